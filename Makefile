@@ -1,0 +1,211 @@
+# Roundsman. `make help` lists the targets. Needs Go, make and (for the version stamp) git; everything
+# else is fetched through the Go module proxy, once, into .tools/bin.
+
+GO ?= go
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Without Go everything below would fail in words of make's. These targets need none.
+ifneq ($(filter-out help version clean clean-tools,$(or $(MAKECMDGOALS),help)),)
+ifeq ($(shell command -v $(GO) 2>/dev/null),)
+$(error $(GO) was not found: install Go (https://go.dev/dl), put it on PATH, or name it: make GO=/usr/local/go/bin/go $(MAKECMDGOALS))
+endif
+endif
+
+# --- What is built -----------------------------------------------------------------------------------
+
+MODULE  := github.com/roundsman/roundsman
+# Modules of their own below the root: `./...` does not reach into them, so every gate visits each.
+NESTED  := $(patsubst %/go.mod,%,$(wildcard devserver/go.mod examples/*/go.mod))
+MODULES := . $(NESTED)
+
+# A clone without tags gives the commit, a tree without git gives "dev".
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w
+# The binary that goes on every node: 45 MB, decimal. `make check` fails above it.
+MAX_BINARY_BYTES := 45000000
+
+# --- How it is tested --------------------------------------------------------------------------------
+
+# The race detector needs cgo; Go switches cgo off by itself where there is no C compiler.
+RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-race)
+# devserver/ is tested without it: Go would compile the whole Temporal server a second time, instrumented,
+# which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
+DEVSERVER_RACE ?=
+TEST_TIMEOUT ?= 25m
+# End-to-end tests wait more than they work: so many at once fill two cores.
+E2E_PARALLEL ?= 3
+TESTFLAGS    ?=
+# Packages for `make test` and `make lint`, e.g. PKG=./dag/...
+PKG          ?= ./...
+CHECKS       ?= 100000
+ARGS         ?=
+ONLY         ?=
+
+# --- Pinned tools: the file name carries version and toolchain, so an upgrade of either rebuilds ------
+
+GOLANGCI_LINT_VERSION := v2.15.0
+WORKFLOWCHECK_VERSION := v0.6.0
+GOVULNCHECK_VERSION   := v1.8.0
+
+GOVERSION     := $(shell $(GO) env GOVERSION 2>/dev/null)
+TOOLS         := $(CURDIR)/.tools/bin
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(GOVERSION)
+WORKFLOWCHECK := $(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION)-$(GOVERSION)
+GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)-$(GOVERSION)
+
+# $(call install,package,version): build a tool outside this module and name it by version. The
+# temporary directory keeps an interrupted build from passing for a finished one.
+define install
+	@mkdir -p $(TOOLS)/tmp
+	@echo "building $(notdir $@) (once; golangci-lint takes a few minutes)"
+	@GOBIN=$(TOOLS)/tmp GOFLAGS= GOTOOLCHAIN=local CGO_ENABLED=0 $(GO) install $(1)@$(2)
+	@mv $(TOOLS)/tmp/$(notdir $(1)) $@
+endef
+
+$(GOLANGCI_LINT):
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,$(GOLANGCI_LINT_VERSION))
+$(WORKFLOWCHECK):
+	$(call install,go.temporal.io/sdk/contrib/tools/workflowcheck,$(WORKFLOWCHECK_VERSION))
+$(GOVULNCHECK):
+	$(call install,golang.org/x/vuln/cmd/govulncheck,$(GOVULNCHECK_VERSION))
+
+##@ Use
+
+.PHONY: dev
+dev: build ## Build and run everything on this machine: Temporal, Web UI, control plane, two workers (ARGS="--once --json")
+	@exec bin/roundsman dev $(ARGS)
+
+.PHONY: build
+build: bin/roundsman bin/roundsman-devserver ## Build bin/roundsman and bin/roundsman-devserver
+
+# Go itself knows what is out of date, so it is always asked.
+.PHONY: bin/roundsman
+bin/roundsman:
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
+
+# Linking 155 MB takes Go ten seconds even when only the version stamp differs, so this one is built when
+# its own module changed. Its stamp is the version of that moment.
+DEVSERVER_SOURCES := $(shell find devserver -name '*.go' ! -name '*_test.go') devserver/go.mod devserver/go.sum
+bin/roundsman-devserver: $(DEVSERVER_SOURCES)
+	@test -x $@ || echo "building $@: the embedded Temporal server and Web UI take about 4 minutes to compile on two cores the first time, seconds afterwards"
+	@$(GO) build -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
+	@touch $@
+
+##@ Test
+
+# End-to-end packages start servers and processes of their own and wait for them: one package at a time, and
+# without the race detector, whose slowness would be measured instead of Roundsman. The packages they drive
+# have their own tests under it.
+E2E := $(MODULE)/testsuite/
+
+.PHONY: test
+test: build ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v)
+	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
+	@status=0; for module in $(if $(filter ./...,$(PKG)),$(MODULES),.); do \
+		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE) -trimpath"; \
+		units=$$(cd $$module && $(GO) list $(PKG) | grep -v '^$(E2E)[a-z]*e2e$$'); \
+		ends=$$(cd $$module && $(GO) list $(PKG) | grep '^$(E2E)[a-z]*e2e$$'); \
+		if [ -n "$$units" ]; then \
+			echo "== go test $$race -shuffle=on: $$module"; \
+			$(GO) test -C $$module $$race -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$units || status=1; \
+		fi; \
+		if [ -n "$$ends" ]; then \
+			echo "== go test -p 1 -parallel $(E2E_PARALLEL) -shuffle=on: end to end"; \
+			$(GO) test -C $$module -p 1 -parallel $(E2E_PARALLEL) -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$ends || status=1; \
+		fi; \
+	done; exit $$status
+
+.PHONY: property
+property: ## Property tests with 100,000 cases each (CHECKS=1000000)
+	@$(GO) test -shuffle=on -timeout 2h $$($(RAPID_PACKAGES)) -rapid.checks=$(CHECKS)
+
+# Only test binaries that link rapid know its flags. End-to-end packages are not about many cases.
+RAPID_PACKAGES = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | grep -v /testsuite/ | sort -u
+
+.PHONY: bench
+bench: build ## Benchmarks as JSON lines (ONLY=fanout)
+	@$(GO) run ./bench $(if $(ONLY),-only $(ONLY))
+
+.PHONY: history
+history: build ## Record the replay histories again, against the real server
+	@$(GO) test ./testsuite/replay -run TestRecord -count=1 -record
+
+##@ Gates
+
+GATES := lint tidy-check workflowcheck vulncheck arch replay size
+
+.PHONY: check
+check: ## Every gate; goes on after a failure, so that one run shows all of them
+	@$(MAKE) -k $(GATES) || { echo "make check: failed, see above; 'make fmt tidy' repairs formatting and go.mod"; exit 1; }
+	@echo "make check: all gates passed ($(GATES))"
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## golangci-lint, tests included (PKG=./dag/... for a part)
+	@status=0; for module in $(if $(filter ./...,$(PKG)),$(MODULES),.); do \
+		echo "lint: $$module"; \
+		(cd $$module && $(GOLANGCI_LINT) run --allow-serial-runners --config $(CURDIR)/.golangci.yaml $(PKG)) || status=1; \
+	done; exit $$status
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format all Go code
+	@for module in $(MODULES); do (cd $$module && $(GOLANGCI_LINT) fmt --config $(CURDIR)/.golangci.yaml); done
+
+.PHONY: tidy
+tidy: ## go mod tidy in every module
+	@for module in $(MODULES); do $(GO) mod tidy -C $$module || exit 1; done
+
+.PHONY: tidy-check
+tidy-check: ## Fail if go mod tidy would change anything
+	@status=0; for module in $(MODULES); do \
+		diff=$$($(GO) mod tidy -C $$module -diff) || { echo "$$diff" | grep '^[-+]' | head -n 40; echo "tidy: $$module/go.mod is not tidy; run 'make tidy'"; status=1; }; \
+	done; exit $$status
+
+.PHONY: workflowcheck
+workflowcheck: $(WORKFLOWCHECK) ## Workflow code must be deterministic
+	@GO="$(GO)" sh tools/workflowcheck.sh $(WORKFLOWCHECK) $$($(WORKFLOW_PACKAGES))
+
+# What a workflow function can reach from its own package; facts of what they import are computed on the way.
+WORKFLOW_PACKAGES = $(GO) list -f '{{range .Imports}}{{if eq . "go.temporal.io/sdk/workflow"}}{{$$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./...
+
+.PHONY: vulncheck
+vulncheck: $(GOVULNCHECK) ## Known vulnerabilities in what is called; skipped where the database does not answer
+	@GO="$(GO)" sh tools/vulncheck.sh $(GOVULNCHECK) $(MODULES)
+
+.PHONY: arch
+arch: ## Import rules, sizes, package docs, ADR of every dependency
+	@$(GO) test -count=1 ./internal/arch
+
+.PHONY: replay
+replay: ## Replay every recorded history
+	@if [ -d testsuite/replay ]; then $(GO) test -count=1 ./testsuite/replay/...; \
+	else echo "replay: no testsuite/replay"; exit 1; fi
+
+.PHONY: size
+size: ## bin/roundsman must stay small enough to go on every node
+	@if [ ! -f bin/roundsman ]; then echo "size: bin/roundsman is not built, nothing to measure"; exit 0; fi; \
+	bytes=$$(wc -c <bin/roundsman); echo "size: bin/roundsman $$bytes of $(MAX_BINARY_BYTES) bytes"; \
+	[ $$bytes -le $(MAX_BINARY_BYTES) ] || { echo "size: too big; 'go tool nm -size -sort size' shows what grew"; exit 1; }
+
+##@ Other
+
+.PHONY: tools
+tools: $(GOLANGCI_LINT) $(WORKFLOWCHECK) $(GOVULNCHECK) ## Build the pinned tools into .tools/bin
+
+.PHONY: version
+version: ## Print the version that a build would carry
+	@echo $(VERSION)
+
+.PHONY: clean
+clean: ## Remove what was built; `make clean-tools` removes the pinned tools too
+	@rm -rf bin dist coverage coverage.*
+
+.PHONY: clean-tools
+clean-tools:
+	@rm -rf .tools
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

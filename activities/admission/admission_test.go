@@ -1,0 +1,141 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/activities/admission"
+	"github.com/roundsman/roundsman/contract"
+)
+
+// temporal is a client with holders and workflows.
+type temporal struct {
+	holders []contract.AdmissionHolder
+	// runs are the workflows by id: the first run and the status.
+	runs  map[string]run
+	lists [][]string
+	asked []string
+	fault error
+}
+
+type run struct {
+	first  string
+	status enums.WorkflowExecutionStatus
+}
+
+func (f *temporal) QueryWorkflowWithOptions(context.Context, *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	if f.fault != nil {
+		return nil, f.fault
+	}
+	payloads, err := converter.GetDefaultDataConverter().ToPayloads(f.holders)
+	return &client.QueryWorkflowWithOptionsResponse{QueryResult: client.NewValue(payloads)}, err
+}
+
+func (f *temporal) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	r, known := f.runs[id]
+	if !known {
+		return nil, serviceerror.NewNotFound("gone")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{FirstRunId: r.first, Status: r.status},
+	}, nil
+}
+
+func (f *temporal) ListWorkflow(_ context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	if request.GetNamespace() != "here" || len(f.lists) == 0 {
+		return nil, errors.New("not scripted")
+	}
+	page := &workflowservice.ListWorkflowExecutionsResponse{}
+	for _, id := range f.lists[0] {
+		page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{WorkflowId: id}})
+	}
+	f.lists = f.lists[1:]
+	return page, nil
+}
+
+func (f *temporal) SignalWorkflow(_ context.Context, id, _, name string, _ any) error {
+	if _, known := f.runs[id]; !known {
+		return serviceerror.NewNotFound("gone")
+	}
+	f.asked = append(f.asked, id+" "+name)
+	return nil
+}
+
+func execute[R any](t *testing.T, f *temporal, name string) (R, error) {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	admission.Register(env, admission.New(f, "here"))
+	var result R
+	value, err := env.ExecuteActivity(name)
+	if err == nil {
+		require.NoError(t, value.Get(&result))
+	}
+	return result, err
+}
+
+const (
+	open   = enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	paused = enums.WORKFLOW_EXECUTION_STATUS_PAUSED
+	ended  = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+)
+
+func holder(id string) contract.AdmissionHolder {
+	return contract.AdmissionHolder{WorkflowID: id, FirstRunID: "first"}
+}
+
+// TestWatchHolders: who has ended, was forgotten, or is another workflow under
+// the same id is reported; who runs or is paused is not.
+func TestWatchHolders(t *testing.T) {
+	t.Parallel()
+	f := &temporal{
+		holders: []contract.AdmissionHolder{holder("runs"), holder("paused"), holder("ended"), holder("another"), holder("forgotten")},
+		runs:    map[string]run{"runs": {"first", open}, "paused": {"first", paused}, "ended": {"first", ended}, "another": {"second", open}},
+	}
+	result, err := execute[contract.WatchHoldersResult](t, f, contract.WatchHoldersActivity)
+	require.NoError(t, err)
+	assert.Equal(t, []contract.AdmissionHolder{holder("ended"), holder("another"), holder("forgotten")}, result.Closed)
+
+	_, err = execute[contract.WatchHoldersResult](t, &temporal{fault: errors.New("no server")}, contract.WatchHoldersActivity)
+	assert.ErrorContains(t, err, "no server")
+}
+
+// TestWatchHoldersStops: a control plane that stops hands the watch over at once.
+func TestWatchHoldersStops(t *testing.T) {
+	t.Parallel()
+	f := &temporal{holders: []contract.AdmissionHolder{holder("runs")}, runs: map[string]run{"runs": {"first", open}}}
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	stop := make(chan struct{})
+	close(stop)
+	env.SetWorkerStopChannel(stop)
+	admission.Register(env, admission.New(f, "here"))
+	_, err := env.ExecuteActivity(contract.WatchHoldersActivity)
+	assert.ErrorContains(t, err, "the control plane is stopping")
+}
+
+// TestAskHolders: everybody who runs is asked once, those too who showed only at
+// the second look; who has ended meanwhile is not waited for.
+func TestAskHolders(t *testing.T) {
+	t.Parallel()
+	f := &temporal{
+		lists: [][]string{{"a", "ended"}, {"a", "late"}},
+		runs:  map[string]run{"a": {"first", open}, "late": {"first", open}},
+	}
+	result, err := execute[contract.AskHoldersResult](t, f, contract.AskHoldersActivity)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "late"}, result.WorkflowIDs)
+	assert.Equal(t, []string{"a reassert", "late reassert"}, f.asked)
+}

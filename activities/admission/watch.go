@@ -1,0 +1,161 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// interval is how often holders are looked at. It bounds how long the lane of
+	// a terminated group stays taken.
+	interval = 2 * time.Second
+	// idle is how long the watcher stays when there is nobody to watch: starting
+	// it again costs history, looking costs one query.
+	idle = 5 * time.Minute
+)
+
+// errStopping is retried at once by the next control plane.
+var errStopping = errors.New("the control plane is stopping; its successor goes on watching")
+
+// Watched is what is needed to look at holders; the SDK's client has it.
+type Watched interface {
+	QueryWorkflowWithOptions(ctx context.Context, request *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error)
+	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
+}
+
+// Asked is what is needed to ask running groups; the SDK's client has it.
+type Asked interface {
+	ListWorkflow(ctx context.Context, request *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error)
+	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
+}
+
+// Temporal is all that is needed of the SDK's client.
+type Temporal interface {
+	Watched
+	Asked
+}
+
+// Activities has the activities as methods.
+type Activities struct {
+	temporal  Temporal
+	namespace string
+	// interval and pause are shorter in tests.
+	interval, pause time.Duration
+}
+
+// New returns the activities of the namespace that c works in.
+func New(c Temporal, namespace string) *Activities {
+	return &Activities{temporal: c, namespace: namespace, interval: interval, pause: pause}
+}
+
+// Registry is where activities are registered: a worker or a test environment.
+type Registry interface {
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Register registers the activities under their names.
+func Register(r Registry, a *Activities) {
+	r.RegisterActivityWithOptions(a.WatchHolders, activity.RegisterOptions{Name: contract.WatchHoldersActivity})
+	r.RegisterActivityWithOptions(a.AskHolders, activity.RegisterOptions{Name: contract.AskHoldersActivity})
+}
+
+// WatchHolders is [contract.WatchHoldersActivity]. It asks admission every two
+// seconds whom to watch, so that a new holder costs no history, and returns as
+// soon as one of them has ended. While admission is recovering nobody gets
+// anything before those that it still has to hear, which it names without a first
+// run, were heard or have ended: then it looks twice as often.
+//
+// When the control plane stops it returns an error that is retried, so that an
+// orderly stop waits for nothing and the next control plane watches within a
+// second instead of after the heartbeat timeout.
+func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersResult, error) {
+	var result contract.WatchHoldersResult
+	busy := time.Now()
+	ticker := time.NewTicker(a.interval)
+	defer ticker.Stop()
+	for {
+		activity.RecordHeartbeat(ctx)
+		holders, err := a.holders(ctx)
+		if err != nil {
+			return result, err
+		}
+		ticker.Reset(a.pace(holders))
+		if len(holders) > 0 {
+			busy = time.Now()
+		} else if time.Since(busy) > idle {
+			return result, nil
+		}
+		for _, holder := range holders {
+			activity.RecordHeartbeat(ctx) // Of many, the look at all may take longer than a heartbeat may.
+			ended, err := a.ended(ctx, holder)
+			if err != nil {
+				return result, err
+			}
+			if ended {
+				result.Closed = append(result.Closed, holder)
+			}
+		}
+		if len(result.Closed) > 0 {
+			return result, nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return result, ctx.Err()
+		case <-activity.GetWorkerStopChannel(ctx):
+			return result, errStopping
+		}
+	}
+}
+
+func (a *Activities) holders(ctx context.Context) ([]contract.AdmissionHolder, error) {
+	response, err := a.temporal.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.AdmissionWorkflowID, QueryType: contract.QueryHolders,
+		QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask admission for its holders: %w", err)
+	}
+	if response.QueryRejected != nil {
+		return nil, nil
+	}
+	var holders []contract.AdmissionHolder
+	if err := response.QueryResult.Get(&holders); err != nil {
+		return nil, fmt.Errorf("read the holders: %w", err)
+	}
+	return holders, nil
+}
+
+func (a *Activities) pace(holders []contract.AdmissionHolder) time.Duration {
+	if slices.ContainsFunc(holders, func(h contract.AdmissionHolder) bool { return h.FirstRunID == "" }) {
+		return a.interval / 2
+	}
+	return a.interval
+}
+
+// ended reports whether the holder's chain of runs is over. The id may belong to
+// another workflow by now; a reset keeps the first run.
+func (a *Activities) ended(ctx context.Context, holder contract.AdmissionHolder) (bool, error) {
+	answer, err := a.temporal.DescribeWorkflowExecution(ctx, holder.WorkflowID, "")
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("describe %s: %w", holder.WorkflowID, err)
+	}
+	info := answer.GetWorkflowExecutionInfo()
+	open := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_PAUSED
+	same := holder.FirstRunID == "" || info.GetFirstRunId() == holder.FirstRunID
+	return !open || !same, nil
+}

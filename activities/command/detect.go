@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// stderrKept is how much of stderr an error quotes. The details of a failed
+// activity are cut at 4 KiB, and the message must not be what is cut.
+const stderrKept = 2 << 10
+
+// Detect implements [jobtype.Handler]: it runs the detection program and emits
+// a proposal per line. The program fails the detection with an exit code other
+// than success, or by printing nothing but garbage.
+func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	settings, err := readDetect(in.Settings)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	data, err := detectData(in)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	ready, err := settings.render("detect", data)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	found := &proposals{format: settings.Format, sink: out}
+	errorOutput := newTail(stderrKept)
+	outcome, err := h.program(ready, settings.settings, detectEnvironment(in), in.Params).with(
+		func(stdout io.Reader) error { return found.read(ctx, stdout) },
+		errorOutput,
+	).run(ctx)
+	switch {
+	case errors.Is(err, errEnough):
+		return nil
+	case err != nil:
+		return failure(ready.argv[0], err)
+	case !settings.succeeded(outcome.code):
+		return describe(ready.argv[0], outcome, errorOutput.text(), "")
+	}
+	return found.verdict()
+}
+
+func (h *Handler) program(ready rendered, settings settings, own []string, params []byte) program {
+	if len(params) == 0 {
+		params = []byte("{}")
+	}
+	return program{
+		argv: ready.argv, dir: ready.dir, env: h.environment(own, ready.env), stdin: params,
+		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace,
+	}
+}
+
+func (p program) with(stdout func(io.Reader) error, stderr io.Writer) program {
+	p.stdout = stdout
+	p.stderr = func(from io.Reader) error {
+		_, err := io.Copy(stderr, from)
+		return err
+	}
+	return p
+}
+
+// failure names the program in the error of a run and marks what a retry would
+// meet again.
+func failure(name string, err error) error {
+	if start, ok := errors.AsType[*startError](err); ok {
+		if start.permanent {
+			return jobtype.Permanent(err)
+		}
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	return fmt.Errorf("%s was stopped: %w", name, err)
+}
+
+// describe makes the error of a program that ended badly.
+func describe(name string, outcome ended, errorOutput, output string) error {
+	said := lastWords(errorOutput, output)
+	if outcome.signal != "" {
+		return fmt.Errorf("%s was killed by a signal (%s)%s", name, outcome.signal, said)
+	}
+	return fmt.Errorf("%s exited with status %d%s", name, outcome.code, said)
+}

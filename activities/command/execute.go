@@ -1,0 +1,86 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Execute implements [jobtype.Handler]: it runs the program of the `execute:`
+// block. Exit code 0 (or exit_codes.success) completes the job, another fails
+// it with the tail of stderr. On cancel the error is the cause; what was
+// printed until then is in the result.
+func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	settings, err := readExecute(job.Settings)
+	if err != nil {
+		return jobtype.Result{}, jobtype.Permanent(err)
+	}
+	input, err := inputOf(job)
+	if err != nil {
+		return jobtype.Result{}, jobtype.Permanent(err)
+	}
+	data, err := executeData(job, input)
+	if err != nil {
+		return jobtype.Result{}, jobtype.Permanent(err)
+	}
+	ready, err := settings.render("execute", data)
+	if err != nil && len(job.Batch) > 0 {
+		err = fmt.Errorf("%w (the job type has batch: what a job is about is in %s, .Batch and .Params.items, not in .Params)", err, eachMark)
+	}
+	if err != nil {
+		return jobtype.Result{}, jobtype.Permanent(err)
+	}
+	if ctx.Err() != nil {
+		return jobtype.Result{}, context.Cause(ctx)
+	}
+	if settings.Progress == progressNone {
+		progress = nil
+	}
+	output, errorOutput := newTail(jobtype.MaxOutputBytes), newTail(stderrKept)
+	outcome, err := h.program(ready, settings.settings, jobEnvironment(job), input).with(
+		func(stdout io.Reader) error { return follow(stdout, output, progress) },
+		io.MultiWriter(output, errorOutput),
+	).run(ctx)
+	return settings.result(ready.argv[0], outcome, err, output.text(), errorOutput.text())
+}
+
+func (s executeSettings) result(name string, outcome ended, err error, output, errorOutput string) (jobtype.Result, error) {
+	result := jobtype.Result{Output: output, Summary: jobtype.OneLine(lastLine(output), jobtype.MaxSummaryBytes)}
+	if err != nil {
+		return result, failure(name, err)
+	}
+	result.Data = map[string]any{"exit_code": outcome.code}
+	if outcome.signal == "" && s.succeeded(outcome.code) {
+		return result, nil
+	}
+	err = describe(name, outcome, errorOutput, output)
+	if outcome.signal == "" && slices.Contains(s.ExitCodes.Permanent, outcome.code) {
+		err = jobtype.Permanent(err)
+	}
+	return result, err
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// lastWords quotes what a program said before it failed: the tail of stderr,
+// or of its whole output where stderr is empty.
+func lastWords(errorOutput, output string) string {
+	said := strings.TrimSpace(errorOutput)
+	if said == "" {
+		said = strings.TrimSpace(output)
+		if len(said) > stderrKept {
+			said = strings.ToValidUTF8(said[len(said)-stderrKept:], "")
+		}
+	}
+	if said == "" {
+		return " and said nothing"
+	}
+	return ": " + said
+}

@@ -1,0 +1,24 @@
+package command
+
+import (
+	"errors"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// groupOfItsOwn also asks for SIGTERM on the death of the worker: after kill -9
+// nobody supervises the program any more, and its job is placed elsewhere.
+func groupOfItsOwn() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+func awaitExit(command *exec.Cmd) {
+	for {
+		err := unix.Waitid(unix.P_PID, command.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package command
+
+import (
+	_ "embed"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Name is the name of the handler in configurations.
+const Name = "command"
+
+var (
+	//go:embed detect.schema.json
+	detectSchema []byte
+	//go:embed execute.schema.json
+	executeSchema []byte
+)
+
+// Options are what the worker decides, as opposed to the job type.
+type Options struct {
+	// Environ is what programs inherit. Default: the process's own environment
+	// when the program starts. Variables TEMPORAL_* and ROUNDSMAN_* are
+	// never inherited: they hold the worker's credentials and identity.
+	Environ func() []string
+	// OutputGrace is how long the pipes of a program that has ended may stay
+	// open in silence, held by a process that it left behind. Default 2s.
+	OutputGrace time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Environ == nil {
+		o.Environ = os.Environ
+	}
+	if o.OutputGrace <= 0 {
+		o.OutputGrace = 2 * time.Second
+	}
+	return o
+}
+
+// Handler runs programs. It holds no state.
+type Handler struct{ options Options }
+
+var (
+	_ jobtype.Handler           = (*Handler)(nil)
+	_ jobtype.SettingsValidator = (*Handler)(nil)
+)
+
+// New returns the handler.
+func New(options Options) *Handler { return &Handler{options: options.withDefaults()} }
+
+// Descriptor implements [jobtype.Handler]. Liveness is `process`: a program
+// that prints nothing is no sign of a hang, so the worker beats for it and
+// only progress_timeout and execution_timeout find one.
+func (h *Handler) Descriptor() jobtype.Descriptor {
+	return jobtype.Descriptor{
+		Name:            Name,
+		Help:            "Runs programs: detect prints one proposal per line, execute does one of them. Arguments are templates and never pass through a shell.",
+		Params:          json.RawMessage(`{"type":"object"}`),
+		DetectSettings:  detectSchema,
+		ExecuteSettings: executeSchema,
+		Batches:         true,
+		DefaultPolicy:   jobtype.Policy{Liveness: jobtype.LivenessProcess},
+	}
+}

@@ -1,0 +1,248 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"time"
+)
+
+// program is one program to run once.
+type program struct {
+	argv  []string
+	dir   string
+	env   []string
+	stdin []byte
+	// killGrace is the time between SIGTERM and SIGKILL, outputGrace how long
+	// a pipe may stay open in silence after the program has ended.
+	killGrace   time.Duration
+	outputGrace time.Duration
+	// stdout and stderr read to the end of what they are given. An error of
+	// stdout stops the program.
+	stdout func(io.Reader) error
+	stderr func(io.Reader) error
+}
+
+// reapGrace is how long a killed process may take to die. One that hangs in
+// the kernel (a dead NFS server) does not, and must not hold its job.
+const reapGrace = 5 * time.Second
+
+// errNotDead is why a job ends while its program still exists.
+var errNotDead = errors.New("the program did not die after SIGKILL, it probably waits for a disk or a network file system; check the node")
+
+// ended is how a program ended.
+type ended struct {
+	code   int
+	signal string
+}
+
+// run starts the program, feeds it, reads it, and returns when it and its
+// process group are gone. The error is a *startError, the cause of ctx, or
+// what stdout returned; a program that ended by itself is no error, whatever
+// its code.
+func (p program) run(ctx context.Context) (ended, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	pipes, err := openPipes(p.outputGrace)
+	if err != nil {
+		return ended{}, &startError{err: err}
+	}
+	child, err := p.start(pipes)
+	if err != nil {
+		pipes.closeAll()
+		return ended{}, err
+	}
+	pipes.closeChildSide()
+	outcome, err := p.supervise(ctx, child, pipes, p.attach(pipes, stop))
+	pipes.closeAll()
+	return outcome, err
+}
+
+// readers are the goroutines that read a program's output. err may be read
+// after done is closed.
+type readers struct {
+	done chan struct{}
+	err  error
+}
+
+// attach starts the three goroutines that talk to the program. They end when
+// the pipes do.
+func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
+	go func() {
+		// A program that does not read its stdin is in its right: EPIPE.
+		_, _ = pipes.stdinWrite.Write(p.stdin)
+		_ = pipes.stdinWrite.Close()
+	}()
+	read := func(consume func(io.Reader) error, from io.Reader) error {
+		err := consume(from)
+		if err != nil {
+			stop(err)
+			// Nobody may block on a full pipe while it is being stopped.
+			_, _ = io.Copy(io.Discard, from)
+		}
+		return err
+	}
+	stderr := make(chan error, 1)
+	go func() { stderr <- read(p.stderr, pipes.stderr) }()
+	both := &readers{done: make(chan struct{})}
+	go func() {
+		defer close(both.done)
+		both.err = errors.Join(read(p.stdout, pipes.stdout), <-stderr)
+	}()
+	return both
+}
+
+// supervise waits for the end of the program, which comes by itself or by ctx,
+// then for the end of its output, then ends what is left of its group.
+func (p program) supervise(ctx context.Context, child *child, pipes *pipes, output *readers) (ended, error) {
+	grace := p.outputGrace
+	var stopped error
+	select {
+	case <-child.exited:
+	case <-ctx.Done():
+		stopped, grace = context.Cause(ctx), p.killGrace
+		child.terminate()
+		if !waitFor(child.exited, p.killGrace) {
+			child.kill()
+		}
+		if !waitFor(child.exited, reapGrace) {
+			return ended{}, errors.Join(stopped, errNotDead)
+		}
+	}
+	pipes.finish()
+	inTime := waitFor(output.done, grace)
+	child.kill() // the leader is not reaped yet, so the group's id is still its own
+	if !inTime {
+		select {
+		case <-output.done:
+		case <-ctx.Done():
+			stopped = context.Cause(ctx)
+			pipes.closeAll()
+			<-output.done
+		}
+	}
+	if stopped == nil {
+		stopped = output.err
+	}
+	return child.reap(), stopped
+}
+
+func waitFor(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// pipes are the three standard streams. Pipes of our own instead of those of
+// os/exec: its Wait hangs as long as any grandchild holds one.
+type pipes struct {
+	stdinRead, stdoutWrite, stderrWrite *os.File // the child's
+	stdinWrite                          *os.File
+	stdout, stderr                      *pipeReader
+}
+
+func openPipes(grace time.Duration) (*pipes, error) {
+	var files [6]*os.File
+	for i := 0; i < len(files); i += 2 {
+		read, write, err := os.Pipe()
+		if err != nil {
+			for _, file := range files[:i] {
+				_ = file.Close()
+			}
+			return nil, fmt.Errorf("no pipes for the program: %w", err)
+		}
+		files[i], files[i+1] = read, write
+	}
+	return &pipes{
+		stdinRead: files[0], stdinWrite: files[1],
+		stdout: &pipeReader{file: files[2], grace: grace}, stdoutWrite: files[3],
+		stderr: &pipeReader{file: files[4], grace: grace}, stderrWrite: files[5],
+	}, nil
+}
+
+func (p *pipes) closeChildSide() {
+	for _, file := range []*os.File{p.stdinRead, p.stdoutWrite, p.stderrWrite} {
+		_ = file.Close()
+	}
+}
+
+func (p *pipes) closeAll() {
+	p.closeChildSide()
+	for _, file := range []*os.File{p.stdinWrite, p.stdout.file, p.stderr.file} {
+		_ = file.Close()
+	}
+}
+
+// finish tells the readers that the program has ended.
+func (p *pipes) finish() {
+	p.stdout.finish()
+	p.stderr.finish()
+}
+
+// pipeReader reads a pipe to its end. After the program has ended, a silence
+// of grace counts as the end: then some process that left the group holds the
+// pipe. What is in the pipe is read however slow the reader is, because the
+// silence is measured by each read anew.
+type pipeReader struct {
+	file  *os.File
+	grace time.Duration
+	ended atomic.Bool
+}
+
+// Read implements io.Reader.
+func (r *pipeReader) Read(buffer []byte) (int, error) {
+	if r.ended.Load() {
+		_ = r.file.SetReadDeadline(time.Now().Add(r.grace))
+	}
+	n, err := r.file.Read(buffer)
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
+		return n, io.EOF
+	}
+	return n, err
+}
+
+func (r *pipeReader) finish() {
+	r.ended.Store(true)
+	_ = r.file.SetReadDeadline(time.Now().Add(r.grace))
+}
+
+// startError is why a program did not start.
+type startError struct {
+	err       error
+	permanent bool
+}
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// resolve prepares the command and blames what would make its start fail with
+// a message that does not tell which of two paths is missing.
+func (p program) resolve() (*exec.Cmd, error) {
+	if p.dir != "" {
+		if info, err := os.Stat(p.dir); err != nil {
+			return nil, &startError{err: fmt.Errorf("working directory: %w", err), permanent: errors.Is(err, os.ErrNotExist)}
+		} else if !info.IsDir() {
+			return nil, &startError{err: fmt.Errorf("working directory: %s is no directory", p.dir), permanent: true}
+		}
+	}
+	//nolint:noctx // the context is watched by supervise, which ends the whole process group and not only its leader
+	command := exec.Command(p.argv[0], p.argv[1:]...)
+	if command.Err != nil {
+		return nil, notFound(p.argv[0], command.Err)
+	}
+	command.Dir, command.Env = p.dir, p.env
+	return command, nil
+}
+
+func notFound(name string, err error) error {
+	return &startError{permanent: true, err: fmt.Errorf("command %q cannot be started on this worker: %w; install it there, or write its path", name, err)}
+}

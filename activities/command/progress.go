@@ -1,0 +1,62 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	progressPrefix = "::progress "
+	// maxProgressLine bounds what is looked at; a longer line is output.
+	maxProgressLine = 4 << 10
+)
+
+// follow reads a job's stdout until its end: progress lines go to progress,
+// everything else to output. It holds one line at most, and of a longer line a
+// piece. progress nil means that there are no progress lines.
+func follow(stdout io.Reader, output io.Writer, progress jobtype.Progress) error {
+	reader := bufio.NewReaderSize(stdout, maxProgressLine)
+	whole := true // the piece begins at the beginning of a line
+	for {
+		piece, err := reader.ReadSlice('\n')
+		complete := !errors.Is(err, bufio.ErrBufferFull)
+		if whole && complete && progress != nil && reported(piece, progress) {
+			piece = nil
+		}
+		if _, writeErr := output.Write(piece); writeErr != nil {
+			return writeErr
+		}
+		whole = complete
+		switch {
+		case err == nil, errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// reported passes a progress line on. A line that only looks like one is no
+// progress line: it stays in the output, where its author finds it.
+func reported(line []byte, progress jobtype.Progress) bool {
+	if !bytes.HasPrefix(line, []byte(progressPrefix)) {
+		return false
+	}
+	text := strings.TrimSpace(strings.TrimPrefix(string(line), progressPrefix))
+	number, rest, _ := strings.Cut(text, " ")
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(number, "%"), 64)
+	if err != nil || math.IsNaN(percent) {
+		return false
+	}
+	stage, message, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	progress.Report(min(max(percent, -1), 100), jobtype.OneLine(stage, 100), jobtype.OneLine(message, 500))
+	return true
+}

@@ -1,0 +1,92 @@
+package command
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// tail keeps the last bytes of what is written to it, in a ring of fixed size.
+// Safe for concurrent use: a job's stdout and stderr share one.
+type tail struct {
+	mu    sync.Mutex
+	ring  []byte
+	next  int
+	total int64
+}
+
+func newTail(size int) *tail { return &tail{ring: make([]byte, size)} }
+
+// Write implements io.Writer and never fails.
+func (t *tail) Write(data []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total += int64(len(data))
+	written := len(data)
+	if len(data) > len(t.ring) {
+		data = data[len(data)-len(t.ring):]
+	}
+	for len(data) > 0 {
+		n := copy(t.ring[t.next:], data)
+		t.next = (t.next + n) % len(t.ring)
+		data = data[n:]
+	}
+	return written, nil
+}
+
+// text returns what is kept, made fit for JSON and people, and whether
+// something before it was dropped.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.total < int64(len(t.ring)) {
+		return readable(t.ring[:t.next])
+	}
+	kept := append(append(make([]byte, 0, len(t.ring)), t.ring[t.next:]...), t.ring[:t.next]...)
+	// The cut may have hit the middle of a character.
+	for range utf8.UTFMax - 1 {
+		if len(kept) > 0 && !utf8.RuneStart(kept[0]) {
+			kept = kept[1:]
+		}
+	}
+	return readable(kept)
+}
+
+// maxEncodedOutput bounds the JSON of an output: escapes make six bytes of
+// one, and a result over jobtype.MaxResultBytes would not travel.
+const maxEncodedOutput = jobtype.MaxResultBytes * 3 / 4
+
+// readable replaces what is no UTF-8 and drops control characters (of
+// terminal escapes for instance), then keeps the last part that fits into
+// MaxOutputBytes, and into maxEncodedOutput when encoded as JSON.
+func readable(data []byte) string {
+	text := strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(data), string(utf8.RuneError)))
+	from, encoded := len(text), 0
+	for from > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:from])
+		encoded += encodedSize(r, size)
+		if len(text)-from+size > jobtype.MaxOutputBytes || encoded > maxEncodedOutput {
+			break
+		}
+		from -= size
+	}
+	return text[from:]
+}
+
+func encodedSize(r rune, size int) int {
+	switch r {
+	case '"', '\\', '\n', '\t':
+		return 2
+	case '<', '>', '&', '\u2028', '\u2029':
+		return 6
+	}
+	return size
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// detectFields and executeFields are what a template finds at the top.
+var (
+	detectFields  = []string{"Params", "Cluster", "Detect"}       //nolint:gochecknoglobals // constant table
+	executeFields = []string{"Params", "Cluster", "Job", "Batch"} //nolint:gochecknoglobals // constant table
+)
+
+// jobView is .Job in the templates of `execute`.
+type jobView struct {
+	ID, GroupID, JobType, DedupeKey, Summary, Detail, WorkerID string
+	Labels                                                     map[string]string
+	Attempt                                                    int
+	Fence                                                      int64
+	Deadline                                                   time.Time
+}
+
+// detectView is .Detect in the templates of `detect`.
+type detectView struct {
+	JobType, WorkerID string
+	LastSuccess       time.Time
+	Sequence          int64
+	MaxResults        int
+	DryRun            bool
+}
+
+// executeData is what the templates of `execute` see; params are what the
+// program gets on its standard input.
+func executeData(job jobtype.Job, params json.RawMessage) (map[string]any, error) {
+	items, err := itemViews(job)
+	if err != nil {
+		return nil, err
+	}
+	plainParams, cluster, err := plainBlocks(params, job.Cluster)
+	return map[string]any{"Params": plainParams, "Cluster": cluster, "Batch": items, "Job": jobView{
+		ID: job.ID, GroupID: job.GroupID, JobType: job.JobType, DedupeKey: job.DedupeKey, Summary: job.Summary, Detail: job.Detail,
+		WorkerID: job.WorkerID, Labels: job.Labels, Attempt: job.Attempt, Fence: job.Fence, Deadline: job.Deadline,
+	}}, err
+}
+
+func detectData(in jobtype.DetectInput) (map[string]any, error) {
+	params, cluster, err := plainBlocks(in.Params, in.Cluster)
+	return map[string]any{"Params": params, "Cluster": cluster, "Detect": detectView{
+		JobType: in.JobType, WorkerID: in.WorkerID, LastSuccess: in.LastSuccess, Sequence: in.Sequence, MaxResults: in.MaxResults, DryRun: in.DryRun,
+	}}, err
+}
+
+func plainBlocks(params, cluster json.RawMessage) (any, any, error) {
+	plainParams, err := gotemplate.Plain("params", params)
+	if err != nil {
+		return nil, nil, err
+	}
+	plainCluster, err := gotemplate.Plain("cluster", cluster)
+	return plainParams, plainCluster, err
+}
+
+// render turns one template into one argument.
+func render(name, text string, data map[string]any) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	parsed, err := gotemplate.New(name, text)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	if err := parsed.Execute(&out, data); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// rendered is a program ready to start.
+type rendered struct {
+	argv []string
+	dir  string
+	env  []string
+}
+
+func (s settings) render(block string, data map[string]any) (rendered, error) {
+	var out rendered
+	var err error
+	put := func(name, text string) string {
+		if err != nil {
+			return ""
+		}
+		var value string
+		value, err = render(name, text, data)
+		if err == nil && strings.ContainsRune(value, 0) {
+			err = fmt.Errorf("the value %q holds a NUL byte, which no program can be given", value)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s.%s: %w", block, name, err)
+		}
+		return value
+	}
+	for i, argument := range s.Command {
+		name := fmt.Sprintf("command[%d]", i)
+		each, repeats := repeated(block, argument)
+		if !repeats {
+			out.argv = append(out.argv, put(name, argument))
+			continue
+		}
+		items, _ := data["Batch"].([]itemView)
+		for _, item := range items {
+			data["Item"] = item
+			out.argv = append(out.argv, put(name, each))
+		}
+		delete(data, "Item")
+	}
+	out.dir = put("dir", s.Dir)
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		out.env = append(out.env, key+"="+put("env."+key, s.Env[key]))
+	}
+	if err == nil && out.argv[0] == "" {
+		err = fmt.Errorf("%s.command[0]: the template rendered to nothing, so there is no program to start", block)
+	}
+	return out, err
+}
+
+func (s settings) templateFaults(block string, fields []string) []error {
+	var faults []error
+	checkWith := func(name, text string, fields []string) {
+		parsed, err := gotemplate.New(name, text)
+		if err == nil {
+			err = gotemplate.UnknownField(parsed.Root, fields)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s.%s: %w", block, name, err))
+		}
+	}
+	check := func(name, text string) { checkWith(name, text, fields) }
+	for i, argument := range s.Command {
+		name := fmt.Sprintf("command[%d]", i)
+		each, repeats := repeated(block, argument)
+		switch {
+		case repeats && i == 0:
+			faults = append(faults, fmt.Errorf("%s.%s: it names the program, which is one: begin an argument with %s", block, name, eachMark))
+		case repeats:
+			checkWith(name, each, append(slices.Clone(fields), "Item"))
+		default:
+			check(name, argument)
+		}
+	}
+	check("dir", s.Dir)
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		if key == "" || strings.ContainsAny(key, "=\x00") {
+			faults = append(faults, fmt.Errorf("%s.env: %q is no name of a variable", block, key))
+		}
+		check("env."+key, s.Env[key])
+	}
+	return faults
+}

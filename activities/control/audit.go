@@ -1,0 +1,210 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/recorder"
+)
+
+const (
+	// originEvents is how far back in a history the message is looked for that an
+	// operator's entry comes from. It was read a moment ago.
+	originEvents = 3000
+	originPage   = 200
+	// visibilityLooks is how often visibility is asked for an earlier log.
+	visibilityLooks = 3
+)
+
+// recorderClient is what recording needs, put together from the ports.
+type recorderClient struct {
+	Runs
+	Fleet
+}
+
+// RecordAudit is [contract.RecordAuditActivity]. What a message does not say of
+// its sender it takes from the server's record of the message; an entry whose
+// message cannot be found is recorded without. Entries have ids, so a repeat
+// changes nothing.
+func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput) error {
+	for _, origin := range in.Origins {
+		if origin.Entry < 0 || origin.Entry >= len(in.Entries) {
+			continue
+		}
+		identity, err := c.senderOf(ctx, origin)
+		if err != nil {
+			activity.GetLogger(ctx).Warn("The sender of a message is not known.", "workflow", origin.WorkflowID, "error", err)
+			continue
+		}
+		actor, from := recorder.ParseIdentity(identity)
+		entry := &in.Entries[origin.Entry]
+		if entry.Actor == "" {
+			entry.Actor = actor
+		}
+		if entry.From == "" {
+			entry.From = from
+		}
+	}
+	for i := range in.Entries {
+		// What is known of the sender of a terminated run is only its identity.
+		if entry := &in.Entries[i]; entry.Kind == contract.AuditOperator && entry.Actor == "" {
+			entry.Actor, entry.From = recorder.ParseIdentity(entry.From)
+		}
+	}
+	err := recorder.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries})
+	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); refused {
+		// It would be refused for ever, and the sender waits.
+		return temporal.NewNonRetryableApplicationError(err.Error(), "Refused", err)
+	}
+	return err
+}
+
+// senderOf reads the history backwards from where the message was read.
+func (c *Control) senderOf(ctx context.Context, origin contract.AuditOrigin) (string, error) {
+	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
+		Namespace: activity.GetInfo(ctx).Namespace, MaximumPageSize: originPage,
+		Execution: &commonpb.WorkflowExecution{WorkflowId: origin.WorkflowID, RunId: origin.RunID},
+	}
+	back := origin.Back
+	for seen := 0; seen < originEvents; {
+		page, err := c.raw.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
+		if err != nil {
+			return "", fmt.Errorf("read the history of %s: %w", origin.WorkflowID, err)
+		}
+		for _, event := range page.GetHistory().GetEvents() {
+			seen++
+			identity, found := senderIn(event, origin)
+			switch {
+			case !found || event.GetEventId() > origin.EventID && origin.UpdateID == "":
+			case back > 0:
+				back--
+			default:
+				return identity, nil
+			}
+		}
+		if request.NextPageToken = page.GetNextPageToken(); len(request.GetNextPageToken()) == 0 {
+			break
+		}
+	}
+	return "", errors.New("the message is not in the history")
+}
+
+// senderIn reports whether the event is such a message, and who sent it.
+func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (identity string, found bool) {
+	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
+	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
+	canceled := event.GetWorkflowExecutionCancelRequestedEventAttributes()
+	switch {
+	case origin.Signal != "" && signaled != nil:
+		return signaled.GetIdentity(), signaled.GetSignalName() == origin.Signal
+	case origin.UpdateID != "" && updated != nil:
+		meta := updated.GetAcceptedRequest().GetMeta()
+		return meta.GetIdentity(), meta.GetUpdateId() == origin.UpdateID
+	case origin.Cancel && canceled != nil:
+		return canceled.GetIdentity(), true
+	}
+	return "", false
+}
+
+// AdoptAudit is [contract.AdoptAuditActivity]. It changes nothing.
+func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (contract.AdoptAuditResult, error) {
+	var result contract.AdoptAuditResult
+	previous := in.Previous
+	if previous == "" {
+		if in.First {
+			return result, nil
+		}
+		found, err := c.closedAudit(ctx, in.RunID)
+		if err != nil || found == "" {
+			return result, err
+		}
+		previous = found
+	}
+	answer, err := c.fleet.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.AuditWorkflowID, RunID: previous, QueryType: contract.QueryAuditLog,
+	})
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return result, nil
+	}
+	if err != nil {
+		return result, fmt.Errorf("ask run %s of the audit log for what it has: %w", previous, err)
+	}
+	if err := answer.QueryResult.Get(&result.Log); err != nil {
+		return result, fmt.Errorf("read what run %s of the audit log has: %w", previous, err)
+	}
+	result.Entry = c.howItEnded(ctx, previous)
+	return result, nil
+}
+
+// closedAudit finds the newest run of the log but the asking one, for a log that
+// was started by somebody who did not look, such as a person. Visibility lags, so
+// it looks more than once before it believes that there is none.
+func (c *Control) closedAudit(ctx context.Context, asking string) (string, error) {
+	for look := 1; ; look++ {
+		found, err := c.listedAudit(ctx, asking)
+		if err != nil || found != "" || look == visibilityLooks {
+			return found, err
+		}
+		select {
+		case <-time.After(c.visibilityLag):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+func (c *Control) listedAudit(ctx context.Context, asking string) (string, error) {
+	listed, err := c.raw.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: activity.GetInfo(ctx).Namespace, PageSize: 10,
+		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", contract.AuditWorkflowID),
+	})
+	if err != nil {
+		return "", fmt.Errorf("look for earlier runs of the audit log: %w", err)
+	}
+	for _, execution := range listed.GetExecutions() {
+		if id := execution.GetExecution().GetRunId(); id != asking {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+// howItEnded says who ended a run of the log; nil if that is not known.
+func (c *Control) howItEnded(ctx context.Context, runID string) *contract.AuditEntry {
+	events := c.runs.GetWorkflowHistory(ctx, contract.AuditWorkflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+	if !events.HasNext() {
+		return nil
+	}
+	last, err := events.Next()
+	if err != nil {
+		return nil
+	}
+	entry := &contract.AuditEntry{
+		ID: "ended|" + runID, At: last.GetEventTime().AsTime(), Kind: contract.AuditOperator,
+		Object: contract.AuditWorkflowID, Action: "audit.end", Detail: "the run of the log ended: " + last.GetEventType().String(),
+	}
+	if terminated := last.GetWorkflowExecutionTerminatedEventAttributes(); terminated != nil {
+		entry.Action, entry.Detail = "audit.terminate", terminated.GetReason()
+		entry.Actor, entry.From = recorder.ParseIdentity(terminated.GetIdentity())
+	}
+	if last.GetWorkflowExecutionCanceledEventAttributes() != nil {
+		entry.Action, entry.Detail = "audit.cancel", ""
+		identity, err := c.senderOf(ctx, contract.AuditOrigin{WorkflowID: contract.AuditWorkflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true})
+		if err == nil {
+			entry.Actor, entry.From = recorder.ParseIdentity(identity)
+		}
+	}
+	return entry
+}

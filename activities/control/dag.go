@@ -1,0 +1,62 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
+)
+
+// CompileDAG is [contract.CompileDAGActivity]: the text of a spec as an encoded
+// graph. A text that does not compile is a permanent error of type
+// contract.DAGInvalidError with every fault and its line. It has no files, so a
+// sub-DAG by file is such a fault. Nothing is kept, so a repeat gives the same.
+func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]byte, error) {
+	loaded, err := spec.Load(in.Name, []byte(in.Text))
+	if err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error(), contract.DAGInvalidError, nil)
+	}
+	compiled, err := spec.Compile(loaded, nil)
+	if err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error(), contract.DAGInvalidError, nil)
+	}
+	return compiled.Graph.Encode(), nil
+}
+
+// LookUpJobType is [contract.LookUpJobTypeActivity]: the job type as its Schedule
+// has it. One that is not applied gives an empty answer, because asking again
+// would not help.
+func (c *Control) LookUpJobType(ctx context.Context, in contract.LookUpJobTypeInput) (contract.LookUpJobTypeResult, error) {
+	var result contract.LookUpJobTypeResult
+	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return result, nil
+	}
+	if err != nil {
+		return result, fmt.Errorf("describe the schedule of %s: %w", in.JobType, err)
+	}
+	action, ok := described.Schedule.Action.(*client.ScheduleWorkflowAction)
+	if !ok || len(action.Args) == 0 {
+		return result, nil
+	}
+	payload, ok := action.Args[0].(*commonpb.Payload)
+	if !ok {
+		return result, fmt.Errorf("the schedule of %s has an argument of type %T", in.JobType, action.Args[0])
+	}
+	var group contract.JobGroupInput
+	if err := c.converter.FromPayload(payload, &group); err != nil {
+		return result, fmt.Errorf("read the schedule of %s: %w", in.JobType, err)
+	}
+	result.Spec = &group.Spec
+	return result, nil
+}
+
+// Noop is [contract.NoopActivity].
+func (*Control) Noop(context.Context) error { return nil }

@@ -1,0 +1,89 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// historyFilter is the SDK's name for which events are wanted.
+type historyFilter = enums.HistoryEventFilterType
+
+// errNoFleet says that no registry is running.
+var errNoFleet = errors.New("the worker registry is not running")
+
+func fleetOptions() client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: contract.FleetWorkflowID, TaskQueue: contract.ControlQueue,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            contract.FleetSummary,
+		StaticDetails:            contract.FleetDetails,
+	}
+}
+
+// EnsureFleet is [contract.EnsureFleetActivity]. It starts the registry if it
+// is not running, and in the same step subscribes in.Watch, if given. A repeat
+// changes nothing.
+func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput) error {
+	var err error
+	if in.Watch == nil {
+		_, err = c.fleet.ExecuteWorkflow(ctx, fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config})
+	} else {
+		_, err = c.fleet.SignalWithStartWorkflow(ctx, contract.FleetWorkflowID, contract.SignalWatchFleet, *in.Watch,
+			fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config})
+	}
+	if err != nil {
+		return fmt.Errorf("start the worker registry: %w", err)
+	}
+	return nil
+}
+
+// Configure starts the registry if it is not running and gives it the control
+// plane's thresholds. The control plane calls it once it polls: only a running
+// one can answer. It returns the thresholds that were in force before; a repeat
+// changes nothing.
+func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
+	var before contract.FleetConfig
+	handle, err := c.boot.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: c.boot.NewWithStartWorkflowOperation(fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config}),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateName: contract.UpdateConfigureFleet, Args: []any{c.config}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &before)
+	}
+	if err != nil {
+		return before, fmt.Errorf("configure the worker registry: %w", err)
+	}
+	return before, nil
+}
+
+// view asks the registry for the workers of a job type. A closed registry must
+// not answer: its history would be asked, which knows nothing of today.
+func (c *Control) view(ctx context.Context, filter contract.WatchFleetInput) (contract.FleetView, error) {
+	var view contract.FleetView
+	response, err := c.fleet.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.FleetWorkflowID, QueryType: contract.QueryFleet, Args: []any{filter},
+		QueryRejectCondition: enums.QUERY_REJECT_CONDITION_NOT_OPEN,
+	})
+	_, missing := errors.AsType[*serviceerror.NotFound](err)
+	switch {
+	case missing:
+		return view, errNoFleet
+	case err != nil:
+		return view, fmt.Errorf("ask the worker registry: %w", err)
+	case response.QueryRejected != nil:
+		return view, errNoFleet
+	}
+	if err := response.QueryResult.Get(&view); err != nil {
+		return view, fmt.Errorf("read the registry's answer: %w", err)
+	}
+	return view, nil
+}

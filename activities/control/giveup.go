@@ -1,0 +1,45 @@
+package control
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// GiveUp is [contract.GiveUpActivity]. Repeating it changes nothing. An activity
+// that waits to be taken cannot be ended by anybody: its own timeout of a few
+// seconds does that.
+func (c *Control) GiveUp(ctx context.Context, in contract.GiveUpInput) error {
+	open, err := c.isOpen(ctx, in)
+	if err != nil || !open {
+		return err
+	}
+	lost := temporal.NewApplicationErrorWithOptions(in.Reason, string(contract.FailureWorkerLost), temporal.ApplicationErrorOptions{NonRetryable: true})
+	err = c.attempts.CompleteActivityByID(ctx, activity.GetInfo(ctx).Namespace, in.WorkflowID, in.RunID, in.ActivityID, nil, lost)
+	if _, ended := errors.AsType[*serviceerror.NotFound](err); ended {
+		return nil
+	}
+	return err
+}
+
+// isOpen reports whether a worker has taken the attempt and not ended it.
+func (c *Control) isOpen(ctx context.Context, in contract.GiveUpInput) (bool, error) {
+	described, err := c.runs.DescribeWorkflowExecution(ctx, in.WorkflowID, in.RunID)
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, pending := range described.GetPendingActivities() {
+		if pending.GetActivityId() == in.ActivityID {
+			return pending.GetLastStartedTime() != nil, nil
+		}
+	}
+	return false, nil
+}

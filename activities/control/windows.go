@@ -1,0 +1,53 @@
+package control
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// invalidCalendar is the type of the error about a calendar that cannot be read.
+const invalidCalendar = "InvalidCalendar"
+
+// Windows is [contract.WindowsActivity]. It asks nobody, so a repeat gives the
+// same. A calendar that cannot be read, because somebody edited it by hand, is a
+// permanent error.
+func (*Control) Windows(_ context.Context, in contract.WindowsInput) (contract.WindowsResult, error) {
+	own, err := window.New(in.Calendar, time.LoadLocation)
+	if err != nil {
+		return contract.WindowsResult{}, unreadable("job type "+in.JobType, err)
+	}
+	lane, err := window.New(in.LaneCalendar, time.LoadLocation)
+	if err != nil {
+		return contract.WindowsResult{}, unreadable("lane "+in.Lane, err)
+	}
+	result := contract.WindowsResult{
+		Longest: jobtype.Duration(window.Longest(in.At, own, lane)),
+		Closed:  closed(in, own.Why(in.At), lane.Why(in.At)),
+	}
+	for _, span := range window.Upcoming(in.At, contract.MaxWindows, own, lane) {
+		result.Open = append(result.Open, contract.WindowSpan(span))
+	}
+	return result, nil
+}
+
+func unreadable(whose string, err error) error {
+	return temporal.NewNonRetryableApplicationError("the windows of "+whose+" cannot be read: "+err.Error()+"; run apply to repair them", invalidCalendar, err)
+}
+
+func closed(in contract.WindowsInput, own, lane string) string {
+	var parts []string
+	if own != "" {
+		parts = append(parts, "job type "+in.JobType+": "+own)
+	}
+	if lane != "" {
+		parts = append(parts, "lane "+in.Lane+": "+lane)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,144 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Service is what the observer needs of the server; the SDK's
+// WorkflowServiceClient has it.
+type Service interface {
+	ListWorkers(ctx context.Context, in *workflowservice.ListWorkersRequest, opts ...grpc.CallOption) (*workflowservice.ListWorkersResponse, error)
+	DescribeWorker(ctx context.Context, in *workflowservice.DescribeWorkerRequest, opts ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error)
+	DescribeNamespace(ctx context.Context, in *workflowservice.DescribeNamespaceRequest, opts ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error)
+}
+
+// requestTimeout bounds one request: a server that hangs must not stop the
+// observer's own heartbeat.
+const requestTimeout = 5 * time.Second
+
+// errStopping is retried at once by the next control plane: the heartbeat that
+// goes with it carries what this one knew.
+var errStopping = errors.New("the control plane is stopping; its successor goes on observing")
+
+// Observer watches the heartbeats of all workers of a namespace.
+type Observer struct {
+	service   Service
+	namespace string
+	config    contract.FleetConfig
+}
+
+// NewObserver returns an observer that tells config to a registry that does not
+// know its thresholds; zero fields are filled in.
+func NewObserver(service Service, namespace string, config contract.FleetConfig) *Observer {
+	return &Observer{service: service, namespace: namespace, config: config.WithDefaults()}
+}
+
+// ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
+// registry has to hear something; see the package comment.
+//
+// On repeat it goes on from the heartbeat of the attempt before. When it is
+// canceled it returns the context's error. When the control plane stops it
+// returns an error that is retried. A server that cannot be reached is waited
+// for; one that keeps no heartbeats is a permanent error of type
+// [contract.HeartbeatsUnsupportedError].
+func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
+	if in.Config == nil {
+		return contract.ObserveWorkersResult{Config: &o.config}, nil
+	}
+	if err := o.check(ctx); err != nil {
+		return contract.ObserveWorkersResult{}, err
+	}
+	started := time.Now()
+	origin := activity.GetInfo(ctx).StartedTime
+	now := func() time.Time { return origin.Add(time.Since(started)).UTC() }
+	track := newTracker(in, left(ctx))
+
+	ticker := time.NewTicker(track.poll())
+	defer ticker.Stop()
+	for {
+		if err := o.poll(ctx, track, now); err != nil {
+			return contract.ObserveWorkersResult{}, err
+		}
+		activity.RecordHeartbeat(ctx, track.memory())
+		if result, due := track.report(); due {
+			return result, nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return contract.ObserveWorkersResult{}, ctx.Err()
+		case <-activity.GetWorkerStopChannel(ctx):
+			return contract.ObserveWorkersResult{}, errStopping
+		}
+	}
+}
+
+// left is what the attempt before knew; nil if there was none or its memory
+// cannot be read, which costs precision but nothing else.
+func left(ctx context.Context) *memory {
+	if !activity.HasHeartbeatDetails(ctx) {
+		return nil
+	}
+	var m memory
+	if err := activity.GetHeartbeatDetails(ctx, &m); err != nil {
+		activity.GetLogger(ctx).Warn("The last attempt's memory cannot be read; observing anew.", "error", err)
+		return nil
+	}
+	return &m
+}
+
+// poll looks once. A server that does not answer is no news; the tracker sees
+// the gap.
+func (o *Observer) poll(ctx context.Context, track *tracker, now func() time.Time) error {
+	at := now()
+	found, err := o.list(ctx, track, at)
+	switch {
+	case err == nil:
+		track.look(at, found)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case isUnsupported(err):
+		return unsupported(err)
+	default:
+		activity.GetLogger(ctx).Warn("The server's list of workers cannot be read; workers are not judged meanwhile.", "error", err)
+		return nil
+	}
+}
+
+// check makes sure that the server keeps heartbeats at all: without them every
+// worker would look dead.
+func (o *Observer) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer, err := o.service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.namespace})
+	if err != nil {
+		return fmt.Errorf("ask the server whether it keeps worker heartbeats: %w", err)
+	}
+	if !answer.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats() {
+		return unsupported(nil)
+	}
+	return nil
+}
+
+func isUnsupported(err error) bool {
+	_, unimplemented := errors.AsType[*serviceerror.Unimplemented](err)
+	return unimplemented
+}
+
+func unsupported(cause error) error {
+	return temporal.NewNonRetryableApplicationError(
+		"the Temporal server keeps no worker heartbeats: set frontend.WorkerHeartbeatsEnabled to true in its dynamic configuration, or use server 1.29 or later",
+		contract.HeartbeatsUnsupportedError, cause)
+}

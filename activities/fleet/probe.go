@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	workerpb "go.temporal.io/api/worker/v1"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// probesPerInterval is how often a probe looks within one heartbeat interval.
+const probesPerInterval = 5
+
+// ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three
+// heartbeat intervals until a heartbeat of that incarnation changes. Alive
+// false means that none did, or that it is not listed at all. A repeat watches
+// anew.
+func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
+	interval := o.config.HeartbeatInterval.Std()
+	ticker := time.NewTicker(interval / probesPerInterval)
+	defer ticker.Stop()
+	limit := time.NewTimer(timing{interval}.fresh())
+	defer limit.Stop()
+	var before map[string]*workerpb.WorkerHeartbeat
+	for {
+		beats, err := o.beats(ctx, in)
+		if err != nil && isUnsupported(err) {
+			return contract.ProbeWorkerResult{}, unsupported(err)
+		}
+		if err == nil {
+			if before != nil && changed(before, beats) {
+				at, used := latest(in.ID, in.Instance, beats)
+				return contract.ProbeWorkerResult{Alive: true, BeatAt: at, Used: used}, nil
+			}
+			before = beats
+		}
+		select {
+		case <-ticker.C:
+		case <-limit.C:
+			return contract.ProbeWorkerResult{}, err
+		case <-ctx.Done():
+			return contract.ProbeWorkerResult{}, ctx.Err()
+		}
+	}
+}
+
+// changed: a heartbeat moved, or one is listed that was not.
+func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
+	for key, beat := range after {
+		if was, known := before[key]; !known || !was.GetHeartbeatTime().AsTime().Equal(beat.GetHeartbeatTime().AsTime()) {
+			return true
+		}
+	}
+	return false
+}
+
+// latest is when the worker's execute queue beat last, and how many slots it used
+// then. What it pulled from shared queues is not part of it: that beats apart.
+func latest(id, instance string, beats map[string]*workerpb.WorkerHeartbeat) (at time.Time, used int) {
+	for _, beat := range beats {
+		if beat.GetTaskQueue() == contract.WorkerQueue(id, instance) && beat.GetHeartbeatTime().AsTime().After(at) {
+			at, used = beat.GetHeartbeatTime().AsTime(), int(beat.GetActivityTaskSlotsInfo().GetCurrentUsedSlots())
+		}
+	}
+	return at, used
+}
+
+// beats reads the heartbeats of one incarnation.
+func (o *Observer) beats(ctx context.Context, in contract.ProbeWorkerInput) (map[string]*workerpb.WorkerHeartbeat, error) {
+	listed, err := o.pages(ctx, fmt.Sprintf("TaskQueue = '%s' OR TaskQueue = '%s'",
+		contract.WorkerQueue(in.ID, in.Instance), contract.WorkerDetectQueue(in.ID, in.Instance)))
+	if err != nil {
+		return nil, err
+	}
+	beats := map[string]*workerpb.WorkerHeartbeat{}
+	for _, w := range listed {
+		beat, err := o.heartbeat(ctx, w.GetWorkerInstanceKey())
+		if err != nil {
+			return nil, err
+		}
+		if beat.GetHeartbeatTime() != nil {
+			beats[w.GetWorkerInstanceKey()] = beat
+		}
+	}
+	return beats, nil
+}

@@ -1,0 +1,124 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// instance is one incarnation of a worker.
+type instance struct{ id, instance string }
+
+func (i instance) compare(other instance) int {
+	return cmp.Or(cmp.Compare(i.id, other.id), cmp.Compare(i.instance, other.instance))
+}
+
+// pulse is what the observer knows of one incarnation.
+type pulse struct {
+	contract.WorkerPulse
+	// assumed: LastChange is only a bound, because beats of a fresh worker are
+	// not reported; what the server's list says is better.
+	assumed bool
+	// near is when it was last found among those that beat just now; LastChange
+	// is not moved by that.
+	near time.Time
+	// told is what the registry knows; known: that it knows of it at all.
+	told  contract.WorkerPulse
+	known bool
+}
+
+// last is the latest time at which the heartbeat is known to have changed.
+func (p *pulse) last() time.Time {
+	if p.near.After(p.LastChange) {
+		return p.near
+	}
+	return p.LastChange
+}
+
+func (p *pulse) skew() time.Duration { return time.Duration(p.SkewMS) * time.Millisecond }
+
+// news reports whether the registry must hear of it. The registry forgets an
+// incarnation that neither holds an id nor beats, so nothing is ever news about such
+// a one: the server lists the predecessor of a restarted worker, as shutting down, for
+// five minutes more, and each observation would end with it at once.
+func (p *pulse) news() bool {
+	if !p.known && !p.Fresh {
+		return false
+	}
+	return p.Fresh != p.told.Fresh || p.Seen != p.told.Seen || p.ShuttingDown != p.told.ShuttingDown
+}
+
+// entry is one SDK worker of an incarnation in the server's list; a process has
+// one for each of its queues.
+type entry struct {
+	owner instance
+	// beat is the heartbeat's time by the worker's clock, described when it was
+	// read, both zero until then.
+	beat, described time.Time
+	// near is when the list's filter last found it.
+	near time.Time
+}
+
+// sighting is one entry as one poll found it.
+type sighting struct {
+	key      string
+	owner    instance
+	near     bool
+	shutting bool
+	// beat is set if the entry was described.
+	beat time.Time
+}
+
+// timing are the observer's figures, all multiples of the heartbeat interval.
+type timing struct {
+	interval time.Duration
+}
+
+// poll is how often the list is read: often enough that a change is dated well
+// within one interval, and that a worker that comes gets work within two seconds
+// at the default interval.
+func (t timing) poll() time.Duration { return t.interval * 3 / 10 }
+
+// fresh is how long a change counts.
+func (t timing) fresh() time.Duration { return 3 * t.interval }
+
+// gap is the pause between two looks from which on the observer was away.
+func (t timing) gap() time.Duration { return 2 * t.interval }
+
+// settle is how long the observer looks after a gap before it believes a
+// silence: two freshness windows, which is longer than a worker needs to
+// reconnect (at most 10 s) and to beat.
+func (t timing) settle() time.Duration { return 6 * t.interval }
+
+// behind and ahead bound the window of the list's filter around "now" in the
+// fleet's common clock. A living worker whose clock is aligned is always within
+// it, a dead one leaves it before its freshness ends.
+func (t timing) behind() time.Duration { return t.interval * 17 / 10 }
+func (t timing) ahead() time.Duration  { return t.interval * 6 / 10 }
+
+// aligned is how far a clock may be from the common one to be judged by the
+// window alone.
+func (t timing) aligned() time.Duration { return t.interval / 2 }
+
+// late is the age from which the exact time of a fresh worker's last change is
+// reported along with other news, so that the next observation goes on from it.
+func (t timing) late() time.Duration { return t.interval * 3 / 2 }
+
+// smallDrift is the change of a skew that is worth telling along with other
+// news; only one of a whole interval is news by itself.
+const smallDrift = 500 * time.Millisecond
+
+// drift is how much the skew differs from what the registry knows.
+func (p *pulse) drift() time.Duration {
+	return (time.Duration(p.SkewMS-p.told.SkewMS) * time.Millisecond).Abs()
+}
+
+func median(values []time.Duration) time.Duration {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// errStale ends a job whose progress did not change for progress_timeout. To
+// the handler it is a kind of deadline.
+var errStale = fmt.Errorf("no change of progress for progress_timeout: %w", jobtype.ErrDeadline)
+
+// maxStackBytes is how much of a panic's stack is reported.
+const maxStackBytes = 1500
+
+// attempt is one handler at work, in a goroutine of its own.
+type attempt struct {
+	activities *Activities
+	what       Running
+	token      []byte
+	// heartbeatTimeout is the server's; 0 if there is none.
+	heartbeatTimeout time.Duration
+	deadline         time.Time
+
+	ctx      context.Context //nolint:containedctx // the handler's context is what the attempt is about
+	cancel   context.CancelCauseFunc
+	release  context.CancelFunc
+	progress *progress
+
+	// ended is closed when the handler has returned; err is what it returned,
+	// cause why its context was canceled by then, nil if it was not.
+	ended             chan struct{}
+	err, cause        error
+	zombie, reporting atomic.Bool
+}
+
+// newAttempt prepares a run of at most timeout (0: as long as the activity
+// may). The handler's context is cut off from the SDK's: that one is canceled
+// for reasons that must not end a job, see the package comment.
+func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.Duration) *attempt {
+	info := activity.GetInfo(ctx)
+	what.StartedAt = time.Now()
+	deadline, limited := ctx.Deadline()
+	if own := what.StartedAt.Add(timeout); timeout > 0 && (!limited || own.Before(deadline)) {
+		deadline, limited = own, true
+	}
+	r := &attempt{
+		activities: a, what: what, token: info.TaskToken,
+		heartbeatTimeout: info.HeartbeatTimeout, ended: make(chan struct{}),
+	}
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	r.ctx, r.cancel, r.release = base, cancel, func() { cancel(nil) }
+	if limited {
+		r.deadline = deadline
+		bounded, release := context.WithDeadlineCause(base, deadline, jobtype.ErrDeadline)
+		r.ctx, r.release = bounded, func() { release(); cancel(nil) }
+	}
+	return r
+}
+
+// start runs work. A panic ends the attempt, not the process.
+func (r *attempt) start(work func(ctx context.Context) error) {
+	go func() {
+		defer close(r.ended)
+		defer func() {
+			if fault := recover(); fault != nil {
+				r.err = fmt.Errorf("the handler panicked: %v\n%s", fault, head(string(debug.Stack()), maxStackBytes))
+			}
+			r.cause = context.Cause(r.ctx)
+		}()
+		r.err = work(r.ctx)
+	}()
+}
+
+// supervise returns when the attempt can be answered: true when the handler
+// has ended, false when it is over its time and ignores that, or when the
+// worker's life has ended.
+func (r *attempt) supervise(sdk context.Context, progressTimeout time.Duration) (ended bool) {
+	stale := newStopped(progressTimeout)
+	defer stale.Stop()
+	grace := newStopped(0)
+	defer grace.Stop()
+	sdkDone, intake, canceled := sdk.Done(), r.activities.intake.Done(), r.ctx.Done()
+	for {
+		select {
+		case <-r.ended:
+			return true
+		case <-r.activities.life.Done():
+			return false
+		case <-sdkDone:
+			sdkDone = nil
+			r.cancel(causeOf(sdk))
+		case <-intake:
+			intake = nil
+			r.cancel(context.Cause(r.activities.intake))
+		case <-canceled:
+			canceled = nil
+			grace.Reset(r.activities.options.CancelGrace)
+		case <-grace.C:
+			r.zombie.Store(true)
+			r.activities.options.Logger.Warn("a handler ignores its canceled context and keeps its slot",
+				"job", r.what.JobID, "group", r.what.GroupID, "handler", r.what.Handler, "cause", context.Cause(r.ctx))
+			if errors.Is(context.Cause(r.ctx), jobtype.ErrDeadline) {
+				return false
+			}
+		case <-stale.C:
+			_, _, changed := r.progress.snapshot()
+			if left := progressTimeout - time.Since(changed); left > 0 {
+				stale.Reset(left)
+			} else {
+				r.cancel(errStale)
+			}
+		}
+	}
+}
+
+// newStopped returns a timer that fires after d, or never if d is 0.
+func newStopped(d time.Duration) *time.Timer {
+	if d > 0 {
+		return time.NewTimer(d)
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return timer
+}
+
+// await holds the slot until the handler has really ended, or the worker's
+// life has.
+func (r *attempt) await() {
+	select {
+	case <-r.ended:
+	case <-r.activities.life.Done():
+	}
+	r.release()
+}
+
+func (r *attempt) describe() Running {
+	what := r.what
+	what.Zombie, what.Reporting, what.Ending = r.zombie.Load(), r.reporting.Load(), r.ctx.Err() != nil
+	beat, reported, _ := r.progress.snapshot()
+	what.Percent, what.Stage, what.Message, what.ReportedAt = beat.Percent, beat.Stage, beat.Message, reported
+	return what
+}
+
+// causeOf translates why the SDK canceled the activity.
+func causeOf(sdk context.Context) error {
+	cause := context.Cause(sdk)
+	var canceled *temporal.CanceledError
+	switch {
+	case errors.Is(cause, context.DeadlineExceeded):
+		return jobtype.ErrDeadline
+	case errors.As(cause, &canceled):
+		return jobtype.ErrCanceled
+	default:
+		// The SDK cancels for one more reason, the end of the worker.
+		return jobtype.ErrDraining
+	}
+}

@@ -1,0 +1,139 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Pace of delivery. The wait between tries stays at or below a second, so that
+// an outcome arrives within the recall grace that a group gives a job whose
+// heartbeat timer fired the moment the server was back (docs/adr/0004).
+const (
+	firstDeliveryWait = 50 * time.Millisecond
+	maxDeliveryWait   = time.Second
+	deliveryTimeout   = 10 * time.Second
+)
+
+// delivery is one outcome on its way. It is also what the outbox stores.
+type delivery struct {
+	Token      []byte                   `json:"token"`
+	WorkflowID string                   `json:"workflow_id"`
+	Outcome    contract.JobOutcomeInput `json:"outcome"`
+	// bySignal: the server no longer knows the activity, the group must be told.
+	bySignal bool
+}
+
+// deliver reports an outcome until the server or the group has taken it, or
+// nobody wants it any more, or the worker's life has ended. An outcome that is
+// not taken at once goes to the outbox: when that is refused, or was not answered
+// for a moment.
+func (a *Activities) deliver(d delivery) {
+	wait, kept := firstDeliveryWait, a.keepUnlessTaken(d)
+	for {
+		err := a.attemptDelivery(&d)
+		if err == nil {
+			kept.taken()
+			return
+		}
+		kept.keep(err)
+		if !pause(a.life, &wait) {
+			return
+		}
+	}
+}
+
+// pause waits, doubles the wait up to maxDeliveryWait, and reports whether ctx
+// still goes on.
+func pause(ctx context.Context, wait *time.Duration) bool {
+	timer := time.NewTimer(*wait)
+	defer timer.Stop()
+	*wait = min(2**wait, maxDeliveryWait)
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// attemptDelivery returns nil when nothing is left to do.
+func (a *Activities) attemptDelivery(d *delivery) error {
+	ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
+	defer cancel()
+	if !d.bySignal {
+		done, err := a.complete(ctx, d)
+		if done || err != nil {
+			return err
+		}
+		d.bySignal = true
+	}
+	err := a.options.Server.SignalOutcome(ctx, d.WorkflowID, d.Outcome)
+	if errors.Is(err, jobtype.ErrLeaseLost) {
+		return nil // The group is gone; its result stands.
+	}
+	return a.giveUpIfRejected(d, err)
+}
+
+// complete reports the activity. done false without an error means that the
+// server does not know it any more.
+func (a *Activities) complete(ctx context.Context, d *delivery) (done bool, err error) {
+	err = a.options.Server.Complete(ctx, d.Token, d.Outcome.Outcome, failureOf(d.Outcome.Outcome))
+	if errors.Is(err, jobtype.ErrLeaseLost) {
+		return false, nil
+	}
+	var rejected *RejectedError
+	if errors.As(err, &rejected) && d.Outcome.Outcome.Failure == "" {
+		// Bounds are checked before, so this is a limit of a server that is not
+		// ours. A short failure tells the operator more than a lost job.
+		d.Outcome.Outcome = refusedResult(d.Outcome.Outcome, rejected)
+		err = a.options.Server.Complete(ctx, d.Token, d.Outcome.Outcome, failureOf(d.Outcome.Outcome))
+	}
+	return true, a.giveUpIfRejected(d, err)
+}
+
+func refusedResult(state contract.ExecuteState, rejected error) contract.ExecuteState {
+	state.Failure = contract.FailurePermanent
+	state.Message = head("the job was done, but the server refuses its result: "+rejected.Error(), maxFailureMessage)
+	state.Result, state.Checkpoint = jobtype.Result{}, nil
+	return state
+}
+
+// giveUpIfRejected keeps transient errors only.
+func (a *Activities) giveUpIfRejected(d *delivery, err error) error {
+	if _, rejected := errors.AsType[*RejectedError](err); !rejected {
+		return err
+	}
+	a.options.Logger.Error("the server refuses the outcome of a job; the group will see a lost worker",
+		"job", d.Outcome.JobID, "group", d.WorkflowID, "error", err)
+	return nil
+}
+
+// DeliverOutbox delivers what an earlier process could not. Call it before the
+// worker polls; it returns at once and goes on until everything is delivered or
+// the worker's life ends. The returned channel is closed then.
+func (a *Activities) DeliverOutbox() (done <-chan struct{}, err error) {
+	finished := make(chan struct{})
+	if a.options.Outbox == nil {
+		close(finished)
+		return finished, nil
+	}
+	kept, err := a.options.Outbox.load()
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer close(finished)
+		for _, d := range kept {
+			a.deliver(d)
+			if a.life.Err() != nil {
+				return
+			}
+			a.options.Outbox.drop(d)
+		}
+	}()
+	return finished, nil
+}

@@ -1,0 +1,148 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Detect runs one detection and sends what it finds, page by page, to its
+// group. Repeated with the same attempt number it sends the same pages under
+// the same update ids, which the group answers as it did the first time. Like
+// Execute it reports its result itself, but one that the server no longer wants
+// is dropped: the group detects again.
+func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
+	what := Running{
+		JobID: fmt.Sprintf("detect-%d", in.Attempt), GroupID: in.WorkflowID, JobType: in.Input.JobType,
+		Handler: in.Handler, Attempt: in.Attempt, Detection: true,
+	}
+	r := a.newAttempt(ctx, what, 0)
+	r.progress = newProgress(a.options.WorkerID, nil, r.what.StartedAt)
+	defer a.track(r)()
+	beats := &beater{
+		server: a.options.Server, token: r.token, progress: r.progress, timeout: r.heartbeatTimeout,
+		interval: beatInterval(r.heartbeatTimeout, false), ended: r.ended, stop: r.cancel,
+	}
+	stopBeating := beats.start(ctx)
+	result, failure := r.detect(ctx, in)
+	if !errors.Is(failure, errUnwanted) {
+		r.reporting.Store(true)
+		a.report(r, result, failure)
+		r.reporting.Store(false)
+	}
+	stopBeating()
+	r.await()
+	return contract.DetectActivityResult{}, activity.ErrResultPending
+}
+
+// errUnwanted marks a detection whose group asked for nothing any more.
+var errUnwanted = errors.New("nobody wants this detection any more")
+
+func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
+	out := newSink(r.activities.options.Pages, in)
+	handler, refusal := r.activities.detector(in.Handler)
+	if refusal == nil {
+		refusal = r.activities.refusesWork()
+	}
+	if refusal == nil && in.BatchBy != "" {
+		refusal = out.readTemplate()
+	}
+	if refusal != nil {
+		close(r.ended)
+		return r.detected(out), detectionError(refusal.kind, refusal.message)
+	}
+	input := in.Input
+	input.WorkerID = r.activities.options.WorkerID
+	r.start(func(ctx context.Context) error {
+		err := handler.Detect(ctx, input, out)
+		if err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
+			return err
+		}
+		// A handler that passes ErrSinkFull on means well.
+		return out.close(ctx)
+	})
+	if !r.supervise(ctx, 0) {
+		if r.activities.life.Err() != nil {
+			return r.detected(out), errUnwanted
+		}
+		return r.detected(out), detectionError(contract.FailureTimeout,
+			"the detection is over its timeout; the handler ignores that and still runs on worker "+input.WorkerID)
+	}
+	return r.detected(out), r.detectionFailure()
+}
+
+// readTemplate prepares the template of batches. `validate` has read it before.
+func (s *sink) readTemplate() *refusal {
+	parsed, err := batchkey.Parse(s.in.BatchBy)
+	if err != nil {
+		return &refusal{contract.FailurePermanent, "batch.by: " + err.Error()}
+	}
+	s.batchBy = parsed
+	return nil
+}
+
+func (r *attempt) detected(out *sink) contract.DetectActivityResult {
+	result := out.summary()
+	result.Worker = r.activities.options.WorkerID
+	return result
+}
+
+// detectionFailure classifies how a detection ended.
+func (r *attempt) detectionFailure() error {
+	if r.err == nil {
+		return nil
+	}
+	cause := r.cause
+	switch {
+	case errors.Is(cause, jobtype.ErrLeaseLost), errors.Is(r.err, jobtype.ErrLeaseLost):
+		return errUnwanted
+	case errors.Is(cause, jobtype.ErrDraining):
+		return detectionError(contract.FailureDraining, r.err.Error())
+	case errors.Is(cause, jobtype.ErrCanceled):
+		return detectionError(contract.FailureCanceled, r.err.Error())
+	case errors.Is(cause, jobtype.ErrDeadline):
+		limit := r.deadline.Sub(r.what.StartedAt).Round(time.Millisecond)
+		return detectionError(contract.FailureTimeout, fmt.Sprintf("over the detection timeout of %s: %v", jobtype.Duration(limit), r.err))
+	case jobtype.IsPermanent(r.err):
+		return detectionError(contract.FailurePermanent, r.err.Error())
+	}
+	return detectionError(contract.FailureFailed, r.err.Error())
+}
+
+func detectionError(kind contract.FailureKind, message string) error {
+	return temporal.NewApplicationErrorWithOptions(head(message, maxFailureMessage), string(kind),
+		temporal.ApplicationErrorOptions{NonRetryable: true})
+}
+
+// report repeats until the server has taken the result or does not want it.
+func (a *Activities) report(r *attempt, result contract.DetectActivityResult, failure error) {
+	wait := firstDeliveryWait
+	for {
+		ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
+		err := a.options.Server.Complete(ctx, r.token, result, failure)
+		cancel()
+		var rejected *RejectedError
+		if err == nil || errors.Is(err, jobtype.ErrLeaseLost) || errors.As(err, &rejected) || !pause(a.life, &wait) {
+			return
+		}
+	}
+}
+
+func (a *Activities) detector(name string) (jobtype.Handler, *refusal) {
+	handler, known := a.options.Handlers[name]
+	switch {
+	case !known:
+		return nil, &refusal{contract.FailureUnsupported, fmt.Sprintf("worker %s has no handler %q: start a worker whose binary has it", a.options.WorkerID, name)}
+	case a.descriptors[name].ExecuteOnly:
+		return nil, &refusal{contract.FailureUnsupported, fmt.Sprintf("handler %q only executes", name)}
+	}
+	return handler, nil
+}

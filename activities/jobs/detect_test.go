@@ -1,0 +1,227 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+type detector func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error
+
+func (b *bench) detect(t *testing.T, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(b.activities.Detect, activity.RegisterOptions{Name: contract.DetectActivity})
+	in.Handler, in.WorkflowID, in.RunID = "fake", "group/x-1", "run"
+	_, err := env.ExecuteActivity(contract.DetectActivity, in)
+	require.ErrorIs(t, err, activity.ErrResultPending)
+	outcomes := b.server.outcomes()
+	require.Len(t, outcomes, 1)
+	result, ok := outcomes[0].result.(contract.DetectActivityResult)
+	require.True(t, ok)
+	return result, outcomes[0].failure
+}
+
+func emitting(t *testing.T, detect detector) *bench {
+	t.Helper()
+	return newBench(t, &fakeHandler{detect: detect})
+}
+
+func proposals(from, to, bytes int) []jobtype.Proposal {
+	var list []jobtype.Proposal
+	for i := from; i < to; i++ {
+		list = append(list, jobtype.Proposal{
+			DedupeKey: fmt.Sprintf("key-%06d", i),
+			Params:    json.RawMessage(`{"path":"` + strings.Repeat("x", bytes) + `"}`),
+		})
+	}
+	return list
+}
+
+func TestDetectSendsPagesInOrder(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+		assert.Equal(t, "node-a", in.WorkerID)
+		for _, p := range proposals(0, 450, 10) {
+			if err := out.Emit(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	away := true
+	b.server.onPage = func(_ int, page contract.DetectPageInput) (contract.DetectPageResult, error) {
+		if page.Seq == 1 && away {
+			away = false
+			return contract.DetectPageResult{}, errAway
+		}
+		return contract.DetectPageResult{Accepted: len(page.Proposals)}, nil
+	}
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 2})
+	require.NoError(t, failure)
+	assert.Equal(t, contract.DetectActivityResult{Worker: "node-a", Pages: 3, Emitted: 450}, result)
+	assert.Equal(t, []string{"detect-page-2-0-run", "detect-page-2-1-run", "detect-page-2-2-run"}, b.server.updateIDs)
+	n := 0
+	for seq, page := range b.server.pages {
+		assert.Equal(t, seq, page.Seq)
+		assert.Equal(t, 2, page.Attempt)
+		for _, p := range page.Proposals {
+			assert.Equal(t, fmt.Sprintf("key-%06d", n), p.DedupeKey)
+			n++
+		}
+	}
+	assert.Equal(t, 450, n)
+}
+
+func TestDetectBoundsPagesByBytes(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		return out.Emit(ctx, proposals(0, 300, 3000)...)
+	})
+	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	require.Greater(t, len(b.server.pages), 2)
+	for _, page := range b.server.pages {
+		encoded, err := json.Marshal(page.Proposals)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(encoded), contract.MaxPageBytes+contract.MaxPageProposals+2)
+	}
+}
+
+func TestDetectCountsWhatAFullGroupDoesNotTake(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		full := 0
+		for _, p := range proposals(0, 1000, 10) {
+			if err := out.Emit(ctx, p); errors.Is(err, jobtype.ErrSinkFull) {
+				full++
+			} else if err != nil {
+				return err
+			}
+		}
+		assert.Equal(t, 600, full, "Emit says full from the first proposal on that does not fit")
+		return jobtype.ErrSinkFull
+	})
+	b.server.onPage = func(n int, page contract.DetectPageInput) (contract.DetectPageResult, error) {
+		return contract.DetectPageResult{Accepted: len(page.Proposals), Full: n == 2}, nil
+	}
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, 1000, result.Emitted)
+	assert.Equal(t, 600, result.Surplus)
+	assert.Equal(t, 2, result.Pages)
+}
+
+func TestDetectCountsInvalidProposals(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		good, bad := jobtype.Proposal{DedupeKey: "good"}, jobtype.Proposal{DedupeKey: "bad", Priority: "urgent"}
+		var refused *jobtype.ProposalError
+		assert.ErrorAs(t, out.Emit(ctx, bad, good), &refused)
+		for range 20 {
+			assert.Error(t, out.Emit(ctx, jobtype.Proposal{Summary: "\xff"}))
+		}
+		huge := jobtype.Proposal{DAG: strings.Repeat("x", contract.MaxPageBytes)}
+		assert.ErrorContains(t, out.Emit(ctx, huge), "the limit is")
+		return nil
+	})
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, 23, result.Emitted)
+	assert.Equal(t, 22, result.Invalid)
+	assert.Len(t, result.InvalidErrors, contract.MaxInvalidErrors)
+	assert.Contains(t, result.InvalidErrors[0], "urgent")
+	require.Len(t, b.server.pages, 1)
+	assert.Equal(t, "good", b.server.pages[0].Proposals[0].DedupeKey)
+}
+
+func TestDetectFailures(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		detect detector
+		onPage func(int, contract.DetectPageInput) (contract.DetectPageResult, error)
+		kind   contract.FailureKind
+		text   string
+	}{
+		"error": {
+			detect: func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error { return errors.New("no disk") },
+			kind:   contract.FailureFailed, text: "no disk",
+		},
+		"permanent": {
+			detect: func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error {
+				return jobtype.Permanent(errors.New("no such command"))
+			},
+			kind: contract.FailurePermanent, text: "no such command",
+		},
+		"panic": {
+			detect: func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error { panic("oops") },
+			kind:   contract.FailureFailed, text: "panicked: oops",
+		},
+		"page refused": {
+			detect: func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+				return out.Emit(ctx, proposals(0, 1, 1)...)
+			},
+			onPage: func(int, contract.DetectPageInput) (contract.DetectPageResult, error) {
+				return contract.DetectPageResult{}, &RejectedError{Err: errors.New("attempt 1 is over")}
+			},
+			kind: contract.FailureFailed, text: "attempt 1 is over",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := emitting(t, c.detect)
+			b.server.onPage = c.onPage
+			_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+			var application *temporal.ApplicationError
+			require.ErrorAs(t, failure, &application)
+			assert.Equal(t, string(c.kind), application.Type())
+			assert.Contains(t, application.Message(), c.text)
+			assert.True(t, application.NonRetryable())
+		})
+	}
+}
+
+func TestDetectDrains(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, _ jobtype.ProposalSink) error {
+		close(started)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	go func() { <-started; b.activities.Drain() }()
+	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, failure, &application)
+	assert.Equal(t, string(contract.FailureDraining), application.Type())
+}
+
+func TestReportRepeats(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error { return nil })
+	b.server.onComplete = func(n int) error {
+		if n < 3 {
+			return errAway
+		}
+		return nil
+	}
+	before := time.Now()
+	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Less(t, time.Since(before), 5*time.Second)
+}

@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Execute runs one attempt of one job. It reports the outcome itself and then
+// returns [activity.ErrResultPending]; its declared result tells workflows what
+// they get. It returns only when the handler has ended and the server, or the
+// group, has taken the outcome.
+func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	what := Running{JobID: in.Job.ID, GroupID: in.Job.GroupID, JobType: in.Job.JobType, Handler: in.Handler, Attempt: in.Job.Attempt}
+	r := a.newAttempt(ctx, what, in.Timeout.Std())
+	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
+	defer a.track(r)()
+
+	stopBeating := r.beat(ctx, in)
+	state, report := r.execute(ctx, in)
+	if report {
+		r.reporting.Store(true)
+		a.deliver(delivery{Token: r.token, WorkflowID: workflowOf(ctx, in), Outcome: contract.JobOutcomeInput{
+			JobID: in.Job.ID, Attempt: in.Job.Attempt, Fence: in.Job.Fence, Outcome: state,
+		}})
+		r.reporting.Store(false)
+	}
+	stopBeating()
+	r.await()
+	return contract.ExecuteState{}, activity.ErrResultPending
+}
+
+// execute prepares the job, runs its handler and concludes.
+func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, bool) {
+	handler, refusal := r.activities.executor(in.Handler)
+	if refusal == nil {
+		refusal = r.activities.refusesWork()
+	}
+	var job jobtype.Job
+	if refusal == nil {
+		job, refusal = r.job(in)
+	}
+	if refusal != nil {
+		close(r.ended)
+		state := r.state()
+		state.Failure, state.Message = refusal.kind, head(refusal.message, maxFailureMessage)
+		return state, true
+	}
+	var result jobtype.Result
+	r.start(func(ctx context.Context) (err error) {
+		result, err = handler.Execute(ctx, job, r.progress)
+		return err
+	})
+	ended := r.supervise(ctx, in.ProgressTimeout.Std())
+	if !ended {
+		// The handler still owns result.
+		return r.conclude(jobtype.Result{}, false, in.ProgressTimeout.Std())
+	}
+	return r.conclude(result, true, in.ProgressTimeout.Std())
+}
+
+// beat starts the beater and returns what stops it.
+func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
+	b := &beater{
+		server: r.activities.options.Server, token: r.token, progress: r.progress,
+		interval: beatInterval(r.heartbeatTimeout, in.Interactive), timeout: r.heartbeatTimeout,
+		ended: r.ended, stop: r.cancel,
+	}
+	if in.Liveness != jobtype.LivenessProcess {
+		b.stall = in.StallTimeout.Std()
+		if b.stall <= 0 {
+			b.stall = r.heartbeatTimeout
+		}
+	}
+	b.stalled = func() {
+		r.activities.options.Logger.Warn("a handler reports nothing: unless it does, its job is placed elsewhere; one that works on calls Progress.Report or Alive, or has liveness: process",
+			"job", in.Job.ID, "group", in.Job.GroupID, "handler", in.Handler, "silent", b.stall)
+	}
+	return b.start(ctx)
+}
+
+// refusal is why a job is not even started here.
+type refusal struct {
+	kind    contract.FailureKind
+	message string
+}
+
+func (a *Activities) executor(name string) (jobtype.Handler, *refusal) {
+	handler, known := a.options.Handlers[name]
+	switch {
+	case !known:
+		return nil, &refusal{contract.FailureUnsupported, fmt.Sprintf("worker %s has no handler %q: start a worker whose binary has it", a.options.WorkerID, name)}
+	case a.descriptors[name].DetectOnly:
+		return nil, &refusal{contract.FailureUnsupported, fmt.Sprintf("handler %q only detects", name)}
+	}
+	return handler, nil
+}
+
+// refusesWork answers for a worker that drains or was fenced.
+func (a *Activities) refusesWork() *refusal {
+	if cause := context.Cause(a.intake); cause != nil {
+		return &refusal{contract.FailureDraining, "not started: " + cause.Error()}
+	}
+	return nil
+}
+
+// job completes what the handler sees.
+func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
+	job := in.Job
+	params, err := mergeParams(job.Params, in.ProposalParams)
+	if err != nil {
+		return job, &refusal{contract.FailurePermanent, err.Error()}
+	}
+	if len(job.Batch) > 0 && !r.activities.descriptors[in.Handler].Batches {
+		return job, &refusal{contract.FailurePermanent, fmt.Sprintf("handler %q does one proposal at a time: remove batch from job type %s and apply", in.Handler, job.JobType)}
+	}
+	if job.Batch, err = completeItems(in.Job); err != nil {
+		return job, &refusal{contract.FailurePermanent, err.Error()}
+	}
+	beat, _, _ := r.progress.snapshot()
+	job.Params, job.Checkpoint = params, beat.Checkpoint
+	job.WorkerID, job.Deadline = r.activities.options.WorkerID, r.deadline
+	return job, nil
+}
+
+// checkpointOf prefers what this very activity kept in an attempt before, as
+// happens where the server retries, over what the group handed in.
+func checkpointOf(ctx context.Context, in contract.ExecuteInput) json.RawMessage {
+	var last contract.Heartbeat
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &last) == nil && len(last.Checkpoint) > 0 {
+		return last.Checkpoint
+	}
+	return in.Job.Checkpoint
+}
+
+// workflowOf names the group that wants the outcome.
+func workflowOf(ctx context.Context, in contract.ExecuteInput) string {
+	if in.Job.GroupID != "" {
+		return in.Job.GroupID
+	}
+	return activity.GetInfo(ctx).WorkflowExecution.ID
+}

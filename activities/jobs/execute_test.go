@@ -1,0 +1,276 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestExecuteGivesTheHandlerItsJobAndReportsTheResult(t *testing.T) {
+	t.Parallel()
+	var seen jobtype.Job
+	b := executing(t, func(ctx context.Context, job jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		seen = job
+		deadline, limited := ctx.Deadline()
+		assert.True(t, limited)
+		assert.Equal(t, job.Deadline, deadline)
+		return jobtype.Result{Summary: "done", Data: map[string]any{"n": 1}}, nil
+	})
+	in := input(`{"a":1,"b":{"x":1}}`)
+	in.ProposalParams, in.Timeout = json.RawMessage(`{"b":{"y":2}}`), jobtype.Duration(time.Minute)
+	in.Job.Checkpoint = json.RawMessage(`{"at":7}`)
+	b.run(t, in)
+
+	state, failure := b.only(t)
+	require.NoError(t, failure)
+	assert.Empty(t, state.Failure)
+	assert.Equal(t, "done", state.Result.Summary)
+	assert.Equal(t, "node-a", state.Worker)
+	assert.Equal(t, "i1", state.Instance)
+	assert.Empty(t, state.Checkpoint, "a finished job needs no checkpoint")
+	assert.JSONEq(t, `{"a":1,"b":{"y":2}}`, string(seen.Params))
+	assert.JSONEq(t, `{"at":7}`, string(seen.Checkpoint))
+	assert.Equal(t, "node-a", seen.WorkerID)
+	assert.WithinDuration(t, time.Now().Add(time.Minute), seen.Deadline, 10*time.Second)
+}
+
+func TestExecuteClassifiesFailures(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("disk on fire")
+	cases := map[string]struct {
+		execute executor
+		kind    contract.FailureKind
+		message string
+	}{
+		"error": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{Output: strings.Repeat("x", 5000) + "end"}, boom
+		}, contract.FailureFailed, "disk on fire"},
+		"permanent": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, fmt.Errorf("volume 7: %w", jobtype.Permanent(boom))
+		}, contract.FailurePermanent, "volume 7: disk on fire"},
+		"panic": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			panic("out of paper")
+		}, contract.FailureFailed, "the handler panicked: out of paper"},
+		"long message": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, errors.New(strings.Repeat("é", 4000))
+		}, contract.FailureFailed, "ééé"},
+		"result too large": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{Data: map[string]any{"x": strings.Repeat("y", 70_000)}}, nil
+		}, contract.FailurePermanent, "the limit is 65536"},
+		"result not JSON": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{Data: map[string]any{"x": math.NaN()}}, nil
+		}, contract.FailurePermanent, "cannot be encoded as JSON"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := executing(t, c.execute)
+			in := input(`{}`)
+			in.Job.Checkpoint = json.RawMessage(`1`)
+			b.run(t, in)
+			state := b.failed(t)
+			assert.Equal(t, c.kind, state.Failure)
+			assert.Contains(t, state.Message, c.message)
+			assert.LessOrEqual(t, len(state.Message), maxFailureMessage)
+			assert.LessOrEqual(t, len(state.Result.Output), maxFailureOutput)
+			if state.Result.Output != "" {
+				assert.True(t, strings.HasSuffix(state.Result.Output, "end"), "the tail of the output is kept")
+			}
+		})
+	}
+}
+
+func TestExecuteRefusesWhatItCannotRun(t *testing.T) {
+	t.Parallel()
+	never := func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+		t.Error("the handler must not run")
+		return jobtype.Result{}, nil
+	}
+	t.Run("unknown handler", func(t *testing.T) {
+		t.Parallel()
+		b := executing(t, never)
+		in := input(`{}`)
+		in.Handler = "other"
+		b.run(t, in)
+		assert.Equal(t, contract.FailureUnsupported, b.failed(t).Failure)
+	})
+	t.Run("detect only", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t, &fakeHandler{execute: never, descriptor: jobtype.Descriptor{DetectOnly: true}})
+		b.run(t, input(`{}`))
+		assert.Equal(t, contract.FailureUnsupported, b.failed(t).Failure)
+	})
+	t.Run("params no object", func(t *testing.T) {
+		t.Parallel()
+		b := executing(t, never)
+		in := input(`{}`)
+		in.ProposalParams = json.RawMessage(`[1]`)
+		b.run(t, in)
+		assert.Equal(t, contract.FailurePermanent, b.failed(t).Failure)
+		assert.Contains(t, b.failed(t).Message, "the proposal's params must be a JSON object")
+	})
+	t.Run("draining", func(t *testing.T) {
+		t.Parallel()
+		b := executing(t, never)
+		b.activities.Drain()
+		in := input(`{}`)
+		in.Job.Checkpoint = json.RawMessage(`{"at":9}`)
+		b.run(t, in)
+		assert.Equal(t, contract.FailureDraining, b.failed(t).Failure)
+		assert.JSONEq(t, `{"at":9}`, string(b.failed(t).Checkpoint), "the checkpoint must not be lost on the way")
+	})
+}
+
+// obedient ends with its context, after keeping a checkpoint.
+func obedient(started chan<- struct{}) executor {
+	return func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+		if err := progress.Checkpoint(map[string]int{"at": 42}); err != nil {
+			return jobtype.Result{}, err
+		}
+		close(started)
+		<-ctx.Done()
+		return jobtype.Result{}, fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+}
+
+func TestExecuteEndsByCause(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		edit    func(*contract.ExecuteInput)
+		onBeat  func(int) error
+		after   func(*bench)
+		kind    contract.FailureKind
+		message string
+	}{
+		"canceled by the server": {
+			onBeat: func(int) error { return jobtype.ErrCanceled },
+			edit:   func(in *contract.ExecuteInput) { in.Interactive = true },
+			kind:   contract.FailureCanceled, message: "the job was canceled",
+		},
+		"over its timeout": {
+			edit: func(in *contract.ExecuteInput) { in.Timeout = jobtype.Duration(30 * time.Millisecond) },
+			kind: contract.FailureTimeout, message: "over the execution timeout of 30ms",
+		},
+		"stale": {
+			edit: func(in *contract.ExecuteInput) { in.ProgressTimeout = jobtype.Duration(30 * time.Millisecond) },
+			kind: contract.FailureStale, message: "no change of progress for 30ms",
+		},
+		"draining": {
+			after: func(b *bench) { b.activities.Drain() },
+			kind:  contract.FailureDraining, message: "the worker is draining",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			started := make(chan struct{})
+			b := executing(t, obedient(started))
+			b.server.onBeat = c.onBeat
+			in := input(`{}`)
+			if c.edit != nil {
+				c.edit(&in)
+			}
+			if c.after != nil {
+				go func() { <-started; c.after(b) }()
+			}
+			b.run(t, in)
+			state := b.failed(t)
+			assert.Equal(t, c.kind, state.Failure)
+			assert.Contains(t, state.Message, c.message)
+			assert.JSONEq(t, `{"at":42}`, string(state.Checkpoint))
+		})
+	}
+}
+
+func TestExecuteReportsFinishedWorkEvenIfCanceled(t *testing.T) {
+	t.Parallel()
+	b := executing(t, func(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		<-ctx.Done()
+		return jobtype.Result{Summary: "finished anyway"}, nil
+	})
+	in := input(`{}`)
+	in.Timeout = jobtype.Duration(20 * time.Millisecond)
+	b.run(t, in)
+	state, failure := b.only(t)
+	require.NoError(t, failure)
+	assert.Equal(t, "finished anyway", state.Result.Summary)
+}
+
+func TestExecuteSaysNothingAboutALostJob(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	b := executing(t, obedient(started))
+	b.server.onBeat = func(int) error { return jobtype.ErrLeaseLost }
+	b.run(t, input(`{}`))
+	assert.Empty(t, b.server.outcomes())
+	assert.Empty(t, b.server.signals)
+}
+
+func TestExecuteZombieKeepsItsSlotAndTimeoutIsAnswered(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	b := executing(t, func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+		<-release
+		return jobtype.Result{}, nil
+	})
+	in := input(`{}`)
+	in.Timeout = jobtype.Duration(20 * time.Millisecond)
+	var returned sync.WaitGroup
+	returned.Go(func() { b.run(t, in) })
+	require.Eventually(t, func() bool { return len(b.server.outcomes()) == 1 }, 10*time.Second, time.Millisecond)
+	state := b.failed(t)
+	assert.Equal(t, contract.FailureTimeout, state.Failure)
+	assert.Contains(t, state.Message, "still runs on worker node-a")
+	assert.Equal(t, 1, b.activities.Zombies())
+	assert.Len(t, b.activities.Running(), 1, "the slot is taken while the handler runs")
+	close(release)
+	returned.Wait()
+	assert.Zero(t, b.activities.Zombies())
+	assert.Len(t, b.server.outcomes(), 1, "a zombie's own result comes too late")
+}
+
+func TestExecuteCanceledIsAnsweredOnlyWhenTheHandlerHasEnded(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	b := executing(t, func(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		<-release
+		return jobtype.Result{}, context.Cause(ctx)
+	})
+	var returned sync.WaitGroup
+	returned.Go(func() { b.run(t, input(`{}`)) })
+	require.Eventually(t, func() bool { return len(b.activities.Running()) == 1 }, 10*time.Second, time.Millisecond)
+	b.activities.Drain()
+	require.Eventually(t, func() bool { return b.activities.Zombies() == 1 }, 10*time.Second, time.Millisecond)
+	assert.Empty(t, b.server.outcomes(), "draining promises that nothing runs any more")
+	close(release)
+	returned.Wait()
+	assert.Equal(t, contract.FailureDraining, b.failed(t).Failure)
+}
+
+func TestExecutePrefersTheCheckpointOfItsOwnHeartbeat(t *testing.T) {
+	t.Parallel()
+	var seen json.RawMessage
+	b := executing(t, func(_ context.Context, job jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
+		seen = job.Checkpoint
+		return jobtype.Result{}, nil
+	})
+	in := input(`{}`)
+	in.Job.Checkpoint = json.RawMessage(`"old"`)
+	b.run(t, in, func(env *sdktest.TestActivityEnvironment) {
+		env.SetHeartbeatDetails(contract.Heartbeat{Checkpoint: json.RawMessage(`"new"`)})
+	})
+	assert.JSONEq(t, `"new"`, string(seen))
+}

@@ -1,0 +1,201 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	sdktest "go.temporal.io/sdk/testsuite"
+	"go.uber.org/goleak"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errAway = errors.New("the server is away")
+
+// fakeServer records what a worker tells the server, and answers as scripted.
+type fakeServer struct {
+	mu        sync.Mutex
+	beats     []contract.Heartbeat
+	completed []completion
+	signals   []contract.JobOutcomeInput
+	pages     []contract.DetectPageInput
+	updateIDs []string
+
+	onBeat     func(n int) error
+	onComplete func(n int) error
+	onSignal   func(n int) error
+	onPage     func(n int, page contract.DetectPageInput) (contract.DetectPageResult, error)
+	completes  int
+	signaled   int
+	paged      int
+}
+
+type completion struct {
+	result  any
+	failure error
+}
+
+func (f *fakeServer) Beat(_ context.Context, _ []byte, beat contract.Heartbeat) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.beats = append(f.beats, beat)
+	if f.onBeat != nil {
+		return f.onBeat(len(f.beats))
+	}
+	return nil
+}
+
+func (f *fakeServer) Complete(_ context.Context, _ []byte, result any, failure error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.completes++
+	if f.onComplete != nil {
+		if err := f.onComplete(f.completes); err != nil {
+			return err
+		}
+	}
+	f.completed = append(f.completed, completion{result, failure})
+	return nil
+}
+
+func (f *fakeServer) SignalOutcome(_ context.Context, _ string, outcome contract.JobOutcomeInput) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.signaled++
+	if f.onSignal != nil {
+		if err := f.onSignal(f.signaled); err != nil {
+			return err
+		}
+	}
+	f.signals = append(f.signals, outcome)
+	return nil
+}
+
+func (f *fakeServer) SendPage(_ context.Context, _, _, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.paged++
+	if f.onPage != nil {
+		answer, err := f.onPage(f.paged, page)
+		if err != nil {
+			return answer, err
+		}
+		f.pages, f.updateIDs = append(f.pages, page), append(f.updateIDs, updateID)
+		return answer, nil
+	}
+	f.pages, f.updateIDs = append(f.pages, page), append(f.updateIDs, updateID)
+	return contract.DetectPageResult{Accepted: len(page.Proposals)}, nil
+}
+
+func (f *fakeServer) beatCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.beats)
+}
+
+func (f *fakeServer) outcomes() []completion {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]completion(nil), f.completed...)
+}
+
+// fakeHandler is a handler made of functions.
+type fakeHandler struct {
+	descriptor jobtype.Descriptor
+	detect     func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error
+	execute    func(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error)
+}
+
+func (h *fakeHandler) Descriptor() jobtype.Descriptor { return h.descriptor }
+
+func (h *fakeHandler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	return h.detect(ctx, in, out)
+}
+
+func (h *fakeHandler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	return h.execute(ctx, job, progress)
+}
+
+// bench is one worker's activities over a fake server.
+type bench struct {
+	server     *fakeServer
+	activities *Activities
+}
+
+type executor func(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error)
+
+func newBench(t *testing.T, handler *fakeHandler, edit ...func(*Options)) *bench {
+	t.Helper()
+	handler.descriptor.Name = "fake"
+	server := &fakeServer{}
+	options := Options{
+		Handlers: map[string]jobtype.Handler{"fake": handler}, WorkerID: "node-a", Instance: "i1",
+		Server: server, Pages: server, CancelGrace: 50 * time.Millisecond,
+	}
+	for _, change := range edit {
+		change(&options)
+	}
+	activities, err := New(options)
+	require.NoError(t, err)
+	t.Cleanup(activities.Abandon)
+	return &bench{server: server, activities: activities}
+}
+
+func executing(t *testing.T, execute executor, edit ...func(*Options)) *bench {
+	t.Helper()
+	return newBench(t, &fakeHandler{execute: execute}, edit...)
+}
+
+// run executes the activity as the SDK would.
+func (b *bench) run(t *testing.T, in contract.ExecuteInput, edit ...func(*sdktest.TestActivityEnvironment)) {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(b.activities.Execute, activity.RegisterOptions{Name: contract.ExecuteActivity})
+	for _, change := range edit {
+		change(env)
+	}
+	_, err := env.ExecuteActivity(contract.ExecuteActivity, in)
+	require.ErrorIs(t, err, activity.ErrResultPending)
+}
+
+func input(params string) contract.ExecuteInput {
+	return contract.ExecuteInput{
+		Handler: "fake",
+		Job:     jobtype.Job{ID: "job-00001", GroupID: "group/x-1", JobType: "x", Attempt: 1, Params: json.RawMessage(params)},
+	}
+}
+
+// only returns the one outcome that was reported.
+func (b *bench) only(t *testing.T) (contract.ExecuteState, error) {
+	t.Helper()
+	outcomes := b.server.outcomes()
+	require.Len(t, outcomes, 1)
+	state, ok := outcomes[0].result.(contract.ExecuteState)
+	require.True(t, ok)
+	return state, outcomes[0].failure
+}
+
+// failed returns the one failure, checked for what every failure must carry.
+func (b *bench) failed(t *testing.T) contract.ExecuteState {
+	t.Helper()
+	_, failure := b.only(t)
+	var application *temporal.ApplicationError
+	require.ErrorAs(t, failure, &application)
+	require.True(t, application.NonRetryable())
+	var state contract.ExecuteState
+	require.NoError(t, application.Details(&state))
+	require.Equal(t, application.Type(), string(state.Failure))
+	require.Equal(t, application.Message(), state.Message)
+	return state
+}

@@ -1,0 +1,73 @@
+package jobs
+
+import (
+	"errors"
+	"sync"
+	"time"
+)
+
+// keepAfter is how long an outcome may be on its way before it goes to the outbox.
+// A server that hangs answers nothing for as long as the request may take, and the
+// process may be killed meanwhile.
+const keepAfter = time.Second
+
+var errNoAnswer = errors.New("no answer yet")
+
+// kept is an outcome on its way, as far as it must survive this process.
+type kept struct {
+	activities *Activities
+	delivery   delivery
+	timer      *time.Timer
+	once       sync.Once
+	// forget undoes what keep did; nil if that was nothing.
+	forget func()
+}
+
+// keepUnlessTaken puts d into the outbox unless it is taken soon.
+func (a *Activities) keepUnlessTaken(d delivery) *kept {
+	k := &kept{activities: a, delivery: d}
+	k.timer = time.AfterFunc(keepAfter, func() { k.keep(errNoAnswer) })
+	return k
+}
+
+// keep puts the outcome into the outbox, once.
+func (k *kept) keep(reason error) {
+	k.once.Do(func() { k.forget = k.activities.store(k.delivery, reason) })
+}
+
+// taken ends it: nothing is left to deliver.
+func (k *kept) taken() {
+	k.timer.Stop()
+	k.once.Do(func() {})
+	if k.forget != nil {
+		k.forget()
+	}
+}
+
+// store puts d into the outbox and returns what removes it again. What is in no
+// outbox is counted.
+func (a *Activities) store(d delivery, reason error) (remove func()) {
+	log := a.options.Logger.With("job", d.Outcome.JobID, "group", d.WorkflowID)
+	log.Warn("the server did not take an outcome, repeating until it does", "error", reason)
+	if a.options.Outbox != nil {
+		remove, err := a.options.Outbox.put(d)
+		if err == nil {
+			return remove
+		}
+		// The outcome is still delivered by this process; only a kill now
+		// would lose it.
+		log.Error("could not keep an undelivered outcome on disk", "error", err)
+	}
+	a.unkept.Add(1)
+	return func() { a.unkept.Add(-1) }
+}
+
+// Undelivered counts the outcomes that the server has not taken, those of
+// earlier processes included if there is an outbox.
+func (a *Activities) Undelivered() int {
+	count := int(a.unkept.Load())
+	if a.options.Outbox != nil {
+		count += a.options.Outbox.count()
+	}
+	return count
+}

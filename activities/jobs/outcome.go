@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Bounds of a failure's texts. A failure stands in the group's history, in the
+// failed activity and in the group's state, for every failed attempt.
+const (
+	maxFailureMessage = 1 << 10
+	maxFailureOutput  = 2 << 10
+)
+
+// conclude says how the attempt ended. report is false when nobody must hear
+// of it: the attempt lost its job, and did not even finish it.
+func (r *attempt) conclude(result jobtype.Result, ended bool, progressTimeout time.Duration) (state contract.ExecuteState, report bool) {
+	state = r.state()
+	if !ended {
+		if r.activities.life.Err() != nil {
+			return state, false
+		}
+		state.Failure, state.Message = overdue(context.Cause(r.ctx), r, progressTimeout)
+		state.Message += "; the handler ignores that it was canceled and still runs on worker " + state.Worker
+		return state, true
+	}
+	if r.err == nil {
+		// Work that was finished is finished, even if it was no longer wanted.
+		return succeed(state, result), true
+	}
+	cause := r.cause
+	state.Result.Output = tail(result.Output, maxFailureOutput)
+	state.Message = head(r.err.Error(), maxFailureMessage)
+	switch {
+	case jobtype.IsPermanent(r.err):
+		state.Failure = contract.FailurePermanent
+	case cause == nil:
+		state.Failure = contract.FailureFailed
+	case errors.Is(cause, jobtype.ErrLeaseLost):
+		return state, false
+	case errors.Is(cause, jobtype.ErrDraining):
+		state.Failure = contract.FailureDraining
+	case errors.Is(cause, jobtype.ErrCanceled):
+		state.Failure = contract.FailureCanceled
+	default:
+		kind, message := overdue(cause, r, progressTimeout)
+		state.Failure, state.Message = kind, head(message+": "+r.err.Error(), maxFailureMessage)
+	}
+	return state, true
+}
+
+// overdue words the two ways of taking too long.
+func overdue(cause error, r *attempt, progressTimeout time.Duration) (contract.FailureKind, string) {
+	if errors.Is(cause, errStale) {
+		return contract.FailureStale, "no change of progress for " + jobtype.Duration(progressTimeout).String()
+	}
+	limit := r.deadline.Sub(r.what.StartedAt).Round(time.Millisecond)
+	return contract.FailureTimeout, "over the execution timeout of " + jobtype.Duration(limit).String()
+}
+
+// state fills in what every outcome tells.
+func (r *attempt) state() contract.ExecuteState {
+	beat, _, _ := r.progress.snapshot()
+	return r.withOthers(contract.ExecuteState{
+		Worker:     r.activities.options.WorkerID,
+		Instance:   r.activities.options.Instance,
+		Checkpoint: beat.Checkpoint,
+		Done:       beat.Done,
+		StartedAt:  r.what.StartedAt.UTC(),
+		DurationMS: time.Since(r.what.StartedAt).Milliseconds(),
+	})
+}
+
+// succeed takes the handler's result, within its bounds. A result that cannot
+// travel is a permanent failure: the next attempt would return it again, after
+// doing the work once more.
+func succeed(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
+	state.Checkpoint, state.Done = nil, 0
+	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
+	encoded, err := json.Marshal(result)
+	switch {
+	case err != nil:
+		state.Failure = contract.FailurePermanent
+		state.Message = head("the job was done, but its result cannot be encoded as JSON: "+err.Error(), maxFailureMessage)
+	case len(encoded) > jobtype.MaxResultBytes:
+		state.Failure = contract.FailurePermanent
+		state.Message = fmt.Sprintf("the job was done, but its result has %d bytes, the limit is %d: return a reference instead of the data",
+			len(encoded), jobtype.MaxResultBytes)
+	default:
+		state.Result = result
+	}
+	return state
+}
+
+// failureOf makes the activity's error out of a failed state, nil for a
+// success. It is never retried by the server, which would offer the job to the
+// same queue again; the group decides.
+func failureOf(state contract.ExecuteState) error {
+	if state.Failure == "" {
+		return nil
+	}
+	category := temporal.ApplicationErrorCategoryUnspecified
+	if state.Failure == contract.FailureDraining || state.Failure == contract.FailureCanceled {
+		category = temporal.ApplicationErrorCategoryBenign
+	}
+	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{
+		NonRetryable: true,
+		Details:      []any{state},
+		Category:     category,
+	})
+}

@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// mergeParams overlays the job type's params by the proposal's, key by key: a
+// key of the overlay replaces the whole value, objects are not merged deeper.
+func mergeParams(base, overlay json.RawMessage) (json.RawMessage, error) {
+	if len(overlay) == 0 {
+		return base, nil
+	}
+	if len(base) == 0 {
+		return overlay, nil
+	}
+	merged, err := object("the job type's params", base)
+	if err != nil {
+		return nil, err
+	}
+	own, err := object("the proposal's params", overlay)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(merged, own)
+	return json.Marshal(merged)
+}
+
+// completeItems gives every item of a batch its params and labels, which do not
+// travel with each of them.
+func completeItems(job jobtype.Job) ([]jobtype.BatchItem, error) {
+	if len(job.Batch) == 0 {
+		return nil, nil
+	}
+	items := slices.Clone(job.Batch)
+	for i := range items {
+		params, err := mergeParams(job.Params, items[i].Params)
+		if err != nil {
+			return nil, fmt.Errorf("item %d of the batch: %w", i+1, err)
+		}
+		items[i].Params, items[i].Labels = params, job.Labels
+	}
+	return items, nil
+}
+
+func object(what string, data json.RawMessage) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, fmt.Errorf("%s must be a JSON object: %w", what, err)
+	}
+	if fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	return fields, nil
+}

@@ -1,0 +1,110 @@
+package jobs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Bounds of what a beat shows to operators.
+const (
+	maxStageBytes   = 100
+	maxMessageBytes = 500
+)
+
+// progress implements [jobtype.Progress]: it remembers the last report for the
+// next beat, and when the handler last said anything at all.
+type progress struct {
+	mu   sync.Mutex
+	beat contract.Heartbeat
+	// reported is the last sign of life, changed the last report that differed
+	// from the one before it.
+	reported, changed time.Time
+}
+
+func newProgress(worker string, checkpoint json.RawMessage, now time.Time) *progress {
+	return &progress{
+		beat:     contract.Heartbeat{Percent: -1, At: now.UTC(), Checkpoint: checkpoint, Worker: worker},
+		reported: now,
+		changed:  now,
+	}
+}
+
+// Report implements [jobtype.Progress].
+func (p *progress) Report(percent float64, stage, message string) {
+	if math.IsNaN(percent) || percent < 0 {
+		percent = -1
+	}
+	percent = min(percent, 100)
+	stage, message = head(stage, maxStageBytes), head(message, maxMessageBytes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.alive()
+	if p.beat.Percent != percent || p.beat.Stage != stage || p.beat.Message != message {
+		p.changed = now
+		p.beat.Percent, p.beat.Stage, p.beat.Message = percent, stage, message
+	}
+}
+
+// Alive implements [jobtype.Progress].
+func (p *progress) Alive() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.alive()
+}
+
+// Checkpoint implements [jobtype.Progress].
+func (p *progress) Checkpoint(v any) error {
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("checkpoint cannot be encoded as JSON: %w", err)
+	}
+	if len(encoded) > jobtype.MaxCheckpointBytes {
+		return fmt.Errorf("checkpoint has %d bytes, the limit is %d: keep a position, not the data", len(encoded), jobtype.MaxCheckpointBytes)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.alive()
+	if !bytes.Equal(p.beat.Checkpoint, encoded) {
+		p.changed, p.beat.Checkpoint = now, encoded
+		p.beat.Done = max(p.beat.Percent, 0)
+	}
+	return nil
+}
+
+// alive notes a sign of life; the caller holds the lock.
+func (p *progress) alive() time.Time {
+	now := time.Now()
+	p.reported, p.beat.At = now, now.UTC()
+	return now
+}
+
+// snapshot returns the next beat and the times of the last report and change.
+func (p *progress) snapshot() (beat contract.Heartbeat, reported, changed time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.beat, p.reported, p.changed
+}
+
+// head keeps the first limit bytes of text, as valid UTF-8.
+func head(text string, limit int) string {
+	if len(text) > limit {
+		text = text[:limit]
+	}
+	return strings.ToValidUTF8(text, "")
+}
+
+// tail keeps the last limit bytes of text, as valid UTF-8.
+func tail(text string, limit int) string {
+	if len(text) > limit {
+		text = text[len(text)-limit:]
+	}
+	return strings.ToValidUTF8(text, "")
+}

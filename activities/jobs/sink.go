@@ -1,0 +1,186 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
+const maxInvalidMessage = 300
+
+// sink implements [jobtype.ProposalSink]: it checks, collects pages and sends
+// them, one at a time and in order, so that of two proposals with one key the
+// first emitted wins. See docs/adr/0005.
+type sink struct {
+	pages Pages
+	in    contract.DetectActivityInput
+	// batchBy names the batch of each proposal; nil: there are none.
+	batchBy *batchkey.Template
+
+	mu   sync.Mutex
+	page []jobtype.Proposal
+	// keys are the batches of the page's proposals.
+	keys   []string
+	bytes  int
+	full   bool
+	failed error
+	result contract.DetectActivityResult
+}
+
+func newSink(pages Pages, in contract.DetectActivityInput) *sink { return &sink{pages: pages, in: in} }
+
+// Emit implements [jobtype.ProposalSink].
+func (s *sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var faults []error
+	for _, proposal := range proposals {
+		if s.failed != nil {
+			return s.failed
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		s.result.Emitted++
+		if s.full {
+			s.result.Surplus++
+			continue
+		}
+		size, err := weigh(proposal)
+		key := ""
+		if err == nil {
+			key, err = s.batchOf(proposal)
+		}
+		if err != nil {
+			s.refuse(err)
+			faults = append(faults, err)
+			continue
+		}
+		s.add(ctx, proposal, key, size+len(key))
+	}
+	return s.answer(faults)
+}
+
+// answer keeps the three answers of Emit apart for errors.Is and errors.As.
+func (s *sink) answer(faults []error) error {
+	switch {
+	case s.failed != nil:
+		return s.failed
+	case s.full:
+		return errors.Join(append(faults, jobtype.ErrSinkFull)...)
+	case len(faults) == 1:
+		return faults[0]
+	}
+	return errors.Join(faults...)
+}
+
+// weigh checks a proposal and returns its size.
+func weigh(proposal jobtype.Proposal) (int, error) {
+	if err := proposal.Validate(); err != nil {
+		return 0, err
+	}
+	encoded, err := json.Marshal(proposal)
+	if err != nil {
+		return 0, &jobtype.ProposalError{DedupeKey: proposal.DedupeKey, Reasons: err}
+	}
+	return len(encoded), nil
+}
+
+// batchOf names the batch of a proposal. One for which the template fails is
+// refused: it would share a job with what it does not belong to, or with nothing.
+func (s *sink) batchOf(proposal jobtype.Proposal) (string, error) {
+	if s.batchBy == nil {
+		return "", nil
+	}
+	key, err := s.batchBy.Key(s.in.Input.Params, proposal)
+	if err != nil {
+		return "", &jobtype.ProposalError{DedupeKey: proposal.DedupeKey, Reasons: err}
+	}
+	return key, nil
+}
+
+func (s *sink) refuse(err error) {
+	s.result.Invalid++
+	if len(s.result.InvalidErrors) < contract.MaxInvalidErrors {
+		s.result.InvalidErrors = append(s.result.InvalidErrors, head(err.Error(), maxInvalidMessage))
+	}
+}
+
+// add sends the page first if the proposal does not fit any more.
+func (s *sink) add(ctx context.Context, proposal jobtype.Proposal, key string, size int) {
+	if len(s.page) > 0 && (len(s.page) == contract.MaxPageProposals || s.bytes+size > contract.MaxPageBytes) {
+		s.send(ctx)
+	}
+	if s.full {
+		s.result.Surplus++
+		return
+	}
+	s.page = append(s.page, proposal)
+	if s.batchBy != nil {
+		s.keys = append(s.keys, key)
+	}
+	s.bytes += size
+}
+
+// send hands the page over and repeats until the group has answered. A group
+// that is gone, or refuses the page, fails the detection.
+func (s *sink) send(ctx context.Context) {
+	page := contract.DetectPageInput{Attempt: s.in.Attempt, Seq: s.result.Pages, Proposals: s.page, BatchKeys: s.keys}
+	updateID := fmt.Sprintf("%s-%d-%d", contract.UpdateDetectPage, page.Attempt, page.Seq)
+	if s.in.RunID != "" {
+		// The run of a reset group is given the updates of the run before, under
+		// their ids: the server would not take a page under one of those.
+		updateID += "-" + s.in.RunID
+	}
+	for wait := firstDeliveryWait; ; {
+		answer, err := s.try(ctx, updateID, page)
+		if err == nil {
+			s.full = answer.Full
+			break
+		}
+		var rejected *RejectedError
+		if errors.Is(err, jobtype.ErrLeaseLost) || errors.As(err, &rejected) {
+			s.failed = fmt.Errorf("the group does not take page %d: %w", page.Seq, err)
+			break
+		}
+		if !pause(ctx, &wait) {
+			s.failed = fmt.Errorf("page %d was not taken in time: %w", page.Seq, errors.Join(context.Cause(ctx), err))
+			break
+		}
+	}
+	s.result.Pages++
+	s.page, s.keys, s.bytes = nil, nil, 0
+}
+
+func (s *sink) try(ctx context.Context, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	return s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
+}
+
+// close sends what is left.
+func (s *sink) close(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil && len(s.page) > 0 {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		s.send(ctx)
+	}
+	return s.failed
+}
+
+// summary is what was counted so far.
+func (s *sink) summary() contract.DetectActivityResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.result
+}

@@ -1,0 +1,241 @@
+package scrub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// pageSize is how many proposals are handed over at once.
+	pageSize = 100
+	// lookupSize is how many files are looked up in one transaction.
+	lookupSize = 2048
+	// estimatedRate, in bytes per second, is a slow disk with company. The
+	// estimate only ever raises a job's timeout.
+	estimatedRate = 20 << 20
+)
+
+// Detect implements [jobtype.Handler]. It proposes, while it walks, files that
+// failed their last verification (critical), were never verified (high) or
+// have changed since (normal); then those due, the longest unverified first.
+//
+// A walk ends when the group is full or most of the time is used; the next one
+// begins where it ended, so that no part of a large tree is starved. Only a
+// dry run always begins at the beginning and leaves no trace.
+func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	p, err := readParams(in.Params)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	root, err := p.root()
+	if err != nil {
+		return err
+	}
+	store, err := h.store(p)
+	if err != nil {
+		return err
+	}
+	s := &scan{params: p, root: root, in: in, store: store, now: h.options.Now(), out: out, softEnd: softEnd(ctx), due: newOldest(in.MaxResults)}
+	if s.baseline, err = store.id(ctx); err != nil {
+		return err
+	}
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	if in.DryRun || s.stopped {
+		return nil
+	}
+	return s.sweep(ctx)
+}
+
+// softEnd leaves a fifth of the time for the proposals that are held back
+// until the walk is over. Zero: no limit.
+func softEnd(ctx context.Context) time.Time {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return time.Time{}
+	}
+	return deadline.Add(-time.Until(deadline) / 5)
+}
+
+// scan is one detection.
+type scan struct {
+	params   params
+	root     string
+	in       jobtype.DetectInput
+	store    store
+	baseline string
+	now      time.Time
+	softEnd  time.Time
+	out      jobtype.ProposalSink
+
+	page    []jobtype.Proposal
+	due     *oldest
+	visited int    // directories
+	stopped bool   // the walk ended early
+	resume  string // the directory where it ended
+}
+
+// errStop ends a walk early, without a fault.
+var errStop = errors.New("the detection has enough")
+
+func (s *scan) run(ctx context.Context) error {
+	exclude, err := newExclusion(s.params.Exclude)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	from := ""
+	if !s.in.DryRun {
+		if from, err = s.store.recall(ctx, s.cursorKey()); err != nil {
+			return err
+		}
+	}
+	walker := tree{
+		root: s.root, exclude: exclude, follow: s.params.FollowSymlinks, oneFilesystem: s.params.OneFilesystem, maxSize: s.params.MaxFileSize,
+		visit:  func(directory string, files []found) error { return s.visit(ctx, directory, files) },
+		refuse: func(path string, err error) error { return s.refuse(ctx, path, err) },
+	}
+	err = walker.walk(ctx, from)
+	if err == nil {
+		err = s.emitDue(ctx)
+	}
+	if err != nil && !errors.Is(err, errStop) {
+		return err
+	}
+	if s.in.DryRun || s.resume == from {
+		return nil
+	}
+	return s.store.remember(ctx, s.cursorKey(), s.resume)
+}
+
+func (s *scan) cursorKey() string { return "cursor/" + s.in.JobType + "/" + s.root }
+
+// visit judges the files of one directory. The first one of a walk is judged
+// whatever time it takes, so that every detection gets further.
+func (s *scan) visit(ctx context.Context, directory string, files []found) error {
+	if s.visited > 0 && !s.softEnd.IsZero() && time.Now().After(s.softEnd) {
+		if err := s.emitDue(ctx); err != nil && !errors.Is(err, errStop) {
+			return err
+		}
+		return s.stopAt(directory)
+	}
+	s.visited++
+	for len(files) > 0 {
+		chunk := files[:min(lookupSize, len(files))]
+		files = files[len(chunk):]
+		err := s.judge(ctx, chunk)
+		if errors.Is(err, errStop) {
+			return s.stopAt(directory)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stopAt notes where the next detection begins.
+func (s *scan) stopAt(directory string) error {
+	s.stopped, s.resume = true, directory
+	return errStop
+}
+
+// judge proposes files of one directory or keeps them until the end.
+func (s *scan) judge(ctx context.Context, files []found) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	paths := make([]string, len(files))
+	for i, file := range files {
+		paths[i] = filepath.Join(s.root, filepath.FromSlash(file.path))
+	}
+	records, err := s.store.lookup(ctx, paths...)
+	if err != nil {
+		return err
+	}
+	for i, file := range files {
+		err = nil
+		switch r := records[i]; {
+		case r == nil:
+			err = s.propose(ctx, file, paths[i], jobtype.PriorityHigh, "never verified")
+		case !r.describes(file.identity):
+			err = s.propose(ctx, file, paths[i], jobtype.PriorityNormal, "changed since its last verification")
+		case !r.RotAt.IsZero():
+			err = s.propose(ctx, file, paths[i], jobtype.PriorityCritical, "did not match its baseline on "+r.RotAt.Format(time.DateOnly))
+		case s.now.Sub(r.VerifiedAt) >= s.params.reverifyAfter():
+			s.due.add(candidate{file, r.VerifiedAt})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emitDue proposes what was held back and hands over the last page.
+func (s *scan) emitDue(ctx context.Context) error {
+	for _, c := range s.due.sorted() {
+		reason := "last verified " + c.verifiedAt.Format(time.DateOnly)
+		if err := s.propose(ctx, c.found, filepath.Join(s.root, filepath.FromSlash(c.path)), jobtype.PriorityNormal, reason); err != nil {
+			return err
+		}
+	}
+	return s.flush(ctx)
+}
+
+func (s *scan) propose(ctx context.Context, file found, path string, priority jobtype.Priority, reason string) error {
+	seen := newFileParams(file.path, file.identity)
+	seen.DetectedBy, seen.Baseline = s.in.WorkerID, s.baseline
+	encoded, err := json.Marshal(map[string]fileParams{"file": seen})
+	if err != nil {
+		return err
+	}
+	proposal := jobtype.Proposal{
+		DedupeKey: jobtype.KeyOf(path), Priority: priority, Params: encoded,
+		Summary:          jobtype.OneLine(fmt.Sprintf("verify %s (%s, %s)", file.path, byteCount(file.Size), reason), jobtype.MaxSummaryBytes),
+		EstimatedRuntime: jobtype.Duration(time.Duration(file.Size/estimatedRate) * time.Second),
+	}
+	if s.params.Pin {
+		// Nodes have disks of their own: the same path is another file there.
+		proposal.Node, proposal.DedupeKey = s.in.WorkerID, jobtype.KeyOf(s.in.WorkerID+":"+path)
+	}
+	return s.emit(ctx, proposal)
+}
+
+// refuse reports what cannot be read as an invalid proposal: shown to
+// operators, and no reason to leave the rest of the tree alone.
+func (s *scan) refuse(ctx context.Context, path string, err error) error {
+	full := filepath.Join(s.root, filepath.FromSlash(path))
+	return s.emit(ctx, jobtype.Refused(jobtype.KeyOf(full), fmt.Errorf("cannot be read: %w; exclude it or let the worker read it", err)))
+}
+
+func (s *scan) emit(ctx context.Context, proposal jobtype.Proposal) error {
+	s.page = append(s.page, proposal)
+	if len(s.page) < pageSize {
+		return nil
+	}
+	return s.flush(ctx)
+}
+
+// flush hands the page over. That the sink refuses some of it is the sink's to
+// report.
+func (s *scan) flush(ctx context.Context) error {
+	if len(s.page) == 0 {
+		return nil
+	}
+	err := s.out.Emit(ctx, s.page...)
+	s.page = s.page[:0]
+	if errors.Is(err, jobtype.ErrSinkFull) {
+		return errStop
+	}
+	if _, refused := errors.AsType[*jobtype.ProposalError](err); refused && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+//go:build unix
+
+package scrub
+
+import (
+	"os"
+	"syscall"
+)
+
+func inodeOf(info os.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ino
+	}
+	return 0
+}
+
+// deviceOf identifies the file system.
+func deviceOf(info os.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Dev) //nolint:unconvert // its type differs between systems
+	}
+	return 0
+}
+
+// openFlags: a named pipe put in place of the file must not block the open for
+// ever, and a symbolic link must not lead elsewhere unless that is wanted.
+func openFlags(followSymlinks bool) int {
+	if followSymlinks {
+		return os.O_RDONLY | syscall.O_NONBLOCK
+	}
+	return os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+}

@@ -1,0 +1,79 @@
+package scrub
+
+import (
+	"container/heap"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// candidate is a file that is due.
+type candidate struct {
+	found
+	verifiedAt time.Time
+}
+
+// oldest keeps the candidates that have waited longest, as many as a group
+// could take: of a tree of millions only those need memory.
+type oldest struct {
+	limit int
+	heap  youngestFirst
+}
+
+func newOldest(limit int) *oldest {
+	if limit <= 0 || limit > jobtype.MaxJobsLimit {
+		limit = jobtype.MaxJobsLimit
+	}
+	return &oldest{limit: limit + 1} // one more, so that the sink hears of a surplus
+}
+
+func (o *oldest) add(c candidate) {
+	if len(o.heap) < o.limit {
+		heap.Push(&o.heap, c)
+		return
+	}
+	if compare(c, o.heap[0]) < 0 {
+		o.heap[0] = c
+		heap.Fix(&o.heap, 0)
+	}
+}
+
+// sorted empties o, the oldest first.
+func (o *oldest) sorted() []candidate {
+	all := []candidate(o.heap)
+	o.heap = nil
+	slices.SortFunc(all, compare)
+	return all
+}
+
+// compare orders by age and, where files were verified in the same moment, by
+// path, so that the order never depends on chance.
+func compare(a, b candidate) int {
+	if order := a.verifiedAt.Compare(b.verifiedAt); order != 0 {
+		return order
+	}
+	return strings.Compare(a.path, b.path)
+}
+
+// youngestFirst is a heap.Interface with the youngest candidate on top.
+type youngestFirst []candidate
+
+func (h youngestFirst) Len() int           { return len(h) }
+func (h youngestFirst) Less(i, j int) bool { return compare(h[i], h[j]) > 0 }
+func (h youngestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *youngestFirst) Push(x any) {
+	if c, ok := x.(candidate); ok {
+		*h = append(*h, c)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *youngestFirst) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// The bare SDK: one workflow that keeps a number of no-op activities in flight,
+// with the options and payloads that Roundsman's jobs have.
+const (
+	bareQueue       = "bench/bare"
+	bareSharedQueue = "bench/bare/shared"
+	bareWorkflow    = "bench.Bare"
+	bareActivity    = "bench.Execute"
+)
+
+func bareNodeQueue(id string) string { return "bench/bare/" + id }
+
+type bareInput struct {
+	N        int      `json:"n"`
+	Parallel int      `json:"parallel"`
+	Queues   []string `json:"queues"`
+	// MS is how long each activity takes.
+	MS int `json:"ms,omitempty"`
+}
+
+type registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+}
+
+func registerBare(r registry) {
+	r.RegisterWorkflowWithOptions(bareFanout, workflow.RegisterOptions{Name: bareWorkflow})
+	r.RegisterWorkflowWithOptions(chain, workflow.RegisterOptions{Name: chainWorkflow})
+	r.RegisterWorkflowWithOptions(asker, workflow.RegisterOptions{Name: askerWorkflow})
+	r.RegisterWorkflowWithOptions(echo, workflow.RegisterOptions{Name: echoWorkflow})
+}
+
+// bareFanout waits in one coroutine, as Roundsman does; a Selector would make
+// the baseline slower.
+func bareFanout(ctx workflow.Context, in bareInput) (int, error) {
+	type running struct {
+		future workflow.Future
+		queue  int
+	}
+	var flight []running
+	load := make([]int, len(in.Queues))
+	started, done := 0, 0
+	for done < in.N {
+		for started < in.N && len(flight) < in.Parallel {
+			queue := 0
+			for i := range load {
+				if load[i] < load[queue] {
+					queue = i
+				}
+			}
+			load[queue]++
+			flight = append(flight, running{bareCall(ctx, in.Queues[queue], started, in.MS), queue})
+			started++
+		}
+		ready := func() bool {
+			for i := range flight {
+				if flight[i].future.IsReady() {
+					return true
+				}
+			}
+			return false
+		}
+		if err := workflow.Await(ctx, ready); err != nil {
+			return done, err
+		}
+		rest := flight[:0]
+		for _, f := range flight {
+			if !f.future.IsReady() {
+				rest = append(rest, f)
+				continue
+			}
+			var state contract.ExecuteState
+			if err := f.future.Get(ctx, &state); err != nil {
+				return done, err
+			}
+			load[f.queue]--
+			done++
+		}
+		flight = rest
+	}
+	return done, nil
+}
+
+func bareCall(ctx workflow.Context, queue string, i, ms int) workflow.Future {
+	summary := fmt.Sprintf("no-op %d", i)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: contract.JobID(i + 1), TaskQueue: queue, Summary: summary,
+		ScheduleToStartTimeout: time.Minute, StartToCloseTimeout: 30 * time.Minute, HeartbeatTimeout: 30 * time.Second,
+		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	return workflow.ExecuteActivity(ctx, bareActivity, contract.ExecuteInput{
+		Handler: "noop", RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Timeout: jobtype.Duration(30 * time.Minute),
+		Job: jobtype.Job{
+			ID: contract.JobID(i + 1), GroupID: workflow.GetInfo(ctx).WorkflowExecution.ID, JobType: "noop",
+			DedupeKey: fmt.Sprintf("object/%06d", i), Summary: summary, Attempt: 1, Fence: 1 << 60,
+			Params: fmt.Appendf(nil, `{"n":1000,"ms":%d}`, ms),
+		},
+		Liveness: jobtype.LivenessProgress, StallTimeout: jobtype.Duration(30 * time.Second), ProgressTimeout: jobtype.Duration(24 * time.Hour),
+	})
+}
+
+func bareExecute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	var params sleeperParams
+	if len(in.Job.Params) > 0 {
+		if err := json.Unmarshal(in.Job.Params, &params); err != nil {
+			return contract.ExecuteState{}, err
+		}
+	}
+	if params.MS > 0 {
+		select {
+		case <-time.After(time.Duration(params.MS) * time.Millisecond):
+		case <-ctx.Done():
+			return contract.ExecuteState{}, ctx.Err()
+		}
+	}
+	return contract.ExecuteState{Worker: "node", Instance: "instance", StartedAt: time.Now(), DurationMS: int64(in.Job.Attempt)}, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+)
+
+// beChild runs a Roundsman worker and, with the same slots, bare SDK workers on
+// a private and on the shared bare queue, until the parent goes away.
+func beChild(ctx context.Context, o options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel(errStdinClosed)
+	}()
+	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: o.childID})
+	if err != nil {
+		return err
+	}
+	defer dialed.Close()
+	node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
+		ID: o.childID, MaxExecute: o.slots, DrainTimeout: -1,
+		Handlers: []jobtype.Handler{noop{}, sleeper{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
+	})
+	if err != nil {
+		return err
+	}
+	var stops []func()
+	for _, queue := range []string{bareNodeQueue(o.childID), bareSharedQueue} {
+		w := worker.New(dialed.Temporal(), queue, worker.Options{
+			DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: o.slots,
+			ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+				InitialNumberOfPollers: 1, MinimumNumberOfPollers: 1, MaximumNumberOfPollers: min(o.slots, 5),
+			}),
+		})
+		w.RegisterActivityWithOptions(bareExecute, activity.RegisterOptions{Name: bareActivity})
+		if err := w.Start(); err != nil {
+			return err
+		}
+		stops = append(stops, w.Stop)
+	}
+	err = node.Run(ctx)
+	for _, stop := range stops {
+		stop()
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// sharedJobType is the job type that the workers pull by its shared queue.
+const sharedJobType = "noop-shared"
+
+// noop does nothing; how much it finds is a param.
+type noop struct{}
+
+func (noop) Descriptor() jobtype.Descriptor {
+	return jobtype.Descriptor{Name: "noop", Help: "Does nothing."}
+}
+
+func (noop) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	n, err := wanted(in.Params)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		p := jobtype.Proposal{DedupeKey: fmt.Sprintf("object/%06d", i), Summary: fmt.Sprintf("no-op %d", i)}
+		if err := out.Emit(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (noop) Execute(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+	return jobtype.Result{}, nil
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/roundsman/roundsman/activities/admission"
+	"github.com/roundsman/roundsman/activities/control"
+	"github.com/roundsman/roundsman/activities/fleet"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/workers"
+	"github.com/roundsman/roundsman/workflows"
+)
+
+// cluster is a server, the control plane in this process, and worker processes.
+type cluster struct {
+	server   *testsuite.Server
+	client   *starter.Client
+	temporal client.Client
+	control  *workers.Control
+	bare     worker.Worker
+	children []*exec.Cmd
+}
+
+// startCluster brings up the server in memory and n worker processes.
+func startCluster(ctx context.Context, b *bench, n, slots int) (*cluster, error) {
+	server, err := testsuite.Launch()
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{server: server}
+	if err := c.startControl(ctx); err != nil {
+		c.stop()
+		return nil, err
+	}
+	for i := range n {
+		if err := c.startChild(ctx, b, fmt.Sprintf("node-%d", i), slots); err != nil {
+			c.stop()
+			return nil, err
+		}
+	}
+	if err := c.awaitWorkers(ctx, n); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *cluster) startControl(ctx context.Context) error {
+	dialed, err := starter.Dial(ctx, starter.Options{Address: c.server.Address(), Identity: "bench-control"})
+	if err != nil {
+		return err
+	}
+	c.client, c.temporal = dialed, dialed.Temporal()
+	observer := fleet.NewObserver(c.temporal.WorkflowService(), dialed.Namespace(), contract.FleetConfig{})
+	activities := control.New(c.temporal, contract.FleetConfig{})
+	c.control, err = workers.NewControl(c.temporal, workers.ControlOptions{Register: []func(worker.Registry){
+		func(r worker.Registry) { workflows.Register(r) },
+		func(r worker.Registry) { fleet.Register(r, observer) },
+		func(r worker.Registry) { control.Register(r, activities) },
+		func(r worker.Registry) { admission.Register(r, admission.New(c.temporal, dialed.Namespace())) },
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.control.Start(ctx); err != nil {
+		return err
+	}
+	c.bare = worker.New(c.temporal, bareQueue, worker.Options{DisableRegistrationAliasing: true})
+	registerBare(c.bare)
+	return c.bare.Start()
+}
+
+// startChild starts this program again as a worker process. It ends when its
+// standard input does, so that none is left behind.
+func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int) error {
+	return c.startChildWith(ctx, b, id, slots)
+}
+
+// startChildWith adds flags to the child's command line.
+func (c *cluster) startChildWith(ctx context.Context, b *bench, id string, slots int, extra ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := exec.CommandContext(context.WithoutCancel(ctx), self,
+		append([]string{"-child", "node", "-id", id, "-address", c.server.Address(), "-slots", fmt.Sprint(slots)}, extra...)...)
+	child.Stderr = b.log
+	if _, err := child.StdinPipe(); err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	c.children = append(c.children, child)
+	return nil
+}
+
+// awaitWorkers waits until the fleet sees n workers fresh.
+func (c *cluster) awaitWorkers(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		fresh := 0
+		if answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet); err == nil {
+			var view contract.FleetView
+			if answer.Get(&view) == nil {
+				for _, w := range view.Workers {
+					if w.Fresh {
+						fresh++
+					}
+				}
+			}
+		}
+		if fresh >= n {
+			return nil
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d workers are fresh after a minute: %w", fresh, n, ctx.Err())
+		}
+	}
+}
+
+func (c *cluster) stop() {
+	for _, child := range c.children {
+		_ = child.Process.Signal(syscall.SIGTERM)
+	}
+	for _, child := range c.children {
+		_ = child.Wait()
+	}
+	if c.bare != nil {
+		c.bare.Stop()
+	}
+	if c.control != nil {
+		_ = c.control.Stop(context.Background())
+	}
+	if c.client != nil {
+		c.client.Close()
+	}
+	c.server.Stop()
+}
+
+var errStdinClosed = errors.New("the parent has gone")

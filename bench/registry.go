@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// childControl is the child that runs the control plane.
+const childControl = "control"
+
+const (
+	crowdSize  = 1000
+	crowdBeat  = 5 * time.Second
+	crowdWatch = time.Minute
+)
+
+// beControl runs the control plane as a process of its own, until the parent
+// goes away.
+func beControl(ctx context.Context, o options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel(errStdinClosed)
+	}()
+	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: "bench-control"})
+	if err != nil {
+		return err
+	}
+	defer dialed.Close()
+	control, err := app.StartControl(ctx, app.ControlOptions{Client: dialed, Logger: testsuite.Quiet()})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return control.Stop(context.WithoutCancel(ctx))
+}
+
+// registry1000 measures what a registry of 1,000 healthy workers costs while
+// nothing happens. Their heartbeats are sent by this process.
+func registry1000(ctx context.Context, b *bench) error {
+	server, err := testsuite.Launch()
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	control := exec.CommandContext(ctx, self, "-child", childControl, "-address", server.Address())
+	control.Stderr = b.log
+	stdin, err := control.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := control.Start(); err != nil {
+		return err
+	}
+	defer func() { _ = stdin.Close(); _ = control.Wait() }()
+	temporal, err := server.Dial()
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	crowd := &testsuite.Crowd{Service: temporal.WorkflowService(), Size: crowdSize, Interval: crowdBeat}
+	beating, stop := context.WithCancel(ctx)
+	defer stop()
+	go crowd.Run(beating)
+	if err := registerCrowd(ctx, temporal); err != nil {
+		return err
+	}
+	c := &cluster{server: server, temporal: temporal}
+	if err := c.awaitQuiet(ctx, b); err != nil {
+		return err
+	}
+	return c.watchRegistry(ctx, b, control.Process.Pid, crowd)
+}
+
+func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, crowd *testsuite.Crowd) error {
+	read := func() (events, control, server float64, err error) {
+		events, err = c.historyLength(ctx, contract.FleetWorkflowID)
+		if err == nil {
+			control, err = cpuSeconds(controlPID)
+		}
+		if err == nil {
+			server, err = cpuSeconds(c.server.PID())
+		}
+		return events, control, server, err
+	}
+	events, control, server, err := read()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	select {
+	case <-time.After(crowdWatch):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	laterEvents, laterControl, laterServer, err := read()
+	if err != nil {
+		return err
+	}
+	seconds := time.Since(began).Seconds()
+	return b.values("registry_1000", crowdSize, "events/h", []float64{(laterEvents - events) * 3600 / seconds}, map[string]float64{
+		"control_cpu_percent": round(100 * (laterControl - control) / seconds), "server_cpu_percent": round(100 * (laterServer - server) / seconds),
+		"refused_beats": float64(crowd.Faults.Load()),
+	})
+}
+
+// awaitQuiet waits until all are fresh and nothing has been written for 10 s.
+func (c *cluster) awaitQuiet(ctx context.Context, b *bench) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	last, since := -1.0, time.Now()
+	for {
+		events, err := c.historyLength(ctx, contract.FleetWorkflowID)
+		if err != nil {
+			return err
+		}
+		fresh := c.fresh(ctx)
+		if events != last || fresh < crowdSize {
+			last, since = events, time.Now()
+		}
+		if time.Since(since) > 10*time.Second {
+			return nil
+		}
+		b.logf("registry_1000: %d fresh, %.0f events", fresh, events)
+		select {
+		case <-time.After(2 * time.Second):
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d workers are fresh: %w", fresh, crowdSize, ctx.Err())
+		}
+	}
+}
+
+func (c *cluster) fresh(ctx context.Context) int {
+	answer, err := c.temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet)
+	var view contract.FleetView
+	if err != nil || answer.Get(&view) != nil {
+		return -1
+	}
+	n := 0
+	for _, w := range view.Workers {
+		if w.Fresh && w.State == contract.WorkerOnline {
+			n++
+		}
+	}
+	return n
+}
+
+// senders share the registrations.
+const senders = 8
+
+// registerCrowd registers the workers whose heartbeats a crowd sends.
+func registerCrowd(ctx context.Context, temporal client.Client) error {
+	faults := make([]error, senders)
+	var all sync.WaitGroup
+	for sender := range senders {
+		all.Go(func() {
+			for i := sender; i < crowdSize && faults[sender] == nil; i += senders {
+				faults[sender] = registerOne(ctx, temporal, testsuite.CrowdID(i))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(faults...)
+}
+
+func registerOne(ctx context.Context, temporal client.Client, id string) error {
+	start := temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: contract.FleetWorkflowID, TaskQueue: contract.ControlQueue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, contract.FleetWorkflow, contract.FleetInput{})
+	handle, err := temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateName: contract.UpdateRegisterWorker, WaitForStage: client.WorkflowUpdateStageCompleted,
+			Args: []any{contract.WorkerRegistration{
+				ID: id, Instance: "1", Host: "bench", PID: os.Getpid(), MaxDetect: 1, MaxExecute: 4,
+				Capabilities: []contract.Capability{{Handler: "noop", Detect: true, Execute: true, Descriptor: &jobtype.Descriptor{Name: "noop"}}},
+			}},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	var verdict contract.RegisterWorkerResult
+	if err := handle.Get(ctx, &verdict); err != nil {
+		return err
+	}
+	if !verdict.Accepted {
+		return fmt.Errorf("worker %s was refused", id)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// options of one run of the program.
+type options struct {
+	only  string
+	reps  int
+	child string
+	// childID and address are for child processes.
+	childID, address string
+	slots            int
+	// shared are job types whose shared queue the child pulls beside its own.
+	shared string
+}
+
+// measurement is one benchmark: it prints as many lines as it likes.
+type measurement struct {
+	name, help string
+	measure    func(ctx context.Context, b *bench) error
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"fanout", "1,000 no-op jobs, 100 in flight, over 4 worker processes, both routings, against the bare SDK", fanout},
+		{"events", "history events per job at 1, 16 and 100 in flight", eventsPerJob},
+		{"step_latency", "one activity step on the dev server: schedule, run, next workflow task", stepLatency},
+		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
+		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},
+		{"dag_next", "the pure DAG engine: ns per report at 1k to 1M tasks", dagNextBench},
+		{"worker_kill", "from kill -9 of a worker to the start of its job elsewhere, heartbeat timeout 5 s, 20 times", workerKill},
+		{"join", "from the start of a worker's process to the first job of a running group on it", join},
+		{"registry_1000", "history events per hour and CPU with 1,000 simulated workers that beat every 5 s", registry1000},
+		{"placement", "1,000 jobs of 50 ms over 4 worker processes with 4 slots each, against the bare SDK", placement},
+		{"placement_shared_fleet", "a group beside another that fills half of the fleet with long jobs, against the same group pinned to the free half", placementSharedFleet},
+		{"slots_skewed", "cap 4 shared by five queues, all work on one, against a worker with that one queue", slotsSkewed},
+		{"admission", "request → grant round trips at 1, 8 and 100 askers, against a bare workflow that answers signals", admissionBench},
+		{"lane_handover", "from a group's release of its lane to the start of the next group's detection", laneHandover},
+		{"startup", "roundsman dev until ready, warm", startup},
+		{"idle", "history events and server CPU per hour of 20 job types that find nothing", idle},
+	}
+}
+
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	var o options
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.only, "only", "", "run only these measurements, separated by commas")
+	flags.IntVar(&o.reps, "reps", 5, "counted runs of each kind, after one that is not counted")
+	flags.StringVar(&o.child, "child", "", "internal: be a child process")
+	flags.StringVar(&o.childID, "id", "", "internal: the child's id")
+	flags.StringVar(&o.address, "address", "", "internal: the server's address")
+	flags.StringVar(&o.shared, "shared", sharedJobType, "internal: the job types whose shared queue the child pulls")
+	flags.IntVar(&o.slots, "slots", 0, "internal: the child's slots")
+	flags.Usage = func() { usage(stderr, flags) }
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	switch o.child {
+	case "":
+	case childControl:
+		return report(stderr, beControl(ctx, o))
+	case childDAG, childDAGBare:
+		return report(stderr, beDAGChild(ctx, o))
+	default:
+		if o.child == childDAG || o.child == childDAGBare {
+			return report(stderr, beDAGChild(ctx, o))
+		}
+		return report(stderr, beChild(ctx, o))
+	}
+	chosen, err := choose(o.only)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		return 2
+	}
+	return report(stderr, measureAll(ctx, o, chosen, stdout, stderr))
+}
+
+func report(stderr io.Writer, err error) int {
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "bench:", err)
+		return 1
+	}
+	return 0
+}
+
+func usage(w io.Writer, flags *flag.FlagSet) {
+	_, _ = fmt.Fprintln(w, "Usage: go run ./bench [-only NAME,...] [-reps N]\n\nMeasurements:")
+	for _, m := range measurements() {
+		_, _ = fmt.Fprintf(w, "  %-13s %s\n", m.name, m.help)
+	}
+	_, _ = fmt.Fprintln(w, "\nFlags:")
+	flags.PrintDefaults()
+}
+
+func choose(only string) ([]measurement, error) {
+	all := measurements()
+	if only == "" {
+		return all, nil
+	}
+	var chosen []measurement
+	for name := range strings.SplitSeq(only, ",") {
+		found := false
+		for _, m := range all {
+			if m.name == name {
+				chosen, found = append(chosen, m), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no measurement %q; -help lists them", name)
+		}
+	}
+	return chosen, nil
+}
+
+func measureAll(ctx context.Context, o options, chosen []measurement, stdout, stderr io.Writer) error {
+	var faults []error
+	for _, m := range chosen {
+		b := &bench{options: o, out: stdout, log: stderr}
+		if err := m.measure(ctx, b); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", m.name, err))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(faults...)
+}

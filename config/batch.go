@@ -1,0 +1,47 @@
+package config
+
+import (
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// batch reads which proposals share a job; nil: none.
+func (l *loader) batch(e entry) *contract.BatchSpec {
+	n, path := e.node.get("batch"), e.path+".batch"
+	if n == nil || !l.object(n, path, "by", "max_size") {
+		return nil
+	}
+	read := &contract.BatchSpec{MaxSize: jobtype.MaxBatchSize}
+	if e.handler != nil && !e.handler.descriptor.Batches {
+		l.fault(n.place, path, "handler %s does one proposal at a time (its descriptor does not say batches): leave batch out", e.handler.descriptor.Name)
+	}
+	if size := n.get("max_size"); size != nil {
+		before := len(l.faults)
+		l.integer(size, path+".max_size", &read.MaxSize)
+		if len(l.faults) == before && (read.MaxSize < 1 || read.MaxSize > jobtype.MaxBatchSize) {
+			l.fault(size.place, path+".max_size", "%d is out of range: use 1 to %d", read.MaxSize, jobtype.MaxBatchSize)
+		}
+	}
+	by := n.get("by")
+	if by == nil {
+		l.fault(n.place, path+".by", "is missing: write a template over the proposal, for example '{{.Labels.volume}}'")
+		return read
+	}
+	before := len(l.faults)
+	l.text(by, path+".by", &read.By)
+	if len(l.faults) > before {
+		return read
+	}
+	if _, err := batchkey.Parse(read.By); err != nil {
+		l.fault(by.place, path+".by", "%s", err)
+	}
+	return read
+}
+
+func batchSchema() object {
+	return closed(object{
+		"by":       described("string", "a template over the proposal: those for which it says the same share a job; nothing: it stands alone"),
+		"max_size": object{"type": "integer", "minimum": 1, "maximum": jobtype.MaxBatchSize, "description": "how many share one job; default 100"},
+	})
+}

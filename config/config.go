@@ -1,0 +1,115 @@
+package config
+
+import (
+	"encoding/json"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Version is the version of the file format that this package reads.
+const Version = 1
+
+// DefaultLane is the lane of a job type that names none. It always exists.
+const DefaultLane = "default"
+
+// Config is a validated configuration with all defaults filled in.
+type Config struct {
+	Version  int      `json:"version"`
+	Temporal Temporal `json:"temporal"`
+	// Lanes by name; DefaultLane is among them even if it was not written.
+	Lanes map[string]Lane `json:"lanes"`
+	// Resources are the sizes of the named pools.
+	Resources map[string]int `json:"resources"`
+	// Cluster is handed to every detector and executor as it is.
+	Cluster  json.RawMessage    `json:"cluster,omitempty"`
+	Fleet    Fleet              `json:"fleet"`
+	Audit    Audit              `json:"audit"`
+	JobTypes map[string]JobType `json:"job_types"`
+
+	// Warnings are what validation found odd but not wrong.
+	Warnings Faults `json:"-"`
+}
+
+// Temporal says how to reach the server.
+type Temporal struct {
+	// Address is host:port of the frontend. Default 127.0.0.1:7233.
+	Address string `json:"address"`
+	// Namespace defaults to "default".
+	Namespace string `json:"namespace"`
+	// APIKey authenticates, usually from TEMPORAL_API_KEY. Format hides it.
+	APIKey string `json:"api_key,omitempty"`
+	// TLS is nil for a plain connection. An API key alone also means TLS.
+	TLS *TLS `json:"tls,omitempty"`
+}
+
+// TLS is how to encrypt the connection. Each of the three certificates comes as
+// a path or as PEM text, the latter from the environment only.
+type TLS struct {
+	// Disabled turns TLS off although an API key is set.
+	Disabled bool `json:"disabled,omitempty"`
+	// Cert and Key are the paths of the client's certificate.
+	Cert string `json:"cert,omitempty"`
+	Key  string `json:"key,omitempty"`
+	// CA is the path of the authority that signed the server's certificate;
+	// default: the system's.
+	CA string `json:"ca,omitempty"`
+	// ServerName overrides the name that the server's certificate must carry.
+	ServerName string `json:"server_name,omitempty"`
+	// SkipHostVerification accepts any certificate. Environment only.
+	SkipHostVerification bool `json:"-"`
+	// CertData, KeyData and CAData are PEM texts. Environment only.
+	CertData string `json:"-"`
+	KeyData  string `json:"-"`
+	CAData   string `json:"-"`
+}
+
+// Lane orders job groups that must not run side by side.
+type Lane struct {
+	// Exclusive: the groups of the lane run one at a time. Default true.
+	Exclusive bool `json:"exclusive"`
+
+	jobtype.Calendar
+}
+
+// Audit says how much the audit log keeps.
+type Audit struct {
+	// Entries is how many of the newest entries are kept. Default 4,000.
+	Entries int `json:"entries"`
+}
+
+// Fleet holds the thresholds of a worker's life-cycle, all measured from the
+// last change of its heartbeat.
+type Fleet struct {
+	// HeartbeatInterval of the workers. Default 5s.
+	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
+	// UnreachableAfter: no new jobs. Default 2m.
+	UnreachableAfter jobtype.Duration `json:"unreachable_after"`
+	// OfflineAfter: running jobs are failed or placed elsewhere. Default 6m.
+	OfflineAfter jobtype.Duration `json:"offline_after"`
+	// DeleteAfter: the registration is removed. Default 24h.
+	DeleteAfter jobtype.Duration `json:"delete_after"`
+}
+
+// JobType is one entry of job_types.
+type JobType struct {
+	Handler     string                `json:"handler"`
+	Description string                `json:"description,omitempty"`
+	Enabled     bool                  `json:"enabled"`
+	Lane        string                `json:"lane"`
+	Schedule    contract.ScheduleSpec `json:"schedule"`
+	// Interval is the time between two ticks, the smallest if they differ.
+	Interval jobtype.Duration `json:"-"`
+	Policy   jobtype.Policy   `json:"policy"`
+
+	jobtype.Calendar
+
+	// RetryBudget is nil if nothing bounds how much may fail.
+	RetryBudget *contract.RetryBudget `json:"retry_budget,omitempty"`
+	// Batch is nil if every proposal is a job of its own.
+	Batch *contract.BatchSpec `json:"batch,omitempty"`
+	// Params, Detect and Execute are canonical JSON, nil if not written.
+	Params  json.RawMessage `json:"params,omitempty"`
+	Detect  json.RawMessage `json:"detect,omitempty"`
+	Execute json.RawMessage `json:"execute,omitempty"`
+}

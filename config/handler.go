@@ -1,0 +1,282 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	schemakind "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// handler is a known handler with its schemas compiled.
+type handler struct {
+	descriptor jobtype.Descriptor
+	validator  jobtype.SettingsValidator
+	// blocks are params, detect and execute, in this order.
+	blocks []block
+}
+
+// block is one of the free objects of a job type.
+type block struct {
+	key    string
+	schema *jsonschema.Schema
+	// invalid says that the handler's own schema is broken.
+	invalid error
+	// refused: the handler takes no such block.
+	refused bool
+}
+
+func newHandler(descriptor jobtype.Descriptor, validator jobtype.SettingsValidator) handler {
+	return handler{
+		descriptor: descriptor, validator: validator,
+		blocks: []block{
+			newBlock("params", descriptor.Params, false),
+			newBlock("detect", descriptor.DetectSettings, true),
+			newBlock("execute", descriptor.ExecuteSettings, true),
+		},
+	}
+}
+
+func newBlock(key string, schema json.RawMessage, refusedWithout bool) block {
+	if len(bytes.TrimSpace(schema)) == 0 {
+		return block{key: key, refused: refusedWithout}
+	}
+	compiled, err := compile(schema)
+	return block{key: key, schema: compiled, invalid: err}
+}
+
+// compile reads a schema that stands alone: it may not load others from disk
+// or the network.
+func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	const url = "handler.json"
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	compiler.UseLoader(jsonschema.SchemeURLLoader{})
+	if err := compiler.AddResource(url, document); err != nil {
+		return nil, fmt.Errorf("add schema: %w", err)
+	}
+	compiled, err := compiler.Compile(url)
+	if err != nil {
+		return nil, fmt.Errorf("compile schema: %w", err)
+	}
+	return compiled, nil
+}
+
+// settings checks params, detect and execute against the handler. Its own
+// validator is asked only when the schemas are satisfied: it may rely on them.
+func (l *loader) settings(e entry, read JobType) {
+	if e.handler == nil {
+		return
+	}
+	before := len(l.faults)
+	for _, b := range e.handler.blocks {
+		l.block(e, b)
+	}
+	if e.handler.validator == nil || len(l.faults) > before {
+		return
+	}
+	for _, err := range joined(e.handler.validator.ValidateSettings(read.Params, read.Detect, read.Execute)) {
+		l.validatorFault(e, err)
+	}
+}
+
+func (l *loader) block(e entry, b block) {
+	written, path := e.node.get(b.key), join(e.path, b.key)
+	name := e.handler.descriptor.Name
+	switch {
+	case b.invalid != nil:
+		l.fault(e.blame("handler"), e.path+".handler", "the %s schema of handler %s is broken: %s", b.key, name, b.invalid)
+		return
+	case b.refused && written != nil:
+		l.fault(e.node.field(b.key).at, path, "handler %s takes no %s block", name, b.key)
+		return
+	case b.schema == nil, written != nil && written.kind != kindObject:
+		return
+	}
+	value := any(map[string]any{})
+	if written != nil {
+		value = written.plain()
+	}
+	if err := b.schema.Validate(jsonNumbers(value)); err != nil {
+		l.schemaFaults(e, b, err)
+	}
+}
+
+// asText gives plain scalars the type that the handler asks for: in
+// `[gzip, -9, FILE]` YAML takes -9 for a number, but an argument is text. What
+// was written is kept to the letter, so that 007 stays 007.
+func (e entry) asText() {
+	if e.handler == nil {
+		return
+	}
+	for _, b := range e.handler.blocks {
+		written := e.node.get(b.key)
+		if b.schema == nil || written == nil || written.kind != kindObject {
+			continue
+		}
+		failed, ok := b.schema.Validate(jsonNumbers(written.plain())).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+		if !ok {
+			continue
+		}
+		for _, leaf := range leaves(failed) {
+			wrong, ok := leaf.ErrorKind.(*schemakind.Type)
+			if ok && slices.Contains(wrong.Want, "string") {
+				written.follow(leaf.InstanceLocation).becomeText()
+			}
+		}
+	}
+}
+
+// becomeText makes a number or a truth value the text that was written.
+func (n *node) becomeText() {
+	switch n.kind {
+	case kindInteger, kindNumber, kindBool:
+		n.kind, n.value = kindText, n.literal
+	case kindNull, kindText, kindList, kindObject:
+	}
+}
+
+func (l *loader) schemaFaults(e entry, b block, err error) {
+	invalid, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+	if !ok {
+		l.fault(e.blame(b.key), join(e.path, b.key), "%s", err)
+		return
+	}
+	for _, leaf := range leaves(invalid) {
+		l.schemaFault(e, b, leaf)
+	}
+}
+
+// leaves are the failed rules themselves, without the groups around them. Of
+// anyOf and oneOf only the group is reported: its branches contradict each
+// other.
+func leaves(failed *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	switch failed.ErrorKind.(type) {
+	case *schemakind.AnyOf, *schemakind.OneOf, *schemakind.Not, *schemakind.Contains:
+		return []*jsonschema.ValidationError{failed}
+	}
+	if len(failed.Causes) == 0 {
+		return []*jsonschema.ValidationError{failed}
+	}
+	var all []*jsonschema.ValidationError
+	for _, cause := range failed.Causes {
+		all = append(all, leaves(cause)...)
+	}
+	return all
+}
+
+func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationError) {
+	keys := append([]string{b.key}, failed.InstanceLocation...)
+	at, path := e.blame(keys...), e.path+"."+strings.Join(keys, ".")
+	switch reason := failed.ErrorKind.(type) {
+	case *schemakind.AdditionalProperties:
+		known := properties(b.schema, failed)
+		for _, name := range reason.Properties {
+			l.fault(e.keyPlace(keys, name), join(path, name), "unknown key%s", didYouMean(name, known))
+		}
+	case *schemakind.Required:
+		for _, name := range reason.Missing {
+			l.fault(at, join(path, name), "is missing: handler %s needs it", e.handler.descriptor.Name)
+		}
+	case *schemakind.AnyOf, *schemakind.OneOf:
+		l.fault(at, path, "matches none of the allowed forms: %s", strings.Join(branches(failed), "; or "))
+	default:
+		l.fault(at, path, "%s", plainly(failed.ErrorKind))
+	}
+}
+
+// plainly says what is wrong without the vocabulary of JSON Schema.
+func plainly(kind jsonschema.ErrorKind) string {
+	switch reason := kind.(type) {
+	case *schemakind.MinItems:
+		return fmt.Sprintf("has %d entries, and needs %d or more", reason.Got, reason.Want)
+	case *schemakind.MaxItems:
+		return fmt.Sprintf("has %d entries, and may have %d", reason.Got, reason.Want)
+	case *schemakind.MinLength:
+		if reason.Got == 0 {
+			return "must not be empty"
+		}
+		return fmt.Sprintf("has %d characters, and needs %d or more", reason.Got, reason.Want)
+	case *schemakind.MaxLength:
+		return fmt.Sprintf("has %d characters, and may have %d", reason.Got, reason.Want)
+	}
+	return kind.LocalizedString(message.NewPrinter(language.English))
+}
+
+func branches(failed *jsonschema.ValidationError) []string {
+	var texts []string
+	for _, cause := range failed.Causes {
+		for _, leaf := range leaves(cause) {
+			texts = append(texts, plainly(leaf.ErrorKind))
+		}
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// keyPlace is where a key itself was written, as opposed to its value.
+func (e entry) keyPlace(parents []string, key string) place {
+	if found := e.node.follow(parents).field(key); found != nil {
+		return found.at
+	}
+	return e.blame(parents...)
+}
+
+// properties lists the names that the failed object may have, as far as the
+// schema says so at its top level.
+func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) []string {
+	if len(failed.InstanceLocation) > 0 {
+		return nil
+	}
+	return sortedKeys(schema.Properties)
+}
+
+// settingPath begins a validator's message: where below the job type the fault
+// is, like "execute.command[1]: ".
+var settingPath = regexp.MustCompile(`^((?:params|detect|execute)(?:\.[\w-]+|\[\d+\])*): `)
+
+var pathSteps = regexp.MustCompile(`[\w-]+`)
+
+func (l *loader) validatorFault(e entry, err error) {
+	text := err.Error()
+	found := settingPath.FindStringSubmatch(text)
+	if found == nil {
+		l.fault(e.blame(), e.path, "%s", text)
+		return
+	}
+	steps := pathSteps.FindAllString(found[1], -1)
+	l.fault(e.blame(steps...), e.path+"."+found[1], "%s", strings.TrimPrefix(text, found[0]))
+}
+
+// jsonNumbers converts to the types that encoding/json gives, which are those
+// the schema library knows: int64 becomes json.Number.
+func jsonNumbers(value any) any {
+	switch typed := value.(type) {
+	case map[string]any:
+		for key, item := range typed {
+			typed[key] = jsonNumbers(item)
+		}
+		return typed
+	case []any:
+		for i, item := range typed {
+			typed[i] = jsonNumbers(item)
+		}
+		return typed
+	case int64:
+		return json.Number(fmt.Sprint(typed))
+	}
+	return value
+}

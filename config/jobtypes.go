@@ -1,0 +1,150 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxSpecBytes bounds one job type together with the cluster block: it travels
+// as the argument of every group, whose input Temporal refuses above 2 MiB.
+const maxSpecBytes = 512 << 10
+
+func jobTypeKeys() []string {
+	return []string{"handler", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "retry_budget", "batch", "params", "detect", "execute"}
+}
+
+func (l *loader) jobTypes(root *node, loaded *Config) map[string]JobType {
+	section := root.get("job_types")
+	types := map[string]JobType{}
+	if section == nil {
+		l.warn(root.place, "job_types", "there are no job types: nothing will ever run, and `apply` removes those that it made")
+	}
+	for _, f := range l.named(section, "job_types", "job types") {
+		types[f.key] = l.jobType(f, join("job_types", f.key), loaded)
+	}
+	return types
+}
+
+// entry is the job type being read: what its faults need to know.
+type entry struct {
+	node *node
+	path string
+	// handler is nil for an unknown one.
+	handler *handler
+}
+
+// blame finds the place of a key below the job type, or of the job type itself.
+func (e entry) blame(keys ...string) place { return e.node.follow(keys).place }
+
+func (l *loader) jobType(f field, path string, loaded *Config) JobType {
+	read := JobType{Enabled: true, Lane: DefaultLane}
+	e := entry{node: f.value, path: path}
+	if f.value.kind != kindObject {
+		l.fault(f.at, path, "is %s, but must be an object with at least handler and schedule", f.value.kind)
+		return read
+	}
+	// An object that begins on the next line is blamed at its name.
+	e.node.place = f.at
+	l.object(e.node, path, jobTypeKeys()...)
+	l.text(e.node.get("handler"), path+".handler", &read.Handler)
+	l.text(e.node.get("description"), path+".description", &read.Description)
+	l.flag(e.node.get("enabled"), path+".enabled", &read.Enabled)
+	l.text(e.node.get("lane"), path+".lane", &read.Lane)
+	l.lane(e, read.Lane, loaded.Lanes)
+	e.handler = l.handler(e, read.Handler)
+	var interval jobtype.Duration
+	read.Schedule, interval = l.schedule(e)
+	read.Policy, read.Interval = l.policy(e, interval), interval
+	read.RetryBudget = l.retryBudget(e)
+	read.Batch = l.batch(e)
+	read.Calendar = l.calendar(e.node, path, read.Schedule.Timezone)
+	l.windowOddities(e, read, loaded.Lanes[read.Lane].Calendar)
+	e.asText()
+	read.Params = l.raw(e.node.get("params"), path+".params")
+	read.Detect = l.raw(e.node.get("detect"), path+".detect")
+	read.Execute = l.raw(e.node.get("execute"), path+".execute")
+	l.settings(e, read)
+	l.oddities(e, read)
+	if size := len(read.Params) + len(read.Detect) + len(read.Execute) + len(loaded.Cluster); size > maxSpecBytes {
+		l.fault(e.blame(), path, "params, detect, execute and cluster have %d bytes, the limit is %d: keep data in files and name them", size, maxSpecBytes)
+	}
+	return read
+}
+
+func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
+	written := e.node.get("lane")
+	if written == nil || written.kind != kindText {
+		return
+	}
+	if _, known := lanes[name]; !known {
+		l.fault(written.place, e.path+".lane", "there is no lane %q%s", name, didYouMean(name, sortedKeys(lanes)))
+	}
+}
+
+// handler looks the handler up and reports what is wrong with the choice.
+func (l *loader) handler(e entry, name string) *handler {
+	written := e.node.get("handler")
+	if written == nil {
+		l.fault(e.blame(), e.path+".handler", "is missing%s", didYouMean("", l.names))
+		return nil
+	}
+	if found, known := l.handlers[name]; known {
+		return &found
+	}
+	if written.kind != kindText {
+		return nil
+	}
+	if l.options.AllowUnregistered {
+		l.warn(written.place, e.path+".handler", "no handler %q is known here: its params stay unchecked, its jobs wait for a worker that has it", name)
+		return nil
+	}
+	l.fault(written.place, e.path+".handler", "there is no handler %q%s (--allow-unregistered accepts handlers that only workers know)", name, didYouMean(name, l.names))
+	return nil
+}
+
+// oddities are combinations that work, but hardly as meant.
+func (l *loader) oddities(e entry, read JobType) {
+	policy, path := read.Policy, e.path+".policy"
+	written := e.node.get("policy")
+	at := func(key string) place { return e.blame("policy", key) }
+	if policy.Routing == jobtype.RoutingShared {
+		l.sharedOddities(e, written)
+	}
+	if policy.ExecutionTimeout > policy.MaxRuntime && written.get("execution_timeout") != nil {
+		l.warn(at("execution_timeout"), path+".execution_timeout", "%s is longer than max_runtime, %s: a job gets the time that is left of the group", policy.ExecutionTimeout, policy.MaxRuntime)
+	}
+	if policy.PerWorkerExecutionConcurrency > policy.GlobalExecutionConcurrency && written.get("per_worker_execution_concurrency") != nil {
+		l.warn(at("per_worker_execution_concurrency"), path+".per_worker_execution_concurrency", "%d has no effect above global_execution_concurrency, %d", policy.PerWorkerExecutionConcurrency, policy.GlobalExecutionConcurrency)
+	}
+	if policy.Liveness == jobtype.LivenessProcess && written.get("stall_timeout") != nil {
+		l.warn(at("stall_timeout"), path+".stall_timeout", "has no effect under liveness process: only progress_timeout and execution_timeout find a hang")
+	}
+}
+
+// sharedOddities: on a shared queue the worker that asks first gets the job, so
+// nothing can choose the worker.
+func (l *loader) sharedOddities(e entry, policy *node) {
+	if policy.get("per_worker_execution_concurrency") != nil {
+		l.warn(e.blame("policy", "per_worker_execution_concurrency"), e.path+".policy.per_worker_execution_concurrency",
+			"under routing shared only the worker's own gate keeps this limit: a job that finds it shut goes back to the queue")
+	}
+	for _, block := range []string{"params", "detect", "execute"} {
+		for _, pin := range []string{"node", "labels"} {
+			if found := e.node.get(block).get(pin); found != nil {
+				l.warn(found.place, strings.Join([]string{e.path, block, pin}, "."),
+					"routing shared cannot honor pins: proposals that name a node or labels fail; use routing worker")
+			}
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,170 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Source is a configuration file that has already been read.
+type Source struct {
+	// Name appears in faults.
+	Name string
+	Data []byte
+}
+
+// Options says what to load and against what to check it.
+type Options struct {
+	// Files are read in order, then Sources. Their sections are put together; a
+	// key that two of them set is a fault.
+	Files   []string
+	Sources []Source
+	// Environ is the process environment as os.Environ gives it; TEMPORAL_*
+	// variables override the files. Nil: none.
+	Environ []string
+	// Temporal holds the connection settings below the files, for instance from
+	// a TOML profile of the Temporal CLI. Empty fields mean nothing.
+	Temporal Temporal
+	// Handlers are those that exist.
+	Handlers []jobtype.Descriptor
+	// Validators check the settings of a handler further than its schemas do,
+	// by the handler's name. A fault whose text begins with a path below params,
+	// detect or execute, like "execute.command[1]: …", is blamed on that line.
+	Validators map[string]jobtype.SettingsValidator
+	// AllowUnregistered turns unknown handlers from faults into warnings. Their
+	// params stay unchecked.
+	AllowUnregistered bool
+}
+
+// Load reads, completes and checks a configuration. Its error is a [Faults]
+// with everything that is wrong; then there is no configuration.
+func Load(options Options) (*Config, error) {
+	l := newLoader(options)
+	root := l.read()
+	var loaded *Config
+	if root != nil {
+		loaded = l.config(root)
+	}
+	if len(l.faults) > 0 {
+		return nil, l.faults.sorted(l.rank).shortened()
+	}
+	loaded.Warnings = l.warnings.sorted(l.rank)
+	return loaded, nil
+}
+
+// loader collects while the sections are read.
+type loader struct {
+	options  Options
+	handlers map[string]handler
+	names    []string
+	rank     map[string]int
+	faults   Faults
+	warnings Faults
+}
+
+func newLoader(options Options) *loader {
+	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}}
+	for _, descriptor := range options.Handlers {
+		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
+		l.names = append(l.names, descriptor.Name)
+	}
+	return l
+}
+
+// read parses all files and puts their sections together.
+func (l *loader) read() *node {
+	sources := make([]Source, 0, len(l.options.Files)+len(l.options.Sources))
+	for _, file := range l.options.Files {
+		l.rank[file] = len(l.rank)
+		data, err := readFile(file)
+		if err != nil {
+			l.faults = append(l.faults, Fault{File: file, Message: err.Error()})
+			continue
+		}
+		sources = append(sources, Source{Name: file, Data: data})
+	}
+	sources = append(sources, l.options.Sources...)
+	if len(sources) == 0 && len(l.faults) == 0 {
+		l.faults = append(l.faults, Fault{File: "configuration", Message: "no file was given: name one with --config"})
+	}
+	var root *node
+	for _, source := range sources {
+		if _, known := l.rank[source.Name]; !known {
+			l.rank[source.Name] = len(l.rank)
+		}
+		tree, faults := parse(source.Name, source.Data)
+		l.faults = append(l.faults, faults...)
+		root = l.merge(root, tree)
+	}
+	return root
+}
+
+// readFile reads at most one byte over the limit, whatever the file is.
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		if cause, ok := errors.AsType[*fs.PathError](err); ok {
+			err = cause.Err
+		}
+		return nil, fmt.Errorf("cannot be opened: %w: name the configuration with --config", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	return data, nil
+}
+
+// merge puts the sections of one more file into root. Sections are joined key
+// by key; version may repeat, nothing else.
+func (l *loader) merge(root, tree *node) *node {
+	if root == nil || tree == nil {
+		if root == nil {
+			return tree
+		}
+		return root
+	}
+	for _, section := range tree.fields {
+		existing := root.field(section.key)
+		switch {
+		case existing == nil:
+			root.add(section)
+		case section.key == "version":
+			l.sameVersion(existing.value, section.value)
+		case section.key == "cluster", existing.value.kind != kindObject, section.value.kind != kindObject:
+			l.fault(section.at, section.key, "the section is already written at %s", existing.at)
+		default:
+			l.mergeSection(section.key, existing.value, section.value)
+		}
+	}
+	return root
+}
+
+func (l *loader) sameVersion(first, second *node) {
+	if first.kind != second.kind || first.value != second.value {
+		l.fault(second.place, "version", "differs from the version at %s", first.place)
+	}
+}
+
+func (l *loader) mergeSection(section string, into, from *node) {
+	for _, entry := range from.fields {
+		if existing := into.field(entry.key); existing != nil {
+			l.fault(entry.at, join(section, entry.key), "is already written at %s", existing.at)
+			continue
+		}
+		into.add(entry)
+	}
+}
+
+func (l *loader) fault(at place, path, format string, args ...any) {
+	l.faults = append(l.faults, at.fault(path, fmt.Sprintf(format, args...)))
+}
+
+func (l *loader) warn(at place, path, format string, args ...any) {
+	l.warnings = append(l.warnings, at.fault(path, fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,422 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// sweep is a handler whose descriptor uses everything that a descriptor can
+// say.
+func sweep() jobtype.Descriptor {
+	return jobtype.Descriptor{
+		Name: "sweep",
+		Params: json.RawMessage(`{"type":"object","required":["dir"],"additionalProperties":false,"properties":{
+			"dir":{"type":"string"},"depth":{"type":"integer","minimum":1,"maximum":9},"mode":{"enum":["fast","slow"]},
+			"globs":{"type":"array","items":{"type":"string"}}}}`),
+		ExecuteSettings: json.RawMessage(`{"type":"object","properties":{"command":{"type":"array","items":{"type":"string"}}}}`),
+		DefaultPolicy:   jobtype.Policy{RetryLimit: 2, Liveness: jobtype.LivenessProcess},
+		Batches:         true,
+	}
+}
+
+func plainHandler() jobtype.Descriptor { return jobtype.Descriptor{Name: "plain"} }
+
+func load(yaml string) (*config.Config, error) {
+	return loadWith(yaml, nil)
+}
+
+func loadWith(yaml string, edit func(*config.Options)) (*config.Config, error) {
+	options := config.Options{
+		Sources:  []config.Source{{Name: "r.yaml", Data: []byte(yaml)}},
+		Handlers: []jobtype.Descriptor{sweep(), plainHandler()},
+	}
+	if edit != nil {
+		edit(&options)
+	}
+	return config.Load(options)
+}
+
+func mustLoad(t *testing.T, yaml string) *config.Config {
+	t.Helper()
+	loaded, err := load(yaml)
+	require.NoError(t, err)
+	return loaded
+}
+
+const minimal = `version: 1
+job_types:
+  tidy:
+    handler: plain
+    schedule: {every: 5m}
+`
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, minimal)
+	assert.Equal(t, config.Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, loaded.Temporal)
+	assert.Equal(t, map[string]config.Lane{"default": {Exclusive: true}}, loaded.Lanes)
+	assert.Equal(t, jobtype.Duration(5*time.Second), loaded.Fleet.HeartbeatInterval)
+	assert.Empty(t, loaded.Warnings)
+
+	tidy := loaded.JobTypes["tidy"]
+	assert.True(t, tidy.Enabled)
+	assert.Equal(t, "default", tidy.Lane)
+	want := jobtype.DefaultPolicy()
+	want.StallTimeout = want.HeartbeatTimeout
+	want.CatchupWindow = jobtype.Duration(5 * time.Minute)
+	assert.Equal(t, want, tidy.Policy)
+}
+
+func TestEverythingWritten(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, `version: 1
+temporal:
+  address: temporal.example:7233
+  namespace: ops
+  tls: {cert: c.pem, key: k.pem, ca: ca.pem, server_name: t.example}
+lanes: {default: {exclusive: false}, slow: {}}
+resources: {db_connections: 5}
+cluster: {name: west, size: 3}
+fleet: {heartbeat_interval: 2s, unreachable_after: 10s, offline_after: 30s, delete_after: 7d}
+job_types:
+  sweep_tmp:
+    handler: sweep
+    description: Sweeps
+    enabled: false
+    lane: slow
+    schedule: {cron: ["0 2 * * *", "@weekly"], timezone: Europe/Berlin, jitter: 90s}
+    policy: {retry_limit: 0, heartbeat_timeout: 10s, catchup_window: 1h, routing: shared}
+    params: {dir: /tmp, depth: 3, globs: ["*.log"]}
+    execute: {command: [rm, "{{.Params.item}}"]}
+`)
+	assert.Equal(t, &config.TLS{Cert: "c.pem", Key: "k.pem", CA: "ca.pem", ServerName: "t.example"}, loaded.Temporal.TLS)
+	assert.Equal(t, map[string]config.Lane{"default": {}, "slow": {Exclusive: true}}, loaded.Lanes)
+	assert.Equal(t, map[string]int{"db_connections": 5}, loaded.Resources)
+	assert.JSONEq(t, `{"name":"west","size":3}`, string(loaded.Cluster))
+	assert.Equal(t, jobtype.Duration(7*24*time.Hour), loaded.Fleet.DeleteAfter)
+	read := loaded.JobTypes["sweep_tmp"]
+	assert.False(t, read.Enabled)
+	assert.Equal(t, []string{"0 2 * * *", "@weekly"}, read.Schedule.Cron)
+	assert.Equal(t, "Europe/Berlin", read.Schedule.Timezone)
+	assert.Equal(t, 0, read.Policy.RetryLimit, "a written zero overrides the handler's default of 2")
+	assert.Equal(t, jobtype.LivenessProcess, read.Policy.Liveness, "the handler's default overrides the built-in one")
+	assert.Equal(t, jobtype.Duration(10*time.Second), read.Policy.StallTimeout, "follows heartbeat_timeout")
+	assert.JSONEq(t, `{"depth":3,"dir":"/tmp","globs":["*.log"]}`, string(read.Params))
+	assert.JSONEq(t, `{"command":["rm","{{.Params.item}}"]}`, string(read.Execute))
+	assert.Nil(t, read.Detect)
+}
+
+func TestCatchupWindowFollowsTheInterval(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[string]time.Duration{
+		"{every: 1s}":                       10 * time.Second,
+		"{every: 2h}":                       2 * time.Hour,
+		"{every: 365d}":                     365 * 24 * time.Hour,
+		"{cron: '0 2 * * *'}":               24 * time.Hour,
+		"{cron: ['0 2 * * *','5 2 * * *']}": 5 * time.Minute,
+		"{cron: '0 0 29 2 *'}":              365 * 24 * time.Hour,
+	} {
+		loaded := mustLoad(t, strings.Replace(minimal, "{every: 5m}", schedule, 1))
+		assert.Equal(t, want, loaded.JobTypes["tidy"].Policy.CatchupWindow.Std(), schedule)
+	}
+}
+
+// faults loads what must not load and returns one line per fault.
+func faults(t *testing.T, yaml string, edit func(*config.Options)) []string {
+	t.Helper()
+	loaded, err := loadWith(yaml, edit)
+	require.Error(t, err)
+	assert.Nil(t, loaded)
+	var all config.Faults
+	require.ErrorAs(t, err, &all)
+	require.Equal(t, strings.Split(err.Error(), "\n"), strings.Split(all.Error(), "\n"))
+	return strings.Split(err.Error(), "\n")
+}
+
+func TestAllFaultsAtOnceWithTheirPlaces(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{
+		`r.yaml:1:10: version: 2 is not known: this Roundsman reads version 1`,
+		`r.yaml:2:1: job_typs: unknown key: did you mean "job_types"?`,
+		`r.yaml:4:12: temporal.address: "here" is not host:port, for instance 127.0.0.1:7233`,
+		`r.yaml:5:3: temporal.namespce: unknown key: did you mean "namespace"?`,
+		`r.yaml:7:3: resources.Big: name "Big" must start with a-z or 0-9 and hold only a-z, 0-9, _ and -, at most 63 characters`,
+		`r.yaml:8:9: resources.none: 0 is out of range: use 1 to 1000000`,
+		`r.yaml:11:14: job_types.a.handler: there is no handler "swep": did you mean "sweep"? (--allow-unregistered accepts handlers that only workers know)`,
+		`r.yaml:12:11: job_types.a.lane: there is no lane "defualt": did you mean "default"?`,
+		`r.yaml:13:33: job_types.a.schedule.cron: is written beside every: use one of them, or two job types`,
+		`r.yaml:14:5: job_types.a.handler: the key is written twice, first at line 11`,
+		`r.yaml:17:14: job_types.b.enabled: is text, but must be true or false`,
+		`r.yaml:18:15: job_types.b.schedule: says neither every nor cron: write ` + "`every: 1h` or `cron: \"0 2 * * *\"`",
+		`r.yaml:20:20: job_types.b.policy.retry_limit: is text, but must be an integer up to 2147483647`,
+		`r.yaml:21:22: job_types.b.policy.retry_backoff: 5 has no unit: write it like 5s, 5m or 5h`,
+		`r.yaml:22:7: job_types.b.policy.max_runtme: unknown key: did you mean "max_runtime"?`,
+		`r.yaml:23:3: job_types.c: is a list, but must be an object with at least handler and schedule`,
+	}, faults(t, `version: 2
+job_typs: {}
+temporal:
+  address: here
+  namespce: x
+resources:
+  Big: 1
+  none: 0
+job_types:
+  a:
+    handler: swep
+    lane: defualt
+    schedule: {every: 5m, cron: "0 2 * * *"}
+    handler: plain
+  b:
+    handler: plain
+    enabled: yes
+    schedule: {}
+    policy:
+      retry_limit: three
+      retry_backoff: 5
+      max_runtme: 5m
+  c: []
+`, nil))
+}
+
+func TestParamsAreBlamedAtTheirLine(t *testing.T) {
+	t.Parallel()
+	got := faults(t, `version: 1
+job_types:
+  a:
+    handler: sweep
+    schedule: {every: 1m}
+    params:
+      dirr: /x
+      depth: 12
+      mode: medium
+      globs: ["*", 7]
+    detect: {x: 1}
+    execute:
+      command: ls
+  b: {handler: sweep, schedule: {every: 1m}}
+`, nil)
+	assert.Equal(t, []string{
+		`r.yaml:7:7: job_types.a.params.dir: is missing: handler sweep needs it`,
+		`r.yaml:7:7: job_types.a.params.dirr: unknown key: did you mean "dir"?`,
+		`r.yaml:8:14: job_types.a.params.depth: maximum: got 12, want 9`,
+		`r.yaml:9:13: job_types.a.params.mode: value must be one of 'fast', 'slow'`,
+		`r.yaml:11:5: job_types.a.detect: handler sweep takes no detect block`,
+		`r.yaml:13:16: job_types.a.execute.command: got string, want array`,
+		`r.yaml:14:3: job_types.b.params.dir: is missing: handler sweep needs it`,
+	}, got)
+}
+
+func TestPolicyOutOfRange(t *testing.T) {
+	t.Parallel()
+	got := faults(t, `version: 1
+job_types:
+  a:
+    handler: plain
+    schedule: {every: 1m}
+    policy:
+      global_execution_concurrency: 501
+      catchup_window: 9s
+      overlap: allow_all
+      liveness: heartbeat
+      stall_timeout: 0s
+  b: {handler: plain, schedule: {every: 1m}, policy: {catchup_window: 0s}}
+  c: {handler: broken, schedule: {every: 1m}}
+`, func(o *config.Options) {
+		o.Handlers = append(o.Handlers, jobtype.Descriptor{Name: "broken", DefaultPolicy: jobtype.Policy{RetryLimit: 999}})
+	})
+	require.Len(t, got, 7)
+	assert.Contains(t, got[0], "r.yaml:7:37: job_types.a.policy.global_execution_concurrency: 501 is out of range")
+	assert.Contains(t, got[1], "r.yaml:8:23: job_types.a.policy.catchup_window: 9s is out of range")
+	assert.Contains(t, got[2], "r.yaml:9:16: job_types.a.policy.overlap: allow_all is refused")
+	assert.Contains(t, got[3], `r.yaml:10:17: job_types.a.policy.liveness: "heartbeat" is none of`)
+	assert.Contains(t, got[4], "r.yaml:11:22: job_types.a.policy.stall_timeout: 0s is out of range")
+	assert.Contains(t, got[5], "r.yaml:12:71: job_types.b.policy.catchup_window: 0s is out of range")
+	assert.Contains(t, got[6], "r.yaml:13:3: job_types.c.policy.retry_limit: 999 is out of range: use 0 to 100 (the default of handler broken)")
+}
+
+func TestScheduleFaults(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[string]string{
+		"{every: 999ms}":                      "999ms is not a whole number of seconds",
+		"{every: 0s}":                         "0s is out of range",
+		"{every: -5m}":                        "out of range",
+		"{every: 366d}":                       "out of range",
+		"{every: 5}":                          "5 has no unit",
+		"{every: soon}":                       "write it like 45s",
+		"{every: [5m]}":                       "is a list, but must be a duration",
+		"{every: 5m, offset: 5m}":             "offset: 5m must be shorter than every",
+		"{every: 5m, timezone: UTC}":          "timezone: has no meaning for every",
+		"{every: 5m, jitter: 5m}":             "jitter: 5m must be shorter than the interval",
+		"{every: 5m, jitter: -1s}":            "jitter: -1s must be shorter",
+		"{cron: '0 0 31 2 *'}":                "never comes",
+		"{cron: ['0 2 * * *', '99 * * * *']}": "above maximum (59)",
+		"{cron: []}":                          "holds 0 expressions",
+		"{cron: [5]}":                         "holds an integer, but must be a list of texts: put it in quotes",
+		"{cron: '@every 5m'}":                 "use schedule.every",
+		"{cron: '0 2 * * *', timezone: Europe/Berlun}": "there is no time zone \"Europe/Berlun\"",
+		"{cron: '0 2 * * *', timezone: Local}":         "means another zone on every machine",
+		"{cron: '0 2 * * *', timezone: ../etc/passwd}": "there is no time zone",
+		"{cron: '0 2 * * *', offset: 5m}":              "offset: has no meaning for cron",
+		"{cron: '* * * * *', jitter: 1m}":              "must be shorter than the interval, 1m",
+		"{evry: 5m}":                                   `unknown key: did you mean "every"?`,
+		"5m":                                           "is text, but must be an object",
+	} {
+		got := faults(t, strings.Replace(minimal, "{every: 5m}", schedule, 1), nil)
+		assert.Contains(t, strings.Join(got, "\n"), want, schedule)
+		assert.Regexp(t, `^r\.yaml:5:\d+: job_types\.tidy\.schedule`, got[0], schedule)
+	}
+}
+
+func TestFleetThresholdsMustBeInOrder(t *testing.T) {
+	t.Parallel()
+	got := faults(t, minimal+"fleet: {heartbeat_interval: 2m, unreachable_after: 1m, offline_after: 1m, delete_after: 30s}\n", nil)
+	require.Len(t, got, 4)
+	assert.Contains(t, got[0], "fleet.heartbeat_interval: 2m is out of range")
+	assert.Contains(t, got[1], "fleet.unreachable_after: 1m is too short: use at least 6m")
+	assert.Contains(t, got[2], "fleet.offline_after: 1m must be longer than unreachable_after")
+	assert.Contains(t, got[3], "fleet.delete_after: 30s must be longer than offline_after")
+}
+
+func TestHoldOnASharedQueueIsRefused(t *testing.T) {
+	t.Parallel()
+	own := faults(t, minimal+"    policy: {routing: shared, on_worker_loss: hold}\n", nil)
+	require.Len(t, own, 1)
+	assert.Contains(t, own[0], "r.yaml:6:47: job_types.tidy.policy.on_worker_loss: hold needs routing worker")
+}
+
+func TestUnknownHandlerIsAWarningWhenAllowed(t *testing.T) {
+	t.Parallel()
+	loaded, err := loadWith(strings.Replace(minimal, "plain", "remote", 1), func(o *config.Options) { o.AllowUnregistered = true })
+	require.NoError(t, err)
+	require.Len(t, loaded.Warnings, 1)
+	assert.Contains(t, loaded.Warnings[0].String(), `r.yaml:4:14: job_types.tidy.handler: no handler "remote" is known here`)
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, `version: 1
+job_types:
+  a:
+    handler: plain
+    schedule: {every: 1m}
+    policy:
+      routing: shared
+      per_worker_execution_concurrency: 2
+      execution_timeout: 2h
+      drain_grace: 5m
+    params: {node: node-a}
+`)
+	text := loaded.Warnings.Error()
+	for _, want := range []string{
+		"r.yaml:8:41: job_types.a.policy.per_worker_execution_concurrency: under routing shared",
+		"r.yaml:8:41: job_types.a.policy.per_worker_execution_concurrency: 2 has no effect above",
+		"r.yaml:9:26: job_types.a.policy.execution_timeout: 2h is longer than max_runtime, 30m",
+		"r.yaml:10:20: job_types.a.policy.drain_grace: has no effect",
+		"r.yaml:11:20: job_types.a.params.node: routing shared cannot honor pins",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Len(t, loaded.Warnings, 5)
+}
+
+type pickyValidator struct{ err error }
+
+func (p pickyValidator) ValidateSettings(params, _, _ json.RawMessage) error {
+	if !json.Valid(params) {
+		return errors.New("called before the schemas were satisfied")
+	}
+	return p.err
+}
+
+func TestSettingsValidatorIsBlamedByPath(t *testing.T) {
+	t.Parallel()
+	got := faults(t, `version: 1
+job_types:
+  a:
+    handler: sweep
+    schedule: {every: 1m}
+    params: {dir: /x}
+    execute:
+      command:
+        - rm
+        - "{{"
+`, func(o *config.Options) {
+		o.Validators = map[string]jobtype.SettingsValidator{"sweep": pickyValidator{errors.Join(
+			errors.New("execute.command[1]: the template is not closed"), errors.Join(errors.New("something else")),
+		)}}
+	})
+	assert.Equal(t, []string{
+		"r.yaml:3:3: job_types.a: something else",
+		"r.yaml:10:11: job_types.a.execute.command[1]: the template is not closed",
+	}, got)
+}
+
+func TestSeveralFiles(t *testing.T) {
+	t.Parallel()
+	second := config.Source{Name: "more.yaml", Data: []byte("version: 1\njob_types:\n  wipe: {handler: plain, schedule: {every: 1h}}\nlanes: {slow: }\n")}
+	loaded, err := loadWith(minimal, func(o *config.Options) { o.Sources = append(o.Sources, second) })
+	require.NoError(t, err)
+	assert.Len(t, loaded.JobTypes, 2)
+	assert.Contains(t, loaded.Lanes, "slow")
+
+	clash := config.Source{Name: "more.yaml", Data: []byte("version: 3\njob_types:\n  tidy: {handler: plain, schedule: {every: 1h}}\n")}
+	got := faults(t, minimal, func(o *config.Options) { o.Sources = append(o.Sources, clash) })
+	assert.Equal(t, []string{
+		"more.yaml:1:10: version: differs from the version at r.yaml:1",
+		"more.yaml:3:3: job_types.tidy: is already written at r.yaml:3",
+	}, got)
+}
+
+func TestMissingFile(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Options{Files: []string{"nowhere.yaml"}})
+	require.ErrorContains(t, err, "nowhere.yaml: cannot be opened: no such file or directory")
+	_, err = config.Load(config.Options{Files: []string{"."}})
+	require.ErrorContains(t, err, "cannot be read")
+	_, err = config.Load(config.Options{})
+	require.ErrorContains(t, err, "name one with --config")
+}
+
+func TestArgumentsStayAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
+	loaded, err := loadWith(`version: 1
+job_types:
+  compress:
+    handler: arguments
+    schedule: {every: 5m}
+    execute: {command: [gzip, -9, 007, 1e3, true, 0x1F, "{{.Params.item}}"]}
+`, func(o *config.Options) {
+		o.Handlers = []jobtype.Descriptor{{Name: "arguments", ExecuteSettings: json.RawMessage(
+			`{"type":"object","properties":{"command":{"type":"array","items":{"type":"string"}}}}`)}}
+	})
+	require.NoError(t, err)
+	specs, err := loaded.Specs()
+	require.NoError(t, err)
+	require.Len(t, specs, 1)
+	assert.JSONEq(t, `{"command":["gzip","-9","007","1e3","true","0x1F","{{.Params.item}}"]}`, string(specs[0].Execute))
+}
+
+func TestAuditEntriesAreBounded(t *testing.T) {
+	t.Parallel()
+	loaded, err := load(minimal)
+	require.NoError(t, err)
+	assert.Equal(t, 4000, loaded.Audit.Entries)
+	loaded, err = load(minimal + "audit: {entries: 500}\n")
+	require.NoError(t, err)
+	assert.Equal(t, 500, loaded.Audit.Entries)
+	for _, wrong := range []string{"99", "20001", "-1"} {
+		got := faults(t, minimal+"audit: {entries: "+wrong+"}\n", nil)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0], "audit.entries: "+wrong+" is out of range: use 100 to 20000")
+	}
+	assert.Contains(t, faults(t, minimal+"audit: {entrys: 500}\n", nil)[0], "entrys")
+}

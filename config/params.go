@@ -1,0 +1,50 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// ParamsCheck holds the params of jobs against the schema of their handler.
+type ParamsCheck struct{ block block }
+
+// NewParamsCheck reads the schema once, for any number of jobs. A handler
+// without one takes any object.
+func NewParamsCheck(handler jobtype.Descriptor) (ParamsCheck, error) {
+	read := newBlock("params", handler.Params, false)
+	if read.invalid != nil {
+		return ParamsCheck{}, fmt.Errorf("the params schema of handler %s is broken: %w", handler.Name, read.invalid)
+	}
+	return ParamsCheck{read}, nil
+}
+
+// Check reports all faults of a job's params, those of its job type overlaid by
+// its proposal's, joined.
+func (c ParamsCheck) Check(params json.RawMessage) error {
+	if c.block.schema == nil {
+		return nil
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(params))
+	if err != nil {
+		return fmt.Errorf("params: %w", err)
+	}
+	failed, ok := c.block.schema.Validate(value).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+	if !ok {
+		return nil
+	}
+	var faults []error
+	for _, leaf := range leaves(failed) {
+		path := strings.Join(append([]string{"params"}, leaf.InstanceLocation...), ".")
+		faults = append(faults, fmt.Errorf("%s: %s", path, leaf.ErrorKind.LocalizedString(message.NewPrinter(language.English))))
+	}
+	return errors.Join(faults...)
+}

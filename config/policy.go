@@ -1,0 +1,128 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Bounds of the default catch-up window: a Temporal server knows no shorter and
+// no longer one.
+const (
+	minCatchup = jobtype.Duration(10 * time.Second)
+	maxCatchup = jobtype.Duration(365 * 24 * time.Hour)
+)
+
+// setting is one field of a policy under its name in the configuration. The
+// names come from the JSON tags of jobtype.Policy, so that a new setting needs
+// no change here.
+type setting struct {
+	key   string
+	index int
+}
+
+func policySettings() []setting {
+	policy := reflect.TypeFor[jobtype.Policy]()
+	settings := make([]setting, policy.NumField())
+	for i := range settings {
+		key, _, _ := strings.Cut(policy.Field(i).Tag.Get("json"), ",")
+		settings[i] = setting{key: key, index: i}
+	}
+	return settings
+}
+
+func policyKeys() []string {
+	settings := policySettings()
+	keys := make([]string, len(settings))
+	for i, s := range settings {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+// policy lays the written keys over the handler's defaults over the built-in
+// ones. A written zero counts; only an absent key takes the default.
+func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
+	n, path := e.node.get("policy"), e.path+".policy"
+	policy := e.defaultPolicy()
+	if l.object(n, path, policyKeys()...) {
+		l.overlay(n, path, &policy)
+	}
+	if policy.StallTimeout == 0 && n.get("stall_timeout") == nil {
+		policy.StallTimeout = policy.HeartbeatTimeout
+	}
+	if window := n.get("catchup_window"); window != nil && policy.CatchupWindow == 0 {
+		l.fault(window.place, path+".catchup_window", "0s is out of range: use %s to %s", minCatchup, maxCatchup)
+	}
+	if policy.CatchupWindow == 0 {
+		policy.CatchupWindow = min(max(interval, minCatchup), maxCatchup)
+	}
+	// A setting that could not be read has kept its default, which is in range.
+	l.policyFaults(e, policy)
+	return policy
+}
+
+func (e entry) defaultPolicy() jobtype.Policy {
+	if e.handler == nil {
+		return jobtype.DefaultPolicy()
+	}
+	return e.handler.descriptor.DefaultPolicy.Over(jobtype.DefaultPolicy())
+}
+
+func (l *loader) overlay(n *node, path string, policy *jobtype.Policy) {
+	target := reflect.ValueOf(policy).Elem()
+	for _, s := range policySettings() {
+		written, at := n.get(s.key), join(path, s.key)
+		if written == nil {
+			continue
+		}
+		switch into := target.Field(s.index).Addr().Interface().(type) {
+		case *jobtype.Duration:
+			l.duration(written, at, into)
+		case *int:
+			l.integer(written, at, into)
+		case *bool:
+			l.flag(written, at, into)
+		default:
+			text := ""
+			l.text(written, at, &text)
+			target.Field(s.index).SetString(text)
+		}
+	}
+}
+
+// policyFaults asks the policy itself and blames the line of the setting, or
+// the job type when the value came from its handler.
+func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
+	for _, err := range joined(policy.Validate()) {
+		var fault *jobtype.PolicyFault
+		if !errors.As(err, &fault) {
+			l.fault(e.blame("policy"), e.path+".policy", "%s", err)
+			continue
+		}
+		origin := ""
+		if e.node.get("policy").get(fault.Key) == nil && e.handler != nil {
+			origin = " (the default of handler " + e.handler.descriptor.Name + ")"
+		}
+		l.fault(e.blame("policy", fault.Key), e.path+".policy."+fault.Key, "%s%s", fault.Message, origin)
+	}
+}
+
+// joined returns the errors that errors.Join put together, however deep.
+func joined(err error) []error {
+	if err == nil {
+		return nil
+	}
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, one := range several.Unwrap() {
+		all = append(all, joined(one)...)
+	}
+	return all
+}

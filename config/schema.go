@@ -1,0 +1,204 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// object is a piece of JSON Schema.
+type object = map[string]any
+
+// Schema returns the JSON Schema (draft 2020-12) of the configuration file, for
+// editors. It knows the given handlers: their names are proposed, and params,
+// detect and execute are checked by their schemas. Load finds more than a
+// schema can say.
+func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
+	document := object{
+		"$schema":              "https://json-schema.org/draft/2020-12/schema",
+		"title":                "Roundsman configuration",
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []string{"version"},
+		"properties": object{
+			"version":   object{"const": Version},
+			"temporal":  temporalSchema(),
+			"lanes":     named(laneSchema()),
+			"resources": named(object{"type": "integer", "minimum": 1, "maximum": maxResource}),
+			"cluster":   object{"type": "object", "description": "handed to every detector and executor"},
+			"fleet":     fleetSchema(),
+			"audit": closed(object{"entries": object{
+				"type": "integer", "minimum": minAuditEntries, "maximum": maxAuditEntries,
+				"description": "how many of the newest entries the audit log keeps; default 4000",
+			}}),
+			"job_types": named(object{"$ref": "#/$defs/job_type"}),
+		},
+		"$defs": object{
+			"duration": object{"type": "string", "pattern": `^\s*(\d+(\.\d+)?(d|h|m|s|ms|us|µs|ns))+\s*$`, "examples": []string{"45s", "30m", "2h30m", "7d"}},
+			"job_type": jobTypeSchema(handlers),
+		},
+	}
+	encoded, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the schema of the configuration: %w", err)
+	}
+	return append(encoded, '\n'), nil
+}
+
+func closed(properties object) object {
+	return object{"type": []string{"object", "null"}, "additionalProperties": false, "properties": properties}
+}
+
+func named(of object) object {
+	return object{
+		"type":                 []string{"object", "null"},
+		"propertyNames":        object{"pattern": `^[a-z0-9][a-z0-9_-]{0,62}$`},
+		"additionalProperties": of,
+	}
+}
+
+func described(kind, text string) object { return object{"type": kind, "description": text} }
+
+func duration(text string) object {
+	return object{"$ref": "#/$defs/duration", "description": text}
+}
+
+func temporalSchema() object {
+	return closed(object{
+		"address":   described("string", "host:port of the Temporal frontend; default 127.0.0.1:7233"),
+		"namespace": described("string", "default: default"),
+		"api_key":   described("string", "prefer the variable TEMPORAL_API_KEY"),
+		"tls": closed(object{
+			"disabled":    described("boolean", "no TLS although an API key is set"),
+			"cert":        described("string", "path of the client's certificate"),
+			"key":         described("string", "path of the client's key"),
+			"ca":          described("string", "path of the server's authority; default: the system's"),
+			"server_name": described("string", "the name that the server's certificate must carry"),
+		}),
+	})
+}
+
+func fleetSchema() object {
+	return closed(object{
+		"heartbeat_interval": duration("how often workers beat; default 5s"),
+		"unreachable_after":  duration("no new jobs after this silence; default 2m"),
+		"offline_after":      duration("running jobs are placed elsewhere after this silence; default 6m"),
+		"delete_after":       duration("the worker is forgotten after this silence; default 24h"),
+	})
+}
+
+func jobTypeSchema(handlers []jobtype.Descriptor) object {
+	names := make([]string, len(handlers))
+	conditions := make([]object, len(handlers))
+	for i, handler := range handlers {
+		names[i] = handler.Name
+		conditions[i] = object{
+			"if":   object{"properties": object{"handler": object{"const": handler.Name}}, "required": []string{"handler"}},
+			"then": object{"properties": blocksSchema(handler)},
+		}
+	}
+	schema := object{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             []string{"handler", "schedule"},
+		"properties": object{
+			"handler":      object{"type": "string", "examples": names},
+			"description":  described("string", "shown to operators and in the Temporal Web UI"),
+			"enabled":      described("boolean", "false pauses the Schedule; default true"),
+			"lane":         described("string", "default: default"),
+			"schedule":     scheduleSchema(),
+			"windows":      windowsSchema(),
+			"blackouts":    blackoutsSchema(),
+			"policy":       policySchema(),
+			"retry_budget": budgetSchema(),
+			"batch":        batchSchema(),
+			"params":       described("object", "checked by the handler"),
+			"detect":       described("object", "checked by the handler"),
+			"execute":      described("object", "checked by the handler"),
+		},
+	}
+	if len(conditions) > 0 {
+		schema["allOf"] = conditions
+	}
+	return schema
+}
+
+// blocksSchema is what one handler says about its three blocks.
+func blocksSchema(handler jobtype.Descriptor) object {
+	blocks := object{"detect": false, "execute": false}
+	for key, schema := range map[string]json.RawMessage{
+		"params": handler.Params, "detect": handler.DetectSettings, "execute": handler.ExecuteSettings,
+	} {
+		if len(schema) > 0 {
+			blocks[key] = resource(schema, handler.Name+"/"+key)
+		}
+	}
+	return blocks
+}
+
+// resource gives a schema its own $id, so that its references "#/…" still mean
+// itself after it was put into another document.
+func resource(schema json.RawMessage, id string) any {
+	var document map[string]any
+	if json.Unmarshal(schema, &document) != nil {
+		return schema
+	}
+	if _, named := document["$id"]; !named {
+		document["$id"] = id
+	}
+	return document
+}
+
+func scheduleSchema() object {
+	text := object{"type": "string"}
+	return object{
+		"type":                 "object",
+		"additionalProperties": false,
+		"oneOf":                []object{{"required": []string{"every"}}, {"required": []string{"cron"}}},
+		"properties": object{
+			"every":    duration("the interval, counted from 1970-01-01 UTC"),
+			"offset":   duration("shifts an interval; shorter than every"),
+			"cron":     object{"description": "five fields each, or @daily and the like", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1, "maxItems": maxCrons}}},
+			"timezone": described("string", "IANA name for cron; default UTC"),
+			"jitter":   duration("each tick is late by a random time up to this"),
+		},
+	}
+}
+
+// policySchema derives the settings and their defaults from jobtype.Policy.
+func policySchema() object {
+	defaults := reflect.ValueOf(jobtype.DefaultPolicy())
+	choices := map[string][]string{
+		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess)},
+		"on_worker_loss": {string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)},
+		"on_deadline":    {string(jobtype.DeadlineCancel), string(jobtype.DeadlineDrain)},
+		"on_window_end":  {string(jobtype.WindowEndDrain), string(jobtype.WindowEndCheckpoint)},
+		"routing":        {string(jobtype.RoutingWorker), string(jobtype.RoutingShared)},
+		"overlap": {
+			string(jobtype.OverlapSkip), string(jobtype.OverlapBufferOne), string(jobtype.OverlapBufferAll),
+			string(jobtype.OverlapCancelOther), string(jobtype.OverlapTerminateOther),
+		},
+	}
+	properties := object{}
+	for _, s := range policySettings() {
+		value := defaults.Field(s.index)
+		property := object{"default": value.Interface()}
+		switch value.Interface().(type) {
+		case jobtype.Duration:
+			property["$ref"] = "#/$defs/duration"
+		case int:
+			property["type"] = "integer"
+		case bool:
+			property["type"] = "boolean"
+		default:
+			property["type"], property["enum"] = "string", choices[s.key]
+		}
+		if value.IsZero() && value.Type() == reflect.TypeFor[jobtype.Duration]() {
+			delete(property, "default")
+		}
+		properties[s.key] = property
+	}
+	return closed(properties)
+}

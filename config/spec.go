@@ -1,0 +1,77 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// specFormat is part of every hash. It is raised when the meaning of a stored
+// spec or the Schedule made from it changes, so that `apply` renews them all.
+const specFormat = 1
+
+// Specs returns what `apply` stores, by name, with the same bytes and hashes
+// for the same configuration wherever and whenever it is read.
+func (c *Config) Specs() ([]contract.JobTypeSpec, error) {
+	specs := make([]contract.JobTypeSpec, 0, len(c.JobTypes))
+	for _, name := range sortedKeys(c.JobTypes) {
+		spec, err := c.spec(name)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, spec)
+	}
+	return specs, nil
+}
+
+// Enabled tells which job types are due by themselves; the Schedules of the
+// others are paused.
+func (c *Config) Enabled() map[string]bool {
+	enabled := make(map[string]bool, len(c.JobTypes))
+	for name, declared := range c.JobTypes {
+		enabled[name] = declared.Enabled
+	}
+	return enabled
+}
+
+// written is nil for a calendar that is always open, so that it is stored
+// nowhere.
+func written(calendar jobtype.Calendar) *jobtype.Calendar {
+	if calendar.Empty() {
+		return nil
+	}
+	return &calendar
+}
+
+func (c *Config) spec(name string) (contract.JobTypeSpec, error) {
+	declared := c.JobTypes[name]
+	spec := contract.JobTypeSpec{
+		Name:         name,
+		Handler:      declared.Handler,
+		Description:  declared.Description,
+		Lane:         declared.Lane,
+		LaneShared:   !c.Lanes[declared.Lane].Exclusive,
+		Interval:     declared.Interval,
+		Resources:    c.Resources,
+		Policy:       declared.Policy,
+		RetryBudget:  declared.RetryBudget,
+		Batch:        declared.Batch,
+		Calendar:     written(declared.Calendar),
+		LaneCalendar: written(c.Lanes[declared.Lane].Calendar),
+		Params:       declared.Params,
+		Detect:       declared.Detect,
+		Execute:      declared.Execute,
+		Cluster:      c.Cluster,
+		Schedule:     declared.Schedule,
+	}
+	encoded, err := canonicalJSON(spec)
+	if err != nil {
+		return contract.JobTypeSpec{}, fmt.Errorf("job type %s: %w", name, err)
+	}
+	sum := sha256.Sum256(append([]byte(fmt.Sprintf("roundsman/spec/%d\n", specFormat)), encoded...))
+	spec.Hash = fmt.Sprintf("v%d-%s", specFormat, hex.EncodeToString(sum[:16]))
+	return spec, nil
+}

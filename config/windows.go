@@ -1,0 +1,219 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/crontab"
+	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// maxWindows bounds the entries of one list: whoever needs more means
+	// something else.
+	maxWindows = 100
+	// maxNoteBytes bounds the note of a blackout.
+	maxNoteBytes = 200
+)
+
+// calendar reads windows and blackouts. An entry without a time zone has the
+// given one, else UTC; days are expanded. What is stored thus means the same
+// whatever else is changed.
+func (l *loader) calendar(n *node, path, timezone string) jobtype.Calendar {
+	var calendar jobtype.Calendar
+	timezone = cmp.Or(timezone, "UTC")
+	for i, item := range l.entries(n.get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
+		at := fmt.Sprintf("%s.windows[%d]", path, i)
+		w := jobtype.Window{Timezone: timezone}
+		if l.object(item, at, "days", "from", "to", "timezone") && l.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
+			l.windowFaults(item, at, window.CheckWindow(w, time.LoadLocation))
+			w.Days, _ = window.Days(w.Days)
+			calendar.Windows = append(calendar.Windows, w)
+		}
+	}
+	for i, item := range l.entries(n.get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
+		at := fmt.Sprintf("%s.blackouts[%d]", path, i)
+		b := jobtype.Blackout{Timezone: timezone}
+		if !l.object(item, at, "days", "from", "to", "timezone", "note") {
+			continue
+		}
+		l.text(item.get("note"), at+".note", &b.Note)
+		if len(b.Note) > maxNoteBytes {
+			l.fault(item.get("note").place, at+".note", "has %d bytes, the limit is %d", len(b.Note), maxNoteBytes)
+		}
+		if l.times(item, at, &b.Days, &b.From, &b.To, &b.Timezone) {
+			l.windowFaults(item, at, window.CheckBlackout(b, time.LoadLocation))
+			b.Days, _ = window.Days(b.Days)
+			calendar.Blackouts = append(calendar.Blackouts, b)
+		}
+	}
+	return calendar
+}
+
+// entries are the objects of a list.
+func (l *loader) entries(n *node, path, example string) []*node {
+	if n == nil {
+		return nil
+	}
+	if n.kind != kindList {
+		l.fault(n.place, path, "is %s, but must be a list: write `- %s`", n.kind, example)
+		return nil
+	}
+	if len(n.items) > maxWindows {
+		l.fault(n.place, path, "holds %d entries, the limit is %d", len(n.items), maxWindows)
+		return nil
+	}
+	return n.items
+}
+
+// times reads what windows and blackouts have in common. It reports whether
+// everything could be read.
+func (l *loader) times(n *node, path string, days *[]string, from, to, timezone *string) bool {
+	before := len(l.faults)
+	written := n.get("days")
+	for _, item := range l.texts(written, path+".days") {
+		text, _ := item.value.(string)
+		*days = append(*days, text)
+	}
+	if written != nil && written.kind == kindList && len(written.items) == 0 {
+		l.fault(written.place, path+".days", "names no day: leave it out for every day")
+	}
+	for key, into := range map[string]*string{"from": from, "to": to} {
+		if n.get(key) == nil {
+			l.fault(n.place, path+"."+key, "is missing: write a time of day like \"22:00\"")
+		}
+		l.text(n.get(key), path+"."+key, into)
+	}
+	l.text(n.get("timezone"), path+".timezone", timezone)
+	return len(l.faults) == before
+}
+
+func (l *loader) windowFaults(n *node, path string, err error) {
+	for _, one := range joined(err) {
+		if fault, ok := errors.AsType[*window.Fault](one); ok {
+			l.fault(n.follow([]string{fault.Key}).place, path+"."+fault.Key, "%s", fault.Message)
+		}
+	}
+}
+
+// recurring is the part of a calendar that does not depend on the date.
+func recurring(calendar jobtype.Calendar) (*window.Calendar, error) {
+	calendar.Blackouts = slices.Clone(calendar.Blackouts)
+	calendar.Blackouts = slices.DeleteFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return !window.Recurs(b) })
+	return window.New(&calendar, time.LoadLocation)
+}
+
+// windowOddities looks whether the windows of a job type and of its lane can do
+// what they are meant for. It judges a year of its own, 2024, so that the same
+// file gives the same answer on every day, and leaves single blackouts out.
+func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
+	l.policyAndWindows(e, read, lane)
+	if read.Calendar.Empty() && lane.Empty() {
+		return
+	}
+	own, err := recurring(read.Calendar)
+	if err != nil {
+		return // It was reported with its line.
+	}
+	shared, err := recurring(lane)
+	if err != nil {
+		return
+	}
+	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+	open := window.Common(window.Span{From: from, To: from.AddDate(1, 0, 0)}, own, shared)
+	key := "windows"
+	if e.node.get(key) == nil {
+		key = "blackouts"
+	}
+	if e.node.get(key) == nil {
+		key = "lane"
+	}
+	at, path := e.blame(key), e.path+"."+key
+	if len(open) == 0 {
+		l.fault(at, path, "there is no moment at which jobs may start: its windows and blackouts, and those of lane %s, leave none", read.Lane)
+		return
+	}
+	longest := time.Duration(0)
+	for _, s := range open {
+		longest = max(longest, s.Length())
+	}
+	if shortest := read.Policy.DetectionTimeout.Std(); longest < shortest {
+		l.warn(at, path, "no window is longer than %s, and a detection alone may take detection_timeout, %s", jobtype.Duration(longest), jobtype.Duration(shortest))
+	}
+	if len(read.Schedule.Cron) > 0 && read.Interval > 0 && !meets(read, open) {
+		l.warn(at, path, "no tick of the schedule falls into a window, or so shortly before one that its group would wait for it (%s): it will never run", read.Interval)
+	}
+}
+
+// policyAndWindows: settings that mean nothing without each other.
+func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) {
+	policy, written, path := read.Policy, e.node.get("policy"), e.path+".policy."
+	windows := !read.Calendar.Empty() || !lane.Empty()
+	if end := written.get("on_window_end"); end != nil && !windows {
+		l.warn(end.place, path+"on_window_end", "has no effect without windows or blackouts")
+	}
+	drains := policy.OnDeadline == jobtype.DeadlineDrain || windows && policy.OnWindowEnd == jobtype.WindowEndDrain
+	if grace := written.get("drain_grace"); grace != nil && !drains {
+		l.warn(grace.place, path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
+	}
+}
+
+// meets reports whether any tick of a cron schedule begins a run: it lies in an
+// open span, or at most an interval before one.
+func meets(read JobType, open []window.Span) bool {
+	zone, err := time.LoadLocation(read.Schedule.Timezone)
+	if err != nil {
+		return true
+	}
+	for _, text := range read.Schedule.Cron {
+		expression, err := crontab.Parse(text)
+		if err != nil {
+			return true
+		}
+		spans := open
+		for tick := expression.Next(open[0].From.In(zone).Add(-read.Interval.Std() - time.Second)); !tick.IsZero() && len(spans) > 0; tick = expression.Next(tick) {
+			for len(spans) > 0 && !spans[0].To.After(tick) {
+				spans = spans[1:]
+			}
+			if len(spans) > 0 && !spans[0].From.After(tick.Add(read.Interval.Std())) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func laneSchema() object {
+	return closed(object{
+		"exclusive": described("boolean", "one group of the lane at a time; default true"),
+		"windows":   windowsSchema(),
+		"blackouts": blackoutsSchema(),
+	})
+}
+
+func windowsSchema() object { return entriesSchema(timesSchema("22:00, or 24:00 for to")) }
+
+func blackoutsSchema() object {
+	properties := timesSchema("22:00, or a date with a time: 2026-12-24T12:00")
+	properties["note"] = described("string", "why, for operators")
+	return entriesSchema(properties)
+}
+
+func entriesSchema(properties object) object {
+	return object{"type": "array", "maxItems": maxWindows, "items": object{
+		"type": "object", "additionalProperties": false, "required": []string{"from", "to"}, "properties": properties,
+	}}
+}
+
+func timesSchema(form string) object {
+	return object{
+		"days":     object{"description": "mon … sun or spans like mon-fri; default every day", "type": []string{"array", "string"}, "items": object{"type": "string"}},
+		"from":     described("string", form),
+		"to":       described("string", form+"; not after from: on the next day"),
+		"timezone": described("string", "IANA name; default the schedule's, else UTC"),
+	}
+}

@@ -1,0 +1,291 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// AdmissionWorkflow is the workflow type of admission, AdmissionWorkflowID the
+// id of the one of a namespace.
+const (
+	AdmissionWorkflow   = "roundsman.Admission"
+	AdmissionWorkflowID = "admission"
+)
+
+// Activities of admission; all run in the control plane.
+const (
+	// EnsureAdmissionActivity takes an EnsureAdmissionInput.
+	EnsureAdmissionActivity = "roundsman.EnsureAdmission"
+	// WatchHoldersActivity takes nothing and answers a WatchHoldersResult.
+	WatchHoldersActivity = "roundsman.WatchHolders"
+	// AskHoldersActivity takes nothing and answers an AskHoldersResult.
+	AskHoldersActivity = "roundsman.AskHolders"
+)
+
+// Messages of admission. Workflows speak with it by signals: an update that
+// waits would be one of ten, and block the release that it waits for.
+const (
+	// SignalAdmissionRequest takes an AdmissionRequest: what its sender gives
+	// back, then what it asks for. Both in one signal keep their order.
+	SignalAdmissionRequest = "request"
+	// SignalAdmissionAnswer takes an AdmissionAnswer. Admission sends it to
+	// holders.
+	SignalAdmissionAnswer = "granted"
+	// SignalReassert takes nothing and asks a holder to say what it holds and
+	// waits for, with an AdmissionRequest that has Reassert set.
+	SignalReassert = "reassert"
+
+	// UpdateResizePool takes a ResizePoolInput and answers an AdmissionPool.
+	UpdateResizePool = "resize-pool"
+
+	// QueryAdmission answers an AdmissionView.
+	QueryAdmission = "admission"
+	// QueryHolders answers a list of AdmissionHolder, for the watcher.
+	QueryHolders = "holders"
+	// QueryKeyHolder takes a KeyHolderInput and answers a KeyHolderResult.
+	QueryKeyHolder = "key-holder"
+)
+
+// AdmissionHolder is a workflow, named by its id and the first run of its
+// chain: continue-as-new and reset keep both.
+type AdmissionHolder struct {
+	WorkflowID string `json:"workflow_id"`
+	FirstRunID string `json:"first_run_id"`
+}
+
+// AdmissionRequest is all that a workflow tells admission at once. Everything in
+// it may be repeated.
+type AdmissionRequest struct {
+	Holder  AdmissionHolder `json:"holder"`
+	JobType string          `json:"job_type,omitempty"`
+	// Grace is how long after the holder's end its keys and resources stay taken.
+	Grace jobtype.Duration `json:"grace,omitempty"`
+	// DeclaredAt is when the sizes of pools that the items carry were read.
+	DeclaredAt time.Time `json:"declared_at,omitzero"`
+	// Release gives items back, by id; ReleaseAll everything.
+	Release    []string `json:"release,omitempty"`
+	ReleaseAll bool     `json:"release_all,omitempty"`
+	// Budget is what the job type may fail, Endings how its jobs ended.
+	Budget  *RetryBudget       `json:"budget,omitempty"`
+	Endings []AdmissionEndings `json:"endings,omitempty"`
+	// Items are asked for.
+	Items []AdmissionItem `json:"items,omitempty"`
+	// Reassert says that Held and Items are all that the holder has.
+	Reassert bool `json:"reassert,omitempty"`
+	// Reset says that it was sent back to an earlier state: what it has of what it
+	// names gets new fences, and each of Held is answered.
+	Reset bool            `json:"reset,omitempty"`
+	Held  []AdmissionHeld `json:"held,omitempty"`
+}
+
+// AdmissionItem is one thing asked for: a turn in a lane, dedupe keys, resources,
+// or nothing but fences.
+type AdmissionItem struct {
+	// ID is unique to the holder and names the item in the answer.
+	ID   string `json:"id"`
+	Lane string `json:"lane,omitempty"`
+	// Distinct: the turn is for other work than the job type's other groups do.
+	Distinct bool `json:"distinct,omitempty"`
+	// Keys are [DedupeHash]es of eight bytes each, big-endian.
+	Keys    []byte            `json:"keys,omitempty"`
+	Pools   []AdmissionAmount `json:"pools,omitempty"`
+	Objects []AdmissionObject `json:"objects,omitempty"`
+	// Priority orders items that wait for the same: higher first.
+	Priority int `json:"priority,omitempty"`
+	// Fences is how many fences the grant reserves; 0: one.
+	Fences int64 `json:"fences,omitempty"`
+	// For says what it is for: the id of a job or of a task. What is asked for from
+	// within its DAG ([SubDAGWorkflowID]) does not wait behind those who wait for it.
+	For string `json:"for,omitempty"`
+	// Start: it is for a group that begins, and refused while its job type is
+	// disabled. A turn in a lane always is.
+	Start bool `json:"start,omitempty"`
+}
+
+// AdmissionAmount is a quantity of a pool. Size is what the holder's
+// configuration declares for the pool; 0: nothing.
+type AdmissionAmount struct {
+	Pool string `json:"pool"`
+	N    int    `json:"n"`
+	Size int    `json:"size,omitempty"`
+}
+
+// AdmissionObject is a claim on an object, shared or exclusive.
+type AdmissionObject struct {
+	Name   string `json:"name"`
+	Shared bool   `json:"shared,omitempty"`
+}
+
+// AdmissionHeld is an item that its holder says it was granted.
+type AdmissionHeld struct {
+	AdmissionItem
+
+	Fence int64 `json:"fence"`
+	// Since is when it was granted.
+	Since time.Time `json:"since,omitzero"`
+}
+
+// AdmissionAnswer is what admission tells one holder. A workflow that is not
+// Holder ignores it.
+type AdmissionAnswer struct {
+	Holder  AdmissionHolder    `json:"holder"`
+	Granted []AdmissionGrant   `json:"granted,omitempty"`
+	Refused []AdmissionRefusal `json:"refused,omitempty"`
+	// Lost are items that the holder asserted and another has.
+	Lost []AdmissionRefusal `json:"lost,omitempty"`
+	// Stopped is what the holder must not start any more.
+	Stopped []AdmissionStop `json:"stopped,omitempty"`
+}
+
+// AdmissionGrant grants one item, with Fences consecutive fences from Fence on.
+type AdmissionGrant struct {
+	ID     string `json:"id"`
+	Fence  int64  `json:"fence"`
+	Fences int64  `json:"fences"`
+	// Taken are the keys that were not granted, by who holds them; HeldBack those
+	// that nobody gets now.
+	Taken    []AdmissionTaken   `json:"taken,omitempty"`
+	HeldBack []AdmissionHeldKey `json:"held_back,omitempty"`
+}
+
+// AdmissionTaken lists keys that another workflow holds, by their index in the
+// item, ascending.
+type AdmissionTaken struct {
+	By      string `json:"by"`
+	Indexes []int  `json:"indexes"`
+}
+
+// AdmissionRefusal says why an item is not, or no longer, the holder's.
+type AdmissionRefusal struct {
+	ID     string `json:"id"`
+	Code   string `json:"code,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// AdmissionLinkState is what a holder carries across continue-as-new.
+type AdmissionLinkState struct {
+	Waiting    []AdmissionItem `json:"waiting,omitempty"`
+	Held       []AdmissionHeld `json:"held,omitempty"`
+	DeclaredAt time.Time       `json:"declared_at,omitzero"`
+	// Told are the endings that were said last, Untold those that are still to be
+	// said.
+	Told   []AdmissionEndings `json:"told,omitempty"`
+	Untold []AdmissionEndings `json:"untold,omitempty"`
+}
+
+// AdmissionInput starts admission. State is set when it continues as new, and
+// only then: gzipped JSON.
+type AdmissionInput struct {
+	State []byte `json:"state,omitempty"`
+	// Inherited is what an admission without State takes over.
+	Inherited Inherited `json:"inherited,omitzero"`
+	// Undelivered are answers that the run before could not be sure of.
+	Undelivered []AdmissionAnswer `json:"undelivered,omitempty"`
+	// Audit is what was not told to the audit log yet; nil: nothing.
+	Audit *AuditTrailState `json:"audit,omitempty"`
+}
+
+// EnsureAdmissionInput is the argument of [EnsureAdmissionActivity]: start
+// admission if it is missing, and send Request, if given, in the same step.
+type EnsureAdmissionInput struct {
+	Request *AdmissionRequest `json:"request,omitempty"`
+}
+
+// WatchHoldersResult names the holders that have ended. It is empty if there
+// was nobody to watch for a while.
+type WatchHoldersResult struct {
+	Closed []AdmissionHolder `json:"closed,omitempty"`
+}
+
+// AskHoldersResult names the running workflows that were asked to assert what
+// they hold, and will answer.
+type AskHoldersResult struct {
+	WorkflowIDs []string `json:"workflow_ids,omitempty"`
+}
+
+// ResizePoolInput is an operator's size of a pool. Size 0 goes back to what the
+// configuration declares.
+type ResizePoolInput struct {
+	Pool string `json:"pool"`
+	Size int    `json:"size"`
+	By   string `json:"by,omitempty"`
+}
+
+// AdmissionView is all that admission knows, for people.
+type AdmissionView struct {
+	// Recovering: nothing is granted until the running groups have said what
+	// they hold; Expected are those still to be heard.
+	Recovering bool              `json:"recovering,omitempty"`
+	Expected   []string          `json:"expected,omitempty"`
+	Lanes      []AdmissionLane   `json:"lanes,omitempty"`
+	Pools      []AdmissionPool   `json:"pools,omitempty"`
+	Objects    []AdmissionThing  `json:"objects,omitempty"`
+	Keys       int               `json:"keys"`
+	Holders    []AdmissionHolder `json:"holders,omitempty"`
+	// Inherited says what became of the state of the admission before this one,
+	// if that was ended.
+	Inherited *Inherited `json:"inherited,omitempty"`
+}
+
+// AdmissionUse is somebody who holds or waits.
+type AdmissionUse struct {
+	WorkflowID string    `json:"workflow_id"`
+	ID         string    `json:"id"`
+	JobType    string    `json:"job_type,omitempty"`
+	For        string    `json:"for,omitempty"`
+	Since      time.Time `json:"since"`
+	N          int       `json:"n,omitempty"`
+	Shared     bool      `json:"shared,omitempty"`
+	// Kept: it waits, was overtaken too often, and others do not get this before it.
+	Kept bool `json:"kept,omitempty"`
+	// FreeAt is when it is freed because its holder has ended.
+	FreeAt time.Time `json:"free_at,omitzero"`
+}
+
+// AdmissionLane is one exclusive lane.
+type AdmissionLane struct {
+	Name    string         `json:"name"`
+	Holder  *AdmissionUse  `json:"holder,omitempty"`
+	Waiting []AdmissionUse `json:"waiting,omitempty"`
+}
+
+// AdmissionPool is one pool. Size is in force: the operator's, or else the
+// declared one, or else 1.
+type AdmissionPool struct {
+	Name     string         `json:"name"`
+	Size     int            `json:"size"`
+	Declared int            `json:"declared,omitempty"`
+	Operator int            `json:"operator,omitempty"`
+	Used     int            `json:"used"`
+	Holders  []AdmissionUse `json:"holders,omitempty"`
+	Waiting  []AdmissionUse `json:"waiting,omitempty"`
+}
+
+// AdmissionThing is one object.
+type AdmissionThing struct {
+	Name    string         `json:"name"`
+	Holders []AdmissionUse `json:"holders,omitempty"`
+	Waiting []AdmissionUse `json:"waiting,omitempty"`
+}
+
+// KeyHolderInput asks who holds a dedupe key.
+type KeyHolderInput struct {
+	JobType   string `json:"job_type"`
+	DedupeKey string `json:"dedupe_key"`
+}
+
+// KeyHolderResult answers it; By is nil if nobody does.
+type KeyHolderResult struct {
+	By *AdmissionUse `json:"by,omitempty"`
+}
+
+// DedupeHash is what stands for a dedupe key of a job type in admission: the
+// first eight bytes of a SHA-256. Two of 100,000 active keys share one with a
+// probability of 1 in 3 billion; then one of them waits for the next detection.
+func DedupeHash(jobType, key string) uint64 {
+	sum := sha256.Sum256([]byte(jobType + "\x00" + key))
+	return binary.BigEndian.Uint64(sum[:8])
+}

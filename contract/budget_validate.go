@@ -1,0 +1,63 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// WithDefaults fills in what a message left out; nil for a budget without rules.
+func (b *RetryBudget) WithDefaults() *RetryBudget {
+	if b == nil || b.PerKey == nil && b.PerType == nil {
+		return nil
+	}
+	return &RetryBudget{PerKey: b.PerKey.withDefaults(), PerType: b.PerType.withDefaults()}
+}
+
+func (r *RetryBudgetRule) withDefaults() *RetryBudgetRule {
+	if r == nil {
+		return nil
+	}
+	filled := *r
+	if filled.Window == 0 {
+		filled.Window = DefaultBudgetWindow
+	}
+	if filled.DisableFor == 0 {
+		filled.DisableFor = DefaultDisableFor
+	}
+	return &filled
+}
+
+// Validate says what is wrong with a budget, all faults at once; nil if nothing
+// is. Call it after [RetryBudget.WithDefaults].
+func (b *RetryBudget) Validate() error {
+	if b == nil {
+		return nil
+	}
+	return errors.Join(b.PerKey.validate("retry_budget.per_key", MaxKeyFailures), b.PerType.validate("retry_budget.per_type", MaxTypeFailures))
+}
+
+func (r *RetryBudgetRule) validate(path string, most int) error {
+	if r == nil {
+		return nil
+	}
+	var faults []error
+	if r.Count < 0 || r.Count > most {
+		faults = append(faults, fmt.Errorf("%s.count: %d is out of range: use 1 to %d, or 0 to count on hard_timeout alone", path, r.Count, most))
+	}
+	within := func(key string, value, low, high jobtype.Duration) {
+		if value < low || value > high {
+			faults = append(faults, fmt.Errorf("%s.%s: %s is out of range: use %s to %s", path, key, value, low, high))
+		}
+	}
+	within("window", r.Window, MinBudgetTime, MaxBudgetWindow)
+	within("disable_for", r.DisableFor, MinBudgetTime, MaxDisableFor)
+	if r.HardTimeout != 0 {
+		within("hard_timeout", r.HardTimeout, MinBudgetTime, MaxBudgetWindow)
+	}
+	if r.Count == 0 && r.HardTimeout == 0 {
+		faults = append(faults, fmt.Errorf("%s says neither count nor hard_timeout, so that nothing would ever be disabled: write \"count\": 3", path))
+	}
+	return errors.Join(faults...)
+}

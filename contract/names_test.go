@@ -1,0 +1,28 @@
+package contract_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// TestAttemptIDs: whatever a job or task is called, its attempts lead back to it,
+// and none has the id of another one's.
+func TestAttemptIDs(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, job := range []string{contract.JobID(1), contract.JobID(12), "ship", "ship.fra", "ship.#0", "ship.#2", "ship.1.5", "a-b_c"} {
+		assert.Equal(t, job, contract.AttemptID(job, 1), "the first attempt is found under the job's own name")
+		for n := 1; n < 13; n++ {
+			id := contract.AttemptID(job, n)
+			assert.False(t, seen[id], id)
+			seen[id] = true
+			assert.Equal(t, job, contract.JobOfAttempt(id))
+		}
+	}
+	number, ok := contract.JobNumber(contract.AttemptID(contract.JobID(12), 3))
+	assert.True(t, ok)
+	assert.Equal(t, 12, number)
+}

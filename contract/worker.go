@@ -1,0 +1,142 @@
+package contract
+
+import "time"
+
+// WorkerWorkflow is the type of the workflow through which one worker process
+// answers for itself. The process starts it on its own [WorkerControlQueue],
+// where it ends at once; what stays is that its queries are answered by that
+// process and nobody else, without a trace in any history. A process that is
+// gone does not answer.
+const WorkerWorkflow = "roundsman.Worker"
+
+const (
+	// QueryReport takes nothing and answers a [WorkerReport].
+	QueryReport = "report"
+	// QueryRefresh takes nothing and answers a WorkerReport of that moment; the
+	// worker then asks the registry for its settings at once, instead of within
+	// a minute. Repeating it is harmless.
+	QueryRefresh = "refresh"
+)
+
+// WorkerReport is what a worker process says about itself.
+type WorkerReport struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance"`
+	// At is when it said so, by its own clock.
+	At time.Time `json:"at"`
+	// Caps are those in force.
+	Caps WorkerCaps `json:"caps"`
+	// Detecting and Executing count what runs.
+	Detecting int `json:"detecting"`
+	Executing int `json:"executing"`
+	// Zombies are handlers that ignore their canceled context. They are part of
+	// what runs.
+	Zombies int `json:"zombies,omitempty"`
+	// Undelivered counts outcomes that the server has not taken yet, of this
+	// process and those before it.
+	Undelivered int `json:"undelivered,omitempty"`
+	// Registered: the registry's last answer was that it knows this process.
+	Registered bool `json:"registered"`
+	// Held: an operator drains or cordons it; it pulls no shared queue.
+	Held bool `json:"held,omitempty"`
+	// Stopping: it takes nothing new and will end.
+	Stopping bool `json:"stopping,omitempty"`
+	// Jobs are what runs, oldest first, at most [MaxReportJobs]; Omitted counts
+	// the rest.
+	Jobs    []WorkerJob `json:"jobs"`
+	Omitted int         `json:"omitted,omitempty"`
+}
+
+// MaxReportJobs bounds a report to what a query may carry.
+const MaxReportJobs = 1000
+
+// WorkerJobState is what a running job does.
+type WorkerJobState string
+
+// The states of a job on its worker.
+const (
+	// WorkerJobRunning: its handler works.
+	WorkerJobRunning WorkerJobState = "running"
+	// WorkerJobEnding: its handler was asked to end.
+	WorkerJobEnding WorkerJobState = "ending"
+	// WorkerJobReporting: its handler has ended and the server has not yet taken
+	// the outcome.
+	WorkerJobReporting WorkerJobState = "reporting"
+	// WorkerJobZombie: its handler ignores that it was asked to end.
+	WorkerJobZombie WorkerJobState = "zombie"
+)
+
+// WorkerJobStates lists the states, for those who filter by them.
+func WorkerJobStates() []WorkerJobState {
+	return []WorkerJobState{WorkerJobRunning, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie}
+}
+
+// WorkerJob is a job or a detection that runs on a worker.
+type WorkerJob struct {
+	JobID     string         `json:"job_id"`
+	GroupID   string         `json:"group_id"`
+	JobType   string         `json:"job_type"`
+	Handler   string         `json:"handler"`
+	Detection bool           `json:"detection,omitempty"`
+	State     WorkerJobState `json:"state"`
+	Attempt   int            `json:"attempt"`
+	StartedAt time.Time      `json:"started_at"`
+	// Percent is 0..100, or negative if unknown; Stage and Message are the
+	// handler's own words, ReportedAt is its last sign of life.
+	Percent    float64   `json:"percent"`
+	Stage      string    `json:"stage,omitempty"`
+	Message    string    `json:"message,omitempty"`
+	ReportedAt time.Time `json:"reported_at,omitzero"`
+}
+
+// WorkerCaps is how much one worker runs at once.
+type WorkerCaps struct {
+	MaxDetect  int `json:"max_detect"`
+	MaxExecute int `json:"max_execute"`
+}
+
+// MaxWorkerCap is beyond what one process can usefully poll for.
+const MaxWorkerCap = 10_000
+
+// Caps are the worker's limits in force: those that an operator gave it, or
+// else those that it was started with.
+func (r WorkerRegistration) Caps() WorkerCaps {
+	if r.Resized != nil {
+		return *r.Resized
+	}
+	return WorkerCaps{MaxDetect: r.MaxDetect, MaxExecute: r.MaxExecute}
+}
+
+const (
+	// UpdateResizeWorker takes a ResizeWorkerInput and answers a WorkerDetail;
+	// refused for a worker that is not known, or caps out of range.
+	UpdateResizeWorker = "resize-worker"
+	// QuerySettings takes a KnownInput and answers a WorkerSettings.
+	QuerySettings = "worker-settings"
+)
+
+// ResizeWorkerInput changes how much a worker runs at once, until it is
+// resized again. It outlives restarts of the worker.
+type ResizeWorkerInput struct {
+	ID string `json:"id"`
+	// MaxDetect and MaxExecute are the new caps; 0 leaves one as it is.
+	MaxDetect  int `json:"max_detect,omitempty"`
+	MaxExecute int `json:"max_execute,omitempty"`
+	// Reset goes back to what the worker was started with.
+	Reset  bool   `json:"reset,omitempty"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// WorkerSettings is what the registry tells a worker.
+type WorkerSettings struct {
+	// Known: exactly this incarnation is registered. If not, nothing else is
+	// set.
+	Known bool `json:"known"`
+	// Resized are the caps that an operator gave it; nil: its own.
+	Resized *WorkerCaps `json:"resized,omitempty"`
+	// Held: it is DRAINING or CORDONED and must not pull shared queues. Kept says by
+	// whose word.
+	Held bool        `json:"held,omitempty"`
+	Kept *WorkerKept `json:"kept,omitempty"`
+}

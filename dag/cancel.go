@@ -1,0 +1,82 @@
+package dag
+
+// cancelTask cancels one task: at once if it has not started, else by decision.
+// Asking twice for a running task changes nothing.
+func (r *Run) cancelTask(ev Event, buf []Decision) ([]Decision, error) {
+	n := &r.nodes[ev.Task]
+	switch {
+	case n.state.Terminal():
+		return buf, r.refuse(ev, RefusedState, "it is already %s", n.state)
+	case n.state == Running:
+		return r.askCancel(ev.Task, buf), nil
+	}
+	r.end(ev.Task, Canceled)
+	r.settle()
+	return buf, nil
+}
+
+func (r *Run) askCancel(i Index, buf []Decision) []Decision {
+	n := &r.nodes[i]
+	if n.flag&flagCanceling != 0 {
+		return buf
+	}
+	n.flag = n.flag&^flagAdmitted | flagCanceling
+	return append(buf, Decision{Kind: DecisionCancel, Task: i})
+}
+
+// cancelRun brings the run to its end. The first request spares tasks with the
+// rule always; a second one does not. A deadline during a cancellation changes
+// nothing but may, like a second cancel, end the sparing. Either ends a pause: what
+// cleans up could not start, and the run would never end.
+func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
+	r.ending, r.paused = r.ending.after(ev.Kind), false
+	hard := r.ending.hard()
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if !hard && n.attr.rule() == Always {
+			continue
+		}
+		switch n.state {
+		case Pending, Ready:
+			r.end(Index(i), Canceled)
+		case Running:
+			buf = r.askCancel(Index(i), buf)
+		case Succeeded, Failed, UpstreamFailed, Skipped, Canceled:
+		}
+	}
+	r.settle()
+	r.phase = phaseActive // a held run ends now; decide sees that nothing is left
+	return buf, nil
+}
+
+// after is the way of ending once a cancel or a deadline has come on top of e.
+// What came first names the outcome.
+func (e ending) after(k EventKind) ending {
+	switch e {
+	case endingNone:
+		if k == EventDeadline {
+			return endingDeadline
+		}
+		return endingCanceled
+	case endingCanceled, endingCanceledHard:
+		return endingCanceledHard
+	case endingDeadline, endingDeadlineHard:
+		return endingDeadlineHard
+	}
+	return e
+}
+
+// sweep cancels, from the given task on, what has not started, because of a
+// failure under the policy Stop.
+func (r *Run) sweep(from Index) {
+	for i := from; int(i) < len(r.nodes); i++ {
+		n := &r.nodes[i]
+		rule := n.attr.rule()
+		if n.state > Ready || rule == Always || rule == OneFailed {
+			continue
+		}
+		r.end(i, Canceled)
+		n.flag = flagSwept
+	}
+	r.settle()
+}

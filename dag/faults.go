@@ -1,0 +1,127 @@
+package dag
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FaultKind says what is wrong with a declared task.
+type FaultKind uint8
+
+// The kinds of fault.
+const (
+	// FaultEmptyID: a task has no id.
+	FaultEmptyID FaultKind = iota
+	// FaultLongID: an id is longer than MaxIDLength.
+	FaultLongID
+	// FaultDuplicate: Fault.Task repeats the id of Fault.Other.
+	FaultDuplicate
+	// FaultUnknownNeed: Fault.Ref is not a task.
+	FaultUnknownNeed
+	// FaultSelfNeed: a task depends on itself.
+	FaultSelfNeed
+	// FaultCycle: Fault.Path is a cycle; each task depends on the one before it.
+	FaultCycle
+	// FaultRule: the trigger rule does not exist.
+	FaultRule
+	// FaultNothingToReactTo: a one_failed task has no dependencies.
+	FaultNothingToReactTo
+	// FaultTooLarge: more tasks, dependencies or id bytes than the limits allow.
+	FaultTooLarge
+	// FaultTargetStarted: a task to be added should run before Fault.Ref, which has
+	// already started or ended.
+	FaultTargetStarted
+)
+
+// Fault is one thing that is wrong with a declaration of tasks.
+type Fault struct {
+	Kind FaultKind
+	// Task is the position of the faulty task in the declaration; None when the
+	// fault is of the whole.
+	Task Index
+	// ID of that task.
+	ID string
+	// Other is the position of the first task with this id (FaultDuplicate); None
+	// when that is a task the run already has.
+	Other Index
+	// Ref is the id the fault is about (FaultUnknownNeed, FaultTargetStarted).
+	Ref string
+	// Path is the cycle, its first task repeated at the end (FaultCycle).
+	Path []string
+	// Detail completes the message where a kind needs more.
+	Detail string
+}
+
+// Error says what is wrong and what to do about it.
+func (f Fault) Error() string {
+	switch f.Kind {
+	case FaultEmptyID:
+		return fmt.Sprintf("task %d has no id; give it one", f.Task)
+	case FaultLongID:
+		return fmt.Sprintf("the id of task %d has %d bytes; use at most %d", f.Task, len(f.ID), MaxIDLength)
+	case FaultDuplicate:
+		if f.Other == None {
+			return fmt.Sprintf("task %q already exists in the run, defined otherwise or added by somebody else; choose another id", f.ID)
+		}
+		return fmt.Sprintf("task %q is declared twice (tasks %d and %d); rename one", f.ID, f.Other, f.Task)
+	case FaultUnknownNeed:
+		return fmt.Sprintf("task %q needs %q, which is not a task; declare it or correct the name", f.ID, f.Ref)
+	case FaultSelfNeed:
+		return fmt.Sprintf("task %q needs itself; remove that dependency", f.ID)
+	case FaultCycle:
+		return fmt.Sprintf("tasks depend on each other in a circle: %s; remove one of these dependencies", abridge(f.Path))
+	case FaultRule:
+		return fmt.Sprintf("task %q has trigger rule %s, which does not exist; use one of %q", f.ID, f.Detail, ruleNames)
+	case FaultNothingToReactTo:
+		return fmt.Sprintf("task %q has the rule one_failed but needs no task; name the tasks whose failure it handles", f.ID)
+	case FaultTooLarge:
+		return f.Detail
+	case FaultTargetStarted:
+		return fmt.Sprintf("task %q should run before %q, which is already %s; only tasks that have not started can be made to wait",
+			f.ID, f.Ref, f.Detail)
+	}
+	return fmt.Sprintf("fault %d in task %q", f.Kind, f.ID)
+}
+
+// abridge writes a cycle, leaving out the middle of a long one.
+func abridge(path []string) string {
+	const shown = 8
+	if len(path) <= 2*shown {
+		return strings.Join(path, " → ")
+	}
+	return fmt.Sprintf("%s → … %d more … → %s", strings.Join(path[:shown], " → "),
+		len(path)-2*shown, strings.Join(path[len(path)-shown:], " → "))
+}
+
+// FaultsError is every fault of a declaration, in declaration order.
+type FaultsError struct {
+	Faults []Fault
+}
+
+// maxFaultsShown bounds a message; the rest is counted, and all are in Faults.
+const maxFaultsShown = 20
+
+// Error lists the faults, one per line.
+func (e *FaultsError) Error() string {
+	var b strings.Builder
+	for n, f := range e.Faults {
+		if n == maxFaultsShown {
+			fmt.Fprintf(&b, "\n… and %d more", len(e.Faults)-n)
+			break
+		}
+		if n > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(f.Error())
+	}
+	return b.String()
+}
+
+// Unwrap lets errors.As find a single [Fault].
+func (e *FaultsError) Unwrap() []error {
+	errs := make([]error, len(e.Faults))
+	for n, f := range e.Faults {
+		errs[n] = f
+	}
+	return errs
+}

@@ -1,0 +1,47 @@
+package flow_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/dag/flow"
+	"github.com/roundsman/roundsman/internal/placement"
+)
+
+const reacts = `
+version: 1
+name: reacts
+tasks:
+  - {id: a, command: [x]}
+  - {id: b, command: [y]}
+  - {id: repair, needs: [a, b], trigger_rule: one_failed, when: '{{eq .Needs.a.State "failed"}}', params: {n: 9007199254740993},
+     command: [repair, "{{.Needs.a.State}}", '{{if eq .Needs.b.State "succeeded"}}{{.Needs.b.Result.v}}{{end}}'], retries: {limit: 2, backoff: 3s}}
+`
+
+// What a task began with it goes on with, also when the run continues as new in
+// between and its templates would come out otherwise by then, or not at all.
+func TestAStartedTaskStaysWhatItWas(t *testing.T) {
+	t.Parallel()
+	cfg := flow.Config{RollEvents: 1}
+	p := start(t, reacts, cfg)
+	p.workers(worker("w", 4))
+	p.ended("a", flow.Ending{Failure: placement.FailurePermanent, Message: "no"})
+	was := []string{"repair", "failed", ""}
+	require.Equal(t, was, p.running["repair"].Job.Command)
+	p.ended("repair", flow.Ending{Failure: placement.FailureFailed, Message: "not yet"})
+	p.ended("b", flow.Ending{}) // It has no v.
+	decisions, _, err := p.f.Operate(p.now, flow.Request{Kind: flow.Retry, Tasks: []string{"a"}})
+	require.NoError(t, err)
+	p.do(decisions)
+	p.ended("a", flow.Ending{})
+	for range 2 {
+		p.roll(cfg)
+	}
+	p.pass(3 * time.Second)
+	require.Contains(t, p.running, "repair")
+	assert.Equal(t, was, p.running["repair"].Job.Command)
+	assert.JSONEq(t, `{"n": 9007199254740993}`, string(p.running["repair"].Job.Params))
+}

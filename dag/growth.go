@@ -1,0 +1,226 @@
+package dag
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Addition is a task to add to a run, and the existing tasks that must wait for it.
+type Addition struct {
+	Task
+	// Before names tasks that will depend on this one; they must not have started.
+	Before []string
+}
+
+// Growth is a set of tasks to add to a run in one step. Needs and Before may name
+// tasks of the run and other tasks of the same growth.
+//
+// Carried by EventSucceeded, the growth is a splitter's: additions that need
+// nothing need the splitter, and everything that depended on the splitter also
+// depends on every addition that no other addition needs. A task that the same
+// splitter has already added, with the same definition, is left as it is, so a
+// splitter may run again.
+type Growth struct {
+	Tasks []Addition
+}
+
+// growth is what a run holds beyond its graph.
+type growth struct {
+	tasks   []addedTask
+	batches []batch
+	byID    map[string]Index
+	needs   map[Index][]Index // dependencies the graph does not know, of any task
+	deps    map[Index][]Index // dependants the graph does not know, of any task
+	edges   int
+	blobs   map[string][]byte // distinct payloads and args
+}
+
+type addedTask struct {
+	id            string
+	attr          attr
+	priority      int32
+	payload, args []byte
+	parent        Index // the splitter; None for an operator's
+}
+
+// batch is one growth as it was carried out: enough to carry it out again.
+type batch struct {
+	parent Index
+	first  Index     // index of its first task
+	needs  [][]Index // per task, resolved
+	before [][]Index // per task, resolved; without what follows from parent
+}
+
+func (r *Run) ensureGrowth() *growth {
+	if r.growth == nil {
+		r.growth = &growth{
+			byID: map[string]Index{}, needs: map[Index][]Index{}, deps: map[Index][]Index{}, blobs: map[string][]byte{},
+		}
+	}
+	return r.growth
+}
+
+// intern returns the growth's own copy of a payload, the same for equal ones.
+func (g *growth) intern(p []byte) []byte {
+	if p == nil {
+		return nil
+	}
+	own, ok := g.blobs[string(p)]
+	if !ok {
+		own = bytes.Clone(p)
+		g.blobs[string(own)] = own
+	}
+	return own
+}
+
+// addTasks carries out EventAddTasks.
+func (r *Run) addTasks(ev Event) error {
+	if err := r.checkNotEnding(ev); err != nil {
+		return err
+	}
+	if ev.Growth == nil || len(ev.Growth.Tasks) == 0 {
+		return r.refuse(ev, RefusedInvalid, "there are no tasks to add")
+	}
+	if err := r.grow(ev.Growth, None); err != nil {
+		return err
+	}
+	r.settle()
+	r.phase = phaseActive
+	return nil
+}
+
+// split carries out the growth of a task that is about to succeed.
+func (r *Run) split(ev Event) error {
+	if r.ending != endingNone {
+		return r.refuse(ev, RefusedCanceling,
+			"the run is ending and takes no more tasks; report the success without them")
+	}
+	return r.grow(ev.Growth, ev.Task)
+}
+
+// grow validates and inserts; parent is the splitter or None. Nothing changes
+// when it returns an error.
+func (r *Run) grow(g *Growth, parent Index) error {
+	p := r.planGrowth(g, parent)
+	if len(p.faults) > 0 {
+		return &FaultsError{Faults: p.faults}
+	}
+	if len(p.tasks) == 0 {
+		return nil
+	}
+	from := Index(len(r.nodes))
+	r.insert(p.tasks, p.batch)
+	r.swept = false
+	for i := from; int(i) < len(r.nodes); i++ {
+		r.judge(i)
+	}
+	r.settle()
+	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
+		r.sweep(from)
+	}
+	return nil
+}
+
+// insert adds validated tasks and their edges. The dependants of a splitter are
+// those it has now, other than tasks it added itself, so repeating the batches
+// of a run in order on a fresh run rebuilds the same edges.
+func (r *Run) insert(tasks []addedTask, b batch) {
+	g := r.ensureGrowth()
+	heirs := r.heirs(b.parent)
+	needed := make([]bool, len(tasks))
+	for k := range tasks {
+		i := b.first + Index(k)
+		tasks[k].payload, tasks[k].args = g.intern(tasks[k].payload), g.intern(tasks[k].args)
+		g.tasks = append(g.tasks, tasks[k])
+		g.byID[tasks[k].id] = i
+		r.nodes = append(r.nodes, node{attr: tasks[k].attr})
+		r.counts[Pending]++
+		for _, d := range b.needs[k] {
+			if d >= b.first {
+				needed[d-b.first] = true
+			}
+		}
+	}
+	r.origins.extend(len(tasks))
+	for k := range tasks {
+		i := b.first + Index(k)
+		for _, d := range b.needs[k] {
+			r.link(d, i)
+		}
+		for _, t := range b.before[k] {
+			r.link(i, t)
+		}
+		if needed[k] {
+			continue
+		}
+		for _, t := range heirs {
+			if !slices.Contains(b.before[k], t) {
+				r.link(i, t)
+			}
+		}
+	}
+	g.batches = append(g.batches, b)
+}
+
+// heirs are the tasks that will wait for what a splitter adds.
+func (r *Run) heirs(parent Index) []Index {
+	if parent == None {
+		return nil
+	}
+	var heirs []Index
+	for _, d := range r.Dependants(parent) {
+		if r.AddedBy(d) != parent {
+			heirs = append(heirs, d)
+		}
+	}
+	return heirs
+}
+
+// link makes to depend on from. A dependant that was ready waits again.
+func (r *Run) link(from, to Index) {
+	g := r.growth
+	g.needs[to] = append(g.needs[to], from)
+	g.deps[from] = append(g.deps[from], to)
+	g.edges++
+	if r.nodes[from].state.Terminal() {
+		return
+	}
+	n := &r.nodes[to]
+	n.wait++
+	if n.state == Ready && n.attr.rule() != OneFailed {
+		r.move(to, Pending)
+	}
+}
+
+// sameTask reports whether an addition repeats what its splitter added before.
+func (r *Run) sameTask(i, parent Index, a *Addition) bool {
+	return parent != None && r.AddedBy(i) == parent && r.Rule(i) == a.Rule &&
+		r.nodes[i].attr == newAttr(&a.Task) &&
+		bytes.Equal(r.Payload(i), a.Payload) && bytes.Equal(r.Args(i), a.Args)
+}
+
+// Flatten returns a graph with the added tasks and dependencies in it; indices
+// are those of the run. Without growth it is the run's graph itself.
+func (r *Run) Flatten() *Graph {
+	if r.growth == nil {
+		return r.graph
+	}
+	in := Input{Meta: r.graph.meta, Attachments: r.graph.attachments, Tasks: make([]Task, r.Len())}
+	for n := range in.Tasks {
+		i := Index(n)
+		t := Task{
+			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.unmetered(), Gated: r.nodes[i].attr.gated(),
+			Payload: r.Payload(i), Args: r.Args(i),
+		}
+		for _, d := range r.Needs(i) {
+			t.Needs = append(t.Needs, r.ID(d))
+		}
+		in.Tasks[n] = t
+	}
+	g, err := Build(in)
+	if err != nil {
+		// Growth is validated when it is added, so this is a defect of this package.
+		panic("dag: a grown run is not a graph: " + err.Error())
+	}
+	return g
+}

@@ -1,0 +1,364 @@
+package dag_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// drawTask draws one task that may need any of the earlier ones.
+func drawTask(t *rapid.T, id string, earlier []string) dag.Task {
+	task := dag.Task{
+		ID:        id,
+		Priority:  int32(rapid.SampledFrom([]int{0, 0, 0, 1, -2, 7}).Draw(t, "priority")),
+		Rule:      rapid.SampledFrom([]dag.Rule{0, 0, 0, 0, dag.AllDone, dag.OneFailed, dag.Always}).Draw(t, "rule"),
+		Unmetered: rapid.IntRange(0, 9).Draw(t, "free") == 0,
+		Gated:     rapid.IntRange(0, 2).Draw(t, "gated") == 0,
+		Payload:   []byte(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "payload")),
+	}
+	if rapid.IntRange(0, 3).Draw(t, "hasArgs") == 0 {
+		task.Args = []byte(id)
+	}
+	if len(earlier) > 0 {
+		task.Needs = rapid.SliceOfNDistinct(rapid.SampledFrom(earlier), 0, min(len(earlier), 4), rapid.ID).Draw(t, "needs")
+	}
+	if task.Rule == dag.OneFailed && len(task.Needs) == 0 {
+		task.Rule = dag.AllSuccess
+	}
+	return task
+}
+
+// drawInput draws an acyclic declaration in any order.
+func drawInput(t *rapid.T, most int) dag.Input {
+	n := rapid.IntRange(0, most).Draw(t, "tasks")
+	var in dag.Input
+	var ids []string
+	for k := range n {
+		id := fmt.Sprintf("t%d", k)
+		in.Tasks = append(in.Tasks, drawTask(t, id, ids))
+		ids = append(ids, id)
+	}
+	in.Tasks = rapid.Permutation(in.Tasks).Draw(t, "order")
+	if rapid.Bool().Draw(t, "meta") {
+		in.Meta = []byte("meta")
+	}
+	return in
+}
+
+func drawOptions(t *rapid.T) dag.Options {
+	return dag.Options{
+		Concurrency: rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "concurrency"),
+		OnFailure:   rapid.SampledFrom([]dag.FailurePolicy{dag.Continue, dag.Stop}).Draw(t, "onFailure"),
+		Hold:        rapid.IntRange(0, 3).Draw(t, "hold") == 0,
+	}
+}
+
+// pair runs the real thing beside the reference.
+type pair struct {
+	t     *rapid.T
+	graph *dag.Graph
+	run   *dag.Run
+	ref   *reference
+	added int
+	// reports is how many of ten events are reports; the others are requests.
+	reports int
+}
+
+func newPair(t *rapid.T, in dag.Input, o dag.Options) *pair {
+	g, err := dag.Build(in)
+	require.NoError(t, err)
+	return &pair{t: t, graph: g, run: dag.NewRun(g, o), ref: newReference(in, o), reports: rapid.SampledFrom([]int{3, 7}).Draw(t, "reports")}
+}
+
+func (p *pair) index(id string) dag.Index {
+	if id == "" {
+		return dag.None
+	}
+	i, ok := p.run.Lookup(id)
+	require.True(p.t, ok, "no task %s", id)
+	return i
+}
+
+// named writes decisions by task names.
+func (p *pair) named(ds []dag.Decision) []out {
+	var outs []out
+	for _, d := range ds {
+		o := out{kind: d.Kind, end: d.Outcome}
+		if d.Task != dag.None {
+			o.task = p.run.ID(d.Task)
+		}
+		outs = append(outs, o)
+	}
+	return outs
+}
+
+func (p *pair) states() map[string]dag.State {
+	m := map[string]dag.State{}
+	for i := range dag.Index(p.run.Len()) {
+		m[p.run.ID(i)] = p.run.State(i)
+	}
+	return m
+}
+
+// step gives one event to both and compares everything that can be seen.
+func (p *pair) step(kind dag.EventKind, id string, limit int, g *dag.Growth) {
+	before := p.states()
+	snapshot := p.run.Snapshot()
+	ev := dag.Event{Kind: kind, Task: p.index(id), Limit: limit, Growth: g}
+	twin, err := dag.Restore(p.graph, snapshot)
+	require.NoError(p.t, err)
+
+	got, err := p.run.Next(ev, nil)
+	want, ok := p.ref.step(kind, id, limit, g)
+	require.Equal(p.t, ok, err == nil, "%s %s: reference accepts: %t, run says: %v", kind, id, ok, err)
+	require.Equal(p.t, want, p.named(got), "%s %s", kind, id)
+	if err != nil {
+		require.Equal(p.t, snapshot, p.run.Snapshot(), "I7: a refused event changed something")
+	}
+
+	// I9: a run restored before the event decides the same and is the same after.
+	same, twinErr := twin.Next(ev, nil)
+	require.Equal(p.t, got, same)
+	require.Equal(p.t, err == nil, twinErr == nil)
+	require.Equal(p.t, p.run.Snapshot(), twin.Snapshot())
+	require.ElementsMatch(p.t, p.run.Transitions(), twin.Transitions())
+
+	p.compare(before, err == nil)
+}
+
+func (p *pair) compare(before map[string]dag.State, accepted bool) {
+	counts := map[dag.State]int{}
+	after := p.states()
+	require.Len(p.t, after, len(p.ref.tasks))
+	flight, gates := 0, 0
+	for id, t := range p.ref.tasks {
+		require.Equal(p.t, t.state.String(), after[id].String(), "task %s", id)
+		require.Equal(p.t, t.canceling, p.run.Canceling(p.index(id)), "task %s canceling", id)
+		counts[t.state]++
+		require.Equal(p.t, t.admitted, p.run.Admitted(p.index(id)), "task %s admitted", id)
+		switch {
+		case t.state != dag.Running || t.free:
+		case t.gate:
+			gates++
+		default:
+			flight++
+		}
+	}
+	for _, s := range dag.States() {
+		require.Equal(p.t, counts[s], p.run.Count(s), "I10: count of %s", s)
+	}
+	require.Equal(p.t, flight, p.run.InFlight())
+	require.Equal(p.t, gates, p.run.AtGate())
+	require.Equal(p.t, p.ref.finished, p.run.Finished())
+	require.Equal(p.t, p.ref.held, p.run.Held())
+	if accepted {
+		for _, m := range p.run.Transitions() {
+			id := p.run.ID(m.Task)
+			require.Equal(p.t, before[id], m.From, "I10: transition of %s", id)
+			before[id] = m.To
+		}
+		for id, s := range before {
+			require.Equal(p.t, after[id], s, "I10: transitions of %s lead elsewhere", id)
+		}
+	}
+	p.invariants(counts, flight, gates)
+}
+
+// invariants checks what must hold in every state, without the reference.
+func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
+	o := p.run.Options()
+	active := p.run.Started() && !p.run.Finished() && !p.run.Held()
+	if active && !p.run.Paused() {
+		for _, t := range p.ref.tasks {
+			full := func(n int) bool { return o.Concurrency > 0 && n >= o.Concurrency }
+			switch {
+			case t.state == dag.Ready && t.gated:
+				require.True(p.t, full(gates), "I2: a gated task waits without need")
+			case t.state == dag.Ready:
+				require.False(p.t, t.free, "I2: an unmetered task waits")
+				require.True(p.t, full(flight), "I2: a ready task waits without need")
+			case t.admitted:
+				require.True(p.t, full(flight), "I15: an admitted task waits without need")
+			}
+		}
+	}
+	live := counts[dag.Pending] + counts[dag.Ready] + counts[dag.Running]
+	require.Equal(p.t, active, p.run.Started() && live > 0, "I8")
+	if active && live > 0 {
+		require.Positive(p.t, counts[dag.Ready]+counts[dag.Running], "a run must never wait for nothing")
+	}
+}
+
+// growth draws tasks to add that both sides accept.
+func (p *pair) growth(splitter string) *dag.Growth {
+	g := &dag.Growth{}
+	var fresh []string
+	for range rapid.IntRange(1, 3).Draw(p.t, "additions") {
+		id := fmt.Sprintf("n%d", p.added)
+		p.added++
+		choice := fresh
+		if splitter == "" {
+			choice = append(append([]string{}, p.ref.order...), fresh...)
+		}
+		a := dag.Addition{Task: drawTask(p.t, id, choice)}
+		if splitter == "" && rapid.Bool().Draw(p.t, "before") {
+			if waiting := p.ref.where(func(t *refTask) bool { return t.state < dag.Running }); len(waiting) > 0 {
+				a.Before = []string{rapid.SampledFrom(waiting).Draw(p.t, "target")}
+			}
+		}
+		g.Tasks = append(g.Tasks, a)
+		fresh = append(fresh, id)
+	}
+	return g
+}
+
+// closesCycle says whether the growth would close a cycle, the simple way.
+func (p *pair) closesCycle(g *dag.Growth) bool {
+	needs := map[string][]string{}
+	for id, t := range p.ref.tasks {
+		needs[id] = append([]string{}, t.needs...)
+	}
+	for _, a := range g.Tasks {
+		needs[a.ID] = append(needs[a.ID], a.Needs...)
+		for _, b := range a.Before {
+			needs[b] = append(needs[b], a.ID)
+		}
+	}
+	for len(needs) > 0 {
+		removed := false
+		for id, row := range needs {
+			free := true
+			for _, n := range row {
+				if _, there := needs[n]; there {
+					free = false
+				}
+			}
+			if free {
+				delete(needs, id)
+				removed = true
+			}
+		}
+		if !removed {
+			return true
+		}
+	}
+	return false
+}
+
+// event draws the next event: mostly reports of running tasks.
+func (p *pair) event() {
+	running := p.ref.where(func(t *refTask) bool { return t.state == dag.Running })
+	if len(running) > 0 && rapid.IntRange(0, 9).Draw(p.t, "report") < p.reports {
+		id := rapid.SampledFrom(running).Draw(p.t, "running")
+		kind := rapid.SampledFrom([]dag.EventKind{
+			dag.EventSucceeded, dag.EventSucceeded, dag.EventSucceeded, dag.EventFailed,
+			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw,
+		}).Draw(p.t, "end")
+		if kind == dag.EventSucceeded && p.ref.cancel == 0 && rapid.IntRange(0, 5).Draw(p.t, "split") == 0 {
+			p.step(kind, id, 0, p.growth(id))
+			return
+		}
+		p.step(kind, id, 0, nil)
+		return
+	}
+	p.request()
+}
+
+// splitter returns a task that has added others; running it again is where
+// growth and operators meet.
+func (p *pair) splitter() string {
+	for _, id := range p.ref.order {
+		if parent := p.ref.tasks[id].parent; parent != "" {
+			return parent
+		}
+	}
+	return ""
+}
+
+func (p *pair) request() {
+	kind := rapid.SampledFrom([]dag.EventKind{
+		dag.EventStart, dag.EventSucceeded, dag.EventFailed,
+		dag.EventRetry, dag.EventRetry, dag.EventRetry, dag.EventSkip, dag.EventSkip, dag.EventRerun, dag.EventRerun, dag.EventRerun,
+		dag.EventCancelTask, dag.EventCancelTask, dag.EventCancelRun, dag.EventDeadline, dag.EventPause, dag.EventResume, dag.EventResume,
+		dag.EventAddTasks, dag.EventSetConcurrency, dag.EventRelease,
+	}).Draw(p.t, "request")
+	switch kind {
+	case dag.EventAddTasks:
+		if p.ref.finished || !p.ref.started || p.ref.cancel > 0 {
+			p.step(kind, "", 0, &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "late"}}}})
+			return
+		}
+		g := p.growth("")
+		if !p.closesCycle(g) {
+			p.step(kind, "", 0, g)
+			return
+		}
+		before := p.run.Snapshot()
+		_, err := p.run.Next(dag.Event{Kind: kind, Growth: g}, nil)
+		var faults *dag.FaultsError
+		require.ErrorAs(p.t, err, &faults, "I11: a cycle was accepted")
+		require.Equal(p.t, before, p.run.Snapshot(), "I7")
+	case dag.EventSucceeded, dag.EventFailed, dag.EventSkip, dag.EventRerun, dag.EventCancelTask:
+		if kind == dag.EventRerun && rapid.Bool().Draw(p.t, "splitter") {
+			if id := p.splitter(); id != "" {
+				p.step(kind, id, 0, nil)
+				return
+			}
+		}
+		if len(p.ref.order) > 0 {
+			p.step(kind, rapid.SampledFrom(p.ref.order).Draw(p.t, "task"), 0, nil)
+		}
+	case dag.EventRetry:
+		choice := p.ref.where(func(t *refTask) bool { return t.state == dag.Failed || t.state == dag.Canceled })
+		if rapid.IntRange(0, 3).Draw(p.t, "any") == 0 {
+			choice = append([]string{""}, p.ref.order...)
+		}
+		if len(choice) > 0 {
+			p.step(kind, rapid.SampledFrom(choice).Draw(p.t, "task"), 0, nil)
+		}
+	default:
+		p.step(kind, "", rapid.IntRange(0, 3).Draw(p.t, "limit"), nil)
+	}
+}
+
+// TestAgainstReference drives random graphs with random reports and requests
+// through the run and the reference and compares every decision and every state
+// (I1–I4, I6–I11).
+func TestAgainstReference(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := newPair(t, drawInput(t, rapid.SampledFrom([]int{4, 10}).Draw(t, "size")), drawOptions(t))
+		if rapid.IntRange(0, 9).Draw(t, "early") > 0 {
+			p.step(dag.EventStart, "", 0, nil)
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "events") {
+			p.event()
+		}
+		p.finish()
+	})
+}
+
+// finish brings the run to its end, which must always be possible (I8).
+func (p *pair) finish() {
+	p.step(dag.EventStart, "", 0, nil)
+	if p.ref.finished {
+		return
+	}
+	p.step(dag.EventResume, "", 0, nil)
+	for range 10 * (len(p.ref.order) + 1) {
+		running := p.ref.where(func(t *refTask) bool { return t.state == dag.Running })
+		if len(running) == 0 {
+			break
+		}
+		p.step(dag.EventSucceeded, running[0], 0, nil)
+	}
+	if p.ref.held {
+		p.step(dag.EventRelease, "", 0, nil)
+	}
+	require.True(p.t, p.run.Finished(), "I8: the run did not end")
+	require.NotEqual(p.t, dag.NoOutcome, p.run.Outcome())
+}

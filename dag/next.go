@@ -1,0 +1,223 @@
+package dag
+
+// Next takes one event and appends the decisions it causes to buf, which may be
+// nil. All state changes of the event happen before the first decision is made:
+// a failure has reached every dependant before anything is started.
+//
+// The error is a [*Refusal], or a [*FaultsError] when added tasks are invalid;
+// the run is then unchanged and nothing is appended.
+func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
+	r.moves = r.moves[:0]
+	switch ev.Kind { //nolint:exhaustive // the rest are requests of an operator.
+	case EventSucceeded, EventFailed, EventCanceled, EventSkipped:
+		late, err := r.reported(ev)
+		if late || err != nil {
+			return buf, err
+		}
+	case EventStarted:
+		_, err := r.checkReport(ev)
+		return buf, err
+	case EventAdmit, EventWithdraw:
+		if late, err := r.checkReport(ev); late || err != nil {
+			return buf, err
+		}
+		r.admit(ev.Task, ev.Kind == EventAdmit)
+	case EventStart:
+		if r.phase != phaseNew {
+			return buf, nil
+		}
+		r.begin()
+	default:
+		var err error
+		if buf, err = r.operate(ev, buf); err != nil {
+			return buf, err
+		}
+	}
+	return r.decide(buf), nil
+}
+
+// begin judges every task that waits for nothing: those without dependencies,
+// and, in a resumed run, those whose dependencies were all imported.
+func (r *Run) begin() {
+	r.phase = phaseActive
+	for i := range r.nodes {
+		if n := &r.nodes[i]; n.state == Pending && n.wait == 0 {
+			r.judge(Index(i))
+		}
+	}
+	r.settle()
+}
+
+// checkReport validates a report; late says that the task is terminal already.
+func (r *Run) checkReport(ev Event) (late bool, err error) {
+	if ev.Task < 0 || int(ev.Task) >= len(r.nodes) {
+		return false, r.refuse(ev, RefusedUnknownTask, "there is no task %d; the run has %d", ev.Task, len(r.nodes))
+	}
+	s := r.nodes[ev.Task].state
+	if s == Running || s.Terminal() {
+		return s != Running, nil
+	}
+	return false, r.refuse(ev, RefusedState, "it is %s; only a task that was started can report", s)
+}
+
+// reported applies the end of a task.
+func (r *Run) reported(ev Event) (late bool, err error) {
+	if late, err = r.checkReport(ev); late || err != nil {
+		return late, err
+	}
+	to := Succeeded
+	switch ev.Kind { //nolint:exhaustive // Next passes only the four ends here.
+	case EventFailed:
+		to = Failed
+	case EventCanceled:
+		to = Canceled
+	case EventSkipped:
+		to = Skipped
+	case EventSucceeded:
+		if ev.Growth != nil {
+			if err := r.split(ev); err != nil {
+				return false, err
+			}
+		}
+	}
+	r.end(ev.Task, to)
+	r.settle()
+	if to == Failed && r.opts.OnFailure == Stop && !r.swept {
+		r.sweep(0)
+		r.swept = true
+	}
+	return false, nil
+}
+
+// end makes a task terminal; settle must follow to tell its dependants.
+func (r *Run) end(i Index, to State) {
+	r.move(i, to)
+	r.nodes[i].flag = 0
+	r.stack = append(r.stack, i)
+}
+
+// move changes a state and keeps counts, places and the ready sets in step.
+func (r *Run) move(i Index, to State) {
+	n := &r.nodes[i]
+	from := n.state
+	if from == Running && !n.attr.unmetered() {
+		if n.flag&flagGate == 0 {
+			r.flight--
+		} else {
+			r.gates--
+		}
+	}
+	if from == Ready && int(i) < r.graph.Len() && !n.attr.unmetered() {
+		r.setOf(n.attr).own.remove(r.rankOf(i))
+	}
+	n.state = to
+	r.counts[from]--
+	r.counts[to]++
+	r.moves = append(r.moves, Transition{Task: i, From: from, To: to})
+	if to == Ready {
+		r.enqueue(i, n.attr)
+	}
+}
+
+func (r *Run) rankOf(i Index) Index {
+	if r.graph.rank == nil {
+		return i
+	}
+	return r.graph.rank[i]
+}
+
+// settle tells the dependants of every task on the work list that it is
+// terminal, which may make them ready or terminal in turn, until none is left.
+func (r *Run) settle() {
+	for len(r.stack) > 0 {
+		last := len(r.stack) - 1
+		i := r.stack[last]
+		r.stack = r.stack[:last]
+		how := r.nodes[i].state
+		base, more := r.dependants(i)
+		for _, d := range base {
+			r.arrive(d, how)
+		}
+		for _, d := range more {
+			r.arrive(d, how)
+		}
+	}
+}
+
+// arrive tells task d that one of its dependencies ended.
+func (r *Run) arrive(d Index, how State) {
+	n := &r.nodes[d]
+	n.wait--
+	if n.state != Pending {
+		return
+	}
+	switch n.attr.rule() {
+	case AllSuccess:
+		if how.blocks() {
+			r.end(d, UpstreamFailed)
+		} else if n.wait == 0 {
+			r.move(d, Ready)
+		}
+	case OneFailed:
+		if how.failure() {
+			r.move(d, Ready)
+		} else if n.wait == 0 {
+			r.end(d, Skipped)
+		}
+	case AllDone, Always:
+		if n.wait == 0 {
+			r.move(d, Ready)
+		}
+	}
+}
+
+// judge decides afresh about a pending task from the states of its dependencies;
+// needed where tasks were brought back or added, because arrive sees only changes.
+func (r *Run) judge(i Index) {
+	blocked, failed := false, false
+	for _, d := range r.Needs(i) {
+		s := r.nodes[d].state
+		blocked = blocked || s.blocks()
+		failed = failed || s.failure()
+	}
+	n := &r.nodes[i]
+	rule := n.attr.rule()
+	switch {
+	case rule == AllSuccess && blocked:
+		r.end(i, UpstreamFailed)
+	case rule == OneFailed && failed:
+		r.move(i, Ready)
+	case n.wait > 0:
+	case rule == OneFailed:
+		r.end(i, Skipped)
+	default:
+		r.move(i, Ready)
+	}
+}
+
+// decide starts what may start and ends the run when nothing is left.
+func (r *Run) decide(buf []Decision) []Decision {
+	if r.phase != phaseActive {
+		return buf
+	}
+	if !r.paused {
+		buf = r.startFree(buf)
+		buf = r.fillPlaces(buf)
+		if r.gating {
+			buf = r.startGated(buf) // A task that has just got its place has left its gate.
+		}
+	}
+	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {
+		return buf
+	}
+	if r.opts.Hold && r.ending == endingNone && r.verdict() == OutcomeFailed {
+		r.phase = phaseHeld
+		return append(buf, Decision{Kind: DecisionHold, Task: None})
+	}
+	return r.finish(buf)
+}
+
+func (r *Run) finish(buf []Decision) []Decision {
+	r.phase = phaseFinished
+	return append(buf, Decision{Kind: DecisionFinish, Outcome: r.verdict(), Task: None})
+}

@@ -1,0 +1,483 @@
+package dag_test
+
+import (
+	"slices"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// reference is a deliberately simple run: maps of names, rules read off the
+// package documentation, everything decided again from scratch after every
+// event by looking at all tasks. It shares no code with dag.Run.
+type reference struct {
+	order    []string // declaration
+	tasks    map[string]*refTask
+	limit    int
+	stop     bool
+	hold     bool
+	started  bool
+	paused   bool
+	held     bool
+	finished bool
+	cancel   int // 0 no, 1 sparing always, 2 all
+	deadline bool
+}
+
+type refTask struct {
+	needs     []string
+	rule      dag.Rule
+	priority  int32
+	free      bool
+	gated     bool
+	gate      bool // running without a place
+	admitted  bool
+	state     dag.State
+	canceling bool
+	swept     bool
+	parent    string
+}
+
+// out is what a step decided, by name, in order.
+type out struct {
+	kind dag.DecisionKind
+	task string
+	end  dag.Outcome
+}
+
+func newReference(in dag.Input, o dag.Options) *reference {
+	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold}
+	for _, t := range in.Tasks {
+		r.declare(t, "")
+	}
+	return r
+}
+
+func (r *reference) declare(t dag.Task, parent string) {
+	r.order = append(r.order, t.ID)
+	r.tasks[t.ID] = &refTask{
+		needs: slices.Clone(t.Needs), rule: t.Rule, priority: t.Priority, free: t.Unmetered, gated: t.Gated && !t.Unmetered, parent: parent,
+	}
+}
+
+func bad(s dag.State) bool {
+	return s == dag.Failed || s == dag.UpstreamFailed || s == dag.Canceled
+}
+
+// verdict says what a pending task must become now; Pending if nothing.
+func (r *reference) verdict(t *refTask) dag.State {
+	all, blocked, failed := true, false, false
+	for _, n := range t.needs {
+		s := r.tasks[n].state
+		all = all && s >= dag.Succeeded
+		blocked = blocked || bad(s)
+		failed = failed || s == dag.Failed || s == dag.UpstreamFailed
+	}
+	switch {
+	case t.rule == dag.AllSuccess && blocked:
+		return dag.UpstreamFailed
+	case t.rule == dag.OneFailed && failed:
+		return dag.Ready
+	case !all:
+		return dag.Pending
+	case t.rule == dag.OneFailed:
+		return dag.Skipped
+	}
+	return dag.Ready
+}
+
+// propagate repeats until nothing changes.
+func (r *reference) propagate() {
+	for changed := true; changed; {
+		changed = false
+		for _, id := range r.order {
+			t := r.tasks[id]
+			if t.state != dag.Pending {
+				continue
+			}
+			if v := r.verdict(t); v != dag.Pending {
+				t.state, changed = v, true
+			}
+		}
+	}
+}
+
+// decide starts and finishes.
+func (r *reference) decide() []out {
+	if !r.started || r.finished || r.held {
+		return nil
+	}
+	var outs []out
+	start := func(id string) {
+		r.tasks[id].state = dag.Running
+		outs = append(outs, out{kind: dag.DecisionStart, task: id})
+	}
+	if !r.paused {
+		room := func(is func(*refTask) bool) bool {
+			return r.limit <= 0 || len(r.where(func(t *refTask) bool { return t.state == dag.Running && is(t) })) < r.limit
+		}
+		best := func(is func(*refTask) bool) (best string) {
+			for _, id := range r.where(is) {
+				if best == "" || r.tasks[id].priority > r.tasks[best].priority {
+					best = id
+				}
+			}
+			return best
+		}
+		ready := func(is func(*refTask) bool) string {
+			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) })
+		}
+		for id := "-"; id != ""; {
+			if id = ready(func(t *refTask) bool { return t.free }); id != "" {
+				start(id)
+			}
+		}
+		for id := "-"; id != "" && room(func(t *refTask) bool { return !t.free && !t.gate }); {
+			id = ready(func(t *refTask) bool { return !t.free && !t.gated })
+			admitted := best(func(t *refTask) bool { return t.admitted })
+			switch {
+			case admitted != "" && (id == "" || r.tasks[admitted].priority >= r.tasks[id].priority):
+				id = admitted
+				r.tasks[id].gate, r.tasks[id].admitted = false, false
+				outs = append(outs, out{kind: dag.DecisionProceed, task: id})
+			case id != "":
+				start(id)
+			}
+		}
+		for id := "-"; id != "" && room(func(t *refTask) bool { return t.gate }); {
+			if id = ready(func(t *refTask) bool { return t.gated }); id != "" {
+				start(id)
+				r.tasks[id].gate = true
+			}
+		}
+	}
+	failed := false
+	for _, t := range r.tasks {
+		if t.state < dag.Succeeded {
+			return outs
+		}
+		failed = failed || bad(t.state)
+	}
+	end := dag.OutcomeCompleted
+	switch {
+	case r.cancel > 0 && !r.deadline:
+		end = dag.OutcomeCanceled
+	case r.deadline || failed:
+		end = dag.OutcomeFailed
+	}
+	if r.hold && r.cancel == 0 && end == dag.OutcomeFailed {
+		r.held = true
+		return append(outs, out{kind: dag.DecisionHold})
+	}
+	r.finished = true
+	return append(outs, out{kind: dag.DecisionFinish, end: end})
+}
+
+// step applies an event; ok is false when it must be refused. Growth is given by
+// name and only validly.
+func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.Growth) (outs []out, ok bool) {
+	switch kind {
+	case dag.EventStart:
+		if r.started {
+			return nil, true
+		}
+		r.started = true
+		r.propagate()
+		return r.decide(), true
+	case dag.EventStarted, dag.EventSucceeded, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
+		return r.report(kind, id, growth)
+	}
+	if r.finished {
+		return nil, false
+	}
+	switch kind {
+	case dag.EventPause, dag.EventResume:
+		r.paused = kind == dag.EventPause
+		return r.decide(), true
+	case dag.EventSetConcurrency:
+		r.limit = limit
+		return r.decide(), true
+	}
+	if !r.started {
+		return nil, false
+	}
+	return r.request(kind, id, growth)
+}
+
+func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([]out, bool) {
+	t := r.tasks[id]
+	if t.state >= dag.Succeeded {
+		return nil, true
+	}
+	if t.state != dag.Running {
+		return nil, false
+	}
+	if kind == dag.EventAdmit {
+		t.admitted = t.gate && !t.canceling
+		return r.decide(), true
+	}
+	if kind == dag.EventWithdraw {
+		t.admitted = false
+		return r.decide(), true
+	}
+	ends := map[dag.EventKind]dag.State{
+		dag.EventSucceeded: dag.Succeeded, dag.EventFailed: dag.Failed,
+		dag.EventCanceled: dag.Canceled, dag.EventSkipped: dag.Skipped,
+	}
+	end, is := ends[kind]
+	if !is {
+		return nil, true
+	}
+	if growth != nil {
+		if r.cancel > 0 {
+			return nil, false
+		}
+		r.grow(growth, id)
+	}
+	t.state, t.canceling, t.gate, t.admitted = end, false, false, false
+	r.propagate()
+	if end == dag.Failed && r.stop {
+		r.sweep(r.order)
+	}
+	return r.decide(), true
+}
+
+func (r *reference) sweep(ids []string) {
+	for _, id := range ids {
+		t := r.tasks[id]
+		if (t.state == dag.Pending || t.state == dag.Ready) && t.rule != dag.Always && t.rule != dag.OneFailed {
+			t.state, t.swept = dag.Canceled, true
+		}
+	}
+	r.propagate()
+}
+
+func (r *reference) grow(g *dag.Growth, parent string) {
+	var heirs, fresh []string
+	needed := map[string]bool{}
+	if parent != "" {
+		for _, id := range r.order {
+			if slices.Contains(r.tasks[id].needs, parent) && r.tasks[id].parent != parent {
+				heirs = append(heirs, id)
+			}
+		}
+	}
+	wait := func(id, on string) {
+		t := r.tasks[id]
+		if !slices.Contains(t.needs, on) {
+			t.needs = append(t.needs, on)
+		}
+		if t.state == dag.Ready && t.rule != dag.OneFailed {
+			t.state = dag.Pending
+		}
+	}
+	for _, a := range g.Tasks {
+		if len(a.Needs) == 0 && parent != "" {
+			a.Needs = []string{parent}
+		}
+		r.declare(a.Task, parent)
+		fresh = append(fresh, a.ID)
+		for _, n := range a.Needs {
+			needed[n] = true
+		}
+	}
+	for _, a := range g.Tasks {
+		for _, b := range a.Before {
+			wait(b, a.ID)
+		}
+		if !needed[a.ID] {
+			for _, h := range heirs {
+				wait(h, a.ID)
+			}
+		}
+	}
+	r.propagate()
+	if r.stop {
+		for _, t := range r.tasks {
+			if t.state == dag.Failed {
+				r.sweep(fresh)
+				break
+			}
+		}
+	}
+}
+
+// back makes tasks pending again, and with blocked everything that was blocked behind them.
+func (r *reference) back(ids []string) {
+	reset := map[string]bool{}
+	var visit func(id string)
+	visit = func(id string) {
+		if reset[id] || r.tasks[id].state < dag.Succeeded {
+			return
+		}
+		reset[id] = true
+		t := r.tasks[id]
+		t.state, t.swept = dag.Pending, false
+		for _, d := range r.order {
+			if !slices.Contains(r.tasks[d].needs, id) {
+				continue
+			}
+			if s := r.tasks[d].state; s == dag.UpstreamFailed {
+				visit(d)
+			} else if s == dag.Ready && r.tasks[d].rule != dag.OneFailed {
+				r.tasks[d].state = dag.Pending
+			}
+		}
+	}
+	for _, id := range ids {
+		visit(id)
+	}
+	r.held = false
+	r.propagate()
+}
+
+func (r *reference) where(want func(*refTask) bool) []string {
+	var ids []string
+	for _, id := range r.order {
+		if want(r.tasks[id]) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// sweptIfLast returns what a stop holds back when id is the last failure.
+func (r *reference) sweptIfLast(id string) []string {
+	failed := r.where(func(t *refTask) bool { return t.state == dag.Failed })
+	if !r.stop || (len(failed) > 0 && !slices.Equal(failed, []string{id})) {
+		return nil
+	}
+	return r.where(func(t *refTask) bool { return t.swept })
+}
+
+func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) ([]out, bool) {
+	var t *refTask
+	if id != "" {
+		t = r.tasks[id]
+	}
+	switch kind {
+	case dag.EventCancelTask:
+		return r.cancelTask(t, id)
+	case dag.EventCancelRun, dag.EventDeadline:
+		return r.cancelRun(kind)
+	case dag.EventRelease:
+		if !r.held {
+			return nil, false
+		}
+		r.held, r.finished = false, true
+		return []out{{kind: dag.DecisionFinish, end: dag.OutcomeFailed}}, true
+	}
+	if r.cancel > 0 {
+		return nil, false
+	}
+	switch kind {
+	case dag.EventAddTasks:
+		r.grow(growth, "")
+		r.held = false
+	case dag.EventRetry:
+		seeds := []string{id}
+		if id == "" {
+			seeds = r.where(func(t *refTask) bool { return t.state == dag.Failed || t.state == dag.Canceled })
+			if len(seeds) == 0 {
+				return nil, false
+			}
+		} else {
+			if t.state != dag.Failed && t.state != dag.Canceled {
+				return nil, false
+			}
+			seeds = append(seeds, r.sweptIfLast(id)...)
+		}
+		r.back(seeds)
+	case dag.EventSkip:
+		if t.state == dag.Running || t.state == dag.Succeeded || t.state == dag.Skipped {
+			return nil, false
+		}
+		var seeds []string
+		if bad(t.state) {
+			seeds = r.sweptIfLast(id)
+			for _, d := range r.order {
+				if slices.Contains(r.tasks[d].needs, id) && r.tasks[d].state == dag.UpstreamFailed {
+					seeds = append(seeds, d)
+				}
+			}
+			r.held = false
+		}
+		t.state, t.swept = dag.Skipped, false
+		r.back(slices.DeleteFunc(seeds, func(s string) bool { return s == id }))
+	case dag.EventRerun:
+		if !r.rerun(t, id) {
+			return nil, false
+		}
+	}
+	return r.decide(), true
+}
+
+func (r *reference) rerun(t *refTask, id string) bool {
+	if t.state < dag.Succeeded {
+		return false
+	}
+	below := map[string]bool{id: true}
+	for changed := true; changed; {
+		changed = false
+		for _, d := range r.order {
+			for _, n := range r.tasks[d].needs {
+				if below[n] && !below[d] {
+					below[d], changed = true, true
+				}
+			}
+		}
+	}
+	for d := range below {
+		if r.tasks[d].state == dag.Running {
+			return false
+		}
+	}
+	for d := range below {
+		r.tasks[d].state, r.tasks[d].swept = dag.Pending, false
+	}
+	var seeds []string
+	if r.stop && len(r.where(func(t *refTask) bool { return t.state == dag.Failed })) == 0 {
+		seeds = r.where(func(t *refTask) bool { return t.swept })
+	}
+	r.back(seeds)
+	return true
+}
+
+func (r *reference) cancelTask(t *refTask, id string) ([]out, bool) {
+	switch {
+	case t.state >= dag.Succeeded:
+		return nil, false
+	case t.state == dag.Running:
+		if t.canceling {
+			return r.decide(), true
+		}
+		t.canceling, t.admitted = true, false
+		return append([]out{{kind: dag.DecisionCancel, task: id}}, r.decide()...), true
+	}
+	t.state = dag.Canceled
+	r.propagate()
+	return r.decide(), true
+}
+
+func (r *reference) cancelRun(kind dag.EventKind) ([]out, bool) {
+	if r.cancel == 0 {
+		r.deadline = kind == dag.EventDeadline
+	}
+	r.cancel, r.paused = min(r.cancel+1, 2), false
+	var outs []out
+	for _, id := range r.order {
+		t := r.tasks[id]
+		if r.cancel == 1 && t.rule == dag.Always {
+			continue
+		}
+		switch {
+		case t.state < dag.Running:
+			t.state = dag.Canceled
+		case t.state == dag.Running && !t.canceling:
+			t.canceling, t.admitted = true, false
+			outs = append(outs, out{kind: dag.DecisionCancel, task: id})
+		}
+	}
+	r.held = false
+	r.propagate()
+	return append(outs, r.decide()...), true
+}

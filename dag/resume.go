@@ -1,0 +1,296 @@
+package dag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ResumeRequest says what to do again of an earlier run.
+type ResumeRequest struct {
+	// Run is the id of the earlier run; it becomes the origin of what is imported,
+	// unless the earlier run had imported that itself.
+	Run string
+	// From names tasks to execute again with all their descendants.
+	From []string
+	// Also names tasks to execute again without their descendants; for callers that
+	// find an imported task's result to be gone.
+	Also []string
+	// AcceptDiff allows the graph to differ from the earlier run's. Tasks that were
+	// added or changed are then executed with their descendants.
+	AcceptDiff bool
+}
+
+// Diff lists how the tasks of two graphs differ, by id, in declaration order.
+type Diff struct {
+	Added, Changed, Removed []string
+}
+
+// Empty reports whether there is no difference.
+func (d Diff) Empty() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
+
+// DiffError refuses to resume a run with another graph.
+type DiffError struct {
+	Diff Diff
+}
+
+// Error names what differs and how to go on.
+func (e *DiffError) Error() string {
+	var parts []string
+	for _, p := range []struct {
+		what string
+		ids  []string
+	}{{"added", e.Diff.Added}, {"changed", e.Diff.Changed}, {"removed", e.Diff.Removed}} {
+		if len(p.ids) > 0 {
+			const shown = 5
+			list := strings.Join(p.ids[:min(shown, len(p.ids))], ", ")
+			if len(p.ids) > shown {
+				list += fmt.Sprintf(" and %d more", len(p.ids)-shown)
+			}
+			parts = append(parts, p.what+": "+list)
+		}
+	}
+	return "the tasks differ from those of the earlier run (" + strings.Join(parts, "; ") +
+		"); accept the difference to run what changed and everything after it, or resume with the original"
+}
+
+// Import is a task whose end is taken over from an earlier run.
+type Import struct {
+	Task  Index  // in the new run
+	Prior Index  // in the earlier run
+	From  string // id of the run that produced it
+}
+
+// ResumePlan says what a resumed run takes over and what it executes.
+type ResumePlan struct {
+	Imported []Import
+	Executed []Index
+	Diff     Diff
+}
+
+// Compare lists the differences between two graphs' tasks.
+func Compare(before, after *Graph) Diff {
+	var d Diff
+	if before.Hash() == after.Hash() {
+		return d
+	}
+	for i := range Index(after.Len()) {
+		j, ok := before.Lookup(after.ID(i))
+		if !ok {
+			d.Added = append(d.Added, after.ID(i))
+		} else if before.Fingerprint(j) != after.Fingerprint(i) {
+			d.Changed = append(d.Changed, after.ID(i))
+		}
+	}
+	for j := range Index(before.Len()) {
+		if _, ok := after.Lookup(before.ID(j)); !ok {
+			d.Removed = append(d.Removed, before.ID(j))
+		}
+	}
+	return d
+}
+
+// Resume prepares a run of next that takes over from prior the tasks that
+// succeeded or were skipped, and executes the others: those that failed, were
+// blocked, canceled or never ran, those the request names, and, if AcceptDiff,
+// those that changed with their descendants. Tasks that were added to prior at
+// run time come along, except those of a splitter that is executed again: it
+// will add its own. prior is not changed; that it is over is for the caller to
+// know. Nothing starts before EventStart.
+//
+// The error is a [*DiffError], or a [*Refusal] for a task that does not exist.
+func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *ResumePlan, error) {
+	diff := Compare(prior.graph, next)
+	if !diff.Empty() && !req.AcceptDiff {
+		return nil, nil, &DiffError{Diff: diff}
+	}
+	if req.Run == "" || len(req.Run) > maxRunIDLength {
+		return nil, nil, &Refusal{Event: EventStart, Reason: RefusedInvalid, Task: None, Detail: "the earlier run has no usable id"}
+	}
+	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}}
+	for {
+		s.build()
+		if err := s.choose(diff); err != nil {
+			return nil, nil, err
+		}
+		if !s.dropSplits() {
+			break
+		}
+	}
+	plan := s.adopt()
+	plan.Diff = diff
+	return s.run, plan, nil
+}
+
+// resumption is the work in progress of Resume.
+type resumption struct {
+	prior *Run
+	next  *Graph
+	opts  Options
+	req   ResumeRequest
+	drop  map[int]bool // batches of prior's growth that do not come along
+	batch map[int]int  // batch of the new run's growth → batch of prior's
+	run   *Run
+	exec  []bool
+}
+
+// build makes the new run with those batches of the growth that come along.
+func (s *resumption) build() {
+	s.run = NewRun(s.next, s.opts)
+	s.batch = map[int]int{}
+	if s.prior.growth == nil {
+		return
+	}
+	for k, b := range s.prior.growth.batches {
+		if !s.drop[k] && !s.replay(b) {
+			s.drop[k] = true
+		}
+		if !s.drop[k] {
+			s.batch[len(s.run.growth.batches)-1] = k
+		}
+	}
+}
+
+// replay repeats one growth; false if it does not fit the new graph.
+func (s *resumption) replay(b batch) bool {
+	parent := None
+	if b.parent != None {
+		var ok bool
+		if parent, ok = s.run.Lookup(s.prior.ID(b.parent)); !ok {
+			return false
+		}
+	}
+	names := func(row []Index) []string {
+		ids := make([]string, len(row))
+		for k, i := range row {
+			ids[k] = s.prior.ID(i)
+		}
+		return ids
+	}
+	g := &Growth{}
+	base := s.prior.graph.Len()
+	for k := range b.needs {
+		t := &s.prior.growth.tasks[int(b.first)-base+k]
+		g.Tasks = append(g.Tasks, Addition{
+			Task: Task{
+				ID: t.id, Needs: names(b.needs[k]), Priority: t.priority,
+				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), Payload: t.payload, Args: t.args,
+			},
+			Before: names(b.before[k]),
+		})
+	}
+	p := s.run.planGrowth(g, parent)
+	if len(p.faults) > 0 || len(p.tasks) < len(g.Tasks) {
+		return false
+	}
+	s.run.insert(p.tasks, p.batch)
+	return true
+}
+
+// choose decides which tasks are executed.
+func (s *resumption) choose(diff Diff) error {
+	s.exec = make([]bool, s.run.Len())
+	for n := range s.exec {
+		j, ok := s.prior.Lookup(s.run.ID(Index(n)))
+		s.exec[n] = !ok || !s.prior.State(j).satisfies()
+	}
+	for _, id := range s.req.Also {
+		i, err := s.find(id)
+		if err != nil {
+			return err
+		}
+		if i != None {
+			s.exec[i] = true
+		}
+	}
+	var again []Index
+	for _, id := range s.req.From {
+		i, err := s.find(id)
+		if err != nil {
+			return err
+		}
+		if i != None {
+			again = append(again, i)
+		}
+	}
+	for _, id := range slices.Concat(diff.Added, diff.Changed) {
+		if i, ok := s.run.Lookup(id); ok {
+			again = append(again, i)
+		}
+	}
+	s.withDescendants(again)
+	return nil
+}
+
+// find returns a named task; None without an error for one whose splitter is
+// executed again, because then it is executed too if it exists at all.
+func (s *resumption) find(id string) (Index, error) {
+	if i, ok := s.run.Lookup(id); ok {
+		return i, nil
+	}
+	if _, ok := s.prior.Lookup(id); ok && len(s.drop) > 0 {
+		return None, nil
+	}
+	return None, &Refusal{Event: EventRerun, Reason: RefusedUnknownTask, Task: None, ID: id, Detail: "the run has no such task; `roundsman dag show` lists them"}
+}
+
+func (s *resumption) withDescendants(queue []Index) {
+	seen := make([]bool, s.run.Len())
+	for head := 0; head < len(queue); head++ {
+		i := queue[head]
+		if seen[i] {
+			continue
+		}
+		seen[i], s.exec[i] = true, true
+		queue = append(queue, s.run.Dependants(i)...)
+	}
+}
+
+// dropSplits marks the batches whose splitter is executed again; true if there
+// are any, and the run has to be built without them.
+func (s *resumption) dropSplits() bool {
+	found := false
+	if s.run.growth == nil {
+		return false
+	}
+	for k, b := range s.run.growth.batches {
+		if b.parent != None && s.exec[b.parent] {
+			s.drop[s.batch[k]] = true
+			found = true
+		}
+	}
+	return found
+}
+
+// adopt gives the imported tasks the state they had.
+func (s *resumption) adopt() *ResumePlan {
+	plan := &ResumePlan{}
+	o := origins{of: make([]uint16, s.run.Len())}
+	numbers := map[string]uint16{}
+	for n, execute := range s.exec {
+		i := Index(n)
+		if execute {
+			plan.Executed = append(plan.Executed, i)
+			continue
+		}
+		j, _ := s.prior.Lookup(s.run.ID(i))
+		from := s.prior.From(j)
+		if from == "" {
+			from = s.req.Run
+		}
+		number, ok := numbers[from]
+		if !ok && len(o.runs) < maxOrigins {
+			o.runs = append(o.runs, from)
+			number = uint16(len(o.runs))
+			numbers[from] = number
+		}
+		o.of[n] = number
+		s.run.nodes[n].state = s.prior.State(j)
+		plan.Imported = append(plan.Imported, Import{Task: i, Prior: j, From: from})
+	}
+	if len(o.runs) > 0 {
+		s.run.origins = o
+	}
+	s.run.recount()
+	return plan
+}

@@ -1,0 +1,262 @@
+package dag
+
+import "slices"
+
+// Options shape one run. The zero value is usable: no limit, Continue, no hold.
+type Options struct {
+	// Concurrency is the most metered tasks in flight; 0 or less means no limit. As
+	// many gated ones may wait for their place besides.
+	Concurrency int
+	// OnFailure says what a failure does to independent branches.
+	OnFailure FailurePolicy
+	// Hold parks a run that would end failed until an operator acts or EventRelease.
+	Hold bool
+}
+
+// Run is one execution of a graph. Make it with [NewRun], [Restore] or
+// [Resume]; feed it with [Run.Next]. It is not safe for concurrent use.
+type Run struct {
+	graph  *Graph
+	opts   Options
+	nodes  []node
+	phase  phase
+	paused bool
+	// ending is set once the run is being brought to an end from outside.
+	ending ending
+	// swept: a sweep has left nothing more to cancel. It only saves looking again,
+	// so it is not part of a snapshot.
+	swept  bool
+	counts [stateCount]int
+	flight int // metered tasks running in a place
+	gates  int // gated tasks running without one
+	ready  readySet
+	gated  readySet
+	gating bool // there has been a gated task
+	// admitted are the gated tasks that wait for nothing but a place.
+	admitted startHeap
+	free     startHeap // ready unmetered tasks
+	growth   *growth   // nil until tasks are added
+	origins  origins
+
+	stack []Index // work list of settle: tasks just become terminal
+	moves []Transition
+}
+
+// node is the state of one task, kept to eight bytes so that visiting a
+// dependant costs one cache line.
+type node struct {
+	wait  int32 // dependencies that are not terminal
+	state State
+	attr  attr
+	flag  flag
+}
+
+type flag uint8
+
+const (
+	// flagCanceling: running, and a DecisionCancel was given.
+	flagCanceling flag = 1 << iota
+	// flagSwept: canceled because of the policy Stop, not by an operator; it comes
+	// back when the failure is undone.
+	flagSwept
+	// flagGate: running, gated, without a place. flagAdmitted, which comes on top of
+	// it: all it waits for is a place.
+	flagGate
+	flagAdmitted
+)
+
+type phase uint8
+
+const (
+	phaseNew phase = iota
+	phaseActive
+	phaseHeld
+	phaseFinished
+)
+
+type ending uint8
+
+const (
+	endingNone ending = iota
+	endingCanceled
+	endingCanceledHard
+	endingDeadline
+	endingDeadlineHard
+
+	endingCount
+)
+
+// hard reports whether tasks with the rule always are canceled too.
+func (e ending) hard() bool { return e == endingCanceledHard || e == endingDeadlineHard }
+
+// NewRun prepares a run of g; nothing happens before EventStart.
+func NewRun(g *Graph, opts Options) *Run {
+	r := &Run{graph: g, opts: opts, nodes: make([]node, g.Len()), ready: readySet{own: newRankSet(g.Len())}}
+	for i := range r.nodes {
+		r.nodes[i] = node{
+			wait: int32(g.needsOff[i+1] - g.needsOff[i]),
+			attr: g.attrs[i],
+		}
+	}
+	r.counts[Pending] = len(r.nodes)
+	return r
+}
+
+// Graph is the graph the run was made of, without added tasks; [Run.Flatten]
+// includes them.
+func (r *Run) Graph() *Graph { return r.graph }
+
+// Options returns the options in force; Concurrency may have changed.
+func (r *Run) Options() Options { return r.opts }
+
+// Len is the number of tasks, added ones included.
+func (r *Run) Len() int { return len(r.nodes) }
+
+// State returns the state of task i.
+func (r *Run) State(i Index) State { return r.nodes[i].state }
+
+// Canceling reports whether a running task has been told to cancel.
+func (r *Run) Canceling(i Index) bool { return r.nodes[i].flag&flagCanceling != 0 }
+
+// Count is the number of tasks in a state.
+func (r *Run) Count(s State) int { return r.counts[s] }
+
+// InFlight is the number of metered tasks running, but for gated ones that have
+// no place yet.
+func (r *Run) InFlight() int { return r.flight }
+
+// AtGate is the number of gated tasks that were started and have no place yet.
+func (r *Run) AtGate() int { return r.gates }
+
+// Gated reports whether i takes its place only after EventAdmit.
+func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.gated() }
+
+// Admitted reports whether i, a gated task, has been admitted and still waits for
+// its place.
+func (r *Run) Admitted(i Index) bool { return isAdmitted(r.nodes[i]) }
+
+// Started reports whether EventStart was given.
+func (r *Run) Started() bool { return r.phase != phaseNew }
+
+// Paused reports whether starting is paused.
+func (r *Run) Paused() bool { return r.paused }
+
+// Held reports whether the run is parked for an operator.
+func (r *Run) Held() bool { return r.phase == phaseHeld }
+
+// Ending reports whether the run is being canceled or has passed its deadline.
+func (r *Run) Ending() bool { return r.ending != endingNone }
+
+// Finished reports whether the run is over.
+func (r *Run) Finished() bool { return r.phase == phaseFinished }
+
+// Outcome is how the run ended; NoOutcome while it has not.
+func (r *Run) Outcome() Outcome {
+	if r.phase != phaseFinished {
+		return NoOutcome
+	}
+	return r.verdict()
+}
+
+// Transitions are the state changes of the last accepted event, in the order in
+// which they happened. The slice is reused by the next event.
+func (r *Run) Transitions() []Transition { return r.moves }
+
+// ID returns the id of task i.
+func (r *Run) ID(i Index) string {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].id
+	}
+	return r.graph.ID(i)
+}
+
+// Lookup finds a task by id.
+func (r *Run) Lookup(id string) (Index, bool) {
+	if i, ok := r.graph.Lookup(id); ok || r.growth == nil {
+		return i, ok
+	}
+	if i, ok := r.growth.byID[id]; ok {
+		return i, true
+	}
+	return None, false
+}
+
+// Needs returns the direct dependencies of i, ascending within the graph and
+// within the growth. Do not modify the slice.
+func (r *Run) Needs(i Index) []Index {
+	var base []Index
+	if int(i) < r.graph.Len() {
+		base = r.graph.Needs(i)
+	}
+	if r.growth == nil || len(r.growth.needs[i]) == 0 {
+		return base
+	}
+	return slices.Concat(base, r.growth.needs[i])
+}
+
+// Dependants returns the tasks that directly depend on i. Do not modify the slice.
+func (r *Run) Dependants(i Index) []Index {
+	base, more := r.dependants(i)
+	if len(more) == 0 {
+		return base
+	}
+	return slices.Concat(base, more)
+}
+
+// dependants returns the rows of the graph and of the growth without copying.
+func (r *Run) dependants(i Index) (base, more []Index) {
+	if int(i) < r.graph.Len() {
+		base = r.graph.Dependants(i)
+	}
+	if r.growth != nil {
+		more = r.growth.deps[i]
+	}
+	return base, more
+}
+
+// Priority returns the priority of i.
+func (r *Run) Priority(i Index) int32 {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].priority
+	}
+	return r.graph.Priority(i)
+}
+
+// Rule returns the trigger rule of i.
+func (r *Run) Rule(i Index) Rule { return r.nodes[i].attr.rule() }
+
+// Payload returns the payload of i, nil if it has none. Do not modify it.
+func (r *Run) Payload(i Index) []byte {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].payload
+	}
+	return r.graph.Payload(i)
+}
+
+// Args returns the second payload of i, nil if it has none. Do not modify it.
+func (r *Run) Args(i Index) []byte {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].args
+	}
+	return r.graph.Args(i)
+}
+
+// AddedBy returns the splitter that added task i; None for a task of the graph
+// or one that an operator added.
+func (r *Run) AddedBy(i Index) Index {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].parent
+	}
+	return None
+}
+
+// verdict is the outcome that the states and the way of ending imply.
+func (r *Run) verdict() Outcome {
+	switch {
+	case r.ending == endingCanceled || r.ending == endingCanceledHard:
+		return OutcomeCanceled
+	case r.ending != endingNone, r.counts[Failed]+r.counts[UpstreamFailed]+r.counts[Canceled] > 0:
+		return OutcomeFailed
+	}
+	return OutcomeCompleted
+}

@@ -1,0 +1,127 @@
+package dag
+
+import "encoding/binary"
+
+// snapshotMagic begins every snapshot; its last byte is the version.
+const snapshotMagic = "RMS1"
+
+// Codes of a task in a snapshot: its state, or one that says more.
+const (
+	codeSwept     = uint8(stateCount)     // canceled because of the policy Stop
+	codeCanceling = uint8(stateCount) + 1 // running, told to cancel
+	// Running without a place: at its gate, told to cancel there, or admitted.
+	codeGate          = uint8(stateCount) + 2
+	codeGateCanceling = uint8(stateCount) + 3
+	codeAdmitted      = uint8(stateCount) + 4
+	codeCount         = uint8(stateCount) + 5
+)
+
+// Snapshot writes the run's state without its graph, which travels by itself and
+// is the same for the whole run. Tasks take half a byte each, added tasks their
+// definition, imported ones the run they came from in runs. [Restore] is the
+// inverse.
+//
+//	magic, hash of the graph, options, phase, pause, way of ending
+//	batches of added tasks
+//	states, two per byte
+//	origins: ids of runs | number per task in runs of equal differences
+//	CRC-32C
+func (r *Run) Snapshot() []byte {
+	hash := r.graph.Hash()
+	buf := make([]byte, 0, 64+len(r.nodes)/2)
+	buf = append(buf, snapshotMagic...)
+	buf = append(buf, hash[:]...)
+	buf = binary.AppendUvarint(buf, uint64(max(r.opts.Concurrency, 0)))
+	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold), byte(r.phase), truth(r.paused), byte(r.ending))
+	buf = r.growth.appendTo(buf)
+	for i := 0; i < len(r.nodes); i += 2 {
+		b := r.nodes[i].code()
+		if i+1 < len(r.nodes) {
+			b |= r.nodes[i+1].code() << 4
+		}
+		buf = append(buf, b)
+	}
+	return sealed(r.origins.appendTo(buf, len(r.nodes)))
+}
+
+func truth(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (n node) code() uint8 {
+	switch {
+	case n.flag&flagSwept != 0:
+		return codeSwept
+	case n.flag&flagAdmitted != 0:
+		return codeAdmitted
+	case n.flag == flagGate|flagCanceling:
+		return codeGateCanceling
+	case n.flag == flagGate:
+		return codeGate
+	case n.flag&flagCanceling != 0:
+		return codeCanceling
+	}
+	return uint8(n.state)
+}
+
+func (o *origins) appendTo(buf []byte, n int) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(o.runs)))
+	for _, id := range o.runs {
+		buf = appendBytes(buf, []byte(id))
+	}
+	if len(o.runs) == 0 {
+		return buf
+	}
+	return appendRuns(buf, n, func(i int) int64 { return int64(o.of[i]) })
+}
+
+// appendTo writes the batches with their payloads interned; g may be nil.
+func (g *growth) appendTo(buf []byte) []byte {
+	if g == nil {
+		return binary.AppendUvarint(buf, 0)
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(g.batches)))
+	numbers := map[string]uint64{}
+	var table [][]byte
+	number := func(p []byte) uint64 { // 0: none
+		if p == nil {
+			return 0
+		}
+		if n, ok := numbers[string(p)]; ok {
+			return n
+		}
+		table = append(table, p)
+		numbers[string(p)] = uint64(len(table))
+		return uint64(len(table))
+	}
+	base := g.batches[0].first
+	for _, b := range g.batches {
+		buf = binary.AppendUvarint(buf, uint64(b.parent+1))
+		buf = binary.AppendUvarint(buf, uint64(len(b.needs)))
+		for k := range b.needs {
+			t := &g.tasks[int(b.first-base)+k]
+			buf = appendBytes(buf, []byte(t.id))
+			buf = append(buf, byte(t.attr))
+			buf = binary.AppendUvarint(buf, zigzag(int64(t.priority)))
+			buf = binary.AppendUvarint(buf, number(t.payload))
+			buf = binary.AppendUvarint(buf, number(t.args))
+			buf = appendRow(buf, b.needs[k])
+			buf = appendRow(buf, b.before[k])
+		}
+	}
+	return appendTable(buf, table)
+}
+
+// appendRow writes an ascending row as differences.
+func appendRow(buf []byte, row []Index) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(row)))
+	prev := None
+	for _, i := range row {
+		buf = binary.AppendUvarint(buf, uint64(i-prev-1))
+		prev = i
+	}
+	return buf
+}

@@ -1,0 +1,81 @@
+package spec
+
+import (
+	"bytes"
+	"errors"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// Added are tasks to be added to a run, with the places where they are declared.
+type Added struct {
+	Growth *dag.Growth
+	unit   *unit
+}
+
+// ParseAdded reads a list of tasks, YAML or JSON, that an operator adds to a run;
+// a document with the key tasks will do too. Beyond a spec's keys a task may have
+// before: the existing tasks that shall wait for it. file is for messages. The
+// error is [Faults].
+func ParseAdded(run *dag.Run, file string, data []byte) (*Added, error) {
+	return compileAdded(run, file, data, "")
+}
+
+// CheckAdded reports what is wrong with a list of tasks for every run, as far as
+// the document shows it by itself. The error is [Faults].
+func CheckAdded(file string, data []byte) error {
+	_, err := readAdded(reader{&collector{file: file}}, data, true)
+	return err
+}
+
+// Blame gives the faults that a run finds in added tasks their places; another
+// error is returned as it is.
+func (a *Added) Blame(err error) error {
+	faults, ok := errors.AsType[*dag.FaultsError](err)
+	if !ok {
+		return err
+	}
+	a.unit.blame(faults)
+	return a.unit.err()
+}
+
+func compileAdded(run *dag.Run, file string, data []byte, splitter string) (*Added, error) {
+	u := &unit{reader: reader{&collector{file: file}}, implied: splitter, known: finder(run), run: run}
+	entries, err := readAdded(u.reader, data, splitter == "")
+	if err != nil {
+		return nil, err
+	}
+	u.expand(entries)
+	if err := u.err(); err != nil {
+		return nil, err
+	}
+	g := &dag.Growth{Tasks: make([]dag.Addition, len(u.tasks))}
+	for k := range u.tasks {
+		g.Tasks[k] = dag.Addition{Task: u.tasks[k], Before: u.before[k]}
+	}
+	return &Added{Growth: g, unit: u}, nil
+}
+
+// readAdded reads the list; an operator's tasks may have the key before.
+func readAdded(r reader, data []byte, operator bool) ([]Task, error) {
+	switch {
+	case len(data) > MaxAddedBytes:
+		r.at(nil, "the added tasks have %d bytes; the limit is %d: use for_each instead of single tasks, or add them in several steps", len(data), MaxAddedBytes)
+		return nil, r.err()
+	case len(bytes.TrimSpace(data)) == 0:
+		r.at(nil, "there is nothing to add; write a list of tasks as a spec has it")
+		return nil, r.err()
+	}
+	root := parseAny(r.collector, data)
+	if root == nil {
+		return nil, r.err()
+	}
+	if list := child(root, "tasks"); list != nil {
+		r.mapping(root, "a list of tasks to add", []field{{"tasks", func(*yaml.Node) {}}})
+		root = list
+	}
+	entries := r.tasks(root, operator)
+	return entries, r.err()
+}

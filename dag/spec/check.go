@@ -1,0 +1,74 @@
+package spec
+
+import (
+	"math"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// checkTask reports what contradicts itself within one task.
+func (r reader) checkTask(t *Task) {
+	r.checkAction(t)
+	if t.Node != "" && len(t.Labels) > 0 {
+		r.at(child(t.node, "labels"), "task %q has both node and labels; node already names the one worker", t.ID)
+	}
+	if len(t.ForEach) > 0 && len(t.Matrix) > 0 {
+		r.at(child(t.node, "matrix"), "task %q has both for_each and matrix; use one", t.ID)
+	}
+	if size := t.fanOut(); size > MaxFanOut {
+		r.at(t.node, "task %q fans out into more than %d tasks; split it into sub-DAGs", t.ID, MaxFanOut)
+	}
+	if t.TriggerRule == dag.OneFailed && len(t.Needs) == 0 {
+		r.at(child(t.node, "trigger_rule"), "task %q has trigger_rule one_failed but needs nothing; name the tasks whose failure it handles", t.ID)
+	}
+	if t.HeartbeatTimeout > 0 && t.Timeout > 0 && t.HeartbeatTimeout > t.Timeout {
+		r.at(child(t.node, "heartbeat_timeout"), "heartbeat_timeout %s is above timeout %s and can never act", t.HeartbeatTimeout, t.Timeout)
+	}
+	if !t.kind.metered() {
+		r.checkUnmetered(t)
+	}
+}
+
+// checkAction insists on exactly one action.
+func (r reader) checkAction(t *Task) {
+	var given []string
+	for _, a := range actions() {
+		if child(t.node, a) != nil {
+			given = append(given, a)
+		}
+	}
+	switch len(given) {
+	case 1:
+	case 0:
+		r.at(t.node, "task %q does nothing; give it one of %s", t.ID, strings.Join(actions(), ", "))
+	default:
+		r.at(child(t.node, given[1]), "task %q has %s; keep exactly one", t.ID, strings.Join(given, " and "))
+	}
+}
+
+// checkUnmetered refuses keys that mean a worker on tasks that use none.
+func (r reader) checkUnmetered(t *Task) {
+	for _, key := range []string{"node", "labels", "resources", "heartbeat_timeout", "retries", "timeout"} {
+		if n := child(t.node, key); n != nil {
+			r.at(n, "%s has no meaning for a task of kind %s, which uses no worker; remove it", key, t.kind)
+		}
+	}
+}
+
+// fanOut is the number of tasks an entry stands for; capped well above MaxFanOut.
+func (t *Task) fanOut() int {
+	if len(t.ForEach) > 0 {
+		return len(t.ForEach)
+	}
+	n := 1
+	for _, axis := range t.Matrix {
+		if n *= max(len(axis.Values), 1); n > MaxFanOut {
+			return math.MaxInt32
+		}
+	}
+	return n
+}
+
+// fans reports whether the entry is a fan-out, even of one.
+func (t *Task) fans() bool { return len(t.ForEach) > 0 || len(t.Matrix) > 0 }

@@ -1,0 +1,303 @@
+package spec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// Files is how [Compile] reads the files of sub-DAGs. Names are slash-separated
+// and never lead outside the tree ([os.DirFS] satisfies it).
+type Files interface {
+	ReadFile(name string) ([]byte, error)
+}
+
+// Compiled is a spec as a graph. Graph.Encode() is all that has to travel: the
+// settings are its meta, definitions its payloads, sub-DAGs its attachments.
+type Compiled struct {
+	Spec   *Spec
+	Header Header
+	Graph  *dag.Graph
+}
+
+// Compile expands fan-outs, resolves names and sub-DAG files, checks templates,
+// and builds the graph. files may be nil for a spec without sub-DAGs. The error
+// is [Faults].
+func Compile(s *Spec, files Files) (*Compiled, error) {
+	return compiler{files: files, done: map[string]*Compiled{}}.compile(s, []string{s.file})
+}
+
+// compiler carries what the files of one compilation share.
+type compiler struct {
+	files Files
+	done  map[string]*Compiled
+}
+
+// unit is the compilation of one file, or of the tasks a splitter returned.
+type unit struct {
+	compiler
+	reader
+	params map[string]any
+	chain  []string            // files that lead here, this one last
+	names  map[string][]string // entry → ids of its tasks
+	fans   map[string]bool     // entries that fan out
+	lines  map[string]int      // where each entry is
+	// known finds tasks that exist already, where tasks are added to a run.
+	known func(string) ([]string, bool)
+	// run is the one that they are added to.
+	run         *dag.Run
+	tasks       []dag.Task
+	before      [][]string
+	source      []*Task // per element of tasks
+	attachments [][]byte
+	implied     string // the splitter that tasks without needs depend on
+}
+
+func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
+	u := &unit{
+		compiler: c, reader: reader{&collector{file: s.file}}, params: s.Params, chain: chain,
+	}
+	u.expand(s.Tasks)
+	out := &Compiled{Spec: s, Header: Header{
+		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure,
+	}}
+	if err := u.err(); err != nil {
+		return nil, err
+	}
+	meta, err := json.Marshal(out.Header)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.file, err)
+	}
+	out.Graph, err = dag.Build(dag.Input{Meta: meta, Tasks: u.tasks, Attachments: u.attachments})
+	if faults, ok := errors.AsType[*dag.FaultsError](err); ok {
+		u.blame(faults)
+	}
+	if err := u.err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// blame gives the graph's faults their places.
+func (u *unit) blame(faults *dag.FaultsError) {
+	for _, f := range faults.Faults {
+		t := u.declares(f)
+		if t == nil {
+			u.at(nil, "%s", f.Error())
+			continue
+		}
+		at := t.node
+		switch f.Kind { //nolint:exhaustive // the others are about the task as a whole
+		case dag.FaultSelfNeed, dag.FaultCycle:
+			at = nodeOr(child(t.node, "needs"), t.node)
+		case dag.FaultTargetStarted:
+			at = nodeOr(child(t.node, "before"), t.node)
+		case dag.FaultDuplicate:
+			at = nodeOr(child(t.node, "id"), t.node)
+		}
+		u.at(at, "%s", f.Error())
+	}
+}
+
+// declares finds the entry that a fault is about; of a cycle the first one in it
+// that is declared here.
+func (u *unit) declares(f dag.Fault) *Task {
+	if f.Task != dag.None && int(f.Task) < len(u.source) {
+		return u.source[f.Task]
+	}
+	for _, id := range f.Path {
+		if k := slices.IndexFunc(u.tasks, func(t dag.Task) bool { return t.ID == id }); k >= 0 {
+			return u.source[k]
+		}
+	}
+	return nil
+}
+
+func nodeOr(n, otherwise *yaml.Node) *yaml.Node {
+	if n != nil {
+		return n
+	}
+	return otherwise
+}
+
+// expand turns entries into tasks of a graph.
+func (u *unit) expand(entries []Task) {
+	u.names, u.fans = make(map[string][]string, len(entries)), map[string]bool{}
+	u.lines = make(map[string]int, len(entries))
+	all := make([][]instance, len(entries))
+	total := 0
+	for k := range entries {
+		all[k] = u.declare(&entries[k])
+		if total += len(all[k]); total > dag.MaxTasks {
+			u.at(entries[k].node, "the spec has more than %d tasks; split it into sub-DAGs", dag.MaxTasks)
+			return
+		}
+	}
+	edges := 0
+	for k := range entries {
+		t := &entries[k]
+		needs, before := u.resolve(t, "needs", t.Needs), u.resolve(t, "before", t.Before)
+		if edges += len(needs) * len(all[k]); edges > dag.MaxEdges {
+			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
+			return
+		}
+		payload := u.definition(t)
+		for _, in := range all[k] {
+			u.tasks = append(u.tasks, dag.Task{
+				ID: in.id, Needs: needs, Priority: t.Priority, Rule: t.TriggerRule,
+				Unmetered: !t.kind.metered(), Gated: len(t.Resources) > 0, Payload: payload, Args: in.args,
+			})
+			u.source = append(u.source, t)
+			u.before = append(u.before, before)
+		}
+	}
+}
+
+func (u *unit) declare(t *Task) []instance {
+	if _, taken := u.names[t.ID]; taken {
+		u.at(nodeOr(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, u.lines[t.ID])
+		return nil
+	}
+	list, err := t.instances()
+	if err != nil {
+		u.at(t.node, "%v", err)
+	}
+	ids := make([]string, len(list))
+	for k := range list {
+		ids[k] = list[k].id
+	}
+	u.names[t.ID], u.fans[t.ID] = ids, t.fans()
+	if t.node != nil {
+		u.lines[t.ID] = t.node.Line
+	}
+	return list
+}
+
+// resolve turns the names of one entry into ids of tasks.
+func (u *unit) resolve(t *Task, key string, names []string) []string {
+	var ids []string
+	for k, name := range names {
+		found, ok := u.names[name]
+		if !ok && u.known != nil {
+			found, ok = u.known(name)
+		}
+		if ok && name != t.ID {
+			ids = append(ids, found...)
+			continue
+		}
+		at := child(t.node, key)
+		if at != nil && at.Kind == yaml.SequenceNode && k < len(at.Content) {
+			at = at.Content[k]
+		}
+		if name == t.ID {
+			u.at(nodeOr(at, t.node), "task %q needs itself; remove that dependency", t.ID)
+			continue
+		}
+		u.at(nodeOr(at, t.node), "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
+	}
+	return ids
+}
+
+func (u *unit) similar(name string) string {
+	known := make([]string, 0, len(u.names))
+	//workflowcheck:ignore sorted right below
+	for k := range u.names {
+		known = append(known, k)
+	}
+	if u.run != nil {
+		for i := range dag.Index(min(u.run.Len(), maxSimilar)) {
+			known = append(known, u.run.ID(i))
+		}
+	}
+	slices.Sort(known)
+	return suggestion(name, slices.Compact(known))
+}
+
+// maxSimilar bounds among how many tasks of a run a misspelled one is looked for.
+const maxSimilar = 10_000
+
+// definition checks the templates of an entry and encodes what its tasks share.
+func (u *unit) definition(t *Task) []byte {
+	d := Definition{
+		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
+		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
+		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params,
+	}
+	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG {
+		d.Timeout = DefaultTimeout
+	}
+	u.checkTemplates(t, &d)
+	if t.kind == KindDAG {
+		d.SubDAG = u.subDAG(t)
+	}
+	encoded, err := json.Marshal(d)
+	if err != nil {
+		u.at(t.node, "task %q: %v", t.ID, err)
+	}
+	return encoded
+}
+
+// subDAG compiles the file a task names, relative to its own file, and attaches
+// the graph.
+func (u *unit) subDAG(t *Task) *SubDAG {
+	at := nodeOr(child(t.node, "dag"), t.node)
+	if u.files == nil {
+		u.at(at, "a sub-DAG file cannot be read here; only a spec that is compiled from files may name one")
+		return nil
+	}
+	name := path.Join(path.Dir(u.file), t.DAG)
+	if path.IsAbs(t.DAG) || name == ".." || strings.HasPrefix(name, "../") {
+		u.at(at, "dag %q leads outside the tree of files that the spec may read; move the file into it", t.DAG)
+		return nil
+	}
+	if k := slices.Index(u.chain, name); k >= 0 {
+		u.at(at, "sub-DAG files contain each other in a circle: %s", strings.Join(append(u.chain[k:], name), " → "))
+		return nil
+	}
+	if len(u.chain) >= MaxDepth {
+		u.at(at, "sub-DAGs nest deeper than %d files", MaxDepth)
+		return nil
+	}
+	compiled, ok := u.done[name]
+	if !ok {
+		if compiled = u.loadSub(at, name); compiled == nil {
+			return nil
+		}
+		u.done[name] = compiled
+	}
+	encoded := compiled.Graph.Encode()
+	u.attachments = append(u.attachments, encoded)
+	sum := sha256.Sum256(encoded)
+	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:])}
+}
+
+func (u *unit) loadSub(at *yaml.Node, name string) *Compiled {
+	data, err := u.files.ReadFile(name)
+	if err != nil {
+		u.at(at, "sub-DAG %q cannot be read: %v", name, err)
+		return nil
+	}
+	s, err := Load(name, data)
+	var compiled *Compiled
+	if err == nil {
+		compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
+	}
+	if faults, ok := errors.AsType[Faults](err); ok {
+		for _, f := range faults {
+			u.add(f)
+		}
+	} else if err != nil {
+		u.at(at, "sub-DAG %q: %v", name, err)
+	}
+	return compiled
+}

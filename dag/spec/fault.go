@@ -1,0 +1,94 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Fault is one thing that is wrong in a document.
+type Fault struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"` // from 1; 0: the whole file
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+}
+
+// Error renders "file:line:column: message", which editors make a link of.
+func (f Fault) Error() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
+}
+
+// maxFaults is where a document is given up: it is no spec at all.
+const maxFaults = 200
+
+// Faults is the error of [Load] and [Compile]: everything that is wrong, in the
+// order of the document.
+type Faults []Fault
+
+// Error lists the faults, one per line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find a single [Fault].
+func (f Faults) Unwrap() []error {
+	errs := make([]error, len(f))
+	for i, fault := range f {
+		errs[i] = fault
+	}
+	return errs
+}
+
+// collector gathers the faults of one file.
+type collector struct {
+	file   string
+	faults Faults
+	// dropped counts faults beyond maxFaults.
+	dropped int
+}
+
+func (c *collector) at(n *yaml.Node, format string, args ...any) {
+	line, column := 0, 0
+	if n != nil {
+		line, column = n.Line, n.Column
+	}
+	c.add(Fault{File: c.file, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *collector) add(f Fault) {
+	if len(c.faults) >= maxFaults {
+		c.dropped++
+		return
+	}
+	c.faults = append(c.faults, f)
+}
+
+// err returns the faults in order, nil if there are none.
+func (c *collector) err() error {
+	if len(c.faults) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(c.faults)
+	slices.SortStableFunc(sorted, func(a, b Fault) int {
+		if a.File != b.File {
+			return 0 // files stay in the order in which they were read
+		}
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	sorted = slices.Compact(sorted)
+	if c.dropped > 0 {
+		sorted = append(sorted, Fault{File: c.file, Message: fmt.Sprintf("%d more faults are not shown", c.dropped)})
+	}
+	return sorted
+}

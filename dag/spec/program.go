@@ -1,0 +1,141 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// Program gives typed access to the definitions of a run. It decodes each
+// distinct definition once, and belongs to one run.
+type Program struct {
+	// Header are the run's settings.
+	Header Header
+	run    *dag.Run
+	// cache is keyed by the address of a payload's first byte: equal payloads of a
+	// run are one slice.
+	cache map[*byte]*Definition
+}
+
+// HeaderOf reads the settings of a graph made by [Compile].
+func HeaderOf(g *dag.Graph) (Header, error) {
+	var h Header
+	if err := decodeJSON(g.Meta(), &h); err != nil {
+		return h, fmt.Errorf("the graph carries no settings of a spec: %w; make it with spec.Compile", err)
+	}
+	return h, nil
+}
+
+// Open prepares access to the definitions of a run of a compiled graph.
+func Open(run *dag.Run) (*Program, error) {
+	h, err := HeaderOf(run.Graph())
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Header: h, run: run, cache: map[*byte]*Definition{}}, nil
+}
+
+// Definition returns what task i does. Do not modify it: it is shared.
+func (p *Program) Definition(i dag.Index) (*Definition, error) {
+	payload := p.run.Payload(i)
+	if len(payload) == 0 {
+		return nil, fmt.Errorf("task %q has no definition", p.run.ID(i))
+	}
+	if d, ok := p.cache[&payload[0]]; ok {
+		return d, nil
+	}
+	d := &Definition{}
+	if err := decodeJSON(payload, d); err != nil {
+		return nil, fmt.Errorf("the definition of task %q: %w", p.run.ID(i), err)
+	}
+	p.cache[&payload[0]] = d
+	return d, nil
+}
+
+// SubGraph returns the encoded graph of a sub-DAG task.
+func (p *Program) SubGraph(d *Definition) ([]byte, error) {
+	if d.SubDAG == nil {
+		return nil, fmt.Errorf("a task of kind %s has no sub-DAG", d.Kind)
+	}
+	sum, err := hex.DecodeString(d.SubDAG.Hash)
+	if err == nil && len(sum) == 32 {
+		if data, ok := p.run.Graph().Attachment([32]byte(sum)); ok {
+			return data, nil
+		}
+	}
+	return nil, fmt.Errorf("the graph of sub-DAG %q is not attached", d.SubDAG.File)
+}
+
+// Referred returns the direct dependencies of i whose results its templates use.
+// Only these have to be kept until i has succeeded or was skipped.
+func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
+	d, err := p.Definition(i)
+	if err != nil || len(d.Refs) == 0 {
+		return nil, err
+	}
+	var out []dag.Index
+	for _, need := range p.run.Needs(i) {
+		if refers(d.Refs, p.run.ID(need)) {
+			out = append(out, need)
+		}
+	}
+	return out, nil
+}
+
+// Referrers returns the direct dependants of i whose templates use its result.
+func (p *Program) Referrers(i dag.Index) ([]dag.Index, error) {
+	var out []dag.Index
+	id := p.run.ID(i)
+	for _, t := range p.run.Dependants(i) {
+		d, err := p.Definition(t)
+		if err != nil {
+			return nil, err
+		}
+		if refers(d.Refs, id) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// refers reports whether a task is among references, by its own id or that of
+// the entry it was fanned out from.
+func refers(refs []string, id string) bool {
+	entry := Entry(id)
+	for _, r := range refs {
+		if r == id || r == entry {
+			return true
+		}
+	}
+	return false
+}
+
+// decodeJSON keeps numbers as they are written.
+func decodeJSON(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// variables decodes what a fan-out gave task i.
+func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err error) {
+	raw := p.run.Args(i)
+	if raw == nil {
+		return nil, nil, nil
+	}
+	var v struct {
+		Item   any            `json:"item"`
+		Matrix map[string]any `json:"matrix"`
+	}
+	if err := decodeJSON(raw, &v); err != nil {
+		return nil, nil, fmt.Errorf("the item of task %q: %w", p.run.ID(i), err)
+	}
+	return v.Item, v.Matrix, nil
+}
+
+// group tells whether a dependency's id came from a fan-out.
+func group(id string) bool { return strings.Contains(id, ".") }

@@ -1,0 +1,238 @@
+package spec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// MaxRendered bounds what one template may produce.
+const MaxRendered = 256 << 10
+
+// ErrResultGone is wrapped by [Program.Render] when a template refers to a result
+// that is not there: its task was skipped, or gave none.
+var ErrResultGone = errors.New("a result is missing")
+
+// Rendered is a task with every template filled in.
+type Rendered struct {
+	// Run is false when the condition is: report the task as skipped.
+	Run     bool
+	Command []string
+	Node    string
+	Labels  map[string]string
+	Params  map[string]any
+	Prompt  string
+	// Item and Matrix are what the fan-out gave, nil without one.
+	Item   any
+	Matrix map[string]any
+}
+
+// Need is what templates see of a dependency: {{.Needs.<id>.Result.<key>}}.
+type Need struct {
+	ID     string
+	State  string
+	Result map[string]any
+}
+
+// Render fills in the templates of task i. result returns the result (a JSON
+// object) of a dependency, nil if there is none; it is asked only for those that
+// [Program.Referred] names.
+func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered, error) {
+	d, err := p.Definition(i)
+	if err != nil {
+		return nil, err
+	}
+	data, err := p.data(i, d, result)
+	if err != nil {
+		return nil, err
+	}
+	f := filler{id: p.run.ID(i), data: data}
+	out := &Rendered{Item: data["Item"]}
+	out.Matrix, _ = data["Matrix"].(map[string]any)
+	if out.Run = f.condition(d.When); !out.Run {
+		return out, f.err
+	}
+	for _, arg := range d.Command {
+		out.Command = append(out.Command, f.text(arg))
+	}
+	out.Node = f.text(d.Node)
+	for _, key := range slices.Sorted(maps.Keys(d.Labels)) {
+		if out.Labels == nil {
+			out.Labels = make(map[string]string, len(d.Labels))
+		}
+		out.Labels[key] = f.text(d.Labels[key])
+	}
+	if d.Params != nil {
+		out.Params, _ = f.value(d.Params).(map[string]any)
+	}
+	if d.Approval != nil {
+		out.Prompt = f.text(d.Approval.Prompt)
+	}
+	return out, f.err
+}
+
+// data is what the templates of task i see.
+func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte) (map[string]any, error) {
+	params := maps.Clone(d.Globals)
+	if params == nil {
+		params = map[string]any{}
+	}
+	maps.Copy(params, d.Params)
+	data := map[string]any{"Params": native(params)}
+	item, matrix, err := p.variables(i)
+	if err != nil {
+		return nil, err
+	}
+	if matrix != nil {
+		data["Matrix"] = native(matrix)
+	} else if p.run.Args(i) != nil {
+		data["Item"] = native(item)
+	}
+	referred, err := p.Referred(i)
+	if err != nil {
+		return nil, err
+	}
+	needs := map[string]any{}
+	for _, n := range referred {
+		need := Need{ID: p.run.ID(n), State: p.run.State(n).String()}
+		if raw := result(n); raw != nil {
+			if err := decodeJSON(raw, &need.Result); err != nil {
+				return nil, fmt.Errorf("the result of task %q is not a JSON object: %w", need.ID, err)
+			}
+			need.Result, _ = native(need.Result).(map[string]any)
+		}
+		if !group(need.ID) {
+			needs[need.ID] = need
+			continue
+		}
+		list, _ := needs[Entry(need.ID)].([]Need)
+		needs[Entry(need.ID)] = append(list, need)
+	}
+	data["Needs"] = needs
+	return data, nil
+}
+
+// native gives templates numbers they can compare: {{eq .Params.n 3}} needs an
+// integer. Integers too large for one stay text, so that nothing is rounded.
+func native(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return v.String()
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case []any:
+		out := make([]any, len(v))
+		for k := range v {
+			out[k] = native(v[k])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		//workflowcheck:ignore each goes to a place of its own
+		for key := range v {
+			out[key] = native(v[key])
+		}
+		return out
+	}
+	return v
+}
+
+// filler renders; the first error sticks.
+type filler struct {
+	id   string
+	data map[string]any
+	err  error
+}
+
+func (f *filler) text(text string) string {
+	if f.err != nil || !templated(text) {
+		return text
+	}
+	t, err := parseTemplate(text)
+	if err != nil {
+		f.err = fmt.Errorf("task %q: %w", f.id, templateError(err))
+		return ""
+	}
+	out := &bounded{left: MaxRendered}
+	if err := t.Execute(out, f.data); err != nil {
+		f.err = f.explain(err)
+		return ""
+	}
+	return out.text.String()
+}
+
+// explain tells a missing result from other failures of a template.
+func (f *filler) explain(err error) error {
+	if strings.Contains(err.Error(), "map has no entry for key") || strings.Contains(err.Error(), "nil data") {
+		return fmt.Errorf("task %q: %w: %s; the task it refers to was skipped or did not return that key", f.id, ErrResultGone, plain(err))
+	}
+	return fmt.Errorf("task %q: %s", f.id, plain(err))
+}
+
+// plain drops what the template engine says about a template without a name.
+func plain(err error) string {
+	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "template: :"), `executing "" at `, "at ")
+}
+
+// condition evaluates when: nothing means true.
+func (f *filler) condition(text string) bool {
+	if text == "" {
+		return true
+	}
+	switch got := strings.TrimSpace(f.text(text)); {
+	case f.err != nil:
+	case got == "true":
+		return true
+	case got == "false", got == "":
+	default:
+		f.err = fmt.Errorf("task %q: when must come out as true or false, not %.60q; compare with eq, like {{eq .Params.mode \"full\"}}", f.id, got)
+	}
+	return false
+}
+
+func (f *filler) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return f.text(v)
+	case []any:
+		out := make([]any, len(v))
+		for k := range v {
+			out[k] = f.value(v[k])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		// In order, so that of several errors it is always the same that is told.
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out[key] = f.value(v[key])
+		}
+		return out
+	}
+	return v
+}
+
+// bounded is a writer that refuses more than a template may produce.
+type bounded struct {
+	text strings.Builder
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, fmt.Errorf("the template produces more than %d bytes", MaxRendered)
+	}
+	return b.text.Write(p)
+}

@@ -1,0 +1,180 @@
+package spec
+
+import (
+	"encoding/json"
+	"regexp"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Defaults and limits of the language.
+const (
+	// Version is the only version of the language so far.
+	Version = 1
+	// DefaultConcurrency is the number of tasks in flight unless the spec says.
+	DefaultConcurrency = 100
+	// MaxConcurrency keeps a run far below the number of pending activities at
+	// which the server refuses a workflow's commands.
+	MaxConcurrency = 500
+	// DefaultTimeout bounds one attempt of a task.
+	DefaultTimeout = jobtype.Duration(30 * time.Minute)
+	// DefaultBackoff is the wait before a task's first retry.
+	DefaultBackoff = jobtype.Duration(5 * time.Second)
+	// MaxFileSize bounds one document.
+	MaxFileSize = 32 << 20
+	// MaxFanOut bounds the tasks of one entry.
+	MaxFanOut = 100_000
+	// MaxDepth is how deep sub-DAG files may nest.
+	MaxDepth = 16
+)
+
+// Spec is a document as it was written, before fan-out.
+type Spec struct {
+	Version       int
+	Name          string
+	Concurrency   int
+	Deadline      jobtype.Duration // 0: none
+	OnFailure     dag.FailurePolicy
+	HoldOnFailure jobtype.Duration // 0: do not hold
+	Params        map[string]any   // for templates, below a task's own
+	Tasks         []Task
+
+	file string
+	root *yaml.Node
+}
+
+// File is the name the document was loaded under.
+func (s *Spec) File() string { return s.file }
+
+// Task is one entry of tasks; with ForEach or Matrix it fans out.
+type Task struct {
+	ID               string
+	Needs            []string
+	When             string // template; the task is skipped unless it renders true
+	TriggerRule      dag.Rule
+	Priority         int32
+	Timeout          jobtype.Duration // of one attempt
+	HeartbeatTimeout jobtype.Duration
+	Retries          *Retries
+	Node             string
+	Labels           map[string]string
+	Resources        map[string]int
+	Params           map[string]any
+	ForEach          []any
+	Matrix           []Axis   // in the order written
+	Before           []string // add-tasks only: existing tasks that shall wait for this one
+
+	// Exactly one of these says what the task does.
+	Command  []string
+	JobType  string
+	Noop     bool
+	Sleep    jobtype.Duration
+	Approval *Approval
+	DAG      string // file of a sub-DAG
+
+	kind Kind
+	node *yaml.Node
+}
+
+// Kind returns which of the actions the task has.
+func (t *Task) Kind() Kind { return t.kind }
+
+// Axis is one key of a matrix and its values.
+type Axis struct {
+	Key    string
+	Values []any
+}
+
+// Retries says how often and how fast a failed attempt is repeated.
+type Retries struct {
+	// Limit is the number of attempts after the first.
+	Limit int `json:"limit"`
+	// Backoff is the wait before the first of them; it doubles each time.
+	Backoff jobtype.Duration `json:"backoff"`
+	// MaxBackoff caps it; 0 means no cap.
+	MaxBackoff jobtype.Duration `json:"max_backoff,omitempty"`
+}
+
+// Approval is a task that waits for a person.
+type Approval struct {
+	// Prompt is shown to that person; a template.
+	Prompt string `json:"prompt,omitempty"`
+	// Timeout fails the task if nobody answers; 0 waits for ever.
+	Timeout jobtype.Duration `json:"timeout,omitempty"`
+}
+
+// Kind is what a task does.
+type Kind string
+
+// The kinds of task.
+const (
+	KindCommand  Kind = "command"
+	KindJobType  Kind = "job_type"
+	KindNoop     Kind = "noop"
+	KindSleep    Kind = "sleep"
+	KindApproval Kind = "approval"
+	KindDAG      Kind = "dag"
+)
+
+// metered reports whether a task of this kind occupies a place under the
+// concurrency limit; a sleep and an approval use no worker.
+func (k Kind) metered() bool { return k != KindSleep && k != KindApproval }
+
+var taskIDPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$`)
+
+// Header is what a graph's Meta carries: the run's settings.
+type Header struct {
+	Name          string            `json:"name"`
+	Concurrency   int               `json:"concurrency"`
+	Deadline      jobtype.Duration  `json:"deadline,omitempty"`
+	OnFailure     dag.FailurePolicy `json:"on_failure"`
+	HoldOnFailure jobtype.Duration  `json:"hold_on_failure,omitempty"`
+}
+
+// Options are the header's settings as a run takes them.
+func (h Header) Options() dag.Options {
+	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0}
+}
+
+// Definition is what a graph's payload carries: everything about a task but its
+// id, dependencies, priority and rule, which are the graph's own. The tasks of a
+// fan-out share one definition.
+type Definition struct {
+	Kind             Kind              `json:"kind"`
+	Command          []string          `json:"command,omitempty"`
+	JobType          string            `json:"job_type,omitempty"`
+	Sleep            jobtype.Duration  `json:"sleep,omitempty"`
+	Approval         *Approval         `json:"approval,omitempty"`
+	SubDAG           *SubDAG           `json:"dag,omitempty"`
+	When             string            `json:"when,omitempty"`
+	Timeout          jobtype.Duration  `json:"timeout,omitempty"`
+	HeartbeatTimeout jobtype.Duration  `json:"heartbeat_timeout,omitempty"`
+	Retries          *Retries          `json:"retries,omitempty"`
+	Node             string            `json:"node,omitempty"`
+	Labels           map[string]string `json:"labels,omitempty"`
+	Resources        map[string]int    `json:"resources,omitempty"`
+	// Params are the task's own, passed to its handler.
+	Params map[string]any `json:"params,omitempty"`
+	// Globals are those of the spec's params that the templates refer to.
+	Globals map[string]any `json:"globals,omitempty"`
+	// Refs are the needs whose results the templates refer to; a fanned-out entry
+	// is named by the entry's id.
+	Refs []string `json:"refs,omitempty"`
+}
+
+// SubDAG names a graph among the attachments.
+type SubDAG struct {
+	File string `json:"file"`
+	// Hash is the SHA-256 of the encoded graph, in hexadecimal.
+	Hash string `json:"hash"`
+}
+
+// args is what a graph's second payload carries for a task of a fan-out.
+type args struct {
+	Item   json.RawMessage            `json:"item,omitempty"`
+	Matrix map[string]json.RawMessage `json:"matrix,omitempty"`
+}

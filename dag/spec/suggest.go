@@ -1,0 +1,21 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/nearest"
+)
+
+// suggestion completes a message about an unknown word: the closest known one,
+// or the whole choice when nothing is close.
+func suggestion(word string, known []string) string {
+	if best := nearest.Word(word, known); best != "" {
+		return "did you mean " + `"` + best + `"` + "?"
+	}
+	if len(known) > 30 {
+		return "check its spelling"
+	}
+	sorted := slices.Sorted(slices.Values(known))
+	return "known here: " + strings.Join(sorted, ", ")
+}

@@ -1,0 +1,182 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// checkTemplates scans every templated text of an entry: references must lead
+// somewhere. It fills in what the run has to know about them.
+func (u *unit) checkTemplates(t *Task, d *Definition) {
+	refs := map[string]bool{}
+	t.eachText(func(text string, at *yaml.Node) {
+		if !templated(text) {
+			return
+		}
+		found, faults := scan(text)
+		for _, err := range faults {
+			u.at(at, "task %q: %v", t.ID, err)
+		}
+		for _, ref := range found {
+			if problem := u.checkRef(t, ref, d, refs); problem != "" {
+				u.at(below(at, ref.line), "task %q: %s", t.ID, problem)
+			}
+		}
+	})
+	d.Refs = slices.Sorted(maps.Keys(refs))
+}
+
+// below is the place of a line within a block of text.
+func below(at *yaml.Node, line int) *yaml.Node {
+	if at == nil || line == 0 || at.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		return at
+	}
+	moved := *at
+	moved.Line, moved.Column = at.Line+1+line, 1
+	return &moved
+}
+
+// eachText calls f for every text of an entry that may be a template.
+func (t *Task) eachText(f func(text string, at *yaml.Node)) {
+	at := func(key string, k int) *yaml.Node {
+		n := child(t.node, key)
+		if n != nil && n.Kind == yaml.SequenceNode && k < len(n.Content) {
+			return n.Content[k]
+		}
+		return nodeOr(n, t.node)
+	}
+	f(t.When, at("when", 0))
+	f(t.Node, at("node", 0))
+	for k, arg := range t.Command {
+		f(arg, at("command", k))
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
+		f(t.Labels[key], nodeOr(child(child(t.node, "labels"), key), t.node))
+	}
+	if t.Approval != nil {
+		f(t.Approval.Prompt, nodeOr(child(child(t.node, "approval"), "prompt"), t.node))
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Params)) {
+		eachLeaf(t.Params[key], nodeOr(child(child(t.node, "params"), key), t.node), f)
+	}
+}
+
+func eachLeaf(v any, at *yaml.Node, f func(text string, at *yaml.Node)) {
+	switch v := v.(type) {
+	case string:
+		f(v, at)
+	case []any:
+		for k, item := range v {
+			next := at
+			if at.Kind == yaml.SequenceNode && k < len(at.Content) {
+				next = at.Content[k]
+			}
+			eachLeaf(item, next, f)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			eachLeaf(v[key], nodeOr(child(at, key), at), f)
+		}
+	}
+}
+
+// checkRef returns what is wrong with a reference, and notes what it uses.
+func (u *unit) checkRef(t *Task, ref reference, d *Definition, refs map[string]bool) string {
+	switch ref.root {
+	case "Needs":
+		return u.checkNeed(t, ref, refs)
+	case "Params":
+		return u.checkParam(t, ref, d)
+	case "Item":
+		if len(t.ForEach) == 0 {
+			return ".Item exists only in a task with for_each"
+		}
+	case "Matrix":
+		if len(t.Matrix) == 0 {
+			return ".Matrix exists only in a task with matrix"
+		}
+		if len(ref.path) > 0 && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.Key == ref.path[0] }) {
+			keys := make([]string, len(t.Matrix))
+			for k, axis := range t.Matrix {
+				keys[k] = axis.Key
+			}
+			return "the matrix has no key " + strconv.Quote(ref.path[0]) + "; " + suggestion(ref.path[0], keys)
+		}
+	}
+	return ""
+}
+
+func (u *unit) checkNeed(t *Task, ref reference, refs map[string]bool) string {
+	needs := t.Needs
+	if len(needs) == 0 && u.implied != "" {
+		needs = []string{u.implied}
+	}
+	if len(ref.path) == 0 {
+		return "name the task, like {{.Needs.build.Result.key}}; .Needs as a whole cannot be used"
+	}
+	id := ref.path[0]
+	if !slices.Contains(needs, id) {
+		if _, exists := u.names[id]; exists {
+			return "it refers to the result of " + strconv.Quote(id) + ", which is not among its needs; add it there"
+		}
+		if len(needs) == 0 {
+			return "it refers to " + strconv.Quote(id) + ", but the task needs nothing; add it to needs"
+		}
+		return "it refers to " + strconv.Quote(id) + ", which is not among its needs; " + suggestion(id, needs)
+	}
+	refs[id] = true
+	if len(ref.path) < 2 {
+		return ""
+	}
+	if u.fans[id] {
+		return strconv.Quote(id) + " fans out into several tasks; use {{range .Needs." + id + "}}{{.Result.key}}{{end}}"
+	}
+	if known := []string{"Result", "State", "ID"}; !slices.Contains(known, ref.path[1]) {
+		return ".Needs." + id + " has no field " + strconv.Quote(ref.path[1]) + "; " + suggestion(ref.path[1], known)
+	}
+	return ""
+}
+
+func (u *unit) checkParam(t *Task, ref reference, d *Definition) string {
+	note := func(key string) {
+		if _, own := t.Params[key]; own {
+			return
+		}
+		if d.Globals == nil {
+			d.Globals = map[string]any{}
+		}
+		d.Globals[key] = u.params[key]
+	}
+	if len(ref.path) == 0 {
+		//workflowcheck:ignore each goes to a place of its own
+		for key := range u.params {
+			note(key)
+		}
+		return ""
+	}
+	key := ref.path[0]
+	_, own := t.Params[key]
+	_, global := u.params[key]
+	if !own && !global {
+		known := slices.Sorted(maps.Keys(t.Params))
+		known = append(known, slices.Sorted(maps.Keys(u.params))...)
+		if len(known) == 0 {
+			return "unknown parameter " + strconv.Quote(key) + "; neither the task nor the spec has params"
+		}
+		return "unknown parameter " + strconv.Quote(key) + "; " + suggestion(key, known)
+	}
+	if own && templated(textOf(t.Params[key])) {
+		return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
+	}
+	note(key)
+	return ""
+}
+
+func textOf(v any) string {
+	s, _ := v.(string)
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,166 @@
+package dag
+
+// readySet holds the ready tasks of one kind, to be started by priority and then
+// in the order of declaration.
+type readySet struct {
+	own   rankSet   // tasks of the graph, by rank
+	added startHeap // tasks of the growth
+}
+
+// setOf is where ready tasks with these attributes, which are metered, wait.
+func (r *Run) setOf(a attr) *readySet {
+	if a.gated() {
+		return &r.gated
+	}
+	return &r.ready
+}
+
+// enqueue makes a task that has just become ready available to decide.
+func (r *Run) enqueue(i Index, a attr) {
+	if a.unmetered() {
+		r.free.push(startKey{r.Priority(i), i})
+		return
+	}
+	if a.gated() && !r.gating { // Most runs have no gated task.
+		r.gating, r.gated.own = true, newRankSet(r.graph.Len())
+	}
+	set := r.setOf(a)
+	if int(i) < r.graph.Len() {
+		set.own.add(r.rankOf(i))
+		return
+	}
+	set.added.push(startKey{r.Priority(i), i})
+}
+
+// startFree starts every ready task that needs no place.
+func (r *Run) startFree(buf []Decision) []Decision {
+	for len(r.free.keys) > 0 {
+		k, ok := r.free.peek(r.nodes, isReady)
+		if !ok {
+			break
+		}
+		r.free.pop()
+		r.move(k.task, Running)
+		buf = append(buf, Decision{Kind: DecisionStart, Task: k.task})
+	}
+	return buf
+}
+
+// startGated starts gated tasks, which take no place yet. As many may wait for
+// what they need, or for a place with it, as may run: what they hold meanwhile
+// nobody else can have.
+func (r *Run) startGated(buf []Decision) []Decision {
+	for limit := r.opts.Concurrency; limit <= 0 || r.gates < limit; {
+		i := r.pop(&r.gated)
+		if i == None {
+			break
+		}
+		r.gates++
+		r.move(i, Running)
+		r.nodes[i].flag |= flagGate
+		buf = append(buf, Decision{Kind: DecisionStart, Task: i})
+	}
+	return buf
+}
+
+// fillPlaces gives the free places to admitted and to ready tasks.
+func (r *Run) fillPlaces(buf []Decision) []Decision {
+	for limit := r.opts.Concurrency; limit <= 0 || r.flight < limit; {
+		if len(r.admitted.keys) > 0 {
+			if i := r.nextAdmitted(); i != None {
+				r.flight++
+				buf = append(buf, Decision{Kind: DecisionProceed, Task: i})
+				continue
+			}
+		}
+		i := r.pop(&r.ready)
+		if i == None {
+			break
+		}
+		r.flight++
+		r.move(i, Running)
+		buf = append(buf, Decision{Kind: DecisionStart, Task: i})
+	}
+	return buf
+}
+
+// admit lets a gated task have the next place, or not any more.
+func (r *Run) admit(i Index, may bool) {
+	switch n := &r.nodes[i]; {
+	case !may:
+		n.flag &^= flagAdmitted
+	case n.flag == flagGate:
+		n.flag |= flagAdmitted
+		r.admitted.push(startKey{r.Priority(i), i})
+	default: // It has its place, waits for it already or is being canceled.
+	}
+}
+
+// nextAdmitted takes the admitted task that gets the next place, unless a ready
+// task has a higher priority; then it is None.
+func (r *Run) nextAdmitted() Index {
+	k, ok := r.admitted.peek(r.nodes, isAdmitted)
+	if !ok {
+		return None
+	}
+	if rival, ok := r.first(&r.ready); ok && rival.priority > k.priority {
+		return None
+	}
+	r.admitted.pop()
+	r.nodes[k.task].flag = 0
+	r.gates--
+	return k.task
+}
+
+// first is the task of the set to start first. The graph's own tasks come before
+// added ones of the same priority: they were declared first.
+func (r *Run) first(set *readySet) (startKey, bool) {
+	best, ok := startKey{}, false
+	if i := r.firstOwn(set); i != None {
+		best, ok = startKey{r.graph.Priority(i), i}, true
+	}
+	if len(set.added.keys) > 0 {
+		if k, found := set.added.peek(r.nodes, isReady); found && (!ok || k.before(best)) {
+			return k, true
+		}
+	}
+	return best, ok
+}
+
+// firstOwn is the graph's own task of the set to start first.
+func (r *Run) firstOwn(set *readySet) Index {
+	rank := set.own.least()
+	if rank != None && r.graph.byRank != nil {
+		return r.graph.byRank[rank]
+	}
+	return rank
+}
+
+// pop takes the task of the set to start first; None if it is empty. The caller
+// moves it to Running, which takes a task of the graph out of the set.
+func (r *Run) pop(set *readySet) Index {
+	if len(set.added.keys) > 0 {
+		return r.popEither(set)
+	}
+	// As firstOwn does: this is called for every task of every run.
+	rank := set.own.least()
+	if rank != None && r.graph.byRank != nil {
+		return r.graph.byRank[rank]
+	}
+	return rank
+}
+
+// popEither is pop of a set that may hold added tasks.
+func (r *Run) popEither(set *readySet) Index {
+	k, ok := r.first(set)
+	if !ok {
+		return None
+	}
+	if int(k.task) >= r.graph.Len() {
+		set.added.pop()
+	}
+	return k.task
+}
+
+func isReady(n node) bool    { return n.state == Ready }
+func isAdmitted(n node) bool { return n.flag&flagAdmitted != 0 }

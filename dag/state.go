@@ -1,0 +1,178 @@
+package dag
+
+import "fmt"
+
+// Index is a task's dense number: its place in declaration order, tasks added
+// at run time following those of the graph.
+type Index int32
+
+// None is the Index that stands for "no task".
+const None Index = -1
+
+// State is the state of a task. The zero value is Pending.
+type State uint8
+
+// The states of a task; see the package documentation for what each means.
+const (
+	Pending State = iota
+	Ready
+	Running
+	Succeeded
+	Failed
+	UpstreamFailed
+	Skipped
+	Canceled
+
+	stateCount
+)
+
+// States lists every state in the order in which they are shown to people.
+func States() []State {
+	return []State{Pending, Ready, Running, Succeeded, Failed, UpstreamFailed, Skipped, Canceled}
+}
+
+var stateNames = [stateCount]string{ //nolint:gochecknoglobals // constant table
+	"pending", "ready", "running", "succeeded", "failed", "upstream_failed", "skipped", "canceled",
+}
+
+// String returns the state's name as it is written on the wire and shown.
+func (s State) String() string { return nameOf(stateNames[:], int(s), "State") }
+
+// MarshalText makes a state travel as its name.
+func (s State) MarshalText() ([]byte, error) { return marshalName(stateNames[:], int(s), "state") }
+
+// UnmarshalText is the inverse of MarshalText.
+func (s *State) UnmarshalText(text []byte) error {
+	n, err := parseName(stateNames[:], string(text), "state")
+	*s = State(n)
+	return err
+}
+
+// Terminal reports whether a task in this state will not change any more by
+// itself; only an operator's retry, skip or rerun brings it back.
+func (s State) Terminal() bool { return s >= Succeeded }
+
+// satisfies reports whether a dependency in this terminal state lets an
+// all_success dependant go on.
+func (s State) satisfies() bool { return s == Succeeded || s == Skipped }
+
+// blocks reports whether a dependency in this state makes an all_success
+// dependant upstream_failed.
+func (s State) blocks() bool { return s == Failed || s == UpstreamFailed || s == Canceled }
+
+// failure reports whether a dependency in this state triggers a one_failed dependant.
+func (s State) failure() bool { return s == Failed || s == UpstreamFailed }
+
+// Rule says when a task may start, given how its dependencies ended.
+// The zero value is AllSuccess.
+type Rule uint8
+
+// The trigger rules; see the package documentation.
+const (
+	AllSuccess Rule = iota
+	AllDone
+	OneFailed
+	Always
+
+	ruleCount
+)
+
+var ruleNames = [ruleCount]string{"all_success", "all_done", "one_failed", "always"} //nolint:gochecknoglobals // constant table
+
+// String returns the rule's name as it is written in a spec.
+func (r Rule) String() string { return nameOf(ruleNames[:], int(r), "Rule") }
+
+// MarshalText makes a rule travel as its name.
+func (r Rule) MarshalText() ([]byte, error) { return marshalName(ruleNames[:], int(r), "trigger rule") }
+
+// UnmarshalText is the inverse of MarshalText.
+func (r *Rule) UnmarshalText(text []byte) error {
+	n, err := parseName(ruleNames[:], string(text), "trigger rule")
+	*r = Rule(n)
+	return err
+}
+
+// FailurePolicy says what a failed task does to tasks that do not depend on it.
+// The zero value is Continue.
+type FailurePolicy uint8
+
+// The failure policies.
+const (
+	// Continue lets independent branches go on.
+	Continue FailurePolicy = iota
+	// Stop cancels, at the first failure, every task that has not started, except
+	// those with the rule always or one_failed. Running tasks finish.
+	Stop
+
+	policyCount
+)
+
+var policyNames = [policyCount]string{"continue", "stop"} //nolint:gochecknoglobals // constant table
+
+// String returns the policy's name as it is written in a spec.
+func (p FailurePolicy) String() string { return nameOf(policyNames[:], int(p), "FailurePolicy") }
+
+// MarshalText makes a policy travel as its name.
+func (p FailurePolicy) MarshalText() ([]byte, error) {
+	return marshalName(policyNames[:], int(p), "failure policy")
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (p *FailurePolicy) UnmarshalText(text []byte) error {
+	n, err := parseName(policyNames[:], string(text), "failure policy")
+	*p = FailurePolicy(n)
+	return err
+}
+
+// Outcome is how a run ended. The zero value, NoOutcome, is a run that has not.
+type Outcome uint8
+
+// The outcomes of a run.
+const (
+	NoOutcome Outcome = iota
+	OutcomeCompleted
+	OutcomeFailed
+	OutcomeCanceled
+
+	outcomeCount
+)
+
+var outcomeNames = [outcomeCount]string{"", "completed", "failed", "canceled"} //nolint:gochecknoglobals // constant table
+
+// String returns the outcome's name; that of NoOutcome is empty.
+func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o), "Outcome") }
+
+// MarshalText makes an outcome travel as its name.
+func (o Outcome) MarshalText() ([]byte, error) {
+	return marshalName(outcomeNames[:], int(o), "outcome")
+}
+
+// UnmarshalText is the inverse of MarshalText.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	n, err := parseName(outcomeNames[:], string(text), "outcome")
+	*o = Outcome(n)
+	return err
+}
+
+func nameOf(names []string, n int, kind string) string {
+	if n >= len(names) {
+		return fmt.Sprintf("%s(%d)", kind, n)
+	}
+	return names[n]
+}
+
+func marshalName(names []string, n int, kind string) ([]byte, error) {
+	if n >= len(names) {
+		return nil, fmt.Errorf("dag: %d is not a %s", n, kind)
+	}
+	return []byte(names[n]), nil
+}
+
+func parseName(names []string, text, kind string) (int, error) {
+	for n, name := range names {
+		if name == text {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("dag: %q is not a %s; use one of %q", text, kind, names)
+}

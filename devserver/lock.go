@@ -1,0 +1,103 @@
+package devserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// lockWait bounds how long a new server waits for the lock: a predecessor
+	// that has just been told to stop may need stopGrace to let go.
+	lockWait = stopGrace + 2*time.Second
+	// lockPoll is the interval of the attempts within lockWait.
+	lockPoll = 50 * time.Millisecond
+)
+
+// errLocked is returned when another live process holds the lock.
+var errLocked = errors.New("already in use")
+
+// fileLock is an advisory lock on a file beside the database. The kernel
+// releases it with the process, so a kill -9 leaves nothing to clean up, and
+// the file itself stays: removing it would let two waiters lock two inodes.
+type fileLock struct{ file *os.File }
+
+// acquireLock takes the lock, waiting up to lockWait for its present holder.
+func acquireLock(ctx context.Context, path string) (*fileLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := waitForLock(ctx, f); err != nil {
+		holder := readHolder(f)
+		return nil, errors.Join(describeHolder(err, path, holder), f.Close())
+	}
+	l := &fileLock{file: f}
+	if err := l.writeHolder(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+func waitForLock(ctx context.Context, f *os.File) error {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	tick := time.NewTicker(lockPoll)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil || (!errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR)) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errLocked
+		case <-tick.C:
+		}
+	}
+}
+
+func (l *fileLock) writeHolder() error {
+	if err := l.file.Truncate(0); err != nil {
+		return fmt.Errorf("write lock file: %w", err)
+	}
+	if _, err := l.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return fmt.Errorf("write lock file: %w", err)
+	}
+	return nil
+}
+
+// readHolder returns the pid written by the holder, or "" when unknown.
+func readHolder(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+func describeHolder(err error, path, holder string) error {
+	if !errors.Is(err, errLocked) {
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	who := "another server"
+	if holder != "" {
+		who = "process " + holder
+	}
+	return fmt.Errorf("database %s is %w by %s (waited %s): stop that server, or choose another --db-filename",
+		strings.TrimSuffix(path, lockSuffix), err, who, lockWait)
+}
+
+// release gives the lock back; the descriptor's close releases it.
+func (l *fileLock) release() error {
+	if l == nil {
+		return nil
+	}
+	return l.file.Close()
+}

@@ -1,0 +1,63 @@
+package devserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	f, err := parseFlags(nil)
+	require.NoError(t, err)
+	assert.Equal(t, 7233, f.options.Port)
+	assert.Equal(t, 8233, f.options.UIPort)
+
+	o := Options{}.WithDefaults()
+	require.NoError(t, o.Validate())
+	assert.Equal(t, "default", o.Namespace)
+	assert.Equal(t, "warn", o.LogLevel)
+	assert.NotNil(t, o.LogOutput)
+	assert.Zero(t, o.Port, "0 stays: it asks for a free port")
+	assert.Equal(t, o, o.WithDefaults(), "nothing is overwritten")
+}
+
+// The names are the contract: operators compare them with other clusters.
+func TestDynamicConfig(t *testing.T) {
+	t.Parallel()
+	want := map[string]any{
+		"frontend.namespacecount":                  10000,
+		"frontend.namespacerps.visibility":         100,
+		"frontend.workercommandsenabled":           true,
+		"frontend.workerheartbeatsenabled":         true,
+		"frontend.workflowpauseenabled":            true,
+		"history.maximumbufferedeventsbatch":       2000,
+		"history.timerprocessormaxpollrps":         200,
+		"history.transferprocessormaxpollrps":      200,
+		"history.workflowidreuseminimalinterval":   time.Duration(0),
+		"matching.enablefairness":                  true,
+		"matching.numtaskqueuereadpartitions":      1,
+		"matching.numtaskqueuewritepartitions":     1,
+		"system.enablecancelactivityworkercommand": true,
+	}
+	got := map[string]any{}
+	for key, value := range dynamicConfig() {
+		got[key.String()] = value
+	}
+	assert.Equal(t, want, got)
+}
+
+func TestPortsDoNotRepeat(t *testing.T) {
+	t.Parallel()
+	seen := map[int]bool{}
+	for range 50 {
+		port, err := freePort(t.Context())
+		require.NoError(t, err)
+		assert.False(t, seen[port], "port %d was handed out twice", port)
+		seen[port] = true
+		_, err = choosePort(t.Context(), "--port", port)
+		require.NoError(t, err, "a reserved port can be bound by name")
+	}
+}

@@ -1,0 +1,93 @@
+package devserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// loopback is the only address anything here listens on: there is no
+// authentication, so nothing may be reachable from another machine.
+const loopback = "127.0.0.1"
+
+// hostPort joins loopback and a port.
+func hostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+
+// choosePort returns port itself after checking that it can be bound, or a free
+// one when port is 0. The check comes before the start because the embedded
+// servers end the whole process when they cannot bind.
+func choosePort(ctx context.Context, flag string, port int) (int, error) {
+	if port == 0 {
+		return freePort(ctx)
+	}
+	l, err := net.Listen("tcp4", hostPort(port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return 0, fmt.Errorf("port %d on %s is in use: stop what listens there (ss -ltnp 'sport = :%d' names it), or choose another with %s (0 takes a free one)",
+			port, loopback, port, flag)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("cannot listen on %s: %w; choose another port with %s", hostPort(port), err, flag)
+	}
+	return port, l.Close()
+}
+
+// freePort asks the kernel for a free port and keeps the kernel from handing
+// it out again for about a minute: one accepted connection, closed first by the
+// server side, leaves the port in TIME_WAIT. An explicit bind (Go sets
+// SO_REUSEADDR) still succeeds, a bind to port 0 elsewhere does not get it.
+func freePort(ctx context.Context) (int, error) {
+	l, err := net.Listen("tcp4", hostPort(0))
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	addr, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return 0, errors.Join(fmt.Errorf("find a free port: unexpected address %s", l.Addr()), l.Close())
+	}
+	if err := enterTimeWait(ctx, l); err != nil {
+		return 0, errors.Join(fmt.Errorf("find a free port: %w", err), l.Close())
+	}
+	return addr.Port, l.Close()
+}
+
+func enterTimeWait(ctx context.Context, l net.Listener) error {
+	dialed, err := (&net.Dialer{}).DialContext(ctx, "tcp4", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	accepted, err := l.Accept()
+	if err != nil {
+		return errors.Join(err, dialed.Close())
+	}
+	return errors.Join(accepted.Close(), dialed.Close())
+}
+
+// ports are all the ports of one process.
+type ports struct {
+	frontend, history, matching, worker int
+	// ui is NoUI when there is no Web UI.
+	ui int
+}
+
+// choosePorts picks them all. The internal services talk over loopback too and
+// always take free ports.
+func choosePorts(ctx context.Context, o Options) (ports, error) {
+	p := ports{ui: NoUI}
+	var errs []error
+	choose := func(dst *int, flag string, port int) {
+		chosen, err := choosePort(ctx, flag, port)
+		*dst = chosen
+		errs = append(errs, err)
+	}
+	choose(&p.frontend, "--port", o.Port)
+	if o.UIPort != NoUI {
+		choose(&p.ui, "--ui-port", o.UIPort)
+	}
+	choose(&p.history, "", 0)
+	choose(&p.matching, "", 0)
+	choose(&p.worker, "", 0)
+	return p, errors.Join(errs...)
+}

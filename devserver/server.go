@@ -1,0 +1,143 @@
+package devserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.temporal.io/server/common/authorization"
+	"go.temporal.io/server/common/config"
+	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/temporal"
+	"go.uber.org/zap"
+)
+
+// stopGrace bounds the stop of the Temporal services. They would wait up to a
+// minute for a command (such as the cancellation of an activity) to be taken by
+// a worker that is already gone.
+const stopGrace = 4 * time.Second
+
+// Server is a running server. Make one with Start.
+type Server struct {
+	ready    Ready
+	file     string
+	logger   log.Logger
+	level    zap.AtomicLevel
+	store    store
+	temporal temporal.Server
+	ui       *webUI
+}
+
+// Start brings a server up and returns when clients can use it; cancelling ctx
+// gives up. On an error everything that was started is stopped again.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	o = o.WithDefaults()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := removeReadyFile(o.ReadyFile); err != nil {
+		return nil, err
+	}
+	p, err := choosePorts(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	level := zap.NewAtomicLevelAt(log.ParseZapLevel(o.LogLevel))
+	logger := newLogger(level, o.LogOutput)
+	st, err := prepareStore(ctx, o, logger)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{store: st, file: o.ReadyFile, ready: describe(o, p, st.kind), logger: logger, level: level}
+	if err := s.start(ctx, o, p); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Server) start(ctx context.Context, o Options, p ports) error {
+	if err := createNamespace(s.store, o.Namespace); err != nil {
+		return err
+	}
+	server, err := newTemporalServer(p, s.store, s.logger)
+	if err != nil {
+		return fmt.Errorf("set up the Temporal server: %w", err)
+	}
+	if err := server.Start(); err != nil {
+		return fmt.Errorf("start the Temporal server: %w", err)
+	}
+	s.temporal = server
+	if p.ui != NoUI {
+		s.ui = startUI(p, o.Namespace)
+	}
+	if err := awaitHealthy(ctx, p, o.Namespace, s.ready.UIURL); err != nil {
+		return err
+	}
+	if s.file == "" {
+		return nil
+	}
+	return s.ready.writeFile(s.file)
+}
+
+func newTemporalServer(p ports, s store, logger log.Logger) (temporal.Server, error) {
+	return temporal.NewServer(
+		temporal.WithConfig(serverConfig(p, s)),
+		temporal.ForServices(temporal.DefaultServices),
+		temporal.WithStaticHosts(staticHosts(p)),
+		temporal.WithLogger(logger),
+		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
+			return authorization.NewNoopClaimMapper()
+		}),
+		temporal.WithDynamicConfigClient(dynamicConfig()),
+	)
+}
+
+func describe(o Options, p ports, kind string) Ready {
+	r := Ready{Address: hostPort(p.frontend), Namespace: o.Namespace, PID: os.Getpid(), Store: kind}
+	if p.ui != NoUI {
+		r.UIURL = "http://" + hostPort(p.ui)
+	}
+	return r
+}
+
+// Ready describes the server: where it listens and what it serves.
+func (s *Server) Ready() Ready { return s.ready }
+
+// Lost delivers an error when the server must stop because its store was taken
+// by another one. It never does for SQLite and memory.
+func (s *Server) Lost() <-chan error { return s.store.lost }
+
+// Stop ends the server. The ready file goes first, so that nobody starts to use
+// a server that is going away; the store last.
+//
+// It takes about a second, and never much longer than stopGrace: what has not
+// ended by then is left to the exit of the process, which is expected to follow
+// and which frees the store. Nothing is lost that way, the state on disk is
+// always complete.
+func (s *Server) Stop() error {
+	s.quieten()
+	errs := []error{removeReadyFile(s.file), s.ui.stop()}
+	if s.temporal != nil {
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.temporal.Stop() }()
+		select {
+		case err := <-stopped:
+			errs = append(errs, err)
+		case <-time.After(stopGrace):
+			return errors.Join(errs...)
+		}
+	}
+	return errors.Join(append(errs, s.store.close())...)
+}
+
+// quieten silences the log for the stop: services that go down one after the
+// other complain of each other, even as errors. Whoever asked for more than
+// warnings wants to see it.
+func (s *Server) quieten() {
+	if s.level.Level() >= zap.WarnLevel {
+		s.level.SetLevel(zap.FatalLevel)
+	}
+}

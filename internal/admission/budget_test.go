@@ -1,0 +1,429 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+const (
+	sixty    = time.Hour
+	wholeDay = 24 * time.Hour
+)
+
+func perKey(count int) Budget {
+	return Budget{PerKey: Rule{Count: count, Window: sixty, DisableFor: wholeDay}}
+}
+
+func hashOf(key string) uint64 {
+	var hash uint64
+	for _, c := range key {
+		hash = hash*31 + uint64(c)
+	}
+	return hash
+}
+
+// fails has a group report failed attempts of keys, at the time of the play.
+func (p *play) fails(who string, b Budget, attempt int, keys ...string) []Decision {
+	e := Asked{Holder: group(who), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now}}}
+	for _, key := range keys {
+		e.Endings[0].Failed = append(e.Endings[0].Failed, Failure{
+			Key: key, Hash: hashOf(key), Attempt: fmt.Sprintf("%s.%d", key, attempt), At: p.now, Error: "disk on fire",
+		})
+	}
+	return p.step(e)
+}
+
+// claims has a group claim keys, and lists those that are held back.
+func (p *play) claims(t *testing.T, who string, b Budget, keys ...string) []string {
+	t.Helper()
+	r := Request{ID: "k"}
+	for _, key := range keys {
+		r.Keys = append(r.Keys, hashOf(key))
+	}
+	decisions := p.step(Asked{Holder: group(who), JobType: "scrub", Grace: grace, Budget: b, Requests: []Request{r}})
+	require.Len(t, decisions, 1)
+	granted, ok := decisions[0].(Granted)
+	require.True(t, ok)
+	var off []string
+	for _, one := range granted.Off {
+		off = append(off, keys[one.Index]+" "+string(one.Off.Code))
+	}
+	return off
+}
+
+func (p *play) pass(d time.Duration) { p.now = p.now.Add(d) }
+
+func TestTheCountthFailureDisablesTheKey(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	for i := range 2 {
+		p.fails("g", perKey(3), i, "a")
+		assert.Empty(t, p.claims(t, fmt.Sprint("h", i), perKey(3), "a", "b"))
+		p.release(fmt.Sprint("h", i))
+		p.pass(time.Minute)
+	}
+	p.fails("g", perKey(3), 1, "a")
+	p.fails("g", perKey(3), 2, "a")
+	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "x", perKey(3), "a", "b"))
+	p.release("x")
+	held := p.d.HeldBack("", p.now)
+	require.Len(t, held, 1)
+	types, keys := p.d.CountHeldBack(p.now)
+	assert.Equal(t, []int{0, 1}, []int{types, keys})
+	assert.Equal(t, "scrub", held[0].JobType)
+	assert.Equal(t, "a", held[0].Key)
+	assert.Equal(t, 3, held[0].Failures)
+	assert.Equal(t, p.now.Add(wholeDay), held[0].Until)
+	assert.Contains(t, held[0].Text(), "after 3 failures within 1h0m0s; the last one: disk on fire")
+
+	assert.Empty(t, p.claims(t, "y", Budget{}, "a"), "whoever has no budget is not held back")
+	p.release("y")
+	p.pass(wholeDay)
+	assert.Empty(t, p.claims(t, "z", perKey(3), "a"), "by time")
+	assert.Empty(t, p.d.HeldBack("", p.now))
+}
+
+func TestFailuresLeaveTheWindow(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	for i := range 10 {
+		p.fails("g", perKey(3), i, "a")
+		p.pass(sixty / 2)
+	}
+	assert.Empty(t, p.d.HeldBack("", p.now), "never three within an hour")
+}
+
+func TestRepeatsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	for range 5 {
+		p.fails("g", perKey(2), 1, "a")
+	}
+	assert.Empty(t, p.d.HeldBack("", p.now))
+	p.fails("other", perKey(2), 1, "a")
+	assert.Len(t, p.d.HeldBack("", p.now), 1, "another holder's failure of the same moment is another one")
+}
+
+func TestASuccessForgetsTheKey(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.fails("g", perKey(2), 1, "a")
+	p.pass(time.Second)
+	p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{At: p.now, Done: []uint64{hashOf("a")}}}})
+	p.pass(time.Second)
+	p.fails("g2", perKey(2), 1, "a")
+	assert.Empty(t, p.d.HeldBack("", p.now))
+	p.pass(time.Second)
+	p.fails("g2", perKey(2), 2, "a")
+	assert.Len(t, p.d.HeldBack("", p.now), 1)
+	p.pass(time.Second)
+	p.step(Asked{Holder: group("g2"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{At: p.now, Done: []uint64{hashOf("a")}}}})
+	assert.Empty(t, p.d.HeldBack("", p.now), "an attempt that still ran has completed")
+}
+
+// TestHardTimeout: whatever the count, when the series is old.
+func TestHardTimeout(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	b := Budget{PerKey: Rule{Window: sixty, HardTimeout: 10 * sixty, DisableFor: wholeDay}}
+	for i := range 5 {
+		p.fails("g", b, i, "a")
+		p.pass(2 * sixty)
+	}
+	assert.Empty(t, p.d.HeldBack("", p.now))
+	p.fails("g", b, 5, "a")
+	held := p.d.HeldBack("", p.now)
+	require.Len(t, held, 1)
+	assert.Contains(t, held[0].Text(), "failing for 10h0m0s without a success")
+}
+
+// TestHardTimeoutOfAType: any success of the type breaks its series, and what
+// failed within the window still counts.
+func TestHardTimeoutOfAType(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	b := Budget{PerType: Rule{Count: 4, Window: 20 * sixty, HardTimeout: 3 * sixty, DisableFor: wholeDay}}
+	p.fails("g", b, 1, "a")
+	p.pass(2 * sixty)
+	p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now, SuccessAt: p.now}}})
+	p.pass(2 * sixty)
+	p.fails("g", b, 2, "b")
+	p.fails("g", b, 3, "")
+	assert.Nil(t, p.d.TypeOff("scrub", p.now))
+	p.fails("g", b, 4, "c")
+	require.NotNil(t, p.d.TypeOff("scrub", p.now))
+	assert.Equal(t, 4, p.d.TypeOff("scrub", p.now).Failures)
+}
+
+// TestADisabledTypeStartsNothing: whoever is at it is told, who waits for the
+// lane and who comes later is refused, until it is re-enabled.
+func TestADisabledTypeStartsNothing(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	b := Budget{PerType: Rule{Count: 2, Window: sixty, DisableFor: sixty}}
+	ask := func(who string, r Request) []string {
+		decisions := p.step(Asked{Holder: group(who), JobType: "scrub", Budget: b, Requests: []Request{r}})
+		return told(decisions)
+	}
+	assert.Equal(t, []string{"g granted"}, ask("g", turn()))
+	assert.Empty(t, ask("w", turn()))
+	assert.Equal(t, []string{"s granted"}, ask("s", Request{ID: "start", Start: true}))
+	assert.Equal(t, []string{"g stopped", "w RETRY_BUDGET", "s stopped"}, told(p.fails("g", b, 1, "a", "b")))
+	assert.Equal(t, []string{"x RETRY_BUDGET"}, ask("x", turn()))
+	assert.Equal(t, []string{"y RETRY_BUDGET"}, ask("y", Request{ID: "start", Start: true}))
+	assert.Equal(t, []string{"z granted"}, ask("z", Request{ID: "fences", Fences: 5}), "who is at it may go on")
+	again := p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{Request: turn(), Fence: 1}}})
+	assert.Equal(t, []string{"g stopped"}, told(again), "it may not have heard")
+	require.NoError(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub"}, p.now))
+	p.step(ReEnabled{JobType: "scrub"})
+	assert.Equal(t, []string{"y granted"}, ask("y", Request{ID: "start", Start: true}))
+	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub"}, p.now), "is not disabled")
+	p.pass(time.Second)
+	p.fails("g", b, 2, "a")
+	assert.Nil(t, p.d.TypeOff("scrub", p.now), "its failures were forgotten")
+}
+
+func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	b := perKey(1)
+	assert.Empty(t, p.claims(t, "g", b, "a", "b"))
+	assert.Equal(t, []string{"g key stopped"}, told(p.fails("g", b, 1, "a")))
+	assert.Equal(t, []string{"g key stopped"}, told(p.fails("g", b, 1, "a")), "told again when it tells again")
+	mark := MarkedDone{JobType: "scrub", Key: "b", Hash: hashOf("b"), Until: p.now.Add(sixty), By: "ann"}
+	require.NoError(t, p.d.CheckMarkDone(mark, p.now))
+	decisions := p.step(mark)
+	assert.Equal(t, []string{"g key stopped"}, told(decisions))
+	stopped, ok := decisions[0].(KeyStopped)
+	require.True(t, ok)
+	assert.Contains(t, stopped.Off.Text(), "marked as done by ann until 2026-01-02T04:04:05Z")
+	anew := p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{Request: Request{ID: "k", Keys: []uint64{hashOf("b")}}, Fence: 1}}})
+	assert.Equal(t, []string{"g key stopped"}, told(anew), "it may not have heard")
+	p.release("g")
+	assert.Equal(t, []string{"b MARKED_DONE"}, p.claims(t, "h", Budget{}, "b"), "a mark needs no budget")
+	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub", Key: "b", Hash: hashOf("b")}, p.now), "jobs forgive")
+	forgive := Forgiven{JobType: "scrub", Key: "b", Hash: hashOf("b")}
+	require.NoError(t, p.d.CheckForgive(forgive, p.now))
+	p.step(forgive)
+	assert.Empty(t, p.claims(t, "i", Budget{}, "b"))
+	require.ErrorContains(t, p.d.CheckForgive(forgive, p.now), "nothing is held against")
+	mark.Until = p.now
+	require.ErrorContains(t, p.d.CheckMarkDone(mark, p.now), "use 1s to")
+}
+
+// TestForgivenIsForgiven: a report of before that is repeated afterwards does
+// not count again.
+func TestForgivenIsForgiven(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.fails("g", perKey(2), 1, "a")
+	report := Asked{Holder: group("g"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{Failed: []Failure{{Key: "a", Hash: hashOf("a"), Attempt: "late", At: p.now}}}}}
+	p.pass(time.Second)
+	p.step(Forgiven{JobType: "scrub", Key: "a", Hash: hashOf("a")})
+	p.step(report)
+	p.pass(time.Second)
+	p.fails("g", perKey(2), 2, "a")
+	failures, off := p.d.KeyRecord(hashOf("a"), p.now)
+	assert.Equal(t, 1, failures)
+	assert.Nil(t, off)
+}
+
+// TestKeysAreFreeWhenTheirJobsEnd: not only when the group does, and only the
+// holder's own.
+func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.claims(t, "g", Budget{}, "a", "b", "c")
+	p.step(Asked{Holder: group("other"), Endings: []Endings{{Done: []uint64{hashOf("c")}}}})
+	ended := Asked{Holder: group("g"), Endings: []Endings{{Done: []uint64{hashOf("a")}, Settled: []uint64{hashOf("b")}}}}
+	p.step(ended)
+	decisions := p.ask("h", Request{ID: "k", Keys: []uint64{hashOf("a"), hashOf("b"), hashOf("c")}})
+	granted, ok := decisions[0].(Granted)
+	require.True(t, ok)
+	assert.Equal(t, []Taken{{Index: 2, By: group("g")}}, granted.Taken)
+	p.step(ended)
+	by, held := p.d.KeyHolder(hashOf("a"))
+	assert.True(t, held, "a repeat does not free what another has now")
+	assert.Equal(t, "h", by.Holder.ID)
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	b := perKey(2)
+	p.fails("g", b, 1, "off")
+	p.pass(time.Millisecond)
+	p.fails("g", b, 2, "off")
+	p.pass(time.Millisecond)
+	p.fails("g", b, 1, "oldest")
+	for i := range MaxTrackedKeys {
+		p.pass(time.Millisecond)
+		p.fails("g", b, 1, fmt.Sprint("k", i))
+	}
+	keys, dropped := p.d.Tracked()
+	assert.Equal(t, MaxTrackedKeys, keys)
+	assert.Equal(t, 2, dropped)
+	failures, _ := p.d.KeyRecord(hashOf("oldest"), p.now)
+	assert.Zero(t, failures, "forgotten first")
+	_, off := p.d.KeyRecord(hashOf("off"), p.now)
+	assert.NotNil(t, off)
+	p.pass(2 * sixty)
+	p.fails("g", b, 3, "new")
+	keys, _ = p.d.Tracked()
+	assert.Equal(t, 2, keys, "what left the window says nothing any more")
+}
+
+func TestTheDurablePartOutlivesTheDesk(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.step(Resized{Pool: "db", Size: 7})
+	p.fails("g", perKey(1), 1, "a")
+	data, err := json.Marshal(p.d.Durable())
+	require.NoError(t, err)
+	var kept Durable
+	require.NoError(t, json.Unmarshal(data, &kept))
+	p.d = NewWith(p.now, kept)
+	recovering, _ := p.d.Recovering()
+	assert.True(t, recovering)
+	p.step(Expected{Final: true})
+	assert.Equal(t, 7, p.d.View().Pools[0].Size)
+	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "h", perKey(1), "a"))
+	p.step(Recover{})
+	assert.Len(t, p.d.HeldBack("scrub", p.now), 1, "a reset does not take it away")
+}
+
+// ledger is the dumb reference: it keeps every failure for ever and counts them
+// all each time.
+type ledger struct {
+	rule  Rule
+	fails map[int64]bool
+	// first is when the series began, from what time on failures count.
+	first, from int64
+	until       int64
+	mark        bool
+}
+
+func (l *ledger) fail(at, now int64) {
+	if l.until > now || at <= l.from || l.fails[at] {
+		return
+	}
+	l.mark = false
+	l.fails[at] = true
+	newest, n := int64(0), 0
+	for f := range l.fails {
+		newest = max(newest, f)
+	}
+	for f := range l.fails {
+		if f > newest-l.rule.Window.Milliseconds() && f > l.from {
+			n++
+		}
+	}
+	if l.first == 0 || at < l.first {
+		l.first = at
+	}
+	if l.rule.Count > 0 && n >= l.rule.Count || l.rule.HardTimeout > 0 && newest-l.first >= l.rule.HardTimeout.Milliseconds() {
+		l.until = newest + l.rule.DisableFor.Milliseconds()
+		l.clear(newest)
+	}
+}
+
+func (l *ledger) clear(at int64) {
+	l.from, l.first = max(l.from, at), 0
+	for f := range l.fails {
+		if f > l.from && (l.first == 0 || f < l.first) {
+			l.first = f
+		}
+	}
+}
+
+// TestBudgetAgainstAModel: random failures, repeats, successes and operators;
+// the desk goes through Snapshot and Restore before every step.
+func TestBudgetAgainstAModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rule := Rule{
+			Count:      rapid.IntRange(0, 4).Draw(t, "count"),
+			Window:     time.Duration(rapid.IntRange(1, 60).Draw(t, "window")) * time.Second,
+			DisableFor: time.Duration(rapid.IntRange(1, 60).Draw(t, "disable")) * time.Second,
+		}
+		if rule.Count == 0 || rapid.Bool().Draw(t, "hard") {
+			rule.HardTimeout = time.Duration(rapid.IntRange(1, 90).Draw(t, "hard timeout")) * time.Second
+		}
+		p, budget := ready(), Budget{PerKey: rule}
+		keys := []string{"a", "b"}
+		models := map[string]*ledger{}
+		for _, key := range keys {
+			models[key] = &ledger{rule: rule, fails: map[int64]bool{}}
+		}
+		var told []Asked
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			// Each step has a moment of its own, so a moment names a failure.
+			p.pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "ms")) * time.Millisecond)
+			now := p.now.UnixMilli()
+			key := rapid.SampledFrom(keys).Draw(t, "key")
+			m, hash := models[key], hashOf(key)
+			switch rapid.IntRange(0, 9).Draw(t, "act") {
+			case 0, 1, 2, 3, 4:
+				e := Asked{Holder: group("g"), JobType: "scrub", Budget: budget, Endings: []Endings{{At: p.now, Failed: []Failure{{Key: key, Hash: hash, Attempt: "1", At: p.now}}}}}
+				told = append(told, e)
+				p.step(e)
+				m.fail(now, now)
+			case 5:
+				if len(told) > 0 {
+					e := told[rapid.IntRange(max(0, len(told)-3), len(told)-1).Draw(t, "again")]
+					f := e.Endings[0].Failed[0]
+					// What has left the window may be forgotten, and then be news.
+					if p.now.Sub(f.At) < rule.Window {
+						p.step(e)
+						models[f.Key].fail(f.At.UnixMilli(), now)
+					}
+				}
+			case 6:
+				p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: budget, Endings: []Endings{{At: p.now, Done: []uint64{hash}}}})
+				m.clear(now)
+				if !m.mark {
+					m.until = 0
+				}
+			case 7:
+				p.step(ReEnabled{JobType: "scrub", Key: key, Hash: hash})
+				if m.until > now && !m.mark {
+					m.until = 0
+					m.clear(now)
+				}
+			case 8:
+				p.step(Forgiven{JobType: "scrub", Key: key, Hash: hash})
+				m.until, m.mark = 0, false
+				m.clear(now)
+			case 9:
+				p.step(MarkedDone{JobType: "scrub", Key: key, Hash: hash, Until: p.now.Add(10 * time.Second)})
+				m.clear(now)
+				m.until, m.mark = now+10_000, true
+			}
+			p.d = reborn(t, p.d)
+			for _, key := range keys {
+				off := p.d.book.keyOff(hashOf(key), budget, p.now)
+				require.Equal(t, models[key].until > now, off != nil, "key %s at %s", key, p.now)
+				if off != nil {
+					require.Equal(t, models[key].until, off.Until.UnixMilli())
+					require.Equal(t, models[key].mark, off.Code == CodeMarkedDone)
+				}
+			}
+		}
+	})
+}
+
+func reborn(t *rapid.T, d *Desk) *Desk {
+	data, err := json.Marshal(d.Snapshot())
+	require.NoError(t, err)
+	var s Snapshot
+	require.NoError(t, json.Unmarshal(data, &s))
+	again, err := Restore(s)
+	require.NoError(t, err)
+	return again
+}

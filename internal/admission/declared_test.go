@@ -1,0 +1,28 @@
+package admission
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// declares asks for n of the pool db as somebody whose configuration, read at
+// that time, gives it that size.
+func (p *play) declares(who string, n, size int, at time.Time) []Decision {
+	return p.step(Asked{Holder: group(who), JobType: who, Grace: grace, DeclaredAt: at, Requests: []Request{
+		{ID: "db", Pools: []Amount{{Pool: "db", N: n, Size: size}}},
+	}})
+}
+
+// TestASmallerDeclarationRefusesWhatCanNeverBeHad: `apply` made the pool smaller
+// than what somebody waits for. It must not wait for ever, and must not keep the
+// pool for itself once it was overtaken often enough.
+func TestASmallerDeclarationRefusesWhatCanNeverBeHad(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	assert.Equal(t, []string{"a granted"}, told(p.declares("a", 3, 5, epoch)))
+	assert.Empty(t, p.declares("large", 5, 5, epoch))
+	assert.Equal(t, []string{"large TOO_LARGE"}, told(p.declares("new", 1, 3, epoch.Add(time.Minute))))
+	assert.Equal(t, []string{"new granted"}, told(p.release("a")))
+}

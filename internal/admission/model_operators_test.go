@@ -1,0 +1,235 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What operators do to the desk, to its holders and to the configuration, for the
+// model of model_test.go.
+
+// noteSizes takes over the sizes of pools. Of one that got smaller as much may stay
+// in use as was.
+func (w *world) noteSizes() {
+	for _, pool := range w.d.View().Pools {
+		if pool.Size < w.sizes[pool.Name] {
+			w.over[pool.Name] = max(w.over[pool.Name], w.used[pool.Name])
+		}
+		w.sizes[pool.Name] = pool.Size
+	}
+}
+
+// resize gives a pool a size above all that is asked for, or below; those who
+// wait for more are refused, so that nobody waits for ever.
+func (w *world) resize() {
+	pool := rapid.SampledFrom([]string{"db", "net"}).Draw(w.t, "pool")
+	size := rapid.IntRange(1, 4).Draw(w.t, "size")
+	w.step(Resized{Pool: pool, Size: size})
+}
+
+// redeclare has somebody ask whose configuration is newer than all others, with
+// other sizes. An operator's size goes before.
+func (w *world) redeclare() {
+	w.pass(time.Second)
+	h := w.holder()
+	w.ids++
+	r := Request{ID: "q" + itoa(w.ids)}
+	for _, pool := range []string{"db", "net"} {
+		size := rapid.IntRange(1, 4).Draw(w.t, "declared")
+		r.Pools = append(r.Pools, Amount{Pool: pool, N: 1, Size: size})
+	}
+	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: w.now, Requests: []Request{r}}
+	w.asked[name{h, r.ID}] = asked
+	w.step(asked)
+}
+
+func itoa(n int) string {
+	var digits []byte
+	for ; n > 0; n /= 10 {
+		digits = append(digits, byte('0'+n%10))
+	}
+	slices.Reverse(digits)
+	return string(digits)
+}
+
+// of lists the names of one holder in a stable order.
+func of[V any](m map[name]V, h Holder) []name {
+	var list []name
+	for n := range m {
+		if n.holder == h {
+			list = append(list, n)
+		}
+	}
+	slices.SortFunc(list, func(a, b name) int {
+		if len(a.id) != len(b.id) {
+			return len(a.id) - len(b.id)
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	return list
+}
+
+// reset sends a holder back: of what it has it remembers some, asks for some
+// again, and has forgotten the rest; and it believes to have some of what it has
+// given back. What was in doubt is answered, and nobody has the same as another.
+func (w *world) reset(h Holder) {
+	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Reassert: true, Reset: true}
+	w.believed = map[name]Request{}
+	hold := func(n name, r Request) {
+		asked.Held = append(asked.Held, Held{Request: r, Fence: w.granted[n].Fence})
+		w.believed[n] = r
+	}
+	for _, n := range of(w.granted, h) {
+		g := w.granted[n]
+		switch rapid.IntRange(0, 2).Draw(w.t, "remembers") {
+		case 0:
+			hold(n, w.stillIts(g))
+		case 1:
+			asked.Requests = append(asked.Requests, g.request)
+			w.believed[n] = g.request
+		default:
+			w.orphan(n)
+		}
+	}
+	for _, n := range of(w.past, h) {
+		if rapid.Bool().Draw(w.t, "believes") {
+			hold(n, w.past[n])
+			delete(w.past, n)
+		}
+	}
+	for _, n := range of(w.asked, h) {
+		if rapid.Bool().Draw(w.t, "asks") {
+			asked.Requests = append(asked.Requests, w.asked[n].Requests[0])
+		} else {
+			delete(w.asked, n)
+		}
+	}
+	for n := range w.believed {
+		delete(w.granted, n) // Until it is answered.
+	}
+	for _, n := range of(w.believed, h) {
+		if slices.ContainsFunc(asked.Requests, func(r Request) bool { return r.ID == n.id }) {
+			w.asked[n] = Asked{Holder: h, JobType: asked.JobType, Grace: grace, DeclaredAt: epoch, Requests: []Request{w.believed[n]}}
+		}
+	}
+	w.resetting, w.believing = h, true
+	decisions := w.step(asked)
+	w.resetting, w.believing = Holder{}, false
+	for _, held := range asked.Held {
+		require.True(w.t, slices.ContainsFunc(decisions, func(d Decision) bool { return answers(d, h, held.ID) }), "%s has no answer", held.ID)
+	}
+}
+
+func answers(d Decision, h Holder, id string) bool {
+	switch d := d.(type) {
+	case Granted:
+		return d.Holder == h && d.ID == id
+	case Lost:
+		return d.Holder == h && d.ID == id
+	}
+	return false
+}
+
+// stillIts is a request without the keys that are free again.
+func (w *world) stillIts(g grantOf) Request {
+	r := g.request
+	r.Keys, r.Fences = nil, g.Fences
+	for i, key := range g.request.Keys {
+		if !g.settled[i] && !slices.ContainsFunc(g.Taken, func(t Taken) bool { return t.Index == i }) {
+			r.Keys = append(r.Keys, key)
+		}
+	}
+	return r
+}
+
+// orphan is what a holder has forgotten: free after its grace, a lane at once.
+func (w *world) orphan(n name) {
+	g := w.granted[n]
+	if g.request.Lane != "" {
+		delete(w.granted, n)
+		return
+	}
+	if g.until.IsZero() {
+		g.until = w.now.Add(grace)
+	}
+	w.granted[n] = g
+}
+
+func (w *world) noteRenewal(n name, d Granted) {
+	require.Greater(w.t, d.Fence, w.last, "fences only grow, also for who was reset")
+	w.last = d.Fence + d.Fences - 1
+	request, known := w.believed[n]
+	if asked, waits := w.asked[n]; waits {
+		request, known = asked.Requests[0], true
+		delete(w.asked, n)
+	}
+	require.True(w.t, known, "%v was not asked for", n)
+	w.granted[n] = grantOf{Granted: d, request: request}
+}
+
+// recover is the reset, or the loss, of the desk itself. All who have something
+// say so; nothing is granted meanwhile. What ended holders had is not known to it.
+func (w *world) recover() {
+	var ids []string
+	holders := map[string]Holder{}
+	gather := func(n name) {
+		if _, ended := w.closed[n.holder]; !ended && !slices.Contains(ids, n.holder.ID) {
+			ids, holders[n.holder.ID] = append(ids, n.holder.ID), n.holder
+		}
+	}
+	for n, g := range w.granted {
+		if !g.until.IsZero() {
+			delete(w.granted, n)
+			continue
+		}
+		gather(n)
+	}
+	for n := range w.asked {
+		gather(n)
+	}
+	slices.Sort(ids)
+	w.believing = true
+	defer func() { w.believing = false }()
+	w.step(Recover{FenceFloor: FenceFloor(w.now)})
+	w.step(Expected{IDs: ids, Final: true})
+	for at, id := range ids {
+		h := holders[id]
+		asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Reassert: true}
+		for _, n := range of(w.granted, h) {
+			g := w.granted[n]
+			asked.Held = append(asked.Held, Held{Request: w.stillIts(g), Fence: g.Fence})
+			g.request, g.Taken, g.settled = w.stillIts(g), nil, nil // It needs not be told again what it knows.
+			w.granted[n] = g
+		}
+		for _, n := range of(w.asked, h) {
+			asked.Requests = append(asked.Requests, w.asked[n].Requests[0])
+		}
+		granted := len(w.granted)
+		w.step(asked)
+		if at < len(ids)-1 {
+			require.Len(w.t, w.granted, granted, "nothing is granted while somebody is still to be heard")
+		}
+	}
+	recovering, _ := w.d.Recovering()
+	require.False(w.t, recovering)
+}
+
+// allIsFree ends all holders: nothing is left behind.
+func (w *world) allIsFree() {
+	for _, h := range w.d.Holders() {
+		w.close(h)
+	}
+	w.pass(grace)
+	view := w.d.View()
+	require.Empty(w.t, view.Lanes)
+	require.Empty(w.t, view.Objects)
+	require.Zero(w.t, view.Keys)
+	for _, pool := range view.Pools {
+		require.Zero(w.t, pool.Used)
+		require.NotZero(w.t, pool.Operator, "pool %s is not known any more", pool.Name)
+	}
+}

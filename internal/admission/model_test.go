@@ -1,0 +1,393 @@
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// world is the deliberately dumb reference: it writes down what was granted and
+// checks after every step that it does not contradict itself.
+type world struct {
+	t       *rapid.T
+	d       *Desk
+	now     time.Time
+	restore bool
+	asked   map[name]Asked
+	granted map[name]grantOf
+	closed  map[Holder]time.Time
+	// sizes are those of the pools, used what was in use of them at the last step.
+	sizes, used map[string]int
+	last        int64
+	ids         int
+	// over is how much of a pool was in use when it was made smaller, or by those
+	// who were believed that they have it.
+	over map[string]int
+	// past is what was given back, by name: a holder that is reset may believe to
+	// have it. resetting is the holder that is being reset, believed what it says
+	// then that it has.
+	past      map[name]Request
+	resetting Holder
+	believed  map[name]Request
+	// believing: somebody says what it has.
+	believing bool
+}
+
+type grantOf struct {
+	Granted
+
+	request Request
+	// settled are keys whose jobs have ended, by index.
+	settled map[int]bool
+	// until is set once the holder has ended.
+	until time.Time
+}
+
+const grace = 30 * time.Second
+
+func newWorld(t *rapid.T, restore bool) *world {
+	w := &world{
+		t: t, now: epoch, restore: restore, asked: map[name]Asked{}, granted: map[name]grantOf{},
+		closed: map[Holder]time.Time{}, sizes: map[string]int{}, used: map[string]int{},
+		over: map[string]int{}, past: map[name]Request{},
+	}
+	w.d = New(w.now)
+	w.step(Expected{Final: true})
+	return w
+}
+
+func (w *world) step(event Event) []Decision {
+	var twin *Desk
+	if w.restore {
+		data, err := json.Marshal(w.d.Snapshot())
+		require.NoError(w.t, err)
+		var s Snapshot
+		require.NoError(w.t, json.Unmarshal(data, &s))
+		twin, err = Restore(s)
+		require.NoError(w.t, err)
+		// Restore is allowed to look once more at who waits.
+		twin.dirty = w.d.dirty
+	}
+	decisions := append([]Decision(nil), w.d.Next(w.now, event)...)
+	if twin != nil {
+		again := twin.Next(w.now, event)
+		require.Len(w.t, again, len(decisions))
+		for i := range decisions {
+			require.Equal(w.t, decisions[i], again[i], "the restored desk decides alike")
+		}
+		require.Equal(w.t, w.d.View(), twin.View())
+		require.Equal(w.t, w.d.NextDeadline(), twin.NextDeadline())
+		w.d = twin
+	}
+	w.noteSizes()
+	for _, decision := range decisions {
+		w.note(decision)
+	}
+	w.check()
+	return decisions
+}
+
+func (w *world) note(decision Decision) {
+	switch d := decision.(type) {
+	case Granted:
+		w.noteGrant(d)
+	case Refused:
+		delete(w.asked, name{d.Holder, d.ID})
+	case Lost:
+		require.Equal(w.t, w.resetting, d.Holder, "only who was reset can lose something")
+		delete(w.granted, name{d.Holder, d.ID})
+	case KeyStopped, TypeStopped:
+		w.t.Fatalf("nothing is ever held back here: %+v", d)
+	}
+}
+
+func (w *world) noteGrant(d Granted) {
+	n := name{d.Holder, d.ID}
+	if w.resetting == d.Holder {
+		w.noteRenewal(n, d)
+		return
+	}
+	if before, known := w.granted[n]; known {
+		require.Equal(w.t, before.Granted, d, "a repeat gets the same grant")
+		return
+	}
+	asked, known := w.asked[n]
+	require.True(w.t, known, "%v was not asked for", n)
+	delete(w.asked, n)
+	require.Greater(w.t, d.Fence, w.last, "fences only grow")
+	w.last = d.Fence + d.Fences - 1
+	w.granted[n] = grantOf{Granted: d, request: asked.Requests[0]}
+}
+
+// check: what is granted fits together.
+func (w *world) check() {
+	lanes, keys, used := map[string]name{}, map[uint64]name{}, map[string]int{}
+	exclusive, shared := map[string]int{}, map[string]int{}
+	for n, g := range w.granted {
+		if g.request.Lane != "" {
+			other, twice := lanes[g.request.Lane]
+			require.False(w.t, twice, "lane %s has %v and %v", g.request.Lane, other, n)
+			lanes[g.request.Lane] = n
+		}
+		taken := map[int]bool{}
+		for _, k := range g.Taken {
+			taken[k.Index] = true
+		}
+		for i, key := range g.request.Keys {
+			taken[i] = taken[i] || g.settled[i]
+			other, twice := keys[key]
+			require.False(w.t, twice && !taken[i], "key %d has %v and %v", key, other, n)
+			if !taken[i] {
+				keys[key] = n
+			}
+		}
+		for _, amount := range g.request.Pools {
+			used[amount.Pool] += amount.N
+		}
+		for _, o := range united(g.request.Objects) {
+			if o.Shared {
+				shared[o.Name]++
+			} else {
+				exclusive[o.Name]++
+			}
+		}
+	}
+	for pool, n := range used {
+		if w.believing {
+			w.over[pool] = max(w.over[pool], n)
+		}
+		w.over[pool] = min(w.over[pool], n)
+		require.LessOrEqual(w.t, n, max(w.sizes[pool], w.over[pool]), "pool %s", pool)
+	}
+	w.used = used
+	for object, n := range exclusive {
+		require.LessOrEqual(w.t, n, 1, "object %s", object)
+		require.Zero(w.t, shared[object], "object %s is exclusive and shared", object)
+	}
+}
+
+func (w *world) holder() Holder {
+	h := Holder{ID: fmt.Sprintf("g%d", rapid.IntRange(0, 7).Draw(w.t, "holder")), Run: "r"}
+	for {
+		if _, closed := w.closed[h]; !closed {
+			return h
+		}
+		h.Run += "x"
+	}
+}
+
+func requestGen() *rapid.Generator[Request] {
+	return rapid.Custom(func(t *rapid.T) Request {
+		r := Request{Fences: int64(rapid.IntRange(0, 5).Draw(t, "fences"))}
+		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		case 0:
+			r.Lane = rapid.SampledFrom([]string{"default", "night"}).Draw(t, "lane")
+			r.Distinct = rapid.Bool().Draw(t, "distinct")
+		case 1:
+			for range rapid.IntRange(1, 4).Draw(t, "keys") {
+				r.Keys = append(r.Keys, uint64(len(r.Keys)*10+rapid.IntRange(0, 3).Draw(t, "key")))
+			}
+		case 2, 3:
+			r.Priority = rapid.IntRange(0, 3).Draw(t, "priority")
+			for _, pool := range []string{"db", "net"} {
+				if n := rapid.IntRange(0, 3).Draw(t, pool); n > 0 {
+					r.Pools = append(r.Pools, Amount{Pool: pool, N: n, Size: map[string]int{"db": 3, "net": 2}[pool]})
+				}
+			}
+			for i := range rapid.IntRange(0, 2).Draw(t, "objects") {
+				r.Objects = append(r.Objects, Object{Name: fmt.Sprintf("volume/%d", i+rapid.IntRange(0, 1).Draw(t, "volume")), Shared: rapid.Bool().Draw(t, "shared")})
+			}
+		}
+		return r
+	})
+}
+
+func (w *world) ask() {
+	h := w.holder()
+	w.ids++
+	r := requestGen().Draw(w.t, "request")
+	r.ID = fmt.Sprintf("q%d", w.ids)
+	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Requests: []Request{r}}
+	w.asked[name{h, r.ID}] = asked
+	w.step(asked)
+}
+
+// some picks one of what is granted or asked, by a stable order.
+func some[V any](t *rapid.T, m map[name]V) (name, bool) {
+	var names []string
+	byText := map[string]name{}
+	for n := range m {
+		text := n.id
+		names, byText[text] = append(names, text), n
+	}
+	if len(names) == 0 {
+		return name{}, false
+	}
+	lowest := names[0]
+	offset := rapid.IntRange(0, 1<<20).Draw(t, "which")
+	order := map[int]string{}
+	for _, text := range names {
+		var id int
+		_, err := fmt.Sscanf(text, "q%d", &id)
+		require.NoError(t, err)
+		order[id] = text
+	}
+	for i := range 1 << 12 {
+		if text, ok := order[(offset+i)%(1<<12)]; ok {
+			return byText[text], true
+		}
+	}
+	return byText[lowest], true
+}
+
+func (w *world) giveBack(n name) {
+	g := w.granted[n]
+	if !g.until.IsZero() {
+		return
+	}
+	delete(w.granted, n)
+	w.past[n] = g.request
+	w.step(Asked{Holder: n.holder, Release: []string{n.id}})
+}
+
+func (w *world) withdraw(n name) {
+	delete(w.asked, n)
+	w.step(Asked{Holder: n.holder, Release: []string{n.id}})
+}
+
+// endJobs says that the jobs of some keys have ended; it may say so again.
+func (w *world) endJobs(n name) {
+	g := w.granted[n]
+	if len(g.request.Keys) == 0 || !g.until.IsZero() {
+		return
+	}
+	key := g.request.Keys[rapid.IntRange(0, len(g.request.Keys)-1).Draw(w.t, "ended")]
+	for other, g := range w.granted {
+		for i, k := range g.request.Keys {
+			if k != key || other.holder != n.holder {
+				continue
+			}
+			if g.settled == nil {
+				g.settled = map[int]bool{}
+			}
+			g.settled[i] = true
+			w.granted[other] = g
+		}
+	}
+	w.step(Asked{Holder: n.holder, Endings: []Endings{{At: w.now, Settled: []uint64{key}}}})
+	if by, held := w.d.KeyHolder(key); held {
+		require.NotEqual(w.t, n.holder, by.Holder)
+	}
+}
+
+// close ends a holder: its lanes and questions go at once, the rest later.
+func (w *world) close(h Holder) {
+	w.closed[h] = w.now
+	for n := range w.asked {
+		if n.holder == h {
+			delete(w.asked, n)
+		}
+	}
+	for n, g := range w.granted {
+		switch {
+		case n.holder != h:
+		case g.request.Lane != "":
+			delete(w.granted, n)
+		case !g.until.IsZero(): // It was reset, and had forgotten this.
+		default:
+			g.until = w.now.Add(grace)
+			w.granted[n] = g
+		}
+	}
+	w.step(Closed{Holder: h})
+}
+
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	for n, g := range w.granted {
+		if !g.until.IsZero() && !g.until.After(w.now) {
+			delete(w.granted, n)
+		}
+	}
+	w.step(Tick{})
+}
+
+func (w *world) act() {
+	switch rapid.IntRange(0, 14).Draw(w.t, "act") {
+	case 11:
+		w.resize()
+	case 12:
+		w.redeclare()
+	case 13:
+		w.reset(w.holder())
+	case 14:
+		w.recover()
+	case 0, 1, 2, 3:
+		w.ask()
+	case 4, 5:
+		if n, ok := some(w.t, w.granted); ok {
+			w.giveBack(n)
+		}
+	case 6:
+		if n, ok := some(w.t, w.asked); ok {
+			w.withdraw(n)
+		}
+	case 7:
+		if n, ok := some(w.t, w.asked); ok {
+			w.step(w.asked[n]) // Asking twice changes nothing.
+		} else if n, ok := some(w.t, w.granted); ok && w.granted[n].until.IsZero() {
+
+			decisions := w.step(Asked{Holder: n.holder, Requests: []Request{w.granted[n].request}})
+			require.Equal(w.t, []Decision{w.granted[n].Granted}, decisions)
+		}
+	case 8:
+		w.close(w.holder())
+	case 10:
+		if n, ok := some(w.t, w.granted); ok {
+			w.endJobs(n)
+		}
+	case 9:
+		w.pass(time.Duration(rapid.IntRange(1, 40).Draw(w.t, "seconds")) * time.Second)
+	}
+}
+
+// settle gives everything back until nothing waits: there is no deadlock.
+func (w *world) settle() {
+	for range 4000 {
+		if len(w.asked) == 0 {
+			w.allIsFree()
+			return
+		}
+		w.pass(grace)
+		n, ok := some(w.t, w.granted)
+		if !ok {
+			w.t.Fatalf("nothing is held and still there wait %v", w.asked)
+		}
+		w.giveBack(n)
+	}
+	w.t.Fatalf("they wait for ever: %v", w.asked)
+}
+
+func simulate(t *rapid.T, restore bool) {
+	w := newWorld(t, restore)
+	for range rapid.IntRange(0, 150).Draw(t, "steps") {
+		w.act()
+	}
+	w.settle()
+}
+
+func TestDeskKeepsItsInvariants(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) { simulate(t, false) })
+}
+
+func TestDeskSurvivesSnapshotAtEveryStep(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) { simulate(t, true) })
+}

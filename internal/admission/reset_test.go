@@ -1,0 +1,106 @@
+package admission
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func (p *play) reset(who string, held []Held, requests ...Request) []Decision {
+	return p.step(Asked{Holder: group(who), JobType: who, Grace: grace, DeclaredAt: epoch, Reassert: true, Reset: true, Held: held, Requests: requests})
+}
+
+func granted(t *testing.T, decisions []Decision) Granted {
+	t.Helper()
+	require.Len(t, decisions, 1)
+	g, ok := decisions[0].(Granted)
+	require.True(t, ok, "%+v", decisions)
+	return g
+}
+
+func volume(id, name string) Request { return Request{ID: id, Objects: []Object{{Name: name}}} }
+
+func TestWhoWasResetLosesWhatIsAnothersByNow(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	first := granted(t, p.ask("a", turn()))
+	p.release("a")
+	p.ask("b", turn())
+	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{Request: turn(), Fence: first.Fence}})))
+	assert.Empty(t, p.reset("a", nil, turn()), "it waits for its turn")
+	assert.Equal(t, []string{"a granted"}, told(p.release("b")))
+}
+
+func TestWhoWasResetGetsNewFences(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	lane := granted(t, p.ask("a", turn()))
+	object := granted(t, p.ask("a", volume("job-1.1", "x")))
+	p.ask("b", turn())
+	p.ask("b", volume("job-1.1", "x"))
+	decisions := p.reset("a", []Held{{Request: turn(), Fence: lane.Fence}}, volume("job-1.1", "x"))
+	assert.Equal(t, []string{"a granted", "a granted"}, told(decisions), "nobody comes between")
+	for _, decision := range decisions {
+		g, ok := decision.(Granted)
+		require.True(t, ok)
+		assert.Greater(t, g.Fence, object.Fence)
+	}
+}
+
+// TestANumberMayStandForAnotherJob: what is found again after a reset may have
+// another order, so that the same name asks for something else.
+func TestANumberMayStandForAnotherJob(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.ask("a", volume("job-1.1", "x"))
+	p.ask("b", volume("job-1.1", "y"))
+	assert.Empty(t, p.reset("a", nil, volume("job-1.1", "y")), "y is b's")
+	assert.Equal(t, []string{"c granted"}, told(p.ask("c", volume("job-1.1", "x"))))
+	assert.Equal(t, []string{"a granted"}, told(p.release("b")))
+}
+
+func TestForgottenThingsAreFreeAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.ask("a", turn())
+	p.ask("a", volume("job-1.1", "x"))
+	p.ask("a", volume("job-2.1", "y"))
+	assert.Empty(t, p.ask("b", volume("job-1.1", "x")))
+	p.ask("b", turn())
+	assert.Equal(t, []string{"b granted"}, told(p.reset("a", nil)), "a lane is free at once")
+	p.now = p.now.Add(grace / 2)
+	assert.Empty(t, p.step(Asked{Holder: group("a"), JobType: "a", Grace: grace}), "its saying something does not bring them back")
+	assert.Equal(t, []string{"a granted"}, told(p.ask("a", volume("job-2.1", "y"))), "asking does")
+	assert.Equal(t, epoch.Add(grace), p.d.NextDeadline())
+	p.now = epoch.Add(grace)
+	assert.Equal(t, []string{"b granted"}, told(p.step(Tick{})))
+	p.now = p.now.Add(time.Hour)
+	assert.Empty(t, p.ask("c", volume("job-1.1", "y")), "what was asked for again stays")
+}
+
+func TestKeysOfAClaimBeforeTheResetAreDecidedAnew(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	claims := Request{ID: "claims", Keys: []uint64{1, 2}}
+	before := granted(t, p.ask("a", claims))
+	p.step(Asked{Holder: group("a"), Endings: []Endings{{At: p.now, Settled: []uint64{1}}}})
+	p.ask("b", Request{ID: "claims", Keys: []uint64{1}})
+	after := granted(t, p.reset("a", nil, claims))
+	assert.Equal(t, []Taken{{Index: 0, By: group("b")}}, after.Taken)
+	assert.Greater(t, after.Fence, before.Fence)
+	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{Request: claims, Fence: before.Fence}})), "it would do the job of b too")
+}
+
+// TestSinceWhenSurvivesARecovery: a grant is as old as it was.
+func TestSinceWhenSurvivesARecovery(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	lane := granted(t, p.ask("a", turn()))
+	p.now = p.now.Add(time.Hour)
+	p.step(Recover{FenceFloor: FenceFloor(p.now)})
+	p.step(Expected{IDs: []string{"a"}, Final: true})
+	p.step(Asked{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{Request: turn(), Fence: lane.Fence, Since: epoch}}})
+	assert.Equal(t, epoch, p.d.View().Lanes[0].Holder.Since)
+}

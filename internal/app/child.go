@@ -1,0 +1,116 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// child is a process that must not outlive this one: it ends when its standard
+// input does, and the kernel closes that even after kill -9.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	tail  *tail
+	// done is closed when the process has ended and was waited for.
+	done chan struct{}
+	err  error
+}
+
+// runChild starts cmd with its standard error appended to logFile. lines, if
+// not nil, reads its standard output to the end.
+//
+// The child gets its own process group, or the terminal's Ctrl-C would stop the
+// server before the workers have drained.
+func runChild(cmd *exec.Cmd, logFile string, lines func(io.Reader)) (*child, error) {
+	log, err := OpenLog(logFile)
+	if err != nil {
+		return nil, err
+	}
+	c := &child{cmd: cmd, tail: &tail{}, done: make(chan struct{})}
+	cmd.Stderr = io.MultiWriter(log, c.tail)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdin, stdinErr := cmd.StdinPipe()
+	stdout, stdoutErr := cmd.StdoutPipe()
+	if err := errors.Join(stdinErr, stdoutErr); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	c.stdin = stdin
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", cmd.Path, err), log.Close())
+	}
+	go func() {
+		defer close(c.done)
+		if lines != nil {
+			lines(stdout)
+		}
+		// Draining lets the child write on, whatever lines has left unread.
+		_, copyErr := io.Copy(log, stdout)
+		c.err = errors.Join(cmd.Wait(), copyErr, log.Close())
+	}()
+	return c, nil
+}
+
+// stop ends the child in order, or by force after the budget, and returns when
+// it is gone.
+func (c *child) stop(budget time.Duration) {
+	_ = c.stdin.Close() // the signal to stop; a second close changes nothing
+	timer := time.NewTimer(budget)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return
+	case <-timer.C:
+	}
+	// The whole group: a wrapped server must not be left behind.
+	if err := syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL); err == nil || errors.Is(err, syscall.ESRCH) {
+		<-c.done
+	}
+}
+
+// describe says how the child ended, with its last words.
+func (c *child) describe() string {
+	how := "exit code 0"
+	if c.cmd.ProcessState != nil {
+		how = c.cmd.ProcessState.String()
+	}
+	if words := c.tail.last(); words != "" {
+		how += ": " + words
+	}
+	return how
+}
+
+// tail keeps the last output of a child for its error message.
+type tail struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const keptTail = 4 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(text []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, text...)
+	if over := len(t.kept) - keptTail; over > 0 {
+		t.kept = t.kept[over:]
+	}
+	return len(text), nil
+}
+
+// last is the last line that says something; a pointer to the help does not.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")
+	if n := len(lines); n > 1 && strings.HasPrefix(lines[n-1], "See ") {
+		lines = lines[:n-1]
+	}
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,137 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.uber.org/fx"
+
+	"github.com/roundsman/roundsman/activities/admission"
+	"github.com/roundsman/roundsman/activities/control"
+	"github.com/roundsman/roundsman/activities/fleet"
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+	"github.com/roundsman/roundsman/workflows"
+)
+
+// ControlOptions describe a process of the control plane.
+type ControlOptions struct {
+	Client *starter.Client
+	// Fleet are the thresholds of the worker registry.
+	Fleet config.Fleet
+	// Audit is how much the audit log keeps; zero: its default.
+	Audit config.Audit
+	// Health shows how the process is; nil: nobody sees. It must watch Client's
+	// connection.
+	Health *Health
+	Logger *slog.Logger
+}
+
+// StartControl starts the control plane alone: the process of `roundsman
+// server`. It refuses a server that lacks what Roundsman needs.
+func StartControl(ctx context.Context, options ControlOptions) (*Process, error) {
+	if err := requireServer(ctx, options.Client); err != nil {
+		return nil, err
+	}
+	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
+	all := func(plane *workers.Control, activities *control.Control) parts {
+		return append(health, controlParts(plane, activities)...)
+	}
+	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
+		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit), controlModule(), fx.Provide(all))
+}
+
+func fleetConfig(settings config.Fleet) contract.FleetConfig {
+	return contract.FleetConfig{
+		HeartbeatInterval: settings.HeartbeatInterval, UnreachableAfter: settings.UnreachableAfter,
+		OfflineAfter: settings.OfflineAfter, DeleteAfter: settings.DeleteAfter,
+	}
+}
+
+// controlModule provides the control plane.
+func controlModule() fx.Option {
+	return fx.Module("control", fx.Provide(newActivities, newObserver, newControl))
+}
+
+func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit) *control.Control {
+	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries))
+}
+
+func newObserver(client *starter.Client, thresholds contract.FleetConfig) *fleet.Observer {
+	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), thresholds)
+}
+
+func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, logger *slog.Logger) (*workers.Control, error) {
+	return workers.NewControl(client.Temporal(), workers.ControlOptions{
+		Register: []func(worker.Registry){
+			func(registry worker.Registry) { workflows.Register(registry) },
+			func(registry worker.Registry) { control.Register(registry, activities) },
+			func(registry worker.Registry) { fleet.Register(registry, observer) },
+			func(registry worker.Registry) {
+				admission.Register(registry, admission.New(client.Temporal(), client.Namespace()))
+			},
+		},
+		Version:      buildinfo.Version(),
+		Interceptors: []interceptor.WorkerInterceptor{workflows.Steering()},
+		Logger:       logger,
+	})
+}
+
+// controlParts are the control plane and, once it polls, the registry's
+// thresholds.
+func controlParts(plane *workers.Control, activities *control.Control) parts {
+	return parts{{"control plane", plane}, {"worker registry", &registry{activities}}}
+}
+
+// registry gives the worker registry its thresholds. It is a workflow: there is
+// nothing to stop.
+type registry struct{ activities *control.Control }
+
+// Start implements component.
+func (r *registry) Start(ctx context.Context) error {
+	if _, err := r.activities.Configure(ctx); err != nil {
+		return err
+	}
+	// Admission that begins now has recovered before the first group needs it.
+	return r.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{})
+}
+
+// Wait implements component.
+func (*registry) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Stop implements component.
+func (*registry) Stop(context.Context) error { return nil }
+
+// ServerError lists what a server lacks that Roundsman cannot do without.
+type ServerError struct{ Checks []starter.Check }
+
+// Error implements error: one line per fault, with its remedy.
+func (e *ServerError) Error() string {
+	var text strings.Builder
+	text.WriteString("this Temporal server cannot run Roundsman:")
+	for _, check := range e.Checks {
+		if check.Verdict == starter.VerdictFail {
+			text.WriteString("\n  " + check.Name + ": " + check.Found)
+			if check.Fix != "" {
+				text.WriteString("\n    " + check.Fix)
+			}
+		}
+	}
+	return text.String()
+}
+
+func requireServer(ctx context.Context, client *starter.Client) error {
+	if checks := client.CheckServer(ctx); starter.Failed(checks) {
+		return &ServerError{Checks: checks}
+	}
+	return nil
+}

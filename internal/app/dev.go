@@ -1,0 +1,258 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/roundsman/roundsman/activities/control"
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+)
+
+// startDevWithin bounds the start of everything together.
+const startDevWithin = 2 * time.Minute
+
+// devDrain is how long `dev` lets running jobs end after Ctrl-C: a person waits.
+const devDrain = 10 * time.Second
+
+// DevOptions describe `roundsman dev`.
+type DevOptions struct {
+	// DataDir keeps everything: the server's database, logs, workers' journals.
+	DataDir string
+	// Server says how to run the Temporal server; Temporal.Address names a
+	// running one instead.
+	Server   DevServer
+	Temporal config.Temporal
+	External bool
+	// Config is applied before anything runs.
+	Config *config.Config
+	// Workers are the ids of the node workers.
+	Workers []string
+	// Handlers of the binary beside the built-in ones.
+	Handlers []jobtype.Handler
+	Logger   *slog.Logger
+	// Notify tells the operator what happens by itself.
+	Notify func(string)
+}
+
+// Dev is everything on one machine.
+type Dev struct {
+	// Client talks to the server. Ready tells where that is.
+	Client *starter.Client
+	Ready  ServerReady
+	// Applied is what the configuration changed.
+	Applied starter.ApplyResult
+	// Open are the groups, by job type, that were going on when this process
+	// started and that it therefore brings to their end.
+	Open map[string]starter.RunRef
+
+	lock    *dirLock
+	server  *serverKeeper
+	process *Process
+	failed  chan error
+}
+
+// Paths in the data dir of `dev`.
+const (
+	dbFile        = "temporal.db"
+	serverLogFile = "devserver.log"
+	readyFile     = "devserver.json"
+	// LogFile is the log of the processes other than the server.
+	LogFile = "roundsman.log"
+)
+
+// StartDev locks the data dir, starts a server or connects to one, starts the
+// control plane and the workers, and applies the configuration. When a step
+// fails, those before it are undone.
+func StartDev(ctx context.Context, options DevOptions) (*Dev, error) {
+	lock, err := lockDir(ctx, options.DataDir, lockWait)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dev{lock: lock, failed: make(chan error, 1)}
+	if err := d.start(ctx, options); err != nil {
+		return nil, errors.Join(err, d.Stop(context.WithoutCancel(ctx)))
+	}
+	return d, nil
+}
+
+func (d *Dev) start(ctx context.Context, options DevOptions) error {
+	limited, cancel := context.WithTimeout(ctx, startDevWithin)
+	defer cancel()
+	err := d.startAll(limited, options)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("not everything was up within %s: %w: see %s", startDevWithin, err, filepath.Join(options.DataDir, LogFile))
+	}
+	return err
+}
+
+func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
+	if err := d.connect(ctx, options); err != nil {
+		return err
+	}
+	if !options.External {
+		if err := d.Client.EnsureSearchAttributes(ctx); err != nil {
+			return err
+		}
+	}
+	if err := requireServer(ctx, d.Client); err != nil {
+		return err
+	}
+	if err := d.findOpen(ctx, options.Config); err != nil {
+		return err
+	}
+	if err := d.run(ctx, options); err != nil {
+		return err
+	}
+	return d.apply(ctx, options.Config)
+}
+
+// connect starts the server, unless a running one was named, and dials it.
+func (d *Dev) connect(ctx context.Context, options DevOptions) error {
+	settings := options.Temporal
+	if options.External {
+		d.Ready = ServerReady{Address: settings.Address}
+	} else {
+		server := options.Server
+		server.DBFile = filepath.Join(options.DataDir, dbFile)
+		server.LogFile = filepath.Join(options.DataDir, serverLogFile)
+		server.ReadyFile = filepath.Join(options.DataDir, readyFile)
+		server.Namespace = settings.Namespace
+		keeper, err := startServer(ctx, server, options.Logger, options.Notify)
+		if err != nil {
+			return err
+		}
+		d.server, d.Ready = keeper, keeper.Ready()
+		go d.passOn(keeper.failed, keeper.done)
+		settings = config.Temporal{Address: d.Ready.Address, Namespace: settings.Namespace}
+	}
+	dialing, err := ClientOptions(settings)
+	if err != nil {
+		return err
+	}
+	dialing.Logger = options.Logger
+	dialing.HeartbeatInterval = options.Config.Fleet.HeartbeatInterval.Std()
+	d.Client, err = starter.Dial(ctx, dialing)
+	return err
+}
+
+// run starts the control plane and the workers in this process.
+func (d *Dev) run(ctx context.Context, options DevOptions) error {
+	// One set of handlers for all nodes: they look at the same machine, and what
+	// a handler remembers of it must be the same whichever node asks.
+	handlers, err := Handlers(options.DataDir, options.Handlers)
+	if err != nil {
+		return err
+	}
+	nodes := make([]*workers.Node, 0, len(options.Workers))
+	budget := devDrain
+	for _, id := range options.Workers {
+		dir := filepath.Join(options.DataDir, "nodes", id)
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return fmt.Errorf("data dir: %w", err)
+		}
+		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain}, handlers, options.Logger)
+		if err != nil {
+			return errors.Join(err, stopAll(ctx, nodes))
+		}
+		budget = max(budget, node.StopBudget())
+		nodes = append(nodes, node)
+	}
+	process, err := start(ctx, budget, options.Logger,
+		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit), controlModule(),
+		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
+			return append(controlParts(plane, activities), together("workers", nodes))
+		}))
+	if err != nil {
+		return errors.Join(err, stopAll(ctx, nodes))
+	}
+	d.process = process
+	go d.passOn(process.Failed(), process.watching.Done())
+	return nil
+}
+
+// findOpen looks before anything can make a group go on: one that ends while
+// this process starts would otherwise be taken for an old one.
+func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
+	d.Open = map[string]starter.RunRef{}
+	for name := range loaded.JobTypes {
+		ticks, err := d.Client.Ticks(ctx, name)
+		switch {
+		case errors.Is(err, starter.ErrNotFound):
+		case err != nil:
+			return err
+		case ticks.Running != nil:
+			d.Open[name] = *ticks.Running
+		}
+	}
+	return nil
+}
+
+func stopAll(ctx context.Context, nodes []*workers.Node) error {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return together("workers", nodes).Stop(context.WithoutCancel(ctx))
+}
+
+func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
+	specs, err := loaded.Specs()
+	if err != nil {
+		return err
+	}
+	plan, err := d.Client.Plan(ctx, specs, loaded.Enabled())
+	if err != nil {
+		return err
+	}
+	d.Applied, err = d.Client.Apply(ctx, plan)
+	return err
+}
+
+func (d *Dev) passOn(reasons <-chan error, done <-chan struct{}) {
+	select {
+	case err := <-reasons:
+		d.fail(err)
+	case <-done:
+		select {
+		case err := <-reasons:
+			d.fail(err)
+		default:
+		}
+	}
+}
+
+func (d *Dev) fail(err error) {
+	select {
+	case d.failed <- err:
+	default: // The first reason is the one to tell.
+	}
+}
+
+// Failed takes the reason when a part ended by itself and could not be brought
+// back.
+func (d *Dev) Failed() <-chan error { return d.failed }
+
+// Stop ends everything in order: the workers drain, then the control plane
+// stops, then the server. The Schedules stay.
+func (d *Dev) Stop(ctx context.Context) error {
+	var faults []error
+	if d.process != nil {
+		faults = append(faults, d.process.Stop(ctx))
+	}
+	if d.Client != nil {
+		d.Client.Close()
+	}
+	if d.server != nil {
+		faults = append(faults, d.server.Stop())
+	}
+	return errors.Join(append(faults, d.lock.release())...)
+}

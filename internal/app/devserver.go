@@ -1,0 +1,193 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// startServerWithin bounds one start of the dev server. It is healthy within
+	// a second on a quiet machine; recovery of a large file takes longer.
+	startServerWithin = 60 * time.Second
+	// stopServerWithin bounds an orderly stop; after it the process is killed.
+	// The state is safe either way.
+	stopServerWithin = 15 * time.Second
+	// restartDelay keeps a server that dies at once from using up the machine.
+	restartDelay = time.Second
+	// maxRestarts in a row end the supervision: something is wrong that another
+	// attempt does not heal. A server that lived for settledAfter starts afresh.
+	maxRestarts  = 5
+	settledAfter = time.Minute
+)
+
+// DevServer says how to run a Temporal server beside this process.
+type DevServer struct {
+	// Binary is a path of roundsman-devserver; empty searches for it.
+	Binary string
+	// TemporalCLI is a path of Temporal's own CLI, whose `server start-dev` then
+	// runs instead.
+	TemporalCLI string
+	// Executable is this process's own binary: the dev server is looked for
+	// beside it before it is looked for on PATH.
+	Executable string
+	// Port and UIPort on 127.0.0.1; 0 chooses a free one.
+	Port, UIPort int
+	// Namespace to serve.
+	Namespace string
+	// DBFile keeps the state, LogFile the server's log.
+	DBFile, LogFile string
+	// ReadyFile tells other programs the address while the server runs.
+	ReadyFile string
+}
+
+// ServerReady describes a healthy server.
+type ServerReady struct {
+	Address string `json:"address"`
+	UIURL   string `json:"ui_url"`
+}
+
+// serverKeeper keeps one dev server alive: when it dies by itself it is started
+// again on the same ports and file, so that clients only see it away for a
+// moment.
+type serverKeeper struct {
+	options DevServer
+	launch  launcher
+	logger  *slog.Logger
+	// notify tells the operator what happens to the server.
+	notify func(string)
+	// failed takes the reason when the server cannot be kept alive.
+	failed chan error
+
+	mu      sync.Mutex
+	current *child
+	ready   ServerReady
+
+	// cancel ends the supervision, done is closed when it has ended.
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startServer starts the server, waits until it is healthy and keeps it so.
+func startServer(ctx context.Context, options DevServer, logger *slog.Logger, notify func(string)) (*serverKeeper, error) {
+	launch, err := newLauncher(options)
+	if err != nil {
+		return nil, err
+	}
+	if options.TemporalCLI != "" {
+		// It cannot choose for itself and tell.
+		if options, err = freePorts(options); err != nil {
+			return nil, err
+		}
+	}
+	k := &serverKeeper{
+		options: options, launch: launch, logger: logger, notify: notify,
+		failed: make(chan error, 1), done: make(chan struct{}),
+	}
+	if err := k.start(ctx); err != nil {
+		return nil, err
+	}
+	// It outlives the call that started it: Stop ends it.
+	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k.cancel = cancel
+	go k.keep(keeping)
+	return k, nil
+}
+
+// Ready tells where the server listens; the same after a restart.
+func (k *serverKeeper) Ready() ServerReady {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.ready
+}
+
+// start runs one server process and waits until it is healthy.
+func (k *serverKeeper) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startServerWithin,
+		fmt.Errorf("the dev server was not healthy within %s: see %s", startServerWithin, k.options.LogFile))
+	defer cancel()
+	process, err := k.launch.run(k.options)
+	if err != nil {
+		return err
+	}
+	ready, err := k.launch.await(ctx, process, k.options)
+	if err != nil {
+		process.stop(stopServerWithin)
+		return err
+	}
+	k.mu.Lock()
+	k.current, k.ready = process, ready
+	k.mu.Unlock()
+	// Restarts must come back where clients and open browser tabs look.
+	k.options.Port, k.options.UIPort = portOf(ready.Address), portOf(ready.UIURL)
+	return nil
+}
+
+// keep restarts the server until it is stopped or cannot be kept alive.
+func (k *serverKeeper) keep(ctx context.Context) {
+	defer close(k.done)
+	restarts, since := 0, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.current.done:
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(since) > settledAfter {
+			restarts = 0
+		}
+		restarts++
+		died := k.current.describe()
+		if restarts > maxRestarts {
+			k.failed <- fmt.Errorf("the dev server died %d times in a row (%s): see %s", restarts, died, k.options.LogFile)
+			return
+		}
+		k.notify(fmt.Sprintf("the dev server died (%s): starting it again on %s", died, k.Ready().Address))
+		if err := k.restart(ctx); err != nil {
+			if ctx.Err() == nil {
+				k.failed <- fmt.Errorf("the dev server does not start again: %w", err)
+			}
+			return
+		}
+		since = time.Now()
+		k.notify("the dev server is back on " + k.Ready().Address)
+	}
+}
+
+// restart tries until the server is healthy again.
+func (k *serverKeeper) restart(ctx context.Context) error {
+	var err error
+	for range maxRestarts {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(restartDelay):
+		}
+		if err = k.start(ctx); err == nil {
+			return nil
+		}
+		k.logger.Error("restart of the dev server failed", "error", err)
+	}
+	return err
+}
+
+// Stop ends the supervision and the server. Stopping twice does nothing.
+func (k *serverKeeper) Stop() error {
+	k.cancel()
+	<-k.done
+	k.current.stop(stopServerWithin)
+	if k.options.ReadyFile == "" {
+		return nil
+	}
+	if err := os.Remove(k.options.ReadyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove ready file: %w", err)
+	}
+	return nil
+}

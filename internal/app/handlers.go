@@ -1,0 +1,56 @@
+package app
+
+import (
+	"fmt"
+
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/activities/scrub"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Handlers are all handlers of this binary: the built-in ones and own. dataDir
+// is where those that keep something keep it; it is not touched before the
+// first job. Two handlers of one name are an error.
+func Handlers(dataDir string, own []jobtype.Handler) ([]jobtype.Handler, error) {
+	all := append(builtin(dataDir), own...)
+	seen := map[string]bool{}
+	for i, handler := range all {
+		if handler == nil {
+			return nil, fmt.Errorf("handler %d of roundsman.Main is nil", i-len(all)+len(own)+1)
+		}
+		name := handler.Descriptor().Name
+		if err := jobtype.ValidateName(name); err != nil {
+			return nil, fmt.Errorf("a handler of roundsman.Main: %w", err)
+		}
+		if seen[name] {
+			return nil, fmt.Errorf("two handlers are named %s: rename the one given to roundsman.Main", name)
+		}
+		seen[name] = true
+	}
+	return all, nil
+}
+
+// builtin handlers are shared by all workers of the process: scrub keeps its
+// baseline open once for all of them.
+func builtin(dataDir string) []jobtype.Handler {
+	return []jobtype.Handler{
+		command.New(command.Options{}),
+		scrub.New(scrub.Options{DataDir: dataDir}),
+	}
+}
+
+// Descriptors are what [config.Load] checks a configuration against.
+func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtype.SettingsValidator, error) {
+	all, err := Handlers("", own)
+	if err != nil {
+		return nil, nil, err
+	}
+	descriptors, validators := make([]jobtype.Descriptor, len(all)), map[string]jobtype.SettingsValidator{}
+	for i, handler := range all {
+		descriptors[i] = handler.Descriptor()
+		if validator, ok := handler.(jobtype.SettingsValidator); ok {
+			validators[descriptors[i].Name] = validator
+		}
+	}
+	return descriptors, validators, nil
+}

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+)
+
+const (
+	// pollStall is how long a queue with free slots may stay without a poll
+	// before the process counts as broken. Polls last a minute, and after errors
+	// the SDK waits 10 s at most.
+	pollStall = 3 * time.Minute
+	// silentBeats is how many heartbeat intervals without any answer of the
+	// server make a process unready.
+	silentBeats = 3
+)
+
+// Health lets others see how a serving process is, see package telemetry. The
+// zero value of *Health, nil, shows nothing.
+type Health struct {
+	address string
+	told    *telemetry.Telemetry
+	// patience is how long the server may be silent.
+	patience time.Duration
+}
+
+// NewHealth prepares /healthz, /readyz and /metrics at address, of which a port
+// alone means loopback. beats is the heartbeat interval of the connection.
+func NewHealth(address string, beats time.Duration) (*Health, error) {
+	if address == "" {
+		return nil, nil
+	}
+	if _, err := telemetry.Address(address); err != nil {
+		return nil, fmt.Errorf("--health-addr: %w", err)
+	}
+	if beats <= 0 {
+		beats = starter.DefaultHeartbeatInterval
+	}
+	return &Health{address: address, told: telemetry.New(buildinfo.Version()), patience: silentBeats * beats}, nil
+}
+
+// Watch makes the connection that options describe known to h.
+func (h *Health) Watch(options *starter.Options) {
+	if h != nil {
+		options.Metrics, options.Intercept = h.told.Handler(), h.told.Traffic.Intercept
+	}
+}
+
+// parts is the listener as the first part of a process: it answers before the
+// others start and until they have stopped.
+func (h *Health) parts(checks telemetry.Checks, logger *slog.Logger) parts {
+	if h == nil {
+		return nil
+	}
+	return parts{{"health", &healthServer{health: h, checks: checks, logger: logger}}}
+}
+
+type healthServer struct {
+	health *Health
+	checks telemetry.Checks
+	logger *slog.Logger
+	server *telemetry.Server
+}
+
+// Start implements component.
+func (s *healthServer) Start(ctx context.Context) error {
+	server, err := s.health.told.Listen(ctx, s.health.address, s.checks)
+	if err != nil {
+		return err
+	}
+	s.server = server
+	s.logger.Info("health and metrics are served", "address", server.Addr(), "paths", "/healthz /readyz /metrics")
+	return nil
+}
+
+// Wait implements component.
+func (s *healthServer) Wait(ctx context.Context) error {
+	select {
+	case err := <-s.server.Failed():
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Stop implements component.
+func (s *healthServer) Stop(ctx context.Context) error { return s.server.Close(ctx) }
+
+// answering is nil while the server answers.
+func (h *Health) answering() error {
+	last := h.told.Traffic.LastAnswer()
+	if silent := time.Since(last); silent > h.patience {
+		return fmt.Errorf("the Temporal server has not answered for %s", silent.Round(time.Second))
+	}
+	return nil
+}
+
+// stalled is nil unless nobody polls the queue although somebody should.
+func (h *Health) stalled(queue string, since time.Time) error {
+	open, last := h.told.Traffic.Polls(queue)
+	if last.Before(since) {
+		last = since
+	}
+	if idle := time.Since(last); open == 0 && idle > pollStall {
+		return fmt.Errorf("nobody has polled %s for %s", queue, idle.Round(time.Second))
+	}
+	return nil
+}
+
+func (h *Health) polling(queue string) error {
+	if open, _ := h.told.Traffic.Polls(queue); open == 0 {
+		return fmt.Errorf("not polling %s", queue)
+	}
+	return nil
+}
+
+// controlChecks are those of the control plane.
+func (h *Health) controlChecks() telemetry.Checks {
+	began := time.Now()
+	return telemetry.Checks{
+		Alive: func() error { return h.stalled(contract.ControlQueue, began) },
+		Ready: func() error { return errors.Join(h.polling(contract.ControlQueue), h.answering()) },
+	}
+}
+
+// nodeChecks are those of a node worker.
+func (h *Health) nodeChecks(node *workers.Node) telemetry.Checks {
+	// A queue whose slots are all taken is not polled, which is as it should be.
+	began := time.Now()
+	free := func() []string {
+		report, queues := node.Report(), []string(nil)
+		if report.Executing < report.Caps.MaxExecute {
+			queues = append(queues, contract.WorkerQueue(report.ID, report.Instance))
+		}
+		if report.Detecting < report.Caps.MaxDetect {
+			queues = append(queues, contract.WorkerDetectQueue(report.ID, report.Instance))
+		}
+		return queues
+	}
+	return telemetry.Checks{
+		Alive: func() error {
+			if report := node.Report(); report.Stopping || !report.Registered {
+				return nil // It polls nothing, and is right.
+			}
+			var faults []error
+			for _, queue := range free() {
+				faults = append(faults, h.stalled(queue, began))
+			}
+			return errors.Join(faults...)
+		},
+		Ready: func() error {
+			report := node.Report()
+			switch {
+			case report.Stopping:
+				return errors.New("stopping")
+			case !report.Registered:
+				return errors.New("not registered: is the control plane (`roundsman server`) running?")
+			}
+			faults := []error{h.answering()}
+			for _, queue := range free() {
+				faults = append(faults, h.polling(queue))
+			}
+			return errors.Join(faults...)
+		},
+	}
+}

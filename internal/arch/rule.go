@@ -1,0 +1,63 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rule is one thing that must hold everywhere.
+type Rule struct {
+	// Name identifies the rule in messages and tests.
+	Name string
+	// Source is where the rule is written down and argued.
+	Source string
+	// Fix says what to do about a violation.
+	Fix string
+	// Find returns one line per violation, beginning with its place.
+	Find func(Repo) []string
+}
+
+// Where the rules come from.
+const (
+	layoutSection = `docs/architecture.md, "Layout and who may import whom"`
+	styleSection  = "CONTRIBUTING.md, \"Style\""
+	decisions     = "docs/adr/0002-dependencies.md"
+)
+
+// Violation is one place where a rule does not hold.
+type Violation struct {
+	Rule  Rule
+	Found string
+}
+
+// Rules are all rules of the house.
+func Rules() []Rule {
+	return slices.Concat(importRules(), layoutRules(), callRules(), orderRules(), dependencyRules())
+}
+
+// Check applies rules to a repository, in the order of the rules.
+func Check(repo Repo, rules []Rule) []Violation {
+	var violations []Violation
+	for _, rule := range rules {
+		for _, found := range rule.Find(repo) {
+			violations = append(violations, Violation{Rule: rule, Found: found})
+		}
+	}
+	return violations
+}
+
+// Report is the failure message: each broken rule once, with where it is
+// written, every place, and what to do.
+func Report(violations []Violation) string {
+	var report strings.Builder
+	rule := ""
+	for _, v := range violations {
+		if v.Rule.Name != rule {
+			rule = v.Rule.Name
+			fmt.Fprintf(&report, "\nrule %s (%s)\n  what to do: %s\n", rule, v.Rule.Source, v.Rule.Fix)
+		}
+		fmt.Fprintf(&report, "    %s\n", v.Found)
+	}
+	return report.String()
+}

@@ -1,0 +1,118 @@
+package audit
+
+import (
+	"hash/fnv"
+	"time"
+)
+
+const (
+	// DefaultEntries is how many entries are kept unless told otherwise.
+	DefaultEntries = 4000
+	// MaxEntries is the most that may be asked for.
+	MaxEntries = 20_000
+	// MaxBytes bounds what is kept, whatever the number: 4,000 entries of usual
+	// size are a quarter of it.
+	MaxBytes = 4 << 20
+	// remembered is how many ids are known as taken. A repeat comes within
+	// seconds, or after a restart; this is hours of a busy cluster.
+	remembered = 4096
+)
+
+// Log is the bounded log. Create it with [New] or [Decode]; it is not safe for
+// concurrent use.
+type Log struct {
+	limit   int
+	entries []Entry
+	bytes   int
+	seq     int64
+	dropped int64
+	// ids are hashes of those taken last, oldest first; known finds them.
+	ids   []uint64
+	known map[uint64]struct{}
+}
+
+// New returns an empty log that keeps so many entries; 0: [DefaultEntries].
+func New(limit int) *Log {
+	l := &Log{known: map[uint64]struct{}{}}
+	l.limit = withinLimits(limit)
+	return l
+}
+
+func withinLimits(limit int) int {
+	if limit <= 0 {
+		return DefaultEntries
+	}
+	return min(limit, MaxEntries)
+}
+
+// SetLimit changes how many entries are kept; 0 changes nothing. Fewer drop the
+// oldest at once.
+func (l *Log) SetLimit(limit int) {
+	if limit > 0 {
+		l.limit = withinLimits(limit)
+		l.trim()
+	}
+}
+
+// Record takes entries in their order and returns how many were new. One whose
+// ID was taken already is left out; one without an ID always counts.
+func (l *Log) Record(now time.Time, entries ...Entry) int {
+	taken := 0
+	for _, entry := range entries {
+		if !l.isNew(entry.ID) {
+			continue
+		}
+		if entry.At.IsZero() {
+			entry.At = now
+		}
+		entry = entry.kept()
+		l.seq++
+		entry.Seq = l.seq
+		l.entries = append(l.entries, entry)
+		l.bytes += entry.weight()
+		taken++
+	}
+	l.trim()
+	return taken
+}
+
+func (l *Log) isNew(id string) bool {
+	if id == "" {
+		return true
+	}
+	digest := fnv.New64a()
+	digest.Write([]byte(id)) // It never fails.
+	sum := digest.Sum64()
+	if _, seen := l.known[sum]; seen {
+		return false
+	}
+	l.known[sum] = struct{}{}
+	l.ids = append(l.ids, sum)
+	if len(l.ids) > remembered {
+		delete(l.known, l.ids[0])
+		l.ids = l.ids[1:]
+	}
+	return true
+}
+
+// trim drops the oldest entries until the rest is within the bounds.
+func (l *Log) trim() {
+	cut := 0
+	for cut < len(l.entries) && (len(l.entries)-cut > l.limit || l.bytes > MaxBytes) {
+		l.bytes -= l.entries[cut].weight()
+		l.entries[cut] = Entry{} // Its texts are not kept by the array behind the slice.
+		cut++
+	}
+	l.entries = l.entries[cut:]
+	l.dropped += int64(cut)
+}
+
+// Len is how many entries are kept, Dropped how many are not any more, and Limit
+// how many would be kept.
+func (l *Log) Len() int { return len(l.entries) }
+
+// Dropped is how many entries were given up for the bounds.
+func (l *Log) Dropped() int64 { return l.dropped }
+
+// Limit is how many entries are kept at most.
+func (l *Log) Limit() int { return l.limit }

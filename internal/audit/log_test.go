@@ -1,0 +1,251 @@
+package audit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var zero = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func operator(actor, action, object string) Entry {
+	return Entry{Kind: KindOperator, Actor: actor, Action: action, Object: object}
+}
+
+func objects(page Page) []string {
+	list := []string{}
+	for _, entry := range page.Entries {
+		list = append(list, entry.Object)
+	}
+	return list
+}
+
+func TestKeepsTheNewestAndCountsTheRest(t *testing.T) {
+	t.Parallel()
+	l := New(3)
+	for i := range 5 {
+		assert.Equal(t, 1, l.Record(zero, operator("ann", "job.cancel", fmt.Sprint(i))))
+	}
+	page := l.Page(Filter{})
+	assert.Equal(t, []string{"2", "3", "4"}, objects(page))
+	assert.Equal(t, int64(2), page.Dropped)
+	assert.Equal(t, int64(3), page.Entries[0].Seq)
+	assert.Equal(t, 3, page.Limit)
+	l.SetLimit(1)
+	assert.Equal(t, []string{"4"}, objects(l.Page(Filter{})))
+	l.SetLimit(0)
+	assert.Equal(t, 1, l.Limit(), "0 changes nothing")
+	assert.Equal(t, int64(4), l.Dropped())
+}
+
+func TestARepeatCountsOnce(t *testing.T) {
+	t.Parallel()
+	l := New(2)
+	first := operator("ann", "job.cancel", "a")
+	first.ID = "group/x|1"
+	assert.Equal(t, 1, l.Record(zero, first))
+	assert.Equal(t, 0, l.Record(zero, first))
+	l.Record(zero, operator("", "", "b"), operator("", "", "c"))
+	assert.Equal(t, 0, l.Record(zero, first), "although it was dropped")
+	encoded, err := l.Encode(MaxEncoded)
+	require.NoError(t, err)
+	restored, err := Decode(encoded)
+	require.NoError(t, err)
+	assert.Equal(t, 0, restored.Record(zero, first), "after a restart too")
+	assert.Equal(t, []string{"b", "c"}, objects(restored.Page(Filter{})))
+	assert.Equal(t, Unknown, restored.Page(Filter{}).Entries[0].Actor)
+}
+
+func TestLongFieldsAreCutVisibly(t *testing.T) {
+	t.Parallel()
+	l := New(0)
+	long := strings.Repeat("é", maxText)
+	l.Record(zero, Entry{Kind: KindOperator, Actor: long, Before: long, After: long, Detail: long + "\xff", Object: long, Action: "policy.set"})
+	entry := l.Page(Filter{}).Entries[0]
+	for _, text := range []string{entry.Actor, entry.Before, entry.After, entry.Detail, entry.Object} {
+		assert.LessOrEqual(t, len(text), maxText)
+		assert.True(t, strings.HasSuffix(text, "…"), text)
+		assert.True(t, utf8.ValidString(text))
+	}
+	assert.Equal(t, zero, entry.At)
+	assert.Equal(t, 1, entry.Count)
+}
+
+// noise is text that no codec makes smaller by much.
+func noise(seed uint64, size int) string {
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // test data
+	var text strings.Builder
+	for text.Len() < size {
+		text.WriteByte(byte(' ' + 1 + random.IntN(94)))
+	}
+	return text.String()
+}
+
+// TestStaysWithinBytes: what is kept, a page of it and what travels are bounded
+// whatever is recorded.
+func TestStaysWithinBytes(t *testing.T) {
+	t.Parallel()
+	l := New(MaxEntries)
+	const recorded = 9000
+	for i := range uint64(recorded) {
+		l.Record(zero, Entry{
+			ID: fmt.Sprint(i), Kind: KindOperator, Actor: noise(i, maxName), From: noise(i+1, maxName), Object: noise(i+2, maxObject),
+			Before: noise(i+3, maxText), After: noise(i+4, maxText), Detail: noise(i+5, maxText),
+		})
+	}
+	assert.LessOrEqual(t, l.bytes, MaxBytes)
+	assert.Equal(t, int64(recorded), l.Dropped()+int64(l.Len()))
+	page := l.Page(Filter{})
+	assert.True(t, page.More)
+	assert.LessOrEqual(t, len(page.Entries)*2*maxText, MaxPageBytes)
+	encoded, err := l.Encode(MaxEncoded)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(encoded), MaxEncoded)
+	assert.Greater(t, len(encoded), MaxEncoded/2, "no more is given up than must be")
+	t.Logf("%d entries of noise: %d kept, %d bytes encoded", recorded, l.Len(), len(encoded))
+	restored, err := Decode(encoded)
+	require.NoError(t, err)
+	assert.Equal(t, int64(recorded), restored.Dropped()+int64(restored.Len()))
+	assert.Equal(t, page.Entries, restored.Page(Filter{}).Entries, "the newest are there")
+}
+
+// TestUsualEntriesAllTravel: the default number of entries as they usually are.
+func TestUsualEntriesAllTravel(t *testing.T) {
+	t.Parallel()
+	l := New(0)
+	for i := range DefaultEntries + 1 {
+		l.Record(zero.Add(time.Duration(i)*time.Second), Entry{
+			ID: fmt.Sprint(i), Kind: KindScheduler, Action: "delayed", Code: "RETRY_BACKOFF_UNTIL", JobType: fmt.Sprintf("type-%d", i%20),
+			Object: fmt.Sprintf("group/type-%d-2026-11-20T%02d:%02d:00Z", i%20, i/60%24, i%60), Count: i % 7, Since: zero,
+			Detail: fmt.Sprintf("job-%05d, job-%05d: exit code %d: %s", i, i+1, i%255, noise(uint64(i), 40)), //nolint:gosec // small
+		})
+	}
+	encoded, err := l.Encode(MaxEncoded)
+	require.NoError(t, err)
+	t.Logf("%d usual entries: %d bytes of texts, %d encoded", l.Len(), l.bytes, len(encoded))
+	restored, err := Decode(encoded)
+	require.NoError(t, err)
+	assert.Equal(t, DefaultEntries, restored.Len())
+	assert.Equal(t, int64(1), restored.Dropped())
+}
+
+func TestDecodeRefusesRubbish(t *testing.T) {
+	t.Parallel()
+	_, err := Decode([]byte("rubbish"))
+	require.ErrorContains(t, err, "unpack the log")
+	_, err = Decode(nil)
+	require.Error(t, err)
+}
+
+// model is the dumbest log there is: everything ever recorded.
+type model struct {
+	all   []Entry
+	seen  map[string]bool
+	limit int
+	// gone counts what the limits have dropped; a raised limit brings nothing back.
+	gone int
+}
+
+func (m *model) record(e Entry) {
+	if e.ID != "" && m.seen[e.ID] {
+		return
+	}
+	m.seen[e.ID] = true
+	e.Seq, e.ID, e.Count = int64(len(m.all)+1), "", max(e.Count, 1)
+	m.all = append(m.all, e)
+	m.trim()
+}
+
+func (m *model) trim() { m.gone = max(m.gone, len(m.all)-m.limit) }
+
+func (m *model) page(f Filter) (matching []Entry) {
+	for _, e := range m.all[m.gone:] {
+		if f.Match(e) {
+			matching = append(matching, e)
+		}
+	}
+	return matching
+}
+
+// TestAgainstModel: whatever is recorded, repeated, limited and restored, pages
+// put together are what the model has.
+func TestAgainstModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.IntRange(1, 12).Draw(t, "limit")
+		l, m := New(limit), &model{seen: map[string]bool{}, limit: limit}
+		clock := zero
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			case 0:
+				m.limit = rapid.IntRange(1, 12).Draw(t, "limit")
+				m.trim()
+				l.SetLimit(m.limit)
+			case 1:
+				encoded, err := l.Encode(MaxEncoded)
+				require.NoError(t, err)
+				l, err = Decode(encoded)
+				require.NoError(t, err)
+			default:
+				clock = clock.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "pause")) * time.Second)
+				entry := drawEntry(t, clock)
+				l.Record(clock, entry)
+				m.record(entry)
+			}
+		}
+		filter := drawFilter(t)
+		assert.Equal(t, m.page(filter), allPages(l, filter))
+		assert.Equal(t, m.gone, int(l.Dropped()))
+		assert.Equal(t, len(m.all)-m.gone, l.Page(filter).Kept)
+	})
+}
+
+func drawEntry(t *rapid.T, at time.Time) Entry {
+	return Entry{
+		ID: rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "f", "g"}).Draw(t, "id"), At: at,
+		Kind:    rapid.SampledFrom([]string{KindOperator, KindScheduler}).Draw(t, "kind"),
+		Actor:   rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "actor"),
+		JobType: rapid.SampledFrom([]string{"", "scrub", "vacuum"}).Draw(t, "type"),
+		Object:  rapid.SampledFrom([]string{"", "group/scrub-1", "group/vacuum-1", "db"}).Draw(t, "object"),
+		Count:   rapid.IntRange(0, 3).Draw(t, "count"),
+	}
+}
+
+func drawFilter(t *rapid.T) Filter {
+	f := Filter{
+		Kind:    rapid.SampledFrom([]string{"", KindOperator, KindScheduler}).Draw(t, "kind"),
+		Actor:   rapid.SampledFrom([]string{"", "ann"}).Draw(t, "actor"),
+		JobType: rapid.SampledFrom([]string{"", "scrub"}).Draw(t, "type"),
+		Object:  rapid.SampledFrom([]string{"", "group/", "group/scrub"}).Draw(t, "object"),
+		After:   rapid.SampledFrom([]int64{0, 5}).Draw(t, "after"),
+	}
+	if rapid.Bool().Draw(t, "bounded") {
+		f.Since, f.Until = zero.Add(20*time.Second), zero.Add(60*time.Second)
+	}
+	return f
+}
+
+// allPages reads page by page, three entries each.
+func allPages(l *Log, filter Filter) (all []Entry) {
+	filter.Limit = 3
+	for {
+		page := l.Page(filter)
+		all = append(slices.Clip(page.Entries), all...)
+		if !page.More {
+			break
+		}
+		filter.Before = page.Entries[0].Seq
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}

@@ -1,0 +1,3 @@
+// Package batchkey renders the template of `batch: {by: …}`: what the proposals
+// of one batch have in common.
+package batchkey

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+// answerWriter is standard output. It remembers that something could not be
+// written: an answer that is lost on a full disk must not end with exit code 0. A
+// reader who has gone (`| head`) ends the process, as the system does it.
+type answerWriter struct {
+	w io.Writer
+
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (a *answerWriter) Write(text []byte) (int, error) {
+	n, err := a.w.Write(text)
+	if err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.err == nil {
+			a.err = err
+		}
+	}
+	return n, err //nolint:wrapcheck // it stands for the writer
+}
+
+// lost says what became of the answer; nil if it was written.
+func (a *answerWriter) lost() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		return nil
+	}
+	return fmt.Errorf("the answer could not be written: %w", a.err)
+}
+
+// checkText refuses what cannot travel: everything that is sent is UTF-8. Names
+// of files are not sent.
+func checkText(c *cli.Context) error {
+	for _, word := range c.Args().Slice() {
+		if !utf8.ValidString(word) {
+			return usagef("argument %q is not UTF-8: names, keys and texts must be", word)
+		}
+	}
+	for _, flag := range c.Command.Flags {
+		text, ok := flag.(*cli.StringFlag)
+		if ok && !text.TakesFile && !utf8.ValidString(c.String(text.Name)) {
+			return usagef("--%s %q is not UTF-8: names, keys and texts must be", text.Name, c.String(text.Name))
+		}
+	}
+	return nil
+}

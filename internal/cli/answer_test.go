@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// full is a disk on which nothing fits any more.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// TestAnAnswerThatIsLostIsAFailure: whoever redirects an answer into a file must
+// hear that the file is not what he thinks, in both formats.
+func TestAnAnswerThatIsLostIsAFailure(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
+		var stderr bytes.Buffer
+		code := Run(t.Context(), Env{Stdout: full{}, Stderr: &stderr, Now: time.Now}, args)
+		assert.Equal(t, ExitFailed, code, args)
+		assert.Contains(t, stderr.String(), "no space left on device")
+	}
+}
+
+// TestWhatIsNotUTF8IsRefused: before anything is sent, and by name.
+func TestWhatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("explain", "a\xffb").exits(ExitUsage).complains(`argument "a\xffb" is not UTF-8`)
+	h.run("jobtypes", "pause", "scrub", "--note", "\xff").exits(ExitUsage).complains(`--note "\xff" is not UTF-8`)
+}
+
+// TestNamesThatNothingCanHave: the server refuses to look for them in words that
+// mean nothing to an operator; a namespace that is missing comes with its remedy.
+func TestNamesThatNothingCanHave(t *testing.T) {
+	t.Parallel()
+	server := testsuite.StartServer(t)
+	h := offline(t).at(server.Address())
+	h.run("explain", "日本").exits(ExitFailed).complains("日本 is no job type, worker, run, job or DAG")
+	h.run("jobtypes", "list", "--namespace", "nowhere").exits(ExitFailed).complains("nowhere", "namespace create --namespace nowhere")
+	o := h.run("doctor", "--namespace", "nowhere").exits(ExitFailed).says(`"nowhere" does not exist`)
+	assert.NotContains(t, o.stdout, "control plane", "without a namespace there is none to look for")
+}

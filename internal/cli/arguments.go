@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/nearest"
+)
+
+// arranged is a command line in the order that the parser needs: the path of
+// the command, its flags, its arguments. People write flags anywhere.
+type arranged struct {
+	command *cli.Command
+	path    []string
+	flags   []string
+	args    []string
+	help    bool
+}
+
+// line is the command line for the parser, beginning with the program's name.
+// Help is not for the parser.
+func (a *arranged) line(program string) []string {
+	line := append([]string{program}, a.path...)
+	line = append(line, a.flags...)
+	if len(a.args) > 0 {
+		line = append(append(line, "--"), a.args...)
+	}
+	return line
+}
+
+// arrange sorts args, which exclude the program's name, and reports unknown
+// commands and flags, with a suggestion.
+func arrange(root *cli.Command, args []string) (*arranged, error) {
+	known := valueFlags(root)
+	found := &arranged{command: root}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			found.args = append(found.args, args[i+1:]...)
+			return found.checked()
+		case arg == "-h" || arg == "--help":
+			found.help = true
+		case len(arg) > 1 && arg[0] == '-':
+			found.flags = append(found.flags, arg)
+			name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+			if takesValue := known[name]; takesValue && !hasValue {
+				if i+1 == len(args) {
+					return found, usagef("flag %s needs a value: see roundsman %s", arg, strings.Join(append(found.path, "--help"), " "))
+				}
+				i++
+				found.flags = append(found.flags, args[i])
+			}
+		case arg == "help" && len(found.args) == 0 && found.command.Subcommands != nil:
+			found.help = true
+		default:
+			found.take(arg)
+		}
+	}
+	return found.checked()
+}
+
+// take descends into a subcommand or keeps an argument.
+func (a *arranged) take(word string) {
+	if len(a.args) == 0 {
+		for _, sub := range a.command.Subcommands {
+			if sub.HasName(word) {
+				a.command = sub
+				a.path = append(a.path, sub.Name)
+				return
+			}
+		}
+	}
+	a.args = append(a.args, word)
+}
+
+func (a *arranged) checked() (*arranged, error) {
+	here := strings.TrimSpace("roundsman " + strings.Join(a.path, " "))
+	if len(a.command.Subcommands) > 0 && len(a.args) > 0 {
+		return a, unknown("command", a.args[0], here, commandNames(a.command))
+	}
+	names := flagNames(a.command)
+	for i := 0; i < len(a.flags); i++ {
+		name, _, hasValue := strings.Cut(strings.TrimLeft(a.flags[i], "-"), "=")
+		if !slices.Contains(names, name) && !(a.help && len(a.command.Subcommands) > 0) {
+			return a, unknownFlag(name, here, names)
+		}
+		if !hasValue && valueFlags(a.command)[name] {
+			i++
+		}
+	}
+	return a, nil
+}
+
+func unknown(what, word, here string, candidates []string) error {
+	if guess := nearest.Word(word, candidates); guess != "" {
+		return usagef("unknown %s %q: did you mean %q? (see %s --help)", what, word, guess, here)
+	}
+	return usagef("unknown %s %q: see %s --help", what, word, here)
+}
+
+func unknownFlag(name, here string, candidates []string) error {
+	if guess := nearest.Word(name, candidates); guess != "" {
+		return usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
+	}
+	return usagef("unknown flag --%s: see %s --help", name, here)
+}
+
+func commandNames(command *cli.Command) []string {
+	var names []string
+	for _, sub := range command.Subcommands {
+		if !sub.Hidden {
+			names = append(names, sub.Names()...)
+		}
+	}
+	return names
+}
+
+func flagNames(command *cli.Command) []string {
+	var names []string
+	for _, flag := range command.Flags {
+		names = append(names, flag.Names()...)
+	}
+	return names
+}
+
+// valueFlags says of every flag of a command tree whether it takes a value. A
+// name means the same in every command, which a test holds.
+func valueFlags(command *cli.Command) map[string]bool {
+	known := map[string]bool{}
+	for _, flag := range command.Flags {
+		_, isBool := flag.(*cli.BoolFlag)
+		for _, name := range flag.Names() {
+			known[name] = !isBool
+		}
+	}
+	for _, sub := range command.Subcommands {
+		maps.Copy(known, valueFlags(sub))
+	}
+	return known
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+func TestAuditUsage(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("audit", "list", "--kind", "people").exits(ExitUsage).complains("--kind people: must be operator or scheduler")
+	h.run("audit", "list", "--since", "yesterday").exits(ExitUsage).complains(`--since "yesterday"`, "like 48h")
+	h.run("audit", "list", "--limit", "-1").exits(ExitUsage).complains("--limit -1")
+	h.run("audit", "list", "--since", "1h", "--until", "2h").exits(ExitUsage).complains("--until is before --since")
+	h.run("audit", "list", "scrub").exits(ExitUsage).complains(`unexpected argument "scrub"`)
+	h.run("audit", "list").exits(ExitFailed).complains("no Temporal server answers")
+}
+
+// TestAuditWithoutControlPlane: what needs no control plane is done and recorded
+// without one; only reading the log needs it.
+func TestAuditWithoutControlPlane(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	assert.Equal(t, "[]\n", h.run("audit", "list", "--output", "json").ok().stdout, "nobody has written yet")
+	h.run("audit", "list").ok().says("no entries")
+	h.run("apply", "-c", h.write(clusterConfig("/nowhere"))).ok()
+	h.env.Environ = append(h.env.Environ, "ROUNDSMAN_ACTOR=ann")
+	h.run("jobtypes", "pause", "slow", "--note", "new disks").ok()
+	h.run("audit", "list").exits(ExitFailed).complains("CONTROL_PLANE_DOWN", "roundsman server")
+
+	h.background("server", "--log-level", "error")
+	h.eventually("jobtype.pause", "audit", "list", "--actor", "ann")
+	h.run("audit", "list").ok().says("WHO", "apply.create", "jobtype/quick", "tester", "ann", "active → paused: new disks")
+	entries := decode[[]contract.AuditEntry](h.run("audit", "list", "--job-type", "slow", "--since", "1h", "--output", "json").ok())
+	require.Len(t, entries, 2)
+	assert.Equal(t, []string{"tester", "ann"}, []string{entries[0].Actor, entries[1].Actor})
+	assert.Equal(t, "operator", entries[1].Kind)
+	assert.NotEmpty(t, entries[1].From)
+	assert.Empty(t, decode[[]contract.AuditEntry](h.run("audit", "list", "--until", "1h", "--output", "json").ok()))
+	last := decode[[]contract.AuditEntry](h.run("audit", "list", "--limit", "1", "-o", "json").ok())
+	require.Len(t, last, 1)
+	assert.Equal(t, entries[1].Seq, last[0].Seq, "the newest")
+	followAudit(t, h)
+}
+
+// followAudit sees what comes, one object a line.
+func followAudit(t *testing.T, h *harness) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan outcome, 1)
+	go func() {
+		done <- h.runContext(ctx, "audit", "list", "--limit", "1", "--follow", "--output", "json")
+	}()
+	h.run("jobtypes", "resume", "slow").ok()
+	h.eventually("jobtype.resume", "audit", "list")
+	seen := time.Now()
+	testsuite.WaitFor(t, 20*time.Second, "it has looked again", func() bool { return time.Since(seen) > 3*auditPoll })
+	cancel()
+	o := (<-done).ok()
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	assert.Contains(t, lines[0], `"action":"jobtype.pause"`)
+	assert.Contains(t, lines[len(lines)-1], `"action":"jobtype.resume"`)
+	assert.Len(t, lines, 2, "each entry once")
+}
+
+// auditTells is what the log has after the cluster was operated.
+func auditTells(t *testing.T, h *harness) {
+	h.run("audit", "list", "--kind", "operator").ok().says("run.cancel", "job.cancel", "not today", "enough", "worker.cordon", "worker/node-a", "ONLINE → CORDONED")
+	h.run("audit", "list", "--kind", "scheduler").ok().says("scheduler", "refused DUPLICATE", "group/quick-")
+	for _, entry := range decode[[]contract.AuditEntry](h.run("audit", "list", "--kind", "operator", "-o", "json").ok()) {
+		assert.Equal(t, "tester", entry.Actor, "%+v", entry)
+	}
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// background types a serving command and returns what ends it in order, as a
+// signal does.
+func (h *harness) background(args ...string) (stop func() outcome) {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
+	done := make(chan outcome, 1)
+	go func() { done <- h.runContext(ctx, args...) }()
+	var ended *outcome
+	stop = func() outcome {
+		if ended == nil {
+			cancel()
+			o := <-done
+			ended = &o
+		}
+		return *ended
+	}
+	h.t.Cleanup(func() { stop() })
+	return stop
+}
+
+// eventually types a command until it exits with 0 and says what is wanted.
+func (h *harness) eventually(want string, args ...string) outcome {
+	h.t.Helper()
+	var last outcome
+	testsuite.WaitFor(h.t, 60*time.Second, "roundsman "+strings.Join(args, " ")+" says "+want, func() bool {
+		last = h.run(args...)
+		return last.code == ExitOK && strings.Contains(last.stdout, want)
+	})
+	return last
+}
+
+// The gate file holds the jobs of `slow` back until a test lets them go.
+func clusterConfig(gate string) string {
+	return `version: 1
+job_types:
+  quick:
+    handler: command
+    description: three quick jobs
+    schedule: {every: 24h}
+    policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 3}
+    detect: {command: [printf, 'a\nb\nc\na\n'], format: lines}
+    execute: {command: [echo, "did {{.Params.item}}"]}
+  broken:
+    handler: command
+    schedule: {every: 24h}
+    detect: {command: [printf, 'good\nbad\n'], format: lines}
+    execute: {command: [sh, -c, 'if [ "$1" = bad ]; then echo looking; echo "no such disk" >&2; exit 3; fi', sh, "{{.Params.item}}"]}
+  slow:
+    handler: command
+    schedule: {every: 24h}
+    policy: {global_execution_concurrency: 2, per_worker_execution_concurrency: 2, heartbeat_timeout: 5s, interactive: true}
+    detect: {command: [printf, 'one\ntwo\nthree\n'], format: lines}
+    execute: {command: [sh, -c, 'echo "::progress 40 waiting for the gate"; while [ ! -e "$1" ]; do sleep 0.1; done', sh, "` + gate + `"]}
+`
+}
+
+// startCluster runs a control plane and a worker by their commands and applies
+// the configuration.
+func startCluster(t *testing.T) (h *harness, gate string, stops []func() outcome) {
+	t.Helper()
+	h, gate = alone(t), filepath.Join(t.TempDir(), "gate")
+	stops = append(stops,
+		h.background("server", "--log-level", "error"),
+		h.background("worker", "--id", "node-a", "--labels", "rack=7", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s"))
+	h.eventually("node-a", "workers", "list", "--online")
+	h.run("apply", "-c", h.write(clusterConfig(gate))).ok()
+	return h, gate, stops
+}
+
+func TestOperatingACluster(t *testing.T) {
+	t.Parallel()
+	h, gate, stops := startCluster(t)
+
+	t.Run("runs that complete and fail", func(t *testing.T) { completeAndFail(t, h) })
+	t.Run("jobs by hand", func(t *testing.T) { submitAdHoc(t, h) })
+	t.Run("workers", func(t *testing.T) { operateWorkers(t, h) })
+	t.Run("a run in flight", func(t *testing.T) { inFlight(t, h, gate) })
+	t.Run("a run that is watched", func(t *testing.T) { watched(t, h, gate) })
+
+	t.Run("windows", func(t *testing.T) { obeyWindows(t, h, gate) })
+	t.Run("the audit log", func(t *testing.T) { auditTells(t, h) })
+	h.run("doctor").ok().says("control plane", "answers: ", " ("+buildinfo.Version()+")", "1 online with 4 slots")
+	for _, stop := range stops {
+		o := stop()
+		assert.Equal(t, ExitOK, o.code, o.stderr)
+	}
+}
+
+func completeAndFail(t *testing.T, h *harness) {
+	o := h.run("jobtypes", "run", "quick", "--wait").ok()
+	o.says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
+	h.run("runs", "show", "quick").ok().says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
+	jobs := decode[struct {
+		Jobs  []starter.Job `json:"jobs"`
+		Total int           `json:"total"`
+	}](h.run("jobs", "list", "quick", "--state", "completed", "-o", "json").ok())
+	assert.Equal(t, 3, jobs.Total)
+	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).ok().says("completed", "node-a", "result   did a", `data     {"exit_code":0}`)
+	shown := decode[struct {
+		Result jobtype.Result `json:"result"`
+	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").ok())
+	assert.Equal(t, "did b\n", shown.Result.Output)
+
+	failed := h.run("jobtypes", "run", "broken", "--wait").exits(ExitFailed)
+	failed.says("broken: partial in", "bad: ", "no such disk")
+	h.run("jobs", "list", "broken", "--state", "failed").ok().says("bad", "no such disk")
+	again := h.run("jobtypes", "run", "broken", "--wait", "--output", "json").exits(ExitFailed)
+	result, last := decode[contract.JobGroupResult](again), decode[starter.RunRef](again)
+	assert.Equal(t, contract.OutcomePartial, result.Outcome)
+	assert.Equal(t, 1, result.Counts.Failed)
+
+	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
+	h.run("runs", "watch", "broken").exits(ExitFailed).says("broken: partial")
+
+	h.run("jobtypes", "pause", "quick").ok()
+	h.run("explain", "quick").ok().says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
+	h.run("explain", "broken").ok().says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
+		"NOT_DUE_UNTIL(broken)", "`roundsman jobtypes run broken`")
+	why := decode[starter.Explanation](h.run("explain", last.WorkflowID, "-o", "json").ok())
+	require.NotNil(t, why.Ended)
+	assert.Equal(t, "partial", why.Ended.Outcome)
+	assert.Equal(t, "1 failed; the first: job-00002 (bad) on node-a: sh exited with status 3: no such disk", why.Ended.Detail)
+	assert.Empty(t, why.Reasons)
+	h.run("explain", last.WorkflowID).ok().says("run "+last.WorkflowID+": partial", "\nit ended")
+	h.run("explain", "broken", "job-00001").ok().says("job group/broken-", "/job-00001: completed", "it has ended: it waits for nothing")
+	h.run("explain", "broken", "job-00002").ok().says("/job-00002: failed", "it ended", "no such disk", "`roundsman jobs show group/broken-")
+	h.run("jobs", "show", "broken/job-00002").ok().says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
+	h.run("jobtypes", "list").ok().says("partial")
+	h.run("jobtypes", "show", "broken").ok().says("OUTCOME", "partial")
+	h.run("explain", "quik").exits(ExitFailed).complains("quik is no job type, worker, run, job or DAG", "did you mean quick?")
+	h.run("jobtypes", "run", "quick", "--wait").ok().complains("quick is paused by tester; this run is an exception")
+	h.run("jobtypes", "resume", "quick").ok()
+}
+
+func operateWorkers(t *testing.T, h *harness) {
+	h.run("workers", "list").ok().says("node-a", "ONLINE", "0/1", "/4", "command", "rack=7")
+	h.run("explain", "node-a").ok().says("worker node-a: ONLINE", "IDLE(node-a)")
+	h.run("workers", "cordon", "node-a", "--reason", "new disks").ok().says("node-a is CORDONED")
+	h.run("explain", "node-a").ok().says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman workers uncordon node-a`")
+	h.run("workers", "show", "node-a").ok().says("CORDONED", "new disks", "tester")
+	h.run("workers", "uncordon", "node-a").ok().says("node-a is ONLINE")
+	h.run("workers", "drain", "node-a").ok().says("node-a is drained")
+	h.run("workers", "uncordon", "node-a").ok()
+	h.run("workers", "drain", "node-z").exits(ExitFailed).complains("node-z")
+	h.run("workers", "show", "node-z").exits(ExitFailed).complains("worker node-z does not exist", "did you mean node-a?")
+	h.run("jobtypes", "show", "qui").exits(ExitFailed).complains("job type qui does not exist", "did you mean quick?")
+	h.run("runs", "show", "brokn").exits(ExitFailed).complains("did you mean broken?")
+	h.run("workers", "cleanup", "--all-offline").ok().says("nothing to remove")
+	workers := decode[struct {
+		Workers []contract.WorkerDetail `json:"workers"`
+	}](h.run("workers", "list", "-o", "json").ok())
+	require.Len(t, workers.Workers, 1)
+
+	begin := time.Now()
+	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error").exits(ExitFailed).complains("node-a", "--take-over")
+	assert.Less(t, time.Since(begin), 30*time.Second)
+}
+
+func inFlight(t *testing.T, h *harness, gate string) {
+	detected := decode[contract.JobGroupResult](h.run("jobtypes", "detect", "slow", "--output", "json").ok())
+	assert.True(t, detected.DryRun)
+	assert.Len(t, detected.Proposals, 3)
+	h.run("jobtypes", "detect", "slow").ok().says("one", "two", "three", "completed: 3 found, by node-a")
+	h.run("jobtypes", "detect", "slow", "--limit", "2").ok().says("one", "two", "completed: 3 found, by node-a", "the first 2 of 3; see more with --limit")
+
+	run := decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").ok())
+	h.eventually("running", "jobs", "show", run.WorkflowID+"/job-00001")
+	h.run("jobtypes", "run", "slow").exits(ExitFailed).complains("still runs", "runs watch")
+	h.eventually("40%", "jobs", "list", "slow")
+	h.run("runs", "show", "slow").ok().says("running", "1 pending, 2 running", "waiting for the gate")
+	h.run("jobs", "show", "job-00003", "--run", "slow").ok().says("pending", "global_execution_concurrency")
+
+	h.run("jobs", "cancel", "job-00003", "--run", "slow", "--reason", "not today").ok().says("cancel requested")
+	h.eventually("canceled", "jobs", "show", "job-00003", "--run", "slow")
+	h.run("jobs", "cancel", "job-00003", "--run", "slow").exits(ExitFailed).complains("already ended")
+	h.run("jobs", "cancel", "job-00077", "--run", "slow").exits(ExitFailed).complains("does not exist")
+	steered(t, h, gate)
+	drain := h.background("workers", "drain", "node-a")
+	h.eventually("DRAINING", "workers", "list")
+	drain().exits(ExitFailed).complains("interrupted; node-a stays DRAINING until `roundsman workers uncordon node-a`")
+	h.run("workers", "uncordon", "node-a").ok()
+	drained := make(chan outcome, 1)
+	go func() { drained <- h.run("workers", "drain", "node-a", "--timeout", "60s") }()
+	h.eventually("DRAINING", "workers", "list")
+	h.run("workers", "uncordon", "node-a").ok()
+
+	h.run("runs", "cancel", "slow", "--reason", "enough", "--wait").ok().says("cancel requested: " + run.WorkflowID)
+	(<-drained).exits(ExitFailed).complains("node-a is ONLINE again")
+	h.run("runs", "show", run.WorkflowID).ok().says("canceled", "enough")
+	h.run("runs", "cancel", "slow").exits(ExitFailed).complains("already ended")
+
+	// Without a reason it is the same request as the Web UI's button.
+	h.run("jobtypes", "run", "slow").ok()
+	h.eventually("running", "jobs", "show", "slow/job-00001")
+	h.run("runs", "cancel", "slow", "--wait").ok()
+	h.run("runs", "show", "slow").ok().says("canceled")
+}
+
+// steered changes a run that goes on, and gives up one of its jobs.
+func steered(t *testing.T, h *harness, gate string) {
+	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").ok().says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
+	h.run("runs", "set", "slow", "retry_limit=3").ok().says("it is so already")
+	changed := decode[struct {
+		Changed []starter.FieldChange `json:"changed"`
+	}](h.run("runs", "set", "slow", "retry_limit=2", "-o", "json").ok())
+	assert.Equal(t, []starter.FieldChange{{Path: "policy.retry_limit", Before: "3", After: "2"}}, changed.Changed)
+	refused := h.run("runs", "set", "slow", "retry_limit=999", "max_runtime=1h").exits(ExitFailed)
+	refused.complains("retry_limit: 999 is out of range")
+	assert.NotContains(t, refused.stderr, "retryable", "the workflow's own words only")
+	snapshot := decode[starter.Snapshot](h.run("runs", "show", "slow", "-o", "json").ok())
+	assert.Equal(t, jobtype.Duration(2*time.Hour), snapshot.Group.Policy.MaxRuntime, "a refused change changes nothing")
+
+	h.run("runs", "pause", "slow", "--note", "backup").ok().says("pause requested")
+	h.eventually("backup", "runs", "show", "slow")
+	h.run("runs", "resume", "slow").ok().says("resume requested")
+	h.run("jobs", "expire", "job-00001", "--run", "slow", "--reason", "burned down").ok().says("expire requested")
+	h.eventually("stale", "jobs", "show", "job-00001", "--run", "slow")
+	h.run("jobs", "expire", "job-00001", "--run", "slow").exits(ExitFailed).complains("already ended", "nothing to expire")
+	h.run("jobs", "list", "slow", "--state", "stale").ok().says("job-00001", "burned down; its handler on node-a may still run")
+	h.run("jobs", "list", "slow", "--state", "running").ok().says("job-00002")
+	h.run("jobs", "list", "slow", "--state", "assigned", "--state", "not_started").ok().says("no jobs match")
+
+	h.run("jobtypes", "set", "slow", "retry_limit=7").ok().says("slow: policy.retry_limit: 0 → 7")
+	h.run("jobtypes", "set", "slow", "retry_limit=7").ok().says("it is so already")
+	config := h.write(clusterConfig(gate))
+	h.run("plan", "-c", config).exits(ExitUsage).says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
+	h.run("jobtypes", "set", "slow", "retry_limit=700").exits(ExitFailed).complains("retry_limit: 700 is out of range")
+	var both sync.WaitGroup
+	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").ok() })
+	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").ok() })
+	both.Wait()
+	h.run("plan", "-c", config).exits(ExitUsage).says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
+	h.run("jobtypes", "set", "slow", "retry_limit=0", "retry_backoff=5s").ok()
+	h.run("plan", "-c", config).ok()
+}
+
+func watched(t *testing.T, h *harness, gate string) {
+	h.run("jobtypes", "run", "slow").ok()
+	watching := make(chan outcome, 1)
+	go func() { watching <- h.run("runs", "watch", "slow", "--interval", "100ms", "--output", "json") }()
+	h.eventually("running", "jobs", "show", "job-00002", "--run", "slow")
+	touch(t, gate)
+	o := (<-watching).ok()
+	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	require.GreaterOrEqual(t, len(lines), 2)
+	assert.Contains(t, lines[len(lines)-1], `"outcome":"completed"`)
+}

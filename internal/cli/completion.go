@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// completionWord is the hidden first argument with which the scripts ask for
+// candidates: `roundsman __complete WORDS… LAST`, LAST being the unfinished one.
+const completionWord = "__complete"
+
+func completionRequest(args []string) ([]string, bool) {
+	if len(args) > 0 && args[0] == completionWord {
+		return args[1:], true
+	}
+	return nil, false
+}
+
+// complete lists what the last word may become. It asks no server: a key press
+// must not wait for the network.
+func complete(root *cli.Command, words []string) []string {
+	command, last := root, ""
+	if len(words) > 0 {
+		last = words[len(words)-1]
+		words = words[:len(words)-1]
+	}
+	known := valueFlags(root)
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "="); word != name {
+			if known[name] && !hasValue {
+				i++
+			}
+			continue
+		}
+		for _, sub := range command.Subcommands {
+			if sub.HasName(word) {
+				command = sub
+				break
+			}
+		}
+	}
+	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "-") {
+		if values, ok := flagValues(strings.TrimLeft(words[len(words)-1], "-")); ok {
+			return matching(values, last)
+		}
+	}
+	if strings.HasPrefix(last, "-") {
+		var flags []string
+		for _, name := range append(flagNames(command), "help") {
+			if len(name) > 1 {
+				flags = append(flags, "--"+name)
+			}
+		}
+		return matching(flags, last)
+	}
+	return matching(commandNames(command), last)
+}
+
+// flagValues are the values of flags that have a fixed set.
+func flagValues(name string) ([]string, bool) {
+	switch name {
+	case flagOutput, "o":
+		return []string{outputTable, outputJSON}, true
+	case flagLogLevel:
+		return []string{"debug", "info", "warn", "error"}, true
+	case flagLogFormat:
+		return []string{"text", "json"}, true
+	}
+	return nil, false
+}
+
+func matching(candidates []string, prefix string) []string {
+	var matched []string
+	for _, candidate := range candidates {
+		if strings.HasPrefix(candidate, prefix) {
+			matched = append(matched, candidate)
+		}
+	}
+	slices.Sort(matched)
+	return slices.Compact(matched)
+}
+
+const bashCompletion = `_roundsman() {
+    local IFS=$'\n'
+    COMPREPLY=($("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    if [ ${#COMPREPLY[@]} -eq 0 ]; then
+        COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+    fi
+}
+complete -F _roundsman roundsman
+`
+
+const zshCompletion = `#compdef roundsman
+_roundsman() {
+    local -a candidates
+    candidates=("${(@f)$("${words[1]}" __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [ -n "${candidates[1]}" ]; then
+        compadd -a candidates
+    else
+        _files
+    fi
+}
+compdef _roundsman roundsman
+`
+
+const fishCompletion = `function __roundsman_complete
+    set -l words (commandline -opc) (commandline -ct)
+    roundsman __complete $words[2..-1] 2>/dev/null
+end
+complete -c roundsman -a '(__roundsman_complete)'
+`
+
+func (c *commands) completionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "completion", ArgsUsage: "bash|zsh|fish",
+		Usage: "print a completion script for a shell",
+		Description: `Examples:
+  source <(roundsman completion bash)
+  roundsman completion zsh > "${fpath[1]}/_roundsman"
+  roundsman completion fish > ~/.config/fish/completions/roundsman.fish`,
+		Action: func(ctx *cli.Context) error {
+			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+			script, ok := scripts[ctx.Args().First()]
+			if !ok {
+				return usagef("no completion for %q: choose bash, zsh or fish", ctx.Args().First())
+			}
+			_, err := c.env.Stdout.Write([]byte(script))
+			return err
+		},
+	}
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// example is a file of examples/dag.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	root, err := testsuite.ModuleRoot()
+	require.NoError(t, err)
+	return filepath.Join(root, "examples", "dag", name)
+}
+
+// writeSpec puts a spec into a file of its own.
+func (h *harness) writeSpec(text string) string {
+	h.t.Helper()
+	path := filepath.Join(h.t.TempDir(), "spec.yaml")
+	require.NoError(h.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+const faultySpec = `version: 1
+name: broken
+tasks:
+  - id: a
+    needs: [b]
+    noop: true
+  - id: b
+    needs: [a, ghost]
+    noop: true
+  - id: b
+    comand: ["true"]
+`
+
+func TestDAGValidate(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("dag", "validate", example(t, "nine.yaml"), example(t, "rolling.yaml"), example(t, "rebalance.yaml")).ok().
+		says("DAG nine is valid: 9 tasks, 11 dependencies, 3 tasks deep", "DAG rolling-maintenance is valid: 19 tasks", "DAG rebalance is valid")
+
+	path := h.writeSpec(faultySpec)
+	o := h.run("dag", "validate", path).exits(ExitUsage)
+	assert.Empty(t, o.stdout)
+	o.complains(path+":11:5: ", "comand", "fault")
+	for line := range strings.SplitSeq(strings.TrimSpace(o.stderr), "\n") {
+		assert.True(t, strings.HasPrefix(line, path+":"), "an editor can follow every line: %s", line)
+	}
+	fixed := h.writeSpec(strings.Replace(faultySpec, `id: b
+    comand`, `id: c
+    command`, 1))
+	h.run("dag", "validate", fixed).exits(ExitUsage).complains(fixed+":8:", "ghost")
+
+	reports := decode[struct {
+		Valid bool         `json:"valid"`
+		Files []specReport `json:"files"`
+	}](h.run("dag", "validate", "-o", "json", example(t, "nine.yaml"), path).exits(ExitUsage))
+	assert.False(t, reports.Valid)
+	require.Len(t, reports.Files, 2)
+	assert.Equal(t, specReport{File: example(t, "nine.yaml"), Valid: true, DAG: "nine", Tasks: 9, Edges: 11, Depth: 3, Bytes: reports.Files[0].Bytes, Faults: nil}, withoutEmpty(reports.Files[0]))
+	assert.False(t, reports.Files[1].Valid)
+	assert.Equal(t, 11, reports.Files[1].Faults[len(reports.Files[1].Faults)-1].Line)
+}
+
+func withoutEmpty(report specReport) specReport {
+	if len(report.Faults) == 0 {
+		report.Faults = nil
+	}
+	return report
+}
+
+func TestDAGValidateOfFilesThatAreNone(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("dag", "validate", "/nonexistent.yaml").exits(ExitUsage).complains("/nonexistent.yaml", "no such file")
+	h.run("dag", "validate", t.TempDir()).exits(ExitUsage).complains("is a directory")
+	h.run("dag", "validate", h.writeSpec("")).exits(ExitUsage).complains("spec.yaml")
+	h.env.Stdin = strings.NewReader(`{"version": 1, "name": "piped", "tasks": [{"id": "a", "noop": true}]}`)
+	h.run("dag", "validate", "-").ok().says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
+	h.env.Stdin = strings.NewReader(strings.Repeat("\x00garbage", 1<<17))
+	h.run("dag", "validate", "-").exits(ExitUsage).complains("stdin: not valid YAML")
+}
+
+func TestSubDAGsStayInTheirTree(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	outside := h.writeSpec("version: 1\nname: outside\ntasks: [{id: a, noop: true}]\n")
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link.yaml")))
+	path := filepath.Join(dir, "top.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: link.yaml}]\n"), 0o600))
+	h.run("dag", "validate", path).exits(ExitUsage).complains(path+":3:", "link.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub.yaml"), []byte("version: 1\nname: sub\ntasks: [{id: a, nop: true}]\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: sub.yaml}]\n"), 0o600))
+	h.run("dag", "validate", path).exits(ExitUsage).complains(filepath.Join(dir, "sub.yaml")+":3:", `"noop"`)
+}
+
+func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	var text strings.Builder
+	text.WriteString("version: 1\nname: huge\ntasks:\n")
+	// What does not repeat does not compress.
+	noise := rand.NewChaCha8([32]byte{})
+	for i := range 6500 {
+		var word [256]byte
+		_, _ = noise.Read(word[:])
+		fmt.Fprintf(&text, "  - {id: t%d, command: [a, \"%x\"]}\n", i, word)
+	}
+	path := h.writeSpec(text.String())
+	h.run("dag", "validate", path).exits(ExitUsage).complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
+	begin := time.Now()
+	h.run("dag", "run", "--dev", path).exits(ExitUsage).complains("bytes compressed")
+	assert.Less(t, time.Since(begin), 60*time.Second)
+}
+
+func TestDAGParams(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	spec := h.writeSpec("version: 1\nname: p\nparams: {text: a, n: 3, list: [1]}\ntasks: [{id: a, when: '{{eq .Params.n 3}}', command: [echo, \"{{.Params.text}}\", \"{{.Params.list}}\"]}]\n")
+	size := func(args ...string) int {
+		reports := decode[struct {
+			Files []specReport `json:"files"`
+		}](h.run(append([]string{"dag", "validate", spec, "-o", "json"}, args...)...).ok())
+		return reports.Files[0].Bytes
+	}
+	assert.NotEqual(t, size(), size("--param", "text=b,c=d and more", "--param", "n=4", "--param", "list=[1,2]"))
+	for arg, says := range map[string]string{
+		"txet=b":     `did you mean "text"`,
+		"nothing=1":  "it has list, n, text",
+		"n=three":    "is not JSON",
+		"n=1 2":      "is not JSON",
+		"text":       "write KEY=VALUE",
+		"=x":         "write KEY=VALUE",
+		`list="[1"]`: "is not JSON",
+	} {
+		h.run("dag", "validate", spec, "--param", arg).exits(ExitUsage).complains(says)
+	}
+}
+
+func TestDAGRender(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	dir, nine := t.TempDir(), example(t, "nine.yaml")
+	out := filepath.Join(dir, "nine.svg")
+	h.run("dag", "render", nine, "-o", out).ok().says("wrote " + out + ": 9 tasks, 11 dependencies")
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	decoder := xml.NewDecoder(strings.NewReader(string(text)))
+	for err = nil; err == nil; {
+		_, err = decoder.Token()
+	}
+	require.ErrorIs(t, err, io.EOF)
+	assert.Equal(t, string(text), h.run("dag", "render", nine).ok().stdout, "svg is the default")
+
+	h.run("dag", "render", nine, "--format", "mermaid").ok().says("flowchart LR", "n0 --> n3")
+	h.run("dag", "render", nine, "--format", "dot", "--direction", "down").ok().says(`digraph "nine"`, "rankdir=TB")
+	h.run("dag", "render", nine, "-o", filepath.Join(dir, "nine.mmd")).ok()
+	text, err = os.ReadFile(filepath.Join(dir, "nine.mmd"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "flowchart", "the name tells the format")
+
+	rolling := example(t, "rolling.yaml")
+	h.run("dag", "render", rolling, "--collapse", "always", "-o", filepath.Join(dir, "r.dot")).ok().says("19 tasks in 11 boxes")
+	h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").ok().says("uncordon").says("health")
+	assert.NotContains(t, h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").ok().stdout, "undo")
+
+	begin := time.Now()
+	o := h.run("dag", "render", h.writeSpec(layeredSpec(10_000)), "-o", filepath.Join(dir, "huge.svg")).exits(ExitFailed)
+	o.complains("10000 boxes", "--around TASK", "--format dot")
+	assert.Less(t, time.Since(begin), 30*time.Second)
+	assert.NoFileExists(t, filepath.Join(dir, "huge.svg"))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 3, "no temporary files are left: %v", left)
+}
+
+// layeredSpec has n tasks in ten layers, two dependencies each.
+func layeredSpec(n int) string {
+	var text strings.Builder
+	text.WriteString("version: 1\nname: layers\ntasks:\n")
+	width := n / 10
+	for i := range n {
+		if layer := i / width; layer == 0 {
+			fmt.Fprintf(&text, "  - {id: t%d, noop: true}\n", i)
+		} else {
+			before := (layer - 1) * width
+			fmt.Fprintf(&text, "  - {id: t%d, noop: true, needs: [t%d, t%d]}\n", i, before+i*7%width, before+(i*13+1)%width)
+		}
+	}
+	return text.String()
+}
+
+func TestDAGWrongUsageExitsWithTwo(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	nine := example(t, "nine.yaml")
+	tests := []struct {
+		args []string
+		says string
+	}{
+		{[]string{"dag", "rnu"}, `did you mean "run"?`},
+		{[]string{"dag", "run"}, "FILE is missing"},
+		{[]string{"dag", "run", nine, nine}, "unexpected argument"},
+		{[]string{"dag", "run", nine, "--watch", "--detach"}, "exclude each other"},
+		{[]string{"dag", "run", nine, "--dev", "--detach"}, "--detach does not go with --dev"},
+		{[]string{"dag", "run", nine, "--workers", "a"}, "--workers is for --dev"},
+		{[]string{"dag", "run", nine, "--dev", "--workers", "Node A"}, "--workers:"},
+		{[]string{"dag", "run", nine, "--deadline", "soon"}, "--deadline soon"},
+		{[]string{"dag", "run", "--output", "xml", nine}, "must be table or json"},
+		{[]string{"dag", "run", "--dev", "/nonexistent.yaml"}, "/nonexistent.yaml"},
+		{[]string{"dag", "run", nine, "--as", "Bad Name"}, `--as: run name "Bad Name"`},
+		{[]string{"dag", "render"}, "name a FILE, a --run RUN, or both"},
+		{[]string{"dag", "render", nine, "--format", "png"}, "must be one of [svg dot mermaid]"},
+		{[]string{"dag", "render", nine, "-o", "nine.png"}, "choose svg, dot or mermaid"},
+		{[]string{"dag", "render", nine, "--collapse", "yes"}, "--collapse yes"},
+		{[]string{"dag", "render", nine, "--direction", "up"}, "--direction up"},
+		{[]string{"dag", "render", nine, "--around", "10"}, "has no task 10"},
+		{[]string{"dag", "show"}, "RUN is missing"},
+		{[]string{"dag", "show", "x", "--state", "completed"}, "must be one of pending, ready"},
+		{[]string{"dag", "show", "x", "--limit", "0"}, "--limit 0"},
+		{[]string{"dag", "list", "Not A Name"}, "must start with a-z"},
+		{[]string{"dag", "list", "--limit", "0"}, "--limit 0"},
+		{[]string{"dag", "watch", "x", "--interval", "1ms"}, "at least 100ms"},
+		{[]string{"dag", "skip", "x"}, "TASK... is missing"},
+		{[]string{"dag", "approve", "x"}, "TASK... is missing"},
+		{[]string{"dag", "add-tasks", "x"}, "FILE is missing"},
+		{[]string{"dag", "add-tasks", "x", "/nonexistent.yaml"}, "/nonexistent.yaml"},
+		{[]string{"dag", "retry", "x", "--as", "a/b"}, `--as: run name "a/b"`},
+		{[]string{"dag", "retry", "x", "--accept-diff"}, "give its FILE after the RUN"},
+		{[]string{"dag", "cancel", "x", "--task", "a", "--wait"}, "does not go with --task"},
+		{[]string{"dag", "set", "x"}, "--concurrency"},
+		{[]string{"dag", "set", "x", "--concurrency", "501"}, "from 1 to 500"},
+	}
+	for _, tt := range tests {
+		o := h.run(tt.args...).exits(ExitUsage).complains("roundsman: ", tt.says)
+		assert.Empty(t, o.stdout, "%v", tt.args)
+	}
+}
+
+func TestDAGWithoutAServer(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	for _, args := range [][]string{
+		{"dag", "run", example(t, "nine.yaml")},
+		{"dag", "list"},
+		{"dag", "show", "nine"},
+		{"dag", "retry", "nine"},
+		{"dag", "render", "--run", "nine"},
+	} {
+		h.run(args...).exits(ExitFailed).complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev")
+	}
+}
+
+// TestAddedTasksAreCheckedBeforeTheyTravel: what a file shows by itself needs no
+// server, and points into the file.
+func TestAddedTasksAreCheckedBeforeTheyTravel(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	file := filepath.Join(t.TempDir(), "extra.yaml")
+	for text, says := range map[string]string{
+		"":         ": there is nothing to add",
+		"- {1: 2}": ":1:4: a task has no key",
+		"- id: [":  ":1",
+		"- id: a\n  noop: true\n- id: b\n  comand: [x]\n":       `:4:3: a task has no key "comand"; did you mean "command"?`,
+		strings.Repeat("- aaaaaaaaaaaaaaa\n", 70_000):           "the limit is 1048576",
+		`{"tasks": [{"id": "a", "noop": true, "sleep": "1s"}]}`: ":1:",
+	} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		h.run("dag", "add-tasks", "x", file).exits(ExitUsage).complains(file+":", says)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("- {id: a, needs: [later], noop: true}\n"), 0o600))
+	h.run("dag", "add-tasks", "x", file).exits(ExitFailed).complains("no Temporal server answers")
+}

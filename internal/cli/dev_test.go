@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+type onceOutput struct {
+	Groups []groupReport `json:"groups"`
+}
+
+func devArgs(dir string, more ...string) []string {
+	return append([]string{"dev", "--data-dir", dir, "--port", "0", "--ui-port", "0"}, more...)
+}
+
+func TestDevOnce(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	dir := filepath.Join(t.TempDir(), "data")
+	config := h.write(clusterConfig(filepath.Join(dir, "lock")))
+	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).exits(ExitFailed)
+	o.complains("Web UI", "http://127.0.0.1:", "node-a, node-b", "broken: partial in")
+	groups := decode[onceOutput](o).Groups
+	require.Len(t, groups, 3)
+	assert.Equal(t, []string{"broken", "quick", "slow"}, []string{groups[0].JobType, groups[1].JobType, groups[2].JobType})
+	assert.Equal(t, "partial", groups[0].Outcome)
+	assert.Equal(t, 1, groups[0].Failed)
+	require.Len(t, groups[0].Errors, 1)
+	assert.Equal(t, "bad", groups[0].Errors[0].DedupeKey)
+	assert.Contains(t, groups[0].Errors[0].Message, "no such disk")
+	assert.Equal(t, "completed", groups[1].Outcome)
+	assert.Equal(t, 4, groups[1].Detected)
+	assert.Equal(t, 1, groups[1].Duplicates)
+	assert.Equal(t, 3, groups[1].Completed)
+	assert.NotEmpty(t, groups[1].RunID)
+	assert.Positive(t, groups[1].DurationMS)
+	for _, key := range []string{"job_type", "workflow_id", "run_id", "outcome", "detected", "duplicates", "already_active", "completed", "failed", "canceled", "stale", "retries", "duration_ms", "errors"} {
+		assert.Contains(t, o.stdout, `"`+key+`":`)
+	}
+
+	// Again on the same data dir: everything survives, new groups run.
+	good := h.write(minimalConfig)
+	again := decode[onceOutput](h.run(devArgs(dir, "--once", "--json", "-c", good)...).ok())
+	require.Len(t, again.Groups, 1, "the job types that the configuration no longer has are gone")
+	assert.Equal(t, "echo", again.Groups[0].JobType)
+
+	disabled := h.write(strings.Replace(minimalConfig, "handler: command", "handler: command\n    enabled: false", 1))
+	none := h.run(devArgs(dir, "--once", "--json", "-c", disabled)...).ok()
+	assert.JSONEq(t, `{"groups":[]}`, none.stdout, "nothing was due")
+	h.run(devArgs(dir, "--once", "-c", disabled)...).ok().says("no job type is enabled")
+}
+
+// screen is standard output that a test can wait for.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(text)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// running is a `dev` that was not told to end.
+type running struct {
+	out, err *screen
+	stop     context.CancelFunc
+	done     chan int
+}
+
+func (h *harness) startDev(args ...string) *running {
+	h.t.Helper()
+	r := &running{out: &screen{}, err: &screen{}, done: make(chan int, 1)}
+	env := h.env
+	env.Stdout, env.Stderr = r.out, r.err
+	ctx, stop := context.WithCancel(context.WithoutCancel(h.t.Context()))
+	r.stop = stop
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.done <- Run(ctx, env, args, h.handlers...)
+	}()
+	h.t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	return r
+}
+
+func (r *running) waitFor(t *testing.T, text string) {
+	t.Helper()
+	testsuite.WaitFor(t, 60*time.Second, "dev prints "+text, func() bool { return strings.Contains(r.out.String(), text) })
+}
+
+// code ends it as Ctrl-C does.
+func (r *running) code() int {
+	r.stop()
+	return <-r.done
+}
+
+// address reads where the dev server of a data dir listens.
+func address(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "devserver.json"))
+	require.NoError(t, err)
+	var ready app.ServerReady
+	require.NoError(t, json.Unmarshal(text, &ready))
+	return ready.Address
+}
+
+func TestDevUntilInterrupted(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	dir := t.TempDir()
+	gate := filepath.Join(dir, "gate")
+	config := h.write(clusterConfig(gate))
+	first := h.startDev(devArgs(dir, "-c", config)...)
+	first.waitFor(t, "quick: completed in")
+	assert.Contains(t, first.out.String(), "(command), every 24h")
+	inside := offline(t).at(address(t, dir))
+	inside.eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+
+	// A second one on the same data dir is refused, with the pid of the first.
+	h.run(devArgs(dir, "--once", "-c", config)...).exits(ExitFailed).complains(fmt.Sprintf("by process %d", os.Getpid()), "--data-dir")
+
+	assert.Equal(t, ExitOK, first.code(), first.err.String())
+	assert.Contains(t, first.out.String(), "stopping:")
+
+	// The group that was running goes on; the others do not run again.
+	touch(t, gate)
+	second := h.startDev(devArgs(dir, "-c", config)...)
+	second.waitFor(t, "slow: completed in")
+	assert.NotContains(t, second.out.String(), "quick:")
+	assert.Equal(t, ExitOK, second.code(), second.err.String())
+}
+
+// TestDevWithoutJobTypes: who only runs DAGs needs no job type.
+func TestDevWithoutJobTypes(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	dir := t.TempDir()
+	dev := h.startDev(devArgs(dir, "-c", h.write("version: 1\njob_types: {}\n"))...)
+	dev.waitFor(t, "workers    node-a, node-b")
+	inside := offline(t).at(address(t, dir))
+	inside.eventually("ONLINE", "workers", "list")
+	inside.run("dag", "run", example(t, "nine.yaml")).ok()
+	assert.NotContains(t, dev.out.String(), "stopping:")
+	assert.Equal(t, ExitOK, dev.code(), dev.err.String())
+}
+
+func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	dir := t.TempDir()
+	gate := filepath.Join(dir, "gate")
+	config := h.write(clusterConfig(gate))
+	first := h.startDev(devArgs(dir, "--once", "-c", config)...)
+	first.waitFor(t, "slow: started group/slow-")
+	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
+	assert.Equal(t, ExitFailed, first.code())
+	assert.Contains(t, first.err.String(), "go on with the next `roundsman dev`")
+
+	touch(t, gate)
+	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).complains("was running already; waiting for it")
+	for _, group := range decode[onceOutput](o).Groups {
+		if group.JobType == "slow" {
+			assert.Contains(t, first.out.String(), "started "+group.WorkflowID, "the same group")
+			assert.Equal(t, 3, group.Completed)
+		}
+	}
+}
+
+func TestDevWithARunningServer(t *testing.T) {
+	t.Parallel()
+	server := testsuite.StartServer(t)
+	h := offline(t)
+	o := h.run("dev", "--address", server.Address(), "--once", "--json", "--data-dir", t.TempDir(), "-c", h.write(minimalConfig)).ok()
+	assert.Equal(t, "completed", decode[onceOutput](o).Groups[0].Outcome)
+}
+
+func TestDevServerOfWhichThePortIsTaken(t *testing.T) {
+	t.Parallel()
+	server := testsuite.StartServer(t)
+	_, port, _ := strings.Cut(server.Address(), ":")
+	h := offline(t)
+	h.run("dev", "--port", port, "--ui-port", "0", "--data-dir", t.TempDir(), "-c", h.write(minimalConfig)).
+		exits(ExitFailed).complains("the dev server did not start", port)
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/urfave/cli/v2"
+)
+
+// words splits a documented line as a shell does, as far as documents need it, and
+// ends where the command does: at a pipe, a redirection, a comment.
+func words(line string) []string {
+	var list []string
+	word, quote, inside := "", rune(0), false
+	flush := func() {
+		if inside {
+			list = append(list, word)
+		}
+		word, inside = "", false
+	}
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word += string(r)
+		case r == '\'' || r == '"':
+			quote, inside = r, true
+		case r == ' ':
+			flush()
+		case strings.ContainsRune("|>;&", r), r == '#' && !inside:
+			flush()
+			return list
+		default:
+			word, inside = word+string(r), true
+		}
+	}
+	flush()
+	return list
+}
+
+var (
+	fencedLine   = regexp.MustCompile(`(?m)^\s*(?:bin/)?roundsman +(\S.*)$`)
+	substitution = regexp.MustCompile(`\$\([^)]*\)`)
+	optional     = regexp.MustCompile(`\[[^\]]*\]`)
+	format       = regexp.MustCompile(`%[a-z]`)
+	inlineCode   = regexp.MustCompile("`roundsman ([a-z][^`\n]*)`")
+)
+
+// TestDocumentedCommandLines: every line of the documents and of the help texts
+// that begins with the program's name is one that it understands: the commands
+// exist, the flags are theirs, and no argument is missing or too many.
+func TestDocumentedCommandLines(t *testing.T) {
+	t.Parallel()
+	root := (&commands{}).root()
+	documents, err := filepath.Glob("../../docs/*.md")
+	require.NoError(t, err)
+	documents = append(documents, "../../README.md", "../../examples/dag/README.md", "../../examples/quickstart/README.md")
+	checked := 0
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		require.NoError(t, err)
+		checked += quotedCommands(t, root, document, string(text))
+		for _, found := range fencedLine.FindAllStringSubmatch(string(text), -1) {
+			args := words(substitution.ReplaceAllString(found[1], "X"))
+			if strings.Contains(found[1], " - ") || args[0] == "COMMAND" || args[0][0] == '[' || args[0] == "--version" {
+				continue // the head of a command in the reference, or a synopsis
+			}
+			checked++
+			line, err := arrange(root, args)
+			if assert.NoError(t, err, "%s: %s", document, found[0]) && !line.help {
+				assertArguments(t, line, document+": "+found[0], true)
+			}
+		}
+	}
+	assert.Greater(t, checked, 100, "the documents are found")
+}
+
+// TestRemediesAreCommandLines: what errors, explanations and checks tell an
+// operator to type can be typed.
+func TestRemediesAreCommandLines(t *testing.T) {
+	t.Parallel()
+	root, checked := (&commands{}).root(), 0
+	require.NoError(t, filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "../.." && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			checked += quotedCommands(t, root, path, string(text))
+		}
+		return err
+	}))
+	assert.Greater(t, checked, 50, "the sources are found")
+}
+
+// quotedCommands checks the command lines that stand in backquotes, in a sentence:
+// they may leave arguments out.
+func quotedCommands(t *testing.T, root *cli.Command, where, text string) (checked int) {
+	t.Helper()
+	for _, found := range inlineCode.FindAllStringSubmatch(text, -1) {
+		if strings.ContainsAny(found[1], "…+\"") {
+			continue // put together elsewhere
+		}
+		checked++
+		line, err := arrange(root, words(format.ReplaceAllString(optional.ReplaceAllString(found[1], ""), "X")))
+		if assert.NoError(t, err, "%s: %s", where, found[0]) {
+			assertArguments(t, line, where+": "+found[0], false)
+		}
+	}
+	return checked
+}
+
+// assertArguments holds the arguments against the command's usage.
+func assertArguments(t *testing.T, line *arranged, where string, whole bool) {
+	t.Helper()
+	least, most := 0, 0
+	for word := range strings.FieldsSeq(line.command.ArgsUsage) {
+		most++
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if strings.Contains(word, "...") {
+			most = 1000
+		}
+	}
+	assert.LessOrEqual(t, len(line.args), most, where)
+	if whole && len(line.command.Subcommands) == 0 {
+		assert.GreaterOrEqual(t, len(line.args), least, where)
+	}
+}

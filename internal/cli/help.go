@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// printHelp writes the help of one command, on whatever level.
+func printHelp(w io.Writer, path string, command *cli.Command) {
+	fmt.Fprintf(w, "%s - %s\n\nUsage: %s\n", path, command.Usage, usageLine(path, command))
+	if command.Description != "" {
+		fmt.Fprintf(w, "\n%s\n", command.Description)
+	}
+	if subs := visible(command.Subcommands); len(subs) > 0 {
+		fmt.Fprintln(w, "\nCommands:")
+		width := 0
+		for _, sub := range subs {
+			width = max(width, len(strings.Join(sub.Names(), ", ")))
+		}
+		for _, sub := range subs {
+			fmt.Fprintf(w, "  %-*s  %s\n", width, strings.Join(sub.Names(), ", "), sub.Usage)
+		}
+		fmt.Fprintf(w, "\n%s COMMAND --help shows more.\n", path)
+	}
+	own, common := documentedFlags(command)
+	printFlags(w, "Flags", own)
+	printFlags(w, categoryCommon, common)
+}
+
+func usageLine(path string, command *cli.Command) string {
+	line := path
+	if len(command.Subcommands) > 0 {
+		return line + " COMMAND"
+	}
+	if command.ArgsUsage != "" {
+		line += " " + command.ArgsUsage
+	}
+	if len(command.Flags) > 0 {
+		line += " [flags]"
+	}
+	return line
+}
+
+func visible(all []*cli.Command) []*cli.Command {
+	return slices.DeleteFunc(slices.Clone(all), func(command *cli.Command) bool { return command.Hidden })
+}
+
+// flagDoc is a flag as help and reference show it.
+type flagDoc struct{ names, about string }
+
+// documentedFlags are the flags of a command: its own, and those it shares with
+// others.
+func documentedFlags(command *cli.Command) (own, common []flagDoc) {
+	for _, flag := range command.Flags {
+		documented, ok := flag.(cli.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		placeholder, usage := unquoteUsage(documented.GetUsage())
+		doc := flagDoc{names: flagTitle(flag.Names(), placeholder), about: usage}
+		if value := documented.GetValue(); documented.TakesValue() && value != "" && value != "[]" {
+			doc.about += " (default: " + value + ")"
+		}
+		if categorized, ok := flag.(cli.CategorizableFlag); ok && categorized.GetCategory() == categoryCommon {
+			common = append(common, doc)
+		} else {
+			own = append(own, doc)
+		}
+	}
+	return own, common
+}
+
+func flagTitle(names []string, placeholder string) string {
+	var parts []string
+	for _, name := range names {
+		dashes := "--"
+		if len(name) == 1 {
+			dashes = "-"
+		}
+		parts = append(parts, dashes+name)
+	}
+	return strings.TrimSpace(strings.Join(parts, ", ") + " " + placeholder)
+}
+
+// unquoteUsage takes the name of the value out of a flag's usage, where it
+// stands in backquotes.
+func unquoteUsage(usage string) (placeholder, text string) {
+	parts := strings.SplitN(usage, "`", 3)
+	if len(parts) < 3 {
+		return "", usage
+	}
+	return parts[1], strings.Join(parts, "")
+}
+
+func printFlags(w io.Writer, title string, flags []flagDoc) {
+	if len(flags) == 0 {
+		return
+	}
+	width := 0
+	for _, flag := range flags {
+		width = max(width, len(flag.names))
+	}
+	fmt.Fprintf(w, "\n%s:\n", title)
+	for _, flag := range flags {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, flag.names, flag.about)
+	}
+}

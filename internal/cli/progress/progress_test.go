@@ -1,0 +1,151 @@
+package progress
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(id string, accepted, completed, running int) starter.Snapshot {
+	return starter.Snapshot{
+		Run: starter.Run{RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: starter.StatusRunning},
+		Group: &contract.GroupStatus{
+			Phase: "dispatching", Running: running,
+			Counts: contract.GroupCounts{Detected: accepted, Accepted: accepted, Completed: completed},
+		},
+	}
+}
+
+func ended(id string, result *contract.JobGroupResult) starter.Snapshot {
+	return starter.Snapshot{
+		Run:    starter.Run{RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: "Completed"},
+		Result: result,
+	}
+}
+
+func completed() *contract.JobGroupResult {
+	return &contract.JobGroupResult{
+		Outcome: contract.OutcomePartial, DurationMS: 4210, Reason: "a disk is slow",
+		Counts:   contract.GroupCounts{Detected: 4, Accepted: 4, Completed: 3, Failed: 1},
+		ByWorker: map[string]int{"node-b": 1, "node-a": 2},
+		Errors:   []contract.JobError{{DedupeKey: "/srv/x", Message: "digest\ndiffers"}, {JobID: "job-00004", Message: "no key"}},
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{
+		"scrub: partial in 4.21s: 4 found, 3 completed, 1 failed (node-a 2, node-b 1): a disk is slow",
+		"  /srv/x: digest differs",
+		"  job-00004: no key",
+	}, Summary(ended("g", completed())))
+
+	lost := ended("group/x", nil)
+	lost.Failure = "terminated"
+	assert.Equal(t, []string{"scrub: no result: terminated (group/x)"}, Summary(lost))
+
+	many := completed()
+	many.Errors = make([]contract.JobError, maxErrors+3)
+	lines := Summary(ended("group/x", many))
+	assert.Len(t, lines, maxErrors+2)
+	assert.Contains(t, lines[len(lines)-1], "3 more: roundsman jobs list group/x --state failed")
+}
+
+func TestLinesAreFewButSayWhatMatters(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	display := New(&out, false, 0, func() time.Time { return now })
+	display.Update(open("g1", 0, 0, 0))
+	for i := range 100 {
+		now = now.Add(100 * time.Millisecond)
+		display.Update(open("g1", 100, i, 4))
+	}
+	display.Note("the dev server died")
+	display.Update(ended("g1", completed()))
+	display.Update(ended("g1", completed()))
+	display.Close()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	assert.Equal(t, "scrub: started g1", lines[0])
+	assert.Equal(t, "scrub: 0 of 100 done, 4 running", lines[1], "the end of the detection is told at once")
+	assert.Contains(t, out.String(), "the dev server died\n")
+	assert.Equal(t, 1, strings.Count(out.String(), "partial in"), "an end is told once")
+	assert.Less(t, len(lines), 10, "ten seconds of a run are a handful of lines: %s", out.String())
+}
+
+// locked is a buffer that the bars' own goroutine may write to.
+type locked struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *locked) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(text)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func TestBarsMoveAndLeaveASummary(t *testing.T) {
+	t.Parallel()
+	out := &locked{}
+	display := New(out, true, 140, time.Now)
+	display.Update(open("g1", 0, 0, 0))
+	half := open("g1", 4, 2, 2)
+	half.Active = []starter.ActiveJob{{JobID: "job-00003", Progress: &contract.Heartbeat{Percent: 40, Stage: "hashing"}}}
+	display.Update(half)
+	require.Eventually(t, func() bool {
+		return strings.Contains(out.String(), "2/4") && strings.Contains(out.String(), "job-00003 40% hashing")
+	}, 10*time.Second, 10*time.Millisecond)
+	display.Update(open("g1", 6, 4, 2))
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "4/6") }, 10*time.Second, 10*time.Millisecond,
+		"a bar at its total goes on when more is found")
+	display.Note("a note")
+	display.Update(ended("g1", completed()))
+	display.Close()
+	display.Close()
+	display.Update(open("g2", 1, 0, 0))
+	display.Note("too late")
+	assert.Contains(t, out.String(), "scrub: partial in 4.21s")
+	assert.Contains(t, out.String(), "a note")
+	assert.NotContains(t, out.String(), "too late")
+}
+
+func TestWhatARunDoes(t *testing.T) {
+	t.Parallel()
+	paused := open("g", 4, 1, 0)
+	paused.Group.Paused = true
+	noted := open("g", 4, 1, 0)
+	noted.Group.Paused, noted.Group.Waiting = true, "the run is paused by ann: new disks"
+	assert.Equal(t, "the run is paused by ann: new disks", doing(noted))
+	waiting := open("g", 4, 1, 0)
+	waiting.Group.Waiting = "no worker is online"
+	silent := open("g", 0, 0, 0)
+	silent.Group, silent.Unanswered = nil, "CONTROL_PLANE_DOWN: query status"
+	fresh := silent
+	fresh.Unanswered = ""
+	assert.Equal(t, "paused", doing(paused))
+	assert.Equal(t, "no worker is online", doing(waiting))
+	assert.Equal(t, "CONTROL_PLANE_DOWN: query status", doing(silent))
+	assert.Equal(t, "starting", doing(fresh))
+	stale := open("g", 4, 1, 3)
+	stale.Unanswered = "connection refused"
+	assert.Equal(t, "no answer: connection refused", doing(stale), "what was known last is not the present")
+	assert.Equal(t, "dispatching", doing(open("g", 0, 0, 0)))
+}

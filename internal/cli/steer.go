@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// The commands that change a run while it goes on, and a job type until the next
+// apply.
+
+func (c *commands) runsPause() *cli.Command {
+	return &cli.Command{
+		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; what runs goes on",
+		Description: runArgument + `
+
+Paused time does not count against max_runtime. Pausing what is paused replaces the note. To keep a job
+type from being due at all: roundsman jobtypes pause.
+
+Examples:
+  roundsman runs pause scrub --note "backup is running"`,
+		Flags: with(&cli.StringFlag{Name: flagNote, Usage: "`TEXT` that tells others why"}),
+		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+			if err := client.PauseRun(ctx.Context, ref, ctx.String(flagNote)); err != nil {
+				return err
+			}
+			return c.done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"}, "pause requested: %s", ref.WorkflowID)
+		}),
+	}
+}
+
+func (c *commands) runsResume() *cli.Command {
+	return &cli.Command{
+		Name: "resume", ArgsUsage: "RUN", Usage: "end a pause of a run",
+		Description: runArgument + `
+
+Examples:
+  roundsman runs resume scrub`,
+		Flags: with(),
+		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+			if err := client.ResumeRun(ctx.Context, ref); err != nil {
+				return err
+			}
+			return c.done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "resume"}, "resume requested: %s", ref.WorkflowID)
+		}),
+	}
+}
+
+const settingsArgument = "Settings are those of policy in the configuration, see docs/configuration.md#policy."
+
+func (c *commands) runsSet() *cli.Command {
+	return &cli.Command{
+		Name: "set", ArgsUsage: "RUN SETTING=VALUE...", Usage: "change settings of a run that goes on, for this run only",
+		Description: runArgument + `
+
+` + settingsArgument + `
+They are in force at once: more jobs start, fewer follow those that run, a deadline moves. The run refuses
+what is out of range, and nothing is changed then. Later runs are as configured: for those, and the next
+ones, use roundsman jobtypes set, or the configuration and apply.
+
+Examples:
+  roundsman runs set scrub global_execution_concurrency=8 per_worker_execution_concurrency=4
+  roundsman runs set scrub max_runtime=4h on_deadline=drain
+  roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
+		Flags:  with(),
+		Before: checkSettings,
+		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+			change, err := starter.ParsePolicyChange(ctx.Args().Tail())
+			if err != nil {
+				return faulty(err)
+			}
+			changed, err := client.SetRunPolicy(ctx.Context, ref, change)
+			if err != nil {
+				return err
+			}
+			return c.settingsChanged(ctx, map[string]any{"workflow_id": ref.WorkflowID}, ref.WorkflowID, changed)
+		}),
+	}
+}
+
+func (c *commands) jobTypesSet() *cli.Command {
+	return &cli.Command{
+		Name: "set", ArgsUsage: "NAME SETTING=VALUE...", Usage: "change settings of a job type until the next apply",
+		Description: settingsArgument + `
+They hold for the runs that start from now on; a running group keeps what it has, see roundsman runs set.
+plan shows them as changed by hand, and apply puts back what the configuration says: to keep them, write
+them there.
+
+Examples:
+  roundsman jobtypes set scrub max_runtime=4h
+  roundsman jobtypes set scrub global_execution_concurrency=8 && roundsman runs set scrub global_execution_concurrency=8`,
+		Flags:  with(),
+		Before: checkSettings,
+		Action: c.connected(func(ctx *cli.Context, client *starter.Client) error {
+			change, err := starter.ParsePolicyChange(ctx.Args().Tail())
+			if err != nil {
+				return faulty(err)
+			}
+			name, err := oneName(ctx)
+			if err != nil {
+				return err
+			}
+			changed, err := client.SetJobType(ctx.Context, name, change)
+			if err != nil {
+				return err
+			}
+			return c.settingsChanged(ctx, map[string]any{"job_type": name}, name, changed)
+		}),
+	}
+}
+
+// checkSettings judges the settings of a command line without a server.
+func checkSettings(ctx *cli.Context) error {
+	_, err := starter.ParsePolicyChange(ctx.Args().Tail())
+	if err != nil {
+		return faulty(err)
+	}
+	return nil
+}
+
+func (c *commands) settingsChanged(ctx *cli.Context, value map[string]any, what string, changed []starter.FieldChange) error {
+	value["changed"] = orEmpty(changed)
+	if len(changed) == 0 {
+		return c.done(ctx, value, "%s: it is so already", what)
+	}
+	lines := make([]string, len(changed))
+	for i, field := range changed {
+		lines[i] = what + ": " + field.String()
+	}
+	return c.done(ctx, value, "%s", strings.Join(lines, "\n"))
+}
+
+// onGroup runs an action on the open run that the first argument names.
+func (c *commands) onGroup(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
+	return c.connected(func(ctx *cli.Context, client *starter.Client) error {
+		ref, err := client.ResolveRun(ctx.Context, ctx.Args().First())
+		if err != nil {
+			return err
+		}
+		err = action(ctx, client, ref)
+		if errors.Is(err, starter.ErrAlreadyEnded) {
+			return fmt.Errorf("%w (see `roundsman runs show %s`)", err, ref.WorkflowID)
+		}
+		return err
+	})
+}

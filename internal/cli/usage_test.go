@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWrongUsageExitsWithTwo(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	tests := []struct {
+		args []string
+		says string
+	}{
+		{[]string{"rnus"}, `unknown command "rnus": did you mean "runs"?`},
+		{[]string{"runs", "lits"}, `did you mean "list"?`},
+		{[]string{"runs", "list", "--addres", "x"}, "did you mean --address?"},
+		{[]string{"runs", "list", "extra"}, `unexpected argument "extra"`},
+		{[]string{"runs", "list", "--limit", "many"}, `invalid value "many" for --limit: parse error: see roundsman runs list --help`},
+		{[]string{"dev", "--port", "abc"}, `invalid value "abc" for --port: parse error: see roundsman dev --help`},
+		{[]string{"dev", "--once=maybe"}, `for --once: parse error: see roundsman dev --help`},
+		{[]string{"dev", "--port", "5000", "--ui-port", "5000"}, "--port and --ui-port are both 5000"},
+		{[]string{"runs", "list", "--address", "here"}, `--address: "here" is not host:port`},
+		{[]string{"doctor", "--address", "http://127.0.0.1:7233"}, `is not host:port, for instance 127.0.0.1:7233`},
+		{[]string{"runs", "list", "--limit", "0"}, "--limit 0"},
+		{[]string{"jobtypes", "detect", "x", "--limit", "0"}, "--limit 0: must be at least 1"},
+		{[]string{"runs", "show"}, "RUN is missing"},
+		{[]string{"explain"}, "THING is missing: see roundsman explain --help"},
+		{[]string{"explain", "run", "job", "more"}, `unexpected argument "more": see roundsman explain --help`},
+		{[]string{"runs", "watch", "x", "--interval", "1ms"}, "at least 100ms"},
+		{[]string{"jobs", "list"}, "RUN is missing"},
+		{[]string{"jobs", "list", "x", "--state", "finished"}, "must be one of pending"},
+		{[]string{"jobs", "show", "scrub"}, "write it as RUN/JOB"},
+		{[]string{"jobs", "cancel", "12", "--run", "scrub"}, "give the job's id alone"},
+		{[]string{"jobs", "cancel"}, "RUN/JOB is missing"},
+		{[]string{"jobs", "cancel", "scrub", "--key", ""}, "--key is empty"},
+		{[]string{"jobs", "show", "scrub", "--run", "scrub", "--key", "k"}, "as the argument or with --run"},
+		{[]string{"version", "--output", "xml"}, "must be table or json"},
+		{[]string{"completion", "tcsh"}, "choose bash, zsh or fish"},
+		{[]string{"dev", "--workers", ","}, "name at least one worker"},
+		{[]string{"dev", "--workers", "Node A"}, "must start with a-z"},
+		{[]string{"dev", "--port", "70000"}, "between 0 and 65535"},
+		{[]string{"dev", "now"}, `unexpected argument "now"`},
+		{[]string{"worker", "--labels", "rack"}, "write key=value"},
+		{[]string{"worker", "--id", "Node A"}, "--id:"},
+		{[]string{"worker", "--id", "a", "--drain-timeout", "-1s"}, "must not be negative"},
+		{[]string{"worker", "--id", "a", "--log-level", "loud"}, "debug, info, warn or error"},
+		{[]string{"server", "--log-format", "xml"}, "must be text or json"},
+		{[]string{"plan", "--config", "/nonexistent.yaml"}, "/nonexistent.yaml: cannot be opened"},
+	}
+	for _, tt := range tests {
+		o := h.run(tt.args...).exits(ExitUsage).complains("roundsman: ", tt.says)
+		assert.Empty(t, o.stdout, "%v", tt.args)
+	}
+}
+
+func TestWithoutAServer(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	config := h.write(minimalConfig)
+	for _, args := range [][]string{
+		{"runs", "list"},
+		{"runs", "show", "scrub"},
+		{"jobs", "list", "scrub"},
+		{"workers", "list"},
+		{"jobtypes", "list"},
+		{"server"},
+		{"worker", "--id", "node-a", "--data-dir", t.TempDir()},
+		{"plan", "--config", config},
+		{"apply", "--config", config},
+		{"dev", "--address", "127.0.0.1:1", "--config", config, "--data-dir", t.TempDir()},
+	} {
+		begin := time.Now()
+		h.run(args...).exits(ExitFailed).complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev", "--address")
+		assert.Less(t, time.Since(begin), 5*time.Second, "%v", args)
+	}
+	h.run("doctor").exits(ExitFailed).says("no Temporal server answers", "connection refused", "roundsman dev")
+	checks := decode[struct {
+		OK bool `json:"ok"`
+	}](h.run("doctor", "--output", "json").exits(ExitFailed))
+	assert.False(t, checks.OK)
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("version").ok().says("roundsman ")
+	h.run("--version").ok().says("roundsman ")
+	assert.NotEmpty(t, decode[map[string]string](h.run("version", "-o", "json").ok())["version"])
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		h.run("completion", shell).ok().says("__complete", "roundsman")
+	}
+	assert.Equal(t, "jobs\njobtypes\n", h.run("__complete", "job").ok().stdout)
+	assert.Equal(t, "show\n", h.run("__complete", "--output", "json", "runs", "sh").ok().stdout)
+	assert.Equal(t, "--outcome\n--output\n", h.run("__complete", "runs", "list", "--out").ok().stdout)
+	assert.Equal(t, "json\ntable\n", h.run("__complete", "runs", "list", "--output", "").ok().stdout)
+	assert.Empty(t, h.run("__complete", "runs", "list", "zzz").ok().stdout)
+}
+
+func TestInterruptedIsNotAStackOfErrors(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("a signal"))
+	o := h.runContext(ctx, "runs", "list").exits(ExitFailed)
+	assert.NotContains(t, o.stderr, "no Temporal server answers", "the operator gave up, not the server")
+}
+
+func TestColorsAndWidths(t *testing.T) {
+	t.Parallel()
+	env := Env{Terminal: true}
+	require.True(t, env.colors())
+	env.Environ = []string{"NO_COLOR=1"}
+	assert.False(t, env.colors())
+	env.Environ = []string{"TERM=dumb"}
+	assert.False(t, env.colors())
+	assert.False(t, Env{}.colors())
+
+	assert.Equal(t, "a b", oneLine("a\n\x1b b"))
+	assert.Equal(t, "x\uFFFD", oneLine("x\xff"))
+	assert.Equal(t, "日…", shorten("日本語", 4))
+}
+
+func TestTimesForPeople(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for want, at := range map[string]time.Time{
+		"-": {}, "now": now.Add(-200 * time.Millisecond), "4.0s ago": now.Add(-4 * time.Second), "in 2h30m": now.Add(150 * time.Minute),
+		"3d1h ago": now.Add(-73 * time.Hour), "in 12s": now.Add(12 * time.Second), "59m59s ago": now.Add(-time.Hour + time.Second),
+	} {
+		assert.Equal(t, want, ago(at, now))
+	}
+	for _, written := range []string{"2026-11-20T09:00:00Z", "0s"} {
+		at, err := parseTime("--from", written, now)
+		require.NoError(t, err)
+		assert.True(t, at.Equal(now))
+	}
+	at, err := parseTime("--from", "7d", now)
+	require.NoError(t, err)
+	assert.Equal(t, now.Add(-7*24*time.Hour), at)
+	_, err = parseTime("--from", "yesterday", now)
+	require.ErrorContains(t, err, "--from \"yesterday\"")
+}

@@ -1,0 +1,52 @@
+package crontab
+
+// Calendar matches every time whose fields are all listed. The second is
+// always 0.
+type Calendar struct {
+	Minute, Hour, DayOfMonth, Month, DayOfWeek []int
+}
+
+// Calendars returns the calendars whose union is the expression. Usually that
+// is one; an expression that restricts both the day of month and the day of
+// week ticks when either matches and needs two.
+func (e Expression) Calendars() []Calendar {
+	calendar := Calendar{
+		Minute:     values(e.spec.Minute, 0, 59),
+		Hour:       values(e.spec.Hour, 0, 23),
+		DayOfMonth: values(e.spec.Dom, 1, 31),
+		Month:      values(e.spec.Month, 1, 12),
+		DayOfWeek:  values(e.spec.Dow, 0, 6),
+	}
+	if e.spec.Dom&starBit != 0 || e.spec.Dow&starBit != 0 {
+		return []Calendar{calendar}
+	}
+	byDate, byWeekday := calendar, calendar
+	byDate.DayOfWeek = values(^uint64(0), 0, 6)
+	byWeekday.DayOfMonth = values(^uint64(0), 1, 31)
+	return []Calendar{byDate, byWeekday}
+}
+
+type field struct {
+	name   string
+	values []int
+}
+
+func (e Expression) fields() []field {
+	return []field{
+		{"minute", values(e.spec.Minute, 0, 59)},
+		{"hour", values(e.spec.Hour, 0, 23)},
+		{"day of month", values(e.spec.Dom, 1, 31)},
+		{"month", values(e.spec.Month, 1, 12)},
+		{"day of week", values(e.spec.Dow, 0, 6)},
+	}
+}
+
+func values(bits uint64, low, high int) []int {
+	var set []int
+	for value := low; value <= high; value++ {
+		if bits&(1<<value) != 0 {
+			set = append(set, value)
+		}
+	}
+	return set
+}

@@ -1,0 +1,160 @@
+package crontab
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// maxLength bounds an expression. The longest sensible one, every field as a
+// list of all its values, stays below it.
+const maxLength = 512
+
+// starBit marks a field that was written as a star; robfig/cron sets it beside
+// the bits of the values.
+const starBit = uint64(1) << 63
+
+// Expression is a cron expression that has been read.
+type Expression struct {
+	text string
+	spec *cron.SpecSchedule
+}
+
+// String returns the expression as it was written.
+func (e Expression) String() string { return e.text }
+
+// Parse reads five fields (minute, hour, date, month, day of week) or one of
+// @yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly.
+// It refuses what does not belong into an expression here (a time zone, an
+// interval, seconds) and expressions that no date ever matches.
+func Parse(text string) (Expression, error) {
+	trimmed := strings.TrimSpace(text)
+	if err := refuse(trimmed); err != nil {
+		return Expression{}, err
+	}
+	parsed, err := cron.ParseStandard(trimmed)
+	if err != nil {
+		return Expression{}, readable(trimmed, err)
+	}
+	spec, ok := parsed.(*cron.SpecSchedule)
+	if !ok {
+		return Expression{}, fmt.Errorf("cron %q is not a calendar: use schedule.every for intervals", text)
+	}
+	expression := Expression{text: trimmed, spec: spec}
+	if err := expression.matchesSomething(); err != nil {
+		return Expression{}, err
+	}
+	return expression, nil
+}
+
+// refuse rejects what robfig/cron would accept, misread or crash on.
+func refuse(text string) error {
+	switch {
+	case text == "":
+		return errors.New("the cron expression is empty: write five fields, for instance \"0 2 * * *\"")
+	case len(text) > maxLength:
+		return fmt.Errorf("the cron expression has %d characters, the limit is %d: write several expressions", len(text), maxLength)
+	case strings.HasPrefix(text, "TZ="), strings.HasPrefix(text, "CRON_TZ="):
+		return fmt.Errorf("cron %q names a time zone: use schedule.timezone", text)
+	case strings.HasPrefix(text, "@every"):
+		return fmt.Errorf("cron %q is an interval: use schedule.every", text)
+	case strings.HasPrefix(text, "@reboot"):
+		return fmt.Errorf("cron %q has no meaning for a cluster: use schedule.every or a calendar", text)
+	case strings.HasPrefix(text, "@"):
+		return nil
+	}
+	if fields := len(strings.Fields(text)); fields != 5 {
+		return fmt.Errorf("cron %q has %d fields, it needs 5: minute hour day-of-month month day-of-week", text, fields)
+	}
+	return nil
+}
+
+func readable(text string, err error) error {
+	hint := ""
+	if strings.Contains(err.Error(), "above maximum (6)") {
+		hint = " (Sunday is 0 or sun)"
+	}
+	return fmt.Errorf("cron %q: %w%s", text, err, hint)
+}
+
+// matchesSomething finds empty fields (a lone comma) and dates that do not
+// exist, like 31 February.
+func (e Expression) matchesSomething() error {
+	for _, field := range e.fields() {
+		if len(field.values) == 0 {
+			return fmt.Errorf("cron %q: the field %s names no value", e.text, field.name)
+		}
+	}
+	if e.Next(reference()).IsZero() {
+		return fmt.Errorf("cron %q never comes: no month has such a day", e.text)
+	}
+	return nil
+}
+
+// Next returns the first tick after a time, in that time's location, or the
+// zero time if there is none within five years.
+func (e Expression) Next(after time.Time) time.Time { return e.spec.Next(after) }
+
+// reference is where questions about an expression as such begin to count: the
+// first day of a leap year, so that 29 February is met within five years.
+func reference() time.Time {
+	return time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC).Add(-time.Second)
+}
+
+// gapTicks is how many ticks Gap looks at. A thousand see every day of two
+// years of a daily expression and a day of one that ticks every 90 seconds.
+const gapTicks = 1000
+
+// Gap returns the smallest distance between two neighbouring ticks of all
+// expressions together. It counts in UTC from a fixed date: the answer depends
+// on the expressions alone, not on today or on the time zone database. With a
+// single tick within five years it returns five years.
+func Gap(expressions []Expression) time.Duration {
+	smallest := 5 * 365 * 24 * time.Hour
+	var last time.Time
+	for at := range ticks(expressions) {
+		if !last.IsZero() {
+			smallest = min(smallest, at.Sub(last))
+		}
+		last = at
+	}
+	return smallest
+}
+
+// ticks yields the first gapTicks times at which any of the expressions ticks,
+// each time once. Every expression keeps its own next tick: asking a rare one
+// again after each tick of a frequent one is what takes long.
+func ticks(expressions []Expression) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		next := make([]time.Time, len(expressions))
+		for i, expression := range expressions {
+			next[i] = expression.Next(reference())
+		}
+		for range gapTicks {
+			first := earliest(next)
+			if first.IsZero() || !yield(first) {
+				return
+			}
+			for i, expression := range expressions {
+				if next[i].Equal(first) {
+					next[i] = expression.Next(first)
+				}
+			}
+		}
+	}
+}
+
+// earliest skips zero times: their expressions do not tick any more.
+func earliest(times []time.Time) time.Time {
+	var first time.Time
+	for _, at := range times {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
+}

@@ -1,0 +1,119 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// admission says who has what the workflow waits for.
+func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
+	switch {
+	case f.NoAdmission:
+		return []Reason{reason(Recovering, "", wait.Since, time.Time{}, "admission is not running: it was ended; who waits makes it anew within a minute, and it asks running groups what they hold before it grants anything")}
+	case f.Admission == nil:
+	case f.Admission.Recovering:
+		return []Reason{reason(Recovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was started anew and asks running groups what they hold before it grants anything")}
+	case Code(wait.Code) == LaneBusy:
+		return f.laneBusy(wait, workflow, plain)
+	case Code(wait.Code) == ResourcesPending:
+		if held := f.resources(wait.Object, workflow); len(held) > 0 {
+			return held
+		}
+	}
+	return plain
+}
+
+func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
+	for _, lane := range f.Admission.Lanes {
+		if lane.Name != wait.Object || lane.Holder == nil {
+			continue
+		}
+		others := 0
+		for _, use := range lane.Waiting {
+			if use.WorkflowID != workflow {
+				others++
+			}
+		}
+		detail := fmt.Sprintf("held by %s since %s", lane.Holder.WorkflowID, stamp(lane.Holder.Since))
+		switch others {
+		case 0:
+		case 1:
+			detail += "; 1 other waits"
+		default:
+			detail += fmt.Sprintf("; %d others wait", others)
+		}
+		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail)
+		busy.Remedy = "wait for the holder; `roundsman explain " + lane.Holder.WorkflowID + "` tells what it waits for, `roundsman runs cancel " +
+			lane.Holder.WorkflowID + "` ends it; or give the job type another lane"
+		return []Reason{busy}
+	}
+	return plain
+}
+
+// resources says which pools are full and which objects are held for the item
+// that the workflow waits for.
+func (f Facts) resources(item, workflow string) []Reason {
+	var reasons []Reason
+	for _, pool := range f.Admission.Pools {
+		if use := waitingUse(pool.Waiting, item, workflow); use != nil && pool.Used+use.N > pool.Size {
+			reasons = append(reasons, reason(PoolFull, pool.Name, use.Since, time.Time{},
+				fmt.Sprintf("it needs %d; %d of %d are in use by %s", use.N, pool.Used, pool.Size, names(pool.Holders))))
+		} else if ahead, n := keptFor(pool.Waiting, use); n > 0 && pool.Used+n+use.N > pool.Size {
+			reasons = append(reasons, reason(PoolFull, pool.Name, use.Since, time.Time{},
+				fmt.Sprintf("it needs %d; %d of %d are in use, the rest is kept for %s, which waited longer", use.N, pool.Used, pool.Size, ahead)))
+		}
+	}
+	for _, object := range f.Admission.Objects {
+		if use := waitingUse(object.Waiting, item, workflow); use != nil && len(object.Holders) > 0 {
+			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)))
+		} else if ahead, _ := keptFor(object.Waiting, use); ahead != "" {
+			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer"))
+		}
+	}
+	return reasons
+}
+
+// heldBy says who is in the way of a claim. A shared one may wait although all
+// who hold the object share it: behind an exclusive one that was passed so often
+// that the object is kept for it.
+func heldBy(object contract.AdmissionThing, use contract.AdmissionUse) string {
+	exclusive := func(u contract.AdmissionUse) bool { return !u.Shared }
+	if !use.Shared || slices.ContainsFunc(object.Holders, exclusive) {
+		return "held by " + names(object.Holders)
+	}
+	var ahead []contract.AdmissionUse
+	for _, other := range object.Waiting {
+		if !other.Shared {
+			ahead = append(ahead, other)
+		}
+	}
+	return fmt.Sprintf("held, shared, by %s; kept for %s, which waited longer and needs it alone", names(object.Holders), names(ahead))
+}
+
+// keptFor names others who wait and for whom it is kept, and how much of it;
+// nobody if use does not wait for it.
+func keptFor(waiting []contract.AdmissionUse, use *contract.AdmissionUse) (ahead string, n int) {
+	if use == nil {
+		return "", 0
+	}
+	var others []contract.AdmissionUse
+	for _, other := range waiting {
+		if other.Kept && (other.WorkflowID != use.WorkflowID || other.ID != use.ID) {
+			others, n = append(others, other), n+other.N
+		}
+	}
+	return names(others), n
+}
+
+func waitingUse(waiting []contract.AdmissionUse, item, workflow string) *contract.AdmissionUse {
+	for i := range waiting {
+		if waiting[i].WorkflowID == workflow && waiting[i].ID == item {
+			return &waiting[i]
+		}
+	}
+	return nil
+}

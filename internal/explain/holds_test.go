@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func typeHold() contract.AdmissionHold {
+	return contract.AdmissionHold{JobType: "scrub", Code: "RETRY_BUDGET", Since: since, Until: until, Detail: "disabled until then after 3 failures"}
+}
+
+func keyHold(code, key string) contract.AdmissionHold {
+	return contract.AdmissionHold{JobType: "scrub", DedupeKey: key, Code: code, Since: since, Until: until, Detail: "held"}
+}
+
+// TestWhatIsHeldBackConcerns: a job by its key, a run by what it left out or was
+// not to start, a job type by everything.
+func TestWhatIsHeldBackConcerns(t *testing.T) {
+	t.Parallel()
+	holds := []contract.AdmissionHold{typeHold(), keyHold("RETRY_BUDGET", "it's a"), keyHold("MARKED_DONE", "b")}
+	run := &RunFacts{ID: "group/scrub-1", JobType: "scrub"}
+	ended := func(outcome string) *RunFacts {
+		return &RunFacts{ID: "group/scrub-1", JobType: "scrub", Outcome: outcome}
+	}
+	open := &RunFacts{ID: "group/scrub-1", JobType: "scrub", Open: true, Status: &contract.GroupStatus{
+		Phase: "dispatching", Running: 1, HeldBack: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a"), keyHold("RETRY_BUDGET", "forgiven since")},
+	}}
+	for name, c := range map[string]struct {
+		facts Facts
+		want  []string
+	}{
+		"job type":             {Facts{Type: scrub()}, []string{"scrub", "it's a", "b"}},
+		"failed job":           {Facts{Run: run, Job: &contract.JobView{State: "failed", DedupeKey: "it's a"}}, []string{"it's a"}},
+		"job of another key":   {Facts{Run: run, Job: &contract.JobView{State: "failed", DedupeKey: "c"}}, nil},
+		"completed job":        {Facts{Run: run, Job: &contract.JobView{State: "completed", DedupeKey: "b"}}, nil},
+		"job not started":      {Facts{Run: run, Job: &contract.JobView{State: "not_started", DedupeKey: "c"}}, []string{"scrub"}},
+		"skipped run":          {Facts{Run: ended("skipped")}, []string{"scrub"}},
+		"completed run":        {Facts{Run: ended("completed")}, nil},
+		"run that left it out": {Facts{Run: open}, []string{"it's a"}},
+	} {
+		c.facts.Now, c.facts.Holds = now, holds
+		var objects []string
+		for _, r := range Why(c.facts) {
+			if r.Code == RetryBudget || r.Code == MarkedDone {
+				objects = append(objects, r.Object)
+				assert.Equal(t, since, r.Since)
+				assert.Equal(t, until, r.Until)
+			}
+		}
+		assert.Equal(t, c.want, objects, name)
+	}
+}
+
+func TestTheRemedyCanBeTyped(t *testing.T) {
+	t.Parallel()
+	reasons := Why(Facts{Now: now, Run: &RunFacts{}, Job: &contract.JobView{State: "failed", DedupeKey: "it's a"}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a")}})
+	require.Len(t, reasons, 1)
+	assert.Contains(t, reasons[0].Remedy, `roundsman jobtypes re-enable scrub --key 'it'\''s a'`)
+	assert.Equal(t, "/srv/a.bin", quoted("/srv/a.bin"))
+	assert.Equal(t, "''", quoted(""))
+}

@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// FrozenFacts is a workflow that is paused in Temporal itself.
+type FrozenFacts struct {
+	ID, By, Note string
+	Since        time.Time
+}
+
+// StuckFacts is a workflow whose workflow task fails again and again.
+type StuckFacts struct {
+	ID string
+	// Message is what the code said.
+	Message string
+	// Times and Since are zero if only an answer to a question showed it.
+	Times int
+	Since time.Time
+	// Version is that of the control plane under which it last went on, if known.
+	Version string
+}
+
+// mute says in a word why a workflow answers nothing; empty: that is not known.
+func (f Facts) mute(id string) string {
+	switch {
+	case slices.ContainsFunc(f.Frozen, func(one FrozenFacts) bool { return one.ID == id }):
+		return "paused"
+	case slices.ContainsFunc(f.Stuck, func(one StuckFacts) bool { return one.ID == id }):
+		return "stuck"
+	}
+	return ""
+}
+
+func (w StuckFacts) reason() Reason {
+	detail := "the control plane cannot go on with workflow " + w.ID
+	if w.Version != "" {
+		detail += ", which last went on under version " + w.Version
+	}
+	if w.Times > 0 {
+		detail += fmt.Sprintf(", its workflow task failed %d times", w.Times)
+	}
+	return reason(WorkflowStuck, w.ID, w.Since, time.Time{}, detail+": "+w.Message)
+}
+
+func (w FrozenFacts) reason() Reason {
+	detail := "workflow " + w.ID + " is paused in Temporal itself"
+	if w.By != "" {
+		detail += " by " + w.By
+	}
+	if w.Note != "" {
+		detail += ": " + w.Note
+	}
+	r := reason(Paused, w.ID, w.Since, time.Time{}, detail)
+	r.Remedy = "unpause it in the Web UI, or `temporal workflow unpause --workflow-id " + w.ID + "`"
+	return r
+}

@@ -1,0 +1,255 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// WorkerFacts is what the registry and the worker's own process say.
+type WorkerFacts struct {
+	contract.WorkerDetail
+
+	// Report is the process's own answer; Silent says why there is none.
+	Report *contract.WorkerReport
+	Silent string
+	// Types are the applied job types; it serves some of them.
+	Types []TypeFacts
+}
+
+// ofWorker says why a worker gets no work: it is away, an operator keeps work
+// from it, it is full, or nobody has any.
+func (f Facts) ofWorker() []Reason {
+	w := *f.Worker
+	id := w.Registration.ID
+	if trouble := f.troubleOf(w.WorkerDetail); len(trouble) > 0 {
+		return f.whatStillRuns(trouble)
+	}
+	if f.Down != "" {
+		return nil // Whether anybody asks for it is not known either.
+	}
+	if w.Report == nil {
+		if w.Silent == "" {
+			return nil
+		}
+		return []Reason{reason(WorkerUnreachable, id, w.LastBeat, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
+	}
+	jobs := executing(w.Report.Jobs)
+	switch caps := w.Report.Caps; {
+	case w.Report.Executing > 0 && w.Report.Executing >= caps.MaxExecute:
+		return []Reason{reason(AllSlotsFull, id, filledAt(jobs), time.Time{},
+			fmt.Sprintf("%d of %d slots are in use: %s%s", w.Report.Executing, caps.MaxExecute, jobNames(jobs), zombies(w.Report.Zombies)))}
+	case w.Report.Executing+w.Report.Detecting == 0:
+		return []Reason{w.idle()}
+	}
+	return nil
+}
+
+// untaken is about work that lies in the queue of a worker: what occupies that one
+// may be of other runs, which do not know of each other.
+func (f Facts) untaken() Reason {
+	id := f.Taker.Registration.ID
+	if id == "" {
+		return reason(AllSlotsFull, "", f.SentAt, time.Time{}, "it lies in the shared queue, and no worker that pulls it has taken it yet")
+	}
+	if r := f.Taker.Report; r != nil && r.Executing > 0 && r.Executing >= r.Caps.MaxExecute {
+		return reason(AllSlotsFull, id, f.SentAt, time.Time{}, fmt.Sprintf("it was sent there, where %d of %d slots are in use: %s%s; not taken within 5 s it is placed again",
+			r.Executing, r.Caps.MaxExecute, jobNames(executing(r.Jobs)), zombies(r.Zombies)))
+	}
+	return reason(Starting, id, f.SentAt, time.Time{}, "it was sent to worker "+id+", which has not taken it yet")
+}
+
+// doubted is about workers that did not take work or lost some. Those whose
+// processes say that they are full are no worse than that: a run may not have heard
+// yet what others have on a worker.
+func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
+	var full, away []Reason
+	for id := range strings.SplitSeq(wait.Object, ", ") {
+		asked := f.Asked[id]
+		if r := asked.Report; r != nil && r.Executing > 0 && r.Executing >= r.Caps.MaxExecute {
+			jobs := executing(r.Jobs)
+			full = append(full, reason(AllSlotsFull, id, wait.Since, wait.Until, fmt.Sprintf("%d of %d slots are in use: %s%s", r.Executing, r.Caps.MaxExecute, jobNames(jobs), zombies(r.Zombies))))
+			continue
+		}
+		one := plain
+		one.Object, one.Remedy = id, remedy(plain.Code, id)
+		away = append(away, one)
+	}
+	return append(full, away...)
+}
+
+// whatStillRuns adds to the trouble what a worker without new work is at.
+func (f Facts) whatStillRuns(trouble []Reason) []Reason {
+	if r := f.Worker.Report; r != nil && r.Executing > 0 {
+		trouble[0].Detail += fmt.Sprintf("; it still runs %s: %s", counted(r.Executing, "job"), jobNames(executing(r.Jobs)))
+	}
+	return trouble
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// executing leaves the detections out.
+func executing(jobs []contract.WorkerJob) []contract.WorkerJob {
+	return slices.DeleteFunc(slices.Clone(jobs), func(job contract.WorkerJob) bool { return job.Detection })
+}
+
+// filledAt is when the last slot was taken.
+func filledAt(jobs []contract.WorkerJob) time.Time {
+	var last time.Time
+	for _, job := range jobs {
+		if job.StartedAt.After(last) {
+			last = job.StartedAt
+		}
+	}
+	return last
+}
+
+func jobNames(jobs []contract.WorkerJob) string {
+	const most = 5
+	var list []string
+	for _, job := range jobs[:min(len(jobs), most)] {
+		list = append(list, job.GroupID+"/"+job.JobID)
+	}
+	if len(jobs) > most {
+		list = append(list, fmt.Sprintf("%d more", len(jobs)-most))
+	}
+	return strings.Join(list, ", ")
+}
+
+func zombies(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d of them ignore that they were asked to end", n)
+}
+
+// idle is about a worker that could work.
+func (w WorkerFacts) idle() Reason {
+	var serving []string
+	var next TypeFacts
+	for _, t := range w.Types {
+		if !serves(w.WorkerDetail, &t) {
+			continue
+		}
+		serving = append(serving, t.Name)
+		if !t.Next.IsZero() && (next.Next.IsZero() || t.Next.Before(next.Next)) {
+			next = t
+		}
+	}
+	detail := fmt.Sprintf("it could run %s and nobody asks for it: ", counted(w.Report.Caps.MaxExecute, "job"))
+	switch {
+	case len(serving) == 0:
+		detail += "no applied job type uses what it has (" + strings.Join(handlers(w.Registration), ", ") + ")"
+	case next.Name == "":
+		detail += "none of its job types is due (" + strings.Join(serving, ", ") + ")"
+	default:
+		detail += fmt.Sprintf("of its job types %s is due next, at %s", next.Name, stamp(next.Next))
+	}
+	r := reason(Idle, w.Registration.ID, time.Time{}, next.Next, detail)
+	if len(serving) > 0 {
+		r.Remedy = "nothing to do; or `roundsman jobtypes run " + cmp.Or(next.Name, serving[0]) + "`"
+	}
+	return r
+}
+
+func handlers(r contract.WorkerRegistration) []string {
+	var list []string
+	for _, c := range r.Capabilities {
+		list = append(list, c.Handler)
+	}
+	return list
+}
+
+// troubleOf says why a worker must not get work.
+func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
+	id := worker.Registration.ID
+	switch {
+	case worker.State == contract.WorkerUnreachable || worker.State == contract.WorkerOffline || worker.State == contract.WorkerDeleted:
+		away := []Reason{reason(WorkerUnreachable, id, worker.Since, time.Time{},
+			fmt.Sprintf("it is %s%s; its last heartbeat was seen to change at %s", worker.State, because(worker.Cause), stamp(worker.LastBeat)))}
+		if worker.Mode != "" {
+			away = append(away, reason(WorkerCordoned, id, worker.Kept.At, time.Time{},
+				fmt.Sprintf("it will be %s when it is back, by %s", strings.ToUpper(worker.Mode), keptBy(worker))))
+		}
+		return away
+	case worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned:
+		return []Reason{reason(WorkerCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", worker.State, keptBy(worker)))}
+	case !worker.Fresh:
+		return []Reason{reason(WorkerUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
+	}
+	return nil
+}
+
+// because is what the registry noted.
+func because(t contract.WorkerTransition) string {
+	if t.Reason == "" {
+		return ""
+	}
+	return " (" + t.Reason + ")"
+}
+
+// keptBy tells of the operator who keeps work from a worker, and why.
+func keptBy(worker contract.WorkerDetail) string {
+	return cmp.Or(worker.Kept.By, "an operator") + because(worker.Kept)
+}
+
+// missingWorkers looks whether anybody could do the job type's work now.
+func (f Facts) missingWorkers() []Reason {
+	for _, worker := range f.Workers {
+		if serves(worker, f.Type) && len(f.troubleOf(worker)) == 0 {
+			return nil
+		}
+	}
+	away := f.away(f.Type.Handler, f.Type.Name)
+	since := f.Type.ChangedAt
+	for _, one := range away {
+		if one.Since.After(since) {
+			since = one.Since
+		}
+	}
+	return append([]Reason{reason(NoWorker, f.Type.Handler, since, time.Time{}, "no worker with handler "+f.Type.Handler+" is available")}, away...)
+}
+
+// away lists the workers that could serve if they were well. wanted is the object
+// of NO_WORKER: a handler and labels.
+func (f Facts) away(wanted, jobType string) []Reason {
+	const most = 10
+	words := strings.Fields(wanted)
+	if len(words) == 0 {
+		return nil
+	}
+	var away []Reason
+	for _, worker := range f.Workers {
+		if len(away) < most && serves(worker, &TypeFacts{Name: jobType, Handler: words[0]}) && labelled(worker, words[1:]) {
+			away = append(away, f.troubleOf(worker)...)
+		}
+	}
+	return away
+}
+
+func labelled(worker contract.WorkerDetail, labels []string) bool {
+	for _, label := range labels {
+		name, value, _ := strings.Cut(label, "=")
+		if worker.Registration.Labels[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func serves(worker contract.WorkerDetail, t *TypeFacts) bool {
+	r := worker.Registration
+	allowed := len(r.JobTypes) == 0 || slices.Contains(r.JobTypes, t.Name)
+	return allowed && worker.State != contract.WorkerDeleted &&
+		slices.ContainsFunc(r.Capabilities, func(c contract.Capability) bool { return c.Handler == t.Handler })
+}

@@ -1,0 +1,196 @@
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func codes(reasons []Reason) []Code {
+	var list []Code
+	for _, one := range reasons {
+		list = append(list, one.Code)
+	}
+	return list
+}
+
+func atWork(state contract.WorkerState, jobs ...string) *WorkerFacts {
+	report := &contract.WorkerReport{Executing: len(jobs), Caps: contract.WorkerCaps{MaxExecute: 2}}
+	for i, id := range jobs {
+		report.Jobs = append(report.Jobs, contract.WorkerJob{JobID: id, GroupID: "group/scrub-1", StartedAt: since.Add(time.Duration(i) * time.Second)})
+	}
+	return &WorkerFacts{WorkerDetail: node("node-a", state, true), Report: report}
+}
+
+func TestAWorkerSaysWhatItRuns(t *testing.T) {
+	t.Parallel()
+	full := Why(Facts{Worker: atWork(contract.WorkerOnline, "job-00001", "job-00002")})
+	require.Equal(t, []Code{AllSlotsFull}, codes(full))
+	assert.Equal(t, "node-a", full[0].Object)
+	assert.Equal(t, since.Add(time.Second), full[0].Since, "when the last slot was taken")
+	assert.Equal(t, "2 of 2 slots are in use: group/scrub-1/job-00001, group/scrub-1/job-00002", full[0].Detail)
+	assert.Empty(t, Why(Facts{Worker: atWork(contract.WorkerOnline, "job-00001")}), "it can get more")
+
+	drained := atWork(contract.WorkerDraining, "job-00001")
+	drained.Kept = contract.WorkerTransition{At: since.Add(time.Second), To: contract.WorkerDraining, By: "ann@host", Reason: "new disk"}
+	drained.Transitions = []contract.WorkerTransition{drained.Kept, {At: since.Add(time.Minute), To: contract.WorkerDraining, Reason: "registered as a new process"}}
+	kept := Why(Facts{Worker: drained})
+	require.Equal(t, []Code{WorkerCordoned}, codes(kept))
+	assert.Equal(t, since.Add(time.Second), kept[0].Since)
+	assert.Equal(t, "it is DRAINING, by ann@host (new disk); it still runs 1 job: group/scrub-1/job-00001", kept[0].Detail)
+
+	gone := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOffline, false)}
+	gone.Cause = contract.WorkerTransition{At: since, To: contract.WorkerOffline, Reason: "it said goodbye"}
+	gone.Transitions = []contract.WorkerTransition{gone.Cause, {At: since, To: contract.WorkerOffline, Reason: "resized"}}
+	assert.Contains(t, Why(Facts{Worker: gone})[0].Detail, "it is OFFLINE (it said goodbye); its last heartbeat")
+	gone.Mode, gone.Kept = "cordoned", contract.WorkerTransition{At: since, To: contract.WorkerOffline, By: "ann", Reason: "cordoned"}
+	both := Why(Facts{Worker: gone})
+	require.Equal(t, []Code{WorkerUnreachable, WorkerCordoned}, codes(both))
+	assert.Equal(t, "it will be CORDONED when it is back, by ann (cordoned)", both[1].Detail)
+
+	down := Why(Facts{Worker: atWork(contract.WorkerOnline), Down: "query workers of fleet was not answered"})
+	assert.Equal(t, []Code{ControlPlaneDown}, codes(down), "nobody knows whether it is idle")
+
+	silent := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true), Silent: "its process does not answer"}
+	assert.Equal(t, []Code{WorkerUnreachable}, codes(Why(Facts{Worker: silent})))
+}
+
+func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	due, later, other := *scrub(), *scrub(), TypeFacts{Name: "gzip", Handler: "command", Next: now}
+	due.Name, due.Next, later.Next = "trim", now.Add(time.Minute), now.Add(time.Hour)
+	for detail, types := range map[string][]TypeFacts{
+		"it could run 2 jobs and nobody asks for it: no applied job type uses what it has (scrub)":                         {other},
+		"it could run 2 jobs and nobody asks for it: none of its job types is due (scrub)":                                 {*scrub(), other},
+		"it could run 2 jobs and nobody asks for it: of its job types trim is due next, at " + stamp(now.Add(time.Minute)): {later, due, other},
+	} {
+		idle := atWork(contract.WorkerOnline)
+		idle.Types = types
+		reasons := Why(Facts{Worker: idle})
+		require.Equal(t, []Code{Idle}, codes(reasons))
+		assert.Equal(t, detail, reasons[0].Detail)
+	}
+}
+
+// TestWhoIsMissing: the workers that could serve are named, others are not.
+func TestWhoIsMissing(t *testing.T) {
+	t.Parallel()
+	f := waits(contract.WaitReason{Code: string(NoWorker), Object: "scrub disk=ssd", Since: since, Detail: "because"})
+	labelled := node("b", contract.WorkerCordoned, true)
+	labelled.Registration.Labels = map[string]string{"disk": "ssd"}
+	restricted := node("c", contract.WorkerOffline, true)
+	restricted.Registration.Labels, restricted.Registration.JobTypes = labelled.Registration.Labels, []string{"gzip"}
+	f.Workers = []contract.WorkerDetail{node("a", contract.WorkerOffline, true), labelled, restricted, node("d", contract.WorkerOnline, true)}
+	reasons := Why(f)
+	require.Equal(t, []Code{NoWorker, WorkerCordoned}, codes(reasons))
+	assert.Equal(t, "b", reasons[1].Object)
+}
+
+// TestATypeIsAllItsRuns: each run is named, and what two say is said once.
+func TestATypeIsAllItsRuns(t *testing.T) {
+	t.Parallel()
+	lane := func(id string) RunFacts {
+		return RunFacts{ID: id, JobType: "scrub", Open: true, Status: &contract.GroupStatus{Phase: "waiting", Wait: &contract.WaitReason{Code: "LANE_BUSY", Object: "default", Since: since, Detail: "it waits"}}}
+	}
+	full := contract.JobView{JobID: "job-00007", State: "pending", Wait: &contract.WaitReason{Code: "ALL_SLOTS_FULL", Object: "node-a", Since: since, Detail: "busy"}}
+	stuck := RunFacts{ID: "group/adhoc", JobType: "scrub", Open: true, Status: &contract.GroupStatus{Phase: "dispatching", Pending: 1}, Pending: []contract.JobView{full}}
+	paused := scrub()
+	paused.Paused, paused.PauseNote = true, "disks"
+	f := Facts{Type: paused, Runs: []RunFacts{lane("group/scrub-1"), lane("group/scrub-2"), stuck}, MoreRuns: 3}
+	assert.Equal(t, "waiting", State(f))
+	reasons := Why(f)
+	require.Equal(t, []Code{Paused, LaneBusy, AllSlotsFull}, codes(reasons))
+	assert.Equal(t, []string{"", "group/scrub-1", "group/adhoc/job-00007"}, []string{reasons[0].Of, reasons[1].Of, reasons[2].Of})
+	assert.Equal(t, "it waits (and 1 more wait for it)", reasons[1].Detail)
+	assert.Equal(t, "busy; 3 more runs were not looked at", reasons[2].Detail)
+	f.Runs[2].Status.Running = 1
+	assert.Equal(t, "running", State(f))
+}
+
+func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
+	t.Parallel()
+	for code, remedy := range map[Code]string{
+		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
+		Upstream:         "`roundsman explain dag/nightly/r x`",
+		Paused:           "`roundsman dag resume dag/nightly/r`",
+		Held:             "`roundsman dag retry dag/nightly/r`, `roundsman dag skip dag/nightly/r TASK`, or let it end: `roundsman dag release dag/nightly/r`",
+		ConcurrencyLimit: "wait, or `roundsman dag set dag/nightly/r --concurrency N`",
+		Sleeping:         "wait, or end it: `roundsman dag cancel dag/nightly/r --task x`",
+	} {
+		f := task("x", code, "x")
+		f.DAG.Answer.More = 2
+		reasons := Why(f)
+		require.Len(t, reasons, 1)
+		assert.Equal(t, remedy, reasons[0].Remedy)
+		assert.Equal(t, "because (and 2 more reasons of other tasks)", reasons[0].Detail)
+	}
+	blocked := task("x", Upstream, "load, trim")
+	blocked.DAG.Answer.State = "upstream_failed"
+	assert.Equal(t, "`roundsman explain dag/nightly/r load`, then `roundsman dag retry dag/nightly/r`", Why(blocked)[0].Remedy)
+
+	ended := task("", Held, "x")
+	ended.DAG.Open, ended.DAG.Outcome = false, "failed"
+	assert.Empty(t, Why(ended))
+	assert.Equal(t, "failed", State(ended))
+}
+
+func TestInnerRunsAreNamed(t *testing.T) {
+	t.Parallel()
+	f := Facts{Job: &contract.JobView{State: "running"}, Run: &RunFacts{ID: "group/scrub-1", Open: true}}
+	f.Inner = []Inner{{Name: "group/scrub-1/job-00001", Reasons: Why(task("", AwaitingApproval, "ok"))}}
+	reasons := Why(f)
+	require.Len(t, reasons, 1)
+	assert.Equal(t, "group/scrub-1/job-00001", reasons[0].Of)
+}
+
+// TestWorkThatNobodyHasTakenYet: it runs as far as its group knows, and does not.
+func TestWorkThatNobodyHasTakenYet(t *testing.T) {
+	t.Parallel()
+	sent := func(worker *WorkerFacts) Facts {
+		return Facts{Run: &RunFacts{ID: "group/scrub-2", Open: true}, Job: &contract.JobView{State: "running"}, Taker: worker, SentAt: since}
+	}
+	for detail, f := range map[string]Facts{
+		"it was sent there, where 2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b; not taken within 5 s it is placed again": sent(atWork(contract.WorkerOnline, "a", "b")),
+		"it was sent to worker node-a, which has not taken it yet":                                                                    sent(atWork(contract.WorkerOnline, "a")),
+		// Whether it is away is for the registry to say.
+		"it was sent to worker node-b, which has not taken it yet":                  sent(&WorkerFacts{WorkerDetail: node("node-b", contract.WorkerOnline, true), Silent: "it is silent"}),
+		"it lies in the shared queue, and no worker that pulls it has taken it yet": sent(&WorkerFacts{}),
+	} {
+		reasons := Why(f)
+		require.Len(t, reasons, 1)
+		assert.Equal(t, detail, reasons[0].Detail)
+		assert.Equal(t, since, reasons[0].Since)
+		assert.Equal(t, "assigned", State(f))
+	}
+}
+
+// TestWorkflowsThatArePausedInTemporal answer nothing, and that is the reason.
+func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
+	t.Parallel()
+	f := Facts{Run: &RunFacts{ID: "group/scrub-1", Open: true}, Frozen: []FrozenFacts{{ID: "group/scrub-1", By: "ann", Note: "wait", Since: since}}}
+	reasons := Why(f)
+	require.Len(t, reasons, 1)
+	assert.Equal(t, "paused", State(f))
+	assert.Equal(t, Reason{
+		Code: Paused, Object: "group/scrub-1", Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
+		Remedy: "unpause it in the Web UI, or `temporal workflow unpause --workflow-id group/scrub-1`",
+	}, reasons[0])
+}
+
+// TestDoubtedWorkersThatAreFull: that a worker did not take work has a reason that
+// only its process knows.
+func TestDoubtedWorkersThatAreFull(t *testing.T) {
+	t.Parallel()
+	f := waits(contract.WaitReason{Code: string(WorkerUnreachable), Object: "node-a, node-b", Since: since, Detail: "probed"})
+	assert.Equal(t, []string{"node-a", "node-b"}, []string{Why(f)[0].Object, Why(f)[1].Object})
+	f.Asked = map[string]WorkerFacts{"node-a": *atWork(contract.WorkerOnline, "a", "b"), "node-b": *atWork(contract.WorkerOnline, "a")}
+	reasons := Why(f)
+	require.Equal(t, []Code{WorkerUnreachable, AllSlotsFull}, codes(reasons))
+	assert.Equal(t, []string{"node-b", "node-a"}, []string{reasons[0].Object, reasons[1].Object})
+	assert.Equal(t, "2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b", reasons[1].Detail)
+	assert.Equal(t, since, reasons[1].Since)
+}

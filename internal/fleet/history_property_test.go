@@ -1,0 +1,210 @@
+package fleet_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/internal/fleet"
+)
+
+// chronicle is what somebody knows who only writes down the transitions of one
+// worker, and what operators were told.
+type chronicle struct {
+	// turned is the last transition to another state, kept the operator's that is
+	// in force.
+	turned, kept fleet.Transition
+	mode         fleet.Mode
+}
+
+func (c *chronicle) write(t fleet.Transition) {
+	if t.From != t.To {
+		c.turned = t
+	}
+}
+
+// cause is the transition to tell people who ask why the worker is what it is.
+func (c *chronicle) cause(state fleet.State) fleet.Transition {
+	if state == fleet.Draining || state == fleet.Cordoned {
+		return c.kept
+	}
+	return c.turned
+}
+
+var modes = map[fleet.Action]fleet.Mode{fleet.Drain: fleet.ModeDraining, fleet.Cordon: fleet.ModeCordoned, fleet.Uncordon: fleet.ModeNormal}
+
+// anything draws any event at all: operators, processes, observers that settled
+// or not and report late, other thresholds.
+func anything(t *rapid.T, now time.Time) fleet.Event {
+	ids, instances := []string{"a", "b", "c"}, []string{"1", "2", "3"}
+	subject := func() fleet.Identity {
+		return who(rapid.SampledFrom(ids).Draw(t, "id"), rapid.SampledFrom(instances).Draw(t, "instance"))
+	}
+	back := func(name string, most int) time.Time {
+		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, name)) * time.Millisecond)
+	}
+	switch rapid.IntRange(0, 12).Draw(t, "kind") {
+	case 0, 1, 2:
+		e := fleet.Register{Identity: subject(), TakeOver: rapid.Bool().Draw(t, "over"), Digest: uint64(rapid.IntRange(0, 1).Draw(t, "digest")), Host: "h", PID: 1}
+		if e.Mode = rapid.SampledFrom([]fleet.Mode{"", "", fleet.ModeCordoned, "bad"}).Draw(t, "said"); e.Mode != "" {
+			e.Kept = fleet.Transition{At: t0, To: fleet.Cordoned, Reason: "said before"}
+		}
+		return e
+	case 3:
+		return fleet.Unregister{subject()}
+	case 4, 5:
+		actions := []fleet.Action{fleet.Drain, fleet.Cordon, fleet.Uncordon, fleet.Remove, "bad"}
+		return fleet.Operate{ID: subject().ID, Action: rapid.SampledFrom(actions).Draw(t, "action"), By: "ann"}
+	case 6:
+		return fleet.Cleanup{AllOffline: rapid.Bool().Draw(t, "all"), By: "ann"}
+	case 7:
+		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second}
+		config.Delete = rapid.SampledFrom([]time.Duration{90 * time.Second, 40 * time.Second}).Draw(t, "delete")
+		return fleet.Configure{Config: config}
+	case 8:
+		return fleet.Annotate{ID: subject().ID, Note: "resized", By: "ann"}
+	case 9:
+		return rapid.SampledFrom([]fleet.Event{fleet.Tick{}, fleet.Watching{}}).Draw(t, "watch")
+	default:
+		e := fleet.Observed{At: back("late", 3000)}
+		e.Since = e.At.Add(-time.Duration(rapid.IntRange(0, 12_000).Draw(t, "sight")) * time.Millisecond)
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			p := fleet.Pulse{Identity: subject(), LastChange: back("age", 60_000), Fresh: rapid.Bool().Draw(t, "fresh"), Seen: true}
+			p.ShuttingDown = rapid.IntRange(0, 4).Draw(t, "ending") == 0
+			e.Changes = append(e.Changes, p)
+		}
+		return e
+	}
+}
+
+// Whatever happens in whatever order: what is shown of a worker, since when and
+// why, is what its transitions tell, however many notes follow them; an operator's
+// word lasts until the next one; what is refused changes nothing; nothing that is
+// said twice happens twice; who was accepted holds the id; and a worker that stays
+// silent ends up DELETED.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
+		r, now := fleet.New(config, t0), t0
+		told := map[string]*chronicle{}
+		for range rapid.IntRange(1, 60).Draw(t, "events") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 15_000).Draw(t, "ms")) * time.Millisecond)
+			event := anything(t, now)
+			before := r.Snapshot(0)
+			decisions := r.Next(now, event)
+			record(told, event, decisions)
+			requireAnswer(t, r, event, decisions, before)
+			if repeats(event) {
+				require.Empty(t, transitions(r.Next(now, event)), "%#v again", event)
+			}
+			requireTold(t, r, told)
+		}
+		fadeOut(t, r, now.Add(time.Second))
+	})
+}
+
+// repeats tells the events that may come twice from those of which every one is
+// news: what an observer says once, and an operator's notes.
+func repeats(event fleet.Event) bool {
+	switch event.(type) {
+	case fleet.Observed, fleet.Annotate:
+		return false
+	}
+	return true
+}
+
+func record(told map[string]*chronicle, event fleet.Event, decisions []fleet.Decision) {
+	operated, _ := event.(fleet.Operate)
+	registered, _ := event.(fleet.Register)
+	for _, d := range transitions(decisions) {
+		if told[d.ID] == nil {
+			// Only of a worker that is new here its own word counts.
+			told[d.ID] = &chronicle{}
+			if registered.Mode == fleet.ModeCordoned {
+				told[d.ID].mode, told[d.ID].kept = registered.Mode, registered.Kept
+			}
+		}
+		c := told[d.ID]
+		c.write(d.Transition)
+		if mode, sets := modes[operated.Action]; sets {
+			c.mode, c.kept = mode, d.Transition
+		}
+		if c.mode == fleet.ModeNormal {
+			c.kept = fleet.Transition{}
+		}
+	}
+}
+
+func transitions(decisions []fleet.Decision) (list []fleet.Transitioned) {
+	for _, d := range decisions {
+		if d, ok := d.(fleet.Transitioned); ok {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func requireAnswer(t *rapid.T, r *fleet.Registry, event fleet.Event, decisions []fleet.Decision, before fleet.Snapshot) {
+	answers := 0
+	for _, d := range decisions {
+		switch d := d.(type) {
+		case fleet.Accepted:
+			answers++
+			require.True(t, r.Known(d.Identity))
+			require.NotEqual(t, d.Instance, d.Fenced)
+		case fleet.Refused:
+			answers++
+			require.True(t, r.Known(d.Holder.Identity))
+			holder, _ := r.Worker(d.Holder.ID)
+			require.True(t, holder.Fresh)
+			require.Equal(t, before, r.Snapshot(0), "a refusal changes nothing")
+		case fleet.Rejected:
+			require.Equal(t, before, r.Snapshot(0), "a rejection changes nothing")
+		}
+	}
+	if _, asked := event.(fleet.Register); asked {
+		require.Equal(t, 1, answers, "one answer")
+	}
+}
+
+func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
+	watched := r.Watch()
+	for id, c := range told {
+		w, known := r.Worker(id)
+		require.True(t, known)
+		require.Equal(t, c.mode, w.Mode, id)
+		require.Equal(t, c.kept, w.Kept, id)
+		require.Equal(t, c.turned.To, w.State, id)
+		require.Equal(t, c.turned.At, w.Since, id)
+		require.Equal(t, c.cause(w.State), w.Cause, id)
+		require.NotContains(t, w.Fenced, w.Instance)
+		if w.State != fleet.Deleted {
+			require.True(t, slices.ContainsFunc(watched.Pulses, func(p fleet.Pulse) bool { return p.Identity == w.Identity }), "%s is looked at", id)
+			require.True(t, w.Fresh || w.Leaving || !watched.WakeAt.IsZero(), "%s is silent, and nobody will wake", id)
+		}
+	}
+}
+
+// fadeOut lets everybody fall silent.
+func fadeOut(t *rapid.T, r *fleet.Registry, now time.Time) {
+	last := fleet.Observed{At: now, Since: t0}
+	for _, p := range r.Watch().Pulses {
+		p.Fresh, p.Seen, p.LastChange = false, true, now
+		last.Changes = append(last.Changes, p)
+	}
+	r.Next(now, last)
+	for step := 0; len(r.View()) > 0; step++ {
+		at := r.Watch().WakeAt
+		require.False(t, at.IsZero(), "%v", r.View())
+		require.Less(t, step, 10, fmt.Sprint(r.View()))
+		if at.Before(now) {
+			at = now
+		}
+		r.Next(at, fleet.Observed{At: at, Since: t0})
+	}
+}

@@ -1,0 +1,393 @@
+package fleet_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/fleet"
+)
+
+var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// bench drives a registry on a virtual clock.
+type bench struct {
+	t   *testing.T
+	r   *fleet.Registry
+	now time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	return &bench{t: t, r: fleet.New(fleet.Config{}, t0), now: t0}
+}
+
+func (b *bench) at(after time.Duration) *bench { b.now = t0.Add(after); return b }
+
+func (b *bench) next(e fleet.Event) []fleet.Decision { return b.r.Next(b.now, e) }
+
+func who(id, instance string) fleet.Identity { return fleet.Identity{ID: id, Instance: instance} }
+
+func (b *bench) register(id, instance string) []fleet.Decision {
+	return b.next(fleet.Register{Identity: who(id, instance), Host: "host-" + instance, PID: 7})
+}
+
+// observe reports pulses at the bench's time, seen without a gap since t0.
+func (b *bench) observe(changes ...fleet.Pulse) []fleet.Decision {
+	return b.next(fleet.Observed{At: b.now, Since: t0, Changes: changes})
+}
+
+func beats(id, instance string, at time.Duration) fleet.Pulse {
+	return fleet.Pulse{Identity: who(id, instance), LastChange: t0.Add(at), Fresh: true, Seen: true}
+}
+
+func silent(id, instance string, since time.Duration) fleet.Pulse {
+	return fleet.Pulse{Identity: who(id, instance), LastChange: t0.Add(since), Seen: true}
+}
+
+func (b *bench) state(id string) fleet.State {
+	b.t.Helper()
+	s, ok := b.r.Worker(id)
+	require.True(b.t, ok, "worker %s", id)
+	return s.State
+}
+
+func (b *bench) worker(id string) fleet.Status {
+	b.t.Helper()
+	s, ok := b.r.Worker(id)
+	require.True(b.t, ok, "worker %s", id)
+	return s
+}
+
+func TestCascadeIsExact(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	offline := 6 * time.Minute
+	for _, step := range []struct {
+		after time.Duration
+		want  fleet.State
+	}{
+		{15 * time.Second, fleet.Online},
+		{2*time.Minute - ms, fleet.Online},
+		{2 * time.Minute, fleet.Unreachable},
+		{6*time.Minute - ms, fleet.Unreachable},
+		{offline, fleet.Offline},
+		{24*time.Hour - ms, fleet.Offline},
+		{24 * time.Hour, fleet.Deleted},
+	} {
+		t.Run(step.after.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.register("a", "1")
+			b.at(15 * time.Second).observe(silent("a", "1", 0))
+			if step.after > offline {
+				b.at(offline).observe()
+			}
+			b.at(step.after).observe()
+			assert.Equal(t, step.want, b.state("a"))
+		})
+	}
+}
+
+func TestCascadeTellsWhyAndWhen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.at(15 * time.Second).observe(silent("a", "1", 0))
+	b.at(2 * time.Minute).observe()
+	b.at(6 * time.Minute).observe()
+	b.at(7 * time.Minute).observe(beats("a", "1", 7*time.Minute))
+	var got []string
+	for _, tr := range b.worker("a").Transitions {
+		got = append(got, fmt.Sprintf("%s %s→%s %s", tr.At.Sub(t0), tr.From, tr.To, tr.Reason))
+	}
+	assert.Equal(t, []string{
+		"0s →ONLINE registered",
+		"2m0s ONLINE→UNREACHABLE no heartbeat for 2m (last at 2026-03-01T12:00:00Z)",
+		"6m0s UNREACHABLE→OFFLINE no heartbeat for 6m (last at 2026-03-01T12:00:00Z)",
+		"7m0s OFFLINE→ONLINE its heartbeat is back after 1m OFFLINE",
+	}, got)
+}
+
+func TestWakeAtIsTheNextThresholdOfASilentWorker(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.register("b", "1")
+	assert.True(t, b.r.Watch().WakeAt.IsZero(), "who beats has no threshold")
+	b.at(20*time.Second).observe(silent("a", "1", 0), silent("b", "1", 5*time.Second))
+	assert.Equal(t, t0.Add(2*time.Minute), b.r.Watch().WakeAt)
+	b.at(3 * time.Minute).observe()
+	assert.Equal(t, t0.Add(6*time.Minute), b.r.Watch().WakeAt)
+	b.at(10 * time.Minute).observe()
+	assert.Equal(t, t0.Add(24*time.Hour), b.r.Watch().WakeAt)
+}
+
+// The control plane is away from 3 minutes to one hour: nothing happens to a
+// silent worker until the observer has looked, and then at once.
+func TestNobodyGetsWorseWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.at(15 * time.Second).observe(silent("a", "1", 0))
+	b.at(3 * time.Minute).observe()
+	b.at(time.Hour).next(fleet.Tick{})
+	assert.Equal(t, fleet.Unreachable, b.state("a"))
+	back := t0.Add(time.Hour)
+	look := func(after time.Duration, changes ...fleet.Pulse) {
+		b.next(fleet.Observed{At: back.Add(after), Since: back, Changes: changes})
+	}
+	look(30*time.Second - time.Millisecond)
+	assert.Equal(t, fleet.Unreachable, b.state("a"), "a living worker may still need time to be seen")
+	look(30 * time.Second)
+	assert.Equal(t, fleet.Offline, b.state("a"))
+}
+
+func TestAnObservationIsJudgedAtItsOwnTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	// It was made at 20 s but is heard an hour later.
+	b.at(time.Hour).next(fleet.Observed{At: t0.Add(20 * time.Second), Since: t0, Changes: []fleet.Pulse{silent("a", "1", 0)}})
+	assert.Equal(t, fleet.Online, b.state("a"))
+	// One that is older than what is known says nothing.
+	b.next(fleet.Observed{At: t0.Add(10 * time.Second), Since: t0, Changes: []fleet.Pulse{beats("a", "1", 10*time.Second)}})
+	assert.False(t, b.worker("a").Fresh)
+}
+
+func TestUnregisterIsOfflineAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.at(time.Minute).next(fleet.Unregister{who("a", "other")})
+	assert.Equal(t, fleet.Online, b.state("a"), "another incarnation's goodbye")
+	b.next(fleet.Unregister{who("a", "1")})
+	w := b.worker("a")
+	assert.Equal(t, fleet.Offline, w.State)
+	assert.True(t, w.Leaving, "it still beats")
+	assert.False(t, w.Fresh)
+	assert.Empty(t, b.next(fleet.Unregister{who("a", "1")}), "a repeat")
+
+	b.at(2 * time.Minute).observe(beats("a", "1", 2*time.Minute))
+	assert.Equal(t, fleet.Offline, b.state("a"), "beats of one that left do not bring it back")
+	b.at(3 * time.Minute).observe(silent("a", "1", 2*time.Minute))
+	assert.False(t, b.worker("a").Leaving)
+	b.at(time.Minute + 24*time.Hour).observe()
+	assert.Equal(t, fleet.Deleted, b.state("a"), "24 h after the goodbye")
+	b.register("a", "1")
+	assert.Equal(t, fleet.Online, b.state("a"))
+}
+
+func TestShuttingDownCountsAsGoodbye(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	p := beats("a", "1", time.Second)
+	p.ShuttingDown = true
+	b.at(2 * time.Second).observe(p)
+	w := b.worker("a")
+	assert.Equal(t, fleet.Offline, w.State)
+	assert.True(t, w.Leaving)
+	assert.Contains(t, w.Transitions[1].Reason, "shutting down")
+}
+
+func TestDuplicateID(t *testing.T) {
+	t.Parallel()
+	second := fleet.Register{Identity: who("a", "2"), Host: "h2", PID: 22}
+
+	t.Run("a live holder keeps it", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		b.at(10 * time.Minute)
+		require.Equal(t, []fleet.Decision{fleet.Refused{Holder: fleet.Holder{
+			Identity: who("a", "1"), Host: "host-1", PID: 7, Age: 10 * time.Minute, SinceBeat: 15 * time.Second,
+		}}}, b.next(second))
+		assert.True(t, b.r.Known(who("a", "1")))
+		assert.False(t, b.r.Known(who("a", "2")))
+	})
+	t.Run("a stale holder loses it and is fenced", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		b.at(15 * time.Second).observe(silent("a", "1", 0))
+		decisions := b.next(second)
+		assert.Equal(t, fleet.Accepted{Identity: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+		assert.False(t, b.r.Known(who("a", "1")))
+		assert.Equal(t, []string{"1"}, b.worker("a").Fenced)
+	})
+	t.Run("take-over fences a live holder", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		takeOver := second
+		takeOver.TakeOver = true
+		decisions := b.next(takeOver)
+		assert.Equal(t, fleet.Accepted{Identity: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+		b.at(time.Minute).observe(beats("a", "1", time.Minute), beats("a", "2", time.Minute))
+		assert.Equal(t, "2", b.worker("a").Instance)
+		decisions = b.register("a", "1")
+		assert.IsType(t, fleet.Refused{}, decisions[0], "the fenced one cannot come back while the other lives")
+	})
+	t.Run("one that left hands it over unfenced", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		b.next(fleet.Unregister{who("a", "1")})
+		decisions := b.next(second)
+		assert.Equal(t, fleet.Accepted{Identity: who("a", "2")}, decisions[len(decisions)-1])
+		assert.Empty(t, b.worker("a").Fenced, "what it still runs may end")
+	})
+	t.Run("the same incarnation again", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		b.register("a", "1")
+		seq := b.r.Seq()
+		assert.Equal(t, []fleet.Decision{fleet.Accepted{Identity: who("a", "1")}}, b.register("a", "1"))
+		assert.Equal(t, seq, b.r.Seq(), "a repeat changes nothing")
+		b.next(fleet.Register{Identity: who("a", "1"), Digest: 5})
+		assert.Greater(t, b.r.Seq(), seq, "other capabilities are a change")
+		assert.Equal(t, fleet.Online, b.state("a"))
+	})
+}
+
+func TestForgottenInstanceRegistersAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.observe(beats("a", "1", 0))
+	assert.False(t, b.r.Known(who("a", "1")), "a beat does not register")
+	b.at(time.Minute).register("a", "1")
+	assert.True(t, b.r.Known(who("a", "1")))
+	assert.True(t, b.worker("a").Fresh)
+}
+
+func TestOperator(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.next(fleet.Operate{ID: "a", Action: fleet.Drain, By: "ann", Reason: "disk swap"})
+	assert.Equal(t, fleet.Draining, b.state("a"))
+	assert.Empty(t, b.next(fleet.Operate{ID: "a", Action: fleet.Drain}), "a repeat")
+	last := b.worker("a").Transitions[1]
+	assert.Equal(t, fleet.Transition{At: t0, From: fleet.Online, To: fleet.Draining, Reason: "draining: disk swap", By: "ann"}, last)
+
+	b.at(15 * time.Second).observe(silent("a", "1", 0))
+	b.at(2 * time.Minute).observe()
+	assert.Equal(t, fleet.Unreachable, b.state("a"), "liveness goes on underneath")
+	assert.Equal(t, fleet.ModeDraining, b.worker("a").Mode)
+	b.register("a", "2")
+	assert.Equal(t, fleet.Draining, b.state("a"), "a restart does not end it")
+	b.next(fleet.Operate{ID: "a", Action: fleet.Cordon})
+	assert.Equal(t, fleet.Cordoned, b.state("a"))
+	b.next(fleet.Operate{ID: "a", Action: fleet.Uncordon})
+	assert.Equal(t, fleet.Online, b.state("a"))
+
+	for _, bad := range []fleet.Operate{{ID: "x", Action: fleet.Drain}, {ID: "a", Action: "explode"}, {ID: "a", Action: fleet.Remove}} {
+		decisions := b.next(bad)
+		require.Len(t, decisions, 1, bad)
+		assert.IsType(t, fleet.Rejected{}, decisions[0], bad)
+	}
+}
+
+func TestRemoveAndCleanup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, id := range []string{"a", "b", "c"} {
+		b.register(id, "1")
+	}
+	b.next(fleet.Unregister{who("a", "1")})
+	b.at(time.Hour).next(fleet.Unregister{who("b", "1")})
+	assert.Empty(t, b.next(fleet.Cleanup{}), "neither has been OFFLINE for 24 h")
+	b.at(24 * time.Hour).next(fleet.Cleanup{By: "ann"})
+	assert.Equal(t, fleet.Deleted, b.state("a"))
+	assert.Equal(t, fleet.Offline, b.state("b"))
+	b.next(fleet.Cleanup{AllOffline: true})
+	assert.Equal(t, fleet.Deleted, b.state("b"))
+	assert.Equal(t, fleet.Online, b.state("c"))
+
+	b.observe(silent("c", "1", 23*time.Hour))
+	b.next(fleet.Operate{ID: "c", Action: fleet.Remove, By: "ann"})
+	assert.Equal(t, fleet.Deleted, b.state("c"))
+	assert.Empty(t, b.r.View())
+	assert.Len(t, b.r.Deleted(), 3)
+	assert.False(t, b.r.Known(who("c", "1")))
+}
+
+// A worker that registers and dies before its first heartbeat is unknown to the
+// observation that was running: a new one is asked for.
+func TestARegistrationThatIsNeverSeenIsWatched(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.next(fleet.Watching{})
+	assert.True(t, b.r.NextDeadline().IsZero())
+	b.register("a", "1")
+	deadline := t0.Add(15 * time.Second)
+	assert.Equal(t, deadline, b.r.NextDeadline())
+	assert.Empty(t, b.at(15*time.Second-time.Millisecond).next(fleet.Tick{}))
+	assert.Equal(t, []fleet.Decision{fleet.Observe{}}, b.at(15*time.Second).next(fleet.Tick{}))
+	b.next(fleet.Watching{})
+	assert.True(t, b.r.NextDeadline().IsZero())
+}
+
+func TestConfigureAsksForANewObservation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	assert.Empty(t, b.next(fleet.Configure{}), "the same thresholds")
+	assert.Equal(t, []fleet.Decision{fleet.Observe{}}, b.next(fleet.Configure{Config: fleet.Config{Unreachable: time.Minute}}))
+	assert.Equal(t, 3*time.Minute, b.r.Config().Offline, "OFFLINE follows")
+}
+
+func TestBeatGrowsWhenItBecomesFresh(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	first := b.worker("a").Beat
+	b.at(15 * time.Second).observe(silent("a", "1", 0))
+	assert.Equal(t, first, b.worker("a").Beat)
+	b.at(20 * time.Second).observe(beats("a", "1", 20*time.Second))
+	second := b.worker("a").Beat
+	assert.Greater(t, second, first)
+	again := fleet.New(fleet.Config{}, t0.Add(time.Minute))
+	again.Next(t0.Add(time.Minute), fleet.Register{Identity: who("a", "1")})
+	rebuilt, _ := again.Worker("a")
+	assert.Greater(t, rebuilt.Beat, second, "a rebuilt registry goes on above the lost one")
+	assert.Greater(t, again.Seq(), b.r.Seq())
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	for i := range 200 {
+		action := fleet.Cordon
+		if i%2 == 1 {
+			action = fleet.Uncordon
+		}
+		b.at(time.Duration(i) * time.Second).next(fleet.Operate{ID: "a", Action: action})
+	}
+	transitions := b.worker("a").Transitions
+	require.Len(t, transitions, fleet.MaxTransitions)
+	assert.Equal(t, t0.Add(199*time.Second), transitions[len(transitions)-1].At)
+	assert.Len(t, b.r.Snapshot(5).Workers[0].Transitions, 5)
+
+	for i := range fleet.MaxDeleted + 20 {
+		id := fmt.Sprintf("w%04d", i)
+		b.at(time.Hour+time.Duration(i)*time.Second).register(id, "1")
+		b.next(fleet.Unregister{who(id, "1")})
+		b.next(fleet.Cleanup{AllOffline: true})
+	}
+	deleted := b.r.Deleted()
+	require.Len(t, deleted, fleet.MaxDeleted)
+	assert.Equal(t, "w0020", deleted[0].ID, "the oldest are forgotten")
+}
+
+func TestConfigFaults(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, fleet.Config{}.WithDefaults().Validate())
+	err := fleet.Config{Interval: time.Hour, Unreachable: time.Second, Offline: time.Millisecond, Delete: -1}.Validate()
+	assert.Len(t, strings.Split(err.Error(), "\n"), 4, "all faults at once: %v", err)
+}

@@ -1,0 +1,113 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Timeouts of the HTTP server: its answers are small and its clients near.
+const (
+	headerTimeout = 5 * time.Second
+	answerTimeout = 30 * time.Second
+)
+
+// Checks say how the process is: nil, or what is wrong.
+type Checks struct {
+	// Alive: false is a reason to restart the process. A server that is away is
+	// none.
+	Alive func() error
+	// Ready: it does what it is there for, right now.
+	Ready func() error
+}
+
+// Server shows a [Telemetry]: /healthz and /readyz answer 200 or 503 with a
+// reason, /metrics is Prometheus' text.
+type Server struct {
+	http     *http.Server
+	listener net.Listener
+	failed   chan error
+}
+
+// Address completes what an operator wrote: a port alone, with or without the
+// colon, means loopback. Whoever wants other interfaces names them.
+func Address(written string) (string, error) {
+	if !strings.Contains(written, ":") {
+		written = ":" + written
+	}
+	host, port, err := net.SplitHostPort(written)
+	if err != nil {
+		return "", fmt.Errorf("address %q: %w: write a port, or host:port", written, err)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", fmt.Errorf("address %q: the port must be between 0 and 65535", written)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Listen serves at address, see [Address], until Close.
+func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (*Server, error) {
+	address, err := Address(address)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("health: %w: choose another --health-addr", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /healthz", answer(checks.Alive))
+	mux.Handle("GET /readyz", answer(checks.Ready))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, Timeout: answerTimeout}))
+	s := &Server{
+		http:     &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, WriteTimeout: 2 * answerTimeout},
+		listener: listener, failed: make(chan error, 1),
+	}
+	go func() {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- fmt.Errorf("health: %w", err)
+		}
+		close(s.failed)
+	}()
+	return s, nil
+}
+
+// Addr is where it listens: the real port, if 0 was asked for.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Failed takes the reason when it ended by itself, and is closed at the end.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Close ends it, letting answers that are under way finish until ctx ends.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
+	}
+	for range s.failed { // Wait for its goroutine.
+	}
+	return err
+}
+
+func answer(check func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := check(); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = fmt.Fprintln(w, err) // A client that went away needs no answer.
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ok")
+	})
+}

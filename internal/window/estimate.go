@@ -1,0 +1,25 @@
+package window
+
+import (
+	"slices"
+	"time"
+)
+
+// Figures of what a job type has learned of its jobs' run times.
+const (
+	// MaxKnown is how many run times are remembered, MinKnown how many must be
+	// before they say anything.
+	MaxKnown = 100
+	MinKnown = 20
+)
+
+// P95 is the run time that 95 of 100 jobs keep, by nearest rank; false until
+// MinKnown are known.
+func P95(took []time.Duration) (time.Duration, bool) {
+	if len(took) < MinKnown {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(took))
+	rank := (len(sorted)*95 + 99) / 100
+	return sorted[rank-1], true
+}

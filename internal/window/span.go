@@ -1,0 +1,133 @@
+package window
+
+import (
+	"slices"
+	"time"
+)
+
+// Span is the time from From on and before To, in UTC. A zero To says that no
+// end is known.
+type Span struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to,omitzero"`
+}
+
+// Length is how long the span is; 0 if it has no end.
+func (s Span) Length() time.Duration {
+	if s.To.IsZero() {
+		return 0
+	}
+	return s.To.Sub(s.From)
+}
+
+func (s Span) contains(at time.Time) bool { return !at.Before(s.From) && at.Before(s.To) }
+
+// clip cuts off what lies outside of another span; ok if anything is left.
+func (s Span) clip(to Span) (clipped Span, ok bool) {
+	if s.From.Before(to.From) {
+		s.From = to.From
+	}
+	if s.To.After(to.To) {
+		s.To = to.To
+	}
+	return s, s.From.Before(s.To)
+}
+
+// merge sorts spans and joins those that overlap or touch.
+func merge(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	var merged []Span
+	for _, s := range spans {
+		if n := len(merged); n > 0 && !merged[n-1].To.Before(s.From) {
+			if s.To.After(merged[n-1].To) {
+				merged[n-1].To = s.To
+			}
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// intersect is what two merged lists have in common.
+func intersect(a, b []Span) []Span {
+	var common []Span
+	for len(a) > 0 && len(b) > 0 {
+		if both, ok := a[0].clip(b[0]); ok {
+			common = append(common, both)
+		}
+		if a[0].To.Before(b[0].To) {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return common
+}
+
+// subtract cuts the holes out of a merged list; the holes are merged too.
+func subtract(spans, holes []Span) []Span {
+	var left []Span
+	for _, s := range spans {
+		for _, hole := range holes {
+			if !hole.From.Before(s.To) {
+				break
+			}
+			if !hole.To.After(s.From) {
+				continue
+			}
+			if s.From.Before(hole.From) {
+				left = append(left, Span{s.From, hole.From})
+			}
+			s.From = hole.To
+			if !s.From.Before(s.To) {
+				break
+			}
+		}
+		if s.From.Before(s.To) {
+			left = append(left, s)
+		}
+	}
+	return left
+}
+
+// segment is a span in which a zone keeps one offset from UTC.
+type segment struct {
+	Span
+
+	offset time.Duration
+}
+
+// segments cuts a span where the zone's clock is changed.
+func segments(zone *time.Location, within Span) []segment {
+	var list []segment
+	for at := within.From; at.Before(within.To); {
+		local := at.In(zone)
+		_, seconds := local.Zone()
+		_, end := local.ZoneBounds()
+		if end.IsZero() || end.After(within.To) {
+			end = within.To
+		}
+		list = append(list, segment{Span{at.UTC(), end.UTC()}, time.Duration(seconds) * time.Second})
+		at = end
+	}
+	return list
+}
+
+// spans are the parts of a span in which the clock shows a time of the rule.
+func (r rule) spans(within Span) []Span {
+	var list []Span
+	for _, s := range segments(r.zone, within) {
+		// While the offset stays the same, the clock runs as UTC does.
+		first := s.From.Add(s.offset).Truncate(day).Add(-day)
+		for midnight := first; midnight.Add(r.from - s.offset).Before(s.To); midnight = midnight.Add(day) {
+			if !r.days[midnight.Weekday()] {
+				continue
+			}
+			if part, ok := (Span{midnight.Add(r.from - s.offset), midnight.Add(r.to - s.offset)}).clip(s.Span); ok {
+				list = append(list, part)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,100 @@
+package jobtype
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a time.Duration written as text: "45s", "30m", "2h30m", and also
+// "7d" or "1d12h" since maintenance is often a matter of days (1d = 24h).
+type Duration time.Duration
+
+// Std returns d as a time.Duration.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
+// String writes d in the form that ParseDuration reads, without trailing zero
+// units: "30m", not "30m0s".
+func (d Duration) String() string {
+	text := time.Duration(d).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// maxDays bounds the day part of a duration: a hundred years.
+const maxDays = 36500
+
+// ParseDuration reads what [Duration] describes. Days come first and may have
+// a fraction ("1.5d"); a sign is read only where there are no days.
+func ParseDuration(text string) (Duration, error) {
+	fault := fmt.Errorf("duration %q: write it like 45s, 30m, 2h30m or 7d", text)
+	head, rest, found := strings.Cut(strings.TrimSpace(text), "d")
+	if !found {
+		parsed, err := time.ParseDuration(head)
+		if err != nil {
+			return 0, fault
+		}
+		return Duration(parsed), nil
+	}
+	days, err := parseDays(head)
+	if err != nil {
+		return 0, fault
+	}
+	if rest == "" {
+		return days, nil
+	}
+	parsed, err := time.ParseDuration(rest)
+	if err != nil || parsed < 0 || parsed > 24*time.Hour*maxDays || rest[0] == '+' {
+		return 0, fault
+	}
+	return days + Duration(parsed), nil
+}
+
+// parseDays accepts plain decimals only: ParseFloat alone would take "NaN",
+// "1e3" and "0x10" too.
+func parseDays(head string) (Duration, error) {
+	if strings.Trim(head, "0123456789.") != "" {
+		return 0, strconv.ErrSyntax
+	}
+	count, err := strconv.ParseFloat(head, 64)
+	if err != nil {
+		return 0, err
+	}
+	if count > maxDays {
+		return 0, strconv.ErrRange
+	}
+	return Duration(count * float64(24*time.Hour)), nil
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = parsed
+	return nil
+}
+
+// UnmarshalJSON reads a JSON string; a bare number is refused, because its
+// unit would be a guess. As everywhere in encoding/json, null changes nothing.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("duration %s: write it as text with a unit, like \"45s\"", data)
+	}
+	return d.UnmarshalText([]byte(text))
+}

@@ -1,0 +1,211 @@
+package jobtypetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// TestWorkerID is the worker that a handler finds itself on unless the input
+// names another.
+const TestWorkerID = "node-test"
+
+// Detect runs one detection. Fields of in that are zero get what a first run
+// would see: the handler's name as job type, sequence 1, 1000 results.
+func Detect(ctx context.Context, handler jobtype.Handler, in jobtype.DetectInput) Detection {
+	in = withInputDefaults(handler, in)
+	sink := NewSink(in.MaxResults)
+	err := handler.Detect(ctx, in, sink)
+	detection := sink.Detection()
+	detection.Err = err
+	return detection
+}
+
+func withInputDefaults(handler jobtype.Handler, in jobtype.DetectInput) jobtype.DetectInput {
+	if in.JobType == "" {
+		in.JobType = handler.Descriptor().Name
+	}
+	if in.WorkerID == "" {
+		in.WorkerID = TestWorkerID
+	}
+	if in.Sequence == 0 {
+		in.Sequence = 1
+	}
+	if in.MaxResults == 0 {
+		in.MaxResults = jobtype.DefaultPolicy().MaxJobsPerDetection
+	}
+	return in
+}
+
+// JobOf makes the job that a group would make of a proposal: params overlaid,
+// first attempt. settings is the `execute:` block.
+func JobOf(in jobtype.DetectInput, proposal jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
+	params, err := jobtype.OverlayParams(in.Params, proposal.Params)
+	if err != nil {
+		return jobtype.Job{}, err
+	}
+	job := withJobDefaults(jobtype.Job{
+		JobType: in.JobType, Cluster: in.Cluster, Settings: settings, Params: params, WorkerID: in.WorkerID,
+		DedupeKey: proposal.DedupeKey, Summary: proposal.Summary, Detail: proposal.Detail, Labels: proposal.Labels,
+	})
+	if proposal.Node != "" {
+		job.WorkerID = proposal.Node
+	}
+	return job, nil
+}
+
+// BatchOf makes the job that a group of a job type with `batch:` would make of
+// proposals, of one or of several. They should agree in node and labels, as
+// those of one batch do.
+func BatchOf(in jobtype.DetectInput, proposals []jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
+	if len(proposals) == 0 {
+		return jobtype.Job{}, errors.New("a batch has at least one proposal")
+	}
+	first := proposals[0]
+	first.Params = nil
+	job, err := JobOf(in, first, settings)
+	if err != nil {
+		return job, err
+	}
+	for _, p := range proposals {
+		params, err := jobtype.OverlayParams(in.Params, p.Params)
+		if err != nil {
+			return job, err
+		}
+		job.Batch = append(job.Batch, jobtype.BatchItem{
+			DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Priority: p.Priority, Labels: p.Labels, Params: params,
+		})
+	}
+	if len(proposals) > 1 {
+		job.DedupeKey, job.Detail = "", ""
+		job.Summary = fmt.Sprintf("%d items", len(proposals))
+	}
+	return job, nil
+}
+
+func withJobDefaults(job jobtype.Job) jobtype.Job {
+	if job.JobType == "" {
+		job.JobType = "test"
+	}
+	if job.ID == "" {
+		job.ID = "job-00001"
+	}
+	if job.GroupID == "" {
+		job.GroupID = "group/" + job.JobType + "-test"
+	}
+	if job.WorkerID == "" {
+		job.WorkerID = TestWorkerID
+	}
+	if job.Attempt == 0 {
+		job.Attempt = 1
+	}
+	if job.Fence == 0 {
+		job.Fence = int64(job.Attempt)
+	}
+	return job
+}
+
+// Execution is one attempt of a job and what it showed of itself.
+type Execution struct {
+	Result      jobtype.Result
+	Reports     []Report
+	Checkpoints []json.RawMessage
+	Alive       int
+	// Err is what Execute returned, or why its result could not travel.
+	Err error
+}
+
+// LastCheckpoint is what a next attempt would be given; nil if none.
+func (e Execution) LastCheckpoint() json.RawMessage {
+	if len(e.Checkpoints) == 0 {
+		return nil
+	}
+	return e.Checkpoints[len(e.Checkpoints)-1]
+}
+
+// Option changes one execution.
+type Option func(recorder *Recorder, cancel context.CancelCauseFunc)
+
+// CancelAtReport cancels the job's context with cause, one of
+// [jobtype.ErrCanceled], [jobtype.ErrDeadline], [jobtype.ErrDraining] and
+// [jobtype.ErrLeaseLost], inside the handler's n-th Report (from 1).
+func CancelAtReport(n int, cause error) Option {
+	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
+		recorder.OnReport = func(count int, _ Report) {
+			if count == n {
+				cancel(cause)
+			}
+		}
+	}
+}
+
+// CancelAtCheckpoint is like [CancelAtReport] for the n-th checkpoint.
+func CancelAtCheckpoint(n int, cause error) Option {
+	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
+		recorder.OnCheckpoint = func(count int, _ json.RawMessage) {
+			if count == n {
+				cancel(cause)
+			}
+		}
+	}
+}
+
+// CancelBefore cancels the context before the handler is called.
+func CancelBefore(cause error) Option {
+	return func(_ *Recorder, cancel context.CancelCauseFunc) { cancel(cause) }
+}
+
+// CancelAtFirstSign cancels at the first Report, Alive or Checkpoint, whichever
+// comes first.
+func CancelAtFirstSign(cause error) Option {
+	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
+		recorder.OnReport = func(int, Report) { cancel(cause) }
+		recorder.OnAlive = func(int) { cancel(cause) }
+		recorder.OnCheckpoint = func(int, json.RawMessage) { cancel(cause) }
+	}
+}
+
+// Execute runs one attempt of a job in the calling goroutine. Fields of job
+// that are zero get test values.
+func Execute(ctx context.Context, handler jobtype.Handler, job jobtype.Job, options ...Option) Execution {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	recorder := &Recorder{}
+	for _, option := range options {
+		option(recorder, cancel)
+	}
+	result, err := handler.Execute(ctx, withJobDefaults(job), recorder)
+	return Execution{
+		Result: result, Err: errors.Join(err, resultFault(result)),
+		Reports: recorder.Reports(), Checkpoints: recorder.Checkpoints(), Alive: recorder.AliveCount(),
+	}
+}
+
+func resultFault(result jobtype.Result) error {
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("the result cannot be encoded: %w", err)
+	}
+	if len(encoded) > jobtype.MaxResultBytes {
+		return fmt.Errorf("the encoded result has %d bytes, the limit is %d", len(encoded), jobtype.MaxResultBytes)
+	}
+	return nil
+}
+
+// Resume runs a job until its n-th checkpoint, where the worker drains, and
+// then a second attempt that is given that checkpoint, as another worker would
+// be. The second's Err says so if the first never came to its n-th checkpoint.
+func Resume(ctx context.Context, handler jobtype.Handler, job jobtype.Job, n int) (first, second Execution) {
+	job = withJobDefaults(job)
+	first = Execute(ctx, handler, job, CancelAtCheckpoint(n, jobtype.ErrDraining))
+	if len(first.Checkpoints) < n {
+		return first, Execution{Err: fmt.Errorf("the first attempt ended after %d of %d checkpoints (its error: %w)", len(first.Checkpoints), n, first.Err)}
+	}
+	job.Attempt++
+	job.Fence++
+	job.Checkpoint = first.LastCheckpoint()
+	return first, Execute(ctx, handler, job)
+}

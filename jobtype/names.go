@@ -1,0 +1,28 @@
+package jobtype
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// MaxNameLength is the longest name of a job type, worker, lane or handler.
+const MaxNameLength = 63
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// ValidateName checks the name of a job type, handler, worker or lane. Names
+// enter workflow ids, task queues and queries, so they are kept to
+// [a-z0-9][a-z0-9_-]{0,62}.
+func ValidateName(name string) error {
+	if namePattern.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("name %q must start with a-z or 0-9 and hold only a-z, 0-9, _ and -, at most %d characters", name, MaxNameLength)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	return slices.Sorted(maps.Keys(m))
+}

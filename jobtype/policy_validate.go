@@ -1,0 +1,137 @@
+package jobtype
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Over returns p with its zero fields taken from base.
+func (p Policy) Over(base Policy) Policy {
+	merged := base
+	overlay(&merged.DetectionTimeout, p.DetectionTimeout)
+	overlay(&merged.ExecutionTimeout, p.ExecutionTimeout)
+	overlay(&merged.MaxRuntime, p.MaxRuntime)
+	overlay(&merged.MaxJobsPerDetection, p.MaxJobsPerDetection)
+	overlay(&merged.GlobalExecutionConcurrency, p.GlobalExecutionConcurrency)
+	overlay(&merged.PerWorkerExecutionConcurrency, p.PerWorkerExecutionConcurrency)
+	overlay(&merged.RetryLimit, p.RetryLimit)
+	overlay(&merged.RetryBackoff, p.RetryBackoff)
+	overlay(&merged.HeartbeatTimeout, p.HeartbeatTimeout)
+	overlay(&merged.Liveness, p.Liveness)
+	overlay(&merged.StallTimeout, p.StallTimeout)
+	overlay(&merged.ProgressTimeout, p.ProgressTimeout)
+	overlay(&merged.Interactive, p.Interactive)
+	overlay(&merged.WorkerLossLimit, p.WorkerLossLimit)
+	overlay(&merged.OnWorkerLoss, p.OnWorkerLoss)
+	overlay(&merged.OnDeadline, p.OnDeadline)
+	overlay(&merged.DrainGrace, p.DrainGrace)
+	overlay(&merged.OnWindowEnd, p.OnWindowEnd)
+	overlay(&merged.CatchupWindow, p.CatchupWindow)
+	overlay(&merged.Overlap, p.Overlap)
+	overlay(&merged.Routing, p.Routing)
+	return merged
+}
+
+func overlay[T comparable](target *T, value T) {
+	var zero T
+	if value != zero {
+		*target = value
+	}
+}
+
+// Limits of policy values. The job limits keep a group within Temporal's
+// bounds: over 2,000 pending activities a workflow fails for ever, and 100,000
+// is what one group's history and state can carry.
+const (
+	MaxGlobalConcurrency   = 500
+	MaxJobsLimit           = 100_000
+	MaxRetryLimit          = 100
+	maxPolicyDuration      = Duration(365 * 24 * time.Hour)
+	minHeartbeatTimeout    = Duration(time.Second)
+	minCatchupWindow       = Duration(10 * time.Second)
+	minDetectionTimeout    = Duration(time.Second)
+	minExecutionTimeout    = Duration(time.Second)
+	minGroupRuntime        = Duration(time.Second)
+	minRetryBackoff        = Duration(0)
+	minProgressTimeout     = Duration(time.Second)
+	maxHeartbeatTimeout    = Duration(24 * time.Hour)
+	maxPerWorkerConcurrent = MaxGlobalConcurrency
+)
+
+// PolicyFault is one setting that is out of range. Key is the name in the
+// configuration, so that a file can be blamed at the right line.
+type PolicyFault struct {
+	Key     string
+	Message string
+}
+
+// Error implements error.
+func (f *PolicyFault) Error() string { return f.Key + ": " + f.Message }
+
+// Validate reports every setting out of range, each as a [*PolicyFault],
+// joined. It expects a policy with its defaults filled in.
+func (p Policy) Validate() error {
+	faults := append(p.durationFaults(), p.countFaults()...)
+	return errors.Join(append(faults, p.choiceFaults()...)...)
+}
+
+func (p Policy) durationFaults() []error {
+	var faults []error
+	within := func(key string, value, low, high Duration) {
+		if value < low || value > high {
+			faults = append(faults, &PolicyFault{key, fmt.Sprintf("%s is out of range: use %s to %s", value, low, high)})
+		}
+	}
+	within("detection_timeout", p.DetectionTimeout, minDetectionTimeout, maxPolicyDuration)
+	within("execution_timeout", p.ExecutionTimeout, minExecutionTimeout, maxPolicyDuration)
+	within("max_runtime", p.MaxRuntime, minGroupRuntime, maxPolicyDuration)
+	within("retry_backoff", p.RetryBackoff, minRetryBackoff, maxPolicyDuration)
+	within("heartbeat_timeout", p.HeartbeatTimeout, minHeartbeatTimeout, maxHeartbeatTimeout)
+	within("stall_timeout", p.StallTimeout, minHeartbeatTimeout, maxPolicyDuration)
+	within("progress_timeout", p.ProgressTimeout, minProgressTimeout, maxPolicyDuration)
+	within("drain_grace", p.DrainGrace, 0, maxPolicyDuration)
+	if p.CatchupWindow != 0 {
+		within("catchup_window", p.CatchupWindow, minCatchupWindow, maxPolicyDuration)
+	}
+	return faults
+}
+
+func (p Policy) countFaults() []error {
+	var faults []error
+	within := func(key string, value, low, high int) {
+		if value < low || value > high {
+			faults = append(faults, &PolicyFault{key, fmt.Sprintf("%d is out of range: use %d to %d", value, low, high)})
+		}
+	}
+	within("max_jobs_per_detection", p.MaxJobsPerDetection, 1, MaxJobsLimit)
+	within("global_execution_concurrency", p.GlobalExecutionConcurrency, 1, MaxGlobalConcurrency)
+	within("per_worker_execution_concurrency", p.PerWorkerExecutionConcurrency, 1, maxPerWorkerConcurrent)
+	within("retry_limit", p.RetryLimit, 0, MaxRetryLimit)
+	within("worker_loss_limit", p.WorkerLossLimit, 0, MaxRetryLimit)
+	return faults
+}
+
+func (p Policy) choiceFaults() []error {
+	var faults []error
+	faults = oneOf(faults, "liveness", p.Liveness, LivenessProgress, LivenessProcess)
+	faults = oneOf(faults, "on_worker_loss", p.OnWorkerLoss, WorkerLossReplace, WorkerLossFail, WorkerLossHold)
+	faults = oneOf(faults, "on_deadline", p.OnDeadline, DeadlineCancel, DeadlineDrain)
+	faults = oneOf(faults, "on_window_end", p.OnWindowEnd, WindowEndDrain, WindowEndCheckpoint)
+	faults = oneOf(faults, "routing", p.Routing, RoutingWorker, RoutingShared)
+	if p.Routing == RoutingShared && p.OnWorkerLoss == WorkerLossHold {
+		faults = append(faults, &PolicyFault{"on_worker_loss", "hold needs routing worker: it goes on with a lost job on the very worker that lost it, and on a shared queue (routing shared) any worker may take it; use replace or fail, or routing worker"})
+	}
+	if p.Overlap == "allow_all" {
+		return append(faults, &PolicyFault{"overlap", "allow_all is refused: runs under it do not learn the history of the runs before them; use skip, buffer_one, buffer_all, cancel_other or terminate_other"})
+	}
+	return oneOf(faults, "overlap", p.Overlap, OverlapSkip, OverlapBufferOne, OverlapBufferAll, OverlapCancelOther, OverlapTerminateOther)
+}
+
+func oneOf[T ~string](faults []error, key string, value T, allowed ...T) []error {
+	if slices.Contains(allowed, value) {
+		return faults
+	}
+	return append(faults, &PolicyFault{key, fmt.Sprintf("%q is none of %v", string(value), allowed)})
+}

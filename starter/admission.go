@@ -1,0 +1,46 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflowID} }
+
+// Admission shows lanes, pools and objects: who holds them and who waits. It
+// needs a control plane. What one that was ended would say is not true any more:
+// then the error is a [NoAdmissionError].
+func (c *Client) Admission(ctx context.Context) (contract.AdmissionView, error) {
+	var view contract.AdmissionView
+	err := c.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view)
+	if errors.Is(err, ErrNotFound) {
+		return view, &NoAdmissionError{Doing: "see who holds what"}
+	}
+	return view, err
+}
+
+// KeyHolder says who is at the work with a dedupe key; nil: nobody.
+func (c *Client) KeyHolder(ctx context.Context, jobType, key string) (*contract.AdmissionUse, error) {
+	var answer contract.KeyHolderResult
+	err := c.query(ctx, admissionRef(), contract.QueryKeyHolder, &answer, contract.KeyHolderInput{JobType: jobType, DedupeKey: key})
+	return answer.By, err
+}
+
+// ResizePool gives a pool another size, at once and until it is resized again;
+// 0 goes back to what the configuration declares.
+func (c *Client) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {
+	var after contract.AdmissionPool
+	err := c.update(ctx, admissionRef(), contract.UpdateResizePool, &after, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
+	if errors.Is(err, ErrNotFound) {
+		return after, &NoAdmissionError{Doing: "resize pool " + pool}
+	}
+	if err != nil {
+		return after, fmt.Errorf("resize pool %s: %w", pool, err)
+	}
+	return after, nil
+}

@@ -1,0 +1,18 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+)
+
+// Advise is the text of err for people. What the server says of a namespace that
+// is missing names no remedy, whatever was asked of it.
+func Advise(err error) string {
+	if missing, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {
+		return fmt.Sprintf("%v Name another one with --namespace or TEMPORAL_NAMESPACE, or create it: "+
+			"temporal operator namespace create --namespace %s --retention 72h", err, missing.Namespace)
+	}
+	return err.Error()
+}

@@ -1,0 +1,175 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/recorder"
+)
+
+// auditTimeout bounds how long recording may hold up what was done already.
+const auditTimeout = 5 * time.Second
+
+// operator is who acts through a client.
+type operator struct {
+	actor, from string
+	warn        func(error)
+}
+
+func defaultOperator() operator {
+	return operator{actor: SystemUser(), from: hostname()}
+}
+
+// SystemUser is the user that the process runs as, or "".
+func SystemUser() string {
+	if known, err := user.Current(); err == nil {
+		return known.Username
+	}
+	return os.Getenv("USER")
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "unknown-host"
+	}
+	return host
+}
+
+// OperatorIdentity is the identity for a client through which actor acts, from
+// this host: what the server then says of every request is what the audit log
+// says. See [Options.Identity].
+func OperatorIdentity(program, actor string) string {
+	return recorder.Identity(program, cmp.Or(actor, "unknown"), hostname())
+}
+
+// As returns the client with another actor in the audit log. warn is told if
+// something that was done could not be recorded; nil: nobody is. The default is
+// the user that the process runs as.
+func (c *Client) As(actor string, warn func(error)) *Client {
+	other := *c
+	other.operator.actor, other.operator.warn = actor, warn
+	return &other
+}
+
+// record writes operators' actions into the audit log that no workflow of ours
+// receives, after they were done. That it fails is no reason to say that the
+// action failed: it is told to whoever wants to be warned. An interrupted caller
+// does not keep it from being recorded.
+func (c *Client) record(ctx context.Context, entries ...contract.AuditEntry) {
+	if len(entries) == 0 {
+		return
+	}
+	now := time.Now()
+	for i := range entries {
+		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now
+		if entries[i].Actor == "" {
+			entries[i].Actor, entries[i].From = c.operator.actor, c.operator.from
+		}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer cancel()
+	if err := recorder.Record(limited, c.temporal, contract.AuditRecord{Entries: entries}); err != nil && c.operator.warn != nil {
+		c.operator.warn(fmt.Errorf("it was done, but the audit log does not know it (%s): %w", entries[0].Action, err))
+	}
+}
+
+// recordSchedule records what was done to a job type's Schedule.
+func (c *Client) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
+	entry.JobType = name
+	entry.Object = cmp.Or(entry.Object, contract.ScheduleID(name))
+	c.record(ctx, entry)
+}
+
+// recordChanges records what apply did.
+func (c *Client) recordChanges(ctx context.Context, changes []Change) {
+	var entries []contract.AuditEntry
+	for _, change := range changes {
+		entry := contract.AuditEntry{
+			Action: "apply." + string(change.Action), JobType: change.JobType, Object: contract.ScheduleID(change.JobType), Detail: change.Note,
+		}
+		var drifted []string
+		for _, field := range change.Fields {
+			if field.Drift {
+				drifted = append(drifted, field.Path)
+			}
+		}
+		entry.Before, entry.After = beforeAndAfter(change.Fields)
+		if len(drifted) > 0 {
+			entry.Detail = strings.TrimPrefix(entry.Detail+"; changed by hand before: "+strings.Join(drifted, ", "), "; ")
+		}
+		entries = append(entries, entry)
+	}
+	c.record(ctx, entries...)
+}
+
+// beforeAndAfter are two texts about changed settings, for the audit log.
+func beforeAndAfter(fields []FieldChange) (before, after string) {
+	var was, is []string
+	for _, field := range fields {
+		was = append(was, field.Path+": "+shown(field.Before))
+		is = append(is, field.Path+": "+shown(field.After))
+	}
+	return strings.Join(was, "; "), strings.Join(is, "; ")
+}
+
+// Audit is what [Client.Audit] found.
+type Audit struct {
+	// Entries match the filter, oldest first by the time at which they happened.
+	// Decisions that are added up are recorded later than that.
+	Entries []contract.AuditEntry
+	// Last is the highest Seq among them; 0: there are none.
+	Last int64
+	// More: the limit left out older ones that match too.
+	More bool
+	// Kept and Dropped count all entries of the log, Limit is how many it keeps.
+	Kept    int
+	Dropped int64
+	Limit   int
+}
+
+// Audit reads the audit log: the newest entries that match, at most
+// filter.Limit; 0: all. A log that nobody has written to is empty. It needs a
+// control plane.
+func (c *Client) Audit(ctx context.Context, filter contract.AuditFilter) (Audit, error) {
+	var all Audit
+	limit := filter.Limit
+	for {
+		if limit > 0 {
+			filter.Limit = limit - len(all.Entries)
+		}
+		var page contract.AuditPage
+		err := c.query(ctx, RunRef{WorkflowID: contract.AuditWorkflowID}, contract.QueryAudit, &page, filter)
+		if errors.Is(err, ErrNotFound) {
+			return all.sorted(), nil
+		}
+		if err != nil {
+			return all, err
+		}
+		all.Entries = append(slices.Clip(page.Entries), all.Entries...)
+		all.Kept, all.Dropped, all.Limit, all.More = page.Kept, page.Dropped, page.Limit, page.More
+		if !page.More || len(page.Entries) == 0 || limit > 0 && len(all.Entries) >= limit {
+			return all.sorted(), nil
+		}
+		filter.Before = page.Entries[0].Seq
+	}
+}
+
+// sorted puts the entries, which are in the order of recording, into that of
+// time.
+func (a Audit) sorted() Audit {
+	if n := len(a.Entries); n > 0 {
+		a.Last = a.Entries[n-1].Seq
+	}
+	slices.SortStableFunc(a.Entries, func(x, y contract.AuditEntry) int { return x.At.Compare(y.At) })
+	return a
+}

@@ -1,0 +1,166 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+)
+
+// Defaults of [Options].
+const (
+	// DefaultAddress is where a Temporal server listens unless told otherwise.
+	DefaultAddress = "127.0.0.1:7233"
+	// DefaultNamespace is the namespace that every Temporal dev server creates.
+	DefaultNamespace = "default"
+	// DefaultHeartbeatInterval is how often a worker process beats. The fleet
+	// judges liveness by it, so it is far below Temporal's own default of 60 s.
+	DefaultHeartbeatInterval = 5 * time.Second
+	// DialTimeout bounds [Dial]: an operator who has no server must learn it
+	// while still looking at the terminal.
+	DialTimeout = 4 * time.Second
+)
+
+// maxReconnectDelay bounds gRPC's reconnect backoff. The stock 120 s would
+// leave workers idle long after a server is back.
+const maxReconnectDelay = time.Second
+
+// Options says which server to talk to, and as whom.
+type Options struct {
+	// Address is host:port of the Temporal frontend. Default DefaultAddress.
+	Address string
+	// Namespace defaults to DefaultNamespace.
+	Namespace string
+	// TLS, when set, encrypts the connection. An APIKey alone also does.
+	TLS *tls.Config
+	// APIKey authenticates, for instance against Temporal Cloud.
+	APIKey string
+	// Identity is what the Web UI shows as the origin of requests. Default
+	// program@host/pid.
+	Identity string
+	// HeartbeatInterval of workers that share this client, 1 s to 60 s.
+	// Default DefaultHeartbeatInterval; negative turns heartbeats off.
+	HeartbeatInterval time.Duration
+	// Logger takes the SDK's messages. Default: none.
+	Logger *slog.Logger
+	// DialTimeout bounds Dial. Default DialTimeout.
+	DialTimeout time.Duration
+	// Metrics takes the SDK's metrics. Default: none.
+	Metrics client.MetricsHandler
+	// Intercept sees every call to the server. Default: none.
+	Intercept grpc.UnaryClientInterceptor
+}
+
+// WithDefaults returns a copy with every empty setting filled in.
+func (o Options) WithDefaults() Options {
+	o.Address = cmp.Or(o.Address, DefaultAddress)
+	o.Namespace = cmp.Or(o.Namespace, DefaultNamespace)
+	o.HeartbeatInterval = cmp.Or(o.HeartbeatInterval, DefaultHeartbeatInterval)
+	o.DialTimeout = cmp.Or(o.DialTimeout, DialTimeout)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Identity == "" {
+		o.Identity = defaultIdentity()
+	}
+	return o
+}
+
+func defaultIdentity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown-host"
+	}
+	return fmt.Sprintf("%s@%s/%d", filepath.Base(os.Args[0]), host, os.Getpid())
+}
+
+// Client is the typed façade over a Temporal client: everything an operator
+// does with Roundsman. It is safe for concurrent use.
+type Client struct {
+	temporal  client.Client
+	namespace string
+	logger    *slog.Logger
+	operator  operator
+}
+
+// New wraps an existing Temporal client, which must use [DataConverter]. A nil
+// logger discards.
+func New(temporal client.Client, namespace string, logger *slog.Logger) *Client {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Client{temporal: temporal, namespace: cmp.Or(namespace, DefaultNamespace), logger: logger, operator: defaultOperator()}
+}
+
+// Dial connects and checks that a server answers. It fails within
+// Options.DialTimeout, with a [*UnreachableError], when none does.
+func Dial(ctx context.Context, options Options) (*Client, error) {
+	options = options.WithDefaults()
+	dialCtx, cancel := context.WithTimeout(ctx, options.DialTimeout)
+	defer cancel()
+	temporal, err := client.DialContext(dialCtx, options.ClientOptions())
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("connect to %s: %w", options.Address, errors.Join(context.Cause(ctx), err))
+		}
+		return nil, &UnreachableError{Address: options.Address, Cause: err}
+	}
+	return New(temporal, options.Namespace, options.Logger), nil
+}
+
+// ClientOptions translates o, with its defaults filled in, for whoever dials
+// with the SDK itself.
+func (o Options) ClientOptions() client.Options {
+	converted := client.Options{
+		HostPort:                o.Address,
+		Namespace:               o.Namespace,
+		Identity:                o.Identity,
+		Logger:                  log.NewStructuredLogger(o.Logger),
+		DataConverter:           DataConverter(),
+		WorkerHeartbeatInterval: o.HeartbeatInterval,
+		ConnectionOptions: client.ConnectionOptions{
+			TLS:                  o.TLS,
+			GetSystemInfoTimeout: o.DialTimeout,
+			DialOptions: []grpc.DialOption{
+				grpc.WithConnectParams(connectParams()),
+				grpc.WithChainUnaryInterceptor(pollWhenReady),
+			},
+		},
+	}
+	if o.Metrics != nil {
+		converted.MetricsHandler = o.Metrics
+	}
+	if o.Intercept != nil {
+		converted.ConnectionOptions.DialOptions = append(converted.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(o.Intercept))
+	}
+	if o.APIKey != "" {
+		converted.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
+	}
+	return converted
+}
+
+func connectParams() grpc.ConnectParams {
+	reconnect := backoff.DefaultConfig
+	reconnect.BaseDelay = 100 * time.Millisecond
+	reconnect.MaxDelay = maxReconnectDelay
+	return grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}
+}
+
+// Temporal gives the wrapped client, for building workers on it.
+func (c *Client) Temporal() client.Client { return c.temporal }
+
+// Namespace that this client works in.
+func (c *Client) Namespace() string { return c.namespace }
+
+// Close ends the connection. Workers built on it must have stopped before.
+func (c *Client) Close() { c.temporal.Close() }

@@ -1,0 +1,110 @@
+package starter
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// compressFrom is the payload size above which compression starts. Smaller
+	// ones stay as JSON, so that the Web UI and the plain `temporal` CLI can
+	// read them without a codec server.
+	compressFrom = 16 << 10
+	// maxDecoded bounds what one payload may expand to: twice the 8 MiB that a
+	// group may hold, so that a corrupt or hostile payload cannot exhaust the
+	// memory of a worker.
+	maxDecoded = 16 << 20
+	// encodingZstd marks payloads of this codec.
+	encodingZstd = "binary/zstd"
+	// encodingOriginal keeps the encoding of what is inside, for people who
+	// look at the raw history.
+	encodingOriginal = "roundsman-original-encoding"
+)
+
+// DataConverter is the SDK's default JSON converter behind a compressing
+// codec. Every client and worker of Roundsman must use it: a process without
+// it can read small payloads only.
+func DataConverter() converter.DataConverter {
+	return converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), newZstdCodec())
+}
+
+// zstdCodec compresses payloads from compressFrom on. Its encoder and decoder
+// are used through their stateless EncodeAll and DecodeAll, which are safe for
+// concurrent use.
+type zstdCodec struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+func newZstdCodec() *zstdCodec {
+	// The options are constants: neither constructor can fail on them.
+	encoder, encoderErr := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	decoder, decoderErr := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDecoded))
+	if err := errors.Join(encoderErr, decoderErr); err != nil {
+		panic(fmt.Sprintf("zstd refuses constant options: %v", err))
+	}
+	return &zstdCodec{encoder: encoder, decoder: decoder}
+}
+
+// Encode implements converter.PayloadCodec.
+func (z *zstdCodec) Encode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	encoded := make([]*commonpb.Payload, len(payloads))
+	for i, payload := range payloads {
+		compressed, err := z.compress(payload)
+		if err != nil {
+			return payloads, err
+		}
+		encoded[i] = compressed
+	}
+	return encoded, nil
+}
+
+func (z *zstdCodec) compress(payload *commonpb.Payload) (*commonpb.Payload, error) {
+	if len(payload.GetData()) < compressFrom {
+		return payload, nil
+	}
+	plain, err := proto.Marshal(payload)
+	if err != nil {
+		return nil, fmt.Errorf("compress payload: %w", err)
+	}
+	if len(plain) > maxDecoded {
+		return nil, fmt.Errorf("payload of %d bytes is over the limit of %d: pass a reference instead of the data", len(plain), maxDecoded)
+	}
+	packed := z.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4))
+	if len(packed) >= len(plain) {
+		return payload, nil
+	}
+	return &commonpb.Payload{
+		Metadata: map[string][]byte{
+			converter.MetadataEncoding: []byte(encodingZstd),
+			encodingOriginal:           payload.GetMetadata()[converter.MetadataEncoding],
+		},
+		Data: packed,
+	}, nil
+}
+
+// Decode implements converter.PayloadCodec. Payloads of other codecs pass
+// through untouched.
+func (z *zstdCodec) Decode(payloads []*commonpb.Payload) ([]*commonpb.Payload, error) {
+	decoded := make([]*commonpb.Payload, len(payloads))
+	for i, payload := range payloads {
+		if string(payload.GetMetadata()[converter.MetadataEncoding]) != encodingZstd {
+			decoded[i] = payload
+			continue
+		}
+		plain, err := z.decoder.DecodeAll(payload.GetData(), nil)
+		if err != nil {
+			return payloads, fmt.Errorf("decompress payload of %d bytes (at most %d expected): %w", len(payload.GetData()), maxDecoded, err)
+		}
+		decoded[i] = &commonpb.Payload{}
+		if err := proto.Unmarshal(plain, decoded[i]); err != nil {
+			return payloads, fmt.Errorf("decode payload: %w", err)
+		}
+	}
+	return decoded, nil
+}

@@ -1,0 +1,181 @@
+package starter
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// MaxDAGBytes is how large graph and state of a run may be as they travel,
+// compressed: the server refuses messages over 2 MiB.
+const MaxDAGBytes = 1536 << 10
+
+// DAGOptions shape one run of a DAG; the zero value is fine.
+type DAGOptions struct {
+	// Run names the run within the DAG: the workflow id is dag/<name>/<run>.
+	// Default: the time and a random part.
+	Run string
+	// By says who starts it; it is shown with the run.
+	By string
+	// Deadline bounds the run beside the spec's own.
+	Deadline time.Duration
+	// Resources are the sizes of pools as the configuration declares them. A pool
+	// that nobody declares has size 1; an operator's size counts before all.
+	Resources map[string]int
+	// RollEvents is contract.DAGInput.RollEvents.
+	RollEvents int
+}
+
+// DAGTooLargeError refuses a DAG that cannot travel to the server.
+type DAGTooLargeError struct {
+	Name  string
+	Tasks int
+	// Bytes is the compressed size.
+	Bytes int
+}
+
+// Error implements error and says what to do.
+func (e *DAGTooLargeError) Error() string {
+	return fmt.Sprintf("DAG %s (%d tasks) has %d bytes compressed, the limit is %d: split it into sub-DAGs (`dag: FILE`), "+
+		"or use for_each, which stores a definition once", e.Name, e.Tasks, e.Bytes, MaxDAGBytes)
+}
+
+// RunDAG starts a run of a compiled spec and returns at once. A run that exists
+// already under options.Run is an error ([*DAGExistsError]); so is a graph that
+// cannot travel ([*DAGTooLargeError]).
+func (c *Client) RunDAG(ctx context.Context, compiled *spec.Compiled, options DAGOptions) (RunRef, error) {
+	return c.startDAG(ctx, compiled.Graph, compiled.Header.Name, nil, contract.DAGInput{}, options)
+}
+
+// startDAG starts a run with the given state; input carries what is not in the
+// options.
+func (c *Client) startDAG(ctx context.Context, graph *dag.Graph, name string, state []byte, input contract.DAGInput, options DAGOptions) (RunRef, error) {
+	encoded, hash := graph.Encode(), graph.Hash()
+	input.Name, input.Hash, input.By = name, hex.EncodeToString(hash[:]), options.By
+	input.Resources = options.Resources
+	input.Deadline, input.RollEvents = jobtype.Duration(options.Deadline), options.RollEvents
+	if err := checkTravels(name, graph.Len(), input, encoded, state); err != nil {
+		return RunRef{}, err
+	}
+	unique := options.Run
+	if unique == "" {
+		unique = uniqueRun()
+	}
+	if err := CheckRunName(unique); err != nil {
+		return RunRef{}, err
+	}
+	id := contract.DAGWorkflowID(name, unique)
+	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: contract.ControlQueue,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		StaticSummary:                            fmt.Sprintf("DAG %s, %d tasks", name, graph.Len()),
+		StaticDetails:                            detailsOfDAG(id, input),
+	}, contract.DAGWorkflow, input, encoded, state)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	switch {
+	case errors.As(err, &exists):
+		return RunRef{}, &DAGExistsError{WorkflowID: id}
+	case err != nil:
+		return RunRef{}, fmt.Errorf("start DAG %s: %w", name, err)
+	}
+	entry := contract.AuditEntry{Action: "dag.run", JobType: name, Object: id}
+	if input.Resumes != "" {
+		entry.Action, entry.Before = "dag.retry", input.Resumes
+	}
+	c.record(ctx, entry)
+	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
+}
+
+// detailsOfDAG is what the Web UI shows beside a run: whose it is, and with what
+// it is looked at and operated.
+func detailsOfDAG(id string, input contract.DAGInput) string {
+	text := fmt.Sprintf("DAG `%s`", input.Name)
+	if input.By != "" {
+		text += ", started by " + input.By
+	}
+	if input.Deadline > 0 {
+		text += ", ends at the latest after " + input.Deadline.String()
+	}
+	if input.Resumes != "" {
+		text += fmt.Sprintf("\n\nGoes on where `%s` ended", input.Resumes)
+	}
+	return text + fmt.Sprintf("\n\n`roundsman dag show %s` lists its tasks, `roundsman explain %s` says why it does not go on, "+
+		"`roundsman dag --help` what can be done about it", id, id)
+}
+
+// checkTravels measures the arguments as the server will see them.
+func checkTravels(name string, tasks int, arguments ...any) error {
+	payloads, err := DataConverter().ToPayloads(arguments...)
+	if err != nil {
+		return fmt.Errorf("DAG %s: %w", name, err)
+	}
+	size := 0
+	for _, payload := range payloads.GetPayloads() {
+		size += len(payload.GetData())
+	}
+	if size > MaxDAGBytes {
+		return &DAGTooLargeError{Name: name, Tasks: tasks, Bytes: size}
+	}
+	return nil
+}
+
+func uniqueRun() string {
+	var random [3]byte
+	_, _ = rand.Read(random[:]) // It never fails: see its documentation.
+	return time.Now().UTC().Format("20060102T150405") + "-" + hex.EncodeToString(random[:])
+}
+
+// maxRunName is the longest name of a run within its DAG.
+const maxRunName = 100
+
+// CheckRunName says what is wrong with the name of a run within its DAG: it is
+// part of a workflow id, and of command lines.
+func CheckRunName(run string) error {
+	odd := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune("._-", r)
+	}
+	if run == "" || len(run) > maxRunName || strings.ContainsFunc(run, odd) {
+		return fmt.Errorf("run name %.120q: use 1 to %d letters, digits, dots, dashes and underscores", run, maxRunName)
+	}
+	return nil
+}
+
+// DAGExistsError means that a run of that name exists already.
+type DAGExistsError struct{ WorkflowID string }
+
+// Error implements error.
+func (e *DAGExistsError) Error() string {
+	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman dag show %s`", e.WorkflowID, e.WorkflowID)
+}
+
+// AwaitDAG waits for a run to end and returns its result with all tasks. A
+// failed or canceled run is no error here: look at the outcome.
+func (c *Client) AwaitDAG(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
+	for snapshot, err := range c.WatchDAG(ctx, ref, time.Minute) {
+		if err != nil {
+			return contract.DAGResult{}, err
+		}
+		if !snapshot.Open() {
+			if snapshot.Result == nil {
+				return contract.DAGResult{}, &RunFailedError{Ref: ref, Message: snapshot.Failure}
+			}
+			return *snapshot.Result, nil
+		}
+	}
+	return contract.DAGResult{}, fmt.Errorf("wait for DAG run %s: %w", ref.WorkflowID, context.Cause(ctx))
+}

@@ -1,0 +1,210 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// DAGRun is one run of a DAG, as a list shows it.
+type DAGRun struct {
+	RunRef
+	DAG     string    `json:"dag"`
+	Status  RunStatus `json:"status"`
+	Started time.Time `json:"started_at,omitzero"`
+	Ended   time.Time `json:"ended_at,omitzero"`
+	// Outcome is empty while the run is open, and for one that was terminated.
+	Outcome contract.Outcome `json:"outcome,omitempty"`
+}
+
+// Open reports whether the run is still going on.
+func (r DAGRun) Open() bool { return r.Status.open() }
+
+// DAGSnapshot is a run at one moment.
+type DAGSnapshot struct {
+	DAGRun
+	HistoryLength int64 `json:"history_length"`
+	// State is what an open run says about itself; nil for a closed one, and when
+	// nobody answered, which Unanswered then explains.
+	State      *contract.DAGStatus `json:"state,omitempty"`
+	Unanswered string              `json:"unanswered,omitempty"`
+	// Active are the tasks on workers right now, with their progress; JobID is the
+	// task's id.
+	Active []ActiveJob `json:"active,omitempty"`
+	// Result is what a closed run left, with all its tasks; nil for one that was
+	// terminated, which Failure then explains.
+	Result  *contract.DAGResult `json:"result,omitempty"`
+	Failure string              `json:"failure,omitempty"`
+}
+
+func (s DAGSnapshot) unanswered(why error) DAGSnapshot {
+	s.Unanswered = why.Error()
+	return s
+}
+
+// DAGFilter narrows [Client.ListDAGs].
+type DAGFilter struct {
+	// Name keeps the runs of one DAG.
+	Name string
+	// Running keeps open runs only.
+	Running bool
+	// SubDAGs adds the runs of sub-DAGs and of jobs, which are left out otherwise.
+	SubDAGs bool
+	// Limit is the most runs returned, newest first. Default 20.
+	Limit int
+}
+
+// ListDAGs lists runs of DAGs, newest first, from visibility, which may lag by a
+// second and must not be polled.
+func (c *Client) ListDAGs(ctx context.Context, filter DAGFilter) ([]DAGRun, error) {
+	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
+	terms := []string{fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow), "ExecutionStatus != 'ContinuedAsNew'"}
+	if filter.Running {
+		terms = append(terms, contract.QueryOpen)
+	}
+	if filter.Name != "" {
+		// The name enters the query's text: validated, it cannot leave its quotes.
+		if err := jobtype.ValidateName(filter.Name); err != nil {
+			return nil, fmt.Errorf("DAG: %w", err)
+		}
+		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(filter.Name, "")))
+	}
+	var found []DAGRun
+	var token []byte
+	for {
+		page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: c.namespace, NextPageToken: token, Query: strings.Join(terms, " AND "),
+			PageSize: int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
+		})
+		if err != nil {
+			return nil, listError(err)
+		}
+		for _, execution := range page.GetExecutions() {
+			run := c.dagRunOf(execution)
+			_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
+			if filter.SubDAGs || standalone && !strings.Contains(unique, "/") {
+				found = append(found, run)
+			}
+		}
+		token = page.GetNextPageToken()
+		if len(token) == 0 || len(found) >= filter.Limit {
+			break
+		}
+	}
+	slices.SortStableFunc(found, func(a, b DAGRun) int { return b.Started.Compare(a.Started) })
+	return found[:min(len(found), filter.Limit)], nil
+}
+
+func (c *Client) dagRunOf(info *workflowpb.WorkflowExecutionInfo) DAGRun {
+	run := DAGRun{
+		RunRef: RunRef{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()},
+		Status: RunStatus(info.GetStatus().String()),
+	}
+	run.DAG, _, _ = contract.DAGOfWorkflow(run.WorkflowID)
+	if info.GetStartTime() != nil {
+		run.Started = info.GetStartTime().AsTime()
+	}
+	if info.GetCloseTime() != nil && !run.Open() {
+		run.Ended = info.GetCloseTime().AsTime()
+	}
+	run.Outcome = contract.Outcome(c.keyword(info.GetSearchAttributes(), contract.SearchAttributeOutcome))
+	return run
+}
+
+// ResolveDAG finds the run that text means: its workflow id, with or without
+// dag/, or the name of a DAG, which means its newest run.
+func (c *Client) ResolveDAG(ctx context.Context, text string) (RunRef, error) {
+	if jobtype.ValidateName(text) == nil {
+		runs, err := c.ListDAGs(ctx, DAGFilter{Name: text, Limit: 1})
+		if err != nil {
+			return RunRef{}, err
+		}
+		if len(runs) == 0 {
+			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman dag list`; a run that was just started takes a second to be listed"}
+		}
+		return RunRef{WorkflowID: runs[0].WorkflowID}, nil
+	}
+	candidates := []string{text}
+	if _, _, ok := contract.DAGOfWorkflow(text); !ok {
+		candidates = []string{"dag/" + text, text}
+	}
+	var err error
+	for _, id := range candidates {
+		if _, err = c.describeDAG(ctx, RunRef{WorkflowID: id}); err == nil {
+			return RunRef{WorkflowID: id}, nil
+		}
+	}
+	return RunRef{}, err
+}
+
+func (c *Client) describeDAG(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
+	response, err := c.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
+	if err != nil {
+		err = runError(ref, err)
+		if missing, ok := errors.AsType[*NotFoundError](err); ok {
+			missing.What, missing.Hint = "DAG run", "see `roundsman dag list`; runs older than the namespace's retention are gone"
+		}
+		return DAGSnapshot{}, err
+	}
+	info := response.GetWorkflowExecutionInfo()
+	if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW && ref.RunID != "" {
+		// The run goes on in a later workflow run under the same id.
+		return c.describeDAG(ctx, RunRef{WorkflowID: ref.WorkflowID})
+	}
+	if name := info.GetType().GetName(); name != contract.DAGWorkflow {
+		return DAGSnapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a DAG", ref.WorkflowID, name)
+	}
+	return DAGSnapshot{
+		DAGRun: c.dagRunOf(info), HistoryLength: info.GetHistoryLength(), Active: c.activeJobs(response.GetPendingActivities()),
+	}, nil
+}
+
+// ShowDAG takes a snapshot of a run. A control plane that is down is not an
+// error: the snapshot then holds what the server itself knows, and of a closed
+// run that is everything.
+func (c *Client) ShowDAG(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
+	snapshot, err := c.describeDAG(ctx, ref)
+	if err != nil {
+		return DAGSnapshot{}, err
+	}
+	if !snapshot.Open() {
+		return c.withDAGResult(ctx, snapshot)
+	}
+	var status contract.DAGStatus
+	err = c.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	switch {
+	case err == nil:
+		snapshot.State, snapshot.DAG = &status, status.DAG
+	case isNotReady(err):
+		snapshot.Unanswered = "the run has just been started"
+	case Unanswered(err):
+		snapshot.Unanswered = err.Error()
+	default:
+		return DAGSnapshot{}, err
+	}
+	return snapshot, nil
+}
+
+// DAGTasks returns one page of the tasks of a run, open or closed.
+func (c *Client) DAGTasks(ctx context.Context, ref RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
+	var answer contract.TasksQueryResult
+	return answer, c.query(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryTasks, &answer, filter)
+}
+
+// WatchDAG yields a snapshot of the run at once, then one per interval, and a
+// last one, with the result, as soon as it has ended. It behaves as Watch does.
+func (c *Client) WatchDAG(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[DAGSnapshot, error] {
+	return watch(ctx, c, ref, interval, DAGSnapshot{DAGRun: DAGRun{RunRef: ref, Status: StatusRunning}}, c.ShowDAG)
+}

@@ -1,0 +1,231 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+)
+
+// explainPending is how many pending jobs of a run are looked at, explainRuns how
+// many open runs of a job type.
+const (
+	explainPending = 20
+	explainRuns    = 20
+)
+
+// jobType reports whether there is such a job type.
+func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
+	known, err := e.client.JobType(ctx, name)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	found := typeFacts(known)
+	facts.Type = &found
+	e.ended = e.lastRun(ctx, known)
+	open, err := e.client.Runs(ctx, RunFilter{JobType: name, Running: true, Limit: explainRuns + 1})
+	if err != nil {
+		return true, err
+	}
+	for i, run := range open {
+		switch {
+		case i >= explainRuns:
+			facts.MoreRuns++
+			continue
+		case facts.Down != "":
+			// One answer that does not come was waited for long enough.
+			facts.Runs = append(facts.Runs, explain.RunFacts{ID: run.WorkflowID, JobType: name, Open: true, StartedAt: run.Started})
+			continue
+		}
+		// Without the run id, so that it follows a continue-as-new.
+		one, err := e.runFacts(ctx, RunRef{WorkflowID: run.WorkflowID}, facts)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return true, err
+		}
+		// One that has ended meanwhile does not run: visibility lags.
+		if one.Open {
+			facts.Runs = append(facts.Runs, one)
+		}
+	}
+	if err := e.surroundings(ctx, facts, len(facts.Runs) == 0); err != nil {
+		return true, err
+	}
+	return true, e.holds(ctx, facts)
+}
+
+func typeFacts(known JobType) explain.TypeFacts {
+	facts := explain.TypeFacts{
+		Name: known.Name, Handler: known.Spec.Handler, Paused: known.Paused, Disabled: known.DisabledByConfig, PauseNote: known.PauseNote, PausedBy: known.PausedBy, PausedAt: known.PausedAt,
+		ChangedAt: known.UpdatedAt,
+	}
+	if facts.ChangedAt.IsZero() {
+		facts.ChangedAt = known.CreatedAt
+	}
+	facts.LastTick = facts.ChangedAt
+	if len(known.Recent) > 0 && known.Recent[0].StartedAt.After(facts.LastTick) {
+		facts.LastTick = known.Recent[0].StartedAt
+	}
+	if len(known.Next) > 0 {
+		facts.Next = known.Next[0]
+	}
+	if w := known.Window; w != nil && !w.Open {
+		facts.WindowClosed, facts.WindowSince, facts.WindowOpens = cmp.Or(w.Closed, w.Fault), w.Since, w.Until
+	}
+	return facts
+}
+
+func (e *explainer) run(ctx context.Context, found *Explanation, ref RunRef, facts *explain.Facts) error {
+	found.Kind, found.Name = kindRun, ref.WorkflowID
+	run, err := e.runFacts(ctx, ref, facts)
+	if err != nil {
+		return err
+	}
+	facts.Run = &run
+	if err := e.surroundings(ctx, facts, false); err != nil {
+		return err
+	}
+	return e.holds(ctx, facts)
+}
+
+// runFacts asks one run, and what its pending jobs wait for if none runs.
+func (e *explainer) runFacts(ctx context.Context, ref RunRef, facts *explain.Facts) (explain.RunFacts, error) {
+	shown, err := e.client.Show(ctx, ref)
+	if err != nil {
+		return explain.RunFacts{}, err
+	}
+	if !shown.Open() && e.ended == nil {
+		e.ended = endedRun(shown)
+	}
+	run := explain.RunFacts{
+		ID: ref.WorkflowID, JobType: shown.JobType, Open: shown.Open(), Outcome: string(shown.Outcome), StartedAt: shown.Started, Status: shown.Group,
+	}
+	switch {
+	case !run.Open:
+		return run, nil
+	case run.Status == nil:
+		noteDown(facts, shown.silence)
+		return run, nil
+	case run.Status.Running > 0 || run.Status.Pending == 0:
+		return run, nil
+	}
+	pending, _, err := e.client.Jobs(ctx, ref, JobFilter{States: []string{statePending, stateHeld, stateRecalling}, Limit: explainPending})
+	if err != nil && !noteDown(facts, err) {
+		return run, err
+	}
+	for _, job := range pending {
+		run.Pending = append(run.Pending, job.JobView)
+	}
+	return run, nil
+}
+
+func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.Facts) error {
+	ref, err := e.client.ResolveJob(ctx, found.Name)
+	if err != nil {
+		return err
+	}
+	found.Kind, found.Name = kindJob, ref.String()
+	shown, err := e.client.describe(ctx, ref.Run)
+	if err != nil {
+		return err
+	}
+	facts.Run = &explain.RunFacts{
+		ID: ref.Run.WorkflowID, JobType: shown.JobType, Open: shown.Open(), Outcome: string(shown.Outcome), StartedAt: shown.Started,
+	}
+	job, err := e.client.Job(ctx, ref)
+	if noteDown(facts, err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	facts.Job = &job.JobView
+	e.ended = endedJob(ref, shown.JobType, job.JobView)
+	switch {
+	case job.State == stateRunning && job.Active == nil:
+		// No activity: it may be a DAG.
+		e.inner(ctx, contract.SubDAGWorkflowID(ref.Run.WorkflowID, ref.JobID), facts)
+	case job.State == stateAssigned:
+		job.State = stateRunning // To its group, whose limits count it.
+		if err := e.taker(ctx, job.Worker, job.StartedAt, facts); err != nil {
+			return err
+		}
+	}
+	if err := e.surroundings(ctx, facts, false); err != nil {
+		return err
+	}
+	return e.holds(ctx, facts)
+}
+
+// surroundings asks admission and the registry if what was found out waits for
+// them. always is for what nobody has asked for yet.
+func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, always bool) error {
+	if facts.Down != "" {
+		return nil
+	}
+	waits := map[explain.Code]bool{}
+	var doubted []string
+	mark := func(wait *contract.WaitReason) {
+		if wait == nil {
+			return
+		}
+		waits[explain.Code(wait.Code)] = true
+		if explain.Code(wait.Code) == explain.WorkerUnreachable {
+			doubted = append(doubted, strings.Split(wait.Object, ", ")...)
+		}
+	}
+	runs := facts.Runs
+	if facts.Run != nil {
+		runs = append(runs, *facts.Run)
+	}
+	for _, run := range runs {
+		if run.Status != nil {
+			mark(run.Status.Wait)
+		}
+		for _, job := range run.Pending {
+			mark(job.Wait)
+		}
+	}
+	if facts.Job != nil {
+		mark(facts.Job.Wait)
+	}
+	if facts.DAG != nil && facts.DAG.Answer != nil {
+		for i := range facts.DAG.Answer.Waits {
+			mark(&facts.DAG.Answer.Waits[i])
+		}
+	}
+	if waits[explain.LaneBusy] || waits[explain.ClaimsPending] || waits[explain.ResourcesPending] {
+		if err := e.admission(ctx, facts); err != nil {
+			return err
+		}
+	}
+	e.ask(ctx, doubted, facts)
+	if always || waits[explain.NoWorker] {
+		workers, err := e.client.Workers(ctx, contract.WorkersQueryInput{})
+		if err != nil && !noteDown(facts, err) {
+			return err
+		}
+		facts.Workers = workers
+	}
+	return nil
+}
+
+// admission adds what admission knows; without one nobody waits for it.
+func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
+	view, err := e.client.Admission(ctx)
+	switch {
+	case err == nil:
+		facts.Admission = &view
+	case errors.Is(err, ErrNotFound):
+		facts.NoAdmission = true
+	case noteDown(facts, err):
+	default:
+		return err
+	}
+	return nil
+}

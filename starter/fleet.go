@@ -1,0 +1,93 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// WorkerAction is what an operator does to a worker.
+type WorkerAction string
+
+// The actions. Drain and cordon both stop new work; drain also says that the
+// worker is meant to end. Uncordon takes either back.
+const (
+	ActionDrain    WorkerAction = "drain"
+	ActionCordon   WorkerAction = "cordon"
+	ActionUncordon WorkerAction = "uncordon"
+	ActionRemove   WorkerAction = "remove"
+)
+
+func fleetRef() RunRef { return RunRef{WorkflowID: contract.FleetWorkflowID} }
+
+// Workers lists the registry. It needs a control plane.
+func (c *Client) Workers(ctx context.Context, filter contract.WorkersQueryInput) ([]contract.WorkerDetail, error) {
+	var answer contract.WorkersQueryResult
+	if err := c.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
+		if a.Registration.ID < b.Registration.ID {
+			return -1
+		}
+		return 1
+	})
+	return answer.Workers, nil
+}
+
+// Worker shows one worker with its transitions.
+func (c *Client) Worker(ctx context.Context, id string) (contract.WorkerDetail, error) {
+	found, err := c.Workers(ctx, contract.WorkersQueryInput{ID: id, Deleted: true})
+	if err != nil {
+		return contract.WorkerDetail{}, err
+	}
+	for _, worker := range found {
+		if worker.Registration.ID == id {
+			return worker, nil
+		}
+	}
+	return contract.WorkerDetail{}, &NotFoundError{What: "worker", Name: id, Hint: "see `roundsman workers list`"}
+}
+
+// OperateWorker carries out an operator's action and returns the worker after
+// it. by and reason are kept in the worker's transitions.
+func (c *Client) OperateWorker(ctx context.Context, id string, action WorkerAction, by, reason string) (contract.WorkerDetail, error) {
+	var after contract.WorkerDetail
+	err := c.update(ctx, fleetRef(), contract.UpdateOperateWorker, &after,
+		contract.OperateWorkerInput{ID: id, Action: string(action), By: by, Reason: reason})
+	if err != nil {
+		return after, fmt.Errorf("%s worker %s: %w", action, id, err)
+	}
+	return after, nil
+}
+
+// CleanupWorkers removes OFFLINE workers from the registry: all of them, or
+// those offline for longer than the deletion threshold.
+func (c *Client) CleanupWorkers(ctx context.Context, all bool, by string) ([]string, error) {
+	var result contract.CleanupWorkersResult
+	err := c.update(ctx, fleetRef(), contract.UpdateCleanupWorkers, &result,
+		contract.CleanupWorkersInput{AllOffline: all, By: by})
+	return result.Removed, err
+}
+
+// Handlers are the descriptors that workers of the fleet have registered, one
+// per name. It needs a control plane.
+func (c *Client) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {
+	var answer contract.HandlersQueryResult
+	if err := c.query(ctx, fleetRef(), contract.QueryHandlers, &answer); err != nil {
+		return nil, err
+	}
+	// Of several versions of one handler, the one that most workers have.
+	slices.SortStableFunc(answer.Handlers, func(a, b contract.FleetHandler) int { return cmp.Compare(b.Workers, a.Workers) })
+	var known []jobtype.Descriptor
+	for _, handler := range answer.Handlers {
+		if !slices.ContainsFunc(known, func(d jobtype.Descriptor) bool { return d.Name == handler.Descriptor.Name }) {
+			known = append(known, handler.Descriptor)
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,148 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// NoAdmissionError says that there is nobody who could hold anything back.
+type NoAdmissionError struct{ Doing string }
+
+// Error implements error.
+func (e *NoAdmissionError) Error() string {
+	return e.Doing + ": admission is not running: the next group, or a control plane that starts (`roundsman server`), makes it, with what the one before knew; try again then"
+}
+
+// Is makes errors.Is(err, ErrNotFound) true.
+func (*NoAdmissionError) Is(target error) bool { return target == ErrNotFound }
+
+// Holds lists what is held back now: job types and keys that the retry budget has
+// disabled, and keys that were marked as done. It needs a control plane; without
+// an admission nothing is held back.
+func (c *Client) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
+	var all contract.HoldsResult
+	err := c.query(ctx, admissionRef(), contract.QueryHolds, &all, filter)
+	if errors.Is(err, ErrNotFound) {
+		return contract.HoldsResult{Holds: []contract.AdmissionHold{}}, nil
+	}
+	if err != nil {
+		return all, err
+	}
+	// A workflow's clock stands while nothing happens.
+	now, kept := time.Now(), []contract.AdmissionHold{}
+	for _, hold := range all.Holds {
+		if hold.Until.After(now) {
+			kept = append(kept, hold)
+		}
+	}
+	all.Total -= len(all.Holds) - len(kept)
+	all.Holds = kept
+	return all, nil
+}
+
+// ReEnable lifts what the retry budget has disabled: a key, or, with an empty one,
+// the job type. Its failures are forgotten.
+func (c *Client) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
+	return c.operateHold(ctx, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: c.operator.actor})
+}
+
+// Forgive forgets all that is held against a key: failures, that it is disabled,
+// that it was marked as done.
+func (c *Client) Forgive(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
+	return c.operateHold(ctx, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: c.operator.actor})
+}
+
+// MarkDone leaves proposals with a key out for that long: what it stands for is
+// done. The job type must have been applied, so that a mark is never about
+// nothing.
+func (c *Client) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
+	if _, err := c.JobType(ctx, jobType); err != nil {
+		return contract.HoldResult{}, err
+	}
+	return c.operateHold(ctx, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
+		JobType: jobType, DedupeKey: key, For: jobtype.Duration(lasts), By: c.operator.actor,
+	})
+}
+
+func (c *Client) operateHold(ctx context.Context, update, doing string, input any) (contract.HoldResult, error) {
+	var result contract.HoldResult
+	err := c.update(ctx, admissionRef(), update, &result, input)
+	if errors.Is(err, ErrNotFound) {
+		return result, &NoAdmissionError{Doing: doing}
+	}
+	if err != nil {
+		return result, fmt.Errorf("%s: %w", doing, err)
+	}
+	return result, nil
+}
+
+// holdsTimeout bounds how long a list of job types waits for what is held back:
+// it is worth showing without.
+const holdsTimeout = 2 * time.Second
+
+// AddHolds adds to job types what is held back of them. Without a control plane
+// nothing is added, and the error says so; types without a retry budget cost no
+// question.
+func (c *Client) AddHolds(ctx context.Context, types []JobType) error {
+	asks := false
+	for _, known := range types {
+		asks = asks || known.Spec.RetryBudget != nil || len(types) == 1
+	}
+	if !asks {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, holdsTimeout)
+	defer cancel()
+	held, err := c.Holds(limited, contract.HoldsInput{Limit: maxHolds})
+	if err != nil {
+		return fmt.Errorf("what the retry budgets hold back is not known: %w", err)
+	}
+	for i := range types {
+		for _, hold := range held.Holds {
+			switch {
+			case hold.JobType != types[i].Name:
+			case hold.DedupeKey != "":
+				types[i].HeldKeys++
+			default:
+				types[i].HeldBack = &hold
+			}
+		}
+	}
+	return nil
+}
+
+// maxHolds is more than admission remembers.
+const maxHolds = 10_000
+
+// explainHolds is how many of what is held back an explanation lists.
+const explainHolds = 50
+
+// holds adds what is held back of the job type in question.
+func (e *explainer) holds(ctx context.Context, facts *explain.Facts) error {
+	if facts.Down != "" {
+		return nil
+	}
+	jobType := ""
+	switch {
+	case facts.Type != nil:
+		jobType = facts.Type.Name
+	case facts.Run != nil:
+		jobType = facts.Run.JobType
+	}
+	if jobType == "" {
+		return nil
+	}
+	filter := contract.HoldsInput{JobType: jobType, Limit: explainHolds}
+	held, err := e.client.Holds(ctx, filter)
+	if noteDown(facts, err) {
+		return nil
+	}
+	facts.Holds = held.Holds
+	return err
+}

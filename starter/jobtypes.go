@@ -1,0 +1,243 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// JobType is an applied job type as its Schedule knows it.
+type JobType struct {
+	Name string               `json:"name"`
+	Spec contract.JobTypeSpec `json:"spec"`
+	// Times says when it is due, as the server has it.
+	Times string `json:"times"`
+	// Paused and its note; DisabledByConfig tells `enabled: false` from a pause
+	// made by a person.
+	Paused    bool   `json:"paused"`
+	PauseNote string `json:"pause_note,omitempty"`
+	// PausedBy and PausedAt may be unknown of a pause made in Temporal's own tools.
+	PausedBy         string    `json:"paused_by,omitempty"`
+	PausedAt         time.Time `json:"paused_at,omitzero"`
+	DisabledByConfig bool      `json:"disabled_by_config,omitempty"`
+	// Next are the coming ticks, at most ten; a paused type has none.
+	Next []time.Time `json:"next,omitempty"`
+	// Running are the groups that run now, Recent the last ten that were
+	// started, newest first.
+	Running []RunRef        `json:"running,omitempty"`
+	Recent  []ScheduledRun  `json:"recent,omitempty"`
+	Counts  JobTypeCounters `json:"counts"`
+	// HeldBack is set while the retry budget has disabled the job type, HeldKeys
+	// counts its keys that are held back. See [Client.AddHolds].
+	HeldBack *contract.AdmissionHold `json:"held_back,omitempty"`
+	HeldKeys int                     `json:"held_keys,omitempty"`
+	// Window says whether its maintenance window is open; nil if it has none.
+	Window *WindowView `json:"window,omitempty"`
+	// Fault is set when the stored spec cannot be read or the server cannot
+	// work out when the job type is due.
+	Fault     string    `json:"fault,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+}
+
+// ScheduledRun is a group that a Schedule has started.
+type ScheduledRun struct {
+	RunRef
+
+	// ScheduledAt is the tick, StartedAt when the group was started.
+	ScheduledAt time.Time `json:"scheduled_at"`
+	StartedAt   time.Time `json:"started_at"`
+	// Status and Outcome are how it ended, or that it is open; empty unless
+	// [Client.AddOutcomes] was asked, and for a run that the server keeps no more.
+	Status  RunStatus        `json:"status,omitempty"`
+	Outcome contract.Outcome `json:"outcome,omitempty"`
+	EndedAt time.Time        `json:"ended_at,omitzero"`
+}
+
+// JobTypeCounters count since the Schedule was made.
+type JobTypeCounters struct {
+	// Started groups; Skipped ticks because the last group still ran; Missed
+	// ones because the server was away for longer than the catch-up window;
+	// Buffered ones that wait for the running group.
+	Started  int64 `json:"started"`
+	Skipped  int64 `json:"skipped"`
+	Missed   int64 `json:"missed"`
+	Buffered int64 `json:"buffered,omitempty"`
+}
+
+// JobTypes lists the applied job types by name. One that was applied a moment
+// ago may be missing: the list comes from visibility.
+func (c *Client) JobTypes(ctx context.Context) ([]JobType, error) {
+	s := c.schedules()
+	names, err := s.names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	found := make([]*JobType, len(names))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(planParallel)
+	for i, name := range names {
+		group.Go(func() error {
+			read, err := s.jobType(groupCtx, name)
+			if errors.Is(err, ErrNotFound) {
+				return nil
+			}
+			found[i] = read
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("list job types: %w", err)
+	}
+	types := make([]JobType, 0, len(found))
+	for _, read := range found {
+		if read != nil {
+			types = append(types, *read)
+		}
+	}
+	return types, nil
+}
+
+// JobType reads one job type, exactly. A [*NotFoundError] says that it was not
+// applied.
+func (c *Client) JobType(ctx context.Context, name string) (JobType, error) {
+	read, err := c.schedules().jobType(ctx, name)
+	if err != nil {
+		return JobType{}, err
+	}
+	return *read, nil
+}
+
+// Pause stops a job type from being due until Resume; groups that run go on.
+// The note tells why, and who is noted with it; both survive every apply. Pausing what is paused
+// replaces the note.
+func (c *Client) Pause(ctx context.Context, name, note string) error {
+	note = pauseText(note, cmp.Or(c.operator.actor, defaultIdentity()), time.Now())
+	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Pause: note})
+	if err == nil {
+		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.pause", Before: before, After: "paused: " + note})
+	}
+	return err
+}
+
+// Resume ends a pause. A job type with `enabled: false` is paused again by the
+// next apply.
+func (c *Client) Resume(ctx context.Context, name string) error {
+	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Unpause: "resumed by " + defaultIdentity()})
+	if err == nil {
+		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.resume", Before: before, After: activeText})
+	}
+	return err
+}
+
+// pausedNote is before the note of a Schedule that is paused.
+const pausedNote = "paused: "
+
+// activeText is the state of a Schedule that is not paused.
+const activeText = "active"
+
+// patchOwned returns whether the job type was paused before, and why.
+func (s schedules) patchOwned(ctx context.Context, name string, patch *schedulepb.SchedulePatch) (before string, err error) {
+	current, err := s.readOwned(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	before = activeText
+	if state := current.schedule.GetState(); state.GetPaused() {
+		before = "paused: " + state.GetNotes()
+	}
+	return before, s.patch(ctx, name, patch)
+}
+
+// readOwned reads the Schedule of an applied job type.
+func (s schedules) readOwned(ctx context.Context, name string) (held, error) {
+	current, found, err := s.read(ctx, name)
+	switch {
+	case err != nil:
+		return held{}, err
+	case !found:
+		return held{}, &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes list`, or apply a configuration that has it"}
+	case !s.owned(current.memo):
+		return held{}, fmt.Errorf("the Schedule %s was not made by Roundsman: use `temporal schedule` to change it", contract.ScheduleID(name))
+	}
+	return current, nil
+}
+
+func (s schedules) jobType(ctx context.Context, name string) (*JobType, error) {
+	current, err := s.readOwned(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	state, info := current.schedule.GetState(), current.info
+	read := &JobType{
+		Name:             name,
+		Times:            timesText(current.schedule.GetSpec()),
+		Paused:           state.GetPaused(),
+		DisabledByConfig: state.GetPaused() && state.GetNotes() == disabledNote,
+		Running:          runRefs(info.GetRunningWorkflows()),
+		Recent:           scheduledRuns(info.GetRecentActions()),
+		Counts: JobTypeCounters{
+			Started: info.GetActionCount(), Skipped: info.GetOverlapSkipped(),
+			Missed: info.GetMissedCatchupWindow(), Buffered: info.GetBufferSize(),
+		},
+		Fault:     info.GetInvalidScheduleError(), //nolint:staticcheck // deprecated for being rare, not for being wrong
+		CreatedAt: timeOf(info.GetCreateTime()),
+		UpdatedAt: timeOf(info.GetUpdateTime()),
+	}
+	if read.Paused {
+		read.PauseNote, read.PausedBy, read.PausedAt = readPause(state.GetNotes())
+		if read.PausedBy == "" && read.PausedAt.IsZero() && !read.DisabledByConfig {
+			found := s.findPause(ctx, name, state.GetNotes(), read.UpdatedAt)
+			read.PausedBy, read.PausedAt = found.shown(), found.at
+		}
+	} else {
+		for _, next := range info.GetFutureActionTimes() {
+			read.Next = append(read.Next, next.AsTime())
+		}
+	}
+	if read.Spec, err = s.storedSpec(current.schedule); err != nil {
+		read.Fault = err.Error() + ": run apply to repair it"
+	}
+	read.Window = windowAt(read.Spec, time.Now())
+	return read, nil
+}
+
+func runRefs(executions []*commonpb.WorkflowExecution) []RunRef {
+	var refs []RunRef
+	for _, execution := range executions {
+		refs = append(refs, RunRef{WorkflowID: execution.GetWorkflowId(), RunID: execution.GetRunId()})
+	}
+	return refs
+}
+
+// scheduledRuns turns the server's oldest-first list around.
+func scheduledRuns(actions []*schedulepb.ScheduleActionResult) []ScheduledRun {
+	var runs []ScheduledRun
+	for _, action := range slices.Backward(actions) {
+		started := action.GetStartWorkflowResult()
+		runs = append(runs, ScheduledRun{
+			RunRef:      RunRef{WorkflowID: started.GetWorkflowId(), RunID: started.GetRunId()},
+			ScheduledAt: timeOf(action.GetScheduleTime()),
+			StartedAt:   timeOf(action.GetActualTime()),
+		})
+	}
+	return runs
+}
+
+func timeOf(stamp *timestamppb.Timestamp) time.Time {
+	if stamp == nil {
+		return time.Time{}
+	}
+	return stamp.AsTime()
+}

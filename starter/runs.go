@@ -1,0 +1,260 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// RunStatus is what Temporal says of a run's workflow, in its own words.
+type RunStatus string
+
+// StatusRunning is the status of an open workflow; but for StatusPaused every
+// other one is closed.
+const StatusRunning RunStatus = "Running"
+
+// Run is one run of a job type, as a list shows it.
+type Run struct {
+	RunRef
+	JobType string    `json:"job_type"`
+	Status  RunStatus `json:"status"`
+	// Outcome is empty while the run is open, and for one that was terminated.
+	Outcome contract.Outcome `json:"outcome,omitempty"`
+	DryRun  bool             `json:"dry_run,omitempty"`
+	// AdHoc is the id of the submission that made the run; empty for all others.
+	AdHoc   string    `json:"ad_hoc,omitempty"`
+	Started time.Time `json:"started_at,omitzero"`
+	Ended   time.Time `json:"ended_at,omitzero"`
+}
+
+// Open reports whether the run is still going on.
+func (r Run) Open() bool { return r.Status.open() }
+
+// RunFilter narrows [Client.Runs].
+type RunFilter struct {
+	// JobType keeps the runs of one job type.
+	JobType string
+	// Running keeps open runs only.
+	Running bool
+	// Outcome keeps runs that ended so.
+	Outcome contract.Outcome
+	// DryRuns adds the dry runs, which are left out otherwise.
+	DryRuns bool
+	// Limit is the most runs returned, newest first. Default 20.
+	Limit int
+}
+
+// DefaultRunLimit is how many runs a list shows unless told otherwise.
+const DefaultRunLimit = 20
+
+// Runs lists runs, newest first. The list comes from visibility, which may lag
+// by a second and must not be polled; for one job type the Schedule is asked
+// too, which knows its running group at once.
+func (c *Client) Runs(ctx context.Context, filter RunFilter) ([]Run, error) {
+	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
+	query, err := filter.query()
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.visibleRuns(ctx, query, filter)
+	if err != nil {
+		return nil, err
+	}
+	if filter.JobType != "" && filter.Outcome == "" {
+		found = c.addScheduled(ctx, filter.JobType, found)
+	}
+	slices.SortStableFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
+	return found[:min(len(found), filter.Limit)], nil
+}
+
+func (f RunFilter) query() (string, error) {
+	terms := []string{
+		fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
+		"ExecutionStatus != 'ContinuedAsNew'",
+	}
+	if f.JobType != "" {
+		// The name enters the query's text: validated, it cannot leave its quotes.
+		if err := jobtype.ValidateName(f.JobType); err != nil {
+			return "", fmt.Errorf("job type: %w", err)
+		}
+		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
+	}
+	if f.Running {
+		terms = append(terms, contract.QueryOpen)
+	}
+	if f.Outcome != "" {
+		if err := jobtype.ValidateName(string(f.Outcome)); err != nil {
+			return "", fmt.Errorf("outcome: %w", err)
+		}
+		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeOutcome, f.Outcome))
+	}
+	return strings.Join(terms, " AND "), nil
+}
+
+func (c *Client) visibleRuns(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
+	var found []Run
+	var token []byte
+	for {
+		page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace:     c.namespace,
+			PageSize:      int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
+			NextPageToken: token,
+			Query:         query,
+		})
+		if err != nil {
+			return nil, listError(err)
+		}
+		for _, execution := range page.GetExecutions() {
+			if run := c.runOf(execution); filter.DryRuns || !run.DryRun {
+				found = append(found, run)
+			}
+		}
+		token = page.GetNextPageToken()
+		if len(token) == 0 || len(found) >= filter.Limit {
+			return found, nil
+		}
+	}
+}
+
+func listError(err error) error {
+	if strings.Contains(err.Error(), contract.SearchAttributeJobType) || strings.Contains(err.Error(), contract.SearchAttributeOutcome) {
+		return fmt.Errorf("list runs: %w: the namespace lacks a search attribute; `roundsman doctor` says how to create it", err)
+	}
+	return fmt.Errorf("list runs: %w", err)
+}
+
+// addScheduled adds runs that the Schedule has started and visibility does not
+// show yet. What it cannot find out it leaves out: the list stays right without.
+func (c *Client) addScheduled(ctx context.Context, name string, found []Run) []Run {
+	applied, err := c.JobType(ctx, name)
+	if err != nil {
+		return found
+	}
+	for _, running := range applied.Running {
+		known := slices.ContainsFunc(found, func(run Run) bool { return run.WorkflowID == running.WorkflowID })
+		if known {
+			continue
+		}
+		if run, err := c.describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
+			found = append(found, run.Run)
+		}
+	}
+	return found
+}
+
+// runOf reads a run from what describe and list have in common.
+func (c *Client) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
+	run := Run{
+		RunRef: RunRef{
+			WorkflowID: info.GetExecution().GetWorkflowId(),
+			RunID:      info.GetExecution().GetRunId(),
+		},
+		Status: RunStatus(info.GetStatus().String()),
+	}
+	if info.GetStartTime() != nil {
+		run.Started = info.GetStartTime().AsTime()
+	}
+	if info.GetCloseTime() != nil && !run.Open() {
+		run.Ended = info.GetCloseTime().AsTime()
+	}
+	attributes := info.GetSearchAttributes()
+	run.JobType = cmp.Or(c.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
+	run.Outcome = contract.Outcome(c.keyword(attributes, contract.SearchAttributeOutcome))
+	if name, submission, adHoc := contract.AdHocOf(run.WorkflowID); adHoc && name == run.JobType {
+		run.AdHoc = submission
+	}
+	run.DryRun = strings.HasPrefix(run.WorkflowID, contract.DryRunWorkflowID(run.JobType, ""))
+	return run
+}
+
+// keyword reads a search attribute of type Keyword; empty when it is not set.
+func (c *Client) keyword(attributes *commonpb.SearchAttributes, name string) string {
+	payload := attributes.GetIndexedFields()[name]
+	if payload == nil {
+		return ""
+	}
+	var value string
+	if err := DataConverter().FromPayload(payload, &value); err != nil {
+		c.logger.Warn("unreadable search attribute", "name", name, "error", err)
+		return ""
+	}
+	return value
+}
+
+// CancelRun asks the run to stop: running jobs are canceled, the rest never
+// starts, and what was done is reported. It returns when the server has taken
+// the request, not when the run has ended. Canceling a closed run is an error.
+//
+// With a reason it is the signal cancel-group, without one the same
+// cancellation that the Web UI's button sends.
+func (c *Client) CancelRun(ctx context.Context, ref RunRef, reason string) error {
+	described, err := c.describe(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if !described.Open() {
+		return fmt.Errorf("run %s has %w (%s): there is nothing to cancel", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
+	}
+	if reason != "" {
+		err = c.temporal.SignalWorkflow(ctx, ref.WorkflowID, ref.RunID, contract.SignalCancelGroup, contract.CancelGroupInput{Reason: reason})
+	} else {
+		err = c.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID)
+	}
+	return runEndedMeanwhile(ref, err)
+}
+
+// PauseRun keeps an open run from starting jobs until ResumeRun. What runs goes
+// on; paused time does not count against max_runtime. Pausing what is paused
+// replaces the note.
+func (c *Client) PauseRun(ctx context.Context, ref RunRef, note string) error {
+	return c.signalRun(ctx, ref, contract.SignalPause, contract.PauseInput{Note: note, By: c.operator.actor})
+}
+
+// ResumeRun ends a pause; without one it changes nothing.
+func (c *Client) ResumeRun(ctx context.Context, ref RunRef) error {
+	return c.signalRun(ctx, ref, contract.SignalResume, nil)
+}
+
+// signalRun tells an open run something that it cannot refuse.
+func (c *Client) signalRun(ctx context.Context, ref RunRef, name string, argument any) error {
+	described, err := c.describe(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if !described.Open() {
+		return fmt.Errorf("run %s has %w (%s)", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
+	}
+	// Without the run id, so that the message follows a continue-as-new.
+	return runEndedMeanwhile(ref, c.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
+}
+
+// runEndedMeanwhile words what the server says about a run that ended between two
+// requests: it was there a moment ago.
+func runEndedMeanwhile(ref RunRef, err error) error {
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return fmt.Errorf("run %s has %w", ref.WorkflowID, ErrAlreadyEnded)
+	}
+	if err != nil {
+		return runError(ref, err)
+	}
+	return nil
+}
+
+func (r Run) endedAs() string {
+	return string(cmp.Or(r.Outcome, contract.Outcome(strings.ToLower(string(r.Status)))))
+}
+
+// ErrAlreadyEnded is returned for a request that only an open run or job takes.
+var ErrAlreadyEnded = errors.New("already ended")

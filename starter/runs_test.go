@@ -1,0 +1,198 @@
+package starter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+func TestARunFromStartToEnd(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	serve(t, c)
+	ref := start(t, c, "whole-life")
+
+	var running starter.Snapshot
+	require.Eventually(t, func() bool {
+		snapshot, err := c.Show(t.Context(), ref)
+		require.NoError(t, err)
+		running = snapshot
+		return snapshot.Group != nil && len(snapshot.Active) == 1 && snapshot.Active[0].Progress != nil
+	}, 20*time.Second, 50*time.Millisecond)
+	assert.True(t, running.Open())
+	assert.Equal(t, "whole-life", running.JobType)
+	assert.Equal(t, 3, running.Group.Counts.Detected)
+	assert.Equal(t, "job-00002", running.Active[0].JobID)
+	assert.InDelta(t, 40, running.Active[0].Progress.Percent, 0.1)
+
+	jobs, total, err := c.Jobs(t.Context(), ref, starter.JobFilter{Limit: 2})
+	require.NoError(t, err)
+	assert.Equal(t, 3, total)
+	require.Len(t, jobs, 2)
+	assert.Nil(t, jobs[0].Active)
+	require.NotNil(t, jobs[1].Active, "progress is merged by activity id")
+	assert.Equal(t, "hashing", jobs[1].Active.Progress.Stage)
+
+	watched := make(chan []starter.Snapshot, 1)
+	go func() {
+		var seen []starter.Snapshot
+		for snapshot, err := range c.Watch(t.Context(), ref, time.Hour) {
+			assert.NoError(t, err)
+			seen = append(seen, snapshot)
+			if len(seen) == 1 {
+				assert.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", finishSignal, nil))
+			}
+		}
+		watched <- seen
+	}()
+	select {
+	case seen := <-watched:
+		require.GreaterOrEqual(t, len(seen), 2, "the end is noticed by a long poll, not by the interval of an hour")
+		last := seen[len(seen)-1]
+		require.NotNil(t, last.Result)
+		assert.Equal(t, contract.OutcomeCompleted, last.Outcome)
+		assert.False(t, last.Ended.IsZero())
+	case <-time.After(20 * time.Second):
+		t.Fatal("the watch did not end with its run")
+	}
+
+	closed, _, err := c.Jobs(t.Context(), ref, starter.JobFilter{States: []string{"completed"}})
+	require.NoError(t, err, "a closed run still answers")
+	assert.Len(t, closed, 1)
+	assert.ErrorIs(t, c.CancelRun(t.Context(), ref, ""), starter.ErrAlreadyEnded)
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	serve(t, c)
+
+	withReason := start(t, c, "cancel-reason")
+	require.NoError(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, "not this one"))
+	require.Eventually(t, func() bool {
+		job, err := c.Job(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"})
+		return err == nil && job.State == "canceled" && job.Error == "not this one"
+	}, 20*time.Second, 50*time.Millisecond)
+	require.ErrorIs(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, ""), starter.ErrAlreadyEnded)
+	require.ErrorIs(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00099"}, ""), starter.ErrNotFound)
+	require.NoError(t, c.CancelRun(t.Context(), withReason, "disk is being replaced"))
+	result, err := c.Result(t.Context(), withReason)
+	require.NoError(t, err)
+	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
+	assert.Equal(t, "disk is being replaced", result.Reason)
+
+	plain := start(t, c, "cancel-plain")
+	require.NoError(t, c.CancelRun(t.Context(), plain, ""))
+	result, err = c.Result(t.Context(), plain)
+	require.NoError(t, err, "a canceled group leaves its result as the details of the cancellation")
+	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
+}
+
+func TestTerminatedRunLeavesNoResult(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	serve(t, c)
+	ref := start(t, c, "terminated")
+	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), ref.WorkflowID, "", "by a test"))
+	snapshot, err := c.Show(t.Context(), ref)
+	require.NoError(t, err)
+	assert.Equal(t, starter.RunStatus("Terminated"), snapshot.Status)
+	assert.Nil(t, snapshot.Result)
+	assert.Contains(t, snapshot.Failure, "terminated")
+	_, err = c.Result(t.Context(), ref)
+	var failed *starter.RunFailedError
+	require.ErrorAs(t, err, &failed)
+}
+
+func TestListOfRuns(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	serve(t, c)
+	ref := start(t, c, "listed")
+	testsuite.WaitFor(t, 20*time.Second, "visibility shows the run", func() bool {
+		runs, err := c.Runs(t.Context(), starter.RunFilter{JobType: "listed", Running: true})
+		return err == nil && len(runs) == 1 && runs[0].WorkflowID == ref.WorkflowID && runs[0].Open()
+	})
+	runs, err := c.Runs(t.Context(), starter.RunFilter{JobType: "listed", Outcome: contract.OutcomeFailed})
+	require.NoError(t, err)
+	assert.Empty(t, runs)
+	_, err = c.Runs(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
+	require.ErrorContains(t, err, "must start with a-z")
+}
+
+func TestControlPlaneDown(t *testing.T) {
+	t.Parallel()
+	c := dialAt(t, testsuite.StartServer(t).Address())
+	stop := serve(t, c)
+	ref := start(t, c, "orphaned")
+	require.Eventually(t, func() bool {
+		snapshot, err := c.Show(t.Context(), ref)
+		return err == nil && snapshot.Group != nil
+	}, 20*time.Second, 50*time.Millisecond)
+	stop()
+
+	snapshot, err := c.Show(t.Context(), ref)
+	require.NoError(t, err, "what the server itself knows is shown")
+	assert.Nil(t, snapshot.Group)
+	assert.Contains(t, snapshot.Unanswered, "CONTROL_PLANE_DOWN")
+
+	var down *starter.ControlPlaneDownError
+	_, _, err = c.Jobs(t.Context(), ref, starter.JobFilter{})
+	require.ErrorAs(t, err, &down)
+	assert.ErrorContains(t, err, "roundsman server")
+	err = c.CancelJob(t.Context(), starter.JobRef{Run: ref, JobID: "job-00003"}, "")
+	require.ErrorAs(t, err, &down)
+	assert.ErrorContains(t, err, "will be acted on later")
+	_, err = c.Workers(t.Context(), contract.WorkersQueryInput{})
+	require.ErrorAs(t, err, &down)
+	assert.NotContains(t, err.Error(), "may still be done", "a question leaves nothing behind")
+}
+
+func TestResolveRun(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	serve(t, c)
+	ref := start(t, c, "resolved")
+	for _, written := range []string{ref.WorkflowID, "resolved-2026-11-20T09:00:00Z"} {
+		found, err := c.ResolveRun(t.Context(), written)
+		require.NoError(t, err)
+		assert.Equal(t, ref.WorkflowID, found.WorkflowID)
+	}
+	testsuite.WaitFor(t, 20*time.Second, "a run is found whose Schedule is gone", func() bool {
+		found, err := c.ResolveRun(t.Context(), "resolved")
+		return err == nil && found.WorkflowID == ref.WorkflowID
+	})
+	_, err := c.ResolveRun(t.Context(), "no-such-thing")
+	require.ErrorIs(t, err, starter.ErrNotFound)
+	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
+}
+
+func TestDoctorOnAFreshServer(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	checks := c.CheckServer(t.Context())
+	require.Len(t, checks, 5)
+	for _, check := range checks {
+		assert.Equal(t, starter.VerdictOK, check.Verdict, "%s: %s", check.Name, check.Found)
+	}
+	all := c.Doctor(t.Context())
+	assert.True(t, starter.Failed(all), "nobody serves the control queue")
+}
+
+func TestDoctorNamesAMissingNamespace(t *testing.T) {
+	t.Parallel()
+	server, err := launched()
+	require.NoError(t, err)
+	c, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), Namespace: "not-there", HeartbeatInterval: -1})
+	require.NoError(t, err)
+	defer c.Close()
+	checks := c.CheckServer(t.Context())
+	assert.True(t, starter.Failed(checks))
+	assert.Contains(t, checks[len(checks)-1].Fix, "temporal operator namespace create --namespace not-there")
+}

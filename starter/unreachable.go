@@ -1,0 +1,51 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// UnreachableError is returned when no Temporal server answers.
+type UnreachableError struct {
+	Address string
+	Cause   error
+}
+
+// Error implements error and says how to get a server.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("no Temporal server answers at %s (%s): start one with `roundsman dev`, "+
+		"or name a running one with --address host:port or TEMPORAL_ADDRESS", e.Address, e.Why())
+}
+
+// Unwrap gives the connection's own error.
+func (e *UnreachableError) Unwrap() error { return e.Cause }
+
+// Why is the cause in a few words: gRPC wraps it in three layers of its own, and
+// what it says of a stranger behind the port, or of a host that does not
+// exist, says nothing to an operator.
+func (e *UnreachableError) Why() string {
+	if e.Cause == nil {
+		return "no reason is known"
+	}
+	text := e.Cause.Error()
+	switch {
+	case strings.Contains(text, "no children to pick from"):
+		return "the host name cannot be resolved"
+	case strings.Contains(text, "server preface"), strings.Contains(text, "broken pipe"), strings.Contains(text, "http2: frame"):
+		return "something listens there that does not speak gRPC without TLS: another program, or a server that wants TLS"
+	case strings.Contains(text, "authentication handshake failed"):
+		_, reason, _ := strings.Cut(text, "handshake failed: ")
+		return "TLS: " + strings.TrimSuffix(reason, `"`)
+	case errors.Is(e.Cause, context.DeadlineExceeded):
+		return "it did not answer in time"
+	}
+	for _, layer := range []string{"failed reaching server: ", "connection error: desc = ", "transport: Error while dialing: "} {
+		text = strings.Replace(text, layer, "", 1)
+		if quoted, opened := strings.CutPrefix(text, `"`); opened {
+			text = strings.TrimSuffix(quoted, `"`)
+		}
+	}
+	return text
+}

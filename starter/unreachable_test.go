@@ -1,0 +1,54 @@
+package starter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// TestUnreachableSaysWhy: what gRPC tells of a server that is not there becomes
+// something that an operator can act on.
+func TestUnreachableSaysWhy(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[string]string{
+		`failed reaching server: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`: "dial tcp 127.0.0.1:1: connect: connection refused",
+		`failed reaching server: no children to pick from`: "the host name cannot be resolved",
+		`failed reaching server: connection error: desc = "transport: authentication handshake failed: tls: first record does not look like a TLS handshake"`: "TLS: tls: first record does not look like a TLS handshake",
+		`something new`: "something new",
+	} {
+		got := (&starter.UnreachableError{Cause: errors.New(cause)}).Why()
+		assert.Equal(t, want, got)
+	}
+	assert.Equal(t, "it did not answer in time", (&starter.UnreachableError{Cause: fmt.Errorf("dial: %w", context.DeadlineExceeded)}).Why())
+	assert.NotEmpty(t, (&starter.UnreachableError{}).Error())
+}
+
+// TestDialStranger: another program behind the port is named as that.
+func TestDialStranger(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			stranger, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = stranger.Write([]byte("220 mail ESMTP\r\n"))
+			_ = stranger.Close()
+		}
+	}()
+	_, err = starter.Dial(t.Context(), starter.Options{Address: listener.Addr().String(), DialTimeout: 2 * time.Second})
+	var unreachable *starter.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	assert.Contains(t, unreachable.Why(), "does not speak gRPC")
+}

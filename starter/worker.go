@@ -1,0 +1,180 @@
+package starter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	workerpb "go.temporal.io/api/worker/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/workerlist"
+)
+
+// reportTimeout is how long a worker process may take to answer for itself. A
+// living one answers in milliseconds.
+const reportTimeout = 3 * time.Second
+
+// SilentWorkerError is returned when a worker's process does not answer.
+type SilentWorkerError struct {
+	ID    string
+	Cause error
+}
+
+// Error implements error.
+func (e *SilentWorkerError) Error() string {
+	return fmt.Sprintf("the process of worker %s does not answer within %s: it may have ended, hang, or be cut off from the server", e.ID, reportTimeout)
+}
+
+// Unwrap gives the cause.
+func (e *SilentWorkerError) Unwrap() error { return e.Cause }
+
+// AskWorker asks the worker's own process what it does: not the registry, and
+// no group. It needs no control plane. A process that does not answer is a
+// [*SilentWorkerError].
+func (c *Client) AskWorker(ctx context.Context, id string) (contract.WorkerReport, error) {
+	return c.askWorker(ctx, id, contract.QueryReport)
+}
+
+// RefreshWorker makes the worker ask the registry for its settings at once, and
+// returns what it does at that moment.
+func (c *Client) RefreshWorker(ctx context.Context, id string) (contract.WorkerReport, error) {
+	return c.askWorker(ctx, id, contract.QueryRefresh)
+}
+
+func (c *Client) askWorker(ctx context.Context, id, query string) (contract.WorkerReport, error) {
+	limited, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	var report contract.WorkerReport
+	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.WorkerWorkflowID(id), QueryType: query, QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NONE,
+	})
+	switch {
+	case err != nil:
+	case response.QueryRejected != nil:
+		err = c.rejected(limited, RunRef{WorkflowID: contract.WorkerWorkflowID(id)}, response.QueryRejected.GetStatus())
+	default:
+		err = response.QueryResult.Get(&report)
+	}
+	switch {
+	case err == nil:
+		return report, nil
+	case ctx.Err() != nil:
+		return report, fmt.Errorf("ask worker %s: %w", id, context.Cause(ctx))
+	}
+	return report, &SilentWorkerError{ID: id, Cause: err}
+}
+
+// ResizeWorker changes how much a worker runs at once, and returns it as the
+// registry has it. The worker itself takes the caps over at once if it answers,
+// else within a minute.
+func (c *Client) ResizeWorker(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
+	var after contract.WorkerDetail
+	if err := c.update(ctx, fleetRef(), contract.UpdateResizeWorker, &after, in); err != nil {
+		return after, fmt.Errorf("resize worker %s: %w", in.ID, err)
+	}
+	return after, nil
+}
+
+// WorkerLoad is how many slots of a worker are in use, as its process said with
+// its last heartbeat, at most one interval ago.
+type WorkerLoad struct {
+	Executing int       `json:"executing"`
+	Detecting int       `json:"detecting"`
+	At        time.Time `json:"at"`
+}
+
+// describers is how many heartbeats are read at once.
+const describers = 8
+
+// WorkerLoads reads the last heartbeats of these workers. One whose heartbeats
+// the server does not have (any more) is left out. It needs no control plane.
+func (c *Client) WorkerLoads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
+	listed, err := c.listWorkers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owner := make(map[string]string, len(workers))
+	for _, w := range workers {
+		r := w.Registration
+		owner[fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)] = r.ID
+	}
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		loads = map[string]WorkerLoad{}
+		fault error
+	)
+	for describer := range describers {
+		group.Go(func() {
+			for i := describer; i < len(listed); i += describers {
+				id := owner[listed[i].GetWorkerIdentity()]
+				if id == "" || strings.HasSuffix(listed[i].GetTaskQueue(), contract.WorkerControlSuffix) {
+					continue
+				}
+				beat, err := c.heartbeat(ctx, listed[i].GetWorkerInstanceKey())
+				mu.Lock()
+				if err != nil {
+					fault = errors.Join(fault, err)
+				} else if beat != nil {
+					loads[id] = loads[id].add(beat)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	return loads, fault
+}
+
+func (l WorkerLoad) add(beat *workerpb.WorkerHeartbeat) WorkerLoad {
+	used := int(beat.GetActivityTaskSlotsInfo().GetCurrentUsedSlots())
+	if _, _, detect, ok := contract.WorkerOfQueue(beat.GetTaskQueue()); ok && detect {
+		l.Detecting += used
+	} else {
+		l.Executing += used
+	}
+	if at := beat.GetHeartbeatTime().AsTime(); at.After(l.At) {
+		l.At = at
+	}
+	return l
+}
+
+func (c *Client) listWorkers(ctx context.Context) ([]*workerpb.WorkerListInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	var all []*workerpb.WorkerListInfo
+	request := &workflowservice.ListWorkersRequest{Namespace: c.namespace, PageSize: 1000, Query: "TaskQueue starts_with 'roundsman/'"}
+	for {
+		answer, err := c.temporal.WorkflowService().ListWorkers(ctx, request)
+		if err != nil {
+			return nil, fmt.Errorf("list the workers' heartbeats: %w", err)
+		}
+		all = append(all, workerlist.Entries(answer)...)
+		request.NextPageToken = answer.GetNextPageToken()
+		if len(request.GetNextPageToken()) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// heartbeat is nil if the server does not have it any more.
+func (c *Client) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	answer, err := c.temporal.WorkflowService().DescribeWorker(ctx, &workflowservice.DescribeWorkerRequest{Namespace: c.namespace, WorkerInstanceKey: key})
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a worker's heartbeat: %w", err)
+	}
+	return answer.GetWorkerInfo().GetWorkerHeartbeat(), nil
+}

@@ -1,0 +1,200 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// turmoil is groups that want the same lanes, objects, keys and pool, and an
+// operator who does anything to them, and to admission itself.
+type turmoil struct {
+	*inProcess
+	*site
+
+	random *rand.Rand
+	dag    *spec.Compiled
+	// ids are the workflows that were started.
+	ids []string
+	// resets: holders are reset too. What a reset job has started lives on beside
+	// its successor until its next heartbeat; the fence keeps it from doing anything.
+	resets bool
+}
+
+// begins starts a group, detected or submitted, or a run of a DAG. The jobs of some
+// groups are DAGs themselves.
+func (x *turmoil) begins() {
+	n := len(x.ids)
+	if x.random.IntN(4) == 0 {
+		ref := runDAG(x.t, x.client, x.dag, starter.DAGOptions{Resources: map[string]int{"db": 2}})
+		x.ids = append(x.ids, ref.WorkflowID)
+		return
+	}
+	var found []jobtype.Proposal
+	for i := range 1 + x.random.IntN(3) {
+		object := fmt.Sprintf("x%d", x.random.IntN(3))
+		p := at(object)
+		p.DedupeKey = fmt.Sprintf("%s-%d", object, i)
+		p.Exclusive = []string{object}
+		if p.Resources = map[string]int{"db": 1}; x.random.IntN(5) == 0 {
+			p.DAG, p.Resources = turmoilDAG, nil
+		}
+		p.Priority = []jobtype.Priority{jobtype.PriorityLow, jobtype.PriorityNormal, jobtype.PriorityHigh}[x.random.IntN(3)]
+		found = append(found, p)
+	}
+	// Types share a dozen names, so that groups of one type meet.
+	spec := siteSpec(x.t, fmt.Sprintf("type-%d", x.random.IntN(12)), []string{"", "default", "night"}[x.random.IntN(3)], found...)
+	spec.Resources = map[string]int{"db": 2}
+	spec.Policy.RetryLimit = 3
+	spec.Policy.RetryBackoff = jobtype.Duration(50 * time.Millisecond)
+	in := contract.JobGroupInput{Spec: spec}
+	if x.random.IntN(3) == 0 {
+		in.Submission = &contract.Submission{ID: fmt.Sprint(n), Proposals: found}
+	}
+	id := fmt.Sprintf("group/turmoil-%d", n)
+	_, err := x.client.Temporal().ExecuteWorkflow(x.t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: contract.ControlQueue}, contract.JobGroupWorkflow, in)
+	require.NoError(x.t, err)
+	x.ids = append(x.ids, id)
+}
+
+// acts does one thing to one of the last groups, or to admission. That a group has
+// ended meanwhile, or has nothing yet to do it to, is no fault.
+func (x *turmoil) acts() {
+	recent := x.ids[max(0, len(x.ids)-8):]
+	id := recent[x.random.IntN(len(recent))]
+	ref, task := starter.RunRef{WorkflowID: id}, fmt.Sprintf("a.%d", 1+x.random.IntN(4))
+	temporal, ctx := x.client.Temporal(), x.t.Context()
+	switch x.random.IntN(16) {
+	case 0:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"})
+	case 1:
+		_ = temporal.CancelWorkflow(ctx, id, "")
+	case 2:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalPause, contract.PauseInput{})
+	case 3, 4:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalResume, nil)
+	case 5:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalCancelJob, contract.CancelJobInput{JobID: contract.JobID(1 + x.random.IntN(3))})
+	case 6:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalExpireJob, contract.CancelJobInput{JobID: contract.JobID(1 + x.random.IntN(3))})
+	case 7:
+		_ = temporal.TerminateWorkflow(ctx, id, "", "test")
+	case 8:
+		_, _ = x.client.ResizePool(ctx, "db", x.random.IntN(4), "test")
+	case 9:
+		if x.random.IntN(4) == 0 {
+			_ = temporal.TerminateWorkflow(ctx, contract.AdmissionWorkflowID, "", "test")
+		}
+	case 10:
+		_ = temporal.SignalWorkflow(ctx, id, "", contract.SignalReassert, nil)
+	case 11:
+		if x.resets {
+			x.tryReset(id)
+		}
+	case 12:
+		_, _ = x.client.CancelTask(ctx, ref, task, "test", "enough")
+	case 13:
+		_, _ = x.client.RerunTask(ctx, ref, task, "test")
+	default:
+		x.begins()
+	}
+}
+
+// tryReset resets a group to its first task, whether it runs or has ended.
+func (x *turmoil) tryReset(id string) {
+	described, err := x.client.Temporal().DescribeWorkflowExecution(x.t.Context(), id, "")
+	require.NoError(x.t, err)
+	if described.GetWorkflowExecutionInfo().GetHistoryLength() > 8 {
+		x.reset(id)
+	}
+}
+
+// TestAdmissionInTurmoil: whatever is done to holders, to those who wait and to
+// admission, nobody is at an object with another one, fences only grow, everybody
+// ends, and everything is given back.
+func TestAdmissionInTurmoil(t *testing.T) {
+	t.Parallel()
+	for _, resets := range []bool{false, true} {
+		t.Run(fmt.Sprintf("resets=%v", resets), func(t *testing.T) {
+			t.Parallel()
+			seed := uint64(time.Now().UnixNano())
+			t.Logf("seed %d", seed)
+			s := newSite()
+			s.stay = 60 * time.Millisecond
+			x := &turmoil{
+				inProcess: newInProcess(t, 20, s), site: s, dag: compileDAG(t, turmoilDAG, nil),
+				random: rand.New(rand.NewPCG(seed, 1)), resets: resets,
+			}
+			for range 4 {
+				x.begins()
+			}
+			for range turmoilSteps {
+				x.acts()
+				testsuite.WaitFor(t, time.Second, "a moment passes", func() bool { return x.random.IntN(2) == 0 })
+			}
+			x.calm()
+			if !resets {
+				for object, most := range s.most {
+					assert.LessOrEqual(t, most, 1, object)
+				}
+			}
+			assert.Zero(t, s.rejected, "fences only grow")
+		})
+	}
+}
+
+const turmoilSteps = 80
+
+// turmoilDAG has tasks and a sub-DAG that share the pool with the groups.
+const turmoilDAG = `version: 1
+name: turmoil
+concurrency: 3
+tasks:
+  - {id: a, for_each: [1, 2, 3, 4], resources: {db: 1}, command: [sleep, "0.05"]}
+  - {id: b, needs: [a], trigger_rule: all_done, resources: {db: 2}, noop: true}
+`
+
+// calm resumes what is paused until all have ended, and looks at what is left. Who
+// waits for an admission that was terminated makes it anew within a minute; a test
+// does not wait for that but has them speak.
+func (x *turmoil) calm() {
+	x.t.Helper()
+	open := slices.Clone(x.ids)
+	_, _ = x.client.ResizePool(x.t.Context(), "db", 0, "test")
+	testsuite.WaitFor(x.t, 100*time.Second, "all groups end", func() bool {
+		_, err := x.client.Admission(x.t.Context())
+		_, ended := errors.AsType[*starter.NoAdmissionError](err)
+		open = slices.DeleteFunc(open, func(id string) bool {
+			_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalResume, nil)
+			if ended {
+				_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalReassert, nil)
+			}
+			described, err := x.client.Temporal().DescribeWorkflowExecution(x.t.Context(), id, "")
+			return err == nil && described.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+		})
+		return len(open) == 0
+	})
+	last := siteSpec(x.t, "last", "default", at("last"))
+	assert.Equal(x.t, contract.OutcomeCompleted, x.end(x.begin("last", last)).Outcome)
+	x.awaitAdmission("everything is free", func(view contract.AdmissionView) bool {
+		used := 0
+		for _, pool := range view.Pools {
+			used += pool.Used + len(pool.Waiting)
+		}
+		return used == 0 && len(view.Lanes)+len(view.Objects)+len(view.Holders)+view.Keys == 0
+	})
+}

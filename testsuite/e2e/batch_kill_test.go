@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// TestBatchesAndSubmissionsSurviveEverythingKilled: kill -9 of the server, the
+// control plane and the workers while batches run, a submission waits for the
+// lane and another for its time. Nothing is lost and the sums are exact.
+func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-a", "node-b")
+	const items = 60
+	c.apply(`  bulk:
+    handler: command
+    schedule: {every: 365d}
+    policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 2, heartbeat_timeout: 4s}
+    batch: {by: "{{slice .Params.item 0 1}}", max_size: 4}
+    detect: {command: [seq, "1", "60"]}
+    execute: {command: [sh, -c, 'sleep 1; for i; do echo "$i" >> bulk.log; done', sh, "{{each}}{{.Item.Params.item}}"]}
+`)
+	run := c.run("bulk")
+	testsuite.WaitFor(t, time.Minute, "the group works", func() bool { return len(c.lines("bulk.log")) > 8 })
+	submit := func(id string, more ...string) starter.RunRef {
+		p := c.start(append([]string{"jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "` + id + `"}`, "--key", id}, more...)...)
+		<-p.done
+		require.Equal(t, 0, p.ProcessState.ExitCode(), p.output.String())
+		return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("bulk", id)}
+	}
+	inLane, later := submit("hand"), submit("later", "--not-before", "20s")
+
+	c.killAll()
+	before := len(c.lines("bulk.log"))
+	require.Less(t, before, items)
+	c.server.Restart(t)
+	c.start("server")
+	c.worker("node-c")
+	c.worker("node-d")
+
+	result := c.result(run, 2*time.Minute)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Equal(t, items, result.Counts.Detected)
+	assert.Equal(t, items, result.Counts.Accepted+result.Counts.Batched)
+	assert.Equal(t, result.Counts.Accepted, result.Counts.Completed)
+	assert.Equal(t, 19, result.Counts.Accepted, "five times eleven, four at a time, a pair and three singles")
+	for _, ref := range []starter.RunRef{inLane, later} {
+		counts := c.result(ref, time.Minute).Counts
+		counts.Replacements = 0 // It may have been sent to a worker that was dead already.
+		assert.Equal(t, contract.GroupCounts{Detected: 1, Accepted: 1, Completed: 1}, counts, ref.WorkflowID)
+	}
+	assert.Equal(t, "already submitted", c.submittedAgain("hand"))
+	done := c.lines("bulk.log")
+	slices.Sort(done)
+	assert.Len(t, slices.Compact(done), items+2, "every item was done")
+}
+
+// submittedAgain repeats a submission and says what came of it.
+func (c *cluster) submittedAgain(id string) string {
+	c.t.Helper()
+	p := c.start("jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "`+id+`"}`, "--key", id)
+	<-p.done
+	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
+	said, _, _ := strings.Cut(p.stdout.String(), ",")
+	return said
+}

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// noise is text that does not compress well.
+func noise(n int) string {
+	random := rand.New(rand.NewPCG(1, uint64(n))) //nolint:gosec // for a test
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[random.IntN(64)]
+	}
+	return string(text)
+}
+
+// TestLargeStarts: the server terminates a workflow whose workflow task orders more
+// than 4 MiB, or whose history grows beyond 50 MiB. However much its jobs carry
+// and however many start at once, neither happens.
+func TestLargeStarts(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 450, flood{})
+	heavy := func(name string, jobs, concurrency, bytes int) contract.JobTypeSpec {
+		spec := floodSpec(name, jobs, 0, jobtype.Policy{GlobalExecutionConcurrency: concurrency, PerWorkerExecutionConcurrency: concurrency})
+		spec.Execute = fmt.Appendf(nil, "%q", noise(bytes))
+		return spec
+	}
+	t.Run("6 MB at once", func(t *testing.T) {
+		t.Parallel()
+		p := p.of(t)
+		result, _ := p.group(heavy("at-once", 450, 450, 14<<10))
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+		assert.Equal(t, 450, result.Counts.Completed)
+	})
+	t.Run("55 MB in all", func(t *testing.T) {
+		t.Parallel()
+		p := p.of(t)
+		result, run := p.group(heavy("in-all", 110, 20, 500<<10))
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+		assert.Equal(t, 110, result.Counts.Completed)
+		described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+		require.NoError(t, err)
+		info := described.GetWorkflowExecutionInfo()
+		assert.NotEqual(t, info.GetFirstRunId(), info.GetExecution().GetRunId(), "it went on in a new run, after %d bytes in this one", info.GetHistorySizeBytes())
+	})
+	t.Run("12 MB of a DAG", func(t *testing.T) {
+		t.Parallel()
+		p := p.of(t)
+		text := fmt.Sprintf("version: 1\nname: heavy\nconcurrency: 400\ntasks:\n  - {id: a, for_each: [%s1], params: {x: %q}, job_type: heavy}\n",
+			strings.Repeat("1, ", 399), noise(30_000))
+		applyFlood(t, p.client, "heavy")
+		ref := runDAG(t, p.client, compileDAG(t, text, nil), starter.DAGOptions{Run: "1"})
+		result := awaitDAG(t, p.client, ref, time.Minute)
+		assert.Equal(t, map[string]int{"succeeded": 400}, result.Counts)
+	})
+}
+
+// applyFlood makes a job type known to DAGs.
+func applyFlood(t *testing.T, c *starter.Client, name string) {
+	t.Helper()
+	spec := floodSpec(name, 0, 0, jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)})
+	spec.Schedule, spec.Hash = contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, name
+	plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{spec}, map[string]bool{name: false})
+	require.NoError(t, err)
+	_, err = c.Apply(t.Context(), plan)
+	require.NoError(t, err)
+}

@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// binary is the roundsman that `make build` left.
+func binary(t testing.TB) string {
+	t.Helper()
+	root, err := testsuite.ModuleRoot()
+	require.NoError(t, err)
+	path := filepath.Join(root, "bin", "roundsman")
+	_, err = os.Stat(path)
+	require.NoError(t, err, "run `make build` first")
+	return path
+}
+
+// cluster is a server with a control plane and workers, each a process.
+type cluster struct {
+	t      *testing.T
+	dir    string
+	server *testsuite.Server
+	client *starter.Client
+	// procs are the processes that were started, workers those of them that are
+	// workers, by id.
+	procs   []*proc
+	workers map[string]*proc
+	// control are the processes of the control plane.
+	control []*proc
+}
+
+func newCluster(t *testing.T, workers ...string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: t.TempDir()}
+	c.server = testsuite.StartServer(t, testsuite.WithFile(filepath.Join(c.dir, "temporal.db")))
+	client, err := starter.Dial(t.Context(), starter.Options{Address: c.server.Address()})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	c.client = client
+	c.control = append(c.control, c.start("server"))
+	for _, id := range workers {
+		c.worker(id)
+	}
+	c.awaitFresh(workers...)
+	return c
+}
+
+// worker starts a worker process with four slots.
+func (c *cluster) worker(id string, extra ...string) *proc {
+	c.t.Helper()
+	started := c.start(append([]string{"worker", "--id", id, "--data-dir", filepath.Join(c.dir, id), "--drain-timeout", "2s"}, extra...)...)
+	if c.workers == nil {
+		c.workers = map[string]*proc{}
+	}
+	c.workers[id] = started
+	return started
+}
+
+// proc is a roundsman process. It is killed when the test ends.
+type proc struct {
+	*exec.Cmd
+	// output is what it logged, stdout what it printed. Read them once it is done.
+	output, stdout *bytes.Buffer
+	done           chan struct{}
+}
+
+func (c *cluster) start(args ...string) *proc {
+	c.t.Helper()
+	p := start(c.t, c.dir, append(args, "--address", c.server.Address())...)
+	c.procs = append(c.procs, p)
+	return p
+}
+
+func start(t *testing.T, dir string, args ...string) *proc {
+	t.Helper()
+	p := &proc{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), args...), output: &bytes.Buffer{}, stdout: &bytes.Buffer{}, done: make(chan struct{})}
+	p.Dir, p.Stdout, p.Stderr = dir, p.stdout, p.output
+	p.Env = append(os.Environ(), "NO_COLOR=1")
+	stdin, err := p.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.Start())
+	go func() {
+		_ = p.Wait() // How it ended is read from ProcessState.
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		p.kill()
+		if t.Failed() {
+			t.Logf("roundsman %s said:\n%s%s", strings.Join(args, " "), tail(p.stdout.String()), tail(p.output.String()))
+		}
+	})
+	return p
+}
+
+func tail(text string) string {
+	const keep = 4000
+	return text[max(0, len(text)-keep):]
+}
+
+// kill is kill -9, and waits until the process is gone.
+func (p *proc) kill() {
+	_ = p.Process.Signal(syscall.SIGKILL)
+	<-p.done
+}
+
+// killAll is kill -9 of server, control plane and workers.
+func (c *cluster) killAll() {
+	for _, p := range c.procs {
+		p.kill()
+	}
+	c.procs = nil
+	c.server.Kill()
+}
+
+// awaitFresh waits until the registry sees these workers beat.
+func (c *cluster) awaitFresh(ids ...string) {
+	c.t.Helper()
+	testsuite.WaitFor(c.t, time.Minute, fmt.Sprintf("workers %v fresh", ids), func() bool {
+		workers, err := c.client.Workers(c.t.Context(), contract.WorkersQueryInput{Online: true})
+		if err != nil {
+			return false
+		}
+		fresh := map[string]bool{}
+		for _, w := range workers {
+			fresh[w.Registration.ID] = w.Fresh
+		}
+		for _, id := range ids {
+			if !fresh[id] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// apply writes a configuration whose job types are given as YAML and applies
+// it. No job type is due by itself.
+func (c *cluster) apply(jobTypes string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, "roundsman.yaml")
+	require.NoError(c.t, os.WriteFile(path, []byte(header+jobTypes), 0o600))
+	p := c.start("apply", "--config", path)
+	<-p.done
+	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
+}
+
+// run starts a job type now.
+func (c *cluster) run(name string) starter.RunRef {
+	c.t.Helper()
+	started, err := c.client.RunNow(c.t.Context(), name)
+	require.NoError(c.t, err)
+	return started.RunRef
+}
+
+// result waits for the end of a run.
+func (c *cluster) result(ref starter.RunRef, limit time.Duration) contract.JobGroupResult {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
+	defer cancel()
+	result, err := c.client.Result(ctx, ref)
+	require.NoError(c.t, err)
+	return result
+}
+
+// header of a configuration whose scripts run side by side.
+const header = "version: 1\nlanes: {side: {exclusive: false}}\njob_types:\n"
+
+// script is a job type of the command handler. detect and execute are shell
+// scripts; the shell is named, as it must be.
+func script(name, policy, detect, execute string) string {
+	return fmt.Sprintf(`  %s:
+    handler: command
+    lane: side
+    schedule: {every: 365d}
+    policy: {%s}
+    detect: {command: [sh, -c, %q], format: lines}
+    execute: {command: [sh, -c, %q, job, "{{.Params.item}}"]}
+`, name, policy, detect, execute)
+}
+
+// lines counts the lines of a file in the cluster's directory: one per side
+// effect.
+func (c *cluster) lines(name string) []string {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.dir, name))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	require.NoError(c.t, err)
+	return strings.Fields(string(data))
+}

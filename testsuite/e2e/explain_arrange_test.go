@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// delayed starts a group that the server lets begin later.
+func (s *stage) delayed(delay time.Duration, spec contract.JobTypeSpec) string {
+	s.t.Helper()
+	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
+		ID: "group/" + s.name, TaskQueue: contract.ControlQueue, StartDelay: delay,
+	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { s.terminate(run.GetID()) })
+	return run.GetID()
+}
+
+func (s *stage) signal(id, name string, argument any) {
+	s.t.Helper()
+	require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), id, "", name, argument))
+}
+
+// awaitDAGTask waits until a task waits for its approval.
+func (s *stage) awaitDAGTask(ref starter.RunRef, task string) {
+	s.t.Helper()
+	testsuite.WaitFor(s.t, 30*time.Second, task+" waits for an approval", func() bool {
+		_, asked := s.told(situation{thing: ref.WorkflowID + "/" + task, code: explain.AwaitingApproval, object: task})
+		return asked
+	})
+}
+
+// frozen is a worker process that is stopped with SIGSTOP: it is asked about, or
+// a job that is pinned to it.
+func frozen(job bool) func(*stage) situation {
+	return func(s *stage) situation {
+		id := s.name
+		process := start(s.t, s.t.TempDir(), "worker", "--id", id, "--address", s.server.Address(), "--data-dir", filepath.Join(s.t.TempDir(), id), "--labels", "stage="+id)
+		fresh := func() bool {
+			w, err := s.client.Worker(s.t.Context(), id)
+			return err == nil && w.Fresh
+		}
+		testsuite.WaitFor(s.t, 30*time.Second, "the worker is fresh", fresh)
+		require.NoError(s.t, process.Process.Signal(syscall.SIGSTOP))
+		s.t.Cleanup(func() { _ = process.Process.Signal(syscall.SIGCONT) })
+		goOn := func() { require.NoError(s.t, process.Process.Signal(syscall.SIGCONT)) }
+		if !job {
+			return situation{thing: id, object: id, remedy: goOn}
+		}
+		testsuite.WaitFor(s.t, time.Minute, "the registry misses its heartbeats", func() bool { return !fresh() })
+		ref := s.dag("", "  - {id: a, node: "+id+", command: [sleep, 300]}\n")
+		return situation{thing: ref.WorkflowID + "/a", object: id, says: "worker " + id + " is not available", until: true, remedy: goOn}
+	}
+}
+
+// TestExplainAdmission: what waits for an answer of admission, and admission that
+// has to ask around first. It has a server of its own, because everybody there
+// waits.
+func TestExplainAdmission(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 1, newSite())
+	s := p.stage(t, "admission")
+	s.worker(2, "-ssd")
+	s.hold("x")
+	s.end(s.begin("warm-1", s.spec(at("")))) // Now there is an admission.
+
+	pause, unpause := s.pausing(contract.AdmissionWorkflowID)
+	began := time.Now()
+	pause()
+	run := s.group("claims", s.spec(at("x")))
+	ref := s.dag("", "  - {id: a, resources: {db: 1}, WORK}\n")
+	s.check(began, situation{thing: run, code: explain.ClaimsPending, remedy: unpause})
+	pause()
+	began = time.Now()
+	second := runDAG(t, s.client, compileDAG(t, "version: 1\nname: second\ntasks:\n  - {id: a, resources: {other: 1}, command: [sleep, 300]}\n", nil), starter.DAGOptions{Run: "r"})
+	s.check(began, situation{thing: second.WorkflowID + "/a", code: explain.ResourcesPending, object: "a.1", remedy: unpause})
+	s.terminate(ref.WorkflowID)
+
+	silent, err := s.client.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "group/silent", TaskQueue: "nobody"},
+		contract.JobGroupWorkflow, contract.JobGroupInput{})
+	require.NoError(t, err)
+	s.terminate(contract.AdmissionWorkflowID)
+	began = time.Now()
+	spec := s.spec(at("y"))
+	spec.Lane = "lane"
+	s.check(began, situation{thing: s.group("lane", spec), code: explain.Recovering, object: "group/silent", remedy: func() { s.terminate(silent.GetID()) }})
+}
+
+// TestAdmissionWaitsForPausedHolders: a group that holds a lane is paused in
+// Temporal itself while admission is terminated. Nobody else gets the lane, and
+// explain names whom it waits for.
+func TestAdmissionWaitsForPausedHolders(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 1, newSite())
+	s := p.stage(t, "frozen")
+	s.worker(2, "-ssd")
+	s.hold("x")
+	spec := s.spec(at("x"))
+	spec.Lane = "lane"
+	holder := s.group("1", spec)
+	s.works("x")
+	pause, unpause := s.pausing(holder)
+	pause()
+	testsuite.WaitFor(t, 20*time.Second, "the list knows of the pause", func() bool {
+		runs, err := s.client.Runs(t.Context(), starter.RunFilter{JobType: s.name, Running: true})
+		return err == nil && len(runs) == 1 && runs[0].Status == starter.StatusPaused
+	})
+	s.terminate(contract.AdmissionWorkflowID)
+	began := time.Now()
+	waiter := s.group("2", spec)
+	s.check(began, situation{thing: waiter, code: explain.Recovering, object: holder, remedy: unpause})
+	busy := s.explains(waiter, explain.LaneBusy)
+	assert.Contains(t, busy.Detail, "held by "+holder)
+}
+
+// pausing does what the Web UI's button does to a workflow.
+func (s *stage) pausing(id string) (pause, unpause func()) {
+	execution := &commonpb.WorkflowExecution{WorkflowId: id}
+	service := s.client.Temporal().WorkflowService()
+	pause = func() {
+		_, err := service.PauseWorkflowExecution(s.t.Context(), &workflowservice.PauseWorkflowExecutionRequest{
+			Namespace: s.client.Namespace(), WorkflowId: execution.GetWorkflowId(), Identity: "test", Reason: "for a test",
+		})
+		require.NoError(s.t, err)
+	}
+	unpause = func() {
+		_, err := service.UnpauseWorkflowExecution(s.t.Context(), &workflowservice.UnpauseWorkflowExecutionRequest{
+			Namespace: s.client.Namespace(), WorkflowId: execution.GetWorkflowId(), Identity: "test", Reason: "for a test",
+		})
+		require.NoError(s.t, err)
+	}
+	return pause, unpause
+}
+
+// TestExplainWithoutControlPlane: the answer comes although nobody runs
+// workflows, and goes when somebody does.
+func TestExplainWithoutControlPlane(t *testing.T) {
+	t.Parallel()
+	p := &inProcess{t: t, server: testsuite.StartServer(t)}
+	s := p.stage(t, "alone")
+	run := s.group("1", s.spec(at("x")))
+	s.check(time.Now(), situation{thing: run, code: explain.ControlPlaneDown, timeless: true, remedy: func() {
+		s.control()
+	}})
+}
+
+// control starts the control plane as a process of its own.
+func (s *stage) control() *proc {
+	s.t.Helper()
+	process := start(s.t, s.t.TempDir(), "server", "--address", s.server.Address())
+	testsuite.WaitFor(s.t, 30*time.Second, "a control plane", func() bool {
+		_, err := s.client.Workers(s.t.Context(), contract.WorkersQueryInput{})
+		return err == nil
+	})
+	return process
+}
+
+// TestExplainChangesNothing: not a single event is added to what was asked, and no
+// state is other than before. Then the control plane is killed: the answer comes
+// within the deadline of one question, and says since when.
+func TestExplainChangesNothing(t *testing.T) {
+	t.Parallel()
+	p := &inProcess{t: t, server: testsuite.StartServer(t)}
+	s := p.stage(t, "nothing")
+	control := s.control()
+	id := s.worker(1, "-ssd")
+	s.applyTypes(map[string]bool{"idle": true, "off": false})
+	s.hold("x")
+	busy := at("x")
+	busy.Exclusive = []string{"x"}
+	group := s.group("1", s.spec(busy, at("y")))
+	s.works("x")
+	ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 1h}\n  - {id: a, resources: {db: 1}, WORK}\n")
+	things := []string{
+		"idle", "off", id, group, group + "/job-00001", group + "/job-00002",
+		ref.WorkflowID, s.name, ref.WorkflowID + "/ok", ref.WorkflowID + "/nap", s.name + "/a",
+	}
+	asked := []string{group, ref.WorkflowID, contract.AdmissionWorkflowID, contract.FleetWorkflowID}
+	testsuite.WaitFor(t, 30*time.Second, "the task waits for a slot", func() bool {
+		_, full := s.told(situation{thing: s.name + "/a", code: explain.AllSlotsFull, object: id})
+		return full
+	})
+
+	// What goes on by itself can add events; explaining must not add to that.
+	testsuite.WaitFor(t, time.Minute, "a moment in which explaining everything adds nothing", func() bool {
+		before := s.traces(asked, group, ref)
+		for _, thing := range things {
+			_, err := s.client.Explain(t.Context(), thing)
+			require.NoError(t, err, thing)
+		}
+		return s.traces(asked, group, ref) == before
+	})
+
+	control.kill()
+	began := time.Now()
+	explanation, err := s.client.Explain(t.Context(), group)
+	require.NoError(t, err)
+	assert.Less(t, time.Since(began), 20*time.Second, "the deadline of one query is 10 s")
+	require.Equal(t, explain.ControlPlaneDown, explanation.Reasons[0].Code)
+	assert.WithinRange(t, explanation.Reasons[0].Since, began.Add(-2*time.Minute), time.Now(), "its last poll")
+}
+
+// traces is all that must be the same after explaining.
+func (s *stage) traces(workflows []string, group string, ref starter.RunRef) string {
+	s.t.Helper()
+	var all []any
+	for _, id := range workflows {
+		described, err := s.client.Temporal().DescribeWorkflowExecution(s.t.Context(), id, "")
+		require.NoError(s.t, err)
+		all = append(all, id, described.GetWorkflowExecutionInfo().GetHistoryLength(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	}
+	jobs, _, err := s.client.Jobs(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.JobFilter{})
+	require.NoError(s.t, err)
+	for i := range jobs {
+		jobs[i].Active = nil // Its heartbeats go on.
+	}
+	tasks, err := s.client.DAGTasks(s.t.Context(), ref, contract.TasksQueryInput{})
+	require.NoError(s.t, err)
+	types, err := s.client.JobTypes(s.t.Context())
+	require.NoError(s.t, err)
+	text, err := json.Marshal(append(all, jobs, tasks, types, s.admission()))
+	require.NoError(s.t, err)
+	return string(text)
+}
+
+// between is a calendar with one window, to the minute.
+func between(opens, closes time.Time) *jobtype.Calendar {
+	return &jobtype.Calendar{Windows: []jobtype.Window{{
+		From: opens.UTC().Format("15:04"), To: closes.UTC().Format("15:04"), Timezone: "UTC",
+	}}}
+}

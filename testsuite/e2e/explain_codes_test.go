@@ -1,0 +1,434 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// fixture brings a situation about that has one reason.
+type fixture struct {
+	code explain.Code
+	// of tells fixtures of one code apart.
+	of      string
+	arrange func(*stage) situation
+}
+
+// elsewhere names the tests of the codes whose situations would be in the way of
+// the other fixtures.
+var elsewhere = map[explain.Code]string{
+	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
+	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
+	explain.Recovering:       "TestExplainAdmission",
+	explain.ClaimsPending:    "TestExplainAdmission",
+	explain.ResourcesPending: "TestExplainAdmission",
+}
+
+// TestEveryCodeHasAFixture on the real server, here or elsewhere.
+func TestEveryCodeHasAFixture(t *testing.T) {
+	t.Parallel()
+	known := map[explain.Code]bool{}
+	for _, f := range fixtures() {
+		known[f.code] = true
+	}
+	for _, code := range explain.Codes() {
+		assert.NotEqual(t, known[code], elsewhere[code] != "", "%s needs one fixture or the name of a test", code)
+	}
+}
+
+// TestExplainCodes brings about one situation for each code on the real server,
+// reads code, object and times, does what helps and sees the reason go.
+func TestExplainCodes(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 1, newSite())
+	applied := p.stage(t, "applied")
+	applied.applyTypes(typesOfFixtures(false))
+	for _, f := range fixtures() {
+		name := strings.Trim(strings.ToLower(strings.ReplaceAll(string(f.code), "_", "-"))+"-"+f.of, "-")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := p.stage(t, name)
+			began := time.Now()
+			want := f.arrange(s)
+			want.code = f.code
+			s.check(began, want)
+		})
+	}
+}
+
+// typesOfFixtures are the job types that fixtures need, by whether they are
+// enabled.
+func typesOfFixtures(all bool) map[string]bool {
+	return map[string]bool{"not-due-until": true, "paused": true, "paused-plainly": true, "disabled": all, "marked-done": true}
+}
+
+// applyTypes makes job types known, disabled where the map says false.
+func (s *stage) applyTypes(enabled map[string]bool) {
+	s.t.Helper()
+	var specs []contract.JobTypeSpec
+	for name := range enabled {
+		object := at(name)
+		spec := siteSpec(s.t, name, "", object)
+		spec.Handler, spec.Schedule, spec.Hash = name, contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, name
+		spec.Policy.CatchupWindow = jobtype.Duration(time.Minute)
+		specs = append(specs, spec)
+	}
+	plan, err := s.client.Plan(s.t.Context(), specs, enabled)
+	require.NoError(s.t, err)
+	_, err = s.client.Apply(s.t.Context(), plan)
+	require.NoError(s.t, err)
+}
+
+func fixtures() []fixture {
+	return append(append(fixturesOfTypes(), fixturesOfGroups()...), append(fixturesOfPlaces(), fixturesOfDAGs()...)...)
+}
+
+func fixturesOfTypes() []fixture {
+	return []fixture{
+		{code: explain.Disabled, arrange: func(s *stage) situation {
+			return situation{thing: "disabled", object: "disabled", says: "enabled is false", old: true, remedy: func() {
+				s.applyTypes(typesOfFixtures(true))
+			}}
+		}},
+		{code: explain.Paused, arrange: func(s *stage) situation {
+			require.NoError(s.t, s.client.As("ann", nil).Pause(s.t.Context(), "paused", "new disks"))
+			return situation{thing: "paused", object: "paused", says: "paused by ann: new disks", remedy: func() {
+				require.NoError(s.t, s.client.Resume(s.t.Context(), "paused"))
+			}}
+		}},
+		{code: explain.Paused, of: "plainly", arrange: func(s *stage) situation {
+			schedule := s.dial("temporal-cli:bob@couch").Temporal().ScheduleClient().GetHandle(s.t.Context(), contract.ScheduleID("paused-plainly"))
+			require.NoError(s.t, schedule.Pause(s.t.Context(), client.SchedulePauseOptions{Note: "no power"}))
+			return situation{thing: "paused-plainly", object: "paused-plainly", says: "paused by bob: no power", remedy: func() {
+				require.NoError(s.t, schedule.Unpause(s.t.Context(), client.ScheduleUnpauseOptions{}))
+			}}
+		}},
+		{code: explain.NotDueUntil, arrange: func(s *stage) situation {
+			s.worker(1, "-ssd")
+			s.hold(s.name)
+			s.t.Cleanup(func() {
+				if ref, err := s.client.LatestRun(s.t.Context(), s.name); err == nil {
+					s.terminate(ref.WorkflowID)
+				}
+			})
+			return situation{thing: s.name, object: s.name, old: true, until: true, remedy: func() {
+				_, err := s.client.RunNow(s.t.Context(), s.name)
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Idle, arrange: func(s *stage) situation {
+			id := s.worker(3, "-ssd")
+			s.hold("x")
+			return situation{thing: id, object: id, says: "it could run 3 jobs and nobody asks for it: no applied job type uses what it has", timeless: true, remedy: func() {
+				s.group("1", s.spec(at("x")))
+				s.works("x")
+			}}
+		}},
+		{code: explain.Starting, arrange: func(s *stage) situation {
+			const delay = 3 * time.Second
+			id := s.delayed(delay, s.spec())
+			return situation{thing: id, object: id, remedy: func() { <-time.After(delay) }}
+		}},
+	}
+}
+
+func fixturesOfGroups() []fixture {
+	return []fixture{
+		{code: explain.Paused, of: "run", arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			open := s.hold("x")
+			s.t.Cleanup(open)
+			spec := s.spec(at("x"), at("y"))
+			spec.Policy.GlobalExecutionConcurrency = 1
+			run := s.group("1", spec)
+			s.works("x")
+			s.signal(run, contract.SignalPause, contract.PauseInput{By: "ann", Note: "new disks"})
+			return situation{thing: run, object: run, says: "paused by ann: new disks", remedy: func() { s.signal(run, contract.SignalResume, nil) }}
+		}},
+		{code: explain.Paused, of: "temporal", arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			run := s.group("1", s.spec(at("x")))
+			s.works("x")
+			pause, unpause := s.pausing(run)
+			pause()
+			return situation{thing: run, object: run, says: "is paused in Temporal itself by test: for a test", remedy: unpause}
+		}},
+		{code: explain.LaneBusy, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			spec := s.spec(at("x"))
+			spec.Lane = s.name
+			holder := s.group("1", spec)
+			s.works("x")
+			return situation{thing: s.group("2", spec), object: s.name, says: "held by " + holder, until: true, remedy: func() {
+				require.NoError(s.t, s.client.CancelRun(s.t.Context(), starter.RunRef{WorkflowID: holder}, "test"))
+			}}
+		}},
+		{code: explain.ClaimHeld, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			mine, other := at("x"), at("y")
+			mine.Exclusive, other.Exclusive = []string{s.name + "/1"}, []string{s.name + "/1"}
+			holder := s.group("1", s.spec(mine))
+			s.works("x")
+			return situation{thing: s.group("2", s.spec(other)) + "/job-00001", object: s.name + "/1", says: "held by " + holder + "/job-00001", remedy: func() {
+				require.NoError(s.t, s.client.CancelJob(s.t.Context(), starter.JobRef{Run: starter.RunRef{WorkflowID: holder}, JobID: "job-00001"}, "test"))
+			}}
+		}},
+		{code: explain.PoolFull, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			mine, other := at("x"), at("y")
+			mine.Resources, other.Resources = map[string]int{s.name: 1}, map[string]int{s.name: 1}
+			holder := s.group("1", s.spec(mine))
+			s.works("x")
+			return situation{thing: s.group("2", s.spec(other)), object: s.name, says: "it needs 1; 1 of 1 are in use by " + holder + "/job-00001", remedy: func() {
+				_, err := s.client.ResizePool(s.t.Context(), s.name, 2, "test")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Deduped, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			open := s.hold("y")
+			holder := s.group("1", s.spec(at("x")))
+			s.works("x")
+			run := s.group("2", s.spec(at("x"), at("y")))
+			s.works("y")
+			return situation{thing: run, object: "x", says: "active in " + holder, remedy: func() {
+				open() // It goes with the run that says it.
+				_, err := s.client.Result(s.t.Context(), starter.RunRef{WorkflowID: run})
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Detecting, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			var found []jobtype.Proposal
+			for range contract.MaxPageProposals + 1 {
+				found = append(found, at(""))
+				found[len(found)-1].DedupeKey = ""
+			}
+			return situation{thing: s.group("1", s.spec(found...)) + "/job-00001", says: "the detection has not ended", remedy: func() { close(s.enough) }}
+		}},
+		{code: explain.RetryBackoff, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			spec := s.spec(at("fails"))
+			spec.Policy.RetryLimit, spec.Policy.RetryBackoff = 1, jobtype.Duration(3*time.Second)
+			s.hold("fails")
+			return situation{thing: s.group("1", spec) + "/job-00001", says: "attempt 1 failed: no disk", until: true}
+		}},
+		{code: explain.RetryBudget, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			spec := s.spec(at("fails"))
+			spec.RetryBudget, spec.Policy.RetryLimit, spec.Policy.RetryBackoff = budget(1, 0), 3, jobtype.Duration(time.Hour)
+			return situation{thing: s.group("1", spec) + "/job-00001", object: "fails", says: "no disk", until: true, remedy: func() {
+				_, err := s.client.ReEnable(s.t.Context(), s.name, "fails")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.MarkedDone, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.end(s.begin("warm-"+s.name, s.spec(at("w")))) // Now there is an admission.
+			_, err := s.client.MarkDone(s.t.Context(), s.name, "x", time.Hour)
+			require.NoError(s.t, err)
+			open := s.hold("y")
+			s.t.Cleanup(open)
+			return situation{thing: s.group("1", s.spec(at("x"), at("y"))), object: "x", until: true, remedy: func() {
+				_, err := s.client.Forgive(s.t.Context(), s.name, "x")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.WindowClosed, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			opens := time.Now().Add(30 * time.Minute)
+			spec := s.spec(at("x"))
+			spec.Calendar = between(opens, opens.Add(time.Hour))
+			run := s.group("1", spec)
+			return situation{thing: run, object: s.name, exact: opens.Truncate(time.Minute), remedy: func() { s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{}) }}
+		}},
+		{code: explain.DoesNotFit, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			s.hold("x")
+			closes := time.Now().Add(time.Hour)
+			long := at("y")
+			long.EstimatedRuntime = jobtype.Duration(2 * time.Hour)
+			spec := s.spec(at("x"), long)
+			spec.Calendar = between(closes.Add(-2*time.Hour), closes)
+			run := s.group("1", spec)
+			return situation{thing: run + "/job-00002", object: "job-00002", exact: closes.Truncate(time.Minute), remedy: func() { s.signal(run, contract.SignalSetCalendar, contract.SetCalendarInput{}) }}
+		}},
+		{code: explain.NotBefore, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			later := at("x")
+			later.NotBefore = time.Now().Add(4 * time.Second).UTC()
+			s.hold("x")
+			return situation{thing: s.group("1", s.spec(later)) + "/job-00001", exact: later.NotBefore}
+		}},
+		{code: explain.OutcomePending, arrange: func(s *stage) situation {
+			id := s.worker(2, "-ssd")
+			s.hold("silent")
+			return situation{thing: s.group("1", s.spec(at("silent"))) + "/job-00001", object: id, says: "was lost", until: true}
+		}},
+	}
+}
+
+func fixturesOfPlaces() []fixture {
+	narrow := func(s *stage, edit func(*jobtype.Policy)) string {
+		s.hold("x")
+		s.hold("y")
+		spec := s.spec(at("x"), at("y"))
+		edit(&spec.Policy)
+		run := s.group("1", spec)
+		s.works("x")
+		return run
+	}
+	return []fixture{
+		{code: explain.GlobalLimit, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			run := narrow(s, func(p *jobtype.Policy) { p.GlobalExecutionConcurrency = 1 })
+			return situation{thing: run + "/job-00002", object: s.name, says: "of 1 is reached", remedy: func() {
+				s.setPolicy(run, func(p *jobtype.Policy) { p.GlobalExecutionConcurrency = 2 })
+			}}
+		}},
+		{code: explain.PerWorkerLimit, arrange: func(s *stage) situation {
+			id := s.worker(2, "-ssd")
+			run := narrow(s, func(p *jobtype.Policy) { p.PerWorkerExecutionConcurrency = 1 })
+			return situation{thing: run + "/job-00002", object: id, says: "of 1 is reached", remedy: func() {
+				s.setPolicy(run, func(p *jobtype.Policy) { p.PerWorkerExecutionConcurrency = 2 })
+			}}
+		}},
+		{code: explain.AllSlotsFull, arrange: func(s *stage) situation {
+			id := s.worker(1, "-ssd")
+			run := narrow(s, func(*jobtype.Policy) {})
+			return situation{thing: run + "/job-00002", object: id, remedy: func() {
+				_, err := s.client.ResizeWorker(s.t.Context(), contract.ResizeWorkerInput{ID: id, MaxExecute: 2})
+				require.NoError(s.t, err)
+				_, err = s.client.RefreshWorker(s.t.Context(), id) // As the command does.
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.AllSlotsFull, of: "worker", arrange: func(s *stage) situation {
+			id := s.worker(1, "-ssd")
+			run := narrow(s, func(*jobtype.Policy) {})
+			return situation{thing: id, object: id, says: "1 of 1 slots are in use: " + run + "/job-00001", remedy: func() {
+				require.NoError(s.t, s.client.CancelRun(s.t.Context(), starter.RunRef{WorkflowID: run}, "test"))
+			}}
+		}},
+		{code: explain.NoWorker, arrange: func(s *stage) situation {
+			s.worker(1, "-hdd")
+			needs := at("x")
+			needs.Labels = map[string]string{"disk": "ssd"}
+			s.hold("x")
+			return situation{thing: s.group("1", s.spec(needs)) + "/job-00001", object: s.name + " disk=ssd", says: "no worker with handler " + s.name + " and labels disk=ssd", remedy: func() {
+				s.worker(1, "-ssd")
+			}}
+		}},
+		{code: explain.NoWorker, of: "run", arrange: func(s *stage) situation {
+			return situation{thing: s.group("1", s.spec(at("x"))), object: s.name, remedy: func() { s.worker(1, "-ssd") }}
+		}},
+		{code: explain.WorkerCordoned, arrange: func(s *stage) situation {
+			id := s.worker(1, "-ssd")
+			_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionCordon, "ann", "new disk")
+			require.NoError(s.t, err)
+			return situation{thing: id, object: id, says: "it is CORDONED, by ann (cordoned: new disk)", remedy: func() {
+				_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionUncordon, "ann", "")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.WorkerCordoned, of: "job", arrange: func(s *stage) situation {
+			id := s.worker(1, "-ssd")
+			s.worker(1, "-hdd")
+			_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionDrain, "ann", "")
+			require.NoError(s.t, err)
+			pinned := at("x")
+			pinned.Node = id
+			s.hold("x")
+			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "it is DRAINING", remedy: func() {
+				_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionUncordon, "ann", "")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.WorkerUnreachable, arrange: frozen(false)},
+		{code: explain.WorkerUnreachable, of: "job", arrange: frozen(true)},
+	}
+}
+
+func fixturesOfDAGs() []fixture {
+	return []fixture{
+		{code: explain.AwaitingApproval, arrange: func(s *stage) situation {
+			ref := s.dag("", "  - {id: ok, approval: {prompt: \"agreed?\", timeout: 1h}}\n")
+			return situation{thing: ref.WorkflowID + "/ok", object: "ok", says: "agreed?", until: true, remedy: func() {
+				_, err := s.client.ApproveTask(s.t.Context(), ref, "ok", "ann", "")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Upstream, arrange: func(s *stage) situation {
+			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
+			return situation{thing: ref.WorkflowID + "/nap", object: "ok", says: "ok waits: AWAITING_APPROVAL", remedy: func() {
+				_, err := s.client.ApproveTask(s.t.Context(), ref, "ok", "ann", "")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Sleeping, arrange: func(s *stage) situation {
+			ref := s.dag("", "  - {id: nap, sleep: 4s}\n")
+			return situation{thing: ref.WorkflowID + "/nap", exact: time.Now().Add(4 * time.Second)}
+		}},
+		{code: explain.ConcurrencyLimit, arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, WORK}\n")
+			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "concurrency of 1 is used up", remedy: func() {
+				_, err := s.client.SetDAGConcurrency(s.t.Context(), ref, 2)
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.ConcurrencyLimit, of: "granted", arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
+			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "it has its resources and gets the next place", remedy: func() {
+				_, err := s.client.SetDAGConcurrency(s.t.Context(), ref, 2)
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Held, arrange: func(s *stage) situation {
+			ref := s.dag("hold_on_failure: 1h\n", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
+			s.awaitDAGTask(ref, "ok")
+			_, err := s.client.RejectTask(s.t.Context(), ref, "ok", "ann", "no")
+			require.NoError(s.t, err)
+			return situation{thing: ref.WorkflowID, object: "ok", says: "tasks that failed: 1, blocked by them: 1", until: true, remedy: func() {
+				_, err := s.client.RetryTasks(s.t.Context(), ref, nil, "ann")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.Paused, of: "dag", arrange: func(s *stage) situation {
+			s.worker(1, "-ssd")
+			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, needs: [ok], WORK}\n")
+			s.awaitDAGTask(ref, "ok")
+			require.NoError(s.t, s.client.As("ann", nil).PauseDAG(s.t.Context(), ref, "new disks"))
+			return situation{thing: ref.WorkflowID + "/a", object: ref.WorkflowID, says: "paused by ann: new disks", remedy: func() {
+				require.NoError(s.t, s.client.ResumeDAG(s.t.Context(), ref))
+			}}
+		}},
+		{code: explain.NoWorker, of: "task", arrange: func(s *stage) situation {
+			ref := s.dag("", "  - {id: a, WORK}\n")
+			return situation{thing: ref.WorkflowID + "/a", object: "command stage=" + s.name, until: true, remedy: func() { s.worker(1, "-ssd") }}
+		}},
+		{code: explain.PoolFull, of: "task", arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			ref := s.dag("", "  - {id: a, resources: {"+s.name+": 1}, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
+			return situation{thing: ref.WorkflowID + "/b", object: s.name, says: ref.WorkflowID + "/a", remedy: func() {
+				_, err := s.client.ResizePool(s.t.Context(), s.name, 2, "test")
+				require.NoError(s.t, err)
+			}}
+		}},
+	}
+}

@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// stage is what one fixture of a code plays on: a server that it shares with
+// others, and workers, a handler and names of its own.
+type stage struct {
+	*inProcess
+	*site
+	// name is that of the handler, of job types and runs, and the label of workers.
+	name string
+	// enough ends a detection that waits.
+	enough chan struct{}
+}
+
+func (p *inProcess) stage(t *testing.T, name string) *stage {
+	t.Helper()
+	own := &inProcess{t: t, server: p.server}
+	own.client = own.dial(name)
+	return &stage{inProcess: own, site: newSite(), name: name, enough: make(chan struct{})}
+}
+
+// Descriptor implements jobtype.Handler.
+func (s *stage) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: s.name} }
+
+// Detect finds what its params say; with more than one page it then waits.
+func (s *stage) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	if err := s.site.Detect(ctx, in, out); err != nil {
+		return err
+	}
+	var params siteParams
+	if err := json.Unmarshal(in.Params, &params); err != nil || len(params.Proposals) <= contract.MaxPageProposals {
+		return err
+	}
+	select {
+	case <-s.enough:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Execute works at its object as the site does, but for two that make the first
+// attempt go wrong.
+func (s *stage) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	switch {
+	case job.Attempt > 1:
+	case strings.Contains(string(job.Params), `"fails"`):
+		return jobtype.Result{}, errors.New("no disk")
+	case strings.Contains(string(job.Params), `"silent"`):
+		<-ctx.Done()
+		return jobtype.Result{}, ctx.Err()
+	}
+	return s.site.Execute(ctx, job, progress)
+}
+
+// worker starts a worker of the stage and returns its id.
+func (s *stage) worker(slots int, suffix string) string {
+	s.t.Helper()
+	id := s.name + suffix
+	node, err := app.StartNode(s.t.Context(), app.NodeOptions{
+		Client: s.dial(id), ID: id, DataDir: s.t.TempDir(), MaxDetect: 1, MaxExecute: slots,
+		Labels: map[string]string{"stage": s.name, "disk": strings.TrimPrefix(suffix, "-")}, Handlers: []jobtype.Handler{s}, Logger: testsuite.Quiet(),
+	})
+	require.NoError(s.t, err)
+	s.stopLater(node)
+	return id
+}
+
+// stopLater stops a process of the fixture when that is over.
+func (s *stage) stopLater(process interface{ Stop(context.Context) error }) {
+	s.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 20*time.Second)
+		defer cancel()
+		assert.NoError(s.t, process.Stop(ctx))
+	})
+}
+
+// spec is a job type of the stage that takes no turns.
+func (s *stage) spec(found ...jobtype.Proposal) contract.JobTypeSpec {
+	spec := siteSpec(s.t, s.name, "", found...)
+	spec.Handler = s.name
+	return spec
+}
+
+// group begins a run of the stage, which is terminated when the fixture is over.
+func (s *stage) group(number string, spec contract.JobTypeSpec) string {
+	s.t.Helper()
+	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
+		ID: "group/" + spec.Name + "-" + number, TaskQueue: contract.ControlQueue,
+		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(spec.Name)),
+	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { s.terminate(run.GetID()) })
+	return run.GetID()
+}
+
+// dag begins a run of a DAG.
+func (s *stage) dag(settings, tasks string) starter.RunRef {
+	s.t.Helper()
+	text := fmt.Sprintf("version: 1\nname: %s\n%stasks:\n%s", s.name, settings, strings.ReplaceAll(tasks, "WORK", `command: [sleep, "300"], labels: {stage: `+s.name+`}`))
+	ref := runDAG(s.t, s.client, compileDAG(s.t, text, nil), starter.DAGOptions{Run: "r"})
+	s.t.Cleanup(func() { s.terminate(ref.WorkflowID) })
+	return ref
+}
+
+func (s *stage) terminate(id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), 10*time.Second)
+	defer cancel()
+	// One that has ended already needs it no more.
+	_ = s.client.Temporal().TerminateWorkflow(ctx, id, "", "the fixture is over")
+}
+
+// setPolicy changes the policy of a running group.
+func (s *stage) setPolicy(run string, edit func(*jobtype.Policy)) {
+	s.t.Helper()
+	policy := s.spec().Policy
+	edit(&policy)
+	handle, err := s.client.Temporal().UpdateWorkflow(s.t.Context(), client.UpdateWorkflowOptions{
+		WorkflowID: run, UpdateName: contract.UpdateSetPolicy, Args: []any{contract.SetPolicyInput{Policy: policy}},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	require.NoError(s.t, err)
+	require.NoError(s.t, handle.Get(s.t.Context(), nil))
+}
+
+// works waits until a job is at that object.
+func (s *stage) works(object string) {
+	s.t.Helper()
+	testsuite.WaitFor(s.t, 30*time.Second, "a job at "+object, func() bool { return s.present(object) > 0 })
+}
+
+// situation is what a fixture has brought about, and what it expects to be told.
+type situation struct {
+	// thing is asked about; the reason has this code and object.
+	thing  string
+	code   explain.Code
+	object string
+	// says is part of the detail.
+	says string
+	// timeless: nobody knows since when; old: since before the fixture began.
+	timeless, old bool
+	// until is when it passes by itself; exact if it is known beforehand.
+	until bool
+	exact time.Time
+	// remedy does what helps, and returns when that is done. nil: it passes by
+	// itself.
+	remedy func()
+}
+
+// clearsWithin is how long after its remedy a reason may still be told.
+const clearsWithin = 2 * time.Second
+
+// check asks until the situation is told as expected, applies the remedy and asks
+// until it is not told any more.
+func (s *stage) check(began time.Time, want situation) {
+	t := s.t
+	t.Helper()
+	var found explain.Reason
+	testsuite.WaitFor(t, 60*time.Second, fmt.Sprintf("%s: %s(%s)", want.thing, want.code, want.object), func() bool {
+		at, ok := s.told(want)
+		found = at
+		return ok
+	})
+	now := time.Now()
+	assert.Contains(t, found.Detail, want.says)
+	assert.NotEmpty(t, found.Remedy)
+	switch {
+	case want.timeless:
+		assert.Zero(t, found.Since)
+	case want.old:
+		assert.WithinRange(t, found.Since, began.Add(-5*time.Minute), began, "since")
+	default:
+		// The server's clock is this one; visibility and Schedules count in seconds.
+		assert.WithinRange(t, found.Since, began.Add(-time.Second), now, "since")
+	}
+	switch {
+	case !want.exact.IsZero():
+		assert.WithinDuration(t, want.exact, found.Until, time.Second, "until")
+	case want.until:
+		assert.True(t, found.Until.After(found.Since), "until %s, since %s", found.Until, found.Since)
+	default:
+		assert.Zero(t, found.Until)
+	}
+	done := found.Until
+	if want.remedy != nil {
+		want.remedy()
+		done = time.Now()
+	}
+	gone := testsuite.GoneWithin(t, done, clearsWithin, fmt.Sprintf("%s: %s", want.thing, want.code), func() bool {
+		_, still := s.told(want)
+		return still
+	})
+	t.Logf("%s clears %s after its remedy", want.code, gone.Sub(done).Round(time.Millisecond))
+}
+
+// told finds the reason among those that are told now.
+func (s *stage) told(want situation) (explain.Reason, bool) {
+	explanation, err := s.client.Explain(s.t.Context(), want.thing)
+	if err != nil {
+		s.t.Logf("explain %s: %v", want.thing, err)
+		return explain.Reason{}, false
+	}
+	at := slices.IndexFunc(explanation.Reasons, func(r explain.Reason) bool { return r.Code == want.code && r.Object == want.object })
+	if at < 0 {
+		return explain.Reason{}, false
+	}
+	return explanation.Reasons[at], true
+}

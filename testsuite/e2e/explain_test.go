@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// explains waits for the first reason to have that code, and returns it.
+func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
+	p.t.Helper()
+	var first explain.Reason
+	testsuite.WaitFor(p.t, 20*time.Second, thing+": "+string(code), func() bool {
+		explanation, err := p.client.Explain(p.t.Context(), thing)
+		if err != nil || len(explanation.Reasons) == 0 {
+			return false
+		}
+		first = explanation.Reasons[0]
+		return first.Code == code
+	})
+	return first
+}
+
+// explanation asks about a thing that there is.
+func (s *stage) explanation(thing string) starter.Explanation {
+	s.t.Helper()
+	found, err := s.client.Explain(s.t.Context(), thing)
+	require.NoError(s.t, err)
+	return found
+}
+
+// TestExplainFindsThings by every name that they go by, and says of what runs or
+// has ended that it waits for nothing.
+func TestExplainFindsThings(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 4, newSite())
+	s := p.stage(t, "things")
+	id := s.worker(2, "-ssd")
+	open := s.hold("x")
+	s.applyTypes(map[string]bool{"things": true})
+	run := s.group("1", s.spec(at("x")))
+	s.works("x")
+	ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, WORK}\n  - {id: b, needs: [ok], noop: true}\n")
+	testsuite.WaitFor(t, 30*time.Second, "the list has the run", func() bool { return s.explanation("things").State == "running" })
+	testsuite.WaitFor(t, 30*time.Second, "the task runs", func() bool { return s.explanation(ref.WorkflowID+"/a").State == "running" })
+	for thing, want := range map[string]starter.Explanation{
+		run:                  {Kind: "run", Name: run, State: "running"},
+		"things-1":           {Kind: "run", Name: run, State: "running"},
+		"things-1/job-00001": {Kind: "job", Name: run + "/job-00001", State: "running"},
+		"dag/things/r/a":     {Kind: "dag task", Name: "dag/things/r/a", State: "running"},
+		"things/r/a":         {Kind: "dag task", Name: "dag/things/r/a", State: "running"},
+		"things/a":           {Kind: "dag task", Name: "dag/things/r/a", State: "running"},
+		"dag/things/ok/":     {Kind: "dag task", Name: "dag/things/r/ok", State: "waiting"},
+		"things/r":           {Kind: "dag run", Name: "dag/things/r", State: "running"},
+		"dag/things":         {Kind: "dag run", Name: "dag/things/r", State: "running"},
+		"things":             {Kind: "job type", Name: "things", State: "running"},
+		id:                   {Kind: "worker", Name: id, State: "ONLINE"},
+	} {
+		found := s.explanation(thing)
+		if thing != "things/r" && thing != "dag/things" && thing != "dag/things/ok/" && thing != id {
+			assert.Empty(t, found.Reasons, thing)
+		}
+		found.Reasons = nil
+		assert.Equal(t, want, found, thing)
+	}
+	for _, missing := range []string{"thing", "things/r/c", "nothing/r", "things-9", "group/things-9", "things-1/job-00009"} {
+		_, err := s.client.Explain(t.Context(), missing)
+		assert.ErrorIs(t, err, starter.ErrNotFound, missing)
+	}
+	_, err := s.client.Explain(t.Context(), "things/r/okk")
+	assert.ErrorContains(t, err, "did you mean ok?")
+
+	open()
+	_, err = s.client.Result(t.Context(), starter.RunRef{WorkflowID: run})
+	require.NoError(t, err)
+	ended := s.explanation(run)
+	assert.Empty(t, ended.Reasons)
+	assert.Equal(t, "completed", ended.State)
+	_, err = s.client.RejectTask(t.Context(), ref, "ok", "ann", "no")
+	require.NoError(t, err)
+	blocked := s.explanation("things/r/b")
+	assert.Equal(t, "upstream_failed", blocked.State)
+	require.Len(t, blocked.Reasons, 1)
+	assert.Equal(t, explain.Upstream, blocked.Reasons[0].Code)
+	assert.Equal(t, "ok", blocked.Reasons[0].Object)
+}
+
+// TestExplainCoversAllRunsOfAType: the scheduled one, the one that was submitted
+// and what is inside them, down to the task of a job's DAG that waits for a person.
+func TestExplainCoversAllRunsOfAType(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 4, newSite())
+	s := p.stage(t, "kinds")
+	s.worker(2, "-ssd")
+	s.applyTypes(map[string]bool{"kinds": true})
+	_, err := s.client.OperateWorker(t.Context(), "kinds-ssd", starter.ActionCordon, "ann", "")
+	require.NoError(t, err)
+	scheduled, err := s.client.Trigger(t.Context(), "kinds")
+	require.NoError(t, err)
+	known, err := s.client.JobType(t.Context(), "kinds")
+	require.NoError(t, err)
+	submitted := s.submit(known.Spec, "by-hand", at("z"))
+	found := starter.Explanation{}
+	testsuite.WaitFor(t, 30*time.Second, "both runs wait", func() bool {
+		found = s.explanation("kinds")
+		return len(found.Reasons) > 1 && found.Reasons[0].Code == explain.NoWorker && strings.Contains(found.Reasons[0].Detail, "(and 1 more wait for it)")
+	})
+	assert.Contains(t, []string{scheduled.WorkflowID, submitted.WorkflowID + "/job-00001"}, found.Reasons[0].Of)
+	assert.Equal(t, explain.WorkerCordoned, found.Reasons[1].Code, "and who could do it")
+	_, err = s.client.OperateWorker(t.Context(), "kinds-ssd", starter.ActionUncordon, "ann", "")
+	require.NoError(t, err)
+
+	deep := at("deep")
+	deep.DAG = "version: 1\nname: inner\ntasks: [{id: ok, approval: {prompt: agreed}}]\n"
+	run := s.group("deep", s.spec(deep))
+	testsuite.WaitFor(t, 30*time.Second, "the job's DAG waits for a person", func() bool {
+		inside, err := s.client.Explain(t.Context(), run+"/job-00001")
+		return err == nil && len(inside.Reasons) == 1 && inside.Reasons[0].Code == explain.AwaitingApproval && inside.Reasons[0].Of == run+"/job-00001"
+	})
+	remedy := s.explanation(run + "/job-00001").Reasons[0].Remedy
+	assert.Contains(t, remedy, "`roundsman dag approve "+run+"/job-00001 ok`")
+	assert.Equal(t, "waiting", s.explanation(run+"/job-00001/ok").State)
+	_, err = s.client.ApproveTask(t.Context(), starter.RunRef{WorkflowID: run + "/job-00001"}, "ok", "ann", "")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	result, err := s.client.Result(ctx, starter.RunRef{WorkflowID: run})
+	require.NoError(t, err)
+	assert.Equal(t, 1, result.Counts.Completed)
+}
+
+// TestExplainFollowsSubDAGs: what is asked of the root is answered by whoever waits
+// two levels below.
+func TestExplainFollowsSubDAGs(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 1, newSite())
+	s := p.stage(t, "outer")
+	files := mapFiles{
+		"middle.yaml": "version: 1\nname: middle\ntasks: [{id: deeper, dag: inner.yaml}]\n",
+		"inner.yaml":  "version: 1\nname: inner\ntasks: [{id: ok, approval: {prompt: agreed}}, {id: after, needs: [ok], noop: true}]\n",
+	}
+	root := runDAG(t, s.client, compileDAG(t, "version: 1\nname: outer\ntasks: [{id: down, dag: middle.yaml}, {id: last, needs: [down], noop: true}]\n", files), starter.DAGOptions{Run: "r"})
+	deepest := root.WorkflowID + "/down/deeper"
+	for _, thing := range []string{root.WorkflowID, root.WorkflowID + "/down", deepest, "outer/r/down/deeper/ok"} {
+		testsuite.WaitFor(t, 30*time.Second, thing+" waits for a person", func() bool {
+			found, told := s.told(situation{thing: thing, code: explain.AwaitingApproval, object: "ok"})
+			return told && strings.HasSuffix(found.Detail, "agreed")
+		})
+	}
+	waits := s.explanation(root.WorkflowID).Reasons
+	require.Len(t, waits, 1)
+	assert.Equal(t, deepest, waits[0].Of)
+	assert.Equal(t, "`roundsman dag approve "+deepest+" ok`, or `roundsman dag reject "+deepest+" ok`", waits[0].Remedy)
+	last := s.explanation("outer/last").Reasons
+	require.Len(t, last, 1)
+	assert.Equal(t, explain.Upstream, last[0].Code)
+	_, err := s.client.ApproveTask(t.Context(), starter.RunRef{WorkflowID: deepest}, "ok", "ann", "")
+	require.NoError(t, err)
+	assert.Equal(t, contract.OutcomeCompleted, awaitDAG(t, s.client, root, time.Minute).Outcome)
+	assert.Empty(t, s.explanation(root.WorkflowID).Reasons)
+}

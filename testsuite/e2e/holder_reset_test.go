@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// resetTo sends a workflow back to the task that scheduled its first activity of
+// that type: what came before it is kept.
+func (p *inProcess) resetTo(workflowID, activity string) {
+	p.t.Helper()
+	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), workflowID, "")
+	require.NoError(p.t, err)
+	runID, finished := described.GetWorkflowExecutionInfo().GetExecution().GetRunId(), int64(0)
+	for events := p.client.Temporal().GetWorkflowHistory(p.t.Context(), workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(p.t, err)
+		if event.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == activity {
+			finished = event.GetActivityTaskScheduledEventAttributes().GetWorkflowTaskCompletedEventId()
+			break
+		}
+	}
+	require.NotZero(p.t, finished, "%s has scheduled no %s", workflowID, activity)
+	_, err = p.client.Temporal().ResetWorkflowExecution(p.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: p.client.Namespace(), Reason: "test", RequestId: "reset-" + runID, WorkflowTaskFinishEventId: finished,
+		WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
+	})
+	require.NoError(p.t, err)
+}
+
+// TestAnEndedGroupIsReset: groups that have had their turn are sent back by an
+// operator while another one has the lane and the object. What they were granted
+// then is not their own any more, although the server gives them the old answers
+// again. One goes back to before its turn and waits for it like everybody; one that
+// goes back to after it is told that it has lost it.
+func TestAnEndedGroupIsReset(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	p := newInProcess(t, 20, s)
+	wants := at("volume")
+	wants.Exclusive = []string{"volume"}
+	for _, name := range []string{"early", "late"} {
+		assert.Equal(t, contract.OutcomeCompleted, p.end(p.begin(name, siteSpec(t, name, "default", wants))).Outcome)
+	}
+	open := s.hold("volume")
+	defer open()
+	holder := p.begin("holder", siteSpec(t, "holder", "default", wants))
+	testsuite.WaitFor(t, 20*time.Second, "the holder works", func() bool { return s.present("volume") == 1 })
+
+	p.resetTo("group/late", contract.ExecuteActivity)
+	var lost contract.JobGroupResult
+	assert.Error(t, p.client.Temporal().GetWorkflow(t.Context(), "group/late", "").Get(t.Context(), &lost), "it is canceled")
+	p.reset("group/early")
+	testsuite.WaitFor(t, 20*time.Second, "the first waits for its turn, or works in spite of the holder", func() bool {
+		return len(p.waiting("default")) == 1 || s.present("volume") > 1 || len(s.order()) > 3
+	})
+	assert.Equal(t, []string{"early", "late", "holder"}, s.order(), "it has not begun")
+	open()
+	assert.Equal(t, contract.OutcomeCompleted, p.end(holder).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, p.end(p.client.Temporal().GetWorkflow(t.Context(), "group/early", "")).Outcome)
+	assert.Equal(t, 1, s.most["volume"])
+	assert.Equal(t, 4, s.entered())
+	assert.Zero(t, s.rejected)
+	view := p.admission()
+	assert.Empty(t, view.Lanes)
+	assert.Empty(t, view.Holders)
+}
+
+// TestARunningGroupIsResetAtWork: it keeps all that it has, and does its jobs again
+// with fences above those that it has forgotten.
+func TestARunningGroupIsResetAtWork(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	p := newInProcess(t, 20, s)
+	wants := at("volume")
+	wants.Exclusive = []string{"volume"}
+	open := s.hold("volume")
+	defer open()
+	plainly := s.hold("plain")
+	defer plainly()
+	spec := siteSpec(t, "reset", "default", wants, at("plain"))
+	spec.Policy.RetryLimit = 3
+	p.begin("reset", spec)
+	testsuite.WaitFor(t, 20*time.Second, "it works", func() bool { return s.entered() == 2 })
+	p.resetTo("group/reset", contract.ExecuteActivity)
+	testsuite.WaitFor(t, 30*time.Second, "its jobs are done again", func() bool { return s.entered() == 4 })
+	for _, pool := range p.admission().Objects {
+		assert.Len(t, pool.Holders, 1)
+	}
+	open()
+	plainly()
+	result := p.end(p.client.Temporal().GetWorkflow(t.Context(), "group/reset", ""))
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Zero(t, s.rejected, "no fence comes twice")
+	assert.Empty(t, p.admission().Holders)
+}

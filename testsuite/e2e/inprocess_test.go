@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// inProcess is a server with the control plane and one worker in the test's own
+// process, for what needs no kills but a handler written in Go.
+type inProcess struct {
+	t      *testing.T
+	server *testsuite.Server
+	client *starter.Client
+}
+
+func newInProcess(t *testing.T, slots int, handler jobtype.Handler, options ...testsuite.Option) *inProcess {
+	t.Helper()
+	p := &inProcess{t: t, server: testsuite.StartServer(t, options...)}
+	p.client = p.dial("control")
+	stop := func(process interface{ Stop(context.Context) error }) {
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+			defer cancel()
+			require.NoError(t, process.Stop(ctx))
+		})
+	}
+	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: p.client, Logger: testsuite.Quiet()})
+	require.NoError(t, err)
+	stop(control)
+	node, err := app.StartNode(t.Context(), app.NodeOptions{
+		Client: p.dial("node-a"), ID: "node-a", DataDir: t.TempDir(), MaxDetect: 1, MaxExecute: slots,
+		Handlers: []jobtype.Handler{handler}, Shared: []string{"shared"}, Logger: testsuite.Quiet(),
+	})
+	require.NoError(t, err)
+	stop(node)
+	return p
+}
+
+// of is the same for a subtest.
+func (p *inProcess) of(t *testing.T) *inProcess {
+	t.Helper()
+	return &inProcess{t: t, server: p.server, client: p.client}
+}
+
+func (p *inProcess) dial(identity string) *starter.Client {
+	p.t.Helper()
+	dialed, err := starter.Dial(p.t.Context(), starter.Options{Address: p.server.Address(), Identity: identity})
+	require.NoError(p.t, err)
+	p.t.Cleanup(dialed.Close)
+	return dialed
+}
+
+// group runs one group of the job type and returns its result.
+func (p *inProcess) group(spec contract.JobTypeSpec) (contract.JobGroupResult, client.WorkflowRun) {
+	p.t.Helper()
+	return p.groupOf(contract.JobGroupInput{Spec: spec})
+}
+
+func (p *inProcess) groupOf(in contract.JobGroupInput) (contract.JobGroupResult, client.WorkflowRun) {
+	p.t.Helper()
+	run, err := p.client.Temporal().ExecuteWorkflow(p.t.Context(), client.StartWorkflowOptions{
+		ID: "group/" + in.Spec.Name + "-" + strings.ReplaceAll(p.t.Name(), "/", "-"), TaskQueue: contract.ControlQueue,
+	}, contract.JobGroupWorkflow, in)
+	require.NoError(p.t, err)
+	var result contract.JobGroupResult
+	require.NoError(p.t, run.Get(p.t.Context(), &result))
+	return result, run
+}
+
+// flood finds as much as its params say, and counts what it executes.
+type flood struct{ executed *atomic.Int64 }
+
+type floodParams struct {
+	N     int `json:"n"`
+	Bytes int `json:"bytes"`
+}
+
+func (flood) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "flood"} }
+
+func (flood) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	var params floodParams
+	if err := json.Unmarshal(in.Params, &params); err != nil {
+		return err
+	}
+	for i := range params.N {
+		p := jobtype.Proposal{DedupeKey: fmt.Sprintf("object/%d", i), Summary: "no-op"}
+		if fill := params.Bytes - 60; fill > 0 {
+			// Not one letter repeated: it must not compress to nothing.
+			p.Detail = strings.Repeat(fmt.Sprintf("%016x,", uint64(i)*2654435761), fill/17+1)[:fill]
+		}
+		// It goes on after the group is full, so that the surplus is counted.
+		if err := out.Emit(ctx, p); err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f flood) Execute(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+	if f.executed != nil {
+		f.executed.Add(1)
+	}
+	return jobtype.Result{}, nil
+}
+
+func floodSpec(name string, n, bytes int, policy jobtype.Policy) contract.JobTypeSpec {
+	params := fmt.Appendf(nil, `{"n":%d,"bytes":%d}`, n, bytes)
+	return contract.JobTypeSpec{Name: name, Handler: "flood", Params: params, Policy: policy.WithDefaults()}
+}

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// TestServerAwayWhileJobsEnd: twenty jobs end while there is no server for 30 s.
+// Each has happened once, and each is counted as completed.
+func TestServerAwayWhileJobsEnd(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-a", "node-b")
+	c.apply(script("effects", "global_execution_concurrency: 20, per_worker_execution_concurrency: 10, heartbeat_timeout: 10s, liveness: process",
+		`seq 1 20`, `echo $1 >> started.log; sleep 12; echo $1 >> effects.log`))
+	for _, id := range []string{"node-c", "node-d", "node-e"} {
+		c.worker(id)
+	}
+	c.awaitFresh("node-c", "node-d", "node-e")
+	ref := c.run("effects")
+	testsuite.WaitFor(t, time.Minute, "20 jobs run", func() bool { return len(c.lines("started.log")) == 20 })
+	c.server.Kill()
+	away := time.Now()
+	testsuite.WaitFor(t, time.Minute, "all jobs ended while the server is away", func() bool { return len(c.lines("effects.log")) == 20 })
+	testsuite.WaitFor(t, time.Minute, "30 s of absence", func() bool { return time.Since(away) >= 30*time.Second })
+	c.server.Restart(t)
+	result := c.result(ref, 2*time.Minute)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Equal(t, 20, result.Counts.Completed)
+	done := c.lines("effects.log")
+	slices.Sort(done)
+	assert.Len(t, done, 20)
+	assert.Len(t, slices.Compact(done), 20)
+}
+
+// onceOutput is what `dev --once --json` prints.
+type onceOutput struct {
+	Groups []struct {
+		JobType    string           `json:"job_type"`
+		Outcome    contract.Outcome `json:"outcome"`
+		WorkflowID string           `json:"workflow_id"`
+		Detected   int              `json:"detected"`
+		Completed  int              `json:"completed"`
+	} `json:"groups"`
+}
+
+// TestDevIsKilledAndGoesOn: kill -9 takes everything at once; the same command
+// on the same data directory finishes the group.
+func TestDevIsKilledAndGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const jobs = 30
+	config := header + script("group", wide+", heartbeat_timeout: 4s, liveness: process",
+		fmt.Sprintf("seq 1 %d", jobs), `sleep 0.5; echo $1 >> group.log`)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "roundsman.yaml"), []byte(config), 0o600))
+	args := []string{"dev", "--once", "--json", "--config", "roundsman.yaml", "--data-dir", "data", "--port", "0", "--ui-port", "0"}
+	count := func() []string { return (&cluster{t: t, dir: dir}).lines("group.log") }
+
+	first := start(t, dir, args...)
+	testsuite.WaitFor(t, time.Minute, "a third of the group is done", func() bool { return len(count()) >= jobs/3 })
+	first.kill()
+	killed := len(count())
+	require.Less(t, killed, jobs)
+
+	second := start(t, dir, args...)
+	select {
+	case <-second.done:
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("the second dev does not end: %s", second.output)
+	}
+	require.Equal(t, 0, second.ProcessState.ExitCode(), second.output.String())
+	var printed onceOutput
+	require.NoError(t, json.Unmarshal(second.stdout.Bytes(), &printed), second.stdout.String())
+	require.Len(t, printed.Groups, 1)
+	assert.Equal(t, contract.OutcomeCompleted, printed.Groups[0].Outcome)
+	assert.Equal(t, jobs, printed.Groups[0].Completed)
+	assert.Equal(t, jobs, printed.Groups[0].Detected)
+	done := count()
+	slices.Sort(done)
+	assert.Len(t, slices.Compact(done), jobs, "every job was done")
+}

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// TestTenThousandProposals of 1 KiB run in one group without touching a limit of
+// Temporal: no failed workflow task, no run over 45,000 events.
+func TestTenThousandProposals(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 100, flood{})
+	result, run := p.group(floodSpec("flood", 10_000, 1024, jobtype.Policy{
+		MaxJobsPerDetection: 10_000, GlobalExecutionConcurrency: 100, PerWorkerExecutionConcurrency: 100,
+	}))
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	result.Counts.Replacements = 0 // A busy machine takes some jobs too late; they are placed again.
+	assert.Equal(t, contract.GroupCounts{Detected: 10_000, Accepted: 10_000, Completed: 10_000}, result.Counts)
+	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+	require.NoError(t, err)
+	info := described.GetWorkflowExecutionInfo()
+	t.Logf("last run: %d events, %d bytes of history", info.GetHistoryLength(), info.GetHistorySizeBytes())
+	assert.Less(t, info.GetHistoryLength(), int64(45_000))
+}
+
+// TestSurplusIsCounted: what is over a limit is reported, never silently cut.
+func TestSurplusIsCounted(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 20, flood{})
+	result, _ := p.group(floodSpec("surplus", 100_001, 0, jobtype.Policy{
+		MaxJobsPerDetection: 50, GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 20,
+	}))
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, contract.GroupCounts{Detected: 100_001, Accepted: 50, Surplus: 99_951, Completed: 50}, result.Counts)
+}
+
+// TestSharedRouting runs a group whose jobs any worker draws.
+func TestSharedRouting(t *testing.T) {
+	t.Parallel()
+	p := newInProcess(t, 8, flood{})
+	result, _ := p.group(floodSpec("shared", 100, 0, jobtype.Policy{
+		GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 8, Routing: jobtype.RoutingShared,
+	}))
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, map[string]int{"node-a": 100}, result.ByWorker)
+}
+
+// TestContinueAsNewAtEveryStep: the group continues as new whenever nothing
+// runs, and loses and repeats nothing.
+func TestContinueAsNewAtEveryStep(t *testing.T) {
+	t.Parallel()
+	var executed atomic.Int64
+	p := newInProcess(t, 8, flood{executed: &executed})
+	result, run := p.groupOf(contract.JobGroupInput{RollEvents: 1, Spec: floodSpec("rolling", 150, 200, jobtype.Policy{
+		GlobalExecutionConcurrency: 8, PerWorkerExecutionConcurrency: 8,
+	})})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, contract.GroupCounts{Detected: 150, Accepted: 150, Completed: 150}, result.Counts)
+	assert.EqualValues(t, 150, executed.Load())
+	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+	require.NoError(t, err)
+	assert.NotEqual(t, described.GetWorkflowExecutionInfo().GetFirstRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
+	assert.Len(t, result.Record.Good, 1)
+}
+
+// TestCancelWhileContinuingAsNew: a group that continues as new at every step
+// ends when it is canceled, whichever of its runs hears of it.
+func TestCancelWhileContinuingAsNew(t *testing.T) {
+	t.Parallel()
+	var executed atomic.Int64
+	p := newInProcess(t, 4, flood{executed: &executed})
+	for i := range 5 {
+		executed.Store(0)
+		name := fmt.Sprintf("stopped-%d", i)
+		run, err := p.client.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+			ID: "group/" + name, TaskQueue: contract.ControlQueue,
+		}, contract.JobGroupWorkflow, contract.JobGroupInput{RollEvents: 1, Spec: floodSpec(name, 400, 0, jobtype.Policy{
+			GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4,
+		})})
+		require.NoError(t, err)
+		testsuite.WaitFor(t, time.Minute, "some jobs are done", func() bool { return executed.Load() >= int64(20+i*7) })
+		require.NoError(t, p.client.Temporal().SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		result, err := p.client.Result(ctx, starter.RunRef{WorkflowID: run.GetID()})
+		cancel()
+		require.NoError(t, err)
+		assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
+		assert.Equal(t, 400, result.Counts.Completed+result.Counts.Canceled)
+		assert.EqualValues(t, result.Counts.Completed, executed.Load())
+	}
+}

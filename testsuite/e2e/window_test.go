@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// walker does a job in steps, one checkpoint each, as many as its params say. It
+// remembers at which step each attempt began.
+type walker struct {
+	mu    sync.Mutex
+	began map[string][]int
+	at    map[string]int
+	steps map[string]int
+	takes map[string]time.Duration
+}
+
+func (*walker) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "walker"} }
+
+func (w *walker) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	var keys []string
+	if err := json.Unmarshal(in.Params, &struct{ Keys *[]string }{&keys}); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		p := jobtype.Proposal{DedupeKey: key, Summary: key, EstimatedRuntime: jobtype.Duration(w.takes[key])}
+		if err := out.Emit(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type position struct {
+	Step int `json:"step"`
+}
+
+func (w *walker) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	var here position
+	if len(job.Checkpoint) > 0 {
+		if err := json.Unmarshal(job.Checkpoint, &here); err != nil {
+			return jobtype.Result{}, err
+		}
+	}
+	w.mu.Lock()
+	w.began[job.DedupeKey] = append(w.began[job.DedupeKey], here.Step)
+	w.mu.Unlock()
+	for ; here.Step < w.stepsOf(job.DedupeKey); here.Step++ {
+		if err := progress.Checkpoint(here); err != nil {
+			return jobtype.Result{}, err
+		}
+		progress.Report(float64(here.Step), "walking", "")
+		w.mu.Lock()
+		w.at[job.DedupeKey] = here.Step
+		w.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return jobtype.Result{}, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return jobtype.Result{}, nil
+}
+
+func (w *walker) stepsOf(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.steps[key]
+}
+
+func (w *walker) walk(key string, steps int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.steps[key] = steps
+}
+
+func (w *walker) reached(key string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at[key]
+}
+
+func (w *walker) beginnings(key string) []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]int(nil), w.began[key]...)
+}
+
+// shut is a blackout that begins and ends so long after now.
+func shut(from, to time.Duration) *jobtype.Calendar {
+	return &jobtype.Calendar{Blackouts: []jobtype.Blackout{{
+		From: time.Now().Add(from).Format(time.RFC3339), To: time.Now().Add(to).Format(time.RFC3339), Note: "backup",
+	}}}
+}
+
+func (p *inProcess) apply(spec contract.JobTypeSpec) {
+	p.t.Helper()
+	spec.Hash = time.Now().String() // Whatever it is, it differs.
+	plan, err := p.client.Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
+	require.NoError(p.t, err)
+	_, err = p.client.Apply(p.t.Context(), plan)
+	require.NoError(p.t, err)
+}
+
+func (p *inProcess) outcomeOf(run starter.Triggered) contract.JobGroupResult {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
+	defer cancel()
+	result, err := p.client.Result(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
+	require.NoError(p.t, err)
+	return result
+}
+
+func walkSpec(keys string, policy jobtype.Policy) contract.JobTypeSpec {
+	policy.CatchupWindow = jobtype.Duration(time.Hour)
+	return contract.JobTypeSpec{
+		Name: "walk", Handler: "walker", Lane: "default", Params: json.RawMessage(`{"Keys":` + keys + `}`), Policy: policy.WithDefaults(),
+		Schedule: contract.ScheduleSpec{Every: jobtype.Duration(365 * 24 * time.Hour)}, Interval: jobtype.Duration(time.Hour),
+	}
+}
+
+func newWalker() *walker {
+	return &walker{began: map[string][]int{}, at: map[string]int{}, steps: map[string]int{}, takes: map[string]time.Duration{}}
+}
+
+// codes lists why a thing does not go on.
+func (p *inProcess) codes(thing string) []explain.Code {
+	explanation, err := p.client.Explain(p.t.Context(), thing)
+	require.NoError(p.t, err)
+	var codes []explain.Code
+	for _, reason := range explanation.Reasons {
+		codes = append(codes, reason.Code)
+	}
+	return codes
+}
+
+// clears: two seconds after the remedy the code is gone.
+func (p *inProcess) clears(thing string, code explain.Code, remedy func()) {
+	p.t.Helper()
+	remedy()
+	testsuite.GoneWithin(p.t, time.Now(), clearsWithin, thing+": "+string(code), func() bool {
+		return slices.Contains(p.codes(thing), code)
+	})
+}
+
+// TestClosedWindow: a run that is due is skipped or waits; an apply opens the
+// window for it, and a person may insist.
+func TestClosedWindow(t *testing.T) {
+	t.Parallel()
+	w := newWalker()
+	p := newInProcess(t, 4, w)
+	spec := walkSpec(`["a"]`, jobtype.Policy{})
+	opens := time.Now().Add(24 * time.Hour)
+	closed := spec
+	closed.LaneCalendar = shut(-time.Second, 24*time.Hour)
+	p.apply(closed)
+	trigger := func(how func(context.Context, string) (starter.Triggered, error)) starter.Triggered {
+		t.Helper()
+		run, err := how(t.Context(), "walk")
+		require.NoError(t, err)
+		return run
+	}
+
+	result := p.outcomeOf(trigger(p.client.Trigger))
+	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
+	assert.Contains(t, result.Reason, "WINDOW_CLOSED_UNTIL "+opens.UTC().Format("2006-01-02T15:04"))
+	assert.Contains(t, result.Reason, "lane default: a blackout: backup")
+	reason := p.explains("walk", explain.WindowClosed)
+	assert.Equal(t, "walk", reason.Object)
+	assert.WithinDuration(t, opens, reason.Until, time.Minute)
+	assert.Contains(t, reason.Detail, "a blackout: backup")
+	known, err := p.client.JobType(t.Context(), "walk")
+	require.NoError(t, err)
+	require.NotNil(t, known.Window)
+	assert.False(t, known.Window.Open)
+
+	insisted := p.outcomeOf(trigger(p.client.TriggerIgnoringWindow))
+	assert.Equal(t, contract.OutcomeCompleted, insisted.Outcome, insisted.Reason)
+	assert.True(t, insisted.IgnoredWindow)
+	plan, err := p.client.Plan(t.Context(), []contract.JobTypeSpec{known.Spec}, nil)
+	require.NoError(t, err)
+	assert.True(t, plan.Empty(), "the mark of one run is no change: %s", plan)
+	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(p.client.Trigger)).Outcome, "the next one is bound again")
+	p.clears("walk", explain.WindowClosed, func() { p.apply(spec) })
+
+	// The opening is near enough to wait for, and then an apply brings it on.
+	near := spec
+	near.Calendar = shut(-time.Second, 20*time.Minute)
+	p.apply(near)
+	waits := trigger(p.client.Trigger)
+	reason = p.explains(waits.WorkflowID, explain.WindowClosed)
+	assert.WithinDuration(t, time.Now().Add(20*time.Minute), reason.Until, time.Minute)
+	assert.Equal(t, []explain.Code{explain.WindowClosed}, p.codes("walk"))
+	p.clears(waits.WorkflowID, explain.WindowClosed, func() { p.apply(spec) })
+	assert.Equal(t, contract.OutcomeCompleted, p.outcomeOf(waits).Outcome)
+	assert.Len(t, w.beginnings("a"), 2)
+}
+
+// TestWindowClosesOverRunningJobs: what does not fit waits, what runs is stopped
+// with its checkpoint, and the next run goes on from there.
+func TestWindowClosesOverRunningJobs(t *testing.T) {
+	t.Parallel()
+	w := newWalker()
+	w.takes["large"] = 2 * time.Hour
+	w.walk("small", 1<<20)
+	p := newInProcess(t, 4, w)
+	spec := walkSpec(`["small","large"]`, jobtype.Policy{
+		OnWindowEnd: jobtype.WindowEndCheckpoint, GlobalExecutionConcurrency: 2, PerWorkerExecutionConcurrency: 2, MaxRuntime: jobtype.Duration(4 * time.Hour),
+	})
+	spec.Calendar = shut(30*time.Minute, 40*time.Minute)
+	p.apply(spec)
+	run, err := p.client.Trigger(t.Context(), "walk")
+	require.NoError(t, err)
+
+	reason := p.explains(run.WorkflowID+"/job-00002", explain.DoesNotFit)
+	assert.Equal(t, "job-00002", reason.Object)
+	assert.WithinDuration(t, time.Now().Add(30*time.Minute), reason.Until, time.Minute)
+	assert.Contains(t, reason.Detail, "its estimated_runtime of 2h does not fit")
+	spec.Calendar = nil
+	p.clears(run.WorkflowID+"/job-00002", explain.DoesNotFit, func() { p.apply(spec) })
+	testsuite.WaitFor(t, 20*time.Second, "the large job is done", func() bool { return len(w.beginnings("large")) == 1 })
+
+	testsuite.WaitFor(t, 20*time.Second, "the small job gets somewhere", func() bool { return w.reached("small") > 10 })
+	spec.Calendar = shut(-time.Second, time.Hour)
+	p.apply(spec)
+	first := p.outcomeOf(run)
+	assert.Equal(t, contract.OutcomePartial, first.Outcome)
+	assert.Contains(t, first.Reason, "WINDOW_CLOSED: ")
+	assert.Equal(t, 1, first.Counts.Canceled)
+	require.Len(t, first.Record.Checkpoints, 1)
+	assert.Equal(t, "small", first.Record.Checkpoints[0].Key)
+
+	known, err := p.client.JobType(t.Context(), "walk")
+	require.NoError(t, err)
+	learned, err := p.client.Learned(t.Context(), known)
+	require.NoError(t, err)
+	assert.Equal(t, starter.Learned{Of: 1, Checkpoints: []string{"small"}}, learned)
+
+	stopped := w.reached("small")
+	w.walk("small", stopped+5)
+	spec.Calendar = nil
+	p.apply(spec)
+	again, err := p.client.Trigger(t.Context(), "walk")
+	require.NoError(t, err)
+	second := p.outcomeOf(again)
+	assert.Equal(t, contract.OutcomeCompleted, second.Outcome, second.Reason)
+	assert.Empty(t, second.Record.Checkpoints)
+	began := w.beginnings("small")
+	require.Len(t, began, 2)
+	assert.Zero(t, began[0])
+	assert.InDelta(t, stopped, began[1], 3, "it goes on where it was stopped")
+	assert.Len(t, second.Record.TookMS, 2, "of whole jobs: large twice")
+}

@@ -1,0 +1,121 @@
+package fleete2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+const thousand = 1000
+
+// oddClock is how far that of a worker is off: they differ a little, and one in fifty is minutes off.
+func oddClock(n int) time.Duration {
+	if n%50 == 0 {
+		return time.Duration(n%300-150) * time.Second
+	}
+	return time.Duration(n%7-3) * 50 * time.Millisecond
+}
+
+// A thousand workers with the default interval and thresholds: all are judged
+// right, and while nothing changes nothing is written.
+func TestThousandWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute and a half with 1,000 simulated workers: run without -short")
+	}
+	s := &site{t: t, server: testsuite.StartServer(t), thresholds: "default"}
+	s.client = s.server.Client(t)
+	s.startControl()
+	c := &testsuite.Crowd{Service: s.client.WorkflowService(), Size: thousand, Interval: 5 * time.Second, Skew: oddClock}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); c.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+
+	began := time.Now()
+	registerAll(t, s)
+	t.Logf("1,000 registrations in %.1f s, history %d events", time.Since(began).Seconds(), s.events())
+	testsuite.WaitFor(t, 90*time.Second, "1,000 fresh workers and a quiet history", func() bool {
+		return s.fresh() == thousand && !s.grows(6*time.Second)
+	})
+	before, at := s.events(), time.Now()
+	controlCPU, serverCPU := cpu(t, s.control.cmd.Process.Pid), cpu(t, s.server.PID())
+	testsuite.WaitFor(t, time.Minute, "idle time", func() bool { return time.Since(at) > 15*time.Second })
+	seconds := time.Since(at).Seconds()
+	t.Logf("idle for %.0f s: %d events; control plane %.1f %% of a CPU, server %.1f %% (heartbeats of 1,000 workers included)",
+		seconds, s.events()-before, 100*(cpu(t, s.control.cmd.Process.Pid)-controlCPU)/seconds, 100*(cpu(t, s.server.PID())-serverCPU)/seconds)
+	assert.Equal(t, before, s.events(), "an idle fleet writes nothing")
+
+	c.Silent.Store(10)
+	lost := time.Now()
+	testsuite.WaitFor(t, 40*time.Second, "ten lost workers", func() bool { return s.fresh() == thousand-10 })
+	t.Logf("10 silent workers noticed after %.1f s (freshness 15 s), %d events", time.Since(lost).Seconds(), s.events()-before)
+	assert.Zero(t, c.Faults.Load(), "heartbeats that the server refused")
+}
+
+func registerAll(t *testing.T, s *site) {
+	t.Helper()
+	var group sync.WaitGroup
+	const clients = 8
+	faults := make(chan error, thousand)
+	for client := range clients {
+		group.Go(func() {
+			for i := client; i < thousand; i += clients {
+				verdict, err := register(t.Context(), s.client, registration(testsuite.CrowdID(i), "1"))
+				if err == nil && !verdict.Accepted {
+					err = fmt.Errorf("worker %d was refused: %+v", i, verdict.Refused)
+				}
+				if err != nil {
+					faults <- err
+				}
+			}
+		})
+	}
+	group.Wait()
+	close(faults)
+	for err := range faults {
+		require.NoError(t, err)
+	}
+}
+
+// fresh counts the workers that can get work.
+func (s *site) fresh() int {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	defer cancel()
+	value, err := s.client.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet)
+	var view contract.FleetView
+	if err != nil || value.Get(&view) != nil {
+		return -1
+	}
+	n := 0
+	for _, w := range view.Workers {
+		if w.Fresh && w.State == contract.WorkerOnline {
+			n++
+		}
+	}
+	return n
+}
+
+// cpu is the CPU time of a process in seconds.
+func cpu(t *testing.T, pid int) float64 {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Logf("CPU time is not measured here: %v", err)
+		return 0
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')'):]))
+	user, _ := strconv.ParseFloat(fields[12], 64)
+	system, _ := strconv.ParseFloat(fields[13], 64)
+	return (user + system) / 100
+}

@@ -1,0 +1,50 @@
+package testsuite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// complaints is a test that notes its failures.
+type complaints struct {
+	testing.TB
+
+	said []string
+}
+
+func (c *complaints) Errorf(format string, args ...any) {
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+func TestGoneWithin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		since time.Duration
+		told  int
+		fails bool
+	}{{0, 0, false}, {0, 2, false}, {-time.Hour, 0, false}, {-time.Hour, 1, true}} {
+		left := c.told
+		complains := &complaints{TB: t}
+		GoneWithin(complains, time.Now().Add(c.since), 30*time.Second, "it", func() bool {
+			left--
+			return left >= 0
+		})
+		assert.Equal(t, c.fails, len(complains.said) > 0, "%+v: %v", c, complains.said)
+	}
+}
+
+// TestGoneWithinOnAnOverloadedMachine: an answer that takes half a second speaks
+// of the machine, not of what is asked.
+func TestGoneWithinOnAnOverloadedMachine(t *testing.T) {
+	t.Parallel()
+	complains, asked := &complaints{TB: t}, 0
+	GoneWithin(complains, time.Now().Add(-3*time.Second), 2*time.Second, "it", func() bool {
+		asked++
+		<-time.After(500 * time.Millisecond)
+		return asked < 2
+	})
+	assert.Empty(t, complains.said)
+}

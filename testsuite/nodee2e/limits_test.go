@@ -1,0 +1,89 @@
+package nodee2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// TestFourLimits counts what runs at once where it runs: in the handlers. Each
+// limit holds, and is used to the full.
+func TestFourLimits(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const jobs, workerWide = 40, 6
+	ids := []string{"node-a", "node-b"}
+	for _, id := range ids {
+		s.worker(id, "--max-execute", "6")
+	}
+	s.awaitFresh(ids...)
+	const wide = "global_execution_concurrency: 100, per_worker_execution_concurrency: 4"
+	s.apply(
+		group{"alone", "steps", wide, jobs, 2, 150},
+		group{"one", "steps", wide, jobs, 2, 150},
+		group{"two", "steps", wide, jobs, 2, 150},
+		group{"handler", "capped", wide, jobs, 2, 150},
+		group{"tasks", "steps", wide, 0, 2, 150},
+		group{"global", "steps", "global_execution_concurrency: 3, per_worker_execution_concurrency: 3", jobs, 2, 150},
+	)
+	finished := func(ref starter.RunRef) {
+		result := s.result(ref)
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+		assert.Equal(t, jobs, result.Counts.Completed)
+		assert.Zero(t, result.Counts.Retries)
+	}
+	finished(s.begin("alone"))
+	for _, id := range ids {
+		assert.Equal(t, 4, s.book().on(id).worst(), "per_worker_execution_concurrency 4 with enough jobs is 4 on %s, not 2", id)
+	}
+
+	graph := s.start("dag", "run", s.writeDAG("graph", jobs))
+	var refs []starter.RunRef
+	together := []string{"one", "two", "handler", "global"}
+	for _, name := range together {
+		refs = append(refs, s.begin(name))
+	}
+	for _, ref := range refs {
+		finished(ref)
+	}
+	assert.Equal(t, 0, graph.code(t, time.Minute), graph.stderr.last())
+	b := s.book().where(func(e entry) bool { return e.jobType != "alone" })
+	for _, name := range together {
+		assert.Len(t, b.typed(name).of("end"), jobs, name)
+	}
+	assert.Len(t, b.typed("tasks").of("end"), jobs, "the tasks of the DAG")
+	for _, id := range ids {
+		here := b.on(id)
+		assert.Equal(t, workerWide, here.worst(), "--max-execute of %s", id)
+		assert.Equal(t, 3, here.typed("handler").worst(), "the handler's own cap on %s", id)
+		for _, name := range together {
+			assert.LessOrEqual(t, here.typed(name).worst(), 4, "per worker, %s on %s", name, id)
+		}
+	}
+	assert.Equal(t, 3, b.typed("global").worst(), "global_execution_concurrency")
+	for key, n := range b.of("start").perKey() {
+		assert.Equal(t, 1, n, "%s ran more than once", key)
+	}
+}
+
+// writeDAG writes a DAG of independent tasks that do what the groups' jobs do.
+func (s *site) writeDAG(name string, tasks int) string {
+	s.t.Helper()
+	var text strings.Builder
+	fmt.Fprintf(&text, "version: 1\nname: %s\ntasks:\n", name)
+	for i := range tasks {
+		fmt.Fprintf(&text, "  - {id: task-%d, job_type: tasks}\n", i)
+	}
+	path := filepath.Join(s.dir, name+".yaml")
+	require.NoError(s.t, os.WriteFile(path, []byte(text.String()), 0o600))
+	return path
+}

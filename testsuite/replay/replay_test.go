@@ -1,0 +1,125 @@
+package replay_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/workflows"
+)
+
+const testdata = "testdata"
+
+var (
+	record  = flag.Bool("record", false, "record the histories again, against the real server")
+	noCache = flag.Bool("no-cache", false, "replay without a workflow cache")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *noCache {
+		worker.SetStickyWorkflowCacheSize(0)
+	}
+	m.Run()
+}
+
+// TestReplay replays every recorded history.
+func TestReplay(t *testing.T) {
+	for workflowType, version := range replay.Versions() {
+		names, err := replay.List(testdata, workflowType)
+		require.NoError(t, err)
+		current := 0
+		for _, name := range names {
+			if name.Version == version {
+				current++
+			}
+			t.Run(workflowType+"/"+name.Scenario, func(t *testing.T) {
+				history, err := replay.Load(testdata, name)
+				require.NoError(t, err)
+				require.NoError(t, play(history))
+			})
+		}
+		assert.Positive(t, current, "%s has no history of version %d: run `make history`", workflowType, version)
+	}
+}
+
+func play(history *historypb.History) error {
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		DataConverter: starter.DataConverter(),
+		Interceptors:  []interceptor.WorkerInterceptor{workflows.Steering()},
+	})
+	if err != nil {
+		return err
+	}
+	workflows.Register(replayer)
+	// Ids of child workflows are made of the workflow's own.
+	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
+	return replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()},
+	})
+}
+
+// TestReplayWithoutCache runs TestReplay in a process of its own, because the
+// size of the cache is a setting of the process.
+func TestReplayWithoutCache(t *testing.T) {
+	if *noCache {
+		t.Skip("this is that process")
+	}
+	t.Parallel()
+	output, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestReplay$", "-no-cache").CombinedOutput()
+	require.NoError(t, err, string(output))
+}
+
+// TestReplayFindsChanges: a history whose decisions differ from the code's must
+// not pass, or the others passing would mean nothing.
+func TestReplayFindsChanges(t *testing.T) {
+	t.Parallel()
+	for workflowType := range replay.Versions() {
+		names, err := replay.List(testdata, workflowType)
+		require.NoError(t, err)
+		found := false
+		for _, name := range names {
+			history, err := replay.Load(testdata, name)
+			require.NoError(t, err)
+			if tamper(history) {
+				found = true
+				require.Error(t, play(history), name.Scenario)
+			}
+		}
+		assert.True(t, found, "%s has no history that schedules an activity", workflowType)
+	}
+}
+
+// tamper renames the type of the first activity that the workflow scheduled.
+func tamper(history *historypb.History) bool {
+	for _, event := range history.GetEvents() {
+		if scheduled := event.GetActivityTaskScheduledEventAttributes(); scheduled != nil {
+			scheduled.ActivityType.Name = "roundsman.SomethingElse"
+			return true
+		}
+	}
+	return false
+}
+
+// TestRecord is what `make history` runs.
+func TestRecord(t *testing.T) {
+	if !*record {
+		t.Skip("only with -record: `make history`")
+	}
+	if _, err := testsuite.FindServer(); err != nil {
+		t.Fatal(errors.Join(err, errors.New("run `make build` first")))
+	}
+	recordAll(t)
+}

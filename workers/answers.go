@@ -1,0 +1,39 @@
+package workers
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// answers is the workflow through which this very process answers for itself, see
+// [contract.WorkerWorkflow]. It is registered by that process alone, on a
+// queue of its own.
+//
+// Its queries read the process, not the workflow: they are never replayed and
+// decide nothing. The workflow itself does nothing and ends at once, so that a
+// process that dies leaves nothing behind that runs. The functions must return
+// at once and may be called by several goroutines.
+type answers struct {
+	// describe says what the process does.
+	describe func() contract.WorkerReport
+	// look makes it ask the registry for its settings.
+	look func()
+}
+
+// open is the workflow.
+func (a *answers) open(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryReport, a.report,
+		workflow.QueryHandlerOptions{Description: "What this process runs right now."}); err != nil {
+		return err
+	}
+	return workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
+		workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."})
+}
+
+func (a *answers) report() (contract.WorkerReport, error) { return a.describe(), nil }
+
+func (a *answers) refresh() (contract.WorkerReport, error) {
+	a.look()
+	return a.describe(), nil
+}

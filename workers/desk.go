@@ -1,0 +1,111 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// deskLife is how long a desk is used before it is opened anew: half of the
+	// shortest time for which servers keep closed workflows.
+	deskLife = 12 * time.Hour
+	// deskTimeout bounds the workflow itself, which takes milliseconds: one
+	// that nobody serves must not stay open.
+	deskTimeout = time.Minute
+	// nudgeTimeout bounds telling the process that was replaced.
+	nudgeTimeout = 3 * time.Second
+	// deskRetry is how long it waits where the server does not open one.
+	deskRetry = 10 * time.Second
+)
+
+// desk answers questions to this very process, see [contract.WorkerWorkflow].
+type desk struct {
+	client  client.Client
+	node    *Node
+	worker  worker.Worker
+	started bool
+}
+
+func newDesk(c client.Client, n *Node) *desk {
+	d := &desk{client: c, node: n}
+	d.worker = worker.New(c, contract.WorkerControlQueue(n.options.ID, n.instance), worker.Options{
+		Identity:                               n.Identity(),
+		LocalActivityWorkerOnly:                true,
+		MaxConcurrentWorkflowTaskExecutionSize: 2,
+		MaxConcurrentWorkflowTaskPollers:       2, // the least the SDK takes
+		WorkerStopTimeout:                      time.Second,
+		OnFatalError:                           n.fail,
+	})
+	own := &answers{describe: n.Report, look: n.Refresh}
+	d.worker.RegisterWorkflowWithOptions(own.open, workflow.RegisterOptions{Name: contract.WorkerWorkflow})
+	return d
+}
+
+func (d *desk) start() error {
+	if err := d.worker.Start(); err != nil {
+		return err
+	}
+	d.started = true
+	return nil
+}
+
+func (d *desk) stop() {
+	if d.started {
+		d.worker.Stop()
+	}
+}
+
+// stayOpen opens the desk and opens it anew before the server forgets it. A
+// node works without one; only nobody can ask it.
+func (d *desk) stayOpen(ctx context.Context) {
+	if d.node.options.TakeOver {
+		d.nudgePredecessor(ctx)
+	}
+	for {
+		wait := deskLife
+		if err := d.open(ctx); err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			d.node.options.Logger.Warn("this worker cannot be asked what it runs, trying again", "worker", d.node.options.ID, "error", err)
+			wait = deskRetry
+		}
+		if sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// nudgePredecessor lets the process whose id was taken over look at the registry
+// now, so that it ends at once and not within a minute. If there is none, or it
+// does not answer, nothing is lost.
+func (d *desk) nudgePredecessor(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, nudgeTimeout)
+	defer cancel()
+	_, err := d.client.QueryWorkflow(ctx, contract.WorkerWorkflowID(d.node.options.ID), "", contract.QueryRefresh)
+	d.node.options.Logger.Debug("told the process that was replaced", "worker", d.node.options.ID, "error", err)
+}
+
+func (d *desk) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                       contract.WorkerWorkflowID(d.node.options.ID),
+		TaskQueue:                contract.WorkerControlQueue(d.node.options.ID, d.node.instance),
+		WorkflowExecutionTimeout: deskTimeout,
+		// One that is still open belongs to an incarnation that is gone.
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
+		StaticSummary:            fmt.Sprintf("answers for %s", d.node.Identity()),
+		StaticDetails: fmt.Sprintf("It ends at once; its query `report` is answered by the process as long as that lives\n\n"+
+			"`roundsman workers show %s`", d.node.options.ID),
+	}, contract.WorkerWorkflow)
+	return err
+}

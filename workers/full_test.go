@@ -1,0 +1,43 @@
+package workers
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A task that nobody beats for must be answered before it counts as lost.
+func TestPatienceEndsBeforeTheHeartbeatTimeout(t *testing.T) {
+	t.Parallel()
+	for timeout, patience := range map[time.Duration]time.Duration{
+		0: gatePatience, 30 * time.Second: gatePatience, 2 * time.Second: gatePatience,
+		1500 * time.Millisecond: 750 * time.Millisecond, time.Second: 500 * time.Millisecond,
+	} {
+		assert.Equal(t, patience, patienceFor(timeout), "%s", timeout)
+	}
+}
+
+// A worker without a free slot still takes what was sent to it alone, so that it
+// can say so, one at a time and as long as not too many wait at its gate.
+func TestSlotsOfAFullWorkerTakeItsOwnQueueOnly(t *testing.T) {
+	t.Parallel()
+	waiting := 0
+	s := newSlots(1)
+	s.answer("own", func() int { return waiting })
+	s.markUsed(s.try("own"))
+	assert.Nil(t, s.try("shared"), "others can do what lies there")
+	poll := s.try("own")
+	require.NotNil(t, poll)
+	assert.Nil(t, s.try("own"), "one poll at a time")
+	s.markUsed(poll)
+	waiting = maxWaiting
+	assert.Nil(t, s.try("own"), "enough wait for a slot")
+	waiting--
+	again := s.try("own")
+	require.NotNil(t, again)
+	s.release(again)
+	s.Hold("own")
+	assert.Nil(t, s.try("own"))
+}

@@ -1,0 +1,155 @@
+package workers
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// idFile keeps a made-up worker id in the data directory.
+const idFile = "worker-id"
+
+// InUseError is returned when another process on this node runs a worker of
+// the same id with the same data directory.
+type InUseError struct {
+	ID   string
+	Path string
+}
+
+// Error implements error.
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("worker %q already runs on this node (%s is locked): stop it first, or give this one another --id or --data-dir", e.ID, e.Path)
+}
+
+// stableID returns id, or the one kept in dir, which is made up on first use.
+func stableID(id, dir string) (string, error) {
+	if id != "" {
+		return id, nil
+	}
+	path := filepath.Join(dir, idFile)
+	kept, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return createID(dir, path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the worker id: %w", err)
+	}
+	id = strings.TrimSpace(string(kept))
+	if err := jobtype.ValidateName(id); err != nil {
+		return "", fmt.Errorf("worker id in %s: %w: correct or remove the file", path, err)
+	}
+	return id, nil
+}
+
+func createID(dir, path string) (string, error) {
+	id, err := madeUpID()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("data directory: %w", err)
+	}
+	// Exclusive, so that of two workers that start at once one wins.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return stableID("", dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the worker id: %w", err)
+	}
+	_, err = file.WriteString(id + "\n")
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return "", fmt.Errorf("keep the worker id: %w", errors.Join(err, os.Remove(path)))
+	}
+	return id, nil
+}
+
+// madeUpID is the host's name, as far as a worker id may carry it, and a random
+// part, because cloned machines share names.
+func madeUpID() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	unique, err := randomName(3)
+	if err != nil {
+		return "", err
+	}
+	const keep = jobtype.MaxNameLength - 8
+	short, _, _ := strings.Cut(strings.ToLower(host), ".")
+	clean := strings.Map(func(r rune) rune {
+		if (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9') || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, short)
+	clean = strings.TrimLeft(clean[:min(len(clean), keep)], "-_")
+	if clean == "" {
+		clean = "node"
+	}
+	return clean + "-" + unique, nil
+}
+
+func randomName(bytes int) (string, error) {
+	raw := make([]byte, bytes)
+	if _, err := rand.Read(raw); err != nil {
+		return "", fmt.Errorf("random name: %w", err)
+	}
+	return hex.EncodeToString(raw), nil
+}
+
+// claim is this process's hold on a worker id on this node. The kernel frees it
+// when the process ends, however it ends; so whoever gets it knows that the
+// incarnation named in the file is dead.
+type claim struct {
+	file *os.File
+	// previous is the incarnation that held the claim before.
+	previous string
+}
+
+// takeClaim locks the id and remembers instance for the next one.
+func takeClaim(dir, id, instance string) (*claim, error) {
+	path := filepath.Join(dir, id+".lock")
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("claim the worker id: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &InUseError{ID: id, Path: path}
+		}
+		return nil, fmt.Errorf("claim the worker id: %w", err)
+	}
+	held := &claim{file: file}
+	previous, err := os.ReadFile(path)
+	if err == nil {
+		held.previous = strings.TrimSpace(string(previous))
+		err = errors.Join(file.Truncate(0), writeAt(file, instance+"\n"))
+	}
+	if err != nil {
+		held.release()
+		return nil, fmt.Errorf("claim the worker id: %w", err)
+	}
+	return held, nil
+}
+
+func writeAt(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
+	return errors.Join(err, file.Sync())
+}
+
+// release frees the id. The file stays: removing it would let two processes
+// lock two files of one name.
+func (c *claim) release() {
+	if c != nil {
+		_ = c.file.Close()
+	}
+}

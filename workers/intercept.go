@@ -1,0 +1,119 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// gates stands before the activities of a node worker: jobs and detections
+// each have a gate of their own.
+type gates struct {
+	interceptor.WorkerInterceptorBase
+	worker, instance string
+	execute, detect  *gate
+	// others counts what jobs of other groups run, in all and of one handler.
+	others func(group, handler string) (all, ofHandler int)
+	// refused remembers whose jobs were sent back for want of a slot.
+	refused refusals
+	// held reports whether nothing may be taken from a queue any more.
+	held func(queue string) bool
+	// kept reports whether an operator keeps work from this worker at this moment.
+	kept func(ctx context.Context) bool
+}
+
+// InterceptActivity implements [interceptor.WorkerInterceptor].
+func (g *gates) InterceptActivity(_ context.Context, next interceptor.ActivityInboundInterceptor) interceptor.ActivityInboundInterceptor {
+	inbound := &gatedActivity{gates: g}
+	inbound.Next = next
+	return inbound
+}
+
+type gatedActivity struct {
+	interceptor.ActivityInboundInterceptorBase
+	gates *gates
+}
+
+// ExecuteActivity implements [interceptor.ActivityInboundInterceptor]. A task
+// that finds no place within gatePatience goes back as at_capacity, which the
+// group places elsewhere without counting it.
+func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
+	chosen, handler := a.gates.of(in.Args)
+	if chosen == nil {
+		return a.Next.ExecuteActivity(ctx, in)
+	}
+	info := activity.GetInfo(ctx)
+	if a.gates.held(info.TaskQueue) {
+		return nil, a.gates.atCapacity(in.Args, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
+	}
+	patience := patienceFor(info.HeartbeatTimeout)
+	leave, ok := chosen.enter(ctx, handler, patience)
+	if !ok {
+		a.gates.refuse(in.Args, info)
+		return nil, a.gates.atCapacity(in.Args,
+			fmt.Sprintf("worker %s had no free slot for handler %q within %s", a.gates.worker, handler, patience))
+	}
+	defer leave()
+	// Who sent it may not have heard yet that this worker is drained or cordoned: a
+	// group that detects for minutes looks at the fleet before and after. Asked last,
+	// so that whoever was told that nothing runs here can rely on it.
+	if a.gates.kept(ctx) {
+		return nil, a.gates.goesBack(in.Args, contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
+	}
+	return a.Next.ExecuteActivity(ctx, in)
+}
+
+// of finds the gate and handler of an activity by its argument.
+func (g *gates) of(args []any) (chosen *gate, handler string) {
+	if len(args) != 1 {
+		return nil, ""
+	}
+	switch in := args[0].(type) {
+	case contract.ExecuteInput:
+		return g.execute, in.Handler
+	case contract.DetectActivityInput:
+		return g.detect, in.Handler
+	}
+	return nil, ""
+}
+
+// refuse remembers whose job is sent back, to tell when there is room. Who sends
+// to a shared queue does not choose workers, and need not be told.
+func (g *gates) refuse(args []any, info activity.Info) {
+	_, _, _, private := contract.WorkerOfQueue(info.TaskQueue)
+	if in, ok := args[0].(contract.ExecuteInput); ok && private {
+		g.refused.note(refusal{info.WorkflowExecution.ID, in.Handler})
+		g.execute.Poke() // A slot may have become free in this very moment.
+	}
+}
+
+func (g *gates) atCapacity(args []any, message string) error {
+	return g.goesBack(args, contract.FailureAtCapacity, message)
+}
+
+// goesBack is an ordinary application error: if its report is lost, the
+// heartbeat timeout places the job elsewhere just as well. It says what others use
+// here, so that the group does not send more than fits.
+func (g *gates) goesBack(args []any, failure contract.FailureKind, message string) error {
+	state := contract.ExecuteState{
+		Failure: failure, Worker: g.worker, Instance: g.instance, Message: message, StartedAt: time.Now().UTC(),
+	}
+	if in, ok := args[0].(contract.ExecuteInput); ok {
+		state.Others, state.OthersOfHandler = g.others(in.Job.GroupID, in.Handler)
+	}
+	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{
+		NonRetryable: true,
+		Details:      []any{state},
+		Category:     temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+func interceptors(g *gates) []interceptor.WorkerInterceptor {
+	return []interceptor.WorkerInterceptor{g}
+}

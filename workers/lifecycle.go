@@ -1,0 +1,209 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Start registers the worker and polls only after it was accepted. It waits for
+// a control plane that is not up yet until ctx ends, and returns a
+// [*RefusedError] when another live worker holds the id. After an error call
+// Stop.
+func (n *Node) Start(ctx context.Context) error {
+	if err := n.deliverOutbox(ctx); err != nil {
+		return err
+	}
+	settings, err := n.registry.register(ctx, n.options.TakeOver)
+	if err != nil {
+		return err
+	}
+	n.obey(settings)
+	n.accepted.Store(true)
+	for _, w := range n.workers {
+		if err := w.Start(); err != nil {
+			return fmt.Errorf("worker %s: %w", n.options.ID, err)
+		}
+		n.started = append(n.started, w)
+	}
+	if err := n.desk.start(); err != nil {
+		return fmt.Errorf("worker %s: %w", n.options.ID, err)
+	}
+	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n.loops = cancel
+	n.running.Go(func() { n.stayRegistered(loops) })
+	n.running.Go(func() { n.desk.stayOpen(loops) })
+	n.running.Go(func() { n.herald.run(loops) })
+	n.options.Logger.Info("worker is polling", "worker", n.options.ID, "instance", n.instance,
+		"max_execute", n.options.MaxExecute, "max_detect", n.options.MaxDetect, "shared", n.options.Shared)
+	return nil
+}
+
+// deliverOutbox gives what the last incarnation left behind a head start: once
+// this one is registered, the other is fenced and nothing it did counts any
+// more. What is not delivered by then goes on in the background.
+func (n *Node) deliverOutbox(ctx context.Context) error {
+	delivered, err := n.jobs.DeliverOutbox()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, outboxPatience)
+	defer cancel()
+	await(ctx, delivered)
+	return nil
+}
+
+// Wait returns nil when ctx ends, and an error when the node can no longer
+// work: another instance has taken its id over, or the server refuses it.
+func (n *Node) Wait(ctx context.Context) error {
+	select {
+	case err := <-n.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Run starts the node, works until ctx ends, and stops in order.
+func (n *Node) Run(ctx context.Context) error {
+	err := n.Start(ctx)
+	if err == nil {
+		err = n.Wait(ctx)
+	}
+	return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+}
+
+// stayRegistered notices that the registry forgot this worker and registers
+// again. Being refused then means that another instance was started: this one
+// is fenced.
+func (n *Node) stayRegistered(ctx context.Context) {
+	for {
+		// Spread by ±10 %, so that a thousand workers do not ask at once.
+		spread := time.Duration(rand.Int64N(int64(n.options.CheckInterval)/5 + 1))
+		if n.nap(ctx, n.options.CheckInterval*9/10+spread) != nil {
+			return
+		}
+		settings, err := n.registry.settings(ctx)
+		if err != nil {
+			continue
+		}
+		if settings.Known {
+			n.accepted.Store(true)
+			n.obey(settings)
+			continue
+		}
+		n.accepted.Store(false)
+		n.options.Logger.Warn("the registry does not know this worker, registering again", "worker", n.options.ID)
+		settings, err = n.registry.register(ctx, false)
+		if ctx.Err() != nil {
+			return
+		}
+		var refused *RefusedError
+		switch {
+		case err == nil:
+			n.accepted.Store(true)
+			n.obey(settings)
+		case errors.As(err, &refused):
+			n.options.Logger.Error("this worker was fenced", "worker", n.options.ID, "error", err)
+			n.jobs.Fence()
+			n.fail(err)
+			return
+		default:
+			n.options.Logger.Error("could not register again, trying later; the worker gets no new work", "worker", n.options.ID, "error", err)
+		}
+	}
+}
+
+// Stop ends the worker: it takes no more work, says goodbye, lets running jobs
+// end for DrainTimeout, or until ctx ends if that is sooner, and then cancels
+// them, so that they are handed back with their checkpoint. Handlers that
+// ignore that are left behind after CancelGrace; the registry sees their
+// heartbeat end with the process. Repeating it returns the first result.
+func (n *Node) Stop(ctx context.Context) error {
+	n.stopOnce.Do(func() { n.stopErr = n.stop(ctx) })
+	return n.stopErr
+}
+
+func (n *Node) stop(ctx context.Context) error {
+	n.stopping.Store(true)
+	n.loops()
+	n.running.Wait()
+	said := n.sayGoodbye()
+	defer said()
+	stopped := n.stopPolling()
+	drain, cancel := context.WithTimeout(ctx, n.options.DrainTimeout)
+	defer cancel()
+	if !await(drain, stopped) {
+		n.options.Logger.Info("handing back what still runs", "worker", n.options.ID, "running", len(n.Running()))
+	}
+	n.jobs.Drain()
+	handBack, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.options.CancelGrace+reportTime)
+	defer cancel()
+	var left []string
+	if !await(handBack, stopped) {
+		for _, running := range n.Running() {
+			left = append(left, running.GroupID+" "+running.JobID)
+		}
+	}
+	n.jobs.Abandon()
+	<-stopped
+	n.desk.stop()
+	n.claim.release()
+	if len(left) > 0 {
+		return fmt.Errorf("worker %s: %d jobs did not end or could not be reported in time: %v", n.options.ID, len(left), left)
+	}
+	return nil
+}
+
+// sayGoodbye tells the registry. A server that is away may be back before the last
+// job has ended: until the returned function is called it is tried again.
+func (n *Node) sayGoodbye() (end func()) {
+	if !n.accepted.Load() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	err := n.registry.unregister(ctx)
+	if err == nil {
+		return cancel
+	}
+	n.options.Logger.Warn("could not say goodbye to the registry, trying again; without it the registry notices by the missing heartbeat",
+		"worker", n.options.ID, "error", err)
+	var trying sync.WaitGroup
+	trying.Go(func() {
+		for err != nil && sleep(ctx, unregisterRetry) == nil {
+			err = n.registry.unregister(ctx)
+		}
+	})
+	return func() {
+		cancel()
+		trying.Wait()
+	}
+}
+
+// stopPolling stops all queues at once; the channel is closed when every
+// running activity has returned.
+func (n *Node) stopPolling() <-chan struct{} {
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for _, w := range n.started {
+		all.Go(w.Stop)
+	}
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// await reports whether done was closed before ctx ended.
+func await(ctx context.Context, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

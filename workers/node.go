@@ -1,0 +1,256 @@
+package workers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/roundsman/roundsman/activities/jobs"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxPollers is how many polls one queue keeps open at most. The slot supplier
+// allows fewer where there are fewer free slots, also after a [Node.Resize].
+const maxPollers = 5
+
+// Node is one node worker. Start it once and stop it once.
+type Node struct {
+	options  NodeOptions
+	instance string
+	jobs     *jobs.Activities
+	registry *registrar
+	claim    *claim
+
+	executeSlots, detectSlots *slots
+	gates                     *gates
+	workers                   []worker.Worker
+	desk                      *desk
+	herald                    *herald
+
+	// accepted: the registry knew this incarnation when it last answered;
+	// stopping: the node takes nothing new.
+	accepted, stopping atomic.Bool
+	// started are the workers that poll. Written by Start alone.
+	started []worker.Worker
+	// refresh asks for settings before it is time.
+	refresh chan struct{}
+
+	// failed gets why the node can no longer work.
+	failed chan error
+	// loops ends the registration loop; running waits for it.
+	loops    context.CancelFunc
+	running  sync.WaitGroup
+	stopOnce sync.Once
+	stopErr  error
+}
+
+// NewNode builds a node worker on c. It talks to nobody yet, but claims the
+// worker id on this node if there is a data directory: call Stop in any case.
+// c must outlive the node, and carry a WorkerHeartbeatInterval, without which
+// the fleet never sees the worker alive.
+func NewNode(c client.Client, options NodeOptions) (*Node, error) {
+	options = options.WithDefaults().clone()
+	if err := options.Validate(); err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	id, err := stableID(options.ID, options.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	options.ID = id
+	instance, err := randomName(6)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{options: options, instance: instance, failed: make(chan error, 1), refresh: make(chan struct{}, 1), loops: func() {}}
+	if err := n.assemble(c); err != nil {
+		n.claim.release()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *Node) assemble(c client.Client) error {
+	outbox, err := n.openData()
+	if err != nil {
+		return err
+	}
+	handlers := make(map[string]jobtype.Handler, len(n.options.Handlers))
+	executeCaps, detectCaps := map[string]int{}, map[string]int{}
+	for _, handler := range n.options.Handlers {
+		d := handler.Descriptor()
+		handlers[d.Name] = handler
+		executeCaps[d.Name], detectCaps[d.Name] = d.MaxExecuteConcurrency, d.MaxDetectConcurrency
+	}
+	server := jobs.NewServer(c)
+	n.jobs, err = jobs.New(jobs.Options{
+		Handlers: handlers, WorkerID: n.options.ID, Instance: n.instance, Server: server, Pages: server,
+		Outbox: outbox, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	n.registry = &registrar{
+		client: c, registration: registrationOf(n.options, n.options.ID, n.instance),
+		wait: sleep, warn: n.options.Logger.Warn,
+	}
+	if n.claim != nil {
+		n.registry.dead = n.claim.previous
+	}
+	n.executeSlots, n.detectSlots = newSlots(n.options.MaxExecute), newSlots(n.options.MaxDetect)
+	n.gates = &gates{
+		worker: n.options.ID, instance: n.instance, others: n.jobs.Others,
+		execute: newGate(n.options.MaxExecute, executeCaps), detect: newGate(n.options.MaxDetect, detectCaps),
+		held: n.executeSlots.Held, kept: n.keptFromWork,
+	}
+	n.executeSlots.answer(contract.WorkerQueue(n.options.ID, n.instance), n.gates.execute.Waiting)
+	n.detectSlots.answer(contract.WorkerDetectQueue(n.options.ID, n.instance), n.gates.detect.Waiting)
+	n.herald = &herald{
+		refused: &n.gates.refused, gate: n.gates.execute, others: n.jobs.Others, worker: n.options.ID, instance: n.instance, logger: n.options.Logger,
+		signal: func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error {
+			return c.SignalWorkflow(ctx, workflow, "", contract.SignalWorkerRoom, in)
+		},
+	}
+	n.desk = newDesk(c, n)
+	return n.buildWorkers(c)
+}
+
+// openData claims the id and opens the outbox, if there is a data directory.
+func (n *Node) openData() (*jobs.Outbox, error) {
+	if n.options.DataDir == "" {
+		return nil, nil
+	}
+	dir := filepath.Join(n.options.DataDir, "workers")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	held, err := takeClaim(dir, n.options.ID, n.instance)
+	if err != nil {
+		return nil, err
+	}
+	n.claim = held
+	return jobs.OpenOutbox(filepath.Join(dir, n.options.ID+".outbox"), n.options.Logger)
+}
+
+func (n *Node) buildWorkers(c client.Client) error {
+	execute, err := n.newWorker(c, contract.WorkerQueue(n.options.ID, n.instance), n.executeSlots)
+	if err != nil {
+		return err
+	}
+	detect, err := n.newWorker(c, contract.WorkerDetectQueue(n.options.ID, n.instance), n.detectSlots)
+	if err != nil {
+		return err
+	}
+	detect.RegisterActivityWithOptions(n.jobs.Detect, activity.RegisterOptions{Name: contract.DetectActivity})
+	executors := []worker.Worker{execute}
+	for _, jobType := range n.options.Shared {
+		shared, err := n.newWorker(c, contract.SharedQueue(jobType), n.executeSlots)
+		if err != nil {
+			return err
+		}
+		executors = append(executors, shared)
+	}
+	for _, executor := range executors {
+		executor.RegisterActivityWithOptions(n.jobs.Execute, activity.RegisterOptions{Name: contract.ExecuteActivity})
+	}
+	n.workers = append(executors, detect)
+	return nil
+}
+
+// newWorker polls one queue. The identity is the worker's, not the client's,
+// so that two nodes in one process can share a connection.
+func (n *Node) newWorker(c client.Client, queue string, shared *slots) (worker.Worker, error) {
+	one, err := worker.NewFixedSizeSlotSupplier(1)
+	if err != nil {
+		return nil, err
+	}
+	tuner, err := worker.NewCompositeTuner(worker.CompositeTunerOptions{
+		ActivitySlotSupplier: shared,
+		WorkflowSlotSupplier: one, LocalActivitySlotSupplier: one, NexusSlotSupplier: one, SessionActivitySlotSupplier: one,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return worker.New(c, queue, worker.Options{
+		Identity:               n.Identity(),
+		DisableWorkflowWorker:  true,
+		DisableEagerActivities: true,
+		Tuner:                  tuner,
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+			InitialNumberOfPollers: 1, MinimumNumberOfPollers: 1, MaximumNumberOfPollers: maxPollers,
+		}),
+		WorkerStopTimeout: n.StopBudget(),
+		Interceptors:      interceptors(n.gates),
+		OnFatalError:      n.fail,
+	}), nil
+}
+
+// ID is the worker's stable id.
+func (n *Node) ID() string { return n.options.ID }
+
+// Instance is this incarnation's part of the queue names.
+func (n *Node) Instance() string { return n.instance }
+
+// Identity is what Temporal shows for this worker: <id>@<host>:<pid>.
+func (n *Node) Identity() string {
+	r := n.registry.registration
+	return fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)
+}
+
+// StopBudget is the longest that Stop takes: give the process at least as long.
+func (n *Node) StopBudget() time.Duration {
+	return unregisterTimeout + n.options.DrainTimeout + n.options.CancelGrace + reportTime
+}
+
+// Running lists the jobs and detections that run right now.
+func (n *Node) Running() []jobs.Running { return n.jobs.Running() }
+
+// Zombies counts handlers that ignore their canceled context.
+func (n *Node) Zombies() int { return n.jobs.Zombies() }
+
+// Slots tells how many jobs and detections run and may run.
+func (n *Node) Slots() (execute, maxExecute, detect, maxDetect int) {
+	return n.gates.execute.Used(), n.executeSlots.MaxSlots(), n.gates.detect.Used(), n.detectSlots.MaxSlots()
+}
+
+// Resize changes the caps without a restart. What runs above a smaller cap goes
+// on. It does not change what the registry knows, whose word counts again with
+// its next answer: operators resize with the registry's help.
+func (n *Node) Resize(maxDetect, maxExecute int) error {
+	if maxDetect < 1 || maxExecute < 1 || maxDetect > maxSlots || maxExecute > maxSlots {
+		return fmt.Errorf("caps must be between 1 and %d, not %d and %d", maxSlots, maxDetect, maxExecute)
+	}
+	n.gates.detect.Resize(maxDetect)
+	n.detectSlots.Resize(maxDetect)
+	n.gates.execute.Resize(maxExecute)
+	n.executeSlots.Resize(maxExecute)
+	return nil
+}
+
+func (n *Node) fail(err error) {
+	select {
+	case n.failed <- err:
+	default: // The first reason is the one to tell.
+	}
+}
+
+// sleep waits for d or ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

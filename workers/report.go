@@ -1,0 +1,68 @@
+package workers
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/activities/jobs"
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Report says what the node does right now. It may be called at any time.
+func (n *Node) Report() contract.WorkerReport {
+	report := contract.WorkerReport{
+		ID: n.options.ID, Instance: n.instance, At: time.Now().UTC(), Caps: n.caps(),
+		Undelivered: n.jobs.Undelivered(), Registered: n.accepted.Load(),
+		Held: n.executeSlots.Held(contract.SharedQueuePrefix), Stopping: n.stopping.Load(), Jobs: []contract.WorkerJob{},
+	}
+	running := n.jobs.Running()
+	slices.SortFunc(running, func(a, b jobs.Running) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), cmp.Compare(a.GroupID, b.GroupID), cmp.Compare(a.JobID, b.JobID))
+	})
+	for _, r := range running {
+		if r.Detection {
+			report.Detecting++
+		} else {
+			report.Executing++
+		}
+		if r.Zombie {
+			report.Zombies++
+		}
+		if len(report.Jobs) == contract.MaxReportJobs {
+			report.Omitted++
+			continue
+		}
+		report.Jobs = append(report.Jobs, reported(r))
+	}
+	return report
+}
+
+func reported(r jobs.Running) contract.WorkerJob {
+	return contract.WorkerJob{
+		JobID: r.JobID, GroupID: r.GroupID, JobType: r.JobType, Handler: r.Handler, Detection: r.Detection,
+		State: stateOf(r), Attempt: r.Attempt, StartedAt: r.StartedAt.UTC(),
+		Percent: r.Percent, Stage: r.Stage, Message: r.Message, ReportedAt: r.ReportedAt.UTC(),
+	}
+}
+
+func stateOf(r jobs.Running) contract.WorkerJobState {
+	switch {
+	case r.Reporting:
+		return contract.WorkerJobReporting
+	case r.Zombie:
+		return contract.WorkerJobZombie
+	case r.Ending:
+		return contract.WorkerJobEnding
+	}
+	return contract.WorkerJobRunning
+}
+
+// Queues are those that the node polls for work, its own first.
+func (n *Node) Queues() []string {
+	queues := []string{contract.WorkerQueue(n.options.ID, n.instance), contract.WorkerDetectQueue(n.options.ID, n.instance)}
+	for _, jobType := range n.options.Shared {
+		queues = append(queues, contract.SharedQueue(jobType))
+	}
+	return queues
+}

@@ -1,0 +1,75 @@
+package workers
+
+import (
+	"context"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// obey takes over what the registry says. It is called by one goroutine at a
+// time: Start, and then the registration loop.
+func (n *Node) obey(settings contract.WorkerSettings) {
+	caps := contract.WorkerCaps{MaxDetect: n.options.MaxDetect, MaxExecute: n.options.MaxExecute}
+	if settings.Resized != nil {
+		caps = *settings.Resized
+	}
+	n.registry.registration.Resized, n.registry.registration.Kept = settings.Resized, settings.Kept
+	if before := n.caps(); caps != before {
+		if err := n.Resize(caps.MaxDetect, caps.MaxExecute); err != nil {
+			n.options.Logger.Error("the registry's caps cannot be used", "worker", n.options.ID, "error", err)
+		} else {
+			n.options.Logger.Info("resized", "worker", n.options.ID, "max_detect", caps.MaxDetect, "max_execute", caps.MaxExecute,
+				"max_detect_before", before.MaxDetect, "max_execute_before", before.MaxExecute)
+		}
+	}
+	held := ""
+	if settings.Held {
+		held = contract.SharedQueuePrefix
+	}
+	n.executeSlots.Hold(held)
+}
+
+func (n *Node) caps() contract.WorkerCaps {
+	return contract.WorkerCaps{MaxDetect: n.detectSlots.MaxSlots(), MaxExecute: n.executeSlots.MaxSlots()}
+}
+
+// keptFromWork reports whether an operator drains or cordons this worker. What was
+// sent to one that is held may be sent because that is over, which the sender hears
+// first: so the registry is asked. If it does not answer its last word counts.
+func (n *Node) keptFromWork(ctx context.Context) bool {
+	if !n.executeSlots.Held(contract.SharedQueuePrefix) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, gatePatience)
+	defer cancel()
+	settings, err := n.registry.settings(ctx)
+	if err != nil || !settings.Known || settings.Held {
+		return true
+	}
+	n.Refresh()
+	return false
+}
+
+// nap waits for d, or until somebody wants the settings at once.
+func (n *Node) nap(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-n.refresh:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Refresh makes the node ask the registry for its settings now, and not only
+// within [NodeOptions.CheckInterval]. It returns at once.
+func (n *Node) Refresh() {
+	select {
+	case n.refresh <- struct{}{}:
+	default: // Somebody asked already.
+	}
+}

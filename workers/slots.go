@@ -1,0 +1,199 @@
+package workers
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"go.temporal.io/sdk/worker"
+)
+
+// slots is a slot supplier for several queues that share one cap. It implements
+// [worker.SlotSupplier].
+//
+// A slot is reserved before a poll and kept while the poll waits, up to a
+// minute on an empty queue. A supplier that counted reservations would let idle
+// queues take all slots. This one counts the slots in use: every queue may
+// always have one poll open while a slot is free, and more only as long as all
+// open polls together would still fit. So at most one task per further queue
+// can arrive above the cap, which the [gate] then holds or refuses.
+//
+// The process's own queue is polled even while no slot is free, see answer.
+type slots struct {
+	mu   sync.Mutex
+	cap  int
+	used int
+	// open counts reservations that are not yet in use, by queue.
+	open    map[string]int
+	waiting []chan struct{}
+	// own is the queue that is polled by a full worker, too, as long as fewer than
+	// maxWaiting wait at its gate.
+	own    string
+	atGate func() int
+	// held is the queue prefix that must not be polled; empty: none.
+	held string
+}
+
+// maxWaiting is how many tasks a full worker takes to refuse them. Those beyond
+// it stay in the queue, and are refused in their turn or time out there.
+const maxWaiting = maxPollers
+
+// answer makes a full worker take what was sent to it alone, one poll at a time.
+// Left in the queue it would look to its sender as if the worker were dead; taken,
+// it gets the first slot that becomes free within [gatePatience], or the answer
+// that there is none, with how many others use. atGate counts who waits. Call it
+// before the first poll.
+func (s *slots) answer(own string, atGate func() int) { s.own, s.atGate = own, atGate }
+
+// permit is what a reservation carries.
+type permit struct {
+	queue string
+	used  bool
+}
+
+func newSlots(limit int) *slots { return &slots{cap: limit, open: make(map[string]int)} }
+
+// ReserveSlot implements [worker.SlotSupplier]; it waits until a poll makes
+// sense.
+func (s *slots) ReserveSlot(ctx context.Context, info worker.SlotReservationInfo) (*worker.SlotPermit, error) {
+	for {
+		permit, changed := s.reserve(info.TaskQueue(), true)
+		if permit != nil {
+			return permit, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// TryReserveSlot implements [worker.SlotSupplier]. It serves eager activities,
+// which node workers do not have.
+func (s *slots) TryReserveSlot(info worker.SlotReservationInfo) *worker.SlotPermit {
+	permit, _ := s.reserve(info.TaskQueue(), false)
+	return permit
+}
+
+// reserve returns a permit, or a channel that is closed when it is worth
+// trying again.
+func (s *slots) reserve(queue string, wait bool) (reserved *worker.SlotPermit, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free(queue) {
+		s.open[queue]++
+		return &worker.SlotPermit{UserData: &permit{queue: queue}}, nil
+	}
+	if !wait {
+		return nil, nil
+	}
+	wake := make(chan struct{})
+	s.waiting = append(s.waiting, wake)
+	return nil, wake
+}
+
+func (s *slots) free(queue string) bool {
+	if s.holds(queue) {
+		return false
+	}
+	if s.used >= s.cap {
+		return s.atGate != nil && queue == s.own && s.open[queue] == 0 && s.atGate() < maxWaiting
+	}
+	if s.open[queue] == 0 {
+		return true
+	}
+	total := s.used
+	for _, open := range s.open {
+		total += open
+	}
+	return total < s.cap
+}
+
+// MarkSlotUsed implements [worker.SlotSupplier].
+func (s *slots) MarkSlotUsed(info worker.SlotMarkUsedInfo) {
+	reserved, ok := info.Permit().UserData.(*permit)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !reserved.used {
+		reserved.used = true
+		s.used++
+		s.closePoll(reserved.queue)
+	}
+	s.wake()
+}
+
+// ReleaseSlot implements [worker.SlotSupplier].
+func (s *slots) ReleaseSlot(info worker.SlotReleaseInfo) {
+	reserved, ok := info.Permit().UserData.(*permit)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reserved.used {
+		s.used--
+	} else {
+		s.closePoll(reserved.queue)
+	}
+	s.wake()
+}
+
+func (s *slots) closePoll(queue string) {
+	s.open[queue]--
+	if s.open[queue] == 0 {
+		delete(s.open, queue)
+	}
+}
+
+// wake lets everybody who waits look again; the caller holds the lock.
+func (s *slots) wake() {
+	for _, wake := range s.waiting {
+		close(wake)
+	}
+	s.waiting = nil
+}
+
+// MaxSlots implements [worker.SlotSupplier]; it is what the worker's heartbeat
+// reports.
+func (s *slots) MaxSlots() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cap
+}
+
+// Resize changes the cap. What already runs above a smaller one is left alone.
+func (s *slots) Resize(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cap = limit
+	s.wake()
+}
+
+// Hold keeps the queues that begin with prefix from being polled; empty polls
+// all again. A poll that is open already may still bring a task.
+func (s *slots) Hold(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = prefix
+	s.wake()
+}
+
+// Held reports whether the queue must not be polled.
+func (s *slots) Held(queue string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.holds(queue)
+}
+
+func (s *slots) holds(queue string) bool { return s.held != "" && strings.HasPrefix(queue, s.held) }
+
+// Used counts the slots in use.
+func (s *slots) Used() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used
+}

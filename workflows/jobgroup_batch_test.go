@@ -1,0 +1,79 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// batched runs proposals in batches of two, all under one batch key but the
+// last.
+func (b *bench) batched(budget *contract.RetryBudget, list ...jobtype.Proposal) contract.JobGroupResult {
+	b.t.Helper()
+	spec := b.spec(jobtype.Policy{})
+	spec.RetryBudget = budget
+	spec.Params, spec.Batch = []byte(`{"dir":"/srv"}`), &contract.BatchSpec{By: "x", MaxSize: 2}
+	keys := make([]string, len(list))
+	for i := range len(list) - 1 {
+		keys[i] = "x"
+	}
+	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec, Submission: &contract.Submission{ID: "s", Proposals: list, BatchKeys: keys}})
+	require.NoError(b.t, b.GetWorkflowError())
+	var result contract.JobGroupResult
+	require.NoError(b.t, b.GetWorkflowResult(&result))
+	return result
+}
+
+func TestGroupTellsHandlersTheirBatches(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	list := proposals(4)
+	list[0].Params = []byte(`{"n":1}`)
+	var jobs []jobtype.Job
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		assert.Empty(t, in.ProposalParams, "they are in the items")
+		jobs = append(jobs, in.Job)
+		return contract.ExecuteState{}, nil
+	}
+	result := b.batched(nil, list...)
+	assert.Equal(t, contract.GroupCounts{Detected: 4, Accepted: 3, Batched: 1, Completed: 3}, result.Counts)
+	require.Len(t, jobs, 3)
+	assert.Equal(t, []jobtype.BatchItem{{DedupeKey: "key-0", Summary: "job 0", Params: []byte(`{"n":1}`)}, {DedupeKey: "key-1", Summary: "job 1"}}, jobs[0].Batch)
+	assert.JSONEq(t, `{"dir":"/srv"}`, string(jobs[0].Params))
+	assert.Empty(t, jobs[0].DedupeKey)
+	assert.Equal(t, "key-2", jobs[1].DedupeKey, "the third of the batch had no room")
+	assert.Len(t, jobs[1].Batch, 1, "a single one is told as a batch too")
+	assert.Len(t, jobs[2].Batch, 1)
+	require.NotEmpty(t, b.asked)
+	assert.Len(t, b.asked[0].Items[0].Keys, 4*8, "every key is claimed")
+}
+
+// TestGroupReportsFailuresOfABatchForEachKey: one attempt, two keys.
+func TestGroupReportsFailuresOfABatchForEachKey(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		if len(in.Job.Batch) == 2 {
+			return contract.ExecuteState{}, failure(contract.FailurePermanent)
+		}
+		return contract.ExecuteState{}, nil
+	}
+	result := b.batched(&contract.RetryBudget{PerKey: &contract.RetryBudgetRule{Count: 3}}, proposals(3)...)
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 2, Batched: 1, Completed: 1, Failed: 1}, result.Counts)
+	require.Len(t, result.Errors, 1)
+	assert.Equal(t, contract.JobError{DedupeKey: "key-0", Items: 2, Message: "it went wrong", JobID: "job-00001", Worker: "node-a"}, result.Errors[0])
+	var failed []contract.AdmissionFailure
+	for _, request := range b.asked {
+		for _, endings := range request.Endings {
+			failed = append(failed, endings.Failed...)
+		}
+	}
+	require.Len(t, failed, 2)
+	assert.Equal(t, []string{"key-0", "key-1"}, []string{failed[0].DedupeKey, failed[1].DedupeKey})
+	assert.Equal(t, failed[0].Attempt, failed[1].Attempt, "once for the job type")
+}

@@ -1,0 +1,35 @@
+package workflows_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// TestAStalledHandlerIsNotCalledALostWorker: both end as a heartbeat that does not
+// come; only the last one that came tells them apart.
+func TestAStalledHandlerIsNotCalledALostWorker(t *testing.T) {
+	t.Parallel()
+	for want, last := range map[string]contract.Heartbeat{
+		"no heartbeat from worker node-a since it was at 40%, copy (on_worker_loss is fail)": {Percent: 40, Stage: "copy"},
+		"no heartbeat from worker node-a (on_worker_loss is fail)":                           {},
+		"the handler on worker node-a reported nothing for 30s (stall_timeout) since it was at 40%, copy: it hangs, or it should call Progress.Report or Alive more often " +
+			"(on_worker_loss is fail)": {Percent: 40, Stage: "copy", Stalled: jobtype.Duration(30 * time.Second)},
+	} {
+		b := newBench(t)
+		b.found = proposals(1)
+		b.execute = func(context.Context, contract.ExecuteInput) (contract.ExecuteState, error) {
+			return contract.ExecuteState{}, temporal.NewHeartbeatTimeoutError(last)
+		}
+		result := b.run(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossFail})
+		require.Len(t, result.Errors, 1)
+		assert.Contains(t, result.Errors[0].Message, want)
+	}
+}

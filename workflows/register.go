@@ -1,0 +1,22 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Registry is where workflows are registered: a worker, a replayer or a test
+// environment.
+type Registry interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+}
+
+// Register registers every workflow of this package under its name.
+func Register(r Registry) {
+	r.RegisterWorkflowWithOptions(JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
+	r.RegisterWorkflowWithOptions(DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
+	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
+	r.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{Name: contract.FleetWorkflow})
+	r.RegisterWorkflowWithOptions(Audit, workflow.RegisterOptions{Name: contract.AuditWorkflow})
+}

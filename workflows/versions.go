@@ -1,0 +1,18 @@
+package workflows
+
+// Change ids for workflow.GetVersion. Each names the change, says why it came,
+// and stays here until no recorded history and no running workflow is older.
+//
+// There is none yet: before the first release, histories under
+// testsuite/replay/testdata are recorded again when a workflow changes, and the
+// commit says so.
+
+// Versions of the workflows, for the names of recorded histories:
+// testsuite/replay/testdata/<workflow>/v<N>-<scenario>.json.gz.
+const (
+	JobGroupVersion  = 1
+	FleetVersion     = 1
+	DAGVersion       = 1
+	AdmissionVersion = 1
+	AuditVersion     = 1
+)

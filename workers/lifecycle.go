@@ -158,10 +158,11 @@ func (n *Node) stop(ctx context.Context) error {
 	return nil
 }
 
-// sayGoodbye tells the registry. A server that is away may be back before the last
+// sayGoodbye tells the registry, also one whose answer to the registration was not
+// waited for. A server that is away may be back before the last
 // job has ended: until the returned function is called it is tried again.
 func (n *Node) sayGoodbye() (end func()) {
-	if !n.accepted.Load() {
+	if !n.registry.introduced.Load() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())

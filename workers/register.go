@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -48,8 +49,11 @@ type registrar struct {
 	// dead is an incarnation of this id that is known to have ended; it need
 	// not be waited for.
 	dead string
-	wait func(ctx context.Context, d time.Duration) error
-	warn func(message string, args ...any)
+	// introduced: the registry may hold this incarnation, because it was asked for
+	// the id and did not refuse it. An answer that nobody waited for counts.
+	introduced atomic.Bool
+	wait       func(ctx context.Context, d time.Duration) error
+	warn       func(message string, args ...any)
 }
 
 // register asks until the registry answers: settings when accepted, a
@@ -59,6 +63,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 	registration := r.registration
 	registration.TakeOver = takeOver
 	for {
+		r.introduced.Store(true)
 		verdict, err := r.ask(ctx, registration)
 		switch {
 		case err == nil && verdict.Accepted:
@@ -73,6 +78,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 				registration.TakeOver = true
 				continue
 			}
+			r.introduced.Store(false)
 			return settings, refused(registration.ID, other)
 		case isFinal(err):
 			return settings, fmt.Errorf("register worker %s: %w", registration.ID, err)

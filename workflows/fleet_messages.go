@@ -8,8 +8,8 @@ import (
 	"github.com/roundsman/roundsman/internal/fleet"
 )
 
-// rejectedType is the type of the error that answers an operator's action that
-// cannot be done.
+// rejectedType is the type of the error that answers what cannot be done: an
+// operator's action, a hello after the goodbye.
 const rejectedType = "rejected"
 
 // fleetMessages are the channels of the registry's signals.
@@ -108,6 +108,8 @@ func (f *fleetRun) register(ctx workflow.Context, in contract.WorkerRegistration
 		case fleet.Refused:
 			result.Refused = refused(d.Holder)
 			f.auditRefused(in, d.Holder)
+		case fleet.Rejected:
+			return contract.RegisterWorkerResult{}, temporal.NewNonRetryableApplicationError(d.Reason, rejectedType, nil)
 		default:
 		}
 	}

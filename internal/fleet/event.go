@@ -7,7 +7,8 @@ type Event interface {
 	apply(r *Registry, now time.Time)
 }
 
-// Register asks for an id. The answer is [Accepted] or [Refused].
+// Register asks for an id. The answer is [Accepted] or [Refused], or [Rejected] to
+// an incarnation that said goodbye in the last ten minutes: its hello is late.
 type Register struct {
 	Identity
 	Host string
@@ -23,8 +24,8 @@ type Register struct {
 	Kept Transition
 }
 
-// Unregister is a worker's goodbye: OFFLINE at once. It is ignored from an
-// incarnation that does not hold the id.
+// Unregister is a worker's goodbye: OFFLINE at once. From an incarnation that does
+// not hold the id it only says that a registration still to come is void.
 type Unregister struct{ Identity }
 
 // Observed is what the observer saw. Changes are the pulses that changed.
@@ -102,7 +103,7 @@ type Transitioned struct {
 	Transition
 }
 
-// Rejected says why the operator's action cannot be done.
+// Rejected says why it cannot be done.
 type Rejected struct{ Reason string }
 
 // Observe says that the running observation does not know of a worker that

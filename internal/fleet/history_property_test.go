@@ -164,6 +164,7 @@ func requireAnswer(t *rapid.T, r *fleet.Registry, event fleet.Event, decisions [
 			require.True(t, holder.Fresh)
 			require.Equal(t, before, r.Snapshot(0), "a refusal changes nothing")
 		case fleet.Rejected:
+			answers++
 			require.Equal(t, before, r.Snapshot(0), "a rejection changes nothing")
 		}
 	}

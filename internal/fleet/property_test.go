@@ -67,20 +67,25 @@ func TestAgainstReference(t *testing.T) {
 		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
 		r, now, looked := fleet.New(config, t0), t0, t0
 		model := map[string]*reference{"a": {}, "b": {}, "c": {}}
+		said := map[string]time.Time{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			now = now.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "ms")) * time.Millisecond)
+			now = now.Add(time.Duration(rapid.OneOf(rapid.IntRange(0, 40_000), rapid.Just(599_000)).Draw(t, "ms")) * time.Millisecond)
 			id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
 			m := model[id]
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
 				r.Next(now, fleet.Register{Identity: who(id, "1")})
 				// The states are those at the last look; registering is one for itself.
+				if now.Sub(said[id]) < 10*time.Minute {
+					break
+				}
 				if m.registered.IsZero() || m.gone || !m.left.IsZero() || !m.fresh || m.state(config, looked) == fleet.Unreachable {
 					mode := m.mode
 					*m = reference{registered: now, last: now, fresh: true, mode: mode}
 				}
 			case 1:
 				r.Next(now, fleet.Unregister{who(id, "1")})
+				said[id] = now
 				if !m.registered.IsZero() && !m.gone && m.left.IsZero() {
 					m.left = now
 					if m.offline.IsZero() {

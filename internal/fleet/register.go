@@ -9,6 +9,10 @@ import (
 )
 
 func (e Register) apply(r *Registry, now time.Time) {
+	if r.saidGoodbye(e.Identity, now) {
+		r.decide(Rejected{Reason: fmt.Sprintf("process %s has said goodbye: a new process can register", e.describe())})
+		return
+	}
 	w := r.workers[e.ID]
 	switch {
 	case w == nil:
@@ -37,7 +41,7 @@ func (e Register) apply(r *Registry, now time.Time) {
 
 // renew is a registration of the incarnation that already holds the id: a
 // repeat changes nothing, other capabilities are taken note of, and after a
-// goodbye or a silence it is back.
+// silence it is back.
 func (r *Registry) renew(w *worker, e Register, now time.Time) {
 	if w.Liveness != Online || !r.fresh(w) {
 		r.seat(w, e, now, "registered again")
@@ -93,6 +97,7 @@ func (r *Registry) seat(w *worker, e Register, now time.Time, reason string) {
 }
 
 func (e Unregister) apply(r *Registry, now time.Time) {
+	r.remember(e.Identity, now)
 	w := r.workers[e.ID]
 	if w == nil || w.Instance != e.Instance || w.Liveness == Deleted || w.Left {
 		return

@@ -18,7 +18,9 @@ type Registry struct {
 	// sightSince and sightUntil are the last span without a gap in which the
 	// observer looked.
 	sightSince, sightUntil time.Time
-	out                    []Decision
+	// goodbyes are the latest, in order.
+	goodbyes []goodbye
+	out      []Decision
 }
 
 // New returns an empty registry. Its sequence numbers start at now, so that

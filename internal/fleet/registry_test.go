@@ -182,6 +182,39 @@ func TestUnregisterIsOfflineAtOnce(t *testing.T) {
 	assert.Equal(t, fleet.Online, b.state("a"))
 }
 
+// A worker that was interrupted while it registered: its goodbye may come before
+// its hello.
+func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.next(fleet.Unregister{who("a", "1")})
+	rejected := fleet.Rejected{Reason: "process 7 on host-1 has said goodbye: a new process can register"}
+	assert.Equal(t, []fleet.Decision{rejected}, b.at(10*time.Minute-1).register("a", "1"))
+	_, known := b.r.Worker("a")
+	assert.False(t, known)
+	b.register("a", "2")
+	assert.Equal(t, fleet.Online, b.state("a"), "a new process is another one")
+	b.next(fleet.Unregister{who("a", "2")})
+	assert.IsType(t, fleet.Rejected{}, b.register("a", "2")[0], "a repeated hello does not bring it back")
+	assert.Equal(t, fleet.Offline, b.state("a"))
+	b.at(20*time.Minute).register("a", "2")
+	assert.Equal(t, fleet.Online, b.state("a"), "it lives after all: somebody else said the goodbye")
+}
+
+// Goodbyes are forgotten in order: the last thousand count.
+func TestGoodbyesAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for i := range 1001 {
+		b.next(fleet.Unregister{who(fmt.Sprint(i), "1")})
+	}
+	assert.Len(t, b.r.Snapshot(0).Goodbyes, 1000)
+	assert.IsType(t, fleet.Rejected{}, b.register("1", "1")[0])
+	assert.IsType(t, fleet.Transitioned{}, b.register("0", "1")[0])
+	b.at(time.Hour).next(fleet.Unregister{who("a", "1")})
+	assert.Len(t, b.r.Snapshot(0).Goodbyes, 1)
+}
+
 func TestShuttingDownCountsAsGoodbye(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

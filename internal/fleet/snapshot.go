@@ -13,12 +13,13 @@ type Snapshot struct {
 	SightUntil time.Time `json:"sight_until,omitzero"`
 	Workers    []worker  `json:"workers,omitempty"`
 	Pulses     []pulse   `json:"pulses,omitempty"`
+	Goodbyes   []goodbye `json:"goodbyes,omitempty"`
 }
 
 // Snapshot copies the registry; later events do not change the copy. At most
 // keep transitions per worker go along, the newest ones; 0 keeps all.
 func (r *Registry) Snapshot(keep int) Snapshot {
-	s := Snapshot{Seq: r.seq, SightSince: r.sightSince, SightUntil: r.sightUntil}
+	s := Snapshot{Seq: r.seq, SightSince: r.sightSince, SightUntil: r.sightUntil, Goodbyes: slices.Clone(r.goodbyes)}
 	for _, id := range r.ids() {
 		w := *r.workers[id]
 		w.Fenced = slices.Clone(w.Fenced)
@@ -38,6 +39,7 @@ func (r *Registry) Snapshot(keep int) Snapshot {
 func Restore(config Config, s Snapshot) *Registry {
 	r := New(config, time.Time{})
 	r.seq, r.sightSince, r.sightUntil = s.Seq, s.SightSince, s.SightUntil
+	r.goodbyes = slices.Clone(s.Goodbyes)
 	for _, w := range s.Workers {
 		w.Fenced, w.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
 		r.workers[w.ID] = &w

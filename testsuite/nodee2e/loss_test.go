@@ -1,6 +1,10 @@
 package nodee2e
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -179,6 +183,49 @@ func TestDrainHandsBack(t *testing.T) {
 	assert.NotContains(t, s.command("workers", "list"), "node-a")
 	assert.Regexp(t, "node-a +DELETED", s.command("workers", "list", "--deleted"))
 	assert.NotContains(t, s.command("workers", "list", "--online"), "node-a")
+}
+
+// TestStoppedWhileStarting: a worker that is told to stop at any moment of its
+// start leaves nobody behind who seems to live, also if no control plane was there
+// to hear it.
+func TestStoppedWhileStarting(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	var ids []string
+	for i := range 12 {
+		id := fmt.Sprintf("brief-%02d", i)
+		brief := s.worker(id)
+		if i%2 == 0 {
+			testsuite.WaitFor(t, time.Minute, id+" is registered", func() bool { return s.seems(id) })
+		} else {
+			testsuite.WaitFor(t, time.Minute, id+" begins", func() bool {
+				_, err := os.Stat(filepath.Join(s.dir, id, "workers"))
+				return err == nil
+			})
+		}
+		brief.signal(t, syscall.SIGTERM)
+		brief.code(t, time.Minute)
+		ids = append(ids, id)
+	}
+	s.control.kill()
+	unheard := s.worker("unheard")
+	testsuite.WaitFor(t, time.Minute, "it asks again", func() bool { return strings.Contains(unheard.stderr.String(), "asking again") })
+	unheard.signal(t, syscall.SIGTERM)
+	assert.Equal(t, 1, unheard.code(t, time.Minute))
+	s.start("server")
+	s.worker("witness")
+	s.awaitFresh("witness")
+	for _, id := range append(ids, "unheard") {
+		assert.False(t, s.seems(id), "%s seems to live", id)
+	}
+	s.worker("unheard")
+	s.awaitFresh("unheard")
+}
+
+// seems reports whether the registry takes the worker for alive.
+func (s *site) seems(id string) bool {
+	w, err := s.client.Worker(s.t.Context(), id)
+	return err == nil && w.State == contract.WorkerOnline
 }
 
 // TestRollingRestart restarts three workers one after the other under load.

@@ -52,6 +52,8 @@ type site struct {
 	dir    string
 	server *testsuite.Server
 	client *starter.Client
+	// control is the control plane that newSite started.
+	control *process
 }
 
 func newSite(t *testing.T, workers ...string) *site {
@@ -63,7 +65,7 @@ func newSite(t *testing.T, workers ...string) *site {
 	t.Cleanup(client.Close)
 	s.client = client
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "fleet.yaml"), []byte(scaled), 0o600))
-	s.start("server")
+	s.control = s.start("server")
 	for _, id := range workers {
 		s.worker(id)
 	}

@@ -35,6 +35,8 @@ func (e *UnreachableError) Why() string {
 		return "the host name cannot be resolved"
 	case strings.Contains(text, "server preface"), strings.Contains(text, "broken pipe"), strings.Contains(text, "http2: frame"):
 		return "something listens there that does not speak gRPC without TLS: another program, or a server that wants TLS"
+	case strings.Contains(text, "connection reset by peer"):
+		return "it closes the connection at once: another program that does not speak gRPC, a server that wants TLS, or one that is just stopping"
 	case strings.Contains(text, "authentication handshake failed"):
 		_, reason, _ := strings.Cut(text, "handshake failed: ")
 		return "TLS: " + strings.TrimSuffix(reason, `"`)

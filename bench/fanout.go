@@ -42,8 +42,9 @@ func groupSpec(routing jobtype.Routing, n, parallel int) (contract.JobTypeSpec, 
 
 // finished is one measured run of a workflow.
 type finished struct {
-	seconds float64
-	events  float64
+	seconds  float64
+	events   float64
+	workflow string
 }
 
 // runGroup runs a job group and checks that it did all of its jobs.
@@ -91,7 +92,7 @@ func (c *cluster) timed(ctx context.Context, options client.StartWorkflowOptions
 	if err != nil {
 		return finished{}, err
 	}
-	return finished{took, float64(described.GetWorkflowExecutionInfo().GetHistoryLength())}, nil
+	return finished{took, float64(described.GetWorkflowExecutionInfo().GetHistoryLength()), run.GetID()}, nil
 }
 
 // fanout compares both routings with the bare SDK.

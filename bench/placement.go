@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	core "github.com/roundsman/roundsman/internal/placement"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -23,55 +24,91 @@ const (
 )
 
 // runSleepers runs a group of sleepers and checks that it did all of them.
-func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n int) (float64, error) {
+func (c *cluster) runSleepers(ctx context.Context, spec contract.JobTypeSpec, n int) (finished, error) {
 	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue}
 	var result contract.JobGroupResult
 	done, err := c.timed(ctx, options, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec}, &result)
 	if err == nil && result.Counts.Completed != n {
 		err = fmt.Errorf("%d of %d jobs completed: %s %+v", result.Counts.Completed, n, result.Reason, result.Counts)
 	}
-	return done.seconds, err
+	return done, err
 }
 
-// placement keeps the slots of four workers busy with jobs of 50 ms.
+// placementRun is one measured run of placementJobs.
+type placementRun struct {
+	// seconds are those of the whole workflow, busy and busyInside the share of the
+	// slots that was used in that time, and from the first job's start to the last
+	// one's end.
+	seconds, busy, busyInside float64
+}
+
+func (c *cluster) placementRun(ctx context.Context, workflow, activityType string, seconds float64) (placementRun, error) {
+	span, err := c.span(ctx, workflow, activityType)
+	const work = 100 * placementJobs * placementMS / 1000.0 / placementNodes / placementSlots
+	return placementRun{seconds, work / seconds, work / span.Seconds()}, err
+}
+
+// placement keeps the slots of four workers busy with jobs of 50 ms. The bare SDK
+// does the same twice: with an activity in flight for each slot, and with as many
+// more as Roundsman sends ahead of free slots.
 func placement(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, placementNodes, placementSlots)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	const parallel = placementNodes * placementSlots
+	const parallel, most = placementNodes * placementSlots, placementNodes * (placementSlots + core.MaxAhead)
 	spec, err := sleepers("placement", sleeperParams{N: placementJobs, MS: placementMS}, jobtype.Policy{
-		GlobalExecutionConcurrency: parallel, PerWorkerExecutionConcurrency: placementSlots, MaxJobsPerDetection: placementJobs,
+		GlobalExecutionConcurrency: most, PerWorkerExecutionConcurrency: most, MaxJobsPerDetection: placementJobs,
 	})
 	if err != nil {
 		return err
 	}
-	bareIn := bareInput{N: placementJobs, Parallel: parallel, MS: placementMS}
+	bareIn := bareInput{N: placementJobs, MS: placementMS}
 	for i := range placementNodes {
 		bareIn.Queues = append(bareIn.Queues, bareNodeQueue(fmt.Sprintf("node-%d", i)))
 	}
-	var ours, bare, busy, bareBusy []float64
+	runs := map[string][]placementRun{}
 	for rep := range b.reps + 1 {
-		base, err := c.runBareInput(ctx, bareIn)
+		for name, parallel := range map[string]int{"bare": parallel, "bare_ahead": most} {
+			bareIn.Parallel = parallel
+			done, err := c.runBareInput(ctx, bareIn)
+			if err != nil {
+				return err
+			}
+			if err := c.note(ctx, runs, name, done, bareActivity); err != nil {
+				return err
+			}
+		}
+		done, err := c.runSleepers(ctx, spec, placementJobs)
 		if err != nil {
 			return err
 		}
-		group, err := c.runSleepers(ctx, spec, placementJobs)
-		if err != nil {
+		if err := c.note(ctx, runs, "ours", done, contract.ExecuteActivity); err != nil {
 			return err
 		}
-		b.logf("placement: %.2f s, bare %.2f s", group, base.seconds)
-		if rep == 0 {
-			continue // The first pair warms caches and pollers up.
-		}
-		const work = placementJobs * placementMS / 1000.0 / parallel
-		ours, bare = append(ours, placementJobs/group), append(bare, placementJobs/base.seconds)
-		busy, bareBusy = append(busy, 100*work/group), append(bareBusy, 100*work/base.seconds)
+		b.logf("placement: %.2f s, bare %.2f s, bare with as many in flight %.2f s", runs["ours"][rep].seconds, runs["bare"][rep].seconds, runs["bare_ahead"][rep].seconds)
 	}
-	return b.compared("placement", placementJobs, "jobs/s", ours, bare, map[string]float64{
-		"slots_used_percent": round(median(busy)), "slots_used_percent_bare": round(median(bareBusy)),
-	})
+	column := func(name string, of func(placementRun) float64) []float64 {
+		var list []float64
+		for _, run := range runs[name][1:] { // The first warms caches and pollers up.
+			list = append(list, of(run))
+		}
+		return list
+	}
+	rate := func(run placementRun) float64 { return placementJobs / run.seconds }
+	more := map[string]float64{"jobs_per_s_bare_ahead": round(median(column("bare_ahead", rate)))}
+	for name, suffix := range map[string]string{"ours": "", "bare": "_bare", "bare_ahead": "_bare_ahead"} {
+		more["slots_used_percent"+suffix] = round(median(column(name, func(run placementRun) float64 { return run.busy })))
+		more["slots_used_percent_while_jobs_ran"+suffix] = round(median(column(name, func(run placementRun) float64 { return run.busyInside })))
+	}
+	return b.compared("placement", placementJobs, "jobs/s", column("ours", rate), column("bare", rate), more)
+}
+
+func (c *cluster) note(ctx context.Context, runs map[string][]placementRun, name string, done finished, activityType string) error {
+	run, err := c.placementRun(ctx, done.workflow, activityType, done.seconds)
+	runs[name] = append(runs[name], run)
+	return err
 }
 
 // slotsSkewed compares a worker whose cap is shared by five queues, all work on
@@ -99,13 +136,13 @@ func slotsSkewed(ctx context.Context, b *bench) error {
 			if err != nil {
 				return err
 			}
-			seconds, err := c.runSleepers(ctx, spec, skewedJobs)
+			done, err := c.runSleepers(ctx, spec, skewedJobs)
 			if err != nil {
 				return err
 			}
-			b.logf("slots_skewed: %s %.2f s", id, seconds)
+			b.logf("slots_skewed: %s %.2f s", id, done.seconds)
 			if rep > 0 {
-				rates[id] = append(rates[id], skewedJobs/seconds)
+				rates[id] = append(rates[id], skewedJobs/done.seconds)
 			}
 		}
 	}

@@ -72,6 +72,7 @@ func (g *Group) endAttempt(j *job, end Ending, now time.Time) {
 	case FailureNone:
 		j.Ran = true
 		g.learn(end.Duration)
+		g.workers.Ended(j.Worker, j.Instance, end.Duration)
 		g.remember(j, end.Duration, now)
 		g.finish(j, StateCompleted, "", now)
 	case FailureCanceled:

@@ -7,9 +7,10 @@ import (
 	"github.com/roundsman/roundsman/internal/placement"
 )
 
-// kind is what all jobs of the group ask of a worker.
+// kind is what all jobs of the group ask of a worker. They are alike, so how long
+// some took says how soon a worker will have a slot for the next.
 func (g *Group) kind() placement.Want[Worker] {
-	return placement.Want[Worker]{Handler: g.cfg.Handler, Slots: Worker.places, Total: Worker.total}
+	return placement.Want[Worker]{Handler: g.cfg.Handler, Slots: Worker.places, Total: Worker.total, Ahead: true}
 }
 
 // total is how much the worker runs at once over all job types.

@@ -61,6 +61,11 @@ type world struct {
 	told, retried map[[2]int]bool
 	// seen are jobs whose end was looked at.
 	seen map[int]bool
+	// quick are processes of workers where a job ended quickly, and none was
+	// refused since.
+	quick map[string]bool
+	// swift: all jobs end quickly.
+	swift bool
 }
 
 type simWorker struct {
@@ -128,7 +133,7 @@ func proposalGen() *rapid.Generator[jobtype.Proposal] {
 func newWorld(t *rapid.T, restore bool) *world {
 	w := &world{
 		t: t, now: epoch, workers: map[string]*simWorker{}, running: map[int]simRun{}, started: map[int]int{},
-		ended: map[int]State{}, failed: map[[2]int]bool{}, barred: map[int]int{}, told: map[[2]int]bool{}, retried: map[[2]int]bool{}, seen: map[int]bool{}, restore: restore, doors: map[int]Acquire{}, granted: map[int]int{}, fences: map[int64]bool{}, fence: 1 << 40,
+		ended: map[int]State{}, failed: map[[2]int]bool{}, barred: map[int]int{}, told: map[[2]int]bool{}, retried: map[[2]int]bool{}, seen: map[int]bool{}, quick: map[string]bool{}, restore: restore, doors: map[int]Acquire{}, granted: map[int]int{}, fences: map[int64]bool{}, fence: 1 << 40,
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "workers") {
 		id := fmt.Sprintf("w%d", i)
@@ -138,6 +143,7 @@ func newWorld(t *rapid.T, restore bool) *world {
 		}
 		w.workers[id] = &simWorker{Worker: worker}
 	}
+	w.swift = rapid.Bool().Draw(t, "swift")
 	if rapid.Bool().Draw(t, "windowed") {
 		w.window = w.someWindow()
 	}
@@ -384,8 +390,20 @@ func (w *world) checkLimits(d StartJob) {
 			there++
 		}
 	}
-	if d.ID != "" {
-		require.Less(w.t, there, min(policy.PerWorkerExecutionConcurrency, w.workers[d.ID].Slots))
+	if d.ID == "" {
+		return
+	}
+	require.Less(w.t, there, policy.PerWorkerExecutionConcurrency)
+	slots := w.workers[d.ID].Slots
+	if there < slots {
+		return
+	}
+	require.Less(w.t, there, slots+placement.MaxAhead)
+	require.True(w.t, w.quick[d.ID+d.Instance], "worker %s is sent more than it has slots for, and nothing was quick there", d.ID)
+	for _, other := range w.g.workers.Members() {
+		usable := other.Alive() && other.Fits(d.Proposal.Node, d.Proposal.Labels) && !other.CoolUntil.After(w.now)
+		limited := other.InFlight >= policy.PerWorkerExecutionConcurrency
+		require.False(w.t, other.ID != d.ID && usable && !limited && other.Room(w.g.kind()), "worker %s has a free slot", other.ID)
 	}
 }
 
@@ -657,6 +675,16 @@ func (w *world) finishOne(failure Failure) {
 	default:
 	}
 	ended := JobEnded{Job: n, Attempt: run.start.Attempt, Ending: Ending{Failure: failure, Message: string(failure), Duration: time.Second}}
+	if w.swift || rapid.Bool().Draw(w.t, "quick") {
+		ended.Ending.Duration = time.Duration(rapid.IntRange(0, 120).Draw(w.t, "took")) * time.Millisecond
+	}
+	switch process := run.start.ID + run.start.Instance; failure {
+	case FailureNone:
+		w.quick[process] = w.quick[process] || ended.Ending.Duration < time.Second
+	case FailureAtCapacity, FailureNotTaken:
+		delete(w.quick, process)
+	default:
+	}
 	ended.Ending.Unheard = failure == FailureTimeout && rapid.Bool().Draw(w.t, "unheard")
 	w.hears(n, run.start.Attempt, ended.Ending)
 	if rapid.IntRange(0, 2).Draw(w.t, "checkpoint") == 0 {

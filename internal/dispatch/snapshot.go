@@ -71,6 +71,7 @@ type savedWorker struct {
 	Unsupported bool      `json:"unsupported,omitempty"`
 
 	Load placement.Load `json:"load,omitzero"`
+	Pace time.Duration  `json:"pace,omitempty"`
 }
 
 type savedTimer struct {
@@ -109,7 +110,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 		s.Held = append(s.Held, j.N)
 	}
 	for _, w := range g.workers.Members() {
-		s.Workers = append(s.Workers, savedWorker{w.Offer, w.CoolUntil, w.Suspect, w.SuspectBeat, w.Unsupported, w.Load})
+		s.Workers = append(s.Workers, savedWorker{w.Offer, w.CoolUntil, w.Suspect, w.SuspectBeat, w.Unsupported, w.Load, w.Pace})
 	}
 	for _, t := range g.timers {
 		if g.matters(t) {
@@ -208,7 +209,7 @@ func (g *Group) restoreWorkers(s snapshot) {
 		members[i] = &worker{
 			Worker: saved.seen(), Offer: saved.Worker, CoolUntil: saved.CoolUntil,
 			Suspect: saved.Suspect, SuspectBeat: saved.SuspectBeat, Unsupported: saved.Unsupported,
-			Load: saved.Load,
+			Load: saved.Load, Pace: saved.Pace,
 		}
 	}
 	g.workers.Restore(members, s.Turn)

@@ -52,6 +52,9 @@ type Member[O any] struct {
 	// Load is what others run there, as far as the owner has heard.
 	Load      Load
 	CoolUntil time.Time
+	// Pace is a moving average of how long the owner's work runs on it; 0: unknown,
+	// or something that was sent ahead found no slot since.
+	Pace time.Duration
 	// Suspect: it lost work and has not beaten since; SuspectBeat is its Beat of
 	// that moment.
 	Suspect     bool

@@ -99,22 +99,24 @@ func (w Want[O]) total(o O) int {
 	return max(w.Total(o), slots)
 }
 
-// room is how much of a kind fits as far as is known, and how much would if
-// nobody else used the worker.
-func (m *Member[O]) room(w Want[O]) (known, most int) {
+// room is how much of a kind fits as far as is known, how much may be sent ahead
+// where nothing does, and how much would fit if nobody else used the worker.
+func (m *Member[O]) room(w Want[O]) (known, ahead, most int) {
 	slots, total := w.Slots(m.Offer), w.total(m.Offer)
 	most = min(total-m.InFlight, slots-m.own[w.Handler])
 	known = min(total-m.InFlight-m.Load.Others, slots-m.own[w.Handler]-m.Load.Handlers[w.Handler])
+	ahead = m.ahead(w, known)
 	if w.PerWorker > 0 {
-		most, known = min(most, w.PerWorker-m.InFlight), min(known, w.PerWorker-m.InFlight)
+		rest := w.PerWorker - m.InFlight
+		known, ahead, most = min(known, rest), min(ahead, rest), min(most, rest)
 	}
-	return known, most
+	return known, ahead, most
 }
 
 // Room reports whether, as far as is known, the worker has a free slot for work
 // of that kind.
 func (m *Member[O]) Room(w Want[O]) bool {
-	known, _ := m.room(w)
+	known, _, _ := m.room(w)
 	return known > 0
 }
 
@@ -133,7 +135,7 @@ func (m *Member[O]) Crowd() string {
 
 // Take counts one more piece of work of that kind on the worker.
 func (m *Member[O]) Take(w Want[O], now time.Time) {
-	if known, _ := m.room(w); known <= 0 {
+	if known, ahead, _ := m.room(w); known <= 0 && ahead <= 0 {
 		m.Load.take(now)
 	}
 	m.occupy(w.Handler)
@@ -258,7 +260,8 @@ func (f *Fleet[O]) Refused(id, instance string, w Want[O], silent bool, now time
 		m.Load.Others = max(m.Load.Others, w.total(m.Offer)-max(m.InFlight-1, 0))
 	}
 	m.Load.refuse(len(f.list), now)
+	m.Pace = 0
 	w.PerWorker = 0
-	known, _ := m.room(w)
+	known, _, _ := m.room(w)
 	return known >= 0 // What was refused still counts.
 }

@@ -20,6 +20,8 @@ type Want[O any] struct {
 	Total func(O) int
 	// Avoid is the worker on which it failed last: taken only if no other is free.
 	Avoid string
+	// Ahead: a worker may be sent more than it has slots for, see [AheadWindow].
+	Ahead bool
 	// PerWorker caps what the owner runs on one worker; 0: no cap.
 	PerWorker int
 }
@@ -36,8 +38,9 @@ type Choice[O any] struct {
 }
 
 // Pick chooses the worker with most free slots; among equals the next in turn.
-// Where none has a slot that is known to be free, it chooses one of those that
-// only others' work seems to fill, if it is time to try that one, see [Load].
+// Where none has a slot that is known to be free, it chooses one that will have one
+// in a moment, see [AheadWindow], and else one of those that only others' work seems
+// to fill, if it is time to try that one, see [Load].
 func (f *Fleet[O]) Pick(w Want[O], now time.Time) Choice[O] {
 	var found Choice[O]
 	var best rank
@@ -47,17 +50,18 @@ func (f *Fleet[O]) Pick(w Want[O], now time.Time) Choice[O] {
 			continue
 		}
 		found.Possible = true
-		free, most := m.room(w)
+		free, ahead, most := m.room(w)
+		known := free > 0 || ahead > 0
 		switch {
-		case most <= 0:
+		case !known && most <= 0:
 			continue
-		case free > 0 && m.CoolUntil.After(now):
+		case known && m.CoolUntil.After(now):
 			continue // Whoever cools it wakes its owner, too.
-		case free <= 0 && latest(m.Load.TryAt, m.CoolUntil).After(now):
+		case !known && latest(m.Load.TryAt, m.CoolUntil).After(now):
 			found.Again = earliest(found.Again, latest(m.Load.TryAt, m.CoolUntil))
 			continue
 		}
-		r := rank{known: free > 0, wanted: m.ID != w.Avoid, free: max(free, 0), waits: m.Load.TryAt}
+		r := rank{free: free > 0, soon: ahead > 0, wanted: m.ID != w.Avoid, room: max(free, ahead), waits: m.Load.TryAt}
 		if found.Worker == nil || r.better(best) {
 			found.Worker, best = m, r
 		}
@@ -71,22 +75,25 @@ func (f *Fleet[O]) Pick(w Want[O], now time.Time) Choice[O] {
 
 // rank orders workers that may be chosen.
 type rank struct {
-	// known: it has a free slot, as far as is known. wanted: the work has not
-	// failed there.
-	known, wanted bool
-	free          int
+	// free: it has a free slot, as far as is known. soon: it will have one in a
+	// moment. wanted: the work has not failed there.
+	free, soon, wanted bool
+	// room is how many of either kind.
+	room int
 	// waits is since when it may be tried.
 	waits time.Time
 }
 
 func (r rank) better(than rank) bool {
 	switch {
-	case r.known != than.known:
-		return r.known
+	case r.free != than.free:
+		return r.free
+	case r.soon != than.soon:
+		return r.soon
 	case r.wanted != than.wanted:
 		return r.wanted
-	case r.known:
-		return r.free > than.free
+	case r.free || r.soon:
+		return r.room > than.room
 	}
 	return r.waits.Before(than.waits)
 }

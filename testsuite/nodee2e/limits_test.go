@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/placement"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
 )
 
 // TestFourLimits counts what runs at once where it runs: in the handlers. Each
@@ -70,6 +73,44 @@ func TestFourLimits(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, b.typed("global").worst(), "global_execution_concurrency")
+	for key, n := range b.of("start").perKey() {
+		assert.Equal(t, 1, n, "%s ran more than once", key)
+	}
+}
+
+// TestQuickJobsAreSentAhead: a worker gets more quick jobs than it has slots for;
+// it runs no more than that at once, and each job once.
+func TestQuickJobsAreSentAhead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const jobs, slots = 300, 2
+	ids := []string{"node-a", "node-b"}
+	for _, id := range ids {
+		s.worker(id, "--max-execute", strconv.Itoa(slots))
+	}
+	s.awaitFresh(ids...)
+	s.apply(group{"quick", "steps", "global_execution_concurrency: 20, per_worker_execution_concurrency: 10", jobs, 1, 20})
+	ref := s.begin("quick")
+	ahead := 0
+	testsuite.WaitFor(t, time.Minute, "the group sends ahead", func() bool {
+		shown, err := s.client.Show(t.Context(), ref)
+		if err != nil || shown.Group == nil {
+			return false
+		}
+		for _, w := range shown.Group.Workers {
+			ahead = max(ahead, w.Running-w.Slots)
+		}
+		return ahead > 0 || shown.Result != nil
+	})
+	result := s.result(ref)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Equal(t, jobs, result.Counts.Completed)
+	assert.Positive(t, ahead)
+	assert.LessOrEqual(t, ahead, placement.MaxAhead)
+	b := s.book()
+	for _, id := range ids {
+		assert.Equal(t, slots, b.on(id).worst(), "--max-execute of %s", id)
+	}
 	for key, n := range b.of("start").perKey() {
 		assert.Equal(t, 1, n, "%s ran more than once", key)
 	}

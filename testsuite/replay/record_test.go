@@ -135,6 +135,7 @@ func scenes() []scene {
 		{name: "nothing-to-do", params: `{"keys":[]}`},
 		{name: "lane", params: `{"keys":["a","b"]}`, lane: "default"},
 		{name: "completed", params: `{"keys":["a","b","c","later","e","f","g","h"]}`, policy: wide},
+		{name: "sent-ahead", params: `{"keys":["a"` + strings.Repeat(`,"a"`, 59) + `]}`, policy: jobtype.Policy{GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 10}},
 		{name: "burst", params: `{"keys":["a","b","c","d","e","f"],"filler":"` + strings.Repeat("x", 120<<10) + `"}`, policy: wide},
 		{name: "detection-fails", params: `{"fail":true}`},
 		{name: "dry-run", params: `{"keys":["a","b"]}`, input: contract.JobGroupInput{DryRun: true}},

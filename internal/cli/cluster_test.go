@@ -210,8 +210,9 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("runs", "cancel", "slow").exits(ExitFailed).complains("already ended")
 
 	// Without a reason it is the same request as the Web UI's button.
-	h.run("jobtypes", "run", "slow").ok()
+	interrupt := h.background("jobtypes", "run", "slow", "--watch")
 	h.eventually("running", "jobs", "show", "slow/job-00001")
+	interrupt().exits(ExitFailed).complains("interrupted: group/slow-", "goes on; follow it with `roundsman runs watch group/slow-")
 	h.run("runs", "cancel", "slow", "--wait").ok()
 	h.run("runs", "show", "slow").ok().says("canceled")
 }

@@ -152,12 +152,7 @@ func tooLargeIsFaulty(err error) error {
 // follows it to its end.
 func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	if !ctx.Bool(flagDetach) {
-		err := c.follow(ctx.Context, ctx, client, name, ref)
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("interrupted: %s goes on; follow it with `roundsman dag watch %s`, end it with `roundsman dag cancel %s`",
-				ref.WorkflowID, ref.WorkflowID, ref.WorkflowID)
-		}
-		return err
+		return goesOn("dag", ref, c.follow(ctx.Context, ctx, client, name, ref))
 	}
 	if wantsJSON(ctx) {
 		return printJSON(c.env.Stdout, dagReport{

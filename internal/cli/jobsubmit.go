@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -184,12 +183,7 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 	} else {
 		fmt.Fprintf(c.env.Stderr, "submitted %s: %s\n", plural(submitted.Jobs, "job"), submitted.WorkflowID)
 	}
-	err := c.awaitSubmitted(ctx, client, ref)
-	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("interrupted: %s goes on; follow it with `roundsman runs watch %s`, end it with `roundsman runs cancel %s`",
-			ref.WorkflowID, ref.WorkflowID, ref.WorkflowID)
-	}
-	return err
+	return goesOn("runs", ref, c.awaitSubmitted(ctx, client, ref))
 }
 
 func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {

@@ -29,7 +29,7 @@ Examples:
   roundsman jobtypes run scrub --wait
   roundsman jobtypes run scrub --wait --output json | jq .counts`,
 		Flags: with(
-			&cli.BoolFlag{Name: flagWait, Usage: "show the run and wait until it has ended"},
+			&cli.BoolFlag{Name: flagWait, Aliases: []string{flagWatch}, Usage: "show the run and wait until it has ended"},
 			&cli.BoolFlag{Name: flagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 		),
 		Action: c.connected(c.runJobType),
@@ -69,9 +69,19 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
 	if !wantsJSON(ctx) {
-		return c.watch(ctx, client, starter.DefaultWatchInterval, ref)
+		return goesOn("runs", ref, c.watch(ctx, client, starter.DefaultWatchInterval, ref))
 	}
-	return c.waitJSON(ctx, client, ref)
+	return goesOn("runs", ref, c.waitJSON(ctx, client, ref))
+}
+
+// goesOn says of a run whose end was waited for that an interrupt ended only the
+// waiting. group is the group of commands about such runs.
+func goesOn(group string, ref starter.RunRef, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("interrupted: %s goes on; follow it with `roundsman %s watch %s`, end it with `roundsman %s cancel %s`",
+		ref.WorkflowID, group, ref.WorkflowID, group, ref.WorkflowID)
 }
 
 // waitJSON waits for a run and prints its result as one object.

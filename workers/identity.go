@@ -107,14 +107,17 @@ func randomName(bytes int) (string, error) {
 
 // claim is this process's hold on a worker id on this node. The kernel frees it
 // when the process ends, however it ends; so whoever gets it knows that the
-// incarnation named in the file is dead.
+// incarnations named in the file are dead.
 type claim struct {
 	file *os.File
-	// previous is the incarnation that held the claim before.
-	previous string
+	// line names this incarnation in the file.
+	line string
+	// dead are those of which one may still hold the id in the registry: the last
+	// that registered, and those that were killed before they had.
+	dead []string
 }
 
-// takeClaim locks the id and remembers instance for the next one.
+// takeClaim locks the id and adds instance to the file for the next one.
 func takeClaim(dir, id, instance string) (*claim, error) {
 	path := filepath.Join(dir, id+".lock")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -128,11 +131,11 @@ func takeClaim(dir, id, instance string) (*claim, error) {
 		}
 		return nil, fmt.Errorf("claim the worker id: %w", err)
 	}
-	held := &claim{file: file}
-	previous, err := os.ReadFile(path)
+	held := &claim{file: file, line: instance + "\n"}
+	before, err := os.ReadFile(path)
 	if err == nil {
-		held.previous = strings.TrimSpace(string(previous))
-		err = errors.Join(file.Truncate(0), writeAt(file, instance+"\n"))
+		held.dead = strings.Fields(string(before))
+		err = held.write(int64(len(before)))
 	}
 	if err != nil {
 		held.release()
@@ -141,9 +144,19 @@ func takeClaim(dir, id, instance string) (*claim, error) {
 	return held, nil
 }
 
-func writeAt(file *os.File, text string) error {
-	_, err := file.WriteAt([]byte(text), 0)
-	return errors.Join(err, file.Sync())
+func (c *claim) write(offset int64) error {
+	_, err := c.file.WriteAt([]byte(c.line), offset)
+	return errors.Join(err, c.file.Sync())
+}
+
+// registered forgets the dead, of whom none holds the id in the registry any more.
+// This incarnation is named in the file at every moment.
+func (c *claim) registered() error {
+	if c == nil || len(c.dead) == 0 {
+		return nil
+	}
+	c.dead = nil
+	return errors.Join(c.write(0), c.file.Truncate(int64(len(c.line))))
 }
 
 // release frees the id. The file stays: removing it would let two processes

@@ -37,7 +37,7 @@ func TestClaimIsExclusiveAndKnowsTheDead(t *testing.T) {
 	dir := t.TempDir()
 	first, err := takeClaim(dir, "node-a", "i1")
 	require.NoError(t, err)
-	assert.Empty(t, first.previous)
+	assert.Empty(t, first.dead)
 	_, err = takeClaim(dir, "node-a", "i2")
 	var inUse *InUseError
 	require.ErrorAs(t, err, &inUse)
@@ -48,6 +48,18 @@ func TestClaimIsExclusiveAndKnowsTheDead(t *testing.T) {
 	first.release()
 	second, err := takeClaim(dir, "node-a", "i4")
 	require.NoError(t, err)
-	defer second.release()
-	assert.Equal(t, "i1", second.previous)
+	assert.Equal(t, []string{"i1"}, second.dead)
+
+	// It is killed before it has registered: i1 may hold the id in the registry.
+	second.release()
+	third, err := takeClaim(dir, "node-a", "i5")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"i1", "i4"}, third.dead)
+	require.NoError(t, third.registered())
+	require.NoError(t, third.registered(), "once is enough")
+	third.release()
+	fourth, err := takeClaim(dir, "node-a", "i6")
+	require.NoError(t, err)
+	defer fourth.release()
+	assert.Equal(t, []string{"i5"}, fourth.dead)
 }

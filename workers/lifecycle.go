@@ -23,6 +23,10 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	n.obey(settings)
 	n.accepted.Store(true)
+	if err := n.claim.registered(); err != nil {
+		// The file names this process all the same.
+		n.options.Logger.Warn("could not write the file that holds the worker id", "worker", n.options.ID, "error", err)
+	}
 	for _, w := range n.workers {
 		if err := w.Start(); err != nil {
 			return fmt.Errorf("worker %s: %w", n.options.ID, err)

@@ -104,7 +104,7 @@ func (n *Node) assemble(c client.Client) error {
 		wait: sleep, warn: n.options.Logger.Warn,
 	}
 	if n.claim != nil {
-		n.registry.dead = n.claim.previous
+		n.registry.dead = n.claim.dead
 	}
 	n.executeSlots, n.detectSlots = newSlots(n.options.MaxExecute), newSlots(n.options.MaxDetect)
 	n.gates = &gates{

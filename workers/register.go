@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,9 +47,9 @@ func (e *RefusedError) Error() string {
 type registrar struct {
 	client       client.Client
 	registration contract.WorkerRegistration
-	// dead is an incarnation of this id that is known to have ended; it need
+	// dead are incarnations of this id that are known to have ended; they need
 	// not be waited for.
-	dead string
+	dead []string
 	// introduced: the registry may hold this incarnation, because it was asked for
 	// the id and did not refuse it. An answer that nobody waited for counts.
 	introduced atomic.Bool
@@ -73,7 +74,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 			return settings, nil
 		case err == nil:
 			other := verdict.Refused
-			if other != nil && r.dead != "" && other.Instance == r.dead && !registration.TakeOver {
+			if other != nil && slices.Contains(r.dead, other.Instance) && !registration.TakeOver {
 				// The lock of the dead process is ours: nobody is fenced.
 				registration.TakeOver = true
 				continue

@@ -222,6 +222,35 @@ func TestStoppedWhileStarting(t *testing.T) {
 	s.awaitFresh("unheard")
 }
 
+// TestKilledWhileStarting: a worker that was killed, and killed once more before it
+// had registered again, gets its id back at once.
+func TestKilledWhileStarting(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first := s.worker("node-a")
+	s.awaitFresh("node-a")
+	s.control.kill()
+	first.kill()
+	lock := filepath.Join(s.dir, "node-a", "workers", "node-a.lock")
+	for range 2 {
+		before, err := os.ReadFile(lock)
+		require.NoError(t, err)
+		brief := s.worker("node-a")
+		testsuite.WaitFor(t, time.Minute, "it has claimed its id", func() bool {
+			text, err := os.ReadFile(lock)
+			return err == nil && strings.HasSuffix(string(text), "\n") && string(text) != string(before)
+		})
+		brief.kill()
+	}
+	s.start("server")
+	last := s.worker("node-a")
+	s.await("node-a", "the last process", func(w contract.WorkerDetail) bool { return w.Registration.PID == last.Process.Pid })
+	last.stop(t)
+	text, err := os.ReadFile(lock)
+	require.NoError(t, err)
+	assert.Equal(t, 1, strings.Count(string(text), "\n"), "the dead are forgotten")
+}
+
 // seems reports whether the registry takes the worker for alive.
 func (s *site) seems(id string) bool {
 	w, err := s.client.Worker(s.t.Context(), id)

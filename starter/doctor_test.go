@@ -47,4 +47,13 @@ func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
 	nobody := serviceerror.NewDeadlineExceeded("no poller")
 	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", nobody), "may still be done")
 	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", nobody).Error(), "may still be done")
+
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	err := c.askError(left, admissionRef(), askedUpdate+"resize-pool", nobody)
+	assert.ErrorContains(t, err, "may be done all the same", "nobody waited for the answer")
+	assert.ErrorIs(t, err, context.Canceled)
+	err = c.askError(left, admissionRef(), "query admission", nobody)
+	assert.NotContains(t, err.Error(), "may be done all the same")
+	assert.ErrorIs(t, err, context.Canceled)
 }

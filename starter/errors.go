@@ -30,6 +30,23 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
+// GivenUpError says that the caller gave up before an update was answered. The
+// workflow may have it by then, or get it: it may be done all the same.
+type GivenUpError struct {
+	// Asked is what got no answer.
+	Asked string
+	// Cause is why nobody waits any more.
+	Cause error
+}
+
+// Error implements error.
+func (e *GivenUpError) Error() string {
+	return fmt.Sprintf("%s: %v; it may be done all the same: look before you repeat it", e.Asked, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *GivenUpError) Unwrap() error { return e.Cause }
+
 // ControlPlaneDownError means that the server is there but nobody answered for
 // the workflows: no `roundsman server` (or `roundsman dev`) polls the control
 // queue of the namespace, or it is overloaded.

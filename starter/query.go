@@ -84,6 +84,8 @@ const askedUpdate = "update "
 func (c *Client) askError(ctx context.Context, ref RunRef, asked string, err error) error {
 	var missing *serviceerror.NotFound
 	switch {
+	case ctx.Err() != nil && strings.HasPrefix(asked, askedUpdate):
+		return &GivenUpError{Asked: asked + " of " + ref.WorkflowID, Cause: context.Cause(ctx)}
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s of %s: %w", asked, ref.WorkflowID, context.Cause(ctx))
 	case errors.As(err, &missing) && ref == fleetRef():

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -25,6 +28,22 @@ func TestAnAnswerThatIsLostIsAFailure(t *testing.T) {
 		code := Run(t.Context(), Env{Stdout: full{}, Stderr: &stderr, Now: time.Now}, args)
 		assert.Equal(t, ExitFailed, code, args)
 		assert.Contains(t, stderr.String(), "no space left on device")
+	}
+}
+
+// TestWhoDoesNotWaitForTheAnswerIsTold: what was asked for may be done by then.
+func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for want, err := range map[string]error{
+		"roundsman: interrupted\n": fmt.Errorf("query workers of fleet: %w", context.Canceled),
+		"roundsman: interrupted before the answer came: what was asked for may be done all the same; look before you repeat it\n": fmt.Errorf("drain worker node-a: %w",
+			&starter.GivenUpError{Asked: "update operate-worker of fleet", Cause: context.Canceled}),
+	} {
+		var stderr bytes.Buffer
+		assert.Equal(t, ExitFailed, Env{Stderr: &stderr}.finish(ctx, err))
+		assert.Equal(t, want, stderr.String())
 	}
 }
 

@@ -153,7 +153,8 @@ func completeAndFail(t *testing.T, h *harness) {
 }
 
 func operateWorkers(t *testing.T, h *harness) {
-	h.run("workers", "list").ok().says("node-a", "ONLINE", "0/1", "/4", "command", "rack=7")
+	// Slots in use are those of its last heartbeat.
+	h.eventually(" 0/1 ", "workers", "list").says("node-a", "ONLINE", "/4", "command", "rack=7")
 	h.run("explain", "node-a").ok().says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("workers", "cordon", "node-a", "--reason", "new disks").ok().says("node-a is CORDONED")
 	h.run("explain", "node-a").ok().says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman workers uncordon node-a`")
@@ -195,9 +196,11 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	h.run("jobs", "cancel", "job-00003", "--run", "slow").exits(ExitFailed).complains("already ended")
 	h.run("jobs", "cancel", "job-00077", "--run", "slow").exits(ExitFailed).complains("does not exist")
 	steered(t, h, gate)
-	drain := h.background("workers", "drain", "node-a")
+	drain := h.begin("workers", "drain", "node-a")
+	drain.waitFor(t, "still running")
 	h.eventually("DRAINING", "workers", "list")
-	drain().exits(ExitFailed).complains("interrupted; node-a stays DRAINING until `roundsman workers uncordon node-a`")
+	assert.Equal(t, ExitFailed, drain.code())
+	assert.Contains(t, drain.err.String(), "interrupted; node-a stays DRAINING until `roundsman workers uncordon node-a`")
 	h.run("workers", "uncordon", "node-a").ok()
 	drained := make(chan outcome, 1)
 	go func() { drained <- h.run("workers", "drain", "node-a", "--timeout", "60s") }()

@@ -82,14 +82,14 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// running is a `dev` that was not told to end.
+// running is a command that was not told to end.
 type running struct {
 	out, err *screen
 	stop     context.CancelFunc
 	done     chan int
 }
 
-func (h *harness) startDev(args ...string) *running {
+func (h *harness) begin(args ...string) *running {
 	h.t.Helper()
 	r := &running{out: &screen{}, err: &screen{}, done: make(chan int, 1)}
 	env := h.env
@@ -110,7 +110,7 @@ func (h *harness) startDev(args ...string) *running {
 
 func (r *running) waitFor(t *testing.T, text string) {
 	t.Helper()
-	testsuite.WaitFor(t, 60*time.Second, "dev prints "+text, func() bool { return strings.Contains(r.out.String(), text) })
+	testsuite.WaitFor(t, 60*time.Second, "it prints "+text, func() bool { return strings.Contains(r.out.String(), text) })
 }
 
 // code ends it as Ctrl-C does.
@@ -135,7 +135,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	gate := filepath.Join(dir, "gate")
 	config := h.write(clusterConfig(gate))
-	first := h.startDev(devArgs(dir, "-c", config)...)
+	first := h.begin(devArgs(dir, "-c", config)...)
 	first.waitFor(t, "quick: completed in")
 	assert.Contains(t, first.out.String(), "(command), every 24h")
 	inside := offline(t).at(address(t, dir))
@@ -149,7 +149,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 
 	// The group that was running goes on; the others do not run again.
 	touch(t, gate)
-	second := h.startDev(devArgs(dir, "-c", config)...)
+	second := h.begin(devArgs(dir, "-c", config)...)
 	second.waitFor(t, "slow: completed in")
 	assert.NotContains(t, second.out.String(), "quick:")
 	assert.Equal(t, ExitOK, second.code(), second.err.String())
@@ -160,7 +160,7 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	dir := t.TempDir()
-	dev := h.startDev(devArgs(dir, "-c", h.write("version: 1\njob_types: {}\n"))...)
+	dev := h.begin(devArgs(dir, "-c", h.write("version: 1\njob_types: {}\n"))...)
 	dev.waitFor(t, "workers    node-a, node-b")
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers", "list")
@@ -175,7 +175,7 @@ func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
 	dir := t.TempDir()
 	gate := filepath.Join(dir, "gate")
 	config := h.write(clusterConfig(gate))
-	first := h.startDev(devArgs(dir, "--once", "-c", config)...)
+	first := h.begin(devArgs(dir, "--once", "-c", config)...)
 	first.waitFor(t, "slow: started group/slow-")
 	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
 	assert.Equal(t, ExitFailed, first.code())

@@ -67,6 +67,9 @@ func (e Env) finish(ctx context.Context, err error) int {
 	message := starter.Advise(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = "interrupted"
+		if _, asked := errors.AsType[*starter.GivenUpError](err); asked {
+			message = "interrupted before the answer came: what was asked for may be done all the same; look before you repeat it"
+		}
 	}
 	fmt.Fprintf(e.Stderr, "roundsman: %s\n", strings.TrimRight(message, "\n"))
 	return code

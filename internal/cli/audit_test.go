@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -54,19 +53,14 @@ func TestAuditWithoutControlPlane(t *testing.T) {
 // followAudit sees what comes, one object a line.
 func followAudit(t *testing.T, h *harness) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	done := make(chan outcome, 1)
-	go func() {
-		done <- h.runContext(ctx, "audit", "list", "--limit", "1", "--follow", "--output", "json")
-	}()
+	following := h.begin("audit", "list", "--limit", "1", "--follow", "--output", "json")
+	following.waitFor(t, "jobtype.pause")
 	h.run("jobtypes", "resume", "slow").ok()
-	h.eventually("jobtype.resume", "audit", "list")
+	following.waitFor(t, "jobtype.resume")
 	seen := time.Now()
 	testsuite.WaitFor(t, 20*time.Second, "it has looked again", func() bool { return time.Since(seen) > 3*auditPoll })
-	cancel()
-	o := (<-done).ok()
-	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	assert.Equal(t, ExitOK, following.code(), following.err.String())
+	lines := strings.Split(strings.TrimSpace(following.out.String()), "\n")
 	assert.Contains(t, lines[0], `"action":"jobtype.pause"`)
 	assert.Contains(t, lines[len(lines)-1], `"action":"jobtype.resume"`)
 	assert.Len(t, lines, 2, "each entry once")

@@ -89,7 +89,7 @@ func submitAdHoc(t *testing.T, h *harness) {
 	h.run("jobs", "submit", "--type", "broken", "--params", `{"item": "bad"}`, "--watch").exits(ExitFailed).says("broken: failed", "no such disk")
 	h.run("jobs", "submit", "--type", "nothing", "--params", `{}`).exits(ExitFailed).complains("job type nothing does not exist")
 	h.run("jobs", "submit", "--type", "broken", "--params", `{"item": "late"}`, "--not-before", "2h", "--id", "late").ok()
-	h.run("explain", "broken-adhoc-late").ok().says("waiting", "NOT_BEFORE")
+	h.eventually("NOT_BEFORE", "explain", "broken-adhoc-late").says("waiting")
 	h.run("runs", "cancel", "broken-adhoc-late", "--wait").ok()
 	h.run("runs", "show", "broken-adhoc-late").ok().says("canceled", "1 found, 1 canceled")
 }

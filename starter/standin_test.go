@@ -21,7 +21,8 @@ import (
 )
 
 // launched is one server for all tests of the package; it ends with the test
-// process. Tests keep apart by namespace-wide unique names of job types.
+// process. Tests keep apart by namespace-wide unique names of job types, and by
+// queues.
 var launched = sync.OnceValues(func() (*testsuite.Server, error) { return testsuite.Launch() })
 
 // dial connects to the shared server.
@@ -42,10 +43,11 @@ func dialAt(t *testing.T, address string) *starter.Client {
 
 // The stand-in group speaks the contract of a real one: three jobs, of which
 // the second reports progress until the signal `finish` or a cancellation.
-const (
-	standInQueue = "starter-test"
-	finishSignal = "finish"
-)
+const finishSignal = "finish"
+
+// standInQueue is the test's own: the control plane of another test, which ends
+// with it, must not be given what belongs to this one.
+func standInQueue(t *testing.T) string { return "starter-test/" + t.Name() }
 
 type standIn struct{ canceled []contract.CancelJobInput }
 
@@ -68,7 +70,7 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 		return contract.JobGroupResult{}, err
 	}
 	running := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: "job-00002", TaskQueue: standInQueue, StartToCloseTimeout: time.Minute,
+		ActivityID: "job-00002", TaskQueue: workflow.GetInfo(ctx).TaskQueueName, StartToCloseTimeout: time.Minute,
 		HeartbeatTimeout: 30 * time.Second, WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}), contract.ExecuteActivity)
 	result := contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted, DryRun: in.DryRun}
@@ -120,7 +122,7 @@ func (g *standIn) jobs(states []string, query contract.JobsQueryInput) contract.
 // can take it away. It returns what stops it.
 func serve(t *testing.T, c *starter.Client) (stop func()) {
 	t.Helper()
-	w := worker.New(c.Temporal(), standInQueue, worker.Options{WorkerStopTimeout: time.Second})
+	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{WorkerStopTimeout: time.Second})
 	w.RegisterWorkflowWithOptions(standInGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	w.RegisterActivityWithOptions(func(ctx context.Context) error {
 		activity.RecordHeartbeat(ctx, contract.Heartbeat{Percent: 40, Stage: "hashing", Message: "4 of 10", Worker: "node-a"})
@@ -147,7 +149,7 @@ func serve(t *testing.T, c *starter.Client) (stop func()) {
 func start(t *testing.T, c *starter.Client, jobType string) starter.RunRef {
 	t.Helper()
 	run, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
-		ID: contract.GroupWorkflowID(jobType) + "-2026-11-20T09:00:00Z", TaskQueue: standInQueue,
+		ID: contract.GroupWorkflowID(jobType) + "-2026-11-20T09:00:00Z", TaskQueue: standInQueue(t),
 		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(jobType)),
 	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: contract.JobTypeSpec{Name: jobType}})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 // version that does another thing before cannot go on with a group of this one.
 func serveVersion(t *testing.T, c *starter.Client, version string, before func(workflow.Context)) (stop func()) {
 	t.Helper()
-	w := worker.New(c.Temporal(), standInQueue, worker.Options{
+	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{
 		WorkerStopTimeout: time.Second, BuildID: version, //nolint:staticcheck // as a control plane does it, see workers.ControlOptions.Version
 	})
 	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, _ contract.JobGroupInput) error {

@@ -252,7 +252,7 @@ func TestNodeThatIsFullSaysSo(t *testing.T) {
 	first := h.run(t, groupInput{Queue: queue, Jobs: someJobs(2)})
 	<-begun
 	<-begun
-	for id, end := range ends(t, h.run(t, groupInput{Queue: queue, Jobs: someJobs(3), Heartbeat: time.Second})) {
+	for id, end := range ends(t, h.run(t, groupInput{Queue: queue, Jobs: someJobs(3), Heartbeat: 4 * time.Second})) {
 		assert.Equal(t, contract.FailureAtCapacity, end.Failure, id)
 		assert.Equal(t, []int{2, 2}, []int{end.State.Others, end.State.OthersOfHandler}, id)
 		assert.Equal(t, node.Instance(), end.State.Instance)

@@ -35,6 +35,9 @@ type server struct {
 	pageSize    int
 	pages       int
 	unsupported bool
+	// described is called after so many heartbeats were read.
+	described func(n int)
+	reads     int
 }
 
 func newServer() *server {
@@ -64,8 +67,13 @@ func (s *server) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 
 func (s *server) DescribeWorker(_ context.Context, in *workflowservice.DescribeWorkerRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	found := s.beats[in.GetWorkerInstanceKey()]
+	s.reads++
+	n := s.reads
+	s.mu.Unlock()
+	if s.described != nil {
+		defer s.described(n)
+	}
 	if found == nil {
 		return nil, serviceerror.NewNotFound("expired")
 	}
@@ -308,8 +316,12 @@ func TestProbe(t *testing.T) {
 		s := newServer()
 		s.beat("a", time.Now().Add(-time.Hour), enums.WORKER_STATUS_RUNNING)
 		second := time.Now().Add(-30 * time.Minute)
-		timer := time.AfterFunc(40*time.Millisecond, func() { s.beat("a", second, enums.WORKER_STATUS_RUNNING) })
-		defer timer.Stop()
+		// It beats when its queues have been looked at.
+		s.described = func(n int) {
+			if n == 2 {
+				s.beat("a", second, enums.WORKER_STATUS_RUNNING)
+			}
+		}
 		answer := ask(t, s)
 		assert.True(t, answer.Alive, "whatever its clock says")
 		assert.Equal(t, 3, answer.Used, "slots of the execute queue")

@@ -177,7 +177,8 @@ func TestExecuteEndsByCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			started := make(chan struct{})
-			b := executing(t, obedient(started))
+			// However late the handler comes to it, it keeps its checkpoint.
+			b := executing(t, obedient(started), func(o *Options) { o.CancelGrace = time.Minute })
 			b.server.onBeat = c.onBeat
 			in := input(`{}`)
 			if c.edit != nil {

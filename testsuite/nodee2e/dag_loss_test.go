@@ -63,11 +63,6 @@ func (s *site) awaitStart(line string, times int) {
 	})
 }
 
-func (s *site) letGo() {
-	s.t.Helper()
-	require.NoError(s.t, os.WriteFile(filepath.Join(s.dir, "go"), nil, 0o600))
-}
-
 func (s *site) dagResult(ref starter.RunRef) contract.DAGResult {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)

@@ -26,6 +26,8 @@ type stepParams struct {
 	Jobs  int    `json:"jobs"`
 	Steps int    `json:"steps"`
 	MS    int    `json:"ms"`
+	// Go, if set, is a file without which no job takes its last step.
+	Go string `json:"go"`
 }
 
 // Descriptor implements jobtype.Handler.
@@ -69,10 +71,8 @@ func (s steps) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Pr
 		return jobtype.Result{}, err
 	}
 	for ; done < params.Steps; done++ {
-		select {
-		case <-time.After(time.Duration(params.MS) * time.Millisecond):
-		case <-ctx.Done():
-			return jobtype.Result{}, fmt.Errorf("%w: %w", context.Cause(ctx), note("stop"))
+		if err := params.pause(ctx, done+1 == params.Steps, progress); err != nil {
+			return jobtype.Result{}, fmt.Errorf("%w: %w", err, note("stop"))
 		}
 		if err := note("step"); err != nil {
 			return jobtype.Result{}, err
@@ -83,6 +83,25 @@ func (s steps) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Pr
 		}
 	}
 	return jobtype.Result{Summary: "done"}, note("end")
+}
+
+// pause is the time before a step. Before the last one it is as long as the job is
+// not let go.
+func (p stepParams) pause(ctx context.Context, last bool, progress jobtype.Progress) error {
+	for {
+		select {
+		case <-time.After(time.Duration(p.MS) * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !last || p.Go == "" {
+			return nil
+		}
+		if _, err := os.Stat(p.Go); err == nil {
+			return nil
+		}
+		progress.Alive()
+	}
 }
 
 // write appends one line in one call, so that lines of several processes do not

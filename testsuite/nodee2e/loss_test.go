@@ -22,10 +22,11 @@ func TestKilledWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	const timeout = "heartbeat_timeout: 3s"
+	s.hold("replace", "fail", "hold")
 	s.apply(
-		group{"replace", "steps", timeout, 1, 40, 250},
-		group{"fail", "steps", timeout + ", on_worker_loss: fail", 1, 40, 250},
-		group{"hold", "steps", timeout + ", on_worker_loss: hold", 1, 40, 250},
+		group{"replace", "steps", timeout, 1, 12, 250},
+		group{"fail", "steps", timeout + ", on_worker_loss: fail", 1, 12, 250},
+		group{"hold", "steps", timeout + ", on_worker_loss: hold", 1, 12, 250},
 	)
 	victim := s.worker("node-a")
 	s.awaitFresh("node-a")
@@ -48,15 +49,15 @@ func TestKilledWorker(t *testing.T) {
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "on_worker_loss is fail")
+	testsuite.WaitFor(t, time.Minute, "the third job is held", func() bool {
+		held, _, err := s.client.Jobs(t.Context(), hold, starter.JobFilter{States: []string{"held"}})
+		return err == nil && len(held) == 1
+	})
+	s.letGo()
 	result = s.result(replace)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Replacements)
 	assert.Zero(t, result.Counts.Retries, "a lost worker costs no retry")
-
-	held, _, err := s.client.Jobs(t.Context(), hold, starter.JobFilter{})
-	require.NoError(t, err)
-	require.Len(t, held, 1)
-	assert.Equal(t, "held", held[0].State)
 	s.worker("node-a")
 	result = s.result(hold)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
@@ -103,6 +104,7 @@ func TestFrozenWorker(t *testing.T) {
 func TestOfflineWorkerLosesItsJobs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.hold("patient")
 	s.apply(group{"patient", "steps", "heartbeat_timeout: 10m, liveness: process", 1, 8, 250})
 	victim := s.worker("node-a")
 	s.awaitFresh("node-a")
@@ -111,6 +113,7 @@ func TestOfflineWorkerLosesItsJobs(t *testing.T) {
 	s.worker("node-b")
 	s.awaitFresh("node-b")
 	victim.kill()
+	s.letGo()
 	offline := s.await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	result := s.result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
@@ -126,7 +129,8 @@ func TestOfflineWorkerLosesItsJobs(t *testing.T) {
 func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.apply(group{"contested", "steps", "heartbeat_timeout: 10m, liveness: process", 1, 60, 250})
+	s.hold("contested")
+	s.apply(group{"contested", "steps", "heartbeat_timeout: 10m, liveness: process", 1, 8, 250})
 	first := s.worker("node-a")
 	s.awaitFresh("node-a")
 	ref := s.begin("contested")
@@ -145,6 +149,7 @@ func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 	s.awaitBook("the job runs in the new process", func(b book) bool { return len(b.of("start")) == 2 })
 	assert.Equal(t, 1, first.code(t, 90*time.Second), "the first process ends")
 	assert.Contains(t, first.stderr.String(), "fenced")
+	s.letGo()
 	result := s.result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 1, result.Counts.Completed)
@@ -157,6 +162,7 @@ func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 func TestDrainHandsBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.hold("long")
 	s.apply(group{"long", "steps", "heartbeat_timeout: 30s", 1, 20, 250})
 	leaving := s.worker("node-a", "--drain-timeout", "500ms")
 	s.awaitFresh("node-a")
@@ -165,6 +171,7 @@ func TestDrainHandsBack(t *testing.T) {
 	s.worker("node-b")
 	s.awaitFresh("node-b")
 	leaving.stop(t)
+	s.letGo()
 	w := s.await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	assert.Equal(t, "unregistered", w.Transitions[len(w.Transitions)-1].Reason)
 	result := s.result(ref)

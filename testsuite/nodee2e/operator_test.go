@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.hold("waiting")
 	s.apply(group{"waiting", "steps", "global_execution_concurrency: 100, per_worker_execution_concurrency: 4", 60, 2, 250})
 	ref := s.begin("waiting")
 	testsuite.WaitFor(t, time.Minute, "the group waits for a worker", func() bool {
@@ -37,6 +39,7 @@ func TestJoin(t *testing.T) {
 		t.Logf("%s: first %s %.2f s after it was registered", step.id, step.what, took.Seconds())
 		assert.Less(t, took, 5*time.Second)
 	}
+	s.letGo()
 	assert.Equal(t, contract.OutcomeCompleted, s.result(ref).Outcome)
 }
 
@@ -45,12 +48,15 @@ func TestJoin(t *testing.T) {
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
+	s.hold("work")
 	s.apply(group{"work", "steps", "global_execution_concurrency: 100, per_worker_execution_concurrency: 50", 60, 4, 250})
+	s.letGo()
 	s.worker("node-a", "--max-execute", "1")
 	s.awaitFresh("node-a")
 	ref := s.begin("work")
 	s.awaitBook("the first job is done", func(b book) bool { return len(b.of("end")) >= 1 })
 	require.Equal(t, 1, s.book().worst())
+	s.holdAgain()
 
 	assert.Contains(t, s.command("workers", "resize", "node-a", "--max-execute", "5", "--reason", "more memory"), "at most 1 detect, 5 execute\n")
 	s.awaitBook("five at once", func(b book) bool { return b.worst() == 5 })
@@ -67,6 +73,8 @@ func TestOperator(t *testing.T) {
 	s.worker("node-b", "--max-execute", "5")
 	s.awaitFresh("node-b")
 	drain := s.start("workers", "drain", "node-a", "--reason", "new disks")
+	testsuite.WaitFor(t, time.Minute, "the drain waits", func() bool { return strings.Contains(drain.stdout.String(), "still running") })
+	s.letGo()
 	require.Equal(t, 0, drain.code(t, time.Minute), drain.stderr.last())
 	drained := time.Now()
 	assert.Contains(t, drain.stdout.String(), "still running, the oldest is job-")

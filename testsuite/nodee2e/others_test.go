@@ -21,12 +21,15 @@ func TestNeighboursAreNoticed(t *testing.T) {
 	s.worker("node-a", "--max-execute", "4")
 	s.awaitFresh("node-a")
 	const wide = "global_execution_concurrency: 8, per_worker_execution_concurrency: 4"
+	s.hold("long")
 	s.apply(group{"long", "steps", wide, slots, 30, 500}, group{"many", "steps", wide, jobs, 1, 500})
 	long := s.begin("long")
 	s.awaitBook("the long jobs fill node-a", func(b book) bool { return len(b.typed("long").of("start")) == slots })
 	s.worker("node-b", "--max-execute", "4")
 	s.awaitFresh("node-b")
 	many := s.begin("many")
+	s.awaitBook("node-b has worked beside the long jobs", func(b book) bool { return len(b.typed("many").of("end")) >= 20 })
+	s.letGo()
 	assert.Equal(t, contract.OutcomeCompleted, s.result(long).Outcome)
 	ended := s.book().typed("long").of("end")
 	free := ended[len(ended)-1].at

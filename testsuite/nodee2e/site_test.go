@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,6 +55,8 @@ type site struct {
 	client *starter.Client
 	// control is the control plane that newSite started.
 	control *process
+	// held are the job types whose jobs do not take their last step before letGo.
+	held []string
 }
 
 func newSite(t *testing.T, workers ...string) *site {
@@ -215,14 +218,36 @@ type group struct {
 
 func (s *site) bookPath() string { return filepath.Join(s.dir, "book") }
 
+// hold is for a test that must have come somewhere before these jobs end. It comes
+// before apply.
+func (s *site) hold(jobTypes ...string) { s.held = jobTypes }
+
+// goPath is the file for which jobs that are held wait.
+func (s *site) goPath() string { return filepath.Join(s.dir, "go") }
+
+func (s *site) letGo() {
+	s.t.Helper()
+	require.NoError(s.t, os.WriteFile(s.goPath(), nil, 0o600))
+}
+
+// holdAgain holds back whose last step is still to come.
+func (s *site) holdAgain() {
+	s.t.Helper()
+	require.NoError(s.t, os.Remove(s.goPath()))
+}
+
 // apply applies the job types. None is due by itself, unless its policy says so.
 func (s *site) apply(groups ...group) {
 	s.t.Helper()
 	// The default lane is exclusive; these groups run beside each other.
 	text := strings.Replace(scaled, "job_types: {}\n", "lanes: {free: {exclusive: false}}\njob_types:\n", 1)
 	for _, g := range groups {
-		text += fmt.Sprintf("  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d}\n    policy: {%s}\n    params: {book: %q, jobs: %d, steps: %d, ms: %d}\n",
-			g.name, g.handler, g.policy, s.bookPath(), g.jobs, g.steps, g.ms)
+		until := ""
+		if slices.Contains(s.held, g.name) {
+			until = s.goPath()
+		}
+		text += fmt.Sprintf("  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d}\n    policy: {%s}\n    params: {book: %q, jobs: %d, steps: %d, ms: %d, go: %q}\n",
+			g.name, g.handler, g.policy, s.bookPath(), g.jobs, g.steps, g.ms, until)
 	}
 	path := filepath.Join(s.dir, "jobs.yaml")
 	require.NoError(s.t, os.WriteFile(path, []byte(text), 0o600))

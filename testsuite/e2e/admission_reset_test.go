@@ -66,10 +66,10 @@ func TestAdmissionIsReset(t *testing.T) {
 	for _, run := range runs {
 		assert.Equal(t, contract.OutcomeCompleted, p.end(run).Outcome, run.GetID())
 	}
-	for object, most := range s.most {
+	for object, most := range s.crowds() {
 		assert.Equal(t, 1, most, object)
 	}
-	assert.Zero(t, s.rejected, "fences went on above those of the time before the reset")
+	assert.Zero(t, s.outdated(), "fences went on above those of the time before the reset")
 }
 
 // TestGroupIsReset: the new run of a reset group is the same holder, so that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -132,6 +133,20 @@ func (s *site) entered() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.entries
+}
+
+// crowds is the largest number of jobs that were at each object at once.
+func (s *site) crowds() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.most)
+}
+
+// outdated counts the jobs that came with a fence older than one before.
+func (s *site) outdated() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rejected
 }
 
 func (s *site) order() []string {
@@ -331,11 +346,11 @@ func TestObjectsAndPools(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	}
 	assert.Equal(t, (groups-len(terminated))*each, done)
-	assert.Len(t, s.most, objects)
-	for object, most := range s.most {
+	assert.Len(t, s.crowds(), objects)
+	for object, most := range s.crowds() {
 		assert.Equal(t, 1, most, object)
 	}
-	assert.Zero(t, s.rejected, "an object never saw a fence that was not greater")
+	assert.Zero(t, s.outdated(), "an object never saw a fence that was not greater")
 	testsuite.WaitFor(t, 20*time.Second, "nothing is held by those who ended", func() bool {
 		view := p.admission()
 		return len(view.Pools) == 0 && len(view.Objects) == 0
@@ -429,8 +444,8 @@ func TestAdmissionIsTerminated(t *testing.T) {
 	for _, run := range append(runs, newcomer) {
 		assert.Equal(t, contract.OutcomeCompleted, p.end(run).Outcome, run.GetID())
 	}
-	for object, most := range s.most {
+	for object, most := range s.crowds() {
 		assert.Equal(t, 1, most, object)
 	}
-	assert.Zero(t, s.rejected)
+	assert.Zero(t, s.outdated())
 }

@@ -148,11 +148,11 @@ func TestAdmissionInTurmoil(t *testing.T) {
 			}
 			x.calm()
 			if !resets {
-				for object, most := range s.most {
+				for object, most := range s.crowds() {
 					assert.LessOrEqual(t, most, 1, object)
 				}
 			}
-			assert.Zero(t, s.rejected, "fences only grow")
+			assert.Zero(t, s.outdated(), "fences only grow")
 		})
 	}
 }

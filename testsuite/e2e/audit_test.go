@@ -271,15 +271,15 @@ func TestAuditOfDroppedTicks(t *testing.T) {
 	assert.Equal(t, []string{"scheduler", "refused", "often"}, []string{dropped.Kind, dropped.Action, dropped.JobType})
 	assert.Positive(t, dropped.Count)
 	var running starter.RunRef
-	testsuite.WaitFor(t, 20*time.Second, "a group runs", func() bool {
+	testsuite.WaitFor(t, 20*time.Second, "a group runs and is terminated", func() bool {
 		ticks, err := c.client.Ticks(t.Context(), "often")
 		if err != nil || ticks.Running == nil {
 			return false
 		}
 		running = *ticks.Running
-		return true
+		// One that has just ended cannot be: the next one.
+		return c.client.Temporal().TerminateWorkflow(t.Context(), running.WorkflowID, "", "by mistake") == nil
 	})
-	require.NoError(t, c.client.Temporal().TerminateWorkflow(t.Context(), running.WorkflowID, "", "by mistake"))
 	terminated := audited(t, c.client, "run.terminate", running.WorkflowID)
 	assert.Equal(t, "by mistake", terminated.Detail)
 	assert.NotEmpty(t, terminated.From)

@@ -35,7 +35,10 @@ func shelves(dir string) string {
 // file that is being packed elsewhere is left out of its batch.
 func TestBatches(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t, "node-a")
+	c := newCluster(t)
+	// Four batches and what was submitted run at once.
+	c.worker("node-a", "--max-execute", "5")
+	c.awaitFresh("node-a")
 	var files []string
 	for i := range 10 {
 		shelf := filepath.Join(c.dir, "shelves", fmt.Sprint("s", []int{0, 0, 0, 0, 0, 1, 1, 1, 2, 2}[i]))

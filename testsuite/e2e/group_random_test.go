@@ -153,7 +153,9 @@ func TestGroupRandomOperators(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	h.mu.Lock()
 	assert.Empty(t, h.faults)
+	h.mu.Unlock()
 	testsuite.WaitFor(t, 20*time.Second, "nothing is kept from others", func() bool {
 		view := p.admission()
 		return len(view.Holders)+view.Keys == 0

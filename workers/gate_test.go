@@ -10,7 +10,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 func TestGateIsExactUnderLoad(t *testing.T) {
@@ -149,5 +152,36 @@ func TestGateModel(t *testing.T) {
 			},
 			"": func(t *rapid.T) { assert.Equal(t, len(inside["a"])+len(inside["b"]), g.Used()) },
 		})
+	})
+}
+
+// A task that waits for a slot when its worker is stopped does not begin any more.
+func TestWhoWaitsWhenTheWorkerStopsGoesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var stopping atomic.Bool
+		g := &gates{
+			worker: "node-a", execute: newGate(1, nil), stopping: stopping.Load, held: func(string) bool { return false },
+			others: func(string, string) (all, ofHandler int) { return 0, 0 },
+		}
+		info := activity.Info{TaskQueue: contract.WorkerQueue("node-a", "i1")}
+		args := []any{contract.ExecuteInput{Handler: "x"}}
+		leave, err := g.pass(t.Context(), g.execute, "x", args, info)
+		require.NoError(t, err)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := g.pass(t.Context(), g.execute, "x", args, info)
+			failed <- err
+		}()
+		synctest.Wait()
+		stopping.Store(true)
+		leave()
+		require.ErrorContains(t, <-failed, "worker node-a is being stopped")
+		assert.Zero(t, g.execute.Used(), "it gave its slot back")
+		_, err = g.pass(t.Context(), g.execute, "x", args, info)
+		require.ErrorContains(t, err, "worker node-a is being stopped")
+		assert.True(t, g.lately.within(time.Second, time.Now()))
+		time.Sleep(time.Second)
+		assert.False(t, g.lately.within(time.Second, time.Now()))
 	})
 }

@@ -26,6 +26,9 @@ type gates struct {
 	held func(queue string) bool
 	// kept reports whether an operator keeps work from this worker at this moment.
 	kept func(ctx context.Context) bool
+	// stopping reports whether the worker takes nothing any more.
+	stopping func() bool
+	lately   lately
 }
 
 // InterceptActivity implements [interceptor.WorkerInterceptor].
@@ -48,16 +51,9 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	if chosen == nil {
 		return a.Next.ExecuteActivity(ctx, in)
 	}
-	info := activity.GetInfo(ctx)
-	if a.gates.held(info.TaskQueue) {
-		return nil, a.gates.atCapacity(in.Args, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
-	}
-	patience := patienceFor(info.HeartbeatTimeout)
-	leave, ok := chosen.enter(ctx, handler, patience)
-	if !ok {
-		a.gates.refuse(in.Args, info)
-		return nil, a.gates.atCapacity(in.Args,
-			fmt.Sprintf("worker %s had no free slot for handler %q within %s", a.gates.worker, handler, patience))
+	leave, err := a.gates.pass(ctx, chosen, handler, in.Args, activity.GetInfo(ctx))
+	if err != nil {
+		return nil, err
 	}
 	defer leave()
 	// Who sent it may not have heard yet that this worker is drained or cordoned: a
@@ -67,6 +63,30 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 		return nil, a.gates.goesBack(in.Args, contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}
 	return a.Next.ExecuteActivity(ctx, in)
+}
+
+// pass lets a task through its gate, or says why it goes back.
+func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []any, info activity.Info) (leave func(), err error) {
+	if _, _, _, private := contract.WorkerOfQueue(info.TaskQueue); private {
+		g.lately.note(time.Now())
+	}
+	if g.stopping() {
+		return nil, g.leaves(args)
+	}
+	if g.held(info.TaskQueue) {
+		return nil, g.atCapacity(args, fmt.Sprintf("worker %s is drained or cordoned", g.worker))
+	}
+	patience := patienceFor(info.HeartbeatTimeout)
+	leave, ok := chosen.enter(ctx, handler, patience)
+	if !ok {
+		g.refuse(args, info)
+		return nil, g.atCapacity(args, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, patience))
+	}
+	if g.stopping() { // That began while the task waited for its slot.
+		leave()
+		return nil, g.leaves(args)
+	}
+	return leave, nil
 }
 
 // of finds the gate and handler of an activity by its argument.
@@ -95,6 +115,11 @@ func (g *gates) refuse(args []any, info activity.Info) {
 
 func (g *gates) atCapacity(args []any, message string) error {
 	return g.goesBack(args, contract.FailureAtCapacity, message)
+}
+
+// leaves sends a task back because the worker is being stopped.
+func (g *gates) leaves(args []any) error {
+	return g.goesBack(args, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
 }
 
 // goesBack is an ordinary application error: if its report is lost, the

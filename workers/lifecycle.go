@@ -137,10 +137,10 @@ func (n *Node) stop(ctx context.Context) error {
 	n.running.Wait()
 	said := n.sayGoodbye()
 	defer said()
-	stopped := n.stopPolling()
+	stopped := n.stopPolling(ctx)
 	drain, cancel := context.WithTimeout(ctx, n.options.DrainTimeout)
 	defer cancel()
-	if !await(drain, stopped) {
+	if !await(drain, stopped) && len(n.Running()) > 0 {
 		n.options.Logger.Info("handing back what still runs", "worker", n.options.ID, "running", len(n.Running()))
 	}
 	n.jobs.Drain()
@@ -188,17 +188,18 @@ func (n *Node) sayGoodbye() (end func()) {
 	}
 }
 
-// stopPolling stops all queues at once; the channel is closed when every
-// running activity has returned.
-func (n *Node) stopPolling() <-chan struct{} {
+// stopPolling stops all queues at once, after the farewell; the channel is closed
+// when every running activity has returned.
+func (n *Node) stopPolling(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
-	var all sync.WaitGroup
-	for _, w := range n.started {
-		all.Go(w.Stop)
-	}
 	go func() {
+		defer close(done)
+		n.bid(ctx)
+		var all sync.WaitGroup
+		for _, w := range n.started {
+			all.Go(w.Stop)
+		}
 		all.Wait()
-		close(done)
 	}()
 	return done
 }

@@ -110,7 +110,7 @@ func (n *Node) assemble(c client.Client) error {
 	n.gates = &gates{
 		worker: n.options.ID, instance: n.instance, others: n.jobs.Others,
 		execute: newGate(n.options.MaxExecute, executeCaps), detect: newGate(n.options.MaxDetect, detectCaps),
-		held: n.executeSlots.Held, kept: n.keptFromWork,
+		held: n.executeSlots.Held, kept: n.keptFromWork, stopping: n.stopping.Load,
 	}
 	n.executeSlots.answer(contract.WorkerQueue(n.options.ID, n.instance), n.gates.execute.Waiting)
 	n.detectSlots.answer(contract.WorkerDetectQueue(n.options.ID, n.instance), n.gates.detect.Waiting)
@@ -208,7 +208,7 @@ func (n *Node) Identity() string {
 
 // StopBudget is the longest that Stop takes: give the process at least as long.
 func (n *Node) StopBudget() time.Duration {
-	return unregisterTimeout + n.options.DrainTimeout + n.options.CancelGrace + reportTime
+	return unregisterTimeout + max(n.options.DrainTimeout, n.options.Farewell) + n.options.CancelGrace + reportTime
 }
 
 // Running lists the jobs and detections that run right now.

@@ -19,6 +19,9 @@ const (
 	// DefaultDrainTimeout is how long jobs may go on after the worker was asked
 	// to stop. Below the 90 s that systemd gives a service.
 	DefaultDrainTimeout = 30 * time.Second
+	// DefaultFarewell is twice as long as it takes groups to hear of a goodbye in a
+	// fleet of some dozen workers.
+	DefaultFarewell = time.Second
 	// DefaultCheckInterval is how often a worker asks whether it is still
 	// registered.
 	DefaultCheckInterval = time.Minute
@@ -61,6 +64,10 @@ type NodeOptions struct {
 	// DrainTimeout is how long Stop lets running jobs go on. Negative: they are
 	// handed back at once.
 	DrainTimeout time.Duration
+	// Farewell is how long Stop goes on answering what is still sent to a worker that
+	// had work in the last five seconds: that it takes nothing any more. Negative: not
+	// at all.
+	Farewell time.Duration
 	// CancelGrace is how long a canceled handler may take to end.
 	CancelGrace time.Duration
 	// CheckInterval is how often the worker asks whether it is still
@@ -86,6 +93,9 @@ func (o NodeOptions) WithDefaults() NodeOptions {
 		o.DrainTimeout = DefaultDrainTimeout
 	}
 	o.DrainTimeout = max(o.DrainTimeout, 0)
+	if o.Farewell == 0 {
+		o.Farewell = DefaultFarewell
+	}
 	if o.CancelGrace == 0 {
 		o.CancelGrace = jobs.DefaultCancelGrace
 	}

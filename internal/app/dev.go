@@ -160,7 +160,8 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return fmt.Errorf("data dir: %w", err)
 		}
-		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain}, handlers, options.Logger)
+		// All of them stop together: there is nobody else to send anything to.
+		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain, Farewell: -1}, handlers, options.Logger)
 		if err != nil {
 			return errors.Join(err, stopAll(ctx, nodes))
 		}

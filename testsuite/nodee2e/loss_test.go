@@ -252,6 +252,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	s.start("server")
 	last := s.worker("node-a")
 	s.await("node-a", "the last process", func(w contract.WorkerDetail) bool { return w.Registration.PID == last.Process.Pid })
+	testsuite.WaitFor(t, time.Minute, "it serves", func() bool { return strings.Contains(last.stderr.String(), "the worker serves") })
 	last.stop(t)
 	text, err := os.ReadFile(lock)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
@@ -56,4 +57,39 @@ func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
 	err = c.askError(left, admissionRef(), "query admission", nobody)
 	assert.NotContains(t, err.Error(), "may be done all the same")
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// droppingClient is a server that drops the first updates.
+type droppingClient struct {
+	silentClient
+	faults []error
+	ids    []string
+}
+
+func (d *droppingClient) UpdateWorkflow(_ context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	d.ids = append(d.ids, options.UpdateID)
+	if n := len(d.ids); n <= len(d.faults) {
+		return nil, d.faults[n-1]
+	}
+	return takenUpdate{}, nil
+}
+
+type takenUpdate struct{ client.WorkflowUpdateHandle }
+
+func (takenUpdate) Get(context.Context, any) error { return nil }
+
+// TestDroppedUpdatesAreSentAgain: the server drops one, and nothing of it is done,
+// when its workflow was just continuing as new. Who asked must not hear of it.
+func TestDroppedUpdatesAreSentAgain(t *testing.T) {
+	t.Parallel()
+	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
+	server := &droppingClient{faults: []error{dropped, dropped}}
+	require.NoError(t, New(server, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil))
+	require.Len(t, server.ids, 3)
+	assert.NotEmpty(t, server.ids[0])
+	assert.Equal(t, []string{server.ids[0], server.ids[0]}, server.ids[1:], "one update, whichever of them arrives")
+
+	refused := &droppingClient{faults: []error{serviceerror.NewInvalidArgument("no such update")}}
+	require.ErrorContains(t, New(refused, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil), "no such update")
+	assert.Len(t, refused.ids, 1)
 }

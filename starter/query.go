@@ -2,6 +2,7 @@ package starter
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -56,24 +57,35 @@ func rejectCondition(ref RunRef) enumspb.QueryRejectCondition {
 	return enumspb.QUERY_REJECT_CONDITION_NONE
 }
 
-// update sends an update and waits for its answer.
+// updatePause is the pause before an update is sent again that the server dropped.
+const updatePause = 50 * time.Millisecond
+
+// update sends an update and waits for its answer. The server drops an update whose
+// workflow task it did not accept, as when a signal came while the workflow was
+// continuing as new: nothing of it was done, and it is sent again.
 func (c *Client) update(ctx context.Context, ref RunRef, name string, answer, argument any) error {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	handle, err := c.temporal.UpdateWorkflow(limited, client.UpdateWorkflowOptions{
+	options := client.UpdateWorkflowOptions{
+		UpdateID:     rand.Text(),
 		WorkflowID:   ref.WorkflowID,
 		RunID:        ref.RunID,
 		UpdateName:   name,
 		Args:         []any{argument},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err == nil {
-		err = handle.Get(limited, answer)
 	}
-	if err != nil {
-		return c.askError(ctx, ref, askedUpdate+name, err)
+	for {
+		handle, err := c.temporal.UpdateWorkflow(limited, options)
+		if err == nil {
+			err = handle.Get(limited, answer)
+		}
+		if err == nil {
+			return nil
+		}
+		if !isNotReady(err) || pause(limited, updatePause) != nil {
+			return c.askError(ctx, ref, askedUpdate+name, err)
+		}
 	}
-	return nil
 }
 
 // askedUpdate begins what askError is told of an update.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -47,8 +48,26 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 // Configure starts the registry if it is not running and gives it the control
 // plane's thresholds. The control plane calls it once it polls: only a running
 // one can answer. It returns the thresholds that were in force before; a repeat
-// changes nothing.
+// changes nothing. A request that the server drops, because the registry was just
+// continuing as new, is repeated until ctx ends: the control plane must not end for it.
 func (c *Control) Configure(ctx context.Context) (contract.FleetConfig, error) {
+	for {
+		before, err := c.configure(ctx)
+		if _, dropped := errors.AsType[*serviceerror.WorkflowNotReady](err); !dropped {
+			return before, err
+		}
+		select {
+		case <-time.After(configurePause):
+		case <-ctx.Done():
+			return before, err
+		}
+	}
+}
+
+// configurePause is the pause before a dropped request is repeated.
+const configurePause = 50 * time.Millisecond
+
+func (c *Control) configure(ctx context.Context) (contract.FleetConfig, error) {
 	var before contract.FleetConfig
 	handle, err := c.boot.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: c.boot.NewWithStartWorkflowOperation(fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config}),

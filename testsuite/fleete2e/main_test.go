@@ -2,6 +2,7 @@ package fleete2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
@@ -102,7 +104,18 @@ func registration(id, instance string) contract.WorkerRegistration {
 	}
 }
 
+// register asks until there is an answer, as a worker does: the server drops an
+// update that meets the registry while it continues as new.
 func register(ctx context.Context, c client.Client, r contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
+	for {
+		verdict, err := registerOnce(ctx, c, r)
+		if _, dropped := errors.AsType[*serviceerror.WorkflowNotReady](err); !dropped || ctx.Err() != nil {
+			return verdict, err
+		}
+	}
+}
+
+func registerOnce(ctx context.Context, c client.Client, r contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
 	var verdict contract.RegisterWorkerResult
 	start := c.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: contract.FleetWorkflowID, TaskQueue: contract.ControlQueue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,

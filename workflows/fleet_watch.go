@@ -85,14 +85,27 @@ func (f *fleetRun) publish() {
 
 // nextSend is when the next coalesced view is due; zero: none waits.
 func (f *fleetRun) nextSend() time.Time {
+	return earliestSend(f.watchers, f.core.Seq(), workflow.Now(f.ctx))
+}
+
+// earliestSend is when the first of the watchers that do not know the state of seq can
+// be told. One that was never told anything can be now, as all can for which it is time.
+func earliestSend(watchers map[string]*watcher, seq int64, now time.Time) time.Time {
 	var next time.Time
-	//workflowcheck:ignore the earliest of all, whatever their order
-	for _, w := range f.watchers {
-		if w.seq != f.core.Seq() && w.sent == nil && (next.IsZero() || w.NextSend.Before(next)) {
-			next = w.NextSend
+	//workflowcheck:ignore the earliest of all, none of which is zero, whatever their order
+	for _, w := range watchers {
+		if w.seq != seq && w.sent == nil {
+			next = earlier(next, latest(w.NextSend, now))
 		}
 	}
 	return next
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (f *fleetRun) watchersAnswered() bool {

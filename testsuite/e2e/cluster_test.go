@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // binary is the roundsman that `make build` left.
@@ -47,7 +48,7 @@ type cluster struct {
 func newCluster(t *testing.T, workers ...string) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir()}
-	c.server = testsuite.StartServer(t, testsuite.WithFile(filepath.Join(c.dir, "temporal.db")))
+	c.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(c.dir, "temporal.db")))
 	client, err := starter.Dial(t.Context(), starter.Options{Address: c.server.Address()})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -18,6 +18,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // inProcess is a server with the control plane and one worker in the test's own
@@ -30,7 +31,7 @@ type inProcess struct {
 
 func newInProcess(t *testing.T, slots int, handler jobtype.Handler, options ...testsuite.Option) *inProcess {
 	t.Helper()
-	p := &inProcess{t: t, server: testsuite.StartServer(t, options...)}
+	p := &inProcess{t: t, server: replay.StartServer(t, options...)}
 	p.client = p.dial("control")
 	stop := func(process interface{ Stop(context.Context) error }) {
 		t.Cleanup(func() {

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // site is a server with a control plane.
@@ -29,7 +30,7 @@ type site struct {
 
 func newSite(t *testing.T, options ...testsuite.Option) *site {
 	t.Helper()
-	s := &site{t: t, server: testsuite.StartServer(t, options...), thresholds: "scaled"}
+	s := &site{t: t, server: replay.StartServer(t, options...), thresholds: "scaled"}
 	s.client = s.server.Client(t)
 	s.startControl()
 	return s

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // TestManyWatchers: hundreds of runs hear of a change in a fleet whose view is large.
@@ -19,7 +20,7 @@ import (
 func TestManyWatchers(t *testing.T) {
 	t.Parallel()
 	const watchers, workers = 400, 40
-	s := &site{t: t, server: testsuite.StartServer(t)}
+	s := &site{t: t, server: replay.StartServer(t)}
 	s.client = s.server.Client(t)
 	s.startControl()
 	for i := range workers {

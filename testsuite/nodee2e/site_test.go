@@ -23,6 +23,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
 )
 
 // roleEnv makes the test binary a roundsman with the handlers of these tests.
@@ -62,7 +63,7 @@ type site struct {
 func newSite(t *testing.T, workers ...string) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir()}
-	s.server = testsuite.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
+	s.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
 	client, err := starter.Dial(t.Context(), starter.Options{Address: s.server.Address()})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -10,14 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 
-	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"
-	"github.com/roundsman/roundsman/workflows"
 )
 
 const testdata = "testdata"
@@ -48,27 +44,11 @@ func TestReplay(t *testing.T) {
 			t.Run(workflowType+"/"+name.Scenario, func(t *testing.T) {
 				history, err := replay.Load(testdata, name)
 				require.NoError(t, err)
-				require.NoError(t, play(history))
+				require.NoError(t, replay.Play(history))
 			})
 		}
 		assert.Positive(t, current, "%s has no history of version %d: run `make history`", workflowType, version)
 	}
-}
-
-func play(history *historypb.History) error {
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
-		DataConverter: starter.DataConverter(),
-		Interceptors:  []interceptor.WorkerInterceptor{workflows.Steering()},
-	})
-	if err != nil {
-		return err
-	}
-	workflows.Register(replayer)
-	// Ids of child workflows are made of the workflow's own.
-	started := history.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes()
-	return replayer.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
-		OriginalExecution: workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()},
-	})
 }
 
 // TestReplayWithoutCache runs TestReplay in a process of its own, because the
@@ -95,7 +75,7 @@ func TestReplayFindsChanges(t *testing.T) {
 			require.NoError(t, err)
 			if tamper(history) {
 				found = true
-				require.Error(t, play(history), name.Scenario)
+				require.Error(t, replay.Play(history), name.Scenario)
 			}
 		}
 		assert.True(t, found, "%s has no history that schedules an activity", workflowType)

@@ -75,7 +75,7 @@ func (r *attempt) state() contract.ExecuteState {
 		Checkpoint: beat.Checkpoint,
 		Done:       beat.Done,
 		StartedAt:  r.what.StartedAt.UTC(),
-		DurationMS: max(time.Since(r.what.StartedAt).Milliseconds(), 1),
+		DurationMS: max(time.Since(r.what.StartedAt).Milliseconds(), 1), // 0 would be unknown
 	})
 }
 

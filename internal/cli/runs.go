@@ -208,8 +208,8 @@ func (c *commands) addGroup(shown *fields, group *contract.GroupStatus) {
 	shown.add("detector", text(group.Detector))
 	for _, worker := range group.Workers {
 		state := fmt.Sprintf("%s %s, %d of %d slots", worker.ID, worker.State, min(worker.Running, worker.Slots), worker.Slots)
-		if ahead := worker.Running - worker.Slots; ahead > 0 && worker.Slots > 0 {
-			state += fmt.Sprintf(" and %d sent ahead", ahead)
+		if more := worker.Running - worker.Slots; more > 0 {
+			state += fmt.Sprintf(" and %d more", more) // sent ahead, or begun under a larger cap
 		}
 		if !worker.Usable {
 			state += ", not used: " + cmp.Or(worker.Reason, "unknown reason")

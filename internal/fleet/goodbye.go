@@ -9,8 +9,8 @@ import (
 // not have heard its hello yet: the hello waits at the server as long as no control
 // plane runs. A goodbye therefore counts for what comes after it too.
 const (
-	// goodbyeCounts is for how long: longer than a server keeps a hello for
-	// somebody who does not wait for the answer any more.
+	// goodbyeCounts is for how long, from when the registry hears it. A hello that is
+	// on its way comes with the same workflow task, or soon after.
 	goodbyeCounts = 10 * time.Minute
 	// maxGoodbyes is how many are remembered, as many as there can be workers.
 	maxGoodbyes = 1000

@@ -38,6 +38,9 @@ type Options struct {
 	// AllowUnregistered turns unknown handlers from faults into warnings. Their
 	// params stay unchecked.
 	AllowUnregistered bool
+	// WithoutJobTypes leaves job_types unread, for commands that only need the
+	// other sections: a fault in a job type must not keep them from the server.
+	WithoutJobTypes bool
 }
 
 // Load reads, completes and checks a configuration. Its error is a [Faults]

@@ -38,7 +38,9 @@ func (l *loader) config(root *node) *Config {
 		Fleet:     l.fleet(root.get("fleet")),
 		Audit:     l.audit(root.get("audit")),
 	}
-	loaded.JobTypes = l.jobTypes(root, loaded)
+	if !l.options.WithoutJobTypes {
+		loaded.JobTypes = l.jobTypes(root, loaded)
+	}
 	return loaded
 }
 

@@ -1,0 +1,65 @@
+package contract
+
+// Code says why an item, a run or a worker does not continue, or what became of a
+// piece of work. docs/explain.md lists every code with its remedy.
+type Code string
+
+// What an item or a run waits for.
+const (
+	CodePaused       Code = "PAUSED"
+	CodeParked       Code = "HELD"
+	CodeDetecting    Code = "DETECTING"
+	CodeClaims       Code = "CLAIMS_PENDING"
+	CodeUpstream     Code = "UPSTREAM"
+	CodeApproval     Code = "AWAITING_APPROVAL"
+	CodeSleeping     Code = "SLEEPING"
+	CodeConcurrency  Code = "CONCURRENCY_LIMIT"
+	CodeGlobalLimit  Code = "GLOBAL_LIMIT"
+	CodeWorkerLimit  Code = "PER_WORKER_LIMIT"
+	CodeSlots        Code = "ALL_SLOTS_FULL"
+	CodeNoWorker     Code = "NO_WORKER"
+	CodeUnreachable  Code = "WORKER_UNREACHABLE"
+	CodeCordoned     Code = "WORKER_CORDONED"
+	CodeResources    Code = "RESOURCES_PENDING"
+	CodeBackoff      Code = "RETRY_BACKOFF_UNTIL"
+	CodeNotBefore    Code = "NOT_BEFORE"
+	CodeOutcome      Code = "OUTCOME_PENDING"
+	CodeStarting     Code = "STARTING"
+	CodeLaneBusy     Code = "LANE_BUSY"
+	CodeWindowClosed Code = "WINDOW_CLOSED_UNTIL"
+	CodeWindowFit    Code = "DOES_NOT_FIT_WINDOW"
+)
+
+// What became of work that could not simply continue; the audit log has these,
+// besides those above.
+const (
+	CodeWorkerLost  Code = "WORKER_LOST"
+	CodeAtCapacity  Code = "AT_CAPACITY"
+	CodeDraining    Code = "WORKER_DRAINING"
+	CodeUnsupported Code = "UNSUPPORTED"
+	CodeNotTaken    Code = "NOT_TAKEN"
+	CodeGrantLost   Code = "GRANT_LOST"
+	CodeDeduped     Code = "DEDUPED"
+	CodeDuplicate   Code = "DUPLICATE"
+	CodeSurplus     Code = "SURPLUS"
+	CodeInvalid     Code = "INVALID"
+	CodeExpired     Code = "EXPIRED"
+	CodeNotStarted  Code = "NOT_STARTED"
+	CodeStale       Code = "STALE"
+	CodeDeadline    Code = "DEADLINE"
+	CodeWindowEnd   Code = "WINDOW_CLOSED"
+	CodeStopped     Code = "STOPPED"
+)
+
+// FailureNone is the zero FailureKind: the attempt succeeded.
+const FailureNone FailureKind = ""
+
+// Valid reports whether the kind is one of this version.
+func (k FailureKind) Valid() bool {
+	switch k {
+	case FailureNone, FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureCanceled, FailureAtCapacity,
+		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotTaken:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,364 @@
+package run
+
+import (
+	"cmp"
+	"container/heap"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// class is a kind of item as placement sees it: all items of a class can run on
+// the same workers, so that one look decides for all of them, and a class without
+// a worker does not delay the others.
+type class struct {
+	key              string
+	handler, jobType string
+	node             string
+	labels           map[string]string
+	work             string
+	perWorker        int
+	// nowhere: its items take no slot. shared: they go to the shared queue. asks:
+	// they still need their resources.
+	nowhere, shared, asks bool
+
+	items itemHeap
+	// workers are ranked candidates, the best first; possible counts those that
+	// could serve if they were not busy.
+	workers  candidateHeap
+	possible int
+	// noWorkerSince is when the last possible worker was lost; zero while there is
+	// one.
+	noWorkerSince time.Time
+	// tryAt is when the class looks again at a worker that seems full.
+	tryAt time.Time
+	// dirty: the class must be looked at. at is its place among the ready classes,
+	// first the order of its first item when it was put there.
+	dirty bool
+	at    int
+	first rankOfItem
+}
+
+// rankOfItem is an item's order. Items that hold resources come first, so that
+// what is granted is used.
+type rankOfItem struct {
+	waits bool // for its resources
+	order int64
+	id    int
+}
+
+func rankOf(it *item) rankOfItem { return rankOfItem{waits: !it.Granted, order: it.Order, id: it.ID} }
+
+func (r rankOfItem) before(o rankOfItem) bool {
+	if r.waits != o.waits {
+		return o.waits
+	}
+	return cmp.Or(cmp.Compare(r.order, o.order), cmp.Compare(r.id, o.id)) < 0
+}
+
+// candidate is a worker's place in a class.
+type candidate struct {
+	c        *class
+	w        *worker
+	tier     tier
+	room     int
+	waits    time.Time
+	possible bool
+	at       int
+}
+
+// tier orders candidates: a free slot, a slot that will be free in a moment, a
+// worker that only others seem to fill, none.
+type tier uint8
+
+const (
+	tierFree tier = iota
+	tierSoon
+	tierTrial
+	tierNone
+)
+
+// rank works out what the worker is to the class now.
+func (d *candidate) rank(now time.Time) {
+	d.tier, d.room, d.waits, d.possible = tierNone, 0, time.Time{}, false
+	if d.c.shared {
+		d.possible = d.w.serves(d.c.handler) && d.w.slots(d.c.handler, d.c.jobType) > 0 && slices.Contains(d.w.Shared, d.c.jobType)
+		if d.possible {
+			d.tier = tierFree
+		}
+		return
+	}
+	if !d.w.serves(d.c.handler) || d.w.slots(d.c.handler, d.c.jobType) <= 0 {
+		return
+	}
+	d.possible = true
+	free, ahead, most := d.w.room(d.c)
+	known := free > 0 || ahead > 0
+	switch {
+	case !known && most <= 0:
+	case known && d.w.coolUntil.After(now): // The end of the pause ranks it again.
+	case !known:
+		d.tier, d.waits = tierTrial, latest(d.w.load.TryAt, d.w.coolUntil)
+	case free > 0:
+		d.tier, d.room = tierFree, free
+	default:
+		d.tier, d.room = tierSoon, ahead
+	}
+}
+
+func (d *candidate) before(o *candidate) bool {
+	return cmp.Or(
+		cmp.Compare(d.tier, o.tier), cmp.Compare(o.room, d.room), d.waits.Compare(o.waits),
+		cmp.Compare(d.w.used, o.w.used), cmp.Compare(d.w.ID, o.w.ID),
+	) < 0
+}
+
+// usable reports whether an item may be sent there now.
+func (d *candidate) usable(now time.Time) bool {
+	return d.tier < tierTrial || d.tier == tierTrial && !d.waits.After(now)
+}
+
+// pick chooses the worker for an item: the best, but not the one that it avoids if
+// another is as good. nil: none has room.
+func (c *class) pick(avoid string, now time.Time) *worker {
+	if len(c.workers) == 0 || !c.workers[0].usable(now) {
+		return nil
+	}
+	best := c.workers[0]
+	if best.w.ID == avoid {
+		var second *candidate
+		for _, d := range c.workers[1:min(3, len(c.workers))] {
+			if second == nil || d.before(second) {
+				second = d
+			}
+		}
+		if second != nil && second.tier == best.tier && second.usable(now) {
+			best = second
+		}
+	}
+	return best.w
+}
+
+// waitingSince is when an item of a class without workers began to wait for one.
+func (c *class) waitingSince(it *item) time.Time { return latest(it.QueuedAt, c.noWorkerSince) }
+
+// head is the item to start next; nil: none waits.
+func (c *class) head() *item {
+	if len(c.items) == 0 {
+		return nil
+	}
+	return c.items[0]
+}
+
+// keyOf names the class of an item.
+func (e *Engine) keyOf(it *item) string {
+	var key strings.Builder
+	if it.requests() {
+		key.WriteByte(1)
+	}
+	key.WriteString(it.Work)
+	if it.Want.Nowhere {
+		key.WriteString("\x00nowhere")
+		return key.String()
+	}
+	key.WriteString("\x00" + it.node())
+	for _, name := range slices.Sorted(maps.Keys(it.Want.Labels)) {
+		key.WriteString("\x00" + name + "=" + it.Want.Labels[name])
+	}
+	return key.String()
+}
+
+// classOf finds the item's class, or makes it.
+func (e *Engine) classOf(it *item, now time.Time) *class {
+	key := e.keyOf(it)
+	if c := e.classes[key]; c != nil {
+		return c
+	}
+	c := &class{key: key, work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, at: -1}
+	if c.nowhere {
+		c.node, c.labels = "", nil
+	}
+	c.adopt(e.work[it.Work])
+	e.classes[key] = c
+	if c.nowhere {
+		return c
+	}
+	if c.node != "" {
+		e.pinned[c.node] = append(e.pinned[c.node], c)
+		if w := e.fleet.byID[c.node]; w != nil {
+			e.enlist(c, w, now)
+		}
+		return c
+	}
+	e.open = append(e.open, c)
+	for _, w := range e.fleet.sorted() {
+		e.enlist(c, w, now)
+	}
+	return c
+}
+
+// adopt takes what the work of the class says.
+func (c *class) adopt(work Work) {
+	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
+	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0
+}
+
+// enlist makes a worker a candidate of a class.
+func (e *Engine) enlist(c *class, w *worker, now time.Time) {
+	if !w.fits(c.node, c.labels) {
+		return
+	}
+	d := &candidate{c: c, w: w}
+	d.rank(now)
+	if d.possible {
+		c.possible++
+	}
+	heap.Push(&c.workers, d)
+	w.candidates = append(w.candidates, d)
+}
+
+// dismiss removes a worker from all classes.
+func (e *Engine) dismiss(w *worker) {
+	for _, d := range w.candidates {
+		heap.Remove(&d.c.workers, d.at)
+		if d.possible {
+			d.c.possible--
+		}
+		e.touch(d.c)
+	}
+	w.candidates = nil
+}
+
+// rerank looks at a worker again whose room, state or pauses have changed.
+func (e *Engine) rerank(w *worker, now time.Time) {
+	if w == nil {
+		return
+	}
+	for _, d := range w.candidates {
+		if d.possible {
+			d.c.possible--
+		}
+		d.rank(now)
+		if d.possible {
+			d.c.possible++
+		}
+		heap.Fix(&d.c.workers, d.at)
+		e.touch(d.c)
+	}
+}
+
+// touch has a class looked at before the step ends.
+func (e *Engine) touch(c *class) {
+	if !c.dirty {
+		c.dirty = true
+		e.dirty = append(e.dirty, c)
+	}
+}
+
+// discard forgets a pinned class without items: there may be as many as nodes.
+func (e *Engine) discard(c *class) {
+	if c.node == "" || len(c.items) > 0 {
+		return
+	}
+	for _, d := range c.workers {
+		d.w.candidates = slices.DeleteFunc(d.w.candidates, func(o *candidate) bool { return o == d })
+	}
+	c.workers = nil
+	delete(e.classes, c.key)
+	rest := slices.DeleteFunc(e.pinned[c.node], func(o *class) bool { return o == c })
+	if len(rest) == 0 {
+		delete(e.pinned, c.node)
+		return
+	}
+	e.pinned[c.node] = rest
+}
+
+// itemHeap has the items of a class that wait for a worker.
+type itemHeap []*item
+
+func (h itemHeap) Len() int           { return len(h) }
+func (h itemHeap) Less(i, j int) bool { return rankOf(h[i]).before(rankOf(h[j])) }
+func (h itemHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *itemHeap) Push(x any) {
+	if it, ok := x.(*item); ok {
+		it.at = len(*h)
+		*h = append(*h, it)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *itemHeap) Pop() any {
+	n := len(*h) - 1
+	last := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
+	last.at = -1
+	return last
+}
+
+type candidateHeap []*candidate
+
+func (h candidateHeap) Len() int           { return len(h) }
+func (h candidateHeap) Less(i, j int) bool { return h[i].before(h[j]) }
+func (h candidateHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *candidateHeap) Push(x any) {
+	if d, ok := x.(*candidate); ok {
+		d.at = len(*h)
+		*h = append(*h, d)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *candidateHeap) Pop() any {
+	n := len(*h) - 1
+	last := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
+	return last
+}
+
+// readyHeap has the classes whose first item could start now.
+type readyHeap []*class
+
+func (h readyHeap) Len() int           { return len(h) }
+func (h readyHeap) Less(i, j int) bool { return h[i].first.before(h[j].first) }
+func (h readyHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].at, h[j].at = i, j
+}
+
+// Push implements heap.Interface.
+func (h *readyHeap) Push(x any) {
+	if c, ok := x.(*class); ok {
+		c.at = len(*h)
+		*h = append(*h, c)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *readyHeap) Pop() any {
+	n := len(*h) - 1
+	last := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
+	last.at = -1
+	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

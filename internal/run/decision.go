@@ -1,0 +1,95 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Kind says what a [Decision] asks for.
+type Kind uint8
+
+// The kinds of decision.
+const (
+	// Start an attempt of the item.
+	Start Kind = iota + 1
+	// Cancel the running attempt; its end is still expected.
+	Cancel
+	// Forget the running attempt: its end is no longer waited for.
+	Forget
+	// Abandon the running attempt in its worker's place. It ends as a lost worker,
+	// or with what really happened if that is quicker.
+	Abandon
+	// Probe the worker; the answer is [WorkerProbed].
+	Probe
+	// Watch the fleet from now on; the answers are [WorkersChanged].
+	Watch
+	// Acquire the item's [Needs] with the number Ask; the answer is [Granted] or
+	// [Refused], however long it takes.
+	Acquire
+	// Release what Ask acquired, granted or not.
+	Release
+	// MoreFences asks for another range of fences; the answer is [FencesGranted].
+	MoreFences
+)
+
+// Decision is something that the workflow has to do.
+type Decision struct {
+	Kind          Kind
+	Item, Attempt int
+	// Worker and Instance name the process; empty on Start: the shared queue, or
+	// none.
+	Worker, Instance string
+	// Start: Bytes is the size of the attempt's input, as estimated.
+	Work             string
+	Bytes            int
+	Fence            int64
+	Timeout          time.Duration
+	HeartbeatTimeout time.Duration
+	Checkpoint       json.RawMessage
+	// Shared: the attempt goes to the shared queue of its job type.
+	Shared bool
+	// Acquire, Release.
+	Ask   int
+	Needs *Needs
+	// Labels are those that the item asked for.
+	Labels map[string]string
+	Reason string
+}
+
+// Command marks what the workflow carries out, here and in the sources.
+func (Decision) Command() {}
+
+// ReportKind says what a [Report] tells the source.
+type ReportKind uint8
+
+// The kinds of report.
+const (
+	// Settled: the item has ended and is forgotten.
+	Settled ReportKind = iota + 1
+	// AttemptFailed: the item's handler has failed; the item may be tried again.
+	AttemptFailed
+	// Admitted: the item has its resources; [Engine.Proceed] lets it start.
+	Admitted
+)
+
+// Report tells the source what has become of an item.
+type Report struct {
+	Kind  ReportKind
+	Item  int
+	State State
+	// Message is why the item did not complete.
+	Message string
+	// Ending is that of the last attempt, where it settled the item.
+	Ending  Ending
+	Attempt int
+	Worker  string
+	// Cut: only the run's own end kept the item from completing.
+	Cut bool
+	// Late: it did not fit before the window closed.
+	Late bool
+	// Resumed: its last attempt continued from a checkpoint.
+	Resumed    bool
+	Checkpoint json.RawMessage
+	Done       float64
+	StartedAt  time.Time
+}

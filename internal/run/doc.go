@@ -1,0 +1,33 @@
+// Package run decides what becomes of the items of one run: which worker gets
+// an item, what an attempt's end means, when an item is tried again, and when it
+// has ended. A job group and a DAG are two sources of items: a source decides
+// which items there are, an [Engine] decides how each of them runs. The sources
+// are in the packages below, group and graph.
+//
+// The package is pure: no clock, no I/O, no goroutines, and nothing depends on
+// the order of a map. Time enters with every event; what is to be done leaves as
+// a list of [Decision] values that the workflow carries out, and what has become
+// of items as a list of [Report] values for the source.
+//
+// An item is in one of these states until it settles:
+//
+//	waiting ── its time has not come, or a retry's back-off runs
+//	queued ─── it needs a worker; asking, granted: it needs resources
+//	running ── one attempt is in flight
+//	grace ──── its worker was lost; the outcome may still be delivered
+//	lost ───── on_worker_loss hold: it waits for the worker that lost it
+//	late ───── it does not end before the window closes
+//
+// Invariants, each checked by a property test:
+//
+//   - At most [Config.Limit] items are in flight, at most PerWorker of one kind on
+//     a worker, at most the worker's slots on it.
+//   - An item has at most one attempt in flight, and settles exactly once.
+//   - Of the items that could start, the one with the smallest Order starts first.
+//   - Only a worker that is ONLINE, fresh, capable and not suspect gets work.
+//   - An attempt's end counts once, however often it is reported.
+//   - Resources are requested before an attempt and released exactly once.
+//   - Restore(Snapshot(e)) behaves as e does.
+//   - The cost of an event does not grow with the items that wait, with workers or
+//     with placement classes, but for a logarithm.
+package run

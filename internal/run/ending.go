@@ -1,0 +1,400 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// maxMessage bounds the message kept of one failure.
+	maxMessage = 1024
+	// maxCuts is how often in a row the end of a window may stop an item without a
+	// new checkpoint. More often, and it would repeat the same work every night.
+	maxCuts = 3
+	// idPause and idTries bound how long an item without a worker waits for an id
+	// that another workflow has: two minutes, longer than a canceled run usually
+	// takes to end.
+	idPause = 2 * time.Second
+	idTries = 60
+)
+
+func clip(message string) string {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	return message
+}
+
+func (v Ended) apply(e *Engine, now time.Time) {
+	it := e.items[v.Item]
+	if it == nil || it.Phase != PhaseRunning || it.Attempt != v.Attempt {
+		return
+	}
+	if v.Ending.reported() {
+		it.Reported = it.Attempt
+	}
+	e.endAttempt(it, v.Ending, now)
+}
+
+// A delivered outcome counts while no other attempt has started: success or
+// failure, it is what really happened. That of a fenced process is ignored, and so
+// is what was reported before, and the outcome of an attempt that the run has
+// forgotten because it was reset. An attempt that has cost a retry can only turn
+// out to have succeeded.
+func (v Delivered) apply(e *Engine, now time.Time) {
+	it := e.items[v.Item]
+	if it == nil || v.Attempt != 0 && it.Attempt != v.Attempt || e.fleet.isFenced(v.Ending.Worker, v.Ending.Instance) {
+		return
+	}
+	if it.Attempt == 0 || it.Sent == 0 || v.Fence != 0 && v.Fence != it.Sent || v.Fence == 0 && v.Attempt == 0 {
+		return
+	}
+	if it.Reported == it.Attempt || it.Charged == it.Attempt && v.Ending.Failure != contract.FailureNone {
+		return
+	}
+	it.Reported = it.Attempt
+	e.endAttempt(it, v.Ending, now)
+}
+
+func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
+	e.roll.progress = true
+	if len(end.Checkpoint) > 0 && !bytes.Equal(it.Checkpoint, end.Checkpoint) {
+		// Whatever stops it now, this attempt was not for nothing.
+		it.Checkpoint, it.Done, it.Cuts = end.Checkpoint, end.Done, -1
+	}
+	if end.Worker != "" && it.Instance == "" {
+		it.Worker = end.Worker // It came from the shared queue.
+	}
+	handler := e.work[it.Work].Handler
+	if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
+		w.observe(handler, end.Load, now)
+		e.freed = append(e.freed, w)
+	}
+	switch end.Failure {
+	case contract.FailureNone:
+		e.roll.learn(cmp.Or(max(end.Duration, 0), now.Sub(it.StartedAt)))
+		if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
+			w.learnPace(handler, end.Duration)
+		}
+		e.settleWith(it, Completed, "", end, now)
+	case contract.FailureCanceled:
+		e.endCanceled(it, end.Message, now)
+	case contract.FailurePermanent:
+		e.reportFailure(it, end)
+		cut := it.Cut
+		it.Cut = false
+		if it.Canceling != "" && !cut {
+			e.endCanceled(it, "", now)
+			return
+		}
+		e.settleWith(it, Failed, end.Message, end, now)
+	case contract.FailureStale:
+		e.reportFailure(it, end)
+		e.retryOr(it, Stale, end, now)
+	case contract.FailureWorkerLost:
+		e.recall(it, end, now)
+	case contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported, contract.FailureNotTaken:
+		e.requeue(it, end, now)
+	case contract.FailureFailed, contract.FailureTimeout:
+		e.reportFailure(it, end)
+		e.retryOr(it, Failed, end, now)
+	default: // A kind of a later version: it failed, whatever that means.
+		e.reportFailure(it, end)
+		e.retryOr(it, Failed, end, now)
+	}
+}
+
+// reportFailure tells the source of an attempt that its handler failed. One that
+// somebody canceled says nothing about the work.
+func (e *Engine) reportFailure(it *item, end Ending) {
+	if it.Canceling == "" {
+		e.reports = append(e.reports, Report{Kind: AttemptFailed, Item: it.ID, Attempt: it.Attempt, Message: end.Message, Worker: it.Worker})
+	}
+}
+
+// endCanceled settles an item that was canceled. One that only its window has
+// stopped waits for the next window instead.
+func (e *Engine) endCanceled(it *item, message string, now time.Time) {
+	if it.Cut && e.stopped == Open {
+		if it.Cuts++; it.Cuts < maxCuts {
+			it.Ran, it.Cut = true, false
+			e.enqueue(it, now, now)
+			return
+		}
+		it.Canceling = textCuts(it.Canceling, it.Cuts)
+	}
+	e.settle(it, Canceled, cmp.Or(it.Canceling, message), now)
+}
+
+// retryOr tries a failed item again, preferably elsewhere, or settles it in state.
+func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
+	it.Ran = true
+	if it.Charged == it.Attempt {
+		it.Error = clip(end.Message)
+		return
+	}
+	it.Charged = it.Attempt
+	retry := e.retryOf(it)
+	switch {
+	case it.Canceling != "":
+		e.endCanceled(it, "", now)
+	case it.Barred != "":
+		e.settleWith(it, state, clip(end.Message)+textBarred+it.Barred, end, now)
+	case it.Retries >= retry.Limit:
+		it.Cut = false
+		e.settleWith(it, state, end.Message, end, now)
+	case e.stopped != Open:
+		it.Cut = true
+		e.settleWith(it, state, end.Message, end, now)
+	default:
+		wait := retry.wait(it.Retries)
+		it.Retries++
+		e.note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
+		it.Avoid = it.Worker
+		e.enqueue(it, now.Add(wait), now)
+		it.Error = clip(end.Message)
+	}
+}
+
+// retryOf is the item's own rule, else that of its work.
+func (e *Engine) retryOf(it *item) Retry {
+	if it.Retry != nil {
+		return *it.Retry
+	}
+	p := e.work[it.Work].Policy
+	return Retry{Limit: p.RetryLimit, Backoff: p.RetryBackoff.Std()}
+}
+
+// requeue places an item again that its worker did not run or handed back. That
+// costs no retry.
+func (e *Engine) requeue(it *item, end Ending, now time.Time) {
+	if !it.inFlight() {
+		return // It is about to be placed already.
+	}
+	e.note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})
+	if it.Want.Nowhere {
+		e.retake(it, end, now)
+		return
+	}
+	switch end.Failure { //nolint:exhaustive // the others do not come here
+	case contract.FailureAtCapacity:
+		e.refused(it, false, now)
+	case contract.FailureDraining:
+		it.Ran = true
+		e.cool(it.Worker, it.Instance, DrainCoolDown, now)
+	case contract.FailureUnsupported:
+		e.Exclude(now, it.Worker, it.Instance, e.work[it.Work].Handler)
+	case contract.FailureNotTaken:
+		e.refused(it, true, now)
+		e.suspect(it.Worker, it.Instance, now)
+	}
+	if it.Granted && (end.Failure == contract.FailureAtCapacity || end.Failure == contract.FailureNotTaken) {
+		e.releaseIfContended(it, e.classOf(it, now))
+	}
+	e.again(it, it.Worker, now)
+	it.Error = clip(end.Message)
+}
+
+// retake waits for an id that another workflow has.
+func (e *Engine) retake(it *item, end Ending, now time.Time) {
+	switch it.Requeues++; {
+	case it.Canceling != "":
+		e.endCanceled(it, "", now)
+	case e.stopped != Open:
+		e.settle(it, e.stopped, e.stopReason, now)
+	case it.Requeues > idTries:
+		e.settle(it, Failed, textIDTaken(end.Message), now)
+	default:
+		e.enqueue(it, now.Add(idPause), now)
+		it.Error = clip(end.Message)
+	}
+}
+
+// refused remembers that an item found no room on its worker. One that looks free
+// nevertheless cools down.
+func (e *Engine) refused(it *item, silent bool, now time.Time) {
+	w := e.fleet.instance(it.Worker, it.Instance)
+	if w == nil {
+		return
+	}
+	if w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
+		e.cool(it.Worker, it.Instance, CoolDown, now)
+	}
+	e.freed = append(e.freed, w)
+}
+
+// again places an item once more, unless it or the run is being stopped.
+func (e *Engine) again(it *item, avoid string, now time.Time) {
+	switch {
+	case it.Canceling != "":
+		e.endCanceled(it, "", now)
+	case e.stopped != Open:
+		e.settle(it, e.stopped, e.stopReason, now)
+	default:
+		it.Avoid = avoid
+		e.replaced++
+		e.enqueue(it, now, now)
+	}
+}
+
+// Replaced returns how many items were placed again without a retry since it was
+// called last.
+func (e *Engine) Replaced() int {
+	n := e.replaced
+	e.replaced = 0
+	return n
+}
+
+// recall gives a lost attempt a moment in which its worker may still deliver the
+// outcome.
+func (e *Engine) recall(it *item, end Ending, now time.Time) {
+	it.Ran = true
+	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
+		it.Lost = end // Its worker is given up: nothing is waited for.
+		e.lose(it, now)
+		return
+	}
+	e.suspect(it.Worker, it.Instance, now)
+	if it.Phase != PhaseRunning {
+		return
+	}
+	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
+	e.timers.push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
+}
+
+// lose ends the grace.
+func (e *Engine) lose(it *item, now time.Time) {
+	lost := it.Lost
+	it.Lost = Ending{}
+	it.Losses++
+	policy := e.work[it.Work].Policy
+	message := clip(lost.Message)
+	limit := policy.WorkerLossLimit
+	fails := policy.OnWorkerLoss == jobtype.WorkerLossFail || it.Losses > limit
+	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
+	verdict := Replaced
+	switch {
+	case fails:
+		verdict = Terminated
+	case holds:
+		verdict = Delayed
+	}
+	e.note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
+	switch {
+	case fails && it.Canceling != "":
+		e.endCanceled(it, "", now)
+	case policy.OnWorkerLoss == jobtype.WorkerLossFail:
+		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
+	case fails:
+		e.settle(it, Failed, textLostTooOften(message, it.Losses, limit), now)
+	case holds:
+		e.release(it)
+		e.leave(it)
+		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
+		e.lost = append(e.lost, it)
+		e.returnLost(now)
+	default:
+		e.again(it, it.Worker, now)
+		it.Error = message
+	}
+}
+
+// holds: a lost item waits for the worker that lost it. From a shared queue nobody
+// can send it there; such an item is placed again.
+func (e *Engine) holds(it *item) bool {
+	work := e.work[it.Work]
+	return work.Policy.OnWorkerLoss == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
+}
+
+// Cancel ends one item: at once if it does not run, else as soon as its handler
+// has ended. It returns false for an item that has settled.
+func (e *Engine) Cancel(now time.Time, id int, reason string) bool {
+	it := e.items[id]
+	switch {
+	case it == nil:
+		return false
+	case it.Phase == PhaseRunning && it.Cut:
+		it.Cut, it.Canceling = false, reason // It would have come back with the next window.
+	default:
+		e.cancel(it, reason, now)
+	}
+	return true
+}
+
+func (e *Engine) cancel(it *item, reason string, now time.Time) {
+	switch {
+	case it.Canceling != "":
+		return
+	case it.Phase != PhaseRunning:
+		e.settle(it, Canceled, reason, now)
+		return
+	}
+	it.Canceling = reason
+	e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: reason})
+	if it.Want.Nowhere {
+		return // A child workflow always ends by itself, with its items that clean up.
+	}
+	it.CancelBy = now.Add(e.heartbeat(it) + CancelWait)
+	e.timers.push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
+}
+
+// forget continues without the end of a canceled attempt.
+func (e *Engine) forget(it *item, now time.Time) {
+	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
+	e.settle(it, Canceled, textZombie(it.Canceling, it.Worker), now)
+}
+
+// Expire ends one item without waiting for its handler, which is asked to stop and
+// whose outcome no longer counts. It returns false for an item that has settled.
+func (e *Engine) Expire(now time.Time, id int, reason string) bool {
+	it := e.items[id]
+	if it == nil {
+		return false
+	}
+	switch it.Phase {
+	case PhaseRunning:
+		if it.Canceling == "" {
+			e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: reason})
+		}
+		e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
+		e.settle(it, Stale, textZombie2(reason, it.Worker), now)
+	case PhaseGrace:
+		e.settle(it, Stale, textZombie2(reason, it.Worker), now)
+	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate:
+		e.settle(it, Expired, reason, now)
+	}
+	return true
+}
+
+// Bar keeps an item from another attempt, because of reason. One that waits after a
+// failure settles as failed now; done settles every item that waits as canceled.
+func (e *Engine) Bar(now time.Time, id int, reason string, done bool) {
+	it := e.items[id]
+	if it == nil {
+		return
+	}
+	e.note(Note{Verdict: Rejected, Code: contract.CodeStopped, Item: id, Detail: reason})
+	switch waits := !it.inFlight(); {
+	case waits && done:
+		e.settle(it, Canceled, reason, now)
+	case waits && it.Retries > 0:
+		e.settle(it, Failed, reason, now)
+	default:
+		it.Barred = reason
+	}
+}
+
+// End settles one item that does not run. It returns false otherwise.
+func (e *Engine) End(now time.Time, id int, state State, message string) bool {
+	it := e.items[id]
+	if it == nil || it.inFlight() {
+		return false
+	}
+	e.settle(it, state, message, now)
+	return true
+}

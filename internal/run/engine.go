@@ -1,0 +1,397 @@
+package run
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Config is what does not change during a run.
+type Config struct {
+	// Limit is how many items may be in flight at once; 0: the source limits them.
+	Limit int
+	// Work are the kinds of work that are known, by the name that items use.
+	Work map[string]Work
+	// Claims says that [Acquire], [Release] and [MoreFences] are carried out; without
+	// it every item may start.
+	Claims bool
+	// Admit has an item with resources wait for [Engine.Proceed].
+	Admit bool
+	// Fence and Fences are a range granted to the run as a whole; without one
+	// fences count from the clock.
+	Fence, Fences int64
+	// RollEvents is the length of history from which on the run continues as new
+	// when it can; 0: 20,000.
+	RollEvents int
+}
+
+// Engine runs the items of one run. Create it with [New] or [Restore]; it is not
+// safe for concurrent use.
+type Engine struct {
+	limit         int
+	claims, admit bool
+	work          map[string]Work
+
+	items map[int]*item
+	// flight has the attempts that run or may still run, idle ones included.
+	flight map[int]*item
+	// gate has the items that wait for resources, or have them and do not run.
+	gate map[int]*item
+	// lost are items that wait for their worker to return, in the order of loss.
+	lost []*item
+	// late counts items that do not fit before the window closes.
+	late int
+	// idle counts attempts in flight that may travel.
+	idle int
+
+	classes map[string]*class
+	// open are the classes without a node, pinned the others by node.
+	open   []*class
+	pinned map[string][]*class
+	dirty  []*class
+	// ready are the classes that may start an item, asking those whose first item
+	// must request its resources.
+	ready, asking readyHeap
+	fleet         fleet
+	timers        timerHeap
+	roll          rollover
+
+	paused, suspended bool
+	// stopped is the state in which items settle that can no longer start; Open
+	// while they can.
+	stopped    State
+	stopReason string
+	closing    Closing
+
+	// fence is the last one given, fenceEnd the last that may be; 0: no end.
+	fence, fenceEnd int64
+	wantsFences     bool
+
+	decisions []Decision
+	reports   []Report
+	notes     []Note
+	// replaced counts items placed again without a retry.
+	replaced int
+	// freed are workers whose room changed in this step.
+	freed []*worker
+}
+
+// Closing bounds when items may start.
+type Closing struct {
+	// At is when nothing may run any more; zero: no bound.
+	At time.Time `json:"at,omitzero"`
+	// Learned is how long an item without an estimate is taken to run.
+	Learned time.Duration `json:"learned,omitempty"`
+}
+
+// New returns an engine without items; fences count from now.
+func New(cfg Config, now time.Time) *Engine {
+	e := &Engine{
+		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, work: map[string]Work{},
+		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{},
+		classes: map[string]*class{}, pinned: map[string][]*class{},
+		fence: now.UnixMilli() << 20,
+	}
+	//workflowcheck:ignore copying a map does not depend on the order
+	for name, work := range cfg.Work {
+		e.work[name] = work
+	}
+	if cfg.Fences > 0 {
+		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
+	}
+	e.fleet.byID = map[string]*worker{}
+	e.roll.soft = cmp.Or(cfg.RollEvents, rollSoftEvents)
+	return e
+}
+
+// Apply takes one event. [Engine.Take] returns what follows from it.
+func (e *Engine) Apply(now time.Time, event Event) {
+	e.begin()
+	event.apply(e, now)
+	e.fireTimers(now)
+}
+
+// Take advances the run and returns what is to be done, in order, and what has
+// become of items. Both slices are valid until the next call. A source that offers
+// items in answer to reports calls Take again until there are no reports.
+func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
+	e.begin()
+	e.advance(now)
+	decisions, reports := e.decisions, e.reports
+	e.decisions, e.reports = nil, nil
+	return decisions, reports
+}
+
+// begin requests the probes again that were lost with the workflow run before.
+func (e *Engine) begin() {
+	if !e.fleet.reprobe {
+		return
+	}
+	e.fleet.reprobe = false
+	for _, w := range e.fleet.sorted() {
+		if w.suspect {
+			e.decide(Decision{Kind: Probe, Worker: w.ID, Instance: w.Instance})
+		}
+	}
+}
+
+func (e *Engine) decide(d Decision) { e.decisions = append(e.decisions, d) }
+
+// Offer adds an item. One whose id has not settled is ignored. Where the run is
+// stopped the item settles at once.
+func (e *Engine) Offer(now time.Time, in Item) {
+	if e.items[in.ID] != nil {
+		return
+	}
+	it := &item{Item: in, at: -1}
+	e.items[in.ID] = it
+	if e.stopped != Open {
+		e.settle(it, e.stopped, e.stopReason, now)
+		return
+	}
+	e.watch()
+	e.enqueue(it, in.NotBefore, now)
+}
+
+// Withdraw takes an item back that does not run, without a report; what it was
+// granted is released. It returns false if the item runs or is unknown.
+func (e *Engine) Withdraw(id int) bool {
+	it := e.items[id]
+	if it == nil || it.inFlight() {
+		return false
+	}
+	e.leave(it)
+	e.release(it)
+	delete(e.items, id)
+	return true
+}
+
+// SetWork replaces a kind of work, also for items that wait.
+func (e *Engine) SetWork(now time.Time, name string, work Work) {
+	e.work[name] = work
+	//workflowcheck:ignore each class is worked out by itself
+	for _, c := range e.classes {
+		if c.work == name {
+			c.adopt(work)
+		}
+	}
+	for _, w := range e.fleet.sorted() {
+		e.rerank(w, now)
+	}
+	e.returnLost(now)
+}
+
+func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.RoutingShared }
+
+// SetLimit replaces [Config.Limit].
+func (e *Engine) SetLimit(limit int) { e.limit = limit }
+
+// Pause keeps items from starting until [Engine.Resume]. Granted resources are
+// released.
+func (e *Engine) Pause(now time.Time) {
+	e.paused = true
+	e.rest(now)
+}
+
+// Resume ends a pause.
+func (e *Engine) Resume() {
+	e.paused = false
+	e.touchAll()
+}
+
+// Suspend keeps items from starting because their window has closed and another
+// will open: they wait for [Engine.Unsuspend].
+func (e *Engine) Suspend(now time.Time) {
+	e.suspended = true
+	e.rest(now)
+}
+
+// Unsuspend ends a suspension; late items get another chance.
+func (e *Engine) Unsuspend(now time.Time) {
+	e.suspended = false
+	e.retryLate(now)
+	e.touchAll()
+}
+
+// rest gives back what waiting items hold: nothing starts. Nothing waits for a
+// worker meanwhile.
+func (e *Engine) rest(now time.Time) {
+	for _, it := range byID(e.gate) {
+		e.dequeue(it)
+		e.release(it)
+		e.push(it, now)
+	}
+	//workflowcheck:ignore each class is changed by itself
+	for _, c := range e.classes {
+		c.noWorkerSince = time.Time{}
+	}
+}
+
+func (e *Engine) touchAll() {
+	for _, c := range e.open {
+		e.touch(c)
+	}
+	rest := make([]*class, 0, len(e.classes))
+	//workflowcheck:ignore sorted right below
+	for _, c := range e.classes {
+		if c.node != "" || c.nowhere {
+			rest = append(rest, c)
+		}
+	}
+	slices.SortFunc(rest, func(a, b *class) int { return cmp.Compare(a.key, b.key) })
+	for _, c := range rest {
+		e.touch(c)
+	}
+}
+
+// Stop settles every item that does not run in state, for reason, and whatever
+// would start or start again from now on. A second call changes state and reason.
+func (e *Engine) Stop(now time.Time, state State, reason string) {
+	e.stopped, e.stopReason, e.suspended = state, reason, false
+	for _, it := range e.sortedItems() {
+		if !it.inFlight() {
+			e.settle(it, state, reason, now)
+		}
+	}
+}
+
+// Stopped reports whether [Engine.Stop] was called and not taken back.
+func (e *Engine) Stopped() bool { return e.stopped != Open }
+
+// CancelRunning cancels every attempt in flight because the run is over, or its
+// window.
+func (e *Engine) CancelRunning(now time.Time, reason string) {
+	for _, it := range byID(e.flight) {
+		if it.Phase == PhaseRunning {
+			it.Cut = it.Cut || it.Canceling == ""
+			e.cancel(it, reason, now)
+		}
+	}
+}
+
+// SetClosing bounds when items may start.
+func (e *Engine) SetClosing(now time.Time, closing Closing) {
+	e.closing = closing
+	e.retryLate(now)
+	for _, it := range e.sortedItems() {
+		e.watchClosing(it)
+	}
+}
+
+// retryLate gives items that did not fit another chance.
+func (e *Engine) retryLate(now time.Time) {
+	if e.late == 0 {
+		return
+	}
+	for _, it := range e.sortedItems() {
+		if it.Phase == PhaseLate {
+			e.leave(it)
+			e.enqueue(it, it.ReadyAt, now)
+		}
+	}
+}
+
+// SetFences gives the run another range, greater than those before. An empty one
+// changes nothing.
+func (e *Engine) SetFences(fence, n int64) {
+	e.wantsFences = false
+	if last := fence + n - 1; n > 0 && last > e.fenceEnd {
+		if e.fenceEnd == 0 && last <= e.fence {
+			return // Those of the clock are greater, and do not end.
+		}
+		e.fence, e.fenceEnd = max(e.fence, fence-1), last
+	}
+}
+
+// RenewFences makes fences of the clock greater than those from before now: the run
+// was reset, and has forgotten which it gave.
+func (e *Engine) RenewFences(now time.Time) {
+	if e.fenceEnd == 0 {
+		e.fence = max(e.fence, now.UnixMilli()<<20)
+	}
+}
+
+// Forget drops the subscription to the fleet, because the run is away.
+func (e *Engine) Forget() { e.fleet.watching = false }
+
+// Watch subscribes to the fleet, once.
+func (e *Engine) Watch() { e.watch() }
+
+func (e *Engine) watch() {
+	if !e.fleet.watching {
+		e.fleet.watching = true
+		e.decide(Decision{Kind: Watch})
+	}
+}
+
+// Watching reports whether the run has asked to be told of the fleet.
+func (e *Engine) Watching() bool { return e.fleet.watching }
+
+// sortedItems lists the items that have not settled, by id.
+func (e *Engine) sortedItems() []*item { return byID(e.items) }
+
+func byID(m map[int]*item) []*item {
+	list := make([]*item, 0, len(m))
+	//workflowcheck:ignore sorted right below
+	for _, it := range m {
+		list = append(list, it)
+	}
+	slices.SortFunc(list, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// settle ends an item for good.
+func (e *Engine) settle(it *item, state State, message string, now time.Time) {
+	e.settleWith(it, state, message, Ending{}, now)
+}
+
+func (e *Engine) settleWith(it *item, state State, message string, end Ending, now time.Time) {
+	late := it.Phase == PhaseLate
+	e.noteSettled(it, state, message, late)
+	e.leave(it)
+	e.release(it)
+	delete(e.items, it.ID)
+	e.reports = append(e.reports, Report{
+		Kind: Settled, Item: it.ID, State: state, Message: clip(message), Ending: end, Attempt: it.Attempt, Worker: it.Worker,
+		Cut: it.Cut, Late: late, Resumed: it.Resumed, Checkpoint: it.Checkpoint, Done: it.Done, StartedAt: it.StartedAt,
+	})
+	e.roll.progress = true
+}
+
+// leave takes an item out of whatever phase it is in.
+func (e *Engine) leave(it *item) {
+	switch it.Phase {
+	case PhaseRunning, PhaseGrace:
+		delete(e.flight, it.ID)
+		if it.Want.Idle {
+			e.idle--
+		}
+		if w := e.fleet.release(it.Worker, it.Instance, e.work[it.Work].Handler); w != nil {
+			e.freed = append(e.freed, w)
+		}
+	case PhaseLate:
+		e.late--
+	case PhaseLost:
+		e.lost = slices.DeleteFunc(e.lost, func(o *item) bool { return o == it })
+	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
+	}
+	e.dequeue(it)
+	delete(e.gate, it.ID)
+	it.Phase = PhaseNone
+}
+
+// dequeue takes an item out of its class.
+func (e *Engine) dequeue(it *item) {
+	c := it.class
+	if c == nil {
+		return
+	}
+	if it.at >= 0 {
+		heap.Remove(&c.items, it.at)
+	}
+	it.class = nil
+	e.touch(c)
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Event is something that happened. The set is closed.
+type Event interface {
+	apply(e *Engine, now time.Time)
+}
+
+// Tick says that time has passed: [Engine.NextWake] was reached.
+type Tick struct{}
+
+func (Tick) apply(*Engine, time.Time) {}
+
+// WorkersChanged replaces the view of the fleet.
+type WorkersChanged struct{ Workers []contract.WorkerView }
+
+// WorkerProbed answers a [ProbeWorker] decision.
+type WorkerProbed struct {
+	ID, Instance string
+	Alive        bool
+	// BeatAt is the time of its last heartbeat by its own clock, zero if unknown;
+	// Used how many slots it used then.
+	BeatAt time.Time
+	Used   int
+}
+
+// WorkerHasRoom says that a worker which returned an item has a free slot for
+// that handler again.
+type WorkerHasRoom struct {
+	ID, Instance, Handler string
+	Load                  LoadReport
+}
+
+// Ended says how an attempt ended, as the server reports it.
+type Ended struct {
+	Item, Attempt int
+	Ending        Ending
+}
+
+// Delivered is an ending that a worker delivered by itself, because the server
+// had ended its attempt. It counts until another attempt starts.
+type Delivered struct {
+	Item int
+	// Attempt and Fence name the attempt; 0: unknown.
+	Attempt int
+	Fence   int64
+	Ending  Ending
+}
+
+// Granted answers [Acquire]: the item has its resources, with Fences fences from
+// Fence on.
+type Granted struct {
+	Item, Ask     int
+	Fence, Fences int64
+}
+
+// Refused answers [Acquire]: the item will never get its resources.
+type Refused struct {
+	Item, Ask int
+	Reason    string
+}
+
+// Revoked says that another holder has what the item was granted.
+type Revoked struct {
+	Item, Ask int
+	Reason    string
+}
+
+// Renewed replaces the fences of an item that has its resources: the run was
+// reset, and has forgotten which fences it used.
+type Renewed struct {
+	Item, Ask     int
+	Fence, Fences int64
+}
+
+// FencesGranted answers [MoreFences].
+type FencesGranted struct{ Fence, Fences int64 }
+
+// Failure says why an attempt failed; empty means that it succeeded.
+type Failure = contract.FailureKind
+
+// Ending is how an attempt ended.
+type Ending struct {
+	Failure Failure `json:"f,omitempty"`
+	Message string  `json:"m,omitempty"`
+	// Unreported: the server ended the attempt by itself, and its worker may still
+	// report how it really ended.
+	Unreported bool `json:"u,omitempty"`
+	// Checkpoint is the last one known, for the next attempt; Done is how much of
+	// the item it stands for, in percent.
+	Checkpoint json.RawMessage `json:"c,omitempty"`
+	Done       float64         `json:"d,omitempty"`
+	// Worker ran the attempt, as the process Instance; empty if unknown.
+	Worker   string `json:"w,omitempty"`
+	Instance string `json:"i,omitempty"`
+	// Load is what the worker runs for others.
+	Load     LoadReport    `json:"-"`
+	Duration time.Duration `json:"t,omitempty"`
+	// Result of a success: a JSON object, or empty.
+	Result json.RawMessage `json:"-"`
+}
+
+// reported: the worker said so, not the server in its place.
+func (e Ending) reported() bool {
+	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotTaken
+}

@@ -1,0 +1,230 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func (v WorkersChanged) apply(e *Engine, now time.Time) {
+	e.updateFleet(v.Workers, now)
+	e.abandonGone(now)
+	e.returnLost(now)
+}
+
+// updateFleet takes a new view and keeps what is known of the workers that are
+// still the same process. Of one that is in the view no more only that is kept
+// which the run has there.
+func (e *Engine) updateFleet(view []contract.WorkerView, now time.Time) {
+	f := &e.fleet
+	was := f.byID
+	f.byID = make(map[string]*worker, len(view))
+	for _, seen := range view {
+		w := was[seen.ID]
+		if w == nil {
+			if w = f.absent[seen.ID]; w != nil && w.Instance != seen.Instance {
+				w = nil
+			}
+		}
+		delete(was, seen.ID)
+		delete(f.absent, seen.ID)
+		f.byID[seen.ID] = e.see(w, seen, now)
+	}
+	rest := make([]*worker, 0, len(was))
+	//workflowcheck:ignore sorted right below
+	for _, w := range was {
+		rest = append(rest, w)
+	}
+	slices.SortFunc(rest, func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
+	for _, w := range rest {
+		e.dismiss(w)
+		if w.inFlight > 0 {
+			f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight})
+		}
+	}
+}
+
+// see takes what the registry says of one worker; w is what was known of it.
+func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker {
+	fresh := w == nil || len(w.candidates) == 0
+	switch {
+	case w == nil:
+		w = &worker{}
+	case w.Instance != seen.Instance:
+		e.dismiss(w)
+		w, fresh = &worker{used: w.used}, true
+	}
+	moved := !fresh && !sameLabels(w.Labels, seen.Labels)
+	if moved {
+		e.dismiss(w)
+	}
+	if seen.State == contract.WorkerOnline && !w.online() {
+		w.coolUntil = time.Time{} // What it reported was before it was uncordoned, or returned.
+	}
+	if w.suspect && seen.Beat != w.suspectBeat {
+		w.suspect = false
+	}
+	w.WorkerView = seen
+	if fresh || moved {
+		for _, c := range e.pinned[w.ID] {
+			e.enlist(c, w, now)
+			e.touch(c)
+		}
+		for _, c := range e.open {
+			e.enlist(c, w, now)
+			e.touch(c)
+		}
+		return w
+	}
+	e.rerank(w, now)
+	return w
+}
+
+//workflowcheck:ignore whether two maps are equal does not depend on the order
+func sameLabels(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	//workflowcheck:ignore equality does not depend on the order
+	for name, value := range a {
+		if other, ok := b[name]; !ok || other != value {
+			return false
+		}
+	}
+	return true
+}
+
+func (v WorkerProbed) apply(e *Engine, now time.Time) {
+	w := e.fleet.instance(v.ID, v.Instance)
+	if w == nil {
+		return
+	}
+	w.observeUsed(v.BeatAt, v.Used, now)
+	if v.Alive {
+		w.suspect = false
+	}
+	e.rerank(w, now)
+	if v.Alive {
+		e.returnLost(now)
+	}
+}
+
+func (v WorkerHasRoom) apply(e *Engine, now time.Time) {
+	w := e.fleet.instance(v.ID, v.Instance)
+	if w == nil || v.Load.At.Before(w.load.At) {
+		return
+	}
+	w.observe(v.Handler, v.Load, now)
+	w.coolUntil, w.load.Pause = time.Time{}, 0
+	e.rerank(w, now)
+}
+
+// suspect keeps work from a worker that lost some until it shows that it lives.
+func (e *Engine) suspect(id, instance string, now time.Time) {
+	w := e.fleet.instance(id, instance)
+	if w == nil || w.suspect {
+		return
+	}
+	w.suspect, w.suspectBeat = true, w.Beat
+	e.rerank(w, now)
+	e.decide(Decision{Kind: Probe, Worker: id, Instance: instance})
+}
+
+// Suspect keeps work from a worker that did not serve the source itself.
+func (e *Engine) Suspect(now time.Time, id, instance string) { e.suspect(id, instance, now) }
+
+// Cool keeps work from a worker for a while.
+func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
+	e.cool(id, instance, pause, now)
+}
+
+func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
+	if w := e.fleet.instance(id, instance); w != nil {
+		w.coolUntil = now.Add(pause)
+		e.timers.push(timer{at: w.coolUntil, kind: timerCool, class: id})
+		e.rerank(w, now)
+	}
+}
+
+// Exclude keeps the work of a handler from a worker for as long as it is the same
+// process.
+func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
+	if w := e.fleet.instance(id, instance); w != nil && !slices.Contains(w.unsupported, handler) {
+		w.unsupported = append(w.unsupported, handler)
+		e.rerank(w, now)
+	}
+}
+
+// WhyGone says why nothing can be expected of that process any more, or "".
+func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
+
+// abandonGone ends what still counts as running on a worker that the registry has
+// given up: OFFLINE without a sign of life, or a process that lost the id to
+// another one. Most such attempts have timed out by their heartbeat long before.
+//
+// A running attempt keeps its activity until the server has ended that: two
+// activities of one item cannot be open at once.
+func (e *Engine) abandonGone(now time.Time) {
+	for _, it := range byID(e.flight) {
+		if it.Instance == "" {
+			continue
+		}
+		why := e.fleet.whyGone(it.Worker, it.Instance)
+		switch {
+		case why == "":
+		case it.Phase == PhaseGrace:
+			it.Lost.Message = why
+			e.lose(it, now)
+		case it.Abandoned != it.Attempt:
+			it.Abandoned = it.Attempt
+			e.decide(Decision{Kind: Abandon, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Instance: it.Instance, Reason: why})
+		}
+	}
+}
+
+// returnLost places items again whose worker has returned, or at once if the
+// policy does not hold them any more.
+func (e *Engine) returnLost(now time.Time) {
+	for _, it := range slices.Clone(e.lost) {
+		w := e.fleet.byID[it.Worker]
+		switch {
+		case !e.holds(it):
+			e.again(it, it.Worker, now)
+		case w != nil && w.serves(e.work[it.Work].Handler):
+			it.Pin = w.ID
+			e.again(it, "", now)
+		}
+	}
+}
+
+// Detectors lists the workers that can detect for a handler and job type, by id.
+func (e *Engine) Detectors(handler, jobType string) []Detector {
+	var able []Detector
+	for _, w := range e.fleet.sorted() {
+		if w.serves(handler) && w.detects(handler, jobType) {
+			able = append(able, Detector{ID: w.ID, Instance: w.Instance, CoolUntil: w.coolUntil})
+		}
+	}
+	return able
+}
+
+// Detector is a worker that can detect.
+type Detector struct {
+	ID, Instance string
+	CoolUntil    time.Time
+}
+
+// Usable reports whether some worker could execute the work, busy or not.
+func (e *Engine) Usable(name string) bool {
+	work := e.work[name]
+	//workflowcheck:ignore a disjunction does not depend on the order
+	for _, w := range e.fleet.byID {
+		if w.serves(work.Handler) && w.slots(work.Handler, work.JobType) > 0 &&
+			(!sharedRouting(work) || slices.Contains(w.Shared, work.JobType)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Verdict says what became of work that could not simply continue.
+type Verdict string
+
+// The verdicts.
+const (
+	// Rejected: it will not be done, or not by this run.
+	Rejected Verdict = "refused"
+	// Delayed: it is done later than it could have been.
+	Delayed Verdict = "delayed"
+	// Replaced: it was begun and is done again elsewhere.
+	Replaced Verdict = "replaced"
+	// Terminated: it was begun and brought to an end.
+	Terminated Verdict = "ended"
+)
+
+// WholeRun is the subject of a [Note] about the run as a whole.
+const WholeRun = -1
+
+// Noticeable is the shortest wait that counts as a delay: below it, it is only the
+// time that request and answer take, also on a busy machine.
+const Noticeable = 2 * time.Second
+
+// Note is one decision that refused or delayed work, for the audit log.
+type Note struct {
+	Verdict Verdict
+	Code    contract.Code
+	// Item is the subject; WholeRun: the run.
+	Item int
+	// Count is how many they were; 0: one.
+	Count  int
+	Detail string
+	// Waited is how long it was, or will be, delayed.
+	Waited time.Duration
+}
+
+// Notes returns what was noted since it was called last. Notes are not part of the
+// state: the workflow takes them after every step.
+func (e *Engine) Notes() []Note {
+	taken := e.notes
+	e.notes = nil
+	return taken
+}
+
+// Note adds a note of the source's own.
+func (e *Engine) Note(n Note) { e.notes = append(e.notes, n) }
+
+func (e *Engine) note(n Note) { e.notes = append(e.notes, n) }
+
+// noteWait notes a delay that is over, if it was noticeable.
+func (e *Engine) noteWait(code contract.Code, id int, detail string, since, now time.Time) {
+	if waited := now.Sub(since); !since.IsZero() && waited >= Noticeable {
+		e.note(Note{Verdict: Delayed, Code: code, Item: id, Detail: detail, Waited: waited})
+	}
+}
+
+// noteSettled notes an end that the engine decided, not the handler.
+func (e *Engine) noteSettled(it *item, state State, message string, late bool) {
+	switch state {
+	case Expired:
+		e.note(Note{Verdict: Rejected, Code: contract.CodeExpired, Item: it.ID, Detail: message})
+	case NotStarted:
+		code := contract.CodeNotStarted
+		if late {
+			code = contract.CodeWindowFit
+		}
+		e.note(Note{Verdict: Rejected, Code: code, Item: it.ID, Detail: message})
+	case Stale:
+		e.note(Note{Verdict: Terminated, Code: contract.CodeStale, Item: it.ID, Detail: message})
+	case Open, Completed, Failed, Canceled:
+	}
+}
+
+// requeueCode is the code for a worker that did not take work, or handed it back.
+func requeueCode(failure Failure) contract.Code {
+	switch failure { //nolint:exhaustive // the others do not requeue
+	case contract.FailureDraining:
+		return contract.CodeDraining
+	case contract.FailureUnsupported:
+		return contract.CodeUnsupported
+	case contract.FailureNotTaken:
+		return contract.CodeNotTaken
+	}
+	return contract.CodeAtCapacity
+}

@@ -1,0 +1,324 @@
+package run
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// enqueue makes an item wait; it starts at readyAt at the earliest.
+func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
+	if it.Phase != PhaseNone {
+		e.leave(it)
+	}
+	it.Canceling, it.CancelBy, it.ReadyAt = "", time.Time{}, readyAt
+	if readyAt.After(now) || it.Fence >= it.FenceEnd {
+		e.release(it)
+	}
+	if at := it.ExpiresAt; !at.IsZero() && !it.Ran {
+		e.timers.push(timer{at: at, kind: timerExpire, item: it.ID})
+	}
+	if !e.fits(it, latest(readyAt, now)) {
+		e.park(it, now)
+		return
+	}
+	e.watchClosing(it)
+	if readyAt.After(now) {
+		it.Phase, it.WaitsAt = PhaseWaiting, now
+		e.timers.push(timer{at: readyAt, kind: timerReady, item: it.ID})
+		return
+	}
+	it.QueuedAt = now
+	e.push(it, now)
+}
+
+// push puts an item into the queue of its class.
+func (e *Engine) push(it *item, now time.Time) {
+	c := e.classOf(it, now)
+	it.Phase, it.class = PhaseQueued, c
+	heap.Push(&c.items, it)
+	if it.Granted {
+		e.gate[it.ID] = it
+	} else {
+		delete(e.gate, it.ID)
+	}
+	e.touch(c)
+}
+
+// park takes an item out that does not fit before the window closes: later it
+// fits even less.
+func (e *Engine) park(it *item, now time.Time) {
+	e.leave(it)
+	e.release(it)
+	it.Phase, it.WaitsAt = PhaseLate, now
+	e.late++
+}
+
+// mayStart reports whether anything may start at all.
+func (e *Engine) mayStart() bool {
+	return !e.paused && !e.suspended && !e.roll.hold && e.stopped == Open
+}
+
+// advance starts what may start, in order.
+func (e *Engine) advance(now time.Time) {
+	for {
+		e.look(now)
+		if !e.mayStart() || e.limit > 0 && e.running() >= e.limit {
+			return
+		}
+		c := e.next()
+		if c == nil {
+			return
+		}
+		e.place(c, now)
+	}
+}
+
+// look works out again what has changed about workers and classes.
+func (e *Engine) look(now time.Time) {
+	for len(e.freed) > 0 || len(e.dirty) > 0 {
+		freed := e.freed
+		e.freed = nil
+		for _, w := range freed {
+			e.rerank(w, now)
+		}
+		dirty := e.dirty
+		e.dirty = nil
+		for _, c := range dirty {
+			c.dirty = false
+			e.assess(c, now)
+		}
+	}
+}
+
+// assess works out whether a class can start its first item now.
+func (e *Engine) assess(c *class, now time.Time) {
+	if e.classes[c.key] != c {
+		return // It was discarded.
+	}
+	it := c.head()
+	able := it != nil && (c.nowhere || len(c.workers) > 0 && c.workers[0].usable(now))
+	queue := &e.ready
+	if c.asks && e.claims {
+		queue = &e.asking
+	}
+	switch {
+	case !able && c.at >= 0:
+		heap.Remove(queue, c.at)
+	case able && c.at >= 0:
+		c.first = rankOf(it)
+		heap.Fix(queue, c.at)
+	case able:
+		c.first = rankOf(it)
+		heap.Push(queue, c)
+	}
+	if it == nil {
+		c.noWorkerSince = time.Time{}
+		e.discard(c)
+		return
+	}
+	if c.nowhere {
+		return
+	}
+	e.noteWorkers(c, now)
+	if !able && len(c.workers) > 0 && c.workers[0].tier == tierTrial {
+		e.wakeToTry(c, c.workers[0].waits)
+	}
+}
+
+// wakeToTry has a class looked at when a worker that looks full may be tried.
+func (e *Engine) wakeToTry(c *class, at time.Time) {
+	if !c.tryAt.Equal(at) {
+		c.tryAt = at
+		e.timers.push(timer{at: at, kind: timerTry, class: c.key})
+	}
+}
+
+// next is the class whose first item starts next, nil if none may. Only as many
+// items request resources as could start: what is granted and not used is taken
+// from others for nothing.
+func (e *Engine) next() *class {
+	var ready, asking *class
+	if len(e.ready) > 0 {
+		ready = e.ready[0]
+		if !e.hasFence(ready.head()) {
+			ready = nil
+		}
+	}
+	if len(e.asking) > 0 && (e.limit == 0 || len(e.gate) < e.limit-e.running()) {
+		asking = e.asking[0]
+	}
+	switch {
+	case ready == nil:
+		return asking
+	case asking == nil || ready.first.before(asking.first):
+		return ready
+	}
+	return asking
+}
+
+// place starts the first item of a class, or requests its resources.
+func (e *Engine) place(c *class, now time.Time) {
+	it := c.head()
+	switch at := it.ExpiresAt; {
+	case !it.Ran && !at.IsZero() && !now.Before(at):
+		e.settle(it, Expired, textExpired, now)
+		return
+	case !e.fits(it, now):
+		e.park(it, now)
+		return
+	case c.asks && e.claims:
+		e.acquire(it, now)
+		return
+	}
+	var w *worker
+	if !c.nowhere && !c.shared {
+		w = c.pick(it.Avoid, now)
+		if w == nil {
+			e.touch(c)
+			return
+		}
+	}
+	e.start(it, w, now)
+}
+
+// start begins an attempt on a worker, or, if w is nil, elsewhere.
+func (e *Engine) start(it *item, w *worker, now time.Time) {
+	work, c := e.work[it.Work], it.class
+	shared := c.shared
+	e.dequeue(it)
+	delete(e.gate, it.ID)
+	it.Phase, it.StartedAt, it.Error, it.Pin = PhaseRunning, now, "", ""
+	it.Attempt++
+	it.Resumed = len(it.Checkpoint) > 0
+	it.Worker, it.Instance = "", ""
+	if w != nil {
+		it.Worker, it.Instance = w.ID, w.Instance
+		if known, ahead, _ := w.room(c); known <= 0 && ahead <= 0 {
+			w.load.take(now)
+		}
+		w.occupy(work.Handler)
+		e.fleet.stamp++
+		w.used = e.fleet.stamp
+		e.rerank(w, now)
+	}
+	e.flight[it.ID] = it
+	if it.Want.Idle {
+		e.idle++
+	}
+	it.Sent = e.nextFence(it)
+	d := Decision{
+		Kind: Start, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Instance: it.Instance, Work: it.Work, Shared: shared,
+		Bytes: work.Bytes + it.Bytes + len(it.Checkpoint), Fence: it.Sent, Timeout: e.timeout(it), HeartbeatTimeout: e.heartbeat(it),
+		Checkpoint: it.Checkpoint, Labels: it.Want.Labels,
+	}
+	if !it.Want.Idle {
+		e.roll.started(d.Bytes)
+	}
+	e.decide(d)
+}
+
+// running is how many items are in flight.
+func (e *Engine) running() int { return len(e.flight) }
+
+// timeout bounds one attempt: the item's own, else execution_timeout raised by the
+// estimate up to its cap.
+func (e *Engine) timeout(it *item) time.Duration {
+	if it.Timeout > 0 {
+		return it.Timeout
+	}
+	return max(e.work[it.Work].Policy.ExecutionTimeout.Std(), min(it.Estimate, jobtype.MaxEstimatedRuntime.Std()))
+}
+
+func (e *Engine) heartbeat(it *item) time.Duration {
+	if it.HeartbeatTimeout > 0 {
+		return it.HeartbeatTimeout
+	}
+	return e.work[it.Work].Policy.HeartbeatTimeout.Std()
+}
+
+// noteWorkers remembers since when no worker could serve a class. An item without
+// a worker waits at most for its timeout; one that is pinned to an OFFLINE worker
+// does not wait at all.
+func (e *Engine) noteWorkers(c *class, now time.Time) {
+	switch {
+	case c.possible > 0:
+		if !c.noWorkerSince.IsZero() {
+			e.noteWait(contract.CodeNoWorker, c.items[0].ID, e.missing(c), c.noWorkerSince, now)
+			c.noWorkerSince = time.Time{}
+		}
+		return
+	case e.paused || e.suspended || e.stopped != Open:
+		return
+	}
+	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {
+		for len(c.items) > 0 {
+			it := c.items[0]
+			e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: "worker " + c.node + " is OFFLINE"})
+			e.settle(it, Failed, textPinnedOffline(c.node), now)
+		}
+		return
+	}
+	if c.noWorkerSince.IsZero() {
+		c.noWorkerSince = now
+		e.timers.push(timer{at: now.Add(e.timeout(c.items[0])), kind: timerNoWorker, class: c.key})
+	}
+}
+
+// failUnplaceable fails the items of a class that have waited for a worker for
+// their timeout, and looks again at those that joined later.
+func (e *Engine) failUnplaceable(c *class, now time.Time) {
+	var next time.Time
+	waiting := append([]*item(nil), c.items...)
+	for _, it := range waiting {
+		limit := e.timeout(it)
+		if at := c.waitingSince(it).Add(limit); at.After(now) {
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+			continue
+		}
+		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: e.missing(c), Waited: limit})
+		e.settle(it, Failed, textNoWorker(e.missing(c), limit), now)
+	}
+	if !next.IsZero() {
+		e.timers.push(timer{at: next, kind: timerNoWorker, class: c.key})
+	}
+}
+
+// fits reports whether an item that starts at that time ends before the closing.
+func (e *Engine) fits(it *item, at time.Time) bool {
+	closes := e.closing.At
+	return closes.IsZero() || at.Before(closes) && !at.Add(e.estimate(it)).After(closes)
+}
+
+// maxDone is the most that a checkpoint stands for: an item that has not ended has
+// something left to do.
+const maxDone = 99
+
+// estimate is how long an item is taken to run from now on; 0: unknown. One that
+// continues from a checkpoint needs what is left, if its handler reported that.
+func (e *Engine) estimate(it *item) time.Duration {
+	whole := e.whole(it)
+	if len(it.Checkpoint) > 0 && it.Done > 0 {
+		return time.Duration(float64(whole) * (100 - min(it.Done, maxDone)) / 100)
+	}
+	return whole
+}
+
+func (e *Engine) whole(it *item) time.Duration {
+	if it.Estimate > 0 || e.closing.At.IsZero() && e.closing.Learned == 0 {
+		return it.Estimate
+	}
+	return e.closing.Learned
+}
+
+// watchClosing has an item looked at when it no longer fits.
+func (e *Engine) watchClosing(it *item) {
+	if e.closing.At.IsZero() || it.inFlight() {
+		return
+	}
+	e.timers.push(timer{at: e.closing.At.Add(time.Millisecond - e.estimate(it)), kind: timerFit, item: it.ID})
+}

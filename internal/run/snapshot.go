@@ -1,0 +1,169 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Snapshot is the state of an engine as it travels. Attempts in flight are part of
+// it, but only idle ones mean something to a later workflow run.
+type Snapshot struct {
+	Items      []*item       `json:"items,omitempty"`
+	Lost       []int         `json:"lost,omitempty"`
+	Workers    []savedWorker `json:"workers,omitempty"`
+	Absent     []savedAbsent `json:"absent,omitempty"`
+	Stamp      int64         `json:"stamp,omitempty"`
+	Watching   bool          `json:"watching,omitempty"`
+	NoWorker   []savedClass  `json:"no_worker,omitempty"`
+	Paused     bool          `json:"paused,omitempty"`
+	Suspended  bool          `json:"suspended,omitempty"`
+	Stopped    State         `json:"stopped,omitempty"`
+	StopReason string        `json:"stop_reason,omitempty"`
+	Closing    Closing       `json:"closing,omitzero"`
+	Fence      int64         `json:"fence"`
+	FenceEnd   int64         `json:"fence_end,omitempty"`
+	Wants      bool          `json:"wants_fences,omitempty"`
+	Mean       time.Duration `json:"mean,omitempty"`
+}
+
+type savedWorker struct {
+	contract.WorkerView
+
+	CoolUntil   time.Time                `json:"cool_until,omitzero"`
+	Suspect     bool                     `json:"suspect,omitempty"`
+	SuspectBeat int64                    `json:"suspect_beat,omitempty"`
+	Unsupported []string                 `json:"unsupported,omitempty"`
+	Load        load                     `json:"load,omitzero"`
+	Pace        map[string]time.Duration `json:"pace,omitempty"`
+	Used        int64                    `json:"used,omitempty"`
+}
+
+type savedAbsent struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance"`
+}
+
+type savedClass struct {
+	Class string    `json:"class"`
+	Since time.Time `json:"since"`
+}
+
+// Snapshot returns the state. It shares memory with the engine: encode it before
+// the next event.
+func (e *Engine) Snapshot() Snapshot {
+	f := &e.fleet
+	s := Snapshot{
+		Items: e.sortedItems(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
+		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences,
+		Mean: e.roll.mean,
+	}
+	for _, it := range e.lost {
+		s.Lost = append(s.Lost, it.ID)
+	}
+	for _, w := range f.sorted() {
+		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used})
+	}
+	//workflowcheck:ignore sorted right below
+	for id, w := range f.absent {
+		s.Absent = append(s.Absent, savedAbsent{id, w.Instance})
+	}
+	slices.SortFunc(s.Absent, func(a, b savedAbsent) int { return cmp.Compare(a.ID, b.ID) })
+	//workflowcheck:ignore sorted right below
+	for key, c := range e.classes {
+		if !c.noWorkerSince.IsZero() && len(c.items) > 0 {
+			s.NoWorker = append(s.NoWorker, savedClass{key, c.noWorkerSince})
+		}
+	}
+	slices.SortFunc(s.NoWorker, func(a, b savedClass) int { return cmp.Compare(a.Class, b.Class) })
+	return s
+}
+
+// Restore is the inverse of [Engine.Snapshot]. cfg has the work, the limit and what
+// else the source knows; its fences are not used.
+func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
+	cfg.Fence, cfg.Fences = 0, 0
+	e := New(cfg, now)
+	e.paused, e.suspended, e.stopped, e.stopReason, e.closing = s.Paused, s.Suspended, s.Stopped, s.StopReason, s.Closing
+	e.fence, e.fenceEnd, e.wantsFences, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Mean
+	f := &e.fleet
+	f.stamp, f.watching, f.reprobe = s.Stamp, s.Watching, true
+	for _, saved := range s.Workers {
+		w := &worker{
+			WorkerView: saved.WorkerView, coolUntil: saved.CoolUntil, suspect: saved.Suspect, suspectBeat: saved.SuspectBeat,
+			unsupported: saved.Unsupported, load: saved.Load, pace: saved.Pace, used: saved.Used,
+		}
+		f.byID[w.ID] = w
+		if !w.coolUntil.IsZero() {
+			e.timers.push(timer{at: w.coolUntil, kind: timerCool, class: w.ID})
+		}
+	}
+	for _, a := range s.Absent {
+		f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: a.ID, Instance: a.Instance}})
+	}
+	for _, it := range s.Items {
+		if it == nil || e.items[it.ID] != nil {
+			return nil, fmt.Errorf("the state of the run has an item twice, or an empty one")
+		}
+		e.items[it.ID] = it
+		it.at = -1
+		e.readmit(it, now)
+	}
+	for _, w := range f.sorted() {
+		e.rerank(w, now) // Attempts that travel use slots.
+	}
+	for _, id := range s.Lost {
+		if it := e.items[id]; it != nil && it.Phase == PhaseLost {
+			e.lost = append(e.lost, it)
+		}
+	}
+	for _, saved := range s.NoWorker {
+		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
+			c.noWorkerSince = saved.Since
+			e.timers.push(timer{at: saved.Since.Add(e.timeout(c.items[0])), kind: timerNoWorker, class: c.key})
+		}
+	}
+	return e, nil
+}
+
+// readmit puts a restored item where its phase says.
+func (e *Engine) readmit(it *item, now time.Time) {
+	if !it.ExpiresAt.IsZero() && !it.Ran && !it.inFlight() {
+		e.timers.push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})
+	}
+	switch it.Phase {
+	case PhaseWaiting:
+		e.timers.push(timer{at: it.ReadyAt, kind: timerReady, item: it.ID})
+	case PhaseQueued:
+		e.push(it, now)
+	case PhaseAsking, PhaseGranted:
+		e.gate[it.ID] = it
+	case PhaseRunning, PhaseGrace:
+		e.readmitRunning(it)
+	case PhaseLate:
+		e.late++
+	case PhaseNone, PhaseLost:
+	}
+	if it.Phase != PhaseLate {
+		e.watchClosing(it)
+	}
+}
+
+func (e *Engine) readmitRunning(it *item) {
+	e.flight[it.ID] = it
+	if it.Want.Idle {
+		e.idle++
+	}
+	if it.Instance != "" { // It was sent there, whatever the routing is by now.
+		e.fleet.occupy(it.Worker, it.Instance, e.work[it.Work].Handler)
+	}
+	if it.Phase == PhaseGrace {
+		e.timers.push(timer{at: it.WaitsAt.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
+	}
+	if it.Canceling != "" && !it.CancelBy.IsZero() {
+		e.timers.push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
+	}
+}

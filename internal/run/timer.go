@@ -1,0 +1,150 @@
+package run
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+)
+
+type timerKind uint8
+
+const (
+	timerReady    timerKind = iota // an item's time has come
+	timerExpire                    // expires_at has passed
+	timerGrace                     // the outcome of a lost attempt is waited for no longer
+	timerForget                    // a canceled attempt has not ended
+	timerFit                       // an item no longer fits before the closing
+	timerCool                      // a worker's pause is over
+	timerTry                       // a worker that looks full may be tried
+	timerNoWorker                  // a class has had no worker for too long
+	timerWake                      // something must be looked at
+)
+
+// timer is a moment at which something must be looked at. Whether it still matters
+// is decided when it fires.
+type timer struct {
+	at      time.Time
+	kind    timerKind
+	item    int
+	attempt int
+	// class is a class's key, or a worker's id.
+	class string
+}
+
+//nolint:recvcheck // as container/heap wants it: methods that change the length need the pointer
+type timerHeap []timer
+
+func (h timerHeap) Len() int           { return len(h) }
+func (h timerHeap) Less(i, j int) bool { return h[i].compare(h[j]) < 0 }
+func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// compare orders timers completely, so that those of one moment fire in the same
+// order after Restore.
+func (t timer) compare(o timer) int {
+	return cmp.Or(
+		t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.item, o.item),
+		cmp.Compare(t.attempt, o.attempt), cmp.Compare(t.class, o.class),
+	)
+}
+
+// Push implements heap.Interface.
+func (h *timerHeap) Push(x any) {
+	if t, ok := x.(timer); ok {
+		*h = append(*h, t)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *timerHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func (h *timerHeap) push(t timer) { heap.Push(h, t) }
+
+// NextWake is when Tick must be applied at the latest even if nothing happens; zero
+// if nothing is waited for.
+func (e *Engine) NextWake() time.Time {
+	for len(e.timers) > 0 && !e.matters(e.timers[0]) {
+		heap.Pop(&e.timers)
+	}
+	if len(e.timers) == 0 {
+		return time.Time{}
+	}
+	return e.timers[0].at
+}
+
+// matters drops timers whose reason has gone, so that the run is not woken for
+// nothing.
+func (e *Engine) matters(t timer) bool {
+	switch t.kind {
+	case timerCool:
+		w := e.fleet.byID[t.class]
+		return w != nil && w.coolUntil.Equal(t.at)
+	case timerTry:
+		c := e.classes[t.class]
+		return c != nil && c.tryAt.Equal(t.at)
+	case timerNoWorker:
+		c := e.classes[t.class]
+		return c != nil && !c.noWorkerSince.IsZero()
+	case timerWake:
+		return true
+	case timerReady, timerExpire, timerGrace, timerForget, timerFit:
+	}
+	it := e.items[t.item]
+	if it == nil {
+		return false
+	}
+	switch t.kind { //nolint:exhaustive // the others are above
+	case timerReady:
+		return it.Phase == PhaseWaiting && t.at.Equal(it.ReadyAt)
+	case timerExpire:
+		return !it.inFlight() && !it.Ran && t.at.Equal(it.ExpiresAt)
+	case timerGrace:
+		return it.Phase == PhaseGrace && it.Attempt == t.attempt
+	case timerForget:
+		return it.Phase == PhaseRunning && it.Attempt == t.attempt && it.Canceling != ""
+	}
+	return !it.inFlight() && it.Phase != PhaseLate && !e.closing.At.IsZero() &&
+		t.at.Equal(e.closing.At.Add(time.Millisecond-e.estimate(it)))
+}
+
+func (e *Engine) fireTimers(now time.Time) {
+	for len(e.timers) > 0 && !e.timers[0].at.After(now) {
+		t, ok := heap.Pop(&e.timers).(timer)
+		if ok && e.matters(t) {
+			e.roll.progress = true
+			e.fire(t, now)
+		}
+	}
+}
+
+func (e *Engine) fire(t timer, now time.Time) {
+	it, c := e.items[t.item], e.classes[t.class]
+	switch t.kind {
+	case timerReady:
+		it.QueuedAt, it.Phase = now, PhaseNone
+		e.push(it, now)
+	case timerExpire:
+		e.settle(it, Expired, textExpired, now)
+	case timerGrace:
+		e.lose(it, now)
+	case timerForget:
+		e.forget(it, now)
+	case timerFit:
+		if !e.fits(it, latest(now, it.ReadyAt)) {
+			e.park(it, now)
+		}
+	case timerCool:
+		w := e.fleet.byID[t.class]
+		w.coolUntil = time.Time{}
+		e.rerank(w, now)
+	case timerTry:
+		c.tryAt = time.Time{}
+		e.touch(c)
+	case timerNoWorker:
+		e.failUnplaceable(c, now)
+	case timerWake:
+	}
+}

@@ -1,0 +1,254 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// maxNamed bounds how many workers one wait names.
+const maxNamed = 10
+
+// sharedWorker stands for the worker of an attempt of the shared queue, which is
+// not known before its end.
+const sharedWorker = "of the shared queue"
+
+// Wait is what an item that does not run waits for. A zero Code: for nothing.
+type Wait struct {
+	Code contract.Code
+	// Object is the thing: workers, a handler.
+	Object string
+	// Ask is the request for resources that has no answer yet.
+	Ask int
+	// Since is when the wait began; Until when it ends by itself, if known.
+	Since, Until time.Time
+	// Detail is the cause in words.
+	Detail string
+}
+
+// View is one item as people see it.
+type View struct {
+	Phase                     Phase
+	Attempt, Retries          int
+	Worker, Error, Canceling  string
+	ReadyAt, QueuedAt         time.Time
+	StartedAt                 time.Time
+	Granted, Idle, Checkpoint bool
+}
+
+// View describes an item that has not settled; false: there is none.
+func (e *Engine) View(id int) (View, bool) {
+	it := e.items[id]
+	if it == nil {
+		return View{}, false
+	}
+	return View{
+		Phase: it.Phase, Attempt: it.Attempt, Retries: it.Retries, Worker: it.Worker, Error: it.Error, Canceling: it.Canceling,
+		ReadyAt: it.ReadyAt, QueuedAt: it.QueuedAt, StartedAt: it.StartedAt, Granted: it.Granted, Idle: it.Want.Idle, Checkpoint: len(it.Checkpoint) > 0,
+	}, true
+}
+
+// Len is how many items have not settled, InFlight how many of these run or may
+// still run, Late how many do not fit before the closing.
+func (e *Engine) Len() int      { return len(e.items) }
+func (e *Engine) InFlight() int { return len(e.flight) }
+
+// Late is how many items do not fit before the window closes.
+func (e *Engine) Late() int { return e.late }
+
+// Busy is how many attempts in flight cannot travel to the next workflow run.
+func (e *Engine) Busy() int { return len(e.flight) - e.idle }
+
+// Estimate is how long an item is taken to run from now on, and from its beginning.
+func (e *Engine) Estimate(id int) (rest, whole time.Duration) {
+	it := e.items[id]
+	if it == nil {
+		return 0, 0
+	}
+	return e.estimate(it), e.whole(it)
+}
+
+// WaitOf says why an item does not run. The source explains what it decides itself.
+func (e *Engine) WaitOf(id int, now time.Time) Wait {
+	it := e.items[id]
+	if it == nil {
+		return Wait{}
+	}
+	switch it.Phase {
+	case PhaseLost:
+		return Wait{Code: contract.CodeUnreachable, Object: it.Worker, Since: it.WaitsAt, Detail: fmt.Sprintf("on_worker_loss is hold: worker %s must come back, or cancel the job", it.Worker)}
+	case PhaseGrace:
+		worker := cmp.Or(it.Worker, sharedWorker)
+		return Wait{Code: contract.CodeOutcome, Object: worker, Since: it.WaitsAt, Until: it.WaitsAt.Add(Grace), Detail: fmt.Sprintf("worker %s was lost; its outcome may still arrive", worker)}
+	case PhaseWaiting:
+		if it.Retries > 0 || it.Requeues > 0 {
+			return Wait{Code: contract.CodeBackoff, Since: it.WaitsAt, Until: it.ReadyAt, Detail: fmt.Sprintf("the next attempt comes at %s; attempt %d failed: %s", it.ReadyAt.UTC().Format(time.RFC3339), it.Attempt, it.Error)}
+		}
+		return Wait{Code: contract.CodeNotBefore, Since: it.WaitsAt, Until: it.ReadyAt, Detail: "not_before " + it.ReadyAt.UTC().Format(time.RFC3339)}
+	case PhaseAsking:
+		return Wait{Code: contract.CodeResources, Ask: it.Ask, Since: it.WaitsAt, Detail: "its resources: " + needsText(it.Needs)}
+	case PhaseQueued:
+		return e.waitOfQueued(it, now)
+	case PhaseLate:
+		return Wait{Code: contract.CodeWindowFit, Since: it.WaitsAt, Until: e.closing.At}
+	case PhaseNone, PhaseGranted, PhaseRunning:
+	}
+	return Wait{}
+}
+
+func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
+	starting := Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to start"}
+	limited := Wait{Code: contract.CodeGlobalLimit, Since: it.QueuedAt}
+	requests := it.requests() && e.claims
+	switch {
+	case e.limit > 0 && e.running() >= e.limit:
+		limited.Detail = fmt.Sprintf("global_execution_concurrency of %d is reached", e.limit)
+		return limited
+	case requests && e.limit > 0 && len(e.gate) >= e.limit-e.running():
+		limited.Detail = fmt.Sprintf("%d jobs run and %d wait for their resources: global_execution_concurrency of %d is reached", e.running(), len(e.gate), e.limit)
+		return limited
+	case !requests && !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd:
+		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: "the run has asked for more fences"}
+	case it.Want.Nowhere || it.class == nil:
+		return starting
+	}
+	return e.waitForWorker(it, now)
+}
+
+// waitForWorker tells apart why no worker takes the item: there is none, the one it
+// is pinned to is away, none has a slot, or the policy allows no more there.
+func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
+	c := it.class
+	if c.possible == 0 {
+		return e.waitForAny(it)
+	}
+	var full, limited []string
+	busy := "all fitting workers are busy"
+	for _, w := range e.fleet.sorted() {
+		if !w.fits(c.node, c.labels) || !w.serves(c.handler) || w.slots(c.handler, c.jobType) == 0 {
+			continue
+		}
+		alone := *c
+		alone.perWorker = 0
+		if free, _, _ := w.room(&alone); free > 0 && !w.coolUntil.After(now) {
+			limited = append(limited, w.ID)
+			continue
+		}
+		full = append(full, w.ID)
+		if n := w.load.Others; n > 0 && len(full) <= maxNamed {
+			busy += "; " + othersText(n, w.ID)
+		}
+	}
+	switch {
+	case len(limited) > 0 && c.perWorker > 0:
+		return Wait{Code: contract.CodeWorkerLimit, Object: nameSome(limited), Since: it.QueuedAt, Detail: fmt.Sprintf("per_worker_execution_concurrency of %d is reached", c.perWorker)}
+	case len(full) == 0:
+		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to be placed"}
+	}
+	return Wait{Code: contract.CodeSlots, Object: nameSome(full), Since: it.QueuedAt, Detail: busy}
+}
+
+func othersText(n int, id string) string {
+	if n == 1 {
+		return "others use 1 slot of " + id
+	}
+	return fmt.Sprintf("others use %d slots of %s", n, id)
+}
+
+func nameSome(ids []string) string {
+	if len(ids) > maxNamed {
+		ids = append(ids[:maxNamed:maxNamed], "…")
+	}
+	return strings.Join(ids, ", ")
+}
+
+// waitForAny is about an item that no worker could take, busy or not.
+func (e *Engine) waitForAny(it *item) Wait {
+	c := it.class
+	wait := Wait{
+		Code: contract.CodeNoWorker, Object: strings.TrimSpace(c.handler + " " + Labels(c.labels)),
+		Since: c.waitingSince(it), Detail: e.missing(c),
+	}
+	wait.Until = wait.Since.Add(e.timeout(it))
+	var suspects []string
+	for _, w := range e.fleet.sorted() {
+		if w.online() && w.Fresh && w.suspect && w.fits(c.node, c.labels) {
+			suspects = append(suspects, w.ID)
+		}
+	}
+	w := e.fleet.byID[c.node]
+	switch {
+	case len(suspects) > 0:
+		wait.Code, wait.Object = contract.CodeUnreachable, nameSome(suspects)
+		wait.Detail = "it did not take work that it was sent, or lost some, and is being probed"
+	case c.node == "":
+	case w == nil:
+		wait.Object = c.node
+		wait.Detail += ": no such worker is registered, and the job is pinned to it; until then it waits, then it fails"
+	default:
+		wait.Code, wait.Object = contract.CodeUnreachable, c.node
+		wait.Detail += ": " + e.reason(w, c.handler)
+		if w.reserved() {
+			wait.Code = contract.CodeCordoned
+		}
+	}
+	return wait
+}
+
+// reason says why a worker gets nothing, or "".
+func (e *Engine) reason(w *worker, handler string) string {
+	switch {
+	case !w.online():
+		return "it is " + string(w.State)
+	case !w.Fresh:
+		return "no heartbeat for three intervals"
+	case w.suspect:
+		return "it lost a job and has not shown a heartbeat since"
+	case !w.serves(handler):
+		return "it does not have the handler"
+	}
+	return ""
+}
+
+// WorkerUse is one worker as the run sees it.
+type WorkerUse struct {
+	ID, State, Reason string
+	InFlight, Slots   int
+	// Others is how many of its slots others use, as far as is known.
+	Others int
+}
+
+// Workers describes the workers as they are for the work of that name; all of them
+// if it has no handler.
+func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
+	work := e.work[name]
+	var list []WorkerUse
+	for _, w := range e.fleet.sorted() {
+		if !w.accepts(work.JobType) && work.Handler != "" {
+			continue
+		}
+		use := WorkerUse{ID: w.ID, State: string(w.State), Reason: e.reason(w, work.Handler), InFlight: w.inFlight, Slots: w.MaxExecute, Others: w.load.Others}
+		if work.Handler != "" {
+			use.Slots = w.slots(work.Handler, work.JobType)
+		}
+		if use.Reason == "" && w.coolUntil.After(now) {
+			use.Reason = "it said that it is at capacity"
+		}
+		list = append(list, use)
+	}
+	return list
+}
+
+// Missing names the kind of worker that items wait for and that is not there; ""
+// if every item has one.
+func (e *Engine) Missing() string {
+	for _, it := range e.sortedItems() {
+		if it.class != nil && !it.class.noWorkerSince.IsZero() {
+			return e.missing(it.class)
+		}
+	}
+	return ""
+}

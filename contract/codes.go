@@ -48,6 +48,7 @@ const (
 	CodeStale       Code = "STALE"
 	CodeDeadline    Code = "DEADLINE"
 	CodeWindowEnd   Code = "WINDOW_CLOSED"
+	CodeCheckpoint  Code = "CHECKPOINT_DROPPED"
 	CodeStopped     Code = "STOPPED"
 )
 

@@ -66,6 +66,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	if len(end.Checkpoint) > 0 && !bytes.Equal(it.Checkpoint, end.Checkpoint) {
 		// Whatever stops it now, this attempt was not for nothing.
 		it.Checkpoint, it.Done, it.Cuts = end.Checkpoint, end.Done, -1
+		e.keepCheckpoint(it)
 	}
 	if end.Worker != "" && it.Instance == "" {
 		it.Worker = end.Worker // It came from the shared queue.
@@ -158,6 +159,13 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 		it.Avoid = it.Worker
 		e.enqueue(it, now.Add(wait), now)
 		it.Error = clip(end.Message)
+	}
+}
+
+// SetRetry replaces the rule by which an item is tried again after a failure.
+func (e *Engine) SetRetry(id int, retry Retry) {
+	if it := e.items[id]; it != nil {
+		it.Retry = &retry
 	}
 }
 

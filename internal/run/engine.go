@@ -69,6 +69,10 @@ type Engine struct {
 	// fence is the last one given, fenceEnd the last that may be; 0: no end.
 	fence, fenceEnd int64
 	wantsFences     bool
+	// asks counts the requests for resources.
+	asks int
+	// checkpoints are those kept for next attempts.
+	checkpoints checkpoints
 
 	decisions []Decision
 	reports   []Report
@@ -148,11 +152,14 @@ func (e *Engine) Offer(now time.Time, in Item) {
 	}
 	it := &item{Item: in, at: -1}
 	e.items[in.ID] = it
+	e.keepCheckpoint(it)
 	if e.stopped != Open {
 		e.settle(it, e.stopped, e.stopReason, now)
 		return
 	}
-	e.watch()
+	if !in.Want.Nowhere {
+		e.watch()
+	}
 	e.enqueue(it, in.NotBefore, now)
 }
 
@@ -165,6 +172,7 @@ func (e *Engine) Withdraw(id int) bool {
 	}
 	e.leave(it)
 	e.release(it)
+	e.forgetCheckpoint(it)
 	delete(e.items, id)
 	return true
 }
@@ -353,6 +361,7 @@ func (e *Engine) settleWith(it *item, state State, message string, end Ending, n
 	e.noteSettled(it, state, message, late)
 	e.leave(it)
 	e.release(it)
+	e.forgetCheckpoint(it)
 	delete(e.items, it.ID)
 	e.reports = append(e.reports, Report{
 		Kind: Settled, Item: it.ID, State: state, Message: clip(message), Ending: end, Attempt: it.Attempt, Worker: it.Worker,

@@ -9,7 +9,8 @@ import (
 // acquire requests what an item needs.
 func (e *Engine) acquire(it *item, now time.Time) {
 	e.dequeue(it)
-	it.Ask++
+	e.asks++
+	it.Ask = e.asks // An answer to an earlier item of that id does not count.
 	it.Phase, it.Asking, it.WaitsAt = PhaseAsking, true, now
 	e.gate[it.ID] = it
 	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &it.Needs})

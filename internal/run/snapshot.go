@@ -27,6 +27,7 @@ type Snapshot struct {
 	Fence      int64         `json:"fence"`
 	FenceEnd   int64         `json:"fence_end,omitempty"`
 	Wants      bool          `json:"wants_fences,omitempty"`
+	Asks       int           `json:"asks,omitempty"`
 	Mean       time.Duration `json:"mean,omitempty"`
 }
 
@@ -58,7 +59,7 @@ func (e *Engine) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
 		Items: e.sortedItems(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
-		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences,
+		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Asks: e.asks,
 		Mean: e.roll.mean,
 	}
 	for _, it := range e.lost {
@@ -88,7 +89,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
 	e.paused, e.suspended, e.stopped, e.stopReason, e.closing = s.Paused, s.Suspended, s.Stopped, s.StopReason, s.Closing
-	e.fence, e.fenceEnd, e.wantsFences, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Mean
+	e.fence, e.fenceEnd, e.wantsFences, e.asks, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Asks, s.Mean
 	f := &e.fleet
 	f.stamp, f.watching, f.reprobe = s.Stamp, s.Watching, true
 	for _, saved := range s.Workers {
@@ -110,6 +111,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		}
 		e.items[it.ID] = it
 		it.at = -1
+		e.keepCheckpoint(it)
 		e.readmit(it, now)
 	}
 	for _, w := range f.sorted() {

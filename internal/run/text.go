@@ -14,6 +14,8 @@ const (
 	textExpired = "expires_at passed before it could start"
 	textRevoked = "its resources were given to another: "
 	textBarred  = "; not tried again: "
+	// textCheckpoint is about one of more checkpoints than a run can keep.
+	textCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 1 MiB in all; its next attempt starts from the beginning"
 )
 
 func textPinnedOffline(node string) string {

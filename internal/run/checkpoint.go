@@ -1,0 +1,68 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Checkpoints travel with the state of a run, so all of them together are bounded.
+const (
+	maxCheckpoints = 1 << 20
+	// checkpointsLeft is what stays when the bound is exceeded: less, so that the
+	// items are not looked through for every checkpoint.
+	checkpointsLeft = maxCheckpoints * 3 / 4
+)
+
+// checkpoints are the items that have one, and the bytes of all of them.
+type checkpoints struct {
+	of    map[int]int
+	bytes int
+}
+
+// keepCheckpoint counts the checkpoint of an item. Beyond maxCheckpoints the largest
+// ones are dropped: the next attempts of their items start from the beginning.
+func (e *Engine) keepCheckpoint(it *item) {
+	e.forgetCheckpoint(it)
+	c := &e.checkpoints
+	size := len(it.Checkpoint)
+	if size == 0 {
+		return
+	}
+	if c.of == nil {
+		c.of = map[int]int{}
+	}
+	c.of[it.ID] = size
+	if c.bytes += size; c.bytes > maxCheckpoints {
+		e.dropCheckpoints()
+	}
+}
+
+func (e *Engine) forgetCheckpoint(it *item) {
+	e.checkpoints.bytes -= e.checkpoints.of[it.ID]
+	delete(e.checkpoints.of, it.ID)
+}
+
+func (e *Engine) dropCheckpoints() {
+	c := &e.checkpoints
+	ids := make([]int, 0, len(c.of))
+	//workflowcheck:ignore sorted right below
+	for id := range c.of {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b int) int { return cmp.Or(c.of[b]-c.of[a], a-b) })
+	for _, id := range ids {
+		if c.bytes <= checkpointsLeft {
+			return
+		}
+		it := e.items[id]
+		e.note(Note{Verdict: Delayed, Code: contract.CodeCheckpoint, Item: id, Detail: fmt.Sprintf(textCheckpoint, c.of[id])})
+		e.forgetCheckpoint(it)
+		it.Checkpoint, it.Done = nil, 0
+		if !it.inFlight() {
+			e.watchClosing(it) // It needs all of its time again.
+		}
+	}
+}

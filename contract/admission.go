@@ -174,6 +174,8 @@ type AdmissionLinkState struct {
 	// said.
 	Told   []AdmissionEndings `json:"told,omitempty"`
 	Untold []AdmissionEndings `json:"untold,omitempty"`
+	// Released are items that were given back, which admission does not know yet.
+	Released []string `json:"released,omitempty"`
 }
 
 // AdmissionInput starts admission. State is set when it continues as new, and

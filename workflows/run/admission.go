@@ -1,0 +1,268 @@
+package run
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// repeatFirst is how long an answer is waited for before the request is
+	// repeated: it may have been lost with an admission that was terminated.
+	repeatFirst = time.Minute
+	// repeatMost is how rare that becomes: an admission that is started again asks
+	// for what was requested.
+	repeatMost = 6 * time.Hour
+)
+
+// ClaimsPrefix begins the ids of items that are claims of keys. The keys are not
+// kept by the link: their holder knows them.
+const ClaimsPrefix = "claims"
+
+// Link is a run's side of admission: it sends as few signals as possible, one after
+// the other so that they keep their order, repeats them while there is no answer,
+// and starts admission if it is missing. A run that requests nothing pays nothing.
+type Link struct {
+	ctx  workflow.Context
+	base contract.AdmissionRequest
+	// next is the content of the next signal; dirty: it has some.
+	next  contract.AdmissionRequest
+	dirty bool
+	// waiting are the items without an answer, held those that were granted.
+	waiting []contract.AdmissionItem
+	held    []contract.AdmissionHeld
+	// sending is the signal on its way and sent its content; ensuring is the
+	// activity that sends it instead because nobody received it.
+	sending, ensuring workflow.Future
+	sent              contract.AdmissionRequest
+	repeat            backoff
+	// lost are endings, and released items, that could not be delivered yet.
+	lost     []contract.AdmissionEndings
+	released []string
+	// recent are the last endings that were sent.
+	recent []contract.AdmissionEndings
+	// used: the run has requested something, which must be given back.
+	used bool
+	// run is the id of the workflow run, as far as it was noticed.
+	run string
+}
+
+func newLink(ctx workflow.Context, base contract.AdmissionRequest) *Link {
+	info := workflow.GetInfo(ctx)
+	base.Holder = contract.AdmissionHolder{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
+	return &Link{ctx: ctx, base: base, repeat: backoff{first: repeatFirst, most: repeatMost}}
+}
+
+// DeclaredAt is when the sizes of the pools were read that the run declares.
+func (l *Link) DeclaredAt() time.Time { return l.base.DeclaredAt }
+
+// Request requests an item; the answer comes as a signal, however long it takes.
+func (l *Link) Request(item contract.AdmissionItem) {
+	l.waiting = append(l.waiting, item)
+	l.next.Items = append(l.next.Items, item)
+	l.dirty, l.used = true, true
+	l.repeat.stop()
+}
+
+// Release gives an item back, granted or not.
+func (l *Link) Release(id string) {
+	l.Forget(id)
+	l.next.Items = slices.DeleteFunc(l.next.Items, func(item contract.AdmissionItem) bool { return item.ID == id })
+	// What is asserted in the same signal would be believed.
+	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
+	l.next.Release = append(l.next.Release, id)
+	l.dirty = true
+}
+
+// Knows reports whether an item is held or waited for.
+func (l *Link) Knows(id string) bool { return l.waits(id) >= 0 || l.holds(id) }
+
+func (l *Link) waits(id string) int {
+	return slices.IndexFunc(l.waiting, func(item contract.AdmissionItem) bool { return item.ID == id })
+}
+
+func (l *Link) holds(id string) bool {
+	return slices.ContainsFunc(l.held, func(held contract.AdmissionHeld) bool { return held.ID == id })
+}
+
+// Forget drops an item that admission has given to another, or will not grant.
+func (l *Link) Forget(id string) {
+	l.waiting = slices.DeleteFunc(l.waiting, func(item contract.AdmissionItem) bool { return item.ID == id })
+	l.held = slices.DeleteFunc(l.held, func(held contract.AdmissionHeld) bool { return held.ID == id })
+}
+
+// SetGrace raises how long after the run's end its items stay taken: a heartbeat
+// timeout, the longest one that anything of it may run under.
+func (l *Link) SetGrace(timeout jobtype.Duration) {
+	if timeout > l.base.Grace {
+		l.base.Grace = timeout
+		l.dirty = l.dirty || l.used
+	}
+}
+
+// SetBudget sets what the job type may fail, and whether endings are reported at the
+// run's end because of it.
+func (l *Link) SetBudget(budget *contract.RetryBudget, reports bool) {
+	l.base.Budget = budget
+	l.used = l.used || reports
+}
+
+// granted moves an item from waiting to held; false if it was not waited for.
+func (l *Link) granted(grant contract.AdmissionGrant) bool {
+	at := l.waits(grant.ID)
+	if at < 0 {
+		return false
+	}
+	item := l.waiting[at]
+	l.waiting = slices.Delete(l.waiting, at, at+1)
+	item.Keys, item.Fences = nil, grant.Fences
+	l.held = append(l.held, contract.AdmissionHeld{AdmissionItem: item, Fence: grant.Fence, Since: workflow.Now(l.ctx)})
+	return true
+}
+
+// renewed takes new fences for what is held; false if it is not.
+func (l *Link) renewed(grant contract.AdmissionGrant) bool {
+	for i := range l.held {
+		if held := &l.held[i]; held.ID == grant.ID && grant.Fence > held.Fence {
+			held.Fence, held.Fences = grant.Fence, grant.Fences
+			return true
+		}
+	}
+	return false
+}
+
+// reassert sends everything: admission has forgotten it. keys are those of the
+// claims.
+func (l *Link) reassert(keys []byte) {
+	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
+	l.next = contract.AdmissionRequest{Reassert: true, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings}
+	l.lost, l.released = nil, nil
+	for i := range l.next.Held {
+		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {
+			l.next.Held[i].Keys = keys
+		}
+	}
+	l.dirty = true
+}
+
+// repeats reports whether something may have to be sent again.
+func (l *Link) repeats() bool { return len(l.waiting)+len(l.lost)+len(l.released) > 0 }
+
+// wake is the time of the next repetition; zero: there is none.
+func (l *Link) wake() time.Time {
+	if !l.repeats() || !l.idle() {
+		return time.Time{}
+	}
+	return l.repeat.at
+}
+
+// sendAgain repeats what has no answer.
+func (l *Link) sendAgain() {
+	now := workflow.Now(l.ctx)
+	if !l.repeat.due(now) || !l.repeats() || l.dirty || !l.idle() {
+		return
+	}
+	l.repeat.next(now)
+	l.next.Items, l.dirty = slices.Clone(l.waiting), true
+	l.next.Endings, l.lost = once(l.lost, l.next.Endings), nil
+	l.next.Release, l.released = append(l.released, l.next.Release...), nil
+}
+
+// flush sends the next request, unless one is on its way.
+func (l *Link) flush() {
+	if !l.dirty || !l.idle() {
+		return
+	}
+	l.sent = l.next
+	l.sent.Holder, l.sent.JobType, l.sent.Grace, l.sent.DeclaredAt = l.base.Holder, l.base.JobType, l.base.Grace, l.base.DeclaredAt
+	l.sent.Budget = l.base.Budget
+	l.next, l.dirty = contract.AdmissionRequest{}, false
+	if now := workflow.Now(l.ctx); l.repeat.at.IsZero() || l.repeat.due(now) {
+		l.repeat.restart(now)
+	}
+	l.sending = workflow.SignalExternalWorkflow(l.ctx, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, l.sent)
+}
+
+func (l *Link) idle() bool { return l.sending == nil && l.ensuring == nil }
+
+// ready reports whether something was delivered, or was not.
+func (l *Link) ready() bool {
+	return l.sending != nil && l.sending.IsReady() || l.ensuring != nil && l.ensuring.IsReady()
+}
+
+// collect looks at what became of the signal. If nobody received it, an activity
+// sends it, and starts admission if that is missing; giving everything back is not
+// worth a start.
+func (l *Link) collect() {
+	if l.sending != nil && l.sending.IsReady() {
+		err := l.sending.Get(l.ctx, nil)
+		l.sending = nil
+		var unknown *temporal.UnknownExternalWorkflowExecutionError
+		missing := errors.As(err, &unknown)
+		if err != nil && !(missing && l.sent.ReleaseAll && !hasFailures(l.sent)) {
+			if missing {
+				l.sent.Endings = once(l.recent, l.sent.Endings)
+			}
+			l.ensuring = callEnsureAdmission(l.ctx, contract.EnsureAdmissionInput{Request: &l.sent})
+		}
+	}
+	if l.ensuring != nil && l.ensuring.IsReady() {
+		if err := l.ensuring.Get(l.ctx, nil); err != nil {
+			l.lost = append(l.lost, l.sent.Endings...)
+			l.released = append(l.released, l.sent.Release...)
+			workflow.GetLogger(l.ctx).Error("Admission was not reached; the request is repeated.", "error", err)
+		}
+		l.ensuring = nil
+	}
+}
+
+// settle waits until everything was delivered.
+func (l *Link) settle() error {
+	for l.dirty || !l.idle() {
+		l.flush()
+		if err := workflow.Await(l.ctx, l.ready); err != nil {
+			return err
+		}
+		l.collect()
+	}
+	return nil
+}
+
+// close gives everything back and sends the last endings. A workflow that has
+// ended cannot send any more, so the delivery is waited for.
+func (l *Link) close(last ...contract.AdmissionEndings) error {
+	if !l.used {
+		return nil
+	}
+	l.waiting, l.held, l.released = nil, nil, nil
+	last = once(l.lost, l.next.Endings, last)
+	l.next, l.dirty = contract.AdmissionRequest{ReleaseAll: true, Endings: l.lastEndings(last)}, true
+	return l.settle()
+}
+
+// State is what travels when the workflow continues as new.
+func (l *Link) State() *contract.AdmissionLinkState {
+	if !l.used {
+		return nil
+	}
+	return &contract.AdmissionLinkState{
+		Waiting: l.waiting, Held: l.held, DeclaredAt: l.base.DeclaredAt, Told: l.recent, Untold: l.lost, Released: l.released,
+	}
+}
+
+// Restore is the inverse of [Link.State]; nil: nothing travels.
+func (l *Link) Restore(state *contract.AdmissionLinkState) {
+	if state == nil {
+		return
+	}
+	l.waiting, l.held, l.base.DeclaredAt, l.used = state.Waiting, state.Held, state.DeclaredAt, true
+	l.recent, l.lost, l.released = state.Told, state.Untold, state.Released
+	l.repeat.restart(workflow.Now(l.ctx))
+}

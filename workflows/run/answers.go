@@ -1,0 +1,249 @@
+package run
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/recorder"
+)
+
+const (
+	// FencesPerItem is how many attempts an item has on average before the run needs
+	// more fences.
+	FencesPerItem = 1 << 12
+	// FencesOfRun are for the items of a run that need no claims.
+	FencesOfRun = 1 << 20
+
+	fencesPrefix = "fences"
+	// maxRenewal is how long a workflow that was reset waits for admission's answer
+	// about what it holds, before it continues with what it knows.
+	maxRenewal = time.Minute
+)
+
+// requestID names a request of an item.
+func requestID(name string, ask int) string { return name + "." + strconv.Itoa(ask) }
+
+// RequestID names a request of an item, for those who explain it.
+func RequestID(name string, ask int) string { return requestID(name, ask) }
+
+// requestOf is the inverse of requestID; an ask of 0: it is no request of an item.
+func requestOf(id string) (name string, ask int) {
+	at := strings.LastIndexByte(id, '.')
+	if at < 0 {
+		return "", 0
+	}
+	ask, err := strconv.Atoi(id[at+1:])
+	if err != nil {
+		return "", 0
+	}
+	return id[:at], ask
+}
+
+// Acquire requests what an item needs. sizes are those of the pools that the run
+// declares.
+func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priority, sizes map[string]int) {
+	item := contract.AdmissionItem{ID: requestID(name, d.Ask), Priority: priority.Rank(), Fences: FencesPerItem, For: name}
+	for _, pool := range slices.Sorted(maps.Keys(d.Needs.Pools)) {
+		item.Pools = append(item.Pools, contract.AdmissionAmount{Pool: pool, N: d.Needs.Pools[pool], Size: sizes[pool]})
+	}
+	for _, object := range d.Needs.Exclusive {
+		item.Objects = append(item.Objects, contract.AdmissionObject{Name: object})
+	}
+	for _, object := range d.Needs.Shared {
+		item.Objects = append(item.Objects, contract.AdmissionObject{Name: object, Shared: true})
+	}
+	r.Admission.SetGrace(jobtype.Duration(d.HeartbeatTimeout))
+	r.Admission.Request(item)
+}
+
+func (r *Runner) moreFences() {
+	r.fenceAsks++
+	r.Admission.Request(contract.AdmissionItem{ID: fmt.Sprintf("%s-%d", fencesPrefix, r.fenceAsks), Fences: FencesOfRun})
+}
+
+// AnswerKind says what an [Answer] is.
+type AnswerKind uint8
+
+// The kinds of answer.
+const (
+	// Granted: the item is the run's.
+	Granted AnswerKind = iota + 1
+	// Renewed: it has new fences, because the run was reset.
+	Renewed
+	// Refused: the item will never be granted.
+	Refused
+	// Lost: another holder has it.
+	Lost
+	// Stopped: Stop must not start any more.
+	Stopped
+)
+
+// Answer is one answer of admission.
+type Answer struct {
+	Kind AnswerKind
+	// ID is the requested item. Name and Ask are set if that was for an item of the
+	// run.
+	ID, Name string
+	Ask      int
+	// Code and Reason are set for Refused and Lost.
+	Code, Reason string
+	Grant        contract.AdmissionGrant
+	Stop         contract.AdmissionStop
+}
+
+// Event is the engine's event for an answer to a request of an item, by the item's
+// number; nil if it is none.
+func (a Answer) Event(item int) engine.Event {
+	switch a.Kind {
+	case Granted:
+		return engine.Granted{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences}
+	case Renewed:
+		return engine.Renewed{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences}
+	case Refused:
+		return engine.Refused{Item: item, Ask: a.Ask, Reason: a.Reason}
+	case Lost:
+		return engine.Revoked{Item: item, Ask: a.Ask, Reason: a.Reason}
+	case Stopped:
+	}
+	return nil
+}
+
+// MoreFences reports whether the answer is about fences for the run as a whole.
+func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix) }
+
+// WasReset reports once that an operator has reset the workflow. What was in the
+// inbox is dropped, and what is believed to be held or requested is sent again. keys
+// are those of the claims.
+//
+// Admission knows the holder as before, since a reset keeps the first run of the
+// chain; but everything after the point of reset is forgotten here, and the server
+// delivers the answers of that time once more. A grant among them may have been
+// given back since, and belong to another. What is another's by now is answered as
+// lost, all else is granted again with new fences. The run waits for that: what it
+// starts before could be beside another, with fences that it has used up in the
+// time that it has forgotten.
+func (r *Runner) WasReset(keys []byte) bool {
+	l := r.Admission
+	if !l.noticeReset() {
+		return false
+	}
+	for r.inbox.admission.ReceiveAsync(&contract.AdmissionAnswer{}) {
+	}
+	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends again what it holds.")
+	l.reassert(keys)
+	l.next.Reset = true
+	if len(l.held) == 0 {
+		return true
+	}
+	deadline := workflow.Now(r.ctx).Add(maxRenewal)
+	for workflow.Now(r.ctx).Before(deadline) && r.inbox.admission.Len() == 0 {
+		l.flush()
+		if _, err := workflow.AwaitWithTimeout(r.ctx, deadline.Sub(workflow.Now(r.ctx)), r.renewalReady); err != nil {
+			break
+		}
+		l.collect()
+	}
+	return true
+}
+
+func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.Admission.ready() }
+
+// Answers returns the answers of admission. keys are those of the claims, for an
+// admission that has forgotten them.
+func (r *Runner) Answers(keys []byte) []Answer {
+	r.Admission.collect()
+	var list []Answer
+	for {
+		var answer contract.AdmissionAnswer
+		if !r.inbox.admission.ReceiveAsync(&answer) {
+			break
+		}
+		// Another holder's is for a workflow that had this id before.
+		if answer.Holder == r.Admission.base.Holder {
+			list = r.take(list, answer)
+		}
+	}
+	for r.inbox.reassert.ReceiveAsync(nil) {
+		r.Admission.reassert(keys)
+	}
+	r.Admission.sendAgain()
+	return list
+}
+
+func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
+	r.Admission.repeat.pause = 0 // Admission is there.
+	for _, grant := range answer.Granted {
+		name, ask := requestOf(grant.ID)
+		one := Answer{Kind: Granted, ID: grant.ID, Name: name, Ask: ask, Grant: grant}
+		switch {
+		case r.Admission.granted(grant):
+			if one.MoreFences() {
+				r.Admission.Release(grant.ID)
+			}
+		case r.Admission.renewed(grant):
+			one.Kind = Renewed
+		default:
+			continue
+		}
+		list = append(list, one)
+	}
+	for _, refusal := range answer.Refused {
+		r.noteRefusal(refusal)
+		list = append(list, r.taken(Refused, refusal))
+	}
+	for _, stop := range answer.Stopped {
+		list = append(list, Answer{Kind: Stopped, Stop: stop})
+	}
+	for _, lost := range answer.Lost {
+		list = append(list, r.taken(Lost, lost))
+	}
+	return list
+}
+
+func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answer {
+	r.Admission.Forget(refusal.ID)
+	name, ask := requestOf(refusal.ID)
+	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.Reason}
+}
+
+// noteRefusal records that admission will never grant something. A turn is recorded
+// by the run that is skipped.
+func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
+	if name, ask := requestOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
+		r.Audit.Decided(recorder.Decision{
+			Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: cmp.Or(name, refusal.ID), Detail: refusal.Reason,
+		})
+	}
+}
+
+// noticeReset reports whether the id of the run is not the one that it was when
+// it was looked at last, or when the run began. A side effect is what tells: during
+// the replay of the history before the reset it has the value of then. A workflow
+// that requests nothing does not pay for it.
+func (l *Link) noticeReset() bool {
+	if !l.used {
+		return false
+	}
+	info := workflow.GetInfo(l.ctx)
+	var run string
+	value := workflow.MutableSideEffect(l.ctx, "run", func(workflow.Context) any {
+		return info.WorkflowExecution.RunID
+	}, func(x, y any) bool { return x == y })
+	if err := value.Get(&run); err != nil {
+		return false
+	}
+	before := cmp.Or(l.run, info.OriginalRunID)
+	l.run = run
+	// A test environment knows no original run.
+	return before != "" && before != run
+}

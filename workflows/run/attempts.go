@@ -1,0 +1,156 @@
+package run
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// attempt is a running activity or child workflow of an item.
+type attempt struct {
+	item, n int
+	child   string // the id of the child workflow, if it is one
+	noop    bool
+	worker  string
+	future  workflow.Future
+	cancel  workflow.CancelFunc // nil for what ends by itself at once
+}
+
+// Execute starts an attempt of an item on the worker that the engine has chosen, or
+// on the shared queue. in has the handler and what the attempt is about; the item's
+// name is in.Job.ID.
+func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy jobtype.Policy) {
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	info := workflow.GetInfo(r.ctx).WorkflowExecution
+	in.Job.GroupID, in.RunID = info.ID, info.RunID
+	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
+	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
+	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
+	call := executeCall{
+		queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
+	}
+	if d.Shared {
+		call.queue, call.takeTimeout = contract.SharedQueue(in.Job.JobType), d.Timeout
+	}
+	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, worker: d.Worker, future: callExecute(ctx, call), cancel: cancel})
+}
+
+// Noop starts an attempt that only joins others.
+func (r *Runner) Noop(d engine.Decision, name string) {
+	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, noop: true, future: callNoop(r.noop, name, d.Attempt)})
+}
+
+// ExecuteDAG starts an attempt that is a DAG of its own, as a child workflow. All
+// attempts of the item have the same workflow id.
+func (r *Runner) ExecuteDAG(d engine.Decision, name, summary string, in contract.DAGInput, graph []byte) {
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	in.DeclaredAt = r.Admission.base.DeclaredAt
+	id := r.ChildID(name)
+	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, child: id, future: callDAG(ctx, id, summary, in, graph), cancel: cancel})
+}
+
+// ChildID is the workflow id of an item's DAG.
+func (r *Runner) ChildID(name string) string {
+	return contract.SubDAGWorkflowID(workflow.GetInfo(r.ctx).WorkflowExecution.ID, name)
+}
+
+// RepeatCancel repeats the cancellation of an item's DAG, which can be requested
+// only once but signaled as often as one likes.
+func (r *Runner) RepeatCancel(name, reason string) {
+	callCancelDAG(r.ctx, r.ChildID(name), contract.CancelDAGInput{Reason: reason})
+}
+
+// find returns the index of an attempt; -1: it does not run.
+func (r *Runner) find(d engine.Decision) int {
+	for i := range r.attempts {
+		if r.attempts[i].item == d.Item && r.attempts[i].n == d.Attempt {
+			return i
+		}
+	}
+	return -1
+}
+
+// cancelAttempt cancels an attempt. Its end is still expected.
+func (r *Runner) cancelAttempt(d engine.Decision) {
+	if i := r.find(d); i >= 0 && r.attempts[i].cancel != nil {
+		r.attempts[i].cancel()
+	}
+}
+
+func (r *Runner) forgetAttempt(d engine.Decision) {
+	if i := r.find(d); i >= 0 {
+		r.attempts = append(r.attempts[:i], r.attempts[i+1:]...)
+	}
+}
+
+// abandonAttempt ends an attempt in its worker's place. Its activity then reports
+// that to the run, so nothing is waited for here; if this fails, the heartbeat
+// timeout does the same later.
+func (r *Runner) abandonAttempt(d engine.Decision, name string) {
+	if r.find(d) < 0 {
+		return
+	}
+	info := workflow.GetInfo(r.ctx).WorkflowExecution
+	callGiveUp(r.ctx, contract.GiveUpInput{
+		WorkflowID: info.ID, RunID: info.RunID, ActivityID: contract.AttemptID(name, d.Attempt), Worker: d.Worker, Reason: d.Reason,
+	})
+}
+
+// Ended returns the attempts that have ended. The list is valid until the next
+// call.
+func (r *Runner) Ended() []engine.Ended {
+	r.ended = r.ended[:0]
+	running := r.attempts[:0]
+	for i := range r.attempts {
+		a := &r.attempts[i]
+		if a.future.IsReady() {
+			r.ended = append(r.ended, engine.Ended{Item: a.item, Attempt: a.n, Ending: r.endingOf(a)})
+		} else {
+			running = append(running, *a)
+		}
+	}
+	clear(r.attempts[len(running):])
+	r.attempts = running
+	return r.ended
+}
+
+func (r *Runner) endingOf(a *attempt) engine.Ending {
+	if a.noop || a.child != "" {
+		switch err := a.future.Get(r.ctx, nil); {
+		case err == nil:
+			return engine.Ending{}
+		case a.noop:
+			return EndingOfError(err, "")
+		default:
+			return endingOfDAG(err, a.child)
+		}
+	}
+	var state contract.ExecuteState
+	if err := a.future.Get(r.ctx, &state); err != nil {
+		return EndingOfError(err, a.worker)
+	}
+	return EndingOf(state, r.options.Results)
+}
+
+// Outcome is an ending that a worker delivered by itself, for the item of that name.
+type Outcome struct {
+	Name string
+	engine.Delivered
+}
+
+// Outcomes returns what workers delivered. It comes after Ended, because it only
+// counts once the run knows that the attempt has timed out.
+func (r *Runner) Outcomes() []Outcome {
+	var list []Outcome
+	for {
+		var in contract.JobOutcomeInput
+		if !r.inbox.outcome.ReceiveAsync(&in) {
+			return list
+		}
+		list = append(list, Outcome{contract.JobOfAttempt(in.JobID), engine.Delivered{
+			Attempt: in.Attempt, Fence: in.Fence, Ending: EndingOf(in.Outcome, r.options.Results),
+		}})
+	}
+}

@@ -1,0 +1,108 @@
+package run
+
+import (
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/calls"
+)
+
+// Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in
+// docs/workers.md.
+const (
+	// TakeTimeout is how long a worker may take to draw an attempt from its own
+	// queue before the item goes to another one.
+	TakeTimeout = 5 * time.Second
+	// probeTimeout bounds a probe: three heartbeat intervals of at most 60 s
+	// would be too long to be of use, so it gives up after 20 s.
+	probeTimeout = 20 * time.Second
+	// stopMargin is what the server allows a handler beyond its timeout, so that
+	// the worker's own, better explained end arrives first: the 12 s that the
+	// worker gives a canceled handler, and time to report.
+	stopMargin = 15 * time.Second
+	// noopTimeout bounds one attempt of an activity that does nothing: it is the
+	// time in which a control plane that was killed is noticed.
+	noopTimeout = 10 * time.Second
+)
+
+func callEnsureFleet(ctx workflow.Context, in contract.EnsureFleetInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("subscribe to changes of the fleet"))
+	return workflow.ExecuteActivity(ctx, contract.EnsureFleetActivity, in)
+}
+
+func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("start admission, which is missing"))
+	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
+}
+
+func callGiveUp(ctx workflow.Context, in contract.GiveUpInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("abandon "+in.ActivityID+" on "+in.Worker))
+	return workflow.ExecuteActivity(ctx, contract.GiveUpActivity, in)
+}
+
+func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflow.Future {
+	options := calls.ControlOptions("does " + in.ID + " still beat?")
+	options.StartToCloseTimeout = probeTimeout
+	ctx = workflow.WithActivityOptions(ctx, options)
+	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
+}
+
+// executeCall is where and for how long one attempt runs.
+type executeCall struct {
+	queue            string
+	takeTimeout      time.Duration
+	heartbeatTimeout time.Duration
+	input            contract.ExecuteInput
+}
+
+func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID:             contract.AttemptID(call.input.Job.ID, call.input.Job.Attempt),
+		TaskQueue:              call.queue,
+		ScheduleToStartTimeout: call.takeTimeout,
+		StartToCloseTimeout:    call.input.Timeout.Std() + stopMargin,
+		HeartbeatTimeout:       call.heartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                call.input.Job.Summary,
+	})
+	return workflow.ExecuteActivity(ctx, contract.ExecuteActivity, call.input)
+}
+
+// noopContext is what all no-op attempts of a run are called in.
+func noopContext(ctx workflow.Context) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: contract.ControlQueue, StartToCloseTimeout: noopTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+	})
+}
+
+// callNoop runs an attempt that does nothing. ctx is a noopContext.
+func callNoop(ctx workflow.Context, name string, n int) workflow.Future {
+	options := workflow.GetActivityOptions(ctx)
+	options.ActivityID = contract.AttemptID(name, n)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.NoopActivity)
+}
+
+// callDAG runs a DAG as a child workflow, under an id of its own.
+func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, graph []byte) workflow.Future {
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: id, TaskQueue: contract.ControlQueue,
+		// The child ends properly, with its own running tasks, when it is
+		// canceled or its parent is gone.
+		WaitForCancellation: true, ParentClosePolicy: enums.PARENT_CLOSE_POLICY_REQUEST_CANCEL,
+		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:         summary,
+	})
+	return workflow.ExecuteChildWorkflow(ctx, contract.DAGWorkflow, in, graph, []byte(nil))
+}
+
+// callCancelDAG signals a run to end. A run that has ended, or has not begun, needs
+// no signal: its cancellation was requested before.
+func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) {
+	workflow.SignalExternalWorkflow(ctx, id, "", contract.SignalCancelDAG, in)
+}

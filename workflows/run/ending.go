@@ -1,0 +1,198 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+)
+
+// EndingOf reads what a worker reports about an attempt. The result of a success is
+// worked out only where other items see it.
+func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
+	end := engine.Ending{
+		Failure: state.Failure, Message: state.Message, Checkpoint: state.Checkpoint, Done: state.Done,
+		Worker: state.Worker, Instance: state.Instance, Duration: time.Duration(state.DurationMS) * time.Millisecond,
+		Load: loadOf(state),
+	}
+	if withResult && state.Failure == "" {
+		end.Result = resultOf(state)
+	}
+	return end
+}
+
+// loadOf is what the worker of an attempt runs for others; none if the report is
+// not the worker's own.
+func loadOf(state contract.ExecuteState) engine.LoadReport {
+	if state.Instance == "" || state.StartedAt.IsZero() {
+		return engine.LoadReport{}
+	}
+	return engine.LoadReport{
+		At:     state.StartedAt.Add(time.Duration(state.DurationMS) * time.Millisecond),
+		Others: state.Others, OfHandler: state.OthersOfHandler,
+	}
+}
+
+// resultOf is the part of a result that other items see: the handler's data; the
+// fields of the last printed line, if that is a JSON object; and the handler's
+// summary, as summary.
+func resultOf(state contract.ExecuteState) json.RawMessage {
+	fields := map[string]any{}
+	if state.Result.Summary != "" {
+		fields["summary"] = state.Result.Summary
+	}
+	maps.Copy(fields, state.Result.Data)
+	output := strings.TrimSpace(state.Result.Output)
+	if last := output[strings.LastIndexByte(output, '\n')+1:]; strings.HasPrefix(last, "{") {
+		var own map[string]json.RawMessage
+		if json.Unmarshal([]byte(last), &own) == nil {
+			delete(fields, "summary") // It is that line.
+			//workflowcheck:ignore each goes to a place of its own
+			for key, value := range own {
+				fields[key] = value
+			}
+		}
+	}
+	// It came out of JSON, so it goes into JSON; keys are sorted.
+	data, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// EndingOfError reads an activity's error. worker is where it was sent, if it was
+// sent to one.
+func EndingOfError(err error, worker string) engine.Ending {
+	ending := engine.Ending{Failure: contract.FailureFailed, Message: err.Error(), Worker: worker}
+	var timeout *temporal.TimeoutError
+	var canceled *temporal.CanceledError
+	var application *temporal.ApplicationError
+	switch {
+	case errors.As(err, &timeout):
+		readTimeout(timeout, worker, &ending)
+	case errors.As(err, &canceled):
+		ending.Failure, ending.Message = contract.FailureCanceled, "canceled"
+		var state contract.ExecuteState
+		if canceled.HasDetails() && canceled.Details(&state) == nil {
+			ending.Checkpoint, ending.Done, ending.Load = state.Checkpoint, state.Done, loadOf(state)
+		}
+	case errors.As(err, &application):
+		readApplicationError(application, &ending)
+	}
+	return ending
+}
+
+func readTimeout(timeout *temporal.TimeoutError, worker string, ending *engine.Ending) {
+	ending.Unreported = true
+	name := "worker " + worker
+	if worker == "" {
+		name = "any worker"
+	}
+	switch timeout.TimeoutType() {
+	case enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		ending.Failure, ending.Message = contract.FailureNotTaken, name+" did not take it in time"
+	case enums.TIMEOUT_TYPE_HEARTBEAT:
+		ending.Failure, ending.Message = contract.FailureWorkerLost, "no heartbeat from "+name
+		var last contract.Heartbeat
+		if timeout.HasLastHeartbeatDetails() && timeout.LastHeartbeatDetails(&last) == nil {
+			readHeartbeat(last, worker, name, ending)
+		}
+	case enums.TIMEOUT_TYPE_UNSPECIFIED, enums.TIMEOUT_TYPE_START_TO_CLOSE, enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
+		ending.Failure, ending.Message = contract.FailureTimeout, "over its time on "+name
+	}
+}
+
+func readHeartbeat(last contract.Heartbeat, worker, name string, ending *engine.Ending) {
+	ending.Checkpoint, ending.Done = last.Checkpoint, last.Done
+	if worker == "" {
+		ending.Worker = last.Worker
+	}
+	ending.Message += lastReport(last)
+	if last.Stalled > 0 {
+		ending.Message = fmt.Sprintf("the handler on %s reported nothing for %s (stall_timeout)%s: it hangs, or it should call Progress.Report or Alive more often",
+			name, last.Stalled, lastReport(last))
+	}
+}
+
+// lastReport is the last known progress of a handler, as text.
+func lastReport(last contract.Heartbeat) string {
+	switch {
+	case last.Percent > 0 && last.Stage != "":
+		return fmt.Sprintf(" since it was at %.0f%%, %s", last.Percent, last.Stage)
+	case last.Percent > 0:
+		return fmt.Sprintf(" since it was at %.0f%%", last.Percent)
+	case last.Stage != "":
+		return " since it was at " + last.Stage
+	}
+	return ""
+}
+
+func readApplicationError(application *temporal.ApplicationError, ending *engine.Ending) {
+	ending.Message = application.Message()
+	if known(application.Type()) {
+		ending.Failure = contract.FailureKind(application.Type())
+	}
+	var state contract.ExecuteState
+	if application.HasDetails() && application.Details(&state) == nil {
+		ending.Checkpoint, ending.Done, ending.Load = state.Checkpoint, state.Done, loadOf(state)
+		ending.Duration = time.Duration(state.DurationMS) * time.Millisecond
+		if state.Worker != "" {
+			ending.Worker = state.Worker
+		}
+	}
+}
+
+func known(kind string) bool {
+	switch contract.FailureKind(kind) {
+	case contract.FailureFailed, contract.FailurePermanent, contract.FailureStale, contract.FailureTimeout,
+		contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported,
+		contract.FailureWorkerLost, contract.FailureNotTaken, contract.FailureNotRunning:
+		return true
+	case contract.FailureNone:
+	}
+	return false
+}
+
+// endingOfDAG describes the end of a DAG's child workflow in words of ours: the
+// SDK's are about its own things.
+func endingOfDAG(err error, id string) engine.Ending {
+	var (
+		canceled    *temporal.CanceledError
+		terminated  *temporal.TerminatedError
+		taken       *temporal.ChildWorkflowExecutionAlreadyStartedError
+		application *temporal.ApplicationError
+		timeout     *temporal.TimeoutError
+	)
+	switch {
+	case errors.As(err, &canceled):
+		message := id + " was canceled"
+		var result contract.DAGResult
+		if canceled.HasDetails() && canceled.Details(&result) == nil && result.Reason != "" {
+			message += ": " + result.Reason
+		}
+		return engine.Ending{Failure: contract.FailureCanceled, Message: message}
+	case errors.As(err, &terminated):
+		return engine.Ending{Failure: contract.FailureFailed, Message: id + " was terminated"}
+	case errors.As(err, &taken):
+		return engine.Ending{
+			Failure: contract.FailureNotTaken, Message: "another workflow is open under the id of this sub-DAG's run, " + id,
+		}
+	case errors.As(err, &timeout):
+		return engine.Ending{Failure: contract.FailureTimeout, Message: id + " ran into its workflow timeout"}
+	case errors.As(err, &application) && application.Type() == contract.DAGInvalidError:
+		// Another attempt would read the same text.
+		return engine.Ending{Failure: contract.FailurePermanent, Message: application.Message()}
+	case errors.As(err, &application):
+		return engine.Ending{Failure: contract.FailureFailed, Message: application.Message()}
+	}
+	return engine.Ending{Failure: contract.FailureFailed, Message: err.Error()}
+}

@@ -1,5 +1,10 @@
 package contract
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Code says why an item, a run or a worker does not continue, or what became of a
 // piece of work. docs/explain.md lists every code with its remedy.
 type Code string
@@ -63,4 +68,17 @@ func (k FailureKind) Valid() bool {
 		return true
 	}
 	return false
+}
+
+// AskID names an item's request for resources in its run.
+func AskID(item string, ask int) string { return item + "." + strconv.Itoa(ask) }
+
+// ItemOfAsk is the inverse of [AskID]; false if id is none.
+func ItemOfAsk(id string) (item string, ask int, ok bool) {
+	at := strings.LastIndexByte(id, '.')
+	if at < 0 {
+		return "", 0, false
+	}
+	ask, err := strconv.Atoi(id[at+1:])
+	return id[:at], ask, err == nil
 }

@@ -31,6 +31,8 @@ type class struct {
 	// noWorkerSince is when the last possible worker was lost; zero while there is
 	// one.
 	noWorkerSince time.Time
+	// failAt is when the first item has waited for a worker for too long.
+	failAt time.Time
 	// tryAt is when the class looks again at a worker that seems full.
 	tryAt time.Time
 	// dirty: the class must be looked at. at is its place among the ready classes,
@@ -159,7 +161,7 @@ func (e *Engine) keyOf(it *item) string {
 	}
 	key.WriteString(it.Work)
 	if it.Want.Nowhere {
-		key.WriteString("\x00nowhere")
+		key.WriteString("\x00\x00") // No worker has that id.
 		return key.String()
 	}
 	key.WriteString("\x00" + it.node())

@@ -51,6 +51,8 @@ type Decision struct {
 	// Acquire, Release.
 	Ask   int
 	Needs *Needs
+	// At is when an attempt starts.
+	At time.Time
 	// Labels are those that the item asked for.
 	Labels map[string]string
 	Reason string

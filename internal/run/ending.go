@@ -233,7 +233,7 @@ func (e *Engine) refused(it *item, silent bool, now time.Time) {
 	if w.refused(e.classOf(it, now), silent, len(e.fleet.byID), now) {
 		e.cool(it.Worker, it.Instance, CoolDown, now)
 	}
-	e.freed = append(e.freed, w)
+	e.rerank(w, now)
 }
 
 // again places an item once more, unless it or the run is being stopped.

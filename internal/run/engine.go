@@ -20,6 +20,9 @@ type Config struct {
 	Claims bool
 	// Admit has an item with resources wait for [Engine.Proceed].
 	Admit bool
+	// Reoffer: the source offers items again after [Restore] to which nothing has
+	// happened, so that a state need not have them.
+	Reoffer bool
 	// Fence and Fences are a range granted to the run as a whole; without one
 	// fences count from the clock.
 	Fence, Fences int64
@@ -33,6 +36,7 @@ type Config struct {
 type Engine struct {
 	limit         int
 	claims, admit bool
+	reoffer       bool
 	work          map[string]Work
 
 	items map[int]*item
@@ -94,7 +98,7 @@ type Closing struct {
 // New returns an engine without items; fences count from now.
 func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
-		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, work: map[string]Work{},
+		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, work: map[string]Work{},
 		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{},
 		classes: map[string]*class{}, pinned: map[string][]*class{},
 		fence: now.UnixMilli() << 20,
@@ -123,6 +127,7 @@ func (e *Engine) Apply(now time.Time, event Event) {
 // items in answer to reports calls Take again until there are no reports.
 func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	e.begin()
+	e.fireTimers(now)
 	e.advance(now)
 	decisions, reports := e.decisions, e.reports
 	e.decisions, e.reports = nil, nil
@@ -184,6 +189,7 @@ func (e *Engine) SetWork(now time.Time, name string, work Work) {
 	for _, c := range e.classes {
 		if c.work == name {
 			c.adopt(work)
+			e.failInTime(c, c.items)
 		}
 	}
 	for _, w := range e.fleet.sorted() {
@@ -191,6 +197,9 @@ func (e *Engine) SetWork(now time.Time, name string, work Work) {
 	}
 	e.returnLost(now)
 }
+
+// Work returns a kind of work by its name.
+func (e *Engine) Work(name string) Work { return e.work[name] }
 
 func sharedRouting(work Work) bool { return work.Policy.Routing == jobtype.RoutingShared }
 
@@ -282,6 +291,9 @@ func (e *Engine) CancelRunning(now time.Time, reason string) {
 
 // SetClosing bounds when items may start.
 func (e *Engine) SetClosing(now time.Time, closing Closing) {
+	if e.closing.At.Equal(closing.At) && e.closing.Learned == closing.Learned {
+		return
+	}
 	e.closing = closing
 	e.retryLate(now)
 	for _, it := range e.sortedItems() {

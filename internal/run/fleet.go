@@ -22,6 +22,9 @@ func (e *Engine) updateFleet(view []contract.WorkerView, now time.Time) {
 	was := f.byID
 	f.byID = make(map[string]*worker, len(view))
 	for _, seen := range view {
+		if f.byID[seen.ID] != nil {
+			continue
+		}
 		w := was[seen.ID]
 		if w == nil {
 			if w = f.absent[seen.ID]; w != nil && w.Instance != seen.Instance {

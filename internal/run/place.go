@@ -1,7 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -39,6 +41,7 @@ func (e *Engine) push(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
 	heap.Push(&c.items, it)
+	e.failInTime(c, []*item{it})
 	if it.Granted {
 		e.gate[it.ID] = it
 	} else {
@@ -86,6 +89,7 @@ func (e *Engine) look(now time.Time) {
 		}
 		dirty := e.dirty
 		e.dirty = nil
+		slices.SortFunc(dirty, func(a, b *class) int { return cmp.Compare(a.key, b.key) })
 		for _, c := range dirty {
 			c.dirty = false
 			e.assess(c, now)
@@ -212,7 +216,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	d := Decision{
 		Kind: Start, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Instance: it.Instance, Work: it.Work, Shared: shared,
 		Bytes: work.Bytes + it.Bytes + len(it.Checkpoint), Fence: it.Sent, Timeout: e.timeout(it), HeartbeatTimeout: e.heartbeat(it),
-		Checkpoint: it.Checkpoint, Labels: it.Want.Labels,
+		Checkpoint: it.Checkpoint, Labels: it.Want.Labels, At: now,
 	}
 	if !it.Want.Idle {
 		e.roll.started(d.Bytes)
@@ -262,29 +266,55 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 		return
 	}
 	if c.noWorkerSince.IsZero() {
-		c.noWorkerSince = now
-		e.timers.push(timer{at: now.Add(e.timeout(c.items[0])), kind: timerNoWorker, class: c.key})
+		c.noWorkerSince, c.failAt = now, time.Time{}
+		e.failInTime(c, c.items)
+	}
+}
+
+// failInTime has a class without workers looked at when the first of the items has
+// waited for its timeout.
+func (e *Engine) failInTime(c *class, items []*item) {
+	if c.noWorkerSince.IsZero() || len(items) == 0 {
+		return
+	}
+	first := c.failAt
+	for _, it := range items {
+		if at := c.waitingSince(it).Add(e.timeout(it)); first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	if !first.Equal(c.failAt) {
+		c.failAt = first
+		e.timers.push(timer{at: first, kind: timerNoWorker, class: c.key})
 	}
 }
 
 // failUnplaceable fails the items of a class that have waited for a worker for
 // their timeout, and looks again at those that joined later.
 func (e *Engine) failUnplaceable(c *class, now time.Time) {
+	c.failAt = time.Time{}
+	if c.possible > 0 {
+		return // It has just got one.
+	}
 	var next time.Time
-	waiting := append([]*item(nil), c.items...)
-	for _, it := range waiting {
-		limit := e.timeout(it)
-		if at := c.waitingSince(it).Add(limit); at.After(now) {
-			if next.IsZero() || at.Before(next) {
-				next = at
-			}
-			continue
+	var over []*item
+	for _, it := range c.items {
+		switch at := c.waitingSince(it).Add(e.timeout(it)); {
+		case !at.After(now):
+			over = append(over, it)
+		case next.IsZero() || at.Before(next):
+			next = at
 		}
+	}
+	slices.SortFunc(over, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	for _, it := range over {
+		limit := e.timeout(it)
 		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: e.missing(c), Waited: limit})
 		e.settle(it, Failed, textNoWorker(e.missing(c), limit), now)
 	}
 	if !next.IsZero() {
-		e.timers.push(timer{at: next, kind: timerNoWorker, class: c.key})
+		c.failAt = latest(next, now.Add(noWorkerGrid))
+		e.timers.push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
 	}
 }
 

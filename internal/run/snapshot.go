@@ -58,7 +58,7 @@ type savedClass struct {
 func (e *Engine) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
-		Items: e.sortedItems(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
+		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
 		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Asks: e.asks,
 		Mean: e.roll.mean,
 	}
@@ -81,6 +81,33 @@ func (e *Engine) Snapshot() Snapshot {
 	}
 	slices.SortFunc(s.NoWorker, func(a, b savedClass) int { return cmp.Compare(a.Class, b.Class) })
 	return s
+}
+
+// maxBaggage bounds the checkpoints and messages of waiting items that travel.
+const maxBaggage = 384 << 10
+
+// itemsToTravel lists the items of a state, by id. What they carry is bounded: over
+// maxBaggage an item loses its message, and one that does not run its checkpoint.
+func (e *Engine) itemsToTravel() []*item {
+	var list []*item
+	baggage := 0
+	for _, it := range e.sortedItems() {
+		if e.reoffer && it.pristine() {
+			continue
+		}
+		if baggage += len(it.Error) + len(it.Checkpoint); baggage > maxBaggage && !it.inFlight() {
+			baggage -= len(it.Error) + len(it.Checkpoint)
+			it.Error, it.Checkpoint, it.Done = "", nil, 0
+		}
+		list = append(list, it)
+	}
+	return list
+}
+
+// pristine reports whether nothing has happened to the item since it was offered.
+func (it *item) pristine() bool {
+	waits := it.Phase == PhaseQueued || it.Phase == PhaseWaiting || it.Phase == PhaseLate
+	return waits && it.Sent == 0 && it.Ask == 0 && !it.Ran && it.Retries+it.Losses+it.Requeues == 0 && it.Barred == "" && it.Error == ""
 }
 
 // Restore is the inverse of [Engine.Snapshot]. cfg has the work, the limit and what
@@ -125,7 +152,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
 			c.noWorkerSince = saved.Since
-			e.timers.push(timer{at: saved.Since.Add(e.timeout(c.items[0])), kind: timerNoWorker, class: c.key})
+			e.failInTime(c, c.items)
 		}
 	}
 	return e, nil

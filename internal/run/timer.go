@@ -87,7 +87,7 @@ func (e *Engine) matters(t timer) bool {
 		return c != nil && c.tryAt.Equal(t.at)
 	case timerNoWorker:
 		c := e.classes[t.class]
-		return c != nil && !c.noWorkerSince.IsZero()
+		return c != nil && !c.noWorkerSince.IsZero() && c.failAt.Equal(t.at)
 	case timerWake:
 		return true
 	case timerReady, timerExpire, timerGrace, timerForget, timerFit:
@@ -106,7 +106,7 @@ func (e *Engine) matters(t timer) bool {
 	case timerForget:
 		return it.Phase == PhaseRunning && it.Attempt == t.attempt && it.Canceling != ""
 	}
-	return !it.inFlight() && it.Phase != PhaseLate && !e.closing.At.IsZero() &&
+	return !it.inFlight() && it.Phase != PhaseLate && it.Phase != PhaseLost && !e.closing.At.IsZero() &&
 		t.at.Equal(e.closing.At.Add(time.Millisecond-e.estimate(it)))
 }
 

@@ -24,6 +24,9 @@ const (
 	// CancelWait is how long beyond heartbeat_timeout the end of a canceled attempt
 	// is waited for.
 	CancelWait = 10 * time.Second
+	// noWorkerGrid bounds how often items are looked at that wait for a worker which
+	// is not there: many may have joined one after another.
+	noWorkerGrid = time.Second
 )
 
 // worker is one worker with what the run knows of it.

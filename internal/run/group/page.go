@@ -1,0 +1,118 @@
+package group
+
+import (
+	"fmt"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Page is one page of proposals.
+type Page struct {
+	Attempt, Seq int
+	Proposals    []jobtype.Proposal
+	// BatchKeys name the batch of each proposal, empty where it has none; nil: no
+	// proposal has one.
+	BatchKeys []string
+}
+
+// PageAnswer says what became of a page.
+type PageAnswer struct {
+	Accepted   int  `json:"accepted"`
+	Duplicates int  `json:"duplicates"`
+	Surplus    int  `json:"surplus"`
+	Full       bool `json:"full"`
+}
+
+// CheckPage says why a page cannot be taken, or nil. A page of an older detection,
+// one that skips a number, and one that comes when nothing is being detected are
+// refused.
+func (g *Group) CheckPage(page Page) error {
+	switch {
+	case g.phase != PhaseDetecting || !g.detect.Running:
+		return fmt.Errorf("page %d of detection %d: the group is not detecting (it is %s); drop the detection", page.Seq, page.Attempt, g.phase)
+	case page.Attempt != g.detect.Attempt:
+		return fmt.Errorf("page %d of detection %d: detection %d is the current one; drop the old one", page.Seq, page.Attempt, g.detect.Attempt)
+	case len(page.BatchKeys) != 0 && len(page.BatchKeys) != len(page.Proposals):
+		return fmt.Errorf("page %d of detection %d: it has %d batch keys for %d proposals; this is a bug, please report it", page.Seq, page.Attempt, len(page.BatchKeys), len(page.Proposals))
+	case page.Seq < 0 || page.Seq > len(g.detect.Answers):
+		return fmt.Errorf("page %d of detection %d: page %d is the next one; send the pages in order", page.Seq, page.Attempt, len(g.detect.Answers))
+	}
+	return nil
+}
+
+// TakePage takes a page that CheckPage let pass. A page that comes again is
+// answered as it was the first time and changes nothing.
+func (g *Group) TakePage(page Page) PageAnswer {
+	if page.Seq < len(g.detect.Answers) {
+		return g.detect.Answers[page.Seq]
+	}
+	var answer PageAnswer
+	for i := range page.Proposals {
+		g.takeProposal(page.Proposals[i], keyAt(page.BatchKeys, i), &answer)
+	}
+	answer.Full = g.full()
+	g.detect.Answers = append(g.detect.Answers, answer)
+	return answer
+}
+
+func (g *Group) full() bool {
+	js := &g.jobs
+	return js.last >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
+}
+
+func keyAt(keys []string, i int) string {
+	if i < len(keys) {
+		return keys[i]
+	}
+	return ""
+}
+
+func (g *Group) takeProposal(p jobtype.Proposal, batchKey string, answer *PageAnswer) {
+	if err := p.Validate(); err != nil {
+		g.counts.Invalid++
+		g.detect.invalid(err.Error())
+		return
+	}
+	js := &g.jobs
+	if p.DedupeKey != "" {
+		if _, seen := js.keys[p.DedupeKey]; seen {
+			answer.Duplicates++
+			g.counts.Duplicates++
+			return
+		}
+	}
+	size := proposalBytes(p) + len(batchKey)
+	if g.full() || js.bytes+size > MaxGroupBytes {
+		answer.Surplus++
+		g.counts.Surplus++
+		return
+	}
+	answer.Accepted++
+	g.counts.Accepted++
+	js.bytes += size
+	js.add(p, batchKey)
+	if p.DedupeKey != "" {
+		js.keys[p.DedupeKey] = struct{}{}
+	}
+}
+
+// proposalBytes estimates what p weighs as JSON, without encoding it again.
+func proposalBytes(p jobtype.Proposal) int {
+	const fieldNames = 64
+	size := fieldNames + len(p.DedupeKey) + len(p.Summary) + len(p.Detail) + len(p.Params) + len(p.DAG)
+	//workflowcheck:ignore a sum does not depend on the order
+	for key, value := range p.Labels {
+		size += len(key) + len(value)
+	}
+	//workflowcheck:ignore a sum does not depend on the order
+	for key := range p.Resources {
+		size += len(key)
+	}
+	for _, object := range p.Exclusive {
+		size += len(object)
+	}
+	for _, object := range p.Shared {
+		size += len(object)
+	}
+	return size
+}

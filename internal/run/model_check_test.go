@@ -1,0 +1,383 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// take is [Engine.Take], with every choice compared to that of one who looks at all
+// items and all workers.
+func (m *model) take() ([]Decision, []Report) {
+	e := m.e
+	e.begin()
+	for {
+		e.look(m.now)
+		if !e.mayStart() || e.limit > 0 && e.running() >= e.limit {
+			break
+		}
+		c, best := e.next(), m.best()
+		if c == nil {
+			require.Nil(m.t, best, "an item is left that could start")
+			break
+		}
+		require.NotNil(m.t, best, "nothing could start")
+		require.Equal(m.t, best.ID, c.head().ID, "another item is first")
+		want := m.bestWorker(best)
+		before := len(e.decisions)
+		e.place(c, m.now)
+		for _, d := range e.decisions[before:] {
+			if d.Kind == Start && d.Worker != "" {
+				require.NotNil(m.t, want)
+				require.Equal(m.t, want.ID, d.Worker, "another worker is better")
+			}
+			if d.Kind == Start {
+				require.True(m.t, m.fits(best), "it does not end before the closing")
+			}
+		}
+	}
+	decisions, reports := e.decisions, e.reports
+	e.decisions, e.reports = nil, nil
+	return decisions, reports
+}
+
+func (m *model) fits(it *item) bool {
+	c := m.e.closing
+	if c.At.IsZero() {
+		return true
+	}
+	takes := it.Estimate
+	if takes == 0 {
+		takes = c.Learned
+	}
+	if len(it.Checkpoint) > 0 && it.Done > 0 {
+		takes = time.Duration(float64(takes) * (100 - min(it.Done, 99)) / 100)
+	}
+	return m.now.Before(c.At) && !m.now.Add(takes).After(c.At)
+}
+
+// best is the queued item that starts or asks next.
+func (m *model) best() *item {
+	var best *item
+	for _, it := range m.e.items {
+		if it.Phase != PhaseQueued || !m.able(it) {
+			continue
+		}
+		if best == nil || cmp.Or(compareBool(best.Granted, it.Granted), cmp.Compare(it.Order, best.Order), cmp.Compare(it.ID, best.ID)) < 0 {
+			best = it
+		}
+	}
+	return best
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func (m *model) able(it *item) bool {
+	e := m.e
+	if m.cfg.Claims && it.Needs.some() && !it.Granted {
+		waiting := 0
+		for _, o := range e.items {
+			if o.Phase == PhaseAsking || o.Granted && !o.inFlight() {
+				waiting++
+			}
+		}
+		if e.limit > 0 && waiting >= e.limit-len(e.flight) {
+			return false
+		}
+	} else if !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd {
+		return false
+	}
+	return it.Want.Nowhere || m.bestWorker(it) != nil
+}
+
+func (m *model) isShared(it *item) bool {
+	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == ""
+}
+
+// seat is what a worker is to an item.
+type seat struct {
+	possible, usable bool
+	tier             tier
+	room             int
+	waits            time.Time
+}
+
+func (m *model) seat(w *worker, it *item) seat {
+	work := m.e.work[it.Work]
+	if it.Want.Node != "" && it.Want.Node != w.ID || it.Pin != "" && it.Pin != w.ID {
+		return seat{}
+	}
+	for name, value := range it.Want.Labels {
+		if w.Labels[name] != value {
+			return seat{}
+		}
+	}
+	slots := 0
+	for _, c := range w.Capabilities {
+		if c.Handler == work.Handler && c.Execute {
+			slots = w.MaxExecute
+			if c.MaxExecute > 0 {
+				slots = min(slots, c.MaxExecute)
+			}
+			break
+		}
+	}
+	if len(w.JobTypes) > 0 && !slices.Contains(w.JobTypes, work.JobType) || slots == 0 {
+		return seat{}
+	}
+	if w.State != contract.WorkerOnline || !w.Fresh || m.suspect[w.ID+"/"+w.Instance] || slices.Contains(w.unsupported, work.Handler) {
+		return seat{}
+	}
+	if m.isShared(it) {
+		pulls := slices.Contains(w.Shared, work.JobType)
+		return seat{possible: pulls, usable: pulls}
+	}
+	all, same := m.there(w, work.Handler)
+	free := min(w.MaxExecute-all-w.load.Others, slots-same-w.load.Handlers[work.Handler])
+	most := min(w.MaxExecute-all, slots-same)
+	ahead := w.ahead(work.Handler, free)
+	if work.PerWorker > 0 {
+		free, ahead, most = min(free, work.PerWorker-all), min(ahead, work.PerWorker-all), min(most, work.PerWorker-all)
+	}
+	s := seat{possible: true, tier: tierNone}
+	cools := w.coolUntil.After(m.now)
+	switch {
+	case free > 0 && !cools:
+		s.usable, s.tier, s.room = true, tierFree, free
+	case free <= 0 && ahead > 0 && !cools:
+		s.usable, s.tier, s.room = true, tierSoon, ahead
+	case free <= 0 && ahead <= 0 && most > 0:
+		s.tier, s.waits = tierTrial, latest(w.load.TryAt, w.coolUntil)
+		s.usable = !s.waits.After(m.now)
+	}
+	return s
+}
+
+// there counts the attempts of the run on a worker, all and of a handler.
+func (m *model) there(w *worker, handler string) (all, same int) {
+	for _, it := range m.e.items {
+		if it.inFlight() && it.Worker == w.ID && it.Instance == w.Instance {
+			all++
+			if m.e.work[it.Work].Handler == handler {
+				same++
+			}
+		}
+	}
+	return all, same
+}
+
+// bestWorker is where an item would be sent; nil: nowhere.
+func (m *model) bestWorker(it *item) *worker {
+	var best *worker
+	var how seat
+	for _, w := range m.e.fleet.byID {
+		s := m.seat(w, it)
+		if !s.usable {
+			continue
+		}
+		order := -1
+		if best != nil {
+			order = cmp.Or(
+				cmp.Compare(s.tier, how.tier), compareBool(w.ID == it.Avoid, best.ID == it.Avoid), cmp.Compare(how.room, s.room),
+				s.waits.Compare(how.waits), cmp.Compare(w.used, best.used), cmp.Compare(w.ID, best.ID),
+			)
+		}
+		if order < 0 {
+			best, how = w, s
+		}
+	}
+	return best
+}
+
+// check looks at all that must hold between two steps.
+func (m *model) check() {
+	t, e := m.t, m.e
+	require.Empty(t, e.dirty)
+	require.Empty(t, e.freed)
+	wake := e.NextWake()
+	require.True(t, wake.IsZero() || wake.After(m.now), "it wakes at once again: %s, it is %s", wake, m.now)
+	require.Len(t, e.items, len(m.live))
+	flight, gate, idle, late, lost := 0, 0, 0, 0, 0
+	for id, it := range e.items {
+		require.Contains(t, m.live, id)
+		_, open := m.open[id]
+		require.Equal(t, open, it.Phase == PhaseRunning, "item %d: %v", id, it.Phase)
+		switch it.Phase {
+		case PhaseRunning, PhaseGrace:
+			flight++
+			if it.Want.Idle {
+				idle++
+			}
+		case PhaseLate:
+			late++
+			require.False(t, m.fits(it))
+		case PhaseLost:
+			lost++
+			require.Contains(t, e.lost, it)
+		case PhaseWaiting:
+			require.True(t, it.ReadyAt.After(m.now))
+		case PhaseQueued, PhaseAsking, PhaseGranted:
+		default:
+			require.Fail(t, "no phase", "item %d: %d", id, it.Phase)
+		}
+		m.checkHolds(it)
+		if it.Phase == PhaseAsking || it.Granted && !it.inFlight() {
+			gate++
+			require.Contains(t, e.gate, id)
+		}
+		if !it.inFlight() {
+			require.True(t, it.Ran || it.ExpiresAt.IsZero() || it.ExpiresAt.After(m.now), "item %d has expired", id)
+		}
+		if it.Phase == PhaseQueued || it.Phase == PhaseAsking || it.Phase == PhaseWaiting && it.ReadyAt.Equal(m.now) {
+			require.True(t, m.fits(it), "item %d does not fit", id)
+		}
+		require.False(t, m.stopped && !it.inFlight(), "the run is stopped")
+		m.checkWait(it)
+		m.checkLonely(it)
+	}
+	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), len(e.gate), e.idle, e.late, len(e.lost)})
+	m.checkClasses()
+	m.checkWorkers()
+}
+
+// checkHolds: an item has what the books say, and nothing while it does not need it.
+func (m *model) checkHolds(it *item) {
+	ask, asked := m.asked[it.ID]
+	grant, granted := m.granted[it.ID]
+	require.Equal(m.t, asked, it.Asking)
+	require.Equal(m.t, asked, it.Phase == PhaseAsking)
+	require.Equal(m.t, granted, it.Granted)
+	require.True(m.t, !asked && !granted || it.Ask == ask+grant)
+	switch it.Phase {
+	case PhaseWaiting, PhaseLate, PhaseLost:
+		require.False(m.t, granted, "item %d keeps its resources in phase %d", it.ID, it.Phase)
+	case PhaseNone, PhaseQueued, PhaseAsking, PhaseGranted, PhaseRunning, PhaseGrace:
+	}
+	require.False(m.t, (m.paused || m.suspended) && granted && !it.inFlight(), "a paused run keeps resources")
+}
+
+func (m *model) checkWait(it *item) {
+	wait := m.e.WaitOf(it.ID, m.now)
+	switch it.Phase {
+	case PhaseRunning, PhaseGranted, PhaseNone:
+		require.Zero(m.t, wait)
+		return
+	case PhaseWaiting:
+		require.Equal(m.t, it.ReadyAt, wait.Until)
+	case PhaseQueued, PhaseAsking, PhaseGrace, PhaseLost, PhaseLate:
+	}
+	require.NotEmpty(m.t, wait.Code)
+	require.False(m.t, wait.Since.IsZero() || wait.Since.After(m.now), "item %d: %+v", it.ID, wait)
+}
+
+// checkLonely: an item that no worker can take waits for its timeout and no longer;
+// one that is pinned to an OFFLINE worker does not wait.
+func (m *model) checkLonely(it *item) {
+	rests := m.paused || m.suspended
+	if it.Phase != PhaseQueued || it.Want.Nowhere || rests {
+		delete(m.lonely, it.ID)
+		return
+	}
+	for _, w := range m.e.fleet.byID {
+		if m.seat(w, it).possible {
+			delete(m.lonely, it.ID)
+			return
+		}
+	}
+	node := cmp.Or(it.Pin, it.Want.Node)
+	require.False(m.t, node != "" && m.view[node].State == contract.WorkerOffline && !m.hidden[node], "item %d is pinned to an OFFLINE worker", it.ID)
+	since, known := m.lonely[it.ID]
+	if !known {
+		m.lonely[it.ID] = m.now
+		return
+	}
+	limit := m.e.timeout(it)
+	require.Less(m.t, m.now.Sub(since), limit+time.Second, "item %d waits for a worker since %s, its timeout is %s", it.ID, since, limit)
+	require.NotZero(m.t, m.e.NextWake())
+	require.LessOrEqual(m.t, m.e.NextWake().Sub(since), limit+time.Second, "item %d is not looked at in time", it.ID)
+}
+
+// checkClasses: what the classes know is what one sees who looks.
+func (m *model) checkClasses() {
+	e := m.e
+	queued := 0
+	for key, c := range e.classes {
+		require.Equal(m.t, key, c.key)
+		require.False(m.t, c.dirty)
+		require.True(m.t, c.node == "" || len(c.items) > 0, "a pinned class without items")
+		queued += len(c.items)
+		for i, it := range c.items {
+			require.Same(m.t, c, it.class)
+			require.Equal(m.t, i, it.at)
+			require.Equal(m.t, key, e.keyOf(it))
+			require.False(m.t, i > 0 && c.items.Less(i, (i-1)/2), "heap")
+		}
+		if c.nowhere {
+			require.Empty(m.t, c.workers)
+			continue
+		}
+		possible := 0
+		for i, d := range c.workers {
+			require.Same(m.t, e.fleet.byID[d.w.ID], d.w, "a worker that is gone is a candidate")
+			require.Contains(m.t, d.w.candidates, d)
+			require.Equal(m.t, i, d.at)
+			stored := *d
+			d.rank(m.now)
+			require.Equal(m.t, stored, *d, "a rank is out of date")
+			require.False(m.t, i > 0 && c.workers.Less(i, (i-1)/2), "heap")
+			if d.possible {
+				possible++
+			}
+		}
+		require.Equal(m.t, possible, c.possible)
+		fitting := 0
+		for _, w := range e.fleet.byID {
+			if w.fits(c.node, c.labels) {
+				fitting++
+			}
+		}
+		require.Len(m.t, c.workers, fitting)
+	}
+	inPhase := 0
+	for _, it := range e.items {
+		if it.Phase == PhaseQueued {
+			inPhase++
+		}
+	}
+	require.Equal(m.t, inPhase, queued)
+}
+
+// checkWorkers: slots in use are those of the attempts in flight.
+func (m *model) checkWorkers() {
+	for id, w := range m.e.fleet.byID {
+		require.Equal(m.t, m.view[id], w.WorkerView)
+		require.Equal(m.t, m.suspect[id+"/"+w.Instance], w.suspect)
+		all, _ := m.there(w, "")
+		require.Equal(m.t, all, w.inFlight, "worker %s", id)
+		sum := 0
+		for handler, n := range w.own {
+			_, same := m.there(w, handler)
+			require.Equal(m.t, same, n)
+			sum += n
+		}
+		require.Equal(m.t, all, sum)
+	}
+	for _, w := range m.e.fleet.absent {
+		all, _ := m.there(w, "")
+		require.Equal(m.t, all, w.inFlight)
+		require.Positive(m.t, all)
+	}
+}

@@ -1,0 +1,183 @@
+package run
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// operate does to one item what people do.
+func (m *model) operate() {
+	if m.nextID == 1 {
+		return
+	}
+	id := 1 + m.draw(m.nextID-1, "item")
+	it := m.e.items[id]
+	flies := it != nil && it.inFlight()
+	switch m.draw(6, "operation") {
+	case 0, 1:
+		m.do(func(e *Engine, now time.Time) { e.Cancel(now, id, "not this one") })
+	case 2:
+		m.do(func(e *Engine, now time.Time) { e.Expire(now, id, "too late") })
+		require.NotContains(m.t, m.live, id)
+	case 3:
+		done := rapid.Bool().Draw(m.t, "done")
+		m.do(func(e *Engine, now time.Time) { e.Bar(now, id, "disabled", done) })
+	case 4:
+		if it != nil && !flies {
+			delete(m.live, id)
+			delete(m.lonely, id)
+		}
+		m.do(func(e *Engine, _ time.Time) { e.Withdraw(id) })
+	case 5:
+		m.do(func(e *Engine, now time.Time) { e.End(now, id, Canceled, "by the source") })
+		require.True(m.t, it == nil || flies || m.e.items[id] == nil)
+	}
+}
+
+// rest pauses, suspends, and ends that.
+func (m *model) rest() {
+	switch m.draw(8, "rest") {
+	case 0:
+		m.paused = true
+		m.do(func(e *Engine, now time.Time) { e.Pause(now) })
+	case 1, 2:
+		m.paused = false
+		m.do(func(e *Engine, _ time.Time) { e.Resume() })
+	case 3:
+		if !m.stopped {
+			m.suspended = true
+			m.do(func(e *Engine, now time.Time) { e.Suspend(now) })
+		}
+	case 4, 5:
+		m.suspended = false
+		m.do(func(e *Engine, now time.Time) { e.Unsuspend(now) })
+	case 6:
+		m.do(func(e *Engine, now time.Time) { e.CancelRunning(now, "the window has closed") })
+	case 7:
+		if m.draw(6, "really") == 0 {
+			m.stopped, m.suspended = true, false
+			m.do(func(e *Engine, now time.Time) { e.Stop(now, NotStarted, "it is over") })
+		}
+	}
+}
+
+// change changes what holds for all items.
+func (m *model) change() {
+	switch m.draw(9, "what") {
+	case 0, 1:
+		closing := Closing{At: m.now.Add(time.Duration(m.draw(90, "closes")-5) * time.Second), Learned: time.Duration(m.draw(15, "learned")) * time.Second}
+		m.do(func(e *Engine, now time.Time) { e.SetClosing(now, closing) })
+	case 2:
+		m.do(func(e *Engine, now time.Time) { e.SetClosing(now, Closing{}) })
+	case 3, 4:
+		name := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(m.t, "work")
+		old := m.e.work[name]
+		work := workGen(m.t, old.Handler, old.JobType)
+		// Since then an item waits for the time that holds now.
+		m.do(func(e *Engine, now time.Time) { e.SetWork(now, name, work) })
+	case 5:
+		limit := rapid.SampledFrom([]int{0, 1, 3, 20}).Draw(m.t, "limit")
+		m.do(func(e *Engine, _ time.Time) { e.SetLimit(limit) })
+	case 6:
+		m.do(func(e *Engine, now time.Time) { e.RenewFences(now) })
+	case 7:
+		if id := rapid.SampledFrom(workerIDs).Draw(m.t, "worker"); m.view[id].ID != "" {
+			instance := m.view[id].Instance
+			m.do(func(e *Engine, now time.Time) { e.Cool(now, id, instance, CoolDown) })
+		}
+	case 8:
+		if id := rapid.SampledFrom(workerIDs).Draw(m.t, "worker"); m.view[id].ID != "" {
+			instance := m.view[id].Instance
+			m.do(func(e *Engine, now time.Time) { e.Suspect(now, id, instance) })
+		}
+	}
+}
+
+// observe lets the history grow, and continues as new where the engine wants that.
+func (m *model) observe(events int) {
+	m.events += events
+	n := m.events
+	m.do(func(e *Engine, now time.Time) { e.Observe(now, n, 0, 0) })
+	if m.e.ShouldContinueAsNew() {
+		m.roll()
+	}
+}
+
+// roll continues as new: the state goes through JSON.
+func (m *model) roll() {
+	for id, d := range m.open {
+		require.True(m.t, m.live[id].Want.Idle, "item %d cannot travel: %+v", id, d)
+	}
+	data := state(m.t, m.e)
+	m.cfg = m.current()
+	m.e = m.restored(m.cfg, data)
+	m.start, m.log, m.events, m.probes, m.ghosts = data, nil, 0, nil, nil
+	m.apply(Tick{})
+	for id := range m.e.fleet.byID {
+		w := m.e.fleet.byID[id]
+		require.Equal(m.t, w.suspect, slices.ContainsFunc(m.probes, func(d Decision) bool { return d.Worker == id }), "a probe was lost")
+	}
+}
+
+// finish plays fair until all items have ended: they must.
+func (m *model) finish() {
+	m.paused, m.suspended = false, false
+	m.do(func(e *Engine, _ time.Time) { e.Resume() })
+	m.do(func(e *Engine, now time.Time) { e.SetClosing(now, Closing{}) })
+	m.do(func(e *Engine, now time.Time) { e.Unsuspend(now) })
+	for _, id := range slices.Sorted(maps.Keys(m.view)) {
+		w := m.view[id]
+		w.State, w.Fresh, w.Leaving, w.Beat = contract.WorkerOnline, true, false, w.Beat+1
+		m.view[id] = w
+	}
+	clear(m.hidden)
+	clear(m.suspect)
+	view := m.seen()
+	m.do(func(e *Engine, now time.Time) { e.Apply(now, WorkersChanged{view}) })
+	for range 2000 {
+		switch {
+		case m.e.Len() == 0:
+			m.checkEmpty()
+			return
+		case m.e.ShouldContinueAsNew():
+			m.roll()
+		case len(m.probes) > 0:
+			m.answerProbe(true)
+		case len(m.open) > 0:
+			m.end("")
+		case m.hungry || len(m.admitted) > 0 || len(m.asked) > 0:
+			m.answer(2)
+		default:
+			wake := m.e.NextWake()
+			if wake.IsZero() {
+				data, _ := json.Marshal(m.e.Snapshot())
+				m.t.Fatalf("nothing runs, nothing is waited for, and items are left: %s", data)
+			}
+			m.now = wake
+			m.apply(Tick{})
+		}
+	}
+	m.t.Fatalf("it does not end: %s", state(m.t, m.e))
+}
+
+// checkEmpty: an engine without items has nothing.
+func (m *model) checkEmpty() {
+	e := m.e
+	require.Empty(m.t, m.asked)
+	require.Empty(m.t, m.granted)
+	require.Empty(m.t, m.open)
+	require.Empty(m.t, e.fleet.absent)
+	require.Empty(m.t, e.pinned)
+	require.Empty(m.t, e.ready)
+	require.Empty(m.t, e.asking)
+	for _, w := range e.fleet.byID {
+		require.Zero(m.t, w.inFlight)
+	}
+}

@@ -102,6 +102,13 @@ func (p *Program) Referrers(i dag.Index) ([]dag.Index, error) {
 	return out, nil
 }
 
+// RefersTo reports whether the definition of a task that is to be added uses the
+// result of the task with that id.
+func RefersTo(payload []byte, id string) bool {
+	var d Definition
+	return decodeJSON(payload, &d) == nil && refers(d.Refs, id)
+}
+
 // refers reports whether a task is among references, by its own id or that of
 // the entry it was fanned out from.
 func refers(refs []string, id string) bool {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,29 +29,10 @@ const (
 	maxRenewal = time.Minute
 )
 
-// requestID names a request of an item.
-func requestID(name string, ask int) string { return name + "." + strconv.Itoa(ask) }
-
-// RequestID names a request of an item, for those who explain it.
-func RequestID(name string, ask int) string { return requestID(name, ask) }
-
-// requestOf is the inverse of requestID; an ask of 0: it is no request of an item.
-func requestOf(id string) (name string, ask int) {
-	at := strings.LastIndexByte(id, '.')
-	if at < 0 {
-		return "", 0
-	}
-	ask, err := strconv.Atoi(id[at+1:])
-	if err != nil {
-		return "", 0
-	}
-	return id[:at], ask
-}
-
 // Acquire requests what an item needs. sizes are those of the pools that the run
 // declares.
 func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priority, sizes map[string]int) {
-	item := contract.AdmissionItem{ID: requestID(name, d.Ask), Priority: priority.Rank(), Fences: FencesPerItem, For: name}
+	item := contract.AdmissionItem{ID: contract.AskID(name, d.Ask), Priority: priority.Rank(), Fences: FencesPerItem, For: name}
 	for _, pool := range slices.Sorted(maps.Keys(d.Needs.Pools)) {
 		item.Pools = append(item.Pools, contract.AdmissionAmount{Pool: pool, N: d.Needs.Pools[pool], Size: sizes[pool]})
 	}
@@ -64,6 +44,12 @@ func (r *Runner) Acquire(d engine.Decision, name string, priority jobtype.Priori
 	}
 	r.Admission.SetGrace(jobtype.Duration(d.HeartbeatTimeout))
 	r.Admission.Request(item)
+}
+
+// askOf is the item and the number of a request; 0: the request is not an item's.
+func askOf(id string) (name string, ask int) {
+	name, ask, _ = contract.ItemOfAsk(id)
+	return name, ask
 }
 
 func (r *Runner) moreFences() {
@@ -183,7 +169,7 @@ func (r *Runner) Answers(keys []byte) []Answer {
 func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
 	r.Admission.repeat.pause = 0 // Admission is there.
 	for _, grant := range answer.Granted {
-		name, ask := requestOf(grant.ID)
+		name, ask := askOf(grant.ID)
 		one := Answer{Kind: Granted, ID: grant.ID, Name: name, Ask: ask, Grant: grant}
 		switch {
 		case r.Admission.granted(grant):
@@ -212,14 +198,14 @@ func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
 
 func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answer {
 	r.Admission.Forget(refusal.ID)
-	name, ask := requestOf(refusal.ID)
+	name, ask := askOf(refusal.ID)
 	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.Reason}
 }
 
 // noteRefusal records that admission will never grant something. A turn is recorded
 // by the run that is skipped.
 func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
-	if name, ask := requestOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
+	if name, ask := askOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
 		r.Audit.Decided(recorder.Decision{
 			Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: cmp.Or(name, refusal.ID), Detail: refusal.Reason,
 		})

@@ -138,7 +138,7 @@ func lastReport(last contract.Heartbeat) string {
 
 func readApplicationError(application *temporal.ApplicationError, ending *engine.Ending) {
 	ending.Message = application.Message()
-	if known(application.Type()) {
+	if contract.FailureKind(application.Type()).Valid() {
 		ending.Failure = contract.FailureKind(application.Type())
 	}
 	var state contract.ExecuteState
@@ -149,17 +149,6 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 			ending.Worker = state.Worker
 		}
 	}
-}
-
-func known(kind string) bool {
-	switch contract.FailureKind(kind) {
-	case contract.FailureFailed, contract.FailurePermanent, contract.FailureStale, contract.FailureTimeout,
-		contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported,
-		contract.FailureWorkerLost, contract.FailureNotTaken, contract.FailureNotRunning:
-		return true
-	case contract.FailureNone:
-	}
-	return false
 }
 
 // endingOfDAG describes the end of a DAG's child workflow in words of ours: the

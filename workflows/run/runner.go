@@ -172,7 +172,7 @@ func (r *Runner) CarryOut(d engine.Decision, name string) {
 	case engine.Watch:
 		r.Watch()
 	case engine.Release:
-		r.Admission.Release(requestID(name, d.Ask))
+		r.Admission.Release(contract.AskID(name, d.Ask))
 	case engine.MoreFences:
 		r.moreFences()
 	}

@@ -1,0 +1,145 @@
+package group
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/recorder"
+)
+
+// goingOn is the state of a group that is not paused, in audit entries.
+const goingOn = "going on"
+
+// auditMissed records runs that were terminated: they could not.
+func (r *groupRun) auditMissed(missed []contract.RunSummary) {
+	for _, run := range missed {
+		identity, terminated := strings.CutPrefix(run.Reason, "terminated by ")
+		if !terminated {
+			continue
+		}
+		identity, detail, _ := strings.Cut(identity, ": ")
+		r.runner.Audit.Add(contract.AuditEntry{
+			Kind: contract.AuditOperator, At: run.EndedAt, From: identity, Action: "run.terminate", Object: run.WorkflowID, Detail: detail,
+		})
+	}
+}
+
+// auditTicks records ticks that the server dropped since a run of the job type
+// recorded them last. After a run that was canceled, whose record is lost, some
+// may be recorded twice.
+func (r *groupRun) auditTicks(now *contract.TickCounts) {
+	before := r.record.Ticks
+	if now == nil {
+		return
+	}
+	r.record.Ticks = now
+	if before == nil {
+		return
+	}
+	for _, dropped := range []struct {
+		n            int
+		code, detail string
+	}{
+		{now.Skipped - before.Skipped, "OVERLAP_SKIPPED", "it was due while the group before still ran (policy.overlap: skip)"},
+		{now.Missed - before.Missed, "CATCHUP_MISSED", "it was due while the server was away for longer than catchup_window"},
+	} {
+		if dropped.n > 0 {
+			r.runner.Audit.Add(contract.AuditEntry{
+				Kind: contract.AuditScheduler, At: r.runner.Now(), Action: recorder.Refused, Code: dropped.code,
+				Object: contract.ScheduleID(r.in.Spec.Name), Count: dropped.n, Detail: dropped.detail,
+			})
+		}
+	}
+}
+
+// pauseState is whether the group is paused, in audit entries.
+func (r *groupRun) pauseState() string {
+	if s := r.core.Summary(r.runner.Now()); s.Paused {
+		return pausedText(s.PauseNote)
+	}
+	return goingOn
+}
+
+func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
+
+// auditJob records an operator's request about one job.
+func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
+	object := r.runner.Audit.Object() + "/" + in.JobID
+	if in.JobID == "" {
+		object = r.runner.Audit.Object() + "/key " + in.DedupeKey
+	}
+	r.runner.Audit.Signaled(signal, contract.AuditEntry{Action: action, Object: object, Before: r.jobState(in), Detail: in.Reason})
+}
+
+// jobState is the state of the job that is to end.
+func (r *groupRun) jobState(in contract.CancelJobInput) string {
+	const none = "no such job"
+	if in.JobID == "" && in.DedupeKey == "" {
+		return none
+	}
+	found, err := r.jobs(contract.JobsQueryInput{JobID: in.JobID, DedupeKey: in.DedupeKey, Limit: 1})
+	if err != nil || len(found.Jobs) == 0 {
+		return none
+	}
+	return found.Jobs[0].State
+}
+
+// auditCalendar records other windows for the running group.
+func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
+	was, is := changedSettings(
+		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, in)
+	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
+}
+
+// auditPolicy records the settings that another policy changes; ctx is the update
+// handler's.
+func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResult, in contract.SetPolicyInput) {
+	was, is := changedSettings(set.Before, set.After)
+	if in.RetryBudget != nil {
+		type budget struct {
+			Is *contract.RetryBudget `json:"retry_budget,omitempty"`
+		}
+		old, current := changedSettings(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
+		was, is = joined(was, old), joined(is, current)
+	}
+	r.runner.Audit.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
+}
+
+func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }
+
+// changedSettings lists the settings that differ, as they were and as they are.
+func changedSettings(before, after any) (was, is string) {
+	old, current := settingsOf(before), settingsOf(after)
+	both := maps.Clone(old)
+	maps.Copy(both, current)
+	var left, right []string
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		if a, b := string(old[key]), string(current[key]); a != b {
+			left, right = append(left, setting(key, a)), append(right, setting(key, b))
+		}
+	}
+	return strings.Join(left, "; "), strings.Join(right, "; ")
+}
+
+func setting(key, value string) string {
+	if value == "" {
+		value = "(none)"
+	}
+	return fmt.Sprintf("%s: %s", key, strings.Trim(value, `"`))
+}
+
+// settingsOf are the settings of a policy, or of anything that is an object, by
+// name. A nil value has none.
+func settingsOf(value any) map[string]json.RawMessage {
+	settings := map[string]json.RawMessage{}
+	if encoded, err := json.Marshal(value); err != nil || json.Unmarshal(encoded, &settings) != nil {
+		return map[string]json.RawMessage{}
+	}
+	return settings
+}

@@ -1,0 +1,177 @@
+package group
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/admission"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// The ids of what a group requests as a whole. Claims are [run.ClaimsPrefix].
+const (
+	itemLane  = "lane"
+	itemStart = "start"
+)
+
+// turnID names a request of a turn: what is requested in the next one has another
+// name, so that a late answer does not count.
+func turnID(item string, turn int) string {
+	if turn == 0 {
+		return item
+	}
+	return fmt.Sprintf("%s-%d", item, turn+1)
+}
+
+func (r *groupRun) carryOut(command group.Command) {
+	switch c := command.(type) {
+	case group.StartJob:
+		r.startJob(c)
+	case group.Acquire:
+		r.runner.Acquire(c.Decision, contract.JobID(c.Item), c.Priority, r.in.Spec.Resources)
+	case engine.Decision:
+		r.runner.CarryOut(c, contract.JobID(c.Item))
+	case group.StartDetection:
+		r.startDetection(c)
+	case group.CancelDetection:
+		if r.detecting != nil {
+			r.detecting.cancel()
+		}
+	case group.AskWindows:
+		spec := r.in.Spec
+		r.windows = callWindows(r.ctx, contract.WindowsInput{
+			At: r.runner.Now(), JobType: spec.Name, Lane: spec.Lane, Calendar: spec.Calendar, LaneCalendar: spec.LaneCalendar,
+		})
+	case group.Prepare:
+		r.prepare()
+	case group.TakeTurn:
+		r.takeTurn(c.Turn)
+	case group.LeaveTurn:
+		for _, item := range []string{itemLane, itemStart, run.ClaimsPrefix} {
+			if id := turnID(item, c.Turn); r.runner.Admission.Knows(id) {
+				r.runner.Admission.Release(id)
+			}
+		}
+	case group.ClaimKeys:
+		r.claims.keys, r.claims.jobs = r.core.DedupeKeys()
+		r.runner.Admission.Request(contract.AdmissionItem{
+			ID: turnID(run.ClaimsPrefix, c.Turn), Keys: r.hashes(r.claims.keys), Fences: int64(len(r.claims.keys)) * run.FencesPerItem,
+		})
+	case group.ReportEndings:
+		r.runner.Admission.Report(r.endings(c.Endings))
+	case group.Unwatch:
+		r.runner.Unwatch()
+	case group.End:
+		r.end = &c
+	}
+}
+
+func (r *groupRun) hashes(keys []string) []byte {
+	hashes := make([]uint64, len(keys))
+	for i, key := range keys {
+		hashes[i] = contract.DedupeHash(r.in.Spec.Name, key)
+	}
+	return admission.PackKeys(hashes)
+}
+
+// takeTurn requests the group's turn, or whether its job type may start at all.
+func (r *groupRun) takeTurn(turn int) {
+	item := contract.AdmissionItem{ID: turnID(itemStart, turn), Start: true, Fences: run.FencesOfRun}
+	if r.hasLane() {
+		item = contract.AdmissionItem{ID: turnID(itemLane, turn), Lane: r.in.Spec.Lane, Distinct: r.adHoc(), Fences: run.FencesOfRun}
+	}
+	r.runner.Admission.Request(item)
+}
+
+func (r *groupRun) prepare() {
+	info, record := workflow.GetInfo(r.ctx), r.record
+	record.TookMS, record.Checkpoints = nil, nil // Only the past runs matter there.
+	r.preparing = callPrepare(r.ctx, contract.PrepareInput{
+		JobType: r.in.Spec.Name, Handler: r.in.Spec.Handler,
+		WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID,
+		Record: record, Scheduled: !r.in.DryRun && !r.adHoc(),
+	})
+}
+
+func (r *groupRun) startDetection(d group.StartDetection) {
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	policy, info, spec := r.core.Policy(), workflow.GetInfo(r.ctx), r.in.Spec
+	call := detectCall{
+		queue: contract.WorkerDetectQueue(d.ID, d.Instance), timeout: d.Timeout, heartbeatTimeout: policy.HeartbeatTimeout.Std(),
+		input: contract.DetectActivityInput{
+			Handler: spec.Handler, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
+			Input: jobtype.DetectInput{
+				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
+				LastSuccess: r.record.LastSuccess, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
+				DryRun: r.in.DryRun, WorkerID: d.ID,
+			},
+		},
+	}
+	if spec.Batch != nil {
+		call.input.BatchBy = spec.Batch.By
+	}
+	r.detecting = &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel}
+}
+
+// startJob starts an attempt of a job. One whose proposal carries a DAG is a child
+// workflow without a worker: its tasks are placed by themselves, on the proposal's
+// node or labels where they name none of their own.
+func (r *groupRun) startJob(c group.StartJob) {
+	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
+	if p.DAG != "" {
+		r.runner.ExecuteDAG(c.Decision, id, p.Summary, contract.DAGInput{
+			Source: p.DAG, SourceName: "dag of " + id, Deadline: jobtype.Duration(c.Timeout), By: spec.Name,
+			Resources: spec.Resources, Node: p.Node, Labels: p.Labels,
+		}, nil)
+		return
+	}
+	r.runner.Execute(c.Decision, contract.ExecuteInput{
+		Handler: spec.Handler,
+		Job: jobtype.Job{
+			ID: id, JobType: spec.Name, DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Labels: p.Labels,
+			Params: spec.Params, Batch: c.Batch, Settings: spec.Execute, Cluster: spec.Cluster,
+		},
+		ProposalParams: ownParams(c),
+	}, r.core.Policy())
+}
+
+// ownParams are the proposal's, unless they travel with the items of its batch.
+func ownParams(c group.StartJob) json.RawMessage {
+	if c.Batch != nil {
+		return nil
+	}
+	return c.Proposal.Params
+}
+
+// endings describes for admission how jobs ended.
+func (r *groupRun) endings(ended group.Endings) contract.AdmissionEndings {
+	endings := contract.AdmissionEndings{
+		At: r.runner.Now(), SuccessAt: ended.SuccessAt, Done: r.hashes(ended.Done), Settled: r.hashes(ended.Settled),
+	}
+	for _, f := range ended.Failed {
+		failure := contract.AdmissionFailure{Attempt: fmt.Sprintf("%s.%d", contract.JobID(f.Job), f.Attempt), At: f.At, Error: f.Message}
+		if len(f.Keys) == 0 {
+			endings.Failed = append(endings.Failed, failure)
+		}
+		// One attempt: it counts for each key, and once for the job type.
+		for _, key := range f.Keys {
+			failure.DedupeKey = key
+			endings.Failed = append(endings.Failed, failure)
+		}
+	}
+	return endings
+}
+
+// lastEndings are those that were not reported before the end.
+func (r *groupRun) lastEndings() []contract.AdmissionEndings {
+	if r.in.DryRun {
+		return nil
+	}
+	return []contract.AdmissionEndings{r.endings(r.core.TakeEndings(r.runner.Now()))}
+}

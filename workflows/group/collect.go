@@ -1,0 +1,200 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// ready reports whether there is anything to collect.
+func (r *groupRun) ready() bool {
+	return r.runner.Ready() || r.messages.waiting() || r.detecting != nil && r.detecting.future.IsReady() ||
+		ready(r.preparing) || ready(r.windows)
+}
+
+func ready(future workflow.Future) bool { return future != nil && future.IsReady() }
+
+// collect gives the core everything that is ready. Messages come first: a policy
+// or a cancellation that came with the results must hold for what they set off.
+// An outcome that a worker delivered by itself comes after the results, because
+// it only counts once the group knows that the attempt timed out.
+func (r *groupRun) collect() {
+	tick := r.runner.Collect()
+	for {
+		command, ok := r.backlog.Next(r.ctx)
+		if !ok {
+			break
+		}
+		r.carryOut(command)
+	}
+	if r.runner.NewlyCanceled() {
+		r.runner.Audit.Canceled(contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase())})
+		r.step(group.GroupCanceled{Reason: "the workflow was canceled"})
+	}
+	r.collectMessages()
+	r.collectAnswers()
+	r.collectAdmission()
+	for _, ended := range r.runner.Ended() {
+		r.step(group.Ran{Event: ended})
+	}
+	for _, outcome := range r.runner.Outcomes() {
+		if n, ok := contract.JobNumber(outcome.Name); ok {
+			outcome.Item = n
+			r.step(group.Ran{Event: outcome.Delivered})
+		}
+	}
+	for _, room := range r.runner.Rooms() {
+		r.step(group.Ran{Event: room})
+	}
+	for _, probed := range r.runner.Probed() {
+		r.step(group.Ran{Event: probed})
+	}
+	if tick {
+		r.step(group.Tick{})
+	}
+	workflow.SetCurrentDetails(r.ctx, r.details())
+}
+
+// collectAnswers takes what activities of the control plane, and the detection,
+// have returned.
+func (r *groupRun) collectAnswers() {
+	if ready(r.windows) {
+		var result contract.WindowsResult
+		err := r.windows.Get(r.ctx, &result)
+		r.windows = nil
+		if err != nil {
+			// It is repeated until it succeeds, so it was refused.
+			workflow.GetLogger(r.ctx).Error("The maintenance windows cannot be worked out.", "error", err)
+			r.step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
+		} else {
+			r.step(group.WindowsKnown{Windows: result})
+		}
+	}
+	if ready(r.preparing) {
+		r.collectPrepared()
+	}
+	if r.detecting != nil && r.detecting.future.IsReady() {
+		r.collectDetection()
+	}
+}
+
+func (r *groupRun) collectPrepared() {
+	var prepared contract.PrepareResult
+	err := r.preparing.Get(r.ctx, &prepared)
+	r.preparing = nil
+	if err != nil {
+		r.step(group.PrepareFailed{Reason: run.EndingOfError(err, "").Message})
+		return
+	}
+	r.record = withMissed(r.record, prepared.Missed)
+	r.auditMissed(prepared.Missed)
+	r.auditTicks(prepared.Ticks)
+	r.runner.SetSeen(prepared.WorkersSeq)
+	r.runner.Workers(prepared.Workers)
+	r.step(group.Prepared{Workers: prepared.Workers})
+}
+
+func (r *groupRun) collectDetection() {
+	done := r.detecting
+	r.detecting = nil
+	var result contract.DetectActivityResult
+	err := done.future.Get(r.ctx, &result)
+	event := group.DetectionEnded{
+		Attempt: done.attempt, Pages: result.Pages, Emitted: result.Emitted,
+		Surplus: result.Surplus, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
+	}
+	if err != nil {
+		ending := run.EndingOfError(err, done.worker)
+		event.Failure, event.Message = ending.Failure, ending.Message
+	}
+	r.step(event)
+}
+
+// collectAdmission gives the core the answers of admission.
+func (r *groupRun) collectAdmission() {
+	if r.runner.WasReset(r.claimedKeys()) {
+		workflow.GetLogger(r.ctx).Info("The group continues after the reset.")
+	}
+	for _, answer := range r.runner.Answers(r.claimedKeys()) {
+		r.takeAnswer(answer)
+	}
+}
+
+// claimedKeys are the keys that the group has, once it has claimed them.
+func (r *groupRun) claimedKeys() []byte {
+	keys, _ := r.core.DedupeKeys()
+	return r.hashes(keys)
+}
+
+func (r *groupRun) takeAnswer(answer run.Answer) {
+	if answer.Kind == run.Stopped {
+		r.takeStop(answer.Stop)
+		return
+	}
+	if answer.Ask > 0 {
+		if n, ok := contract.JobNumber(answer.Name); ok {
+			r.step(group.Ran{Event: answer.Event(n)})
+		}
+		return
+	}
+	claims := strings.HasPrefix(answer.ID, run.ClaimsPrefix)
+	grant := answer.Grant
+	switch {
+	case answer.Kind == run.Lost:
+		r.step(group.TurnLost{Reason: answer.ID + " was lost: " + answer.Reason})
+	case answer.Kind == run.Refused && claims:
+		r.step(group.ClaimsRefused{Reason: answer.Reason})
+	case answer.Kind == run.Refused:
+		r.step(group.TurnRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
+	case answer.Kind == run.Renewed || answer.MoreFences():
+		r.step(group.Ran{Event: engine.FencesGranted{Fence: grant.Fence, Fences: grant.Fences}})
+	case claims:
+		r.step(r.claimed(grant))
+	default:
+		r.step(group.TurnGranted{Fence: grant.Fence, Fences: grant.Fences})
+	}
+}
+
+// claimed says which jobs are claimed, and which are active or disabled elsewhere.
+func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
+	keys, jobs := r.claims.keys, r.claims.jobs
+	event := group.KeysClaimed{Fence: grant.Fence, Fences: grant.Fences}
+	for _, taken := range grant.Taken {
+		for _, index := range taken.Indexes {
+			if index >= 0 && index < len(jobs) {
+				event.Active = append(event.Active, group.Active{Job: jobs[index], Key: keys[index], By: taken.By})
+			}
+		}
+	}
+	slices.SortStableFunc(event.Active, func(a, b group.Active) int { return cmp.Compare(a.Job, b.Job) })
+	for _, one := range grant.HeldBack {
+		if one.Index >= 0 && one.Index < len(jobs) {
+			event.HeldBack = append(event.HeldBack, group.HeldBack{
+				Job: jobs[one.Index], Key: keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.Detail,
+			})
+		}
+	}
+	return event
+}
+
+// takeStop tells the core what must not start any more.
+func (r *groupRun) takeStop(stop contract.AdmissionStop) {
+	switch {
+	case stop.JobType != r.in.Spec.Name:
+	case stop.DedupeKey == "":
+		r.step(group.TypeStopped{Reason: fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.Detail)})
+	default:
+		r.step(group.KeyStopped{
+			DedupeKey: stop.DedupeKey, Done: stop.Code == contract.HoldMarkedDone,
+			Reason: fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.Detail),
+		})
+	}
+}

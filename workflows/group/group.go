@@ -1,0 +1,248 @@
+package group
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// JobGroup is one run of a job type: detect, run the jobs, summarise. state is the
+// core of a group that continues as new; it is an argument of its own because bytes
+// inside a JSON document would grow by a third.
+//
+// It returns a result for every outcome but `canceled`, which ends the workflow as
+// Canceled with the result as its detail. It fails only on a bug.
+func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (contract.JobGroupResult, error) {
+	r := newRun(ctx, in)
+	if err := r.open(state); err != nil {
+		return contract.JobGroupResult{}, err
+	}
+	for r.end == nil {
+		if r.mayContinueAsNew() {
+			return contract.JobGroupResult{}, r.continueAsNew()
+		}
+		wake := r.core.NextWake()
+		if !r.backlog.Empty() {
+			wake = r.runner.Now()
+		}
+		r.runner.Flush(wake)
+		if err := workflow.Await(r.ctx, r.ready); err != nil {
+			return contract.JobGroupResult{}, err
+		}
+		r.collect()
+	}
+	return r.finish()
+}
+
+// groupRun carries out what the core of one group decides.
+type groupRun struct {
+	ctx     workflow.Context
+	runner  *run.Runner
+	in      contract.JobGroupInput
+	record  contract.RunRecord
+	core    *group.Group
+	runs    int
+	backlog run.Backlog[group.Command]
+	end     *group.End
+
+	messages messages
+	// detecting, preparing and windows are activities on their way; nil: none.
+	detecting          *detection
+	preparing, windows workflow.Future
+	// claims are the keys that were requested last: the answer counts them.
+	claims claimed
+}
+
+type detection struct {
+	attempt int
+	worker  string
+	future  workflow.Future
+	cancel  workflow.CancelFunc
+}
+
+type claimed struct {
+	keys []string
+	jobs []int
+}
+
+func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
+	runner := run.New(ctx, run.Options{
+		JobType: in.Spec.Name,
+		Watch:   contract.WatchFleetInput{Handler: in.Spec.Handler, JobType: in.Spec.Name},
+		Request: contract.AdmissionRequest{
+			JobType: in.Spec.Name, Budget: in.Spec.RetryBudget, Grace: in.Spec.Policy.HeartbeatTimeout,
+			DeclaredAt: workflow.GetInfo(ctx).WorkflowStartTime,
+		},
+	})
+	return &groupRun{ctx: runner.Context(), runner: runner, in: in}
+}
+
+// open begins the group, or continues from what the run before left.
+func (r *groupRun) open(state []byte) error {
+	var first group.Event = group.Tick{}
+	if carried := r.in.State; carried != nil {
+		if err := r.restore(*carried, state); err != nil {
+			return err
+		}
+	} else {
+		r.readRecord()
+		r.core = group.New(r.config(), r.runner.Now())
+		if r.adHoc() {
+			first = group.Submitted{Proposals: r.in.Submission.Proposals, BatchKeys: r.in.Submission.BatchKeys}
+		}
+	}
+	if err := r.listen(); err != nil {
+		return err
+	}
+	r.collectSteering() // A group that is paused from its beginning does not detect.
+	r.step(first)
+	return nil
+}
+
+func (r *groupRun) readRecord() {
+	if !workflow.HasLastCompletionResult(r.ctx) {
+		return
+	}
+	var last contract.JobGroupResult
+	if err := workflow.GetLastCompletionResult(r.ctx, &last); err != nil {
+		workflow.GetLogger(r.ctx).Warn("The record of the last runs cannot be read and begins again.", "error", err)
+	}
+	r.record = last.Record
+}
+
+func (r *groupRun) config() group.Config {
+	spec := r.in.Spec
+	config := group.Config{
+		JobType: spec.Name, Handler: spec.Handler, Policy: spec.Policy, DryRun: r.in.DryRun, Submitted: r.adHoc(),
+		StartBytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster), LastDetector: r.record.LastDetector, AvoidDetector: r.record.AvoidDetector,
+		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil,
+		Turn: r.needsTurn(), Windows: r.hasWindows(), MaxWait: maxWait(spec).Std(), ClosedUntil: r.record.ClosedUntil,
+		Took: tookOf(r.record), Carried: carriedOf(r.record),
+	}
+	if r.hasLane() {
+		config.Lane = spec.Lane
+	}
+	if spec.Batch != nil {
+		config.BatchSize = spec.Batch.MaxSize
+	}
+	return config
+}
+
+// maxWait is how long the group waits for its lane or window: until it is due
+// again; 0: unknown.
+func maxWait(spec contract.JobTypeSpec) jobtype.Duration {
+	if spec.Interval > 0 {
+		return spec.Interval
+	}
+	return max(spec.Policy.CatchupWindow, 0)
+}
+
+// adHoc reports whether the group's work was submitted with its start.
+func (r *groupRun) adHoc() bool { return r.in.Submission != nil }
+
+// hasLane reports whether the group must take a turn: dry runs change nothing and
+// wait for no other group.
+func (r *groupRun) hasLane() bool {
+	return r.in.Spec.Lane != "" && !r.in.Spec.LaneShared && !r.in.DryRun
+}
+
+func (r *groupRun) needsTurn() bool {
+	budget := r.in.Spec.RetryBudget
+	return !r.in.DryRun && (r.hasLane() || budget != nil && budget.PerType != nil)
+}
+
+// ignoresWindow: a dry run changes nothing, and a person may insist.
+func (r *groupRun) ignoresWindow() bool {
+	return r.in.DryRun || r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
+}
+
+func (r *groupRun) hasWindows() bool {
+	return !r.ignoresWindow() && !(r.in.Spec.Calendar.Empty() && r.in.Spec.LaneCalendar.Empty())
+}
+
+// restore continues from the state that the run before left.
+func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
+	core, err := group.Restore(state, r.runner.Now())
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
+	}
+	r.core, r.record, r.runs = core, carried.Record, carried.Runs
+	r.runner.SetSeen(carried.WorkersSeq)
+	if core.Watching() {
+		r.runner.Rewatch()
+	}
+	r.runner.Admission.Restore(carried.Admission)
+	r.runner.Admission.SetGrace(core.Policy().HeartbeatTimeout)
+	r.runner.Audit.Restore(carried.Audit)
+	if core.Phase() == group.PhaseClaiming {
+		r.claims.keys, r.claims.jobs = core.DedupeKeys()
+	}
+	return nil
+}
+
+// mayContinueAsNew: nothing is on its way that would be lost, and no message is
+// unread, since nothing is waited for between here and the end of this run.
+func (r *groupRun) mayContinueAsNew() bool {
+	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && r.runner.Idle() && !r.messages.waiting()
+}
+
+func (r *groupRun) continueAsNew() error {
+	state, err := r.core.Snapshot()
+	if err != nil {
+		return err
+	}
+	in := r.in.WithoutProposals()
+	in.State = &contract.JobGroupState{
+		Record: r.record, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+	}
+	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
+}
+
+// finish gives back what the group was granted and writes the result down.
+func (r *groupRun) finish() (contract.JobGroupResult, error) {
+	result := r.result()
+	if err := r.runner.Close(r.lastEndings()...); err != nil {
+		return result, err
+	}
+	r.runner.SetOutcome(result.Outcome)
+	workflow.SetCurrentDetails(r.ctx, r.details())
+	if result.Outcome == contract.OutcomeCanceled {
+		return result, temporal.NewCanceledError(result)
+	}
+	return result, nil
+}
+
+// step gives the core one event and carries out what it decides.
+func (r *groupRun) step(event group.Event) {
+	now := r.runner.Now()
+	events, bytes := r.runner.History()
+	r.core.Observe(now, events, bytes, r.backlog.Bytes())
+	for _, command := range r.core.Next(now, event) {
+		if r.backlog.Admit(r.ctx, command, sizeOf(command)) {
+			r.carryOut(command)
+		}
+	}
+	for _, note := range r.core.Notes() {
+		if r.in.DryRun {
+			continue // It decides about nothing.
+		}
+		object := ""
+		if note.Item != engine.WholeRun {
+			object = contract.JobID(note.Item)
+		}
+		r.runner.Note(note, object)
+	}
+}
+
+// sizeOf estimates what a command sends.
+func sizeOf(command group.Command) int {
+	if start, ok := command.(group.StartJob); ok {
+		return start.Bytes
+	}
+	return 0
+}

@@ -1,0 +1,161 @@
+package group
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/run/group"
+)
+
+// messages are the channels of the signals that only a group takes.
+type messages struct {
+	cancelJob, expireJob, cancelGroup, calendar workflow.ReceiveChannel
+}
+
+func (m messages) waiting() bool {
+	return m.cancelJob.Len()+m.expireJob.Len()+m.cancelGroup.Len()+m.calendar.Len() > 0
+}
+
+// listen opens the group to messages. Update handlers never wait, so that none
+// is unfinished when the group ends or continues as new.
+func (r *groupRun) listen() error {
+	r.messages = messages{
+		cancelJob:   workflow.GetSignalChannel(r.ctx, contract.SignalCancelJob),
+		expireJob:   workflow.GetSignalChannel(r.ctx, contract.SignalExpireJob),
+		cancelGroup: workflow.GetSignalChannel(r.ctx, contract.SignalCancelGroup),
+		calendar:    workflow.GetSignalChannel(r.ctx, contract.SignalSetCalendar),
+	}
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateDetectPage, r.takePage,
+			workflow.UpdateHandlerOptions{Validator: r.checkPage, Description: "One page of proposals, sent by the detector."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateSetPolicy, r.setPolicy,
+			workflow.UpdateHandlerOptions{Validator: r.checkPolicy, Description: "Replaces the policy of this running group, and its retry budget."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
+			workflow.QueryHandlerOptions{Description: "Where the group is: phase, counts, workers, what it waits for."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryJobs, r.jobs,
+			workflow.QueryHandlerOptions{Description: "The jobs of the group, filtered and paged."}),
+	)
+}
+
+func pageOf(in contract.DetectPageInput) group.Page {
+	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys}
+}
+
+func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) error {
+	return r.core.CheckPage(pageOf(in))
+}
+
+func (r *groupRun) takePage(_ workflow.Context, in contract.DetectPageInput) (contract.DetectPageResult, error) {
+	return contract.DetectPageResult(r.core.TakePage(pageOf(in))), nil
+}
+
+// collectMessages gives the core all signals that have come, in the order of their
+// kinds: only of pauses and resumes it matters which came first. A signal that
+// cannot be decoded is logged and dropped by the SDK.
+func (r *groupRun) collectMessages() {
+	if changed, ok := r.runner.Fleet(); ok {
+		r.step(group.Ran{Event: changed})
+	}
+	r.collectSteering()
+	for _, one := range r.jobMessages(r.messages.cancelJob, contract.SignalCancelJob, "job.cancel") {
+		r.step(group.JobCanceled{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
+	}
+	for _, one := range r.jobMessages(r.messages.expireJob, contract.SignalExpireJob, "job.expire") {
+		r.step(group.JobExpired{Job: one.n, DedupeKey: one.DedupeKey, Reason: one.Reason})
+	}
+	for {
+		var in contract.CancelGroupInput
+		if !r.messages.cancelGroup.ReceiveAsync(&in) {
+			break
+		}
+		r.runner.Audit.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase()), Detail: in.Reason})
+		r.step(group.GroupCanceled{Reason: in.Reason})
+	}
+	r.collectCalendars()
+}
+
+// collectSteering takes pauses and resumes.
+func (r *groupRun) collectSteering() {
+	for _, steer := range r.runner.Steers() {
+		if steer.Pause {
+			r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Before: r.pauseState(), After: pausedText(steer.Note)})
+			r.step(group.Paused{By: steer.By, Note: steer.Note})
+			continue
+		}
+		r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Before: r.pauseState(), After: goingOn})
+		r.step(group.Resumed{})
+	}
+}
+
+type jobMessage struct {
+	contract.CancelJobInput
+
+	n int
+}
+
+// jobMessages takes the messages about single jobs.
+func (r *groupRun) jobMessages(channel workflow.ReceiveChannel, signal, action string) []jobMessage {
+	var list []jobMessage
+	for {
+		var in contract.CancelJobInput
+		if !channel.ReceiveAsync(&in) {
+			return list
+		}
+		r.auditJob(signal, action, in)
+		n, _ := contract.JobNumber(in.JobID)
+		list = append(list, jobMessage{in, n})
+	}
+}
+
+// collectCalendars takes changed calendars.
+func (r *groupRun) collectCalendars() {
+	for {
+		var in contract.SetCalendarInput
+		if !r.messages.calendar.ReceiveAsync(&in) {
+			return
+		}
+		r.auditCalendar(in)
+		r.in.Spec.Calendar, r.in.Spec.LaneCalendar = in.Calendar, in.LaneCalendar
+		if !r.ignoresWindow() {
+			r.windows = nil // What was asked before does not matter any more.
+			r.step(group.CalendarSet{Windows: r.hasWindows()})
+		}
+	}
+}
+
+func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {
+	policy, err := in.Over(r.core.Policy())
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.core.CheckPolicy(policy), in.RetryBudget.WithDefaults().Validate())
+}
+
+// setPolicy changes the policy and, if the message has one, the retry budget. A
+// budget holds for what fails from now on; what it has stopped already stays
+// stopped.
+func (r *groupRun) setPolicy(ctx workflow.Context, in contract.SetPolicyInput) (contract.SetPolicyResult, error) {
+	policy, err := in.Over(r.core.Policy())
+	if err != nil {
+		return contract.SetPolicyResult{}, err // The validator has refused that.
+	}
+	result := contract.SetPolicyResult{Before: r.core.Policy(), After: policy, RetryBudgetBefore: r.in.Spec.RetryBudget}
+	r.auditPolicy(ctx, result, in)
+	if in.RetryBudget != nil {
+		r.setBudget(in.RetryBudget.WithDefaults())
+	}
+	r.runner.Admission.SetGrace(policy.HeartbeatTimeout)
+	r.step(group.PolicySet{Policy: policy})
+	r.runner.Touch()
+	return result, nil
+}
+
+// setBudget: the rule travels with every request to admission, and with the group
+// when it continues as new.
+func (r *groupRun) setBudget(budget *contract.RetryBudget) {
+	r.in.Spec.RetryBudget = budget
+	r.runner.Admission.SetBudget(budget, budget != nil && !r.in.DryRun)
+	r.step(group.BudgetSet{Counts: budget != nil})
+}

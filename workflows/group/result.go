@@ -1,0 +1,173 @@
+package group
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/internal/window"
+)
+
+func (r *groupRun) status() (contract.GroupStatus, error) {
+	status := r.core.Status(r.runner.Now())
+	status.RetryBudget = r.in.Spec.RetryBudget
+	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
+	return status, nil
+}
+
+func (r *groupRun) jobs(in contract.JobsQueryInput) (contract.JobsQueryResult, error) {
+	return r.core.Jobs(in, r.runner.Now())
+}
+
+// result summarises the group and extends the job type's record.
+func (r *groupRun) result() contract.JobGroupResult {
+	result := r.core.Result(r.runner.Now())
+	if r.in.DryRun {
+		return result
+	}
+	info := workflow.GetInfo(r.ctx).WorkflowExecution
+	result.IgnoredWindow = r.in.IgnoresWindow(info.ID)
+	result.Dropped = r.droppedCheckpoints()
+	if r.adHoc() {
+		// The record belongs to the chain of the Schedule's runs, of which an ad-hoc
+		// group is none: it has not read it, and no run would read what it writes.
+		result.Submission, result.SubmittedBy = r.in.Submission.ID, r.in.Submission.By
+		return result
+	}
+	r.learn()
+	if result.Detector != "" {
+		r.record.AvoidDetector = r.core.FailedDetector()
+	}
+	result.Record = withRun(r.record, result.Detector, contract.RunSummary{
+		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
+		Reason: clipReason(result.Reason), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
+	})
+	return result
+}
+
+// maxReasonBytes keeps a record of twenty runs far below 64 KiB.
+const maxReasonBytes = 300
+
+func clipReason(reason string) string {
+	if len(reason) > maxReasonBytes {
+		return strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
+	}
+	return reason
+}
+
+// withRun extends a record by the run that ends now.
+func withRun(record contract.RunRecord, detector string, run contract.RunSummary) contract.RunRecord {
+	record.Sequence++
+	if detector != "" {
+		record.LastDetector = detector
+	}
+	switch run.Outcome {
+	case contract.OutcomeCompleted:
+		record.LastSuccess = run.EndedAt
+		record.Good = newest(record.Good, run)
+	case contract.OutcomePartial, contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomeCanceled:
+		record.Bad = newest(record.Bad, run)
+	case contract.OutcomeSkipped:
+	}
+	return record
+}
+
+// withMissed adds the runs that left no result behind. They count as runs of
+// the job type too.
+func withMissed(record contract.RunRecord, missed []contract.RunSummary) contract.RunRecord {
+	for _, run := range missed {
+		record.Sequence++
+		run.Reason = clipReason(run.Reason)
+		record.Bad = newest(record.Bad, run)
+	}
+	return record
+}
+
+// newest puts run first and keeps MaxRunRecords, ordered by end.
+func newest(runs []contract.RunSummary, run contract.RunSummary) []contract.RunSummary {
+	list := append([]contract.RunSummary{run}, runs...)
+	slices.SortStableFunc(list, func(a, b contract.RunSummary) int { return b.EndedAt.Compare(a.EndedAt) })
+	return list[:min(len(list), contract.MaxRunRecords)]
+}
+
+// learn adds to the record what the group has learned: run times, the checkpoints
+// of jobs that later groups continue, and the opening until which it was skipped.
+func (r *groupRun) learn() {
+	took := slices.Clone(r.record.TookMS)
+	for _, one := range r.core.Took() {
+		took = append(took, one.Milliseconds())
+	}
+	r.record.TookMS = took[max(0, len(took)-window.MaxKnown):]
+	r.record.ClosedUntil = r.core.ClosedUntil()
+	r.record.Checkpoints = nil
+	for _, carried := range r.core.Carried() {
+		r.record.Checkpoints = append(r.record.Checkpoints, contract.KeptCheckpoint(carried))
+	}
+}
+
+func tookOf(record contract.RunRecord) []time.Duration {
+	took := make([]time.Duration, len(record.TookMS))
+	for i, ms := range record.TookMS {
+		took[i] = time.Duration(ms) * time.Millisecond
+	}
+	return took
+}
+
+func carriedOf(record contract.RunRecord) []group.Carried {
+	var carried []group.Carried
+	for _, one := range record.Checkpoints {
+		carried = append(carried, group.Carried(one))
+	}
+	return carried
+}
+
+// droppedCheckpoints are those that no later group continues; nil: there are none.
+// An ad-hoc group leaves none.
+func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
+	dropped := contract.DroppedCheckpoints(r.core.Dropped())
+	if r.adHoc() {
+		for _, carried := range r.core.Carried() {
+			dropped.Count++
+			dropped.Keys = append(dropped.Keys, carried.Key)
+		}
+	}
+	if dropped.Count == 0 {
+		return nil
+	}
+	return &dropped
+}
+
+// details is the text of the Web UI for the workflow.
+func (r *groupRun) details() string {
+	s := r.core.Summary(r.runner.Now())
+	c := s.Counts
+	text := fmt.Sprintf("**%s** · %d found · %d running · %d pending · %d completed", s.Phase, c.Accepted, s.Running, s.Pending, c.Completed)
+	for _, part := range []struct {
+		n    int
+		name string
+	}{
+		{c.Failed, "failed"},
+		{c.Stale, "stale"},
+		{c.Canceled, "canceled"},
+		{c.Expired, "expired"},
+		{c.NotStarted, "not started"},
+		{c.Duplicates, "duplicates"},
+		{c.Batched, "batched with others"},
+		{c.Disabled, "held back"},
+		{c.Surplus, "surplus"},
+		{c.Invalid, "invalid"},
+	} {
+		if part.n > 0 {
+			text += fmt.Sprintf(" · %d %s", part.n, part.name)
+		}
+	}
+	if s.Waiting != "" {
+		text += "\n\n" + s.Waiting
+	}
+	return text
+}

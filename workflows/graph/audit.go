@@ -1,0 +1,83 @@
+package graph
+
+import (
+	"strconv"
+	"strings"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// auditTasks bounds how many tasks an entry names.
+const auditTasks = 10
+
+// goingOn is the state of a run that is not paused, in audit entries.
+const goingOn = "going on"
+
+// auditUpdate records an update that was carried out; before is the result of
+// auditBefore. ctx is the handler's.
+func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request graph.Request, before string, changed []string) {
+	entry := contract.AuditEntry{Action: "dag." + name, Actor: request.By, Detail: request.Note, Before: before}
+	entry.After = r.auditBefore(request)
+	switch {
+	case len(request.Tasks) == 1:
+		entry.Object = r.runner.Audit.Object() + "/" + request.Tasks[0]
+	case len(request.Tasks) == 0 && len(changed) > 0:
+		entry.Detail, entry.Count = listed(changed), len(changed)
+	}
+	r.runner.Audit.Updated(ctx, entry)
+}
+
+// auditBefore is the state of the object of a request.
+func (r *dagRun) auditBefore(request graph.Request) string {
+	run := r.core.Run()
+	switch request.Kind { //nolint:exhaustive // the others are about tasks
+	case graph.SetConcurrency:
+		return "concurrency: " + strconv.Itoa(run.Options().Concurrency)
+	case graph.Release:
+		return r.phase()
+	}
+	var states []string
+	for _, id := range request.Tasks[:min(len(request.Tasks), auditTasks)] {
+		if i, ok := run.Lookup(id); ok {
+			states = append(states, id+": "+run.State(i).String())
+		}
+	}
+	return strings.Join(states, "; ")
+}
+
+func listed(names []string) string {
+	text := strings.Join(names[:min(len(names), auditTasks)], ", ")
+	if more := len(names) - auditTasks; more > 0 {
+		text += ", and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+func (r *dagRun) auditSteer(steer run.Steer) {
+	if steer.Pause {
+		r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Before: r.pauseState(), After: pausedText(steer.Note)})
+		return
+	}
+	r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Before: r.pauseState(), After: goingOn})
+}
+
+func (r *dagRun) pauseState() string {
+	if r.core.Run().Paused() {
+		return pausedText(r.core.Status(r.runner.Now()).PauseNote)
+	}
+	return goingOn
+}
+
+func pausedText(note string) string { return strings.TrimSuffix("paused: "+note, ": ") }
+
+// auditCanceled records that somebody canceled the workflow. A part of another
+// workflow is canceled by that one, which has recorded who canceled it.
+func (r *dagRun) auditCanceled() {
+	if workflow.GetInfo(r.ctx).ParentWorkflowExecution == nil {
+		r.runner.Audit.Canceled(contract.AuditEntry{Action: "dag.cancel", Before: r.phase()})
+	}
+}

@@ -1,0 +1,135 @@
+package graph
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+var errNotBegun = errors.New("the run has not begun yet; try again in a moment")
+
+// listen opens the run to messages. Update handlers never wait, so that none is
+// unfinished when the run ends or continues as new.
+func (r *dagRun) listen() error {
+	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
+	return errors.Join(
+		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) graph.Request {
+			return graph.Request{Kind: graph.Retry, Tasks: in.Tasks, By: in.By}
+		}),
+		onUpdate(r, contract.UpdateSkipTask, "Makes a task count as done.", taskRequest(graph.Skip)),
+		onUpdate(r, contract.UpdateRerunTask, "Executes a task and what depends on it again.", taskRequest(graph.Rerun)),
+		onUpdate(r, contract.UpdateCancelTask, "Cancels one task.", taskRequest(graph.CancelTask)),
+		onUpdate(r, contract.UpdateApprove, "Lets a task go on that waits for an approval.", decideRequest(graph.Approve)),
+		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(graph.Reject)),
+		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks.", func(in contract.AddTasksInput) graph.Request {
+			request := graph.Request{Kind: graph.Add, Data: in.Tasks, File: in.File, By: in.By}
+			if in.Text != "" {
+				request.Data = []byte(in.Text)
+			}
+			return request
+		}),
+		onUpdate(r, contract.UpdateSetConcurrency, "Changes how many tasks run at once.", func(in contract.SetConcurrencyInput) graph.Request {
+			return graph.Request{Kind: graph.SetConcurrency, Limit: in.Concurrency}
+		}),
+		onUpdate(r, contract.UpdateRelease, "Ends a held run.", func(contract.TaskInput) graph.Request {
+			return graph.Request{Kind: graph.Release}
+		}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
+			workflow.QueryHandlerOptions{Description: "Where the run is: phase, counts, approvals, failed tasks, workers, what it waits for."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryTasks, r.tasks,
+			workflow.QueryHandlerOptions{Description: "The tasks of the run, filtered and paged."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryExplain, r.explain,
+			workflow.QueryHandlerOptions{Description: "What the run, or one task, waits for, by the codes of docs/explain.md."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryFinal, r.final,
+			workflow.QueryHandlerOptions{Description: "The state of the run as bytes, for resuming it."}),
+	)
+}
+
+func taskRequest(kind graph.RequestKind) func(contract.TaskInput) graph.Request {
+	return func(in contract.TaskInput) graph.Request {
+		return graph.Request{Kind: kind, Tasks: []string{in.Task}, By: in.By, Note: in.Reason}
+	}
+}
+
+func decideRequest(kind graph.RequestKind) func(contract.DecideTaskInput) graph.Request {
+	return func(in contract.DecideTaskInput) graph.Request {
+		return graph.Request{Kind: kind, Tasks: []string{in.Task}, By: in.By, Note: in.Note}
+	}
+}
+
+// onUpdate serves one update: its validator refuses what the core would refuse,
+// its handler carries it out.
+func onUpdate[T any](r *dagRun, name, description string, request func(T) graph.Request) error {
+	return workflow.SetUpdateHandlerWithOptions(r.ctx, name, func(ctx workflow.Context, in T) (contract.DAGChanged, error) {
+		return r.operate(ctx, name, request(in))
+	}, workflow.UpdateHandlerOptions{
+		Description: description,
+		Validator: func(_ workflow.Context, in T) error {
+			if r.core == nil {
+				return errNotBegun
+			}
+			return r.core.Check(request(in))
+		},
+	})
+}
+
+func (r *dagRun) operate(ctx workflow.Context, name string, request graph.Request) (contract.DAGChanged, error) {
+	r.observe()
+	before := r.auditBefore(request)
+	decisions, changed, err := r.core.Operate(r.runner.Now(), request)
+	r.carryOutAll(decisions)
+	r.runner.Touch()
+	if err != nil {
+		return contract.DAGChanged{}, err
+	}
+	r.auditUpdate(ctx, name, request, before, changed)
+	r.describe(true)
+	return contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed}, nil
+}
+
+// collectMessages gives the core all signals that have come, but outcomes. A
+// signal that cannot be decoded is logged and dropped by the SDK.
+func (r *dagRun) collectMessages() {
+	now := r.runner.Now()
+	if changed, ok := r.runner.Fleet(); ok {
+		r.carryOutAll(r.core.Next(now, changed))
+	}
+	for _, steer := range r.runner.Steers() {
+		r.auditSteer(steer)
+		if steer.Pause {
+			r.carryOutAll(r.core.Pause(now, steer.By, steer.Note))
+		} else {
+			r.carryOutAll(r.core.Resume(now))
+		}
+	}
+	for {
+		var in contract.CancelDAGInput
+		if !r.cancels.ReceiveAsync(&in) {
+			break
+		}
+		r.runner.Audit.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Before: r.phase(), Detail: in.Reason})
+		if in.Reason == "" {
+			in.Reason = "canceled by an operator"
+		}
+		r.carryOutAll(r.core.CancelRun(now, in.Reason))
+	}
+	r.collectAdmission()
+}
+
+// jobTypeFound reads the answer to a lookup.
+func (r *dagRun) jobTypeFound(l lookup) (found graph.JobType, problem string) {
+	var result contract.LookUpJobTypeResult
+	err := l.future.Get(r.ctx, &result)
+	switch {
+	case err != nil:
+		return found, "job type " + l.name + " cannot be looked up: " + run.EndingOfError(err, "").Message
+	case result.Spec == nil:
+		return found, "job type " + l.name + " is not applied: add it to the configuration and run `roundsman apply`, then retry"
+	}
+	r.jobTypes[l.name] = *result.Spec
+	return jobTypeOf(*result.Spec), ""
+}

@@ -172,7 +172,9 @@ func (e *Engine) waitForAny(it *item) Wait {
 		Code: contract.CodeNoWorker, Object: strings.TrimSpace(c.handler + " " + Labels(c.labels)),
 		Since: c.waitingSince(it), Detail: e.missing(c),
 	}
-	wait.Until = wait.Since.Add(e.timeout(it))
+	if !c.noWorkerSince.IsZero() { // A pause does not count.
+		wait.Until = wait.Since.Add(e.timeout(it))
+	}
 	var suspects []string
 	for _, w := range e.fleet.sorted() {
 		if w.online() && w.Fresh && w.suspect && w.fits(c.node, c.labels) {

@@ -292,10 +292,11 @@ func (g *Graph) CancelRun(now time.Time, reason string) []Decision {
 	// A run that is over refuses, which is as good.
 	_ = g.feed(dag.Event{Kind: dag.EventCancelRun}, now)
 	g.ending()
+	g.advance(now)
 	if again {
-		g.insist()
+		g.insist() // After the first request to end.
 	}
-	return g.advance(now)
+	return g.out
 }
 
 // ending follows dag.Run where the run is being ended: what still runs to clean up

@@ -1,0 +1,35 @@
+package graph_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/internal/run/graph"
+)
+
+const cleans = "version: 1\nname: cleans\ndeadline: 1h\ntasks:\n  - {id: nap, sleep: 3h}\n  - {id: clean, needs: [nap], trigger_rule: always, command: [x]}\n"
+
+// A paused run that is canceled, or whose deadline passes, would wait for ever to
+// clean up.
+func TestTheEndOfARunEndsItsPause(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*play){
+		"cancel":   func(p *play) { p.do(p.g.CancelRun(p.now, "enough")) },
+		"deadline": func(p *play) { p.pass(time.Hour) },
+	} {
+		p := start(t, cleans, graph.Config{})
+		p.workers(worker("w", 1))
+		p.do(p.g.Pause(p.now, "ann", "n"))
+		end(p)
+		assert.Contains(t, p.running, "clean", name)
+		status := p.g.Status(p.now)
+		assert.Empty(t, status.PausedBy+status.PauseNote+status.Waiting, name)
+		p.ended("clean", run.Ending{})
+		assert.NotNil(t, p.end, name)
+		assert.NotEqual(t, dag.OutcomeCompleted, p.end.Outcome, name)
+	}
+}

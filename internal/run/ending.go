@@ -57,7 +57,9 @@ func (v Delivered) apply(e *Engine, now time.Time) {
 	if it.Reported == it.Attempt || it.Charged == it.Attempt && v.Ending.Failure != contract.FailureNone {
 		return
 	}
-	it.Reported = it.Attempt
+	if v.Ending.reported() {
+		it.Reported = it.Attempt
+	}
 	e.endAttempt(it, v.Ending, now)
 }
 

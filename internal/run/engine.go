@@ -73,6 +73,8 @@ type Engine struct {
 	// fence is the last one given, fenceEnd the last that may be; 0: no end.
 	fence, fenceEnd int64
 	wantsFences     bool
+	// fenced: an attempt has got a fence of the run's own.
+	fenced bool
 	// asks counts the requests for resources.
 	asks int
 	// checkpoints are those kept for next attempts.
@@ -318,10 +320,13 @@ func (e *Engine) retryLate(now time.Time) {
 // changes nothing.
 func (e *Engine) SetFences(fence, n int64) {
 	e.wantsFences = false
-	if last := fence + n - 1; n > 0 && last > e.fenceEnd {
-		if e.fenceEnd == 0 && last <= e.fence {
-			return // Those of the clock are greater, and do not end.
-		}
+	last := fence + n - 1
+	switch {
+	case n <= 0:
+	case e.fenceEnd == 0 && !e.fenced: // None of the clock's was given.
+		e.fence, e.fenceEnd = fence-1, last
+	case e.fenceEnd == 0 && last <= e.fence: // Those of the clock are greater, and do not end.
+	case last > e.fenceEnd:
 		e.fence, e.fenceEnd = max(e.fence, fence-1), last
 	}
 }

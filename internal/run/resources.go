@@ -102,6 +102,7 @@ func (e *Engine) nextFence(it *item) int64 {
 		return it.Fence
 	}
 	e.fence++
+	e.fenced = true
 	return e.fence
 }
 

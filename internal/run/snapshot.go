@@ -27,6 +27,7 @@ type Snapshot struct {
 	Fence      int64         `json:"fence"`
 	FenceEnd   int64         `json:"fence_end,omitempty"`
 	Wants      bool          `json:"wants_fences,omitempty"`
+	Fenced     bool          `json:"fenced,omitempty"`
 	Asks       int           `json:"asks,omitempty"`
 	Mean       time.Duration `json:"mean,omitempty"`
 }
@@ -51,6 +52,7 @@ type savedAbsent struct {
 type savedClass struct {
 	Class string    `json:"class"`
 	Since time.Time `json:"since"`
+	Fail  time.Time `json:"fail,omitzero"`
 }
 
 // Snapshot returns the state. It shares memory with the engine: encode it before
@@ -59,7 +61,7 @@ func (e *Engine) Snapshot() Snapshot {
 	f := &e.fleet
 	s := Snapshot{
 		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
-		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Asks: e.asks,
+		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Fenced: e.fenced, Asks: e.asks,
 		Mean: e.roll.mean,
 	}
 	for _, it := range e.lost {
@@ -76,7 +78,7 @@ func (e *Engine) Snapshot() Snapshot {
 	//workflowcheck:ignore sorted right below
 	for key, c := range e.classes {
 		if !c.noWorkerSince.IsZero() && len(c.items) > 0 {
-			s.NoWorker = append(s.NoWorker, savedClass{key, c.noWorkerSince})
+			s.NoWorker = append(s.NoWorker, savedClass{key, c.noWorkerSince, c.failAt})
 		}
 	}
 	slices.SortFunc(s.NoWorker, func(a, b savedClass) int { return cmp.Compare(a.Class, b.Class) })
@@ -151,8 +153,8 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	}
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
-			c.noWorkerSince = saved.Since
-			e.failInTime(c, c.items)
+			c.noWorkerSince, c.failAt = saved.Since, saved.Fail
+			e.timers.push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 		}
 	}
 	return e, nil

@@ -201,6 +201,9 @@ func (g *Group) turnWake() time.Time {
 	case stepStart:
 		return g.firstStart()
 	case stepWindow:
+		if g.lastTick.Before(g.turn.HoldUntil) {
+			return g.turn.HoldUntil
+		}
 		if opens, closed := g.window.closedUntil(g.lastTick); closed && !g.window.asking {
 			return earliestSet(opens, g.windowDeadline())
 		}
@@ -219,7 +222,7 @@ func (g *Group) turnWake() time.Time {
 // fireTimers does what the time has come for.
 func (g *Group) fireTimers(now time.Time) {
 	g.lastTick = now
-	if g.turn.active() {
+	if g.turn.active() || g.phase == PhaseEnded {
 		return
 	}
 	if !g.paused && !now.Before(g.deadline) {

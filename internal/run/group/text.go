@@ -201,3 +201,8 @@ func (g *Group) textPause() string {
 	}
 	return text
 }
+
+// textHold says why a group that is away does not use the window that is open.
+func (g *Group) textHold() string {
+	return "nothing that is left fits into this window; the next one opens at " + at(g.turn.HoldUntil)
+}

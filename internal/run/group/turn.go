@@ -34,6 +34,9 @@ type turn struct {
 	Granted bool  `json:"granted,omitempty"`
 	Fence   int64 `json:"fence,omitempty"`
 	Fences  int64 `json:"fences,omitempty"`
+	// HoldUntil is before when a group that is away does not look at its window: it
+	// left because nothing fits into the one that is open.
+	HoldUntil time.Time `json:"hold_until,omitzero"`
 	// PreparedAt is when the workers were looked up.
 	PreparedAt time.Time `json:"prepared_at,omitzero"`
 	// preparing: they are being looked up.
@@ -158,6 +161,7 @@ func (g *Group) awaitWindow(now time.Time) {
 	switch opens, closed := g.window.closedUntil(now); {
 	case !g.cfg.Windows:
 		g.enter(stepPrepare, now)
+	case now.Before(g.turn.HoldUntil):
 	case g.window.asking:
 	case g.window.Broken != "":
 		g.skip(textWindowBroken(g.window.Broken), now)
@@ -315,7 +319,7 @@ func (g *Group) leaveTurn() {
 
 // begin starts the group's work: max_runtime counts from here.
 func (g *Group) begin(now time.Time) {
-	g.turn.Step = stepNone
+	g.turn.Step, g.turn.HoldUntil = stepNone, time.Time{}
 	g.turnAt, g.pausedFor, g.drainOver = now, 0, false
 	if g.startedAt.IsZero() {
 		g.startedAt = now

@@ -154,6 +154,9 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: "nothing of what was submitted may start before " + at(first)}
 	case stepWindow:
 		opens, closed := g.window.closedUntil(now)
+		if now.Before(g.turn.HoldUntil) {
+			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: cutCode(g.textHold())}
+		}
 		if !closed {
 			return run.Wait{}
 		}

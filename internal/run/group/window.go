@@ -76,7 +76,7 @@ func (v WindowsFailed) apply(g *Group, _ time.Time) {
 }
 
 func (v CalendarSet) apply(g *Group, now time.Time) {
-	g.cfg.Windows = v.Windows
+	g.cfg.Windows, g.turn.HoldUntil = v.Windows, time.Time{}
 	if v.Windows {
 		g.askWindows()
 		return
@@ -199,6 +199,7 @@ func (g *Group) leave(now time.Time) {
 	g.engine.Forget()
 	g.do(Unwatch{})
 	g.leaveTurn()
+	g.turn.HoldUntil = g.closing.Next
 	g.enter(stepWindow, now)
 	g.advanceTurn(now)
 }

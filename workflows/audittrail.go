@@ -204,16 +204,6 @@ func extended(text, more string) string {
 	return text + "; " + more
 }
 
-// admissionRefused adds that admission will never grant something. A turn in a
-// lane is told of by the run that is skipped.
-func (t *auditTrail) admissionRefused(refusal contract.AdmissionRefusal) {
-	if strings.HasPrefix(refusal.ID, itemLane) {
-		return
-	}
-	object, _, _ := cutLast(refusal.ID, ".")
-	t.decided(decision{action: auditRefused, code: cmp.Or(refusal.Code, "NOT_ADMITTED"), object: object, detail: refusal.Reason})
-}
-
 // flush sends what is to be sent, unless something is on its way.
 func (t *auditTrail) flush() {
 	if len(t.tallies) > 0 && !workflow.Now(t.ctx).Before(t.flushAt) {

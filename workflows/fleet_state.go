@@ -21,6 +21,10 @@ import (
 // maxFleetState bounds what is unpacked, as a guard against a corrupt input.
 const maxFleetState = 64 << 20
 
+// maxCarryBytes bounds the state that travels by continue-as-new: the server
+// refuses inputs over 2 MiB.
+const maxCarryBytes = 1536 << 10
+
 // descriptorPool keeps one copy of each descriptor: a fleet runs few different
 // binaries.
 type descriptorPool struct {

@@ -1,9 +1,13 @@
 package workflows
 
 import (
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/graph"
+	"github.com/roundsman/roundsman/workflows/group"
+	"github.com/roundsman/roundsman/workflows/run"
 )
 
 // Registry is where workflows are registered: a worker, a replayer or a test
@@ -12,11 +16,14 @@ type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register registers every workflow of this package under its name.
+// Register registers every workflow under its name.
 func Register(r Registry) {
-	r.RegisterWorkflowWithOptions(JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
-	r.RegisterWorkflowWithOptions(DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
+	r.RegisterWorkflowWithOptions(group.JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
+	r.RegisterWorkflowWithOptions(graph.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
 	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(Audit, workflow.RegisterOptions{Name: contract.AuditWorkflow})
 }
+
+// Steering is the interceptor that the workflows need, see [run.Steering].
+func Steering() interceptor.WorkerInterceptor { return run.Steering() }

@@ -138,8 +138,8 @@ func lastReport(last contract.Heartbeat) string {
 
 func readApplicationError(application *temporal.ApplicationError, ending *engine.Ending) {
 	ending.Message = application.Message()
-	if contract.FailureKind(application.Type()).Valid() {
-		ending.Failure = contract.FailureKind(application.Type())
+	if kind := contract.FailureKind(application.Type()); kind != contract.FailureNone && kind.Valid() {
+		ending.Failure = kind
 	}
 	var state contract.ExecuteState
 	if application.HasDetails() && application.Details(&state) == nil {

@@ -1,4 +1,4 @@
-package workflows_test
+package group_test
 
 import (
 	"context"

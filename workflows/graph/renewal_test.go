@@ -1,4 +1,4 @@
-package workflows_test
+package graph_test
 
 import (
 	"testing"
@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/dag/flow"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/run/graph"
 )
 
 // A run that continued as new before it saw the fleet for the first time asks
@@ -20,10 +20,10 @@ func TestDAGRenewsASubscriptionThatItNeverHeardOf(t *testing.T) {
 	require.NoError(t, err)
 	compiled, err := spec.Compile(loaded, nil)
 	require.NoError(t, err)
-	run, err := flow.NewRun(compiled.Graph)
+	run, err := graph.NewRun(compiled.Graph)
 	require.NoError(t, err)
 	b := newDAGBench(t)
-	earlier, err := flow.New(run, flow.Config{}, b.Now())
+	earlier, err := graph.New(run, graph.Config{}, b.Now())
 	require.NoError(t, err)
 	earlier.Start(b.Now())
 	require.True(t, earlier.Watching())

@@ -1,4 +1,4 @@
-package workflows_test
+package group_test
 
 import (
 	"context"
@@ -368,9 +368,9 @@ func TestGroupRenewsItsSubscription(t *testing.T) {
 		}
 		return contract.ExecuteState{}, nil
 	}
-	result := b.run(jobtype.Policy{RetryLimit: 1, RetryBackoff: jobtype.Duration(12 * time.Minute)})
+	result := b.run(jobtype.Policy{RetryLimit: 1, RetryBackoff: jobtype.Duration(16 * time.Minute)})
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
-	assert.EqualValues(t, 3, b.watched.Load(), "at the start, after five and after ten minutes")
+	assert.EqualValues(t, 3, b.watched.Load(), "at the start, after five and after fifteen minutes")
 }
 
 func TestGroupCreatesMissingAdmission(t *testing.T) {
@@ -400,10 +400,10 @@ func TestGroupAsksAgainAndWaitsNoLongerThanItsInterval(t *testing.T) {
 	b := newBench(t)
 	b.lane = "default"
 	b.answer = func(contract.AdmissionRequest) *contract.AdmissionAnswer { return nil }
-	result := b.run(jobtype.Policy{CatchupWindow: jobtype.Duration(150 * time.Second)})
+	result := b.run(jobtype.Policy{CatchupWindow: jobtype.Duration(200 * time.Second)})
 	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
 	assert.Contains(t, result.Reason, "LANE_BUSY")
-	require.Len(t, b.asked, 4, "asked, twice again, and given up")
+	require.Len(t, b.asked, 4, "asked, again after one and three minutes, and given up")
 	assert.True(t, b.asked[3].ReleaseAll)
 	assert.EqualValues(t, 1, result.Record.Sequence)
 }

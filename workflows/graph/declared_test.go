@@ -1,4 +1,4 @@
-package workflows_test
+package graph_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package workflows_test
+package group_test
 
 import (
 	"context"
@@ -172,14 +172,17 @@ func TestALongerHeartbeatTimeoutKeepsClaimsLonger(t *testing.T) {
 	require.NoError(t, *refused)
 }
 
-// TestSetPolicyOfAGroupThatWaits is refused with what it waits for.
+// TestSetPolicyOfAGroupThatWaits: it holds once the group begins.
 func TestSetPolicyOfAGroupThatWaits(t *testing.T) {
 	t.Parallel()
 	b := windowed(t, noon)
-	b.found = proposals(1)
-	spec := b.spec(jobtype.Policy{})
+	b.found = proposals(4)
+	spec := b.spec(jobtype.Policy{GlobalExecutionConcurrency: 1})
 	spec.Calendar, spec.Interval = daily("12:30", "13:00", "UTC"), jobtype.Duration(time.Hour)
-	_, refused := b.setPolicy(time.Minute, contract.SetPolicyInput{Policy: jobtype.Policy{}.WithDefaults()})
-	b.runSpec(spec)
-	assert.ErrorContains(t, *refused, "waiting: its window is closed until")
+	result, refused := b.setPolicy(time.Minute, contract.SetPolicyInput{Policy: jobtype.Policy{MaxJobsPerDetection: 2}.WithDefaults()})
+	ended := b.runSpec(spec)
+	require.NoError(t, *refused)
+	assert.Equal(t, 2, result.After.MaxJobsPerDetection)
+	assert.Equal(t, 2, ended.Counts.Completed)
+	assert.Equal(t, 2, ended.Counts.Surplus)
 }

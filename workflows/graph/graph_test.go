@@ -1,4 +1,4 @@
-package workflows_test
+package graph_test
 
 import (
 	"context"
@@ -210,4 +210,23 @@ func TestDAGThatCannotBegin(t *testing.T) {
 	var refused *temporal.ApplicationError
 	require.ErrorAs(t, b.GetWorkflowError(), &refused)
 	assert.Equal(t, contract.DAGInvalidError, refused.Type())
+}
+
+func worker(id string, slots int) contract.WorkerView {
+	return contract.WorkerView{
+		ID: id, Instance: "i-" + id, State: contract.WorkerOnline, Fresh: true, MaxDetect: 1, MaxExecute: slots,
+		Capabilities: []contract.Capability{{Handler: "fake", Detect: true, Execute: true}},
+	}
+}
+
+func grantAll(in contract.AdmissionRequest) *contract.AdmissionAnswer {
+	answer := &contract.AdmissionAnswer{Holder: in.Holder}
+	for i, item := range in.Items {
+		answer.Granted = append(answer.Granted, contract.AdmissionGrant{ID: item.ID, Fence: int64(i+1) << 32, Fences: max(item.Fences, 1)})
+	}
+	return answer
+}
+
+func failureWith(kind contract.FailureKind, details ...any) error {
+	return temporal.NewApplicationErrorWithOptions("it went wrong", string(kind), temporal.ApplicationErrorOptions{NonRetryable: true, Details: details})
 }

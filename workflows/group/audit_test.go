@@ -1,0 +1,251 @@
+package group_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	sdktest "go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// auditSink takes what workflows record.
+type auditSink struct {
+	mu      sync.Mutex
+	records []contract.RecordAuditInput
+}
+
+// takeAudit registers the activity that records.
+func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
+	s := &auditSink{}
+	env.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.records = append(s.records, in)
+		return nil
+	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
+	return s
+}
+
+func (s *auditSink) entries() []contract.AuditEntry {
+	var list []contract.AuditEntry
+	for _, record := range s.records {
+		list = append(list, record.Entries...)
+	}
+	return list
+}
+
+// said is an entry in one line.
+func said(e contract.AuditEntry) string {
+	words := []string{e.Action, e.Code, e.Object}
+	if e.Count > 1 {
+		words = append(words, fmt.Sprintf("×%d", e.Count))
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+func (s *auditSink) said() []string {
+	var list []string
+	for _, e := range s.entries() {
+		list = append(list, said(e))
+	}
+	return list
+}
+
+func TestCleanGroupTellsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found, b.lane = proposals(20), "default"
+	b.run(jobtype.Policy{})
+	assert.Empty(t, b.audit.records)
+}
+
+// TestGroupTellsOfOperators: every message is told of at once, with what it
+// changed and where it is found in the history.
+func TestGroupTellsOfOperators(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(3)
+	b.execute = func(ctx context.Context, _ contract.ExecuteInput) (contract.ExecuteState, error) {
+		<-ctx.Done()
+		return contract.ExecuteState{}, ctx.Err()
+	}
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7"})
+		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00003", Reason: "not today"})
+		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00077"})
+	}, time.Second)
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalResume, nil)
+		b.UpdateWorkflow(contract.UpdateSetPolicy, "change-1", &sdktest.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
+		}, contract.SetPolicyInput{Policy: jobtype.Policy{GlobalExecutionConcurrency: 7}.WithDefaults(), By: "ann"})
+	}, 2*time.Second)
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"}) }, 3*time.Second)
+	b.run(jobtype.Policy{})
+	run := "default-test-workflow-id"
+	require.ElementsMatch(t, []string{
+		"run.pause " + run, "job.cancel " + run + "/job-00003", "job.cancel " + run + "/job-00077",
+		"run.resume " + run, "policy.set " + run, "run.cancel " + run,
+	}, b.audit.said())
+	byAction := map[string]contract.AuditEntry{}
+	for _, e := range b.audit.entries() {
+		assert.Equal(t, contract.AuditOperator, e.Kind)
+		assert.Equal(t, "scrub", e.JobType)
+		assert.NotEmpty(t, e.ID)
+		if e.Action == "job.cancel" {
+			want := map[bool]string{true: "pending", false: "no such job"}[strings.HasSuffix(e.Object, "/job-00003")]
+			assert.Equal(t, want, e.Before)
+		}
+		byAction[e.Action] = e
+	}
+	assert.Equal(t, "going on", byAction["run.pause"].Before)
+	assert.Equal(t, "paused: disk 7", byAction["run.pause"].After)
+	assert.Equal(t, "paused: disk 7", byAction["run.resume"].Before)
+	assert.Equal(t, "ann", byAction["policy.set"].Actor)
+	assert.Equal(t, "global_execution_concurrency: 1", byAction["policy.set"].Before)
+	assert.Equal(t, "global_execution_concurrency: 7", byAction["policy.set"].After)
+	assert.Equal(t, "enough", byAction["run.cancel"].Detail)
+
+	assert.Equal(t, contract.SignalPause, b.audit.records[0].Origins[0].Signal)
+	behind := b.audit.records[1].Origins
+	require.Len(t, behind, 2, "they waited together until the first was recorded")
+	assert.Equal(t, []int{1, 0}, []int{behind[0].Back, behind[1].Back}, "one more of that name came after the first")
+	updates := 0
+	for _, record := range b.audit.records {
+		for _, origin := range record.Origins {
+			if origin.UpdateID != "" {
+				updates++
+				assert.Equal(t, "change-1", origin.UpdateID)
+			}
+		}
+	}
+	assert.Equal(t, 1, updates)
+}
+
+// TestGroupAddsUpWhatItDelays: one entry a code, at the end.
+func TestGroupAddsUpWhatItDelays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = append(proposals(3), proposals(1)[0])
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		if in.Job.Attempt < 3 {
+			return contract.ExecuteState{}, errors.New("not yet")
+		}
+		return contract.ExecuteState{}, nil
+	}
+	b.run(jobtype.Policy{RetryLimit: 5, RetryBackoff: jobtype.Duration(7 * time.Second)})
+	require.Len(t, b.audit.records, 1)
+	run := "default-test-workflow-id"
+	assert.Equal(t, []string{"refused DUPLICATE " + run, "delayed RETRY_BACKOFF_UNTIL " + run + " ×6"}, b.audit.said())
+	backoff := b.audit.entries()[1]
+	assert.Equal(t, contract.AuditScheduler, backoff.Kind)
+	assert.Equal(t, 7*time.Second, backoff.Longest.Std())
+	assert.Contains(t, backoff.Detail, "job-00001: ")
+	assert.Contains(t, backoff.Detail, "job-00003: ")
+	assert.True(t, backoff.Since.Before(backoff.At))
+	assert.Empty(t, b.audit.records[0].Origins)
+}
+
+func TestSkippedGroupTellsWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.lane = "default"
+	b.answer = func(contract.AdmissionRequest) *contract.AdmissionAnswer { return nil }
+	b.run(jobtype.Policy{CatchupWindow: jobtype.Duration(150 * time.Second)})
+	require.Equal(t, []string{"refused LANE_BUSY default-test-workflow-id"}, b.audit.said())
+	assert.Equal(t, 150*time.Second, b.audit.entries()[0].Longest.Std().Truncate(time.Second))
+}
+
+// TestLongGroupTellsNowAndThen: what is gathered is told after five minutes, not
+// only at the end.
+func TestLongGroupTellsNowAndThen(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(1)
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		if in.Job.Attempt < 4 {
+			return contract.ExecuteState{}, errors.New("not yet")
+		}
+		return contract.ExecuteState{}, nil
+	}
+	b.run(jobtype.Policy{RetryLimit: 5, RetryBackoff: jobtype.Duration(4 * time.Minute), MaxRuntime: jobtype.Duration(time.Hour)})
+	assert.Len(t, b.audit.records, 2)
+	seen := map[string]bool{}
+	total := 0
+	for _, e := range b.audit.entries() {
+		assert.False(t, seen[e.ID], "each has an id of its own")
+		seen[e.ID] = true
+		total += e.Count
+	}
+	assert.Equal(t, 3, total)
+}
+
+func TestGroupTellsOfTerminatedRuns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.missed = []contract.RunSummary{
+		{WorkflowID: "group/fake-1", RunID: "1", Outcome: contract.OutcomeFailed, Reason: "terminated by temporal-cli:ann@host: by mistake"},
+		{WorkflowID: "group/fake-2", RunID: "2", Outcome: contract.OutcomeCanceled, Reason: "canceled"},
+	}
+	b.run(jobtype.Policy{})
+	require.Equal(t, []string{"run.terminate group/fake-1"}, b.audit.said())
+	assert.Equal(t, "temporal-cli:ann@host", b.audit.entries()[0].From)
+	assert.Equal(t, "by mistake", b.audit.entries()[0].Detail)
+}
+
+// TestTrailTravels: what is gathered is not lost when a run continues as new.
+func TestTrailTravels(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(3)
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		if in.Job.Attempt == 1 {
+			return contract.ExecuteState{}, errors.New("not yet")
+		}
+		return contract.ExecuteState{}, nil
+	}
+	policy := jobtype.Policy{RetryLimit: 1, RetryBackoff: jobtype.Duration(time.Second)}.WithDefaults()
+	b.SetCurrentHistoryLength(100)
+	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{
+		Spec: contract.JobTypeSpec{Name: "fake", Handler: "fake", Policy: policy}, RollEvents: 1,
+	}, []byte(nil))
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(t, b.GetWorkflowError(), &next)
+	assert.Empty(t, b.audit.records)
+	var in contract.JobGroupInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	require.NotNil(t, in.State.Audit)
+	require.NotEmpty(t, in.State.Audit.Tallies)
+	assert.False(t, in.State.Audit.FlushAt.IsZero())
+}
+
+// TestDroppedTicksAreTold: those since the last run, and none by the first run
+// that counts them.
+func TestDroppedTicksAreTold(t *testing.T) {
+	t.Parallel()
+	first := newBench(t)
+	first.ticks = &contract.TickCounts{Skipped: 7, Missed: 1}
+	result := first.run(jobtype.Policy{})
+	assert.Empty(t, first.audit.records)
+	assert.Equal(t, first.ticks, result.Record.Ticks)
+
+	second := newBench(t)
+	second.SetLastCompletionResult(result)
+	second.ticks = &contract.TickCounts{Skipped: 10, Missed: 1}
+	result = second.run(jobtype.Policy{})
+	require.Equal(t, []string{"refused OVERLAP_SKIPPED jobtype/scrub ×3"}, second.audit.said())
+	assert.Equal(t, "scrub", second.audit.entries()[0].JobType)
+	assert.Equal(t, 10, result.Record.Ticks.Skipped)
+}

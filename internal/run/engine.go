@@ -59,9 +59,11 @@ type Engine struct {
 	// ready are the classes that may start an item, asking those whose first item
 	// must request its resources.
 	ready, asking readyHeap
-	fleet         fleet
-	timers        timerHeap
-	roll          rollover
+	// noWorker is since when classes have had no worker whose items are not here yet.
+	noWorker map[string]savedClass
+	fleet    fleet
+	timers   timerHeap
+	roll     rollover
 
 	paused, suspended bool
 	// stopped is the state in which items settle that can no longer start; Open
@@ -82,7 +84,13 @@ type Engine struct {
 
 	decisions []Decision
 	reports   []Report
-	notes     []Note
+	// takenDecisions and takenReports were returned last: their memory is used again
+	// after the next Take.
+	takenDecisions []Decision
+	takenReports   []Report
+	// settled are items whose memory is used again.
+	settled []*item
+	notes   []Note
 	// replaced counts items placed again without a retry.
 	replaced int
 	// freed are workers whose room changed in this step.
@@ -132,7 +140,8 @@ func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	e.fireTimers(now)
 	e.advance(now)
 	decisions, reports := e.decisions, e.reports
-	e.decisions, e.reports = nil, nil
+	e.decisions, e.reports = e.takenDecisions[:0], e.takenReports[:0]
+	e.takenDecisions, e.takenReports = decisions, reports
 	return decisions, reports
 }
 
@@ -149,6 +158,22 @@ func (e *Engine) begin() {
 	}
 }
 
+// maxSettled bounds what is kept for use again: a run ends about as many items in a
+// step as it starts.
+const maxSettled = 256
+
+// fresh returns memory for an item. That of one that has settled is used again only
+// here, between two steps, when nothing refers to it any more.
+func (e *Engine) fresh() *item {
+	n := len(e.settled) - 1
+	if n < 0 {
+		return &item{}
+	}
+	it := e.settled[n]
+	e.settled = e.settled[:n]
+	return it
+}
+
 func (e *Engine) decide(d Decision) { e.decisions = append(e.decisions, d) }
 
 // Offer adds an item. One whose id has not settled is ignored. Where the run is
@@ -157,7 +182,8 @@ func (e *Engine) Offer(now time.Time, in Item) {
 	if e.items[in.ID] != nil {
 		return
 	}
-	it := &item{Item: in, at: -1}
+	it := e.fresh()
+	*it = item{Item: in, at: -1}
 	e.items[in.ID] = it
 	e.keepCheckpoint(it)
 	if e.stopped != Open {
@@ -384,6 +410,9 @@ func (e *Engine) settleWith(it *item, state State, message string, end Ending, n
 		Kind: Settled, Item: it.ID, State: state, Message: clip(message), Ending: end, Attempt: it.Attempt, Worker: it.Worker,
 		Cut: it.Cut, Late: late, Resumed: it.Resumed, Checkpoint: it.Checkpoint, Done: it.Done, StartedAt: it.StartedAt,
 	})
+	if len(e.settled) < maxSettled {
+		e.settled = append(e.settled, it)
+	}
 	e.roll.progress = true
 }
 

@@ -92,6 +92,7 @@ func (m *model) offer() {
 	if _, lives := m.live[in.ID]; !lives {
 		m.live[in.ID] = in
 		m.attempts[in.ID] = in.Attempt
+		delete(m.fences, in.ID)
 	}
 	m.nextID = max(m.nextID, in.ID+1)
 	m.do(func(e *Engine, now time.Time) { e.Offer(now, in) })
@@ -152,10 +153,10 @@ func (m *model) end(failure Failure) {
 
 // unchanged does something that must change nothing.
 func (m *model) unchanged(op func(*Engine, time.Time)) {
-	before, decided := string(state(m.t, m.e)), len(m.log)
+	before, decided := string(state(m.q, m.e)), len(m.log)
 	m.do(op)
-	require.Equal(m.t, before, string(state(m.t, m.e)))
-	require.Equal(m.t, "[] [] []\n", m.log[decided].results)
+	require.Equal(m.q, before, string(state(m.q, m.e)))
+	require.Equal(m.q, "[] [] []\n", m.log[decided].results)
 }
 
 // deliver tells the end of some attempt out of band, and again.

@@ -16,6 +16,7 @@ import (
 func (m *model) take() ([]Decision, []Report) {
 	e := m.e
 	e.begin()
+	e.fireTimers(m.now)
 	for {
 		e.look(m.now)
 		if !e.mayStart() || e.limit > 0 && e.running() >= e.limit {
@@ -23,21 +24,21 @@ func (m *model) take() ([]Decision, []Report) {
 		}
 		c, best := e.next(), m.best()
 		if c == nil {
-			require.Nil(m.t, best, "an item is left that could start")
+			require.Nil(m.q, best, "an item is left that could start")
 			break
 		}
-		require.NotNil(m.t, best, "nothing could start")
-		require.Equal(m.t, best.ID, c.head().ID, "another item is first")
+		require.NotNil(m.q, best, "nothing could start")
+		require.Equal(m.q, best.ID, c.head().ID, "another item is first")
 		want := m.bestWorker(best)
 		before := len(e.decisions)
 		e.place(c, m.now)
 		for _, d := range e.decisions[before:] {
 			if d.Kind == Start && d.Worker != "" {
-				require.NotNil(m.t, want)
-				require.Equal(m.t, want.ID, d.Worker, "another worker is better")
+				require.NotNil(m.q, want)
+				require.Equal(m.q, want.ID, d.Worker, "another worker is better")
 			}
 			if d.Kind == Start {
-				require.True(m.t, m.fits(best), "it does not end before the closing")
+				require.True(m.q, m.fits(best), "it does not end before the closing")
 			}
 		}
 	}
@@ -46,7 +47,9 @@ func (m *model) take() ([]Decision, []Report) {
 	return decisions, reports
 }
 
-func (m *model) fits(it *item) bool {
+func (m *model) fits(it *item) bool { return m.fitsAt(it, m.now) }
+
+func (m *model) fitsAt(it *item, at time.Time) bool {
 	c := m.e.closing
 	if c.At.IsZero() {
 		return true
@@ -58,7 +61,7 @@ func (m *model) fits(it *item) bool {
 	if len(it.Checkpoint) > 0 && it.Done > 0 {
 		takes = time.Duration(float64(takes) * (100 - min(it.Done, 99)) / 100)
 	}
-	return m.now.Before(c.At) && !m.now.Add(takes).After(c.At)
+	return at.Before(c.At) && !at.Add(takes).After(c.At)
 }
 
 // best is the queued item that starts or asks next.
@@ -138,7 +141,7 @@ func (m *model) seat(w *worker, it *item) seat {
 	if len(w.JobTypes) > 0 && !slices.Contains(w.JobTypes, work.JobType) || slots == 0 {
 		return seat{}
 	}
-	if w.State != contract.WorkerOnline || !w.Fresh || m.suspect[w.ID+"/"+w.Instance] || slices.Contains(w.unsupported, work.Handler) {
+	if w.State != contract.WorkerOnline || !w.Fresh || w.suspect || slices.Contains(w.unsupported, work.Handler) {
 		return seat{}
 	}
 	if m.isShared(it) {
@@ -204,7 +207,7 @@ func (m *model) bestWorker(it *item) *worker {
 
 // check looks at all that must hold between two steps.
 func (m *model) check() {
-	t, e := m.t, m.e
+	t, e := m.q, m.e
 	require.Empty(t, e.dirty)
 	require.Empty(t, e.freed)
 	wake := e.NextWake()
@@ -212,7 +215,8 @@ func (m *model) check() {
 	require.Len(t, e.items, len(m.live))
 	flight, gate, idle, late, lost := 0, 0, 0, 0, 0
 	for id, it := range e.items {
-		require.Contains(t, m.live, id)
+		_, lives := m.live[id]
+		require.True(t, lives)
 		_, open := m.open[id]
 		require.Equal(t, open, it.Phase == PhaseRunning, "item %d: %v", id, it.Phase)
 		switch it.Phase {
@@ -223,10 +227,10 @@ func (m *model) check() {
 			}
 		case PhaseLate:
 			late++
-			require.False(t, m.fits(it))
+			require.False(t, m.fitsAt(it, latest(m.now, it.ReadyAt)))
 		case PhaseLost:
 			lost++
-			require.Contains(t, e.lost, it)
+			require.True(t, slices.Contains(e.lost, it))
 		case PhaseWaiting:
 			require.True(t, it.ReadyAt.After(m.now))
 		case PhaseQueued, PhaseAsking, PhaseGranted:
@@ -236,13 +240,13 @@ func (m *model) check() {
 		m.checkHolds(it)
 		if it.Phase == PhaseAsking || it.Granted && !it.inFlight() {
 			gate++
-			require.Contains(t, e.gate, id)
+			require.Same(t, it, e.gate[id])
 		}
 		if !it.inFlight() {
 			require.True(t, it.Ran || it.ExpiresAt.IsZero() || it.ExpiresAt.After(m.now), "item %d has expired", id)
 		}
-		if it.Phase == PhaseQueued || it.Phase == PhaseAsking || it.Phase == PhaseWaiting && it.ReadyAt.Equal(m.now) {
-			require.True(t, m.fits(it), "item %d does not fit", id)
+		if it.Phase == PhaseQueued || it.Phase == PhaseAsking || it.Phase == PhaseGranted {
+			require.True(t, m.fitsAt(it, m.now.Add(-time.Millisecond)), "item %d does not fit", id)
 		}
 		require.False(t, m.stopped && !it.inFlight(), "the run is stopped")
 		m.checkWait(it)
@@ -257,30 +261,30 @@ func (m *model) check() {
 func (m *model) checkHolds(it *item) {
 	ask, asked := m.asked[it.ID]
 	grant, granted := m.granted[it.ID]
-	require.Equal(m.t, asked, it.Asking)
-	require.Equal(m.t, asked, it.Phase == PhaseAsking)
-	require.Equal(m.t, granted, it.Granted)
-	require.True(m.t, !asked && !granted || it.Ask == ask+grant)
+	require.Equal(m.q, asked, it.Asking)
+	require.Equal(m.q, asked, it.Phase == PhaseAsking)
+	require.Equal(m.q, granted, it.Granted)
+	require.True(m.q, !asked && !granted || it.Ask == ask+grant)
 	switch it.Phase {
 	case PhaseWaiting, PhaseLate, PhaseLost:
-		require.False(m.t, granted, "item %d keeps its resources in phase %d", it.ID, it.Phase)
+		require.False(m.q, granted, "item %d keeps its resources in phase %d", it.ID, it.Phase)
 	case PhaseNone, PhaseQueued, PhaseAsking, PhaseGranted, PhaseRunning, PhaseGrace:
 	}
-	require.False(m.t, (m.paused || m.suspended) && granted && !it.inFlight(), "a paused run keeps resources")
+	require.False(m.q, (m.paused || m.suspended) && granted && !it.inFlight(), "a paused run keeps resources")
 }
 
 func (m *model) checkWait(it *item) {
 	wait := m.e.WaitOf(it.ID, m.now)
 	switch it.Phase {
 	case PhaseRunning, PhaseGranted, PhaseNone:
-		require.Zero(m.t, wait)
+		require.Zero(m.q, wait)
 		return
 	case PhaseWaiting:
-		require.Equal(m.t, it.ReadyAt, wait.Until)
+		require.Equal(m.q, it.ReadyAt, wait.Until)
 	case PhaseQueued, PhaseAsking, PhaseGrace, PhaseLost, PhaseLate:
 	}
-	require.NotEmpty(m.t, wait.Code)
-	require.False(m.t, wait.Since.IsZero() || wait.Since.After(m.now), "item %d: %+v", it.ID, wait)
+	require.NotEmpty(m.q, wait.Code)
+	require.False(m.q, wait.Since.IsZero() || wait.Since.After(m.now), "item %d: %+v", it.ID, wait)
 }
 
 // checkLonely: an item that no worker can take waits for its timeout and no longer;
@@ -298,16 +302,16 @@ func (m *model) checkLonely(it *item) {
 		}
 	}
 	node := cmp.Or(it.Pin, it.Want.Node)
-	require.False(m.t, node != "" && m.view[node].State == contract.WorkerOffline && !m.hidden[node], "item %d is pinned to an OFFLINE worker", it.ID)
+	require.False(m.q, node != "" && m.view[node].State == contract.WorkerOffline && !m.hidden[node], "item %d is pinned to an OFFLINE worker", it.ID)
 	since, known := m.lonely[it.ID]
 	if !known {
 		m.lonely[it.ID] = m.now
 		return
 	}
 	limit := m.e.timeout(it)
-	require.Less(m.t, m.now.Sub(since), limit+time.Second, "item %d waits for a worker since %s, its timeout is %s", it.ID, since, limit)
-	require.NotZero(m.t, m.e.NextWake())
-	require.LessOrEqual(m.t, m.e.NextWake().Sub(since), limit+time.Second, "item %d is not looked at in time", it.ID)
+	require.Less(m.q, m.now.Sub(since), limit+time.Second, "item %d waits for a worker since %s, its timeout is %s", it.ID, since, limit)
+	require.NotZero(m.q, m.e.NextWake())
+	require.LessOrEqual(m.q, m.e.NextWake().Sub(since), limit+time.Second, "item %d is not looked at in time", it.ID)
 }
 
 // checkClasses: what the classes know is what one sees who looks.
@@ -315,41 +319,41 @@ func (m *model) checkClasses() {
 	e := m.e
 	queued := 0
 	for key, c := range e.classes {
-		require.Equal(m.t, key, c.key)
-		require.False(m.t, c.dirty)
-		require.True(m.t, c.node == "" || len(c.items) > 0, "a pinned class without items")
+		require.Equal(m.q, key, c.key)
+		require.False(m.q, c.dirty)
+		require.True(m.q, c.node == "" || len(c.items) > 0, "a pinned class without items")
 		queued += len(c.items)
 		for i, it := range c.items {
-			require.Same(m.t, c, it.class)
-			require.Equal(m.t, i, it.at)
-			require.Equal(m.t, key, e.keyOf(it))
-			require.False(m.t, i > 0 && c.items.Less(i, (i-1)/2), "heap")
+			require.Same(m.q, c, it.class)
+			require.Equal(m.q, i, it.at)
+			require.Equal(m.q, key, e.keyOf(it))
+			require.False(m.q, i > 0 && c.items.Less(i, (i-1)/2), "heap")
 		}
 		if c.nowhere {
-			require.Empty(m.t, c.workers)
+			require.Empty(m.q, c.workers)
 			continue
 		}
 		possible := 0
 		for i, d := range c.workers {
-			require.Same(m.t, e.fleet.byID[d.w.ID], d.w, "a worker that is gone is a candidate")
-			require.Contains(m.t, d.w.candidates, d)
-			require.Equal(m.t, i, d.at)
+			require.Same(m.q, e.fleet.byID[d.w.ID], d.w, "a worker that is gone is a candidate")
+			require.True(m.q, slices.Contains(d.w.candidates, d))
+			require.Equal(m.q, i, d.at)
 			stored := *d
 			d.rank(m.now)
-			require.Equal(m.t, stored, *d, "a rank is out of date")
-			require.False(m.t, i > 0 && c.workers.Less(i, (i-1)/2), "heap")
+			require.Equal(m.q, stored, *d, "a rank is out of date")
+			require.False(m.q, i > 0 && c.workers.Less(i, (i-1)/2), "heap")
 			if d.possible {
 				possible++
 			}
 		}
-		require.Equal(m.t, possible, c.possible)
+		require.Equal(m.q, possible, c.possible)
 		fitting := 0
 		for _, w := range e.fleet.byID {
 			if w.fits(c.node, c.labels) {
 				fitting++
 			}
 		}
-		require.Len(m.t, c.workers, fitting)
+		require.Len(m.q, c.workers, fitting)
 	}
 	inPhase := 0
 	for _, it := range e.items {
@@ -357,27 +361,27 @@ func (m *model) checkClasses() {
 			inPhase++
 		}
 	}
-	require.Equal(m.t, inPhase, queued)
+	require.Equal(m.q, inPhase, queued)
 }
 
 // checkWorkers: slots in use are those of the attempts in flight.
 func (m *model) checkWorkers() {
 	for id, w := range m.e.fleet.byID {
-		require.Equal(m.t, m.view[id], w.WorkerView)
-		require.Equal(m.t, m.suspect[id+"/"+w.Instance], w.suspect)
+		require.Equal(m.q, m.view[id], w.WorkerView)
+		require.Equal(m.q, m.suspect[id+"/"+w.Instance], w.suspect)
 		all, _ := m.there(w, "")
-		require.Equal(m.t, all, w.inFlight, "worker %s", id)
+		require.Equal(m.q, all, w.inFlight, "worker %s", id)
 		sum := 0
 		for handler, n := range w.own {
 			_, same := m.there(w, handler)
-			require.Equal(m.t, same, n)
+			require.Equal(m.q, same, n)
 			sum += n
 		}
-		require.Equal(m.t, all, sum)
+		require.Equal(m.q, all, sum)
 	}
 	for _, w := range m.e.fleet.absent {
 		all, _ := m.there(w, "")
-		require.Equal(m.t, all, w.inFlight)
-		require.Positive(m.t, all)
+		require.Equal(m.q, all, w.inFlight)
+		require.Positive(m.q, all)
 	}
 }

@@ -25,7 +25,7 @@ func (m *model) operate() {
 		m.do(func(e *Engine, now time.Time) { e.Cancel(now, id, "not this one") })
 	case 2:
 		m.do(func(e *Engine, now time.Time) { e.Expire(now, id, "too late") })
-		require.NotContains(m.t, m.live, id)
+		require.NotContains(m.q, m.live, id)
 	case 3:
 		done := rapid.Bool().Draw(m.t, "done")
 		m.do(func(e *Engine, now time.Time) { e.Bar(now, id, "disabled", done) })
@@ -37,7 +37,7 @@ func (m *model) operate() {
 		m.do(func(e *Engine, _ time.Time) { e.Withdraw(id) })
 	case 5:
 		m.do(func(e *Engine, now time.Time) { e.End(now, id, Canceled, "by the source") })
-		require.True(m.t, it == nil || flies || m.e.items[id] == nil)
+		require.True(m.q, it == nil || flies || m.e.items[id] == nil)
 	}
 }
 
@@ -113,24 +113,25 @@ func (m *model) observe(events int) {
 // roll continues as new: the state goes through JSON.
 func (m *model) roll() {
 	for id, d := range m.open {
-		require.True(m.t, m.live[id].Want.Idle, "item %d cannot travel: %+v", id, d)
+		require.True(m.q, m.live[id].Want.Idle, "item %d cannot travel: %+v", id, d)
 	}
-	data := state(m.t, m.e)
+	data := state(m.q, m.e)
 	m.cfg = m.current()
 	m.e = m.restored(m.cfg, data)
 	m.start, m.log, m.events, m.probes, m.ghosts = data, nil, 0, nil, nil
 	m.apply(Tick{})
 	for id := range m.e.fleet.byID {
 		w := m.e.fleet.byID[id]
-		require.Equal(m.t, w.suspect, slices.ContainsFunc(m.probes, func(d Decision) bool { return d.Worker == id }), "a probe was lost")
+		require.Equal(m.q, w.suspect, slices.ContainsFunc(m.probes, func(d Decision) bool { return d.Worker == id }), "a probe was lost")
 	}
 }
 
 // finish plays fair until all items have ended: they must.
 func (m *model) finish() {
-	m.paused, m.suspended = false, false
+	m.paused = false
 	m.do(func(e *Engine, _ time.Time) { e.Resume() })
 	m.do(func(e *Engine, now time.Time) { e.SetClosing(now, Closing{}) })
+	m.suspended = false
 	m.do(func(e *Engine, now time.Time) { e.Unsuspend(now) })
 	for _, id := range slices.Sorted(maps.Keys(m.view)) {
 		w := m.view[id]
@@ -164,20 +165,20 @@ func (m *model) finish() {
 			m.apply(Tick{})
 		}
 	}
-	m.t.Fatalf("it does not end: %s", state(m.t, m.e))
+	m.t.Fatalf("it does not end: %s", state(m.q, m.e))
 }
 
 // checkEmpty: an engine without items has nothing.
 func (m *model) checkEmpty() {
 	e := m.e
-	require.Empty(m.t, m.asked)
-	require.Empty(m.t, m.granted)
-	require.Empty(m.t, m.open)
-	require.Empty(m.t, e.fleet.absent)
-	require.Empty(m.t, e.pinned)
-	require.Empty(m.t, e.ready)
-	require.Empty(m.t, e.asking)
+	require.Empty(m.q, m.asked)
+	require.Empty(m.q, m.granted)
+	require.Empty(m.q, m.open)
+	require.Empty(m.q, e.fleet.absent)
+	require.Empty(m.q, e.pinned)
+	require.Empty(m.q, e.ready)
+	require.Empty(m.q, e.asking)
 	for _, w := range e.fleet.byID {
-		require.Zero(m.t, w.inFlight)
+		require.Zero(m.q, w.inFlight)
 	}
 }

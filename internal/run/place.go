@@ -16,7 +16,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 		e.leave(it)
 	}
 	it.Canceling, it.CancelBy, it.ReadyAt = "", time.Time{}, readyAt
-	if readyAt.After(now) || it.Fence >= it.FenceEnd {
+	if readyAt.After(now) || it.Fence >= it.FenceEnd || e.paused || e.suspended {
 		e.release(it)
 	}
 	if at := it.ExpiresAt; !at.IsZero() && !it.Ran {
@@ -41,6 +41,10 @@ func (e *Engine) push(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
 	heap.Push(&c.items, it)
+	if saved, known := e.noWorker[c.key]; known {
+		delete(e.noWorker, c.key)
+		e.restoreMissing(c, saved)
+	}
 	e.failInTime(c, []*item{it})
 	if it.Granted {
 		e.gate[it.ID] = it
@@ -119,7 +123,7 @@ func (e *Engine) assess(c *class, now time.Time) {
 		heap.Push(queue, c)
 	}
 	if it == nil {
-		c.noWorkerSince = time.Time{}
+		c.noWorkerSince, c.tryAt = time.Time{}, time.Time{}
 		e.discard(c)
 		return
 	}
@@ -127,14 +131,17 @@ func (e *Engine) assess(c *class, now time.Time) {
 		return
 	}
 	e.noteWorkers(c, now)
-	if !able && len(c.workers) > 0 && c.workers[0].tier == tierTrial {
-		e.wakeToTry(c, c.workers[0].waits)
-	}
+	e.wakeToTry(c, able)
 }
 
-// wakeToTry has a class looked at when a worker that looks full may be tried.
-func (e *Engine) wakeToTry(c *class, at time.Time) {
-	if !c.tryAt.Equal(at) {
+// wakeToTry has a class that is not able to start an item looked at when a worker
+// that looks full may be tried.
+func (e *Engine) wakeToTry(c *class, able bool) {
+	if able || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
+		c.tryAt = time.Time{}
+		return
+	}
+	if at := c.workers[0].waits; !c.tryAt.Equal(at) {
 		c.tryAt = at
 		e.timers.push(timer{at: at, kind: timerTry, class: c.key})
 	}

@@ -13,7 +13,8 @@ func (e *Engine) acquire(it *item, now time.Time) {
 	it.Ask = e.asks // An answer to an earlier item of that id does not count.
 	it.Phase, it.Asking, it.WaitsAt = PhaseAsking, true, now
 	e.gate[it.ID] = it
-	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &it.Needs})
+	needs := it.Needs // The decision may be carried out after the item has settled.
+	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &needs})
 }
 
 // release gives an item's resources back, or its place among those that wait for

@@ -153,11 +153,20 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	}
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
-			c.noWorkerSince, c.failAt = saved.Since, saved.Fail
-			e.timers.push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
+			e.restoreMissing(c, saved)
+			continue
 		}
+		if e.noWorker == nil {
+			e.noWorker = map[string]savedClass{}
+		}
+		e.noWorker[saved.Class] = saved // Its items are offered again.
 	}
 	return e, nil
+}
+
+func (e *Engine) restoreMissing(c *class, saved savedClass) {
+	c.noWorkerSince, c.failAt = saved.Since, saved.Fail
+	e.timers.push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 
 // readmit puts a restored item where its phase says.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/dag/flow"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/run/graph"
 )
 
 // withDAGResult adds what a closed run left behind.
@@ -51,11 +51,11 @@ func (c *Client) listTasks(ctx context.Context, ref RunRef, result *contract.DAG
 	if err != nil {
 		return err
 	}
-	ended, err := flow.Read(started.graph, result.Final)
+	ended, err := graph.Read(started.graph, result.Final)
 	if err != nil {
 		return fmt.Errorf("read the tasks of %s: %w", ref.WorkflowID, err)
 	}
-	views, _ := ended.Tasks(flow.Filter{Limit: dag.MaxTasks})
+	views, _ := ended.Tasks(graph.Filter{Limit: dag.MaxTasks})
 	result.Tasks = make(map[string]contract.DAGTask, len(views))
 	for _, v := range views {
 		result.Tasks[v.ID] = contract.DAGTask{State: v.State.String(), Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From}
@@ -155,7 +155,7 @@ func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGR
 	if err != nil {
 		return DAGRetried{}, err
 	}
-	state, plan, err := flow.Prepare(prior, next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
+	state, plan, err := graph.Prepare(prior, next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
 	if err != nil {
 		return DAGRetried{}, fmt.Errorf("resume DAG run %s: %w", ref.WorkflowID, err)
 	}
@@ -178,7 +178,7 @@ func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGR
 // endedDAG is the last state of a run that is over, and what it was started with.
 // A run that was terminated left no result: its workflow is asked, which needs a
 // control plane.
-func (c *Client) endedDAG(ctx context.Context, ref RunRef) (*flow.Flow, contract.DAGInput, error) {
+func (c *Client) endedDAG(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAGInput, error) {
 	snapshot, err := c.describeDAG(ctx, ref)
 	if err != nil {
 		return nil, contract.DAGInput{}, err
@@ -199,7 +199,7 @@ func (c *Client) endedDAG(ctx context.Context, ref RunRef) (*flow.Flow, contract
 	if err != nil {
 		return nil, contract.DAGInput{}, err
 	}
-	prior, err := flow.Read(started.graph, final)
+	prior, err := graph.Read(started.graph, final)
 	if err != nil {
 		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s: %w", ref.WorkflowID, err)
 	}

@@ -66,13 +66,13 @@ func brokenCases() []struct {
 		files sources
 		want  []string
 	}{
-		{"pure-packages", sources{"internal/dispatch/next.go": imports("os")}, []string{"internal/dispatch/next.go:4 imports os"}},
+		{"pure-packages", sources{"internal/run/next.go": imports("os")}, []string{"internal/run/next.go:4 imports os"}},
 		{"pure-packages", sources{"dag/run.go": imports("context", "math/rand/v2")}, []string{"imports context", "imports math/rand/v2"}},
-		{"pure-packages", sources{"dag/run.go": imports("~/contract")}, []string{"imports github.com/roundsman/roundsman/contract"}},
+		{"pure-packages", sources{"dag/run.go": imports("~/starter")}, []string{"imports github.com/roundsman/roundsman/starter"}},
 		{"pure-packages", sources{"internal/fleet/sub/x.go": imports("golang.org/x/sync/errgroup")}, []string{"imports golang.org/x/sync/errgroup"}},
 		{"pure-packages-tests", sources{"dag/run_test.go": imports("~/starter", "net/http")}, []string{"roundsman/starter", "net/http"}},
 		{"dag-spec", sources{"dag/spec/parse.go": imports("os", "go.temporal.io/sdk/client")}, []string{"imports os", "sdk/client"}},
-		{"dag-flow", sources{"dag/flow/place.go": imports("context", "~/contract")}, []string{"imports context", "roundsman/contract"}},
+		{"run-graph", sources{"internal/run/graph/task.go": imports("context", "~/starter")}, []string{"imports context", "roundsman/starter"}},
 		{"workflows", sources{"workflows/jobgroup.go": imports("context")}, []string{"imports context"}},
 		{"workflows", sources{"workflows/jobgroup.go": imports("math/rand", "~/activities/scrub", "~/config")}, []string{"math/rand", "activities/scrub", "config"}},
 		{"workflows", sources{"workflows/jobgroup.go": imports("go.temporal.io/sdk/client")}, []string{"sdk/client"}},
@@ -186,7 +186,7 @@ func TestAllowed(t *testing.T) {
 		"starter/list.go":                   "func f(m M) { g(slices.Collect(maps.Keys(m))) }",
 		"dag/spec/parse.go":                 imports("go.yaml.in/yaml/v3", "~/dag"),
 		"internal/dispatch/next.go":         imports("sort", "time", "~/jobtype"),
-		"workflows/jobgroup.go":             imports("time", "go.temporal.io/sdk/workflow", "~/contract", "~/internal/dispatch", "~/dag/spec"),
+		"workflows/group/group.go":          imports("time", "go.temporal.io/sdk/workflow", "~/contract", "~/internal/run/group", "~/workflows/run"),
 		"workflows/jobgroup_test.go":        imports("context", "go.temporal.io/sdk/testsuite", "~/testsuite"),
 		"workflows/module.go":               imports("go.uber.org/fx"),
 		"workflows/calls.go":                `import "go.temporal.io/sdk/workflow"` + "\nvar _ = workflow.ExecuteActivity(nil, \"x\")",

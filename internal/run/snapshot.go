@@ -118,7 +118,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
 	e.paused, e.suspended, e.stopped, e.stopReason, e.closing = s.Paused, s.Suspended, s.Stopped, s.StopReason, s.Closing
-	e.fence, e.fenceEnd, e.wantsFences, e.asks, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Asks, s.Mean
+	e.fence, e.fenceEnd, e.wantsFences, e.fenced, e.asks, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Fenced, s.Asks, s.Mean
 	f := &e.fleet
 	f.stamp, f.watching, f.reprobe = s.Stamp, s.Watching, true
 	for _, saved := range s.Workers {

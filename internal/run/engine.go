@@ -325,7 +325,13 @@ func (e *Engine) SetClosing(now time.Time, closing Closing) {
 	e.closing = closing
 	e.retryLate(now)
 	for _, it := range e.sortedItems() {
-		e.watchClosing(it)
+		switch {
+		case it.inFlight() || it.Phase == PhaseLost || it.Phase == PhaseLate:
+		case !e.fits(it, latest(now, it.ReadyAt)):
+			e.park(it, now)
+		default:
+			e.watchClosing(it)
+		}
 	}
 }
 

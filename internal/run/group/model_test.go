@@ -126,7 +126,7 @@ func (m *model) carryOut(c Command) {
 		m.looks = true
 	case TakeTurn:
 		require.False(m.t, m.wants || m.holds, "two turns")
-		require.True(m.t, m.g.served(), "nothing could use the turn")
+		require.True(m.t, m.g.phase == PhaseEnded || m.g.served(), "nothing could use the turn")
 		m.turn, m.wants = c.Turn, true
 	case LeaveTurn:
 		m.wants, m.holds, m.claims = false, false, false

@@ -10,7 +10,7 @@ import (
 
 // Checkpoints travel with the state of a run, so all of them together are bounded.
 const (
-	maxCheckpoints = 1 << 20
+	maxCheckpoints = 512 << 10
 	// checkpointsLeft is what stays when the bound is exceeded: less, so that the
 	// items are not looked through for every checkpoint.
 	checkpointsLeft = maxCheckpoints * 3 / 4

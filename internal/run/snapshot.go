@@ -85,11 +85,12 @@ func (e *Engine) Snapshot() Snapshot {
 	return s
 }
 
-// maxBaggage bounds the checkpoints and messages of waiting items that travel.
+// maxBaggage bounds the messages of waiting items that travel.
 const maxBaggage = 384 << 10
 
 // itemsToTravel lists the items of a state, by id. What they carry is bounded: over
-// maxBaggage an item loses its message, and one that does not run its checkpoint.
+// maxBaggage an item travels without its message; checkpoints are bounded by
+// [Engine.keepCheckpoint]. The items stay as they are: a query may ask for the state.
 func (e *Engine) itemsToTravel() []*item {
 	var list []*item
 	baggage := 0
@@ -97,9 +98,10 @@ func (e *Engine) itemsToTravel() []*item {
 		if e.reoffer && it.pristine() {
 			continue
 		}
-		if baggage += len(it.Error) + len(it.Checkpoint); baggage > maxBaggage && !it.inFlight() {
-			baggage -= len(it.Error) + len(it.Checkpoint)
-			it.Error, it.Checkpoint, it.Done = "", nil, 0
+		if baggage += len(it.Error); baggage > maxBaggage {
+			baggage -= len(it.Error)
+			silent := *it
+			silent.Error, it = "", &silent
 		}
 		list = append(list, it)
 	}

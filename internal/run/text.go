@@ -15,7 +15,7 @@ const (
 	textRevoked = "its resources were given to another: "
 	textBarred  = "; not tried again: "
 	// textCheckpoint is about one of more checkpoints than a run can keep.
-	textCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 1 MiB in all; its next attempt starts from the beginning"
+	textCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 512 KiB in all; its next attempt starts from the beginning"
 )
 
 func textPinnedOffline(node string) string {

@@ -126,7 +126,7 @@ func TestCheckpointsAreBounded(t *testing.T) {
 		}
 	}
 	kept := 500 - dropped
-	assert.InDelta(t, 56, kept, 8, "from 768 KiB to 1 MiB of 16 KiB each")
+	assert.InDelta(t, 28, kept, 4, "from 384 to 512 KiB of 16 KiB each")
 	p.roll(graph.Config{})
 	p.now = p.now.Add(3 * 3600e9)
 	p.pass(0)

@@ -203,7 +203,9 @@ func (m *model) do(op func(*Engine, time.Time)) {
 		}
 	}
 	if twin != nil {
-		require.JSONEq(m.q, string(state(m.q, m.e)), string(state(m.q, twin)))
+		if is, has := string(state(m.q, m.e)), string(state(m.q, twin)); is != has {
+			require.JSONEq(m.q, is, has)
+		}
 		m.e.NextWake()
 		twin.NextWake()
 		require.Equal(m.q, fmt.Sprint(m.e.timers[:min(1, len(m.e.timers))]), fmt.Sprint(twin.timers[:min(1, len(twin.timers))]), "the restored engine wakes at the same time, for the same reason")

@@ -1,0 +1,279 @@
+package run
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestALostItemIsReplacedAfterItsGrace(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
+	require.Equal(t, "1@a", starts(s.plain(1)))
+	assert.Equal(t, "probe", kinds(s.end(1, contract.FailureWorkerLost)))
+	assert.Equal(t, contract.CodeOutcome, s.e.WaitOf(1, s.now).Code)
+	assert.Empty(t, starts(s.wait(Grace-time.Millisecond)))
+	assert.Equal(t, "1@b", starts(s.wait(time.Millisecond)))
+}
+
+func TestASuspectWorkerGetsWorkAfterASignOfLife(t *testing.T) {
+	t.Parallel()
+	beat, next := node("a", 1), node("a", 1)
+	beat.Beat, next.Instance = 1, "i2"
+	for name, event := range map[string]Event{
+		"probe": WorkerProbed{ID: "a", Instance: "i1", Alive: true}, "beat": WorkersChanged{[]contract.WorkerView{beat}}, "process": WorkersChanged{[]contract.WorkerView{next}},
+	} {
+		s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+		s.plain(1)
+		s.end(1, contract.FailureWorkerLost)
+		assert.Empty(t, starts(s.wait(time.Minute)), name)
+		assert.Equal(t, contract.CodeUnreachable, s.e.WaitOf(1, s.now).Code)
+		assert.Empty(t, starts(s.step(WorkerProbed{ID: "a", Instance: "i1"})), "a silent probe changes nothing")
+		assert.Empty(t, starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})), "the same beat shows nothing")
+		s.reload()
+		assert.Equal(t, "probe", kinds(s.step(Tick{})), "the probe went with the workflow run before")
+		assert.Equal(t, "1@a", starts(s.step(event)), name)
+	}
+}
+
+func TestOnWorkerLoss(t *testing.T) {
+	t.Parallel()
+	lose := func(policy jobtype.Policy, times int) *script {
+		s := play(t, Config{}, policy, node("a", 1), node("b", 1))
+		s.plain(1)
+		for range times {
+			s.end(1, contract.FailureWorkerLost)
+			s.wait(Grace)
+		}
+		return s
+	}
+	assert.Equal(t, "1 failed because worker_lost (on_worker_loss is fail)", lose(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossFail}, 1).ended())
+	assert.Equal(t, "1 failed because worker_lost (lost 2 times, worker_loss_limit is 1)", lose(jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, 2).ended())
+	hold := lose(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, 1)
+	assert.Empty(t, starts(hold.wait(time.Minute)), "b must not get it")
+	wait := hold.e.WaitOf(1, hold.now)
+	assert.Equal(t, []any{contract.CodeUnreachable, "a"}, []any{wait.Code, wait.Object})
+	hold.reload()
+	hold.step(Tick{})
+	assert.Equal(t, "1@a", starts(hold.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+}
+
+func TestAHeldItem(t *testing.T) {
+	t.Parallel()
+	held := func() *script {
+		s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold}, node("a", 1), node("b", 1))
+		s.plain(1)
+		s.end(1, contract.FailureWorkerLost)
+		s.wait(time.Minute)
+		return s
+	}
+	late := held()
+	late.deliver(1, 1, "")
+	assert.Equal(t, "1 completed", late.ended(), "its outcome counts whenever it comes")
+	freed := held()
+	work := freed.e.work[""]
+	work.Policy.OnWorkerLoss = jobtype.WorkerLossReplace
+	freed.e.SetWork(freed.now, "", work)
+	assert.Equal(t, "1@b", starts(freed.take()), "what was held before goes on")
+	windowed := held()
+	windowed.e.SetClosing(windowed.now, Closing{At: windowed.now.Add(time.Minute)})
+	windowed.wait(2 * time.Minute)
+	windowed.e.SetClosing(windowed.now, Closing{})
+	assert.Empty(t, starts(windowed.take()), "the end of a window does not send it elsewhere")
+	assert.Equal(t, "1@a", starts(windowed.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})))
+	canceled := held()
+	canceled.e.Cancel(canceled.now, 1, "enough")
+	canceled.take()
+	assert.Equal(t, "1 canceled enough", canceled.ended())
+}
+
+func TestNothingIsHeldOnASharedQueue(t *testing.T) {
+	t.Parallel()
+	a := node("a", 1)
+	a.Shared = []string{"jt"}
+	s := play(t, Config{}, jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossHold, Routing: jobtype.RoutingShared}, a)
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	assert.Equal(t, "1@", starts(s.wait(Grace)))
+}
+
+func TestAnOfflineWorkerLosesWhatRuns(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
+	require.Equal(t, "1@a", starts(s.plain(1)))
+	assert.Empty(t, s.step(WorkersChanged{[]contract.WorkerView{offline("a", true), node("b", 1)}}), "one that said goodbye still ends its work")
+	assert.Empty(t, s.step(WorkersChanged{[]contract.WorkerView{node("b", 1)}}), "an unknown worker is no news")
+	gone := WorkersChanged{[]contract.WorkerView{offline("a", false), node("b", 1)}}
+	require.Equal(t, "abandon", kinds(s.step(gone)))
+	assert.Equal(t, "worker a is OFFLINE", s.last[0].Reason)
+	assert.Empty(t, s.step(gone), "once is enough")
+	assert.Equal(t, "1@b", starts(s.end(1, contract.FailureWorkerLost)), "no grace")
+	s.step(Ended{Item: 1, Attempt: 1})
+	assert.Empty(t, s.ended(), "the late end of the lost attempt is ignored")
+	s.step(Ended{Item: 1, Attempt: 2})
+	assert.Equal(t, "1 completed", s.ended())
+}
+
+func TestTheGraceEndsWithTheWorker(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
+	s.plain(1)
+	s.end(1, contract.FailureWorkerLost)
+	assert.Equal(t, "1@b", starts(s.step(WorkersChanged{[]contract.WorkerView{offline("a", false), node("b", 1)}})))
+}
+
+func TestAFencedProcessIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.plain(1)
+	next := node("a", 0)
+	next.Instance, next.Fenced = "i2", []string{"i1"}
+	assert.Equal(t, "abandon", kinds(s.step(WorkersChanged{[]contract.WorkerView{next}})))
+	s.end(1, contract.FailureWorkerLost)
+	s.step(Delivered{Item: 1, Attempt: 1, Ending: Ending{Worker: "a", Instance: "i1"}})
+	assert.Empty(t, s.ended())
+	next.MaxExecute = 1
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{[]contract.WorkerView{next}})))
+}
+
+// A server that was killed may have taken the end of an attempt without saying so:
+// its worker then tells it once more.
+func TestAnEndingToldTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	for _, first := range []Failure{contract.FailureFailed, contract.FailureTimeout, contract.FailureStale, contract.FailureAtCapacity, contract.FailureDraining} {
+		s := play(t, Config{}, jobtype.Policy{RetryLimit: 1}, node("a", 1))
+		s.plain(1)
+		s.end(1, first)
+		for range 3 {
+			require.Empty(t, starts(s.deliver(1, 1, first)))
+		}
+		require.Equal(t, "1@a", starts(s.wait(time.Minute)), first)
+		s.deliver(1, 2, "")
+		assert.Equal(t, "1 completed", s.ended(), first)
+	}
+}
+
+func TestOfATimeoutOnlyASuccessIsNews(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{RetryLimit: 2, RetryBackoff: seconds(10)}, node("a", 1))
+	s.plain(1)
+	s.step(Ended{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureTimeout, Unreported: true}})
+	s.deliver(1, 1, contract.FailureTimeout)
+	view, _ := s.e.View(1)
+	assert.Equal(t, 1, view.Retries, "the attempt has cost its retry")
+	s.deliver(1, 1, "")
+	assert.Equal(t, "1 completed", s.ended())
+}
+
+func TestLimitsHoldWhenTheRegistryIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{PerWorkerExecutionConcurrency: 2}, node("a", 4))
+	require.Equal(t, "1@a 2@a", starts(s.plain(6)))
+	s.step(WorkersChanged{})
+	s.end(1, "")
+	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 4)}})), "one still runs there")
+	s.step(WorkersChanged{})
+	s.reload()
+	assert.Empty(t, starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 4)}})))
+	s.step(WorkersChanged{})
+	next := node("a", 4)
+	next.Instance = "i2"
+	assert.Equal(t, "4@a 5@a", starts(s.step(WorkersChanged{[]contract.WorkerView{next}})), "another process")
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{HeartbeatTimeout: seconds(5), RetryLimit: 9}, node("a", 2))
+	s.plain(3)
+	for id := 1; id <= 3; id++ {
+		assert.True(t, s.e.Cancel(s.now, id, "enough"))
+		assert.Equal(t, id < 3, s.e.Cancel(s.now, id, "again"))
+	}
+	assert.Equal(t, "cancel cancel", kinds(s.take()))
+	assert.Equal(t, "3 canceled enough", s.ended())
+	s.end(1, contract.FailureFailed)
+	assert.Equal(t, "forget", kinds(s.wait(5*time.Second+CancelWait)))
+	assert.Equal(t, "3 canceled enough; 1 canceled enough; 2 canceled enough; its handler on a did not stop and may still run", s.ended())
+	assert.False(t, s.e.Cancel(s.now, 1, "again"))
+
+	s = play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.plain(1)
+	s.e.Cancel(s.now, 1, "enough")
+	s.end(1, "")
+	assert.Equal(t, "1 completed", s.ended(), "it ended well nevertheless")
+}
+
+func TestExpire(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
+	s.plain(3)
+	s.end(2, contract.FailureWorkerLost)
+	for id := 1; id <= 3; id++ {
+		assert.True(t, s.e.Expire(s.now, id, "too late"))
+		assert.False(t, s.e.Expire(s.now, id, "again"))
+	}
+	assert.Equal(t, "cancel forget", kinds(s.take()))
+	assert.Equal(t, "1 stale too late; its handler on a may still run; 2 stale too late; its handler on b may still run; 3 expired too late", s.ended())
+	s.deliver(1, 1, "")
+	assert.Len(t, s.settled, 3, "what comes late is not heard")
+}
+
+func TestBar(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{RetryLimit: 2}, node("a", 2), node("b", 1))
+	s.plain(5)
+	s.end(1, contract.FailureFailed)
+	for id := 1; id <= 3; id++ {
+		s.e.Bar(s.now, id, "disabled", false)
+	}
+	s.e.Bar(s.now, 5, "disabled", true)
+	s.take()
+	s.end(2, contract.FailureFailed)
+	assert.Equal(t, "1 failed disabled; 5 canceled disabled; 2 failed because failed; not tried again: disabled", s.ended())
+	s.end(3, "")
+	assert.Contains(t, s.ended(), "3 completed")
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{RetryLimit: 2}, node("a", 3))
+	s.plain(4)
+	s.e.Stop(s.now, NotStarted, "over")
+	s.offer(Item{ID: 5})
+	assert.Equal(t, "4 not started over; 5 not started over", s.ended())
+	s.end(1, contract.FailureFailed)
+	s.end(2, contract.FailureDraining)
+	s.end(3, "")
+	assert.Equal(t, "4 not started over; 5 not started over; 1 failed because failed; 2 not started over; 3 completed", s.ended())
+	assert.True(t, s.settled[2].Cut, "only the end of the run kept it from another attempt")
+}
+
+// One that only its window has stopped goes on with the next, but not for ever.
+func TestCutsWithoutProgressEnd(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.plain(1)
+	cut := func(checkpoint string) string {
+		s.e.CancelRunning(s.now, "the window has closed")
+		s.e.Suspend(s.now)
+		require.Equal(t, "cancel", kinds(s.take()))
+		s.step(Ended{Item: 1, Attempt: s.e.items[1].Attempt, Ending: Ending{Failure: contract.FailureCanceled, Checkpoint: json.RawMessage(checkpoint)}})
+		s.e.Unsuspend(s.now)
+		return starts(s.take())
+	}
+	for at := range 5 {
+		assert.Equal(t, "1@a", cut(fmt.Sprint(at)))
+	}
+	for range maxCuts - 1 {
+		assert.Equal(t, "1@a", cut("4"))
+	}
+	assert.Empty(t, cut("4"))
+	assert.Contains(t, s.ended(), "1 canceled the window has closed; it was stopped so 3 times without a new checkpoint")
+}

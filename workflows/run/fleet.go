@@ -19,7 +19,7 @@ const (
 	renewEmpty = 15 * time.Second
 	// renewMost is how rare it becomes while nothing happens: a run may wait for
 	// months.
-	renewMost = 12 * time.Hour
+	renewMost = 24 * time.Hour
 )
 
 // subscription is the run's place among the watchers of the fleet.

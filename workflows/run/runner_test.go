@@ -1,0 +1,192 @@
+package run_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/mock"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+	sdktest "go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// bench is a workflow of one runner in the time-skipping environment.
+type bench struct {
+	*sdktest.TestWorkflowEnvironment
+	t        *testing.T
+	requests []contract.AdmissionRequest
+	watches  []time.Time
+	ensured  []contract.AdmissionRequest
+	// refuse is the answer of the server to a signal for admission.
+	refuse func(in contract.AdmissionRequest) error
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
+	b.SetTestTimeout(30 * time.Second)
+	b.OnSignalExternalWorkflow(mock.Anything, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, mock.Anything).Return(
+		func(_, _, _, _ string, arg any) error {
+			in, ok := arg.(contract.AdmissionRequest)
+			require.True(t, ok)
+			if b.refuse != nil {
+				if err := b.refuse(in); err != nil {
+					return err
+				}
+			}
+			b.requests = append(b.requests, in)
+			return nil
+		}).Maybe()
+	register := func(name string, f any) { b.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
+	register(contract.EnsureAdmissionActivity, func(_ context.Context, in contract.EnsureAdmissionInput) error {
+		b.ensured = append(b.ensured, *in.Request)
+		return nil
+	})
+	register(contract.EnsureFleetActivity, func(context.Context, contract.EnsureFleetInput) error {
+		b.watches = append(b.watches, b.Now())
+		return nil
+	})
+	register(contract.RecordAuditActivity, func(context.Context, contract.RecordAuditInput) error { return nil })
+	return b
+}
+
+// play runs a workflow that does begin first, then collects for so long; see gets
+// every answer of admission.
+func (b *bench) play(lasts time.Duration, begin func(*run.Runner), see func(*run.Runner, run.Answer)) {
+	b.t.Helper()
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		begin(r)
+		for until := r.Now().Add(lasts); r.Now().Before(until); {
+			r.Flush(until)
+			if err := workflow.Await(r.Context(), r.Ready); err != nil {
+				return err
+			}
+			r.Collect()
+			r.Fleet()
+			for _, answer := range r.Answers(nil) {
+				if see != nil {
+					see(r, answer)
+				}
+			}
+		}
+		return r.Close()
+	})
+	require.NoError(b.t, b.GetWorkflowError())
+}
+
+func pool(ask int) engine.Decision {
+	return engine.Decision{Kind: engine.Acquire, Ask: ask, Needs: &engine.Needs{Pools: map[string]int{"net": 1}}}
+}
+
+// TestAWaitCostsNoHistory: a run that waits for 90 days repeats its request and its
+// subscription so rarely that both together stay far below 5,000 events.
+func TestAWaitCostsNoHistory(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.play(90*24*time.Hour, func(r *run.Runner) {
+		r.Watch()
+		r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil)
+	}, nil)
+	last := b.requests[len(b.requests)-1]
+	assert.True(t, last.ReleaseAll)
+	for _, repeated := range b.requests[:len(b.requests)-1] {
+		require.Len(t, repeated.Items, 1)
+		assert.Equal(t, "job-00001.1", repeated.Items[0].ID)
+	}
+	// A repeated request is a timer (2 events), a signal (2) and two workflow tasks
+	// (6); a subscription an activity (3) instead of the signal.
+	assert.Greater(t, len(b.requests), 90)
+	assert.Less(t, 10*len(b.requests)+11*len(b.watches), 5000)
+	assert.LessOrEqual(t, b.requests[0].Items[0].Fences, int64(run.FencesPerItem))
+}
+
+// TestAnEmptyViewIsDoubted: a registry that was rebuilt knows no worker yet, and may
+// have no subscription; a run that was told so asks again within seconds.
+func TestAnEmptyViewIsDoubted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	began := b.Now()
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalFleetChanged, contract.FleetView{Seq: 7})
+	}, time.Minute)
+	b.play(3*time.Minute, func(r *run.Runner) { r.Watch() }, nil)
+	require.GreaterOrEqual(t, len(b.watches), 3)
+	assert.WithinDuration(t, began.Add(75*time.Second), b.watches[1], 2*time.Second)
+}
+
+// TestAReleaseThatFailedIsRepeated: what is given back and does not arrive would be
+// lost for ever.
+func TestAReleaseThatFailedIsRepeated(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.refuse = func(in contract.AdmissionRequest) error {
+		if len(in.Release) > 0 {
+			return temporal.NewApplicationError("too many signals", "")
+		}
+		return nil
+	}
+	b.play(5*time.Minute, func(r *run.Runner) {
+		r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil)
+		r.Flush(time.Time{})
+		r.CarryOut(engine.Decision{Kind: engine.Release, Ask: 1}, "job-00001")
+	}, nil)
+	require.Len(t, b.ensured, 1)
+	assert.Equal(t, []string{"job-00001.1"}, b.ensured[0].Release)
+}
+
+// TestWhatIsReleasedIsNotAsserted: an item that ends in the workflow task in which
+// admission asks what the run holds is released, not asserted.
+func TestWhatIsReleasedIsNotAsserted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalAdmissionAnswer, contract.AdmissionAnswer{
+			Holder:  b.requests[0].Holder,
+			Granted: []contract.AdmissionGrant{{ID: "job-00001.1", Fence: 5, Fences: 9}, {ID: "job-00002.2", Fence: 14, Fences: 9}},
+		})
+	}, time.Second)
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalReassert, nil) }, 2*time.Second)
+	granted := 0
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil)
+		r.Acquire(pool(2), "job-00002", jobtype.PriorityNormal, nil)
+		for until := r.Now().Add(3 * time.Second); r.Now().Before(until); {
+			r.Flush(until)
+			if err := workflow.Await(r.Context(), r.Ready); err != nil {
+				return err
+			}
+			r.Collect()
+			reasserts := r.Now().After(until.Add(-1500 * time.Millisecond))
+			granted += len(r.Answers(nil))
+			if reasserts && granted == 2 {
+				granted++
+				r.CarryOut(engine.Decision{Kind: engine.Release, Ask: 1}, "job-00001")
+			}
+		}
+		return r.Close()
+	})
+	require.NoError(t, b.GetWorkflowError())
+	require.Equal(t, 3, granted)
+	var asserted *contract.AdmissionRequest
+	for i := range b.requests {
+		if b.requests[i].Reassert {
+			asserted = &b.requests[i]
+		}
+	}
+	require.NotNil(t, asserted)
+	require.Len(t, asserted.Held, 1)
+	assert.Equal(t, "job-00002.2", asserted.Held[0].ID)
+	assert.Equal(t, []string{"job-00001.1"}, asserted.Release)
+}

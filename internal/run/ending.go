@@ -57,9 +57,7 @@ func (v Delivered) apply(e *Engine, now time.Time) {
 	if it.Reported == it.Attempt || it.Charged == it.Attempt && v.Ending.Failure != contract.FailureNone {
 		return
 	}
-	if v.Ending.reported() {
-		it.Reported = it.Attempt
-	}
+	it.Reported = it.Attempt
 	e.endAttempt(it, v.Ending, now)
 }
 
@@ -101,7 +99,13 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		e.retryOr(it, Stale, end, now)
 	case contract.FailureWorkerLost:
 		e.recall(it, end, now)
+	case contract.FailureNotRunning:
+		e.adoptionFailed(it, end, now)
 	case contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported, contract.FailureNotTaken:
+		if it.Adoptions > 0 && it.Phase == PhaseRunning && end.Failure == contract.FailureNotTaken {
+			e.adoptionFailed(it, end, now)
+			return
+		}
 		e.requeue(it, end, now)
 	case contract.FailureFailed, contract.FailureTimeout:
 		e.reportFailure(it, end)
@@ -157,6 +161,7 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	default:
 		wait := retry.wait(it.Retries)
 		it.Retries++
+		e.retried++
 		e.note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
 		it.Avoid = it.Worker
 		e.enqueue(it, now.Add(wait), now)
@@ -252,12 +257,12 @@ func (e *Engine) again(it *item, avoid string, now time.Time) {
 	}
 }
 
-// Replaced returns how many items were placed again without a retry since it was
-// called last.
-func (e *Engine) Replaced() int {
-	n := e.replaced
-	e.replaced = 0
-	return n
+// Again returns how many items were tried again after a failure, and placed again
+// without one, since it was called last.
+func (e *Engine) Again() (retried, replaced int) {
+	retried, replaced = e.retried, e.replaced
+	e.retried, e.replaced = 0, 0
+	return retried, replaced
 }
 
 // recall gives a lost attempt a moment in which its worker may still deliver the
@@ -270,7 +275,7 @@ func (e *Engine) recall(it *item, end Ending, now time.Time) {
 		return
 	}
 	e.suspect(it.Worker, it.Instance, now)
-	if it.Phase != PhaseRunning {
+	if it.Phase != PhaseRunning || e.adopted(it, end, now) {
 		return
 	}
 	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
@@ -279,9 +284,9 @@ func (e *Engine) recall(it *item, end Ending, now time.Time) {
 
 // lose ends the grace.
 func (e *Engine) lose(it *item, now time.Time) {
-	lost := it.Lost
-	it.Lost = Ending{}
 	it.Losses++
+	e.lost1(it, now)
+}
 	policy := e.work[it.Work].Policy
 	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit

@@ -228,7 +228,7 @@ func (w *turmoil) late() {
 	w.unchanged(func() []graph.Decision { return w.endedOf(a.task, a.attempt, end) })
 	fence := w.fences[a.id][a.attempt-1]
 	switch {
-	case fence == 0:
+	case fence == 0, a.end.Failure == contract.FailureNotTaken: // Only the server says so.
 	case a.silent:
 		w.do(w.deliveredOf(a.id, fence, end))
 	default:

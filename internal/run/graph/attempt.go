@@ -18,7 +18,7 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 		return
 	}
 	out := Decision{Decision: *d}
-	switch d.Kind {
+	switch d.Kind { //nolint:exhaustive // the others are only passed on
 	case run.Start:
 		g.start(t, out, now)
 		return
@@ -33,7 +33,6 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 		out.Grace = g.grace(t)
 	case run.Release:
 		g.released(t, now)
-	case run.Forget, run.Abandon, run.Probe, run.Watch, run.MoreFences:
 	}
 	g.decide(out)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
@@ -80,7 +81,7 @@ func (g *Graph) save() saved {
 	}
 	for _, t := range g.begun() {
 		if t.phase == phaseLookup {
-			s.Starts = append(s.Starts[:len(s.Starts):len(s.Starts)], t.i)
+			s.Starts = append(slices.Clip(s.Starts), t.i)
 			continue
 		}
 		s.Tasks = append(s.Tasks, savedTask{

@@ -64,7 +64,7 @@ const FailureNone FailureKind = ""
 func (k FailureKind) Valid() bool {
 	switch k {
 	case FailureNone, FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureCanceled, FailureAtCapacity,
-		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotTaken:
+		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotRunning, FailureNotTaken:
 		return true
 	}
 	return false

@@ -52,6 +52,8 @@ type DAGInput struct {
 type DAGCarry struct {
 	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
+	// Pages have the parts of the state that do not fit into its argument.
+	Pages []StatePage `json:"pages,omitempty"`
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
 	// JobTypes are the definitions that job_type tasks run with. They are looked

@@ -89,6 +89,8 @@ type JobGroupState struct {
 	// Workers is the last view of the fleet, WorkersSeq its number.
 	Workers    []WorkerView `json:"workers,omitempty"`
 	WorkersSeq int64        `json:"workers_seq,omitempty"`
+	// Pages have the parts of the core that do not fit into its argument.
+	Pages []StatePage `json:"pages,omitempty"`
 	// Runs counts the workflow runs of this group so far.
 	Runs int `json:"runs"`
 	// Turns is how often the group has left to come back with its next window.

@@ -19,6 +19,10 @@ const (
 	// Abandon the running attempt in its worker's place. It ends as a lost worker,
 	// or with what really happened if that is quicker.
 	Abandon
+	// Adopt the running attempt again, which the server has timed out and whose worker
+	// may still run it: another activity takes its place, as adoption number Adoption.
+	// It ends as the attempt ends, or with FailureNotRunning.
+	Adopt
 	// Probe the worker; the answer is [WorkerProbed].
 	Probe
 	// Watch the fleet from now on; the answers are [WorkersChanged].
@@ -48,6 +52,8 @@ type Decision struct {
 	Checkpoint       json.RawMessage
 	// Shared: the attempt goes to the shared queue of its job type.
 	Shared bool
+	// Adopt.
+	Adoption int
 	// Acquire, Release.
 	Ask   int
 	Needs *Needs

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -263,67 +262,6 @@ func (e *Engine) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0
 	return retried, replaced
-}
-
-// recall gives a lost attempt a moment in which its worker may still deliver the
-// outcome.
-func (e *Engine) recall(it *item, end Ending, now time.Time) {
-	it.Ran = true
-	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
-		it.Lost = end // Its worker is given up: nothing is waited for.
-		e.lose(it, now)
-		return
-	}
-	e.suspect(it.Worker, it.Instance, now)
-	if it.Phase != PhaseRunning || e.adopted(it, end, now) {
-		return
-	}
-	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
-	e.timers.push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
-}
-
-// lose ends the grace.
-func (e *Engine) lose(it *item, now time.Time) {
-	it.Losses++
-	e.lost1(it, now)
-}
-	policy := e.work[it.Work].Policy
-	message := clip(lost.Message)
-	limit := policy.WorkerLossLimit
-	fails := policy.OnWorkerLoss == jobtype.WorkerLossFail || it.Losses > limit
-	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
-	verdict := Replaced
-	switch {
-	case fails:
-		verdict = Terminated
-	case holds:
-		verdict = Delayed
-	}
-	e.note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
-	switch {
-	case fails && it.Canceling != "":
-		e.endCanceled(it, "", now)
-	case policy.OnWorkerLoss == jobtype.WorkerLossFail:
-		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
-	case fails:
-		e.settle(it, Failed, textLostTooOften(message, it.Losses, limit), now)
-	case holds:
-		e.release(it)
-		e.leave(it)
-		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
-		e.lost = append(e.lost, it)
-		e.returnLost(now)
-	default:
-		e.again(it, it.Worker, now)
-		it.Error = message
-	}
-}
-
-// holds: a lost item waits for the worker that lost it. From a shared queue nobody
-// can send it there; such an item is placed again.
-func (e *Engine) holds(it *item) bool {
-	work := e.work[it.Work]
-	return work.Policy.OnWorkerLoss == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
 }
 
 // Cancel ends one item: at once if it does not run, else as soon as its handler

@@ -20,6 +20,8 @@ type Config struct {
 	Claims bool
 	// Admit has an item with resources wait for [Engine.Proceed].
 	Admit bool
+	// Adopt says that [Adopt] is carried out.
+	Adopt bool
 	// Reoffer: the source offers items again after [Restore] to which nothing has
 	// happened, so that a state need not have them.
 	Reoffer bool
@@ -37,6 +39,7 @@ type Engine struct {
 	limit         int
 	claims, admit bool
 	reoffer       bool
+	adopt         bool
 	work          map[string]Work
 
 	items map[int]*item
@@ -91,8 +94,8 @@ type Engine struct {
 	// settled are items whose memory is used again.
 	settled []*item
 	notes   []Note
-	// replaced counts items placed again without a retry.
-	replaced int
+	// retried and replaced count items that were tried again, see [Engine.Again].
+	retried, replaced int
 	// freed are workers whose room changed in this step.
 	freed []*worker
 }
@@ -108,7 +111,7 @@ type Closing struct {
 // New returns an engine without items; fences count from now.
 func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
-		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, work: map[string]Work{},
+		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
 		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{},
 		classes: map[string]*class{}, pinned: map[string][]*class{},
 		fence: now.UnixMilli() << 20,

@@ -92,6 +92,9 @@ type Ending struct {
 	// Unreported: the server ended the attempt by itself, and its worker may still
 	// report how it really ended.
 	Unreported bool `json:"u,omitempty"`
+	// Silent: the server heard nothing of the attempt for its heartbeat timeout, and
+	// its handler had not stalled: its worker may still run it.
+	Silent bool `json:"s,omitempty"`
 	// Checkpoint is the last one known, for the next attempt; Done is how much of
 	// the item it stands for, in percent.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
@@ -108,5 +111,5 @@ type Ending struct {
 
 // reported: the worker said so, not the server in its place.
 func (e Ending) reported() bool {
-	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotTaken
+	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
 }

@@ -179,7 +179,7 @@ func (e *Engine) abandonGone(now time.Time) {
 		case why == "":
 		case it.Phase == PhaseGrace:
 			it.Lost.Message = why
-			e.lose(it, now)
+			e.lose(it, true, now)
 		case it.Abandoned != it.Attempt:
 			it.Abandoned = it.Attempt
 			e.decide(Decision{Kind: Abandon, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Instance: it.Instance, Reason: why})

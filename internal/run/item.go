@@ -161,6 +161,8 @@ type item struct {
 	Charged   int    `json:"ch,omitempty"`
 	Abandoned int    `json:"ab,omitempty"`
 	Lost      Ending `json:"lost,omitzero"`
+	// Adoptions counts how often the running attempt was adopted.
+	Adoptions int `json:"ad,omitempty"`
 	// Ran: an attempt has really run, so that ExpiresAt does not matter any more.
 	Ran     bool `json:"ran,omitempty"`
 	Resumed bool `json:"rs,omitempty"`

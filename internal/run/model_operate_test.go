@@ -134,8 +134,11 @@ func (m *model) finish() {
 	m.suspended = false
 	m.do(func(e *Engine, now time.Time) { e.Unsuspend(now) })
 	for _, id := range slices.Sorted(maps.Keys(m.view)) {
-		w := m.view[id]
-		w.State, w.Fresh, w.Leaving, w.Beat = contract.WorkerOnline, true, false, w.Beat+1
+		// A new process, so that what is held for one that has lost the handler ends, too.
+		w := node(id, 2)
+		w.Instance, w.Beat = m.view[id].Instance+"y", m.view[id].Beat+1
+		w.Capabilities = append(w.Capabilities, contract.Capability{Handler: "g", Execute: true})
+		w.Fenced = []string{m.view[id].Instance}
 		m.view[id] = w
 	}
 	clear(m.hidden)

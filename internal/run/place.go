@@ -201,7 +201,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	shared := c.shared
 	e.dequeue(it)
 	delete(e.gate, it.ID)
-	it.Phase, it.StartedAt, it.Error, it.Pin = PhaseRunning, now, "", ""
+	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
 	it.Attempt++
 	it.Resumed = len(it.Checkpoint) > 0
 	it.Worker, it.Instance = "", ""

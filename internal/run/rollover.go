@@ -40,7 +40,8 @@ type rollover struct {
 	since time.Time
 	next  int
 	// progress: something has happened since the workflow run began. Without it a
-	// run could continue as new for ever and start nothing.
+	// run with a small limit could continue as new for ever and start nothing; one
+	// that only waits continues as new at the usual length.
 	progress bool
 	// mean is a moving average of how long attempts took.
 	mean time.Duration
@@ -59,7 +60,7 @@ func (e *Engine) Observe(now time.Time, events, bytes, ordered int) {
 	switch {
 	case r.left <= 0 && busy > 0:
 		r.hold = true
-	case length < max(r.soft, r.next) || !r.progress:
+	case length < max(r.soft, r.next) || !r.progress && length < rollSoftEvents:
 		r.hold = false
 	case length >= rollHardEvents:
 		r.hold = true
@@ -90,7 +91,7 @@ func (e *Engine) allYoung(now time.Time) bool {
 
 // ShouldContinueAsNew reports whether this is a moment to continue as new.
 func (e *Engine) ShouldContinueAsNew() bool {
-	return e.roll.hold && e.roll.progress && len(e.flight) == e.idle
+	return e.roll.hold && len(e.flight) == e.idle
 }
 
 // started counts an attempt that starts now and carries so many bytes.

@@ -149,7 +149,8 @@ func TestWhatCostsNoRetry(t *testing.T) {
 		}
 		view, _ := s.e.View(1)
 		assert.Zero(t, view.Retries)
-		assert.Equal(t, 20, s.e.Replaced())
+		_, replaced := s.e.Again()
+		assert.Equal(t, 20, replaced)
 	}
 }
 

@@ -129,7 +129,7 @@ func (e *Engine) fire(t timer, now time.Time) {
 	case timerExpire:
 		e.settle(it, Expired, textExpired, now)
 	case timerGrace:
-		e.lose(it, now)
+		e.lose(it, true, now)
 	case timerForget:
 		e.forget(it, now)
 	case timerFit:

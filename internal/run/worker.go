@@ -195,15 +195,7 @@ func (f *fleet) whyGone(id, instance string) string {
 
 // occupy counts an attempt that was there before, when an engine is restored.
 func (f *fleet) occupy(id, instance, handler string) {
-	w := f.byID[id]
-	if w == nil {
-		w = f.absent[id]
-	}
-	if w == nil {
-		w = &worker{WorkerView: contract.WorkerView{ID: id, Instance: instance}}
-		f.setAbsent(w)
-	}
-	if w.Instance == instance {
+	if w := f.known(id, instance); w != nil {
 		w.occupy(handler)
 	}
 }

@@ -144,7 +144,9 @@ func (g *Group) settle(now time.Time) {
 		for i := range decisions {
 			g.command(&decisions[i])
 		}
-		g.counts.Replacements += g.engine.Replaced()
+		retried, replaced := g.engine.Again()
+		g.counts.Retries += retried
+		g.counts.Replacements += replaced
 		for i := range reports {
 			g.take(&reports[i], now)
 		}

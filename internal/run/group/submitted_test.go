@@ -136,6 +136,9 @@ func (s *script) claimed(fence int64) {
 func (s *script) comeBack(d time.Duration) {
 	s.t.Helper()
 	s.now = s.g.window.Known.Open[len(s.g.window.Known.Open)-1].From
+	s.step(Tick{})
+	_, asks := find[AskWindows](s.last)
+	require.True(s.t, asks, "what was known is from yesterday")
 	s.step(known(s.now, Window{Closes: s.now.Add(d), Next: s.now.Add(24 * time.Hour), Longest: 8 * time.Hour}))
 	s.prepared()
 	turn, asked := find[TakeTurn](s.last)
@@ -296,6 +299,7 @@ func TestBatchesLoseKeysThatOthersTookMeanwhile(t *testing.T) {
 	s.claimed(100)
 	require.Equal(t, PhaseWaiting, s.g.Phase(), "three hours do not fit")
 	s.now = tomorrow()
+	s.step(Tick{})
 	s.step(known(s.now, Window{Closes: s.now.Add(5 * time.Hour)}))
 	s.prepared()
 	s.step(TurnGranted{Fence: 1000, Fences: 9})

@@ -165,8 +165,8 @@ func (g *Group) awaitWindow(now time.Time) {
 	case g.window.asking:
 	case g.window.Broken != "":
 		g.skip(textWindowBroken(g.window.Broken), now)
-	case g.window.Known == nil || closed && !opens.IsZero() && !now.Before(opens):
-		g.askWindows()
+	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
+		g.askWindows(now) // What is known from before may have come to its end.
 	case !closed:
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
 		g.enter(stepPrepare, now)
@@ -177,8 +177,8 @@ func (g *Group) awaitWindow(now time.Time) {
 	}
 }
 
-func (g *Group) askWindows() {
-	g.window.asking = true
+func (g *Group) askWindows(now time.Time) {
+	g.window.asking, g.window.AskedAt = true, now
 	g.do(AskWindows{})
 }
 

@@ -13,6 +13,8 @@ import (
 type windows struct {
 	// Known is the last answer; nil: none yet.
 	Known *contract.WindowsResult `json:"known,omitempty"`
+	// AskedAt is when it was asked for.
+	AskedAt time.Time `json:"asked_at,omitzero"`
 	// Broken is why the calendars cannot be read; then the window stays closed.
 	Broken string `json:"broken,omitempty"`
 	// asking: a question is on its way.
@@ -78,7 +80,7 @@ func (v WindowsFailed) apply(g *Group, _ time.Time) {
 func (v CalendarSet) apply(g *Group, now time.Time) {
 	g.cfg.Windows, g.turn.HoldUntil = v.Windows, time.Time{}
 	if v.Windows {
-		g.askWindows()
+		g.askWindows(now)
 		return
 	}
 	g.window = windows{}

@@ -1,0 +1,109 @@
+package run
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// recall deals with an attempt whose worker has gone silent: it is adopted where the
+// worker may still run it, else it gets a moment in which its worker may deliver the
+// outcome.
+func (e *Engine) recall(it *item, end Ending, now time.Time) {
+	it.Ran = true
+	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
+		it.Lost = end // Its worker is given up: nothing is waited for.
+		e.lose(it, true, now)
+		return
+	}
+	e.suspect(it.Worker, it.Instance, now)
+	if it.Phase != PhaseRunning || e.adopts(it, end, now) {
+		return
+	}
+	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
+	e.timers.push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
+}
+
+// adopts has the attempt taken over by another activity, if its process may still run
+// it. A server that was away times out every attempt whose handler has long continued;
+// none of them is to lose its work. The attempt stays in flight meanwhile.
+func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
+	left := it.StartedAt.Add(e.timeout(it)).Sub(now)
+	switch {
+	case !e.adopt || !end.Silent || it.Instance == "" || left <= 0:
+		return false
+	case e.fleet.instance(it.Worker, it.Instance) == nil && e.fleet.byID[it.Worker] != nil:
+		return false // Another process has the id.
+	case e.fleet.whyGone(it.Worker, it.Instance) != "":
+		return false
+	}
+	it.Adoptions++
+	it.Lost = end
+	e.decide(Decision{
+		Kind: Adopt, Item: it.ID, Attempt: it.Attempt, Adoption: it.Adoptions, Worker: it.Worker, Instance: it.Instance, Work: it.Work,
+		Fence: it.Sent, Timeout: left, HeartbeatTimeout: e.heartbeat(it), At: now,
+	})
+	if it.Canceling != "" { // The new activity does not know.
+		e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: it.Canceling})
+	}
+	return true
+}
+
+// adoptionFailed deals with an attempt that could not be adopted. One that its worker
+// knows nothing of is not counted as a loss of the worker.
+func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
+	if it.Phase != PhaseRunning {
+		return
+	}
+	if it.Lost.Message == "" {
+		it.Lost = end
+	}
+	e.lose(it, end.Failure == contract.FailureNotTaken, now)
+}
+
+// lose continues without a lost attempt; counted says whether its worker was lost.
+func (e *Engine) lose(it *item, counted bool, now time.Time) {
+	lost := it.Lost
+	it.Lost = Ending{}
+	if counted {
+		it.Losses++
+	}
+	policy := e.work[it.Work].Policy
+	message := clip(lost.Message)
+	limit := policy.WorkerLossLimit
+	fails := policy.OnWorkerLoss == jobtype.WorkerLossFail || it.Losses > limit
+	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
+	verdict := Replaced
+	switch {
+	case fails:
+		verdict = Terminated
+	case holds:
+		verdict = Delayed
+	}
+	e.note(Note{Verdict: verdict, Code: contract.CodeWorkerLost, Item: it.ID, Detail: message})
+	switch {
+	case fails && it.Canceling != "":
+		e.endCanceled(it, "", now)
+	case policy.OnWorkerLoss == jobtype.WorkerLossFail:
+		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
+	case fails:
+		e.settle(it, Failed, textLostTooOften(message, it.Losses, limit), now)
+	case holds:
+		e.release(it)
+		e.leave(it)
+		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
+		e.lost = append(e.lost, it)
+		e.returnLost(now)
+	default:
+		e.again(it, it.Worker, now)
+		it.Error = message
+	}
+}
+
+// holds: a lost item waits for the worker that lost it. From a shared queue nobody
+// can send it there; such an item is placed again.
+func (e *Engine) holds(it *item) bool {
+	work := e.work[it.Work]
+	return work.Policy.OnWorkerLoss == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
+}

@@ -20,6 +20,7 @@ type Registry interface {
 func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(group.JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	r.RegisterWorkflowWithOptions(graph.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
+	r.RegisterWorkflowWithOptions(run.StatePage, workflow.RegisterOptions{Name: contract.StatePageWorkflow})
 	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(Audit, workflow.RegisterOptions{Name: contract.AuditWorkflow})

@@ -35,7 +35,9 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 	}
 	for r.end == nil {
 		if r.mayContinueAsNew() {
-			return contract.DAGResult{}, r.continueAsNew()
+			if err := r.continueAsNew(); err != nil {
+				return contract.DAGResult{}, err
+			}
 		}
 		wake := r.core.NextWake()
 		if !r.backlog.Empty() {
@@ -115,6 +117,13 @@ func (r *dagRun) open(encoded, state []byte) error {
 			return err
 		}
 		encoded = compiled
+	}
+	if c := r.in.Carry; c != nil {
+		whole, err := r.runner.Load(state, c.Pages)
+		if err != nil {
+			return invalid("the run cannot continue from the state it was given", err)
+		}
+		state = whole
 	}
 	decoded, err := dag.Decode(encoded)
 	if err != nil {
@@ -203,15 +212,25 @@ func (r *dagRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len() == 0
 }
 
+// continueAsNew returns the error that does so; nil: messages came meanwhile, and the
+// run stays.
 func (r *dagRun) continueAsNew() error {
-	state, err := r.core.Snapshot()
+	whole, err := r.core.Snapshot()
 	if err != nil {
 		return err
+	}
+	state, pages, err := r.runner.Save(whole)
+	switch {
+	case err != nil:
+		return err
+	case len(pages) > 0 && !r.mayContinueAsNew():
+		r.runner.Drop(pages)
+		return nil
 	}
 	in := r.in
 	in.DeclaredAt = r.runner.Admission.DeclaredAt()
 	in.Carry = &contract.DAGCarry{
-		Runs: r.runs + 1, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Runs: r.runs + 1, Pages: pages, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
 	}
 	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
 }

@@ -24,7 +24,9 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (co
 	}
 	for r.end == nil {
 		if r.mayContinueAsNew() {
-			return contract.JobGroupResult{}, r.continueAsNew()
+			if err := r.continueAsNew(); err != nil {
+				return contract.JobGroupResult{}, err
+			}
 		}
 		wake := r.core.NextWake()
 		if !r.backlog.Empty() {
@@ -85,6 +87,9 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 // open begins the group, or continues from what the run before left.
 func (r *groupRun) open(state []byte) error {
 	var first group.Event = group.Tick{}
+	if err := r.listen(); err != nil {
+		return err
+	}
 	if carried := r.in.State; carried != nil {
 		if err := r.restore(*carried, state); err != nil {
 			return err
@@ -95,9 +100,6 @@ func (r *groupRun) open(state []byte) error {
 		if r.adHoc() {
 			first = group.Submitted{Proposals: r.in.Submission.Proposals, BatchKeys: r.in.Submission.BatchKeys}
 		}
-	}
-	if err := r.listen(); err != nil {
-		return err
 	}
 	r.collectSteering() // A group that is paused from its beginning does not detect.
 	r.step(first)
@@ -167,7 +169,11 @@ func (r *groupRun) hasWindows() bool {
 
 // restore continues from the state that the run before left.
 func (r *groupRun) restore(carried contract.JobGroupState, state []byte) error {
-	core, err := group.Restore(state, r.runner.Now())
+	whole, err := r.runner.Load(state, carried.Pages)
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
+	}
+	core, err := group.Restore(whole, r.runner.Now())
 	if err != nil {
 		return temporal.NewNonRetryableApplicationError("the group cannot continue after continue-as-new", "BadState", err)
 	}
@@ -191,14 +197,24 @@ func (r *groupRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && r.runner.Idle() && !r.messages.waiting()
 }
 
+// continueAsNew returns the error that does so; nil: messages came meanwhile, and the
+// run stays.
 func (r *groupRun) continueAsNew() error {
-	state, err := r.core.Snapshot()
+	whole, err := r.core.Snapshot()
 	if err != nil {
 		return err
 	}
+	state, pages, err := r.runner.Save(whole)
+	switch {
+	case err != nil:
+		return err
+	case len(pages) > 0 && !r.mayContinueAsNew():
+		r.runner.Drop(pages)
+		return nil
+	}
 	in := r.in.WithoutProposals()
 	in.State = &contract.JobGroupState{
-		Record: r.record, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Record: r.record, Pages: pages, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
 	}
 	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
 }

@@ -43,7 +43,13 @@ func pageOf(in contract.DetectPageInput) group.Page {
 	return group.Page{Attempt: in.Attempt, Seq: in.Seq, Proposals: in.Proposals, BatchKeys: in.BatchKeys}
 }
 
+// errNotBegun is the answer while the state of the run before is read.
+var errNotBegun = errors.New("the group is being continued; try again in a moment")
+
 func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) error {
+	if r.core == nil {
+		return errNotBegun
+	}
 	return r.core.CheckPage(pageOf(in))
 }
 
@@ -126,6 +132,9 @@ func (r *groupRun) collectCalendars() {
 }
 
 func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {
+	if r.core == nil {
+		return errNotBegun
+	}
 	policy, err := in.Over(r.core.Policy())
 	if err != nil {
 		return err

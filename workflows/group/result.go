@@ -14,6 +14,9 @@ import (
 )
 
 func (r *groupRun) status() (contract.GroupStatus, error) {
+	if r.core == nil {
+		return contract.GroupStatus{JobType: r.in.Spec.Name, Phase: string(group.PhasePreparing), Policy: r.in.Spec.Policy}, nil
+	}
 	status := r.core.Status(r.runner.Now())
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
@@ -21,6 +24,9 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 }
 
 func (r *groupRun) jobs(in contract.JobsQueryInput) (contract.JobsQueryResult, error) {
+	if r.core == nil {
+		return contract.JobsQueryResult{}, nil
+	}
 	return r.core.Jobs(in, r.runner.Now())
 }
 

@@ -101,6 +101,15 @@ func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, gra
 	return workflow.ExecuteChildWorkflow(ctx, contract.DAGWorkflow, in, graph, []byte(nil))
 }
 
+// callStatePage keeps one part of a state. The page outlives the run that starts it.
+func callStatePage(ctx workflow.Context, id string, chunk []byte) workflow.ChildWorkflowFuture {
+	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
+		WorkflowID: id, TaskQueue: contract.ControlQueue,
+		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON, StaticSummary: "a part of the state of a run",
+	})
+	return workflow.ExecuteChildWorkflow(ctx, contract.StatePageWorkflow, chunk)
+}
+
 // callCancelDAG signals a run to end. A run that has ended, or has not begun, needs
 // no signal: its cancellation was requested before.
 func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) {

@@ -45,8 +45,10 @@ type Runner struct {
 	timers   entity.Timers
 	// fenceAsks counts the requests for more fences.
 	fenceAsks int
-	touched   bool
-	canceled  bool
+	// saves counts the states that were divided.
+	saves    int
+	touched  bool
+	canceled bool
 }
 
 // inbox has the signals that every run takes.
@@ -153,7 +155,7 @@ func (r *Runner) Collect() (tick bool) {
 // Idle reports whether nothing is on its way that would be lost if the workflow
 // continued as new. A lost probe is requested again by the engine.
 func (r *Runner) Idle() bool {
-	return r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting()
+	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting()
 }
 
 // CarryOut does what a decision says, but for Start and Acquire, which depend on

@@ -124,7 +124,7 @@ func (e *Engine) fire(t timer, now time.Time) {
 	it, c := e.items[t.item], e.classes[t.class]
 	switch t.kind {
 	case timerReady:
-		it.QueuedAt, it.Phase = now, PhaseNone
+		it.QueuedAt, it.Phase = t.at, PhaseNone
 		e.push(it, now)
 	case timerExpire:
 		e.settle(it, Expired, textExpired, now)

@@ -145,7 +145,7 @@ func edgeImports() []importRule {
 		},
 		{
 			name: "cli", scope: []string{"internal/cli/..."},
-			own: []string{"internal/app", "starter", "config", "contract", "jobtype", "dag/...", "examples/quickstart", "internal/window", leaf},
+			own: []string{"internal/cli/...", "internal/app", "starter", "config", "contract", "jobtype", "dag/...", "examples/quickstart", "internal/window", leaf},
 			fix: "a command parses, calls internal/app or starter, and prints; the work happens there",
 		},
 		{

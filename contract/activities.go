@@ -81,7 +81,22 @@ type ExecuteInput struct {
 	StallTimeout    jobtype.Duration `json:"stall_timeout,omitempty"`
 	ProgressTimeout jobtype.Duration `json:"progress_timeout,omitempty"`
 	Interactive     bool             `json:"interactive,omitempty"`
+	// OrphanGrace is how long the handler continues after the server has timed the
+	// activity out by heartbeat because it was away or cut off, so that the run can
+	// adopt it; 0: the handler ends at once. See [DefaultOrphanGrace].
+	OrphanGrace jobtype.Duration `json:"orphan_grace,omitempty"`
+	// Adopt attaches this activity to the attempt that still runs in the process
+	// whose queue it is sent to: the one with this Job.GroupID, Job.ID, Job.Attempt
+	// and Job.Fence, all else may be empty. The activity then stands for the
+	// attempt: its heartbeats, its cancellation and its outcome. It takes no slot.
+	// Where no such attempt runs it fails with [FailureNotRunning].
+	Adopt bool `json:"adopt,omitempty"`
 }
+
+// DefaultOrphanGrace leaves a control plane that was restarted together with the
+// server time to adopt. The run offers adoption before it places the job elsewhere,
+// so that a long grace makes no second execution likelier.
+const DefaultOrphanGrace = jobtype.Duration(time.Minute)
 
 // ExecuteState is how an attempt ended, as its worker tells it: the activity's
 // result when all is well, the detail of its failure otherwise.
@@ -133,6 +148,9 @@ const (
 	FailureUnsupported FailureKind = "unsupported"
 	// FailureWorkerLost: no heartbeat within heartbeat_timeout.
 	FailureWorkerLost FailureKind = "worker_lost"
+	// FailureNotRunning: the worker's process does not run the attempt that was to
+	// be adopted; the attempt is lost.
+	FailureNotRunning FailureKind = "not_running"
 	// FailureNotTaken: the worker did not take the job in time
 	// (ScheduleToStart).
 	FailureNotTaken FailureKind = "not_taken"

@@ -145,6 +145,12 @@ func AttemptID(job string, n int) string {
 	return job + attemptMark + strconv.Itoa(n)
 }
 
+// AdoptionID is the activity id of the k-th adoption of that attempt, counted from
+// 1.
+func AdoptionID(job string, attempt, k int) string {
+	return fmt.Sprintf("%s%s%d+%d", job, attemptMark, attempt, k)
+}
+
 // JobOfAttempt is the job, or task, of which the activity is an attempt.
 func JobOfAttempt(activityID string) string {
 	job, _, _ := strings.Cut(activityID, attemptMark)

@@ -16,7 +16,42 @@ const (
 	// worker then asks the registry for its settings at once, instead of within
 	// a minute. Repeating it is harmless.
 	QueryRefresh = "refresh"
+	// QueryAttempt takes an [AttemptQueryInput] and answers an [AttemptQueryResult].
+	QueryAttempt = "attempt"
 )
+
+// AttemptQueryInput names one attempt of one job or task. GroupID is the id of the
+// run's workflow.
+type AttemptQueryInput struct {
+	GroupID string `json:"group_id"`
+	JobID   string `json:"job_id"`
+	Attempt int    `json:"attempt"`
+	Fence   int64  `json:"fence"`
+}
+
+// AttemptState is what a worker process knows of an attempt.
+type AttemptState string
+
+// The states of an attempt on its worker.
+const (
+	// AttemptRunning: its handler runs in this process.
+	AttemptRunning AttemptState = "running"
+	// AttemptEnded: its handler has ended; Outcome says how.
+	AttemptEnded AttemptState = "ended"
+	// AttemptUnknown: this process does not run it and has no outcome of it.
+	AttemptUnknown AttemptState = "unknown"
+)
+
+// AttemptQueryResult answers [QueryAttempt].
+type AttemptQueryResult struct {
+	ID       string       `json:"id"`
+	Instance string       `json:"instance"`
+	State    AttemptState `json:"state"`
+	// Job is set while the process runs or reports it.
+	Job *WorkerJob `json:"job,omitempty"`
+	// Outcome is set for AttemptEnded.
+	Outcome *ExecuteState `json:"outcome,omitempty"`
+}
 
 // WorkerReport is what a worker process says about itself.
 type WorkerReport struct {
@@ -57,6 +92,9 @@ type WorkerJobState string
 const (
 	// WorkerJobRunning: its handler works.
 	WorkerJobRunning WorkerJobState = "running"
+	// WorkerJobOrphaned: its handler works, but the server has given its activity up;
+	// it ends unless the run adopts it.
+	WorkerJobOrphaned WorkerJobState = "orphaned"
 	// WorkerJobEnding: its handler was asked to end.
 	WorkerJobEnding WorkerJobState = "ending"
 	// WorkerJobReporting: its handler has ended and the server has not yet taken
@@ -68,7 +106,7 @@ const (
 
 // WorkerJobStates lists the states, for those who filter by them.
 func WorkerJobStates() []WorkerJobState {
-	return []WorkerJobState{WorkerJobRunning, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie}
+	return []WorkerJobState{WorkerJobRunning, WorkerJobOrphaned, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie}
 }
 
 // WorkerJob is a job or a detection that runs on a worker.

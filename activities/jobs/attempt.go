@@ -25,10 +25,9 @@ const maxStackBytes = 1500
 type attempt struct {
 	activities *Activities
 	what       Running
-	token      []byte
-	// heartbeatTimeout is the server's; 0 if there is none.
-	heartbeatTimeout time.Duration
-	deadline         time.Time
+	key        attemptKey
+	hold       *hold
+	deadline   time.Time
 
 	ctx      context.Context //nolint:containedctx // the handler's context is what the attempt is about
 	cancel   context.CancelCauseFunc
@@ -53,8 +52,8 @@ func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.
 		deadline, limited = own, true
 	}
 	r := &attempt{
-		activities: a, what: what, token: info.TaskToken,
-		heartbeatTimeout: info.HeartbeatTimeout, ended: make(chan struct{}),
+		activities: a, what: what, ended: make(chan struct{}),
+		hold: newHold(lease{token: info.TaskToken, timeout: info.HeartbeatTimeout, since: what.StartedAt}),
 	}
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.ctx, r.cancel, r.release = base, cancel, func() { cancel(nil) }
@@ -145,6 +144,7 @@ func (r *attempt) await() {
 func (r *attempt) describe() Running {
 	what := r.what
 	what.Zombie, what.Reporting, what.Ending = r.zombie.Load(), r.reporting.Load(), r.ctx.Err() != nil
+	what.Orphaned, _ = r.hold.describe()
 	beat, reported, _ := r.progress.snapshot()
 	what.Percent, what.Stage, what.Message, what.ReportedAt = beat.Percent, beat.Stage, beat.Message, reported
 	return what

@@ -27,8 +27,9 @@ func TestBeatInterval(t *testing.T) {
 // stall timeout of 10 s, on a clock of its own.
 func stalling(server *fakeServer, stop func(error)) *beater {
 	return &beater{
-		server: server, progress: newProgress("node-a", nil, time.Now()), interval: time.Second,
-		timeout: 3 * time.Second, stall: 10 * time.Second, ended: make(chan struct{}), stop: stop,
+		server: server, progress: newProgress("node-a", nil, time.Now()),
+		hold:  newHold(lease{timeout: 3 * time.Second}),
+		stall: 10 * time.Second, ended: make(chan struct{}), stop: stop,
 	}
 }
 
@@ -126,7 +127,7 @@ func TestBeaterSurvivesAnAbsentServer(t *testing.T) {
 			return nil
 		}}
 		b := stalling(server, func(err error) { t.Errorf("an absent server must not end a job: %v", err) })
-		b.stall, b.interval = 0, 5*time.Second
+		b.stall, b.hold = 0, newHold(lease{timeout: 15 * time.Second})
 		stop := b.start(t.Context())
 		time.Sleep(41 * time.Second)
 		stop()

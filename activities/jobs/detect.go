@@ -28,8 +28,7 @@ func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput
 	r.progress = newProgress(a.options.WorkerID, nil, r.what.StartedAt)
 	defer a.track(r)()
 	beats := &beater{
-		server: a.options.Server, token: r.token, progress: r.progress, timeout: r.heartbeatTimeout,
-		interval: beatInterval(r.heartbeatTimeout, false), ended: r.ended, stop: r.cancel,
+		server: a.options.Server, hold: r.hold, progress: r.progress, ended: r.ended, stop: r.cancel,
 	}
 	stopBeating := beats.start(ctx)
 	result, failure := r.detect(ctx, in)
@@ -125,9 +124,10 @@ func detectionError(kind contract.FailureKind, message string) error {
 // report repeats until the server has taken the result or does not want it.
 func (a *Activities) report(r *attempt, result contract.DetectActivityResult, failure error) {
 	wait := firstDeliveryWait
+	lease, _ := r.hold.current()
 	for {
 		ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
-		err := a.options.Server.Complete(ctx, r.token, result, failure)
+		err := a.options.Server.Complete(ctx, lease.token, result, failure)
 		cancel()
 		var rejected *RejectedError
 		if err == nil || errors.Is(err, jobtype.ErrLeaseLost) || errors.As(err, &rejected) || !pause(a.life, &wait) {

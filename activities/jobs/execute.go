@@ -14,10 +14,14 @@ import (
 // Execute runs one attempt of one job. It reports the outcome itself and then
 // returns [activity.ErrResultPending]; its declared result tells workflows what
 // they get. It returns only when the handler has ended and the server, or the
-// group, has taken the outcome.
+// group, has taken the outcome. With in.Adopt it returns at once, see adopt.
 func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	if in.Adopt {
+		return a.adopt(ctx, in)
+	}
 	what := Running{JobID: in.Job.ID, GroupID: in.Job.GroupID, JobType: in.Job.JobType, Handler: in.Handler, Attempt: in.Job.Attempt}
 	r := a.newAttempt(ctx, what, in.Timeout.Std())
+	r.key = keyOf(workflowOf(ctx, in), in.Job)
 	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
 	defer a.track(r)()
 
@@ -25,9 +29,12 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	state, report := r.execute(ctx, in)
 	if report {
 		r.reporting.Store(true)
-		a.deliver(delivery{Token: r.token, WorkflowID: workflowOf(ctx, in), Outcome: contract.JobOutcomeInput{
+		bySignal := a.deliver(delivery{Token: r.hold.seal(state).token, WorkflowID: r.key.group, Outcome: contract.JobOutcomeInput{
 			JobID: in.Job.ID, Attempt: in.Job.Attempt, Fence: in.Job.Fence, Outcome: state,
 		}})
+		if bySignal {
+			a.keepSent(r.key, state)
+		}
 		r.reporting.Store(false)
 	}
 	stopBeating()
@@ -67,14 +74,14 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 // beat starts the beater and returns what stops it.
 func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
 	b := &beater{
-		server: r.activities.options.Server, token: r.token, progress: r.progress,
-		interval: beatInterval(r.heartbeatTimeout, in.Interactive), timeout: r.heartbeatTimeout,
-		ended: r.ended, stop: r.cancel,
+		server: r.activities.options.Server, hold: r.hold, progress: r.progress, interactive: in.Interactive,
+		ended: r.ended, stop: r.cancel, grace: in.OrphanGrace.Std(),
 	}
 	if in.Liveness != jobtype.LivenessProcess {
 		b.stall = in.StallTimeout.Std()
 		if b.stall <= 0 {
-			b.stall = r.heartbeatTimeout
+			first, _ := r.hold.current()
+			b.stall = first.timeout
 		}
 	}
 	b.stalled = func() {

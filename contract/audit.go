@@ -116,6 +116,7 @@ type AuditOrigin struct {
 	Signal   string `json:"signal,omitempty"`
 	UpdateID string `json:"update_id,omitempty"`
 	Cancel   bool   `json:"cancel,omitempty"`
+	Reset    bool   `json:"reset,omitempty"`
 }
 
 // AdoptAuditInput asks for the log of the run before. RunID is the asking one.

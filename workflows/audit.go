@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/audit"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 const (
@@ -89,7 +90,7 @@ func (a *auditRun) open(in contract.AuditInput, log []byte) error {
 		}
 		workflow.GetLogger(a.ctx).Error("The log before this one cannot be taken over.", "error", err)
 		a.note(contract.AuditEntry{
-			Kind: contract.AuditScheduler, Action: auditNoticed, Code: "LOG_LOST", Object: contract.AuditWorkflowID,
+			Kind: contract.AuditScheduler, Action: recorder.Noticed, Code: "LOG_LOST", Object: contract.AuditWorkflowID,
 			Detail: "the log before this one could not be read, and this one starts anew: " + err.Error(),
 		})
 		return nil

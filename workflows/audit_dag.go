@@ -9,19 +9,20 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/flow"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // auditTasks bounds how many tasks an entry names.
 const auditTasks = 10
 
 // dagTrail is the trail of a run.
-func dagTrail(ctx workflow.Context, name string) *auditTrail {
-	return newAuditTrail(ctx, runPace, contract.AuditEntry{JobType: name, Object: workflow.GetInfo(ctx).WorkflowExecution.ID})
+func dagTrail(ctx workflow.Context, name string) *recorder.Recorder {
+	return recorder.New(ctx, recorder.RunPace, contract.AuditEntry{JobType: name, Object: workflow.GetInfo(ctx).WorkflowExecution.ID})
 }
 
 // auditNotes takes what the flow has noted.
 func (r *dagRun) auditNotes() {
-	r.trail.placed(r.flow.Notes(), func(task int) string { return r.flow.Run().ID(dag.Index(task)) })
+	placed(r.trail, r.flow.Notes(), func(task int) string { return r.flow.Run().ID(dag.Index(task)) })
 }
 
 // auditUpdate tells of an update that was carried out; before is what
@@ -31,11 +32,11 @@ func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request flow.Req
 	entry.After = r.auditBefore(request)
 	switch {
 	case len(request.Tasks) == 1:
-		entry.Object = r.trail.base.Object + "/" + request.Tasks[0]
+		entry.Object = r.trail.Object() + "/" + request.Tasks[0]
 	case len(request.Tasks) == 0 && len(changed) > 0:
 		entry.Detail, entry.Count = listed(changed), len(changed)
 	}
-	r.trail.updated(ctx, entry)
+	r.trail.Updated(ctx, entry)
 }
 
 // auditBefore is the state of what a request is about.
@@ -65,11 +66,11 @@ func listed(names []string) string {
 }
 
 func (r *dagRun) auditPause(in contract.PauseInput) {
-	r.trail.signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Before: r.pauseState(), After: pausedText(in.Note)})
+	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Before: r.pauseState(), After: pausedText(in.Note)})
 }
 
 func (r *dagRun) auditResume() {
-	r.trail.signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Before: r.pauseState(), After: "going on"})
+	r.trail.Signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Before: r.pauseState(), After: "going on"})
 }
 
 func (r *dagRun) pauseState() string {
@@ -80,13 +81,13 @@ func (r *dagRun) pauseState() string {
 }
 
 func (r *dagRun) auditCancel(in contract.CancelDAGInput) {
-	r.trail.signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Before: r.phase(), Detail: in.Reason})
+	r.trail.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Before: r.phase(), Detail: in.Reason})
 }
 
 // auditCanceled tells that somebody canceled the workflow. A part of another
 // workflow is canceled by that one, which has told who canceled it.
 func (r *dagRun) auditCanceled() {
 	if workflow.GetInfo(r.ctx).ParentWorkflowExecution == nil {
-		r.trail.canceled(contract.AuditEntry{Action: "dag.cancel", Before: r.phase()})
+		r.trail.Canceled(contract.AuditEntry{Action: "dag.cancel", Before: r.phase()})
 	}
 }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,35 +13,36 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/dispatch"
 	"github.com/roundsman/roundsman/internal/placement"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // groupTrail is the trail of a group.
-func groupTrail(ctx workflow.Context, spec contract.JobTypeSpec) *auditTrail {
-	return newAuditTrail(ctx, runPace, contract.AuditEntry{JobType: spec.Name, Object: workflow.GetInfo(ctx).WorkflowExecution.ID})
+func groupTrail(ctx workflow.Context, spec contract.JobTypeSpec) *recorder.Recorder {
+	return recorder.New(ctx, recorder.RunPace, contract.AuditEntry{JobType: spec.Name, Object: workflow.GetInfo(ctx).WorkflowExecution.ID})
 }
 
 // placed adds notes of a run's core; name says what a subject is called.
-func (t *auditTrail) placed(notes []placement.Note, name func(subject int) string) {
+func placed(t *recorder.Recorder, notes []placement.Note, name func(subject int) string) {
 	for _, note := range notes {
-		d := decision{action: string(note.Verdict), code: string(note.Code), detail: note.Detail, n: note.Count, waited: note.Waited}
+		d := recorder.Decision{Action: string(note.Verdict), Code: string(note.Code), Detail: note.Detail, N: note.Count, Waited: note.Waited}
 		if note.Subject >= 0 {
-			d.object = name(note.Subject)
+			d.Object = name(note.Subject)
 		}
-		t.decided(d)
+		t.Decided(d)
 	}
 }
 
 // auditNotes takes what the core has noted. A dry run decides about nothing.
 func (r *groupRun) auditNotes() {
 	if notes := r.core.Notes(); !r.in.DryRun {
-		r.trail.placed(notes, contract.JobID)
+		placed(r.trail, notes, contract.JobID)
 	}
 }
 
 // auditLane tells of a turn that was waited for.
 func (r *groupRun) auditLane() {
 	if waited := workflow.Now(r.ctx).Sub(r.lane.askedAt); r.lane.granted && waited >= placement.Noticeable {
-		r.trail.decided(decision{action: auditDelayed, code: "LANE_BUSY", detail: "it waited for its turn in lane " + r.in.Spec.Lane, waited: waited})
+		r.trail.Decided(recorder.Decision{Action: recorder.Delayed, Code: "LANE_BUSY", Detail: "it waited for its turn in lane " + r.in.Spec.Lane, Waited: waited})
 	}
 }
 
@@ -55,7 +57,7 @@ func (r *groupRun) auditSkip(reason string) {
 	if until != "" {
 		detail = strings.TrimSuffix("until "+until+": "+detail, ": ")
 	}
-	r.trail.decided(decision{action: auditRefused, code: code, detail: detail, waited: workflow.Now(r.ctx).Sub(workflow.GetInfo(r.ctx).WorkflowStartTime)})
+	r.trail.Decided(recorder.Decision{Action: recorder.Refused, Code: code, Detail: detail, Waited: workflow.Now(r.ctx).Sub(workflow.GetInfo(r.ctx).WorkflowStartTime)})
 }
 
 // auditMissed tells of runs that were terminated: they could not.
@@ -66,9 +68,9 @@ func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 			continue
 		}
 		identity, detail, _ := strings.Cut(identity, ": ")
-		r.trail.add(contract.AuditEntry{
+		r.trail.Add(contract.AuditEntry{
 			Kind: contract.AuditOperator, At: run.EndedAt, From: identity, Action: "run.terminate", Object: run.WorkflowID, Detail: detail,
-		}, sender{})
+		})
 	}
 }
 
@@ -92,20 +94,20 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 		{now.Missed - before.Missed, "CATCHUP_MISSED", "it was due while the server was away for longer than catchup_window"},
 	} {
 		if dropped.n > 0 {
-			r.trail.add(contract.AuditEntry{
-				Kind: contract.AuditScheduler, At: workflow.Now(r.ctx), Action: auditRefused, Code: dropped.code,
+			r.trail.Add(contract.AuditEntry{
+				Kind: contract.AuditScheduler, At: workflow.Now(r.ctx), Action: recorder.Refused, Code: dropped.code,
 				Object: contract.ScheduleID(r.in.Spec.Name), Count: dropped.n, Detail: dropped.detail,
-			}, sender{})
+			})
 		}
 	}
 }
 
 func (r *groupRun) auditPause(in contract.PauseInput) {
-	r.trail.signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Before: r.pauseState(), After: pausedText(in.Note)})
+	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Before: r.pauseState(), After: pausedText(in.Note)})
 }
 
 func (r *groupRun) auditResume() {
-	r.trail.signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Before: r.pauseState(), After: "going on"})
+	r.trail.Signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Before: r.pauseState(), After: "going on"})
 }
 
 // pauseState says whether the group is paused.
@@ -120,11 +122,11 @@ func pausedText(note string) string { return strings.TrimSuffix("paused: "+note,
 
 // auditJob tells of an operator's wish for one job.
 func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
-	object := r.trail.base.Object + "/" + in.JobID
+	object := r.trail.Object() + "/" + in.JobID
 	if in.JobID == "" {
-		object = r.trail.base.Object + "/key " + in.DedupeKey
+		object = r.trail.Object() + "/key " + in.DedupeKey
 	}
-	r.trail.signaled(signal, contract.AuditEntry{Action: action, Object: object, Before: r.jobState(in), Detail: in.Reason})
+	r.trail.Signaled(signal, contract.AuditEntry{Action: action, Object: object, Before: r.jobState(in), Detail: in.Reason})
 }
 
 // jobState is the state of the job that is to end.
@@ -138,7 +140,7 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 }
 
 func (r *groupRun) auditCancelGroup(in contract.CancelGroupInput) {
-	r.trail.signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase()), Detail: in.Reason})
+	r.trail.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase()), Detail: in.Reason})
 }
 
 // auditPolicy says which settings another policy changes; ctx is the update
@@ -152,7 +154,7 @@ func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResul
 		old, current := changedSettings(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
 		was, is = joined(was, old), joined(is, current)
 	}
-	r.trail.updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
+	r.trail.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
 }
 
 func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }
@@ -186,4 +188,14 @@ func settingsOf(value any) map[string]json.RawMessage {
 		return map[string]json.RawMessage{}
 	}
 	return settings
+}
+
+// admissionRefused adds that admission will never grant something. A turn in a
+// lane is reported by the run that is skipped.
+func admissionRefused(t *recorder.Recorder, refusal contract.AdmissionRefusal) {
+	if strings.HasPrefix(refusal.ID, itemLane) {
+		return
+	}
+	object, _, _ := cutLast(refusal.ID, ".")
+	t.Decided(recorder.Decision{Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: object, Detail: refusal.Reason})
 }

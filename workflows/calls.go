@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/calls"
 )
 
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in
@@ -15,8 +16,6 @@ const (
 	// takeTimeout is how long a worker may take to draw a job from its own
 	// queue before the job goes to another one.
 	takeTimeout = 5 * time.Second
-	// controlTimeout bounds one attempt of a short control activity.
-	controlTimeout = 30 * time.Second
 	// probeTimeout bounds a probe: three heartbeat intervals of at most 60 s
 	// would be too long to be of use, so it gives up after 20 s.
 	probeTimeout = 20 * time.Second
@@ -26,40 +25,28 @@ const (
 	stopMargin = 15 * time.Second
 )
 
-// controlOptions are for short activities of the control plane. They are
-// retried until they succeed: while the control plane is away nothing else
-// would go on either.
-func controlOptions(summary string) workflow.ActivityOptions {
-	return workflow.ActivityOptions{
-		TaskQueue:           contract.ControlQueue,
-		StartToCloseTimeout: controlTimeout,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
-		Summary:             summary,
-	}
-}
-
 func callPrepare(ctx workflow.Context, in contract.PrepareInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("look up workers and recent runs"))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("look up workers and recent runs"))
 	return workflow.ExecuteActivity(ctx, contract.PrepareActivity, in)
 }
 
 func callWindows(ctx workflow.Context, in contract.WindowsInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("when is the maintenance window of "+in.JobType+"?"))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("when is the maintenance window of "+in.JobType+"?"))
 	return workflow.ExecuteActivity(ctx, contract.WindowsActivity, in)
 }
 
 func callEnsureFleet(ctx workflow.Context, in contract.EnsureFleetInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("subscribe to changes of the fleet"))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("subscribe to changes of the fleet"))
 	return workflow.ExecuteActivity(ctx, contract.EnsureFleetActivity, in)
 }
 
 func callGiveUp(ctx workflow.Context, in contract.GiveUpInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("give up "+in.ActivityID+" on "+in.Worker))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("give up "+in.ActivityID+" on "+in.Worker))
 	return workflow.ExecuteActivity(ctx, contract.GiveUpActivity, in)
 }
 
 func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflow.Future {
-	options := controlOptions("does " + in.ID + " still beat?")
+	options := calls.ControlOptions("does " + in.ID + " still beat?")
 	options.StartToCloseTimeout = probeTimeout
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/calls"
 )
 
 // noopTimeout bounds one attempt of an activity that does nothing: it is the
@@ -49,12 +50,12 @@ func callCancelDAG(ctx workflow.Context, id string, in contract.CancelDAGInput) 
 }
 
 func callCompileDAG(ctx workflow.Context, in contract.CompileDAGInput) workflow.Future {
-	options := controlOptions("compile the DAG")
+	options := calls.ControlOptions("compile the DAG")
 	options.RetryPolicy.NonRetryableErrorTypes = []string{contract.DAGInvalidError}
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.CompileDAGActivity, in)
 }
 
 func callLookUpJobType(ctx workflow.Context, in contract.LookUpJobTypeInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("look up job type "+in.JobType))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("look up job type "+in.JobType))
 	return workflow.ExecuteActivity(ctx, contract.LookUpJobTypeActivity, in)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/flow"
+	"github.com/roundsman/roundsman/workflows/entity"
 )
 
 // DAG is one run of a DAG. graph is what dag.Graph.Encode writes; state is empty
@@ -39,7 +40,7 @@ func DAG(ctx workflow.Context, in contract.DAGInput, graph, state []byte) (contr
 			continue
 		}
 		r.link.flush()
-		r.trail.flush()
+		r.trail.Flush()
 		r.arm()
 		if err := workflow.Await(r.ctx, r.ready); err != nil {
 			return contract.DAGResult{}, err
@@ -124,7 +125,7 @@ func (r *dagRun) compile() ([]byte, error) {
 // mayContinueAsNew: nothing is in flight that would be lost. A lost probe is
 // asked again; what is said to admission must have been delivered.
 func (r *dagRun) mayContinueAsNew() bool {
-	return r.backlog.empty() && r.watching == nil && r.link.idle() && !r.link.dirty && r.trail.idle() && r.flow.ShouldContinueAsNew()
+	return r.backlog.empty() && r.watching == nil && r.link.idle() && !r.link.dirty && r.trail.Idle() && r.flow.ShouldContinueAsNew()
 }
 
 func (r *dagRun) continueAsNew() error {
@@ -134,18 +135,18 @@ func (r *dagRun) continueAsNew() error {
 	}
 	in := r.in
 	in.DeclaredAt = r.link.base.DeclaredAt
-	in.Carry = &contract.DAGCarry{Runs: r.runs + 1, FleetSeq: r.seen, JobTypes: r.jobTypes, Admission: r.link.state(), Audit: r.trail.state()}
+	in.Carry = &contract.DAGCarry{Runs: r.runs + 1, FleetSeq: r.seen, JobTypes: r.jobTypes, Admission: r.link.state(), Audit: r.trail.State()}
 	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.graph, state)
 }
 
 // finish gives back what tasks held and writes the result down.
 func (r *dagRun) finish() (contract.DAGResult, error) {
-	r.trail.hurry()
-	r.trail.flush()
+	r.trail.Hurry()
+	r.trail.Flush()
 	if err := r.link.close(); err != nil {
 		return contract.DAGResult{}, err
 	}
-	if err := r.trail.settle(); err != nil {
+	if err := r.trail.Settle(); err != nil {
 		return contract.DAGResult{}, err
 	}
 	result, err := r.result()
@@ -234,12 +235,12 @@ func taskOf(v flow.TaskView) contract.DAGTask {
 
 // arm makes sure that the flow is woken in time.
 func (r *dagRun) arm() {
-	wake := earlier(r.flow.NextWake(), r.renewAt)
+	wake := entity.Earlier(r.flow.NextWake(), r.renewAt)
 	if len(r.link.waiting) > 0 {
-		wake = earlier(wake, r.link.repeatAt)
+		wake = entity.Earlier(wake, r.link.repeatAt)
 	}
 	if !r.backlog.empty() {
 		wake = workflow.Now(r.ctx)
 	}
-	r.alarms.armAt(r.ctx, earlier(wake, r.trail.wake()))
+	r.timers.SetBy(r.ctx, entity.Earlier(wake, r.trail.Wake()))
 }

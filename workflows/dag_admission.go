@@ -70,7 +70,7 @@ func (r *dagRun) takeAnswer(answer contract.AdmissionAnswer, now time.Time) {
 	}
 	for _, refusal := range answer.Refused {
 		r.link.forget(refusal.ID)
-		r.trail.admissionRefused(refusal)
+		admissionRefused(r.trail, refusal)
 		task, ask := taskOfAsk(refusal.ID)
 		r.carryOutAll(r.flow.Refused(now, task, ask, refusal.Reason))
 	}

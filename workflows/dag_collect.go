@@ -28,7 +28,7 @@ func (r *dagRun) collect() {
 		r.carryOutAll(r.flow.CancelRun(now, "the workflow was canceled"))
 	}
 	r.collectMessages()
-	r.trail.collect()
+	r.trail.Collect()
 	r.collectAttempts(now)
 	r.collectOutcomes(now)
 	r.collectRoom(now)
@@ -173,7 +173,7 @@ func (r *dagRun) foundJobType(l lookup, now time.Time) {
 }
 
 func (r *dagRun) collectTimers(now time.Time) {
-	fired := r.alarms.hush()
+	fired := r.timers.ClearFired()
 	if !r.renewAt.IsZero() && r.watching == nil && !r.renewAt.After(now) {
 		r.watch()
 	}

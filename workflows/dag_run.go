@@ -14,6 +14,8 @@ import (
 	"github.com/roundsman/roundsman/dag/flow"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/entity"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // dagRun carries out what a flow decides, in one coroutine, as groupRun does for
@@ -35,14 +37,14 @@ type dagRun struct {
 
 	messages  dagMessages
 	link      *admissionLink
-	trail     *auditTrail
+	trail     *recorder.Recorder
 	attempts  []dagAttempt
 	done      []dagAttempt // scratch of collectAttempts
 	lookups   []lookup
 	probes    []probe
 	watching  workflow.Future
 	renewAt   time.Time // when the subscription to the fleet is repeated; zero without one
-	alarms    alarms
+	timers    entity.Timers
 	seen      int64 // the newest view of the fleet
 	touched   bool  // an update handler changed the flow
 	told      bool  // the flow knows that the workflow was canceled
@@ -73,7 +75,7 @@ func newDAGRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
 	r.trail = dagTrail(detached, in.Name)
 	if c := in.Carry; c != nil {
 		r.link.restore(c.Admission)
-		r.trail.restore(c.Audit)
+		r.trail.Restore(c.Audit)
 		r.runs, r.seen = c.Runs, c.FleetSeq
 		if c.JobTypes != nil {
 			r.jobTypes = c.JobTypes
@@ -102,7 +104,8 @@ func (r *dagRun) name() {
 			r.in.Name = header.Name
 		}
 	}
-	r.link.base.JobType, r.trail.base.JobType = r.in.Name, r.in.Name
+	r.link.base.JobType = r.in.Name
+	r.trail.SetJobType(r.in.Name)
 }
 
 // canceled reports whether somebody canceled the workflow.
@@ -248,7 +251,7 @@ func (r *dagRun) ready() bool {
 			return true
 		}
 	}
-	if r.touched || (r.canceled() && !r.told) || r.messages.waiting() || r.link.ready() || r.trail.ready() || r.alarms.ringing() {
+	if r.touched || (r.canceled() && !r.told) || r.messages.waiting() || r.link.ready() || r.trail.Ready() || r.timers.Fired() {
 		return true
 	}
 	for i := range r.probes {

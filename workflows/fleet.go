@@ -9,6 +9,8 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/workflows/entity"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 const (
@@ -39,7 +41,7 @@ func Fleet(ctx workflow.Context, in contract.FleetInput) error {
 		if f.isFull() {
 			return f.continueAsNew()
 		}
-		f.trail.flush()
+		f.trail.Flush()
 		f.observe()
 		f.publish()
 		workflow.SetCurrentDetails(ctx, f.details())
@@ -61,8 +63,8 @@ type fleetRun struct {
 	registrations map[string]contract.WorkerRegistration
 	descriptors   descriptorPool
 	watchers      map[string]*watcher
-	burst         burst
-	trail         *auditTrail
+	tasks         entity.Tasks
+	trail         *recorder.Recorder
 	messages      fleetMessages
 	observation   *observation
 	// fault is why nobody observes; retryAt is when to try again.
@@ -83,7 +85,7 @@ func newFleetRun(ctx workflow.Context, in contract.FleetInput) (*fleetRun, error
 		ctx: ctx, configured: in.Config != nil,
 		registrations: map[string]contract.WorkerRegistration{}, watchers: map[string]*watcher{}, trail: entityTrail(ctx),
 	}
-	f.trail.restore(in.Audit)
+	f.trail.Restore(in.Audit)
 	config := contract.FleetConfig{}
 	if in.Config != nil {
 		config = *in.Config
@@ -149,12 +151,12 @@ func (f *fleetRun) wait() error {
 }
 
 func (f *fleetRun) woken() bool {
-	return f.touched || f.trail.ready() || f.messages.waiting() || f.watchersAnswered() || (f.observation != nil && f.observation.future.IsReady())
+	return f.touched || f.trail.Ready() || f.messages.waiting() || f.watchersAnswered() || (f.observation != nil && f.observation.future.IsReady())
 }
 
 func (f *fleetRun) nextWake() time.Time {
 	next := f.core.NextDeadline()
-	for _, candidate := range []time.Time{f.nextSend(), f.retryAt, f.trail.wake()} {
+	for _, candidate := range []time.Time{f.nextSend(), f.retryAt, f.trail.Wake()} {
 		if !candidate.IsZero() && (next.IsZero() || candidate.Before(next)) {
 			next = candidate
 		}
@@ -165,7 +167,7 @@ func (f *fleetRun) nextWake() time.Time {
 // collect takes in whatever has happened.
 func (f *fleetRun) collect() {
 	f.touched = false
-	f.trail.collect()
+	f.trail.Collect()
 	f.collectSignals()
 	f.collectAnswers()
 	if f.observation != nil && f.observation.future.IsReady() {
@@ -213,7 +215,7 @@ func (f *fleetRun) continueAsNew() error {
 	if err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	in := contract.FleetInput{State: state, Audit: f.trail.state()}
+	in := contract.FleetInput{State: state, Audit: f.trail.State()}
 	if f.configured {
 		config := wireConfig(f.core.Config())
 		in.Config = &config

@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/entity"
 )
 
 const (
@@ -70,7 +71,7 @@ func (f *fleetRun) publish() {
 		}
 		view := f.view(w.Watch)
 		digest, size := viewDigest(view)
-		if digest != w.Digest && !f.burst.fits(f.ctx, size) {
+		if digest != w.Digest && !f.tasks.Fits(f.ctx, size) {
 			return
 		}
 		w.seq = f.core.Seq()
@@ -95,7 +96,7 @@ func earliestSend(watchers map[string]*watcher, seq int64, now time.Time) time.T
 	//workflowcheck:ignore the earliest of all, none of which is zero, whatever their order
 	for _, w := range watchers {
 		if w.seq != seq && w.sent == nil {
-			next = earlier(next, latest(w.NextSend, now))
+			next = entity.Earlier(next, latest(w.NextSend, now))
 		}
 	}
 	return next

@@ -49,7 +49,7 @@ func JobGroup(ctx workflow.Context, in contract.JobGroupInput, core []byte) (con
 			}
 		}
 		r.link.flush()
-		r.trail.flush()
+		r.trail.Flush()
 		r.arm()
 		if err := workflow.Await(r.ctx, r.ready); err != nil {
 			return contract.JobGroupResult{}, err
@@ -159,7 +159,7 @@ func (r *groupRun) restore(state contract.JobGroupState, core []byte) error {
 	r.startedAt = restored.Status(workflow.Now(r.ctx)).StartedAt
 	r.link.restore(state.Admission)
 	r.link.base.Grace = max(r.link.base.Grace, restored.Policy().HeartbeatTimeout)
-	r.trail.restore(state.Audit)
+	r.trail.Restore(state.Audit)
 	r.step(dispatch.Tick{})
 	return nil
 }
@@ -168,7 +168,7 @@ func (r *groupRun) restore(state contract.JobGroupState, core []byte) error {
 // came is left unread, since nothing is waited for between here and the end of
 // this run. A lost probe is asked again.
 func (r *groupRun) mayContinueAsNew() bool {
-	return r.backlog.empty() && r.away == nil && r.watching == nil && r.link.idle() && !r.link.dirty && r.trail.idle() && r.window.asking == nil && r.core.ShouldContinueAsNew()
+	return r.backlog.empty() && r.away == nil && r.watching == nil && r.link.idle() && !r.link.dirty && r.trail.Idle() && r.window.asking == nil && r.core.ShouldContinueAsNew()
 }
 
 // shed gives pending jobs up that are too large to travel. What they were granted
@@ -192,7 +192,7 @@ func (r *groupRun) continueAsNew() error {
 		return err
 	}
 	in := r.in.WithoutProposals()
-	in.State = &contract.JobGroupState{Record: r.record, WorkersSeq: r.seen, Runs: r.runs + 1, Turns: r.turns, Admission: r.link.state(), Audit: r.trail.state()}
+	in.State = &contract.JobGroupState{Record: r.record, WorkersSeq: r.seen, Runs: r.runs + 1, Turns: r.turns, Admission: r.link.state(), Audit: r.trail.State()}
 	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, core)
 }
 
@@ -201,12 +201,12 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) { return r.conclude
 
 // conclude gives back what the group was granted and writes the result down.
 func (r *groupRun) conclude(result contract.JobGroupResult) (contract.JobGroupResult, error) {
-	r.trail.hurry()
-	r.trail.flush()
+	r.trail.Hurry()
+	r.trail.Flush()
 	if err := r.link.close(r.lastEndings()...); err != nil {
 		return result, err
 	}
-	if err := r.trail.settle(); err != nil {
+	if err := r.trail.Settle(); err != nil {
 		return result, err
 	}
 	outcome := temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeOutcome)

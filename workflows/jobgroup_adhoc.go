@@ -42,11 +42,11 @@ func (r *groupRun) firstStart() time.Time {
 func (r *groupRun) awaitFirst() error {
 	until := r.firstStart()
 	for workflow.Now(r.ctx).Before(until) && !r.stopAsked() {
-		r.alarms.armAt(r.ctx, until)
+		r.timers.SetBy(r.ctx, until)
 		if err := workflow.Await(r.ctx, r.firstChanged); err != nil {
 			return err
 		}
-		r.alarms.hush()
+		r.timers.ClearFired()
 		r.collectAdmission()
 		r.link.flush()
 	}
@@ -54,7 +54,7 @@ func (r *groupRun) awaitFirst() error {
 }
 
 func (r *groupRun) firstChanged() bool {
-	return r.stopAsked() || r.messages.admission.Len()+r.messages.reassert.Len() > 0 || r.link.ready() || r.alarms.ringing()
+	return r.stopAsked() || r.messages.admission.Len()+r.messages.reassert.Len() > 0 || r.link.ready() || r.timers.Fired()
 }
 
 // statusAdHoc is what an ad-hoc group says of itself before it has begun.

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/admission"
 	"github.com/roundsman/roundsman/internal/dispatch"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 const (
@@ -302,7 +303,7 @@ func (r *groupRun) takeAnswer(answer contract.AdmissionAnswer) {
 	}
 	for _, refusal := range answer.Refused {
 		r.link.forget(refusal.ID)
-		r.trail.admissionRefused(refusal)
+		admissionRefused(r.trail, refusal)
 		r.takeRefusal(refusal)
 	}
 	r.takeStops(answer.Stopped)
@@ -317,7 +318,7 @@ func (r *groupRun) takeAnswer(answer contract.AdmissionAnswer) {
 		case ok:
 			r.step(dispatch.AdmissionLost{Job: job, Ask: ask, Reason: lost.Reason})
 		default:
-			r.trail.decided(decision{action: auditEnded, code: "GRANT_LOST", detail: lost.ID + ": " + lost.Reason})
+			r.trail.Decided(recorder.Decision{Action: recorder.Ended, Code: "GRANT_LOST", Detail: lost.ID + ": " + lost.Reason})
 			r.step(dispatch.GroupCanceled{Reason: lost.ID + " was lost: " + lost.Reason})
 		}
 	}

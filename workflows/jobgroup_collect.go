@@ -16,13 +16,13 @@ func (r *groupRun) collect() {
 	r.catchUp()
 	if r.canceled() && !r.told {
 		r.told = true
-		r.trail.canceled(contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase())})
+		r.trail.Canceled(contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase())})
 		r.step(dispatch.GroupCanceled{Reason: "the workflow was canceled"})
 	}
 	r.collectMessages()
 	r.collectWindow()
 	r.collectAdmission()
-	r.trail.collect()
+	r.trail.Collect()
 	r.collectDetection()
 	r.collectAttempts()
 	r.collectOutcomes()
@@ -104,7 +104,7 @@ func (r *groupRun) collectProbes() {
 }
 
 func (r *groupRun) collectTimers() {
-	fired := r.alarms.hush()
+	fired := r.timers.ClearFired()
 	if !r.renewAt.IsZero() && r.watching == nil && !r.renewAt.After(workflow.Now(r.ctx)) {
 		r.watch()
 	}

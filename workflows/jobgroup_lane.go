@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/entity"
 )
 
 const (
@@ -60,11 +61,11 @@ func (r *groupRun) awaitTurn() (string, error) {
 		if !deadline.IsZero() && !workflow.Now(r.ctx).Before(deadline) {
 			return r.outOfPatience(), nil
 		}
-		r.alarms.armAt(r.ctx, earlier(deadline, earlier(r.closesAt(), r.link.repeatAt)))
+		r.timers.SetBy(r.ctx, entity.Earlier(deadline, entity.Earlier(r.closesAt(), r.link.repeatAt)))
 		if err := workflow.Await(r.ctx, r.turnChanged); err != nil {
 			return "", err
 		}
-		r.alarms.hush()
+		r.timers.ClearFired()
 		r.collectWindow()
 		r.collectAdmission()
 		r.link.flush()
@@ -103,7 +104,7 @@ func (r *groupRun) outOfPatience() string {
 func (r *groupRun) stopAsked() bool { return r.canceled() || r.messages.cancelGroup.Len() > 0 }
 
 func (r *groupRun) turnChanged() bool {
-	return r.stopAsked() || r.messages.admission.Len()+r.messages.reassert.Len() > 0 || r.link.ready() || r.alarms.ringing() || r.windowReady()
+	return r.stopAsked() || r.messages.admission.Len()+r.messages.reassert.Len() > 0 || r.link.ready() || r.timers.Fired() || r.windowReady()
 }
 
 // skip ends the group without having done anything.

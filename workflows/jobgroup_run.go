@@ -8,6 +8,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/dispatch"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/entity"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // groupRun carries out what the core of one group decides. Everything happens
@@ -34,13 +36,13 @@ type groupRun struct {
 	watching workflow.Future
 	// renewAt is when the subscription to the fleet is repeated; zero without one.
 	renewAt time.Time
-	alarms  alarms
+	timers  entity.Timers
 	// seen is the newest view of the fleet.
 	seen int64
 	// link is the way to admission, lane the group's turn, fenceAsks counts how
 	// often more fences were asked for.
 	link      *admissionLink
-	trail     *auditTrail
+	trail     *recorder.Recorder
 	lane      laneTurn
 	fenceAsks int
 	// window is what is known of the maintenance windows.
@@ -234,15 +236,15 @@ func (r *groupRun) forget(job, n int) {
 
 // arm makes sure that the core is woken in time.
 func (r *groupRun) arm() {
-	wake := earlier(r.core.NextWake(), r.renewAt)
+	wake := entity.Earlier(r.core.NextWake(), r.renewAt)
 	if r.link.repeats() {
-		wake = earlier(wake, r.link.repeatAt)
+		wake = entity.Earlier(wake, r.link.repeatAt)
 	}
-	wake = earlier(wake, r.awayWake())
+	wake = entity.Earlier(wake, r.awayWake())
 	if !r.backlog.empty() {
 		wake = workflow.Now(r.ctx)
 	}
-	r.alarms.armAt(r.ctx, earlier(wake, r.trail.wake()))
+	r.timers.SetBy(r.ctx, entity.Earlier(wake, r.trail.Wake()))
 }
 
 // renewal is how often a group repeats its subscription: a registry that was
@@ -259,7 +261,7 @@ func (r *groupRun) watch() {
 
 // ready reports whether there is anything to collect.
 func (r *groupRun) ready() bool {
-	if r.touched || (r.canceled() && !r.told) || r.messages.waiting() || r.link.ready() || r.trail.ready() || r.windowReady() || r.awayReady() {
+	if r.touched || (r.canceled() && !r.told) || r.messages.waiting() || r.link.ready() || r.trail.Ready() || r.windowReady() || r.awayReady() {
 		return true
 	}
 	for i := range r.attempts {
@@ -267,7 +269,7 @@ func (r *groupRun) ready() bool {
 			return true
 		}
 	}
-	if r.detect != nil && r.detect.future.IsReady() || r.alarms.ringing() {
+	if r.detect != nil && r.detect.future.IsReady() || r.timers.Fired() {
 		return true
 	}
 	for i := range r.probes {

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/placement"
 	"github.com/roundsman/roundsman/internal/window"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // windowClosed is the code of docs/explain.md.
@@ -156,7 +157,7 @@ func (r *groupRun) awaitWindow() (string, error) {
 		if err := workflow.Await(r.ctx, r.windowChanged); err != nil {
 			return "", err
 		}
-		r.alarms.hush()
+		r.timers.ClearFired()
 		r.collectWindow()
 		r.collectAdmission()
 		r.link.flush()
@@ -176,7 +177,7 @@ func (r *groupRun) awaitWindow() (string, error) {
 		}
 		r.window.opens = opens
 		workflow.SetCurrentDetails(r.ctx, "**waiting** · "+r.closedText(opens))
-		r.alarms.armAt(r.ctx, opens)
+		r.timers.SetBy(r.ctx, opens)
 	}
 	r.window.opens = time.Time{}
 	return "", nil
@@ -223,7 +224,7 @@ func (r *groupRun) toldClosed() bool {
 // auditWindow tells of a closed window that was waited for.
 func (r *groupRun) auditWindow() {
 	if waited := workflow.Now(r.ctx).Sub(r.window.waitingSince); waited >= placement.Noticeable {
-		r.trail.decided(decision{action: auditDelayed, code: windowClosed, detail: "it waited for its window to open", waited: waited})
+		r.trail.Decided(recorder.Decision{Action: recorder.Delayed, Code: windowClosed, Detail: "it waited for its window to open", Waited: waited})
 	}
 }
 
@@ -231,7 +232,7 @@ func (r *groupRun) auditWindow() {
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := changedSettings(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, in)
-	r.trail.signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
+	r.trail.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
 }
 
 // windowWait is what a group waits for that has not asked for its lane yet.

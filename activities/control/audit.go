@@ -106,6 +106,7 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
 	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
 	canceled := event.GetWorkflowExecutionCancelRequestedEventAttributes()
+	failed := event.GetWorkflowTaskFailedEventAttributes()
 	switch {
 	case origin.Signal != "" && signaled != nil:
 		return signaled.GetIdentity(), signaled.GetSignalName() == origin.Signal
@@ -114,8 +115,18 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 		return meta.GetIdentity(), meta.GetUpdateId() == origin.UpdateID
 	case origin.Cancel && canceled != nil:
 		return canceled.GetIdentity(), true
+	case origin.Reset && failed.GetCause() == enums.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW:
+		return resetter(failed.GetIdentity()), true
 	}
 	return "", false
+}
+
+// resetter is the identity of a reset's sender. The server may write its own name.
+func resetter(identity string) string {
+	if identity == "history-resetter" {
+		return ""
+	}
+	return identity
 }
 
 // AdoptAudit is [contract.AdoptAuditActivity]. It changes nothing.

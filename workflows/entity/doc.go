@@ -1,0 +1,29 @@
+// Package entity is what the workflows that serve a whole namespace share:
+// admission, the worker registry and the audit log. Each lives for ever, as a
+// chain of runs, and repeats the same turn:
+//
+//	loop, err := entity.New(ctx, entity.Options{…})
+//	for {
+//		if loop.Full(limits, idle) {
+//			return continueAsNew(…)      // after loop.Finish()
+//		}
+//		decide, send, loop.Flush()
+//		if err := loop.Wait(deadline, woken); err != nil {
+//			return err
+//		}
+//		collect what has come
+//	}
+//
+// A [Loop] promises:
+//
+//   - A cancellation ends nothing. The loop's context does not know of it; the
+//     audit log does, and the run continues as new, so that another cancellation is
+//     noticed too. Only a termination ends an entity.
+//   - A reset is noticed once, and is in the audit log, see [Loop.WasReset].
+//   - Waiting writes no event into the history: one timer runs for the next
+//     deadline, and none is canceled.
+//   - A run makes room for the next one while no message comes, see [Loop.Full].
+//
+// [Tasks] bounds what one workflow task orders. [Timers] wake a workflow that waits
+// in one coroutine. Runs use both, too.
+package entity

@@ -1,0 +1,156 @@
+package entity
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/recorder"
+)
+
+// Loop is one run of an entity between its core and Temporal.
+type Loop struct {
+	// root is the context that a cancellation ends, ctx is detached from it.
+	root, ctx workflow.Context
+	name      string
+	// Audit records what operators do to the entity and what it decides.
+	Audit  *recorder.Recorder
+	tasks  Tasks
+	timers Timers
+	// run is the id of the workflow run, as far as it was noticed. before is the one
+	// that was reset, until [Loop.WasReset] has returned it.
+	run, before string
+	canceled    bool
+	touched     bool
+	// received counts the messages of this run, lastReceived is when the last one
+	// came.
+	received     int
+	lastReceived time.Time
+}
+
+// Options describe an entity.
+type Options struct {
+	// Name is what audit entries call it: its workflow id.
+	Name string
+	// Audit is what the run before had not recorded; nil: nothing.
+	Audit *contract.AuditTrailState
+	// NoAudit: the entity is the audit log, which records by itself.
+	NoAudit bool
+}
+
+// New begins a run.
+func New(ctx workflow.Context, options Options) *Loop {
+	detached, _ := workflow.NewDisconnectedContext(ctx)
+	l := &Loop{root: ctx, ctx: detached, name: options.Name, lastReceived: workflow.Now(ctx)}
+	if !options.NoAudit {
+		l.Audit = recorder.New(detached, recorder.EntityPace, contract.AuditEntry{})
+		l.Audit.Restore(options.Audit)
+	}
+	l.noticeReset()
+	return l
+}
+
+// Context survives a cancellation of the workflow. Everything in the entity uses
+// it.
+func (l *Loop) Context() workflow.Context { return l.ctx }
+
+// Now is the workflow's time.
+func (l *Loop) Now() time.Time { return workflow.Now(l.ctx) }
+
+// Touch makes the next [Loop.Wait] return at once: an update's handler has changed
+// something.
+func (l *Loop) Touch() { l.touched = true }
+
+// Received notes that messages came.
+func (l *Loop) Received(n int) {
+	if n > 0 {
+		l.received, l.lastReceived = l.received+n, l.Now()
+	}
+}
+
+// Fits takes an order of that size into the current workflow task, if there is room.
+func (l *Loop) Fits(size int) bool { return l.tasks.Fits(l.ctx, size) }
+
+// Flush sends to the audit log what is to be sent.
+func (l *Loop) Flush() {
+	if l.Audit != nil {
+		l.Audit.Flush()
+	}
+}
+
+// Wait blocks until woken reports true, until the deadline if it is not zero, or
+// until the loop itself has something to do. It writes an event only if no timer
+// runs that fires by the deadline.
+func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
+	if l.Audit != nil {
+		deadline = Earlier(deadline, l.Audit.Wake())
+	}
+	l.timers.SetBy(l.ctx, deadline)
+	err := workflow.Await(l.ctx, func() bool { return l.woken() || woken() })
+	if err != nil {
+		return err
+	}
+	l.touched = false
+	l.timers.ClearFired()
+	if l.Audit != nil {
+		l.Audit.Collect()
+	}
+	l.noticeCancel()
+	l.noticeReset()
+	return nil
+}
+
+func (l *Loop) woken() bool {
+	return l.touched || l.timers.Fired() || l.newlyCanceled() || l.Audit != nil && l.Audit.Ready()
+}
+
+func (l *Loop) newlyCanceled() bool { return !l.canceled && l.root.Err() != nil }
+
+func (l *Loop) noticeCancel() {
+	if !l.newlyCanceled() {
+		return
+	}
+	l.canceled = true
+	workflow.GetLogger(l.ctx).Warn("A cancellation is ignored: only a termination ends it.", "workflow", l.name)
+	if l.Audit != nil {
+		l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
+	}
+}
+
+// Canceled reports whether somebody canceled this run.
+func (l *Loop) Canceled() bool { return l.canceled }
+
+// noticeReset compares the id of the run. A side effect tells: during the replay of
+// the history before the reset it has the value of then.
+func (l *Loop) noticeReset() {
+	var run string
+	info := workflow.GetInfo(l.ctx)
+	value := workflow.MutableSideEffect(l.ctx, "run", func(workflow.Context) any {
+		return info.WorkflowExecution.RunID
+	}, func(x, y any) bool { return x == y })
+	if err := value.Get(&run); err != nil || run == l.run {
+		return
+	}
+	if l.run != "" {
+		l.before = l.run
+		workflow.GetLogger(l.ctx).Warn("The workflow was reset.", "workflow", l.name)
+		if l.Audit != nil {
+			l.Audit.Reset(contract.AuditEntry{Action: l.name + ".reset", Object: l.name, Before: "run " + l.run, After: "run " + run})
+		}
+	}
+	l.run = run
+}
+
+// WasReset reports once whether an operator has reset the workflow: everything
+// since the point of reset is forgotten. before is the run that was reset.
+func (l *Loop) WasReset() (before string, reset bool) {
+	before, l.before = l.before, ""
+	return before, before != ""
+}
+
+// Finish waits until no handler runs any more. Nothing may be lost between it and
+// continuing as new: take the messages in that came with this very task.
+func (l *Loop) Finish() error {
+	return workflow.Await(l.ctx, func() bool { return workflow.AllHandlersFinished(l.ctx) })
+}

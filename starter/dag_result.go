@@ -132,7 +132,10 @@ type DAGRetried struct {
 	Resumes  string   `json:"resumes"`
 	Imported int      `json:"imported"`
 	Executed []string `json:"executed"`
-	Diff     dag.Diff `json:"diff,omitzero"`
+	// Dropped are tasks that were added to the earlier run and have no place in
+	// this one: they must be added again.
+	Dropped []string `json:"dropped,omitempty"`
+	Diff    dag.Diff `json:"diff,omitzero"`
 }
 
 // RetryDAG starts a new run that goes on from one that has ended: it takes over
@@ -159,7 +162,7 @@ func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGR
 	if err != nil {
 		return DAGRetried{}, fmt.Errorf("resume DAG run %s: %w", ref.WorkflowID, err)
 	}
-	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: plan.Imported, Executed: plan.Executed, Diff: plan.Diff}
+	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: plan.Imported, Executed: plan.Executed, Dropped: plan.Dropped, Diff: plan.Diff}
 	if len(plan.Executed) == 0 {
 		return retried, fmt.Errorf("DAG run %s has nothing to execute again: everything succeeded; name tasks with --from TASK", ref.WorkflowID)
 	}

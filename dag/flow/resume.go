@@ -10,7 +10,9 @@ type Plan struct {
 	Imported int
 	// Executed are the ids of the tasks that will run, in declaration order.
 	Executed []string
-	Diff     dag.Diff
+	// Dropped are tasks that were added and do not come along.
+	Dropped []string
+	Diff    dag.Diff
 }
 
 // Prepare makes the state of a run that goes on from an earlier one: what
@@ -48,7 +50,7 @@ func Prepare(prior *Flow, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan,
 }
 
 func (f *Flow) plan(plan *dag.ResumePlan) Plan {
-	p := Plan{Imported: len(plan.Imported), Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
+	p := Plan{Imported: len(plan.Imported), Dropped: plan.Dropped, Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
 	for k, i := range plan.Executed {
 		p.Executed[k] = f.run.ID(i)
 	}

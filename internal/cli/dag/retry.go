@@ -92,6 +92,10 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	}
 	fmt.Fprintf(c.Env.Stderr, "%s takes over %s of %s and executes %d\n",
 		retried.WorkflowID, ui.Plural(retried.Imported, "task"), retried.Resumes, len(retried.Executed))
+	if n := len(retried.Dropped); n > 0 {
+		fmt.Fprintf(c.Env.Stderr, "%s added to %s cannot come along, add them again: %s\n",
+			ui.Plural(n, "task"), retried.Resumes, strings.Join(retried.Dropped[:min(n, 10)], ", "))
+	}
 	name := snapshot.DAG
 	if compiled != nil {
 		name = compiled.Header.Name

@@ -29,6 +29,17 @@ type Handler interface {
 	Execute(ctx context.Context, job Job, progress Progress) (Result, error)
 }
 
+// NodePreparer is implemented by handlers that leave something on the node which
+// outlives a killed worker process, and must be dealt with before the next one
+// takes work.
+type NodePreparer interface {
+	// PrepareNode is called once in the life of a worker process that has a data
+	// directory, before it registers and while no other process of that worker runs
+	// on the node. dir is the handler's own for that worker. An error is logged; the
+	// worker starts nevertheless.
+	PrepareNode(ctx context.Context, workerID, dir string) error
+}
+
 // Descriptor is what a handler tells about itself. It travels with the
 // worker's registration, so that a configuration can be validated against
 // handlers that live in other binaries.

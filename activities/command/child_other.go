@@ -31,6 +31,8 @@ func (p program) start(pipes *pipes) (*child, error) {
 func (c *child) terminate() { _ = c.command.Process.Kill() }
 func (c *child) kill()      { _ = c.command.Process.Kill() }
 
+func endGroup(int, bool) {}
+
 func (c *child) reap() ended {
 	<-c.exited
 	return ended{code: c.command.ProcessState.ExitCode()}

@@ -31,7 +31,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	}
 	found := &proposals{format: settings.Format, sink: out}
 	errorOutput := newTail(stderrKept)
-	outcome, err := h.program(ready, settings.settings, detectEnvironment(in), in.Params).with(
+	outcome, err := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID).with(
 		func(stdout io.Reader) error { return found.read(ctx, stdout) },
 		errorOutput,
 	).run(ctx)
@@ -46,13 +46,13 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return found.verdict()
 }
 
-func (h *Handler) program(ready rendered, settings settings, own []string, params []byte) program {
+func (h *Handler) program(ready rendered, settings settings, own []string, params []byte, workerID string) program {
 	if len(params) == 0 {
 		params = []byte("{}")
 	}
 	return program{
 		argv: ready.argv, dir: ready.dir, env: h.environment(own, ready.env), stdin: params,
-		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace,
+		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID),
 	}
 }
 

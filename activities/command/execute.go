@@ -41,7 +41,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		progress = nil
 	}
 	output, errorOutput := newTail(jobtype.MaxOutputBytes), newTail(stderrKept)
-	outcome, err := h.program(ready, settings.settings, jobEnvironment(job), input).with(
+	outcome, err := h.program(ready, settings.settings, jobEnvironment(job), input, job.WorkerID).with(
 		func(stdout io.Reader) error { return follow(stdout, output, progress) },
 		io.MultiWriter(output, errorOutput),
 	).run(ctx)

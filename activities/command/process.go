@@ -21,6 +21,8 @@ type program struct {
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
 	outputGrace time.Duration
+	// ledger notes the program while it runs.
+	ledger *ledger
 	// stdout and stderr read to the end of what they are given. An error of
 	// stdout stops the program.
 	stdout func(io.Reader) error
@@ -241,6 +243,15 @@ func (p program) resolve() (*exec.Cmd, error) {
 	}
 	command.Dir, command.Env = p.dir, p.env
 	return command, nil
+}
+
+// enter notes the program, and marks it so that what it starts can be told apart.
+func (p program) enter(command *exec.Cmd) *note {
+	noted := p.ledger.enter(p.argv[0], p.killGrace)
+	if noted != nil {
+		command.Env = append(command.Env, noted.variable())
+	}
+	return noted
 }
 
 func notFound(name string, err error) error {

@@ -18,6 +18,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
+// Runs is the part of the client about runs and their jobs.
+type Runs struct{ client *Client }
+
+// Runs gives the part of the client about runs and their jobs.
+func (c *Client) Runs() Runs { return Runs{c} }
+
 // RunStatus is what Temporal says of a run's workflow, in its own words.
 type RunStatus string
 
@@ -42,7 +48,7 @@ type Run struct {
 // Open reports whether the run is still going on.
 func (r Run) Open() bool { return r.Status.open() }
 
-// RunFilter narrows [Client.Runs].
+// RunFilter narrows [Runs.List].
 type RunFilter struct {
 	// JobType keeps the runs of one job type.
 	JobType string
@@ -59,21 +65,21 @@ type RunFilter struct {
 // DefaultRunLimit is how many runs a list shows unless told otherwise.
 const DefaultRunLimit = 20
 
-// Runs lists runs, newest first. The list comes from visibility, which may lag
+// List lists runs, newest first. The list comes from visibility, which may lag
 // by a second and must not be polled; for one job type the Schedule is asked
 // too, which knows its running group at once.
-func (c *Client) Runs(ctx context.Context, filter RunFilter) ([]Run, error) {
+func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
 	query, err := filter.query()
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.visibleRuns(ctx, query, filter)
+	found, err := r.visible(ctx, query, filter)
 	if err != nil {
 		return nil, err
 	}
 	if filter.JobType != "" && filter.Outcome == "" {
-		found = c.addScheduled(ctx, filter.JobType, found)
+		found = r.addScheduled(ctx, filter.JobType, found)
 	}
 	slices.SortStableFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
 	return found[:min(len(found), filter.Limit)], nil
@@ -103,12 +109,12 @@ func (f RunFilter) query() (string, error) {
 	return strings.Join(terms, " AND "), nil
 }
 
-func (c *Client) visibleRuns(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
+func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
 	var found []Run
 	var token []byte
 	for {
-		page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace:     c.namespace,
+		page, err := r.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace:     r.client.namespace,
 			PageSize:      int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
 			NextPageToken: token,
 			Query:         query,
@@ -117,7 +123,7 @@ func (c *Client) visibleRuns(ctx context.Context, query string, filter RunFilter
 			return nil, listError(err)
 		}
 		for _, execution := range page.GetExecutions() {
-			if run := c.runOf(execution); filter.DryRuns || !run.DryRun {
+			if run := r.runOf(execution); filter.DryRuns || !run.DryRun {
 				found = append(found, run)
 			}
 		}
@@ -137,8 +143,8 @@ func listError(err error) error {
 
 // addScheduled adds runs that the Schedule has started and visibility does not
 // show yet. What it cannot find out it leaves out: the list stays right without.
-func (c *Client) addScheduled(ctx context.Context, name string, found []Run) []Run {
-	applied, err := c.JobType(ctx, name)
+func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
+	applied, err := r.client.JobTypes().Get(ctx, name)
 	if err != nil {
 		return found
 	}
@@ -147,7 +153,7 @@ func (c *Client) addScheduled(ctx context.Context, name string, found []Run) []R
 		if known {
 			continue
 		}
-		if run, err := c.describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
+		if run, err := r.describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
 			found = append(found, run.Run)
 		}
 	}
@@ -155,7 +161,7 @@ func (c *Client) addScheduled(ctx context.Context, name string, found []Run) []R
 }
 
 // runOf reads a run from what describe and list have in common.
-func (c *Client) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
+func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	run := Run{
 		RunRef: RunRef{
 			WorkflowID: info.GetExecution().GetWorkflowId(),
@@ -170,8 +176,8 @@ func (c *Client) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 		run.Ended = info.GetCloseTime().AsTime()
 	}
 	attributes := info.GetSearchAttributes()
-	run.JobType = cmp.Or(c.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
-	run.Outcome = contract.Outcome(c.keyword(attributes, contract.SearchAttributeOutcome))
+	run.JobType = cmp.Or(r.client.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
+	run.Outcome = contract.Outcome(r.client.keyword(attributes, contract.SearchAttributeOutcome))
 	if name, submission, adHoc := contract.AdHocOf(run.WorkflowID); adHoc && name == run.JobType {
 		run.AdHoc = submission
 	}
@@ -193,14 +199,14 @@ func (c *Client) keyword(attributes *commonpb.SearchAttributes, name string) str
 	return value
 }
 
-// CancelRun asks the run to stop: running jobs are canceled, the rest never
+// Cancel asks the run to stop: running jobs are canceled, the rest never
 // starts, and what was done is reported. It returns when the server has taken
 // the request, not when the run has ended. Canceling a closed run is an error.
 //
 // With a reason it is the signal cancel-group, without one the same
 // cancellation that the Web UI's button sends.
-func (c *Client) CancelRun(ctx context.Context, ref RunRef, reason string) error {
-	described, err := c.describe(ctx, ref)
+func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
+	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -208,28 +214,28 @@ func (c *Client) CancelRun(ctx context.Context, ref RunRef, reason string) error
 		return fmt.Errorf("run %s has %w (%s): there is nothing to cancel", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
 	}
 	if reason != "" {
-		err = c.temporal.SignalWorkflow(ctx, ref.WorkflowID, ref.RunID, contract.SignalCancelGroup, contract.CancelGroupInput{Reason: reason})
+		err = r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, ref.RunID, contract.SignalCancelGroup, contract.CancelGroupInput{Reason: reason})
 	} else {
-		err = c.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID)
+		err = r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID)
 	}
 	return runEndedMeanwhile(ref, err)
 }
 
-// PauseRun keeps an open run from starting jobs until ResumeRun. What runs goes
+// Pause keeps an open run from starting jobs until ResumeRun. What runs goes
 // on; paused time does not count against max_runtime. Pausing what is paused
 // replaces the note.
-func (c *Client) PauseRun(ctx context.Context, ref RunRef, note string) error {
-	return c.signalRun(ctx, ref, contract.SignalPause, contract.PauseInput{Note: note, By: c.operator.actor})
+func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
+	return r.signal(ctx, ref, contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
 
-// ResumeRun ends a pause; without one it changes nothing.
-func (c *Client) ResumeRun(ctx context.Context, ref RunRef) error {
-	return c.signalRun(ctx, ref, contract.SignalResume, nil)
+// Resume ends a pause; without one it changes nothing.
+func (r Runs) Resume(ctx context.Context, ref RunRef) error {
+	return r.signal(ctx, ref, contract.SignalResume, nil)
 }
 
-// signalRun tells an open run something that it cannot refuse.
-func (c *Client) signalRun(ctx context.Context, ref RunRef, name string, argument any) error {
-	described, err := c.describe(ctx, ref)
+// signal tells an open run something that it cannot refuse.
+func (r Runs) signal(ctx context.Context, ref RunRef, name string, argument any) error {
+	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -237,7 +243,7 @@ func (c *Client) signalRun(ctx context.Context, ref RunRef, name string, argumen
 		return fmt.Errorf("run %s has %w (%s)", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
 	}
 	// Without the run id, so that the message follows a continue-as-new.
-	return runEndedMeanwhile(ref, c.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
+	return runEndedMeanwhile(ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
 }
 
 // runEndedMeanwhile words what the server says about a run that ended between two

@@ -43,7 +43,7 @@ func (c *commands) validate(ctx *cli.Context) error {
 			return err
 		}
 		defer client.Close()
-		if known, err = client.Handlers(ctx.Context); err != nil {
+		if known, err = client.Workers().Handlers(ctx.Context); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (c *commands) apply(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := client.Apply(ctx.Context, plan)
+	result, err := client.JobTypes().Apply(ctx.Context, plan)
 	var incomplete *starter.ApplyError
 	if err != nil && !errors.As(err, &incomplete) {
 		return err
@@ -175,7 +175,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	if err != nil {
 		return starter.Plan{}, err
 	}
-	return client.Plan(ctx.Context, specs, loaded.Enabled())
+	return client.JobTypes().Plan(ctx.Context, specs, loaded.Enabled())
 }
 
 // loadOnline connects, reads the configuration, and lets it use the handlers
@@ -198,7 +198,7 @@ func (c *commands) loadOnline(ctx *cli.Context) (*starter.Client, *config.Config
 	if err == nil {
 		return client, loaded, nil
 	}
-	known, fleetErr := client.Handlers(ctx.Context)
+	known, fleetErr := client.Workers().Handlers(ctx.Context)
 	if fleetErr == nil {
 		loaded, err = c.Load(ctx, known)
 	}

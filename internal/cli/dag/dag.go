@@ -29,7 +29,7 @@ func (c *commands) dagCommand() *cli.Command {
 // onRun is an action about one run, which is the command's first argument.
 func (c *commands) onRun(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := client.ResolveDAG(ctx.Context, ctx.Args().First())
+		ref, err := client.DAGs().Resolve(ctx.Context, ctx.Args().First())
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (c *commands) onRun(action func(*cli.Context, *starter.Client, starter.RunR
 
 // taskLister is the part of the client that lists the tasks of a run.
 type taskLister interface {
-	DAGTasks(ctx context.Context, ref starter.RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error)
+	Tasks(ctx context.Context, ref starter.RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error)
 }
 
 // taskPage is how many tasks one query carries at most.
@@ -49,7 +49,7 @@ const taskPage = 5000
 func allTasks(ctx context.Context, client taskLister, ref starter.RunRef, filter contract.TasksQueryInput, limit int) (tasks []contract.TaskView, total int, err error) {
 	for {
 		filter.Offset, filter.Limit = len(tasks), min(limit-len(tasks), taskPage)
-		page, err := client.DAGTasks(ctx, ref, filter)
+		page, err := client.Tasks(ctx, ref, filter)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -47,7 +47,7 @@ func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.
 	if err != nil {
 		return err
 	}
-	err = c.follow(running, ctx, dev.Client, name, ref)
+	err = c.follow(running, ctx, dev.Client.DAGs(), name, ref)
 	switch cause := context.Cause(running); {
 	case cause == nil:
 		return err

@@ -63,7 +63,7 @@ Examples:
   roundsman dag skip dag/nightly/20261120T090000-1f2e3d load.7 load.9`,
 		Flags: ui.With(ui.ReasonFlag()),
 	}, "skipped", func(ctx *cli.Context, client *starter.Client, ref starter.RunRef, task string) (contract.DAGChanged, error) {
-		return client.SkipTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagReason))
+		return client.DAGs().SkipTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagReason))
 	})
 }
 
@@ -77,7 +77,7 @@ Examples:
   roundsman dag approve rolling-maintenance go-ahead --note "window agreed with the owners"`,
 		Flags: ui.With(ui.NoteFlag()),
 	}, "approved", func(ctx *cli.Context, client *starter.Client, ref starter.RunRef, task string) (contract.DAGChanged, error) {
-		return client.ApproveTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagNote))
+		return client.DAGs().ApproveTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagNote))
 	})
 }
 
@@ -91,7 +91,7 @@ Examples:
   roundsman dag reject rolling-maintenance go-ahead --note "not before the backup"`,
 		Flags: ui.With(ui.NoteFlag()),
 	}, "rejected", func(ctx *cli.Context, client *starter.Client, ref starter.RunRef, task string) (contract.DAGChanged, error) {
-		return client.RejectTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagNote))
+		return client.DAGs().RejectTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagNote))
 	})
 }
 
@@ -126,7 +126,7 @@ func (c *commands) cancelDAG(ctx *cli.Context, client *starter.Client, ref start
 	if tasks := ctx.StringSlice(ui.FlagTask); len(tasks) > 0 {
 		const done = "cancel requested for"
 		changed, err := inTurn(tasks, done, func(task string) (contract.DAGChanged, error) {
-			return client.CancelTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagReason))
+			return client.DAGs().CancelTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagReason))
 		})
 		if err != nil {
 			return err
@@ -134,11 +134,11 @@ func (c *commands) cancelDAG(ctx *cli.Context, client *starter.Client, ref start
 		changed.Tasks = tasks
 		return c.changed(ctx, ref, changed, "%s %s", done, strings.Join(tasks, ", "))
 	}
-	if err := client.CancelDAG(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
+	if err := client.DAGs().Cancel(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
 		return err
 	}
 	if ctx.Bool(ui.FlagWait) {
-		result, err := client.AwaitDAG(ctx.Context, ref)
+		result, err := client.DAGs().Await(ctx.Context, ref)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ Examples:
 				return ui.Faulty(err)
 			}
 			return c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-				changed, err := client.AddTasks(ctx.Context, ref, name, tasks, c.Operator())
+				changed, err := client.DAGs().AddTasks(ctx.Context, ref, name, tasks, c.Operator())
 				if err != nil {
 					return err
 				}
@@ -193,7 +193,7 @@ Examples:
   roundsman dag pause rolling-maintenance --note "waiting for the network team"`,
 		Flags: ui.With(ui.NoteFlag()),
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			if err := client.PauseDAG(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
+			if err := client.DAGs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"},
@@ -213,7 +213,7 @@ Examples:
   roundsman dag resume rolling-maintenance`,
 		Flags: ui.With(),
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			if err := client.ResumeDAG(ctx.Context, ref); err != nil {
+			if err := client.DAGs().Resume(ctx.Context, ref); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "resume"}, "resume requested: %s", ref.WorkflowID)
@@ -230,7 +230,7 @@ Examples:
   roundsman dag release nightly`,
 		Flags: ui.With(),
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			changed, err := client.ReleaseDAG(ctx.Context, ref, c.Operator())
+			changed, err := client.DAGs().Release(ctx.Context, ref, c.Operator())
 			if err != nil {
 				return err
 			}
@@ -254,7 +254,7 @@ Examples:
 			return nil
 		},
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			changed, err := client.SetDAGConcurrency(ctx.Context, ref, ctx.Int("concurrency"))
+			changed, err := client.DAGs().SetConcurrency(ctx.Context, ref, ctx.Int("concurrency"))
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ type fakeRun struct {
 	asked []contract.TasksQueryInput
 }
 
-func (f *fakeRun) WatchDAG(context.Context, starter.RunRef, time.Duration) iter.Seq2[starter.DAGSnapshot, error] {
+func (f *fakeRun) Watch(context.Context, starter.RunRef, time.Duration) iter.Seq2[starter.DAGSnapshot, error] {
 	return func(yield func(starter.DAGSnapshot, error) bool) {
 		for _, look := range f.looks {
 			if !yield(look, nil) {
@@ -41,12 +41,12 @@ func (f *fakeRun) WatchDAG(context.Context, starter.RunRef, time.Duration) iter.
 	}
 }
 
-func (f *fakeRun) ShowDAG(context.Context, starter.RunRef) (starter.DAGSnapshot, error) {
+func (f *fakeRun) Show(context.Context, starter.RunRef) (starter.DAGSnapshot, error) {
 	return f.looks[len(f.looks)-1], f.fails
 }
 
-// DAGTasks pages as the workflow does, by at most two.
-func (f *fakeRun) DAGTasks(_ context.Context, _ starter.RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
+// Tasks pages as the workflow does, by at most two.
+func (f *fakeRun) Tasks(_ context.Context, _ starter.RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
 	f.asked = append(f.asked, filter)
 	from := min(filter.Offset, len(f.tasks))
 	to := min(from+min(filter.Limit, 2), len(f.tasks))

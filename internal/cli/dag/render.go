@@ -175,11 +175,11 @@ func (c *commands) picture(ctx *cli.Context) (*dagdraw.Picture, error) {
 		return nil, err
 	}
 	defer client.Close()
-	ref, err := client.ResolveDAG(ctx.Context, ctx.String(ui.FlagRun))
+	ref, err := client.DAGs().Resolve(ctx.Context, ctx.String(ui.FlagRun))
 	if err != nil {
 		return nil, err
 	}
-	return pictureOfRun(ctx.Context, client, ref, drawn)
+	return pictureOfRun(ctx.Context, client.DAGs(), ref, drawn)
 }
 
 // pictureOf draws a spec.
@@ -210,13 +210,13 @@ func pictureOf(compiled *spec.Compiled) (*dagdraw.Picture, error) {
 // dagPictures is the part of the client that a picture of a run needs.
 type dagPictures interface {
 	taskLister
-	ShowDAG(ctx context.Context, ref starter.RunRef) (starter.DAGSnapshot, error)
+	Show(ctx context.Context, ref starter.RunRef) (starter.DAGSnapshot, error)
 }
 
 // pictureOfRun draws a run. Without a spec it shows the run's own tasks; with one
 // the spec's, of which the run may lack some.
 func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, declared *dagdraw.Picture) (*dagdraw.Picture, error) {
-	snapshot, err := client.ShowDAG(ctx, ref)
+	snapshot, err := client.Show(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ Examples:
 }
 
 func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starter.RunRef, compiled *spec.Compiled) error {
-	snapshot, err := client.ShowDAG(ctx.Context, ref)
+	snapshot, err := client.DAGs().Show(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 		return err
 	}
 	options.Resources = declared.Resources
-	retried, err := client.RetryDAG(ctx.Context, ref, starter.DAGRetry{
+	retried, err := client.DAGs().Retry(ctx.Context, ref, starter.DAGRetry{
 		From: ctx.StringSlice("from"), Compiled: compiled, AcceptDiff: ctx.Bool("accept-diff"), Options: options,
 	})
 	if diff, ok := errors.AsType[*dag.DiffError](err); ok {
@@ -100,7 +100,7 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	if compiled != nil {
 		name = compiled.Header.Name
 	}
-	return c.started(ctx, client, cmp.Or(name, retried.WorkflowID), retried.RunRef)
+	return c.started(ctx, client.DAGs(), cmp.Or(name, retried.WorkflowID), retried.RunRef)
 }
 
 // retryOpen lets a run that goes on try again.
@@ -116,14 +116,14 @@ func (c *commands) retryOpen(ctx *cli.Context, client *starter.Client, ref start
 	}
 	from := ctx.StringSlice("from")
 	if len(from) == 0 {
-		changed, err := client.RetryTasks(ctx.Context, ref, nil, c.Operator())
+		changed, err := client.DAGs().RetryTasks(ctx.Context, ref, nil, c.Operator())
 		if err != nil {
 			return err
 		}
 		return c.changed(ctx, ref, changed, "trying %s again", ui.Plural(len(changed.Tasks), "task"))
 	}
 	changed, err := inTurn(from, "running again", func(task string) (contract.DAGChanged, error) {
-		return client.RerunTask(ctx.Context, ref, task, c.Operator())
+		return client.DAGs().RerunTask(ctx.Context, ref, task, c.Operator())
 	})
 	if err != nil {
 		return err

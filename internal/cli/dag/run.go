@@ -127,7 +127,7 @@ func (c *commands) runDAG(ctx *cli.Context) error {
 	}
 	options.Resources = declared.Resources
 	start := func(client *starter.Client) (starter.RunRef, error) {
-		ref, err := client.RunDAG(ctx.Context, compiled, options)
+		ref, err := client.DAGs().Run(ctx.Context, compiled, options)
 		return ref, tooLargeIsFaulty(err)
 	}
 	if ctx.Bool("dev") {
@@ -138,7 +138,7 @@ func (c *commands) runDAG(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.started(ctx, client, compiled.Header.Name, ref)
+		return c.started(ctx, client.DAGs(), compiled.Header.Name, ref)
 	})(ctx)
 }
 
@@ -168,7 +168,7 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 // dagFollowed is the part of the client that following a run needs.
 type dagFollowed interface {
 	taskLister
-	WatchDAG(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.DAGSnapshot, error]
+	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.DAGSnapshot, error]
 }
 
 // dagDisplay is where the progress of a run goes: with JSON, beside standard
@@ -203,7 +203,7 @@ func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagF
 
 // lastOf shows each snapshot of a run and returns the last one.
 func lastOf(ctx context.Context, client dagFollowed, ref starter.RunRef, interval time.Duration, show func(starter.DAGSnapshot)) (last starter.DAGSnapshot, err error) {
-	for snapshot, err := range client.WatchDAG(ctx, ref, interval) {
+	for snapshot, err := range client.Watch(ctx, ref, interval) {
 		if err != nil {
 			return last, err
 		}
@@ -246,7 +246,7 @@ Examples:
 		Flags:  ui.With(ui.IntervalFlag()),
 		Before: ui.CheckInterval,
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			return c.watchDAG(ctx, client, ref)
+			return c.watchDAG(ctx, client.DAGs(), ref)
 		}),
 	}
 }

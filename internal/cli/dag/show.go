@@ -51,7 +51,7 @@ func (c *commands) listDAGs(ctx *cli.Context, client *starter.Client) error {
 	filter := starter.DAGFilter{
 		Name: ctx.Args().First(), Running: ctx.Bool("running"), SubDAGs: ctx.Bool("sub-dags"), Limit: ctx.Int(ui.FlagLimit),
 	}
-	runs, err := client.ListDAGs(ctx.Context, filter)
+	runs, err := client.DAGs().List(ctx.Context, filter)
 	if err != nil {
 		return err
 	}
@@ -136,16 +136,16 @@ Examples:
 }
 
 func (c *commands) showDAG(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	snapshot, err := client.ShowDAG(ctx.Context, ref)
+	snapshot, err := client.DAGs().Show(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
 	if ui.WantsJSON(ctx) {
-		report, err := reportOfDAG(ctx.Context, client, snapshot, c.Env.Now())
+		report, err := reportOfDAG(ctx.Context, client.DAGs(), snapshot, c.Env.Now())
 		if err != nil {
 			return err
 		}
-		tasks, _, err := shownTasks(ctx, client, snapshot)
+		tasks, _, err := shownTasks(ctx, client.DAGs(), snapshot)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (c *commands) showDAG(ctx *cli.Context, client *starter.Client, ref starter
 		}{report, snapshot.State, snapshot.Active, c.taskResult(ctx, client, ref, tasks)})
 	}
 	c.printDAG(snapshot)
-	tasks, total, err := shownTasks(ctx, client, snapshot)
+	tasks, total, err := shownTasks(ctx, client.DAGs(), snapshot)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (c *commands) taskResult(ctx *cli.Context, client *starter.Client, ref star
 	default:
 		return nil
 	}
-	result, err := client.TaskResult(ctx.Context, ref, tasks[0])
+	result, err := client.DAGs().TaskResult(ctx.Context, ref, tasks[0])
 	c.Note(err)
 	return result
 }

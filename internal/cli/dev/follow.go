@@ -111,7 +111,7 @@ func (f *follower) runAll(ctx context.Context, names []string) ([]GroupReport, e
 func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRef, error) {
 	ref, adopted := f.open[name]
 	if !adopted {
-		started, err := f.client.RunNow(ctx, name)
+		started, err := f.client.JobTypes().RunNow(ctx, name)
 		if err != nil {
 			return starter.RunRef{}, err
 		}
@@ -125,7 +125,7 @@ func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRe
 
 // watch shows one run until it has ended.
 func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.Snapshot, err error) {
-	for snapshot, err := range f.client.Watch(ctx, ref, showEvery) {
+	for snapshot, err := range f.client.Runs().Watch(ctx, ref, showEvery) {
 		if err != nil {
 			return last, err
 		}
@@ -161,7 +161,7 @@ func (f *follower) follow(ctx context.Context, name string) {
 				f.display.Note(fmt.Sprintf("%s: %v", name, err))
 			}
 		}
-		ticks, err := f.client.Ticks(ctx, name)
+		ticks, err := f.client.JobTypes().Ticks(ctx, name)
 		next = newest(ticks)
 		if err != nil || next == nil || next.WorkflowID == shown {
 			wait(ctx, nextLook(ticks, time.Now()))
@@ -175,14 +175,14 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	if ref, open := f.open[name]; open {
 		return "", &ref, nil
 	}
-	ticks, err := f.client.Ticks(ctx, name)
+	ticks, err := f.client.JobTypes().Ticks(ctx, name)
 	switch {
 	case err != nil:
 		return "", nil, err
 	case ticks.Running != nil:
 		return "", ticks.Running, nil
 	case ticks.Runs == 0:
-		started, err := f.client.RunNow(ctx, name)
+		started, err := f.client.JobTypes().RunNow(ctx, name)
 		return "", &started.RunRef, err
 	case ticks.Last != nil:
 		shown = ticks.Last.WorkflowID

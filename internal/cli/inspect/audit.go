@@ -95,7 +95,7 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
-	found, err := client.Audit(ctx.Context, filter)
+	found, err := client.Audit().Read(ctx.Context, filter)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 
 // followAudit shows what was found and then what comes. A control plane that is
 // away for a while is waited for.
-func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter contract.AuditFilter, found starter.Audit) error {
+func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter contract.AuditFilter, found starter.AuditFound) error {
 	for first := true; ; first = false {
 		if err := c.showEntries(ctx, found.Entries, first); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter 
 			return nil // That is how it ends.
 		case <-time.After(AuditPoll):
 		}
-		next, err := client.Audit(ctx.Context, filter)
+		next, err := client.Audit().Read(ctx.Context, filter)
 		if starter.Unanswered(err) || ctx.Err() != nil {
 			continue
 		}

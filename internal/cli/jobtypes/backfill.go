@@ -31,7 +31,7 @@ func (c *commands) jobTypesBackfill() *cli.Command {
 			if err := errors.Join(fromErr, toErr); err != nil {
 				return ui.Faulty(err)
 			}
-			ticks, err := client.Backfill(ctx.Context, name, from, to)
+			ticks, err := client.JobTypes().Backfill(ctx.Context, name, from, to)
 			if err != nil {
 				return err
 			}

@@ -31,12 +31,12 @@ func (c *commands) jobTypesList() *cli.Command {
   roundsman jobtypes list --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			types, err := client.JobTypes(ctx.Context)
+			types, err := client.JobTypes().List(ctx.Context)
 			if err != nil {
 				return err
 			}
-			c.Note(client.AddHolds(ctx.Context, types))
-			client.AddOutcomes(ctx.Context, types, 1)
+			c.Note(client.JobTypes().AddHolds(ctx.Context, types))
+			client.JobTypes().AddOutcomes(ctx.Context, types, 1)
 			if ui.WantsJSON(ctx) {
 				return ui.PrintJSON(c.Env.Stdout, map[string]any{"job_types": ui.OrEmpty(types)})
 			}
@@ -101,15 +101,15 @@ func (c *commands) jobTypesShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			known, err := client.JobType(ctx.Context, name)
+			known, err := client.JobTypes().Get(ctx.Context, name)
 			if err != nil {
 				return err
 			}
 			one := []starter.JobType{known}
-			c.Note(client.AddHolds(ctx.Context, one))
-			client.AddOutcomes(ctx.Context, one, len(known.Recent))
+			c.Note(client.JobTypes().AddHolds(ctx.Context, one))
+			client.JobTypes().AddOutcomes(ctx.Context, one, len(known.Recent))
 			known = one[0]
-			learned, err := client.Learned(ctx.Context, known)
+			learned, err := client.JobTypes().Learned(ctx.Context, known)
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if err := client.Pause(ctx.Context, name, ctx.String("note")); err != nil {
+			if err := client.JobTypes().Pause(ctx.Context, name, ctx.String("note")); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"job_type": name, "paused": true}, "%s is paused", name)
@@ -201,10 +201,10 @@ func (c *commands) jobTypesResume() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := client.Resume(ctx.Context, name); err != nil {
+			if err := client.JobTypes().Resume(ctx.Context, name); err != nil {
 				return err
 			}
-			known, err := client.JobType(ctx.Context, name)
+			known, err := client.JobTypes().Get(ctx.Context, name)
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ Examples:
 			if ctx.IsSet(runs.FlagKey) && ctx.String(runs.FlagKey) == "" {
 				return ui.Usagef("--key is empty: give a dedupe key, or leave it out to re-enable the job type")
 			}
-			result, err := client.ReEnable(ctx.Context, name, ctx.String(runs.FlagKey))
+			result, err := client.Admission().ReEnable(ctx.Context, name, ctx.String(runs.FlagKey))
 			if err != nil {
 				return err
 			}

@@ -43,17 +43,17 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
-	known, err := client.JobType(ctx.Context, name)
+	known, err := client.JobTypes().Get(ctx.Context, name)
 	if err != nil {
 		return err
 	}
 	if known.Paused {
 		fmt.Fprintf(c.Env.Stderr, "note: %s is paused%s; this run is an exception\n", name, runs.PauseOf(known))
 	}
-	trigger := client.Trigger
+	trigger := client.JobTypes().Trigger
 	switch {
 	case ctx.Bool(ui.FlagIgnoreWindow):
-		trigger = client.TriggerIgnoringWindow
+		trigger = client.JobTypes().TriggerIgnoringWindow
 	case known.Window != nil && !known.Window.Open:
 		fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; --ignore-window runs it all the same\n", name, runs.WindowState(known.Window, c.Env.Now()).Text)
 	}
@@ -112,7 +112,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
-	ref, err := client.StartDryRun(ctx.Context, spec, newRunName(c.Env.Now()))
+	ref, err := client.Runs().StartDryRun(ctx.Context, spec, newRunName(c.Env.Now()))
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
 // specOf is the spec of the file if one was named, or else the applied one.
 func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string) (contract.JobTypeSpec, error) {
 	if len(ctx.StringSlice(ui.FlagConfig)) == 0 {
-		known, err := client.JobType(ctx.Context, name)
+		known, err := client.JobTypes().Get(ctx.Context, name)
 		return known.Spec, err
 	}
 	loaded, err := c.Load(ctx, nil)
@@ -166,7 +166,7 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 		defer close(silent)
 		c.tellWaiting(telling, client, ref)
 	}()
-	result, err := client.Result(waiting, ref)
+	result, err := client.Runs().Result(waiting, ref)
 	told()
 	<-silent
 	if waiting.Err() == nil {
@@ -174,8 +174,8 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	}
 	cleanup, done := context.WithTimeout(context.WithoutCancel(ctx.Context), starter.DialTimeout)
 	defer done()
-	snapshot, showErr := client.Show(cleanup, ref)
-	cancelErr := client.CancelRun(cleanup, ref, "the operator no longer waits")
+	snapshot, showErr := client.Runs().Show(cleanup, ref)
+	cancelErr := client.Runs().Cancel(cleanup, ref, "the operator no longer waits")
 	if ctx.Err() != nil {
 		return result, ctx.Err()
 	}
@@ -202,7 +202,7 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 			return
 		case <-tick.C:
 		}
-		snapshot, err := client.Show(ctx, ref)
+		snapshot, err := client.Runs().Show(ctx, ref)
 		if err != nil || ctx.Err() != nil {
 			continue
 		}

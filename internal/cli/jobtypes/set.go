@@ -30,7 +30,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			changed, err := client.SetJobType(ctx.Context, name, change)
+			changed, err := client.JobTypes().Set(ctx.Context, name, change)
 			if err != nil {
 				return err
 			}

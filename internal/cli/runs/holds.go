@@ -46,7 +46,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			result, err := client.Forgive(ctx.Context, jobType, key)
+			result, err := client.Admission().Forgive(ctx.Context, jobType, key)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ Examples:
 			if err != nil || lasts < time.Second || lasts > 365*24*time.Hour {
 				return ui.Usagef("--for %s: write 1s to 365d, like 24h or 7d", ctx.String("for"))
 			}
-			result, err := client.MarkDone(ctx.Context, jobType, key, lasts)
+			result, err := client.Admission().MarkDone(ctx.Context, jobType, key, lasts)
 			if err != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ Examples:
 			return nil
 		},
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			held, err := client.Holds(ctx.Context, contract.HoldsInput{JobType: ctx.Args().First(), Limit: ctx.Int(ui.FlagLimit)})
+			held, err := client.Admission().Holds(ctx.Context, contract.HoldsInput{JobType: ctx.Args().First(), Limit: ctx.Int(ui.FlagLimit)})
 			if err != nil {
 				return err
 			}

@@ -62,11 +62,11 @@ func checkListJobs(ctx *cli.Context) error {
 }
 
 func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
-	ref, err := client.ResolveRun(ctx.Context, cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First()))
+	ref, err := client.Runs().Resolve(ctx.Context, cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First()))
 	if err != nil {
 		return err
 	}
-	jobs, total, err := client.Jobs(ctx.Context, ref, starter.JobFilter{
+	jobs, total, err := client.Runs().Jobs(ctx.Context, ref, starter.JobFilter{
 		States: ctx.StringSlice("state"), DedupeKey: ctx.String(FlagKey), Limit: ctx.Int(ui.FlagLimit),
 	})
 	if err != nil {
@@ -222,17 +222,17 @@ func checkJobRef(ctx *cli.Context) error {
 func jobOf(ctx *cli.Context, client *starter.Client) (starter.JobRef, error) {
 	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
 	if key := ctx.String(FlagKey); key != "" {
-		ref, err := client.ResolveRun(ctx.Context, cmp.Or(run, arg))
+		ref, err := client.Runs().Resolve(ctx.Context, cmp.Or(run, arg))
 		if err != nil {
 			return starter.JobRef{}, err
 		}
-		job, err := client.JobByKey(ctx.Context, ref, key)
+		job, err := client.Runs().JobByKey(ctx.Context, ref, key)
 		return job.Ref(), err
 	}
 	if run == "" {
-		return client.ResolveJob(ctx.Context, arg)
+		return client.Runs().ResolveJob(ctx.Context, arg)
 	}
-	ref, err := client.ResolveRun(ctx.Context, run)
+	ref, err := client.Runs().Resolve(ctx.Context, run)
 	return starter.JobRef{Run: ref, JobID: arg}, err
 }
 
@@ -249,7 +249,7 @@ Examples:
   roundsman jobs cancel compress_logs --key /var/log/app/big.log`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
-		Action: c.endJob("cancel", (*starter.Client).CancelJob),
+		Action: c.endJob("cancel", starter.Runs.CancelJob),
 	}
 }
 
@@ -268,7 +268,7 @@ Examples:
   roundsman jobs expire job-00012 --run scrub --reason "node-7 burned down"`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
-		Action: c.endJob("expire", (*starter.Client).ExpireJob),
+		Action: c.endJob("expire", starter.Runs.ExpireJob),
 	}
 }
 
@@ -277,13 +277,13 @@ func jobReasonFlag() cli.Flag {
 }
 
 // endJob asks for the end of the job that the command line names.
-func (c *commands) endJob(verb string, ask func(*starter.Client, context.Context, starter.JobRef, string) error) cli.ActionFunc {
+func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.JobRef, string) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := jobOf(ctx, client)
 		if err != nil {
 			return err
 		}
-		err = ask(client, ctx.Context, ref, ctx.String(ui.FlagReason))
+		err = ask(client.Runs(), ctx.Context, ref, ctx.String(ui.FlagReason))
 		if errors.Is(err, starter.ErrAlreadyEnded) {
 			return fmt.Errorf("%w (see `roundsman jobs show %s`)", err, ref)
 		}

@@ -28,11 +28,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			job, err := client.Job(ctx.Context, ref)
+			job, err := client.Runs().Job(ctx.Context, ref)
 			if err != nil {
 				return err
 			}
-			result, err := client.JobResult(ctx.Context, job)
+			result, err := client.Runs().JobResult(ctx.Context, job)
 			c.Note(err)
 			if ui.WantsJSON(ctx) {
 				return ui.PrintJSON(c.Env.Stdout, struct {

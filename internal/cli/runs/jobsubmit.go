@@ -129,7 +129,7 @@ func (c *commands) submit(ctx *cli.Context) error {
 		return ui.Faulty(err)
 	}
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		known, err := client.JobType(ctx.Context, ctx.String("type"))
+		known, err := client.JobTypes().Get(ctx.Context, ctx.String("type"))
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (c *commands) submit(ctx *cli.Context) error {
 		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
 			fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; the jobs wait for it (--ignore-window does not)\n", known.Name, WindowState(w, c.Env.Now()).Text)
 		}
-		submitted, err := client.Submit(ctx.Context, known, submission)
+		submitted, err := client.JobTypes().Submit(ctx.Context, known, submission)
 		if _, wrong := errors.AsType[*starter.SubmissionError](err); wrong {
 			return ui.Faulty(err)
 		}
@@ -199,10 +199,10 @@ func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref 
 
 // waitSummary waits for a run and prints how it ended.
 func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	if _, err := client.Result(ctx.Context, ref); err != nil {
+	if _, err := client.Runs().Result(ctx.Context, ref); err != nil {
 		return err
 	}
-	ended, err := client.Show(ctx.Context, ref)
+	ended, err := client.Runs().Show(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name stri
 	}
 	known := options.Handlers
 	if !ui.Describes(known, name) {
-		registered, err := client.Handlers(ctx.Context)
+		registered, err := client.Workers().Handlers(ctx.Context)
 		if err != nil && !ctx.Bool(ui.FlagAllowUnregistered) {
 			return nil, fmt.Errorf("this binary does not know handler %s, and the fleet cannot be asked for it: %w", name, err)
 		}

@@ -60,7 +60,7 @@ func checkListRuns(ctx *cli.Context) error {
 
 func (c *commands) listRuns(ctx *cli.Context, client *starter.Client) error {
 	outcome := contract.Outcome(ctx.String("outcome"))
-	runs, err := client.Runs(ctx.Context, starter.RunFilter{
+	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{
 		JobType: ctx.String(ui.FlagJobType), Running: ctx.Bool("running"), Outcome: outcome,
 		DryRuns: ctx.Bool("dry-runs"), Limit: ctx.Int(ui.FlagLimit),
 	})
@@ -127,11 +127,11 @@ Examples:
   roundsman runs show group/scrub-2026-11-20T09:00:00Z --output json`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			ref, err := client.ResolveRun(ctx.Context, ctx.Args().First())
+			ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
 			if err != nil {
 				return err
 			}
-			snapshot, err := client.Show(ctx.Context, ref)
+			snapshot, err := client.Runs().Show(ctx.Context, ref)
 			if err != nil {
 				return err
 			}
@@ -278,7 +278,7 @@ Examples:
 func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
 	var refs []starter.RunRef
 	for _, arg := range ctx.Args().Slice() {
-		ref, err := client.ResolveRun(ctx.Context, arg)
+		ref, err := client.Runs().Resolve(ctx.Context, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -287,7 +287,7 @@ func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, er
 	if len(refs) > 0 {
 		return refs, nil
 	}
-	runs, err := client.Runs(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched})
+	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched})
 	for _, run := range runs {
 		refs = append(refs, starter.RunRef{WorkflowID: run.WorkflowID})
 	}
@@ -309,15 +309,15 @@ Examples:
 			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the run has ended"},
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			ref, err := client.ResolveRun(ctx.Context, ctx.Args().First())
+			ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
 			if err != nil {
 				return err
 			}
-			if err := client.CancelRun(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
+			if err := client.Runs().Cancel(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
 				return err
 			}
 			if ctx.Bool(ui.FlagWait) {
-				if _, err := client.Result(ctx.Context, ref); err != nil {
+				if _, err := client.Runs().Result(ctx.Context, ref); err != nil {
 					return err
 				}
 			}

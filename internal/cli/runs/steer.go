@@ -22,7 +22,7 @@ Examples:
   roundsman runs pause scrub --note "backup is running"`,
 		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
 		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			if err := client.PauseRun(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
+			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"}, "pause requested: %s", ref.WorkflowID)
@@ -39,7 +39,7 @@ Examples:
   roundsman runs resume scrub`,
 		Flags: ui.With(),
 		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			if err := client.ResumeRun(ctx.Context, ref); err != nil {
+			if err := client.Runs().Resume(ctx.Context, ref); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "resume"}, "resume requested: %s", ref.WorkflowID)
@@ -71,7 +71,7 @@ Examples:
 			if err != nil {
 				return ui.Faulty(err)
 			}
-			changed, err := client.SetRunPolicy(ctx.Context, ref, change)
+			changed, err := client.Runs().Set(ctx.Context, ref, change)
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func CheckSettings(ctx *cli.Context) error {
 // onGroup runs an action on the open run that the first argument names.
 func (c *commands) onGroup(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := client.ResolveRun(ctx.Context, ctx.Args().First())
+		ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 
 // WaitJSON waits for a run and prints its result as one object.
 func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	result, err := client.Result(ctx.Context, ref)
+	result, err := client.Runs().Result(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	group, groupCtx := errgroup.WithContext(ctx.Context)
 	for i, ref := range refs {
 		group.Go(func() error {
-			for snapshot, err := range client.Watch(groupCtx, ref, interval) {
+			for snapshot, err := range client.Runs().Watch(groupCtx, ref, interval) {
 				if err != nil {
 					return err
 				}

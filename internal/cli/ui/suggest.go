@@ -48,17 +48,17 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 	defer cancel()
 	switch kind {
 	case "job type", "run":
-		types, _ := client.JobTypes(ctx)
+		types, _ := client.JobTypes().List(ctx)
 		for _, t := range types {
 			names = append(names, t.Name)
 		}
 	case "worker":
-		workers, _ := client.Workers(ctx, contract.WorkersQueryInput{})
+		workers, _ := client.Workers().List(ctx, contract.WorkersQueryInput{})
 		for _, w := range workers {
 			names = append(names, w.Registration.ID)
 		}
 	case "run of DAG":
-		runs, _ := client.ListDAGs(ctx, starter.DAGFilter{Limit: suggestDAGs})
+		runs, _ := client.DAGs().List(ctx, starter.DAGFilter{Limit: suggestDAGs})
 		for _, run := range runs {
 			names = append(names, run.DAG)
 		}

@@ -36,14 +36,14 @@ Examples:
 			if err != nil {
 				return err
 			}
-			after, err := client.OperateWorker(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
+			after, err := client.Workers().Operate(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err
 			}
 			if ctx.Bool("no-wait") {
 				// Shared queues are the worker's own to leave alone; if it does not
 				// answer now, it learns within a minute.
-				_, _ = client.RefreshWorker(ctx.Context, id)
+				_, _ = client.Workers().Refresh(ctx.Context, id)
 				return c.Done(ctx, after, "%s", operated(after))
 			}
 			return c.awaitDrained(ctx, client, after)
@@ -87,7 +87,7 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 // stillKept fails if somebody has uncordoned the worker meanwhile: who reads
 // "drained" stops its process.
 func stillKept(ctx context.Context, client *starter.Client, id string) error {
-	worker, err := client.Worker(ctx, id)
+	worker, err := client.Workers().Get(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func stillKept(ctx context.Context, client *starter.Client, id string) error {
 // drainStep looks once. A process that does not answer is waited for as long as
 // the registry believes that it lives.
 func drainStep(ctx context.Context, client *starter.Client, id string) (left bool, text string, err error) {
-	report, err := client.RefreshWorker(ctx, id)
+	report, err := client.Workers().Refresh(ctx, id)
 	var silent *starter.SilentWorkerError
 	switch {
 	case err == nil:
@@ -117,7 +117,7 @@ func drainStep(ctx context.Context, client *starter.Client, id string) (left boo
 	case !errors.As(err, &silent):
 		return true, "", err
 	}
-	worker, err := client.Worker(ctx, id)
+	worker, err := client.Workers().Get(ctx, id)
 	switch {
 	case err != nil:
 		return true, "", err
@@ -163,7 +163,7 @@ Examples:
 			if err := checkResize(ctx); err != nil {
 				return err
 			}
-			after, err := client.ResizeWorker(ctx.Context, contract.ResizeWorkerInput{
+			after, err := client.Workers().Resize(ctx.Context, contract.ResizeWorkerInput{
 				ID: id, MaxDetect: ctx.Int(ui.FlagMaxDetect), MaxExecute: ctx.Int(ui.FlagMaxExecute), Reset: ctx.Bool("reset"),
 				By: c.Operator(), Reason: ctx.String(ui.FlagReason),
 			})
@@ -198,13 +198,13 @@ func checkResize(ctx *cli.Context) error {
 func inForce(ctx context.Context, client *starter.Client, id string, caps contract.WorkerCaps) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	ask := client.RefreshWorker
+	ask := client.Workers().Refresh
 	for {
 		report, err := ask(ctx, id)
 		if err != nil || report.Caps == caps {
 			return err == nil
 		}
-		ask = client.AskWorker
+		ask = client.Workers().Ask
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-ctx.Done():

@@ -28,7 +28,7 @@ Examples:
   roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			view, err := client.Admission(ctx.Context)
+			view, err := client.Admission().View(ctx.Context)
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ Examples:
 		},
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			pool := ctx.Args().First()
-			after, err := client.ResizePool(ctx.Context, pool, ctx.Int("size"), c.Operator())
+			after, err := client.Admission().ResizePool(ctx.Context, pool, ctx.Int("size"), c.Operator())
 			if err != nil {
 				return err
 			}

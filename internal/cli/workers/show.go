@@ -38,7 +38,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			worker, err := client.Worker(ctx.Context, id)
+			worker, err := client.Workers().Get(ctx.Context, id)
 			if err != nil {
 				return err
 			}
@@ -84,7 +84,7 @@ func (w *shownWorker) ask(ctx *cli.Context, client *starter.Client) error {
 		w.Silent = "the worker is DELETED"
 		return nil
 	}
-	report, err := client.AskWorker(ctx.Context, w.Registration.ID)
+	report, err := client.Workers().Ask(ctx.Context, w.Registration.ID)
 	var silent *starter.SilentWorkerError
 	switch {
 	case errors.As(err, &silent):

@@ -39,11 +39,11 @@ worker said with its last heartbeat.`,
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			workers, err := client.Workers(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
+			workers, err := client.Workers().List(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
 			if err != nil {
 				return err
 			}
-			loads, err := client.WorkerLoads(ctx.Context, workers)
+			loads, err := client.Workers().Loads(ctx.Context, workers)
 			if err != nil {
 				fmt.Fprintf(c.Env.Stderr, "roundsman: slots in use are not known: %v\n", err)
 			}
@@ -159,14 +159,14 @@ func (c *commands) workersAct(action starter.WorkerAction, usage string) *cli.Co
 			if err != nil {
 				return err
 			}
-			after, err := client.OperateWorker(ctx.Context, id, action, c.Operator(), ctx.String(ui.FlagReason))
+			after, err := client.Workers().Operate(ctx.Context, id, action, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err
 			}
 			if action != starter.ActionRemove {
 				// Shared queues are the worker's own to pull or to leave alone; if it does
 				// not answer now, it learns within a minute.
-				_, _ = client.RefreshWorker(ctx.Context, id)
+				_, _ = client.Workers().Refresh(ctx.Context, id)
 			}
 			return c.Done(ctx, after, "%s", operated(after))
 		}),
@@ -181,7 +181,7 @@ func (c *commands) workersCleanup() *cli.Command {
   roundsman workers cleanup --offline`,
 		Flags: ui.With(&cli.BoolFlag{Name: "offline", Aliases: []string{"all-offline"}, Usage: "every worker that is OFFLINE, however short"}),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			removed, err := client.CleanupWorkers(ctx.Context, ctx.Bool("offline"), c.Operator())
+			removed, err := client.Workers().Cleanup(ctx.Context, ctx.Bool("offline"), c.Operator())
 			if err != nil {
 				return err
 			}

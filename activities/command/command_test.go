@@ -191,7 +191,7 @@ func TestValidateSettings(t *testing.T) {
 		json.RawMessage(`{"command":[],"progress":"maybe","exit_codes":{"success":[7],"permanent":[7,300]}}`))
 	for _, want := range []string{
 		"detect.command[1]: there is no .Job here; a template knows .Params, .Cluster, .Detect", "detect.command[2]: there is no .Parmas here",
-		`detect.format: "xml"`, "detect.kill_grace: 2h is out of range", `detect.env: "A=B"`, "detect.env.A=B: template: ",
+		`detect.format: "xml"`, "detect.kill_grace: 2h is out of range", `detect.env: "A=B"`, "detect.env.A=B: not a valid template: ",
 		"execute.command: name a program", `execute.progress: "maybe"`, "execute.exit_codes: 7 cannot be both", "execute.exit_codes: 300 is no exit code",
 	} {
 		assert.ErrorContains(t, err, want)

@@ -1,123 +1,68 @@
-package spec
+package gotemplate
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
 )
 
-// reference is one use of a name in a template.
-type reference struct {
-	// root is Needs, Params, Item or Matrix.
-	root string
-	// path follows it: for Needs the task, "Result", the key.
-	path []string
-	// line within the template, from 0.
-	line int
+// Reference is one use of a field of the data in a template.
+type Reference struct {
+	// Root is the field; Path follows it as far as the template alone tells.
+	Root string
+	Path []string
+	// Line within the template, from 0.
+	Line int
 }
 
-// templated reports whether text has anything to render. Everything else is
-// spared the parser, which is most of a large spec.
-func templated(text string) bool { return strings.Contains(text, "{{") }
-
-// maxSteps bounds the passes of all loops of one template. A template without
-// loops needs time in proportion to its length and what it prints.
-const maxSteps = 100_000
-
-// parseTemplate parses text so that every loop asks for its passes first: loops
-// within loops over a small result could otherwise run for hours. Each template
-// parsed has its own allowance and is executed once.
-func parseTemplate(text string) (*template.Template, error) {
-	left := maxSteps
-	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
-		"items": func(v any) (any, error) { return items(v, &left) },
-	}).Parse(text)
+// Scan parses a template and returns what it refers to. Faults are what the
+// language does not allow: fields that do not exist, and constructs whose cost
+// the size of the data does not bound.
+func Scan(text string, fields []string) ([]Reference, []error) {
+	parsed, err := template.New("").Funcs((&allowance{}).functions()).Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, []error{fault(err)}
 	}
-	if t.Tree != nil {
-		meter(t.Root)
-	}
-	return t, nil
-}
-
-// items is put behind whatever a template ranges over.
-func items(v any, left *int) (any, error) {
-	var n int
-	switch r := reflect.ValueOf(v); r.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Array:
-		n = r.Len()
-	case reflect.Invalid:
-		return nil, nil //nolint:nilnil // a range over nothing does nothing
-	default:
-		return nil, fmt.Errorf("range works on lists and maps, not on %v", v)
-	}
-	if *left -= n; *left < 0 {
-		return nil, fmt.Errorf("the loops of a template may make %d passes in all", maxSteps)
-	}
-	return v, nil
-}
-
-// meter appends items to the pipeline of every range.
-func meter(n parse.Node) {
-	switch n := n.(type) {
-	case *parse.ListNode:
-		if n != nil {
-			for _, child := range n.Nodes {
-				meter(child)
-			}
-		}
-	case *parse.IfNode:
-		meter(n.List)
-		meter(n.ElseList)
-	case *parse.WithNode:
-		meter(n.List)
-		meter(n.ElseList)
-	case *parse.RangeNode:
-		n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{
-			NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{parse.NewIdentifier("items").SetPos(n.Pos)},
-		})
-		meter(n.List)
-		meter(n.ElseList)
-	}
-}
-
-// scan parses a template and returns what it refers to. Faults are what the
-// language does not allow: unknown names and constructs whose cost the size of
-// the data does not bound.
-func scan(text string) ([]reference, []error) {
-	t, err := template.New("").Parse(text)
-	if err != nil {
-		return nil, []error{templateError(err)}
-	}
-	s := scanner{text: text}
+	s := scanner{text: text, fields: fields}
 	//workflowcheck:ignore only their number is asked for
-	if len(t.Templates()) > 1 {
+	if len(parsed.Templates()) > 1 {
 		s.fault("define and block are not part of the language")
 	}
-	if t.Tree != nil {
-		s.node(t.Root, true)
+	if parsed.Tree != nil {
+		s.node(parsed.Root, true)
 	}
 	return s.refs, s.faults
 }
 
-// templateError makes the parser's message fit ours.
-func templateError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "template: ")
-	if _, rest, ok := strings.Cut(text, ": "); ok {
+// fault makes the parser's message fit ours.
+func fault(err error) error {
+	text, where := strings.TrimPrefix(err.Error(), "template: "), ""
+	if place, rest, ok := strings.Cut(text, ": "); ok {
 		text = rest
+		if line := place[strings.LastIndexByte(place, ':')+1:]; line != "1" {
+			where = "line " + line + ": "
+		}
 	}
 	if strings.Contains(text, "bad character U+002D '-'") {
 		text += `; write a name with a dash as {{(index .Needs "the-name").Result.key}}`
 	}
-	return fmt.Errorf("not a valid template: %s", text)
+	return fmt.Errorf("not a valid template: %s%s", where, text)
+}
+
+func join(faults []error) error {
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return errors.Join(faults...)
 }
 
 type scanner struct {
 	text   string
-	refs   []reference
+	fields []string
+	refs   []Reference
 	faults []error
 }
 
@@ -248,12 +193,9 @@ func (s *scanner) operand(n parse.Node, root bool) {
 
 // use records a reference to the data.
 func (s *scanner) use(path []string, pos parse.Pos) {
-	roots := []string{"Needs", "Params", "Item", "Matrix"}
-	for _, r := range roots {
-		if path[0] == r {
-			s.refs = append(s.refs, reference{root: r, path: path[1:], line: s.line(pos)})
-			return
-		}
+	if !slices.Contains(s.fields, path[0]) {
+		s.fault("there is no .%s here; a template knows .%s", path[0], strings.Join(s.fields, ", ."))
+		return
 	}
-	s.fault("unknown reference .%s; %s", strings.Join(path, "."), suggestion(path[0], roots))
+	s.refs = append(s.refs, Reference{Root: path[0], Path: path[1:], Line: s.line(pos)})
 }

@@ -34,7 +34,7 @@ func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request flow.Req
 	case len(request.Tasks) == 1:
 		entry.Object = r.trail.Object() + "/" + request.Tasks[0]
 	case len(request.Tasks) == 0 && len(changed) > 0:
-		entry.Detail, entry.Count = listed(changed), len(changed)
+		entry.Detail, entry.Count = recorder.Listed(changed), len(changed)
 	}
 	r.trail.Updated(ctx, entry)
 }
@@ -57,16 +57,8 @@ func (r *dagRun) auditBefore(request flow.Request) string {
 	return strings.Join(states, "; ")
 }
 
-func listed(names []string) string {
-	text := strings.Join(names[:min(len(names), auditTasks)], ", ")
-	if more := len(names) - auditTasks; more > 0 {
-		text += ", and " + strconv.Itoa(more) + " more"
-	}
-	return text
-}
-
 func (r *dagRun) auditPause(in contract.PauseInput) {
-	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Before: r.pauseState(), After: pausedText(in.Note)})
+	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Actor: in.By, Before: r.pauseState(), After: pausedText(in.Note)})
 }
 
 func (r *dagRun) auditResume() {
@@ -81,7 +73,7 @@ func (r *dagRun) pauseState() string {
 }
 
 func (r *dagRun) auditCancel(in contract.CancelDAGInput) {
-	r.trail.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Before: r.phase(), Detail: in.Reason})
+	r.trail.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Actor: in.By, Before: r.phase(), Detail: in.Reason})
 }
 
 // auditCanceled tells that somebody canceled the workflow. A part of another

@@ -2,10 +2,6 @@ package workflows
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/workflow"
@@ -103,7 +99,7 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 }
 
 func (r *groupRun) auditPause(in contract.PauseInput) {
-	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Before: r.pauseState(), After: pausedText(in.Note)})
+	r.trail.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Actor: in.By, Before: r.pauseState(), After: pausedText(in.Note)})
 }
 
 func (r *groupRun) auditResume() {
@@ -126,7 +122,7 @@ func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
 	if in.JobID == "" {
 		object = r.trail.Object() + "/key " + in.DedupeKey
 	}
-	r.trail.Signaled(signal, contract.AuditEntry{Action: action, Object: object, Before: r.jobState(in), Detail: in.Reason})
+	r.trail.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
 }
 
 // jobState is the state of the job that is to end.
@@ -140,55 +136,24 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 }
 
 func (r *groupRun) auditCancelGroup(in contract.CancelGroupInput) {
-	r.trail.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase()), Detail: in.Reason})
+	r.trail.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Actor: in.By, Before: string(r.core.Phase()), Detail: in.Reason})
 }
 
 // auditPolicy says which settings another policy changes; ctx is the update
 // handler's.
 func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResult, in contract.SetPolicyInput) {
-	was, is := changedSettings(set.Before, set.After)
+	was, is := recorder.Changes(set.Before, set.After)
 	if in.RetryBudget != nil {
 		type budget struct {
 			Is *contract.RetryBudget `json:"retry_budget,omitempty"`
 		}
-		old, current := changedSettings(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
+		old, current := recorder.Changes(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
 		was, is = joined(was, old), joined(is, current)
 	}
 	r.trail.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
 }
 
 func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }
-
-// changedSettings lists the settings that differ, as they were and as they are.
-func changedSettings(before, after any) (was, is string) {
-	old, current := settingsOf(before), settingsOf(after)
-	both := maps.Clone(old)
-	maps.Copy(both, current)
-	var left, right []string
-	for _, key := range slices.Sorted(maps.Keys(both)) {
-		if a, b := string(old[key]), string(current[key]); a != b {
-			left, right = append(left, setting(key, a)), append(right, setting(key, b))
-		}
-	}
-	return strings.Join(left, "; "), strings.Join(right, "; ")
-}
-
-func setting(key, value string) string {
-	if value == "" {
-		value = "(none)"
-	}
-	return fmt.Sprintf("%s: %s", key, strings.Trim(value, `"`))
-}
-
-// settingsOf are the settings of a policy, or of anything that is an object, by
-// name. What is none has none.
-func settingsOf(value any) map[string]json.RawMessage {
-	settings := map[string]json.RawMessage{}
-	if encoded, err := json.Marshal(value); err != nil || json.Unmarshal(encoded, &settings) != nil {
-		return map[string]json.RawMessage{}
-	}
-	return settings
-}
 
 // admissionRefused adds that admission will never grant something. A turn in a
 // lane is reported by the run that is skipped.

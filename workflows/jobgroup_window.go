@@ -230,7 +230,7 @@ func (r *groupRun) auditWindow() {
 
 // auditCalendar tells of other windows for the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
-	was, is := changedSettings(
+	was, is := recorder.Changes(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, in)
 	r.trail.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
 }

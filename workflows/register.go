@@ -4,6 +4,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/audit"
+	"github.com/roundsman/roundsman/workflows/fleet"
 )
 
 // Registry is where workflows are registered: a worker, a replayer or a test
@@ -12,11 +14,11 @@ type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 }
 
-// Register registers every workflow of this package under its name.
+// Register registers every workflow under its name.
 func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	r.RegisterWorkflowWithOptions(DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
 	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
-	r.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{Name: contract.FleetWorkflow})
-	r.RegisterWorkflowWithOptions(Audit, workflow.RegisterOptions{Name: contract.AuditWorkflow})
+	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
+	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})
 }

@@ -204,7 +204,7 @@ func TestObserveReportsLossOfFreshness(t *testing.T) {
 	s.beat("a", died, enums.WORKER_STATUS_RUNNING)
 	result, err := observe(t, s, contract.ObserveWorkersInput{
 		Config: fast(), SightSince: died.Add(-time.Minute), SightUntil: died,
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: died, Fresh: true, Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: died, Fresh: true, Seen: true}},
 	})
 	require.NoError(t, err)
 	require.Len(t, result.Changes, 1)
@@ -220,7 +220,7 @@ func TestObserveReportsShuttingDown(t *testing.T) {
 	s.beat("a", now, enums.WORKER_STATUS_SHUTTING_DOWN)
 	result, err := observe(t, s, contract.ObserveWorkersInput{
 		Config: fast(), SightUntil: now, SightSince: now,
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: now, Fresh: true, Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: now, Fresh: true, Seen: true}},
 	})
 	require.NoError(t, err)
 	require.Len(t, result.Changes, 1)
@@ -232,7 +232,7 @@ func TestObserveWakesAtAThresholdAfterItHasSettled(t *testing.T) {
 	began := time.Now()
 	result, err := observe(t, newServer(), contract.ObserveWorkersInput{
 		Config: fast(), WakeAt: began.Add(100 * time.Millisecond),
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: began.Add(-time.Minute), Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: began.Add(-time.Minute), Seen: true}},
 	})
 	require.NoError(t, err)
 	assert.Empty(t, result.Changes)
@@ -242,7 +242,7 @@ func TestObserveWakesAtAThresholdAfterItHasSettled(t *testing.T) {
 func TestObserveGoesOnFromTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	known := contract.WorkerPulse{ID: "a", Instance: "1", LastChange: now.Add(-time.Hour), Fresh: true, Seen: true}
+	known := contract.WorkerPulse{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: now.Add(-time.Hour), Fresh: true, Seen: true}
 	later := known
 	later.LastChange = now.Add(-time.Second)
 	later.Fresh = false

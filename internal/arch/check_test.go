@@ -68,7 +68,7 @@ func brokenCases() []struct {
 	}{
 		{"pure-packages", sources{"internal/dispatch/next.go": imports("os")}, []string{"internal/dispatch/next.go:4 imports os"}},
 		{"pure-packages", sources{"dag/run.go": imports("context", "math/rand/v2")}, []string{"imports context", "imports math/rand/v2"}},
-		{"pure-packages", sources{"dag/run.go": imports("~/contract")}, []string{"imports github.com/roundsman/roundsman/contract"}},
+		{"pure-packages", sources{"dag/run.go": imports("~/starter")}, []string{"imports github.com/roundsman/roundsman/starter"}},
 		{"pure-packages", sources{"internal/fleet/sub/x.go": imports("golang.org/x/sync/errgroup")}, []string{"imports golang.org/x/sync/errgroup"}},
 		{"pure-packages-tests", sources{"dag/run_test.go": imports("~/starter", "net/http")}, []string{"roundsman/starter", "net/http"}},
 		{"dag-spec", sources{"dag/spec/parse.go": imports("os", "go.temporal.io/sdk/client")}, []string{"imports os", "sdk/client"}},

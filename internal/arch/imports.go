@@ -68,12 +68,12 @@ func coreImports() []importRule {
 	return []importRule{
 		{
 			name: "pure-packages", scope: pure,
-			own: []string{"jobtype", "internal/placement", "internal/history", "internal/window"}, foreign: []string{}, deny: noWorld,
+			own: []string{"contract", "jobtype", "internal/placement", "internal/history", "internal/window"}, foreign: []string{}, deny: noWorld,
 			fix: "pass what is needed as data (an event, a time, a limit) and return a decision for the caller to carry out",
 		},
 		{
 			name: "pure-packages-tests", scope: pure, in: inTests,
-			own:     append([]string{"jobtype/...", "dag/..."}, pure...),
+			own:     append([]string{"contract", "jobtype/...", "dag/..."}, pure...),
 			foreign: []string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak"},
 			deny:    []string{"net/...", "os/exec"},
 			fix:     "a pure package is tested with values; what needs a server belongs into workflows or testsuite",

@@ -1,4 +1,4 @@
-package workflows_test
+package fleet_test
 
 import (
 	"testing"
@@ -16,6 +16,11 @@ func (b *fleetBench) settings(id, instance string) contract.WorkerSettings {
 	require.NoError(b.t, err)
 	var settings contract.WorkerSettings
 	require.NoError(b.t, value.Get(&settings))
+	if settings.Known {
+		config := contract.FleetConfig{}.WithDefaults()
+		assert.Equal(b.t, &config, settings.Fleet, "a worker learns what it is judged by")
+	}
+	settings.Fleet = nil
 	return settings
 }
 

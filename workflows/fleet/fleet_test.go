@@ -1,6 +1,7 @@
-package workflows_test
+package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,9 @@ type fleetBench struct {
 
 // look is one report of the observer.
 type look struct {
-	after   time.Duration
+	after time.Duration
+	// sight is for how long it has looked then without a gap; 0: for an hour.
+	sight   time.Duration
 	changes []contract.WorkerPulse
 }
 
@@ -105,7 +108,7 @@ func (b *fleetBench) observe(looks ...look) {
 			Return(func(_ context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
 				b.note(in)
 				return contract.ObserveWorkersResult{
-					Changes: l.changes, SightSince: b.start.Add(-time.Hour), SightUntil: b.start.Add(l.after),
+					Changes: l.changes, SightSince: b.start.Add(l.after - cmp.Or(l.sight, l.after+time.Hour)), SightUntil: b.start.Add(l.after),
 				}, nil
 			}).After(l.after - previous).Once()
 		previous = l.after
@@ -117,7 +120,7 @@ func (b *fleetBench) observe(looks ...look) {
 }
 
 func (b *fleetBench) pulse(id string, last time.Duration, fresh bool) contract.WorkerPulse {
-	return contract.WorkerPulse{ID: id, Instance: "i-" + id, LastChange: b.start.Add(last), Fresh: fresh, Seen: true}
+	return contract.WorkerPulse{Incarnation: contract.Incarnation{ID: id, Instance: "i-" + id}, LastChange: b.start.Add(last), Fresh: fresh, Seen: true}
 }
 
 // at runs f when the workflow's clock is at d.
@@ -160,14 +163,25 @@ func (b *fleetBench) worker(id string) contract.WorkerDetail {
 	return result.Workers[0]
 }
 
-// run starts the registry and ends the test at d, by cancellation.
-func (b *fleetBench) run(d time.Duration) {
+// run starts the registry and ends the test at d: it continues as new.
+func (b *fleetBench) run(d time.Duration) contract.FleetInput {
 	b.t.Helper()
-	b.at(d, b.CancelWorkflow)
-	b.ExecuteWorkflow(contract.FleetWorkflow, contract.FleetInput{Config: &contract.FleetConfig{}})
+	return b.play(d, contract.FleetInput{Config: &contract.FleetConfig{}})
+}
+
+// play is run with another input. It returns that of the next run.
+func (b *fleetBench) play(d time.Duration, in contract.FleetInput) (next contract.FleetInput) {
+	b.t.Helper()
+	b.at(d, func() {
+		b.SetCurrentHistoryLength(1 << 20)
+		b.SignalWorkflow(contract.SignalUnwatchFleet, contract.WatchFleetInput{})
+	})
+	b.ExecuteWorkflow(contract.FleetWorkflow, in)
 	require.True(b.t, b.IsWorkflowCompleted())
-	var canceled *temporal.CanceledError
-	require.ErrorAs(b.t, b.GetWorkflowError(), &canceled)
+	var continued *workflow.ContinueAsNewError
+	require.ErrorAs(b.t, b.GetWorkflowError(), &continued)
+	require.NoError(b.t, converter.GetDefaultDataConverter().FromPayloads(continued.Input, &next))
+	return next
 }
 
 func TestFleetCascade(t *testing.T) {
@@ -352,7 +366,10 @@ func TestFleetTellsWatchers(t *testing.T) {
 		require.Len(t, w.Capabilities, 1, "only what the watcher uses")
 		assert.Nil(t, w.Capabilities[0].Descriptor)
 	}
-	assert.Len(t, b.views("group/other"), 1, "nobody serves its handler: told once, and never again")
+	other := b.views("group/other")
+	require.Len(t, other, 2, "no worker serves its handler: once before all have registered, and once after")
+	assert.True(t, other[0].Incomplete)
+	assert.False(t, other[1].Incomplete)
 	assert.Empty(t, b.views("group/ended"))
 }
 
@@ -378,8 +395,7 @@ func TestFleetAsksTheObserverForItsThresholds(t *testing.T) {
 			assert.Equal(t, contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Minute)}.WithDefaults(), before)
 		})
 	})
-	b.at(2*time.Minute, b.CancelWorkflow)
-	b.ExecuteWorkflow(contract.FleetWorkflow, contract.FleetInput{})
+	b.play(2*time.Minute, contract.FleetInput{})
 	inputs := b.told()
 	require.GreaterOrEqual(t, len(inputs), 2)
 	assert.Nil(t, inputs[0].Config)
@@ -417,12 +433,8 @@ func TestFleetContinuesAsNew(t *testing.T) {
 		b.SignalWorkflow(contract.SignalWatchFleet, contract.WatchFleetInput{WorkflowID: "group/scrub", Handler: "scrub"})
 		b.update(contract.UpdateOperateWorker, contract.OperateWorkerInput{ID: "b", Action: "cordon"}, func(_ any, err error) { require.NoError(t, err) })
 	})
-	b.at(3*time.Minute, func() { b.SetContinueAsNewSuggested(true); b.register(registration("c")) })
-	b.ExecuteWorkflow(contract.FleetWorkflow, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
-	var next *workflow.ContinueAsNewError
-	require.ErrorAs(t, b.GetWorkflowError(), &next)
-	var in contract.FleetInput
-	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	b.at(3*time.Minute, func() { b.register(registration("c")) })
+	in := b.play(3*time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
 	seenBefore := b.views("group/scrub")
 	require.NotEmpty(t, seenBefore)
 
@@ -442,8 +454,7 @@ func TestFleetContinuesAsNew(t *testing.T) {
 		assert.Equal(t, 3, handlers.Handlers[1].Workers)
 	})
 	after.at(4*time.Minute, func() { assert.Equal(t, contract.WorkerOffline, after.worker("a").State, "the same timeline") })
-	after.at(5*time.Minute, after.CancelWorkflow)
-	after.ExecuteWorkflow(contract.FleetWorkflow, in)
+	after.play(5*time.Minute, in)
 	views := after.views("group/scrub")
 	require.NotEmpty(t, views, "the watcher is still told")
 	assert.Greater(t, views[0].Seq, seenBefore[len(seenBefore)-1].Seq)
@@ -466,8 +477,124 @@ func TestFleetObservesAnewForWhoWasNeverSeen(t *testing.T) {
 		}).After(1000 * time.Hour)
 	b.at(time.Minute, func() { b.register(registration("a")) })
 	observing := 0
-	b.SetOnActivityStartedListener(func(*activity.Info, context.Context, converter.EncodedValues) { observing++ })
+	b.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		if info.ActivityType.Name == contract.ObserveWorkersActivity {
+			observing++
+		}
+	})
 	b.at(74*time.Second, func() { assert.Equal(t, 1, observing) })
 	b.at(76*time.Second, func() { assert.Equal(t, 2, observing) })
 	b.run(2 * time.Minute)
+}
+
+// A restart in one workflow task: the registration of the new process comes before
+// the loop has seen that the old one unregistered.
+func TestFleetTakesEarlierSignalsIntoAccount(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe()
+	next := registration("a")
+	next.Instance = "i-2"
+	b.at(0, func() { b.register(registration("a")) })
+	b.at(time.Minute, func() {
+		b.SignalWorkflow(contract.SignalUnregisterWorker, contract.UnregisterWorkerInput{ID: "a", Instance: "i-a"})
+		b.register(next)
+	})
+	b.at(2*time.Minute, func() {
+		assert.Equal(t, contract.WorkerOnline, b.worker("a").State)
+		assert.Equal(t, "i-2", b.worker("a").Registration.Instance)
+	})
+	b.run(3 * time.Minute)
+}
+
+// A cancellation ends nothing: it is recorded, and the next run has everything.
+func TestFleetSurvivesACancellation(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe()
+	b.at(0, func() { b.register(registration("a")) })
+	b.at(time.Minute, b.CancelWorkflow)
+	b.ExecuteWorkflow(contract.FleetWorkflow, contract.FleetInput{Config: &contract.FleetConfig{}})
+	var continued *workflow.ContinueAsNewError
+	require.ErrorAs(t, b.GetWorkflowError(), &continued)
+	assert.Equal(t, []string{"fleet.cancel CANCEL_IGNORED fleet"}, b.audit.said())
+	require.Len(t, b.audit.records[0].Origins, 1)
+	assert.True(t, b.audit.records[0].Origins[0].Cancel, "who it was is read from the history")
+
+	var in contract.FleetInput
+	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(continued.Input, &in))
+	after := newFleetBench(t)
+	after.SetStartTime(b.start.Add(2 * time.Minute))
+	after.observe()
+	after.at(time.Second, func() { assert.Equal(t, contract.WorkerOnline, after.worker("a").State) })
+	after.play(time.Minute, in)
+	assert.Empty(t, after.audit.asked, "it continues its predecessor")
+}
+
+// The registry that comes after a terminated one records who terminated it.
+func TestFleetRecordsATermination(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe()
+	b.audit.ended.Entry = &contract.AuditEntry{ID: "ended|1", Kind: contract.AuditOperator, Actor: "ann", Action: "fleet.terminate", Object: "fleet"}
+	b.run(time.Minute)
+	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.asked)
+	assert.Equal(t, []string{"fleet.terminate fleet"}, b.audit.said())
+	assert.Equal(t, "ann", b.audit.entries()[0].Actor)
+}
+
+// A group that watches a rebuilt registry learns at once that the view is
+// incomplete, then of each worker that registers, and then that none is missing.
+func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	stranger := b.pulse("b", 29*time.Second, true)
+	b.observe(
+		look{after: 30 * time.Second, sight: 30 * time.Second, changes: []contract.WorkerPulse{b.pulse("a", 29*time.Second, true), stranger}},
+		look{after: 40 * time.Second, sight: 40 * time.Second})
+	b.at(0, func() {
+		b.SignalWorkflow(contract.SignalWatchFleet, contract.WatchFleetInput{WorkflowID: "group/x"})
+	})
+	b.at(20*time.Second, func() { b.register(registration("a")) })
+	b.at(35*time.Second, func() { b.register(registration("b")) })
+	b.run(2 * time.Minute)
+	var seen []string
+	for _, view := range b.views("group/x") {
+		seen = append(seen, fmt.Sprintf("%d %t", len(view.Workers), view.Incomplete))
+	}
+	assert.Equal(t, []string{"0 true", "1 true", "2 true", "2 false"}, seen)
+	inputs := b.told()
+	assert.Equal(t, b.start, inputs[0].WakeAt, "the observer reports when it has settled")
+	assert.Zero(t, inputs[1].WakeAt, "and only once")
+}
+
+// Without an observer the registry is complete when every worker has asked.
+func TestFleetIsCompleteAfterAWhile(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe()
+	incomplete := func() bool {
+		value, err := b.QueryWorkflow(contract.QueryFleet)
+		require.NoError(t, err)
+		var view contract.FleetView
+		require.NoError(t, value.Get(&view))
+		return view.Incomplete
+	}
+	b.at(contract.RebuildTime-time.Second, func() { assert.True(t, incomplete()) })
+	b.at(contract.RebuildTime+time.Second, func() { assert.False(t, incomplete()) })
+	b.run(2 * time.Minute)
+}
+
+// An idle registry sets no timer: with a healthy fleet nothing is due.
+func TestFleetIdleSetsNoTimer(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: 40 * time.Second, changes: []contract.WorkerPulse{b.pulse("a", 39*time.Second, true)}})
+	b.at(0, func() { b.register(registration("a")) })
+	timers := 0
+	b.at(2*time.Minute, func() {
+		b.SetOnTimerScheduledListener(func(string, time.Duration) { timers++ })
+	})
+	b.run(30 * 24 * time.Hour)
+	assert.Zero(t, timers)
 }

@@ -1,4 +1,4 @@
-package workflows
+package fleet
 
 import (
 	"fmt"
@@ -18,21 +18,20 @@ import (
 func TestFleetStateOfAThousandWorkersIsSmall(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	f := &fleetRun{core: fleet.New(fleet.Config{}, now), registrations: map[string]contract.WorkerRegistration{}, watchers: map[string]*watcher{}}
+	f := &run{core: fleet.New(nil, now)}
 	schema := fmt.Appendf(nil, `{"type":"object","description":%q}`, fmt.Sprint(make([]int, 2000)))
 	for i := range 1000 {
 		id := fmt.Sprintf("node-%04d", i)
-		who := fleet.Identity{ID: id, Instance: fmt.Sprintf("%x", uint64(i+1)*0x9E3779B97F4A7C15)}
-		f.core.Next(now, fleet.Register{Identity: who, Host: id + ".example.org", PID: i * 31})
-		f.registrations[id] = f.descriptors.share(contract.WorkerRegistration{
-			ID: id, Instance: who.Instance, Host: id + ".example.org", PID: i * 31, Labels: map[string]string{"rack": fmt.Sprint(i % 40)},
+		f.core.Next(now, fleet.Register{
+			ID: id, Instance: fmt.Sprintf("%x", uint64(i+1)*0x9E3779B97F4A7C15), Host: id + ".example.org", PID: i * 31,
+			Labels:       map[string]string{"rack": fmt.Sprint(i % 40)},
 			Capabilities: []contract.Capability{{Handler: "scrub", Detect: true, Execute: true, Descriptor: &jobtype.Descriptor{Name: "scrub", Params: schema}}},
 		})
 		for j := range fleet.MaxTransitions {
 			at := now.Add(time.Duration(uint64(i*1000+j)*0x9E3779B97F4A7C15%86_400_000) * time.Millisecond)
-			action := fleet.Cordon
+			action := contract.CordonWorker
 			if j%2 == 1 {
-				action = fleet.Uncordon
+				action = contract.UncordonWorker
 			}
 			f.core.Next(at, fleet.Operate{ID: id, Action: action, By: "ann", Reason: fmt.Sprintf("ticket %d", i*j)})
 		}
@@ -40,12 +39,15 @@ func TestFleetStateOfAThousandWorkersIsSmall(t *testing.T) {
 	packed, err := f.pack()
 	require.NoError(t, err)
 	t.Logf("%d bytes", len(packed))
-	assert.Less(t, len(packed), maxCarryBytes/4*3)
+	assert.LessOrEqual(t, len(packed), maxPacked)
 
-	restored := &fleetRun{registrations: map[string]contract.WorkerRegistration{}, watchers: map[string]*watcher{}}
-	require.NoError(t, restored.restore(fleet.Config{}, packed))
-	assert.Equal(t, f.core.View(), restored.core.View(), "with all transitions")
-	assert.Equal(t, f.registrations, restored.registrations)
-	assert.Len(t, restored.descriptors.byDigest, 1, "one descriptor for all")
-	assert.Error(t, restored.restore(fleet.Config{}, []byte("not gzip")))
+	restored := &run{}
+	require.NoError(t, restored.restore(contract.FleetInput{State: packed}))
+	for _, w := range f.core.Workers(contract.WorkersQueryInput{}).Workers {
+		want, _ := f.core.Worker(w.Registration.ID)
+		got, _ := restored.core.Worker(w.Registration.ID)
+		require.Equal(t, want, got, "with all transitions")
+	}
+	assert.Equal(t, f.core.Handlers(), restored.core.Handlers())
+	assert.Error(t, restored.restore(contract.FleetInput{State: []byte("not gzip")}))
 }

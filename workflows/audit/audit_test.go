@@ -1,4 +1,4 @@
-package workflows_test
+package audit_test
 
 import (
 	"context"
@@ -28,6 +28,8 @@ type auditBench struct {
 	adopted contract.AdoptAuditResult
 	fault   error
 	asked   []contract.AdoptAuditInput
+	// origins are those of the entries that the log records about itself.
+	origins []contract.AuditOrigin
 }
 
 func newAuditBench(t *testing.T) *auditBench {
@@ -40,6 +42,11 @@ func newAuditBench(t *testing.T) *auditBench {
 		b.asked = append(b.asked, in)
 		return b.adopted, b.fault
 	}, activity.RegisterOptions{Name: contract.AdoptAuditActivity})
+	b.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
+		b.origins = append(b.origins, in.Origins...)
+		b.SignalWorkflow(contract.SignalRecord, contract.AuditRecord{Entries: in.Entries})
+		return nil
+	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
 	return b
 }
 
@@ -54,9 +61,14 @@ func did(id, action string) contract.AuditEntry {
 // play runs the log for an hour of its time.
 func (b *auditBench) play(in contract.AuditInput, log []byte) {
 	b.t.Helper()
-	b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
+	b.RegisterDelayedCallback(func() {
+		b.SetContinueAsNewSuggested(true)
+		b.SignalWorkflow(contract.SignalRecord, contract.AuditRecord{})
+	}, time.Hour)
 	b.ExecuteWorkflow(contract.AuditWorkflow, in, log)
 	require.True(b.t, b.IsWorkflowCompleted())
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(b.t, b.GetWorkflowError(), &next)
 }
 
 func (b *auditBench) page(filter contract.AuditFilter) contract.AuditPage {
@@ -97,7 +109,7 @@ func TestAuditRecordsOnceAndAnswers(t *testing.T) {
 func TestAuditTakesOverTheLogBefore(t *testing.T) {
 	t.Parallel()
 	before := audit.New(0)
-	before.Record(time.Now(), audit.Entry(did("1", "job.cancel")))
+	before.Record(time.Now(), did("1", "job.cancel"))
 	log, err := before.Encode(audit.MaxEncoded)
 	require.NoError(t, err)
 	b := newAuditBench(t)
@@ -108,7 +120,7 @@ func TestAuditTakesOverTheLogBefore(t *testing.T) {
 	assert.Equal(t, []string{"job.cancel", "audit.terminate", "pool.resize"}, actions(b.page(contract.AuditFilter{})))
 }
 
-func TestAuditGoesOnWithoutTheLogBefore(t *testing.T) {
+func TestAuditContinuesWithoutTheLogBefore(t *testing.T) {
 	t.Parallel()
 	b := newAuditBench(t)
 	b.fault = temporal.NewNonRetryableApplicationError("no such run", "gone", errors.New("gone"))
@@ -143,4 +155,18 @@ func TestAuditContinuesAsNew(t *testing.T) {
 	assert.Equal(t, 40, page.Kept)
 	assert.Equal(t, int64(12), page.Dropped)
 	assert.Equal(t, []string{"last", "new"}, actions(page)[38:])
+}
+
+// A cancellation of the log ends nothing: it is an entry with its origin, and the
+// entries that come after it are recorded.
+func TestAuditSurvivesACancellation(t *testing.T) {
+	t.Parallel()
+	b := newAuditBench(t)
+	b.at(time.Second, contract.AuditRecord{Entries: []contract.AuditEntry{did("1", "job.cancel")}})
+	b.RegisterDelayedCallback(b.CancelWorkflow, 2*time.Second)
+	b.at(2100*time.Millisecond, contract.AuditRecord{Entries: []contract.AuditEntry{did("2", "pool.resize")}})
+	b.play(contract.AuditInput{}, nil)
+	assert.ElementsMatch(t, []string{"job.cancel", "audit.cancel", "pool.resize"}, actions(b.page(contract.AuditFilter{})))
+	require.Len(t, b.origins, 1)
+	assert.True(t, b.origins[0].Cancel, "the sender is read from the history")
 }

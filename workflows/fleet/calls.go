@@ -1,4 +1,4 @@
-package workflows
+package fleet
 
 import (
 	"time"
@@ -13,8 +13,8 @@ const (
 	// observeTimeout bounds one attempt of the observation. Ending and starting
 	// again within the activity's retries costs no history.
 	observeTimeout = 24 * time.Hour
-	// observeHeartbeat is how soon the server notices that the control plane
-	// that observed is gone. It bounds how long nobody looks after a kill -9.
+	// observeHeartbeat is how soon the server notices that the observing control
+	// plane is gone. It bounds how long the workers are not observed after a kill -9.
 	observeHeartbeat = 10 * time.Second
 	// observeRetry is the pause before the next attempt: short, because every
 	// restart of a control plane or server leads here.

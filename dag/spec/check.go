@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/gotemplate"
 )
 
 // checkTask reports what contradicts itself within one task.
@@ -25,9 +26,21 @@ func (r reader) checkTask(t *Task) {
 	if t.HeartbeatTimeout > 0 && t.Timeout > 0 && t.HeartbeatTimeout > t.Timeout {
 		r.at(child(t.node, "heartbeat_timeout"), "heartbeat_timeout %s is above timeout %s and can never act", t.HeartbeatTimeout, t.Timeout)
 	}
+	if when := strings.TrimSpace(t.When); when != "" && when != "true" && when != "false" && !gotemplate.Templated(when) {
+		r.at(child(t.node, "when"), "when is a condition that comes out as true or false, not %.60q%s", when, notWhen(when))
+	}
 	if !t.kind.metered() {
 		r.checkUnmetered(t)
 	}
+}
+
+// notWhen tells what was probably meant by a condition that is none.
+func notWhen(when string) string {
+	var rule dag.Rule
+	if rule.UnmarshalText([]byte(when)) == nil {
+		return "; write trigger_rule: " + when
+	}
+	return `; write a template, like '{{eq .Params.mode "full"}}'`
 }
 
 // checkAction insists on exactly one action.

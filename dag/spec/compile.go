@@ -60,6 +60,9 @@ type unit struct {
 	source      []*Task // per element of tasks
 	attachments [][]byte
 	implied     string // the splitter that tasks without needs depend on
+	// partial: the document is faulty, and nothing is made of the unit. doubtful and
+	// nameless: params or ids may be missing because of that.
+	partial, doubtful, nameless bool
 }
 
 func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
@@ -71,8 +74,9 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
 		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure,
 	}}
-	if err := u.err(); err != nil {
-		return nil, err
+	if u.count() > 0 {
+		u.circles()
+		return nil, u.err()
 	}
 	meta, err := json.Marshal(out.Header)
 	if err != nil {
@@ -86,6 +90,14 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// circles adds the cycles among the tasks of a faulty unit.
+func (u *unit) circles() {
+	_, err := dag.Build(dag.Input{Tasks: u.tasks})
+	if faults, ok := errors.AsType[*dag.FaultsError](err); ok {
+		u.blame(&dag.FaultsError{Faults: slices.DeleteFunc(faults.Faults, func(f dag.Fault) bool { return f.Kind != dag.FaultCycle })})
+	}
 }
 
 // blame gives the graph's faults their places.
@@ -168,7 +180,13 @@ func (u *unit) declare(t *Task) []instance {
 		u.at(nodeOr(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, u.lines[t.ID])
 		return nil
 	}
-	list, err := t.instances()
+	if u.partial && t.ID == "" {
+		return nil
+	}
+	list, err := []instance{{id: t.ID}}, error(nil)
+	if !u.partial {
+		list, err = t.instances()
+	}
 	if err != nil {
 		u.at(t.node, "%v", err)
 	}
@@ -190,6 +208,9 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 		found, ok := u.names[name]
 		if !ok && u.known != nil {
 			found, ok = u.known(name)
+		}
+		if !ok && u.nameless {
+			continue
 		}
 		if ok && name != t.ID {
 			ids = append(ids, found...)
@@ -237,7 +258,7 @@ func (u *unit) definition(t *Task) []byte {
 		d.Timeout = DefaultTimeout
 	}
 	u.checkTemplates(t, &d)
-	if t.kind == KindDAG {
+	if t.kind == KindDAG && !u.partial {
 		d.SubDAG = u.subDAG(t)
 	}
 	encoded, err := json.Marshal(d)

@@ -19,7 +19,9 @@ import (
 // [Compile], such as os.DirFS(dir).
 //
 // Load checks everything that a document shows by itself; what needs the whole
-// graph (names, cycles, templates, sub-DAGs) is checked by [Compile].
+// graph (names, cycles, templates, sub-DAGs) is checked by [Compile]. A document
+// with faults is checked as a whole too, as far as it can be understood, so that
+// all its faults are reported at once.
 func Load(file string, data []byte) (*Spec, error) {
 	r := reader{&collector{file: file}}
 	root := parseDocument(r.collector, data)
@@ -27,10 +29,22 @@ func Load(file string, data []byte) (*Spec, error) {
 		return nil, r.err()
 	}
 	s := r.spec(root)
-	if err := r.err(); err != nil {
-		return nil, err
+	if r.count() > 0 {
+		r.whole(s)
+		return nil, r.err()
 	}
 	return s, nil
+}
+
+// whole adds the faults of a graph whose document is faulty: of names, templates
+// and cycles. What a fault of the document may have caused is left out.
+func (r reader) whole(s *Spec) {
+	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful}
+	for k := range s.Tasks {
+		u.nameless = u.nameless || s.Tasks[k].ID == ""
+	}
+	u.expand(s.Tasks)
+	u.circles()
 }
 
 func (r reader) spec(root *yaml.Node) *Spec {
@@ -39,7 +53,7 @@ func (r reader) spec(root *yaml.Node) *Spec {
 		r.at(root, "a spec must be a mapping with version, name and tasks, not %s", kindOf(root))
 		return s
 	}
-	r.mapping(root, "a spec", []field{
+	s.doubtful = r.watched(root, "a spec", []string{"params"}, []field{
 		{"version", func(n *yaml.Node) {
 			if s.Version = r.number(n, "version", 0, math.MaxInt32); s.Version != Version && n.Tag == "!!int" {
 				r.at(n, "version %d is not known; this program reads version %d", s.Version, Version)
@@ -133,7 +147,7 @@ func (r reader) task(n *yaml.Node, added bool) Task {
 	if added {
 		fields = append(fields, field{"before", func(n *yaml.Node) { t.Before = r.texts(n, "before", true) }})
 	}
-	r.mapping(n, "a task", fields)
+	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix"}, fields)
 	r.require(n, "id")
 	r.checkTask(&t)
 	return t

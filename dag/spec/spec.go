@@ -43,8 +43,9 @@ type Spec struct {
 	Params        map[string]any   // for templates, below a task's own
 	Tasks         []Task
 
-	file string
-	root *yaml.Node
+	file     string
+	root     *yaml.Node
+	doubtful bool
 }
 
 // File is the name the document was loaded under.
@@ -78,6 +79,8 @@ type Task struct {
 
 	kind Kind
 	node *yaml.Node
+	// doubtful: a fault may be why a template refers to what is not there.
+	doubtful bool
 }
 
 // Kind returns which of the actions the task has.

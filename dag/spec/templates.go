@@ -27,6 +27,9 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 			u.at(at, "task %q: %v", t.ID, err)
 		}
 		for _, ref := range found {
+			if u.doubtful || t.doubtful {
+				break
+			}
 			if problem := u.checkRef(t, ref, d, refs); problem != "" {
 				u.at(below(at, ref.Line), "task %q: %s", t.ID, problem)
 			}

@@ -171,7 +171,8 @@ func scheduleSchema() object {
 func policySchema() object {
 	defaults := reflect.ValueOf(jobtype.DefaultPolicy())
 	choices := map[string][]string{
-		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess)},
+		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess), string(jobtype.LivenessActivity)},
+		"on_disconnect":  {string(jobtype.DisconnectContinue), string(jobtype.DisconnectStop)},
 		"on_worker_loss": {string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)},
 		"on_deadline":    {string(jobtype.DeadlineCancel), string(jobtype.DeadlineDrain)},
 		"on_window_end":  {string(jobtype.WindowEndDrain), string(jobtype.WindowEndCheckpoint)},

@@ -40,6 +40,11 @@ type NodePreparer interface {
 	PrepareNode(ctx context.Context, workerID, dir string) error
 }
 
+// Alive is implemented by the sink of [Handler.Detect]. A detection that works for
+// long before it emits anything calls it under [LivenessActivity]; every Emit counts
+// as well. It may be called in a tight loop.
+type Alive interface{ Alive() }
+
 // Descriptor is what a handler tells about itself. It travels with the
 // worker's registration, so that a configuration can be validated against
 // handlers that live in other binaries.

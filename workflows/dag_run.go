@@ -210,7 +210,7 @@ func (r *dagRun) startJob(d *flow.Decision) {
 			},
 			ProposalParams: job.Params, RunID: info.WorkflowExecution.RunID,
 			Timeout: jobtype.Duration(job.Timeout), Liveness: job.Policy.Liveness,
-			StallTimeout: job.Policy.StallTimeout, ProgressTimeout: job.Policy.ProgressTimeout, Interactive: job.Policy.Interactive,
+			StallTimeout: job.Policy.StallTimeout, ProgressTimeout: job.Policy.ProgressTimeout, Interactive: job.Policy.Interactive, StopAfter: job.Policy.StopAfter,
 		},
 	}
 	if job.JobType == "" {

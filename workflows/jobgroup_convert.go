@@ -158,6 +158,7 @@ func known(kind string) bool {
 		contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported,
 		contract.FailureWorkerLost, contract.FailureNotTaken:
 		return true
+	case contract.FailureNotRunning: // Only an adoption ends so.
 	}
 	return false
 }

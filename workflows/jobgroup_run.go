@@ -148,7 +148,7 @@ func (r *groupRun) startDetection(d dispatch.StartDetection) {
 	future := callDetect(ctx, detectCall{
 		queue: contract.WorkerDetectQueue(d.ID, d.Instance), timeout: d.Timeout, heartbeatTimeout: policy.HeartbeatTimeout.Std(),
 		input: contract.DetectActivityInput{
-			Handler: r.in.Spec.Handler, BatchBy: r.batchBy(), WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
+			Handler: r.in.Spec.Handler, BatchBy: r.batchBy(), Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
 			Input: jobtype.DetectInput{
 				JobType: r.in.Spec.Name, Cluster: r.in.Spec.Cluster, Params: r.in.Spec.Params, Settings: r.in.Spec.Detect,
 				LastSuccess: r.record.LastSuccess, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
@@ -178,7 +178,7 @@ func (r *groupRun) startJob(d dispatch.StartJob) {
 			},
 			ProposalParams: ownParams(d), RunID: info.WorkflowExecution.RunID,
 			Timeout: jobtype.Duration(d.Timeout), Liveness: policy.Liveness,
-			StallTimeout: policy.StallTimeout, ProgressTimeout: policy.ProgressTimeout, Interactive: policy.Interactive,
+			StallTimeout: policy.StallTimeout, ProgressTimeout: policy.ProgressTimeout, Interactive: policy.Interactive, StopAfter: policy.StopAfter,
 		},
 	}
 	if d.ID == "" {

@@ -61,6 +61,9 @@ func (c *child) attend(command *exec.Cmd) {
 	c.reaped <- endOf(command.ProcessState, err)
 }
 
+// id is the leader's process id, and the group's.
+func (c *child) id() int { return c.pid }
+
 func (c *child) terminate() { c.signal(syscall.SIGTERM) }
 func (c *child) kill()      { c.signal(syscall.SIGKILL) }
 

@@ -31,7 +31,13 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	}
 	found := &proposals{format: settings.Format, sink: out}
 	errorOutput := newTail(stderrKept)
-	outcome, err := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID).with(
+	var alive func()
+	if sink, ok := out.(jobtype.Alive); ok {
+		alive = sink.Alive
+	}
+	program := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID)
+	program.watcher = newWatcher(in.Liveness, in.StallTimeout, alive)
+	outcome, err := program.with(
 		func(stdout io.Reader) error { return found.read(ctx, stdout) },
 		errorOutput,
 	).run(ctx)

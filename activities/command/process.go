@@ -21,6 +21,8 @@ type program struct {
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
 	outputGrace time.Duration
+	// watcher reports its signs of life; nil: nobody wants them.
+	watcher *watcher
 	// ledger notes the program while it runs.
 	ledger *ledger
 	// stdout and stderr read to the end of what they are given. An error of
@@ -59,7 +61,9 @@ func (p program) run(ctx context.Context) (ended, error) {
 		return ended{}, err
 	}
 	pipes.closeChildSide()
+	unwatch := p.watcher.follow(child)
 	outcome, err := p.supervise(ctx, child, pipes, p.attach(pipes, stop))
+	unwatch()
 	pipes.closeAll()
 	return outcome, err
 }
@@ -89,11 +93,11 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		return err
 	}
 	stderr := make(chan error, 1)
-	go func() { stderr <- read(p.stderr, pipes.stderr) }()
+	go func() { stderr <- read(p.stderr, p.watcher.output(pipes.stderr)) }()
 	both := &readers{done: make(chan struct{})}
 	go func() {
 		defer close(both.done)
-		both.err = errors.Join(read(p.stdout, pipes.stdout), <-stderr)
+		both.err = errors.Join(read(p.stdout, p.watcher.output(pipes.stdout)), <-stderr)
 	}()
 	return both
 }

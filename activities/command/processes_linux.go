@@ -73,6 +73,24 @@ func readProcess(pid int) (process, bool) {
 	}, true
 }
 
+// transferred is how many bytes a process has read and written, files, pipes and
+// sockets alike; 0 where that cannot be read.
+func transferred(pid int) uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0
+	}
+	var sum uint64
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if name == "rchar" || name == "wchar" {
+			bytes, _ := strconv.ParseUint(value, 10, 64)
+			sum += bytes
+		}
+	}
+	return sum
+}
+
 // marked reports whether the process inherited that variable.
 func marked(pid int, variable string) bool {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

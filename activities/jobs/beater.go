@@ -46,6 +46,9 @@ type beater struct {
 	// grace is how long the handler continues after the server has given the
 	// activity up, see [contract.ExecuteInput.OrphanGrace].
 	grace time.Duration
+	// stopAfter is how long no beat may reach the server before the handler is
+	// stopped; 0: for ever.
+	stopAfter time.Duration
 	// ended is closed when the handler has ended: from then on the process beats.
 	ended <-chan struct{}
 	// stop cancels the handler with a cause.
@@ -57,12 +60,15 @@ type beater struct {
 	// handler stalled.
 	last time.Time
 	told bool
+	// stopTimer stops the handler after stopAfter; nil: nothing does.
+	stopTimer *time.Timer
 }
 
 // run beats until ctx ends or the lease is lost.
 func (b *beater) run(ctx context.Context) {
 	first, _ := b.hold.current()
 	b.last = time.Now()
+	defer b.startStopTimer(first)()
 	timer := time.NewTimer(min(b.interval(first), firstBeat))
 	defer timer.Stop()
 	for {
@@ -85,6 +91,7 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	held, adopted := b.hold.current()
 	if held.since.After(b.last) {
 		b.last, b.told = held.since, false
+		b.confirmed(held)
 	}
 	silent := b.silent(time.Now())
 	if silent && b.told {
@@ -102,6 +109,7 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	switch err := b.beat(ctx, held, silent); {
 	case err == nil:
 		b.last, b.told = sent, silent
+		b.confirmed(held)
 		if silent && b.stalled != nil {
 			b.stalled()
 		}
@@ -111,6 +119,7 @@ func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
 	case errors.Is(err, jobtype.ErrCanceled), errors.Is(err, jobtype.ErrDraining):
 		b.stop(err)
 		b.last = sent
+		b.confirmed(held)
 		return b.interval(held), true
 	}
 	// The server is away or busy. Whether it still counts this attempt is unknown
@@ -138,6 +147,37 @@ func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct
 		b.stop(jobtype.ErrLeaseLost)
 	}
 	return 0, false
+}
+
+// startStopTimer arms the timer that stops the handler after stopAfter without a
+// recorded beat. A timer of its own, because a beat may hang for seconds on a
+// connection that is cut.
+func (b *beater) startStopTimer(held lease) (stop func()) {
+	if b.stopAfter <= 0 {
+		return func() {}
+	}
+	b.stopTimer = time.AfterFunc(b.stopDelay(held), func() { b.stop(jobtype.ErrDisconnected) })
+	return func() { b.stopTimer.Stop() }
+}
+
+// confirmed sets the timer again: the server had the job when the last beat was sent.
+func (b *beater) confirmed(held lease) {
+	if b.stopTimer != nil && b.stopTimer.Stop() {
+		b.stopTimer.Reset(time.Until(b.last.Add(b.stopDelay(held))))
+	}
+}
+
+// stopDelay is stopAfter, or less where the activity has a shorter heartbeat timeout
+// than the policy that it came from.
+func (b *beater) stopDelay(held lease) time.Duration {
+	if held.timeout <= 0 {
+		return b.stopAfter
+	}
+	timeout := jobtype.Duration(held.timeout)
+	if b.stopAfter <= (timeout - jobtype.DisconnectMargin(timeout)).Std() {
+		return b.stopAfter
+	}
+	return jobtype.StopAfter(timeout).Std()
 }
 
 func (b *beater) interval(held lease) time.Duration { return beatInterval(held.timeout, b.interactive) }

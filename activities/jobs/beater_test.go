@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -193,4 +194,47 @@ func TestClassifyKeepsTransientErrors(t *testing.T) {
 	require.ErrorIs(t, classify(errAway), errAway)
 	var rejected *RejectedError
 	assert.NotErrorAs(t, classify(errAway), &rejected)
+}
+
+// A worker that is cut off stops the handler stop_after after the last recorded
+// beat was sent, to the moment, even while a beat hangs.
+func TestBeaterStopsWhatItCannotConfirm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := &hangingServer{fakeServer: fakeServer{}, from: 20 * time.Second, begun: time.Now()}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b := stalling(&server.fakeServer, cancel)
+		b.server, b.hold, b.stall = server, newHold(lease{timeout: 30 * time.Second}), 0
+		b.stopAfter = jobtype.StopAfter(jobtype.Duration(30 * time.Second)).Std()
+		begun := time.Now()
+		defer b.start(t.Context())()
+		<-ctx.Done()
+		assert.ErrorIs(t, context.Cause(ctx), jobtype.ErrDisconnected)
+		assert.ErrorIs(t, context.Cause(ctx), jobtype.ErrDraining)
+		assert.Equal(t, 16*time.Second+16700*time.Millisecond, time.Since(begun), "the last good beat was sent after 16 s")
+	})
+}
+
+// A task of a DAG may have a shorter heartbeat timeout than its job type.
+func TestStopAfterFollowsAShorterHeartbeatTimeout(t *testing.T) {
+	t.Parallel()
+	b := &beater{stopAfter: time.Minute}
+	assert.Equal(t, 5*time.Second, b.stopDelay(lease{timeout: 10 * time.Second}))
+	assert.Equal(t, time.Minute, b.stopDelay(lease{timeout: 2 * time.Minute}))
+	assert.Equal(t, time.Minute, b.stopDelay(lease{}))
+}
+
+// hangingServer answers no beat any more after from.
+type hangingServer struct {
+	fakeServer
+	from  time.Duration
+	begun time.Time
+}
+
+func (s *hangingServer) Beat(ctx context.Context, token []byte, beat contract.Heartbeat) error {
+	if time.Since(s.begun) >= s.from {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.fakeServer.Beat(ctx, token, beat)
 }

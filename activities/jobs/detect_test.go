@@ -225,3 +225,54 @@ func TestReportRepeats(t *testing.T) {
 	require.NoError(t, failure)
 	assert.Less(t, time.Since(before), 5*time.Second)
 }
+
+// A detection that hangs is found under liveness activity; one that emits or says
+// that it lives is not.
+func TestDetectionsAreWatched(t *testing.T) {
+	t.Parallel()
+	in := contract.DetectActivityInput{Attempt: 1, Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(300 * time.Millisecond)}
+	signs := map[string]func(ctx context.Context, out jobtype.ProposalSink) error{
+		"none": func(context.Context, jobtype.ProposalSink) error { return nil },
+		"emits": func(ctx context.Context, out jobtype.ProposalSink) error {
+			return out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"})
+		},
+		"alive": func(_ context.Context, out jobtype.ProposalSink) error {
+			sink, ok := out.(jobtype.Alive)
+			if !ok {
+				return errors.New("the sink takes no signs of life")
+			}
+			sink.Alive()
+			return nil
+		},
+	}
+	for name, sign := range signs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := emitting(t, func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+				assert.Equal(t, jobtype.LivenessActivity, in.Liveness)
+				ticker := time.NewTicker(20 * time.Millisecond)
+				defer ticker.Stop()
+				for range 40 {
+					select {
+					case <-ticker.C:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if err := sign(ctx, out); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			_, failure := b.detect(t, in)
+			if name != "none" {
+				require.NoError(t, failure)
+				return
+			}
+			var application *temporal.ApplicationError
+			require.ErrorAs(t, failure, &application)
+			assert.Equal(t, string(contract.FailureStale), application.Type())
+			assert.Contains(t, application.Message(), "no report, output, CPU or I/O for 300ms (stall_timeout)")
+		})
+	}
+}

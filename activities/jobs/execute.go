@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -22,6 +23,7 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	what := Running{JobID: in.Job.ID, GroupID: in.Job.GroupID, JobType: in.Job.JobType, Handler: in.Handler, Attempt: in.Job.Attempt}
 	r := a.newAttempt(ctx, what, in.Timeout.Std())
 	r.key = keyOf(workflowOf(ctx, in), in.Job)
+	r.limits = limits{progress: in.ProgressTimeout.Std(), quiet: quietLimit(in.Liveness, in.StallTimeout)}
 	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
 	defer a.track(r)()
 
@@ -63,21 +65,20 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 		result, err = handler.Execute(ctx, job, r.progress)
 		return err
 	})
-	ended := r.supervise(ctx, in.ProgressTimeout.Std())
-	if !ended {
+	if !r.supervise(ctx) {
 		// The handler still owns result.
-		return r.conclude(jobtype.Result{}, false, in.ProgressTimeout.Std())
+		return r.conclude(jobtype.Result{}, false)
 	}
-	return r.conclude(result, true, in.ProgressTimeout.Std())
+	return r.conclude(result, true)
 }
 
 // beat starts the beater and returns what stops it.
 func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
 	b := &beater{
 		server: r.activities.options.Server, hold: r.hold, progress: r.progress, interactive: in.Interactive,
-		ended: r.ended, stop: r.cancel, grace: in.OrphanGrace.Std(),
+		ended: r.ended, stop: r.cancel, grace: in.OrphanGrace.Std(), stopAfter: in.StopAfter.Std(),
 	}
-	if in.Liveness != jobtype.LivenessProcess {
+	if in.Liveness != jobtype.LivenessProcess && in.Liveness != jobtype.LivenessActivity {
 		b.stall = in.StallTimeout.Std()
 		if b.stall <= 0 {
 			first, _ := r.hold.current()
@@ -89,6 +90,17 @@ func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func
 			"job", in.Job.ID, "group", in.Job.GroupID, "handler", in.Handler, "silent", b.stall)
 	}
 	return b.start(ctx)
+}
+
+// quietLimit is how long there may be no sign of life at all.
+func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration {
+	switch {
+	case liveness != jobtype.LivenessActivity:
+		return 0
+	case stall <= 0:
+		return jobtype.DefaultActivityStall.Std()
+	}
+	return stall.Std()
 }
 
 // refusal is why a job is not even started here.
@@ -132,6 +144,7 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	beat, _, _ := r.progress.snapshot()
 	job.Params, job.Checkpoint = params, beat.Checkpoint
 	job.WorkerID, job.Deadline = r.activities.options.WorkerID, r.deadline
+	job.Liveness, job.StallTimeout = in.Liveness, in.StallTimeout
 	return job, nil
 }
 

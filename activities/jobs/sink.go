@@ -21,6 +21,7 @@ const maxInvalidMessage = 300
 type sink struct {
 	pages Pages
 	in    contract.DetectActivityInput
+	alive func()
 	// batchBy names the batch of each proposal; nil: there are none.
 	batchBy *batchkey.Template
 
@@ -34,10 +35,16 @@ type sink struct {
 	result contract.DetectActivityResult
 }
 
-func newSink(pages Pages, in contract.DetectActivityInput) *sink { return &sink{pages: pages, in: in} }
+func newSink(pages Pages, in contract.DetectActivityInput, alive func()) *sink {
+	return &sink{pages: pages, in: in, alive: alive}
+}
+
+// Alive implements [jobtype.Alive].
+func (s *sink) Alive() { s.alive() }
 
 // Emit implements [jobtype.ProposalSink].
 func (s *sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
+	s.alive()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var faults []error

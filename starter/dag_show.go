@@ -132,7 +132,7 @@ func (d DAGs) Resolve(ctx context.Context, text string) (RunRef, error) {
 			return RunRef{}, err
 		}
 		if len(runs) == 0 {
-			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman dag list`; a run that was just started takes a second to be listed"}
+			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a run that was just started takes a second to be listed"}
 		}
 		return RunRef{WorkflowID: runs[0].WorkflowID}, nil
 	}
@@ -154,7 +154,7 @@ func (d DAGs) describe(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
 	if err != nil {
 		err = runError(ref, err)
 		if missing, ok := errors.AsType[*NotFoundError](err); ok {
-			missing.What, missing.Hint = "DAG run", "see `roundsman dag list`; runs older than the namespace's retention are gone"
+			missing.What, missing.Hint = "DAG run", "see `roundsman runs list`; runs older than the namespace's retention are gone"
 		}
 		return DAGSnapshot{}, err
 	}

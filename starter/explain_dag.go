@@ -39,7 +39,7 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 }
 
 func unknownTask(run, task, similar string) error {
-	hint := "see `roundsman dag show " + run + "`"
+	hint := "see `roundsman runs show " + run + "`"
 	if similar != "" {
 		hint = "did you mean " + similar + "? " + hint
 	}
@@ -72,7 +72,7 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run RunRef, task st
 	}
 	return RunRef{}, "", &NotFoundError{
 		What: "a job, DAG run or task named", Name: name,
-		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman dag list` and `roundsman dag show RUN`), " +
+		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman runs list` and `roundsman runs show RUN`), " +
 			"or RUN/job-00012 for a job (see `roundsman jobs list RUN`)",
 	}
 }

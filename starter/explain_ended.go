@@ -139,7 +139,7 @@ func (e *explainer) endedDAG(ctx context.Context, ref RunRef) *Ended {
 	default:
 		ended.Detail = dagEndDetail(*shown.Result)
 	}
-	ended.Remedy = "`roundsman dag show " + shown.WorkflowID + "`; repair it, then " + againDAG(shown.WorkflowID)
+	ended.Remedy = "`roundsman runs show " + shown.WorkflowID + "`; repair it, then " + againDAG(shown.WorkflowID)
 	return ended
 }
 

@@ -36,6 +36,9 @@ func ParsePolicyChange(settings []string) (PolicyChange, error) {
 	change, faults := PolicyChange{}, []error(nil)
 	for _, setting := range settings {
 		name, value, found := strings.Cut(setting, "=")
+		if name == "concurrency" {
+			name = concurrency
+		}
 		var encoded json.RawMessage
 		var err error
 		switch {
@@ -100,10 +103,16 @@ func (change PolicyChange) over(policy jobtype.Policy) (jobtype.Policy, error) {
 	return changed, changed.Validate()
 }
 
-// Set changes settings of a running group at once, for this run only.
-// What it refuses comes back as the error; nothing was changed then. Setting what
-// is set already changes nothing.
+// concurrency is the one setting that both kinds of runs have.
+const concurrency = "global_execution_concurrency"
+
+// Set changes settings of an open run at once, for this run only. A refusal is the
+// error; nothing was changed then. Setting what is set already changes nothing. A run
+// of a DAG has one of the settings: concurrency.
 func (r Runs) Set(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+	if ref.Kind() == KindDAG {
+		return r.setDAG(ctx, ref, change)
+	}
 	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -122,6 +131,28 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change PolicyChange) ([]Field
 		return nil, err
 	}
 	return compare(flatPolicy(result.Before), flatPolicy(result.After)), nil
+}
+
+func (r Runs) setDAG(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+	var n int
+	if len(change) != 1 || change[concurrency] == nil || json.Unmarshal(change[concurrency], &n) != nil {
+		return nil, fmt.Errorf("run %s is that of a DAG: concurrency=N is the one setting that it can change", ref.WorkflowID)
+	}
+	before, err := r.client.DAGs().Show(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.client.DAGs().SetConcurrency(ctx, ref, n); err != nil {
+		return nil, err
+	}
+	was := ""
+	if before.State != nil {
+		was = strconv.Itoa(before.State.Concurrency)
+	}
+	if was == strconv.Itoa(n) {
+		return nil, nil
+	}
+	return []FieldChange{{Path: "concurrency", Before: was, After: strconv.Itoa(n)}}, nil
 }
 
 // Set changes settings of an applied job type's policy until the next

@@ -81,9 +81,22 @@ func JobTypeOfRun(workflowID string) string {
 var tickSuffix = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z$`)
 
 // Resolve finds the run that text means: its workflow id, with or without
-// group/, or the name of a job type, which means its running group or else its
-// last one.
+// group/ or dag/, or the name of a job type, which means its running group or else
+// its last one, or that of a DAG, which means its newest run.
 func (r Runs) Resolve(ctx context.Context, text string) (RunRef, error) {
+	if (RunRef{WorkflowID: text}).Kind() == KindDAG {
+		return r.client.DAGs().Resolve(ctx, text)
+	}
+	ref, err := r.resolveGroup(ctx, text)
+	if text != "" && errors.Is(err, ErrNotFound) && !strings.HasPrefix(text, groupPrefix) {
+		if found, dagErr := r.client.DAGs().Resolve(ctx, text); dagErr == nil {
+			return found, nil
+		}
+	}
+	return ref, err
+}
+
+func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 	if text == "" {
 		return RunRef{}, errors.New("the run is empty: give a workflow id (see `roundsman runs list`) or the name of a job type")
 	}

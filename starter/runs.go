@@ -31,10 +31,32 @@ type RunStatus string
 // other one is closed.
 const StatusRunning RunStatus = "Running"
 
-// Run is one run of a job type, as a list shows it.
+// Kind tells the two kinds of runs apart.
+type Kind string
+
+// The kinds.
+const (
+	// KindGroup is a run of a job type: its jobs were detected or submitted.
+	KindGroup Kind = "group"
+	// KindDAG is a run of a DAG: its tasks depend on each other.
+	KindDAG Kind = "dag"
+)
+
+// Kind is which kind of run the workflow id names.
+func (r RunRef) Kind() Kind {
+	if _, _, ok := contract.DAGOfWorkflow(r.WorkflowID); ok {
+		return KindDAG
+	}
+	return KindGroup
+}
+
+// Run is one run of a job type or of a DAG, as a list shows it.
 type Run struct {
 	RunRef
-	JobType string    `json:"job_type"`
+	Kind Kind `json:"kind"`
+	// JobType is empty for a run of a DAG, DAG for that of a job type.
+	JobType string    `json:"job_type,omitempty"`
+	DAG     string    `json:"dag,omitempty"`
 	Status  RunStatus `json:"status"`
 	// Outcome is empty while the run is open, and for one that was terminated.
 	Outcome contract.Outcome `json:"outcome,omitempty"`
@@ -48,16 +70,24 @@ type Run struct {
 // Open reports whether the run is still going on.
 func (r Run) Open() bool { return r.Status.open() }
 
+// Name is the job type or the DAG of the run.
+func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
+
 // RunFilter narrows [Runs.List].
 type RunFilter struct {
-	// JobType keeps the runs of one job type.
-	JobType string
+	// JobType keeps the runs of one job type, DAG those of one DAG.
+	JobType, DAG string
+	// Kind keeps one kind; empty: both.
+	Kind Kind
+	// Since and Until keep runs that started within; zero: no bound.
+	Since, Until time.Time
 	// Running keeps open runs only.
 	Running bool
-	// Outcome keeps runs that ended so.
-	Outcome contract.Outcome
-	// DryRuns adds the dry runs, which are left out otherwise.
-	DryRuns bool
+	// Outcomes keeps runs that ended as one of these; empty: all.
+	Outcomes []contract.Outcome
+	// DryRuns adds the dry runs, SubDAGs the runs of sub-DAGs and of jobs; both are
+	// left out otherwise.
+	DryRuns, SubDAGs bool
 	// Limit is the most runs returned, newest first. Default 20.
 	Limit int
 }
@@ -78,7 +108,7 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if filter.JobType != "" && filter.Outcome == "" {
+	if filter.JobType != "" && len(filter.Outcomes) == 0 && filter.Until.IsZero() {
 		found = r.addScheduled(ctx, filter.JobType, found)
 	}
 	slices.SortStableFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
@@ -86,27 +116,48 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 }
 
 func (f RunFilter) query() (string, error) {
-	terms := []string{
-		fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
-		"ExecutionStatus != 'ContinuedAsNew'",
+	types := map[Kind]string{
+		KindGroup: fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
+		KindDAG:   fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow),
+		"":        fmt.Sprintf("WorkflowType IN ('%s', '%s')", contract.JobGroupWorkflow, contract.DAGWorkflow),
 	}
+	kind := f.Kind
+	var terms []string
+	// Names enter the query's text: validated, they cannot leave their quotes.
 	if f.JobType != "" {
-		// The name enters the query's text: validated, it cannot leave its quotes.
 		if err := jobtype.ValidateName(f.JobType); err != nil {
 			return "", fmt.Errorf("job type: %w", err)
 		}
+		kind = KindGroup
 		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
+	}
+	if f.DAG != "" {
+		if err := jobtype.ValidateName(f.DAG); err != nil {
+			return "", fmt.Errorf("DAG: %w", err)
+		}
+		kind = KindDAG
+		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))
 	}
 	if f.Running {
 		terms = append(terms, contract.QueryOpen)
 	}
-	if f.Outcome != "" {
-		if err := jobtype.ValidateName(string(f.Outcome)); err != nil {
+	if !f.Since.IsZero() {
+		terms = append(terms, fmt.Sprintf("StartTime >= '%s'", f.Since.UTC().Format(time.RFC3339Nano)))
+	}
+	if !f.Until.IsZero() {
+		terms = append(terms, fmt.Sprintf("StartTime <= '%s'", f.Until.UTC().Format(time.RFC3339Nano)))
+	}
+	var outcomes []string
+	for _, outcome := range f.Outcomes {
+		if err := jobtype.ValidateName(string(outcome)); err != nil {
 			return "", fmt.Errorf("outcome: %w", err)
 		}
-		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeOutcome, f.Outcome))
+		outcomes = append(outcomes, "'"+string(outcome)+"'")
 	}
-	return strings.Join(terms, " AND "), nil
+	if len(outcomes) > 0 {
+		terms = append(terms, fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, strings.Join(outcomes, ", ")))
+	}
+	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
 }
 
 func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
@@ -123,7 +174,7 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 			return nil, listError(err)
 		}
 		for _, execution := range page.GetExecutions() {
-			if run := r.runOf(execution); filter.DryRuns || !run.DryRun {
+			if run := r.runOf(execution); filter.keeps(run) {
 				found = append(found, run)
 			}
 		}
@@ -132,6 +183,14 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 			return found, nil
 		}
 	}
+}
+
+func (f RunFilter) keeps(run Run) bool {
+	if run.Kind == KindDAG {
+		_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
+		return f.SubDAGs || standalone && !strings.Contains(unique, "/")
+	}
+	return f.DryRuns || !run.DryRun
 }
 
 func listError(err error) error {
@@ -176,8 +235,13 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 		run.Ended = info.GetCloseTime().AsTime()
 	}
 	attributes := info.GetSearchAttributes()
-	run.JobType = cmp.Or(r.client.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
 	run.Outcome = contract.Outcome(r.client.keyword(attributes, contract.SearchAttributeOutcome))
+	if run.Kind = KindGroup; info.GetType().GetName() == contract.DAGWorkflow {
+		run.Kind = KindDAG
+		run.DAG, _, _ = contract.DAGOfWorkflow(run.WorkflowID)
+		return run
+	}
+	run.JobType = cmp.Or(r.client.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
 	if name, submission, adHoc := contract.AdHocOf(run.WorkflowID); adHoc && name == run.JobType {
 		run.AdHoc = submission
 	}
@@ -206,6 +270,9 @@ func (c *Client) keyword(attributes *commonpb.SearchAttributes, name string) str
 // With a reason it is the signal cancel-group, without one the same
 // cancellation that the Web UI's button sends.
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
+	if ref.Kind() == KindDAG {
+		return r.client.DAGs().Cancel(ctx, ref, reason)
+	}
 	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return err
@@ -225,11 +292,17 @@ func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 // on; paused time does not count against max_runtime. Pausing what is paused
 // replaces the note.
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
+	if ref.Kind() == KindDAG {
+		return r.client.DAGs().Pause(ctx, ref, note)
+	}
 	return r.signal(ctx, ref, contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
 
 // Resume ends a pause; without one it changes nothing.
 func (r Runs) Resume(ctx context.Context, ref RunRef) error {
+	if ref.Kind() == KindDAG {
+		return r.client.DAGs().Resume(ctx, ref)
+	}
 	return r.signal(ctx, ref, contract.SignalResume, nil)
 }
 

@@ -119,7 +119,7 @@ func TestListOfRuns(t *testing.T) {
 		runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Running: true})
 		return err == nil && len(runs) == 1 && runs[0].WorkflowID == ref.WorkflowID && runs[0].Open()
 	})
-	runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcome: contract.OutcomeFailed})
+	runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomeFailed}})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
 	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})

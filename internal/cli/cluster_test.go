@@ -249,13 +249,13 @@ func steered(t *testing.T, h *harness, gate string) {
 	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("slow: policy.retry_limit: 0 → 7")
 	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("it is so already")
 	config := h.write(clusterConfig(gate))
-	h.run("plan", "-c", config).Exits(ui.ExitUsage).Says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
+	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
 	h.run("jobtypes", "set", "slow", "retry_limit=700").Exits(ui.ExitFailed).Complains("retry_limit: 700 is out of range")
 	var both sync.WaitGroup
 	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").OK() })
 	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").OK() })
 	both.Wait()
-	h.run("plan", "-c", config).Exits(ui.ExitUsage).Says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
+	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
 	h.run("jobtypes", "set", "slow", "retry_limit=0", "retry_backoff=5s").OK()
 	h.run("plan", "-c", config).OK()
 }

@@ -58,13 +58,13 @@ func TestPlanApplyPlan(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	config := h.write(configOf("pap", 2, ""))
-	h.run("plan", "-c", config).Exits(ui.ExitUsage).Says("create pap-0", "create pap-1")
+	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("create pap-0", "create pap-1")
 	h.run("apply", "-c", config).OK().Says("create pap-0", "2 changes applied, 0 unchanged")
 	h.run("plan", "-c", config).OK().Says("no changes")
 	h.run("apply", "-c", config).OK().Says("0 changes applied, 2 unchanged")
 
 	changed := h.write(configOf("pap", 2, "    policy: {retry_limit: 2}\n"))
-	plan := clitest.Decode[starter.Plan](h.run("plan", "-c", changed, "-o", "json").Exits(ui.ExitUsage))
+	plan := clitest.Decode[starter.Plan](h.run("plan", "-c", changed, "-o", "json").Exits(ui.ExitDifference))
 	require.Len(t, plan.Changes, 2)
 	assert.Equal(t, starter.ActionUpdate, plan.Changes[0].Action)
 

@@ -207,7 +207,7 @@ func layeredSpec(n int) string {
 	return text.String()
 }
 
-func TestDAGWrongUsageExitsWithTwo(t *testing.T) {
+func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	nine := example(t, "nine.yaml")

@@ -109,8 +109,13 @@ func runAndResume(t *testing.T, h *harness) {
 	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
 	assert.Len(t, list.Runs, 4)
 	h.run("dag", "list").OK().Says("dag/nine/bad", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list").OK().Says("dag nine", "dag/nine/bad", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/bad")
+	h.run("runs", "list", "--until", "1h").OK().Says("no runs match")
+	h.run("runs", "list", "--kind", "group").OK().Says("no runs match")
+	h.run("runs", "list", "--job-type", "x", "--dag", "nine").Exits(ui.ExitUsage)
 	h.run("dag", "list", "nothing").OK().Says("no runs match")
-	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman dag list")
+	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs list")
 	h.run("dag", "show", "nine/nothing").Exits(ui.ExitFailed).Complains("nine/nothing")
 	h.run("dag", "cancel", "nine/bad").Exits(ui.ExitFailed).Complains("already ended")
 	h.run("dag", "skip", "nine/bad", "4").Exits(ui.ExitFailed).Complains("roundsman dag retry dag/nine/bad")
@@ -126,14 +131,15 @@ func operateDAG(t *testing.T, h *harness) {
 	assert.Equal(t, "running", started.Outcome)
 	run := started.WorkflowID
 	watching := make(chan clitest.Outcome, 1)
-	go func() { watching <- h.run("dag", "watch", run, "--interval", "100ms") }()
+	go func() { watching <- h.run("runs", "watch", run, "--interval", "100ms") }()
 
 	h.eventually("40% waiting for the gate", "dag", "show", run, "--task", "first")
-	h.run("dag", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
-	h.eventually("lunch", "dag", "show", run)
+	h.run("runs", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
+	h.eventually("lunch", "runs", "show", "operated")
+	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
 	touch(t, gate)
 	h.eventually("succeeded", "dag", "show", run, "--task", "first")
-	h.run("dag", "resume", run).OK().Says("resume requested")
+	h.run("runs", "resume", run).OK().Says("resume requested")
 	h.eventually("ask waits for an approval: Go on?", "dag", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
 	h.run("dag", "approve", run, "ask", "--note", "fine").OK().Says("approved ask: " + run + " now has")
@@ -158,16 +164,18 @@ func operateDAG(t *testing.T, h *harness) {
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: task "last" already exists in the run`)
 	h.eventually("succeeded", "dag", "show", run, "--task", "extra")
-	h.run("dag", "set", run, "--concurrency", "7").OK().Says("concurrency is 7")
+	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency is 6")
+	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
+	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitFailed).Complains("concurrency=N is the one setting")
 	h.run("dag", "show", run).OK().Says("concurrency  7")
 
-	h.run("dag", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long")
+	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long")
 	h.eventually("held", "dag", "show", run).Says("roundsman dag release " + run)
 	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
 	// What passed between two of its looks it may not have seen; the end it has.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
-	report := clitest.Decode[dag.Report](h.run("dag", "show", run, "-o", "json").OK())
+	report := clitest.Decode[dag.Report](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, map[string]int{"succeeded": 7, "skipped": 1, "canceled": 1}, report.Counts, "%v", report.Tasks)
 }
 
@@ -182,7 +190,7 @@ func rollingMaintenance(t *testing.T, h *harness) {
 	assert.Equal(t, "skipped", report.Tasks["undo"].State)
 	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
 
-	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman dag watch")
+	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman runs watch")
 	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("canceled: dag/rolling-maintenance/y has ended with")
 	h.run("dag", "show", "rolling-maintenance/y").OK().Says("canceled", "not today")
 	list := clitest.Decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
@@ -205,7 +213,7 @@ func TestDAGDev(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	o = h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--data-dir", data, "--workers", "one", "--watch", "--param", "four=false").Exits(ui.ExitFailed)
 	o.Says("nine: failed in", "4 failed (on one)")
-	assert.NotContains(t, o.Stdout, "roundsman dag show", "whom could one ask?")
+	assert.NotContains(t, o.Stdout, "roundsman runs show", "whom could one ask?")
 	assert.FileExists(t, filepath.Join(data, "roundsman.log"))
 }
 

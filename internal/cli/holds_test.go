@@ -62,7 +62,7 @@ func TestRetryBudget(t *testing.T) {
 	t.Run("a job type", func(t *testing.T) { disableType(t, h, plain) })
 	t.Run("an apply", func(*testing.T) {
 		changed := strings.Replace(budgetConfig(repaired), "count: 2, window: 10m", "count: 3, window: 10m", 1)
-		h.run("plan", "-c", h.write(changed)).Exits(ui.ExitUsage).Says("retry_budget.per_key.count", "2", "3")
+		h.run("plan", "-c", h.write(changed)).Exits(ui.ExitDifference).Says("retry_budget.per_key.count", "2", "3")
 	})
 	t.Run("refusals", func(*testing.T) {
 		h.run("jobtypes", "re-enable", "verify", "--key", "never seen").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)

@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-// TestSubmitIsJudgedWithoutAServer: exit code 2 and what to write instead.
+// TestSubmitIsJudgedWithoutAServer: exit code 3 and what to write instead.
 func TestSubmitIsJudgedWithoutAServer(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

@@ -33,9 +33,9 @@ func walk(path string, command *cli.Command, visit func(path string, command *cl
 func reference(root *cli.Command) string {
 	var text bytes.Buffer
 	fmt.Fprint(&text, "# Command line\n\nGenerated from the commands themselves: `go test ./internal/cli -run TestReference -update`.\n\n"+
-		"Every command takes `--help`. Flags may stand anywhere on the line. Exit codes: 0 done, 1 failed, 2 wrong\n"+
-		"usage, a faulty configuration, or a difference found (`plan`). Errors go to standard error and say what to do\n"+
-		"next. `--output json` prints one JSON value on standard output, exact times in RFC 3339. `NO_COLOR` switches\n"+
+		"Every command takes `--help`. Flags may stand anywhere on the line. Exit codes, in every command:\n"+
+		"0 done, 1 failed, 2 a difference (`plan` would change something, `apply` left deletions), 3 wrong usage or a\n"+
+		"faulty file. Errors go to standard error and say what to do next. `--output json` prints one JSON value on standard output, exact times in RFC 3339. `NO_COLOR` switches\n"+
 		"colors off. Connection settings are looked for in this order: flags, `TEMPORAL_*` variables, the\n"+
 		"configuration, a profile of the Temporal CLI (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`), defaults.\n"+
 		"\nThese flags are common to all commands that talk to a server:\n\n```\n")

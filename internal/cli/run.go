@@ -74,7 +74,7 @@ func (c *commands) root() *cli.Command {
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
 		Subcommands: slices.Concat(
-			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program),
+			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program, dag.Runs(c.Program)),
 			dag.Commands(c.Program), workers.Commands(c.Program), inspect.Commands(c.Program),
 			[]*cli.Command{c.completionCommand()},
 		),

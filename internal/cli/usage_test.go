@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-func TestWrongUsageExitsWithTwo(t *testing.T) {
+func TestWrongUsageExitsWithThree(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	tests := []struct {
@@ -153,4 +153,26 @@ func TestTimesForPeople(t *testing.T) {
 	assert.Equal(t, now.Add(-7*24*time.Hour), at)
 	_, err = ui.ParseTime("--from", "yesterday", now)
 	require.ErrorContains(t, err, "--from \"yesterday\"")
+}
+
+// TestExitCodesAreTheSameInEveryCommand: a script tells a difference from a mistake.
+func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	faulty := h.write("version: 1\njob_types: {a: {handler: command, nonsense: 1}}\n")
+	spec := h.write("name: x\ntasks: [{id: a, needs: [b]}]\n")
+	for _, args := range [][]string{
+		{"validate", "-c", faulty},
+		{"plan", "-c", faulty},
+		{"apply", "-c", faulty},
+		{"dag", "validate", spec},
+		{"dag", "run", spec},
+		{"runs", "list", "--limit", "0"},
+		{"runs", "show"},
+		{"jobtypes", "lst"},
+		{"runs", "list", "--nonsense"},
+	} {
+		h.run(args...).Exits(3)
+	}
+	h.run("runs", "list").Exits(1)
 }

@@ -16,7 +16,7 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 	blackout := fmt.Sprintf("    blackouts: [{from: %s, to: %s, note: release}]\n", stamp(-time.Minute), stamp(48*time.Hour))
 	closed := strings.Replace(clusterConfig(gate), "    description: three quick jobs\n", "    description: three quick jobs\n"+blackout, 1)
 	file := h.write(closed)
-	h.run("plan", "-c", file).Exits(ui.ExitUsage).Says("blackouts: (none) → ", "(release)")
+	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("blackouts: (none) → ", "(release)")
 	h.run("apply", "-c", file).OK()
 	h.run("jobtypes", "list").OK().Says("closed, opens in 47h")
 	h.run("jobtypes", "show", "quick").OK().Says("job type quick: a blackout: release", "next window", "not 20")

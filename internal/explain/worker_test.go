@@ -116,10 +116,10 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	for code, remedy := range map[Code]string{
 		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
 		Upstream:         "`roundsman explain dag/nightly/r x`",
-		Paused:           "`roundsman dag resume dag/nightly/r`",
+		Paused:           "`roundsman runs resume dag/nightly/r`",
 		Held:             "`roundsman dag retry dag/nightly/r`, `roundsman dag skip dag/nightly/r TASK`, or let it end: `roundsman dag release dag/nightly/r`",
-		ConcurrencyLimit: "wait, or `roundsman dag set dag/nightly/r --concurrency N`",
-		Sleeping:         "wait, or end it: `roundsman dag cancel dag/nightly/r --task x`",
+		ConcurrencyLimit: "wait, or `roundsman runs set dag/nightly/r concurrency=N`",
+		Sleeping:         "wait, or end it: `roundsman runs cancel dag/nightly/r --task x`",
 	} {
 		f := task("x", code, "x")
 		f.DAG.Answer.More = 2

@@ -16,7 +16,7 @@ func (c *commands) validateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "validate", Usage: "check a configuration: all faults at once, with file and line",
 		Description: `Without --online no server is asked: handlers of other binaries are then unknown.
-The exit code is 2 if there is a fault.
+The exit code is 3 if there is a fault.
 
 Examples:
   roundsman validate
@@ -120,7 +120,7 @@ Examples:
 				fmt.Fprintln(c.Env.Stdout, plan)
 			}
 			if err == nil && !plan.Empty() {
-				return ui.Silent(ui.ExitUsage)
+				return ui.Silent(ui.ExitDifference)
 			}
 			return err
 		},

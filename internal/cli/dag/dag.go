@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-const dagRunArgument = "RUN is a workflow id as `roundsman dag list` shows it (the dag/ may be left out), or the name of\n" +
+const dagRunArgument = "RUN is a workflow id as `roundsman runs list` shows it (the dag/ may be left out), or the name of\n" +
 	"a DAG, which means its newest run."
 
 const specArgument = "FILE is a spec in YAML or JSON (docs/spec/001-dag.md); - reads standard input."
@@ -17,13 +17,19 @@ const specArgument = "FILE is a spec in YAML or JSON (docs/spec/001-dag.md); - r
 // dagCommand is everything about DAGs.
 func (c *commands) dagCommand() *cli.Command {
 	return &cli.Command{
-		Name: "dag", Usage: "run tasks that depend on each other: check, draw, run, watch, retry",
-		Subcommands: []*cli.Command{
-			c.dagValidate(), c.dagRender(), c.dagRun(), c.dagList(), c.dagShow(), c.dagWatch(),
-			c.dagRetry(), c.dagSkip(), c.dagApprove(), c.dagReject(), c.dagCancel(), c.dagAddTasks(),
-			c.dagPause(), c.dagResume(), c.dagRelease(), c.dagSet(),
-		},
+		Name: "dag", Usage: "run tasks that depend on each other: check, draw, run, retry",
+		Subcommands: append([]*cli.Command{
+			c.dagValidate(), c.dagRender(), c.dagRun(), c.dagRetry(), c.dagSkip(), c.dagApprove(), c.dagReject(), c.dagAddTasks(), c.dagRelease(),
+		}, hidden(c.dagList(), c.dagShow(), c.dagWatch(), c.dagCancel(), c.dagPause(), c.dagResume(), c.dagSet())...),
 	}
+}
+
+// hidden are the former names of commands that `runs` has for both kinds of runs.
+func hidden(all ...*cli.Command) []*cli.Command {
+	for _, command := range all {
+		command.Hidden = true
+	}
+	return all
 }
 
 // onRun is an action about one run, which is the command's first argument.

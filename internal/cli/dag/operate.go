@@ -146,7 +146,7 @@ func (c *commands) cancelDAG(ctx *cli.Context, client *starter.Client, ref start
 			"%s: %s has ended with %s", result.Outcome, ref.WorkflowID, progress.DAGCounts(result.Counts))
 	}
 	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "cancel"},
-		"cancel requested: %s (follow it with `roundsman dag watch %s`)", ref.WorkflowID, ref.WorkflowID)
+		"cancel requested: %s (follow it with `roundsman runs watch %s`)", ref.WorkflowID, ref.WorkflowID)
 }
 
 func (c *commands) dagAddTasks() *cli.Command {
@@ -197,7 +197,7 @@ Examples:
 				return err
 			}
 			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"},
-				"pause requested: %s (go on with `roundsman dag resume %s`)", ref.WorkflowID, ref.WorkflowID)
+				"pause requested: %s (go on with `roundsman runs resume %s`)", ref.WorkflowID, ref.WorkflowID)
 		}),
 	}
 }

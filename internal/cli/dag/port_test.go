@@ -128,7 +128,7 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 		assert.Empty(t, o.Stderr)
 		assert.Equal(t, code != ui.ExitOK, strings.Contains(o.Stdout, "roundsman dag retry dag/nine/x"), o.Stdout)
 		command(t, started(run), "--watch").Exits(code)
-		command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef) }).Exits(code)
+		command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef, false) }).Exits(code)
 	}
 	lost := fakeEnded("", nil)
 	lost.Result, lost.Failure = nil, "terminated"
@@ -142,7 +142,7 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 func TestWaitingEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen()}, fails: context.Canceled}
-	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x goes on", "roundsman dag watch dag/nine/x", "roundsman dag cancel dag/nine/x")
+	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x goes on", "roundsman runs watch dag/nine/x", "roundsman runs cancel dag/nine/x")
 	run.fails = errGone
 	command(t, started(run)).Exits(ui.ExitFailed).Complains("the server is gone")
 }
@@ -150,7 +150,7 @@ func TestWaitingEndsWithoutTheRun(t *testing.T) {
 func TestWatchAsJSONIsALinePerLook(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, nil)}}
-	o := command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef) }, "--output", "json").OK()
+	o := command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef, false) }, "--output", "json").OK()
 	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
 	require.Len(t, lines, 2)
 	assert.Contains(t, lines[0], `"counts":{"pending":1,"running":1,"succeeded":1}`)

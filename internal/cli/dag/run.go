@@ -153,7 +153,7 @@ func tooLargeIsFaulty(err error) error {
 // follows it to its end.
 func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	if !ctx.Bool(ui.FlagDetach) {
-		return ui.GoesOn("dag", ref, c.follow(ctx.Context, ctx, client, name, ref))
+		return ui.GoesOn("runs", ref, c.follow(ctx.Context, ctx, client, name, ref))
 	}
 	if ui.WantsJSON(ctx) {
 		return ui.PrintJSON(c.Env.Stdout, Report{
@@ -161,7 +161,7 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 			Counts: map[string]int{}, Tasks: map[string]TaskReport{},
 		})
 	}
-	fmt.Fprintf(c.Env.Stdout, "%s: started %s (follow it with `roundsman dag watch %s`)\n", name, ref.WorkflowID, ref.WorkflowID)
+	fmt.Fprintf(c.Env.Stdout, "%s: started %s (follow it with `roundsman runs watch %s`)\n", name, ref.WorkflowID, ref.WorkflowID)
 	return nil
 }
 
@@ -246,18 +246,21 @@ Examples:
 		Flags:  ui.With(ui.IntervalFlag()),
 		Before: ui.CheckInterval,
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			return c.watchDAG(ctx, client.DAGs(), ref)
+			return c.watchDAG(ctx, client.DAGs(), ref, false)
 		}),
 	}
 }
 
-func (c *commands) watchDAG(ctx *cli.Context, client dagFollowed, ref starter.RunRef) error {
+func (c *commands) watchDAG(ctx *cli.Context, client dagFollowed, ref starter.RunRef, lines bool) error {
 	var printed error
 	show := func(snapshot starter.DAGSnapshot) {
 		printed = errors.Join(printed, ui.PrintJSONLine(c.Env.Stdout, snapshot))
 	}
 	if !ui.WantsJSON(ctx) {
 		display := c.dagDisplay(ctx, true)
+		if lines {
+			display = progress.NewDAG(c.Env.Stdout, false, 0, c.Env.Now)
+		}
 		defer display.Close()
 		show = display.Update
 	}

@@ -115,24 +115,30 @@ Examples:
   roundsman dag show nightly --state failed --state upstream_failed
   roundsman dag show nightly --task load
   roundsman dag show dag/nightly/20261120T090000-1f2e3d --output json | jq '.tasks[] | select(.attempts > 1)'`,
-		Flags: ui.With(
-			&cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only tasks in `STATE`: " + strings.Join(taskStates(), ", ") + "; may be given several times"},
-			&cli.StringFlag{Name: ui.FlagTask, Usage: "only `TASK`, or all tasks of a fan-out"},
-			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` tasks", Value: 200},
-		),
-		Before: func(ctx *cli.Context) error {
-			for _, state := range ctx.StringSlice(ui.FlagState) {
-				if !slices.Contains(taskStates(), state) {
-					return ui.Usagef("--state %s: must be one of %s", state, strings.Join(taskStates(), ", "))
-				}
-			}
-			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
-				return ui.Usagef("--limit %d: must be at least 1", limit)
-			}
-			return nil
-		},
+		Flags:  showFlags(),
+		Before: checkShow,
 		Action: c.onRun(c.showDAG),
 	}
+}
+
+func showFlags() []cli.Flag {
+	return ui.With(
+		&cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "of a DAG, only tasks in `STATE`: " + strings.Join(taskStates(), ", ") + "; may be given several times"},
+		&cli.StringFlag{Name: ui.FlagTask, Usage: "of a DAG, only `TASK`, or all tasks of a fan-out; one that has ended shows its result and output"},
+		&cli.IntFlag{Name: ui.FlagLimit, Usage: "of a DAG, at most `N` tasks", Value: 200},
+	)
+}
+
+func checkShow(ctx *cli.Context) error {
+	for _, state := range ctx.StringSlice(ui.FlagState) {
+		if !slices.Contains(taskStates(), state) {
+			return ui.Usagef("--state %s: must be one of %s", state, strings.Join(taskStates(), ", "))
+		}
+	}
+	if limit := ctx.Int(ui.FlagLimit); limit < 1 {
+		return ui.Usagef("--limit %d: must be at least 1", limit)
+	}
+	return nil
 }
 
 func (c *commands) showDAG(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -259,7 +265,7 @@ func addDAGState(shown *ui.Fields, id string, state *contract.DAGStatus) {
 	shown.Add("phase", ui.Text(state.Phase))
 	shown.Add("goes on from", ui.Text(state.Resumes))
 	if state.Paused {
-		shown.Add("paused", ui.Cell{Text: cmp.Or(state.PauseNote, "yes"+ui.ByWhom(state.PausedBy)) + " (roundsman dag resume " + id + ")", Paint: ui.Odd})
+		shown.Add("paused", ui.Cell{Text: cmp.Or(state.PauseNote, "yes"+ui.ByWhom(state.PausedBy)) + " (roundsman runs resume " + id + ")", Paint: ui.Odd})
 	}
 	shown.Add("waiting", ui.Cell{Text: state.Waiting, Paint: ui.Odd})
 	shown.Add("tasks", ui.Textf("%d: %s", state.Total, progress.DAGCounts(state.Counts)))

@@ -29,7 +29,7 @@ func (c *commands) dagValidate() *cli.Command {
 		Name: "validate", ArgsUsage: "FILE...", Usage: "check specs: all faults at once, with file, line and column",
 		Description: specArgument + `
 
-No server is asked. The exit code is 2 if there is a fault. A DAG that is too large to be sent to
+No server is asked. The exit code is 3 if there is a fault. A DAG that is too large to be sent to
 a server is one.
 
 Examples:

@@ -42,16 +42,14 @@ Examples:
   roundsman audit list --actor ann --since 2026-11-20T09:00:00Z --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'
   roundsman audit list --object worker/node-a --limit 20
   roundsman audit list --limit 10 --follow`,
-		Flags: ui.With(
-			&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
-			&cli.StringFlag{Name: "until", Usage: "until `TIME` (RFC 3339, or a duration before now)"},
+		Flags: ui.With(append(ui.PeriodFlags(),
 			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
 			&cli.StringFlag{Name: "actor", Usage: "only what `ACTOR` did"},
 			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
 			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub or worker/node-a"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` that match; 0: all"},
 			&cli.BoolFlag{Name: "follow", Usage: "then show new entries as they come, until interrupted"},
-		),
+		)...),
 		Before: func(ctx *cli.Context) error {
 			_, err := c.auditFilter(ctx)
 			return err
@@ -66,23 +64,14 @@ func (c *commands) auditFilter(ctx *cli.Context) (contract.AuditFilter, error) {
 		Object: ctx.String("object"), Limit: ctx.Int(ui.FlagLimit),
 	}
 	var faults []error
-	now := c.Env.Now()
-	for _, bound := range []struct {
-		flag string
-		into *time.Time
-	}{{"since", &filter.Since}, {"until", &filter.Until}} {
-		if written := ctx.String(bound.flag); written != "" {
-			at, err := ui.ParseTime("--"+bound.flag, written, now)
-			*bound.into, faults = at, append(faults, err)
-		}
-	}
+	var err error
+	filter.Since, filter.Until, err = c.Period(ctx)
+	faults = append(faults, err)
 	switch {
 	case filter.Kind != "" && filter.Kind != contract.AuditOperator && filter.Kind != contract.AuditScheduler:
 		faults = append(faults, fmt.Errorf("--kind %s: must be operator or scheduler", filter.Kind))
 	case filter.Limit < 0:
 		faults = append(faults, fmt.Errorf("--limit %d: give at least 1, or 0 for all", filter.Limit))
-	case !filter.Until.IsZero() && filter.Until.Before(filter.Since):
-		faults = append(faults, errors.New("--until is before --since: nothing can be in between"))
 	}
 	if err := errors.Join(faults...); err != nil {
 		return filter, ui.Faulty(err)

@@ -11,11 +11,13 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
-const runArgument = "RUN is a workflow id as `roundsman runs list` shows it (the group/ may be left out), or the\n" +
-	"name of a job type, which means its running group or else its last one."
+const runArgument = "RUN is a workflow id as `roundsman runs list` shows it (the group/ or dag/ may be left out), the\n" +
+	"name of a job type, which means its running group or else its last one, or the name of a DAG, which\n" +
+	"means its newest run."
 
 // maxWatched bounds how many runs are followed at once: each costs the server a
 // few requests a second.
@@ -23,47 +25,77 @@ const maxWatched = 20
 
 func (c *commands) runsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "runs", Usage: "list, show, watch, pause, change and cancel runs (job groups)",
+		Name: "runs", Usage: "list, show, watch, pause, change and cancel runs of job types and of DAGs",
 		Subcommands: []*cli.Command{c.runsList(), c.runsShow(), c.runsWatch(), c.runsPause(), c.runsResume(), c.runsSet(), c.runsCancel()},
 	}
 }
 
 func (c *commands) runsList() *cli.Command {
 	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, Usage: "list runs, newest first",
+		Name: "list", Aliases: []string{"ls"}, Usage: "list runs of job types and of DAGs, newest first",
 		Description: `Examples:
   roundsman runs list
   roundsman runs list --job-type scrub --limit 5
+  roundsman runs list --dag rolling-maintenance
   roundsman runs list --running
+  roundsman runs list --outcome failed,timeout,partial --since 12h
   roundsman runs list --outcome failed --output json | jq -r '.runs[].workflow_id'`,
-		Flags: ui.With(
+		Flags: ui.With(append([]cli.Flag{
 			&cli.StringFlag{Name: ui.FlagJobType, Aliases: []string{"t"}, Usage: "only runs of job type `NAME`"},
-			&cli.StringFlag{Name: "outcome", Usage: "only runs that ended as `OUTCOME`: completed, partial, failed, timeout, canceled or skipped"},
+			&cli.StringFlag{Name: "dag", Usage: "only runs of the DAG `NAME`"},
+			&cli.StringFlag{Name: "kind", Usage: "only runs of `KIND`: group (of a job type) or dag"},
+			&cli.StringFlag{Name: "outcome", Usage: "only runs that ended as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped"},
 			&cli.BoolFlag{Name: "running", Usage: "only runs that are going on"},
 			&cli.BoolFlag{Name: "dry-runs", Usage: "also dry runs (see jobtypes detect)"},
+			&cli.BoolFlag{Name: "sub-dags", Usage: "also the runs of sub-DAGs and of jobs"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` runs", Value: starter.DefaultRunLimit},
-		),
-		Before: checkListRuns,
+		}, ui.PeriodFlags()...)...),
+		Before: func(ctx *cli.Context) error {
+			_, err := c.runFilter(ctx)
+			return err
+		},
 		Action: c.Connected(c.listRuns),
 	}
 }
 
-func checkListRuns(ctx *cli.Context) error {
-	if outcome := contract.Outcome(ctx.String("outcome")); outcome != "" && !slices.Contains(outcomes(), outcome) {
-		return ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", outcome)
+func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
+	since, until, err := c.Period(ctx)
+	if err != nil {
+		return starter.RunFilter{}, ui.Faulty(err)
 	}
-	if limit := ctx.Int(ui.FlagLimit); limit < 1 || limit > 10_000 {
-		return ui.Usagef("--limit %d: must be 1 to 10000", limit)
+	filter := starter.RunFilter{
+		JobType: ctx.String(ui.FlagJobType), DAG: ctx.String("dag"), Kind: starter.Kind(ctx.String("kind")), Running: ctx.Bool("running"),
+		Since: since, Until: until, DryRuns: ctx.Bool("dry-runs"), SubDAGs: ctx.Bool("sub-dags"), Limit: ctx.Int(ui.FlagLimit),
 	}
-	return nil
+	for _, written := range ui.SplitList(ctx.String("outcome")) {
+		outcome := contract.Outcome(written)
+		if !slices.Contains(outcomes(), outcome) {
+			return filter, ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", written)
+		}
+		filter.Outcomes = append(filter.Outcomes, outcome)
+	}
+	switch {
+	case filter.Limit < 1 || filter.Limit > 10_000:
+		return filter, ui.Usagef("--limit %d: must be 1 to 10000", filter.Limit)
+	case filter.Kind != "" && filter.Kind != starter.KindGroup && filter.Kind != starter.KindDAG:
+		return filter, ui.Usagef("--kind %s: must be group or dag", filter.Kind)
+	case filter.JobType != "" && (filter.DAG != "" || filter.Kind == starter.KindDAG), filter.DAG != "" && filter.Kind == starter.KindGroup:
+		return filter, ui.Usagef("a run is of a job type or of a DAG: give one of --job-type, --dag and --kind")
+	}
+	for flag, name := range map[string]string{ui.FlagJobType: filter.JobType, "dag": filter.DAG} {
+		if name != "" && jobtype.ValidateName(name) != nil {
+			return filter, ui.Usagef("--%s: %w", flag, jobtype.ValidateName(name))
+		}
+	}
+	return filter, nil
 }
 
 func (c *commands) listRuns(ctx *cli.Context, client *starter.Client) error {
-	outcome := contract.Outcome(ctx.String("outcome"))
-	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{
-		JobType: ctx.String(ui.FlagJobType), Running: ctx.Bool("running"), Outcome: outcome,
-		DryRuns: ctx.Bool("dry-runs"), Limit: ctx.Int(ui.FlagLimit),
-	})
+	filter, err := c.runFilter(ctx)
+	if err != nil {
+		return err
+	}
+	runs, err := client.Runs().List(ctx.Context, filter)
 	if err != nil {
 		return err
 	}
@@ -71,12 +103,16 @@ func (c *commands) listRuns(ctx *cli.Context, client *starter.Client) error {
 		return ui.PrintJSON(c.Env.Stdout, map[string]any{"runs": ui.OrEmpty(runs)})
 	}
 	now := c.Env.Now()
-	listed := ui.NewTable("RUN", "JOB TYPE", "OUTCOME", "STARTED", "TOOK")
+	listed := ui.NewTable("RUN", "OF", "OUTCOME", "STARTED", "TOOK")
 	for _, run := range runs {
-		listed.Add(ui.Text(run.WorkflowID), ui.Text(run.JobType), RunOutcome(run), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)))
+		of := ui.Text(run.Name())
+		if run.Kind == starter.KindDAG {
+			of.Text = "dag " + run.DAG
+		}
+		listed.Add(ui.Text(run.WorkflowID), of, RunOutcome(run), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)))
 	}
-	empty := "no runs yet: start one with `roundsman jobtypes run NAME`"
-	if ctx.Bool("running") || outcome != "" || ctx.String(ui.FlagJobType) != "" {
+	empty := "no runs yet: start one with `roundsman jobtypes run NAME` or `roundsman dag run FILE`"
+	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
 		empty = "no runs match"
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), empty)
@@ -124,12 +160,17 @@ func (c *commands) runsShow() *cli.Command {
 
 Examples:
   roundsman runs show scrub
+  roundsman runs show rolling-maintenance --state failed
   roundsman runs show group/scrub-2026-11-20T09:00:00Z --output json`,
-		Flags: ui.With(),
+		Flags:  c.dags.ShowFlags(),
+		Before: c.dags.CheckShow,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
 			if err != nil {
 				return err
+			}
+			if ref.Kind() == starter.KindDAG {
+				return c.dags.Show(ctx, client, ref)
 			}
 			snapshot, err := client.Runs().Show(ctx.Context, ref)
 			if err != nil {
@@ -256,6 +297,7 @@ line of JSON per look. The exit code is 0 only if every run completed.
 Examples:
   roundsman runs watch
   roundsman runs watch scrub
+  roundsman runs watch rolling-maintenance
   roundsman runs watch group/scrub-2026-11-20T09:00:00Z | tee scrub.log
   roundsman runs watch scrub --output json | jq -c .group.counts`,
 		Flags:  ui.With(ui.IntervalFlag()),
@@ -269,7 +311,7 @@ Examples:
 				fmt.Fprintln(c.Env.Stderr, "nothing is running")
 				return nil
 			}
-			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), refs...)
+			return c.watchAll(ctx, client, refs)
 		}),
 	}
 }
@@ -300,18 +342,27 @@ func (c *commands) runsCancel() *cli.Command {
 		Description: runArgument + `
 
 The same as the Web UI's cancel button and ` + "`temporal workflow cancel`" + `. Finished jobs stay finished.
+Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too.
 
 Examples:
   roundsman runs cancel scrub
-  roundsman runs cancel scrub --reason "disk is being replaced" --wait`,
+  roundsman runs cancel scrub --reason "disk is being replaced" --wait
+  roundsman runs cancel rolling-maintenance --task load.7 --task load.9`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the run's result"},
+			&cli.StringSliceFlag{Name: ui.FlagTask, Usage: "cancel only `TASK` of a run of a DAG; may be given several times"},
 			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the run has ended"},
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
 			if err != nil {
 				return err
+			}
+			if ref.Kind() == starter.KindDAG {
+				return c.dags.Cancel(ctx, client, ref)
+			}
+			if ctx.IsSet(ui.FlagTask) {
+				return ui.Usagef("--task is about runs of DAGs; one job of %s: roundsman jobs cancel", ref.WorkflowID)
 			}
 			if err := client.Runs().Cancel(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
 				return err

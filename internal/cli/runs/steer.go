@@ -15,17 +15,18 @@ func (c *commands) runsPause() *cli.Command {
 		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; what runs goes on",
 		Description: runArgument + `
 
-Paused time does not count against max_runtime. Pausing what is paused replaces the note. To keep a job
+Paused time does not count against max_runtime, but against the deadline of a DAG. Pausing what is paused replaces the note. To keep a job
 type from being due at all: roundsman jobtypes pause.
 
 Examples:
-  roundsman runs pause scrub --note "backup is running"`,
+  roundsman runs pause scrub --note "backup is running"
+  roundsman runs pause rolling-maintenance`,
 		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
 		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
-			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"}, "pause requested: %s", ref.WorkflowID)
+			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"}, "pause requested: %s (resume it with `roundsman runs resume %s`)", ref.WorkflowID, ref.WorkflowID)
 		}),
 	}
 }
@@ -63,6 +64,7 @@ ones, use roundsman jobtypes set, or the configuration and apply.
 Examples:
   roundsman runs set scrub global_execution_concurrency=8 per_worker_execution_concurrency=4
   roundsman runs set scrub max_runtime=4h on_deadline=drain
+  roundsman runs set rolling-maintenance concurrency=4
   roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
 		Flags:  ui.With(),
 		Before: CheckSettings,

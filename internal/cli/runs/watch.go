@@ -76,3 +76,22 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	}
 	return nil
 }
+
+// watchAll follows runs of both kinds at the same time.
+func (c *commands) watchAll(ctx *cli.Context, client *starter.Client, refs []starter.RunRef) error {
+	var groups []starter.RunRef
+	var following errgroup.Group
+	for _, ref := range refs {
+		if ref.Kind() == starter.KindDAG {
+			following.Go(func() error { return c.dags.Watch(ctx, client, ref, len(refs) > 1) })
+		} else {
+			groups = append(groups, ref)
+		}
+	}
+	if len(groups) > 0 {
+		following.Go(func() error {
+			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), groups...)
+		})
+	}
+	return following.Wait()
+}

@@ -15,8 +15,10 @@ const (
 	ExitOK = 0
 	// ExitFailed: it could not be done, or a run did not complete.
 	ExitFailed = 1
-	// ExitUsage: wrong usage, a faulty configuration, or a difference found.
-	ExitUsage = 2
+	// ExitDifference: done, and something differs from what is wanted.
+	ExitDifference = 2
+	// ExitUsage: wrong usage, or a faulty file.
+	ExitUsage = 3
 )
 
 // ExitError carries an exit code, and a message unless everything was said.
@@ -36,12 +38,12 @@ func (e *ExitError) Error() string {
 // Unwrap gives the cause.
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Usagef is wrong usage: exit code 2, and the message says what would be right.
+// Usagef is wrong usage: exit code 3, and the message says what would be right.
 func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
-// Faulty marks err as the user's to correct: exit code 2.
+// Faulty marks err as the user's to correct: exit code 3.
 func Faulty(err error) error { return &ExitError{Code: ExitUsage, Err: err} }
 
 // Silent ends with code; what there was to say is printed already.

@@ -161,7 +161,7 @@ func (d *dagBench) ours(ctx context.Context, graph *dag.Graph) (dagRun, error) {
 		return dagRun{}, err
 	}
 	return d.measure(childDAG, func() (starter.RunRef, error) {
-		ref, err := d.client.RunDAG(ctx, &spec.Compiled{Header: header, Graph: graph}, starter.DAGOptions{})
+		ref, err := d.client.DAGs().Run(ctx, &spec.Compiled{Header: header, Graph: graph}, starter.DAGOptions{})
 		if err != nil {
 			return ref, err
 		}

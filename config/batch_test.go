@@ -35,7 +35,7 @@ func TestBatchFaults(t *testing.T) {
 	for batch, want := range map[string]string{
 		"{}":                              "r.yaml:7:12: job_types.tidy.batch.by: is missing",
 		"{by: ''}":                        "batch.by: a template is missing",
-		"{by: '{{.Labels.volume'}":        "r.yaml:7:17: job_types.tidy.batch.by: template: by:1: unclosed action",
+		"{by: '{{.Labels.volume'}":        "r.yaml:7:17: job_types.tidy.batch.by: not a valid template: unclosed action",
 		"{by: '{{.Label}}'}":              "batch.by: there is no .Label here; a template knows .Params, .DedupeKey",
 		"{by: x, max_size: 101}":          "batch.max_size: 101 is out of range: use 1 to 100",
 		"{by: x, max_size: 0}":            "batch.max_size: 0 is out of range",

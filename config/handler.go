@@ -75,22 +75,51 @@ func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// settings checks params, detect and execute against the handler. Its own
-// validator is asked only when the schemas are satisfied: it may rely on them.
+// settings checks params, detect and execute against the handler: by its schemas,
+// and by its own validator, which gets what the schemas accept of each block and
+// so reports what is wrong with the rest at the same time.
 func (l *loader) settings(e entry, read JobType) {
 	if e.handler == nil {
 		return
 	}
 	before := len(l.faults)
-	for _, b := range e.handler.blocks {
-		l.block(e, b)
+	blocks := []json.RawMessage{read.Params, read.Detect, read.Execute}
+	for k, b := range e.handler.blocks {
+		count := len(l.faults)
+		if l.block(e, b); len(l.faults) > count {
+			blocks[k] = b.accepted(e.node.get(b.key))
+		}
 	}
-	if e.handler.validator == nil || len(l.faults) > before {
+	if e.handler.validator == nil {
 		return
 	}
-	for _, err := range joined(e.handler.validator.ValidateSettings(read.Params, read.Detect, read.Execute)) {
-		l.validatorFault(e, err)
+	known := slices.Clone(l.faults[before:])
+	for _, err := range joined(e.handler.validator.ValidateSettings(blocks[0], blocks[1], blocks[2])) {
+		l.validatorFault(e, err, known)
 	}
+}
+
+// accepted is a block without the keys that its schema rejects.
+func (b block) accepted(written *node) json.RawMessage {
+	if written == nil || written.kind != kindObject || b.schema == nil {
+		return nil
+	}
+	value, _ := written.plain().(map[string]any)
+	invalid, _ := b.schema.Validate(jsonNumbers(value)).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+	if invalid == nil {
+		return nil
+	}
+	for _, leaf := range leaves(invalid) {
+		if len(leaf.InstanceLocation) > 0 {
+			delete(value, leaf.InstanceLocation[0])
+		} else if unknown, ok := leaf.ErrorKind.(*schemakind.AdditionalProperties); ok {
+			for _, key := range unknown.Properties {
+				delete(value, key)
+			}
+		}
+	}
+	encoded, _ := canonicalJSON(value)
+	return encoded
 }
 
 func (l *loader) block(e entry, b block) {
@@ -250,15 +279,25 @@ var settingPath = regexp.MustCompile(`^((?:params|detect|execute)(?:\.[\w-]+|\[\
 
 var pathSteps = regexp.MustCompile(`[\w-]+`)
 
-func (l *loader) validatorFault(e entry, err error) {
+// validatorFault reports what a validator found. Beside faults of the schemas it
+// counts only where these have none: the validator misses what they reject.
+func (l *loader) validatorFault(e entry, err error, known Faults) {
 	text := err.Error()
 	found := settingPath.FindStringSubmatch(text)
 	if found == nil {
-		l.fault(e.blame(), e.path, "%s", text)
+		if len(known) == 0 {
+			l.fault(e.blame(), e.path, "%s", text)
+		}
 		return
 	}
+	path := e.path + "." + found[1]
+	for _, fault := range known {
+		if strings.HasPrefix(fault.Path, path) || strings.HasPrefix(path, fault.Path) {
+			return
+		}
+	}
 	steps := pathSteps.FindAllString(found[1], -1)
-	l.fault(e.blame(steps...), e.path+"."+found[1], "%s", strings.TrimPrefix(text, found[0]))
+	l.fault(e.blame(steps...), path, "%s", strings.TrimPrefix(text, found[0]))
 }
 
 // jsonNumbers converts to the types that encoding/json gives, which are those

@@ -118,6 +118,9 @@ func (l *loader) oddities(e entry, read JobType) {
 	if policy.PerWorkerExecutionConcurrency > policy.GlobalExecutionConcurrency && written.get("per_worker_execution_concurrency") != nil {
 		l.warn(at("per_worker_execution_concurrency"), path+".per_worker_execution_concurrency", "%d has no effect above global_execution_concurrency, %d", policy.PerWorkerExecutionConcurrency, policy.GlobalExecutionConcurrency)
 	}
+	if policy.OnDisconnect != jobtype.DisconnectStop && written.get("stop_after") != nil {
+		l.warn(at("stop_after"), path+".stop_after", "has no effect without on_disconnect: stop")
+	}
 	if policy.Liveness == jobtype.LivenessProcess && written.get("stall_timeout") != nil {
 		l.warn(at("stall_timeout"), path+".stall_timeout", "has no effect under liveness process: only progress_timeout and execution_timeout find a hang")
 	}

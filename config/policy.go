@@ -51,8 +51,12 @@ func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	if l.object(n, path, policyKeys()...) {
 		l.overlay(n, path, &policy)
 	}
-	if policy.StallTimeout == 0 && n.get("stall_timeout") == nil {
-		policy.StallTimeout = policy.HeartbeatTimeout
+	derived := policy.WithDerived()
+	if n.get("stall_timeout") == nil {
+		policy.StallTimeout = derived.StallTimeout
+	}
+	if n.get("stop_after") == nil {
+		policy.StopAfter = derived.StopAfter
 	}
 	if window := n.get("catchup_window"); window != nil && policy.CatchupWindow == 0 {
 		l.fault(window.place, path+".catchup_window", "0s is out of range: use %s to %s", minCatchup, maxCatchup)

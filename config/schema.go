@@ -84,8 +84,8 @@ func fleetSchema() object {
 	return closed(object{
 		"heartbeat_interval": duration("how often workers beat; default 5s"),
 		"unreachable_after":  duration("no new jobs after this silence; default 2m"),
-		"offline_after":      duration("running jobs are placed elsewhere after this silence; default 6m"),
-		"delete_after":       duration("the worker is forgotten after this silence; default 24h"),
+		"offline_after":      duration("running jobs are placed elsewhere after this silence; default three times unreachable_after"),
+		"delete_after":       duration("the worker is forgotten after this silence; default 24h, or four times offline_after"),
 	})
 }
 
@@ -171,7 +171,8 @@ func scheduleSchema() object {
 func policySchema() object {
 	defaults := reflect.ValueOf(jobtype.DefaultPolicy())
 	choices := map[string][]string{
-		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess)},
+		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess), string(jobtype.LivenessActivity)},
+		"on_disconnect":  {string(jobtype.DisconnectContinue), string(jobtype.DisconnectStop)},
 		"on_worker_loss": {string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)},
 		"on_deadline":    {string(jobtype.DeadlineCancel), string(jobtype.DeadlineDrain)},
 		"on_window_end":  {string(jobtype.WindowEndDrain), string(jobtype.WindowEndCheckpoint)},

@@ -40,6 +40,10 @@ type DetectActivityInput struct {
 	Input   jobtype.DetectInput `json:"input"`
 	// BatchBy is the template of [BatchSpec]; empty: there are no batches.
 	BatchBy string `json:"batch_by,omitempty"`
+	// Liveness and StallTimeout are the policy's; only liveness activity watches a
+	// detection.
+	Liveness     jobtype.Liveness `json:"liveness,omitempty"`
+	StallTimeout jobtype.Duration `json:"stall_timeout,omitempty"`
 	// WorkflowID and RunID name the group that takes the pages; Attempt is
 	// this detection's number.
 	WorkflowID string `json:"workflow_id"`
@@ -54,9 +58,13 @@ type DetectActivityResult struct {
 	Worker string `json:"worker"`
 	Pages  int    `json:"pages"`
 	// Emitted counts all proposals that the handler emitted, Surplus those that
-	// never travelled because the group was full, Invalid those that broke a
-	// rule; InvalidErrors says which, at most MaxInvalidErrors.
-	Emitted       int      `json:"emitted"`
+	// never travelled because the group was full, Duplicates those that did not because
+	// their key was emitted before, Invalid those that broke a rule; InvalidErrors says
+	// which, at most MaxInvalidErrors.
+	Emitted int `json:"emitted"`
+	// More: the handler stopped when the group was full, there are more than Emitted.
+	More          bool     `json:"more,omitempty"`
+	Duplicates    int      `json:"duplicates,omitempty"`
 	Surplus       int      `json:"surplus,omitempty"`
 	Invalid       int      `json:"invalid,omitempty"`
 	InvalidErrors []string `json:"invalid_errors,omitempty"`
@@ -81,6 +89,9 @@ type ExecuteInput struct {
 	StallTimeout    jobtype.Duration `json:"stall_timeout,omitempty"`
 	ProgressTimeout jobtype.Duration `json:"progress_timeout,omitempty"`
 	Interactive     bool             `json:"interactive,omitempty"`
+	// StopAfter is how long no beat may reach the server before the worker ends the
+	// handler; 0: it continues. See [jobtype.Policy.StopAfter].
+	StopAfter jobtype.Duration `json:"stop_after,omitempty"`
 	// OrphanGrace is how long the handler continues after the server has timed the
 	// activity out by heartbeat because it was away or cut off, so that the run can
 	// adopt it; 0: the handler ends at once. See [DefaultOrphanGrace].

@@ -13,13 +13,15 @@ const (
 	AuditWorkflowID = "audit"
 )
 
-// Activities of the audit log; both run in the control plane.
+// Activities of the audit log; all run in the control plane.
 const (
 	// RecordAuditActivity takes a RecordAuditInput.
 	RecordAuditActivity = "roundsman.RecordAudit"
 	// AdoptAuditActivity takes an AdoptAuditInput and answers an
 	// AdoptAuditResult.
 	AdoptAuditActivity = "roundsman.AdoptAudit"
+	// EntityEndActivity takes an EntityEndInput and answers an EntityEndResult.
+	EntityEndActivity = "roundsman.EntityEnd"
 )
 
 // Messages of the audit log.
@@ -90,6 +92,9 @@ type AuditInput struct {
 	First bool `json:"first,omitempty"`
 	// Continued: it continues as new; there is nothing to take over.
 	Continued bool `json:"continued,omitempty"`
+	// Audit holds entries about the log itself that it does not have yet; nil:
+	// none.
+	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
 // RecordAuditInput is the argument of [RecordAuditActivity].
@@ -131,6 +136,19 @@ type AdoptAuditInput struct {
 type AdoptAuditResult struct {
 	Log []byte `json:"log,omitempty"`
 	// Entry says how that run came to its end.
+	Entry *AuditEntry `json:"entry,omitempty"`
+}
+
+// EntityEndInput asks how the run of an entity before this one ended. RunID is the
+// asking one.
+type EntityEndInput struct {
+	WorkflowID string `json:"workflow_id"`
+	RunID      string `json:"run_id"`
+}
+
+// EntityEndResult says who ended that run; Entry is nil if there was none, or the
+// server has it no more.
+type EntityEndResult struct {
 	Entry *AuditEntry `json:"entry,omitempty"`
 }
 

@@ -147,9 +147,10 @@ const (
 	QueryFinal = "final"
 )
 
-// CancelDAGInput says why the run is canceled.
+// CancelDAGInput says why the run is canceled, and by whom.
 type CancelDAGInput struct {
 	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
 }
 
 // RetryTasksInput names the failed tasks to try again with what they blocked;

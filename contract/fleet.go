@@ -111,18 +111,18 @@ type RegisteredOther struct {
 	SinceBeat jobtype.Duration `json:"since_beat"`
 }
 
-// UnregisterWorkerInput makes that instance OFFLINE at once. A newer instance
-// of the same id is left alone.
-type UnregisterWorkerInput struct {
+// Incarnation is one process of a worker.
+type Incarnation struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"`
 }
 
-// KnownInput is the argument of [QueryKnown].
-type KnownInput struct {
-	ID       string `json:"id"`
-	Instance string `json:"instance"`
-}
+// UnregisterWorkerInput makes that incarnation OFFLINE at once. A newer one of
+// the same id is left alone.
+type UnregisterWorkerInput = Incarnation
+
+// KnownInput is the argument of [QueryKnown] and [QuerySettings].
+type KnownInput = Incarnation
 
 // WatchFleetInput names the watching workflow. Watching again is harmless and
 // repairs a subscription that was lost with a terminated fleet. A watcher whose
@@ -150,13 +150,22 @@ const (
 	WorkerCordoned    WorkerState = "CORDONED"
 )
 
-// FleetView is what the fleet tells groups: who can get work right now.
+// FleetView lists the workers that a watcher can use right now.
 type FleetView struct {
 	// Seq grows with every change, across restarts of the registry too; an
 	// older view is ignored.
 	Seq     int64        `json:"seq"`
 	Workers []WorkerView `json:"workers"`
+	// Incomplete: the registry was created a moment ago, and workers that are
+	// alive may not have registered with it yet. An absence from this view
+	// proves nothing. A view without it follows within [RebuildTime].
+	Incomplete bool `json:"incomplete,omitempty"`
 }
+
+// RebuildTime is how long a new registry calls its views incomplete at most:
+// longer than the minute within which every living worker asks whether it is
+// registered.
+const RebuildTime = 75 * time.Second
 
 // WorkerView is one worker as placement needs it.
 type WorkerView struct {
@@ -190,11 +199,25 @@ type WorkerView struct {
 // OperateWorkerInput is an operator's action on one worker.
 type OperateWorkerInput struct {
 	ID string `json:"id"`
-	// Action is drain, cordon, uncordon or remove.
+	// Action is one of the worker actions.
 	Action string `json:"action"`
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
+
+// The worker actions.
+const (
+	DrainWorker    = "drain"
+	CordonWorker   = "cordon"
+	UncordonWorker = "uncordon"
+	RemoveWorker   = "remove"
+)
+
+// The modes of a worker that an operator keeps from work.
+const (
+	ModeDraining = "draining"
+	ModeCordoned = "cordoned"
+)
 
 // CleanupWorkersInput removes OFFLINE workers: all of them, or those offline
 // for longer than the deletion threshold.
@@ -220,8 +243,10 @@ type WorkersQueryInput struct {
 // WorkersQueryResult answers [QueryWorkers].
 type WorkersQueryResult struct {
 	Workers []WorkerDetail `json:"workers"`
-	// Observer says why nobody watches the heartbeats; empty when all is well.
+	// Observer says why the heartbeats are not observed; empty when they are.
 	Observer string `json:"observer,omitempty"`
+	// Incomplete: see [FleetView].
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // HandlersQueryResult answers [QueryHandlers]: every handler that a worker
@@ -265,14 +290,35 @@ type WorkerDetail struct {
 	Transitions []WorkerTransition `json:"transitions,omitempty"`
 }
 
-// WorkerTransition is one change of state.
+// WorkerTransition is one change of a worker. From equals To where something
+// changed that is not the state, such as the process that holds the id.
 type WorkerTransition struct {
 	At     time.Time   `json:"at"`
 	From   WorkerState `json:"from,omitempty"`
 	To     WorkerState `json:"to"`
+	Code   WorkerEvent `json:"code,omitempty"`
 	Reason string      `json:"reason"`
 	By     string      `json:"by,omitempty"`
 }
+
+// WorkerEvent is the cause of a transition.
+type WorkerEvent string
+
+// The causes of transitions.
+const (
+	WorkerRegistered   WorkerEvent = "REGISTERED"
+	WorkerReplaced     WorkerEvent = "REPLACED"
+	WorkerTakenOver    WorkerEvent = "TAKEN_OVER"
+	WorkerChanged      WorkerEvent = "CHANGED"
+	WorkerSilent       WorkerEvent = "SILENT"
+	WorkerBack         WorkerEvent = "BACK"
+	WorkerUnregistered WorkerEvent = "UNREGISTERED"
+	WorkerShuttingDown WorkerEvent = "SHUTTING_DOWN"
+	WorkerModeSet      WorkerEvent = "MODE_SET"
+	WorkerResized      WorkerEvent = "RESIZED"
+	WorkerRemoved      WorkerEvent = "REMOVED"
+	WorkerExpired      WorkerEvent = "EXPIRED"
+)
 
 // GiveUpInput is the argument of GiveUpActivity: end an activity whose worker is
 // given up, as failed by [FailureWorkerLost]. The server hears nothing more of

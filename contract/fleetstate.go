@@ -1,7 +1,8 @@
 package contract
 
 import (
-	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -23,43 +24,15 @@ type FleetConfig struct {
 
 // FleetInput starts the registry.
 type FleetInput struct {
-	// Config may be left out by whoever starts the registry without knowing it,
-	// such as a worker: it is then asked of the control plane's observer.
+	// Config is nil where the starter does not know it, as a worker does not: the
+	// registry then asks the observer of the control plane.
 	Config *FleetConfig `json:"config,omitempty"`
-	// State is set when the registry continues as new, and only then: a
-	// FleetState as gzipped JSON, so that thousands of workers stay far below
-	// the server's limit whatever data converter is in use.
+	// State is set when the registry continues as new, and only then: its
+	// snapshot as gzipped JSON, so that thousands of workers stay far below the
+	// server's limit whatever data converter is in use.
 	State []byte `json:"state,omitempty"`
-	// Audit is what was not told to the audit log yet; nil: nothing.
+	// Audit holds entries that the audit log does not have yet; nil: none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
-}
-
-// FleetState is what the registry carries across continue-as-new.
-type FleetState struct {
-	// Core is the snapshot of the life-cycle core.
-	Core json.RawMessage `json:"core"`
-	// Workers are the registrations, without their descriptors; those are kept
-	// once each.
-	Workers     []FleetStateWorker   `json:"workers,omitempty"`
-	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
-	Watchers    []FleetStateWatcher  `json:"watchers,omitempty"`
-	// Observer is the observer's last fault.
-	Observer string `json:"observer,omitempty"`
-}
-
-// FleetStateWorker is one registration. Descriptors holds, for each of its
-// capabilities, 1 + the index of its descriptor, or 0 if it has none.
-type FleetStateWorker struct {
-	Registration WorkerRegistration `json:"registration"`
-	Descriptors  []int              `json:"descriptors,omitempty"`
-}
-
-// FleetStateWatcher is one subscription and the digest of what it was sent
-// last.
-type FleetStateWatcher struct {
-	Watch    WatchFleetInput `json:"watch"`
-	Digest   uint64          `json:"digest,omitempty"`
-	NextSend time.Time       `json:"next_send,omitzero"`
 }
 
 // Bounds of a registration.
@@ -72,8 +45,7 @@ const (
 
 // WorkerPulse is what is known of the heartbeat of one incarnation.
 type WorkerPulse struct {
-	ID       string `json:"id"`
-	Instance string `json:"instance"`
+	Incarnation
 	// LastChange is when it last changed, in the observer's time, which is the
 	// server's clock at the observer's start plus what has elapsed since.
 	LastChange time.Time `json:"last_change"`
@@ -88,6 +60,9 @@ type WorkerPulse struct {
 	ShuttingDown bool  `json:"shutting_down,omitempty"`
 }
 
+// Skew is the worker's clock minus the observer's.
+func (p WorkerPulse) Skew() time.Duration { return time.Duration(p.SkewMS) * time.Millisecond }
+
 // ObserveWorkersInput is the argument of [ObserveWorkersActivity].
 type ObserveWorkersInput struct {
 	// Config is nil if the registry does not know its thresholds yet: the
@@ -95,6 +70,9 @@ type ObserveWorkersInput struct {
 	Config *FleetConfig `json:"config,omitempty"`
 	// Known is every incarnation that the registry knows, as it knows it.
 	Known []WorkerPulse `json:"known,omitempty"`
+	// Strangers are incarnations that beat without holding an id: the observer
+	// asks them to look at the registry.
+	Strangers []Incarnation `json:"strangers,omitempty"`
 	// WakeAt is when to return although nothing has changed: a silent worker
 	// reaches a threshold.
 	WakeAt time.Time `json:"wake_at,omitzero"`
@@ -119,19 +97,50 @@ type ObserveWorkersResult struct {
 // server does not keep worker heartbeats.
 const HeartbeatsUnsupportedError = "worker_heartbeats_unsupported"
 
-// WithDefaults fills in zero fields.
+// Defaults of [FleetConfig].
+const (
+	DefaultHeartbeatInterval = 5 * time.Second
+	DefaultUnreachableAfter  = 2 * time.Minute
+	DefaultDeleteAfter       = 24 * time.Hour
+)
+
+// WithDefaults fills in zero fields. The later thresholds follow the earlier
+// ones: OFFLINE comes after three times UnreachableAfter, and the deletion not
+// before four times OfflineAfter.
 func (c FleetConfig) WithDefaults() FleetConfig {
 	if c.HeartbeatInterval == 0 {
-		c.HeartbeatInterval = jobtype.Duration(5 * time.Second)
+		c.HeartbeatInterval = jobtype.Duration(DefaultHeartbeatInterval)
 	}
 	if c.UnreachableAfter == 0 {
-		c.UnreachableAfter = jobtype.Duration(2 * time.Minute)
+		c.UnreachableAfter = jobtype.Duration(DefaultUnreachableAfter)
 	}
 	if c.OfflineAfter == 0 {
 		c.OfflineAfter = 3 * c.UnreachableAfter
 	}
 	if c.DeleteAfter == 0 {
-		c.DeleteAfter = jobtype.Duration(24 * time.Hour)
+		c.DeleteAfter = max(jobtype.Duration(DefaultDeleteAfter), 4*c.OfflineAfter)
 	}
 	return c
+}
+
+// FreshFor is how long a change of the heartbeat keeps a worker fresh: it
+// survives two lost beats.
+func (c FleetConfig) FreshFor() time.Duration { return 3 * c.HeartbeatInterval.Std() }
+
+// Validate returns every fault of a FleetConfig whose defaults are filled in.
+func (c FleetConfig) Validate() error {
+	var faults []error
+	if c.HeartbeatInterval.Std() < time.Second || c.HeartbeatInterval.Std() > time.Minute {
+		faults = append(faults, fmt.Errorf("heartbeat interval %s must be between 1s and 1m, which is what workers can do", c.HeartbeatInterval))
+	}
+	if c.UnreachableAfter.Std() <= c.FreshFor() {
+		faults = append(faults, fmt.Errorf("unreachable threshold %s must be longer than three heartbeat intervals (%s)", c.UnreachableAfter, c.FreshFor()))
+	}
+	if c.OfflineAfter <= c.UnreachableAfter {
+		faults = append(faults, fmt.Errorf("offline threshold %s must be longer than the unreachable threshold %s", c.OfflineAfter, c.UnreachableAfter))
+	}
+	if c.DeleteAfter <= c.OfflineAfter {
+		faults = append(faults, fmt.Errorf("delete threshold %s must be longer than the offline threshold %s", c.DeleteAfter, c.OfflineAfter))
+	}
+	return errors.Join(faults...)
 }

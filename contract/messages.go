@@ -46,11 +46,13 @@ type CancelJobInput struct {
 	JobID     string `json:"job_id,omitempty"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	Reason    string `json:"reason,omitempty"`
+	By        string `json:"by,omitempty"`
 }
 
-// CancelGroupInput says why the group is canceled.
+// CancelGroupInput says why the group is canceled, and by whom.
 type CancelGroupInput struct {
 	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
 }
 
 // PauseInput says why no new job is started until resume, and who wants that.

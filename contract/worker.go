@@ -177,4 +177,7 @@ type WorkerSettings struct {
 	// whose word.
 	Held bool        `json:"held,omitempty"`
 	Kept *WorkerKept `json:"kept,omitempty"`
+	// Fleet has the heartbeat interval and the thresholds that the worker is
+	// judged by; nil: the registry does not know them yet.
+	Fleet *FleetConfig `json:"fleet,omitempty"`
 }

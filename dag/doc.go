@@ -48,7 +48,8 @@
 // upstream_failed or canceled makes it upstream_failed at once, without waiting
 // for the others. all_done: every dependency is terminal, however it ended.
 // one_failed: as soon as one dependency failed or is upstream_failed (a canceled
-// one is not a failure); skipped when all are terminal and none failed. always:
+// one is not a failure); skipped when all are terminal and none failed, until one
+// of them is brought back and may fail after all. always:
 // like all_done, and it also runs when the run is canceled, past its deadline, or
 // stopping after a failure: it is the place for cleaning up.
 //
@@ -78,8 +79,8 @@
 //	I9  Restore(Snapshot(run)) is indistinguishable from run, at every step.
 //	I10 Counts are the histogram of states, and the transitions of a step lead from the states before it to the states after it.
 //	I11 Added tasks never close a cycle, and never make a task that has started wait.
-//	I12 The work of a whole run is O(V+E); a report costs its task's dependants, never V.
+//	I12 The work of a whole run is O(V+E); a report costs its task's dependants and what it adds, never V.
 //	I13 Decode(Encode(g)) equals g, equal graphs have equal bytes, and every other input is an error, never a panic.
-//	I14 A resumed run executes exactly the failed, the blocked, the asked for and the changed tasks with their descendants; everything else is imported with the run that produced it.
+//	I14 A resumed run executes exactly the failed, the blocked, the requested and the changed tasks with their descendants, and the one_failed tasks that were skipped by their rule and depend on any of these; everything else is imported with the run that produced it. A task that was added and neither comes along nor is added again is named in the plan.
 //	I15 A gated task proceeds exactly once, after it was admitted, as soon as there is a place that no ready task of a higher priority takes; it does not if it is canceled before.
 package dag

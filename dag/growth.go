@@ -160,6 +160,7 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 		}
 	}
 	g.batches = append(g.batches, b)
+	r.number(b)
 }
 
 // heirs are the tasks that will wait for what a splitter adds.

@@ -150,6 +150,7 @@ func (p *growthPlan) checkCycles() {
 	}
 	heirs := p.run.heirs(p.batch.parent)
 	var starts []Index
+	last := int64(-1)
 	for n, row := range p.batch.before {
 		i := p.batch.first + Index(n)
 		after[i] = append(after[i], row...)
@@ -158,12 +159,14 @@ func (p *growthPlan) checkCycles() {
 		}
 		starts = append(starts, i)
 	}
-	local := p.local()
+	if !p.local() {
+		last = p.lastNeed()
+	}
 	next := func(i Index) []Index {
 		switch {
 		case i >= p.batch.first:
 			return after[i]
-		case local:
+		case last < 0 || p.run.order[i] > last: // No way leads back to what is needed.
 			return nil
 		}
 		return slices.Concat(p.run.Dependants(i), after[i])
@@ -196,6 +199,20 @@ func (p *growthPlan) local() bool {
 		}
 	}
 	return true
+}
+
+// lastNeed is the largest number, in the order of the run, of a task that a new
+// one needs.
+func (p *growthPlan) lastNeed() int64 {
+	numbers, last := p.run.ensureOrder(), int64(-1)
+	for _, row := range p.batch.needs {
+		for _, d := range row {
+			if d < p.batch.first {
+				last = max(last, numbers[d])
+			}
+		}
+	}
+	return last
 }
 
 // reachesBack reports whether a new task can reach itself or another new task

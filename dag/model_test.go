@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -201,7 +202,7 @@ func (p *pair) growth(splitter string) *dag.Growth {
 		id := fmt.Sprintf("n%d", p.added)
 		p.added++
 		choice := fresh
-		if splitter == "" {
+		if splitter == "" || rapid.IntRange(0, 2).Draw(p.t, "foreign") == 0 {
 			choice = append(append([]string{}, p.ref.order...), fresh...)
 		}
 		a := dag.Addition{Task: drawTask(p.t, id, choice)}
@@ -217,15 +218,29 @@ func (p *pair) growth(splitter string) *dag.Growth {
 }
 
 // closesCycle says whether the growth would close a cycle, the simple way.
-func (p *pair) closesCycle(g *dag.Growth) bool {
+func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	needs := map[string][]string{}
 	for id, t := range p.ref.tasks {
 		needs[id] = append([]string{}, t.needs...)
 	}
+	needed := map[string]bool{}
 	for _, a := range g.Tasks {
 		needs[a.ID] = append(needs[a.ID], a.Needs...)
+		for _, n := range a.Needs {
+			needed[n] = true
+		}
 		for _, b := range a.Before {
 			needs[b] = append(needs[b], a.ID)
+		}
+	}
+	for id, t := range p.ref.tasks {
+		if splitter == "" || t.parent == splitter || !slices.Contains(t.needs, splitter) {
+			continue
+		}
+		for _, a := range g.Tasks {
+			if !needed[a.ID] {
+				needs[id] = append(needs[id], a.ID)
+			}
 		}
 	}
 	for len(needs) > 0 {
@@ -259,13 +274,27 @@ func (p *pair) event() {
 			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw,
 		}).Draw(p.t, "end")
 		if kind == dag.EventSucceeded && p.ref.cancel == 0 && rapid.IntRange(0, 5).Draw(p.t, "split") == 0 {
-			p.step(kind, id, 0, p.growth(id))
+			p.grow(kind, id)
 			return
 		}
 		p.step(kind, id, 0, nil)
 		return
 	}
 	p.request()
+}
+
+// grow adds tasks, which the run must refuse if they close a cycle.
+func (p *pair) grow(kind dag.EventKind, splitter string) {
+	g := p.growth(splitter)
+	if !p.closesCycle(g, splitter) {
+		p.step(kind, splitter, 0, g)
+		return
+	}
+	before := p.run.Snapshot()
+	_, err := p.run.Next(dag.Event{Kind: kind, Task: p.index(splitter), Growth: g}, nil)
+	var faults *dag.FaultsError
+	require.ErrorAs(p.t, err, &faults, "I11: a cycle was accepted")
+	require.Equal(p.t, before, p.run.Snapshot(), "I7")
 }
 
 // splitter returns a task that has added others; running it again is where
@@ -292,16 +321,7 @@ func (p *pair) request() {
 			p.step(kind, "", 0, &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "late"}}}})
 			return
 		}
-		g := p.growth("")
-		if !p.closesCycle(g) {
-			p.step(kind, "", 0, g)
-			return
-		}
-		before := p.run.Snapshot()
-		_, err := p.run.Next(dag.Event{Kind: kind, Growth: g}, nil)
-		var faults *dag.FaultsError
-		require.ErrorAs(p.t, err, &faults, "I11: a cycle was accepted")
-		require.Equal(p.t, before, p.run.Snapshot(), "I7")
+		p.grow(kind, "")
 	case dag.EventSucceeded, dag.EventFailed, dag.EventSkip, dag.EventRerun, dag.EventCancelTask:
 		if kind == dag.EventRerun && rapid.Bool().Draw(p.t, "splitter") {
 			if id := p.splitter(); id != "" {

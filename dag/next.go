@@ -96,6 +96,12 @@ func (r *Run) end(i Index, to State) {
 	r.stack = append(r.stack, i)
 }
 
+// untrigger skips a one_failed task without a failure to react to.
+func (r *Run) untrigger(i Index) {
+	r.end(i, Skipped)
+	r.nodes[i].flag = flagUntriggered
+}
+
 // move changes a state and keeps counts, places and the ready sets in step.
 func (r *Run) move(i Index, to State) {
 	n := &r.nodes[i]
@@ -162,7 +168,7 @@ func (r *Run) arrive(d Index, how State) {
 		if how.failure() {
 			r.move(d, Ready)
 		} else if n.wait == 0 {
-			r.end(d, Skipped)
+			r.untrigger(d)
 		}
 	case AllDone, Always:
 		if n.wait == 0 {
@@ -189,7 +195,7 @@ func (r *Run) judge(i Index) {
 		r.move(i, Ready)
 	case n.wait > 0:
 	case rule == OneFailed:
-		r.end(i, Skipped)
+		r.untrigger(i)
 	default:
 		r.move(i, Ready)
 	}

@@ -140,9 +140,10 @@ func (r *Run) inStates(want func(*node) bool) []Index {
 	return found
 }
 
-// revive makes terminal tasks pending again, with every upstream_failed task
-// behind them, and judges all of these afresh, and those already back with them.
-// A seed that an earlier one brought back is passed over.
+// revive makes terminal tasks pending again, with every task behind them that
+// never ran because of them (upstream_failed, or skipped by the rule one_failed),
+// and judges all of these again, and those already back with them. A seed that an
+// earlier one brought back is passed over.
 func (r *Run) revive(seeds, back []Index) {
 	first := len(back)
 	bring := func(i Index) {
@@ -157,7 +158,7 @@ func (r *Run) revive(seeds, back []Index) {
 	}
 	for head := first; head < len(back); head++ {
 		for _, d := range r.Dependants(back[head]) {
-			if r.nodes[d].state == UpstreamFailed {
+			if n := r.nodes[d]; n.state == UpstreamFailed || n.flag == flagUntriggered {
 				bring(d)
 			}
 		}

@@ -34,6 +34,7 @@ type refTask struct {
 	state     dag.State
 	canceling bool
 	swept     bool
+	idle      bool // skipped by its rule
 	parent    string
 }
 
@@ -95,7 +96,7 @@ func (r *reference) propagate() {
 				continue
 			}
 			if v := r.verdict(t); v != dag.Pending {
-				t.state, changed = v, true
+				t.state, t.idle, changed = v, v == dag.Skipped, true
 			}
 		}
 	}
@@ -301,7 +302,7 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 	}
 }
 
-// back makes tasks pending again, and with blocked everything that was blocked behind them.
+// back makes tasks pending again, with everything behind them that did not run because of them.
 func (r *reference) back(ids []string) {
 	reset := map[string]bool{}
 	var visit func(id string)
@@ -311,12 +312,12 @@ func (r *reference) back(ids []string) {
 		}
 		reset[id] = true
 		t := r.tasks[id]
-		t.state, t.swept = dag.Pending, false
+		t.state, t.swept, t.idle = dag.Pending, false, false
 		for _, d := range r.order {
 			if !slices.Contains(r.tasks[d].needs, id) {
 				continue
 			}
-			if s := r.tasks[d].state; s == dag.UpstreamFailed {
+			if s := r.tasks[d].state; s == dag.UpstreamFailed || r.tasks[d].idle {
 				visit(d)
 			} else if s == dag.Ready && r.tasks[d].rule != dag.OneFailed {
 				r.tasks[d].state = dag.Pending
@@ -401,7 +402,7 @@ func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) (
 			}
 			r.held = false
 		}
-		t.state, t.swept = dag.Skipped, false
+		t.state, t.swept, t.idle = dag.Skipped, false, false
 		r.back(slices.DeleteFunc(seeds, func(s string) bool { return s == id }))
 	case dag.EventRerun:
 		if !r.rerun(t, id) {
@@ -432,7 +433,7 @@ func (r *reference) rerun(t *refTask, id string) bool {
 		}
 	}
 	for d := range below {
-		r.tasks[d].state, r.tasks[d].swept = dag.Pending, false
+		r.tasks[d].state, r.tasks[d].swept, r.tasks[d].idle = dag.Pending, false, false
 	}
 	var seeds []string
 	if r.stop && len(r.where(func(t *refTask) bool { return t.state == dag.Failed })) == 0 {

@@ -167,9 +167,14 @@ func (r *Run) readStates(in *reader) {
 			n.state, n.flag = Canceled, flagSwept
 		case code == codeCanceling:
 			n.state, n.flag = Running, flagCanceling
-		case code >= codeGate && code < codeCount && !n.attr.gated():
+		case code >= codeGate && code <= codeAdmitted && !n.attr.gated():
 			in.fail("task %d cannot be at a gate", i)
 			return
+		case code == codeUntriggered && n.attr.rule() != OneFailed:
+			in.fail("task %d reacts to no failure", i)
+			return
+		case code == codeUntriggered:
+			n.state, n.flag = Skipped, flagUntriggered
 		case code == codeGate:
 			n.state, n.flag = Running, flagGate
 		case code == codeGateCanceling:

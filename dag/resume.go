@@ -34,7 +34,7 @@ type DiffError struct {
 	Diff Diff
 }
 
-// Error names what differs and how to go on.
+// Error names what differs and how to continue.
 func (e *DiffError) Error() string {
 	var parts []string
 	for _, p := range []struct {
@@ -65,7 +65,11 @@ type Import struct {
 type ResumePlan struct {
 	Imported []Import
 	Executed []Index
-	Diff     Diff
+	// Dropped are the ids of tasks that an operator or a splitter had added and
+	// that have no place in the new run: what they need is gone, or the order
+	// they were added for cannot be kept. No splitter adds them again.
+	Dropped []string
+	Diff    Diff
 }
 
 // Compare lists the differences between two graphs' tasks.
@@ -95,8 +99,10 @@ func Compare(before, after *Graph) Diff {
 // blocked, canceled or never ran, those the request names, and, if AcceptDiff,
 // those that changed with their descendants. Tasks that were added to prior at
 // run time come along, except those of a splitter that is executed again: it
-// will add its own. prior is not changed; that it is over is for the caller to
-// know. Nothing starts before EventStart.
+// will add its own. An added task that names such a part names its splitter
+// instead, and so waits for all that the splitter adds; those that cannot come
+// along are in [ResumePlan.Dropped]. prior is not changed; that it is over is for
+// the caller to know. Nothing starts before EventStart.
 //
 // The error is a [*DiffError], or a [*Refusal] for a task that does not exist.
 func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *ResumePlan, error) {
@@ -118,7 +124,7 @@ func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *Re
 		}
 	}
 	plan := s.adopt()
-	plan.Diff = diff
+	plan.Diff, plan.Dropped = diff, s.lost
 	return s.run, plan, nil
 }
 
@@ -130,61 +136,9 @@ type resumption struct {
 	req   ResumeRequest
 	drop  map[int]bool // batches of prior's growth that do not come along
 	batch map[int]int  // batch of the new run's growth → batch of prior's
+	lost  []string
 	run   *Run
 	exec  []bool
-}
-
-// build makes the new run with those batches of the growth that come along.
-func (s *resumption) build() {
-	s.run = NewRun(s.next, s.opts)
-	s.batch = map[int]int{}
-	if s.prior.growth == nil {
-		return
-	}
-	for k, b := range s.prior.growth.batches {
-		if !s.drop[k] && !s.replay(b) {
-			s.drop[k] = true
-		}
-		if !s.drop[k] {
-			s.batch[len(s.run.growth.batches)-1] = k
-		}
-	}
-}
-
-// replay repeats one growth; false if it does not fit the new graph.
-func (s *resumption) replay(b batch) bool {
-	parent := None
-	if b.parent != None {
-		var ok bool
-		if parent, ok = s.run.Lookup(s.prior.ID(b.parent)); !ok {
-			return false
-		}
-	}
-	names := func(row []Index) []string {
-		ids := make([]string, len(row))
-		for k, i := range row {
-			ids[k] = s.prior.ID(i)
-		}
-		return ids
-	}
-	g := &Growth{}
-	base := s.prior.graph.Len()
-	for k := range b.needs {
-		t := &s.prior.growth.tasks[int(b.first)-base+k]
-		g.Tasks = append(g.Tasks, Addition{
-			Task: Task{
-				ID: t.id, Needs: names(b.needs[k]), Priority: t.priority,
-				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), Payload: t.payload, Args: t.args,
-			},
-			Before: names(b.before[k]),
-		})
-	}
-	p := s.run.planGrowth(g, parent)
-	if len(p.faults) > 0 || len(p.tasks) < len(g.Tasks) {
-		return false
-	}
-	s.run.insert(p.tasks, p.batch)
-	return true
 }
 
 // choose decides which tasks are executed.
@@ -219,16 +173,39 @@ func (s *resumption) choose(diff Diff) error {
 		}
 	}
 	s.withDescendants(again)
+	s.withUntriggered()
 	return nil
 }
 
-// find returns a named task; None without an error for one whose splitter is
-// executed again, because then it is executed too if it exists at all.
+// withUntriggered adds the one_failed tasks that had nothing to react to and
+// depend on a task that is executed: that one may fail.
+func (s *resumption) withUntriggered() {
+	var queue []Index
+	for n, execute := range s.exec {
+		if execute {
+			queue = append(queue, Index(n))
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		for _, d := range s.run.Dependants(queue[head]) {
+			if s.exec[d] {
+				continue
+			}
+			if j, _ := s.prior.Lookup(s.run.ID(d)); s.prior.nodes[j].flag == flagUntriggered {
+				s.exec[d] = true
+				queue = append(queue, d)
+			}
+		}
+	}
+}
+
+// find returns a named task; None without an error for an added one that does not
+// come along: if its splitter adds it again, it is executed anyway.
 func (s *resumption) find(id string) (Index, error) {
 	if i, ok := s.run.Lookup(id); ok {
 		return i, nil
 	}
-	if _, ok := s.prior.Lookup(id); ok && len(s.drop) > 0 {
+	if i, ok := s.prior.Lookup(id); ok && int(i) >= s.prior.graph.Len() {
 		return None, nil
 	}
 	return None, &Refusal{Event: EventRerun, Reason: RefusedUnknownTask, Task: None, ID: id, Detail: "the run has no such task; `roundsman dag show` lists them"}
@@ -285,7 +262,7 @@ func (s *resumption) adopt() *ResumePlan {
 			numbers[from] = number
 		}
 		o.of[n] = number
-		s.run.nodes[n].state = s.prior.State(j)
+		s.run.nodes[n].state, s.run.nodes[n].flag = s.prior.State(j), s.prior.nodes[j].flag
 		plan.Imported = append(plan.Imported, Import{Task: i, Prior: j, From: from})
 	}
 	if len(o.runs) > 0 {

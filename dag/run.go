@@ -36,6 +36,8 @@ type Run struct {
 	admitted startHeap
 	free     startHeap // ready unmetered tasks
 	growth   *growth   // nil until tasks are added
+	order    order     // nil until a growth needs it
+	families families
 	origins  origins
 
 	stack []Index // work list of settle: tasks just become terminal
@@ -63,6 +65,9 @@ const (
 	// it: all it waits for is a place.
 	flagGate
 	flagAdmitted
+	// flagUntriggered: skipped by the rule one_failed, because no dependency had
+	// failed; it comes back with any of them.
+	flagUntriggered
 )
 
 type phase uint8

@@ -250,3 +250,20 @@ func TestNextDoesNotAllocate(t *testing.T) {
 	step()
 	assert.Zero(t, testing.AllocsPerRun(5000, step))
 }
+
+// TestFamily: the tasks of a fan-out are found by its name, added ones too.
+func TestFamily(t *testing.T) {
+	t.Parallel()
+	g, err := dag.Build(dag.Input{Tasks: []dag.Task{{ID: "b.2"}, {ID: "a"}, {ID: "b.1.x"}, {ID: "bc.1"}}})
+	require.NoError(t, err)
+	r := dag.NewRun(g, dag.Options{})
+	require.Equal(t, []dag.Index{0, 2}, r.Family("b"))
+	require.Empty(t, r.Family("a"))
+	require.Empty(t, r.Family("b.1"))
+	_, err = r.Next(dag.Event{Kind: dag.EventStart}, nil)
+	require.NoError(t, err)
+	_, err = r.Next(dag.Event{Kind: dag.EventAddTasks, Growth: &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "b.3"}}, {Task: dag.Task{ID: "n.1"}}}}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []dag.Index{0, 2, 4}, r.Family("b"))
+	require.Equal(t, []dag.Index{5}, r.Family("n"))
+}

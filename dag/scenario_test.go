@@ -232,6 +232,9 @@ func (s *stage) resume(c scenario.Command) string {
 	for _, i := range plan.Executed {
 		b.WriteString(" " + run.ID(i))
 	}
+	if len(plan.Dropped) > 0 {
+		fmt.Fprintf(&b, "\ndropped: %s", strings.Join(plan.Dropped, " "))
+	}
 	if !plan.Diff.Empty() {
 		fmt.Fprintf(&b, "\nadded %v changed %v removed %v", plan.Diff.Added, plan.Diff.Changed, plan.Diff.Removed)
 	}

@@ -13,7 +13,8 @@ const (
 	codeGate          = uint8(stateCount) + 2
 	codeGateCanceling = uint8(stateCount) + 3
 	codeAdmitted      = uint8(stateCount) + 4
-	codeCount         = uint8(stateCount) + 5
+	codeUntriggered   = uint8(stateCount) + 5 // skipped by the rule one_failed
+	codeCount         = uint8(stateCount) + 6
 )
 
 // Snapshot writes the run's state without its graph, which travels by itself and
@@ -57,6 +58,8 @@ func (n node) code() uint8 {
 		return codeSwept
 	case n.flag&flagAdmitted != 0:
 		return codeAdmitted
+	case n.flag&flagUntriggered != 0:
+		return codeUntriggered
 	case n.flag == flagGate|flagCanceling:
 		return codeGateCanceling
 	case n.flag == flagGate:

@@ -1,11 +1,14 @@
 package jobtype
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors that a handler meets.
 var (
 	// ErrSinkFull is what Emit answers when the group takes no more proposals.
-	// Stop detecting and return nil.
+	// Stop detecting and return it.
 	ErrSinkFull = errors.New("the group takes no more proposals")
 
 	// ErrCanceled is the cause when an operator or the group canceled the job.
@@ -15,6 +18,10 @@ var (
 	// ErrDraining is the cause when the worker stops: return soon, the job is
 	// handed to another worker together with its last checkpoint.
 	ErrDraining = errors.New("the worker is draining")
+	// ErrDisconnected is the cause under on_disconnect: stop when no heartbeat has
+	// reached the server for stop_after: return before heartbeat_timeout is over,
+	// another worker may get the job then. It is a kind of ErrDraining.
+	ErrDisconnected = fmt.Errorf("no heartbeat has reached the server for stop_after: %w", ErrDraining)
 	// ErrLeaseLost is the cause when the job no longer belongs to this worker:
 	// another attempt may already run, so nothing may be changed any more.
 	ErrLeaseLost = errors.New("the job was taken from this worker")

@@ -16,7 +16,8 @@ type Handler interface {
 
 	// Detect finds what needs doing and emits it to out, in as many calls as
 	// it likes. It stops when out answers [ErrSinkFull], which is not a
-	// failure: return nil then. ctx ends at the detection timeout. A returned
+	// failure: return it, or nil if nothing was left to emit. The group then says
+	// that more was found than was counted; one that continues has all counted. ctx ends at the detection timeout. A returned
 	// error fails the detection; what was emitted before it is dropped,
 	// because half a detection must not look like a whole one.
 	Detect(ctx context.Context, in DetectInput, out ProposalSink) error
@@ -28,6 +29,22 @@ type Handler interface {
 	// [Permanent].
 	Execute(ctx context.Context, job Job, progress Progress) (Result, error)
 }
+
+// NodePreparer is implemented by handlers that leave something on the node which
+// outlives a killed worker process, and must be dealt with before the next one
+// takes work.
+type NodePreparer interface {
+	// PrepareNode is called once in the life of a worker process that has a data
+	// directory, before it registers and while no other process of that worker runs
+	// on the node. dir is the handler's own for that worker. An error is logged; the
+	// worker starts nevertheless.
+	PrepareNode(ctx context.Context, workerID, dir string) error
+}
+
+// Alive is implemented by the sink of [Handler.Detect]. A detection that works for
+// long before it emits anything calls it under [LivenessActivity]; every Emit counts
+// as well. It may be called in a tight loop.
+type Alive interface{ Alive() }
 
 // Descriptor is what a handler tells about itself. It travels with the
 // worker's registration, so that a configuration can be validated against

@@ -30,6 +30,10 @@ type DetectInput struct {
 	DryRun bool `json:"dry_run,omitempty"`
 	// WorkerID names the worker that detects.
 	WorkerID string `json:"worker_id"`
+	// Liveness and StallTimeout are the policy's. Under [LivenessActivity] a detection
+	// that emits nothing and gives no other sign of life for that long is ended.
+	Liveness     Liveness `json:"liveness,omitempty"`
+	StallTimeout Duration `json:"stall_timeout,omitempty"`
 }
 
 // Job is one piece of work, as its executor sees it.
@@ -69,6 +73,10 @@ type Job struct {
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// WorkerID names the worker that runs this attempt.
 	WorkerID string `json:"worker_id"`
+	// Liveness and StallTimeout are the policy's, for handlers that watch what they
+	// have started: under [LivenessActivity] its signs of life are the job's.
+	Liveness     Liveness `json:"liveness,omitempty"`
+	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// Deadline is when ctx ends at the latest.
 	Deadline time.Time `json:"deadline,omitzero"`
 }

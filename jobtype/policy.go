@@ -12,6 +12,27 @@ const (
 	// LivenessProcess: the worker process beats for the job; only
 	// progress_timeout and execution_timeout find a hang.
 	LivenessProcess Liveness = "process"
+	// LivenessActivity: the handler, or the program that it runs, must show a sign of
+	// life within stall_timeout: a report, output, CPU or I/O. The worker process
+	// beats meanwhile, and ends a job that is silent for longer as stale.
+	LivenessActivity Liveness = "activity"
+)
+
+// DefaultActivityStall is the stall_timeout under [LivenessActivity]. Programs wait
+// for disks, locks and networks for minutes without a sign of life.
+const DefaultActivityStall = Duration(5 * time.Minute)
+
+// OnDisconnect says what a worker does with a job while it cannot reach the server.
+type OnDisconnect string
+
+// What a worker that is cut off can do.
+const (
+	// DisconnectContinue lets the handler continue: its outcome is delivered later.
+	// The job may be placed elsewhere meanwhile, so that two attempts run at once.
+	DisconnectContinue OnDisconnect = "continue"
+	// DisconnectStop ends the handler after stop_after, before the job may be placed
+	// elsewhere. A server that is away ends all such jobs.
+	DisconnectStop OnDisconnect = "stop"
 )
 
 // OnWorkerLoss says what happens to a job whose worker is gone.
@@ -102,8 +123,8 @@ type Policy struct {
 	HeartbeatTimeout Duration `json:"heartbeat_timeout,omitempty"`
 	// Liveness is progress or process. Default progress.
 	Liveness Liveness `json:"liveness,omitempty"`
-	// StallTimeout is how long a handler may be silent under liveness progress.
-	// Default: heartbeat_timeout.
+	// StallTimeout is how long a handler may be silent under liveness progress or
+	// activity. Default: heartbeat_timeout, or 5m under activity.
 	StallTimeout Duration `json:"stall_timeout,omitempty"`
 	// ProgressTimeout: a job whose reported progress does not change for this
 	// long is stale. Default 24h.
@@ -115,6 +136,11 @@ type Policy struct {
 	WorkerLossLimit int `json:"worker_loss_limit,omitempty"`
 	// OnWorkerLoss is replace, fail or hold. Default replace.
 	OnWorkerLoss OnWorkerLoss `json:"on_worker_loss,omitempty"`
+	// OnDisconnect is continue or stop. Default continue.
+	OnDisconnect OnDisconnect `json:"on_disconnect,omitempty"`
+	// StopAfter is how long under on_disconnect stop no heartbeat may reach the server
+	// before the worker ends the handler. Default: [StopAfter] of heartbeat_timeout.
+	StopAfter Duration `json:"stop_after,omitempty"`
 	// OnDeadline is cancel or drain. Default cancel.
 	OnDeadline OnDeadline `json:"on_deadline,omitempty"`
 	// DrainGrace is how long running jobs may go on after max_runtime under
@@ -133,8 +159,8 @@ type Policy struct {
 }
 
 // DefaultPolicy returns the built-in defaults. CatchupWindow stays 0 because
-// it depends on the schedule, StallTimeout because it follows
-// HeartbeatTimeout.
+// it depends on the schedule, StallTimeout and StopAfter because they follow other
+// settings, see [Policy.WithDerived].
 func DefaultPolicy() Policy {
 	return Policy{
 		DetectionTimeout:              Duration(45 * time.Second),
@@ -149,6 +175,7 @@ func DefaultPolicy() Policy {
 		ProgressTimeout:               Duration(24 * time.Hour),
 		WorkerLossLimit:               3,
 		OnWorkerLoss:                  WorkerLossReplace,
+		OnDisconnect:                  DisconnectContinue,
 		OnDeadline:                    DeadlineCancel,
 		DrainGrace:                    Duration(30 * time.Minute),
 		OnWindowEnd:                   WindowEndDrain,
@@ -159,9 +186,38 @@ func DefaultPolicy() Policy {
 
 // WithDefaults fills every zero field with the built-in default.
 func (p Policy) WithDefaults() Policy {
-	merged := p.Over(DefaultPolicy())
-	if merged.StallTimeout == 0 {
-		merged.StallTimeout = merged.HeartbeatTimeout
+	return p.Over(DefaultPolicy()).WithDerived()
+}
+
+// WithDerived fills the settings whose defaults follow other settings.
+func (p Policy) WithDerived() Policy {
+	switch {
+	case p.StallTimeout != 0:
+	case p.Liveness == LivenessActivity:
+		p.StallTimeout = DefaultActivityStall
+	default:
+		p.StallTimeout = p.HeartbeatTimeout
 	}
-	return merged
+	if p.StopAfter == 0 && p.OnDisconnect == DisconnectStop {
+		p.StopAfter = StopAfter(p.HeartbeatTimeout)
+	}
+	return p
+}
+
+// stopGrace is how long a handler may take to end: the 10s of a program between
+// SIGTERM and SIGKILL, and 2s to tell.
+const stopGrace = Duration(12 * time.Second)
+
+// DisconnectMargin is what must lie at least between stop_after and
+// heartbeat_timeout: 1s for a task or beat on its way, and 1% for the drift between
+// the clock of the worker and that of the server. Both measure durations only; what
+// time it is does not matter.
+func DisconnectMargin(heartbeatTimeout Duration) Duration {
+	return Duration(time.Second) + heartbeatTimeout/100
+}
+
+// StopAfter is the default of stop_after: it leaves a handler 12s to end, and at
+// least half of a short heartbeat timeout to beat again.
+func StopAfter(heartbeatTimeout Duration) Duration {
+	return max(heartbeatTimeout/2, heartbeatTimeout-stopGrace-DisconnectMargin(heartbeatTimeout))
 }

@@ -24,7 +24,7 @@ func TestDefaultPolicyIsWhatIsDocumented(t *testing.T) {
 		"detection_timeout":"45s", "execution_timeout":"30m", "max_runtime":"30m", "max_jobs_per_detection":1000,
 		"global_execution_concurrency":1, "per_worker_execution_concurrency":1, "retry_backoff":"5s",
 		"heartbeat_timeout":"30s", "liveness":"progress", "stall_timeout":"30s", "progress_timeout":"24h",
-		"worker_loss_limit":3, "on_worker_loss":"replace", "on_deadline":"cancel", "drain_grace":"30m", "on_window_end":"drain",
+		"worker_loss_limit":3, "on_worker_loss":"replace", "on_disconnect":"continue", "on_deadline":"cancel", "drain_grace":"30m", "on_window_end":"drain",
 		"overlap":"skip", "routing":"worker"}`, string(encoded))
 }
 
@@ -32,8 +32,31 @@ func TestStallTimeoutFollowsHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.Policy{HeartbeatTimeout: jobtype.Duration(time.Minute)}.WithDefaults()
 	assert.Equal(t, time.Minute, policy.StallTimeout.Std())
+	policy = jobtype.Policy{Liveness: jobtype.LivenessActivity}.WithDefaults()
+	assert.Equal(t, 5*time.Minute, policy.StallTimeout.Std())
 	policy = jobtype.Policy{StallTimeout: jobtype.Duration(time.Hour)}.WithDefaults()
 	assert.Equal(t, time.Hour, policy.StallTimeout.Std())
+}
+
+// The default of stop_after leaves a program its kill_grace where there is time for
+// it, and is always in range.
+func TestStopAfterLeavesTimeToEnd(t *testing.T) {
+	t.Parallel()
+	for heartbeat, want := range map[time.Duration]time.Duration{
+		2 * time.Second: time.Second, 10 * time.Second: 5 * time.Second, 30 * time.Second: 16700 * time.Millisecond,
+		2 * time.Minute: 2*time.Minute - 14200*time.Millisecond, 24 * time.Hour: 24*time.Hour - 12*time.Second - time.Second - 864*time.Second,
+	} {
+		policy := jobtype.Policy{HeartbeatTimeout: jobtype.Duration(heartbeat), OnDisconnect: jobtype.DisconnectStop}.WithDefaults()
+		assert.Equal(t, want, policy.StopAfter.Std(), heartbeat)
+		if heartbeat > 2*time.Second {
+			require.NoError(t, policy.Validate())
+		}
+		policy.StopAfter = policy.HeartbeatTimeout - jobtype.DisconnectMargin(policy.HeartbeatTimeout) + 1
+		require.ErrorContains(t, policy.Validate(), "stop_after")
+		policy.OnDisconnect = jobtype.DisconnectContinue
+		require.NoError(t, policy.Validate())
+	}
+	assert.Zero(t, jobtype.Policy{}.WithDefaults().StopAfter)
 }
 
 func TestOverTakesEveryFieldThatIsSet(t *testing.T) {

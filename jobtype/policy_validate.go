@@ -25,6 +25,8 @@ func (p Policy) Over(base Policy) Policy {
 	overlay(&merged.Interactive, p.Interactive)
 	overlay(&merged.WorkerLossLimit, p.WorkerLossLimit)
 	overlay(&merged.OnWorkerLoss, p.OnWorkerLoss)
+	overlay(&merged.OnDisconnect, p.OnDisconnect)
+	overlay(&merged.StopAfter, p.StopAfter)
 	overlay(&merged.OnDeadline, p.OnDeadline)
 	overlay(&merged.DrainGrace, p.DrainGrace)
 	overlay(&merged.OnWindowEnd, p.OnWindowEnd)
@@ -55,6 +57,7 @@ const (
 	minExecutionTimeout    = Duration(time.Second)
 	minGroupRuntime        = Duration(time.Second)
 	minRetryBackoff        = Duration(0)
+	minStopAfter           = Duration(500 * time.Millisecond)
 	minProgressTimeout     = Duration(time.Second)
 	maxHeartbeatTimeout    = Duration(24 * time.Hour)
 	maxPerWorkerConcurrent = MaxGlobalConcurrency
@@ -92,6 +95,13 @@ func (p Policy) durationFaults() []error {
 	within("stall_timeout", p.StallTimeout, minHeartbeatTimeout, maxPolicyDuration)
 	within("progress_timeout", p.ProgressTimeout, minProgressTimeout, maxPolicyDuration)
 	within("drain_grace", p.DrainGrace, 0, maxPolicyDuration)
+	if p.OnDisconnect == DisconnectStop {
+		longest := p.HeartbeatTimeout - DisconnectMargin(p.HeartbeatTimeout)
+		if p.StopAfter < minStopAfter || p.StopAfter > longest {
+			faults = append(faults, &PolicyFault{"stop_after", fmt.Sprintf("%s is out of range: use %s to %s, so that the handler has ended before heartbeat_timeout (%s) is over",
+				p.StopAfter, minStopAfter, longest, p.HeartbeatTimeout)})
+		}
+	}
 	if p.CatchupWindow != 0 {
 		within("catchup_window", p.CatchupWindow, minCatchupWindow, maxPolicyDuration)
 	}
@@ -115,7 +125,8 @@ func (p Policy) countFaults() []error {
 
 func (p Policy) choiceFaults() []error {
 	var faults []error
-	faults = oneOf(faults, "liveness", p.Liveness, LivenessProgress, LivenessProcess)
+	faults = oneOf(faults, "liveness", p.Liveness, LivenessProgress, LivenessProcess, LivenessActivity)
+	faults = oneOf(faults, "on_disconnect", p.OnDisconnect, DisconnectContinue, DisconnectStop)
 	faults = oneOf(faults, "on_worker_loss", p.OnWorkerLoss, WorkerLossReplace, WorkerLossFail, WorkerLossHold)
 	faults = oneOf(faults, "on_deadline", p.OnDeadline, DeadlineCancel, DeadlineDrain)
 	faults = oneOf(faults, "on_window_end", p.OnWindowEnd, WindowEndDrain, WindowEndCheckpoint)

@@ -10,14 +10,20 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
+// Admission is the part of the client about lanes, pools, objects and what is held back.
+type Admission struct{ client *Client }
+
+// Admission gives the part of the client about lanes, pools, objects and what is held back.
+func (c *Client) Admission() Admission { return Admission{c} }
+
 func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflowID} }
 
-// Admission shows lanes, pools and objects: who holds them and who waits. It
+// View shows lanes, pools and objects: who holds them and who waits. It
 // needs a control plane. What one that was ended would say is not true any more:
 // then the error is a [NoAdmissionError].
-func (c *Client) Admission(ctx context.Context) (contract.AdmissionView, error) {
+func (a Admission) View(ctx context.Context) (contract.AdmissionView, error) {
 	var view contract.AdmissionView
-	err := c.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view)
+	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view)
 	if errors.Is(err, ErrNotFound) {
 		return view, &NoAdmissionError{Doing: "see who holds what"}
 	}
@@ -25,17 +31,17 @@ func (c *Client) Admission(ctx context.Context) (contract.AdmissionView, error) 
 }
 
 // KeyHolder says who is at the work with a dedupe key; nil: nobody.
-func (c *Client) KeyHolder(ctx context.Context, jobType, key string) (*contract.AdmissionUse, error) {
+func (a Admission) KeyHolder(ctx context.Context, jobType, key string) (*contract.AdmissionUse, error) {
 	var answer contract.KeyHolderResult
-	err := c.query(ctx, admissionRef(), contract.QueryKeyHolder, &answer, contract.KeyHolderInput{JobType: jobType, DedupeKey: key})
+	err := a.client.query(ctx, admissionRef(), contract.QueryKeyHolder, &answer, contract.KeyHolderInput{JobType: jobType, DedupeKey: key})
 	return answer.By, err
 }
 
 // ResizePool gives a pool another size, at once and until it is resized again;
 // 0 goes back to what the configuration declares.
-func (c *Client) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {
+func (a Admission) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {
 	var after contract.AdmissionPool
-	err := c.update(ctx, admissionRef(), contract.UpdateResizePool, &after, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
+	err := a.client.update(ctx, admissionRef(), contract.UpdateResizePool, &after, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
 	if errors.Is(err, ErrNotFound) {
 		return after, &NoAdmissionError{Doing: "resize pool " + pool}
 	}

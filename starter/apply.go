@@ -63,8 +63,8 @@ func (e *ApplyError) Unwrap() []error {
 // the same plan again does nothing. Creations and updates come first, deletions
 // last. One failed change does not keep the others from being made; then the
 // error is an [*ApplyError].
-func (c *Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
-	s := c.schedules()
+func (j JobTypes) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
+	s := j.schedules()
 	var written, deleted []Change
 	for _, change := range plan.Changes {
 		if change.Action == ActionDelete {
@@ -78,8 +78,8 @@ func (c *Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 	})
 	outcomes = append(outcomes, runChanges(ctx, deleted, s.delete)...)
 	result := summarize(outcomes)
-	c.recordChanges(ctx, result.Applied)
-	c.recordFoundPauses(ctx, plan.Changes)
+	j.recordChanges(ctx, result.Applied)
+	j.recordFoundPauses(ctx, plan.Changes)
 	if len(result.Failed) > 0 || len(result.NotAttempted) > 0 {
 		err := error(&ApplyError{Result: result})
 		if ctx.Err() != nil {

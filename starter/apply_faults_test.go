@@ -48,14 +48,14 @@ func TestPartialFailureTellsWhatWasDone(t *testing.T) {
 		return call()
 	})
 	plan := planOf(t, c, nil, applied("a"), applied("b"), applied("c"))
-	result, err := c.Apply(t.Context(), plan)
+	result, err := c.JobTypes().Apply(t.Context(), plan)
 	require.ErrorContains(t, err, "2 changes applied, 1 failed, 0 not attempted")
 	assert.ErrorContains(t, err, "create b: create Schedule jobtype/b: not you")
 	assert.Equal(t, map[string]starter.ChangeAction{"a": starter.ActionCreate, "c": starter.ActionCreate}, actions(result.Applied))
 	assert.Equal(t, "b", result.Failed[0].JobType)
 
 	refuse.Store(0)
-	result, err = c.Apply(t.Context(), plan)
+	result, err = c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]starter.ChangeAction{"b": starter.ActionCreate}, actions(result.Applied))
 	assert.Equal(t, 2, result.Unchanged)
@@ -69,7 +69,7 @@ func TestAPauseBetweenLookAndWriteIsKept(t *testing.T) {
 	var operator atomic.Pointer[starter.Client]
 	c, server := meddled(t, func(ctx context.Context, request any, call func() error) error {
 		if _, ok := request.(*workflowservice.UpdateScheduleRequest); ok && updates.Add(1) == 1 {
-			if err := operator.Load().Pause(ctx, "a", "wait for me"); err != nil {
+			if err := operator.Load().JobTypes().Pause(ctx, "a", "wait for me"); err != nil {
 				return err
 			}
 		}
@@ -80,7 +80,7 @@ func TestAPauseBetweenLookAndWriteIsKept(t *testing.T) {
 	result := apply(t, c, nil, applied("a", retries(2)))
 	assert.Equal(t, map[string]starter.ChangeAction{"a": starter.ActionUpdate}, actions(result.Applied))
 	assert.Equal(t, int32(2), updates.Load(), "the first write was dropped, the second saw the pause")
-	read, err := c.JobType(t.Context(), "a")
+	read, err := c.JobTypes().Get(t.Context(), "a")
 	require.NoError(t, err)
 	assert.Equal(t, 2, read.Spec.Policy.RetryLimit)
 	assert.True(t, read.Paused)
@@ -115,11 +115,11 @@ func TestApplyWithoutServerEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	begun := time.Now()
-	result, err := c.Apply(ctx, plan)
+	result, err := c.JobTypes().Apply(ctx, plan)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.Empty(t, result.Applied)
 	assert.Len(t, result.Failed, 2)
 	assert.Less(t, time.Since(begun), 10*time.Second)
-	_, err = c.Plan(ctx, nil, nil)
+	_, err = c.JobTypes().Plan(ctx, nil, nil)
 	require.Error(t, err)
 }

@@ -53,14 +53,14 @@ func retries(limit int) func(*contract.JobTypeSpec) {
 
 func planOf(t *testing.T, c *starter.Client, enabled map[string]bool, specs ...contract.JobTypeSpec) starter.Plan {
 	t.Helper()
-	plan, err := c.Plan(t.Context(), specs, enabled)
+	plan, err := c.JobTypes().Plan(t.Context(), specs, enabled)
 	require.NoError(t, err)
 	return plan
 }
 
 func apply(t *testing.T, c *starter.Client, enabled map[string]bool, specs ...contract.JobTypeSpec) starter.ApplyResult {
 	t.Helper()
-	result, err := c.Apply(t.Context(), planOf(t, c, enabled, specs...))
+	result, err := c.JobTypes().Apply(t.Context(), planOf(t, c, enabled, specs...))
 	require.NoError(t, err)
 	return result
 }
@@ -83,18 +83,18 @@ func TestApplyReconciles(t *testing.T) {
 
 	plan := planOf(t, c, nil, b, a)
 	assert.Equal(t, []starter.Change{{JobType: "a", Action: starter.ActionCreate}, {JobType: "b", Action: starter.ActionCreate}}, plan.Changes)
-	result, err := c.Apply(t.Context(), plan)
+	result, err := c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
 	assert.Len(t, result.Applied, 2)
 
 	// The same plan, and a new one, find nothing left to do.
-	result, err = c.Apply(t.Context(), plan)
+	result, err = c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
 	assert.Empty(t, result.Applied)
 	assert.Equal(t, 2, result.Unchanged)
 	assert.True(t, planOf(t, c, nil, a, b).Empty(), "%s", planOf(t, c, nil, a, b))
 
-	read, err := c.JobType(t.Context(), "b")
+	read, err := c.JobTypes().Get(t.Context(), "b")
 	require.NoError(t, err)
 	assert.Equal(t, b, read.Spec)
 	assert.Len(t, read.Next, 10)
@@ -105,9 +105,9 @@ func TestApplyReconciles(t *testing.T) {
 	plan = planOf(t, c, nil, a, changed)
 	assert.Equal(t, "update b\n    policy.overlap: buffer_one → skip\n    policy.retry_limit: 0 → 3\n"+
 		"    schedule: cron 0 * * * * or cron 0 2 * * 5 or cron 0 2 13 * * in Europe/Berlin jitter 1m → every 24h", plan.String())
-	_, err = c.Apply(t.Context(), plan)
+	_, err = c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
-	read, err = c.JobType(t.Context(), "b")
+	read, err = c.JobTypes().Get(t.Context(), "b")
 	require.NoError(t, err)
 	assert.Equal(t, 3, read.Spec.Policy.RetryLimit)
 	assert.Equal(t, created, read.CreatedAt)
@@ -118,11 +118,11 @@ func TestApplyReconciles(t *testing.T) {
 		return actions(planOf(t, c, nil, a).Changes)["b"] == starter.ActionDelete
 	})
 	apply(t, c, nil, a)
-	_, err = c.JobType(t.Context(), "b")
+	_, err = c.JobTypes().Get(t.Context(), "b")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	assert.True(t, planOf(t, c, nil, a).Empty())
 	testsuite.WaitFor(t, 20*time.Second, "the list to show a alone", func() bool {
-		types, err := c.JobTypes(t.Context())
+		types, err := c.JobTypes().List(t.Context())
 		return err == nil && len(types) == 1 && types[0].Name == "a" && types[0].Spec.Hash == a.Hash
 	})
 }
@@ -132,7 +132,7 @@ func TestPausesOfPeopleSurvive(t *testing.T) {
 	c := ownServer(t)
 	off := map[string]bool{"a": false}
 	apply(t, c, off, applied("a"))
-	read, err := c.JobType(t.Context(), "a")
+	read, err := c.JobTypes().Get(t.Context(), "a")
 	require.NoError(t, err)
 	assert.True(t, read.Paused)
 	assert.True(t, read.DisabledByConfig)
@@ -143,21 +143,21 @@ func TestPausesOfPeopleSurvive(t *testing.T) {
 	assert.Equal(t, "update a\n    enabled: false → true", plan.String())
 	apply(t, c, nil, applied("a"))
 
-	require.NoError(t, c.As("anna", nil).Pause(t.Context(), "a", "disk is full"))
+	require.NoError(t, c.As("anna", nil).JobTypes().Pause(t.Context(), "a", "disk is full"))
 	plan = planOf(t, c, nil, applied("a"))
 	assert.True(t, plan.Empty(), "a pause is not drift")
 	assert.Contains(t, plan.Changes[0].Note, "paused: disk is full (paused by anna at 20")
 	apply(t, c, nil, applied("a", retries(1)))
-	read, err = c.JobType(t.Context(), "a")
+	read, err = c.JobTypes().Get(t.Context(), "a")
 	require.NoError(t, err)
 	assert.True(t, read.Paused, "and survives an update")
 	assert.Equal(t, "disk is full", read.PauseNote)
 	assert.Equal(t, "anna", read.PausedBy)
 	assert.False(t, read.DisabledByConfig)
 
-	require.NoError(t, c.Resume(t.Context(), "a"))
+	require.NoError(t, c.JobTypes().Resume(t.Context(), "a"))
 	assert.True(t, planOf(t, c, nil, applied("a", retries(1))).Empty())
-	require.ErrorIs(t, c.Pause(t.Context(), "nobody", ""), starter.ErrNotFound)
+	require.ErrorIs(t, c.JobTypes().Pause(t.Context(), "nobody", ""), starter.ErrNotFound)
 }
 
 func TestDriftIsFoundAndRepaired(t *testing.T) {
@@ -195,7 +195,7 @@ func TestForeignSchedulesAreLeftAlone(t *testing.T) {
 	}
 	plan := planOf(t, c, nil, applied("theirs"), applied("ours"))
 	assert.Equal(t, map[string]starter.ChangeAction{"theirs": starter.ActionConflict, "ours": starter.ActionCreate}, actions(plan.Changes))
-	result, err := c.Apply(t.Context(), plan)
+	result, err := c.JobTypes().Apply(t.Context(), plan)
 	var failed *starter.ApplyError
 	require.ErrorAs(t, err, &failed)
 	assert.Contains(t, err.Error(), "1 changes applied, 1 failed, 0 not attempted: run apply again")
@@ -212,8 +212,8 @@ func TestForeignSchedulesAreLeftAlone(t *testing.T) {
 		return err == nil && len(listed) == 3
 	})
 	assert.Equal(t, map[string]starter.ChangeAction{"ours": starter.ActionDelete}, actions(planOf(t, c, nil).Changes))
-	require.ErrorContains(t, c.Pause(t.Context(), "theirs", ""), "was not made by Roundsman")
-	_, err = c.Trigger(t.Context(), "theirs")
+	require.ErrorContains(t, c.JobTypes().Pause(t.Context(), "theirs", ""), "was not made by Roundsman")
+	_, err = c.JobTypes().Trigger(t.Context(), "theirs")
 	require.ErrorContains(t, err, "was not made by Roundsman")
 }
 
@@ -224,20 +224,20 @@ func TestConcurrentApplies(t *testing.T) {
 	c := ownServer(t)
 	same := planOf(t, c, nil, applied("a"), applied("b"))
 	together(t, 6, func(int) error {
-		_, err := c.Apply(t.Context(), same)
+		_, err := c.JobTypes().Apply(t.Context(), same)
 		return err
 	})
 	assert.True(t, planOf(t, c, nil, applied("a"), applied("b")).Empty())
 
 	together(t, 4, func(i int) error {
-		plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{applied("a", retries(i+1)), applied("b", retries(i+1))}, nil)
+		plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{applied("a", retries(i+1)), applied("b", retries(i+1))}, nil)
 		if err != nil {
 			return err
 		}
-		_, err = c.Apply(t.Context(), plan)
+		_, err = c.JobTypes().Apply(t.Context(), plan)
 		return err
 	})
-	read, err := c.JobType(t.Context(), "a")
+	read, err := c.JobTypes().Get(t.Context(), "a")
 	require.NoError(t, err)
 	limit := read.Spec.Policy.RetryLimit
 	assert.GreaterOrEqual(t, limit, 1)
@@ -248,18 +248,18 @@ func TestConcurrentApplies(t *testing.T) {
 	for round := range 5 {
 		together(t, 4, func(i int) error {
 			if i == 0 {
-				return c.Pause(t.Context(), "a", fmt.Sprintf("round %d", round))
+				return c.JobTypes().Pause(t.Context(), "a", fmt.Sprintf("round %d", round))
 			}
-			plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{applied("a", retries(10*round+i))}, nil)
+			plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{applied("a", retries(10*round+i))}, nil)
 			if err == nil {
-				_, err = c.Apply(t.Context(), plan)
+				_, err = c.JobTypes().Apply(t.Context(), plan)
 			}
 			if err != nil {
 				return fmt.Errorf("round %d: %w", round, err)
 			}
 			return nil
 		})
-		read, err := c.JobType(t.Context(), "a")
+		read, err := c.JobTypes().Get(t.Context(), "a")
 		require.NoError(t, err)
 		require.True(t, read.Paused, "round %d", round)
 		require.Equal(t, fmt.Sprintf("round %d", round), read.PauseNote)
@@ -283,7 +283,7 @@ func TestApplyStopsWithItsContext(t *testing.T) {
 	plan := planOf(t, c, nil, applied("never-made-1"), applied("never-made-2"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("interrupted"))
-	result, err := c.Apply(ctx, plan)
+	result, err := c.JobTypes().Apply(ctx, plan)
 	require.ErrorContains(t, err, "interrupted")
 	var failed *starter.ApplyError
 	require.ErrorAs(t, err, &failed)
@@ -295,7 +295,7 @@ func TestApplyStopsWithItsContext(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, pending)
-	_, err = c.JobType(t.Context(), "never-made-1")
+	_, err = c.JobTypes().Get(t.Context(), "never-made-1")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 }
 
@@ -303,7 +303,7 @@ func TestPlanRefusesWhatItCannotBuild(t *testing.T) {
 	t.Parallel()
 	c := dial(t)
 	apply := func(spec contract.JobTypeSpec) error {
-		plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{spec}, nil)
+		plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{spec}, nil)
 		if err != nil {
 			return err
 		}
@@ -312,13 +312,13 @@ func TestPlanRefusesWhatItCannotBuild(t *testing.T) {
 				plan.Changes[i].Action = starter.ActionUnchanged
 			}
 		}
-		_, err = c.Apply(t.Context(), plan)
+		_, err = c.JobTypes().Apply(t.Context(), plan)
 		return err
 	}
 	require.ErrorContains(t, apply(applied("bad-cron", func(spec *contract.JobTypeSpec) {
 		spec.Schedule = contract.ScheduleSpec{Cron: []string{"0 0 31 2 *"}}
 	})), "never comes")
-	_, err := c.Plan(t.Context(), []contract.JobTypeSpec{applied("twice"), applied("twice")}, nil)
+	_, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{applied("twice"), applied("twice")}, nil)
 	require.ErrorContains(t, err, "twice is given twice")
 }
 

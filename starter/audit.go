@@ -84,14 +84,14 @@ func (c *Client) record(ctx context.Context, entries ...contract.AuditEntry) {
 }
 
 // recordSchedule records what was done to a job type's Schedule.
-func (c *Client) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
+func (j JobTypes) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
 	entry.JobType = name
 	entry.Object = cmp.Or(entry.Object, contract.ScheduleID(name))
-	c.record(ctx, entry)
+	j.client.record(ctx, entry)
 }
 
 // recordChanges records what apply did.
-func (c *Client) recordChanges(ctx context.Context, changes []Change) {
+func (j JobTypes) recordChanges(ctx context.Context, changes []Change) {
 	var entries []contract.AuditEntry
 	for _, change := range changes {
 		entry := contract.AuditEntry{
@@ -109,7 +109,7 @@ func (c *Client) recordChanges(ctx context.Context, changes []Change) {
 		}
 		entries = append(entries, entry)
 	}
-	c.record(ctx, entries...)
+	j.client.record(ctx, entries...)
 }
 
 // beforeAndAfter are two texts about changed settings, for the audit log.
@@ -122,8 +122,14 @@ func beforeAndAfter(fields []FieldChange) (before, after string) {
 	return strings.Join(was, "; "), strings.Join(is, "; ")
 }
 
-// Audit is what [Client.Audit] found.
-type Audit struct {
+// Audit is the part of the client about the audit log.
+type Audit struct{ client *Client }
+
+// Audit gives the part of the client about the audit log.
+func (c *Client) Audit() Audit { return Audit{c} }
+
+// AuditFound is what [Audit.Read] found.
+type AuditFound struct {
 	// Entries match the filter, oldest first by the time at which they happened.
 	// Decisions that are added up are recorded later than that.
 	Entries []contract.AuditEntry
@@ -137,18 +143,18 @@ type Audit struct {
 	Limit   int
 }
 
-// Audit reads the audit log: the newest entries that match, at most
+// Read reads the audit log: the newest entries that match, at most
 // filter.Limit; 0: all. A log that nobody has written to is empty. It needs a
 // control plane.
-func (c *Client) Audit(ctx context.Context, filter contract.AuditFilter) (Audit, error) {
-	var all Audit
+func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFound, error) {
+	var all AuditFound
 	limit := filter.Limit
 	for {
 		if limit > 0 {
 			filter.Limit = limit - len(all.Entries)
 		}
 		var page contract.AuditPage
-		err := c.query(ctx, RunRef{WorkflowID: contract.AuditWorkflowID}, contract.QueryAudit, &page, filter)
+		err := a.client.query(ctx, RunRef{WorkflowID: contract.AuditWorkflowID}, contract.QueryAudit, &page, filter)
 		if errors.Is(err, ErrNotFound) {
 			return all.sorted(), nil
 		}
@@ -166,7 +172,7 @@ func (c *Client) Audit(ctx context.Context, filter contract.AuditFilter) (Audit,
 
 // sorted puts the entries, which are in the order of recording, into that of
 // time.
-func (a Audit) sorted() Audit {
+func (a AuditFound) sorted() AuditFound {
 	if n := len(a.Entries); n > 0 {
 		a.Last = a.Entries[n-1].Seq
 	}

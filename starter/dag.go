@@ -23,6 +23,12 @@ import (
 // compressed: the server refuses messages over 2 MiB.
 const MaxDAGBytes = 1536 << 10
 
+// DAGs is the part of the client about what only runs of DAGs have: tasks, approvals, retries.
+type DAGs struct{ client *Client }
+
+// DAGs gives the part of the client about what only runs of DAGs have: tasks, approvals, retries.
+func (c *Client) DAGs() DAGs { return DAGs{c} }
+
 // DAGOptions shape one run of a DAG; the zero value is fine.
 type DAGOptions struct {
 	// Run names the run within the DAG: the workflow id is dag/<name>/<run>.
@@ -53,16 +59,16 @@ func (e *DAGTooLargeError) Error() string {
 		"or use for_each, which stores a definition once", e.Name, e.Tasks, e.Bytes, MaxDAGBytes)
 }
 
-// RunDAG starts a run of a compiled spec and returns at once. A run that exists
+// Run starts a run of a compiled spec and returns at once. A run that exists
 // already under options.Run is an error ([*DAGExistsError]); so is a graph that
 // cannot travel ([*DAGTooLargeError]).
-func (c *Client) RunDAG(ctx context.Context, compiled *spec.Compiled, options DAGOptions) (RunRef, error) {
-	return c.startDAG(ctx, compiled.Graph, compiled.Header.Name, nil, contract.DAGInput{}, options)
+func (d DAGs) Run(ctx context.Context, compiled *spec.Compiled, options DAGOptions) (RunRef, error) {
+	return d.start(ctx, compiled.Graph, compiled.Header.Name, nil, contract.DAGInput{}, options)
 }
 
-// startDAG starts a run with the given state; input carries what is not in the
+// start starts a run with the given state; input carries what is not in the
 // options.
-func (c *Client) startDAG(ctx context.Context, graph *dag.Graph, name string, state []byte, input contract.DAGInput, options DAGOptions) (RunRef, error) {
+func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []byte, input contract.DAGInput, options DAGOptions) (RunRef, error) {
 	encoded, hash := graph.Encode(), graph.Hash()
 	input.Name, input.Hash, input.By = name, hex.EncodeToString(hash[:]), options.By
 	input.Resources = options.Resources
@@ -78,7 +84,7 @@ func (c *Client) startDAG(ctx context.Context, graph *dag.Graph, name string, st
 		return RunRef{}, err
 	}
 	id := contract.DAGWorkflowID(name, unique)
-	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := d.client.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: id, TaskQueue: contract.ControlQueue,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
@@ -96,7 +102,7 @@ func (c *Client) startDAG(ctx context.Context, graph *dag.Graph, name string, st
 	if input.Resumes != "" {
 		entry.Action, entry.Before = "dag.retry", input.Resumes
 	}
-	c.record(ctx, entry)
+	d.client.record(ctx, entry)
 	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
 }
 
@@ -113,7 +119,7 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 	if input.Resumes != "" {
 		text += fmt.Sprintf("\n\nGoes on where `%s` ended", input.Resumes)
 	}
-	return text + fmt.Sprintf("\n\n`roundsman dag show %s` lists its tasks, `roundsman explain %s` says why it does not go on, "+
+	return text + fmt.Sprintf("\n\n`roundsman runs show %s` lists its tasks, `roundsman explain %s` says why it does not go on, "+
 		"`roundsman dag --help` what can be done about it", id, id)
 }
 
@@ -160,13 +166,13 @@ type DAGExistsError struct{ WorkflowID string }
 
 // Error implements error.
 func (e *DAGExistsError) Error() string {
-	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman dag show %s`", e.WorkflowID, e.WorkflowID)
+	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman runs show %s`", e.WorkflowID, e.WorkflowID)
 }
 
-// AwaitDAG waits for a run to end and returns its result with all tasks. A
+// Await waits for a run to end and returns its result with all tasks. A
 // failed or canceled run is no error here: look at the outcome.
-func (c *Client) AwaitDAG(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
-	for snapshot, err := range c.WatchDAG(ctx, ref, time.Minute) {
+func (d DAGs) Await(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
+	for snapshot, err := range d.Watch(ctx, ref, time.Minute) {
 		if err != nil {
 			return contract.DAGResult{}, err
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/roundsman/roundsman/internal/run/graph"
 )
 
-// withDAGResult adds what a closed run left behind.
-func (c *Client) withDAGResult(ctx context.Context, snapshot DAGSnapshot) (DAGSnapshot, error) {
+// withResult adds what a closed run left behind.
+func (d DAGs) withResult(ctx context.Context, snapshot DAGSnapshot) (DAGSnapshot, error) {
 	var result contract.DAGResult
-	err := c.temporal.GetWorkflow(ctx, snapshot.WorkflowID, snapshot.RunID).Get(ctx, &result)
+	err := d.client.temporal.GetWorkflow(ctx, snapshot.WorkflowID, snapshot.RunID).Get(ctx, &result)
 	var (
 		canceled    *temporal.CanceledError
 		application *temporal.ApplicationError
@@ -37,7 +37,7 @@ func (c *Client) withDAGResult(ctx context.Context, snapshot DAGSnapshot) (DAGSn
 	}
 	snapshot.Result, snapshot.Outcome, snapshot.DAG = &result, result.Outcome, result.DAG
 	if result.Tasks == nil {
-		if err := c.listTasks(ctx, snapshot.RunRef, &result); err != nil {
+		if err := d.listTasks(ctx, snapshot.RunRef, &result); err != nil {
 			return DAGSnapshot{}, err
 		}
 	}
@@ -46,8 +46,8 @@ func (c *Client) withDAGResult(ctx context.Context, snapshot DAGSnapshot) (DAGSn
 
 // listTasks fills in the tasks of a run that is too large to carry them in its
 // result. It needs no control plane.
-func (c *Client) listTasks(ctx context.Context, ref RunRef, result *contract.DAGResult) error {
-	started, err := c.dagArguments(ctx, ref)
+func (d DAGs) listTasks(ctx context.Context, ref RunRef, result *contract.DAGResult) error {
+	started, err := d.arguments(ctx, ref)
 	if err != nil {
 		return err
 	}
@@ -69,10 +69,10 @@ type dagArguments struct {
 	graph *dag.Graph
 }
 
-// dagArguments reads them from the first event of the history.
-func (c *Client) dagArguments(ctx context.Context, ref RunRef) (dagArguments, error) {
+// arguments reads them from the first event of the history.
+func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	var read dagArguments
-	history := c.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := d.client.temporal.GetWorkflowHistory(ctx, ref.WorkflowID, ref.RunID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := history.Next()
 	if err != nil {
 		return read, runError(ref, err)
@@ -132,18 +132,21 @@ type DAGRetried struct {
 	Resumes  string   `json:"resumes"`
 	Imported int      `json:"imported"`
 	Executed []string `json:"executed"`
-	Diff     dag.Diff `json:"diff,omitzero"`
+	// Dropped are tasks that were added to the earlier run and have no place in
+	// this one: they must be added again.
+	Dropped []string `json:"dropped,omitempty"`
+	Diff    dag.Diff `json:"diff,omitzero"`
 }
 
-// RetryDAG starts a new run that goes on from one that has ended: it takes over
+// Retry starts a new run that goes on from one that has ended: it takes over
 // what succeeded or was skipped, with the results that are still referred to,
 // and executes what failed, was blocked, was canceled or never ran. The new
 // run's tasks say which run produced them.
 //
 // A spec that differs from the run's is refused with a [*dag.DiffError] unless
 // retry.AcceptDiff is set. An open run is refused: use RetryTasks.
-func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried, error) {
-	prior, input, err := c.endedDAG(ctx, ref)
+func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried, error) {
+	prior, input, err := d.ended(ctx, ref)
 	if err != nil {
 		return DAGRetried{}, err
 	}
@@ -159,7 +162,7 @@ func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGR
 	if err != nil {
 		return DAGRetried{}, fmt.Errorf("resume DAG run %s: %w", ref.WorkflowID, err)
 	}
-	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: plan.Imported, Executed: plan.Executed, Diff: plan.Diff}
+	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: plan.Imported, Executed: plan.Executed, Dropped: plan.Dropped, Diff: plan.Diff}
 	if len(plan.Executed) == 0 {
 		return retried, fmt.Errorf("DAG run %s has nothing to execute again: everything succeeded; name tasks with --from TASK", ref.WorkflowID)
 	}
@@ -171,31 +174,31 @@ func (c *Client) RetryDAG(ctx context.Context, ref RunRef, retry DAGRetry) (DAGR
 	if len(options.Resources) == 0 {
 		options.Resources, again.DeclaredAt = input.Resources, input.DeclaredAt
 	}
-	retried.RunRef, err = c.startDAG(ctx, next, header.Name, state, again, options)
+	retried.RunRef, err = d.start(ctx, next, header.Name, state, again, options)
 	return retried, err
 }
 
-// endedDAG is the last state of a run that is over, and what it was started with.
+// ended is the last state of a run that is over, and what it was started with.
 // A run that was terminated left no result: its workflow is asked, which needs a
 // control plane.
-func (c *Client) endedDAG(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAGInput, error) {
-	snapshot, err := c.describeDAG(ctx, ref)
+func (d DAGs) ended(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAGInput, error) {
+	snapshot, err := d.describe(ctx, ref)
 	if err != nil {
 		return nil, contract.DAGInput{}, err
 	}
 	if snapshot.Open() {
 		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s is still open: retry its tasks within the run, or cancel it first", ref.WorkflowID)
 	}
-	if snapshot, err = c.withDAGResult(ctx, snapshot); err != nil {
+	if snapshot, err = d.withResult(ctx, snapshot); err != nil {
 		return nil, contract.DAGInput{}, err
 	}
 	var final []byte
 	if snapshot.Result != nil {
 		final = snapshot.Result.Final
-	} else if err := c.query(ctx, snapshot.RunRef, contract.QueryFinal, &final); err != nil {
+	} else if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &final); err != nil {
 		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be asked for: %w", ref.WorkflowID, snapshot.Failure, err)
 	}
-	started, err := c.dagArguments(ctx, snapshot.RunRef)
+	started, err := d.arguments(ctx, snapshot.RunRef)
 	if err != nil {
 		return nil, contract.DAGInput{}, err
 	}

@@ -54,7 +54,7 @@ func (s DAGSnapshot) unanswered(why error) DAGSnapshot {
 	return s
 }
 
-// DAGFilter narrows [Client.ListDAGs].
+// DAGFilter narrows [DAGs.List].
 type DAGFilter struct {
 	// Name keeps the runs of one DAG.
 	Name string
@@ -66,9 +66,9 @@ type DAGFilter struct {
 	Limit int
 }
 
-// ListDAGs lists runs of DAGs, newest first, from visibility, which may lag by a
+// List lists runs of DAGs, newest first, from visibility, which may lag by a
 // second and must not be polled.
-func (c *Client) ListDAGs(ctx context.Context, filter DAGFilter) ([]DAGRun, error) {
+func (d DAGs) List(ctx context.Context, filter DAGFilter) ([]DAGRun, error) {
 	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
 	terms := []string{fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow), "ExecutionStatus != 'ContinuedAsNew'"}
 	if filter.Running {
@@ -84,15 +84,15 @@ func (c *Client) ListDAGs(ctx context.Context, filter DAGFilter) ([]DAGRun, erro
 	var found []DAGRun
 	var token []byte
 	for {
-		page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: c.namespace, NextPageToken: token, Query: strings.Join(terms, " AND "),
+		page, err := d.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: d.client.namespace, NextPageToken: token, Query: strings.Join(terms, " AND "),
 			PageSize: int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
 		})
 		if err != nil {
 			return nil, listError(err)
 		}
 		for _, execution := range page.GetExecutions() {
-			run := c.dagRunOf(execution)
+			run := d.runOf(execution)
 			_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
 			if filter.SubDAGs || standalone && !strings.Contains(unique, "/") {
 				found = append(found, run)
@@ -107,7 +107,7 @@ func (c *Client) ListDAGs(ctx context.Context, filter DAGFilter) ([]DAGRun, erro
 	return found[:min(len(found), filter.Limit)], nil
 }
 
-func (c *Client) dagRunOf(info *workflowpb.WorkflowExecutionInfo) DAGRun {
+func (d DAGs) runOf(info *workflowpb.WorkflowExecutionInfo) DAGRun {
 	run := DAGRun{
 		RunRef: RunRef{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()},
 		Status: RunStatus(info.GetStatus().String()),
@@ -119,20 +119,20 @@ func (c *Client) dagRunOf(info *workflowpb.WorkflowExecutionInfo) DAGRun {
 	if info.GetCloseTime() != nil && !run.Open() {
 		run.Ended = info.GetCloseTime().AsTime()
 	}
-	run.Outcome = contract.Outcome(c.keyword(info.GetSearchAttributes(), contract.SearchAttributeOutcome))
+	run.Outcome = contract.Outcome(d.client.keyword(info.GetSearchAttributes(), contract.SearchAttributeOutcome))
 	return run
 }
 
-// ResolveDAG finds the run that text means: its workflow id, with or without
+// Resolve finds the run that text means: its workflow id, with or without
 // dag/, or the name of a DAG, which means its newest run.
-func (c *Client) ResolveDAG(ctx context.Context, text string) (RunRef, error) {
+func (d DAGs) Resolve(ctx context.Context, text string) (RunRef, error) {
 	if jobtype.ValidateName(text) == nil {
-		runs, err := c.ListDAGs(ctx, DAGFilter{Name: text, Limit: 1})
+		runs, err := d.List(ctx, DAGFilter{Name: text, Limit: 1})
 		if err != nil {
 			return RunRef{}, err
 		}
 		if len(runs) == 0 {
-			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman dag list`; a run that was just started takes a second to be listed"}
+			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a run that was just started takes a second to be listed"}
 		}
 		return RunRef{WorkflowID: runs[0].WorkflowID}, nil
 	}
@@ -142,48 +142,48 @@ func (c *Client) ResolveDAG(ctx context.Context, text string) (RunRef, error) {
 	}
 	var err error
 	for _, id := range candidates {
-		if _, err = c.describeDAG(ctx, RunRef{WorkflowID: id}); err == nil {
+		if _, err = d.describe(ctx, RunRef{WorkflowID: id}); err == nil {
 			return RunRef{WorkflowID: id}, nil
 		}
 	}
 	return RunRef{}, err
 }
 
-func (c *Client) describeDAG(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
-	response, err := c.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
+func (d DAGs) describe(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
+	response, err := d.client.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
 	if err != nil {
 		err = runError(ref, err)
 		if missing, ok := errors.AsType[*NotFoundError](err); ok {
-			missing.What, missing.Hint = "DAG run", "see `roundsman dag list`; runs older than the namespace's retention are gone"
+			missing.What, missing.Hint = "DAG run", "see `roundsman runs list`; runs older than the namespace's retention are gone"
 		}
 		return DAGSnapshot{}, err
 	}
 	info := response.GetWorkflowExecutionInfo()
 	if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW && ref.RunID != "" {
 		// The run goes on in a later workflow run under the same id.
-		return c.describeDAG(ctx, RunRef{WorkflowID: ref.WorkflowID})
+		return d.describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
 	}
 	if name := info.GetType().GetName(); name != contract.DAGWorkflow {
 		return DAGSnapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a DAG", ref.WorkflowID, name)
 	}
 	return DAGSnapshot{
-		DAGRun: c.dagRunOf(info), HistoryLength: info.GetHistoryLength(), Active: c.activeJobs(response.GetPendingActivities()),
+		DAGRun: d.runOf(info), HistoryLength: info.GetHistoryLength(), Active: d.client.activeJobs(response.GetPendingActivities()),
 	}, nil
 }
 
-// ShowDAG takes a snapshot of a run. A control plane that is down is not an
+// Show takes a snapshot of a run. A control plane that is down is not an
 // error: the snapshot then holds what the server itself knows, and of a closed
 // run that is everything.
-func (c *Client) ShowDAG(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
-	snapshot, err := c.describeDAG(ctx, ref)
+func (d DAGs) Show(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
+	snapshot, err := d.describe(ctx, ref)
 	if err != nil {
 		return DAGSnapshot{}, err
 	}
 	if !snapshot.Open() {
-		return c.withDAGResult(ctx, snapshot)
+		return d.withResult(ctx, snapshot)
 	}
 	var status contract.DAGStatus
-	err = c.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	err = d.client.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
 	switch {
 	case err == nil:
 		snapshot.State, snapshot.DAG = &status, status.DAG
@@ -197,14 +197,14 @@ func (c *Client) ShowDAG(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
 	return snapshot, nil
 }
 
-// DAGTasks returns one page of the tasks of a run, open or closed.
-func (c *Client) DAGTasks(ctx context.Context, ref RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
+// Tasks returns one page of the tasks of a run, open or closed.
+func (d DAGs) Tasks(ctx context.Context, ref RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
 	var answer contract.TasksQueryResult
-	return answer, c.query(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryTasks, &answer, filter)
+	return answer, d.client.query(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryTasks, &answer, filter)
 }
 
-// WatchDAG yields a snapshot of the run at once, then one per interval, and a
+// Watch yields a snapshot of the run at once, then one per interval, and a
 // last one, with the result, as soon as it has ended. It behaves as Watch does.
-func (c *Client) WatchDAG(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[DAGSnapshot, error] {
-	return watch(ctx, c, ref, interval, DAGSnapshot{DAGRun: DAGRun{RunRef: ref, Status: StatusRunning}}, c.ShowDAG)
+func (d DAGs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[DAGSnapshot, error] {
+	return watch(ctx, d.client, ref, interval, DAGSnapshot{DAGRun: DAGRun{RunRef: ref, Status: StatusRunning}}, d.Show)
 }

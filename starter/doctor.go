@@ -219,7 +219,7 @@ func (c *Client) checkSchedules(ctx context.Context) Check {
 // five minutes after their process was killed, an answer cannot be stale.
 func (c *Client) checkControlPlane(ctx context.Context) []Check {
 	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
-	workers, err := c.Workers(ctx, contract.WorkersQueryInput{})
+	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
 	if err != nil {
 		plane.Verdict, plane.Found = VerdictFail, err.Error()
 		plane.Fix = "start one: roundsman server"

@@ -14,8 +14,8 @@ import (
 // StartDryRun starts a group that detects and reports without executing
 // anything and without claiming keys. unique tells several dry runs of one job
 // type apart; starting one twice under one name is an error.
-func (c *Client) StartDryRun(ctx context.Context, spec contract.JobTypeSpec, unique string) (RunRef, error) {
-	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+func (r Runs) StartDryRun(ctx context.Context, spec contract.JobTypeSpec, unique string) (RunRef, error) {
+	run, err := r.client.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       contract.DryRunWorkflowID(spec.Name, unique),
 		TaskQueue:                                contract.ControlQueue,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,

@@ -89,7 +89,7 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 	}
 	switch {
 	case strings.HasPrefix(name, groupPrefix) && !strings.Contains(name[len(groupPrefix):], "/"):
-		ref, err := e.client.ResolveRun(ctx, name)
+		ref, err := e.client.Runs().Resolve(ctx, name)
 		if err != nil {
 			return facts, err
 		}
@@ -116,11 +116,11 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 		return err
 	}
 	ref := RunRef{WorkflowID: withGroupPrefix(name)}
-	if described, err := e.client.describe(ctx, ref); err == nil && described.Started.Unix() > 0 {
+	if described, err := e.client.Runs().describe(ctx, ref); err == nil && described.Started.Unix() > 0 {
 		return e.run(ctx, found, ref, facts)
 	}
 	if jobtype.ValidateName(name) == nil {
-		runs, err := e.client.ListDAGs(ctx, DAGFilter{Name: name, Limit: 1})
+		runs, err := e.client.DAGs().List(ctx, DAGFilter{Name: name, Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 // unknown says what might have been meant.
 func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Facts) error {
 	missing := &UnknownThingError{Name: name, Down: facts.Down}
-	if types, err := e.client.JobTypes(ctx); err == nil {
+	if types, err := e.client.JobTypes().List(ctx); err == nil {
 		for _, t := range types {
 			missing.Known = append(missing.Known, t.Name)
 		}
@@ -143,7 +143,7 @@ func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Fac
 	if facts.Down != "" {
 		return missing // It was waited for once.
 	}
-	if workers, err := e.client.Workers(ctx, contract.WorkersQueryInput{}); err == nil {
+	if workers, err := e.client.Workers().List(ctx, contract.WorkersQueryInput{}); err == nil {
 		for _, w := range workers {
 			missing.Known = append(missing.Known, w.Registration.ID)
 		}

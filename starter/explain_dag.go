@@ -39,7 +39,7 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 }
 
 func unknownTask(run, task, similar string) error {
-	hint := "see `roundsman dag show " + run + "`"
+	hint := "see `roundsman runs show " + run + "`"
 	if similar != "" {
 		hint = "did you mean " + similar + "? " + hint
 	}
@@ -54,11 +54,11 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run RunRef, task st
 	}
 	if front != "dag" && last != "" {
 		// NAME/RUN is a run before it is a task of the newest one.
-		whole, wholeErr := e.client.ResolveDAG(ctx, name)
+		whole, wholeErr := e.client.DAGs().Resolve(ctx, name)
 		if wholeErr == nil && !isSubDAG(whole.WorkflowID) {
 			return whole, "", nil
 		}
-		parent, parentErr := e.client.ResolveDAG(ctx, strings.TrimPrefix(front, "dag/"))
+		parent, parentErr := e.client.DAGs().Resolve(ctx, strings.TrimPrefix(front, "dag/"))
 		switch {
 		case parentErr == nil:
 			return parent, last, nil
@@ -67,12 +67,12 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run RunRef, task st
 		case !errors.Is(wholeErr, ErrNotFound):
 			return RunRef{}, "", wholeErr
 		}
-	} else if run, err := e.client.ResolveDAG(ctx, last); err == nil {
+	} else if run, err := e.client.DAGs().Resolve(ctx, last); err == nil {
 		return run, "", nil
 	}
 	return RunRef{}, "", &NotFoundError{
 		What: "a job, DAG run or task named", Name: name,
-		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman dag list` and `roundsman dag show RUN`), " +
+		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman runs list` and `roundsman runs show RUN`), " +
 			"or RUN/job-00012 for a job (see `roundsman jobs list RUN`)",
 	}
 }
@@ -86,7 +86,7 @@ func isSubDAG(workflowID string) bool {
 // askDAG asks the run, and follows the sub-DAGs that it waits for.
 func (e *explainer) askDAG(ctx context.Context, ref RunRef, task string, facts *explain.Facts) error {
 	e.seen[ref.WorkflowID] = true
-	described, err := e.client.describeDAG(ctx, ref)
+	described, err := e.client.DAGs().describe(ctx, ref)
 	if err != nil {
 		return err
 	}

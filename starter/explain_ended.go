@@ -41,7 +41,7 @@ func (e *explainer) lastRun(ctx context.Context, known JobType) *Ended {
 			break
 		}
 		// Without the run id: the group may have continued as new.
-		described, err := e.client.describe(ctx, RunRef{WorkflowID: recent.WorkflowID})
+		described, err := e.client.Runs().describe(ctx, RunRef{WorkflowID: recent.WorkflowID})
 		if err != nil {
 			e.client.logger.Debug("explain the last run", "run", recent.WorkflowID, "error", err)
 			return nil
@@ -49,7 +49,7 @@ func (e *explainer) lastRun(ctx context.Context, known JobType) *Ended {
 		if described.Open() {
 			continue
 		}
-		shown, err := e.client.withResult(ctx, described)
+		shown, err := e.client.Runs().withResult(ctx, described)
 		if err != nil {
 			e.client.logger.Debug("explain the last run", "run", recent.WorkflowID, "error", err)
 			return nil
@@ -122,7 +122,7 @@ func endedJob(ref JobRef, jobType string, job contract.JobView) *Ended {
 // endedDAG tells the end of a closed run of a DAG; nil for an open one, and if it
 // cannot be read.
 func (e *explainer) endedDAG(ctx context.Context, ref RunRef) *Ended {
-	shown, err := e.client.ShowDAG(ctx, ref)
+	shown, err := e.client.DAGs().Show(ctx, ref)
 	if err != nil {
 		e.client.logger.Debug("explain the end of a DAG run", "run", ref.WorkflowID, "error", err)
 		return nil
@@ -139,7 +139,7 @@ func (e *explainer) endedDAG(ctx context.Context, ref RunRef) *Ended {
 	default:
 		ended.Detail = dagEndDetail(*shown.Result)
 	}
-	ended.Remedy = "`roundsman dag show " + shown.WorkflowID + "`; repair it, then " + againDAG(shown.WorkflowID)
+	ended.Remedy = "`roundsman runs show " + shown.WorkflowID + "`; repair it, then " + againDAG(shown.WorkflowID)
 	return ended
 }
 
@@ -184,7 +184,7 @@ func (e *explainer) endedTask(ctx context.Context, ref RunRef, task, state strin
 	if state != dag.Failed.String() && state != dag.Canceled.String() {
 		return nil
 	}
-	page, err := e.client.DAGTasks(ctx, ref, contract.TasksQueryInput{Task: task})
+	page, err := e.client.DAGs().Tasks(ctx, ref, contract.TasksQueryInput{Task: task})
 	if err != nil {
 		e.client.logger.Debug("explain the end of a task", "run", ref.WorkflowID, "task", task, "error", err)
 		return nil

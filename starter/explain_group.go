@@ -19,7 +19,7 @@ const (
 
 // jobType reports whether there is such a job type.
 func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Facts) (bool, error) {
-	known, err := e.client.JobType(ctx, name)
+	known, err := e.client.JobTypes().Get(ctx, name)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -29,7 +29,7 @@ func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Fac
 	found := typeFacts(known)
 	facts.Type = &found
 	e.ended = e.lastRun(ctx, known)
-	open, err := e.client.Runs(ctx, RunFilter{JobType: name, Running: true, Limit: explainRuns + 1})
+	open, err := e.client.Runs().List(ctx, RunFilter{JobType: name, Running: true, Limit: explainRuns + 1})
 	if err != nil {
 		return true, err
 	}
@@ -95,7 +95,7 @@ func (e *explainer) run(ctx context.Context, found *Explanation, ref RunRef, fac
 
 // runFacts asks one run, and what its pending jobs wait for if none runs.
 func (e *explainer) runFacts(ctx context.Context, ref RunRef, facts *explain.Facts) (explain.RunFacts, error) {
-	shown, err := e.client.Show(ctx, ref)
+	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil {
 		return explain.RunFacts{}, err
 	}
@@ -114,7 +114,7 @@ func (e *explainer) runFacts(ctx context.Context, ref RunRef, facts *explain.Fac
 	case run.Status.Running > 0 || run.Status.Pending == 0:
 		return run, nil
 	}
-	pending, _, err := e.client.Jobs(ctx, ref, JobFilter{States: []string{statePending, stateHeld, stateRecalling}, Limit: explainPending})
+	pending, _, err := e.client.Runs().Jobs(ctx, ref, JobFilter{States: []string{statePending, stateHeld, stateRecalling}, Limit: explainPending})
 	if err != nil && !noteDown(facts, err) {
 		return run, err
 	}
@@ -125,19 +125,19 @@ func (e *explainer) runFacts(ctx context.Context, ref RunRef, facts *explain.Fac
 }
 
 func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.Facts) error {
-	ref, err := e.client.ResolveJob(ctx, found.Name)
+	ref, err := e.client.Runs().ResolveJob(ctx, found.Name)
 	if err != nil {
 		return err
 	}
 	found.Kind, found.Name = kindJob, ref.String()
-	shown, err := e.client.describe(ctx, ref.Run)
+	shown, err := e.client.Runs().describe(ctx, ref.Run)
 	if err != nil {
 		return err
 	}
 	facts.Run = &explain.RunFacts{
 		ID: ref.Run.WorkflowID, JobType: shown.JobType, Open: shown.Open(), Outcome: string(shown.Outcome), StartedAt: shown.Started,
 	}
-	job, err := e.client.Job(ctx, ref)
+	job, err := e.client.Runs().Job(ctx, ref)
 	if noteDown(facts, err) {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 	}
 	e.ask(ctx, doubted, facts)
 	if always || waits[explain.NoWorker] {
-		workers, err := e.client.Workers(ctx, contract.WorkersQueryInput{})
+		workers, err := e.client.Workers().List(ctx, contract.WorkersQueryInput{})
 		if err != nil && !noteDown(facts, err) {
 			return err
 		}
@@ -217,7 +217,7 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 
 // admission adds what admission knows; without one nobody waits for it.
 func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
-	view, err := e.client.Admission(ctx)
+	view, err := e.client.Admission().View(ctx)
 	switch {
 	case err == nil:
 		facts.Admission = &view

@@ -13,7 +13,7 @@ import (
 // worker reports whether there is such a worker. Without a control plane its own
 // process tells.
 func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
-	detail, err := e.client.Worker(ctx, id)
+	detail, err := e.client.Workers().Get(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return false, nil
@@ -32,7 +32,7 @@ func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts)
 	if r := facts.Worker.Report; r == nil || r.Executing+r.Detecting > 0 {
 		return true, nil
 	}
-	types, err := e.client.JobTypes(ctx)
+	types, err := e.client.JobTypes().List(ctx)
 	if err != nil {
 		return true, err
 	}
@@ -45,7 +45,7 @@ func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts)
 // report asks the worker's process. That it does not answer is worth telling, not
 // an error.
 func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
-	report, err := e.client.AskWorker(ctx, w.Registration.ID)
+	report, err := e.client.Workers().Ask(ctx, w.Registration.ID)
 	silent, isSilent := errors.AsType[*SilentWorkerError](err)
 	switch {
 	case isSilent:

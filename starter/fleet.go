@@ -10,6 +10,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
+// Workers is the part of the client about workers.
+type Workers struct{ client *Client }
+
+// Workers gives the part of the client about workers.
+func (c *Client) Workers() Workers { return Workers{c} }
+
 // WorkerAction is what an operator does to a worker.
 type WorkerAction string
 
@@ -24,11 +30,18 @@ const (
 
 func fleetRef() RunRef { return RunRef{WorkflowID: contract.FleetWorkflowID} }
 
-// Workers lists the registry. It needs a control plane.
-func (c *Client) Workers(ctx context.Context, filter contract.WorkersQueryInput) ([]contract.WorkerDetail, error) {
+// List lists the registry. It needs a control plane.
+func (w Workers) List(ctx context.Context, filter contract.WorkersQueryInput) ([]contract.WorkerDetail, error) {
+	answer, err := w.Registry(ctx, filter)
+	return answer.Workers, err
+}
+
+// Registry is the list with what else the registry says: whether it may lack living
+// workers, and why it does not observe them.
+func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	var answer contract.WorkersQueryResult
-	if err := c.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
-		return nil, err
+	if err := w.client.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
+		return answer, err
 	}
 	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
 		if a.Registration.ID < b.Registration.ID {
@@ -36,12 +49,12 @@ func (c *Client) Workers(ctx context.Context, filter contract.WorkersQueryInput)
 		}
 		return 1
 	})
-	return answer.Workers, nil
+	return answer, nil
 }
 
-// Worker shows one worker with its transitions.
-func (c *Client) Worker(ctx context.Context, id string) (contract.WorkerDetail, error) {
-	found, err := c.Workers(ctx, contract.WorkersQueryInput{ID: id, Deleted: true})
+// Get shows one worker with its transitions.
+func (w Workers) Get(ctx context.Context, id string) (contract.WorkerDetail, error) {
+	found, err := w.List(ctx, contract.WorkersQueryInput{ID: id, Deleted: true})
 	if err != nil {
 		return contract.WorkerDetail{}, err
 	}
@@ -53,11 +66,11 @@ func (c *Client) Worker(ctx context.Context, id string) (contract.WorkerDetail, 
 	return contract.WorkerDetail{}, &NotFoundError{What: "worker", Name: id, Hint: "see `roundsman workers list`"}
 }
 
-// OperateWorker carries out an operator's action and returns the worker after
+// Operate carries out an operator's action and returns the worker after
 // it. by and reason are kept in the worker's transitions.
-func (c *Client) OperateWorker(ctx context.Context, id string, action WorkerAction, by, reason string) (contract.WorkerDetail, error) {
+func (w Workers) Operate(ctx context.Context, id string, action WorkerAction, by, reason string) (contract.WorkerDetail, error) {
 	var after contract.WorkerDetail
-	err := c.update(ctx, fleetRef(), contract.UpdateOperateWorker, &after,
+	err := w.client.update(ctx, fleetRef(), contract.UpdateOperateWorker, &after,
 		contract.OperateWorkerInput{ID: id, Action: string(action), By: by, Reason: reason})
 	if err != nil {
 		return after, fmt.Errorf("%s worker %s: %w", action, id, err)
@@ -65,20 +78,20 @@ func (c *Client) OperateWorker(ctx context.Context, id string, action WorkerActi
 	return after, nil
 }
 
-// CleanupWorkers removes OFFLINE workers from the registry: all of them, or
+// Cleanup removes OFFLINE workers from the registry: all of them, or
 // those offline for longer than the deletion threshold.
-func (c *Client) CleanupWorkers(ctx context.Context, all bool, by string) ([]string, error) {
+func (w Workers) Cleanup(ctx context.Context, all bool, by string) ([]string, error) {
 	var result contract.CleanupWorkersResult
-	err := c.update(ctx, fleetRef(), contract.UpdateCleanupWorkers, &result,
+	err := w.client.update(ctx, fleetRef(), contract.UpdateCleanupWorkers, &result,
 		contract.CleanupWorkersInput{AllOffline: all, By: by})
 	return result.Removed, err
 }
 
 // Handlers are the descriptors that workers of the fleet have registered, one
 // per name. It needs a control plane.
-func (c *Client) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {
+func (w Workers) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {
 	var answer contract.HandlersQueryResult
-	if err := c.query(ctx, fleetRef(), contract.QueryHandlers, &answer); err != nil {
+	if err := w.client.query(ctx, fleetRef(), contract.QueryHandlers, &answer); err != nil {
 		return nil, err
 	}
 	// Of several versions of one handler, the one that most workers have.

@@ -101,7 +101,7 @@ func (f foundPause) shown() string {
 
 // recordFoundPauses notes pauses that apply has come across and that nobody has
 // recorded, each once however often apply finds it.
-func (c *Client) recordFoundPauses(ctx context.Context, changes []Change) {
+func (j JobTypes) recordFoundPauses(ctx context.Context, changes []Change) {
 	var entries []contract.AuditEntry
 	for _, change := range changes {
 		note, paused := strings.CutPrefix(change.Note, pausedNote)
@@ -111,15 +111,15 @@ func (c *Client) recordFoundPauses(ctx context.Context, changes []Change) {
 		if _, by, _ := readPause(note); by != "" {
 			continue // Whoever paused it so has recorded it.
 		}
-		current, found, err := c.schedules().read(ctx, change.JobType)
+		current, found, err := j.schedules().read(ctx, change.JobType)
 		if err != nil || !found || !current.schedule.GetState().GetPaused() {
 			continue
 		}
 		changed := timeOf(current.info.GetUpdateTime())
-		pause := c.schedules().findPause(ctx, change.JobType, note, changed)
+		pause := j.schedules().findPause(ctx, change.JobType, note, changed)
 		entries = append(entries, foundEntry(change.JobType, note, pause, changed))
 	}
-	c.record(ctx, entries...)
+	j.client.record(ctx, entries...)
 }
 
 func foundEntry(name, note string, pause foundPause, changed time.Time) contract.AuditEntry {

@@ -25,9 +25,9 @@ func (*NoAdmissionError) Is(target error) bool { return target == ErrNotFound }
 // Holds lists what is held back now: job types and keys that the retry budget has
 // disabled, and keys that were marked as done. It needs a control plane; without
 // an admission nothing is held back.
-func (c *Client) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
+func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
 	var all contract.HoldsResult
-	err := c.query(ctx, admissionRef(), contract.QueryHolds, &all, filter)
+	err := a.client.query(ctx, admissionRef(), contract.QueryHolds, &all, filter)
 	if errors.Is(err, ErrNotFound) {
 		return contract.HoldsResult{Holds: []contract.AdmissionHold{}}, nil
 	}
@@ -48,31 +48,31 @@ func (c *Client) Holds(ctx context.Context, filter contract.HoldsInput) (contrac
 
 // ReEnable lifts what the retry budget has disabled: a key, or, with an empty one,
 // the job type. Its failures are forgotten.
-func (c *Client) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
-	return c.operateHold(ctx, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: c.operator.actor})
+func (a Admission) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
+	return a.operateHold(ctx, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
 // Forgive forgets all that is held against a key: failures, that it is disabled,
 // that it was marked as done.
-func (c *Client) Forgive(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
-	return c.operateHold(ctx, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: c.operator.actor})
+func (a Admission) Forgive(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
+	return a.operateHold(ctx, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
 // MarkDone leaves proposals with a key out for that long: what it stands for is
 // done. The job type must have been applied, so that a mark is never about
 // nothing.
-func (c *Client) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
-	if _, err := c.JobType(ctx, jobType); err != nil {
+func (a Admission) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
+	if _, err := a.client.JobTypes().Get(ctx, jobType); err != nil {
 		return contract.HoldResult{}, err
 	}
-	return c.operateHold(ctx, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
-		JobType: jobType, DedupeKey: key, For: jobtype.Duration(lasts), By: c.operator.actor,
+	return a.operateHold(ctx, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
+		JobType: jobType, DedupeKey: key, For: jobtype.Duration(lasts), By: a.client.operator.actor,
 	})
 }
 
-func (c *Client) operateHold(ctx context.Context, update, doing string, input any) (contract.HoldResult, error) {
+func (a Admission) operateHold(ctx context.Context, update, doing string, input any) (contract.HoldResult, error) {
 	var result contract.HoldResult
-	err := c.update(ctx, admissionRef(), update, &result, input)
+	err := a.client.update(ctx, admissionRef(), update, &result, input)
 	if errors.Is(err, ErrNotFound) {
 		return result, &NoAdmissionError{Doing: doing}
 	}
@@ -89,7 +89,7 @@ const holdsTimeout = 2 * time.Second
 // AddHolds adds to job types what is held back of them. Without a control plane
 // nothing is added, and the error says so; types without a retry budget cost no
 // question.
-func (c *Client) AddHolds(ctx context.Context, types []JobType) error {
+func (j JobTypes) AddHolds(ctx context.Context, types []JobType) error {
 	asks := false
 	for _, known := range types {
 		asks = asks || known.Spec.RetryBudget != nil || len(types) == 1
@@ -99,7 +99,7 @@ func (c *Client) AddHolds(ctx context.Context, types []JobType) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, holdsTimeout)
 	defer cancel()
-	held, err := c.Holds(limited, contract.HoldsInput{Limit: maxHolds})
+	held, err := j.client.Admission().Holds(limited, contract.HoldsInput{Limit: maxHolds})
 	if err != nil {
 		return fmt.Errorf("what the retry budgets hold back is not known: %w", err)
 	}
@@ -139,7 +139,7 @@ func (e *explainer) holds(ctx context.Context, facts *explain.Facts) error {
 		return nil
 	}
 	filter := contract.HoldsInput{JobType: jobType, Limit: explainHolds}
-	held, err := e.client.Holds(ctx, filter)
+	held, err := e.client.Admission().Holds(ctx, filter)
 	if noteDown(facts, err) {
 		return nil
 	}

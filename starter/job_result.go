@@ -19,22 +19,22 @@ import (
 // A group keeps no results of its jobs, so that it stays small; they stand in the
 // history of its workflow, which is read for this until the job's last outcome is
 // found, for at most answerTimeout.
-func (c *Client) JobResult(ctx context.Context, job Job) (*jobtype.Result, error) {
+func (r Runs) JobResult(ctx context.Context, job Job) (*jobtype.Result, error) {
 	if job.EndedAt.IsZero() || job.Attempt == 0 {
 		return nil, nil //nolint:nilnil // no result is no failure
 	}
-	return c.resultOf(ctx, job.Run, job.JobID)
+	return r.client.resultOf(ctx, job.Run, job.JobID)
 }
 
 // TaskResult is the same of a task of a DAG, from the run that executed it.
-func (c *Client) TaskResult(ctx context.Context, ref RunRef, task contract.TaskView) (*jobtype.Result, error) {
+func (d DAGs) TaskResult(ctx context.Context, ref RunRef, task contract.TaskView) (*jobtype.Result, error) {
 	if task.Attempts == 0 {
 		return nil, nil //nolint:nilnil // no result is no failure
 	}
 	if task.FromRun != "" {
 		ref = RunRef{WorkflowID: task.FromRun}
 	}
-	return c.resultOf(ctx, ref, task.ID)
+	return d.client.resultOf(ctx, ref, task.ID)
 }
 
 // resultOf reads the last outcome of a job or task from the history of its run, and

@@ -20,7 +20,7 @@ type Job struct {
 // Ref is the job's address.
 func (j Job) Ref() JobRef { return JobRef{Run: j.Run, JobID: j.JobID} }
 
-// JobFilter narrows [Client.Jobs].
+// JobFilter narrows [Runs.Jobs].
 type JobFilter struct {
 	// States keeps jobs in one of these states; empty keeps all.
 	States []string
@@ -60,18 +60,18 @@ func JobStates() []string {
 
 // Jobs lists the jobs of a run, open or closed, and how many match in total.
 // It needs a control plane, also for a closed run.
-func (c *Client) Jobs(ctx context.Context, ref RunRef, filter JobFilter) ([]Job, int, error) {
+func (r Runs) Jobs(ctx context.Context, ref RunRef, filter JobFilter) ([]Job, int, error) {
 	limit := filter.Limit
 	if limit <= 0 {
 		limit = jobsPage
 	}
 	if !filter.tellsAssigned() {
-		return c.jobs(ctx, ref, filter, limit)
+		return r.jobs(ctx, ref, filter, limit)
 	}
 	// The group does not tell the two apart, so that all of them are looked at.
 	wide := filter
 	wide.States = append(slices.Clone(filter.States), stateRunning)
-	jobs, _, err := c.jobs(ctx, ref, wide, math.MaxInt)
+	jobs, _, err := r.jobs(ctx, ref, wide, math.MaxInt)
 	jobs = slices.DeleteFunc(jobs, func(job Job) bool { return !slices.Contains(filter.States, job.State) })
 	return jobs[:min(limit, len(jobs))], len(jobs), err
 }
@@ -82,8 +82,8 @@ func (f JobFilter) tellsAssigned() bool {
 	return slices.Contains(f.States, stateAssigned) != slices.Contains(f.States, stateRunning)
 }
 
-func (c *Client) jobs(ctx context.Context, ref RunRef, filter JobFilter, limit int) ([]Job, int, error) {
-	described, err := c.describe(ctx, ref)
+func (r Runs) jobs(ctx context.Context, ref RunRef, filter JobFilter, limit int) ([]Job, int, error) {
+	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -93,7 +93,7 @@ func (c *Client) jobs(ctx context.Context, ref RunRef, filter JobFilter, limit i
 	total := 0
 	for len(jobs) < limit {
 		var page contract.JobsQueryResult
-		err := c.query(ctx, pinned, contract.QueryJobs, &page, contract.JobsQueryInput{
+		err := r.client.query(ctx, pinned, contract.QueryJobs, &page, contract.JobsQueryInput{
 			States: filter.States, DedupeKey: filter.DedupeKey,
 			Offset: len(jobs), Limit: min(jobsPage, limit-len(jobs)),
 		})
@@ -110,13 +110,13 @@ func (c *Client) jobs(ctx context.Context, ref RunRef, filter JobFilter, limit i
 }
 
 // Job shows one job.
-func (c *Client) Job(ctx context.Context, ref JobRef) (Job, error) {
-	described, err := c.describe(ctx, ref.Run)
+func (r Runs) Job(ctx context.Context, ref JobRef) (Job, error) {
+	described, err := r.describe(ctx, ref.Run)
 	if err != nil {
 		return Job{}, err
 	}
 	var page contract.JobsQueryResult
-	err = c.query(ctx, described.RunRef, contract.QueryJobs, &page, contract.JobsQueryInput{JobID: ref.JobID, Limit: 1})
+	err = r.client.query(ctx, described.RunRef, contract.QueryJobs, &page, contract.JobsQueryInput{JobID: ref.JobID, Limit: 1})
 	if err != nil {
 		return Job{}, err
 	}
@@ -127,8 +127,8 @@ func (c *Client) Job(ctx context.Context, ref JobRef) (Job, error) {
 }
 
 // JobByKey shows the job of a run that stands for the proposal with a dedupe key.
-func (c *Client) JobByKey(ctx context.Context, ref RunRef, key string) (Job, error) {
-	jobs, _, err := c.Jobs(ctx, ref, JobFilter{DedupeKey: key, Limit: 1})
+func (r Runs) JobByKey(ctx context.Context, ref RunRef, key string) (Job, error) {
+	jobs, _, err := r.Jobs(ctx, ref, JobFilter{DedupeKey: key, Limit: 1})
 	if err != nil {
 		return Job{}, err
 	}
@@ -158,34 +158,34 @@ func mergeActive(ref RunRef, views []contract.JobView, active []ActiveJob) []Job
 // CancelJob asks a run to cancel one job. A signal cannot be refused, so the
 // job is looked up first; if no control plane answers, the signal is sent all
 // the same and acted on later, which the returned error says.
-func (c *Client) CancelJob(ctx context.Context, ref JobRef, reason string) error {
-	return c.endJob(ctx, ref, "cancel", contract.SignalCancelJob, reason)
+func (r Runs) CancelJob(ctx context.Context, ref JobRef, reason string) error {
+	return r.endJob(ctx, ref, "cancel", contract.SignalCancelJob, reason)
 }
 
 // ExpireJob makes a run give up one job at once, without waiting for its
 // handler, which is told to stop and whose outcome is not heard any more. A job
 // that had begun ends as stale, another as expired. For the rest it is like
 // CancelJob.
-func (c *Client) ExpireJob(ctx context.Context, ref JobRef, reason string) error {
-	return c.endJob(ctx, ref, "expire", contract.SignalExpireJob, reason)
+func (r Runs) ExpireJob(ctx context.Context, ref JobRef, reason string) error {
+	return r.endJob(ctx, ref, "expire", contract.SignalExpireJob, reason)
 }
 
-func (c *Client) endJob(ctx context.Context, ref JobRef, verb, signal, reason string) error {
-	described, err := c.describe(ctx, ref.Run)
+func (r Runs) endJob(ctx context.Context, ref JobRef, verb, signal, reason string) error {
+	described, err := r.describe(ctx, ref.Run)
 	if err != nil {
 		return err
 	}
 	if !described.Open() {
 		return fmt.Errorf("run %s has %w (%s): there is nothing to %s", ref.Run.WorkflowID, ErrAlreadyEnded, described.endedAs(), verb)
 	}
-	job, lookupErr := c.Job(ctx, ref)
+	job, lookupErr := r.Job(ctx, ref)
 	switch {
 	case lookupErr != nil && !Unanswered(lookupErr):
 		return lookupErr
 	case lookupErr == nil && !cancelable(job.State):
 		return fmt.Errorf("job %s has %w (%s): there is nothing to %s", ref, ErrAlreadyEnded, job.State, verb)
 	}
-	err = c.temporal.SignalWorkflow(ctx, ref.Run.WorkflowID, "", signal,
+	err = r.client.temporal.SignalWorkflow(ctx, ref.Run.WorkflowID, "", signal,
 		contract.CancelJobInput{JobID: ref.JobID, Reason: reason})
 	if err != nil {
 		return runEndedMeanwhile(ref.Run, err)

@@ -38,7 +38,7 @@ type JobType struct {
 	Recent  []ScheduledRun  `json:"recent,omitempty"`
 	Counts  JobTypeCounters `json:"counts"`
 	// HeldBack is set while the retry budget has disabled the job type, HeldKeys
-	// counts its keys that are held back. See [Client.AddHolds].
+	// counts its keys that are held back. See [JobTypes.AddHolds].
 	HeldBack *contract.AdmissionHold `json:"held_back,omitempty"`
 	HeldKeys int                     `json:"held_keys,omitempty"`
 	// Window says whether its maintenance window is open; nil if it has none.
@@ -50,6 +50,12 @@ type JobType struct {
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
+// JobTypes is the part of the client about job types and their Schedules.
+type JobTypes struct{ client *Client }
+
+// JobTypes gives the part of the client about job types and their Schedules.
+func (c *Client) JobTypes() JobTypes { return JobTypes{c} }
+
 // ScheduledRun is a group that a Schedule has started.
 type ScheduledRun struct {
 	RunRef
@@ -58,7 +64,7 @@ type ScheduledRun struct {
 	ScheduledAt time.Time `json:"scheduled_at"`
 	StartedAt   time.Time `json:"started_at"`
 	// Status and Outcome are how it ended, or that it is open; empty unless
-	// [Client.AddOutcomes] was asked, and for a run that the server keeps no more.
+	// [JobTypes.AddOutcomes] was asked, and for a run that the server keeps no more.
 	Status  RunStatus        `json:"status,omitempty"`
 	Outcome contract.Outcome `json:"outcome,omitempty"`
 	EndedAt time.Time        `json:"ended_at,omitzero"`
@@ -75,10 +81,10 @@ type JobTypeCounters struct {
 	Buffered int64 `json:"buffered,omitempty"`
 }
 
-// JobTypes lists the applied job types by name. One that was applied a moment
+// List lists the applied job types by name. One that was applied a moment
 // ago may be missing: the list comes from visibility.
-func (c *Client) JobTypes(ctx context.Context) ([]JobType, error) {
-	s := c.schedules()
+func (j JobTypes) List(ctx context.Context) ([]JobType, error) {
+	s := j.schedules()
 	names, err := s.names(ctx)
 	if err != nil {
 		return nil, err
@@ -109,10 +115,10 @@ func (c *Client) JobTypes(ctx context.Context) ([]JobType, error) {
 	return types, nil
 }
 
-// JobType reads one job type, exactly. A [*NotFoundError] says that it was not
+// Get reads one job type, exactly. A [*NotFoundError] says that it was not
 // applied.
-func (c *Client) JobType(ctx context.Context, name string) (JobType, error) {
-	read, err := c.schedules().jobType(ctx, name)
+func (j JobTypes) Get(ctx context.Context, name string) (JobType, error) {
+	read, err := j.schedules().jobType(ctx, name)
 	if err != nil {
 		return JobType{}, err
 	}
@@ -122,21 +128,21 @@ func (c *Client) JobType(ctx context.Context, name string) (JobType, error) {
 // Pause stops a job type from being due until Resume; groups that run go on.
 // The note tells why, and who is noted with it; both survive every apply. Pausing what is paused
 // replaces the note.
-func (c *Client) Pause(ctx context.Context, name, note string) error {
-	note = pauseText(note, cmp.Or(c.operator.actor, defaultIdentity()), time.Now())
-	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Pause: note})
+func (j JobTypes) Pause(ctx context.Context, name, note string) error {
+	note = pauseText(note, cmp.Or(j.client.operator.actor, defaultIdentity()), time.Now())
+	before, err := j.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Pause: note})
 	if err == nil {
-		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.pause", Before: before, After: "paused: " + note})
+		j.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.pause", Before: before, After: "paused: " + note})
 	}
 	return err
 }
 
 // Resume ends a pause. A job type with `enabled: false` is paused again by the
 // next apply.
-func (c *Client) Resume(ctx context.Context, name string) error {
-	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Unpause: "resumed by " + defaultIdentity()})
+func (j JobTypes) Resume(ctx context.Context, name string) error {
+	before, err := j.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Unpause: "resumed by " + defaultIdentity()})
 	if err == nil {
-		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.resume", Before: before, After: activeText})
+		j.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.resume", Before: before, After: activeText})
 	}
 	return err
 }

@@ -9,14 +9,14 @@ import (
 // AddOutcomes adds to the newest runs of job types, at most that many of each, how
 // they ended. Each run is asked for by itself, which unlike a list is exact at once
 // and not limited per namespace. What the server keeps no more stays empty.
-func (c *Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
+func (j JobTypes) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	var group errgroup.Group
 	group.SetLimit(planParallel)
 	for i := range types {
 		recent := types[i].Recent
-		for j := range recent[:min(most, len(recent))] {
+		for k := range recent[:min(most, len(recent))] {
 			group.Go(func() error {
-				c.addOutcome(ctx, &recent[j])
+				j.addOutcome(ctx, &recent[k])
 				return nil
 			})
 		}
@@ -24,11 +24,11 @@ func (c *Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	_ = group.Wait() // Nothing fails: see addOutcome.
 }
 
-func (c *Client) addOutcome(ctx context.Context, run *ScheduledRun) {
+func (j JobTypes) addOutcome(ctx context.Context, run *ScheduledRun) {
 	// Without the run id: the group may have continued as new.
-	described, err := c.describe(ctx, RunRef{WorkflowID: run.WorkflowID})
+	described, err := j.client.Runs().describe(ctx, RunRef{WorkflowID: run.WorkflowID})
 	if err != nil {
-		c.logger.Debug("how a run ended is not known", "run", run.WorkflowID, "error", err)
+		j.client.logger.Debug("how a run ended is not known", "run", run.WorkflowID, "error", err)
 		return
 	}
 	run.Status, run.Outcome, run.EndedAt = described.Status, described.Outcome, described.Ended

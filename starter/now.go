@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Started is the run that [Client.RunNow] answers with.
+// Started is the run that [JobTypes.RunNow] answers with.
 type Started struct {
 	RunRef
 
@@ -24,25 +24,25 @@ const adoptAttempts = 5
 // RunNow starts a group of the job type, also of a paused one, and tells which
 // run that is. While a group of the type is running, that one is the answer and
 // nothing is started, whatever policy.overlap says.
-func (c *Client) RunNow(ctx context.Context, name string) (Started, error) {
+func (j JobTypes) RunNow(ctx context.Context, name string) (Started, error) {
 	for range adoptAttempts {
-		known, err := c.JobType(ctx, name)
+		known, err := j.Get(ctx, name)
 		if err != nil {
 			return Started{}, err
 		}
-		if ref, open := c.openOf(ctx, known.Running); open {
+		if ref, open := j.openOf(ctx, known.Running); open {
 			return Started{RunRef: ref, Adopted: true, Paused: known.Paused}, nil
 		}
-		triggered, err := c.Trigger(ctx, name)
+		triggered, err := j.Trigger(ctx, name)
 		var running *AlreadyRunningError
 		switch {
 		case err == nil && triggered.Buffered:
 			// A tick got in between. What was asked for runs after it.
-			return Started{RunRef: triggered.RunRef, Paused: known.Paused}, c.awaitExists(ctx, triggered.RunRef)
+			return Started{RunRef: triggered.RunRef, Paused: known.Paused}, j.awaitExists(ctx, triggered.RunRef)
 		case err == nil:
 			return Started{RunRef: RunRef{WorkflowID: triggered.WorkflowID}, Paused: known.Paused}, nil
 		case errors.As(err, &running):
-			if ref, open := c.openOf(ctx, running.Running); open {
+			if ref, open := j.openOf(ctx, running.Running); open {
 				return Started{RunRef: ref, Adopted: true, Paused: known.Paused}, nil
 			}
 			// It ended in this moment.
@@ -55,10 +55,10 @@ func (c *Client) RunNow(ctx context.Context, name string) (Started, error) {
 
 // openOf is the first of refs that is really open: a Schedule notices the end
 // of its group a moment late.
-func (c *Client) openOf(ctx context.Context, refs []RunRef) (RunRef, bool) {
+func (j JobTypes) openOf(ctx context.Context, refs []RunRef) (RunRef, bool) {
 	for _, ref := range refs {
 		newest := RunRef{WorkflowID: ref.WorkflowID}
-		if described, err := c.describe(ctx, newest); err == nil && described.Open() {
+		if described, err := j.client.Runs().describe(ctx, newest); err == nil && described.Open() {
 			return newest, true
 		}
 	}
@@ -66,9 +66,9 @@ func (c *Client) openOf(ctx context.Context, refs []RunRef) (RunRef, bool) {
 }
 
 // awaitExists waits for a buffered group to be started.
-func (c *Client) awaitExists(ctx context.Context, ref RunRef) error {
+func (j JobTypes) awaitExists(ctx context.Context, ref RunRef) error {
 	for {
-		_, err := c.describe(ctx, ref)
+		_, err := j.client.Runs().describe(ctx, ref)
 		if err == nil || !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -93,13 +93,13 @@ type Ticks struct {
 
 // Ticks asks a job type's Schedule. It costs the server one query and
 // visibility nothing.
-func (c *Client) Ticks(ctx context.Context, name string) (Ticks, error) {
-	known, err := c.JobType(ctx, name)
+func (j JobTypes) Ticks(ctx context.Context, name string) (Ticks, error) {
+	known, err := j.Get(ctx, name)
 	if err != nil {
 		return Ticks{}, err
 	}
 	ticks := Ticks{Runs: known.Counts.Started, Paused: known.Paused}
-	if ref, open := c.openOf(ctx, known.Running); open {
+	if ref, open := j.openOf(ctx, known.Running); open {
 		ticks.Running = &ref
 	}
 	if len(known.Recent) > 0 {

@@ -108,8 +108,8 @@ const planParallel = 8
 // Known job types are read from their Schedules, exactly. Job types to delete
 // are found by a list that may be a few seconds old: one that was applied just
 // before may be missing, and is found by the next plan.
-func (c *Client) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
-	s := c.schedules()
+func (j JobTypes) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
+	s := j.schedules()
 	plan := Plan{wanted: map[string]wantedType{}}
 	for _, spec := range specs {
 		if _, twice := plan.wanted[spec.Name]; twice {

@@ -36,6 +36,9 @@ func ParsePolicyChange(settings []string) (PolicyChange, error) {
 	change, faults := PolicyChange{}, []error(nil)
 	for _, setting := range settings {
 		name, value, found := strings.Cut(setting, "=")
+		if name == "concurrency" {
+			name = concurrency
+		}
 		var encoded json.RawMessage
 		var err error
 		switch {
@@ -100,11 +103,17 @@ func (change PolicyChange) over(policy jobtype.Policy) (jobtype.Policy, error) {
 	return changed, changed.Validate()
 }
 
-// SetRunPolicy changes settings of a running group at once, for this run only.
-// What it refuses comes back as the error; nothing was changed then. Setting what
-// is set already changes nothing.
-func (c *Client) SetRunPolicy(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
-	described, err := c.describe(ctx, ref)
+// concurrency is the one setting that both kinds of runs have.
+const concurrency = "global_execution_concurrency"
+
+// Set changes settings of an open run at once, for this run only. A refusal is the
+// error; nothing was changed then. Setting what is set already changes nothing. A run
+// of a DAG has one of the settings: concurrency.
+func (r Runs) Set(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+	if ref.Kind() == KindDAG {
+		return r.setDAG(ctx, ref, change)
+	}
+	described, err := r.describe(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -117,19 +126,41 @@ func (c *Client) SetRunPolicy(ctx context.Context, ref RunRef, change PolicyChan
 	}
 	var result contract.SetPolicyResult
 	// Without the run id, so that the message follows a continue-as-new.
-	err = c.update(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.UpdateSetPolicy, &result, contract.SetPolicyInput{Change: encoded, By: c.operator.actor})
+	err = r.client.update(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.UpdateSetPolicy, &result, contract.SetPolicyInput{Change: encoded, By: r.client.operator.actor})
 	if err != nil {
 		return nil, err
 	}
 	return compare(flatPolicy(result.Before), flatPolicy(result.After)), nil
 }
 
-// SetJobType changes settings of an applied job type's policy until the next
+func (r Runs) setDAG(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+	var n int
+	if len(change) != 1 || change[concurrency] == nil || json.Unmarshal(change[concurrency], &n) != nil {
+		return nil, fmt.Errorf("run %s is that of a DAG: concurrency=N is the one setting that it can change", ref.WorkflowID)
+	}
+	before, err := r.client.DAGs().Show(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.client.DAGs().SetConcurrency(ctx, ref, n); err != nil {
+		return nil, err
+	}
+	was := ""
+	if before.State != nil {
+		was = strconv.Itoa(before.State.Concurrency)
+	}
+	if was == strconv.Itoa(n) {
+		return nil, nil
+	}
+	return []FieldChange{{Path: "concurrency", Before: was, After: strconv.Itoa(n)}}, nil
+}
+
+// Set changes settings of an applied job type's policy until the next
 // apply, which puts back what the configuration says; a running group keeps its
 // policy. It returns what has changed: nothing, if it was so already. What others
 // change at the same time stays.
-func (c *Client) SetJobType(ctx context.Context, name string, change PolicyChange) ([]FieldChange, error) {
-	s := c.schedules()
+func (j JobTypes) Set(ctx context.Context, name string, change PolicyChange) ([]FieldChange, error) {
+	s := j.schedules()
 	var fields []FieldChange
 	for range convergeAttempts {
 		current, err := s.readOwned(ctx, name)
@@ -145,7 +176,7 @@ func (c *Client) SetJobType(ctx context.Context, name string, change PolicyChang
 			return nil, err
 		}
 		if spec.Policy == before { // Also the look after the last write, which may have been dropped.
-			c.recordSet(ctx, name, fields)
+			j.recordSet(ctx, name, fields)
 			return fields, nil
 		}
 		fields = compare(flatPolicy(before), flatPolicy(spec.Policy))
@@ -167,11 +198,11 @@ func (s schedules) replace(ctx context.Context, name string, current held, spec 
 	return s.update(ctx, name, schedule, current.token)
 }
 
-func (c *Client) recordSet(ctx context.Context, name string, fields []FieldChange) {
+func (j JobTypes) recordSet(ctx context.Context, name string, fields []FieldChange) {
 	if len(fields) == 0 {
 		return
 	}
 	entry := contract.AuditEntry{Action: "jobtype.set"}
 	entry.Before, entry.After = beforeAndAfter(fields)
-	c.recordSchedule(ctx, name, entry)
+	j.recordSchedule(ctx, name, entry)
 }

@@ -80,26 +80,39 @@ func JobTypeOfRun(workflowID string) string {
 
 var tickSuffix = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z$`)
 
-// ResolveRun finds the run that text means: its workflow id, with or without
-// group/, or the name of a job type, which means its running group or else its
-// last one.
-func (c *Client) ResolveRun(ctx context.Context, text string) (RunRef, error) {
+// Resolve finds the run that text means: its workflow id, with or without
+// group/ or dag/, or the name of a job type, which means its running group or else
+// its last one, or that of a DAG, which means its newest run.
+func (r Runs) Resolve(ctx context.Context, text string) (RunRef, error) {
+	if (RunRef{WorkflowID: text}).Kind() == KindDAG {
+		return r.client.DAGs().Resolve(ctx, text)
+	}
+	ref, err := r.resolveGroup(ctx, text)
+	if text != "" && errors.Is(err, ErrNotFound) && !strings.HasPrefix(text, groupPrefix) {
+		if found, dagErr := r.client.DAGs().Resolve(ctx, text); dagErr == nil {
+			return found, nil
+		}
+	}
+	return ref, err
+}
+
+func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 	if text == "" {
 		return RunRef{}, errors.New("the run is empty: give a workflow id (see `roundsman runs list`) or the name of a job type")
 	}
 	var unknown error
 	if jobtype.ValidateName(text) == nil {
-		ref, err := c.LatestRun(ctx, text)
+		ref, err := r.Latest(ctx, text)
 		if err == nil || !errors.Is(err, ErrNotFound) {
 			return ref, err
 		}
-		if listed, found := c.latestListed(ctx, text); found {
+		if listed, found := r.latestListed(ctx, text); found {
 			return listed, nil
 		}
 		unknown = err
 	}
 	ref := RunRef{WorkflowID: withGroupPrefix(text)}
-	_, err := c.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, "")
+	_, err := r.client.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, "")
 	if err != nil {
 		err = runError(ref, err)
 		if unknown != nil && errors.Is(err, ErrNotFound) {
@@ -114,8 +127,8 @@ func (c *Client) ResolveRun(ctx context.Context, text string) (RunRef, error) {
 // was made anew: they go on, and must be found to be canceled. What was submitted
 // and dry runs are no runs of the job type. Visibility is asked only where nothing
 // else is known.
-func (c *Client) latestListed(ctx context.Context, name string) (RunRef, bool) {
-	runs, err := c.Runs(ctx, RunFilter{JobType: name})
+func (r Runs) latestListed(ctx context.Context, name string) (RunRef, bool) {
+	runs, err := r.List(ctx, RunFilter{JobType: name})
 	if err != nil {
 		return RunRef{}, false
 	}
@@ -136,22 +149,22 @@ func (c *Client) latestListed(ctx context.Context, name string) (RunRef, bool) {
 }
 
 // ResolveJob finds the job that text means: RUN/JOB as [ParseJobRef] reads it,
-// where RUN may also be the name of a job type, as for [Client.ResolveRun].
-func (c *Client) ResolveJob(ctx context.Context, text string) (JobRef, error) {
+// where RUN may also be the name of a job type, as for [Runs.Resolve].
+func (r Runs) ResolveJob(ctx context.Context, text string) (JobRef, error) {
 	parsed, err := ParseJobRef(text)
 	name := JobTypeOfRun(parsed.Run.WorkflowID)
 	if err != nil || withGroupPrefix(name) != parsed.Run.WorkflowID {
 		return parsed, err
 	}
-	run, err := c.ResolveRun(ctx, name)
+	run, err := r.Resolve(ctx, name)
 	return JobRef{Run: run, JobID: parsed.JobID}, err
 }
 
-// LatestRun is the running group of a job type, or else the last one that its
+// Latest is the running group of a job type, or else the last one that its
 // Schedule started. It asks the Schedule, not visibility, and so sees a group
 // as soon as it was started.
-func (c *Client) LatestRun(ctx context.Context, jobType string) (RunRef, error) {
-	ticks, err := c.Ticks(ctx, jobType)
+func (r Runs) Latest(ctx context.Context, jobType string) (RunRef, error) {
+	ticks, err := r.client.JobTypes().Ticks(ctx, jobType)
 	switch {
 	case err != nil:
 		return RunRef{}, err

@@ -20,7 +20,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 
 	var running starter.Snapshot
 	require.Eventually(t, func() bool {
-		snapshot, err := c.Show(t.Context(), ref)
+		snapshot, err := c.Runs().Show(t.Context(), ref)
 		require.NoError(t, err)
 		running = snapshot
 		return snapshot.Group != nil && len(snapshot.Active) == 1 && snapshot.Active[0].Progress != nil
@@ -31,7 +31,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 	assert.Equal(t, "job-00002", running.Active[0].JobID)
 	assert.InDelta(t, 40, running.Active[0].Progress.Percent, 0.1)
 
-	jobs, total, err := c.Jobs(t.Context(), ref, starter.JobFilter{Limit: 2})
+	jobs, total, err := c.Runs().Jobs(t.Context(), ref, starter.JobFilter{Limit: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 3, total)
 	require.Len(t, jobs, 2)
@@ -42,7 +42,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 	watched := make(chan []starter.Snapshot, 1)
 	go func() {
 		var seen []starter.Snapshot
-		for snapshot, err := range c.Watch(t.Context(), ref, time.Hour) {
+		for snapshot, err := range c.Runs().Watch(t.Context(), ref, time.Hour) {
 			assert.NoError(t, err)
 			seen = append(seen, snapshot)
 			if len(seen) == 1 {
@@ -62,10 +62,10 @@ func TestARunFromStartToEnd(t *testing.T) {
 		t.Fatal("the watch did not end with its run")
 	}
 
-	closed, _, err := c.Jobs(t.Context(), ref, starter.JobFilter{States: []string{"completed"}})
+	closed, _, err := c.Runs().Jobs(t.Context(), ref, starter.JobFilter{States: []string{"completed"}})
 	require.NoError(t, err, "a closed run still answers")
 	assert.Len(t, closed, 1)
-	assert.ErrorIs(t, c.CancelRun(t.Context(), ref, ""), starter.ErrAlreadyEnded)
+	assert.ErrorIs(t, c.Runs().Cancel(t.Context(), ref, ""), starter.ErrAlreadyEnded)
 }
 
 func TestCancel(t *testing.T) {
@@ -74,22 +74,22 @@ func TestCancel(t *testing.T) {
 	serve(t, c)
 
 	withReason := start(t, c, "cancel-reason")
-	require.NoError(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, "not this one"))
+	require.NoError(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, "not this one"))
 	require.Eventually(t, func() bool {
-		job, err := c.Job(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"})
+		job, err := c.Runs().Job(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"})
 		return err == nil && job.State == "canceled" && job.Error == "not this one"
 	}, 20*time.Second, 50*time.Millisecond)
-	require.ErrorIs(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, ""), starter.ErrAlreadyEnded)
-	require.ErrorIs(t, c.CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00099"}, ""), starter.ErrNotFound)
-	require.NoError(t, c.CancelRun(t.Context(), withReason, "disk is being replaced"))
-	result, err := c.Result(t.Context(), withReason)
+	require.ErrorIs(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, ""), starter.ErrAlreadyEnded)
+	require.ErrorIs(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00099"}, ""), starter.ErrNotFound)
+	require.NoError(t, c.Runs().Cancel(t.Context(), withReason, "disk is being replaced"))
+	result, err := c.Runs().Result(t.Context(), withReason)
 	require.NoError(t, err)
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 	assert.Equal(t, "disk is being replaced", result.Reason)
 
 	plain := start(t, c, "cancel-plain")
-	require.NoError(t, c.CancelRun(t.Context(), plain, ""))
-	result, err = c.Result(t.Context(), plain)
+	require.NoError(t, c.Runs().Cancel(t.Context(), plain, ""))
+	result, err = c.Runs().Result(t.Context(), plain)
 	require.NoError(t, err, "a canceled group leaves its result as the details of the cancellation")
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 }
@@ -100,12 +100,12 @@ func TestTerminatedRunLeavesNoResult(t *testing.T) {
 	serve(t, c)
 	ref := start(t, c, "terminated")
 	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), ref.WorkflowID, "", "by a test"))
-	snapshot, err := c.Show(t.Context(), ref)
+	snapshot, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err)
 	assert.Equal(t, starter.RunStatus("Terminated"), snapshot.Status)
 	assert.Nil(t, snapshot.Result)
 	assert.Contains(t, snapshot.Failure, "terminated")
-	_, err = c.Result(t.Context(), ref)
+	_, err = c.Runs().Result(t.Context(), ref)
 	var failed *starter.RunFailedError
 	require.ErrorAs(t, err, &failed)
 }
@@ -116,13 +116,13 @@ func TestListOfRuns(t *testing.T) {
 	serve(t, c)
 	ref := start(t, c, "listed")
 	testsuite.WaitFor(t, 20*time.Second, "visibility shows the run", func() bool {
-		runs, err := c.Runs(t.Context(), starter.RunFilter{JobType: "listed", Running: true})
+		runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Running: true})
 		return err == nil && len(runs) == 1 && runs[0].WorkflowID == ref.WorkflowID && runs[0].Open()
 	})
-	runs, err := c.Runs(t.Context(), starter.RunFilter{JobType: "listed", Outcome: contract.OutcomeFailed})
+	runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomeFailed}})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
-	_, err = c.Runs(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
+	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
 	require.ErrorContains(t, err, "must start with a-z")
 }
 
@@ -132,24 +132,24 @@ func TestControlPlaneDown(t *testing.T) {
 	stop := serve(t, c)
 	ref := start(t, c, "orphaned")
 	require.Eventually(t, func() bool {
-		snapshot, err := c.Show(t.Context(), ref)
+		snapshot, err := c.Runs().Show(t.Context(), ref)
 		return err == nil && snapshot.Group != nil
 	}, 20*time.Second, 50*time.Millisecond)
 	stop()
 
-	snapshot, err := c.Show(t.Context(), ref)
+	snapshot, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err, "what the server itself knows is shown")
 	assert.Nil(t, snapshot.Group)
 	assert.Contains(t, snapshot.Unanswered, "CONTROL_PLANE_DOWN")
 
 	var down *starter.ControlPlaneDownError
-	_, _, err = c.Jobs(t.Context(), ref, starter.JobFilter{})
+	_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
 	require.ErrorAs(t, err, &down)
 	assert.ErrorContains(t, err, "roundsman server")
-	err = c.CancelJob(t.Context(), starter.JobRef{Run: ref, JobID: "job-00003"}, "")
+	err = c.Runs().CancelJob(t.Context(), starter.JobRef{Run: ref, JobID: "job-00003"}, "")
 	require.ErrorAs(t, err, &down)
 	assert.ErrorContains(t, err, "will be acted on later")
-	_, err = c.Workers(t.Context(), contract.WorkersQueryInput{})
+	_, err = c.Workers().List(t.Context(), contract.WorkersQueryInput{})
 	require.ErrorAs(t, err, &down)
 	assert.NotContains(t, err.Error(), "may still be done", "a question leaves nothing behind")
 }
@@ -160,15 +160,15 @@ func TestResolveRun(t *testing.T) {
 	serve(t, c)
 	ref := start(t, c, "resolved")
 	for _, written := range []string{ref.WorkflowID, "resolved-2026-11-20T09:00:00Z"} {
-		found, err := c.ResolveRun(t.Context(), written)
+		found, err := c.Runs().Resolve(t.Context(), written)
 		require.NoError(t, err)
 		assert.Equal(t, ref.WorkflowID, found.WorkflowID)
 	}
 	testsuite.WaitFor(t, 20*time.Second, "a run is found whose Schedule is gone", func() bool {
-		found, err := c.ResolveRun(t.Context(), "resolved")
+		found, err := c.Runs().Resolve(t.Context(), "resolved")
 		return err == nil && found.WorkflowID == ref.WorkflowID
 	})
-	_, err := c.ResolveRun(t.Context(), "no-such-thing")
+	_, err := c.Runs().Resolve(t.Context(), "no-such-thing")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
 }

@@ -38,8 +38,8 @@ type schedules struct {
 	converter converter.DataConverter
 }
 
-func (c *Client) schedules() schedules {
-	return schedules{client: c, converter: DataConverter()}
+func (j JobTypes) schedules() schedules {
+	return schedules{client: j.client, converter: DataConverter()}
 }
 
 // build makes the Schedule of a job type, not paused. The same spec gives the

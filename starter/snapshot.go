@@ -55,16 +55,16 @@ func (s Snapshot) unanswered(why error) Snapshot {
 
 // Show takes a snapshot of a run. A control plane that is down is not an error:
 // the snapshot then holds what the server itself knows.
-func (c *Client) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
-	snapshot, err := c.describe(ctx, ref)
+func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
+	snapshot, err := r.describe(ctx, ref)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	if !snapshot.Open() {
-		return c.withResult(ctx, snapshot)
+		return r.withResult(ctx, snapshot)
 	}
 	var status contract.GroupStatus
-	err = c.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	err = r.client.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
 	switch {
 	case err == nil:
 		snapshot.Group = &status
@@ -79,23 +79,23 @@ func (c *Client) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 }
 
 // describe asks the server alone, no worker.
-func (c *Client) describe(ctx context.Context, ref RunRef) (Snapshot, error) {
-	response, err := c.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
+func (r Runs) describe(ctx context.Context, ref RunRef) (Snapshot, error) {
+	response, err := r.client.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
 	if err != nil {
 		return Snapshot{}, runError(ref, err)
 	}
 	info := response.GetWorkflowExecutionInfo()
 	if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW && ref.RunID != "" {
 		// The group goes on in a later workflow run under the same id.
-		return c.describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
+		return r.describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
 	}
 	if name := info.GetType().GetName(); name != contract.JobGroupWorkflow {
 		return Snapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a job type", ref.WorkflowID, name)
 	}
 	return Snapshot{
-		Run:           c.runOf(info),
+		Run:           r.runOf(info),
 		HistoryLength: info.GetHistoryLength(),
-		Active:        c.activeJobs(response.GetPendingActivities()),
+		Active:        r.client.activeJobs(response.GetPendingActivities()),
 	}, nil
 }
 
@@ -136,8 +136,8 @@ func (c *Client) progressOf(details *commonpb.Payloads) *contract.Heartbeat {
 }
 
 // withResult adds what a closed run left behind.
-func (c *Client) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, error) {
-	result, err := c.result(ctx, snapshot.RunRef)
+func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, error) {
+	result, err := r.result(ctx, snapshot.RunRef)
 	var failure *RunFailedError
 	switch {
 	case err == nil:
@@ -163,9 +163,9 @@ func (e *RunFailedError) Error() string {
 }
 
 // result waits for a run's end, following it through continue-as-new.
-func (c *Client) result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
+func (r Runs) result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
 	var result contract.JobGroupResult
-	err := c.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, &result)
+	err := r.client.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, &result)
 	var (
 		canceled  *temporal.CanceledError
 		execution *temporal.WorkflowExecutionError

@@ -50,7 +50,7 @@ func TestStuckWorkflow(t *testing.T) {
 	stop := serveVersion(t, c, "v1.0", one)
 	ref := start(t, c, "stuck")
 	answers := func() bool {
-		shown, err := c.Show(t.Context(), ref)
+		shown, err := c.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil
 	}
 	testsuite.WaitFor(t, 20*time.Second, "the group to answer", answers)
@@ -58,21 +58,21 @@ func TestStuckWorkflow(t *testing.T) {
 
 	stop = serveVersion(t, c, "v2.0", other)
 	var stuck *starter.StuckWorkflowError
-	_, _, err = c.Jobs(t.Context(), ref, starter.JobFilter{})
+	_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
 	require.ErrorAs(t, err, &stuck, "nothing has happened to the group yet, but it cannot be asked")
 	assert.Zero(t, stuck.Times)
 	assert.Equal(t, "v1.0", stuck.Version)
 
 	require.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", "anything", nil))
 	testsuite.WaitFor(t, time.Minute, "the workflow task to have failed several times", func() bool {
-		_, _, err = c.Jobs(t.Context(), ref, starter.JobFilter{})
+		_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
 		require.ErrorAs(t, err, &stuck)
 		return stuck.Times > 1
 	})
 	assert.Contains(t, stuck.Message, "a matching Timer command was expected")
 	assert.Equal(t, "v1.0", stuck.Version, "that which can go on with it")
 	require.ErrorContains(t, err, "start `roundsman server` in the version that began it")
-	shown, err := c.Show(t.Context(), ref)
+	shown, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err, "what the server itself knows is shown")
 	assert.Contains(t, shown.Unanswered, "WORKFLOW_STUCK")
 	explained, err := c.Explain(t.Context(), ref.WorkflowID)

@@ -45,7 +45,7 @@ var submissionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 // The same submission again, by its id, starts nothing and says so, for as long
 // as the server keeps the first one; another one under the same id is refused.
 // Faults of what is submitted come as a [*SubmissionError].
-func (c *Client) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
+func (j JobTypes) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
 	if known.Fault != "" {
 		return Submitted{}, fmt.Errorf("job type %s: %s", known.Name, known.Fault)
 	}
@@ -60,7 +60,7 @@ func (c *Client) Submit(ctx context.Context, known JobType, submission contract.
 		RunRef: RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
 		ID:     submission.ID, Jobs: len(submission.Proposals),
 	}
-	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	run, err := j.client.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       submitted.WorkflowID,
 		TaskQueue:                                contract.ControlQueue,
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
@@ -75,7 +75,7 @@ func (c *Client) Submit(ctx context.Context, known JobType, submission contract.
 	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: known.Spec, Submission: &submission})
 	if _, twice := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); twice {
 		submitted.Already = true
-		return submitted, c.sameSubmission(ctx, known.Name, submitted, digest)
+		return submitted, j.sameSubmission(ctx, known.Name, submitted, digest)
 	}
 	if err != nil {
 		return Submitted{}, startError("an ad-hoc group of "+known.Name, err)
@@ -85,7 +85,7 @@ func (c *Client) Submit(ctx context.Context, known JobType, submission contract.
 	if submission.IgnoreWindow {
 		entry.Detail = "whatever its windows say"
 	}
-	c.record(ctx, entry)
+	j.client.record(ctx, entry)
 	return submitted, nil
 }
 
@@ -102,8 +102,8 @@ func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]str
 }
 
 // sameSubmission makes sure that what runs under the id is what was submitted.
-func (c *Client) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
-	described, err := c.temporal.DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
+func (j JobTypes) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
+	described, err := j.client.temporal.DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
 	if err != nil {
 		return runError(submitted.RunRef, err)
 	}
@@ -114,7 +114,7 @@ func (c *Client) sameSubmission(ctx context.Context, name string, submitted Subm
 			return fmt.Errorf("run %s: its memo cannot be read: %w", submitted.WorkflowID, err)
 		}
 	}
-	if other != digest || c.runOf(info).JobType != name {
+	if other != digest || j.client.Runs().runOf(info).JobType != name {
 		return &SubmissionError{JobType: name, Faults: []error{fmt.Errorf(
 			"id %s: something else was submitted under it (see `roundsman runs show %s`): choose another id", submitted.ID, submitted.WorkflowID)}}
 	}

@@ -20,41 +20,41 @@ func TestSubmit(t *testing.T) {
 	t.Parallel()
 	c := ownServer(t)
 	apply(t, c, map[string]bool{"tidy": false}, applied("tidy"))
-	known, err := c.JobType(t.Context(), "tidy")
+	known, err := c.JobTypes().Get(t.Context(), "tidy")
 	require.NoError(t, err)
 	require.True(t, known.Paused)
 
 	work := contract.Submission{ID: "ticket-1", By: "tester", Proposals: []jobtype.Proposal{{Summary: "one"}, {DedupeKey: "k", NotBefore: time.Now().Add(time.Minute)}}}
-	first, err := c.Submit(t.Context(), known, work)
+	first, err := c.JobTypes().Submit(t.Context(), known, work)
 	require.NoError(t, err, "a paused job type takes jobs")
 	assert.Equal(t, "group/tidy-adhoc-ticket-1", first.WorkflowID)
 	assert.Equal(t, 2, first.Jobs)
 	assert.False(t, first.Already)
 
 	work.Proposals[1].NotBefore = time.Now().Add(2 * time.Minute)
-	again, err := c.Submit(t.Context(), known, work)
+	again, err := c.JobTypes().Submit(t.Context(), known, work)
 	require.NoError(t, err, "when is no part of what is submitted")
 	assert.True(t, again.Already)
 	assert.Empty(t, again.RunID)
 
 	work.Proposals[0].Summary = "another"
-	_, err = c.Submit(t.Context(), known, work)
+	_, err = c.JobTypes().Submit(t.Context(), known, work)
 	var wrong *starter.SubmissionError
 	require.ErrorAs(t, err, &wrong)
 	assert.Contains(t, err.Error(), "something else was submitted under it")
 
 	testsuite.WaitFor(t, 20*time.Second, "the list shows it", func() bool {
-		runs, err := c.Runs(t.Context(), starter.RunFilter{JobType: "tidy"})
+		runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "tidy"})
 		require.NoError(t, err)
 		return len(runs) == 1 && runs[0].AdHoc == "ticket-1" && !runs[0].DryRun
 	})
-	ref, err := c.ResolveRun(t.Context(), "tidy-adhoc-ticket-1")
+	ref, err := c.Runs().Resolve(t.Context(), "tidy-adhoc-ticket-1")
 	require.NoError(t, err)
 	assert.Equal(t, first.WorkflowID, ref.WorkflowID)
 	ended := "still ended: a closed one is not started again"
 	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), first.WorkflowID, "", ended))
 	work.Proposals[0].Summary = "one"
-	again, err = c.Submit(t.Context(), known, work)
+	again, err = c.JobTypes().Submit(t.Context(), known, work)
 	require.NoError(t, err)
 	assert.True(t, again.Already, ended)
 }
@@ -66,7 +66,7 @@ func TestSubmitRefusesEverythingAtOnce(t *testing.T) {
 	c := dial(t)
 	spec := contract.JobTypeSpec{Name: "never-applied", Policy: jobtype.Policy{MaxJobsPerDetection: 2}.WithDefaults()}
 	known := starter.JobType{Name: spec.Name, Spec: spec}
-	_, err := c.Submit(t.Context(), known, contract.Submission{ID: "not an id", Proposals: []jobtype.Proposal{
+	_, err := c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "not an id", Proposals: []jobtype.Proposal{
 		{Priority: "urgent"},
 		{NotBefore: time.Now().Add(time.Hour)},
 		{ExpiresAt: time.Now().Add(-time.Hour)},
@@ -81,21 +81,21 @@ func TestSubmitRefusesEverythingAtOnce(t *testing.T) {
 	} {
 		assert.Contains(t, err.Error(), part)
 	}
-	_, err = c.Submit(t.Context(), known, contract.Submission{ID: "x"})
+	_, err = c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "x"})
 	require.ErrorContains(t, err, "there is no proposal in it")
 
 	known.Spec.Policy.MaxJobsPerDetection = 1000
-	_, err = c.Submit(t.Context(), known, contract.Submission{ID: "x", Proposals: make([]jobtype.Proposal, 400)})
+	_, err = c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "x", Proposals: make([]jobtype.Proposal, 400)})
 	require.NoError(t, err)
 	large := make([]jobtype.Proposal, 400)
 	for i := range large {
 		large[i].Detail = strings.Repeat("x", 3900)
 	}
-	_, err = c.Submit(t.Context(), known, contract.Submission{ID: "y", Proposals: large})
+	_, err = c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "y", Proposals: large})
 	require.ErrorContains(t, err, "submit it in parts")
 
 	known.Fault = "its spec cannot be read: run apply to repair it"
-	_, err = c.Submit(t.Context(), known, contract.Submission{ID: "z", Proposals: make([]jobtype.Proposal, 1)})
+	_, err = c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "z", Proposals: make([]jobtype.Proposal, 1)})
 	require.ErrorContains(t, err, "run apply to repair it")
 }
 
@@ -125,7 +125,7 @@ func TestSubmitAtOnce(t *testing.T) {
 	var already atomic.Int64
 	for range 8 {
 		group.Go(func() error {
-			submitted, err := c.Submit(t.Context(), known, contract.Submission{ID: "once", Proposals: []jobtype.Proposal{{Summary: "one"}}})
+			submitted, err := c.JobTypes().Submit(t.Context(), known, contract.Submission{ID: "once", Proposals: []jobtype.Proposal{{Summary: "one"}}})
 			if submitted.Already {
 				already.Add(1)
 			}

@@ -63,8 +63,8 @@ func (e *AlreadyRunningError) Error() string {
 // there. A paused job type can be triggered. If the last group still runs,
 // policy.overlap decides: skip gives an [*AlreadyRunningError], and so does
 // buffer_one if another one waits already.
-func (c *Client) Trigger(ctx context.Context, name string) (Triggered, error) {
-	s := c.schedules()
+func (j JobTypes) Trigger(ctx context.Context, name string) (Triggered, error) {
+	s := j.schedules()
 	before, err := s.readOwned(ctx, name)
 	if err != nil {
 		return Triggered{}, err
@@ -72,7 +72,7 @@ func (c *Client) Trigger(ctx context.Context, name string) (Triggered, error) {
 	at := freeSecond(name, before.info, time.Now())
 	triggered, err := s.triggerAt(ctx, name, at, before)
 	if err == nil {
-		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
+		j.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
 	}
 	return triggered, err
 }
@@ -164,11 +164,11 @@ func buffered(before *schedulepb.ScheduleInfo, now held) bool {
 // Backfill starts the groups that were due from one time to another, both
 // inclusive, one after the other. It returns how many ticks that are. A run
 // that exists already under a tick's name is started again.
-func (c *Client) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
+func (j JobTypes) Backfill(ctx context.Context, name string, from, to time.Time) (int, error) {
 	if !from.Before(to) {
 		return 0, fmt.Errorf("backfill %s: %s is not before %s", name, from.Format(time.RFC3339), to.Format(time.RFC3339))
 	}
-	s := c.schedules()
+	s := j.schedules()
 	if _, err := s.readOwned(ctx, name); err != nil {
 		return 0, err
 	}
@@ -188,7 +188,7 @@ func (c *Client) Backfill(ctx context.Context, name string, from, to time.Time) 
 		OverlapPolicy: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ALL,
 	}}})
 	if err == nil {
-		c.recordSchedule(ctx, name, contract.AuditEntry{
+		j.recordSchedule(ctx, name, contract.AuditEntry{
 			Action: "jobtype.backfill", Count: ticks, Detail: from.UTC().Format(time.RFC3339) + " to " + to.UTC().Format(time.RFC3339),
 		})
 	}

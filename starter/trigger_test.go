@@ -20,7 +20,7 @@ func TestTrigger(t *testing.T) {
 		spec.Policy.Overlap = jobtype.OverlapBufferOne
 	}))
 
-	first, err := c.Trigger(t.Context(), "skips")
+	first, err := c.JobTypes().Trigger(t.Context(), "skips")
 	require.NoError(t, err, "a paused job type can be triggered")
 	assert.Equal(t, "skips", starter.JobTypeOfRun(first.WorkflowID))
 	described, err := c.Temporal().DescribeWorkflowExecution(t.Context(), first.WorkflowID, first.RunID)
@@ -31,7 +31,7 @@ func TestTrigger(t *testing.T) {
 	assert.JSONEq(t, `"skips"`, string(info.GetSearchAttributes().GetIndexedFields()[contract.SearchAttributeJobType].GetData()))
 	assert.JSONEq(t, `"Keeps skips tidy"`, string(described.GetExecutionConfig().GetUserMetadata().GetSummary().GetData()))
 
-	_, err = c.Trigger(t.Context(), "skips")
+	_, err = c.JobTypes().Trigger(t.Context(), "skips")
 	var running *starter.AlreadyRunningError
 	require.ErrorAs(t, err, &running)
 	assert.Contains(t, err.Error(), "cancel it with `roundsman runs cancel "+first.WorkflowID)
@@ -40,31 +40,31 @@ func TestTrigger(t *testing.T) {
 	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), first.WorkflowID, "", "test"))
 	var second starter.Triggered
 	testsuite.WaitFor(t, 20*time.Second, "the Schedule to see that the group ended", func() bool {
-		second, err = c.Trigger(t.Context(), "skips")
+		second, err = c.JobTypes().Trigger(t.Context(), "skips")
 		return err == nil
 	})
 	assert.NotEqual(t, first.RunID, second.RunID)
 
-	started, err := c.Trigger(t.Context(), "buffers")
+	started, err := c.JobTypes().Trigger(t.Context(), "buffers")
 	require.NoError(t, err)
 	assert.False(t, started.Buffered)
-	buffered, err := c.Trigger(t.Context(), "buffers")
+	buffered, err := c.JobTypes().Trigger(t.Context(), "buffers")
 	require.NoError(t, err)
 	assert.True(t, buffered.Buffered)
 	assert.Empty(t, buffered.RunID)
-	_, err = c.Trigger(t.Context(), "buffers")
+	_, err = c.JobTypes().Trigger(t.Context(), "buffers")
 	require.ErrorAs(t, err, &running)
 	assert.True(t, running.Waits)
 	assert.Contains(t, err.Error(), "the next one waits for its end already, policy.overlap: buffer_one")
 
-	read, err := c.JobType(t.Context(), "buffers")
+	read, err := c.JobTypes().Get(t.Context(), "buffers")
 	require.NoError(t, err)
 	require.Len(t, read.Running, 1)
 	assert.Equal(t, started.WorkflowID, read.Running[0].WorkflowID)
 	assert.Equal(t, started.WorkflowID, read.Recent[0].WorkflowID)
 	assert.Equal(t, int64(1), read.Counts.Started)
 
-	_, err = c.Trigger(t.Context(), "nobody")
+	_, err = c.JobTypes().Trigger(t.Context(), "nobody")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 }
 
@@ -74,23 +74,23 @@ func TestBackfill(t *testing.T) {
 	apply(t, c, nil, applied("a"))
 	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-	ticks, err := c.Backfill(t.Context(), "a", day, day.AddDate(0, 0, 3))
+	ticks, err := c.JobTypes().Backfill(t.Context(), "a", day, day.AddDate(0, 0, 3))
 	require.NoError(t, err)
 	assert.Equal(t, 4, ticks, "both ends are inclusive")
 	testsuite.WaitFor(t, 20*time.Second, "the first group of the backfill", func() bool {
-		read, err := c.JobType(t.Context(), "a")
+		read, err := c.JobTypes().Get(t.Context(), "a")
 		return err == nil && len(read.Recent) == 1 && read.Counts.Buffered == 3
 	})
-	read, err := c.JobType(t.Context(), "a")
+	read, err := c.JobTypes().Get(t.Context(), "a")
 	require.NoError(t, err)
 	assert.Equal(t, contract.GroupWorkflowID("a")+"-2026-01-01T00:00:00Z", read.Recent[0].WorkflowID)
 
-	_, err = c.Backfill(t.Context(), "a", day.Add(time.Hour), day.Add(2*time.Hour))
+	_, err = c.JobTypes().Backfill(t.Context(), "a", day.Add(time.Hour), day.Add(2*time.Hour))
 	require.ErrorContains(t, err, "was not due between")
-	_, err = c.Backfill(t.Context(), "a", day, day)
+	_, err = c.JobTypes().Backfill(t.Context(), "a", day, day)
 	require.ErrorContains(t, err, "is not before")
-	_, err = c.Backfill(t.Context(), "a", day.AddDate(-5, 0, 0), day)
+	_, err = c.JobTypes().Backfill(t.Context(), "a", day.AddDate(-5, 0, 0), day)
 	require.ErrorContains(t, err, "choose a shorter one")
-	_, err = c.Backfill(t.Context(), "nobody", day, day.AddDate(0, 0, 1))
+	_, err = c.JobTypes().Backfill(t.Context(), "nobody", day, day.AddDate(0, 0, 1))
 	require.ErrorIs(t, err, starter.ErrNotFound)
 }

@@ -19,9 +19,9 @@ const DefaultWatchInterval = time.Second
 // noticed by the clock. It stops after the last one, after a failure that
 // retrying cannot heal, or when ctx ends. A server that is away for a moment
 // does not end it: that shows as Unanswered.
-func (c *Client) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
+func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
 	first := Snapshot{Run: Run{RunRef: ref, JobType: JobTypeOfRun(ref.WorkflowID), Status: StatusRunning}}
-	return watch(ctx, c, ref, interval, first, c.Show)
+	return watch(ctx, r.client, ref, interval, first, r.Show)
 }
 
 // watched is a snapshot of something that ends.
@@ -37,7 +37,7 @@ func watch[S watched[S]](ctx context.Context, c *Client, ref RunRef, interval ti
 	return func(yield func(S, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ended := c.endOf(ctx, ref)
+		ended := c.Runs().endOf(ctx, ref)
 		tick := time.NewTicker(cmp.Or(interval, DefaultWatchInterval))
 		defer tick.Stop()
 		for last := last; ; {
@@ -70,12 +70,12 @@ func watch[S watched[S]](ctx context.Context, c *Client, ref RunRef, interval ti
 
 // endOf returns a channel that is closed when the run has ended or can no
 // longer be waited for.
-func (c *Client) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
+func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := c.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, nil); err != nil {
-			c.logger.Debug("wait for the end of a run", "run", ref.WorkflowID, "error", err)
+		if err := r.client.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, nil); err != nil {
+			r.client.logger.Debug("wait for the end of a run", "run", ref.WorkflowID, "error", err)
 		}
 	}()
 	return ended
@@ -83,6 +83,6 @@ func (c *Client) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 
 // Result waits until the run has ended and returns what it left. A run that
 // left nothing gives a [*RunFailedError].
-func (c *Client) Result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
-	return c.result(ctx, ref)
+func (r Runs) Result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
+	return r.result(ctx, ref)
 }

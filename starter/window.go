@@ -83,9 +83,9 @@ type Learned struct {
 
 // Learned reads what the newest run of a job type that has ended left for the
 // next ones. Nothing is known before the first run.
-func (c *Client) Learned(ctx context.Context, known JobType) (Learned, error) {
+func (j JobTypes) Learned(ctx context.Context, known JobType) (Learned, error) {
 	for _, run := range known.Recent {
-		snapshot, err := c.Show(ctx, RunRef{WorkflowID: run.WorkflowID})
+		snapshot, err := j.client.Runs().Show(ctx, RunRef{WorkflowID: run.WorkflowID})
 		if err != nil || snapshot.Open() || snapshot.Result == nil {
 			continue // The one before it tells nearly as much.
 		}
@@ -143,7 +143,7 @@ func (s schedules) tell(ctx context.Context, change *calendarChange, name string
 	for _, running := range info.GetRunningWorkflows() {
 		ids = append(ids, running.GetWorkflowId())
 	}
-	open, err := s.client.Runs(ctx, RunFilter{JobType: name, Running: true, Limit: maxToldRuns})
+	open, err := s.client.Runs().List(ctx, RunFilter{JobType: name, Running: true, Limit: maxToldRuns})
 	if err != nil {
 		return fmt.Errorf("find the submitted runs of %s to tell them of the changed windows: %w", name, err)
 	}
@@ -173,8 +173,8 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 // closed. It is marked in the Schedule's argument by its workflow id, which no
 // other group ever has, and triggered then: a mark without its group means
 // nothing.
-func (c *Client) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
-	s := c.schedules()
+func (j JobTypes) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
+	s := j.schedules()
 	for range convergeAttempts {
 		before, err := s.readOwned(ctx, name)
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigge
 		}
 		triggered, err := s.triggerAt(ctx, name, at, before)
 		if err == nil {
-			c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID, Detail: "whatever its windows say"})
+			j.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID, Detail: "whatever its windows say"})
 		}
 		return triggered, err
 	}

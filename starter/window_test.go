@@ -55,7 +55,7 @@ func TestLearnedOf(t *testing.T) {
 
 func TestCalendarChangesAreSeen(t *testing.T) {
 	t.Parallel()
-	s := (&Client{}).schedules()
+	s := (&Client{}).JobTypes().schedules()
 	spec := contract.JobTypeSpec{Name: "scrub", Calendar: &jobtype.Calendar{Windows: []jobtype.Window{{From: "10:00", To: "14:00"}}}}
 	schedule, err := s.build(contract.JobTypeSpec{Name: spec.Name, Calendar: spec.Calendar, Schedule: contract.ScheduleSpec{Every: jobtype.Duration(time.Hour)}})
 	require.NoError(t, err)

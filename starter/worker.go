@@ -36,30 +36,30 @@ func (e *SilentWorkerError) Error() string {
 // Unwrap gives the cause.
 func (e *SilentWorkerError) Unwrap() error { return e.Cause }
 
-// AskWorker asks the worker's own process what it does: not the registry, and
+// Ask asks the worker's own process what it does: not the registry, and
 // no group. It needs no control plane. A process that does not answer is a
 // [*SilentWorkerError].
-func (c *Client) AskWorker(ctx context.Context, id string) (contract.WorkerReport, error) {
-	return c.askWorker(ctx, id, contract.QueryReport)
+func (w Workers) Ask(ctx context.Context, id string) (contract.WorkerReport, error) {
+	return w.ask(ctx, id, contract.QueryReport)
 }
 
-// RefreshWorker makes the worker ask the registry for its settings at once, and
+// Refresh makes the worker ask the registry for its settings at once, and
 // returns what it does at that moment.
-func (c *Client) RefreshWorker(ctx context.Context, id string) (contract.WorkerReport, error) {
-	return c.askWorker(ctx, id, contract.QueryRefresh)
+func (w Workers) Refresh(ctx context.Context, id string) (contract.WorkerReport, error) {
+	return w.ask(ctx, id, contract.QueryRefresh)
 }
 
-func (c *Client) askWorker(ctx context.Context, id, query string) (contract.WorkerReport, error) {
+func (w Workers) ask(ctx context.Context, id, query string) (contract.WorkerReport, error) {
 	limited, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var report contract.WorkerReport
-	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
+	response, err := w.client.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
 		WorkflowID: contract.WorkerWorkflowID(id), QueryType: query, QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NONE,
 	})
 	switch {
 	case err != nil:
 	case response.QueryRejected != nil:
-		err = c.rejected(limited, RunRef{WorkflowID: contract.WorkerWorkflowID(id)}, response.QueryRejected.GetStatus())
+		err = w.client.rejected(limited, RunRef{WorkflowID: contract.WorkerWorkflowID(id)}, response.QueryRejected.GetStatus())
 	default:
 		err = response.QueryResult.Get(&report)
 	}
@@ -72,12 +72,12 @@ func (c *Client) askWorker(ctx context.Context, id, query string) (contract.Work
 	return report, &SilentWorkerError{ID: id, Cause: err}
 }
 
-// ResizeWorker changes how much a worker runs at once, and returns it as the
+// Resize changes how much a worker runs at once, and returns it as the
 // registry has it. The worker itself takes the caps over at once if it answers,
 // else within a minute.
-func (c *Client) ResizeWorker(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
+func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
 	var after contract.WorkerDetail
-	if err := c.update(ctx, fleetRef(), contract.UpdateResizeWorker, &after, in); err != nil {
+	if err := w.client.update(ctx, fleetRef(), contract.UpdateResizeWorker, &after, in); err != nil {
 		return after, fmt.Errorf("resize worker %s: %w", in.ID, err)
 	}
 	return after, nil
@@ -94,16 +94,16 @@ type WorkerLoad struct {
 // describers is how many heartbeats are read at once.
 const describers = 8
 
-// WorkerLoads reads the last heartbeats of these workers. One whose heartbeats
+// Loads reads the last heartbeats of these workers. One whose heartbeats
 // the server does not have (any more) is left out. It needs no control plane.
-func (c *Client) WorkerLoads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
-	listed, err := c.listWorkers(ctx)
+func (w Workers) Loads(ctx context.Context, workers []contract.WorkerDetail) (map[string]WorkerLoad, error) {
+	listed, err := w.beating(ctx)
 	if err != nil {
 		return nil, err
 	}
 	owner := make(map[string]string, len(workers))
-	for _, w := range workers {
-		r := w.Registration
+	for _, worker := range workers {
+		r := worker.Registration
 		owner[fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)] = r.ID
 	}
 	var (
@@ -119,7 +119,7 @@ func (c *Client) WorkerLoads(ctx context.Context, workers []contract.WorkerDetai
 				if id == "" || strings.HasSuffix(listed[i].GetTaskQueue(), contract.WorkerControlSuffix) {
 					continue
 				}
-				beat, err := c.heartbeat(ctx, listed[i].GetWorkerInstanceKey())
+				beat, err := w.heartbeat(ctx, listed[i].GetWorkerInstanceKey())
 				mu.Lock()
 				if err != nil {
 					fault = errors.Join(fault, err)
@@ -147,13 +147,13 @@ func (l WorkerLoad) add(beat *workerpb.WorkerHeartbeat) WorkerLoad {
 	return l
 }
 
-func (c *Client) listWorkers(ctx context.Context) ([]*workerpb.WorkerListInfo, error) {
+func (w Workers) beating(ctx context.Context) ([]*workerpb.WorkerListInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var all []*workerpb.WorkerListInfo
-	request := &workflowservice.ListWorkersRequest{Namespace: c.namespace, PageSize: 1000, Query: "TaskQueue starts_with 'roundsman/'"}
+	request := &workflowservice.ListWorkersRequest{Namespace: w.client.namespace, PageSize: 1000, Query: "TaskQueue starts_with 'roundsman/'"}
 	for {
-		answer, err := c.temporal.WorkflowService().ListWorkers(ctx, request)
+		answer, err := w.client.temporal.WorkflowService().ListWorkers(ctx, request)
 		if err != nil {
 			return nil, fmt.Errorf("list the workers' heartbeats: %w", err)
 		}
@@ -166,10 +166,10 @@ func (c *Client) listWorkers(ctx context.Context) ([]*workerpb.WorkerListInfo, e
 }
 
 // heartbeat is nil if the server does not have it any more.
-func (c *Client) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
+func (w Workers) heartbeat(ctx context.Context, key string) (*workerpb.WorkerHeartbeat, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	answer, err := c.temporal.WorkflowService().DescribeWorker(ctx, &workflowservice.DescribeWorkerRequest{Namespace: c.namespace, WorkerInstanceKey: key})
+	answer, err := w.client.temporal.WorkflowService().DescribeWorker(ctx, &workflowservice.DescribeWorkerRequest{Namespace: w.client.namespace, WorkerInstanceKey: key})
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
 		return nil, nil
 	}

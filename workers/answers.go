@@ -19,6 +19,8 @@ type answers struct {
 	describe func() contract.WorkerReport
 	// look makes it ask the registry for its settings.
 	look func()
+	// attempt says what the process knows of one attempt.
+	attempt func(contract.AttemptQueryInput) contract.AttemptQueryResult
 }
 
 // open is the workflow.
@@ -27,11 +29,19 @@ func (a *answers) open(ctx workflow.Context) error {
 		workflow.QueryHandlerOptions{Description: "What this process runs right now."}); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryAttempt, a.knows,
+		workflow.QueryHandlerOptions{Description: "Does this process run that attempt, or how did it end?"}); err != nil {
+		return err
+	}
 	return workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
 		workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."})
 }
 
 func (a *answers) report() (contract.WorkerReport, error) { return a.describe(), nil }
+
+func (a *answers) knows(in contract.AttemptQueryInput) (contract.AttemptQueryResult, error) {
+	return a.attempt(in), nil
+}
 
 func (a *answers) refresh() (contract.WorkerReport, error) {
 	a.look()

@@ -70,6 +70,50 @@ func TestOutcomesSurviveAnAbsentServer(t *testing.T) {
 	}
 }
 
+// A server that is away for longer than the heartbeat timeout times every attempt
+// out. All slots are taken: an adoption needs none.
+func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))
+	release := make(chan struct{})
+	work := &handler{execute: until(release)}
+	node := h.started(t, work, func(o *workers.NodeOptions) { o.MaxExecute = 8 })
+	run := h.run(t, groupInput{
+		Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: 2 * time.Second,
+		Jobs: someJobs(8, func(in *contract.ExecuteInput) { in.OrphanGrace = contract.DefaultOrphanGrace }),
+	})
+	running := func() bool { n, _, _ := work.now(); return n == 8 }
+	testsuite.WaitFor(t, 30*time.Second, "8 jobs run", running)
+	h.server.Kill()
+	pause(t, 6*time.Second)
+	h.server.Restart(t)
+	back := time.Now()
+	adopted := func() int {
+		pending, err := h.client.DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+		if err != nil {
+			return 0
+		}
+		n := 0
+		for _, activity := range pending.GetPendingActivities() {
+			if activity.GetLastStartedTime() != nil && activity.GetLastHeartbeatTime() != nil && activity.GetLastStartedTime().AsTime().After(back) {
+				n++
+			}
+		}
+		return n
+	}
+	testsuite.WaitFor(t, 30*time.Second, "8 adopted jobs beat", func() bool { return adopted() == 8 })
+	t.Logf("adopted %s after the server was back", time.Since(back).Round(time.Millisecond))
+	require.True(t, running(), "the handlers have continued")
+	pause(t, 4*time.Second) // twice the heartbeat timeout
+	close(release)
+	for id, end := range ends(t, run) {
+		assert.Equal(t, "did "+id, end.State.Result.Summary, "%+v", end)
+		assert.True(t, end.Adopted)
+	}
+	_, _, total := work.now()
+	assert.Equal(t, 8, total, "no job ran twice")
+}
+
 // pause lets real time pass: what is tested is the length of an absence.
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()

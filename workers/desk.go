@@ -44,7 +44,7 @@ func newDesk(c client.Client, n *Node) *desk {
 		WorkerStopTimeout:                      time.Second,
 		OnFatalError:                           n.fail,
 	})
-	own := &answers{describe: n.Report, look: n.Refresh}
+	own := &answers{describe: n.Report, look: n.Refresh, attempt: n.Attempt}
 	d.worker.RegisterWorkflowWithOptions(own.open, workflow.RegisterOptions{Name: contract.WorkerWorkflow})
 	return d
 }

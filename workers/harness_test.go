@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
@@ -92,6 +93,7 @@ type jobEnd struct {
 	Failure  contract.FailureKind
 	State    contract.ExecuteState
 	Recalled bool
+	Adopted  bool
 	Error    string
 }
 
@@ -158,6 +160,14 @@ func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late ma
 		return jobEnd{State: state}
 	}
 	end := jobEnd{Error: err.Error(), Failure: contract.FailureWorkerLost}
+	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok && job.OrphanGrace > 0 && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT {
+		again := contract.ExecuteInput{Handler: job.Handler, Adopt: true, Job: jobtype.Job{
+			ID: job.Job.ID, GroupID: job.Job.GroupID, Attempt: job.Job.Attempt, Fence: job.Job.Fence,
+		}}
+		if err = workflow.ExecuteActivity(cancelable, contract.ExecuteActivity, again).Get(ctx, &state); err == nil {
+			return jobEnd{State: state, Adopted: true}
+		}
+	}
 	if application, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		end.Failure = contract.FailureKind(application.Type())
 		if err := application.Details(&end.State); err != nil {

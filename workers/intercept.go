@@ -96,6 +96,9 @@ func (g *gates) of(args []any) (chosen *gate, handler string) {
 	}
 	switch in := args[0].(type) {
 	case contract.ExecuteInput:
+		if in.Adopt { // What it is about is inside already.
+			return nil, ""
+		}
 		return g.execute, in.Handler
 	case contract.DetectActivityInput:
 		return g.detect, in.Handler

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Start registers the worker and polls only after it was accepted. It waits for
@@ -14,6 +17,7 @@ import (
 // [*RefusedError] when another live worker holds the id. After an error call
 // Stop.
 func (n *Node) Start(ctx context.Context) error {
+	n.prepare(ctx)
 	if err := n.deliverOutbox(ctx); err != nil {
 		return err
 	}
@@ -38,12 +42,34 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.loops = cancel
+	beats, end := context.WithCancel(context.WithoutCancel(ctx))
+	n.beating = end
+	n.beats.Go(func() { n.heartbeat.run(beats) })
 	n.running.Go(func() { n.stayRegistered(loops) })
 	n.running.Go(func() { n.desk.stayOpen(loops) })
 	n.running.Go(func() { n.herald.run(loops) })
 	n.options.Logger.Info("worker is polling", "worker", n.options.ID, "instance", n.instance,
 		"max_execute", n.options.MaxExecute, "max_detect", n.options.MaxDetect, "shared", n.options.Shared)
 	return nil
+}
+
+// prepare lets handlers deal with what a killed process of this worker left on the
+// node.
+func (n *Node) prepare(ctx context.Context) {
+	if n.options.DataDir == "" {
+		return
+	}
+	for _, handler := range n.options.Handlers {
+		preparer, ok := handler.(jobtype.NodePreparer)
+		if !ok {
+			continue
+		}
+		name := handler.Descriptor().Name
+		dir := filepath.Join(n.options.DataDir, "workers", n.options.ID+".state", name)
+		if err := preparer.PrepareNode(ctx, n.options.ID, dir); err != nil {
+			n.options.Logger.Error("what an earlier process of this worker left on the node is not all ended", "worker", n.options.ID, "handler", name, "error", err)
+		}
+	}
 }
 
 // deliverOutbox gives what the last incarnation left behind a head start: once
@@ -154,6 +180,8 @@ func (n *Node) stop(ctx context.Context) error {
 	}
 	n.jobs.Abandon()
 	<-stopped
+	n.beating()
+	n.beats.Wait()
 	n.desk.stop()
 	n.claim.release()
 	if len(left) > 0 {

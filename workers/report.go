@@ -54,8 +54,22 @@ func stateOf(r jobs.Running) contract.WorkerJobState {
 		return contract.WorkerJobZombie
 	case r.Ending:
 		return contract.WorkerJobEnding
+	case r.Orphaned:
+		return contract.WorkerJobOrphaned
 	}
 	return contract.WorkerJobRunning
+}
+
+// Attempt says what this process knows of one attempt.
+func (n *Node) Attempt(in contract.AttemptQueryInput) contract.AttemptQueryResult {
+	result := contract.AttemptQueryResult{ID: n.options.ID, Instance: n.instance}
+	var running *jobs.Running
+	result.State, running, result.Outcome = n.jobs.Attempt(in)
+	if running != nil {
+		job := reported(*running)
+		result.Job = &job
+	}
+	return result
 }
 
 // Queues are those that the node polls for work, its own first.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/workflows/entity"
+	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
 // maxUndelivered is how many answers are on their way at once. The server refuses
@@ -38,7 +40,7 @@ func Admission(ctx workflow.Context, in contract.AdmissionInput) error {
 		a.attend()
 		a.awaitLull()
 		a.send()
-		a.trail.flush()
+		a.trail.Flush()
 		workflow.SetCurrentDetails(ctx, a.details())
 		if err := a.wait(); err != nil {
 			return err
@@ -55,12 +57,12 @@ type admissionRun struct {
 	// outbox are answers not sent yet, one per holder, in the order of deciding.
 	outbox []*contract.AdmissionAnswer
 	sent   []sentAnswer
-	burst  burst
+	tasks  entity.Tasks
 	watch  workflow.Future
 	asking workflow.Future
 	// asked: this recovery knows whom to wait for.
 	asked bool
-	trail *auditTrail
+	trail *recorder.Recorder
 	// run is the id of the workflow run, as far as it was noticed.
 	run     string
 	touched bool
@@ -82,7 +84,7 @@ type sentAnswer struct {
 
 func newAdmissionRun(ctx workflow.Context, in contract.AdmissionInput) (*admissionRun, error) {
 	a := &admissionRun{ctx: ctx, requests: workflow.GetSignalChannel(ctx, contract.SignalAdmissionRequest), trail: entityTrail(ctx), lastTaken: workflow.Now(ctx)}
-	a.trail.restore(in.Audit)
+	a.trail.Restore(in.Audit)
 	if len(in.State) == 0 {
 		a.begin(in)
 	} else {
@@ -170,7 +172,7 @@ func (a *admissionRun) attend() {
 // goes when something has been delivered.
 func (a *admissionRun) send() {
 	n := 0
-	for ; n < len(a.outbox) && len(a.sent) < maxUndelivered && a.burst.fits(a.ctx, answerBytes(a.outbox[n])); n++ {
+	for ; n < len(a.outbox) && len(a.sent) < maxUndelivered && a.tasks.Fits(a.ctx, answerBytes(a.outbox[n])); n++ {
 		answer := a.outbox[n]
 		future := workflow.SignalExternalWorkflow(a.ctx, answer.Holder.WorkflowID, "", contract.SignalAdmissionAnswer, *answer)
 		a.sent = append(a.sent, sentAnswer{answer, future})
@@ -193,7 +195,7 @@ func answerBytes(answer *contract.AdmissionAnswer) int {
 
 // wait blocks until there is something to do.
 func (a *admissionRun) wait() error {
-	next := earlier(a.core.NextDeadline(), a.trail.wake())
+	next := entity.Earlier(a.core.NextDeadline(), a.trail.Wake())
 	if next.IsZero() {
 		return workflow.Await(a.ctx, a.woken)
 	}
@@ -202,7 +204,7 @@ func (a *admissionRun) wait() error {
 }
 
 func (a *admissionRun) woken() bool {
-	if a.touched || a.lullOver() || a.trail.ready() || a.requests.Len() > 0 || a.watch != nil && a.watch.IsReady() || a.asking != nil && a.asking.IsReady() {
+	if a.touched || a.lullOver() || a.trail.Ready() || a.requests.Len() > 0 || a.watch != nil && a.watch.IsReady() || a.asking != nil && a.asking.IsReady() {
 		return true
 	}
 	for i := range a.sent {
@@ -219,7 +221,7 @@ func (a *admissionRun) collect() {
 	if a.lullOver() {
 		a.lullTimer = nil
 	}
-	a.trail.collect()
+	a.trail.Collect()
 	a.collectRequests()
 	a.collectSent()
 	if a.watch != nil && a.watch.IsReady() {
@@ -313,7 +315,7 @@ func (a *admissionRun) continueAsNew() error {
 	if err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	return workflow.NewContinueAsNewError(a.ctx, contract.AdmissionWorkflow, contract.AdmissionInput{State: state, Inherited: a.inherited, Undelivered: a.undelivered(), Audit: a.trail.state()})
+	return workflow.NewContinueAsNewError(a.ctx, contract.AdmissionWorkflow, contract.AdmissionInput{State: state, Inherited: a.inherited, Undelivered: a.undelivered(), Audit: a.trail.State()})
 }
 
 // undelivered are the answers that nobody has confirmed, oldest first.

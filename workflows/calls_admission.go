@@ -7,6 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/calls"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 )
 
 func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("start admission, which is missing"))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("start admission, which is missing"))
 	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
 }
 
@@ -34,6 +35,6 @@ func callWatchHolders(ctx workflow.Context) workflow.Future {
 }
 
 func callAskHolders(ctx workflow.Context) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, controlOptions("ask running groups what they hold"))
+	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("ask running groups what they hold"))
 	return workflow.ExecuteActivity(ctx, contract.AskHoldersActivity)
 }

@@ -5,6 +5,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/audit"
+	"github.com/roundsman/roundsman/workflows/fleet"
 	"github.com/roundsman/roundsman/workflows/graph"
 	"github.com/roundsman/roundsman/workflows/group"
 	"github.com/roundsman/roundsman/workflows/run"
@@ -22,8 +24,8 @@ func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(graph.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
 	r.RegisterWorkflowWithOptions(run.StatePage, workflow.RegisterOptions{Name: contract.StatePageWorkflow})
 	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
-	r.RegisterWorkflowWithOptions(Fleet, workflow.RegisterOptions{Name: contract.FleetWorkflow})
-	r.RegisterWorkflowWithOptions(Audit, workflow.RegisterOptions{Name: contract.AuditWorkflow})
+	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
+	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})
 }
 
 // Steering is the interceptor that the workflows need, see [run.Steering].

@@ -28,8 +28,11 @@ func (p program) start(pipes *pipes) (*child, error) {
 	return c, nil
 }
 
+func (c *child) id() int    { return c.command.Process.Pid }
 func (c *child) terminate() { _ = c.command.Process.Kill() }
 func (c *child) kill()      { _ = c.command.Process.Kill() }
+
+func endGroup(int, bool) {}
 
 func (c *child) reap() ended {
 	<-c.exited

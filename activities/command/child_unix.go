@@ -13,6 +13,7 @@ import (
 // child is a started program, the leader of its own process group.
 type child struct {
 	pid     int
+	note    *note
 	exited  chan struct{} // closed when the leader has exited and is not yet reaped
 	release chan struct{} // closed by reap
 	reaped  chan ended
@@ -28,8 +29,9 @@ func (p program) start(pipes *pipes) (*child, error) {
 	}
 	command.Stdin, command.Stdout, command.Stderr = pipes.stdinRead, pipes.stdoutWrite, pipes.stderrWrite
 	command.SysProcAttr = groupOfItsOwn()
+	noted := p.enter(command)
 	started := make(chan error, 1)
-	c := &child{exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan ended, 1)}
+	c := &child{note: noted, exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan ended, 1)}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -38,10 +40,12 @@ func (p program) start(pipes *pipes) (*child, error) {
 			return
 		}
 		c.pid = command.Process.Pid
+		noted.started(c.pid)
 		started <- nil
 		c.attend(command)
 	}()
 	if err := <-started; err != nil {
+		noted.strike()
 		return nil, startFailure(p.argv[0], err)
 	}
 	return c, nil
@@ -57,6 +61,9 @@ func (c *child) attend(command *exec.Cmd) {
 	c.reaped <- endOf(command.ProcessState, err)
 }
 
+// id is the leader's process id, and the group's.
+func (c *child) id() int { return c.pid }
+
 func (c *child) terminate() { c.signal(syscall.SIGTERM) }
 func (c *child) kill()      { c.signal(syscall.SIGKILL) }
 
@@ -66,7 +73,18 @@ func (c *child) signal(signal syscall.Signal) { _ = syscall.Kill(-c.pid, signal)
 // reap frees the process id and returns how the program ended.
 func (c *child) reap() ended {
 	close(c.release)
-	return <-c.reaped
+	outcome := <-c.reaped
+	c.note.strike()
+	return outcome
+}
+
+// endGroup signals a whole group, which may be gone already.
+func endGroup(group int, kill bool) {
+	signal := syscall.SIGTERM
+	if kill {
+		signal = syscall.SIGKILL
+	}
+	_ = syscall.Kill(-group, signal)
 }
 
 func endOf(state *os.ProcessState, err error) ended {

@@ -31,13 +31,19 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	}
 	found := &proposals{format: settings.Format, sink: out}
 	errorOutput := newTail(stderrKept)
-	outcome, err := h.program(ready, settings.settings, detectEnvironment(in), in.Params).with(
+	var alive func()
+	if sink, ok := out.(jobtype.Alive); ok {
+		alive = sink.Alive
+	}
+	program := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID)
+	program.watcher = newWatcher(in.Liveness, in.StallTimeout, alive)
+	outcome, err := program.with(
 		func(stdout io.Reader) error { return found.read(ctx, stdout) },
 		errorOutput,
 	).run(ctx)
 	switch {
 	case errors.Is(err, errEnough):
-		return nil
+		return jobtype.ErrSinkFull
 	case err != nil:
 		return failure(ready.argv[0], err)
 	case !settings.succeeded(outcome.code):
@@ -46,13 +52,13 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	return found.verdict()
 }
 
-func (h *Handler) program(ready rendered, settings settings, own []string, params []byte) program {
+func (h *Handler) program(ready rendered, settings settings, own []string, params []byte, workerID string) program {
 	if len(params) == 0 {
 		params = []byte("{}")
 	}
 	return program{
 		argv: ready.argv, dir: ready.dir, env: h.environment(own, ready.env), stdin: params,
-		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace,
+		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID),
 	}
 }
 

@@ -25,6 +25,7 @@ func jobEnvironment(job jobtype.Job) []string {
 		"ROUNDSMAN_BATCH_SIZE=" + strconv.Itoa(len(job.Items())),
 		"ROUNDSMAN_WORKER_ID=" + job.WorkerID,
 		"ROUNDSMAN_JOB_TYPE=" + job.JobType,
+		"ROUNDSMAN_GROUP_ID=" + job.GroupID,
 		"ROUNDSMAN_JOB_ID=" + job.ID,
 		"ROUNDSMAN_DEDUPE_KEY=" + withoutNUL(job.DedupeKey),
 		"ROUNDSMAN_ATTEMPT=" + strconv.Itoa(job.Attempt),

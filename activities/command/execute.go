@@ -37,11 +37,13 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	if ctx.Err() != nil {
 		return jobtype.Result{}, context.Cause(ctx)
 	}
+	program := h.program(ready, settings.settings, jobEnvironment(job), input, job.WorkerID)
+	program.watcher = newWatcher(job.Liveness, job.StallTimeout, progress.Alive)
 	if settings.Progress == progressNone {
 		progress = nil
 	}
 	output, errorOutput := newTail(jobtype.MaxOutputBytes), newTail(stderrKept)
-	outcome, err := h.program(ready, settings.settings, jobEnvironment(job), input).with(
+	outcome, err := program.with(
 		func(stdout io.Reader) error { return follow(stdout, output, progress) },
 		io.MultiWriter(output, errorOutput),
 	).run(ctx)

@@ -42,7 +42,7 @@ func TestExecuteEnvironmentStdinAndDir(t *testing.T) {
 	settings["env"] = block{"ZONE": "{{.Params.zone}}"}
 	settings["dir"] = "{{.Params.dir}}"
 	got := execute(t, settings, jobtype.Job{
-		ID: "job-00007", JobType: "clean", DedupeKey: "k\x00ey", WorkerID: "node-a", Attempt: 3, Fence: 42,
+		ID: "job-00007", GroupID: "group/clean-1", JobType: "clean", DedupeKey: "k\x00ey", WorkerID: "node-a", Attempt: 3, Fence: 42,
 		Params: raw(t, block{"zone": "east", "dir": dir}),
 	})
 	require.NoError(t, got.Err)
@@ -50,7 +50,7 @@ func TestExecuteEnvironmentStdinAndDir(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, strings.Join([]string{
 		resolved, string(raw(t, block{"zone": "east", "dir": dir})), "HOME=" + os.Getenv("HOME"),
-		"ROUNDSMAN_ATTEMPT=3", "ROUNDSMAN_BATCH_SIZE=1", `ROUNDSMAN_DEDUPE_KEY=k\x00ey`, "ROUNDSMAN_FENCE=42", "ROUNDSMAN_JOB_ID=job-00007", "ROUNDSMAN_JOB_TYPE=clean", "ROUNDSMAN_WORKER_ID=node-a", "ZONE=east\n",
+		"ROUNDSMAN_ATTEMPT=3", "ROUNDSMAN_BATCH_SIZE=1", `ROUNDSMAN_DEDUPE_KEY=k\x00ey`, "ROUNDSMAN_FENCE=42", "ROUNDSMAN_GROUP_ID=group/clean-1", "ROUNDSMAN_JOB_ID=job-00007", "ROUNDSMAN_JOB_TYPE=clean", "ROUNDSMAN_WORKER_ID=node-a", "ZONE=east\n",
 	}, "\n"), got.Result.Output)
 }
 

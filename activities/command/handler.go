@@ -1,9 +1,11 @@
 package command
 
 import (
+	"context"
 	_ "embed"
 	"encoding/json"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -40,16 +42,45 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Handler runs programs. It holds no state.
-type Handler struct{ options Options }
+// Handler runs programs.
+type Handler struct {
+	options Options
+
+	mu sync.Mutex
+	// ledgers are those of the workers that this process runs, by their ids.
+	ledgers map[string]*ledger
+}
 
 var (
 	_ jobtype.Handler           = (*Handler)(nil)
 	_ jobtype.SettingsValidator = (*Handler)(nil)
+	_ jobtype.NodePreparer      = (*Handler)(nil)
 )
 
 // New returns the handler.
-func New(options Options) *Handler { return &Handler{options: options.withDefaults()} }
+func New(options Options) *Handler {
+	return &Handler{options: options.withDefaults(), ledgers: map[string]*ledger{}}
+}
+
+// PrepareNode implements [jobtype.NodePreparer]: it ends the process groups that an
+// earlier process of the worker left running, and notes those of this one from now
+// on.
+func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
+	opened, err := openLedger(dir)
+	if err != nil || opened == nil {
+		return err
+	}
+	h.mu.Lock()
+	h.ledgers[workerID] = opened
+	h.mu.Unlock()
+	return opened.endLeftovers(ctx)
+}
+
+func (h *Handler) ledger(workerID string) *ledger {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ledgers[workerID]
+}
 
 // Descriptor implements [jobtype.Handler]. Liveness is `process`: a program
 // that prints nothing is no sign of a hang, so the worker beats for it and

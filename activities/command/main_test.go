@@ -17,6 +17,9 @@ import (
 // its only job.
 const workerScript = "COMMAND_TEST_WORKER_SCRIPT"
 
+// workerDir is the data directory of that worker, if it has one.
+const workerDir = "COMMAND_TEST_WORKER_DIR"
+
 func TestMain(m *testing.M) {
 	if script := os.Getenv(workerScript); script != "" {
 		runAsWorker(script)
@@ -25,9 +28,15 @@ func TestMain(m *testing.M) {
 }
 
 func runAsWorker(script string) {
-	settings, err := json.Marshal(shell(script))
+	program := shell(script)
+	program["kill_grace"] = "300ms"
+	settings, err := json.Marshal(program)
+	handler := command.New(command.Options{})
+	if dir := os.Getenv(workerDir); err == nil && dir != "" {
+		err = handler.PrepareNode(context.Background(), "node-a", dir)
+	}
 	if err == nil {
-		_, err = command.New(command.Options{}).Execute(context.Background(), jobtype.Job{Settings: settings}, &jobtypetest.Recorder{})
+		_, err = handler.Execute(context.Background(), jobtype.Job{WorkerID: "node-a", Settings: settings}, &jobtypetest.Recorder{})
 	}
 	if err != nil {
 		os.Exit(1)

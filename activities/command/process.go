@@ -21,6 +21,10 @@ type program struct {
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
 	outputGrace time.Duration
+	// watcher reports its signs of life; nil: nobody wants them.
+	watcher *watcher
+	// ledger notes the program while it runs.
+	ledger *ledger
 	// stdout and stderr read to the end of what they are given. An error of
 	// stdout stops the program.
 	stdout func(io.Reader) error
@@ -57,7 +61,9 @@ func (p program) run(ctx context.Context) (ended, error) {
 		return ended{}, err
 	}
 	pipes.closeChildSide()
+	unwatch := p.watcher.follow(child)
 	outcome, err := p.supervise(ctx, child, pipes, p.attach(pipes, stop))
+	unwatch()
 	pipes.closeAll()
 	return outcome, err
 }
@@ -87,11 +93,11 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		return err
 	}
 	stderr := make(chan error, 1)
-	go func() { stderr <- read(p.stderr, pipes.stderr) }()
+	go func() { stderr <- read(p.stderr, p.watcher.output(pipes.stderr)) }()
 	both := &readers{done: make(chan struct{})}
 	go func() {
 		defer close(both.done)
-		both.err = errors.Join(read(p.stdout, pipes.stdout), <-stderr)
+		both.err = errors.Join(read(p.stdout, p.watcher.output(pipes.stdout)), <-stderr)
 	}()
 	return both
 }
@@ -241,6 +247,15 @@ func (p program) resolve() (*exec.Cmd, error) {
 	}
 	command.Dir, command.Env = p.dir, p.env
 	return command, nil
+}
+
+// enter notes the program, and marks it so that what it starts can be told apart.
+func (p program) enter(command *exec.Cmd) *note {
+	noted := p.ledger.enter(p.argv[0], p.killGrace)
+	if noted != nil {
+		command.Env = append(command.Env, noted.variable())
+	}
+	return noted
 }
 
 func notFound(name string, err error) error {

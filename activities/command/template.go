@@ -68,18 +68,14 @@ func plainBlocks(params, cluster json.RawMessage) (any, any, error) {
 
 // render turns one template into one argument.
 func render(name, text string, data map[string]any) (string, error) {
-	if !strings.Contains(text, "{{") {
+	if !gotemplate.Templated(text) {
 		return text, nil
 	}
-	parsed, err := gotemplate.New(name, text)
+	parsed, err := gotemplate.Trusted(name, text)
 	if err != nil {
 		return "", err
 	}
-	var out strings.Builder
-	if err := parsed.Execute(&out, data); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	return parsed.Execute(data)
 }
 
 // rendered is a program ready to start.
@@ -133,11 +129,11 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 func (s settings) templateFaults(block string, fields []string) []error {
 	var faults []error
 	checkWith := func(name, text string, fields []string) {
-		parsed, err := gotemplate.New(name, text)
-		if err == nil {
-			err = gotemplate.UnknownField(parsed.Root, fields)
+		if !gotemplate.Templated(text) {
+			return
 		}
-		if err != nil {
+		_, found := gotemplate.Scan(text, fields)
+		for _, err := range found {
 			faults = append(faults, fmt.Errorf("%s.%s: %w", block, name, err))
 		}
 	}

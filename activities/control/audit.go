@@ -106,6 +106,7 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
 	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
 	canceled := event.GetWorkflowExecutionCancelRequestedEventAttributes()
+	failed := event.GetWorkflowTaskFailedEventAttributes()
 	switch {
 	case origin.Signal != "" && signaled != nil:
 		return signaled.GetIdentity(), signaled.GetSignalName() == origin.Signal
@@ -114,8 +115,19 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 		return meta.GetIdentity(), meta.GetUpdateId() == origin.UpdateID
 	case origin.Cancel && canceled != nil:
 		return canceled.GetIdentity(), true
+	case origin.Reset && failed.GetCause() == enums.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW:
+		return resetter(failed.GetIdentity()), true
 	}
 	return "", false
+}
+
+// resetter is the identity of a reset's sender. Servers up to 1.32 write their own
+// name instead.
+func resetter(identity string) string {
+	if identity == "history-resetter" || identity == "history-service" {
+		return ""
+	}
+	return identity
 }
 
 // AdoptAudit is [contract.AdoptAuditActivity]. It changes nothing.
@@ -126,7 +138,7 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 		if in.First {
 			return result, nil
 		}
-		found, err := c.closedAudit(ctx, in.RunID)
+		found, err := c.closedRun(ctx, contract.AuditWorkflowID, in.RunID)
 		if err != nil || found == "" {
 			return result, err
 		}
@@ -144,16 +156,24 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 	if err := answer.QueryResult.Get(&result.Log); err != nil {
 		return result, fmt.Errorf("read what run %s of the audit log has: %w", previous, err)
 	}
-	result.Entry = c.howItEnded(ctx, previous)
+	result.Entry = c.howItEnded(ctx, contract.AuditWorkflowID, previous)
 	return result, nil
 }
 
-// closedAudit finds the newest run of the log but the asking one, for a log that
-// was started by somebody who did not look, such as a person. Visibility lags, so
-// it looks more than once before it believes that there is none.
-func (c *Control) closedAudit(ctx context.Context, asking string) (string, error) {
+// EntityEnd is [contract.EntityEndActivity]. It changes nothing.
+func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
+	found, err := c.closedRun(ctx, in.WorkflowID, in.RunID)
+	if err != nil || found == "" {
+		return contract.EntityEndResult{}, err
+	}
+	return contract.EntityEndResult{Entry: c.howItEnded(ctx, in.WorkflowID, found)}, nil
+}
+
+// closedRun finds the newest closed run of an entity but the asking one. Visibility
+// lags, so it looks more than once before it believes that there is none.
+func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (string, error) {
 	for look := 1; ; look++ {
-		found, err := c.listedAudit(ctx, asking)
+		found, err := c.listedRun(ctx, workflowID, asking)
 		if err != nil || found != "" || look == visibilityLooks {
 			return found, err
 		}
@@ -165,13 +185,13 @@ func (c *Control) closedAudit(ctx context.Context, asking string) (string, error
 	}
 }
 
-func (c *Control) listedAudit(ctx context.Context, asking string) (string, error) {
+func (c *Control) listedRun(ctx context.Context, workflowID, asking string) (string, error) {
 	listed, err := c.raw.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: activity.GetInfo(ctx).Namespace, PageSize: 10,
-		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", contract.AuditWorkflowID),
+		Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'", workflowID),
 	})
 	if err != nil {
-		return "", fmt.Errorf("look for earlier runs of the audit log: %w", err)
+		return "", fmt.Errorf("look for earlier runs of %s: %w", workflowID, err)
 	}
 	for _, execution := range listed.GetExecutions() {
 		if id := execution.GetExecution().GetRunId(); id != asking {
@@ -181,9 +201,9 @@ func (c *Control) listedAudit(ctx context.Context, asking string) (string, error
 	return "", nil
 }
 
-// howItEnded says who ended a run of the log; nil if that is not known.
-func (c *Control) howItEnded(ctx context.Context, runID string) *contract.AuditEntry {
-	events := c.runs.GetWorkflowHistory(ctx, contract.AuditWorkflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+// howItEnded says who ended a run of an entity; nil if that is not known.
+func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *contract.AuditEntry {
+	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
 		return nil
 	}
@@ -193,15 +213,15 @@ func (c *Control) howItEnded(ctx context.Context, runID string) *contract.AuditE
 	}
 	entry := &contract.AuditEntry{
 		ID: "ended|" + runID, At: last.GetEventTime().AsTime(), Kind: contract.AuditOperator,
-		Object: contract.AuditWorkflowID, Action: "audit.end", Detail: "the run of the log ended: " + last.GetEventType().String(),
+		Object: workflowID, Action: workflowID + ".end", Detail: "its run ended: " + last.GetEventType().String(),
 	}
 	if terminated := last.GetWorkflowExecutionTerminatedEventAttributes(); terminated != nil {
-		entry.Action, entry.Detail = "audit.terminate", terminated.GetReason()
+		entry.Action, entry.Detail = workflowID+".terminate", terminated.GetReason()
 		entry.Actor, entry.From = recorder.ParseIdentity(terminated.GetIdentity())
 	}
 	if last.GetWorkflowExecutionCanceledEventAttributes() != nil {
-		entry.Action, entry.Detail = "audit.cancel", ""
-		identity, err := c.senderOf(ctx, contract.AuditOrigin{WorkflowID: contract.AuditWorkflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true})
+		entry.Action, entry.Detail = workflowID+".cancel", ""
+		identity, err := c.senderOf(ctx, contract.AuditOrigin{WorkflowID: workflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true})
 		if err == nil {
 			entry.Actor, entry.From = recorder.ParseIdentity(identity)
 		}

@@ -129,5 +129,6 @@ func Register(r Registry, c *Control) {
 	r.RegisterActivityWithOptions(c.EnsureFleet, activity.RegisterOptions{Name: contract.EnsureFleetActivity})
 	r.RegisterActivityWithOptions(c.RecordAudit, activity.RegisterOptions{Name: contract.RecordAuditActivity})
 	r.RegisterActivityWithOptions(c.AdoptAudit, activity.RegisterOptions{Name: contract.AdoptAuditActivity})
+	r.RegisterActivityWithOptions(c.EntityEnd, activity.RegisterOptions{Name: contract.EntityEndActivity})
 	r.RegisterActivityWithOptions(c.EnsureAdmission, activity.RegisterOptions{Name: contract.EnsureAdmissionActivity})
 }

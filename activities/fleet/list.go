@@ -79,7 +79,7 @@ func merge(near, far []*workerpb.WorkerListInfo) []sighting {
 			}
 			known[w.GetWorkerInstanceKey()] = true
 			found = append(found, sighting{
-				key: w.GetWorkerInstanceKey(), owner: instance{id, inst}, near: isNear,
+				key: w.GetWorkerInstanceKey(), owner: contract.Incarnation{ID: id, Instance: inst}, near: isNear,
 				shutting: w.GetStatus() == enums.WORKER_STATUS_SHUTTING_DOWN,
 			})
 		}
@@ -87,7 +87,7 @@ func merge(near, far []*workerpb.WorkerListInfo) []sighting {
 	add(near, true)
 	add(far, false)
 	slices.SortFunc(found, func(a, b sighting) int {
-		if c := a.owner.compare(b.owner); c != 0 {
+		if c := compareIncarnations(a.owner, b.owner); c != 0 {
 			return c
 		}
 		return compareKeys(a.key, b.key)

@@ -38,6 +38,7 @@ type server struct {
 	// described is called after so many heartbeats were read.
 	described func(n int)
 	reads     int
+	asked     []string
 }
 
 func newServer() *server {
@@ -63,6 +64,14 @@ func (s *server) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 	return &workflowservice.DescribeNamespaceResponse{NamespaceInfo: &namespacepb.NamespaceInfo{
 		Capabilities: &namespacepb.NamespaceInfo_Capabilities{WorkerHeartbeats: !s.unsupported},
 	}}, nil
+}
+
+// QueryWorkflow notes which process was asked to look at the registry.
+func (s *server) QueryWorkflow(_ context.Context, in *workflowservice.QueryWorkflowRequest, _ ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, in.GetQuery().GetQueryType()+" "+in.GetExecution().GetWorkflowId())
+	return &workflowservice.QueryWorkflowResponse{}, nil
 }
 
 func (s *server) DescribeWorker(_ context.Context, in *workflowservice.DescribeWorkerRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error) {
@@ -156,7 +165,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
-	observer := NewObserver(s, "default", contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)})
+	observer := NewObserver(s, "default", contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)}, nil)
 	Register(env, observer)
 	for _, m := range left {
 		env.SetHeartbeatDetails(m)
@@ -204,7 +213,7 @@ func TestObserveReportsLossOfFreshness(t *testing.T) {
 	s.beat("a", died, enums.WORKER_STATUS_RUNNING)
 	result, err := observe(t, s, contract.ObserveWorkersInput{
 		Config: fast(), SightSince: died.Add(-time.Minute), SightUntil: died,
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: died, Fresh: true, Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: died, Fresh: true, Seen: true}},
 	})
 	require.NoError(t, err)
 	require.Len(t, result.Changes, 1)
@@ -220,7 +229,7 @@ func TestObserveReportsShuttingDown(t *testing.T) {
 	s.beat("a", now, enums.WORKER_STATUS_SHUTTING_DOWN)
 	result, err := observe(t, s, contract.ObserveWorkersInput{
 		Config: fast(), SightUntil: now, SightSince: now,
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: now, Fresh: true, Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: now, Fresh: true, Seen: true}},
 	})
 	require.NoError(t, err)
 	require.Len(t, result.Changes, 1)
@@ -232,7 +241,7 @@ func TestObserveWakesAtAThresholdAfterItHasSettled(t *testing.T) {
 	began := time.Now()
 	result, err := observe(t, newServer(), contract.ObserveWorkersInput{
 		Config: fast(), WakeAt: began.Add(100 * time.Millisecond),
-		Known: []contract.WorkerPulse{{ID: "a", Instance: "1", LastChange: began.Add(-time.Minute), Seen: true}},
+		Known: []contract.WorkerPulse{{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: began.Add(-time.Minute), Seen: true}},
 	})
 	require.NoError(t, err)
 	assert.Empty(t, result.Changes)
@@ -242,7 +251,7 @@ func TestObserveWakesAtAThresholdAfterItHasSettled(t *testing.T) {
 func TestObserveGoesOnFromTheLastAttempt(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	known := contract.WorkerPulse{ID: "a", Instance: "1", LastChange: now.Add(-time.Hour), Fresh: true, Seen: true}
+	known := contract.WorkerPulse{Incarnation: contract.Incarnation{ID: "a", Instance: "1"}, LastChange: now.Add(-time.Hour), Fresh: true, Seen: true}
 	later := known
 	later.LastChange = now.Add(-time.Second)
 	later.Fresh = false
@@ -290,7 +299,7 @@ func TestProbe(t *testing.T) {
 		t.Helper()
 		var suite sdktest.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		Register(env, NewObserver(s, "default", *fast()))
+		Register(env, NewObserver(s, "default", *fast(), nil))
 		value, err := env.ExecuteActivity(contract.ProbeWorkerActivity, contract.ProbeWorkerInput{ID: "a", Instance: "1"})
 		require.NoError(t, err)
 		var result contract.ProbeWorkerResult

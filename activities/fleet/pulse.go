@@ -8,11 +8,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// instance is one incarnation of a worker.
-type instance struct{ id, instance string }
-
-func (i instance) compare(other instance) int {
-	return cmp.Or(cmp.Compare(i.id, other.id), cmp.Compare(i.instance, other.instance))
+func compareIncarnations(a, b contract.Incarnation) int {
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Instance, b.Instance))
 }
 
 // pulse is what the observer knows of one incarnation.
@@ -37,8 +34,6 @@ func (p *pulse) last() time.Time {
 	return p.LastChange
 }
 
-func (p *pulse) skew() time.Duration { return time.Duration(p.SkewMS) * time.Millisecond }
-
 // news reports whether the registry must hear of it. The registry forgets an
 // incarnation that neither holds an id nor beats, so nothing is ever news about such
 // a one: the server lists the predecessor of a restarted worker, as shutting down, for
@@ -53,7 +48,7 @@ func (p *pulse) news() bool {
 // entry is one SDK worker of an incarnation in the server's list; a process has
 // one for each of its queues.
 type entry struct {
-	owner instance
+	owner contract.Incarnation
 	// beat is the heartbeat's time by the worker's clock, described when it was
 	// read, both zero until then.
 	beat, described time.Time
@@ -64,7 +59,7 @@ type entry struct {
 // sighting is one entry as one poll found it.
 type sighting struct {
 	key      string
-	owner    instance
+	owner    contract.Incarnation
 	near     bool
 	shutting bool
 	// beat is set if the entry was described.

@@ -19,7 +19,7 @@ var (
 
 // node is a simulated worker with its own clock and two queues.
 type node struct {
-	instance
+	contract.Incarnation
 	skew     time.Duration
 	phase    time.Duration
 	dead     bool
@@ -38,7 +38,7 @@ type world struct {
 	listed map[string]*node
 	beats  map[string]time.Time
 	// known is what the registry was told.
-	known        map[instance]contract.WorkerPulse
+	known        map[contract.Incarnation]contract.WorkerPulse
 	wakeAt       time.Time
 	since, until time.Time
 	track        *tracker
@@ -57,12 +57,12 @@ type world struct {
 func newWorld(t require.TestingT) *world {
 	return &world{
 		t: t, now: t0, nodes: map[string]*node{}, listed: map[string]*node{}, beats: map[string]time.Time{},
-		known: map[instance]contract.WorkerPulse{},
+		known: map[contract.Incarnation]contract.WorkerPulse{},
 	}
 }
 
 func (w *world) add(id string, skew, phase time.Duration) *node {
-	n := &node{instance: instance{id, "1"}, skew: skew, phase: phase, next: w.now.Add(phase)}
+	n := &node{Incarnation: contract.Incarnation{ID: id, Instance: "1"}, skew: skew, phase: phase, next: w.now.Add(phase)}
 	w.nodes[id] = n
 	return n
 }
@@ -83,7 +83,7 @@ func (w *world) beat() {
 			continue
 		}
 		n.last, n.next = w.now, w.now.Add(5*time.Second)
-		for _, key := range []string{n.id + n.instance.instance + "/execute", n.id + n.instance.instance + "/detect"} {
+		for _, key := range []string{n.ID + n.Instance + "/execute", n.ID + n.Instance + "/detect"} {
 			w.listed[key], w.beats[key] = n, w.now.Add(n.skew)
 		}
 	}
@@ -117,7 +117,7 @@ func (w *world) poll() {
 	for _, id := range sortedKeys(w.listed) {
 		n, at := w.listed[id], w.beats[id]
 		near := !at.Before(from) && !at.After(to)
-		found = append(found, sighting{key: id, owner: n.instance, near: near, shutting: n.stopping})
+		found = append(found, sighting{key: id, owner: n.Incarnation, near: near, shutting: n.stopping})
 	}
 	chosen := w.track.choose(found)
 	w.describes += len(chosen)
@@ -141,7 +141,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 // tell is what the registry does: it remembers, and observes anew.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
-		who := instance{change.ID, change.Instance}
+		who := change.Incarnation
 		was := w.known[who]
 		if was.Fresh != change.Fresh || was.Seen != change.Seen || was.ShuttingDown != change.ShuttingDown {
 			w.reports = append(w.reports, fmt.Sprintf("%s fresh=%t stopping=%t", change.ID, change.Fresh, change.ShuttingDown))
@@ -154,7 +154,7 @@ func (w *world) tell(result contract.ObserveWorkersResult) {
 		w.wakeAt = time.Time{}
 	}
 	for who, p := range w.known {
-		if holder := w.holders[who.id]; holder != "" && holder != who.instance && !p.Fresh {
+		if holder := w.holders[who.ID]; holder != "" && holder != who.Instance && !p.Fresh {
 			delete(w.known, who) // as the registry forgets it
 		}
 	}
@@ -163,7 +163,9 @@ func (w *world) tell(result contract.ObserveWorkersResult) {
 	w.observations++
 }
 
-func (w *world) pulse(id string) contract.WorkerPulse { return w.known[instance{id, "1"}] }
+func (w *world) pulse(id string) contract.WorkerPulse {
+	return w.known[contract.Incarnation{ID: id, Instance: "1"}]
+}
 
 // assertLast checks the date of the last change against the truth.
 func (w *world) assertLast(t *testing.T, id string) {
@@ -458,13 +460,13 @@ func TestAPredecessorThatStopsIsNoNews(t *testing.T) {
 	old.stopping = true
 	w.run(2 * time.Second)
 	old.dead = true
-	successor := &node{instance: instance{"a", "2"}, next: w.now}
+	successor := &node{Incarnation: contract.Incarnation{ID: "a", Instance: "2"}, next: w.now}
 	w.nodes["a2"] = successor
 	w.holders = map[string]string{"a": "2", "b": "1"}
-	w.known[successor.instance] = contract.WorkerPulse{ID: "a", Instance: "2", LastChange: w.now, Fresh: true}
+	w.known[successor.Incarnation] = contract.WorkerPulse{Incarnation: successor.Incarnation, LastChange: w.now, Fresh: true}
 	w.observations = 0
 	w.run(5 * time.Minute)
 	assert.LessOrEqual(t, w.observations, 4, "the successor is seen, the predecessor is silent; that is all")
-	assert.True(t, w.known[successor.instance].Fresh)
-	assert.NotContains(t, w.known, old.instance)
+	assert.True(t, w.known[successor.Incarnation].Fresh)
+	assert.NotContains(t, w.known, old.Incarnation)
 }

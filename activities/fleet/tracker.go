@@ -15,7 +15,7 @@ type tracker struct {
 	wakeAt time.Time
 	// since and until are the span without a gap in which it looked.
 	since, until time.Time
-	pulses       map[instance]*pulse
+	pulses       map[contract.Incarnation]*pulse
 	entries      map[string]*entry
 	// common is the offset of most workers' clocks from the observer's.
 	common time.Duration
@@ -35,7 +35,7 @@ func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 	t := &tracker{
 		timing: timing{in.Config.HeartbeatInterval.Std()}, wakeAt: in.WakeAt,
 		since: in.SightSince, until: in.SightUntil,
-		pulses: map[instance]*pulse{}, entries: map[string]*entry{},
+		pulses: map[contract.Incarnation]*pulse{}, entries: map[string]*entry{},
 	}
 	for _, known := range in.Known {
 		p := &pulse{WorkerPulse: known, told: known, known: true}
@@ -43,7 +43,7 @@ func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 			// It has beaten since, unreported.
 			p.LastChange, p.assumed = t.until, true
 		}
-		t.pulses[instance{known.ID, known.Instance}] = p
+		t.pulses[known.Incarnation] = p
 	}
 	if left != nil && left.Until.After(t.until) {
 		t.remember(left)
@@ -55,10 +55,10 @@ func newTracker(in contract.ObserveWorkersInput, left *memory) *tracker {
 func (t *tracker) remember(left *memory) {
 	t.since, t.until = left.Since, left.Until
 	for _, was := range left.Pulses {
-		who := instance{was.ID, was.Instance}
+		who := was.Incarnation
 		p := t.pulses[who]
 		if p == nil {
-			p = &pulse{told: contract.WorkerPulse{ID: was.ID, Instance: was.Instance}}
+			p = &pulse{told: contract.WorkerPulse{Incarnation: who}}
 			t.pulses[who] = p
 		}
 		if was.LastChange.Before(p.LastChange) && !p.assumed {
@@ -81,8 +81,8 @@ func (t *tracker) memory() memory {
 	return m
 }
 
-func (t *tracker) order() []instance {
-	return slices.SortedFunc(maps.Keys(t.pulses), instance.compare)
+func (t *tracker) order() []contract.Incarnation {
+	return slices.SortedFunc(maps.Keys(t.pulses), compareIncarnations)
 }
 
 // window is the span of heartbeat times that the list is filtered by at now.
@@ -93,15 +93,15 @@ func (t *tracker) window(now time.Time) (from, to time.Time) {
 // trusts reports whether being in the window alone shows that the entry beats.
 // Of a clock that is off it shows nothing: the last beat of a dead worker whose
 // clock was three minutes ahead passes through the window three minutes later.
-func (t *tracker) trusts(owner instance) bool {
+func (t *tracker) trusts(owner contract.Incarnation) bool {
 	p := t.pulses[owner]
-	return p != nil && p.Seen && (p.skew()-t.common).Abs() <= t.aligned()
+	return p != nil && p.Seen && (p.Skew()-t.common).Abs() <= t.aligned()
 }
 
 // look takes what one poll found at now.
 func (t *tracker) look(now time.Time, found []sighting) {
 	t.resume(now)
-	running, stopping := map[instance]bool{}, map[instance]bool{}
+	running, stopping := map[contract.Incarnation]bool{}, map[contract.Incarnation]bool{}
 	for _, s := range found {
 		t.see(now, s)
 		running[s.owner] = running[s.owner] || !s.shutting
@@ -142,7 +142,7 @@ func (t *tracker) resume(now time.Time) {
 func (t *tracker) see(now time.Time, s sighting) {
 	p := t.pulses[s.owner]
 	if p == nil {
-		p = &pulse{WorkerPulse: contract.WorkerPulse{ID: s.owner.id, Instance: s.owner.instance}}
+		p = &pulse{WorkerPulse: contract.WorkerPulse{Incarnation: s.owner}}
 		p.told = p.WorkerPulse
 		t.pulses[s.owner] = p
 	}
@@ -185,7 +185,7 @@ func (t *tracker) first(now time.Time, s sighting, p *pulse) {
 		return
 	}
 	p.Beat = time.Time{}
-	p.date(earliest(s.beat.Add(-p.skew()), now))
+	p.date(earliest(s.beat.Add(-p.Skew()), now))
 }
 
 // beaten is a change of an entry's heartbeat. It happened after the entry was
@@ -197,7 +197,7 @@ func (t *tracker) beaten(now, beat time.Time, e *entry, p *pulse) {
 		after = entered
 	}
 	lowest, highest := beat.Sub(now), beat.Sub(after)
-	skew := p.skew()
+	skew := p.Skew()
 	if !p.Seen {
 		skew = lowest
 	}
@@ -218,7 +218,7 @@ func (t *tracker) align() {
 	skews := make([]time.Duration, 0, len(t.pulses))
 	for _, p := range t.pulses {
 		if p.Seen && p.Fresh {
-			skews = append(skews, p.skew())
+			skews = append(skews, p.Skew())
 		}
 	}
 	t.common = median(skews)

@@ -82,6 +82,8 @@ type Activities struct {
 
 	mu      sync.Mutex
 	running map[*attempt]struct{}
+	// sent are the last outcomes that went by signal, oldest first.
+	sent []sentOutcome
 	// unkept counts outcomes that are not taken and in no outbox.
 	unkept atomic.Int64
 }
@@ -131,6 +133,9 @@ type Running struct {
 	StartedAt time.Time
 	// Detection: it detects, and JobID names the detection.
 	Detection bool
+	// Orphaned: the server gave the activity up while it was away, and the run has
+	// not adopted the attempt yet.
+	Orphaned bool
 	// Ending: the handler was asked to end.
 	Ending bool
 	// Zombie: the handler ignores its canceled context.

@@ -18,6 +18,10 @@ import (
 // the handler it is a kind of deadline.
 var errStale = fmt.Errorf("no change of progress for progress_timeout: %w", jobtype.ErrDeadline)
 
+// errQuiet ends an attempt that gave no sign of life for stall_timeout under liveness
+// activity. To the handler it is a kind of deadline.
+var errQuiet = fmt.Errorf("no sign of life for stall_timeout: %w", jobtype.ErrDeadline)
+
 // maxStackBytes is how much of a panic's stack is reported.
 const maxStackBytes = 1500
 
@@ -25,10 +29,10 @@ const maxStackBytes = 1500
 type attempt struct {
 	activities *Activities
 	what       Running
-	token      []byte
-	// heartbeatTimeout is the server's; 0 if there is none.
-	heartbeatTimeout time.Duration
-	deadline         time.Time
+	key        attemptKey
+	hold       *hold
+	limits     limits
+	deadline   time.Time
 
 	ctx      context.Context //nolint:containedctx // the handler's context is what the attempt is about
 	cancel   context.CancelCauseFunc
@@ -53,8 +57,8 @@ func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.
 		deadline, limited = own, true
 	}
 	r := &attempt{
-		activities: a, what: what, token: info.TaskToken,
-		heartbeatTimeout: info.HeartbeatTimeout, ended: make(chan struct{}),
+		activities: a, what: what, ended: make(chan struct{}),
+		hold: newHold(lease{token: info.TaskToken, timeout: info.HeartbeatTimeout, since: what.StartedAt}),
 	}
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.ctx, r.cancel, r.release = base, cancel, func() { cancel(nil) }
@@ -83,8 +87,9 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 // supervise returns when the attempt can be answered: true when the handler
 // has ended, false when it is over its time and ignores that, or when the
 // worker's life has ended.
-func (r *attempt) supervise(sdk context.Context, progressTimeout time.Duration) (ended bool) {
-	stale := newStopped(progressTimeout)
+func (r *attempt) supervise(sdk context.Context) (ended bool) {
+	first, _ := r.limits.exceeded(r.progress, time.Now())
+	stale := newStopped(first)
 	defer stale.Stop()
 	grace := newStopped(0)
 	defer grace.Stop()
@@ -112,14 +117,44 @@ func (r *attempt) supervise(sdk context.Context, progressTimeout time.Duration) 
 				return false
 			}
 		case <-stale.C:
-			_, _, changed := r.progress.snapshot()
-			if left := progressTimeout - time.Since(changed); left > 0 {
+			left, cause := r.limits.exceeded(r.progress, time.Now())
+			if cause == nil {
 				stale.Reset(left)
 			} else {
-				r.cancel(errStale)
+				r.cancel(cause)
 			}
 		}
 	}
+}
+
+// limits end an attempt whose handler runs but does not get on; 0: no such limit.
+type limits struct {
+	// progress bounds how long the reported progress may stay the same, quiet how long
+	// there may be no sign of life.
+	progress, quiet time.Duration
+}
+
+// exceeded returns the limit that is exceeded as a cause, or how long none will be;
+// 0: never.
+func (l limits) exceeded(p *progress, now time.Time) (left time.Duration, cause error) {
+	_, reported, changed := p.snapshot()
+	for _, limit := range []struct {
+		after time.Duration
+		since time.Time
+		cause error
+	}{{l.quiet, reported, errQuiet}, {l.progress, changed, errStale}} {
+		if limit.after <= 0 {
+			continue
+		}
+		rest := limit.after - now.Sub(limit.since)
+		if rest <= 0 {
+			return 0, limit.cause
+		}
+		if left == 0 || rest < left {
+			left = rest
+		}
+	}
+	return left, nil
 }
 
 // newStopped returns a timer that fires after d, or never if d is 0.
@@ -145,6 +180,7 @@ func (r *attempt) await() {
 func (r *attempt) describe() Running {
 	what := r.what
 	what.Zombie, what.Reporting, what.Ending = r.zombie.Load(), r.reporting.Load(), r.ctx.Err() != nil
+	what.Orphaned, _ = r.hold.describe()
 	beat, reported, _ := r.progress.snapshot()
 	what.Percent, what.Stage, what.Message, what.ReportedAt = beat.Percent, beat.Stage, beat.Message, reported
 	return what

@@ -42,7 +42,7 @@ func TestDetectWithABrokenTemplateFails(t *testing.T) {
 		return nil
 	})
 	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1, BatchBy: "{{"})
-	require.ErrorContains(t, failure, "batch.by: template: by:1")
+	require.ErrorContains(t, failure, "batch.by: not a valid template: unclosed action")
 }
 
 func TestExecuteGivesEveryItemItsParams(t *testing.T) {

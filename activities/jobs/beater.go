@@ -34,29 +34,42 @@ func beatInterval(timeout time.Duration, interactive bool) time.Duration {
 }
 
 // beater heartbeats for one attempt from its start until its outcome is
-// delivered, beside the handler, so that a slow server holds up nobody.
+// delivered, in a goroutine of its own, so that a slow server does not delay the
+// handler.
 type beater struct {
-	server   Server
-	token    []byte
-	progress *progress
-	interval time.Duration
-	// timeout is the server's heartbeat timeout, 0 if there is none.
-	timeout time.Duration
+	server      Server
+	hold        *hold
+	progress    *progress
+	interactive bool
 	// stall is how long the handler may be silent; 0: the process beats for it.
 	stall time.Duration
-	// ended is closed when the handler has ended: from then on the process
-	// beats, because there is nobody left who could report.
+	// grace is how long the handler continues after the server has given the
+	// activity up, see [contract.ExecuteInput.OrphanGrace].
+	grace time.Duration
+	// stopAfter is how long no beat may reach the server before the handler is
+	// stopped; 0: for ever.
+	stopAfter time.Duration
+	// ended is closed when the handler has ended: from then on the process beats.
 	ended <-chan struct{}
 	// stop cancels the handler with a cause.
 	stop func(cause error)
-	// stalled is told when the handler stalls; nil: nobody is.
+	// stalled is called when the handler stalls; may be nil.
 	stalled func()
+
+	// last is when the last recorded beat was sent, told whether it said that the
+	// handler stalled.
+	last time.Time
+	told bool
+	// stopTimer stops the handler after stopAfter; nil: nothing does.
+	stopTimer *time.Timer
 }
 
 // run beats until ctx ends or the lease is lost.
 func (b *beater) run(ctx context.Context) {
-	last, told := time.Now(), false
-	timer := time.NewTimer(min(b.interval, firstBeat))
+	first, _ := b.hold.current()
+	b.last = time.Now()
+	defer b.startStopTimer(first)()
+	timer := time.NewTimer(min(b.interval(first), firstBeat))
 	defer timer.Stop()
 	for {
 		select {
@@ -64,66 +77,133 @@ func (b *beater) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		silent := b.silent(time.Now())
-		if silent && told {
-			// The server takes the job away one heartbeat timeout after the
-			// last beat. Nobody will tell us, so we end the handler ourselves.
-			if b.timeout > 0 && time.Since(last) > b.timeout+silenceMargin {
-				b.stop(jobtype.ErrLeaseLost)
-				return
-			}
-			timer.Reset(b.interval)
-			continue
-		}
-		// The last beat says that the handler stalled: the group would take it for
-		// a lost worker otherwise, and people would look there.
-		sent := time.Now()
-		switch err := b.beat(ctx, silent); {
-		case err == nil:
-			last, told = sent, silent
-			if silent && b.stalled != nil {
-				b.stalled()
-			}
-			timer.Reset(b.untilNext(time.Now()))
-		case errors.Is(err, jobtype.ErrLeaseLost):
-			b.stop(jobtype.ErrLeaseLost)
+		wait, more := b.round(ctx)
+		if !more {
 			return
-		case errors.Is(err, jobtype.ErrCanceled), errors.Is(err, jobtype.ErrDraining):
-			b.stop(err)
-			last = sent
-			timer.Reset(b.interval)
-		default:
-			// The server is away or busy. Whether it still counts this attempt
-			// is unknown until it answers, so the handler goes on: its end is
-			// then reported, and nobody else can have been given the job by a
-			// server that is down.
-			timer.Reset(min(b.interval, retryBeat))
 		}
+		timer.Reset(wait)
 	}
 }
+
+// round beats once, unless the handler stalls, and returns the wait for the next
+// round; more is false after the lease is lost.
+func (b *beater) round(ctx context.Context) (wait time.Duration, more bool) {
+	held, adopted := b.hold.current()
+	if held.since.After(b.last) {
+		b.last, b.told = held.since, false
+		b.confirmed(held)
+	}
+	silent := b.silent(time.Now())
+	if silent && b.told {
+		// The server takes the job away one heartbeat timeout after the last beat
+		// and reports that to nobody here, so the beater ends the handler itself.
+		if held.timeout > 0 && time.Since(b.last) > held.timeout+silenceMargin {
+			b.stop(jobtype.ErrLeaseLost)
+			return 0, false
+		}
+		return b.interval(held), true
+	}
+	// The last beat says that the handler stalled: the group would take it for
+	// a lost worker otherwise, and people would look there.
+	sent := time.Now()
+	switch err := b.beat(ctx, held, silent); {
+	case err == nil:
+		b.last, b.told = sent, silent
+		b.confirmed(held)
+		if silent && b.stalled != nil {
+			b.stalled()
+		}
+		return b.untilNext(b.interval(held), time.Now()), true
+	case errors.Is(err, jobtype.ErrLeaseLost):
+		return b.orphaned(ctx, held, adopted)
+	case errors.Is(err, jobtype.ErrCanceled), errors.Is(err, jobtype.ErrDraining):
+		b.stop(err)
+		b.last = sent
+		b.confirmed(held)
+		return b.interval(held), true
+	}
+	// The server is away or busy. Whether it still counts this attempt is unknown
+	// until it answers, so the handler continues: its end is then reported, and a
+	// server that is down has given the job to no other worker.
+	return min(b.interval(held), retryBeat), true
+}
+
+// orphaned decides what follows when the server does not know the activity any
+// more. If its heartbeat timeout was over before this beat, it probably timed the
+// activity out because it was away, and the run adopts the attempt; until then the
+// handler continues, for grace at most. Otherwise somebody ended the activity, and
+// the handler ends at once.
+func (b *beater) orphaned(ctx context.Context, held lease, adopted <-chan struct{}) (wait time.Duration, more bool) {
+	timedOut := held.timeout > 0 && time.Since(b.last)+silenceMargin >= held.timeout
+	select {
+	case <-adopted:
+		return 0, true // The beat and the adoption crossed.
+	default:
+	}
+	if timedOut && b.grace > 0 && b.hold.awaitAdoption(ctx, adopted, b.grace) {
+		return 0, true
+	}
+	if ctx.Err() == nil {
+		b.stop(jobtype.ErrLeaseLost)
+	}
+	return 0, false
+}
+
+// startStopTimer arms the timer that stops the handler after stopAfter without a
+// recorded beat. A timer of its own, because a beat may hang for seconds on a
+// connection that is cut.
+func (b *beater) startStopTimer(held lease) (stop func()) {
+	if b.stopAfter <= 0 {
+		return func() {}
+	}
+	b.stopTimer = time.AfterFunc(b.stopDelay(held), func() { b.stop(jobtype.ErrDisconnected) })
+	return func() { b.stopTimer.Stop() }
+}
+
+// confirmed sets the timer again: the server had the job when the last beat was sent.
+func (b *beater) confirmed(held lease) {
+	if b.stopTimer != nil && b.stopTimer.Stop() {
+		b.stopTimer.Reset(time.Until(b.last.Add(b.stopDelay(held))))
+	}
+}
+
+// stopDelay is stopAfter, or less where the activity has a shorter heartbeat timeout
+// than the policy that it came from.
+func (b *beater) stopDelay(held lease) time.Duration {
+	if held.timeout <= 0 {
+		return b.stopAfter
+	}
+	timeout := jobtype.Duration(held.timeout)
+	if b.stopAfter <= (timeout - jobtype.DisconnectMargin(timeout)).Std() {
+		return b.stopAfter
+	}
+	return jobtype.StopAfter(timeout).Std()
+}
+
+func (b *beater) interval(held lease) time.Duration { return beatInterval(held.timeout, b.interactive) }
 
 // untilNext is one interval, or less if the handler will have stalled before: the
 // beat that says so is due at that very moment, so that the job is taken away one
 // heartbeat timeout later and no more.
-func (b *beater) untilNext(now time.Time) time.Duration {
+func (b *beater) untilNext(interval time.Duration, now time.Time) time.Duration {
 	if b.stall <= 0 {
-		return b.interval
+		return interval
 	}
 	_, reported, _ := b.progress.snapshot()
-	if due := reported.Add(b.stall).Sub(now); due > 0 && due < b.interval {
+	if due := reported.Add(b.stall).Sub(now); due > 0 && due < interval {
 		return due
 	}
-	return b.interval
+	return interval
 }
 
-func (b *beater) beat(ctx context.Context, stalled bool) error {
-	ctx, cancel := context.WithTimeout(ctx, max(b.interval, retryBeat))
+func (b *beater) beat(ctx context.Context, held lease, stalled bool) error {
+	ctx, cancel := context.WithTimeout(ctx, max(b.interval(held), retryBeat))
 	defer cancel()
 	beat, _, _ := b.progress.snapshot()
 	if stalled {
 		beat.Stalled = jobtype.Duration(b.stall)
 	}
-	return b.server.Beat(ctx, b.token, beat)
+	return b.server.Beat(ctx, held.token, beat)
 }
 
 // silent reports whether the handler stalled, so that its beats are withheld.

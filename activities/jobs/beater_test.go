@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -27,8 +28,9 @@ func TestBeatInterval(t *testing.T) {
 // stall timeout of 10 s, on a clock of its own.
 func stalling(server *fakeServer, stop func(error)) *beater {
 	return &beater{
-		server: server, progress: newProgress("node-a", nil, time.Now()), interval: time.Second,
-		timeout: 3 * time.Second, stall: 10 * time.Second, ended: make(chan struct{}), stop: stop,
+		server: server, progress: newProgress("node-a", nil, time.Now()),
+		hold:  newHold(lease{timeout: 3 * time.Second}),
+		stall: 10 * time.Second, ended: make(chan struct{}), stop: stop,
 	}
 }
 
@@ -126,7 +128,7 @@ func TestBeaterSurvivesAnAbsentServer(t *testing.T) {
 			return nil
 		}}
 		b := stalling(server, func(err error) { t.Errorf("an absent server must not end a job: %v", err) })
-		b.stall, b.interval = 0, 5*time.Second
+		b.stall, b.hold = 0, newHold(lease{timeout: 15 * time.Second})
 		stop := b.start(t.Context())
 		time.Sleep(41 * time.Second)
 		stop()
@@ -192,4 +194,47 @@ func TestClassifyKeepsTransientErrors(t *testing.T) {
 	require.ErrorIs(t, classify(errAway), errAway)
 	var rejected *RejectedError
 	assert.NotErrorAs(t, classify(errAway), &rejected)
+}
+
+// A worker that is cut off stops the handler stop_after after the last recorded
+// beat was sent, to the moment, even while a beat hangs.
+func TestBeaterStopsWhatItCannotConfirm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := &hangingServer{fakeServer: fakeServer{}, from: 20 * time.Second, begun: time.Now()}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b := stalling(&server.fakeServer, cancel)
+		b.server, b.hold, b.stall = server, newHold(lease{timeout: 30 * time.Second}), 0
+		b.stopAfter = jobtype.StopAfter(jobtype.Duration(30 * time.Second)).Std()
+		begun := time.Now()
+		defer b.start(t.Context())()
+		<-ctx.Done()
+		assert.ErrorIs(t, context.Cause(ctx), jobtype.ErrDisconnected)
+		assert.ErrorIs(t, context.Cause(ctx), jobtype.ErrDraining)
+		assert.Equal(t, 16*time.Second+16700*time.Millisecond, time.Since(begun), "the last good beat was sent after 16 s")
+	})
+}
+
+// A task of a DAG may have a shorter heartbeat timeout than its job type.
+func TestStopAfterFollowsAShorterHeartbeatTimeout(t *testing.T) {
+	t.Parallel()
+	b := &beater{stopAfter: time.Minute}
+	assert.Equal(t, 5*time.Second, b.stopDelay(lease{timeout: 10 * time.Second}))
+	assert.Equal(t, time.Minute, b.stopDelay(lease{timeout: 2 * time.Minute}))
+	assert.Equal(t, time.Minute, b.stopDelay(lease{}))
+}
+
+// hangingServer answers no beat any more after from.
+type hangingServer struct {
+	fakeServer
+	from  time.Duration
+	begun time.Time
+}
+
+func (s *hangingServer) Beat(ctx context.Context, token []byte, beat contract.Heartbeat) error {
+	if time.Since(s.begun) >= s.from {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.fakeServer.Beat(ctx, token, beat)
 }

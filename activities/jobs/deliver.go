@@ -30,18 +30,18 @@ type delivery struct {
 // deliver reports an outcome until the server or the group has taken it, or
 // nobody wants it any more, or the worker's life has ended. An outcome that is
 // not taken at once goes to the outbox: when that is refused, or was not answered
-// for a moment.
-func (a *Activities) deliver(d delivery) {
+// for a moment. bySignal reports whether it went to the group.
+func (a *Activities) deliver(d delivery) (bySignal bool) {
 	wait, kept := firstDeliveryWait, a.keepUnlessTaken(d)
 	for {
 		err := a.attemptDelivery(&d)
 		if err == nil {
 			kept.taken()
-			return
+			return d.bySignal
 		}
 		kept.keep(err)
 		if !pause(a.life, &wait) {
-			return
+			return false
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -26,10 +25,10 @@ func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput
 	}
 	r := a.newAttempt(ctx, what, 0)
 	r.progress = newProgress(a.options.WorkerID, nil, r.what.StartedAt)
+	r.limits = limits{quiet: quietLimit(in.Liveness, in.StallTimeout)}
 	defer a.track(r)()
 	beats := &beater{
-		server: a.options.Server, token: r.token, progress: r.progress, timeout: r.heartbeatTimeout,
-		interval: beatInterval(r.heartbeatTimeout, false), ended: r.ended, stop: r.cancel,
+		server: a.options.Server, hold: r.hold, progress: r.progress, ended: r.ended, stop: r.cancel,
 	}
 	stopBeating := beats.start(ctx)
 	result, failure := r.detect(ctx, in)
@@ -47,7 +46,7 @@ func (a *Activities) Detect(ctx context.Context, in contract.DetectActivityInput
 var errUnwanted = errors.New("nobody wants this detection any more")
 
 func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (contract.DetectActivityResult, error) {
-	out := newSink(r.activities.options.Pages, in)
+	out := newSink(r.activities.options.Pages, in, r.progress.Alive)
 	handler, refusal := r.activities.detector(in.Handler)
 	if refusal == nil {
 		refusal = r.activities.refusesWork()
@@ -61,20 +60,23 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 	}
 	input := in.Input
 	input.WorkerID = r.activities.options.WorkerID
+	input.Liveness, input.StallTimeout = in.Liveness, in.StallTimeout
 	r.start(func(ctx context.Context) error {
 		err := handler.Detect(ctx, input, out)
 		if err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
 			return err
 		}
-		// A handler that passes ErrSinkFull on means well.
+		if err != nil {
+			out.more()
+		}
 		return out.close(ctx)
 	})
-	if !r.supervise(ctx, 0) {
+	if !r.supervise(ctx) {
 		if r.activities.life.Err() != nil {
 			return r.detected(out), errUnwanted
 		}
-		return r.detected(out), detectionError(contract.FailureTimeout,
-			"the detection is over its timeout; the handler ignores that and still runs on worker "+input.WorkerID)
+		kind, message := overdue(context.Cause(r.ctx), r)
+		return r.detected(out), detectionError(kind, "the detection: "+message+"; the handler ignores that and still runs on worker "+input.WorkerID)
 	}
 	return r.detected(out), r.detectionFailure()
 }
@@ -109,8 +111,8 @@ func (r *attempt) detectionFailure() error {
 	case errors.Is(cause, jobtype.ErrCanceled):
 		return detectionError(contract.FailureCanceled, r.err.Error())
 	case errors.Is(cause, jobtype.ErrDeadline):
-		limit := r.deadline.Sub(r.what.StartedAt).Round(time.Millisecond)
-		return detectionError(contract.FailureTimeout, fmt.Sprintf("over the detection timeout of %s: %v", jobtype.Duration(limit), r.err))
+		kind, message := overdue(cause, r)
+		return detectionError(kind, fmt.Sprintf("%s: %v", message, r.err))
 	case jobtype.IsPermanent(r.err):
 		return detectionError(contract.FailurePermanent, r.err.Error())
 	}
@@ -125,9 +127,10 @@ func detectionError(kind contract.FailureKind, message string) error {
 // report repeats until the server has taken the result or does not want it.
 func (a *Activities) report(r *attempt, result contract.DetectActivityResult, failure error) {
 	wait := firstDeliveryWait
+	lease, _ := r.hold.current()
 	for {
 		ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
-		err := a.options.Server.Complete(ctx, r.token, result, failure)
+		err := a.options.Server.Complete(ctx, lease.token, result, failure)
 		cancel()
 		var rejected *RejectedError
 		if err == nil || errors.Is(err, jobtype.ErrLeaseLost) || errors.As(err, &rejected) || !pause(a.life, &wait) {

@@ -123,6 +123,7 @@ func TestDetectCountsWhatAFullGroupDoesNotTake(t *testing.T) {
 	require.NoError(t, failure)
 	assert.Equal(t, 1000, result.Emitted)
 	assert.Equal(t, 600, result.Surplus)
+	assert.True(t, result.More, "it returned ErrSinkFull")
 	assert.Equal(t, 2, result.Pages)
 }
 
@@ -224,4 +225,82 @@ func TestReportRepeats(t *testing.T) {
 	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
 	require.NoError(t, failure)
 	assert.Less(t, time.Since(before), 5*time.Second)
+}
+
+// A detection that hangs is found under liveness activity; one that emits or says
+// that it lives is not.
+func TestDetectionsAreWatched(t *testing.T) {
+	t.Parallel()
+	in := contract.DetectActivityInput{Attempt: 1, Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(300 * time.Millisecond)}
+	signs := map[string]func(ctx context.Context, out jobtype.ProposalSink) error{
+		"none": func(context.Context, jobtype.ProposalSink) error { return nil },
+		"emits": func(ctx context.Context, out jobtype.ProposalSink) error {
+			return out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"})
+		},
+		"alive": func(_ context.Context, out jobtype.ProposalSink) error {
+			sink, ok := out.(jobtype.Alive)
+			if !ok {
+				return errors.New("the sink takes no signs of life")
+			}
+			sink.Alive()
+			return nil
+		},
+	}
+	for name, sign := range signs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := emitting(t, func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+				assert.Equal(t, jobtype.LivenessActivity, in.Liveness)
+				ticker := time.NewTicker(20 * time.Millisecond)
+				defer ticker.Stop()
+				for range 40 {
+					select {
+					case <-ticker.C:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+					if err := sign(ctx, out); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			_, failure := b.detect(t, in)
+			if name != "none" {
+				require.NoError(t, failure)
+				return
+			}
+			var application *temporal.ApplicationError
+			require.ErrorAs(t, failure, &application)
+			assert.Equal(t, string(contract.FailureStale), application.Type())
+			assert.Contains(t, application.Message(), "no report, output, CPU or I/O for 300ms (stall_timeout)")
+		})
+	}
+}
+
+// Duplicates cost no page: a group takes 2,000 of them at most. A detector that goes
+// round in circles comes to an end.
+func TestDuplicatesDoNotTravel(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		if err := out.Emit(ctx, proposals(0, 300, 10)...); err != nil {
+			return err
+		}
+		for {
+			if err := out.Emit(ctx, append(proposals(0, 100, 10), jobtype.Proposal{Priority: "urgent"})...); errors.Is(err, jobtype.ErrSinkFull) {
+				return jobtype.ErrSinkFull
+			}
+		}
+	})
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, 2, result.Pages)
+	assert.Equal(t, maxRepeats, result.Duplicates)
+	assert.True(t, result.More)
+	assert.Equal(t, result.Emitted, 300+result.Duplicates+result.Invalid+result.Surplus)
+	sent := 0
+	for _, page := range b.server.pages {
+		sent += len(page.Proposals)
+	}
+	assert.Equal(t, 300, sent)
 }

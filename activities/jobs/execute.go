@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -14,10 +15,15 @@ import (
 // Execute runs one attempt of one job. It reports the outcome itself and then
 // returns [activity.ErrResultPending]; its declared result tells workflows what
 // they get. It returns only when the handler has ended and the server, or the
-// group, has taken the outcome.
+// group, has taken the outcome. With in.Adopt it returns at once, see adopt.
 func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	if in.Adopt {
+		return a.adopt(ctx, in)
+	}
 	what := Running{JobID: in.Job.ID, GroupID: in.Job.GroupID, JobType: in.Job.JobType, Handler: in.Handler, Attempt: in.Job.Attempt}
 	r := a.newAttempt(ctx, what, in.Timeout.Std())
+	r.key = keyOf(workflowOf(ctx, in), in.Job)
+	r.limits = limits{progress: in.ProgressTimeout.Std(), quiet: quietLimit(in.Liveness, in.StallTimeout)}
 	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
 	defer a.track(r)()
 
@@ -25,9 +31,12 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	state, report := r.execute(ctx, in)
 	if report {
 		r.reporting.Store(true)
-		a.deliver(delivery{Token: r.token, WorkflowID: workflowOf(ctx, in), Outcome: contract.JobOutcomeInput{
+		bySignal := a.deliver(delivery{Token: r.hold.seal(state).token, WorkflowID: r.key.group, Outcome: contract.JobOutcomeInput{
 			JobID: in.Job.ID, Attempt: in.Job.Attempt, Fence: in.Job.Fence, Outcome: state,
 		}})
+		if bySignal {
+			a.keepSent(r.key, state)
+		}
 		r.reporting.Store(false)
 	}
 	stopBeating()
@@ -56,25 +65,24 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 		result, err = handler.Execute(ctx, job, r.progress)
 		return err
 	})
-	ended := r.supervise(ctx, in.ProgressTimeout.Std())
-	if !ended {
+	if !r.supervise(ctx) {
 		// The handler still owns result.
-		return r.conclude(jobtype.Result{}, false, in.ProgressTimeout.Std())
+		return r.conclude(jobtype.Result{}, false)
 	}
-	return r.conclude(result, true, in.ProgressTimeout.Std())
+	return r.conclude(result, true)
 }
 
 // beat starts the beater and returns what stops it.
 func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func()) {
 	b := &beater{
-		server: r.activities.options.Server, token: r.token, progress: r.progress,
-		interval: beatInterval(r.heartbeatTimeout, in.Interactive), timeout: r.heartbeatTimeout,
-		ended: r.ended, stop: r.cancel,
+		server: r.activities.options.Server, hold: r.hold, progress: r.progress, interactive: in.Interactive,
+		ended: r.ended, stop: r.cancel, grace: in.OrphanGrace.Std(), stopAfter: in.StopAfter.Std(),
 	}
-	if in.Liveness != jobtype.LivenessProcess {
+	if in.Liveness != jobtype.LivenessProcess && in.Liveness != jobtype.LivenessActivity {
 		b.stall = in.StallTimeout.Std()
 		if b.stall <= 0 {
-			b.stall = r.heartbeatTimeout
+			first, _ := r.hold.current()
+			b.stall = first.timeout
 		}
 	}
 	b.stalled = func() {
@@ -82,6 +90,17 @@ func (r *attempt) beat(ctx context.Context, in contract.ExecuteInput) (stop func
 			"job", in.Job.ID, "group", in.Job.GroupID, "handler", in.Handler, "silent", b.stall)
 	}
 	return b.start(ctx)
+}
+
+// quietLimit is how long there may be no sign of life at all.
+func quietLimit(liveness jobtype.Liveness, stall jobtype.Duration) time.Duration {
+	switch {
+	case liveness != jobtype.LivenessActivity:
+		return 0
+	case stall <= 0:
+		return jobtype.DefaultActivityStall.Std()
+	}
+	return stall.Std()
 }
 
 // refusal is why a job is not even started here.
@@ -125,6 +144,7 @@ func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
 	beat, _, _ := r.progress.snapshot()
 	job.Params, job.Checkpoint = params, beat.Checkpoint
 	job.WorkerID, job.Deadline = r.activities.options.WorkerID, r.deadline
+	job.Liveness, job.StallTimeout = in.Liveness, in.StallTimeout
 	return job, nil
 }
 

@@ -168,6 +168,17 @@ func TestExecuteEndsByCause(t *testing.T) {
 			edit: func(in *contract.ExecuteInput) { in.ProgressTimeout = jobtype.Duration(30 * time.Millisecond) },
 			kind: contract.FailureStale, message: "no change of progress for 30ms",
 		},
+		"no sign of life": {
+			edit: func(in *contract.ExecuteInput) {
+				in.Liveness, in.StallTimeout = jobtype.LivenessActivity, jobtype.Duration(30*time.Millisecond)
+			},
+			kind: contract.FailureStale, message: "no report, output, CPU or I/O for 30ms (stall_timeout)",
+		},
+		"cut off": {
+			onBeat: func(int) error { return errAway },
+			edit:   func(in *contract.ExecuteInput) { in.StopAfter = jobtype.Duration(100 * time.Millisecond) },
+			kind:   contract.FailureDraining, message: "no heartbeat has reached the server for stop_after",
+		},
 		"draining": {
 			after: func(b *bench) { b.activities.Drain() },
 			kind:  contract.FailureDraining, message: "the worker is draining",
@@ -274,4 +285,30 @@ func TestExecutePrefersTheCheckpointOfItsOwnHeartbeat(t *testing.T) {
 		env.SetHeartbeatDetails(contract.Heartbeat{Checkpoint: json.RawMessage(`"new"`)})
 	})
 	assert.JSONEq(t, `"new"`, string(seen))
+}
+
+// Under liveness activity every sign of life counts, and the process beats.
+func TestSignsOfLifeKeepAJob(t *testing.T) {
+	t.Parallel()
+	b := executing(t, func(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+		assert.Equal(t, jobtype.LivenessActivity, job.Liveness)
+		assert.Equal(t, jobtype.Duration(500*time.Millisecond), job.StallTimeout)
+		ticker := time.NewTicker(20 * time.Millisecond)
+		defer ticker.Stop()
+		for range 50 {
+			select {
+			case <-ticker.C:
+				progress.Alive()
+			case <-ctx.Done():
+				return jobtype.Result{}, context.Cause(ctx)
+			}
+		}
+		return jobtype.Result{Summary: "done"}, nil
+	})
+	in := input(`{}`)
+	in.Liveness, in.StallTimeout = jobtype.LivenessActivity, jobtype.Duration(500*time.Millisecond)
+	b.run(t, in)
+	state, failure := b.only(t)
+	require.NoError(t, failure)
+	assert.Equal(t, "done", state.Result.Summary)
 }

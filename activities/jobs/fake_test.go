@@ -27,9 +27,11 @@ type fakeServer struct {
 	mu        sync.Mutex
 	beats     []contract.Heartbeat
 	completed []completion
-	signals   []contract.JobOutcomeInput
-	pages     []contract.DetectPageInput
-	updateIDs []string
+	// tokens are those of the beats and of what was completed.
+	beaten, answered []string
+	signals          []contract.JobOutcomeInput
+	pages            []contract.DetectPageInput
+	updateIDs        []string
 
 	onBeat     func(n int) error
 	onComplete func(n int) error
@@ -45,17 +47,17 @@ type completion struct {
 	failure error
 }
 
-func (f *fakeServer) Beat(_ context.Context, _ []byte, beat contract.Heartbeat) error {
+func (f *fakeServer) Beat(_ context.Context, token []byte, beat contract.Heartbeat) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.beats = append(f.beats, beat)
+	f.beats, f.beaten = append(f.beats, beat), append(f.beaten, string(token))
 	if f.onBeat != nil {
 		return f.onBeat(len(f.beats))
 	}
 	return nil
 }
 
-func (f *fakeServer) Complete(_ context.Context, _ []byte, result any, failure error) error {
+func (f *fakeServer) Complete(_ context.Context, token []byte, result any, failure error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.completes++
@@ -64,7 +66,7 @@ func (f *fakeServer) Complete(_ context.Context, _ []byte, result any, failure e
 			return err
 		}
 	}
-	f.completed = append(f.completed, completion{result, failure})
+	f.completed, f.answered = append(f.completed, completion{result, failure}), append(f.answered, string(token))
 	return nil
 }
 

@@ -22,13 +22,13 @@ const (
 
 // conclude says how the attempt ended. report is false when nobody must hear
 // of it: the attempt lost its job, and did not even finish it.
-func (r *attempt) conclude(result jobtype.Result, ended bool, progressTimeout time.Duration) (state contract.ExecuteState, report bool) {
+func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.ExecuteState, report bool) {
 	state = r.state()
 	if !ended {
 		if r.activities.life.Err() != nil {
 			return state, false
 		}
-		state.Failure, state.Message = overdue(context.Cause(r.ctx), r, progressTimeout)
+		state.Failure, state.Message = overdue(context.Cause(r.ctx), r)
 		state.Message += "; the handler ignores that it was canceled and still runs on worker " + state.Worker
 		return state, true
 	}
@@ -51,19 +51,26 @@ func (r *attempt) conclude(result jobtype.Result, ended bool, progressTimeout ti
 	case errors.Is(cause, jobtype.ErrCanceled):
 		state.Failure = contract.FailureCanceled
 	default:
-		kind, message := overdue(cause, r, progressTimeout)
+		kind, message := overdue(cause, r)
 		state.Failure, state.Message = kind, head(message+": "+r.err.Error(), maxFailureMessage)
 	}
 	return state, true
 }
 
-// overdue words the two ways of taking too long.
-func overdue(cause error, r *attempt, progressTimeout time.Duration) (contract.FailureKind, string) {
-	if errors.Is(cause, errStale) {
-		return contract.FailureStale, "no change of progress for " + jobtype.Duration(progressTimeout).String()
+// overdue words the ways of taking too long.
+func overdue(cause error, r *attempt) (contract.FailureKind, string) {
+	switch {
+	case errors.Is(cause, errStale):
+		return contract.FailureStale, "no change of progress for " + jobtype.Duration(r.limits.progress).String()
+	case errors.Is(cause, errQuiet):
+		return contract.FailureStale, "no report, output, CPU or I/O for " + jobtype.Duration(r.limits.quiet).String() + " (stall_timeout)"
 	}
 	limit := r.deadline.Sub(r.what.StartedAt).Round(time.Millisecond)
-	return contract.FailureTimeout, "over the execution timeout of " + jobtype.Duration(limit).String()
+	what := "execution"
+	if r.what.Detection {
+		what = "detection"
+	}
+	return contract.FailureTimeout, "over the " + what + " timeout of " + jobtype.Duration(limit).String()
 }
 
 // state fills in what every outcome tells.

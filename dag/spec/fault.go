@@ -74,6 +74,9 @@ func (c *collector) add(f Fault) {
 	c.faults = append(c.faults, f)
 }
 
+// count is the number of faults so far.
+func (c *collector) count() int { return len(c.faults) + c.dropped }
+
 // err returns the faults in order, nil if there are none.
 func (c *collector) err() error {
 	if len(c.faults) == 0 {

@@ -19,7 +19,9 @@ import (
 // [Compile], such as os.DirFS(dir).
 //
 // Load checks everything that a document shows by itself; what needs the whole
-// graph (names, cycles, templates, sub-DAGs) is checked by [Compile].
+// graph (names, cycles, templates, sub-DAGs) is checked by [Compile]. A document
+// with faults is checked as a whole too, as far as it can be understood, so that
+// all its faults are reported at once.
 func Load(file string, data []byte) (*Spec, error) {
 	r := reader{&collector{file: file}}
 	root := parseDocument(r.collector, data)
@@ -27,10 +29,22 @@ func Load(file string, data []byte) (*Spec, error) {
 		return nil, r.err()
 	}
 	s := r.spec(root)
-	if err := r.err(); err != nil {
-		return nil, err
+	if r.count() > 0 {
+		r.whole(s)
+		return nil, r.err()
 	}
 	return s, nil
+}
+
+// whole adds the faults of a graph whose document is faulty: of names, templates
+// and cycles. What a fault of the document may have caused is left out.
+func (r reader) whole(s *Spec) {
+	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful}
+	for k := range s.Tasks {
+		u.nameless = u.nameless || s.Tasks[k].ID == ""
+	}
+	u.expand(s.Tasks)
+	u.circles()
 }
 
 func (r reader) spec(root *yaml.Node) *Spec {
@@ -39,7 +53,7 @@ func (r reader) spec(root *yaml.Node) *Spec {
 		r.at(root, "a spec must be a mapping with version, name and tasks, not %s", kindOf(root))
 		return s
 	}
-	r.mapping(root, "a spec", []field{
+	s.doubtful = r.watched(root, "a spec", []string{"params"}, []field{
 		{"version", func(n *yaml.Node) {
 			if s.Version = r.number(n, "version", 0, math.MaxInt32); s.Version != Version && n.Tag == "!!int" {
 				r.at(n, "version %d is not known; this program reads version %d", s.Version, Version)
@@ -81,6 +95,16 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	for k := 0; k+1 < len(n.Content); k += 2 {
 		if n.Content[k].Value == key {
 			return n.Content[k+1]
+		}
+	}
+	return nil
+}
+
+// keyNode finds a key itself; nil if there is none.
+func keyNode(n *yaml.Node, key string) *yaml.Node {
+	for k := 0; n != nil && k+1 < len(n.Content); k += 2 {
+		if n.Content[k].Value == key {
+			return n.Content[k]
 		}
 	}
 	return nil
@@ -133,7 +157,7 @@ func (r reader) task(n *yaml.Node, added bool) Task {
 	if added {
 		fields = append(fields, field{"before", func(n *yaml.Node) { t.Before = r.texts(n, "before", true) }})
 	}
-	r.mapping(n, "a task", fields)
+	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix", "per_item"}, fields)
 	r.require(n, "id")
 	r.checkTask(&t)
 	return t
@@ -154,6 +178,10 @@ func (r reader) orderFields(t *Task) []field {
 			t.Priority = int32(r.number(n, "priority", -1_000_000, 1_000_000))
 		}},
 		{"for_each", func(n *yaml.Node) {
+			if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+				t.ForEachFrom = n.Value
+				return
+			}
 			for _, item := range r.list(n, "for_each", false) {
 				t.ForEach = append(t.ForEach, r.value(item, "for_each"))
 			}
@@ -162,6 +190,7 @@ func (r reader) orderFields(t *Task) []field {
 			}
 		}},
 		{"matrix", func(n *yaml.Node) { t.Matrix = r.matrix(n) }},
+		{"per_item", func(n *yaml.Node) { t.PerItem = r.texts(n, "per_item", true) }},
 	}
 }
 
@@ -221,6 +250,11 @@ func (r reader) matrix(n *yaml.Node) []Axis {
 	var axes []Axis
 	r.entries(n, "matrix", func(key, value *yaml.Node) {
 		axis := Axis{Key: key.Value}
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
+			axis.From = value.Value
+			axes = append(axes, axis)
+			return
+		}
 		for _, item := range r.list(value, "matrix."+key.Value, false) {
 			axis.Values = append(axis.Values, r.value(item, "matrix."+key.Value))
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -40,6 +41,22 @@ func (r reader) mapping(n *yaml.Node, what string, fields []field) {
 		}
 		r.at(key, "%s has no key %q; %s", what, key.Value, suggestion(key.Value, known))
 	})
+}
+
+// watched is mapping that also reports whether a key is unknown or one of the
+// given keys is faulty: then what the rest refers to may be missing because of that.
+func (r reader) watched(n *yaml.Node, what string, keys []string, fields []field) (doubtful bool) {
+	start, inside := r.count(), 0
+	for k, f := range fields {
+		fields[k].read = func(value *yaml.Node) {
+			before := r.count()
+			f.read(value)
+			inside += r.count() - before
+			doubtful = doubtful || r.count() > before && slices.Contains(keys, f.name)
+		}
+	}
+	r.mapping(n, what, fields)
+	return doubtful || r.count()-start > inside
 }
 
 // entries walks any mapping, refusing keys that are repeated or not text.

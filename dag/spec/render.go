@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,10 +8,8 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/gotemplate"
 )
-
-// MaxRendered bounds what one template may produce.
-const MaxRendered = 256 << 10
 
 // ErrResultGone is wrapped by [Program.Render] when a template refers to a result
 // that is not there: its task was skipped, or gave none.
@@ -82,16 +79,23 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 	if params == nil {
 		params = map[string]any{}
 	}
-	maps.Copy(params, d.Params)
-	data := map[string]any{"Params": native(params)}
+	for _, key := range slices.Sorted(maps.Keys(d.Globals)) {
+		if given, ok := p.Header.Params[key]; ok {
+			params[key] = given
+		}
+	}
+	if d.Kind != KindDAG { // Those are the sub-DAG's.
+		maps.Copy(params, d.Params)
+	}
+	data := map[string]any{"Params": gotemplate.Native(params)}
 	item, matrix, err := p.variables(i)
 	if err != nil {
 		return nil, err
 	}
 	if matrix != nil {
-		data["Matrix"] = native(matrix)
+		data["Matrix"] = gotemplate.Native(matrix)
 	} else if p.run.Args(i) != nil {
-		data["Item"] = native(item)
+		data["Item"] = gotemplate.Native(item)
 	}
 	referred, err := p.Referred(i)
 	if err != nil {
@@ -104,10 +108,10 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 			if err := decodeJSON(raw, &need.Result); err != nil {
 				return nil, fmt.Errorf("the result of task %q is not a JSON object: %w", need.ID, err)
 			}
-			need.Result, _ = native(need.Result).(map[string]any)
+			need.Result, _ = gotemplate.Native(need.Result).(map[string]any)
 		}
-		if !group(need.ID) {
-			needs[need.ID] = need
+		if !group(need.ID) || slices.Contains(d.PerItem, Entry(need.ID)) {
+			needs[Entry(need.ID)] = need
 			continue
 		}
 		list, _ := needs[Entry(need.ID)].([]Need)
@@ -115,39 +119,6 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 	}
 	data["Needs"] = needs
 	return data, nil
-}
-
-// native gives templates numbers they can compare: {{eq .Params.n 3}} needs an
-// integer. Integers too large for one stay text, so that nothing is rounded.
-func native(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		if !strings.ContainsAny(v.String(), ".eE") {
-			return v.String()
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case []any:
-		out := make([]any, len(v))
-		for k := range v {
-			out[k] = native(v[k])
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		//workflowcheck:ignore each goes to a place of its own
-		for key := range v {
-			out[key] = native(v[key])
-		}
-		return out
-	}
-	return v
 }
 
 // filler renders; the first error sticks.
@@ -158,20 +129,19 @@ type filler struct {
 }
 
 func (f *filler) text(text string) string {
-	if f.err != nil || !templated(text) {
+	if f.err != nil || !gotemplate.Templated(text) {
 		return text
 	}
-	t, err := parseTemplate(text)
+	t, err := gotemplate.Trusted("", text)
 	if err != nil {
-		f.err = fmt.Errorf("task %q: %w", f.id, templateError(err))
+		f.err = fmt.Errorf("task %q: %w", f.id, err)
 		return ""
 	}
-	out := &bounded{left: MaxRendered}
-	if err := t.Execute(out, f.data); err != nil {
+	out, err := t.Execute(f.data)
+	if err != nil {
 		f.err = f.explain(err)
-		return ""
 	}
-	return out.text.String()
+	return out
 }
 
 // explain tells a missing result from other failures of a template.
@@ -222,17 +192,4 @@ func (f *filler) value(v any) any {
 		return out
 	}
 	return v
-}
-
-// bounded is a writer that refuses more than a template may produce.
-type bounded struct {
-	text strings.Builder
-	left int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.left -= len(p); b.left < 0 {
-		return 0, fmt.Errorf("the template produces more than %d bytes", MaxRendered)
-	}
-	return b.text.Write(p)
 }

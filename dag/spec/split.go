@@ -3,7 +3,6 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/roundsman/roundsman/dag"
 )
@@ -54,11 +53,10 @@ func finder(run *dag.Run) func(string) ([]string, bool) {
 		if _, ok := run.Lookup(name); ok {
 			return []string{name}, true
 		}
-		var ids []string
-		for i := range dag.Index(run.Len()) {
-			if id := run.ID(i); strings.HasPrefix(id, name+".") {
-				ids = append(ids, id)
-			}
+		family := run.Family(name)
+		ids := make([]string, len(family))
+		for k, i := range family {
+			ids[k] = run.ID(i)
 		}
 		return ids, len(ids) > 0
 	}

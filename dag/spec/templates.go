@@ -7,23 +7,31 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/internal/gotemplate"
 )
+
+// fields are what a template of a task finds at the top.
+func fields() []string { return []string{"Needs", "Params", "Item", "Matrix"} }
 
 // checkTemplates scans every templated text of an entry: references must lead
 // somewhere. It fills in what the run has to know about them.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
 	refs := map[string]bool{}
 	t.eachText(func(text string, at *yaml.Node) {
-		if !templated(text) {
+		if !gotemplate.Templated(text) {
 			return
 		}
-		found, faults := scan(text)
+		found, faults := gotemplate.Scan(text, fields())
 		for _, err := range faults {
 			u.at(at, "task %q: %v", t.ID, err)
 		}
 		for _, ref := range found {
+			if u.doubtful || t.doubtful {
+				break
+			}
 			if problem := u.checkRef(t, ref, d, refs); problem != "" {
-				u.at(below(at, ref.line), "task %q: %s", t.ID, problem)
+				u.at(below(at, ref.Line), "task %q: %s", t.ID, problem)
 			}
 		}
 	})
@@ -85,8 +93,8 @@ func eachLeaf(v any, at *yaml.Node, f func(text string, at *yaml.Node)) {
 }
 
 // checkRef returns what is wrong with a reference, and notes what it uses.
-func (u *unit) checkRef(t *Task, ref reference, d *Definition, refs map[string]bool) string {
-	switch ref.root {
+func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs map[string]bool) string {
+	switch ref.Root {
 	case "Needs":
 		return u.checkNeed(t, ref, refs)
 	case "Params":
@@ -99,26 +107,26 @@ func (u *unit) checkRef(t *Task, ref reference, d *Definition, refs map[string]b
 		if len(t.Matrix) == 0 {
 			return ".Matrix exists only in a task with matrix"
 		}
-		if len(ref.path) > 0 && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.Key == ref.path[0] }) {
+		if len(ref.Path) > 0 && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.Key == ref.Path[0] }) {
 			keys := make([]string, len(t.Matrix))
 			for k, axis := range t.Matrix {
 				keys[k] = axis.Key
 			}
-			return "the matrix has no key " + strconv.Quote(ref.path[0]) + "; " + suggestion(ref.path[0], keys)
+			return "the matrix has no key " + strconv.Quote(ref.Path[0]) + "; " + suggestion(ref.Path[0], keys)
 		}
 	}
 	return ""
 }
 
-func (u *unit) checkNeed(t *Task, ref reference, refs map[string]bool) string {
-	needs := t.Needs
+func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool) string {
+	needs := slices.Concat(t.Needs, t.PerItem)
 	if len(needs) == 0 && u.implied != "" {
 		needs = []string{u.implied}
 	}
-	if len(ref.path) == 0 {
+	if len(ref.Path) == 0 {
 		return "name the task, like {{.Needs.build.Result.key}}; .Needs as a whole cannot be used"
 	}
-	id := ref.path[0]
+	id := ref.Path[0]
 	if !slices.Contains(needs, id) {
 		if _, exists := u.names[id]; exists {
 			return "it refers to the result of " + strconv.Quote(id) + ", which is not among its needs; add it there"
@@ -129,21 +137,25 @@ func (u *unit) checkNeed(t *Task, ref reference, refs map[string]bool) string {
 		return "it refers to " + strconv.Quote(id) + ", which is not among its needs; " + suggestion(id, needs)
 	}
 	refs[id] = true
-	if len(ref.path) < 2 {
+	if len(ref.Path) < 2 {
 		return ""
 	}
-	if u.fans[id] {
+	if u.fans[id] && !slices.Contains(t.PerItem, id) {
 		return strconv.Quote(id) + " fans out into several tasks; use {{range .Needs." + id + "}}{{.Result.key}}{{end}}"
 	}
-	if known := []string{"Result", "State", "ID"}; !slices.Contains(known, ref.path[1]) {
-		return ".Needs." + id + " has no field " + strconv.Quote(ref.path[1]) + "; " + suggestion(ref.path[1], known)
+	if known := []string{"Result", "State", "ID"}; !slices.Contains(known, ref.Path[1]) {
+		return ".Needs." + id + " has no field " + strconv.Quote(ref.Path[1]) + "; " + suggestion(ref.Path[1], known)
 	}
 	return ""
 }
 
-func (u *unit) checkParam(t *Task, ref reference, d *Definition) string {
+func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) string {
+	params := t.Params
+	if t.kind == KindDAG {
+		params = nil // They are the sub-DAG's.
+	}
 	note := func(key string) {
-		if _, own := t.Params[key]; own {
+		if _, own := params[key]; own {
 			return
 		}
 		if d.Globals == nil {
@@ -151,25 +163,25 @@ func (u *unit) checkParam(t *Task, ref reference, d *Definition) string {
 		}
 		d.Globals[key] = u.params[key]
 	}
-	if len(ref.path) == 0 {
+	if len(ref.Path) == 0 {
 		//workflowcheck:ignore each goes to a place of its own
 		for key := range u.params {
 			note(key)
 		}
 		return ""
 	}
-	key := ref.path[0]
-	_, own := t.Params[key]
+	key := ref.Path[0]
+	_, own := params[key]
 	_, global := u.params[key]
 	if !own && !global {
-		known := slices.Sorted(maps.Keys(t.Params))
+		known := slices.Sorted(maps.Keys(params))
 		known = append(known, slices.Sorted(maps.Keys(u.params))...)
 		if len(known) == 0 {
 			return "unknown parameter " + strconv.Quote(key) + "; neither the task nor the spec has params"
 		}
 		return "unknown parameter " + strconv.Quote(key) + "; " + suggestion(key, known)
 	}
-	if own && templated(textOf(t.Params[key])) {
+	if own && gotemplate.Templated(textOf(params[key])) {
 		return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
 	}
 	note(key)

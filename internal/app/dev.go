@@ -186,7 +186,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
 	d.Open = map[string]starter.RunRef{}
 	for name := range loaded.JobTypes {
-		ticks, err := d.Client.Ticks(ctx, name)
+		ticks, err := d.Client.JobTypes().Ticks(ctx, name)
 		switch {
 		case errors.Is(err, starter.ErrNotFound):
 		case err != nil:
@@ -210,11 +210,11 @@ func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if err != nil {
 		return err
 	}
-	plan, err := d.Client.Plan(ctx, specs, loaded.Enabled())
+	plan, err := d.Client.JobTypes().Plan(ctx, specs, loaded.Enabled())
 	if err != nil {
 		return err
 	}
-	d.Applied, err = d.Client.Apply(ctx, plan)
+	d.Applied, err = d.Client.JobTypes().Apply(ctx, plan)
 	return err
 }
 

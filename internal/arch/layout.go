@@ -27,9 +27,6 @@ var wideInterfaces = map[string]string{} //nolint:gochecknoglobals // constant t
 
 // largePackages may be larger than others, up to the given bound.
 var largePackages = map[string]int{ //nolint:gochecknoglobals // constant table
-	// One file a command, around one small core of flags, tables and errors that
-	// all share; splitting it would export that core for nobody else's use.
-	"internal/cli": 7000,
 	// One state machine: whatever may happen to a group changes the same jobs and
 	// figures, and one property test holds all of it to its invariants.
 	"internal/dispatch": 3800,

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // MaxEncoded is what an encoded log should weigh at most: half of what the
@@ -17,11 +19,11 @@ const maxDecoded = 64 << 20
 
 // state is the log as it travels.
 type state struct {
-	Limit   int      `json:"limit"`
-	Seq     int64    `json:"seq"`
-	Dropped int64    `json:"dropped,omitempty"`
-	IDs     []uint64 `json:"ids,omitempty"`
-	Entries []Entry  `json:"entries,omitempty"`
+	Limit   int                   `json:"limit"`
+	Seq     int64                 `json:"seq"`
+	Dropped int64                 `json:"dropped,omitempty"`
+	IDs     []uint64              `json:"ids,omitempty"`
+	Entries []contract.AuditEntry `json:"entries,omitempty"`
 }
 
 // Encode writes the log in at most so many bytes: of texts that do not compress
@@ -68,7 +70,7 @@ func Decode(encoded []byte) (*Log, error) {
 		l.known[id] = struct{}{}
 	}
 	for _, entry := range s.Entries {
-		l.bytes += entry.weight()
+		l.bytes += weight(entry)
 	}
 	l.trim()
 	return l, nil

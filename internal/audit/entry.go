@@ -2,66 +2,26 @@ package audit
 
 import (
 	"strings"
-	"time"
 
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/contract"
 )
 
-// Kinds of entries.
-const (
-	// KindOperator is something that a person, or a program in their stead, did.
-	KindOperator = "operator"
-	// KindScheduler is something that Roundsman refused, delayed or did again.
-	KindScheduler = "scheduler"
-)
-
-// Unknown is the actor of a message that does not say who sent it.
+// Unknown is the actor of a message that does not name its sender.
 const Unknown = "unknown"
-
-// Entry is one line of the log. Its fields are those of the wire, so that one
-// converts to the other.
-type Entry struct {
-	// Seq counts the entries ever taken, from 1. The log gives it.
-	Seq int64 `json:"seq"`
-	// ID tells a repeated entry from a new one; it is not kept.
-	ID string `json:"id,omitempty"`
-	// At is when it happened; of several, the last.
-	At   time.Time `json:"at"`
-	Kind string    `json:"kind"`
-	// Actor and From say who and from where; a scheduler's entry has none.
-	Actor string `json:"actor"`
-	From  string `json:"from"`
-	// Action is what an operator did, such as jobtype.pause, or what kind of
-	// decision the scheduler took: refused, delayed, replaced, noticed.
-	Action string `json:"action"`
-	// Code says why the scheduler decided so.
-	Code    string `json:"code"`
-	JobType string `json:"job_type"`
-	// Object is what it was done to: a run, a job, a worker, a pool.
-	Object string `json:"object"`
-	Before string `json:"before"`
-	After  string `json:"after"`
-	Detail string `json:"detail"`
-	// Count is how often it happened since Since.
-	Count int       `json:"count"`
-	Since time.Time `json:"since,omitzero"`
-	// Longest is the longest delay among them.
-	Longest jobtype.Duration `json:"longest,omitempty"`
-}
 
 // Bounds of the fields, in bytes. What is longer is cut, visibly.
 const (
 	maxName   = 128
 	maxObject = 256
 	maxText   = 512
-	// overhead is what an entry weighs beside its texts.
+	// overhead is the weight of an entry besides its texts.
 	overhead = 96
 )
 
 // Bounded is the entry with all its fields within their bounds, as it is kept.
-// Whoever sends entries bounds them first, so that a message of them is not
-// larger than a message may be.
-func (e Entry) Bounded() Entry {
+// A sender of entries bounds them first, so that its message is not larger than a
+// message may be.
+func Bounded(e contract.AuditEntry) contract.AuditEntry {
 	for _, field := range []struct {
 		text *string
 		most int
@@ -84,10 +44,10 @@ func (e Entry) Bounded() Entry {
 }
 
 // kept is the entry as the log keeps it.
-func (e Entry) kept() Entry {
-	e = e.Bounded()
+func kept(e contract.AuditEntry) contract.AuditEntry {
+	e = Bounded(e)
 	e.ID = ""
-	if e.Kind == KindOperator && e.Actor == "" {
+	if e.Kind == contract.AuditOperator && e.Actor == "" {
 		e.Actor = Unknown
 	}
 	return e
@@ -107,7 +67,7 @@ func Clip(text string, most int) string {
 	return text[:cut] + mark
 }
 
-func (e Entry) weight() int {
+func weight(e contract.AuditEntry) int {
 	return overhead + len(e.Kind) + len(e.Actor) + len(e.From) + len(e.Action) + len(e.Code) + len(e.JobType) +
 		len(e.Object) + len(e.Before) + len(e.After) + len(e.Detail)
 }

@@ -3,6 +3,8 @@ package audit
 import (
 	"hash/fnv"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 const (
@@ -22,7 +24,7 @@ const (
 // concurrent use.
 type Log struct {
 	limit   int
-	entries []Entry
+	entries []contract.AuditEntry
 	bytes   int
 	seq     int64
 	dropped int64
@@ -56,7 +58,7 @@ func (l *Log) SetLimit(limit int) {
 
 // Record takes entries in their order and returns how many were new. One whose
 // ID was taken already is left out; one without an ID always counts.
-func (l *Log) Record(now time.Time, entries ...Entry) int {
+func (l *Log) Record(now time.Time, entries ...contract.AuditEntry) int {
 	taken := 0
 	for _, entry := range entries {
 		if !l.isNew(entry.ID) {
@@ -65,11 +67,11 @@ func (l *Log) Record(now time.Time, entries ...Entry) int {
 		if entry.At.IsZero() {
 			entry.At = now
 		}
-		entry = entry.kept()
+		entry = kept(entry)
 		l.seq++
 		entry.Seq = l.seq
 		l.entries = append(l.entries, entry)
-		l.bytes += entry.weight()
+		l.bytes += weight(entry)
 		taken++
 	}
 	l.trim()
@@ -99,19 +101,18 @@ func (l *Log) isNew(id string) bool {
 func (l *Log) trim() {
 	cut := 0
 	for cut < len(l.entries) && (len(l.entries)-cut > l.limit || l.bytes > MaxBytes) {
-		l.bytes -= l.entries[cut].weight()
-		l.entries[cut] = Entry{} // Its texts are not kept by the array behind the slice.
+		l.bytes -= weight(l.entries[cut])
+		l.entries[cut] = contract.AuditEntry{} // Its texts are not kept by the array behind the slice.
 		cut++
 	}
 	l.entries = l.entries[cut:]
 	l.dropped += int64(cut)
 }
 
-// Len is how many entries are kept, Dropped how many are not any more, and Limit
-// how many would be kept.
+// Len is how many entries are kept.
 func (l *Log) Len() int { return len(l.entries) }
 
-// Dropped is how many entries were given up for the bounds.
+// Dropped is how many entries were dropped for the bounds.
 func (l *Log) Dropped() int64 { return l.dropped }
 
 // Limit is how many entries are kept at most.

@@ -12,15 +12,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 var zero = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
-func operator(actor, action, object string) Entry {
-	return Entry{Kind: KindOperator, Actor: actor, Action: action, Object: object}
+func operator(actor, action, object string) contract.AuditEntry {
+	return contract.AuditEntry{Kind: contract.AuditOperator, Actor: actor, Action: action, Object: object}
 }
 
-func objects(page Page) []string {
+func objects(page contract.AuditPage) []string {
 	list := []string{}
 	for _, entry := range page.Entries {
 		list = append(list, entry.Object)
@@ -34,13 +36,13 @@ func TestKeepsTheNewestAndCountsTheRest(t *testing.T) {
 	for i := range 5 {
 		assert.Equal(t, 1, l.Record(zero, operator("ann", "job.cancel", fmt.Sprint(i))))
 	}
-	page := l.Page(Filter{})
+	page := l.Page(contract.AuditFilter{})
 	assert.Equal(t, []string{"2", "3", "4"}, objects(page))
 	assert.Equal(t, int64(2), page.Dropped)
 	assert.Equal(t, int64(3), page.Entries[0].Seq)
 	assert.Equal(t, 3, page.Limit)
 	l.SetLimit(1)
-	assert.Equal(t, []string{"4"}, objects(l.Page(Filter{})))
+	assert.Equal(t, []string{"4"}, objects(l.Page(contract.AuditFilter{})))
 	l.SetLimit(0)
 	assert.Equal(t, 1, l.Limit(), "0 changes nothing")
 	assert.Equal(t, int64(4), l.Dropped())
@@ -60,16 +62,16 @@ func TestARepeatCountsOnce(t *testing.T) {
 	restored, err := Decode(encoded)
 	require.NoError(t, err)
 	assert.Equal(t, 0, restored.Record(zero, first), "after a restart too")
-	assert.Equal(t, []string{"b", "c"}, objects(restored.Page(Filter{})))
-	assert.Equal(t, Unknown, restored.Page(Filter{}).Entries[0].Actor)
+	assert.Equal(t, []string{"b", "c"}, objects(restored.Page(contract.AuditFilter{})))
+	assert.Equal(t, Unknown, restored.Page(contract.AuditFilter{}).Entries[0].Actor)
 }
 
 func TestLongFieldsAreCutVisibly(t *testing.T) {
 	t.Parallel()
 	l := New(0)
 	long := strings.Repeat("é", maxText)
-	l.Record(zero, Entry{Kind: KindOperator, Actor: long, Before: long, After: long, Detail: long + "\xff", Object: long, Action: "policy.set"})
-	entry := l.Page(Filter{}).Entries[0]
+	l.Record(zero, contract.AuditEntry{Kind: contract.AuditOperator, Actor: long, Before: long, After: long, Detail: long + "\xff", Object: long, Action: "policy.set"})
+	entry := l.Page(contract.AuditFilter{}).Entries[0]
 	for _, text := range []string{entry.Actor, entry.Before, entry.After, entry.Detail, entry.Object} {
 		assert.LessOrEqual(t, len(text), maxText)
 		assert.True(t, strings.HasSuffix(text, "…"), text)
@@ -96,14 +98,14 @@ func TestStaysWithinBytes(t *testing.T) {
 	l := New(MaxEntries)
 	const recorded = 9000
 	for i := range uint64(recorded) {
-		l.Record(zero, Entry{
-			ID: fmt.Sprint(i), Kind: KindOperator, Actor: noise(i, maxName), From: noise(i+1, maxName), Object: noise(i+2, maxObject),
+		l.Record(zero, contract.AuditEntry{
+			ID: fmt.Sprint(i), Kind: contract.AuditOperator, Actor: noise(i, maxName), From: noise(i+1, maxName), Object: noise(i+2, maxObject),
 			Before: noise(i+3, maxText), After: noise(i+4, maxText), Detail: noise(i+5, maxText),
 		})
 	}
 	assert.LessOrEqual(t, l.bytes, MaxBytes)
 	assert.Equal(t, int64(recorded), l.Dropped()+int64(l.Len()))
-	page := l.Page(Filter{})
+	page := l.Page(contract.AuditFilter{})
 	assert.True(t, page.More)
 	assert.LessOrEqual(t, len(page.Entries)*2*maxText, MaxPageBytes)
 	encoded, err := l.Encode(MaxEncoded)
@@ -114,7 +116,7 @@ func TestStaysWithinBytes(t *testing.T) {
 	restored, err := Decode(encoded)
 	require.NoError(t, err)
 	assert.Equal(t, int64(recorded), restored.Dropped()+int64(restored.Len()))
-	assert.Equal(t, page.Entries, restored.Page(Filter{}).Entries, "the newest are there")
+	assert.Equal(t, page.Entries, restored.Page(contract.AuditFilter{}).Entries, "the newest are there")
 }
 
 // TestUsualEntriesAllTravel: the default number of entries as they usually are.
@@ -122,8 +124,8 @@ func TestUsualEntriesAllTravel(t *testing.T) {
 	t.Parallel()
 	l := New(0)
 	for i := range DefaultEntries + 1 {
-		l.Record(zero.Add(time.Duration(i)*time.Second), Entry{
-			ID: fmt.Sprint(i), Kind: KindScheduler, Action: "delayed", Code: "RETRY_BACKOFF_UNTIL", JobType: fmt.Sprintf("type-%d", i%20),
+		l.Record(zero.Add(time.Duration(i)*time.Second), contract.AuditEntry{
+			ID: fmt.Sprint(i), Kind: contract.AuditScheduler, Action: "delayed", Code: "RETRY_BACKOFF_UNTIL", JobType: fmt.Sprintf("type-%d", i%20),
 			Object: fmt.Sprintf("group/type-%d-2026-11-20T%02d:%02d:00Z", i%20, i/60%24, i%60), Count: i % 7, Since: zero,
 			Detail: fmt.Sprintf("job-%05d, job-%05d: exit code %d: %s", i, i+1, i%255, noise(uint64(i), 40)), //nolint:gosec // small
 		})
@@ -147,14 +149,14 @@ func TestDecodeRefusesRubbish(t *testing.T) {
 
 // model is the dumbest log there is: everything ever recorded.
 type model struct {
-	all   []Entry
+	all   []contract.AuditEntry
 	seen  map[string]bool
 	limit int
 	// gone counts what the limits have dropped; a raised limit brings nothing back.
 	gone int
 }
 
-func (m *model) record(e Entry) {
+func (m *model) record(e contract.AuditEntry) {
 	if e.ID != "" && m.seen[e.ID] {
 		return
 	}
@@ -166,9 +168,9 @@ func (m *model) record(e Entry) {
 
 func (m *model) trim() { m.gone = max(m.gone, len(m.all)-m.limit) }
 
-func (m *model) page(f Filter) (matching []Entry) {
+func (m *model) page(f contract.AuditFilter) (matching []contract.AuditEntry) {
 	for _, e := range m.all[m.gone:] {
-		if f.Match(e) {
+		if match(f, e) {
 			matching = append(matching, e)
 		}
 	}
@@ -208,10 +210,10 @@ func TestAgainstModel(t *testing.T) {
 	})
 }
 
-func drawEntry(t *rapid.T, at time.Time) Entry {
-	return Entry{
+func drawEntry(t *rapid.T, at time.Time) contract.AuditEntry {
+	return contract.AuditEntry{
 		ID: rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "f", "g"}).Draw(t, "id"), At: at,
-		Kind:    rapid.SampledFrom([]string{KindOperator, KindScheduler}).Draw(t, "kind"),
+		Kind:    rapid.SampledFrom([]string{contract.AuditOperator, contract.AuditScheduler}).Draw(t, "kind"),
 		Actor:   rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "actor"),
 		JobType: rapid.SampledFrom([]string{"", "scrub", "vacuum"}).Draw(t, "type"),
 		Object:  rapid.SampledFrom([]string{"", "group/scrub-1", "group/vacuum-1", "db"}).Draw(t, "object"),
@@ -219,9 +221,9 @@ func drawEntry(t *rapid.T, at time.Time) Entry {
 	}
 }
 
-func drawFilter(t *rapid.T) Filter {
-	f := Filter{
-		Kind:    rapid.SampledFrom([]string{"", KindOperator, KindScheduler}).Draw(t, "kind"),
+func drawFilter(t *rapid.T) contract.AuditFilter {
+	f := contract.AuditFilter{
+		Kind:    rapid.SampledFrom([]string{"", contract.AuditOperator, contract.AuditScheduler}).Draw(t, "kind"),
 		Actor:   rapid.SampledFrom([]string{"", "ann"}).Draw(t, "actor"),
 		JobType: rapid.SampledFrom([]string{"", "scrub"}).Draw(t, "type"),
 		Object:  rapid.SampledFrom([]string{"", "group/", "group/scrub"}).Draw(t, "object"),
@@ -234,7 +236,7 @@ func drawFilter(t *rapid.T) Filter {
 }
 
 // allPages reads page by page, three entries each.
-func allPages(l *Log, filter Filter) (all []Entry) {
+func allPages(l *Log, filter contract.AuditFilter) (all []contract.AuditEntry) {
 	filter.Limit = 3
 	for {
 		page := l.Page(filter)

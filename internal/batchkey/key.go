@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"text/template"
 
 	"github.com/roundsman/roundsman/internal/gotemplate"
 	"github.com/roundsman/roundsman/jobtype"
@@ -14,17 +13,14 @@ import (
 var fields = []string{"Params", "DedupeKey", "Summary", "Detail", "Priority", "Labels", "Node", "Resources", "Exclusive", "Shared"} //nolint:gochecknoglobals // constant table
 
 // Template is a parsed `by`. It is safe for concurrent use.
-type Template struct{ parsed *template.Template }
+type Template struct{ parsed *gotemplate.Template }
 
 // Parse reads a template, or says at which line and column it is wrong.
 func Parse(text string) (*Template, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, fmt.Errorf("a template is missing, for example '{{.Labels.volume}}'")
 	}
-	parsed, err := gotemplate.New("by", text)
-	if err == nil {
-		err = gotemplate.UnknownField(parsed.Root, fields)
-	}
+	parsed, err := gotemplate.New("by", text, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +34,11 @@ func (t *Template) Key(params json.RawMessage, p jobtype.Proposal) (string, erro
 	if p.DAG != "" {
 		return "", nil
 	}
-	var out strings.Builder
-	if err := t.parsed.Execute(&out, &view{params: params, proposal: p}); err != nil {
+	text, err := t.parsed.Execute(&view{params: params, proposal: p})
+	if err != nil {
 		return "", fmt.Errorf("batch.by: %w", err)
 	}
-	return jobtype.KeyOf(strings.TrimSpace(out.String())), nil
+	return jobtype.KeyOf(strings.TrimSpace(text)), nil
 }
 
 // Keys renders a template for every proposal, and names the first that fails.

@@ -60,5 +60,5 @@ func TestTemplateThatFails(t *testing.T) {
 	require.NoError(t, err, "a graph stands alone, whatever the template says")
 	assert.Equal(t, []string{""}, keys)
 	_, err = batchkey.Keys("{{", nil, nil)
-	require.ErrorContains(t, err, "batch.by: template: by:1")
+	require.ErrorContains(t, err, "batch.by: not a valid template: unclosed action")
 }

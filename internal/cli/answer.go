@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // answerWriter is standard output. It remembers that something could not be
@@ -47,13 +49,13 @@ func (a *answerWriter) lost() error {
 func checkText(c *cli.Context) error {
 	for _, word := range c.Args().Slice() {
 		if !utf8.ValidString(word) {
-			return usagef("argument %q is not UTF-8: names, keys and texts must be", word)
+			return ui.Usagef("argument %q is not UTF-8: names, keys and texts must be", word)
 		}
 	}
 	for _, flag := range c.Command.Flags {
 		text, ok := flag.(*cli.StringFlag)
 		if ok && !text.TakesFile && !utf8.ValidString(c.String(text.Name)) {
-			return usagef("--%s %q is not UTF-8: names, keys and texts must be", text.Name, c.String(text.Name))
+			return ui.Usagef("--%s %q is not UTF-8: names, keys and texts must be", text.Name, c.String(text.Name))
 		}
 	}
 	return nil

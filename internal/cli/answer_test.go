@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
@@ -25,8 +26,8 @@ func TestAnAnswerThatIsLostIsAFailure(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"version"}, {"version", "-o", "json"}} {
 		var stderr bytes.Buffer
-		code := Run(t.Context(), Env{Stdout: full{}, Stderr: &stderr, Now: time.Now}, args)
-		assert.Equal(t, ExitFailed, code, args)
+		code := Run(t.Context(), ui.Env{Stdout: full{}, Stderr: &stderr, Now: time.Now}, args)
+		assert.Equal(t, ui.ExitFailed, code, args)
 		assert.Contains(t, stderr.String(), "no space left on device")
 	}
 }
@@ -42,7 +43,7 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 			&starter.GivenUpError{Asked: "update operate-worker of fleet", Cause: context.Canceled}),
 	} {
 		var stderr bytes.Buffer
-		assert.Equal(t, ExitFailed, Env{Stderr: &stderr}.finish(ctx, err))
+		assert.Equal(t, ui.ExitFailed, ui.Env{Stderr: &stderr}.Finish(ctx, err))
 		assert.Equal(t, want, stderr.String())
 	}
 }
@@ -51,8 +52,8 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 func TestWhatIsNotUTF8IsRefused(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("explain", "a\xffb").exits(ExitUsage).complains(`argument "a\xffb" is not UTF-8`)
-	h.run("jobtypes", "pause", "scrub", "--note", "\xff").exits(ExitUsage).complains(`--note "\xff" is not UTF-8`)
+	h.run("explain", "a\xffb").Exits(ui.ExitUsage).Complains(`argument "a\xffb" is not UTF-8`)
+	h.run("jobtypes", "pause", "scrub", "--note", "\xff").Exits(ui.ExitUsage).Complains(`--note "\xff" is not UTF-8`)
 }
 
 // TestNamesThatNothingCanHave: the server refuses to look for them in words that
@@ -61,8 +62,8 @@ func TestNamesThatNothingCanHave(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)
 	h := offline(t).at(server.Address())
-	h.run("explain", "日本").exits(ExitFailed).complains("日本 is no job type, worker, run, job or DAG")
-	h.run("jobtypes", "list", "--namespace", "nowhere").exits(ExitFailed).complains("nowhere", "namespace create --namespace nowhere")
-	o := h.run("doctor", "--namespace", "nowhere").exits(ExitFailed).says(`"nowhere" does not exist`)
-	assert.NotContains(t, o.stdout, "control plane", "without a namespace there is none to look for")
+	h.run("explain", "日本").Exits(ui.ExitFailed).Complains("日本 is no job type, worker, run, job or DAG")
+	h.run("jobtypes", "list", "--namespace", "nowhere").Exits(ui.ExitFailed).Complains("nowhere", "namespace create --namespace nowhere")
+	o := h.run("doctor", "--namespace", "nowhere").Exits(ui.ExitFailed).Says(`"nowhere" does not exist`)
+	assert.NotContains(t, o.Stdout, "control plane", "without a namespace there is none to look for")
 }

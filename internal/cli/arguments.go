@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/nearest"
 )
 
@@ -49,7 +50,7 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 			name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 			if takesValue := known[name]; takesValue && !hasValue {
 				if i+1 == len(args) {
-					return found, usagef("flag %s needs a value: see roundsman %s", arg, strings.Join(append(found.path, "--help"), " "))
+					return found, ui.Usagef("flag %s needs a value: see roundsman %s", arg, strings.Join(append(found.path, "--help"), " "))
 				}
 				i++
 				found.flags = append(found.flags, args[i])
@@ -97,16 +98,16 @@ func (a *arranged) checked() (*arranged, error) {
 
 func unknown(what, word, here string, candidates []string) error {
 	if guess := nearest.Word(word, candidates); guess != "" {
-		return usagef("unknown %s %q: did you mean %q? (see %s --help)", what, word, guess, here)
+		return ui.Usagef("unknown %s %q: did you mean %q? (see %s --help)", what, word, guess, here)
 	}
-	return usagef("unknown %s %q: see %s --help", what, word, here)
+	return ui.Usagef("unknown %s %q: see %s --help", what, word, here)
 }
 
 func unknownFlag(name, here string, candidates []string) error {
 	if guess := nearest.Word(name, candidates); guess != "" {
-		return usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
+		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
 	}
-	return usagef("unknown flag --%s: see %s --help", name, here)
+	return ui.Usagef("unknown flag --%s: see %s --help", name, here)
 }
 
 func commandNames(command *cli.Command) []string {

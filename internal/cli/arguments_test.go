@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 func sampleTree() *cli.Command {
@@ -57,8 +59,8 @@ func TestArrangeSuggests(t *testing.T) {
 	for _, tt := range tests {
 		_, err := arrange(sampleTree(), tt.in)
 		require.ErrorContains(t, err, tt.want)
-		var exit *exitError
+		var exit *ui.ExitError
 		require.ErrorAs(t, err, &exit)
-		assert.Equal(t, ExitUsage, exit.code)
+		assert.Equal(t, ui.ExitUsage, exit.Code)
 	}
 }

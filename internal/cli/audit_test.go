@@ -9,18 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/inspect"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 func TestAuditUsage(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("audit", "list", "--kind", "people").exits(ExitUsage).complains("--kind people: must be operator or scheduler")
-	h.run("audit", "list", "--since", "yesterday").exits(ExitUsage).complains(`--since "yesterday"`, "like 48h")
-	h.run("audit", "list", "--limit", "-1").exits(ExitUsage).complains("--limit -1")
-	h.run("audit", "list", "--since", "1h", "--until", "2h").exits(ExitUsage).complains("--until is before --since")
-	h.run("audit", "list", "scrub").exits(ExitUsage).complains(`unexpected argument "scrub"`)
-	h.run("audit", "list").exits(ExitFailed).complains("no Temporal server answers")
+	h.run("audit", "list", "--kind", "people").Exits(ui.ExitUsage).Complains("--kind people: must be operator or scheduler")
+	h.run("audit", "list", "--since", "yesterday").Exits(ui.ExitUsage).Complains(`--since "yesterday"`, "like 48h")
+	h.run("audit", "list", "--limit", "-1").Exits(ui.ExitUsage).Complains("--limit -1")
+	h.run("audit", "list", "--since", "1h", "--until", "2h").Exits(ui.ExitUsage).Complains("--until is before --since")
+	h.run("audit", "list", "scrub").Exits(ui.ExitUsage).Complains(`unexpected argument "scrub"`)
+	h.run("audit", "list").Exits(ui.ExitFailed).Complains("no Temporal server answers")
 }
 
 // TestAuditWithoutControlPlane: what needs no control plane is done and recorded
@@ -28,23 +31,23 @@ func TestAuditUsage(t *testing.T) {
 func TestAuditWithoutControlPlane(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
-	assert.Equal(t, "[]\n", h.run("audit", "list", "--output", "json").ok().stdout, "nobody has written yet")
-	h.run("audit", "list").ok().says("no entries")
-	h.run("apply", "-c", h.write(clusterConfig("/nowhere"))).ok()
+	assert.Equal(t, "[]\n", h.run("audit", "list", "--output", "json").OK().Stdout, "nobody has written yet")
+	h.run("audit", "list").OK().Says("no entries")
+	h.run("apply", "-c", h.write(clusterConfig("/nowhere"))).OK()
 	h.env.Environ = append(h.env.Environ, "ROUNDSMAN_ACTOR=ann")
-	h.run("jobtypes", "pause", "slow", "--note", "new disks").ok()
-	h.run("audit", "list").exits(ExitFailed).complains("CONTROL_PLANE_DOWN", "roundsman server")
+	h.run("jobtypes", "pause", "slow", "--note", "new disks").OK()
+	h.run("audit", "list").Exits(ui.ExitFailed).Complains("CONTROL_PLANE_DOWN", "roundsman server")
 
 	h.background("server", "--log-level", "error")
 	h.eventually("jobtype.pause", "audit", "list", "--actor", "ann")
-	h.run("audit", "list").ok().says("WHO", "apply.create", "jobtype/quick", "tester", "ann", "active → paused: new disks")
-	entries := decode[[]contract.AuditEntry](h.run("audit", "list", "--job-type", "slow", "--since", "1h", "--output", "json").ok())
+	h.run("audit", "list").OK().Says("WHO", "apply.create", "jobtype/quick", "tester", "ann", "active → paused: new disks")
+	entries := clitest.Decode[[]contract.AuditEntry](h.run("audit", "list", "--job-type", "slow", "--since", "1h", "--output", "json").OK())
 	require.Len(t, entries, 2)
 	assert.Equal(t, []string{"tester", "ann"}, []string{entries[0].Actor, entries[1].Actor})
 	assert.Equal(t, "operator", entries[1].Kind)
 	assert.NotEmpty(t, entries[1].From)
-	assert.Empty(t, decode[[]contract.AuditEntry](h.run("audit", "list", "--until", "1h", "--output", "json").ok()))
-	last := decode[[]contract.AuditEntry](h.run("audit", "list", "--limit", "1", "-o", "json").ok())
+	assert.Empty(t, clitest.Decode[[]contract.AuditEntry](h.run("audit", "list", "--until", "1h", "--output", "json").OK()))
+	last := clitest.Decode[[]contract.AuditEntry](h.run("audit", "list", "--limit", "1", "-o", "json").OK())
 	require.Len(t, last, 1)
 	assert.Equal(t, entries[1].Seq, last[0].Seq, "the newest")
 	followAudit(t, h)
@@ -55,11 +58,11 @@ func followAudit(t *testing.T, h *harness) {
 	t.Helper()
 	following := h.begin("audit", "list", "--limit", "1", "--follow", "--output", "json")
 	following.waitFor(t, "jobtype.pause")
-	h.run("jobtypes", "resume", "slow").ok()
+	h.run("jobtypes", "resume", "slow").OK()
 	following.waitFor(t, "jobtype.resume")
 	seen := time.Now()
-	testsuite.WaitFor(t, 20*time.Second, "it has looked again", func() bool { return time.Since(seen) > 3*auditPoll })
-	assert.Equal(t, ExitOK, following.code(), following.err.String())
+	testsuite.WaitFor(t, 20*time.Second, "it has looked again", func() bool { return time.Since(seen) > 3*inspect.AuditPoll })
+	assert.Equal(t, ui.ExitOK, following.code(), following.err.String())
 	lines := strings.Split(strings.TrimSpace(following.out.String()), "\n")
 	assert.Contains(t, lines[0], `"action":"jobtype.pause"`)
 	assert.Contains(t, lines[len(lines)-1], `"action":"jobtype.resume"`)
@@ -68,9 +71,9 @@ func followAudit(t *testing.T, h *harness) {
 
 // auditTells is what the log has after the cluster was operated.
 func auditTells(t *testing.T, h *harness) {
-	h.run("audit", "list", "--kind", "operator").ok().says("run.cancel", "job.cancel", "not today", "enough", "worker.cordon", "worker/node-a", "ONLINE → CORDONED")
-	h.run("audit", "list", "--kind", "scheduler").ok().says("scheduler", "refused DUPLICATE", "group/quick-")
-	for _, entry := range decode[[]contract.AuditEntry](h.run("audit", "list", "--kind", "operator", "-o", "json").ok()) {
+	h.run("audit", "list", "--kind", "operator").OK().Says("run.cancel", "job.cancel", "not today", "enough", "worker.cordon", "worker/node-a", "ONLINE → CORDONED")
+	h.run("audit", "list", "--kind", "scheduler").OK().Says("scheduler", "refused DUPLICATE", "group/quick-")
+	for _, entry := range clitest.Decode[[]contract.AuditEntry](h.run("audit", "list", "--kind", "operator", "-o", "json").OK()) {
 		assert.Equal(t, "tester", entry.Actor, "%+v", entry)
 	}
 }

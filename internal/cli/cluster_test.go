@@ -13,20 +13,22 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // background types a serving command and returns what ends it in order, as a
 // signal does.
-func (h *harness) background(args ...string) (stop func() outcome) {
+func (h *harness) background(args ...string) (stop func() clitest.Outcome) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.t.Context()))
-	done := make(chan outcome, 1)
+	done := make(chan clitest.Outcome, 1)
 	go func() { done <- h.runContext(ctx, args...) }()
-	var ended *outcome
-	stop = func() outcome {
+	var ended *clitest.Outcome
+	stop = func() clitest.Outcome {
 		if ended == nil {
 			cancel()
 			o := <-done
@@ -39,12 +41,12 @@ func (h *harness) background(args ...string) (stop func() outcome) {
 }
 
 // eventually types a command until it exits with 0 and says what is wanted.
-func (h *harness) eventually(want string, args ...string) outcome {
+func (h *harness) eventually(want string, args ...string) clitest.Outcome {
 	h.t.Helper()
-	var last outcome
+	var last clitest.Outcome
 	testsuite.WaitFor(h.t, 60*time.Second, "roundsman "+strings.Join(args, " ")+" says "+want, func() bool {
 		last = h.run(args...)
-		return last.code == ExitOK && strings.Contains(last.stdout, want)
+		return last.Code == ui.ExitOK && strings.Contains(last.Stdout, want)
 	})
 	return last
 }
@@ -76,14 +78,14 @@ job_types:
 
 // startCluster runs a control plane and a worker by their commands and applies
 // the configuration.
-func startCluster(t *testing.T) (h *harness, gate string, stops []func() outcome) {
+func startCluster(t *testing.T) (h *harness, gate string, stops []func() clitest.Outcome) {
 	t.Helper()
 	h, gate = alone(t), filepath.Join(t.TempDir(), "gate")
 	stops = append(stops,
 		h.background("server", "--log-level", "error"),
 		h.background("worker", "--id", "node-a", "--labels", "rack=7", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s"))
 	h.eventually("node-a", "workers", "list", "--online")
-	h.run("apply", "-c", h.write(clusterConfig(gate))).ok()
+	h.run("apply", "-c", h.write(clusterConfig(gate))).OK()
 	return h, gate, stops
 }
 
@@ -99,173 +101,173 @@ func TestOperatingACluster(t *testing.T) {
 
 	t.Run("windows", func(t *testing.T) { obeyWindows(t, h, gate) })
 	t.Run("the audit log", func(t *testing.T) { auditTells(t, h) })
-	h.run("doctor").ok().says("control plane", "answers: ", " ("+buildinfo.Version()+")", "1 online with 4 slots")
+	h.run("doctor").OK().Says("control plane", "answers: ", " ("+buildinfo.Version()+")", "1 online with 4 slots")
 	for _, stop := range stops {
 		o := stop()
-		assert.Equal(t, ExitOK, o.code, o.stderr)
+		assert.Equal(t, ui.ExitOK, o.Code, o.Stderr)
 	}
 }
 
 func completeAndFail(t *testing.T, h *harness) {
-	o := h.run("jobtypes", "run", "quick", "--wait").ok()
-	o.says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
-	h.run("runs", "show", "quick").ok().says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
-	jobs := decode[struct {
+	o := h.run("jobtypes", "run", "quick", "--wait").OK()
+	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
+	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
+	jobs := clitest.Decode[struct {
 		Jobs  []starter.Job `json:"jobs"`
 		Total int           `json:"total"`
-	}](h.run("jobs", "list", "quick", "--state", "completed", "-o", "json").ok())
+	}](h.run("jobs", "list", "quick", "--state", "completed", "-o", "json").OK())
 	assert.Equal(t, 3, jobs.Total)
-	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).ok().says("completed", "node-a", "result   did a", `data     {"exit_code":0}`)
-	shown := decode[struct {
+	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).OK().Says("completed", "node-a", "result   did a", `data     {"exit_code":0}`)
+	shown := clitest.Decode[struct {
 		Result jobtype.Result `json:"result"`
-	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").ok())
+	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").OK())
 	assert.Equal(t, "did b\n", shown.Result.Output)
 
-	failed := h.run("jobtypes", "run", "broken", "--wait").exits(ExitFailed)
-	failed.says("broken: partial in", "bad: ", "no such disk")
-	h.run("jobs", "list", "broken", "--state", "failed").ok().says("bad", "no such disk")
-	again := h.run("jobtypes", "run", "broken", "--wait", "--output", "json").exits(ExitFailed)
-	result, last := decode[contract.JobGroupResult](again), decode[starter.RunRef](again)
+	failed := h.run("jobtypes", "run", "broken", "--wait").Exits(ui.ExitFailed)
+	failed.Says("broken: partial in", "bad: ", "no such disk")
+	h.run("jobs", "list", "broken", "--state", "failed").OK().Says("bad", "no such disk")
+	again := h.run("jobtypes", "run", "broken", "--wait", "--output", "json").Exits(ui.ExitFailed)
+	result, last := clitest.Decode[contract.JobGroupResult](again), clitest.Decode[starter.RunRef](again)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Failed)
 
 	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
-	h.run("runs", "watch", "broken").exits(ExitFailed).says("broken: partial")
+	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
-	h.run("jobtypes", "pause", "quick").ok()
-	h.run("explain", "quick").ok().says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
-	h.run("explain", "broken").ok().says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
+	h.run("jobtypes", "pause", "quick").OK()
+	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
+	h.run("explain", "broken").OK().Says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
 		"NOT_DUE_UNTIL(broken)", "`roundsman jobtypes run broken`")
-	why := decode[starter.Explanation](h.run("explain", last.WorkflowID, "-o", "json").ok())
+	why := clitest.Decode[starter.Explanation](h.run("explain", last.WorkflowID, "-o", "json").OK())
 	require.NotNil(t, why.Ended)
 	assert.Equal(t, "partial", why.Ended.Outcome)
 	assert.Equal(t, "1 failed; the first: job-00002 (bad) on node-a: sh exited with status 3: no such disk", why.Ended.Detail)
 	assert.Empty(t, why.Reasons)
-	h.run("explain", last.WorkflowID).ok().says("run "+last.WorkflowID+": partial", "\nit ended")
-	h.run("explain", "broken", "job-00001").ok().says("job group/broken-", "/job-00001: completed", "it has ended: it waits for nothing")
-	h.run("explain", "broken", "job-00002").ok().says("/job-00002: failed", "it ended", "no such disk", "`roundsman jobs show group/broken-")
-	h.run("jobs", "show", "broken/job-00002").ok().says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
-	h.run("jobtypes", "list").ok().says("partial")
-	h.run("jobtypes", "show", "broken").ok().says("OUTCOME", "partial")
-	h.run("explain", "quik").exits(ExitFailed).complains("quik is no job type, worker, run, job or DAG", "did you mean quick?")
-	h.run("jobtypes", "run", "quick", "--wait").ok().complains("quick is paused by tester; this run is an exception")
-	h.run("jobtypes", "resume", "quick").ok()
+	h.run("explain", last.WorkflowID).OK().Says("run "+last.WorkflowID+": partial", "\nit ended")
+	h.run("explain", "broken", "job-00001").OK().Says("job group/broken-", "/job-00001: completed", "it has ended: it waits for nothing")
+	h.run("explain", "broken", "job-00002").OK().Says("/job-00002: failed", "it ended", "no such disk", "`roundsman jobs show group/broken-")
+	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
+	h.run("jobtypes", "list").OK().Says("partial")
+	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial")
+	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job or DAG", "did you mean quick?")
+	h.run("jobtypes", "run", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
+	h.run("jobtypes", "resume", "quick").OK()
 }
 
 func operateWorkers(t *testing.T, h *harness) {
 	// Slots in use are those of its last heartbeat.
-	h.eventually(" 0/1 ", "workers", "list").says("node-a", "ONLINE", "/4", "command", "rack=7")
-	h.run("explain", "node-a").ok().says("worker node-a: ONLINE", "IDLE(node-a)")
-	h.run("workers", "cordon", "node-a", "--reason", "new disks").ok().says("node-a is CORDONED")
-	h.run("explain", "node-a").ok().says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman workers uncordon node-a`")
-	h.run("workers", "show", "node-a").ok().says("CORDONED", "new disks", "tester")
-	h.run("workers", "uncordon", "node-a").ok().says("node-a is ONLINE")
-	h.run("workers", "drain", "node-a").ok().says("node-a is drained")
-	h.run("workers", "uncordon", "node-a").ok()
-	h.run("workers", "drain", "node-z").exits(ExitFailed).complains("node-z")
-	h.run("workers", "show", "node-z").exits(ExitFailed).complains("worker node-z does not exist", "did you mean node-a?")
-	h.run("jobtypes", "show", "qui").exits(ExitFailed).complains("job type qui does not exist", "did you mean quick?")
-	h.run("runs", "show", "brokn").exits(ExitFailed).complains("did you mean broken?")
-	h.run("workers", "cleanup", "--all-offline").ok().says("nothing to remove")
-	workers := decode[struct {
+	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "command", "rack=7")
+	h.run("explain", "node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
+	h.run("workers", "cordon", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
+	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman workers uncordon node-a`")
+	h.run("workers", "show", "node-a").OK().Says("CORDONED", "new disks", "tester")
+	h.run("workers", "uncordon", "node-a").OK().Says("node-a is ONLINE")
+	h.run("workers", "drain", "node-a").OK().Says("node-a is drained")
+	h.run("workers", "uncordon", "node-a").OK()
+	h.run("workers", "drain", "node-z").Exits(ui.ExitFailed).Complains("node-z")
+	h.run("workers", "show", "node-z").Exits(ui.ExitFailed).Complains("worker node-z does not exist", "did you mean node-a?")
+	h.run("jobtypes", "show", "qui").Exits(ui.ExitFailed).Complains("job type qui does not exist", "did you mean quick?")
+	h.run("runs", "show", "brokn").Exits(ui.ExitFailed).Complains("did you mean broken?")
+	h.run("workers", "cleanup", "--all-offline").OK().Says("nothing to remove")
+	workers := clitest.Decode[struct {
 		Workers []contract.WorkerDetail `json:"workers"`
-	}](h.run("workers", "list", "-o", "json").ok())
+	}](h.run("workers", "list", "-o", "json").OK())
 	require.Len(t, workers.Workers, 1)
 
 	begin := time.Now()
-	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error").exits(ExitFailed).complains("node-a", "--take-over")
+	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error").Exits(ui.ExitFailed).Complains("node-a", "--take-over")
 	assert.Less(t, time.Since(begin), 30*time.Second)
 }
 
 func inFlight(t *testing.T, h *harness, gate string) {
-	detected := decode[contract.JobGroupResult](h.run("jobtypes", "detect", "slow", "--output", "json").ok())
+	detected := clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "detect", "slow", "--output", "json").OK())
 	assert.True(t, detected.DryRun)
 	assert.Len(t, detected.Proposals, 3)
-	h.run("jobtypes", "detect", "slow").ok().says("one", "two", "three", "completed: 3 found, by node-a")
-	h.run("jobtypes", "detect", "slow", "--limit", "2").ok().says("one", "two", "completed: 3 found, by node-a", "the first 2 of 3; see more with --limit")
+	h.run("jobtypes", "detect", "slow").OK().Says("one", "two", "three", "completed: 3 found, by node-a")
+	h.run("jobtypes", "detect", "slow", "--limit", "2").OK().Says("one", "two", "completed: 3 found, by node-a", "the first 2 of 3; see more with --limit")
 
-	run := decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").ok())
+	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK())
 	h.eventually("running", "jobs", "show", run.WorkflowID+"/job-00001")
-	h.run("jobtypes", "run", "slow").exits(ExitFailed).complains("still runs", "runs watch")
+	h.run("jobtypes", "run", "slow").Exits(ui.ExitFailed).Complains("still runs", "runs watch")
 	h.eventually("40%", "jobs", "list", "slow")
-	h.run("runs", "show", "slow").ok().says("running", "1 pending, 2 running", "waiting for the gate")
-	h.run("jobs", "show", "job-00003", "--run", "slow").ok().says("pending", "global_execution_concurrency")
+	h.run("runs", "show", "slow").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
+	h.run("jobs", "show", "job-00003", "--run", "slow").OK().Says("pending", "global_execution_concurrency")
 
-	h.run("jobs", "cancel", "job-00003", "--run", "slow", "--reason", "not today").ok().says("cancel requested")
+	h.run("jobs", "cancel", "job-00003", "--run", "slow", "--reason", "not today").OK().Says("cancel requested")
 	h.eventually("canceled", "jobs", "show", "job-00003", "--run", "slow")
-	h.run("jobs", "cancel", "job-00003", "--run", "slow").exits(ExitFailed).complains("already ended")
-	h.run("jobs", "cancel", "job-00077", "--run", "slow").exits(ExitFailed).complains("does not exist")
+	h.run("jobs", "cancel", "job-00003", "--run", "slow").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("jobs", "cancel", "job-00077", "--run", "slow").Exits(ui.ExitFailed).Complains("does not exist")
 	steered(t, h, gate)
 	drain := h.begin("workers", "drain", "node-a")
 	drain.waitFor(t, "still running")
 	h.eventually("DRAINING", "workers", "list")
-	assert.Equal(t, ExitFailed, drain.code())
+	assert.Equal(t, ui.ExitFailed, drain.code())
 	assert.Contains(t, drain.err.String(), "interrupted; node-a stays DRAINING until `roundsman workers uncordon node-a`")
-	h.run("workers", "uncordon", "node-a").ok()
-	drained := make(chan outcome, 1)
+	h.run("workers", "uncordon", "node-a").OK()
+	drained := make(chan clitest.Outcome, 1)
 	go func() { drained <- h.run("workers", "drain", "node-a", "--timeout", "60s") }()
 	h.eventually("DRAINING", "workers", "list")
-	h.run("workers", "uncordon", "node-a").ok()
+	h.run("workers", "uncordon", "node-a").OK()
 
-	h.run("runs", "cancel", "slow", "--reason", "enough", "--wait").ok().says("cancel requested: " + run.WorkflowID)
-	(<-drained).exits(ExitFailed).complains("node-a is ONLINE again")
-	h.run("runs", "show", run.WorkflowID).ok().says("canceled", "enough")
-	h.run("runs", "cancel", "slow").exits(ExitFailed).complains("already ended")
+	h.run("runs", "cancel", "slow", "--reason", "enough", "--wait").OK().Says("cancel requested: " + run.WorkflowID)
+	(<-drained).Exits(ui.ExitFailed).Complains("node-a is ONLINE again")
+	h.run("runs", "show", run.WorkflowID).OK().Says("canceled", "enough")
+	h.run("runs", "cancel", "slow").Exits(ui.ExitFailed).Complains("already ended")
 
 	// Without a reason it is the same request as the Web UI's button.
 	interrupt := h.background("jobtypes", "run", "slow", "--watch")
 	h.eventually("running", "jobs", "show", "slow/job-00001")
-	interrupt().exits(ExitFailed).complains("interrupted: group/slow-", "goes on; follow it with `roundsman runs watch group/slow-")
-	h.run("runs", "cancel", "slow", "--wait").ok()
-	h.run("runs", "show", "slow").ok().says("canceled")
+	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "goes on; follow it with `roundsman runs watch group/slow-")
+	h.run("runs", "cancel", "slow", "--wait").OK()
+	h.run("runs", "show", "slow").OK().Says("canceled")
 }
 
 // steered changes a run that goes on, and gives up one of its jobs.
 func steered(t *testing.T, h *harness, gate string) {
-	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").ok().says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
-	h.run("runs", "set", "slow", "retry_limit=3").ok().says("it is so already")
-	changed := decode[struct {
+	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
+	h.run("runs", "set", "slow", "retry_limit=3").OK().Says("it is so already")
+	changed := clitest.Decode[struct {
 		Changed []starter.FieldChange `json:"changed"`
-	}](h.run("runs", "set", "slow", "retry_limit=2", "-o", "json").ok())
+	}](h.run("runs", "set", "slow", "retry_limit=2", "-o", "json").OK())
 	assert.Equal(t, []starter.FieldChange{{Path: "policy.retry_limit", Before: "3", After: "2"}}, changed.Changed)
-	refused := h.run("runs", "set", "slow", "retry_limit=999", "max_runtime=1h").exits(ExitFailed)
-	refused.complains("retry_limit: 999 is out of range")
-	assert.NotContains(t, refused.stderr, "retryable", "the workflow's own words only")
-	snapshot := decode[starter.Snapshot](h.run("runs", "show", "slow", "-o", "json").ok())
+	refused := h.run("runs", "set", "slow", "retry_limit=999", "max_runtime=1h").Exits(ui.ExitFailed)
+	refused.Complains("retry_limit: 999 is out of range")
+	assert.NotContains(t, refused.Stderr, "retryable", "the workflow's own words only")
+	snapshot := clitest.Decode[starter.Snapshot](h.run("runs", "show", "slow", "-o", "json").OK())
 	assert.Equal(t, jobtype.Duration(2*time.Hour), snapshot.Group.Policy.MaxRuntime, "a refused change changes nothing")
 
-	h.run("runs", "pause", "slow", "--note", "backup").ok().says("pause requested")
+	h.run("runs", "pause", "slow", "--note", "backup").OK().Says("pause requested")
 	h.eventually("backup", "runs", "show", "slow")
-	h.run("runs", "resume", "slow").ok().says("resume requested")
-	h.run("jobs", "expire", "job-00001", "--run", "slow", "--reason", "burned down").ok().says("expire requested")
+	h.run("runs", "resume", "slow").OK().Says("resume requested")
+	h.run("jobs", "expire", "job-00001", "--run", "slow", "--reason", "burned down").OK().Says("expire requested")
 	h.eventually("stale", "jobs", "show", "job-00001", "--run", "slow")
-	h.run("jobs", "expire", "job-00001", "--run", "slow").exits(ExitFailed).complains("already ended", "nothing to expire")
-	h.run("jobs", "list", "slow", "--state", "stale").ok().says("job-00001", "burned down; its handler on node-a may still run")
-	h.run("jobs", "list", "slow", "--state", "running").ok().says("job-00002")
-	h.run("jobs", "list", "slow", "--state", "assigned", "--state", "not_started").ok().says("no jobs match")
+	h.run("jobs", "expire", "job-00001", "--run", "slow").Exits(ui.ExitFailed).Complains("already ended", "nothing to expire")
+	h.run("jobs", "list", "slow", "--state", "stale").OK().Says("job-00001", "burned down; its handler on node-a may still run")
+	h.run("jobs", "list", "slow", "--state", "running").OK().Says("job-00002")
+	h.run("jobs", "list", "slow", "--state", "assigned", "--state", "not_started").OK().Says("no jobs match")
 
-	h.run("jobtypes", "set", "slow", "retry_limit=7").ok().says("slow: policy.retry_limit: 0 → 7")
-	h.run("jobtypes", "set", "slow", "retry_limit=7").ok().says("it is so already")
+	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("slow: policy.retry_limit: 0 → 7")
+	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("it is so already")
 	config := h.write(clusterConfig(gate))
-	h.run("plan", "-c", config).exits(ExitUsage).says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
-	h.run("jobtypes", "set", "slow", "retry_limit=700").exits(ExitFailed).complains("retry_limit: 700 is out of range")
+	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
+	h.run("jobtypes", "set", "slow", "retry_limit=700").Exits(ui.ExitFailed).Complains("retry_limit: 700 is out of range")
 	var both sync.WaitGroup
-	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").ok() })
-	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").ok() })
+	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").OK() })
+	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").OK() })
 	both.Wait()
-	h.run("plan", "-c", config).exits(ExitUsage).says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
-	h.run("jobtypes", "set", "slow", "retry_limit=0", "retry_backoff=5s").ok()
-	h.run("plan", "-c", config).ok()
+	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("policy.retry_limit: 4 → 0", "policy.retry_backoff: 7s → 5s")
+	h.run("jobtypes", "set", "slow", "retry_limit=0", "retry_backoff=5s").OK()
+	h.run("plan", "-c", config).OK()
 }
 
 func watched(t *testing.T, h *harness, gate string) {
-	h.run("jobtypes", "run", "slow").ok()
-	watching := make(chan outcome, 1)
+	h.run("jobtypes", "run", "slow").OK()
+	watching := make(chan clitest.Outcome, 1)
 	go func() { watching <- h.run("runs", "watch", "slow", "--interval", "100ms", "--output", "json") }()
 	h.eventually("running", "jobs", "show", "job-00002", "--run", "slow")
 	touch(t, gate)
-	o := (<-watching).ok()
-	lines := strings.Split(strings.TrimSpace(o.stdout), "\n")
+	o := (<-watching).OK()
+	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
 	require.GreaterOrEqual(t, len(lines), 2)
 	assert.Contains(t, lines[len(lines)-1], `"outcome":"completed"`)
 }

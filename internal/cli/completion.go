@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // completionWord is the hidden first argument with which the scripts ask for
@@ -62,11 +64,11 @@ func complete(root *cli.Command, words []string) []string {
 // flagValues are the values of flags that have a fixed set.
 func flagValues(name string) ([]string, bool) {
 	switch name {
-	case flagOutput, "o":
-		return []string{outputTable, outputJSON}, true
-	case flagLogLevel:
+	case ui.FlagOutput, "o":
+		return []string{ui.OutputTable, ui.OutputJSON}, true
+	case ui.FlagLogLevel:
 		return []string{"debug", "info", "warn", "error"}, true
-	case flagLogFormat:
+	case ui.FlagLogFormat:
 		return []string{"text", "json"}, true
 	}
 	return nil, false
@@ -125,9 +127,9 @@ func (c *commands) completionCommand() *cli.Command {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
 			script, ok := scripts[ctx.Args().First()]
 			if !ok {
-				return usagef("no completion for %q: choose bash, zsh or fish", ctx.Args().First())
+				return ui.Usagef("no completion for %q: choose bash, zsh or fish", ctx.Args().First())
 			}
-			_, err := c.env.Stdout.Write([]byte(script))
+			_, err := c.Env.Stdout.Write([]byte(script))
 			return err
 		},
 	}

@@ -14,7 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/cli/dag"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // example is a file of examples/dag.
@@ -49,33 +52,33 @@ tasks:
 func TestDAGValidate(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("dag", "validate", example(t, "nine.yaml"), example(t, "rolling.yaml"), example(t, "rebalance.yaml")).ok().
-		says("DAG nine is valid: 9 tasks, 11 dependencies, 3 tasks deep", "DAG rolling-maintenance is valid: 19 tasks", "DAG rebalance is valid")
+	h.run("dag", "validate", example(t, "nine.yaml"), example(t, "rolling.yaml"), example(t, "rebalance.yaml")).OK().
+		Says("DAG nine is valid: 9 tasks, 11 dependencies, 3 tasks deep", "DAG rolling-maintenance is valid: 19 tasks", "DAG rebalance is valid")
 
 	path := h.writeSpec(faultySpec)
-	o := h.run("dag", "validate", path).exits(ExitUsage)
-	assert.Empty(t, o.stdout)
-	o.complains(path+":11:5: ", "comand", "fault")
-	for line := range strings.SplitSeq(strings.TrimSpace(o.stderr), "\n") {
+	o := h.run("dag", "validate", path).Exits(ui.ExitUsage)
+	assert.Empty(t, o.Stdout)
+	o.Complains(path+":11:5: ", "comand", "fault")
+	for line := range strings.SplitSeq(strings.TrimSpace(o.Stderr), "\n") {
 		assert.True(t, strings.HasPrefix(line, path+":"), "an editor can follow every line: %s", line)
 	}
 	fixed := h.writeSpec(strings.Replace(faultySpec, `id: b
     comand`, `id: c
     command`, 1))
-	h.run("dag", "validate", fixed).exits(ExitUsage).complains(fixed+":8:", "ghost")
+	h.run("dag", "validate", fixed).Exits(ui.ExitUsage).Complains(fixed+":8:", "ghost")
 
-	reports := decode[struct {
-		Valid bool         `json:"valid"`
-		Files []specReport `json:"files"`
-	}](h.run("dag", "validate", "-o", "json", example(t, "nine.yaml"), path).exits(ExitUsage))
+	reports := clitest.Decode[struct {
+		Valid bool             `json:"valid"`
+		Files []dag.SpecReport `json:"files"`
+	}](h.run("dag", "validate", "-o", "json", example(t, "nine.yaml"), path).Exits(ui.ExitUsage))
 	assert.False(t, reports.Valid)
 	require.Len(t, reports.Files, 2)
-	assert.Equal(t, specReport{File: example(t, "nine.yaml"), Valid: true, DAG: "nine", Tasks: 9, Edges: 11, Depth: 3, Bytes: reports.Files[0].Bytes, Faults: nil}, withoutEmpty(reports.Files[0]))
+	assert.Equal(t, dag.SpecReport{File: example(t, "nine.yaml"), Valid: true, DAG: "nine", Tasks: 9, Edges: 11, Depth: 3, Bytes: reports.Files[0].Bytes, Faults: nil}, withoutEmpty(reports.Files[0]))
 	assert.False(t, reports.Files[1].Valid)
 	assert.Equal(t, 11, reports.Files[1].Faults[len(reports.Files[1].Faults)-1].Line)
 }
 
-func withoutEmpty(report specReport) specReport {
+func withoutEmpty(report dag.SpecReport) dag.SpecReport {
 	if len(report.Faults) == 0 {
 		report.Faults = nil
 	}
@@ -85,13 +88,13 @@ func withoutEmpty(report specReport) specReport {
 func TestDAGValidateOfFilesThatAreNone(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("dag", "validate", "/nonexistent.yaml").exits(ExitUsage).complains("/nonexistent.yaml", "no such file")
-	h.run("dag", "validate", t.TempDir()).exits(ExitUsage).complains("is a directory")
-	h.run("dag", "validate", h.writeSpec("")).exits(ExitUsage).complains("spec.yaml")
+	h.run("dag", "validate", "/nonexistent.yaml").Exits(ui.ExitUsage).Complains("/nonexistent.yaml", "no such file")
+	h.run("dag", "validate", t.TempDir()).Exits(ui.ExitUsage).Complains("is a directory")
+	h.run("dag", "validate", h.writeSpec("")).Exits(ui.ExitUsage).Complains("spec.yaml")
 	h.env.Stdin = strings.NewReader(`{"version": 1, "name": "piped", "tasks": [{"id": "a", "noop": true}]}`)
-	h.run("dag", "validate", "-").ok().says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
+	h.run("dag", "validate", "-").OK().Says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
 	h.env.Stdin = strings.NewReader(strings.Repeat("\x00garbage", 1<<17))
-	h.run("dag", "validate", "-").exits(ExitUsage).complains("stdin: not valid YAML")
+	h.run("dag", "validate", "-").Exits(ui.ExitUsage).Complains("stdin: not valid YAML")
 }
 
 func TestSubDAGsStayInTheirTree(t *testing.T) {
@@ -102,10 +105,10 @@ func TestSubDAGsStayInTheirTree(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "link.yaml")))
 	path := filepath.Join(dir, "top.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: link.yaml}]\n"), 0o600))
-	h.run("dag", "validate", path).exits(ExitUsage).complains(path+":3:", "link.yaml")
+	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains(path+":3:", "link.yaml")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub.yaml"), []byte("version: 1\nname: sub\ntasks: [{id: a, nop: true}]\n"), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("version: 1\nname: top\ntasks: [{id: a, dag: sub.yaml}]\n"), 0o600))
-	h.run("dag", "validate", path).exits(ExitUsage).complains(filepath.Join(dir, "sub.yaml")+":3:", `"noop"`)
+	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains(filepath.Join(dir, "sub.yaml")+":3:", `"noop"`)
 }
 
 func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
@@ -121,9 +124,9 @@ func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
 		fmt.Fprintf(&text, "  - {id: t%d, command: [a, \"%x\"]}\n", i, word)
 	}
 	path := h.writeSpec(text.String())
-	h.run("dag", "validate", path).exits(ExitUsage).complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
+	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
 	begin := time.Now()
-	h.run("dag", "run", "--dev", path).exits(ExitUsage).complains("bytes compressed")
+	h.run("dag", "run", "--dev", path).Exits(ui.ExitUsage).Complains("bytes compressed")
 	assert.Less(t, time.Since(begin), 60*time.Second)
 }
 
@@ -132,9 +135,9 @@ func TestDAGParams(t *testing.T) {
 	h := offline(t)
 	spec := h.writeSpec("version: 1\nname: p\nparams: {text: a, n: 3, list: [1]}\ntasks: [{id: a, when: '{{eq .Params.n 3}}', command: [echo, \"{{.Params.text}}\", \"{{.Params.list}}\"]}]\n")
 	size := func(args ...string) int {
-		reports := decode[struct {
-			Files []specReport `json:"files"`
-		}](h.run(append([]string{"dag", "validate", spec, "-o", "json"}, args...)...).ok())
+		reports := clitest.Decode[struct {
+			Files []dag.SpecReport `json:"files"`
+		}](h.run(append([]string{"dag", "validate", spec, "-o", "json"}, args...)...).OK())
 		return reports.Files[0].Bytes
 	}
 	assert.NotEqual(t, size(), size("--param", "text=b,c=d and more", "--param", "n=4", "--param", "list=[1,2]"))
@@ -147,7 +150,7 @@ func TestDAGParams(t *testing.T) {
 		"=x":         "write KEY=VALUE",
 		`list="[1"]`: "is not JSON",
 	} {
-		h.run("dag", "validate", spec, "--param", arg).exits(ExitUsage).complains(says)
+		h.run("dag", "validate", spec, "--param", arg).Exits(ui.ExitUsage).Complains(says)
 	}
 }
 
@@ -156,7 +159,7 @@ func TestDAGRender(t *testing.T) {
 	h := offline(t)
 	dir, nine := t.TempDir(), example(t, "nine.yaml")
 	out := filepath.Join(dir, "nine.svg")
-	h.run("dag", "render", nine, "-o", out).ok().says("wrote " + out + ": 9 tasks, 11 dependencies")
+	h.run("dag", "render", nine, "-o", out).OK().Says("wrote " + out + ": 9 tasks, 11 dependencies")
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	decoder := xml.NewDecoder(strings.NewReader(string(text)))
@@ -164,23 +167,23 @@ func TestDAGRender(t *testing.T) {
 		_, err = decoder.Token()
 	}
 	require.ErrorIs(t, err, io.EOF)
-	assert.Equal(t, string(text), h.run("dag", "render", nine).ok().stdout, "svg is the default")
+	assert.Equal(t, string(text), h.run("dag", "render", nine).OK().Stdout, "svg is the default")
 
-	h.run("dag", "render", nine, "--format", "mermaid").ok().says("flowchart LR", "n0 --> n3")
-	h.run("dag", "render", nine, "--format", "dot", "--direction", "down").ok().says(`digraph "nine"`, "rankdir=TB")
-	h.run("dag", "render", nine, "-o", filepath.Join(dir, "nine.mmd")).ok()
+	h.run("dag", "render", nine, "--format", "mermaid").OK().Says("flowchart LR", "n0 --> n3")
+	h.run("dag", "render", nine, "--format", "dot", "--direction", "down").OK().Says(`digraph "nine"`, "rankdir=TB")
+	h.run("dag", "render", nine, "-o", filepath.Join(dir, "nine.mmd")).OK()
 	text, err = os.ReadFile(filepath.Join(dir, "nine.mmd"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "flowchart", "the name tells the format")
 
 	rolling := example(t, "rolling.yaml")
-	h.run("dag", "render", rolling, "--collapse", "always", "-o", filepath.Join(dir, "r.dot")).ok().says("19 tasks in 11 boxes")
-	h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").ok().says("uncordon").says("health")
-	assert.NotContains(t, h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").ok().stdout, "undo")
+	h.run("dag", "render", rolling, "--collapse", "always", "-o", filepath.Join(dir, "r.dot")).OK().Says("19 tasks in 11 boxes")
+	h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Says("uncordon").Says("health")
+	assert.NotContains(t, h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Stdout, "undo")
 
 	begin := time.Now()
-	o := h.run("dag", "render", h.writeSpec(layeredSpec(10_000)), "-o", filepath.Join(dir, "huge.svg")).exits(ExitFailed)
-	o.complains("10000 boxes", "--around TASK", "--format dot")
+	o := h.run("dag", "render", h.writeSpec(layeredSpec(10_000)), "-o", filepath.Join(dir, "huge.svg")).Exits(ui.ExitFailed)
+	o.Complains("10000 boxes", "--around TASK", "--format dot")
 	assert.Less(t, time.Since(begin), 30*time.Second)
 	assert.NoFileExists(t, filepath.Join(dir, "huge.svg"))
 	left, err := os.ReadDir(dir)
@@ -204,7 +207,7 @@ func layeredSpec(n int) string {
 	return text.String()
 }
 
-func TestDAGWrongUsageExitsWithTwo(t *testing.T) {
+func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	nine := example(t, "nine.yaml")
@@ -246,8 +249,8 @@ func TestDAGWrongUsageExitsWithTwo(t *testing.T) {
 		{[]string{"dag", "set", "x", "--concurrency", "501"}, "from 1 to 500"},
 	}
 	for _, tt := range tests {
-		o := h.run(tt.args...).exits(ExitUsage).complains("roundsman: ", tt.says)
-		assert.Empty(t, o.stdout, "%v", tt.args)
+		o := h.run(tt.args...).Exits(ui.ExitUsage).Complains("roundsman: ", tt.says)
+		assert.Empty(t, o.Stdout, "%v", tt.args)
 	}
 }
 
@@ -261,7 +264,7 @@ func TestDAGWithoutAServer(t *testing.T) {
 		{"dag", "retry", "nine"},
 		{"dag", "render", "--run", "nine"},
 	} {
-		h.run(args...).exits(ExitFailed).complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev")
+		h.run(args...).Exits(ui.ExitFailed).Complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev")
 	}
 }
 
@@ -280,8 +283,8 @@ func TestAddedTasksAreCheckedBeforeTheyTravel(t *testing.T) {
 		`{"tasks": [{"id": "a", "noop": true, "sleep": "1s"}]}`: ":1:",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		h.run("dag", "add-tasks", "x", file).exits(ExitUsage).complains(file+":", says)
+		h.run("dag", "add-tasks", "x", file).Exits(ui.ExitUsage).Complains(file+":", says)
 	}
 	require.NoError(t, os.WriteFile(file, []byte("- {id: a, needs: [later], noop: true}\n"), 0o600))
-	h.run("dag", "add-tasks", "x", file).exits(ExitFailed).complains("no Temporal server answers")
+	h.run("dag", "add-tasks", "x", file).Exits(ui.ExitFailed).Complains("no Temporal server answers")
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/dag"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // operatedSpec waits at a gate, asks a person, and has room for everything that
@@ -57,61 +60,66 @@ func TestDAGsOnACluster(t *testing.T) {
 
 func runAndResume(t *testing.T, h *harness) {
 	nine := example(t, "nine.yaml")
-	good := decode[dagReport](h.run("dag", "run", nine, "--as", "good", "--output", "json").ok())
+	good := clitest.Decode[dag.Report](h.run("dag", "run", nine, "--as", "good", "--output", "json").OK())
 	assert.Equal(t, "dag/nine/good", good.WorkflowID)
 	assert.Equal(t, "completed", good.Outcome)
 	assert.Equal(t, map[string]int{"succeeded": 9}, good.Counts)
 	assert.Len(t, good.Tasks, 9)
-	assert.Equal(t, dagTaskReport{State: "succeeded", Attempts: 1, Worker: "node-a"}, good.Tasks["7"])
-	h.run("dag", "run", nine, "--as", "good").exits(ExitFailed).complains("dag/nine/good exists already")
+	assert.Equal(t, dag.TaskReport{State: "succeeded", Attempts: 1, Worker: "node-a"}, good.Tasks["7"])
+	h.run("dag", "run", nine, "--as", "good").Exits(ui.ExitFailed).Complains("dag/nine/good exists already")
 
-	h.run("dag", "run", nine, "--as", "bad", "--param", "four=false").exits(ExitFailed).
-		says("nine: started dag/nine/bad", "nine: failed in", "6 succeeded, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman dag retry dag/nine/bad")
-	h.run("dag", "show", "dag/nine/bad").ok().says("failed", "false exited with status 1", "upstream_failed")
-	h.run("explain", "nine/bad").ok().says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
-	h.run("explain", "nine/bad", "4").ok().says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
-	h.run("dag", "show", "nine/good", "--task", "4").ok().says("4 ", "succeeded", `data  {"exit_code":0}`)
-	left := decode[struct {
+	h.run("dag", "run", nine, "--as", "bad", "--param", "four=false").Exits(ui.ExitFailed).
+		Says("nine: started dag/nine/bad", "nine: failed in", "6 succeeded, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman dag retry dag/nine/bad")
+	h.run("dag", "show", "dag/nine/bad").OK().Says("failed", "false exited with status 1", "upstream_failed")
+	h.run("explain", "nine/bad").OK().Says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
+	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
+	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "succeeded", `data  {"exit_code":0}`)
+	left := clitest.Decode[struct {
 		Result *jobtype.Result `json:"result"`
-	}](h.run("dag", "show", "nine/good", "--task", "4", "-o", "json").ok())
+	}](h.run("dag", "show", "nine/good", "--task", "4", "-o", "json").OK())
 	require.NotNil(t, left.Result)
 	assert.NotEmpty(t, left.Result.Data)
-	h.run("explain", "nine/bad", "9").ok().says("UPSTREAM(", "`roundsman explain dag/nine/bad 4`")
-	o := h.run("dag", "show", "nine/bad", "--state", "failed").ok().says("4 ")
-	assert.NotContains(t, o.stdout, "upstream_failed  ")
-	bad := decode[dagReport](h.run("dag", "show", "nine/bad", "-o", "json").ok())
+	h.run("explain", "nine/bad", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/bad 4`")
+	o := h.run("dag", "show", "nine/bad", "--state", "failed").OK().Says("4 ")
+	assert.NotContains(t, o.Stdout, "upstream_failed  ")
+	bad := clitest.Decode[dag.Report](h.run("dag", "show", "nine/bad", "-o", "json").OK())
 	assert.Equal(t, []string{"failed", "upstream_failed", "succeeded", "upstream_failed"},
 		[]string{bad.Tasks["4"].State, bad.Tasks["7"].State, bad.Tasks["8"].State, bad.Tasks["9"].State})
 
-	h.run("dag", "retry", "nine/bad", nine).exits(ExitUsage).complains("changed: 4", "--accept-diff")
-	resumed := decode[dagReport](h.run("dag", "retry", "nine/bad", nine, "--accept-diff", "--as", "again", "-o", "json").ok().
-		complains("dag/nine/again takes over 6 tasks of dag/nine/bad and executes 3"))
+	h.run("dag", "retry", "nine/bad", nine).Exits(ui.ExitUsage).Complains("changed: 4", "--accept-diff")
+	resumed := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/bad", nine, "--accept-diff", "--as", "again", "-o", "json").OK().
+		Complains("dag/nine/again takes over 6 tasks of dag/nine/bad and executes 3"))
 	assert.Equal(t, "completed", resumed.Outcome)
 	for id, from := range map[string]string{"1": "dag/nine/bad", "8": "dag/nine/bad", "4": "", "7": "", "9": ""} {
 		assert.Equal(t, from, resumed.Tasks[id].FromRun, id)
 	}
-	h.run("dag", "show", "nine/again").ok().says("FROM", "dag/nine/bad")
-	h.run("dag", "retry", "nine/again").exits(ExitFailed).complains("nothing to execute again", "--from")
-	from := decode[dagReport](h.run("dag", "retry", "nine/again", "--from", "6", "--as", "six", "-o", "json").ok())
+	h.run("dag", "show", "nine/again").OK().Says("FROM", "dag/nine/bad")
+	h.run("dag", "retry", "nine/again").Exits(ui.ExitFailed).Complains("nothing to execute again", "--from")
+	from := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/again", "--from", "6", "--as", "six", "-o", "json").OK())
 	assert.Empty(t, from.Tasks["6"].FromRun)
 	assert.Empty(t, from.Tasks["9"].FromRun)
 	assert.Equal(t, "dag/nine/again", from.Tasks["4"].FromRun)
 	assert.Equal(t, "dag/nine/bad", from.Tasks["1"].FromRun, "the run that produced it, not the one that handed it on")
-	h.run("dag", "retry", "nine/bad", "--from", "10").exits(ExitFailed).complains("10")
+	h.run("dag", "retry", "nine/bad", "--from", "10").Exits(ui.ExitFailed).Complains("10")
 
-	picture := h.run("dag", "render", "--run", "nine/bad").ok()
-	picture.says("✗ failed", "⊘ upstream failed", "dag/nine/bad (failed)")
-	h.run("dag", "render", nine, "--run", "nine/bad", "--format", "dot").ok().says("✗ failed", "n0 -> n3")
+	picture := h.run("dag", "render", "--run", "nine/bad").OK()
+	picture.Says("✗ failed", "⊘ upstream failed", "dag/nine/bad (failed)")
+	h.run("dag", "render", nine, "--run", "nine/bad", "--format", "dot").OK().Says("✗ failed", "n0 -> n3")
 
-	list := decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
+	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
 	assert.Len(t, list.Runs, 4)
-	h.run("dag", "list").ok().says("dag/nine/bad", "failed", "dag/nine/again", "completed")
-	h.run("dag", "list", "nothing").ok().says("no runs match")
-	h.run("dag", "show", "nothing").exits(ExitFailed).complains("nothing", "roundsman dag list")
-	h.run("dag", "show", "nine/nothing").exits(ExitFailed).complains("nine/nothing")
-	h.run("dag", "cancel", "nine/bad").exits(ExitFailed).complains("already ended")
-	h.run("dag", "skip", "nine/bad", "4").exits(ExitFailed).complains("roundsman dag retry dag/nine/bad")
-	h.run("dag", "watch", "nine/bad").exits(ExitFailed).says("nine: failed in")
+	h.run("dag", "list").OK().Says("dag/nine/bad", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list").OK().Says("dag nine", "dag/nine/bad", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/bad")
+	h.run("runs", "list", "--until", "1h").OK().Says("no runs match")
+	h.run("runs", "list", "--kind", "group").OK().Says("no runs match")
+	h.run("runs", "list", "--job-type", "x", "--dag", "nine").Exits(ui.ExitUsage)
+	h.run("dag", "list", "nothing").OK().Says("no runs match")
+	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs list")
+	h.run("dag", "show", "nine/nothing").Exits(ui.ExitFailed).Complains("nine/nothing")
+	h.run("dag", "cancel", "nine/bad").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("dag", "skip", "nine/bad", "4").Exits(ui.ExitFailed).Complains("roundsman dag retry dag/nine/bad")
+	h.run("dag", "watch", "nine/bad").Exits(ui.ExitFailed).Says("nine: failed in")
 }
 
 func operateDAG(t *testing.T, h *harness) {
@@ -119,70 +127,73 @@ func operateDAG(t *testing.T, h *harness) {
 	gate, fixed := filepath.Join(dir, "gate"), filepath.Join(dir, "fixed")
 	spec := filepath.Join(dir, "spec.yaml")
 	require.NoError(t, os.WriteFile(spec, []byte(operatedSpec), 0o600))
-	started := decode[dagReport](h.run("dag", "run", spec, "--detach", "--as", "x", "-o", "json", "--param", "gate="+gate, "--param", "fixed="+fixed).ok())
+	started := clitest.Decode[dag.Report](h.run("dag", "run", spec, "--detach", "--as", "x", "-o", "json", "--param", "gate="+gate, "--param", "fixed="+fixed).OK())
 	assert.Equal(t, "running", started.Outcome)
 	run := started.WorkflowID
-	watching := make(chan outcome, 1)
-	go func() { watching <- h.run("dag", "watch", run, "--interval", "100ms") }()
+	watching := make(chan clitest.Outcome, 1)
+	go func() { watching <- h.run("runs", "watch", run, "--interval", "100ms") }()
 
 	h.eventually("40% waiting for the gate", "dag", "show", run, "--task", "first")
-	h.run("dag", "pause", run, "--note", "lunch").ok().says("pause requested: " + run)
-	h.eventually("lunch", "dag", "show", run)
+	h.run("runs", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
+	h.eventually("lunch", "runs", "show", "operated")
+	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
 	touch(t, gate)
 	h.eventually("succeeded", "dag", "show", run, "--task", "first")
-	h.run("dag", "resume", run).ok().says("resume requested")
+	h.run("runs", "resume", run).OK().Says("resume requested")
 	h.eventually("ask waits for an approval: Go on?", "dag", "show", run)
-	h.run("dag", "approve", run, "first").exits(ExitFailed).complains("first")
-	h.run("dag", "approve", run, "ask", "--note", "fine").ok().says("approved ask: " + run + " now has")
-	h.run("dag", "reject", run, "veto", "--note", "no").ok().says("rejected veto")
+	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
+	h.run("dag", "approve", run, "ask", "--note", "fine").OK().Says("approved ask: " + run + " now has")
+	h.run("dag", "reject", run, "veto", "--note", "no").OK().Says("rejected veto")
 	h.eventually("upstream_failed", "dag", "show", run, "--task", "after-veto")
-	h.run("dag", "skip", run, "veto").ok().says("skipped veto")
+	h.run("dag", "skip", run, "veto").OK().Says("skipped veto")
 	h.eventually("failed", "dag", "show", run, "--task", "flaky")
 
 	touch(t, fixed)
-	h.run("dag", "retry", run, spec).exits(ExitUsage).complains("goes on", "add-tasks")
-	h.run("dag", "retry", run, "--as", "other").exits(ExitUsage).complains("goes on", "--as names the new run")
-	retried := h.run("dag", "retry", run, "--output", "json").ok()
-	assert.Contains(t, decode[contract.DAGChanged](retried).Tasks, "flaky")
+	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("goes on", "add-tasks")
+	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("goes on", "--as names the new run")
+	retried := h.run("dag", "retry", run, "--output", "json").OK()
+	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
 	h.eventually("succeeded", "dag", "show", run, "--task", "last")
-	h.run("dag", "retry", run, "--from", "flaky").ok().says("running flaky and what follows again")
+	h.run("dag", "retry", run, "--from", "flaky").OK().Says("running flaky and what follows again")
 	h.eventually("succeeded", "dag", "show", run, "--task", "last")
 
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["last"], "noop": true}, {"id": "more", "noop": true}]`)
-	h.run("dag", "add-tasks", run, "-").ok().says("added 2 tasks: " + run)
+	h.run("dag", "add-tasks", run, "-").OK().Says("added 2 tasks: " + run)
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["ghost"], "noop": true}]`)
-	h.run("dag", "add-tasks", run, "-").exits(ExitFailed).complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
+	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
-	h.run("dag", "add-tasks", run, "-").exits(ExitFailed).complains(`stdin:1:7: task "last" already exists in the run`)
+	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: task "last" already exists in the run`)
 	h.eventually("succeeded", "dag", "show", run, "--task", "extra")
-	h.run("dag", "set", run, "--concurrency", "7").ok().says("concurrency is 7")
-	h.run("dag", "show", run).ok().says("concurrency  7")
+	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency is 6")
+	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
+	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitFailed).Complains("concurrency=N is the one setting")
+	h.run("dag", "show", run).OK().Says("concurrency  7")
 
-	h.run("dag", "cancel", run, "--task", "long", "--reason", "too slow").ok().says("cancel requested for long")
-	h.eventually("held", "dag", "show", run).says("roundsman dag release " + run)
-	h.run("dag", "release", run).ok().says("released: " + run)
+	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long")
+	h.eventually("held", "dag", "show", run).Says("roundsman dag release " + run)
+	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
 	// What passed between two of its looks it may not have seen; the end it has.
-	o.exits(ExitFailed).says("operated: failed in")
-	report := decode[dagReport](h.run("dag", "show", run, "-o", "json").ok())
+	o.Exits(ui.ExitFailed).Says("operated: failed in")
+	report := clitest.Decode[dag.Report](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, map[string]int{"succeeded": 7, "skipped": 1, "canceled": 1}, report.Counts, "%v", report.Tasks)
 }
 
 func rollingMaintenance(t *testing.T, h *harness) {
 	rolling := example(t, "rolling.yaml")
-	running := make(chan outcome, 1)
+	running := make(chan clitest.Outcome, 1)
 	go func() { running <- h.run("dag", "run", rolling, "--as", "x", "--output", "json") }()
 	h.eventually("Update to 2026.11? The cluster has 3 replicas, 0 degraded.", "dag", "show", "rolling-maintenance/x")
-	h.run("dag", "approve", "rolling-maintenance/x", "go-ahead").ok()
-	report := decode[dagReport]((<-running).ok())
+	h.run("dag", "approve", "rolling-maintenance/x", "go-ahead").OK()
+	report := clitest.Decode[dag.Report]((<-running).OK())
 	assert.Equal(t, map[string]int{"succeeded": 18, "skipped": 1}, report.Counts)
 	assert.Equal(t, "skipped", report.Tasks["undo"].State)
 	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
 
-	h.run("dag", "run", rolling, "--as", "y", "--detach").ok().says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman dag watch")
-	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").ok().says("canceled: dag/rolling-maintenance/y has ended with")
-	h.run("dag", "show", "rolling-maintenance/y").ok().says("canceled", "not today")
-	list := decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
+	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman runs watch")
+	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("canceled: dag/rolling-maintenance/y has ended with")
+	h.run("dag", "show", "rolling-maintenance/y").OK().Says("canceled", "not today")
+	list := clitest.Decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
 	assert.Equal(t, contract.OutcomeCanceled, list.Runs[0].Outcome)
 }
 
@@ -190,19 +201,19 @@ func TestDAGDev(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	h.env.Environ = append(h.env.Environ, "TEMPORAL_ADDRESS=")
-	o := h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--output", "json").ok()
-	report := decode[dagReport](o)
+	o := h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--output", "json").OK()
+	report := clitest.Decode[dag.Report](o)
 	assert.Equal(t, "completed", report.Outcome)
 	assert.Equal(t, map[string]int{"succeeded": 9}, report.Counts)
 	for _, key := range []string{"dag", "workflow_id", "run_id", "outcome", "counts", "duration_ms", "tasks", "state", "attempts", "worker", "error", "from_run"} {
-		assert.Contains(t, o.stdout, `"`+key+`":`)
+		assert.Contains(t, o.Stdout, `"`+key+`":`)
 	}
-	o.complains("nine: completed in")
+	o.Complains("nine: completed in")
 
 	data := filepath.Join(t.TempDir(), "data")
-	o = h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--data-dir", data, "--workers", "one", "--watch", "--param", "four=false").exits(ExitFailed)
-	o.says("nine: failed in", "4 failed (on one)")
-	assert.NotContains(t, o.stdout, "roundsman dag show", "whom could one ask?")
+	o = h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--data-dir", data, "--workers", "one", "--watch", "--param", "four=false").Exits(ui.ExitFailed)
+	o.Says("nine: failed in", "4 failed (on one)")
+	assert.NotContains(t, o.Stdout, "roundsman runs show", "whom could one ask?")
 	assert.FileExists(t, filepath.Join(data, "roundsman.log"))
 }
 
@@ -219,7 +230,7 @@ job_types:
     execute: {command: [sh, -c, 'echo done > ` + dir + `/executed']}
 `)
 	spec := h.writeSpec("version: 1\nname: jobs\ntasks:\n  - {id: mark, job_type: mark}\n  - {id: rest, needs: [mark], sleep: 2s}\n")
-	report := decode[dagReport](h.run("dag", "run", "--dev", spec, "-c", config, "--output", "json").ok())
+	report := clitest.Decode[dag.Report](h.run("dag", "run", "--dev", spec, "-c", config, "--output", "json").OK())
 	assert.Equal(t, map[string]int{"succeeded": 2}, report.Counts)
 	assert.FileExists(t, filepath.Join(dir, "executed"))
 	assert.NoFileExists(t, filepath.Join(dir, "detected"), "its schedule does not run meanwhile")
@@ -229,7 +240,7 @@ func TestDAGDevInterrupted(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	spec := h.writeSpec("version: 1\nname: slow\ntasks:\n  - {id: ask, approval: {prompt: 'Go on?'}}\n")
-	out, errs := &screen{}, &screen{}
+	out, errs := &clitest.Screen{}, &clitest.Screen{}
 	h.env.Stdout, h.env.Stderr = out, errs
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -237,18 +248,18 @@ func TestDAGDevInterrupted(t *testing.T) {
 	go func() { done <- Run(ctx, h.env, []string{"dag", "run", "--dev", spec}) }()
 	(&running{out: out}).waitFor(t, "ask waits for an approval: Go on?")
 	stop()
-	assert.Equal(t, ExitFailed, <-done)
+	assert.Equal(t, ui.ExitFailed, <-done)
 	assert.Contains(t, errs.String(), "ends with the server that was started for it")
 }
 
 func TestDAGReportHasNoOtherKeys(t *testing.T) {
 	t.Parallel()
-	encoded, err := json.Marshal(dagReport{Tasks: map[string]dagTaskReport{"a": {}}})
+	encoded, err := json.Marshal(dag.Report{Tasks: map[string]dag.TaskReport{"a": {}}})
 	require.NoError(t, err)
 	var keys map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(encoded, &keys))
-	assert.Equal(t, []string{"counts", "dag", "duration_ms", "outcome", "run_id", "tasks", "workflow_id"}, sortedKeys(keys))
+	assert.Equal(t, []string{"counts", "dag", "duration_ms", "outcome", "run_id", "tasks", "workflow_id"}, ui.SortedKeys(keys))
 	var tasks map[string]map[string]any
 	require.NoError(t, json.Unmarshal(keys["tasks"], &tasks))
-	assert.Equal(t, []string{"attempts", "error", "from_run", "state", "worker"}, sortedKeys(tasks["a"]))
+	assert.Equal(t, []string{"attempts", "error", "from_run", "state", "worker"}, ui.SortedKeys(tasks["a"]))
 }

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,11 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/internal/cli/dev"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 type onceOutput struct {
-	Groups []groupReport `json:"groups"`
+	Groups []dev.GroupReport `json:"groups"`
 }
 
 func devArgs(dir string, more ...string) []string {
@@ -32,9 +33,9 @@ func TestDevOnce(t *testing.T) {
 	h := offline(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	config := h.write(clusterConfig(filepath.Join(dir, "lock")))
-	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).exits(ExitFailed)
-	o.complains("Web UI", "http://127.0.0.1:", "node-a, node-b", "broken: partial in")
-	groups := decode[onceOutput](o).Groups
+	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).Exits(ui.ExitFailed)
+	o.Complains("Web UI", "http://127.0.0.1:", "node-a, node-b", "broken: partial in")
+	groups := clitest.Decode[onceOutput](o).Groups
 	require.Len(t, groups, 3)
 	assert.Equal(t, []string{"broken", "quick", "slow"}, []string{groups[0].JobType, groups[1].JobType, groups[2].JobType})
 	assert.Equal(t, "partial", groups[0].Outcome)
@@ -49,49 +50,31 @@ func TestDevOnce(t *testing.T) {
 	assert.NotEmpty(t, groups[1].RunID)
 	assert.Positive(t, groups[1].DurationMS)
 	for _, key := range []string{"job_type", "workflow_id", "run_id", "outcome", "detected", "duplicates", "already_active", "completed", "failed", "canceled", "stale", "retries", "duration_ms", "errors"} {
-		assert.Contains(t, o.stdout, `"`+key+`":`)
+		assert.Contains(t, o.Stdout, `"`+key+`":`)
 	}
 
 	// Again on the same data dir: everything survives, new groups run.
 	good := h.write(minimalConfig)
-	again := decode[onceOutput](h.run(devArgs(dir, "--once", "--json", "-c", good)...).ok())
+	again := clitest.Decode[onceOutput](h.run(devArgs(dir, "--once", "--json", "-c", good)...).OK())
 	require.Len(t, again.Groups, 1, "the job types that the configuration no longer has are gone")
 	assert.Equal(t, "echo", again.Groups[0].JobType)
 
 	disabled := h.write(strings.Replace(minimalConfig, "handler: command", "handler: command\n    enabled: false", 1))
-	none := h.run(devArgs(dir, "--once", "--json", "-c", disabled)...).ok()
-	assert.JSONEq(t, `{"groups":[]}`, none.stdout, "nothing was due")
-	h.run(devArgs(dir, "--once", "-c", disabled)...).ok().says("no job type is enabled")
-}
-
-// screen is standard output that a test can wait for.
-type screen struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *screen) Write(text []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(text)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+	none := h.run(devArgs(dir, "--once", "--json", "-c", disabled)...).OK()
+	assert.JSONEq(t, `{"groups":[]}`, none.Stdout, "nothing was due")
+	h.run(devArgs(dir, "--once", "-c", disabled)...).OK().Says("no job type is enabled")
 }
 
 // running is a command that was not told to end.
 type running struct {
-	out, err *screen
+	out, err *clitest.Screen
 	stop     context.CancelFunc
 	done     chan int
 }
 
 func (h *harness) begin(args ...string) *running {
 	h.t.Helper()
-	r := &running{out: &screen{}, err: &screen{}, done: make(chan int, 1)}
+	r := &running{out: &clitest.Screen{}, err: &clitest.Screen{}, done: make(chan int, 1)}
 	env := h.env
 	env.Stdout, env.Stderr = r.out, r.err
 	ctx, stop := context.WithCancel(context.WithoutCancel(h.t.Context()))
@@ -142,9 +125,9 @@ func TestDevUntilInterrupted(t *testing.T) {
 	inside.eventually("running", "jobs", "show", "job-00001", "--run", "slow")
 
 	// A second one on the same data dir is refused, with the pid of the first.
-	h.run(devArgs(dir, "--once", "-c", config)...).exits(ExitFailed).complains(fmt.Sprintf("by process %d", os.Getpid()), "--data-dir")
+	h.run(devArgs(dir, "--once", "-c", config)...).Exits(ui.ExitFailed).Complains(fmt.Sprintf("by process %d", os.Getpid()), "--data-dir")
 
-	assert.Equal(t, ExitOK, first.code(), first.err.String())
+	assert.Equal(t, ui.ExitOK, first.code(), first.err.String())
 	assert.Contains(t, first.out.String(), "stopping:")
 
 	// The group that was running goes on; the others do not run again.
@@ -152,7 +135,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	second := h.begin(devArgs(dir, "-c", config)...)
 	second.waitFor(t, "slow: completed in")
 	assert.NotContains(t, second.out.String(), "quick:")
-	assert.Equal(t, ExitOK, second.code(), second.err.String())
+	assert.Equal(t, ui.ExitOK, second.code(), second.err.String())
 }
 
 // TestDevWithoutJobTypes: who only runs DAGs needs no job type.
@@ -164,9 +147,9 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	dev.waitFor(t, "workers    node-a, node-b")
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers", "list")
-	inside.run("dag", "run", example(t, "nine.yaml")).ok()
+	inside.run("dag", "run", example(t, "nine.yaml")).OK()
 	assert.NotContains(t, dev.out.String(), "stopping:")
-	assert.Equal(t, ExitOK, dev.code(), dev.err.String())
+	assert.Equal(t, ui.ExitOK, dev.code(), dev.err.String())
 }
 
 func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
@@ -178,12 +161,12 @@ func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
 	first := h.begin(devArgs(dir, "--once", "-c", config)...)
 	first.waitFor(t, "slow: started group/slow-")
 	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
-	assert.Equal(t, ExitFailed, first.code())
+	assert.Equal(t, ui.ExitFailed, first.code())
 	assert.Contains(t, first.err.String(), "go on with the next `roundsman dev`")
 
 	touch(t, gate)
-	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).complains("was running already; waiting for it")
-	for _, group := range decode[onceOutput](o).Groups {
+	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).Complains("was running already; waiting for it")
+	for _, group := range clitest.Decode[onceOutput](o).Groups {
 		if group.JobType == "slow" {
 			assert.Contains(t, first.out.String(), "started "+group.WorkflowID, "the same group")
 			assert.Equal(t, 3, group.Completed)
@@ -195,8 +178,8 @@ func TestDevWithARunningServer(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)
 	h := offline(t)
-	o := h.run("dev", "--address", server.Address(), "--once", "--json", "--data-dir", t.TempDir(), "-c", h.write(minimalConfig)).ok()
-	assert.Equal(t, "completed", decode[onceOutput](o).Groups[0].Outcome)
+	o := h.run("dev", "--address", server.Address(), "--once", "--json", "--data-dir", t.TempDir(), "-c", h.write(minimalConfig)).OK()
+	assert.Equal(t, "completed", clitest.Decode[onceOutput](o).Groups[0].Outcome)
 }
 
 func TestDevServerOfWhichThePortIsTaken(t *testing.T) {
@@ -205,5 +188,5 @@ func TestDevServerOfWhichThePortIsTaken(t *testing.T) {
 	_, port, _ := strings.Cut(server.Address(), ":")
 	h := offline(t)
 	h.run("dev", "--port", port, "--ui-port", "0", "--data-dir", t.TempDir(), "-c", h.write(minimalConfig)).
-		exits(ExitFailed).complains("the dev server did not start", port)
+		Exits(ui.ExitFailed).Complains("the dev server did not start", port)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // words splits a documented line as a shell does, as far as documents need it, and
@@ -57,7 +59,7 @@ var (
 // exist, the flags are theirs, and no argument is missing or too many.
 func TestDocumentedCommandLines(t *testing.T) {
 	t.Parallel()
-	root := (&commands{}).root()
+	root := (&commands{&ui.Program{}}).root()
 	documents, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
 	documents = append(documents, "../../README.md", "../../examples/dag/README.md", "../../examples/quickstart/README.md")
@@ -85,7 +87,7 @@ func TestDocumentedCommandLines(t *testing.T) {
 // operator to type can be typed.
 func TestRemediesAreCommandLines(t *testing.T) {
 	t.Parallel()
-	root, checked := (&commands{}).root(), 0
+	root, checked := (&commands{&ui.Program{}}).root(), 0
 	require.NoError(t, filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
 		switch {
 		case err != nil:

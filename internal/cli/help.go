@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // printHelp writes the help of one command, on whatever level.
@@ -28,7 +30,7 @@ func printHelp(w io.Writer, path string, command *cli.Command) {
 	}
 	own, common := documentedFlags(command)
 	printFlags(w, "Flags", own)
-	printFlags(w, categoryCommon, common)
+	printFlags(w, ui.CategoryCommon, common)
 }
 
 func usageLine(path string, command *cli.Command) string {
@@ -65,7 +67,7 @@ func documentedFlags(command *cli.Command) (own, common []flagDoc) {
 		if value := documented.GetValue(); documented.TakesValue() && value != "" && value != "[]" {
 			doc.about += " (default: " + value + ")"
 		}
-		if categorized, ok := flag.(cli.CategorizableFlag); ok && categorized.GetCategory() == categoryCommon {
+		if categorized, ok := flag.(cli.CategorizableFlag); ok && categorized.GetCategory() == ui.CategoryCommon {
 			common = append(common, doc)
 		} else {
 			own = append(own, doc)

@@ -14,9 +14,11 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // budgetConfig has two job types that fail for the key bad until the file exists:
@@ -51,7 +53,7 @@ func TestRetryBudget(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
 	h.eventually("node-a", "workers", "list", "--online")
-	h.run("apply", "-c", h.write(budgetConfig(repaired))).ok()
+	h.run("apply", "-c", h.write(budgetConfig(repaired))).OK()
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)
 	defer plain.Close()
@@ -60,27 +62,27 @@ func TestRetryBudget(t *testing.T) {
 	t.Run("a job type", func(t *testing.T) { disableType(t, h, plain) })
 	t.Run("an apply", func(*testing.T) {
 		changed := strings.Replace(budgetConfig(repaired), "count: 2, window: 10m", "count: 3, window: 10m", 1)
-		h.run("plan", "-c", h.write(changed)).exits(ExitUsage).says("retry_budget.per_key.count", "2", "3")
+		h.run("plan", "-c", h.write(changed)).Exits(ui.ExitDifference).Says("retry_budget.per_key.count", "2", "3")
 	})
 	t.Run("refusals", func(*testing.T) {
-		h.run("jobtypes", "re-enable", "verify", "--key", "never seen").exits(ExitFailed).complains(`key "never seen" of job type verify is not disabled`)
-		h.run("jobs", "forgive", "verify", "never seen").exits(ExitFailed).complains("nothing is held against key")
-		h.run("jobs", "mark-done", "verifi", "x").exits(ExitFailed).complains("verifi")
-		h.run("jobs", "mark-done", "verify", "x", "--for", "soon").exits(ExitUsage).complains("--for soon")
-		h.run("jobs", "forgive", "verify").exits(ExitUsage).complains("KEY is missing")
+		h.run("jobtypes", "re-enable", "verify", "--key", "never seen").Exits(ui.ExitFailed).Complains(`key "never seen" of job type verify is not disabled`)
+		h.run("jobs", "forgive", "verify", "never seen").Exits(ui.ExitFailed).Complains("nothing is held against key")
+		h.run("jobs", "mark-done", "verifi", "x").Exits(ui.ExitFailed).Complains("verifi")
+		h.run("jobs", "mark-done", "verify", "x", "--for", "soon").Exits(ui.ExitUsage).Complains("--for soon")
+		h.run("jobs", "forgive", "verify").Exits(ui.ExitUsage).Complains("KEY is missing")
 	})
 }
 
 // ran runs the job type once and returns what came of it.
 func (h *harness) ran(jobType string) contract.JobGroupResult {
 	h.t.Helper()
-	return decode[contract.JobGroupResult](h.run("jobtypes", "run", jobType, "--wait", "-o", "json"))
+	return clitest.Decode[contract.JobGroupResult](h.run("jobtypes", "run", jobType, "--wait", "-o", "json"))
 }
 
 // reason is the first reason that explain gives.
 func (h *harness) reason(thing string) explain.Reason {
 	h.t.Helper()
-	explanation := decode[starter.Explanation](h.run("explain", thing, "-o", "json").ok())
+	explanation := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK())
 	require.NotEmpty(h.t, explanation.Reasons, thing)
 	return explanation.Reasons[0]
 }
@@ -90,7 +92,7 @@ func (h *harness) reason(thing string) explain.Reason {
 func (h *harness) clear(thing string, code explain.Code) {
 	h.t.Helper()
 	testsuite.GoneWithin(h.t, time.Now(), 2*time.Second, thing+": "+string(code), func() bool {
-		explanation := decode[starter.Explanation](h.run("explain", thing, "-o", "json").ok())
+		explanation := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK())
 		return slices.ContainsFunc(explanation.Reasons, func(r explain.Reason) bool { return r.Code == code })
 	})
 }
@@ -107,9 +109,9 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	require.Len(t, third.HeldBack, 1)
 	assert.Equal(t, "bad", third.HeldBack[0].DedupeKey)
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), third.HeldBack[0].Until, time.Minute)
-	h.run("runs", "show", "verify").ok().says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m0s")
-	h.run("jobs", "disabled").ok().says("verify", "bad", "retry budget", "sh exited with status 3")
-	h.run("jobtypes", "show", "verify").ok().says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman jobs disabled verify`")
+	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m0s")
+	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
+	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman jobs disabled verify`")
 
 	r := h.reason("verify")
 	assert.Equal(t, explain.RetryBudget, r.Code)
@@ -118,31 +120,31 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	assert.Contains(t, r.Remedy, "roundsman jobtypes re-enable verify --key bad")
 	var runs []starter.Run
 	testsuite.WaitFor(t, 20*time.Second, "all three runs are listed", func() bool {
-		runs = decode[struct {
+		runs = clitest.Decode[struct {
 			Runs []starter.Run `json:"runs"`
-		}](h.run("runs", "list", "--job-type", "verify", "-o", "json").ok()).Runs
+		}](h.run("runs", "list", "--job-type", "verify", "-o", "json").OK()).Runs
 		return len(runs) == 3
 	})
-	failedJob := runs[1].WorkflowID + "/" + decode[struct {
+	failedJob := runs[1].WorkflowID + "/" + clitest.Decode[struct {
 		Jobs []starter.Job `json:"jobs"`
-	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").ok()).Jobs[0].JobID
+	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").OK()).Jobs[0].JobID
 	assert.Equal(t, explain.RetryBudget, h.reason(failedJob).Code)
 
 	documented(t, plain, contract.UpdateReEnable, "verify", "bad")
 	h.clear("verify", explain.RetryBudget)
 	again := h.ran("verify")
 	assert.Equal(t, 1, again.Counts.Failed, "the next run takes it")
-	h.run("jobs", "forgive", "verify", "bad").ok().says("key bad of verify is forgiven: 1 failure forgotten")
+	h.run("jobs", "forgive", "verify", "bad").OK().Says("key bad of verify is forgiven: 1 failure forgotten")
 	documented(t, plain, contract.UpdateMarkDone, "verify", "bad")
 	assert.Equal(t, 1, h.ran("verify").Counts.Disabled)
 	assert.Equal(t, explain.MarkedDone, markReason(h, "verify").Code)
 	documented(t, plain, contract.QueryHolds, "verify", "bad")
 	documented(t, plain, contract.UpdateForgive, "verify", "bad")
 	h.clear("verify", explain.MarkedDone)
-	h.run("jobs", "mark-done", "verify", "bad", "--for", "7d").ok().says("key bad of verify is left out until")
-	h.run("jobs", "disabled", "verify").ok().says("marked as done by tester")
-	h.run("jobs", "forgive", "verify", "bad").ok().says("marked as done by tester")
-	h.run("jobs", "disabled", "verify").ok().says("nothing is held back")
+	h.run("jobs", "mark-done", "verify", "bad", "--for", "7d").OK().Says("key bad of verify is left out until")
+	h.run("jobs", "disabled", "verify").OK().Says("marked as done by tester")
+	h.run("jobs", "forgive", "verify", "bad").OK().Says("marked as done by tester")
+	h.run("jobs", "disabled", "verify").OK().Says("nothing is held back")
 }
 
 func disableType(t *testing.T, h *harness, plain client.Client) {
@@ -151,28 +153,28 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 	assert.Contains(t, failed.Reason, "RETRY_BUDGET: job type fragile is disabled until")
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 2, Completed: 1, Failed: 1, Retries: failed.Counts.Retries}, failed.Counts)
 	assert.Less(t, failed.Counts.Retries, 5, "the pending retry ended at once")
-	skipped := decode[struct {
+	skipped := clitest.Decode[struct {
 		starter.RunRef
 		contract.JobGroupResult
-	}](h.run("jobtypes", "run", "fragile", "--wait", "-o", "json").exits(ExitFailed))
+	}](h.run("jobtypes", "run", "fragile", "--wait", "-o", "json").Exits(ui.ExitFailed))
 	assert.Equal(t, explain.RetryBudget, h.reason(skipped.WorkflowID).Code, "the run has ended, and this is why")
 	assert.Equal(t, contract.OutcomeSkipped, skipped.Outcome)
 	assert.Contains(t, skipped.Reason, "RETRY_BUDGET: job type fragile is disabled until")
 	assert.Zero(t, skipped.Counts.Detected)
-	h.run("jobtypes", "list").ok().says("by its retry budget")
-	h.run("jobs", "disabled", "fragile").ok().says("(all)")
-	h.run("jobtypes", "detect", "fragile").ok().says("good", "bad")
+	h.run("jobtypes", "list").OK().Says("by its retry budget")
+	h.run("jobs", "disabled", "fragile").OK().Says("(all)")
+	h.run("jobtypes", "detect", "fragile").OK().Says("good", "bad")
 	assert.Equal(t, explain.RetryBudget, h.reason("fragile").Code)
 	assert.Equal(t, "fragile", h.reason("fragile").Object)
 	documented(t, plain, contract.UpdateReEnable, "fragile", "")
 	h.clear("fragile", explain.RetryBudget)
 	assert.Equal(t, contract.OutcomePartial, h.ran("fragile").Outcome)
-	h.run("jobtypes", "re-enable", "fragile").ok().says("job type fragile is enabled again")
-	h.run("jobtypes", "re-enable", "fragile").exits(ExitFailed).complains("job type fragile is not disabled by its retry budget")
+	h.run("jobtypes", "re-enable", "fragile").OK().Says("job type fragile is enabled again")
+	h.run("jobtypes", "re-enable", "fragile").Exits(ui.ExitFailed).Complains("job type fragile is not disabled by its retry budget")
 }
 
 func markReason(h *harness, thing string) explain.Reason {
-	reasons := decode[starter.Explanation](h.run("explain", thing, "-o", "json").ok()).Reasons
+	reasons := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK()).Reasons
 	require.NotEmpty(h.t, reasons)
 	for _, r := range reasons {
 		if r.Code == explain.MarkedDone {
@@ -206,5 +208,5 @@ func TestRetryBudgetFaultsHaveLines(t *testing.T) {
 	file := h.write(strings.Replace(budgetConfig("x"), "count: 2, window: 10m", "count: 99", 1))
 	_, err := os.Stat(file)
 	require.NoError(t, err)
-	h.run("validate", "-c", file).exits(ExitUsage).complains("retry_budget.per_key.count: 99 is out of range: use 1 to 25")
+	h.run("validate", "-c", file).Exits(ui.ExitUsage).Complains("retry_budget.per_key.count: 99 is out of range: use 1 to 25")
 }

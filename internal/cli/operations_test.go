@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // typed is one command line of Temporal's own CLI in docs/operations.md.
@@ -98,7 +99,7 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	plain, err := client.Dial(client.Options{HostPort: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
 	require.NoError(t, err)
 	defer plain.Close()
-	run := decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").ok()).WorkflowID
+	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
 
 	_, lines := operations(t)
@@ -122,24 +123,24 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	h.eventually("canceled", "jobs", "show", run+"/job-00003")
 	h.eventually("canceled", "jobs", "show", run+"/job-00002")
 	send("update execute", contract.UpdateSetPolicy)
-	snapshot := decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").ok())
+	snapshot := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, 8, snapshot.Group.Policy.GlobalExecutionConcurrency)
 	assert.Equal(t, jobtype.RoutingWorker, snapshot.Group.Policy.Routing)
 	send("signal", contract.SignalSetCalendar)
 	h.eventually(`"window"`, "runs", "show", run, "-o", "json")
 	send("update execute", contract.UpdateOperateWorker)
-	h.run("workers", "show", "node-a").ok().says("DRAINING", "alice", "new disks")
+	h.run("workers", "show", "node-a").OK().Says("DRAINING", "alice", "new disks")
 	send("update execute", contract.UpdateCleanupWorkers)
 	send("signal", contract.SignalCancelGroup)
 	h.eventually("disk is being replaced", "runs", "show", run)
 	h.eventually("canceled", "runs", "show", run)
 
-	h.run("workers", "uncordon", "node-a").ok()
-	run = decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").ok()).WorkflowID
+	h.run("workers", "uncordon", "node-a").OK()
+	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID
 	h.eventually("running", "jobs", "show", run+"/job-00001")
 	send("signal", contract.SignalExpireJob)
 	h.eventually("stale", "jobs", "show", run+"/job-00001")
-	h.run("runs", "cancel", run, "--wait").ok()
+	h.run("runs", "cancel", run, "--wait").OK()
 }
 
 func sendTyped(t *testing.T, plain client.Client, line typed, run, input string) {

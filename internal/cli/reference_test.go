@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -32,18 +33,18 @@ func walk(path string, command *cli.Command, visit func(path string, command *cl
 func reference(root *cli.Command) string {
 	var text bytes.Buffer
 	fmt.Fprint(&text, "# Command line\n\nGenerated from the commands themselves: `go test ./internal/cli -run TestReference -update`.\n\n"+
-		"Every command takes `--help`. Flags may stand anywhere on the line. Exit codes: 0 done, 1 failed, 2 wrong\n"+
-		"usage, a faulty configuration, or a difference found (`plan`). Errors go to standard error and say what to do\n"+
-		"next. `--output json` prints one JSON value on standard output, exact times in RFC 3339. `NO_COLOR` switches\n"+
+		"Every command takes `--help`. Flags may stand anywhere on the line. Exit codes, in every command:\n"+
+		"0 done, 1 failed, 2 a difference (`plan` would change something, `apply` left deletions), 3 wrong usage or a\n"+
+		"faulty file. Errors go to standard error and say what to do next. `--output json` prints one JSON value on standard output, exact times in RFC 3339. `NO_COLOR` switches\n"+
 		"colors off. Connection settings are looked for in this order: flags, `TEMPORAL_*` variables, the\n"+
 		"configuration, a profile of the Temporal CLI (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`), defaults.\n"+
 		"\nThese flags are common to all commands that talk to a server:\n\n```\n")
-	_, common := documentedFlags(&cli.Command{Flags: commonFlags()})
+	_, common := documentedFlags(&cli.Command{Flags: ui.CommonFlags()})
 	for _, flag := range common {
 		fmt.Fprintf(&text, "%-24s %s\n", flag.names, flag.about)
 	}
 	fmt.Fprint(&text, "```\n")
-	walk(program, root, func(path string, command *cli.Command) {
+	walk(ui.ProgramName, root, func(path string, command *cli.Command) {
 		if command == root || len(command.Subcommands) > 0 {
 			return
 		}
@@ -60,7 +61,7 @@ func withoutCommon(command *cli.Command) *cli.Command {
 	short := *command
 	short.Flags = nil
 	for _, flag := range command.Flags {
-		if categorized, ok := flag.(cli.CategorizableFlag); !ok || categorized.GetCategory() != categoryCommon {
+		if categorized, ok := flag.(cli.CategorizableFlag); !ok || categorized.GetCategory() != ui.CategoryCommon {
 			short.Flags = append(short.Flags, flag)
 		}
 	}
@@ -72,7 +73,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	dir, err := testsuite.ModuleRoot()
 	require.NoError(t, err)
 	path := filepath.Join(dir, "docs", "cli.md")
-	want := reference((&commands{}).root())
+	want := reference((&commands{&ui.Program{}}).root())
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(want), 0o644)) //nolint:gosec // documentation
 	}
@@ -84,7 +85,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 func TestEveryCommandIsDocumented(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]bool{}
-	walk(program, (&commands{}).root(), func(path string, command *cli.Command) {
+	walk(ui.ProgramName, (&commands{&ui.Program{}}).root(), func(path string, command *cli.Command) {
 		assert.NotEmpty(t, command.Usage, path)
 		if len(command.Subcommands) == 0 {
 			assert.Contains(t, command.Description, "Examples:\n  ", path)
@@ -106,13 +107,13 @@ func TestEveryCommandIsDocumented(t *testing.T) {
 
 func TestEveryExampleParses(t *testing.T) {
 	t.Parallel()
-	root := (&commands{}).root()
+	root := (&commands{&ui.Program{}}).root()
 	examples := 0
-	walk(program, root, func(path string, command *cli.Command) {
+	walk(ui.ProgramName, root, func(path string, command *cli.Command) {
 		_, list, _ := strings.Cut(command.Description, "Examples:\n")
 		for line := range strings.SplitSeq(list, "\n") {
 			line = strings.TrimSpace(line)
-			if !strings.HasPrefix(line, program+" ") {
+			if !strings.HasPrefix(line, ui.ProgramName+" ") {
 				continue
 			}
 			line, _, _ = strings.Cut(line, "|")
@@ -142,11 +143,11 @@ func shellWords(line string) []string {
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	walk(program, (&commands{}).root(), func(path string, command *cli.Command) {
+	walk(ui.ProgramName, (&commands{&ui.Program{}}).root(), func(path string, command *cli.Command) {
 		words := strings.Fields(path)[1:]
-		o := h.run(append(words, "--help")...).ok().says(path+" - "+command.Usage, "Usage: "+path)
-		assert.Empty(t, o.stderr)
-		for line := range strings.SplitSeq(o.stdout, "\n") {
+		o := h.run(append(words, "--help")...).OK().Says(path+" - "+command.Usage, "Usage: "+path)
+		assert.Empty(t, o.Stderr)
+		for line := range strings.SplitSeq(o.Stdout, "\n") {
 			assert.Equal(t, strings.TrimRight(line, " \t"), line, path)
 		}
 	})

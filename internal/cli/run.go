@@ -6,53 +6,54 @@ import (
 	"fmt"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/cli/config"
+	"github.com/roundsman/roundsman/internal/cli/dag"
+	"github.com/roundsman/roundsman/internal/cli/dev"
+	"github.com/roundsman/roundsman/internal/cli/inspect"
+	"github.com/roundsman/roundsman/internal/cli/jobtypes"
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/jobtype"
 )
-
-const program = "roundsman"
 
 // singleDash is how the parser names a flag: as Go's own programs do.
 var singleDash = regexp.MustCompile(` for (?:flag )?-+([a-z])`)
 
-// commands carries what every command needs.
-type commands struct {
-	env      Env
-	handlers []jobtype.Handler
-}
-
 // Run executes one command line, which excludes the program's name, and returns
 // the exit code. It ends early, in order, when ctx does. handlers are those of
 // the binary beside the built-in ones.
-func Run(ctx context.Context, env Env, args []string, handlers ...jobtype.Handler) int {
+func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Handler) int {
 	answer := &answerWriter{w: env.Stdout}
 	env.Stdout = answer
-	c := &commands{env: env, handlers: handlers}
+	c := &commands{&ui.Program{Env: env, Handlers: handlers}}
 	root := c.root()
 	if words, ok := completionRequest(args); ok {
 		for _, word := range complete(root, words) {
 			fmt.Fprintln(env.Stdout, word)
 		}
-		return ExitOK
+		return ui.ExitOK
 	}
 	arranged, err := arrange(root, args)
 	if err != nil {
-		return env.finish(ctx, err)
+		return env.Finish(ctx, err)
 	}
 	if arranged.help || len(arranged.command.Subcommands) > 0 && len(arranged.flags) == 0 {
-		printHelp(env.Stdout, strings.Join(append([]string{program}, arranged.path...), " "), arranged.command)
-		return ExitOK
+		printHelp(env.Stdout, strings.Join(append([]string{ui.ProgramName}, arranged.path...), " "), arranged.command)
+		return ui.ExitOK
 	}
-	err = c.app(root).RunContext(ctx, arranged.line(program))
+	err = c.app(root).RunContext(ctx, arranged.line(ui.ProgramName))
 	if err == nil {
 		err = answer.lost()
 	}
-	return env.finish(ctx, err)
+	return env.Finish(ctx, err)
 }
 
 // Main runs the process's own command line. The first SIGINT or SIGTERM ends
@@ -62,40 +63,38 @@ func Main(args []string, handlers ...jobtype.Handler) int {
 	defer stop()
 	// Giving the signal back to the system makes the second one fatal.
 	context.AfterFunc(ctx, stop)
-	return Run(ctx, SystemEnv(), args, handlers...)
+	return Run(ctx, ui.SystemEnv(), args, handlers...)
 }
 
 // root is the tree of all commands.
 func (c *commands) root() *cli.Command {
 	root := &cli.Command{
-		Name:  program,
+		Name:  ui.ProgramName,
 		Usage: "maintenance jobs on Temporal: detect what needs doing, run it on the right node, under limits",
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
-		Subcommands: []*cli.Command{
-			c.devCommand(), c.serverCommand(), c.workerCommand(),
-			c.validateCommand(), c.planCommand(), c.applyCommand(),
-			c.jobTypesCommand(), c.runsCommand(), c.jobsCommand(), c.dagCommand(), c.workersCommand(),
-			c.poolsCommand(), c.explainCommand(), c.auditCommand(),
-			c.doctorCommand(), c.versionCommand(), c.completionCommand(),
-		},
+		Subcommands: slices.Concat(
+			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program, dag.Runs(c.Program)),
+			dag.Commands(c.Program), workers.Commands(c.Program), inspect.Commands(c.Program),
+			[]*cli.Command{c.completionCommand()},
+		),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version"}},
 	}
-	prepare(root.Subcommands, program)
+	prepare(root.Subcommands, ui.ProgramName)
 	return root
 }
 
 // app wraps the tree for the parser.
 func (c *commands) app(root *cli.Command) *cli.App {
 	return &cli.App{
-		Name: program, HelpName: program, Commands: root.Subcommands, Flags: root.Flags,
+		Name: ui.ProgramName, HelpName: ui.ProgramName, Commands: root.Subcommands, Flags: root.Flags,
 		HideVersion: true, HideHelp: true, HideHelpCommand: true,
-		Reader: c.env.Stdin, Writer: c.env.Stdout, ErrWriter: c.env.Stderr,
+		Reader: c.Env.Stdin, Writer: c.Env.Stdout, ErrWriter: c.Env.Stderr,
 		// Exit codes are the caller's: urfave would end the process.
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action: func(*cli.Context) error {
-			fmt.Fprintln(c.env.Stdout, program, buildinfo.Version())
+			fmt.Fprintln(c.Env.Stdout, ui.ProgramName, buildinfo.Version())
 			return nil
 		},
 	}
@@ -111,8 +110,8 @@ func prepare(all []*cli.Command, path string) {
 			// Everything that can be judged without a server is judged first.
 			command.Before = nil
 			command.Action = func(ctx *cli.Context) error {
-				if err := errors.Join(checkArguments(ctx), checkOutput(ctx), checkAddress(ctx), checkText(ctx)); err != nil {
-					return faulty(err)
+				if err := errors.Join(ui.CheckArguments(ctx), ui.CheckOutput(ctx), ui.CheckAddress(ctx), checkText(ctx)); err != nil {
+					return ui.Faulty(err)
 				}
 				if check != nil {
 					if err := check(ctx); err != nil {
@@ -128,9 +127,12 @@ func prepare(all []*cli.Command, path string) {
 
 // usageError is told by the parser: a value that a flag cannot take.
 func usageError(ctx *cli.Context, err error, _ bool) error {
-	here := program
+	here := ui.ProgramName
 	if ctx.Command != nil && ctx.Command.HelpName != "" {
-		here = helpName(ctx)
+		here = ui.HelpName(ctx)
 	}
-	return usagef("%s: see %s --help", singleDash.ReplaceAllString(err.Error(), " for --$1"), here)
+	return ui.Usagef("%s: see %s --help", singleDash.ReplaceAllString(err.Error(), " for --$1"), here)
 }
+
+// commands gives the root what the program shares.
+type commands struct{ *ui.Program }

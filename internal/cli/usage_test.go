@@ -8,9 +8,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-func TestWrongUsageExitsWithTwo(t *testing.T) {
+func TestWrongUsageExitsWithThree(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	tests := []struct {
@@ -54,8 +57,8 @@ func TestWrongUsageExitsWithTwo(t *testing.T) {
 		{[]string{"plan", "--config", "/nonexistent.yaml"}, "/nonexistent.yaml: cannot be opened"},
 	}
 	for _, tt := range tests {
-		o := h.run(tt.args...).exits(ExitUsage).complains("roundsman: ", tt.says)
-		assert.Empty(t, o.stdout, "%v", tt.args)
+		o := h.run(tt.args...).Exits(ui.ExitUsage).Complains("roundsman: ", tt.says)
+		assert.Empty(t, o.Stdout, "%v", tt.args)
 	}
 }
 
@@ -76,35 +79,35 @@ func TestWithoutAServer(t *testing.T) {
 		{"dev", "--address", "127.0.0.1:1", "--config", config, "--data-dir", t.TempDir()},
 	} {
 		begin := time.Now()
-		h.run(args...).exits(ExitFailed).complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev", "--address")
+		h.run(args...).Exits(ui.ExitFailed).Complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev", "--address")
 		assert.Less(t, time.Since(begin), 5*time.Second, "%v", args)
 	}
-	h.run("doctor").exits(ExitFailed).says("no Temporal server answers", "connection refused", "roundsman dev")
-	checks := decode[struct {
+	h.run("doctor").Exits(ui.ExitFailed).Says("no Temporal server answers", "connection refused", "roundsman dev")
+	checks := clitest.Decode[struct {
 		OK bool `json:"ok"`
-	}](h.run("doctor", "--output", "json").exits(ExitFailed))
+	}](h.run("doctor", "--output", "json").Exits(ui.ExitFailed))
 	assert.False(t, checks.OK)
 }
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	h.run("version").ok().says("roundsman ")
-	h.run("--version").ok().says("roundsman ")
-	assert.NotEmpty(t, decode[map[string]string](h.run("version", "-o", "json").ok())["version"])
+	h.run("version").OK().Says("roundsman ")
+	h.run("--version").OK().Says("roundsman ")
+	assert.NotEmpty(t, clitest.Decode[map[string]string](h.run("version", "-o", "json").OK())["version"])
 }
 
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		h.run("completion", shell).ok().says("__complete", "roundsman")
+		h.run("completion", shell).OK().Says("__complete", "roundsman")
 	}
-	assert.Equal(t, "jobs\njobtypes\n", h.run("__complete", "job").ok().stdout)
-	assert.Equal(t, "show\n", h.run("__complete", "--output", "json", "runs", "sh").ok().stdout)
-	assert.Equal(t, "--outcome\n--output\n", h.run("__complete", "runs", "list", "--out").ok().stdout)
-	assert.Equal(t, "json\ntable\n", h.run("__complete", "runs", "list", "--output", "").ok().stdout)
-	assert.Empty(t, h.run("__complete", "runs", "list", "zzz").ok().stdout)
+	assert.Equal(t, "jobs\njobtypes\n", h.run("__complete", "job").OK().Stdout)
+	assert.Equal(t, "show\n", h.run("__complete", "--output", "json", "runs", "sh").OK().Stdout)
+	assert.Equal(t, "--outcome\n--output\n", h.run("__complete", "runs", "list", "--out").OK().Stdout)
+	assert.Equal(t, "json\ntable\n", h.run("__complete", "runs", "list", "--output", "").OK().Stdout)
+	assert.Empty(t, h.run("__complete", "runs", "list", "zzz").OK().Stdout)
 }
 
 func TestInterruptedIsNotAStackOfErrors(t *testing.T) {
@@ -112,23 +115,23 @@ func TestInterruptedIsNotAStackOfErrors(t *testing.T) {
 	h := offline(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a signal"))
-	o := h.runContext(ctx, "runs", "list").exits(ExitFailed)
-	assert.NotContains(t, o.stderr, "no Temporal server answers", "the operator gave up, not the server")
+	o := h.runContext(ctx, "runs", "list").Exits(ui.ExitFailed)
+	assert.NotContains(t, o.Stderr, "no Temporal server answers", "the operator gave up, not the server")
 }
 
 func TestColorsAndWidths(t *testing.T) {
 	t.Parallel()
-	env := Env{Terminal: true}
-	require.True(t, env.colors())
+	env := ui.Env{Terminal: true}
+	require.True(t, env.Colors())
 	env.Environ = []string{"NO_COLOR=1"}
-	assert.False(t, env.colors())
+	assert.False(t, env.Colors())
 	env.Environ = []string{"TERM=dumb"}
-	assert.False(t, env.colors())
-	assert.False(t, Env{}.colors())
+	assert.False(t, env.Colors())
+	assert.False(t, ui.Env{}.Colors())
 
-	assert.Equal(t, "a b", oneLine("a\n\x1b b"))
-	assert.Equal(t, "x\uFFFD", oneLine("x\xff"))
-	assert.Equal(t, "日…", shorten("日本語", 4))
+	assert.Equal(t, "a b", ui.OneLine("a\n\x1b b"))
+	assert.Equal(t, "x\uFFFD", ui.OneLine("x\xff"))
+	assert.Equal(t, "日…", ui.Shorten("日本語", 4))
 }
 
 func TestTimesForPeople(t *testing.T) {
@@ -138,16 +141,38 @@ func TestTimesForPeople(t *testing.T) {
 		"-": {}, "now": now.Add(-200 * time.Millisecond), "4.0s ago": now.Add(-4 * time.Second), "in 2h30m": now.Add(150 * time.Minute),
 		"3d1h ago": now.Add(-73 * time.Hour), "in 12s": now.Add(12 * time.Second), "59m59s ago": now.Add(-time.Hour + time.Second),
 	} {
-		assert.Equal(t, want, ago(at, now))
+		assert.Equal(t, want, ui.Ago(at, now))
 	}
 	for _, written := range []string{"2026-11-20T09:00:00Z", "0s"} {
-		at, err := parseTime("--from", written, now)
+		at, err := ui.ParseTime("--from", written, now)
 		require.NoError(t, err)
 		assert.True(t, at.Equal(now))
 	}
-	at, err := parseTime("--from", "7d", now)
+	at, err := ui.ParseTime("--from", "7d", now)
 	require.NoError(t, err)
 	assert.Equal(t, now.Add(-7*24*time.Hour), at)
-	_, err = parseTime("--from", "yesterday", now)
+	_, err = ui.ParseTime("--from", "yesterday", now)
 	require.ErrorContains(t, err, "--from \"yesterday\"")
+}
+
+// TestExitCodesAreTheSameInEveryCommand: a script tells a difference from a mistake.
+func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	faulty := h.write("version: 1\njob_types: {a: {handler: command, nonsense: 1}}\n")
+	spec := h.write("name: x\ntasks: [{id: a, needs: [b]}]\n")
+	for _, args := range [][]string{
+		{"validate", "-c", faulty},
+		{"plan", "-c", faulty},
+		{"apply", "-c", faulty},
+		{"dag", "validate", spec},
+		{"dag", "run", spec},
+		{"runs", "list", "--limit", "0"},
+		{"runs", "show"},
+		{"jobtypes", "lst"},
+		{"runs", "list", "--nonsense"},
+	} {
+		h.run(args...).Exits(3)
+	}
+	h.run("runs", "list").Exits(1)
 }

@@ -62,9 +62,9 @@ func (f Facts) expandDAG(wait contract.WaitReason) []Reason {
 	remedy := ""
 	switch Code(wait.Code) { //nolint:exhaustive // the others' remedies are the same for jobs
 	case Paused:
-		wait.Object, remedy = run, "`roundsman dag resume "+run+"`"
+		wait.Object, remedy = run, "`roundsman runs resume "+run+"`"
 	case ConcurrencyLimit:
-		wait.Object, remedy = run, "wait, or `roundsman dag set "+run+" --concurrency N`"
+		wait.Object, remedy = run, "wait, or `roundsman runs set "+run+" concurrency=N`"
 	case Held:
 		remedy = fmt.Sprintf("`roundsman dag retry %s`, `roundsman dag skip %s TASK`, or let it end: `roundsman dag release %s`", run, run, run)
 	case AwaitingApproval:
@@ -76,7 +76,7 @@ func (f Facts) expandDAG(wait contract.WaitReason) []Reason {
 			remedy += fmt.Sprintf(", then `roundsman dag retry %s`", run)
 		}
 	case Sleeping:
-		remedy = fmt.Sprintf("wait, or end it: `roundsman dag cancel %s --task %s`", run, cmp.Or(f.DAG.Task, "TASK"))
+		remedy = fmt.Sprintf("wait, or end it: `roundsman runs cancel %s --task %s`", run, cmp.Or(f.DAG.Task, "TASK"))
 	case RetryBackoff:
 		remedy = "wait, or lower the task's retries.backoff"
 	}

@@ -56,7 +56,10 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	assert.Equal(t, []Code{ControlPlaneDown}, codes(down), "nobody knows whether it is idle")
 
 	silent := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true), Silent: "its process does not answer"}
-	assert.Equal(t, []Code{WorkerUnreachable}, codes(Why(Facts{Worker: silent})))
+	silent.LastBeat = since // Its registration: single beats are not reported.
+	reasons := Why(Facts{Worker: silent})
+	require.Equal(t, []Code{WorkerUnreachable}, codes(reasons))
+	assert.Zero(t, reasons[0].Since, "since when it is silent is not known")
 }
 
 func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
@@ -116,10 +119,10 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	for code, remedy := range map[Code]string{
 		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
 		Upstream:         "`roundsman explain dag/nightly/r x`",
-		Paused:           "`roundsman dag resume dag/nightly/r`",
+		Paused:           "`roundsman runs resume dag/nightly/r`",
 		Held:             "`roundsman dag retry dag/nightly/r`, `roundsman dag skip dag/nightly/r TASK`, or let it end: `roundsman dag release dag/nightly/r`",
-		ConcurrencyLimit: "wait, or `roundsman dag set dag/nightly/r --concurrency N`",
-		Sleeping:         "wait, or end it: `roundsman dag cancel dag/nightly/r --task x`",
+		ConcurrencyLimit: "wait, or `roundsman runs set dag/nightly/r concurrency=N`",
+		Sleeping:         "wait, or end it: `roundsman runs cancel dag/nightly/r --task x`",
 	} {
 		f := task("x", code, "x")
 		f.DAG.Answer.More = 2

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // chronicle is what somebody knows who only writes down the transitions of one
@@ -17,31 +19,31 @@ import (
 type chronicle struct {
 	// turned is the last transition to another state, kept the operator's that is
 	// in force.
-	turned, kept fleet.Transition
-	mode         fleet.Mode
+	turned, kept contract.WorkerTransition
+	mode         string
 }
 
-func (c *chronicle) write(t fleet.Transition) {
+func (c *chronicle) write(t contract.WorkerTransition) {
 	if t.From != t.To {
 		c.turned = t
 	}
 }
 
 // cause is the transition to tell people who ask why the worker is what it is.
-func (c *chronicle) cause(state fleet.State) fleet.Transition {
-	if state == fleet.Draining || state == fleet.Cordoned {
+func (c *chronicle) cause(state contract.WorkerState) contract.WorkerTransition {
+	if state == contract.WorkerDraining || state == contract.WorkerCordoned {
 		return c.kept
 	}
 	return c.turned
 }
 
-var modes = map[fleet.Action]fleet.Mode{fleet.Drain: fleet.ModeDraining, fleet.Cordon: fleet.ModeCordoned, fleet.Uncordon: fleet.ModeNormal}
+var modes = map[string]string{contract.DrainWorker: contract.ModeDraining, contract.CordonWorker: contract.ModeCordoned, contract.UncordonWorker: ""}
 
 // anything draws any event at all: operators, processes, observers that settled
 // or not and report late, other thresholds.
 func anything(t *rapid.T, now time.Time) fleet.Event {
 	ids, instances := []string{"a", "b", "c"}, []string{"1", "2", "3"}
-	subject := func() fleet.Identity {
+	subject := func() contract.Incarnation {
 		return who(rapid.SampledFrom(ids).Draw(t, "id"), rapid.SampledFrom(instances).Draw(t, "instance"))
 	}
 	back := func(name string, most int) time.Time {
@@ -49,31 +51,33 @@ func anything(t *rapid.T, now time.Time) fleet.Event {
 	}
 	switch rapid.IntRange(0, 12).Draw(t, "kind") {
 	case 0, 1, 2:
-		e := fleet.Register{Identity: subject(), TakeOver: rapid.Bool().Draw(t, "over"), Digest: uint64(rapid.IntRange(0, 1).Draw(t, "digest")), Host: "h", PID: 1}
-		if e.Mode = rapid.SampledFrom([]fleet.Mode{"", "", fleet.ModeCordoned, "bad"}).Draw(t, "said"); e.Mode != "" {
-			e.Kept = fleet.Transition{At: t0, To: fleet.Cordoned, Reason: "said before"}
+		e := registration(subject(), "h", 1)
+		e.TakeOver, e.Version = rapid.Bool().Draw(t, "over"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
+		if mode := rapid.SampledFrom([]string{"", "", contract.ModeCordoned, "bad"}).Draw(t, "said"); mode != "" {
+			e.Kept = &contract.WorkerKept{Mode: mode, WorkerTransition: contract.WorkerTransition{At: t0, To: contract.WorkerCordoned, Reason: "said before"}}
 		}
 		return e
 	case 3:
-		return fleet.Unregister{subject()}
+		return fleet.Unregister(subject())
 	case 4, 5:
-		actions := []fleet.Action{fleet.Drain, fleet.Cordon, fleet.Uncordon, fleet.Remove, "bad"}
+		actions := []string{contract.DrainWorker, contract.CordonWorker, contract.UncordonWorker, contract.RemoveWorker, "bad"}
 		return fleet.Operate{ID: subject().ID, Action: rapid.SampledFrom(actions).Draw(t, "action"), By: "ann"}
 	case 6:
 		return fleet.Cleanup{AllOffline: rapid.Bool().Draw(t, "all"), By: "ann"}
 	case 7:
-		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second}
-		config.Delete = rapid.SampledFrom([]time.Duration{90 * time.Second, 40 * time.Second}).Draw(t, "delete")
-		return fleet.Configure{Config: config}
+		config := thresholds(0)
+		config.HeartbeatInterval = rapid.SampledFrom([]jobtype.Duration{1, 2}).Draw(t, "interval") * jobtype.Duration(time.Second)
+		config.DeleteAfter = jobtype.Duration(rapid.SampledFrom([]time.Duration{90 * time.Second, 40 * time.Second}).Draw(t, "delete"))
+		return fleet.Configure(config)
 	case 8:
-		return fleet.Annotate{ID: subject().ID, Note: "resized", By: "ann"}
+		return fleet.Resize{ID: subject().ID, MaxExecute: rapid.IntRange(1, 3).Draw(t, "cap"), By: "ann"}
 	case 9:
 		return rapid.SampledFrom([]fleet.Event{fleet.Tick{}, fleet.Watching{}}).Draw(t, "watch")
 	default:
-		e := fleet.Observed{At: back("late", 3000)}
-		e.Since = e.At.Add(-time.Duration(rapid.IntRange(0, 12_000).Draw(t, "sight")) * time.Millisecond)
+		e := fleet.Observed{SightUntil: back("late", 3000)}
+		e.SightSince = e.SightUntil.Add(-time.Duration(rapid.IntRange(0, 12_000).Draw(t, "sight")) * time.Millisecond)
 		for range rapid.IntRange(0, 4).Draw(t, "changes") {
-			p := fleet.Pulse{Identity: subject(), LastChange: back("age", 60_000), Fresh: rapid.Bool().Draw(t, "fresh"), Seen: true}
+			p := contract.WorkerPulse{Incarnation: subject(), LastChange: back("age", 60_000), Fresh: rapid.Bool().Draw(t, "fresh"), Seen: true}
 			p.ShuttingDown = rapid.IntRange(0, 4).Draw(t, "ending") == 0
 			e.Changes = append(e.Changes, p)
 		}
@@ -89,8 +93,8 @@ func anything(t *rapid.T, now time.Time) fleet.Event {
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
-		r, now := fleet.New(config, t0), t0
+		config := thresholds(90 * time.Second)
+		r, now := fleet.New(&config, t0), t0
 		told := map[string]*chronicle{}
 		for range rapid.IntRange(1, 60).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 15_000).Draw(t, "ms")) * time.Millisecond)
@@ -109,13 +113,10 @@ func TestEverythingAtOnce(t *testing.T) {
 }
 
 // repeats tells the events that may come twice from those of which every one is
-// news: what an observer says once, and an operator's notes.
+// news: an observer's reports.
 func repeats(event fleet.Event) bool {
-	switch event.(type) {
-	case fleet.Observed, fleet.Annotate:
-		return false
-	}
-	return true
+	_, observed := event.(fleet.Observed)
+	return !observed
 }
 
 func record(told map[string]*chronicle, event fleet.Event, decisions []fleet.Decision) {
@@ -125,17 +126,17 @@ func record(told map[string]*chronicle, event fleet.Event, decisions []fleet.Dec
 		if told[d.ID] == nil {
 			// Only of a worker that is new here its own word counts.
 			told[d.ID] = &chronicle{}
-			if registered.Mode == fleet.ModeCordoned {
-				told[d.ID].mode, told[d.ID].kept = registered.Mode, registered.Kept
+			if registered.Kept != nil && registered.Kept.Mode == contract.ModeCordoned {
+				told[d.ID].mode, told[d.ID].kept = registered.Kept.Mode, registered.Kept.WorkerTransition
 			}
 		}
 		c := told[d.ID]
-		c.write(d.Transition)
+		c.write(d.WorkerTransition)
 		if mode, sets := modes[operated.Action]; sets {
-			c.mode, c.kept = mode, d.Transition
+			c.mode, c.kept = mode, d.WorkerTransition
 		}
-		if c.mode == fleet.ModeNormal {
-			c.kept = fleet.Transition{}
+		if c.mode == "" {
+			c.kept = contract.WorkerTransition{}
 		}
 	}
 }
@@ -155,12 +156,13 @@ func requireAnswer(t *rapid.T, r *fleet.Registry, event fleet.Event, decisions [
 		switch d := d.(type) {
 		case fleet.Accepted:
 			answers++
-			require.True(t, r.Known(d.Identity))
+			require.True(t, r.Known(d.Incarnation))
 			require.NotEqual(t, d.Instance, d.Fenced)
 		case fleet.Refused:
 			answers++
-			require.True(t, r.Known(d.Holder.Identity))
-			holder, _ := r.Worker(d.Holder.ID)
+			registered, _ := event.(fleet.Register)
+			require.True(t, r.Known(who(registered.ID, d.Holder.Instance)))
+			holder, _ := r.Worker(registered.ID)
 			require.True(t, holder.Fresh)
 			require.Equal(t, before, r.Snapshot(0), "a refusal changes nothing")
 		case fleet.Rejected:
@@ -174,7 +176,7 @@ func requireAnswer(t *rapid.T, r *fleet.Registry, event fleet.Event, decisions [
 }
 
 func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
-	watched := r.Watch()
+	watched := r.Observation()
 	for id, c := range told {
 		w, known := r.Worker(id)
 		require.True(t, known)
@@ -183,9 +185,9 @@ func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
 		require.Equal(t, c.turned.To, w.State, id)
 		require.Equal(t, c.turned.At, w.Since, id)
 		require.Equal(t, c.cause(w.State), w.Cause, id)
-		require.NotContains(t, w.Fenced, w.Instance)
-		if w.State != fleet.Deleted {
-			require.True(t, slices.ContainsFunc(watched.Pulses, func(p fleet.Pulse) bool { return p.Identity == w.Identity }), "%s is looked at", id)
+		require.NotContains(t, fenced(r, id), w.Registration.Instance)
+		if w.State != contract.WorkerDeleted {
+			require.True(t, slices.ContainsFunc(watched.Known, func(p contract.WorkerPulse) bool { return p.Incarnation == incarnation(w) }), "%s is looked at", id)
 			require.True(t, w.Fresh || w.Leaving || !watched.WakeAt.IsZero(), "%s is silent, and nobody will wake", id)
 		}
 	}
@@ -193,19 +195,19 @@ func requireTold(t *rapid.T, r *fleet.Registry, told map[string]*chronicle) {
 
 // fadeOut lets everybody fall silent.
 func fadeOut(t *rapid.T, r *fleet.Registry, now time.Time) {
-	last := fleet.Observed{At: now, Since: t0}
-	for _, p := range r.Watch().Pulses {
+	last := fleet.Observed{SightUntil: now, SightSince: t0.Add(-time.Minute)}
+	for _, p := range r.Observation().Known {
 		p.Fresh, p.Seen, p.LastChange = false, true, now
 		last.Changes = append(last.Changes, p)
 	}
 	r.Next(now, last)
-	for step := 0; len(r.View()) > 0; step++ {
-		at := r.Watch().WakeAt
-		require.False(t, at.IsZero(), "%v", r.View())
-		require.Less(t, step, 10, fmt.Sprint(r.View()))
+	for step := 0; len(view(r)) > 0; step++ {
+		at := r.Observation().WakeAt
+		require.False(t, at.IsZero(), "%v", view(r))
+		require.Less(t, step, 10, fmt.Sprint(view(r)))
 		if at.Before(now) {
 			at = now
 		}
-		r.Next(at, fleet.Observed{At: at, Since: t0})
+		r.Next(at, fleet.Observed{SightUntil: at, SightSince: t0.Add(-time.Minute)})
 	}
 }

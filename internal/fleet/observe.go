@@ -2,178 +2,151 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
-func (e Observed) apply(r *Registry, _ time.Time) {
-	if e.At.Before(r.sightUntil) {
+func (e Observed) apply(r *Registry, now time.Time) {
+	if e.Config != nil {
+		// The observation was only to ask for the thresholds.
+		if !r.configured {
+			Configure(*e.Config).apply(r, now)
+		}
+		return
+	}
+	if e.SightUntil.Before(r.sightUntil) {
 		// An older observation that reports late knows less than what is known.
 		return
 	}
-	r.sightSince, r.sightUntil = e.Since, e.At
+	r.sightSince, r.sightUntil = e.SightSince, e.SightUntil
+	settled := e.SightUntil.Sub(e.SightSince) >= r.settle()
+	judged := r.silent.due(e.SightUntil)
 	for _, change := range e.Changes {
-		r.take(change, e.At)
+		if r.take(change, e.SightUntil) {
+			judged = append(judged, change.Incarnation)
+		}
 	}
-	settled := e.At.Sub(e.Since) >= r.config.Settle()
-	for _, id := range r.ids() {
-		r.judge(r.workers[id], e.At, settled)
+	slices.SortFunc(judged, compareIncarnations)
+	for _, who := range slices.Compact(judged) {
+		if r.Known(who) {
+			r.judge(r.workers[who.ID], e.SightUntil, settled)
+		}
+		r.prune(who)
 	}
-	r.prunePulses()
+	if !r.rebuilt.IsZero() && settled && !r.strangers() {
+		r.complete()
+	}
 }
 
-// take stores a pulse. Its worker's beat grows when it becomes fresh.
-func (r *Registry) take(change Pulse, at time.Time) {
-	p := r.pulses[change.Identity]
+// take stores a pulse and reports whether its worker must be judged. The beat of
+// the worker grows when the pulse becomes fresh.
+func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
+	p := r.pulses[change.Incarnation]
 	if p == nil {
-		p = &pulse{}
-		r.pulses[change.Identity] = p
+		p = &contract.WorkerPulse{}
+		r.pulses[change.Incarnation] = p
 	}
-	before := p.Pulse
+	before := *p
 	if change.LastChange.Before(before.LastChange) && !before.Seen {
 		// Its registration is younger than its first observed beat.
 		change.LastChange = before.LastChange
 	}
-	p.Pulse, p.Watched = change, true
+	*p = change
+	r.unseen.drop(change.Incarnation)
 	w := r.workers[change.ID]
-	if w == nil || !r.Known(change.Identity) {
-		return
+	if w == nil || !r.Known(change.Incarnation) {
+		r.prune(change.Incarnation)
+		return false
 	}
+	r.await(w)
 	if before.Fresh != change.Fresh {
-		r.changed()
+		r.changed(w)
 	}
 	if !before.Fresh && change.Fresh {
 		w.Beat = r.seq
 	}
 	if change.ShuttingDown && !w.Left {
-		r.leave(w, at, "its process is shutting down")
+		r.leave(w, at, transition{code: contract.WorkerShuttingDown, reason: "its process is shutting down"})
 	}
+	return true
 }
 
 // judge moves one worker to the state that its silence calls for: to a worse one
 // only if the observer has settled.
 func (r *Registry) judge(w *worker, at time.Time, settled bool) {
-	p := r.pulses[w.Identity]
-	if w.Liveness == Deleted || p == nil {
+	p := r.pulses[w.Incarnation]
+	to := r.calledFor(w, p.Fresh, at.Sub(p.LastChange))
+	if to != w.Liveness && (settled || to == contract.WorkerOnline) {
+		r.move(w, at, to, w.causeOf(to, at, p.LastChange))
+	}
+	if settled && w.Liveness == contract.WorkerOffline && !at.Before(r.deleteAt(w, p)) {
+		r.delete(w, at, transition{code: contract.WorkerExpired, reason: "OFFLINE for " + span(at.Sub(w.Since))})
 		return
 	}
-	to := r.calledFor(w, p.Fresh, at.Sub(p.LastChange))
-	if to != w.Liveness && (settled || to == Online) {
-		r.move(w, at, to, w.reasonFor(to, at, p.LastChange), "")
-	}
-	if settled && w.Liveness == Offline && !at.Before(r.deleteAt(w, p)) {
-		r.delete(w, at, "OFFLINE for "+span(at.Sub(w.Since)), "")
-	}
+	r.await(w)
 }
 
-func (r *Registry) calledFor(w *worker, fresh bool, silent time.Duration) State {
+func (r *Registry) calledFor(w *worker, fresh bool, silent time.Duration) contract.WorkerState {
 	switch {
 	case w.Left:
-		return Offline
-	case fresh || silent < r.config.Unreachable:
-		return Online
-	case silent < r.config.Offline:
-		return Unreachable
+		return contract.WorkerOffline
+	case fresh || silent < r.config.UnreachableAfter.Std():
+		return contract.WorkerOnline
+	case silent < r.config.OfflineAfter.Std():
+		return contract.WorkerUnreachable
 	default:
-		return Offline
+		return contract.WorkerOffline
 	}
 }
 
-// deleteAt is when an OFFLINE worker is deleted: counted from its last heartbeat
-// like all thresholds, or from its goodbye.
-func (r *Registry) deleteAt(w *worker, p *pulse) time.Time {
-	if w.Left {
-		return w.Since.Add(r.config.Delete)
+func (w *worker) causeOf(to contract.WorkerState, at, last time.Time) transition {
+	if to == contract.WorkerOnline {
+		return transition{code: contract.WorkerBack, reason: fmt.Sprintf("its heartbeat is back after %s %s", span(at.Sub(w.Since)), w.Liveness)}
 	}
-	return p.LastChange.Add(r.config.Delete)
+	return transition{code: contract.WorkerSilent, reason: fmt.Sprintf("no heartbeat for %s (last at %s)", span(at.Sub(last)), last.UTC().Format(time.RFC3339))}
 }
 
-func (w *worker) reasonFor(to State, at, last time.Time) string {
-	if to == Online {
-		return fmt.Sprintf("its heartbeat is back after %s %s", span(at.Sub(w.Since)), w.Liveness)
-	}
-	return fmt.Sprintf("no heartbeat for %s (last at %s)", span(at.Sub(last)), last.UTC().Format(time.RFC3339))
-}
-
-// Watch is what an observation has to know.
-type Watch struct {
-	// Pulses are all incarnations that are known, in order.
-	Pulses []Pulse
-	// WakeAt is when the observer reports even if nothing has changed, because
-	// a worker's silence reaches a threshold; zero: never.
-	WakeAt time.Time
-	// Since and Until are the last span without a gap in which it looked.
-	Since, Until time.Time
-}
-
-// Watch returns what the next observation has to know. Say [Watching] when it
-// has been started.
-func (r *Registry) Watch() Watch {
-	watch := Watch{Since: r.sightSince, Until: r.sightUntil}
-	for _, who := range r.identities() {
-		watch.Pulses = append(watch.Pulses, r.pulses[who].Pulse)
-	}
-	//workflowcheck:ignore the earliest of all, whatever their order
-	for _, w := range r.workers {
-		watch.WakeAt = earlier(watch.WakeAt, r.threshold(w))
-	}
-	return watch
-}
-
-// threshold is when the worker's state gets worse if it stays silent; zero:
-// not as long as it beats.
-func (r *Registry) threshold(w *worker) time.Time {
-	p := r.pulses[w.Identity]
-	switch {
-	case p == nil || w.Liveness == Deleted:
-		return time.Time{}
-	case w.Liveness == Offline:
-		return r.deleteAt(w, p)
-	case p.Fresh:
-		return time.Time{}
-	case w.Liveness == Unreachable:
-		return p.LastChange.Add(r.config.Offline)
-	default:
-		return p.LastChange.Add(r.config.Unreachable)
-	}
-}
-
-func (Watching) apply(r *Registry, _ time.Time) {
-	for _, p := range r.pulses {
-		p.Watched = true
-	}
-}
-
-// NextDeadline is when the registry wants a [Tick]; zero: never. Thresholds are
-// not among them: those are reached in the eyes of the observer, see
-// [Watch.WakeAt].
-func (r *Registry) NextDeadline() time.Time {
-	var next time.Time
-	//workflowcheck:ignore the earliest of all, whatever their order
+// strangers reports whether an incarnation beats that holds no id and did not
+// lose one: it has not registered yet.
+func (r *Registry) strangers() bool {
+	//workflowcheck:ignore whether there is one does not depend on the order
 	for who, p := range r.pulses {
-		if !p.Watched && r.Known(who) {
-			next = earlier(next, p.LastChange.Add(r.config.FreshFor()))
+		if p.Fresh && !p.ShuttingDown && !r.Known(who) && !r.isFenced(who) {
+			return true
 		}
 	}
-	return next
+	return false
 }
 
-func (Tick) apply(r *Registry, now time.Time) {
-	if next := r.NextDeadline(); !next.IsZero() && !now.Before(next) {
-		r.decide(Observe{})
-	}
+func (r *Registry) isFenced(who contract.Incarnation) bool {
+	w := r.workers[who.ID]
+	return w != nil && slices.Contains(w.Fenced, who.Instance)
 }
 
-func (e Configure) apply(r *Registry, _ time.Time) {
-	if config := e.Config.WithDefaults(); config != r.config {
-		r.config = config
-		r.decide(Observe{})
+// Observation returns what the next observation has to know. Send [Watching] when
+// it has been started.
+func (r *Registry) Observation() contract.ObserveWorkersInput {
+	in := contract.ObserveWorkersInput{SightSince: r.sightSince, SightUntil: r.sightUntil, WakeAt: r.silent.first()}
+	if r.configured {
+		config := r.config
+		in.Config = &config
 	}
+	if !r.rebuilt.IsZero() && r.sightUntil.Sub(r.sightSince) < r.settle() {
+		// The first report of an observer that has settled tells whether there are
+		// strangers.
+		in.WakeAt = earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
+	}
+	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {
+		p := *r.pulses[who]
+		in.Known = append(in.Known, p)
+		if p.Fresh && !p.ShuttingDown && !r.Known(who) {
+			in.Strangers = append(in.Strangers, who)
+		}
+	}
+	return in
 }
 
-// earlier returns the earlier of two times of which zero means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
-}
+func (Watching) apply(r *Registry, _ time.Time) { r.unseen = newAgenda() }

@@ -1,74 +1,138 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
+
+func notRegistered(id string) Rejected {
+	return Rejected{Reason: fmt.Sprintf("worker %q is not registered; `roundsman workers list` shows those that are", id)}
+}
 
 func (e Operate) apply(r *Registry, now time.Time) {
 	w := r.workers[e.ID]
-	// What an operator set outlives a deletion: a node that was away for days comes
+	// An operator's setting outlives a deletion: a node that was away for days comes
 	// back as it was. So it can be taken back meanwhile.
-	if w == nil || (w.Liveness == Deleted && e.Action != Uncordon) {
-		r.decide(Rejected{Reason: fmt.Sprintf("worker %q is not registered; `roundsman workers list` shows those that are", e.ID)})
+	if w == nil || (w.Liveness == contract.WorkerDeleted && e.Action != contract.UncordonWorker) {
+		r.decide(notRegistered(e.ID))
 		return
 	}
 	switch e.Action {
-	case Drain:
-		r.setMode(w, e, now, ModeDraining, "draining")
-	case Cordon:
-		r.setMode(w, e, now, ModeCordoned, "cordoned")
-	case Uncordon:
-		r.setMode(w, e, now, ModeNormal, "uncordoned")
-	case Remove:
+	case contract.DrainWorker:
+		r.setMode(w, e, now, contract.ModeDraining, "draining")
+	case contract.CordonWorker:
+		r.setMode(w, e, now, contract.ModeCordoned, "cordoned")
+	case contract.UncordonWorker:
+		r.setMode(w, e, now, "", "uncordoned")
+	case contract.RemoveWorker:
 		r.remove(w, e, now)
 	default:
 		r.decide(Rejected{Reason: fmt.Sprintf("action %q is unknown; use drain, cordon, uncordon or remove", e.Action)})
 	}
 }
 
-func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode Mode, reason string) {
+func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode, reason string) {
 	if w.Mode == mode {
 		return
 	}
 	from := w.shown()
 	w.Mode = mode
-	t := r.note(w, now, from, because(reason, e.Reason), e.By)
+	t := r.note(w, now, from, transition{code: contract.WorkerModeSet, reason: because(reason, e.Reason), by: e.By})
 	w.Kept = t
-	if mode == ModeNormal {
-		w.Kept = Transition{}
+	if mode == "" {
+		w.Kept = contract.WorkerTransition{}
 	}
-	if w.Liveness == Online {
+	if w.Liveness == contract.WorkerOnline {
 		w.Since, w.Why = now, t
 	}
 }
 
 // remove refuses a worker that beats: it would be back within a minute.
 func (r *Registry) remove(w *worker, e Operate, now time.Time) {
-	if w.Liveness == Online && r.fresh(w) {
+	if w.Liveness == contract.WorkerOnline && r.fresh(w) {
 		r.decide(Rejected{Reason: fmt.Sprintf(
-			"worker %q is alive and would register again within a minute; stop its process (%s) first, or cordon it", w.ID, w.describe())})
+			"worker %q is alive and would register again within a minute; stop its process (%s) first, or cordon it", w.ID, w.process())})
 		return
 	}
-	r.delete(w, now, because("removed", e.Reason), e.By)
+	r.delete(w, now, transition{code: contract.WorkerRemoved, reason: because("removed", e.Reason), by: e.By})
 }
 
 func (e Cleanup) apply(r *Registry, now time.Time) {
-	for _, id := range r.ids() {
+	for _, id := range append(names(nil), r.away...) {
 		w := r.workers[id]
-		p := r.pulses[w.Identity]
-		if w.Liveness != Offline || p == nil {
+		if w.Liveness != contract.WorkerOffline {
 			continue
 		}
-		if e.AllOffline || !now.Before(r.deleteAt(w, p)) {
-			r.delete(w, now, "cleaned up after "+span(now.Sub(w.Since))+" OFFLINE", e.By)
+		if e.AllOffline || !now.Before(r.deleteAt(w, r.pulses[w.Incarnation])) {
+			r.delete(w, now, transition{
+				code: contract.WorkerRemoved, reason: "cleaned up after " + span(now.Sub(w.Since)) + " OFFLINE", by: e.By,
+			})
 		}
 	}
 }
 
-func because(what, why string) string {
-	if why == "" {
-		return what
+// CheckResize returns the fault of a request for other caps.
+func CheckResize(in contract.ResizeWorkerInput) error {
+	switch {
+	case in.Reset && (in.MaxDetect != 0 || in.MaxExecute != 0):
+		return errors.New("either reset or new caps, not both")
+	case in.Reset:
+		return nil
+	case in.MaxDetect == 0 && in.MaxExecute == 0:
+		return errors.New("nothing to change: give max_detect, max_execute or reset")
 	}
-	return what + ": " + why
+	return CheckCaps(contract.WorkerCaps{MaxDetect: in.MaxDetect, MaxExecute: in.MaxExecute})
+}
+
+// CheckCaps lets 0 pass, which leaves a cap as it is.
+func CheckCaps(caps contract.WorkerCaps) error {
+	if caps.MaxDetect < 0 || caps.MaxExecute < 0 || caps.MaxDetect > contract.MaxWorkerCap || caps.MaxExecute > contract.MaxWorkerCap {
+		return fmt.Errorf("caps must be between 1 and %d", contract.MaxWorkerCap)
+	}
+	return nil
+}
+
+func (e Resize) apply(r *Registry, now time.Time) {
+	w := r.workers[e.ID]
+	if w == nil || w.Liveness == contract.WorkerDeleted {
+		r.decide(notRegistered(e.ID))
+		return
+	}
+	resized := resizedCaps(w.registration, contract.ResizeWorkerInput(e))
+	if equalCaps(w.registration.Resized, resized) {
+		return
+	}
+	w.registration.Resized = resized
+	caps := w.registration.Caps()
+	text := fmt.Sprintf("resized to %d detect, %d execute", caps.MaxDetect, caps.MaxExecute)
+	r.note(w, now, w.shown(), transition{code: contract.WorkerResized, reason: because(text, e.Reason), by: e.By})
+}
+
+// resizedCaps are the operator's caps after the request; nil: the worker's own.
+func resizedCaps(registration contract.WorkerRegistration, in contract.ResizeWorkerInput) *contract.WorkerCaps {
+	if in.Reset {
+		return nil
+	}
+	caps := registration.Caps()
+	if in.MaxDetect > 0 {
+		caps.MaxDetect = in.MaxDetect
+	}
+	if in.MaxExecute > 0 {
+		caps.MaxExecute = in.MaxExecute
+	}
+	return &caps
+}
+
+func equalCaps(a, b *contract.WorkerCaps) bool {
+	return a == b || (a != nil && b != nil && *a == *b)
+}
+
+func because(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + ": " + reason
 }

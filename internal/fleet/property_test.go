@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/fleet"
 )
 
@@ -19,15 +20,15 @@ import (
 type reference struct {
 	registered, last, left, offline time.Time
 	fresh, gone                     bool
-	mode                            fleet.Mode
+	mode                            string
 }
 
-func (m *reference) look(c fleet.Config, at time.Time) {
+func (m *reference) look(c contract.FleetConfig, at time.Time) {
 	if m.gone || m.registered.IsZero() {
 		return
 	}
 	age := at.Sub(m.last)
-	isOffline := !m.left.IsZero() || (!m.fresh && age >= c.Offline)
+	isOffline := !m.left.IsZero() || (!m.fresh && age >= c.OfflineAfter.Std())
 	switch {
 	case !isOffline:
 		m.offline = time.Time{}
@@ -38,34 +39,34 @@ func (m *reference) look(c fleet.Config, at time.Time) {
 	if !m.left.IsZero() {
 		from = m.offline
 	}
-	if !m.offline.IsZero() && at.Sub(from) >= c.Delete {
+	if !m.offline.IsZero() && at.Sub(from) >= c.DeleteAfter.Std() {
 		m.gone = true
 	}
 }
 
-func (m *reference) state(c fleet.Config, looked time.Time) fleet.State {
+func (m *reference) state(c contract.FleetConfig, looked time.Time) contract.WorkerState {
 	age := looked.Sub(m.last)
 	switch {
 	case m.gone:
-		return fleet.Deleted
+		return contract.WorkerDeleted
 	case !m.offline.IsZero():
-		return fleet.Offline
-	case !m.fresh && age >= c.Unreachable:
-		return fleet.Unreachable
-	case m.mode == fleet.ModeDraining:
-		return fleet.Draining
-	case m.mode == fleet.ModeCordoned:
-		return fleet.Cordoned
+		return contract.WorkerOffline
+	case !m.fresh && age >= c.UnreachableAfter.Std():
+		return contract.WorkerUnreachable
+	case m.mode == contract.ModeDraining:
+		return contract.WorkerDraining
+	case m.mode == contract.ModeCordoned:
+		return contract.WorkerCordoned
 	default:
-		return fleet.Online
+		return contract.WorkerOnline
 	}
 }
 
 func TestAgainstReference(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
-		r, now, looked := fleet.New(config, t0), t0, t0
+		config := thresholds(90 * time.Second)
+		r, now, looked := fleet.New(&config, t0), t0, t0
 		model := map[string]*reference{"a": {}, "b": {}, "c": {}}
 		said := map[string]time.Time{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
@@ -74,17 +75,17 @@ func TestAgainstReference(t *testing.T) {
 			m := model[id]
 			switch rapid.IntRange(0, 5).Draw(t, "event") {
 			case 0:
-				r.Next(now, fleet.Register{Identity: who(id, "1")})
+				r.Next(now, registration(who(id, "1"), "h", 1))
 				// The states are those at the last look; registering is one for itself.
 				if now.Sub(said[id]) < 10*time.Minute {
 					break
 				}
-				if m.registered.IsZero() || m.gone || !m.left.IsZero() || !m.fresh || m.state(config, looked) == fleet.Unreachable {
+				if m.registered.IsZero() || m.gone || !m.left.IsZero() || !m.fresh || m.state(config, looked) == contract.WorkerUnreachable {
 					mode := m.mode
 					*m = reference{registered: now, last: now, fresh: true, mode: mode}
 				}
 			case 1:
-				r.Next(now, fleet.Unregister{who(id, "1")})
+				r.Next(now, fleet.Unregister(who(id, "1")))
 				said[id] = now
 				if !m.registered.IsZero() && !m.gone && m.left.IsZero() {
 					m.left = now
@@ -98,7 +99,7 @@ func TestAgainstReference(t *testing.T) {
 					last = m.registered
 				}
 				fresh := now.Sub(last) < config.FreshFor()
-				r.Next(now, fleet.Observed{At: now, Since: t0, Changes: []fleet.Pulse{{Identity: who(id, "1"), LastChange: last, Fresh: fresh, Seen: true}}})
+				r.Next(now, fleet.Observed{SightUntil: now, SightSince: t0, Changes: []contract.WorkerPulse{{Incarnation: who(id, "1"), LastChange: last, Fresh: fresh, Seen: true}}})
 				if !m.registered.IsZero() && !m.gone {
 					m.last, m.fresh = last, fresh
 				}
@@ -107,10 +108,10 @@ func TestAgainstReference(t *testing.T) {
 					each.look(config, now)
 				}
 			case 5:
-				action := rapid.SampledFrom([]fleet.Action{fleet.Drain, fleet.Cordon, fleet.Uncordon}).Draw(t, "action")
+				action := rapid.SampledFrom([]string{contract.DrainWorker, contract.CordonWorker, contract.UncordonWorker}).Draw(t, "action")
 				r.Next(now, fleet.Operate{ID: id, Action: action})
-				if !m.registered.IsZero() && (!m.gone || action == fleet.Uncordon) {
-					m.mode = map[fleet.Action]fleet.Mode{fleet.Drain: fleet.ModeDraining, fleet.Cordon: fleet.ModeCordoned, fleet.Uncordon: fleet.ModeNormal}[action]
+				if !m.registered.IsZero() && (!m.gone || action == contract.UncordonWorker) {
+					m.mode = map[string]string{contract.DrainWorker: contract.ModeDraining, contract.CordonWorker: contract.ModeCordoned, contract.UncordonWorker: ""}[action]
 				}
 			}
 			for id, m := range model {
@@ -133,15 +134,17 @@ func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decisio
 		who := who(id.Draw(t, "id"), instance.Draw(t, "instance"))
 		age := time.Duration(rapid.IntRange(0, 90_000).Draw(t, "age")) * time.Millisecond
 		fresh, flag := rapid.Bool().Draw(t, "fresh"), rapid.Bool().Draw(t, "flag")
-		action := rapid.SampledFrom([]fleet.Action{fleet.Drain, fleet.Cordon, fleet.Uncordon, fleet.Remove, "bad"}).Draw(t, "action")
+		action := rapid.SampledFrom([]string{contract.DrainWorker, contract.CordonWorker, contract.UncordonWorker, contract.RemoveWorker, "bad"}).Draw(t, "action")
 		kind := rapid.IntRange(0, 7).Draw(t, "kind")
 		events = append(events, func(r *fleet.Registry, now time.Time) []fleet.Decision {
 			var e fleet.Event
 			switch kind {
 			case 0:
-				e = fleet.Register{Identity: who, TakeOver: flag}
+				in := registration(who, "h", 1)
+				in.TakeOver = flag
+				e = in
 			case 1:
-				e = fleet.Unregister{who}
+				e = fleet.Unregister(who)
 			case 2:
 				e = fleet.Operate{ID: who.ID, Action: action}
 			case 3:
@@ -151,8 +154,8 @@ func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decisio
 			case 5:
 				e = fleet.Watching{}
 			default:
-				e = fleet.Observed{At: now, Since: t0, Changes: []fleet.Pulse{
-					{Identity: who, LastChange: now.Add(-age), Fresh: fresh, Seen: true, ShuttingDown: flag && !fresh},
+				e = fleet.Observed{SightUntil: now, SightSince: t0, Changes: []contract.WorkerPulse{
+					{Incarnation: who, LastChange: now.Add(-age), Fresh: fresh, Seen: true, ShuttingDown: flag && !fresh},
 				}}
 			}
 			return r.Next(now, e)
@@ -165,17 +168,17 @@ func script(t *rapid.T) []func(r *fleet.Registry, now time.Time) []fleet.Decisio
 // shows exactly what one does that was never stored.
 func TestRestoreOfSnapshotBehavesTheSame(t *testing.T) {
 	t.Parallel()
-	config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
+	config := thresholds(90 * time.Second)
 	rapid.Check(t, func(t *rapid.T) {
-		plain, stored := fleet.New(config, t0), fleet.New(config, t0)
+		plain, stored := fleet.New(&config, t0), fleet.New(&config, t0)
 		now := t0
 		for i, event := range script(t) {
 			now = now.Add(time.Duration(i) * 700 * time.Millisecond)
 			require.Equal(t, event(plain, now), event(stored, now))
 			stored = reload(t, stored)
-			require.Equal(t, plain.View(), stored.View())
-			require.Equal(t, plain.Deleted(), stored.Deleted())
-			require.Equal(t, plain.Watch(), stored.Watch())
+			require.Equal(t, view(plain), view(stored))
+			require.Equal(t, deleted(plain), deleted(stored))
+			require.Equal(t, plain.Observation(), stored.Observation())
 			require.Equal(t, plain.NextDeadline(), stored.NextDeadline())
 			require.Equal(t, plain.Seq(), stored.Seq())
 		}
@@ -187,16 +190,16 @@ func reload(t require.TestingT, r *fleet.Registry) *fleet.Registry {
 	require.NoError(t, err)
 	var s fleet.Snapshot
 	require.NoError(t, json.Unmarshal(data, &s))
-	return fleet.Restore(r.Config(), s)
+	return fleet.Restore(new(r.Thresholds()), s)
 }
 
 // Whatever happens: an id has one holder, views are in order, the sequence
 // never falls and grows with every transition.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
-	config := fleet.Config{Interval: time.Second, Unreachable: 10 * time.Second, Offline: 30 * time.Second, Delete: 90 * time.Second}
+	config := thresholds(90 * time.Second)
 	rapid.Check(t, func(t *rapid.T) {
-		r, now := fleet.New(config, t0), t0
+		r, now := fleet.New(&config, t0), t0
 		for i, event := range script(t) {
 			now = now.Add(time.Duration(i) * 700 * time.Millisecond)
 			before := r.Seq()
@@ -207,11 +210,11 @@ func TestInvariants(t *testing.T) {
 				}
 			}
 			require.GreaterOrEqual(t, r.Seq(), before)
-			view := r.View()
-			require.True(t, slices.IsSortedFunc(view, func(a, b fleet.Status) int { return compare(a.ID, b.ID) }))
+			view := view(r)
+			require.True(t, slices.IsSortedFunc(view, func(a, b contract.WorkerDetail) int { return compare(a.Registration.ID, b.Registration.ID) }))
 			for _, w := range view {
-				require.True(t, r.Known(w.Identity))
-				require.NotContains(t, w.Fenced, w.Instance)
+				require.True(t, r.Known(incarnation(w)))
+				require.NotContains(t, fenced(r, w.Registration.ID), w.Registration.Instance)
 				require.NotEmpty(t, w.Transitions)
 				require.Equal(t, w.State, w.Transitions[len(w.Transitions)-1].To)
 				require.False(t, w.Fresh && w.Leaving)
@@ -232,12 +235,12 @@ func compare(a, b string) int {
 
 // BenchmarkObserved1000 is one observation of a fleet of 1,000.
 func BenchmarkObserved1000(b *testing.B) {
-	r := fleet.New(fleet.Config{}, t0)
+	r := fleet.New(&contract.FleetConfig{}, t0)
 	for i := range 1000 {
-		r.Next(t0, fleet.Register{Identity: who(fmt.Sprintf("w%04d", i), "1")})
+		r.Next(t0, registration(who(fmt.Sprintf("w%04d", i), "1"), "h", i))
 	}
 	for i := 0; b.Loop(); i++ {
 		at := t0.Add(time.Duration(i) * time.Millisecond)
-		r.Next(at, fleet.Observed{At: at, Since: t0, Changes: []fleet.Pulse{{Identity: who("w0500", "1"), LastChange: at, Fresh: i%2 == 0, Seen: true}}})
+		r.Next(at, fleet.Observed{SightUntil: at, SightSince: t0, Changes: []contract.WorkerPulse{{Incarnation: who("w0500", "1"), LastChange: at, Fresh: i%2 == 0, Seen: true}}})
 	}
 }

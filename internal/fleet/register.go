@@ -1,140 +1,181 @@
 package fleet
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
+// maxInstanceLength bounds a part of the names of queues.
+const maxInstanceLength = 64
+
+// Check returns every fault of a registration, and refuses one for which there is
+// no room.
+func (r *Registry) Check(in contract.WorkerRegistration) error {
+	if r.workers[in.ID] == nil && len(r.order) >= contract.MaxWorkers {
+		return fmt.Errorf("the registry holds %d workers, its limit: remove OFFLINE ones with `roundsman workers cleanup --offline`", contract.MaxWorkers)
+	}
+	var faults []error
+	if err := jobtype.ValidateName(in.ID); err != nil {
+		faults = append(faults, fmt.Errorf("worker id: %w", err))
+	}
+	if in.Instance == "" || len(in.Instance) > maxInstanceLength || strings.ContainsAny(in.Instance, "/'\" ") {
+		faults = append(faults, fmt.Errorf("instance %q must have 1 to %d characters and none of / ' \" or space: it is part of the queue's name", in.Instance, maxInstanceLength))
+	}
+	if in.MaxDetect < 0 || in.MaxExecute < 0 {
+		faults = append(faults, errors.New("max_detect and max_execute must not be negative"))
+	}
+	for _, c := range in.Capabilities {
+		if err := jobtype.ValidateName(c.Handler); err != nil {
+			faults = append(faults, fmt.Errorf("handler: %w", err))
+		}
+	}
+	if data, err := json.Marshal(in); err != nil {
+		faults = append(faults, err)
+	} else if len(data) > contract.MaxRegistrationBytes {
+		faults = append(faults, fmt.Errorf("the registration has %d bytes, at most %d are allowed: shorten labels or descriptors", len(data), contract.MaxRegistrationBytes))
+	}
+	return errors.Join(faults...)
+}
+
 func (e Register) apply(r *Registry, now time.Time) {
-	if r.saidGoodbye(e.Identity, now) {
-		r.decide(Rejected{Reason: fmt.Sprintf("process %s has said goodbye: a new process can register", e.describe())})
+	in := contract.WorkerRegistration(e)
+	who := contract.Incarnation{ID: in.ID, Instance: in.Instance}
+	process := processText(in.Host, in.PID)
+	if r.departures.has(who, now) {
+		r.decide(Rejected{Reason: fmt.Sprintf("process %s has unregistered: a new process can register", process)})
 		return
 	}
-	w := r.workers[e.ID]
+	kept, resized := in.Kept, in.Resized
+	in.Kept, in.Resized, in.TakeOver = nil, nil, false
+	w := r.workers[in.ID]
+	if w != nil {
+		// The caps that an operator set outlive the process.
+		in.Resized = w.registration.Resized
+	}
+	digest, _ := digestOf(in)
+	a := admission{registration: in, digest: digest}
 	switch {
 	case w == nil:
-		w = &worker{Identity: e.Identity}
-		if e.Mode == ModeDraining || e.Mode == ModeCordoned {
-			w.Mode, w.Kept = e.Mode, e.Kept
-		}
-		r.workers[e.ID] = w
-		r.seat(w, e, now, "registered")
-	case w.Liveness == Deleted:
-		r.seat(w, e, now, "registered again after it was deleted")
-	case w.Instance == e.Instance:
-		r.renew(w, e, now)
+		a.registration.Resized = resized
+		r.admit(r.rebuild(who, kept, &a.registration), a, now, transition{code: contract.WorkerRegistered, reason: "registered"})
+	case w.Liveness == contract.WorkerDeleted:
+		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered again after it was deleted"})
+	case w.Instance == in.Instance:
+		r.renew(w, a, now)
 	case w.Left:
-		r.seat(w, e, now, "registered as a new process "+e.describe())
+		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered as a new process " + process})
 	case !r.fresh(w):
-		reason := fmt.Sprintf("process %s replaces %s, whose heartbeat is stale", e.describe(), w.describe())
-		r.replace(w, e, now, reason)
+		r.replace(w, a, now, transition{
+			code: contract.WorkerReplaced, reason: fmt.Sprintf("process %s replaces %s, whose heartbeat is stale", process, w.process()),
+		})
 	case e.TakeOver:
-		reason := fmt.Sprintf("process %s took over from %s, which is fenced", e.describe(), w.describe())
-		r.replace(w, e, now, reason)
+		r.replace(w, a, now, transition{
+			code: contract.WorkerTakenOver, reason: fmt.Sprintf("process %s took over from %s, which is fenced", process, w.process()),
+		})
 	default:
 		r.decide(Refused{Holder: r.holder(w, now)})
 	}
 }
 
+// admission is a registration that is to be admitted.
+type admission struct {
+	registration contract.WorkerRegistration
+	digest       uint64
+}
+
+// rebuild returns a new worker with the operator's settings that it repeats.
+func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerKept, in *contract.WorkerRegistration) *worker {
+	w := &worker{Incarnation: who}
+	if kept != nil && (kept.Mode == contract.ModeDraining || kept.Mode == contract.ModeCordoned) {
+		w.Mode, w.Kept = kept.Mode, kept.WorkerTransition
+	}
+	if in.Resized != nil && CheckCaps(*in.Resized) != nil {
+		in.Resized = nil
+	}
+	r.workers[who.ID] = w
+	return w
+}
+
 // renew is a registration of the incarnation that already holds the id: a
-// repeat changes nothing, other capabilities are taken note of, and after a
-// silence it is back.
-func (r *Registry) renew(w *worker, e Register, now time.Time) {
-	if w.Liveness != Online || !r.fresh(w) {
-		r.seat(w, e, now, "registered again")
+// repeat changes nothing, other capabilities are noted, and after a silence the
+// worker is back.
+func (r *Registry) renew(w *worker, a admission, now time.Time) {
+	if w.Liveness != contract.WorkerOnline || !r.fresh(w) {
+		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered again"})
 		return
 	}
-	if w.Digest != e.Digest {
-		w.Digest = e.Digest
-		r.note(w, now, w.shown(), "registered with other labels, capabilities or slots", "")
+	if w.Digest != a.digest {
+		r.setRegistration(w, a)
+		r.note(w, now, w.shown(), transition{code: contract.WorkerChanged, reason: "registered with other labels, capabilities or slots"})
 	}
-	r.decide(Accepted{Identity: w.Identity})
+	r.decide(Accepted{Incarnation: w.Incarnation})
 }
 
 // replace fences the holder. A stale one is fenced too: it may only be cut off
 // or stopped, and the id has one owner.
-func (r *Registry) replace(w *worker, e Register, now time.Time, reason string) {
+func (r *Registry) replace(w *worker, a admission, now time.Time, t transition) {
 	w.Fenced = append(w.Fenced, w.Instance)
 	if surplus := len(w.Fenced) - maxFenced; surplus > 0 {
 		w.Fenced = slices.Delete(w.Fenced, 0, surplus)
 	}
-	r.seat(w, e, now, reason)
+	r.admit(w, a, now, t)
 }
 
-// seat gives the id to the registering incarnation. The operator's mode stays:
+// admit gives the id to the registering incarnation. The operator's mode stays:
 // a cordoned node that restarts is still cordoned. The registration counts as a
 // beat, so that a worker gets work before its first heartbeat.
-func (r *Registry) seat(w *worker, e Register, now time.Time, reason string) {
-	from, fenced := State(""), ""
+func (r *Registry) admit(w *worker, a admission, now time.Time, t transition) {
+	from, fenced := contract.WorkerState(""), ""
 	if len(w.Transitions) > 0 {
 		from = w.shown()
 	}
-	if w.Instance != e.Instance && slices.Contains(w.Fenced, w.Instance) {
-		fenced = w.Instance
+	old := w.Incarnation
+	if old.Instance != a.registration.Instance && slices.Contains(w.Fenced, old.Instance) {
+		fenced = old.Instance
 	}
-	cameBack := w.Liveness != Online
+	cameBack := w.Liveness != contract.WorkerOnline
 	if cameBack {
 		w.Since = now
 	}
-	w.Identity, w.Host, w.PID, w.Digest = e.Identity, e.Host, e.PID, e.Digest
-	w.RegisteredAt, w.Left, w.Liveness = now, false, Online
-	w.Fenced = slices.DeleteFunc(w.Fenced, func(instance string) bool { return instance == e.Instance })
-	p := r.pulses[w.Identity]
+	r.silent.drop(old)
+	r.unseen.drop(old)
+	w.Instance = a.registration.Instance
+	r.setRegistration(w, a)
+	w.RegisteredAt, w.Left, w.Liveness = now, false, contract.WorkerOnline
+	w.Fenced = slices.DeleteFunc(w.Fenced, func(instance string) bool { return instance == w.Instance })
+	p := r.pulses[w.Incarnation]
 	if p == nil {
-		p = &pulse{Pulse: Pulse{Identity: w.Identity}}
-		r.pulses[w.Identity] = p
+		p = &contract.WorkerPulse{Incarnation: w.Incarnation}
+		r.pulses[w.Incarnation] = p
 	}
-	p.Fresh, p.LastChange, p.ShuttingDown, p.Watched = true, now, false, false
-	r.prunePulses()
-	if t := r.note(w, now, from, reason, ""); cameBack {
-		w.Why = t
+	p.Fresh, p.LastChange, p.ShuttingDown = true, now, false
+	r.unseen.set(w.Incarnation, now.Add(r.config.FreshFor()))
+	r.prune(old)
+	if noted := r.note(w, now, from, t); cameBack {
+		w.Why = noted
 	}
 	w.Beat = r.seq
-	r.decide(Accepted{Identity: w.Identity, Fenced: fenced})
+	r.decide(Accepted{Incarnation: w.Incarnation, Fenced: fenced})
 }
 
-func (e Unregister) apply(r *Registry, now time.Time) {
-	r.remember(e.Identity, now)
-	w := r.workers[e.ID]
-	if w == nil || w.Instance != e.Instance || w.Liveness == Deleted || w.Left {
-		return
-	}
-	r.leave(w, now, "unregistered")
+func (r *Registry) setRegistration(w *worker, a admission) {
+	shared := r.descriptors.share(a.registration)
+	r.descriptors.release(w.registration)
+	w.registration, w.Digest = shared, a.digest
 }
 
-// leave makes the worker OFFLINE by its own word. One that was OFFLINE before
-// keeps the time from which its deletion is counted.
-func (r *Registry) leave(w *worker, at time.Time, reason string) {
-	w.Left = true
-	if w.Liveness == Offline {
-		r.note(w, at, Offline, reason, "")
-		return
+func (r *Registry) holder(w *worker, now time.Time) contract.RegisteredOther {
+	since := now.Sub(r.pulses[w.Incarnation].LastChange)
+	return contract.RegisteredOther{
+		Host: w.registration.Host, PID: w.registration.PID, Instance: w.Instance,
+		Age:       jobtype.Duration(max(0, now.Sub(w.RegisteredAt))),
+		SinceBeat: jobtype.Duration(min(max(0, since), r.config.FreshFor())),
 	}
-	r.move(w, at, Offline, reason, "")
-}
-
-func (r *Registry) holder(w *worker, now time.Time) Holder {
-	since := now.Sub(r.pulses[w.Identity].LastChange)
-	return Holder{
-		Identity: w.Identity, Host: w.Host, PID: w.PID,
-		Age:       max(0, now.Sub(w.RegisteredAt)),
-		SinceBeat: min(max(0, since), r.config.FreshFor()),
-	}
-}
-
-func (e Register) describe() string { return fmt.Sprintf("%d on %s", e.PID, e.Host) }
-func (w *worker) describe() string  { return fmt.Sprintf("%d on %s", w.PID, w.Host) }
-
-// span writes a duration for people: whole seconds from one second on, else whole
-// milliseconds.
-func span(d time.Duration) string {
-	unit := time.Millisecond
-	if d >= time.Second {
-		unit = time.Second
-	}
-	d = d.Truncate(unit)
-	return jobtype.Duration(d).String()
 }

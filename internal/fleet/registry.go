@@ -2,37 +2,75 @@ package fleet
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// settleIntervals is how many intervals the observer looks after an absence
+	// before silence counts. A living worker needs at most 10 s to reconnect to a
+	// server that was away, and one interval to beat.
+	settleIntervals = 6
+	// MaxTransitions is how many transitions of one worker are remembered.
+	MaxTransitions = 50
+	// MaxDeleted is how many deleted workers are remembered.
+	MaxDeleted = 200
+	// maxFenced is how many fenced instances of one worker are remembered.
+	maxFenced = 5
 )
 
 // Registry is all that is known of the workers. It is not safe for concurrent
 // use: its caller serialises.
 type Registry struct {
-	config Config
+	thresholds
 	// seq grows with every change that others can see.
 	seq     int64
 	workers map[string]*worker
-	pulses  map[Identity]*pulse
+	pulses  map[contract.Incarnation]*contract.WorkerPulse
+	// order lists all workers, deleted ones too; away those that are neither
+	// ONLINE nor DELETED; deleted the DELETED ones, the oldest first.
+	order, away names
+	deleted     []string
+	counts      map[contract.WorkerState]int
+	// silent are the workers that reach a threshold if they stay silent; unseen
+	// those that the running observation was not started with, at the time at
+	// which it should have seen them.
+	silent, unseen agenda
 	// sightSince and sightUntil are the last span without a gap in which the
 	// observer looked.
 	sightSince, sightUntil time.Time
-	// goodbyes are the latest, in order.
-	goodbyes []goodbye
-	out      []Decision
+	// rebuilt is when the registry calls itself complete at the latest; zero: it
+	// is.
+	rebuilt     time.Time
+	departures  departures
+	descriptors descriptors
+	watchers    watchers
+	out         []Decision
 }
 
-// New returns an empty registry. Its sequence numbers start at now, so that
+// New returns an empty registry; thresholds that are nil are unknown until an
+// observation or [Configure] brings them. Sequence numbers start at now, so that
 // they are higher than those of any registry that lived before under the same
 // name: a view of a lost registry never beats a view of its successor.
-func New(config Config, now time.Time) *Registry {
-	return &Registry{
-		config:  config.WithDefaults(),
-		seq:     now.UnixMilli() * 1000,
-		workers: map[string]*worker{},
-		pulses:  map[Identity]*pulse{},
+func New(config *contract.FleetConfig, now time.Time) *Registry {
+	r := empty(config)
+	r.seq = now.UnixMilli() * 1000
+	r.rebuilt = now.Add(contract.RebuildTime)
+	return r
+}
+
+func empty(config *contract.FleetConfig) *Registry {
+	r := &Registry{
+		workers: map[string]*worker{}, pulses: map[contract.Incarnation]*contract.WorkerPulse{}, counts: map[contract.WorkerState]int{},
+		silent: newAgenda(), unseen: newAgenda(), departures: newDepartures(), watchers: newWatchers(),
 	}
+	if config != nil {
+		r.configured, r.config = true, *config
+	}
+	r.config = r.config.WithDefaults()
+	return r
 }
 
 // Next takes an event that happened at now and returns what follows from it,
@@ -48,79 +86,151 @@ func (r *Registry) Next(now time.Time, event Event) []Decision {
 // Seq grows with every change that [Registry.View] shows.
 func (r *Registry) Seq() int64 { return r.seq }
 
-// Config returns the thresholds in force.
-func (r *Registry) Config() Config { return r.config }
-
 // Known reports whether exactly this incarnation holds its id. An incarnation
 // that is not known should register again.
-func (r *Registry) Known(who Identity) bool {
+func (r *Registry) Known(who contract.Incarnation) bool {
 	w := r.workers[who.ID]
-	return w != nil && w.Instance == who.Instance && w.Liveness != Deleted
+	return w != nil && w.Instance == who.Instance && w.Liveness != contract.WorkerDeleted
+}
+
+// NextDeadline is when the registry wants a [Tick]; zero: never. Thresholds are
+// not among them: those are reached in the eyes of the observer.
+func (r *Registry) NextDeadline() time.Time {
+	return earlier(earlier(r.unseen.first(), r.rebuilt), r.adoptAt)
+}
+
+func (Tick) apply(r *Registry, now time.Time) {
+	if reached(r.rebuilt, now) {
+		r.complete()
+	}
+	if reached(r.adoptAt, now) {
+		r.adopt()
+		return
+	}
+	if reached(r.unseen.first(), now) {
+		r.decide(Observe{})
+	}
+}
+
+// complete ends the time in which the registry may lack living workers.
+func (r *Registry) complete() {
+	r.rebuilt = time.Time{}
+	r.seq++
 }
 
 func (r *Registry) decide(d Decision) { r.out = append(r.out, d) }
 
-// changed marks a change that others can see.
-func (r *Registry) changed() { r.seq++ }
+// changed marks a change of the worker that others can see.
+func (r *Registry) changed(w *worker) {
+	r.seq++
+	r.watchers.stale(w.ID)
+	if state := w.shown(); state != w.counted {
+		r.recount(w, state)
+	}
+}
 
-// ids returns the workers' ids in order: nothing here may depend on the order
-// of a map.
-func (r *Registry) ids() []string { return slices.Sorted(maps.Keys(r.workers)) }
-
-func (r *Registry) identities() []Identity {
-	return slices.SortedFunc(maps.Keys(r.pulses), func(a, b Identity) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Instance, b.Instance))
-	})
+func (r *Registry) recount(w *worker, state contract.WorkerState) {
+	if w.counted == "" {
+		r.order.add(w.ID)
+	} else {
+		r.counts[w.counted]--
+	}
+	if w.counted == contract.WorkerDeleted {
+		r.deleted = slices.DeleteFunc(r.deleted, func(id string) bool { return id == w.ID })
+	}
+	w.counted = state
+	r.counts[state]++
+	switch state { //nolint:exhaustive // the others are away
+	case contract.WorkerOnline:
+		r.away.remove(w.ID)
+	case contract.WorkerDeleted:
+		r.away.remove(w.ID)
+		at, _ := slices.BinarySearchFunc(r.deleted, w, func(id string, w *worker) int {
+			return cmp.Or(r.workers[id].Since.Compare(w.Since), cmp.Compare(id, w.ID))
+		})
+		r.deleted = slices.Insert(r.deleted, at, w.ID)
+	default:
+		r.away.add(w.ID)
+	}
 }
 
 // fresh reports whether the worker's own incarnation beats.
 func (r *Registry) fresh(w *worker) bool {
-	p := r.pulses[w.Identity]
+	p := r.pulses[w.Incarnation]
 	return p != nil && p.Fresh
 }
 
+// transition is a change as it is decided: its code, its words, and the operator.
+type transition struct {
+	code       contract.WorkerEvent
+	reason, by string
+}
+
 // move changes the liveness.
-func (r *Registry) move(w *worker, at time.Time, to State, reason, by string) {
+func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t transition) {
 	from := w.shown()
 	w.Liveness, w.Since = to, at
-	w.Why = r.note(w, at, from, reason, by)
+	w.Why = r.note(w, at, from, t)
+	r.await(w)
 }
 
 // note records a change whose new state is already in force, and returns it.
-func (r *Registry) note(w *worker, at time.Time, from State, reason, by string) Transition {
-	t := Transition{At: at, From: from, To: w.shown(), Reason: reason, By: by}
-	w.Transitions = append(w.Transitions, t)
+func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t transition) contract.WorkerTransition {
+	noted := contract.WorkerTransition{At: at, From: from, To: w.shown(), Code: t.code, Reason: t.reason, By: t.by}
+	w.Transitions = append(w.Transitions, noted)
 	if surplus := len(w.Transitions) - MaxTransitions; surplus > 0 {
 		w.Transitions = slices.Delete(w.Transitions, 0, surplus)
 	}
-	r.changed()
-	r.decide(Transitioned{ID: w.ID, Transition: t})
-	return t
+	r.changed(w)
+	r.decide(Transitioned{ID: w.ID, WorkerTransition: noted})
+	return noted
 }
 
-// delete turns the worker into a memory of itself.
-func (r *Registry) delete(w *worker, at time.Time, reason, by string) {
-	r.move(w, at, Deleted, reason, by)
-	r.prunePulses()
-	r.pruneDeleted()
-}
-
-// prunePulses forgets incarnations that neither hold an id nor beat.
-func (r *Registry) prunePulses() {
-	maps.DeleteFunc(r.pulses, func(who Identity, p *pulse) bool { return !p.Fresh && !r.Known(who) })
-}
-
-// pruneDeleted forgets the oldest deleted workers above MaxDeleted.
-func (r *Registry) pruneDeleted() {
-	var deleted []*worker
-	for _, id := range r.ids() {
-		if w := r.workers[id]; w.Liveness == Deleted {
-			deleted = append(deleted, w)
-		}
-	}
-	slices.SortStableFunc(deleted, func(a, b *worker) int { return a.Since.Compare(b.Since) })
-	for len(deleted) > MaxDeleted {
-		delete(r.workers, deleted[0].ID)
-		deleted = deleted[1:]
+// delete turns the worker into a memory of itself, and forgets the oldest of the
+// deleted ones above MaxDeleted.
+func (r *Registry) delete(w *worker, at time.Time, t transition) {
+	r.move(w, at, contract.WorkerDeleted, t)
+	r.unseen.drop(w.Incarnation)
+	r.prune(w.Incarnation)
+	for len(r.deleted) > MaxDeleted {
+		r.forget(r.workers[r.deleted[0]])
 	}
 }
+
+func (r *Registry) forget(w *worker) {
+	r.deleted = r.deleted[1:]
+	r.counts[contract.WorkerDeleted]--
+	r.order.remove(w.ID)
+	delete(r.workers, w.ID)
+	r.descriptors.release(w.registration)
+}
+
+// prune forgets an incarnation that neither holds an id nor beats.
+func (r *Registry) prune(who contract.Incarnation) {
+	if p := r.pulses[who]; p != nil && !p.Fresh && !r.Known(who) {
+		delete(r.pulses, who)
+	}
+}
+
+// await notes when the worker is to be judged if it stays silent: at its next
+// threshold, or by the next observation if its state is not what the silence calls
+// for, because the observer had not settled or the thresholds have changed.
+func (r *Registry) await(w *worker) {
+	at := r.threshold(w)
+	p := r.pulses[w.Incarnation]
+	if p != nil && w.Liveness != contract.WorkerDeleted && r.calledFor(w, p.Fresh, r.sightUntil.Sub(p.LastChange)) != w.Liveness {
+		at = earlier(at, r.sightUntil)
+	}
+	r.silent.set(w.Incarnation, at)
+}
+
+// earlier returns the earlier of two times of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// reached reports whether a time has come; zero never does.
+func reached(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }

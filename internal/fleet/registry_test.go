@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -23,40 +26,86 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	return &bench{t: t, r: fleet.New(fleet.Config{}, t0), now: t0}
+	r := fleet.New(&contract.FleetConfig{}, t0.Add(-contract.RebuildTime))
+	r.Next(t0, fleet.Tick{})
+	return &bench{t: t, r: r, now: t0}
 }
 
 func (b *bench) at(after time.Duration) *bench { b.now = t0.Add(after); return b }
 
 func (b *bench) next(e fleet.Event) []fleet.Decision { return b.r.Next(b.now, e) }
 
-func who(id, instance string) fleet.Identity { return fleet.Identity{ID: id, Instance: instance} }
+func who(id, instance string) contract.Incarnation {
+	return contract.Incarnation{ID: id, Instance: instance}
+}
+
+func registration(who contract.Incarnation, host string, pid int) fleet.Register {
+	return fleet.Register{ID: who.ID, Instance: who.Instance, Host: host, PID: pid}
+}
+
+func thresholds(forget time.Duration) contract.FleetConfig {
+	return contract.FleetConfig{
+		HeartbeatInterval: jobtype.Duration(time.Second), UnreachableAfter: jobtype.Duration(10 * time.Second),
+		OfflineAfter: jobtype.Duration(30 * time.Second), DeleteAfter: jobtype.Duration(forget),
+	}
+}
+
+// view returns all workers but the deleted ones, with their transitions.
+func view(r *fleet.Registry) []contract.WorkerDetail {
+	var list []contract.WorkerDetail
+	for _, w := range r.Workers(contract.WorkersQueryInput{}).Workers {
+		w, _ := r.Worker(w.Registration.ID)
+		list = append(list, w)
+	}
+	return list
+}
+
+func deleted(r *fleet.Registry) []contract.WorkerDetail {
+	return slices.DeleteFunc(r.Workers(contract.WorkersQueryInput{Deleted: true}).Workers, func(w contract.WorkerDetail) bool {
+		return w.State != contract.WorkerDeleted
+	})
+}
+
+func incarnation(w contract.WorkerDetail) contract.Incarnation {
+	return who(w.Registration.ID, w.Registration.Instance)
+}
+
+func placed(r *fleet.Registry, id string) contract.WorkerView {
+	for _, w := range r.View(contract.WatchFleetInput{}).Workers {
+		if w.ID == id {
+			return w
+		}
+	}
+	return contract.WorkerView{}
+}
+
+func fenced(r *fleet.Registry, id string) []string { return placed(r, id).Fenced }
 
 func (b *bench) register(id, instance string) []fleet.Decision {
-	return b.next(fleet.Register{Identity: who(id, instance), Host: "host-" + instance, PID: 7})
+	return b.next(registration(who(id, instance), "host-"+instance, 7))
 }
 
 // observe reports pulses at the bench's time, seen without a gap since t0.
-func (b *bench) observe(changes ...fleet.Pulse) []fleet.Decision {
-	return b.next(fleet.Observed{At: b.now, Since: t0, Changes: changes})
+func (b *bench) observe(changes ...contract.WorkerPulse) []fleet.Decision {
+	return b.next(fleet.Observed{SightUntil: b.now, SightSince: t0, Changes: changes})
 }
 
-func beats(id, instance string, at time.Duration) fleet.Pulse {
-	return fleet.Pulse{Identity: who(id, instance), LastChange: t0.Add(at), Fresh: true, Seen: true}
+func beats(id, instance string, at time.Duration) contract.WorkerPulse {
+	return contract.WorkerPulse{Incarnation: who(id, instance), LastChange: t0.Add(at), Fresh: true, Seen: true}
 }
 
-func silent(id, instance string, since time.Duration) fleet.Pulse {
-	return fleet.Pulse{Identity: who(id, instance), LastChange: t0.Add(since), Seen: true}
+func silent(id, instance string, since time.Duration) contract.WorkerPulse {
+	return contract.WorkerPulse{Incarnation: who(id, instance), LastChange: t0.Add(since), Seen: true}
 }
 
-func (b *bench) state(id string) fleet.State {
+func (b *bench) state(id string) contract.WorkerState {
 	b.t.Helper()
 	s, ok := b.r.Worker(id)
 	require.True(b.t, ok, "worker %s", id)
 	return s.State
 }
 
-func (b *bench) worker(id string) fleet.Status {
+func (b *bench) worker(id string) contract.WorkerDetail {
 	b.t.Helper()
 	s, ok := b.r.Worker(id)
 	require.True(b.t, ok, "worker %s", id)
@@ -69,15 +118,15 @@ func TestCascadeIsExact(t *testing.T) {
 	offline := 6 * time.Minute
 	for _, step := range []struct {
 		after time.Duration
-		want  fleet.State
+		want  contract.WorkerState
 	}{
-		{15 * time.Second, fleet.Online},
-		{2*time.Minute - ms, fleet.Online},
-		{2 * time.Minute, fleet.Unreachable},
-		{6*time.Minute - ms, fleet.Unreachable},
-		{offline, fleet.Offline},
-		{24*time.Hour - ms, fleet.Offline},
-		{24 * time.Hour, fleet.Deleted},
+		{15 * time.Second, contract.WorkerOnline},
+		{2*time.Minute - ms, contract.WorkerOnline},
+		{2 * time.Minute, contract.WorkerUnreachable},
+		{6*time.Minute - ms, contract.WorkerUnreachable},
+		{offline, contract.WorkerOffline},
+		{24*time.Hour - ms, contract.WorkerOffline},
+		{24 * time.Hour, contract.WorkerDeleted},
 	} {
 		t.Run(step.after.String(), func(t *testing.T) {
 			t.Parallel()
@@ -118,13 +167,13 @@ func TestWakeAtIsTheNextThresholdOfASilentWorker(t *testing.T) {
 	b := newBench(t)
 	b.register("a", "1")
 	b.register("b", "1")
-	assert.True(t, b.r.Watch().WakeAt.IsZero(), "who beats has no threshold")
+	assert.True(t, b.r.Observation().WakeAt.IsZero(), "who beats has no threshold")
 	b.at(20*time.Second).observe(silent("a", "1", 0), silent("b", "1", 5*time.Second))
-	assert.Equal(t, t0.Add(2*time.Minute), b.r.Watch().WakeAt)
+	assert.Equal(t, t0.Add(2*time.Minute), b.r.Observation().WakeAt)
 	b.at(3 * time.Minute).observe()
-	assert.Equal(t, t0.Add(6*time.Minute), b.r.Watch().WakeAt)
+	assert.Equal(t, t0.Add(6*time.Minute), b.r.Observation().WakeAt)
 	b.at(10 * time.Minute).observe()
-	assert.Equal(t, t0.Add(24*time.Hour), b.r.Watch().WakeAt)
+	assert.Equal(t, t0.Add(24*time.Hour), b.r.Observation().WakeAt)
 }
 
 // The control plane is away from 3 minutes to one hour: nothing happens to a
@@ -136,15 +185,15 @@ func TestNobodyGetsWorseWhileNobodyLooks(t *testing.T) {
 	b.at(15 * time.Second).observe(silent("a", "1", 0))
 	b.at(3 * time.Minute).observe()
 	b.at(time.Hour).next(fleet.Tick{})
-	assert.Equal(t, fleet.Unreachable, b.state("a"))
+	assert.Equal(t, contract.WorkerUnreachable, b.state("a"))
 	back := t0.Add(time.Hour)
-	look := func(after time.Duration, changes ...fleet.Pulse) {
-		b.next(fleet.Observed{At: back.Add(after), Since: back, Changes: changes})
+	look := func(after time.Duration, changes ...contract.WorkerPulse) {
+		b.next(fleet.Observed{SightUntil: back.Add(after), SightSince: back, Changes: changes})
 	}
 	look(30*time.Second - time.Millisecond)
-	assert.Equal(t, fleet.Unreachable, b.state("a"), "a living worker may still need time to be seen")
+	assert.Equal(t, contract.WorkerUnreachable, b.state("a"), "a living worker may still need time to be seen")
 	look(30 * time.Second)
-	assert.Equal(t, fleet.Offline, b.state("a"))
+	assert.Equal(t, contract.WorkerOffline, b.state("a"))
 }
 
 func TestAnObservationIsJudgedAtItsOwnTime(t *testing.T) {
@@ -152,10 +201,10 @@ func TestAnObservationIsJudgedAtItsOwnTime(t *testing.T) {
 	b := newBench(t)
 	b.register("a", "1")
 	// It was made at 20 s but is heard an hour later.
-	b.at(time.Hour).next(fleet.Observed{At: t0.Add(20 * time.Second), Since: t0, Changes: []fleet.Pulse{silent("a", "1", 0)}})
-	assert.Equal(t, fleet.Online, b.state("a"))
+	b.at(time.Hour).next(fleet.Observed{SightUntil: t0.Add(20 * time.Second), SightSince: t0, Changes: []contract.WorkerPulse{silent("a", "1", 0)}})
+	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 	// One that is older than what is known says nothing.
-	b.next(fleet.Observed{At: t0.Add(10 * time.Second), Since: t0, Changes: []fleet.Pulse{beats("a", "1", 10*time.Second)}})
+	b.next(fleet.Observed{SightUntil: t0.Add(10 * time.Second), SightSince: t0, Changes: []contract.WorkerPulse{beats("a", "1", 10*time.Second)}})
 	assert.False(t, b.worker("a").Fresh)
 }
 
@@ -163,23 +212,23 @@ func TestUnregisterIsOfflineAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("a", "1")
-	b.at(time.Minute).next(fleet.Unregister{who("a", "other")})
-	assert.Equal(t, fleet.Online, b.state("a"), "another incarnation's goodbye")
-	b.next(fleet.Unregister{who("a", "1")})
+	b.at(time.Minute).next(fleet.Unregister(who("a", "other")))
+	assert.Equal(t, contract.WorkerOnline, b.state("a"), "another incarnation's goodbye")
+	b.next(fleet.Unregister(who("a", "1")))
 	w := b.worker("a")
-	assert.Equal(t, fleet.Offline, w.State)
+	assert.Equal(t, contract.WorkerOffline, w.State)
 	assert.True(t, w.Leaving, "it still beats")
 	assert.False(t, w.Fresh)
-	assert.Empty(t, b.next(fleet.Unregister{who("a", "1")}), "a repeat")
+	assert.Empty(t, b.next(fleet.Unregister(who("a", "1"))), "a repeat")
 
 	b.at(2 * time.Minute).observe(beats("a", "1", 2*time.Minute))
-	assert.Equal(t, fleet.Offline, b.state("a"), "beats of one that left do not bring it back")
+	assert.Equal(t, contract.WorkerOffline, b.state("a"), "beats of one that left do not bring it back")
 	b.at(3 * time.Minute).observe(silent("a", "1", 2*time.Minute))
 	assert.False(t, b.worker("a").Leaving)
 	b.at(time.Minute + 24*time.Hour).observe()
-	assert.Equal(t, fleet.Deleted, b.state("a"), "24 h after the goodbye")
+	assert.Equal(t, contract.WorkerDeleted, b.state("a"), "24 h after the goodbye")
 	b.register("a", "1")
-	assert.Equal(t, fleet.Online, b.state("a"))
+	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 }
 
 // A worker that was interrupted while it registered: its goodbye may come before
@@ -187,32 +236,32 @@ func TestUnregisterIsOfflineAtOnce(t *testing.T) {
 func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.next(fleet.Unregister{who("a", "1")})
-	rejected := fleet.Rejected{Reason: "process 7 on host-1 has said goodbye: a new process can register"}
+	b.next(fleet.Unregister(who("a", "1")))
+	rejected := fleet.Rejected{Reason: "process 7 on host-1 has unregistered: a new process can register"}
 	assert.Equal(t, []fleet.Decision{rejected}, b.at(10*time.Minute-1).register("a", "1"))
 	_, known := b.r.Worker("a")
 	assert.False(t, known)
 	b.register("a", "2")
-	assert.Equal(t, fleet.Online, b.state("a"), "a new process is another one")
-	b.next(fleet.Unregister{who("a", "2")})
+	assert.Equal(t, contract.WorkerOnline, b.state("a"), "a new process is another one")
+	b.next(fleet.Unregister(who("a", "2")))
 	assert.IsType(t, fleet.Rejected{}, b.register("a", "2")[0], "a repeated hello does not bring it back")
-	assert.Equal(t, fleet.Offline, b.state("a"))
+	assert.Equal(t, contract.WorkerOffline, b.state("a"))
 	b.at(20*time.Minute).register("a", "2")
-	assert.Equal(t, fleet.Online, b.state("a"), "it lives after all: somebody else said the goodbye")
+	assert.Equal(t, contract.WorkerOnline, b.state("a"), "it lives after all: somebody else said the goodbye")
 }
 
-// Goodbyes are forgotten in order: the last thousand count.
-func TestGoodbyesAreBounded(t *testing.T) {
+// Departures are forgotten in order: the last thousand count.
+func TestDeparturesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for i := range 1001 {
-		b.next(fleet.Unregister{who(fmt.Sprint(i), "1")})
+		b.next(fleet.Unregister(who(fmt.Sprint(i), "1")))
 	}
-	assert.Len(t, b.r.Snapshot(0).Goodbyes, 1000)
+	assert.Len(t, b.r.Snapshot(0).Departures, 1000)
 	assert.IsType(t, fleet.Rejected{}, b.register("1", "1")[0])
 	assert.IsType(t, fleet.Transitioned{}, b.register("0", "1")[0])
-	b.at(time.Hour).next(fleet.Unregister{who("a", "1")})
-	assert.Len(t, b.r.Snapshot(0).Goodbyes, 1)
+	b.at(time.Hour).next(fleet.Unregister(who("a", "1")))
+	assert.Len(t, b.r.Snapshot(0).Departures, 1)
 }
 
 func TestShuttingDownCountsAsGoodbye(t *testing.T) {
@@ -223,22 +272,22 @@ func TestShuttingDownCountsAsGoodbye(t *testing.T) {
 	p.ShuttingDown = true
 	b.at(2 * time.Second).observe(p)
 	w := b.worker("a")
-	assert.Equal(t, fleet.Offline, w.State)
+	assert.Equal(t, contract.WorkerOffline, w.State)
 	assert.True(t, w.Leaving)
 	assert.Contains(t, w.Transitions[1].Reason, "shutting down")
 }
 
 func TestDuplicateID(t *testing.T) {
 	t.Parallel()
-	second := fleet.Register{Identity: who("a", "2"), Host: "h2", PID: 22}
+	second := registration(who("a", "2"), "h2", 22)
 
 	t.Run("a live holder keeps it", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		b.register("a", "1")
 		b.at(10 * time.Minute)
-		require.Equal(t, []fleet.Decision{fleet.Refused{Holder: fleet.Holder{
-			Identity: who("a", "1"), Host: "host-1", PID: 7, Age: 10 * time.Minute, SinceBeat: 15 * time.Second,
+		require.Equal(t, []fleet.Decision{fleet.Refused{Holder: contract.RegisteredOther{
+			Instance: "1", Host: "host-1", PID: 7, Age: jobtype.Duration(10 * time.Minute), SinceBeat: jobtype.Duration(15 * time.Second),
 		}}}, b.next(second))
 		assert.True(t, b.r.Known(who("a", "1")))
 		assert.False(t, b.r.Known(who("a", "2")))
@@ -249,9 +298,9 @@ func TestDuplicateID(t *testing.T) {
 		b.register("a", "1")
 		b.at(15 * time.Second).observe(silent("a", "1", 0))
 		decisions := b.next(second)
-		assert.Equal(t, fleet.Accepted{Identity: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
 		assert.False(t, b.r.Known(who("a", "1")))
-		assert.Equal(t, []string{"1"}, b.worker("a").Fenced)
+		assert.Equal(t, []string{"1"}, fenced(b.r, "a"))
 	})
 	t.Run("take-over fences a live holder", func(t *testing.T) {
 		t.Parallel()
@@ -260,9 +309,9 @@ func TestDuplicateID(t *testing.T) {
 		takeOver := second
 		takeOver.TakeOver = true
 		decisions := b.next(takeOver)
-		assert.Equal(t, fleet.Accepted{Identity: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
+		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2"), Fenced: "1"}, decisions[len(decisions)-1])
 		b.at(time.Minute).observe(beats("a", "1", time.Minute), beats("a", "2", time.Minute))
-		assert.Equal(t, "2", b.worker("a").Instance)
+		assert.Equal(t, "2", b.worker("a").Registration.Instance)
 		decisions = b.register("a", "1")
 		assert.IsType(t, fleet.Refused{}, decisions[0], "the fenced one cannot come back while the other lives")
 	})
@@ -270,21 +319,23 @@ func TestDuplicateID(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		b.register("a", "1")
-		b.next(fleet.Unregister{who("a", "1")})
+		b.next(fleet.Unregister(who("a", "1")))
 		decisions := b.next(second)
-		assert.Equal(t, fleet.Accepted{Identity: who("a", "2")}, decisions[len(decisions)-1])
-		assert.Empty(t, b.worker("a").Fenced, "what it still runs may end")
+		assert.Equal(t, fleet.Accepted{Incarnation: who("a", "2")}, decisions[len(decisions)-1])
+		assert.Empty(t, fenced(b.r, "a"), "what it still runs may end")
 	})
 	t.Run("the same incarnation again", func(t *testing.T) {
 		t.Parallel()
 		b := newBench(t)
 		b.register("a", "1")
 		seq := b.r.Seq()
-		assert.Equal(t, []fleet.Decision{fleet.Accepted{Identity: who("a", "1")}}, b.register("a", "1"))
+		assert.Equal(t, []fleet.Decision{fleet.Accepted{Incarnation: who("a", "1")}}, b.register("a", "1"))
 		assert.Equal(t, seq, b.r.Seq(), "a repeat changes nothing")
-		b.next(fleet.Register{Identity: who("a", "1"), Digest: 5})
+		changed := registration(who("a", "1"), "host-1", 7)
+		changed.Version = "2"
+		b.next(changed)
 		assert.Greater(t, b.r.Seq(), seq, "other capabilities are a change")
-		assert.Equal(t, fleet.Online, b.state("a"))
+		assert.Equal(t, contract.WorkerOnline, b.state("a"))
 	})
 }
 
@@ -302,24 +353,24 @@ func TestOperator(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("a", "1")
-	b.next(fleet.Operate{ID: "a", Action: fleet.Drain, By: "ann", Reason: "disk swap"})
-	assert.Equal(t, fleet.Draining, b.state("a"))
-	assert.Empty(t, b.next(fleet.Operate{ID: "a", Action: fleet.Drain}), "a repeat")
+	b.next(fleet.Operate{ID: "a", Action: contract.DrainWorker, By: "ann", Reason: "disk swap"})
+	assert.Equal(t, contract.WorkerDraining, b.state("a"))
+	assert.Empty(t, b.next(fleet.Operate{ID: "a", Action: contract.DrainWorker}), "a repeat")
 	last := b.worker("a").Transitions[1]
-	assert.Equal(t, fleet.Transition{At: t0, From: fleet.Online, To: fleet.Draining, Reason: "draining: disk swap", By: "ann"}, last)
+	assert.Equal(t, contract.WorkerTransition{At: t0, From: contract.WorkerOnline, To: contract.WorkerDraining, Code: contract.WorkerModeSet, Reason: "draining: disk swap", By: "ann"}, last)
 
 	b.at(15 * time.Second).observe(silent("a", "1", 0))
 	b.at(2 * time.Minute).observe()
-	assert.Equal(t, fleet.Unreachable, b.state("a"), "liveness goes on underneath")
-	assert.Equal(t, fleet.ModeDraining, b.worker("a").Mode)
+	assert.Equal(t, contract.WorkerUnreachable, b.state("a"), "liveness goes on underneath")
+	assert.Equal(t, contract.ModeDraining, b.worker("a").Mode)
 	b.register("a", "2")
-	assert.Equal(t, fleet.Draining, b.state("a"), "a restart does not end it")
-	b.next(fleet.Operate{ID: "a", Action: fleet.Cordon})
-	assert.Equal(t, fleet.Cordoned, b.state("a"))
-	b.next(fleet.Operate{ID: "a", Action: fleet.Uncordon})
-	assert.Equal(t, fleet.Online, b.state("a"))
+	assert.Equal(t, contract.WorkerDraining, b.state("a"), "a restart does not end it")
+	b.next(fleet.Operate{ID: "a", Action: contract.CordonWorker})
+	assert.Equal(t, contract.WorkerCordoned, b.state("a"))
+	b.next(fleet.Operate{ID: "a", Action: contract.UncordonWorker})
+	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 
-	for _, bad := range []fleet.Operate{{ID: "x", Action: fleet.Drain}, {ID: "a", Action: "explode"}, {ID: "a", Action: fleet.Remove}} {
+	for _, bad := range []fleet.Operate{{ID: "x", Action: contract.DrainWorker}, {ID: "a", Action: "explode"}, {ID: "a", Action: contract.RemoveWorker}} {
 		decisions := b.next(bad)
 		require.Len(t, decisions, 1, bad)
 		assert.IsType(t, fleet.Rejected{}, decisions[0], bad)
@@ -332,21 +383,21 @@ func TestRemoveAndCleanup(t *testing.T) {
 	for _, id := range []string{"a", "b", "c"} {
 		b.register(id, "1")
 	}
-	b.next(fleet.Unregister{who("a", "1")})
-	b.at(time.Hour).next(fleet.Unregister{who("b", "1")})
+	b.next(fleet.Unregister(who("a", "1")))
+	b.at(time.Hour).next(fleet.Unregister(who("b", "1")))
 	assert.Empty(t, b.next(fleet.Cleanup{}), "neither has been OFFLINE for 24 h")
 	b.at(24 * time.Hour).next(fleet.Cleanup{By: "ann"})
-	assert.Equal(t, fleet.Deleted, b.state("a"))
-	assert.Equal(t, fleet.Offline, b.state("b"))
+	assert.Equal(t, contract.WorkerDeleted, b.state("a"))
+	assert.Equal(t, contract.WorkerOffline, b.state("b"))
 	b.next(fleet.Cleanup{AllOffline: true})
-	assert.Equal(t, fleet.Deleted, b.state("b"))
-	assert.Equal(t, fleet.Online, b.state("c"))
+	assert.Equal(t, contract.WorkerDeleted, b.state("b"))
+	assert.Equal(t, contract.WorkerOnline, b.state("c"))
 
 	b.observe(silent("c", "1", 23*time.Hour))
-	b.next(fleet.Operate{ID: "c", Action: fleet.Remove, By: "ann"})
-	assert.Equal(t, fleet.Deleted, b.state("c"))
-	assert.Empty(t, b.r.View())
-	assert.Len(t, b.r.Deleted(), 3)
+	b.next(fleet.Operate{ID: "c", Action: contract.RemoveWorker, By: "ann"})
+	assert.Equal(t, contract.WorkerDeleted, b.state("c"))
+	assert.Empty(t, view(b.r))
+	assert.Len(t, deleted(b.r), 3)
 	assert.False(t, b.r.Known(who("c", "1")))
 }
 
@@ -370,24 +421,23 @@ func TestConfigureAsksForANewObservation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	assert.Empty(t, b.next(fleet.Configure{}), "the same thresholds")
-	assert.Equal(t, []fleet.Decision{fleet.Observe{}}, b.next(fleet.Configure{Config: fleet.Config{Unreachable: time.Minute}}))
-	assert.Equal(t, 3*time.Minute, b.r.Config().Offline, "OFFLINE follows")
+	assert.Equal(t, []fleet.Decision{fleet.Observe{}}, b.next(fleet.Configure{UnreachableAfter: jobtype.Duration(time.Minute)}))
+	assert.Equal(t, 3*time.Minute, b.r.Config().OfflineAfter.Std(), "OFFLINE follows")
 }
 
 func TestBeatGrowsWhenItBecomesFresh(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.register("a", "1")
-	first := b.worker("a").Beat
+	first := placed(b.r, "a").Beat
 	b.at(15 * time.Second).observe(silent("a", "1", 0))
-	assert.Equal(t, first, b.worker("a").Beat)
+	assert.Equal(t, first, placed(b.r, "a").Beat)
 	b.at(20 * time.Second).observe(beats("a", "1", 20*time.Second))
-	second := b.worker("a").Beat
+	second := placed(b.r, "a").Beat
 	assert.Greater(t, second, first)
-	again := fleet.New(fleet.Config{}, t0.Add(time.Minute))
-	again.Next(t0.Add(time.Minute), fleet.Register{Identity: who("a", "1")})
-	rebuilt, _ := again.Worker("a")
-	assert.Greater(t, rebuilt.Beat, second, "a rebuilt registry goes on above the lost one")
+	again := fleet.New(&contract.FleetConfig{}, t0.Add(time.Minute))
+	again.Next(t0.Add(time.Minute), registration(who("a", "1"), "h", 1))
+	assert.Greater(t, placed(again, "a").Beat, second, "a rebuilt registry goes on above the lost one")
 	assert.Greater(t, again.Seq(), b.r.Seq())
 }
 
@@ -396,9 +446,9 @@ func TestHistoryIsBounded(t *testing.T) {
 	b := newBench(t)
 	b.register("a", "1")
 	for i := range 200 {
-		action := fleet.Cordon
+		action := contract.CordonWorker
 		if i%2 == 1 {
-			action = fleet.Uncordon
+			action = contract.UncordonWorker
 		}
 		b.at(time.Duration(i) * time.Second).next(fleet.Operate{ID: "a", Action: action})
 	}
@@ -410,17 +460,19 @@ func TestHistoryIsBounded(t *testing.T) {
 	for i := range fleet.MaxDeleted + 20 {
 		id := fmt.Sprintf("w%04d", i)
 		b.at(time.Hour+time.Duration(i)*time.Second).register(id, "1")
-		b.next(fleet.Unregister{who(id, "1")})
+		b.next(fleet.Unregister(who(id, "1")))
 		b.next(fleet.Cleanup{AllOffline: true})
 	}
-	deleted := b.r.Deleted()
-	require.Len(t, deleted, fleet.MaxDeleted)
-	assert.Equal(t, "w0020", deleted[0].ID, "the oldest are forgotten")
+	forgotten := deleted(b.r)
+	require.Len(t, forgotten, fleet.MaxDeleted)
+	assert.Equal(t, "w0020", forgotten[0].Registration.ID, "the oldest are forgotten")
 }
 
 func TestConfigFaults(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, fleet.Config{}.WithDefaults().Validate())
-	err := fleet.Config{Interval: time.Hour, Unreachable: time.Second, Offline: time.Millisecond, Delete: -1}.Validate()
+	require.NoError(t, contract.FleetConfig{}.WithDefaults().Validate())
+	err := contract.FleetConfig{
+		HeartbeatInterval: jobtype.Duration(time.Hour), UnreachableAfter: jobtype.Duration(time.Second), OfflineAfter: 1, DeleteAfter: -1,
+	}.Validate()
 	assert.Len(t, strings.Split(err.Error(), "\n"), 4, "all faults at once: %v", err)
 }

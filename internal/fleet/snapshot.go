@@ -1,51 +1,126 @@
 package fleet
 
 import (
+	"maps"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Snapshot is a registry as data, for JSON. Restore(config, r.Snapshot())
+// Snapshot is a registry as data, for JSON. Restore(config, r.Snapshot(0))
 // behaves as r does.
 type Snapshot struct {
-	Seq        int64     `json:"seq"`
-	SightSince time.Time `json:"sight_since,omitzero"`
-	SightUntil time.Time `json:"sight_until,omitzero"`
-	Workers    []worker  `json:"workers,omitempty"`
-	Pulses     []pulse   `json:"pulses,omitempty"`
-	Goodbyes   []goodbye `json:"goodbyes,omitempty"`
+	Seq        int64                  `json:"seq"`
+	SightSince time.Time              `json:"sight_since,omitzero"`
+	SightUntil time.Time              `json:"sight_until,omitzero"`
+	Rebuilt    time.Time              `json:"rebuilt,omitzero"`
+	AdoptAt    time.Time              `json:"adopt_at,omitzero"`
+	Next       *contract.FleetConfig  `json:"next,omitempty"`
+	Workers    []storedWorker         `json:"workers,omitempty"`
+	Pulses     []contract.WorkerPulse `json:"pulses,omitempty"`
+	Unseen     []unseenWorker         `json:"unseen,omitempty"`
+	Departures []departure            `json:"departures,omitempty"`
+	Watchers   []watcher              `json:"watchers,omitempty"`
+	// Descriptors are kept once each.
+	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
+}
+
+// storedWorker is a worker with its registration. Descriptors has, for each of its
+// capabilities, 1 + the index of its descriptor, or 0 if it has none.
+type storedWorker struct {
+	worker
+	Registration contract.WorkerRegistration `json:"registration"`
+	Descriptors  []int                       `json:"descriptors,omitempty"`
+}
+
+type unseenWorker struct {
+	contract.Incarnation
+	Due time.Time `json:"due"`
 }
 
 // Snapshot copies the registry; later events do not change the copy. At most
-// keep transitions per worker go along, the newest ones; 0 keeps all.
+// keep transitions per worker are copied, the newest ones; 0 keeps all.
 func (r *Registry) Snapshot(keep int) Snapshot {
-	s := Snapshot{Seq: r.seq, SightSince: r.sightSince, SightUntil: r.sightUntil, Goodbyes: slices.Clone(r.goodbyes)}
-	for _, id := range r.ids() {
-		w := *r.workers[id]
-		w.Fenced = slices.Clone(w.Fenced)
-		w.Transitions = slices.Clone(w.Transitions)
-		if surplus := len(w.Transitions) - keep; keep > 0 && surplus > 0 {
-			w.Transitions = w.Transitions[surplus:]
-		}
-		s.Workers = append(s.Workers, w)
+	s := Snapshot{
+		Seq: r.seq, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,
+		Departures: slices.Clone(r.departures.list), Watchers: r.watchers.carried(),
 	}
-	for _, who := range r.identities() {
+	if !r.adoptAt.IsZero() {
+		next := r.next
+		s.AdoptAt, s.Next = r.adoptAt, &next
+	}
+	index := map[*jobtype.Descriptor]int{}
+	for _, id := range r.order {
+		s.Workers = append(s.Workers, s.store(r.workers[id], index, keep))
+	}
+	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {
 		s.Pulses = append(s.Pulses, *r.pulses[who])
+	}
+	for _, e := range r.unseen.list {
+		s.Unseen = append(s.Unseen, unseenWorker{e.who, e.at})
 	}
 	return s
 }
 
+func (s *Snapshot) store(w *worker, index map[*jobtype.Descriptor]int, keep int) storedWorker {
+	stored := storedWorker{worker: *w, Registration: w.registration}
+	stored.Fenced, stored.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
+	if surplus := len(w.Transitions) - keep; keep > 0 && surplus > 0 {
+		stored.Transitions = stored.Transitions[surplus:]
+	}
+	for _, c := range w.registration.Capabilities {
+		if c.Descriptor != nil && index[c.Descriptor] == 0 {
+			s.Descriptors = append(s.Descriptors, *c.Descriptor)
+			index[c.Descriptor] = len(s.Descriptors)
+		}
+		stored.Descriptors = append(stored.Descriptors, index[c.Descriptor])
+	}
+	stored.Registration.Capabilities = withoutDescriptors(w.registration.Capabilities)
+	stored.worker.registration = contract.WorkerRegistration{}
+	return stored
+}
+
 // Restore is the inverse of [Registry.Snapshot].
-func Restore(config Config, s Snapshot) *Registry {
-	r := New(config, time.Time{})
-	r.seq, r.sightSince, r.sightUntil = s.Seq, s.SightSince, s.SightUntil
-	r.goodbyes = slices.Clone(s.Goodbyes)
-	for _, w := range s.Workers {
-		w.Fenced, w.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
-		r.workers[w.ID] = &w
+func Restore(config *contract.FleetConfig, s Snapshot) *Registry {
+	r := empty(config)
+	r.seq, r.sightSince, r.sightUntil, r.rebuilt = s.Seq, s.SightSince, s.SightUntil, s.Rebuilt
+	if s.Next != nil {
+		r.adoptAt, r.next = s.AdoptAt, *s.Next
+	}
+	for _, d := range s.Departures {
+		r.departures.list = append(r.departures.list, d)
+		r.departures.at[d.Incarnation] = d.At
 	}
 	for _, p := range s.Pulses {
-		r.pulses[p.Identity] = &p
+		r.pulses[p.Incarnation] = &p
+	}
+	for _, stored := range s.Workers {
+		r.restoreWorker(stored, s.Descriptors)
+	}
+	for _, u := range s.Unseen {
+		r.unseen.set(u.Incarnation, u.Due)
+	}
+	for _, w := range s.Watchers {
+		r.subscribe(&w)
 	}
 	return r
+}
+
+func (r *Registry) restoreWorker(stored storedWorker, descriptors []jobtype.Descriptor) {
+	w := stored.worker
+	w.Fenced, w.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
+	w.counted = ""
+	in := stored.Registration
+	in.Capabilities = slices.Clone(in.Capabilities)
+	for i := range in.Capabilities {
+		if i < len(stored.Descriptors) && stored.Descriptors[i] > 0 && stored.Descriptors[i] <= len(descriptors) {
+			in.Capabilities[i].Descriptor = &descriptors[stored.Descriptors[i]-1]
+		}
+	}
+	w.registration = r.descriptors.share(in)
+	r.workers[w.ID] = &w
+	r.recount(&w, w.shown())
+	r.await(&w)
 }

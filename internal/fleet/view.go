@@ -2,79 +2,138 @@ package fleet
 
 import (
 	"slices"
-	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Status is one worker as others see it.
-type Status struct {
-	Identity
-	Host         string
-	PID          int
-	State        State
-	Mode         Mode
-	RegisteredAt time.Time
-	// Since is when it became what State says; Cause is the transition that made
-	// it so: an operator's, if that keeps work from it, which may be older.
-	Since time.Time
-	Cause Transition
-	// Kept is the operator's transition that keeps work from it, or will when it
-	// is back; zero if there is none.
-	Kept Transition
-	// Fresh: its heartbeat changed within three intervals.
-	Fresh bool
-	// Leaving: it said goodbye and still beats: what it runs may still end or
-	// be handed back.
-	Leaving bool
-	// Beat grows whenever it becomes fresh.
-	Beat     int64
-	LastBeat time.Time
-	Skew     time.Duration
-	// Fenced are incarnations that lost the id while they may have been alive.
-	Fenced      []string
-	Transitions []Transition
+// live returns the workers that are not deleted, by id.
+func (r *Registry) live() []*worker {
+	return r.filter(func(w *worker) bool { return w.Liveness != contract.WorkerDeleted })
 }
 
-// View returns all workers but the deleted ones, by id.
-func (r *Registry) View() []Status {
-	return r.list(func(w *worker) bool { return w.Liveness != Deleted })
-}
-
-// Deleted returns the deleted workers that are remembered, by id.
-func (r *Registry) Deleted() []Status {
-	return r.list(func(w *worker) bool { return w.Liveness == Deleted })
-}
-
-// Worker returns one worker, deleted ones included.
-func (r *Registry) Worker(id string) (Status, bool) {
-	w := r.workers[id]
-	if w == nil {
-		return Status{}, false
-	}
-	return r.status(w), true
-}
-
-func (r *Registry) list(keep func(*worker) bool) []Status {
-	list := make([]Status, 0, len(r.workers))
-	for _, id := range r.ids() {
+func (r *Registry) filter(keep func(*worker) bool) []*worker {
+	list := make([]*worker, 0, len(r.order))
+	for _, id := range r.order {
 		if w := r.workers[id]; keep(w) {
-			list = append(list, r.status(w))
+			list = append(list, w)
 		}
 	}
 	return list
 }
 
-func (r *Registry) status(w *worker) Status {
-	s := Status{
-		Identity: w.Identity, Host: w.Host, PID: w.PID,
-		State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt, Since: w.Since, Cause: w.Why, Kept: w.Kept,
-		Beat: w.Beat, Fenced: append([]string(nil), w.Fenced...), Transitions: slices.Clone(w.Transitions),
+// Counts returns how many workers are in a state.
+func (r *Registry) Counts(state contract.WorkerState) int { return r.counts[state] }
+
+// Away returns the first workers, by id, that are neither ONLINE nor DELETED, and
+// how many there are.
+func (r *Registry) Away(most int) (first []contract.WorkerDetail, all int) {
+	for _, id := range r.away[:min(most, len(r.away))] {
+		first = append(first, r.detail(r.workers[id], false))
 	}
-	if s.State == Draining || s.State == Cordoned {
-		s.Cause = w.Kept
+	return first, len(r.away)
+}
+
+// Workers answers a query for workers, by id; the deleted ones come last.
+func (r *Registry) Workers(filter contract.WorkersQueryInput) contract.WorkersQueryResult {
+	result := contract.WorkersQueryResult{Workers: []contract.WorkerDetail{}, Incomplete: r.Incomplete()}
+	list := r.live()
+	if filter.Deleted {
+		list = append(list, r.filter(func(w *worker) bool { return w.Liveness == contract.WorkerDeleted })...)
 	}
-	if p := r.pulses[w.Identity]; p != nil && w.Liveness != Deleted {
-		s.Fresh, s.LastBeat, s.Skew = p.Fresh && !w.Left, p.LastChange, p.Skew
-		s.Leaving = p.Fresh && w.Left
+	for _, w := range list {
+		if (filter.ID != "" && w.ID != filter.ID) || (filter.Online && w.shown() != contract.WorkerOnline) {
+			continue
+		}
+		result.Workers = append(result.Workers, r.detail(w, filter.ID != ""))
 	}
-	return s
+	return result
+}
+
+// Worker returns one worker with its transitions, deleted ones included.
+func (r *Registry) Worker(id string) (contract.WorkerDetail, bool) {
+	w := r.workers[id]
+	if w == nil {
+		return contract.WorkerDetail{}, false
+	}
+	return r.detail(w, true), true
+}
+
+// Incomplete reports whether living workers may not have registered yet.
+func (r *Registry) Incomplete() bool { return !r.rebuilt.IsZero() }
+
+// Settings are those of one incarnation.
+func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
+	if !r.Known(who) {
+		return contract.WorkerSettings{}
+	}
+	w := r.workers[who.ID]
+	settings := contract.WorkerSettings{Known: true, Resized: w.registration.Resized, Held: w.Mode != ""}
+	if settings.Held {
+		settings.Kept = &contract.WorkerKept{Mode: w.Mode, WorkerTransition: w.Kept}
+	}
+	if r.configured {
+		config := r.Config()
+		settings.Fleet = &config
+	}
+	return settings
+}
+
+// detail is one worker as operators see it; full adds descriptors and transitions,
+// which are too much for a list.
+func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
+	d := contract.WorkerDetail{
+		Registration: w.registration, State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt,
+		Since: w.Since, Cause: w.Why, Kept: w.Kept,
+	}
+	if full {
+		d.Transitions = slices.Clone(w.Transitions)
+	} else {
+		d.Registration.Capabilities = withoutDescriptors(d.Registration.Capabilities)
+	}
+	if d.State == contract.WorkerDraining || d.State == contract.WorkerCordoned {
+		d.Cause = w.Kept
+	}
+	if p := r.pulses[w.Incarnation]; p != nil && w.Liveness != contract.WorkerDeleted {
+		d.Fresh, d.LastBeat, d.Skew = p.Fresh && !w.Left, p.LastChange, jobtype.Duration(p.Skew())
+		d.Leaving = p.Fresh && w.Left
+	}
+	return d
+}
+
+// View returns the workers that a watcher with this filter can use.
+func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
+	view := contract.FleetView{Seq: r.seq, Workers: []contract.WorkerView{}, Incomplete: r.Incomplete()}
+	for _, w := range r.live() {
+		if v, ok := r.workerView(w, filter.Handler, filter.JobType); ok {
+			view.Workers = append(view.Workers, v)
+		}
+	}
+	return view
+}
+
+// workerView is one worker as placement sees it; false if it cannot serve.
+func (r *Registry) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
+	in, caps := w.registration, w.registration.Caps()
+	v := contract.WorkerView{
+		ID: w.ID, Instance: w.Instance, State: w.shown(), Beat: w.Beat, Fenced: slices.Clone(w.Fenced),
+		Labels: in.Labels, JobTypes: in.JobTypes, MaxDetect: caps.MaxDetect, MaxExecute: caps.MaxExecute,
+	}
+	if p := r.pulses[w.Incarnation]; p != nil {
+		v.Fresh, v.Leaving = p.Fresh && !w.Left, p.Fresh && w.Left
+	}
+	for _, c := range in.Capabilities {
+		if handler == "" || c.Handler == handler {
+			c.Descriptor = nil
+			v.Capabilities = append(v.Capabilities, c)
+		}
+	}
+	for _, shared := range in.Shared {
+		if jobType == "" || shared == jobType {
+			v.Shared = append(v.Shared, shared)
+		}
+	}
+	capable := handler == "" || len(v.Capabilities) > 0
+	allowed := jobType == "" || len(in.JobTypes) == 0 || slices.Contains(in.JobTypes, jobType)
+	return v, capable && allowed
 }

@@ -1,114 +1,107 @@
 package gotemplate
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
 )
 
-// New parses a template. It has few functions on purpose: what needs more logic
-// belongs into a program.
-func New(name, text string) (*template.Template, error) {
-	return template.New(name).Option("missingkey=error").Funcs(template.FuncMap{
-		"json": func(value any) (string, error) {
-			encoded, err := json.Marshal(value)
-			return string(encoded), err
-		},
-		"base": path.Base,
-		"dir":  path.Dir,
-	}).Parse(text)
+// Bounds of one execution.
+const (
+	// MaxOutput bounds what a template produces.
+	MaxOutput = 256 << 10
+	// maxText bounds what the functions of a template produce on the way.
+	maxText = 1 << 20
+	// maxSteps bounds the loops: every pass of a range takes as many steps as its
+	// body has parts. A template without loops takes time in proportion to its length.
+	maxSteps = 2_000_000
+)
+
+// Template is a parsed template. It is safe for concurrent use.
+type Template struct {
+	name string
+	tree *parse.Tree // nil for an empty template
 }
 
-// Plain decodes a block so that templates print and compare its numbers as
-// they were written: 1000000, not 1e+06.
-func Plain(block string, data json.RawMessage) (any, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
-		return map[string]any{}, nil
+// Templated reports whether text has anything to render. Everything else is
+// spared the parser.
+func Templated(text string) bool { return strings.Contains(text, "{{") }
+
+// New parses a template that may refer to the given fields of its data. The error
+// joins everything that is wrong with it.
+func New(name, text string, fields []string) (*Template, error) {
+	_, faults := Scan(text, fields)
+	if len(faults) > 0 {
+		return nil, join(faults)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, fmt.Errorf("%s: %w", block, err)
-	}
-	return plainNumbers(value), nil
+	return Trusted(name, text)
 }
 
-func plainNumbers(value any) any {
-	switch typed := value.(type) {
-	case json.Number:
-		if whole, err := typed.Int64(); err == nil {
-			return whole
-		}
-		if strings.ContainsAny(typed.String(), ".eE") {
-			if float, err := typed.Float64(); err == nil {
-				return float
-			}
-		}
-		return typed.String()
-	case map[string]any:
-		for key, element := range typed {
-			typed[key] = plainNumbers(element)
-		}
-	case []any:
-		for i, element := range typed {
-			typed[i] = plainNumbers(element)
-		}
+// Trusted parses a template that was scanned before.
+func Trusted(name, text string) (*Template, error) {
+	parsed, err := template.New(name).Funcs((&allowance{}).functions()).Parse(text)
+	if err != nil {
+		return nil, fault(err)
 	}
-	return value
+	if parsed.Tree == nil {
+		return &Template{name: name}, nil
+	}
+	meter(parsed.Root)
+	return &Template{name: name, tree: parsed.Tree}, nil
 }
 
-// UnknownField finds names at the top level of a template that will never
-// exist, so that `.Job` in a detection or a misspelt `.Parmas` is found by
-// validate and not in the night. Inside range and with the dot is another.
-func UnknownField(list *parse.ListNode, fields []string) error {
-	if list == nil {
-		return nil
+// Execute renders the template within the bounds.
+func (t *Template) Execute(data any) (string, error) {
+	if t.tree == nil {
+		return "", nil
 	}
-	for _, node := range list.Nodes {
-		var pipe *parse.PipeNode
-		switch typed := node.(type) {
-		case *parse.ActionNode:
-			pipe = typed.Pipe
-		case *parse.IfNode:
-			pipe = typed.Pipe
-			for _, branch := range []*parse.ListNode{typed.List, typed.ElseList} {
-				if err := UnknownField(branch, fields); err != nil {
-					return err
-				}
-			}
-		case *parse.RangeNode:
-			pipe = typed.Pipe
-		case *parse.WithNode:
-			pipe = typed.Pipe
-		}
-		if err := unknownInPipe(pipe, fields); err != nil {
-			return err
-		}
+	left := allowance{steps: maxSteps, text: maxText, output: MaxOutput}
+	runnable, err := template.New(t.name).Option("missingkey=error").Funcs(left.functions()).AddParseTree(t.name, t.tree)
+	if err != nil {
+		return "", err
 	}
-	return nil
+	var out strings.Builder
+	if err := runnable.Execute(&bounded{&out, &left}, data); err != nil {
+		return "", err
+	}
+	return out.String(), nil
 }
 
-func unknownInPipe(pipe *parse.PipeNode, fields []string) error {
-	if pipe == nil {
-		return nil
+// bounded is a writer that refuses more than a template may produce.
+type bounded struct {
+	to   *strings.Builder
+	left *allowance
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left.output -= len(p); b.left.output < 0 {
+		return 0, fmt.Errorf("the template produces more than %d bytes", MaxOutput)
 	}
-	for _, command := range pipe.Cmds {
-		for _, argument := range command.Args {
-			if field, ok := argument.(*parse.FieldNode); ok && !slices.Contains(fields, field.Ident[0]) {
-				return fmt.Errorf("there is no .%s here; a template knows .%s", field.Ident[0], strings.Join(fields, ", ."))
-			}
-			if nested, ok := argument.(*parse.PipeNode); ok {
-				if err := unknownInPipe(nested, fields); err != nil {
-					return err
-				}
+	return b.to.Write(p)
+}
+
+// meter makes every range request its passes first: it appends the function items
+// to what the range is over, with the number of parts of its body.
+func meter(n parse.Node) (parts int) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			for _, child := range n.Nodes {
+				parts += 1 + meter(child)
 			}
 		}
+	case *parse.IfNode:
+		parts = meter(n.List) + meter(n.ElseList)
+	case *parse.WithNode:
+		parts = meter(n.List) + meter(n.ElseList)
+	case *parse.RangeNode:
+		parts = 1 + meter(n.List)
+		n.Pipe.Cmds = append(n.Pipe.Cmds, &parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{
+			parse.NewIdentifier("items").SetPos(n.Pos),
+			&parse.NumberNode{NodeType: parse.NodeNumber, Pos: n.Pos, IsInt: true, Int64: int64(parts), Text: fmt.Sprint(parts)},
+		}})
+		parts += meter(n.ElseList)
 	}
-	return nil
+	return parts
 }

@@ -71,9 +71,13 @@ func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 func TestWhatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(s *script, end *Ending){
-		"a handler that stalled":      func(_ *script, end *Ending) { end.Silent = false },
-		"an attempt out of time":      func(s *script, _ *Ending) { s.now = s.now.Add(2 * time.Hour) },
-		"another process has the id":  func(s *script, _ *Ending) { w := node("a", 1); w.Instance = "i2"; s.step(WorkersChanged{[]contract.WorkerView{w}}) },
+		"a handler that stalled": func(_ *script, end *Ending) { end.Silent = false },
+		"an attempt out of time": func(s *script, _ *Ending) { s.now = s.now.Add(2 * time.Hour) },
+		"another process has the id": func(s *script, _ *Ending) {
+			w := node("a", 1)
+			w.Instance = "i2"
+			s.step(WorkersChanged{[]contract.WorkerView{w}})
+		},
 		"a run that does not know it": func(s *script, _ *Ending) { s.e.adopt = false },
 	}
 	for name, change := range cases {

@@ -367,7 +367,7 @@ func TestTooLargeForItsPool(t *testing.T) {
 	result := p.end(p.begin("large-1", siteSpec(t, "large", "", wants)))
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "needs 3 of pool db, whose size is 1")
-	pool, err := p.client.ResizePool(t.Context(), "db", 3, "tester")
+	pool, err := p.client.Admission().ResizePool(t.Context(), "db", 3, "tester")
 	require.NoError(t, err)
 	assert.Equal(t, 3, pool.Size)
 	assert.Equal(t, 1, p.end(p.begin("large-2", siteSpec(t, "large", "", wants))).Counts.Completed)
@@ -377,9 +377,9 @@ func TestTooLargeForItsPool(t *testing.T) {
 // waits for it is said to wait for its return.
 func (p *inProcess) isGone(waiting string) {
 	p.t.Helper()
-	_, err := p.client.Admission(p.t.Context())
+	_, err := p.client.Admission().View(p.t.Context())
 	_, seen := errors.AsType[*starter.NoAdmissionError](err)
-	_, resized := p.client.ResizePool(p.t.Context(), "db", 3, "test")
+	_, resized := p.client.Admission().ResizePool(p.t.Context(), "db", 3, "test")
 	assert.True(p.t, seen, "%v", err)
 	assert.ErrorContains(p.t, resized, "admission is not running: the next group, or a control plane that starts")
 	explained, err := p.client.Explain(p.t.Context(), waiting)

@@ -94,7 +94,7 @@ func (x *turmoil) acts() {
 	case 7:
 		_ = temporal.TerminateWorkflow(ctx, id, "", "test")
 	case 8:
-		_, _ = x.client.ResizePool(ctx, "db", x.random.IntN(4), "test")
+		_, _ = x.client.Admission().ResizePool(ctx, "db", x.random.IntN(4), "test")
 	case 9:
 		if x.random.IntN(4) == 0 {
 			_ = temporal.TerminateWorkflow(ctx, contract.AdmissionWorkflowID, "", "test")
@@ -106,9 +106,9 @@ func (x *turmoil) acts() {
 			x.tryReset(id)
 		}
 	case 12:
-		_, _ = x.client.CancelTask(ctx, ref, task, "test", "enough")
+		_, _ = x.client.DAGs().CancelTask(ctx, ref, task, "test", "enough")
 	case 13:
-		_, _ = x.client.RerunTask(ctx, ref, task, "test")
+		_, _ = x.client.DAGs().RerunTask(ctx, ref, task, "test")
 	default:
 		x.begins()
 	}
@@ -174,9 +174,9 @@ tasks:
 func (x *turmoil) calm() {
 	x.t.Helper()
 	open := slices.Clone(x.ids)
-	_, _ = x.client.ResizePool(x.t.Context(), "db", 0, "test")
+	_, _ = x.client.Admission().ResizePool(x.t.Context(), "db", 0, "test")
 	testsuite.WaitFor(x.t, 100*time.Second, "all groups end", func() bool {
-		_, err := x.client.Admission(x.t.Context())
+		_, err := x.client.Admission().View(x.t.Context())
 		_, ended := errors.AsType[*starter.NoAdmissionError](err)
 		open = slices.DeleteFunc(open, func(id string) bool {
 			_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalResume, nil)

@@ -22,7 +22,7 @@ func audited(t *testing.T, c *starter.Client, what, object string) contract.Audi
 	t.Helper()
 	var found contract.AuditEntry
 	testsuite.WaitFor(t, 40*time.Second, what+" of "+object+" in the audit log", func() bool {
-		log, err := c.Audit(t.Context(), contract.AuditFilter{Object: object})
+		log, err := c.Audit().Read(t.Context(), contract.AuditFilter{Object: object})
 		if err != nil {
 			return false
 		}
@@ -81,15 +81,15 @@ func TestAuditOfPlainRequests(t *testing.T) {
 	assert.Equal(t, "ann", canceled.Actor)
 
 	console := p.dial(starter.OperatorIdentity("roundsman", "eve"))
-	_, err = console.ResizePool(ctx, "db", 3, "")
+	_, err = console.Admission().ResizePool(ctx, "db", 3, "")
 	require.NoError(t, err)
 	resized := audited(t, p.client, "pool.resize", "pool/db")
 	assert.Equal(t, []string{"eve", "size: 1", "size: 3 (resized)"}, []string{resized.Actor, resized.Before, resized.After})
-	_, err = console.OperateWorker(ctx, "node-a", starter.ActionCordon, "eve", "new disks")
+	_, err = console.Workers().Operate(ctx, "node-a", starter.ActionCordon, "eve", "new disks")
 	require.NoError(t, err)
 	cordoned := audited(t, p.client, "worker.cordon", "worker/node-a")
 	assert.Equal(t, []string{"eve", "ONLINE", "CORDONED", "new disks"}, []string{cordoned.Actor, cordoned.Before, cordoned.After, cordoned.Detail})
-	_, err = console.OperateWorker(ctx, "node-a", starter.ActionUncordon, "eve", "")
+	_, err = console.Workers().Operate(ctx, "node-a", starter.ActionUncordon, "eve", "")
 	require.NoError(t, err)
 	audited(t, p.client, "worker.uncordon", "worker/node-a")
 	p.auditIsTerminated(console)
@@ -99,20 +99,20 @@ func TestAuditOfPlainRequests(t *testing.T) {
 // who did that.
 func (p *inProcess) auditIsTerminated(console *starter.Client) {
 	p.t.Helper()
-	before, err := p.client.Audit(p.t.Context(), contract.AuditFilter{})
+	before, err := p.client.Audit().Read(p.t.Context(), contract.AuditFilter{})
 	require.NoError(p.t, err)
 	require.NotEmpty(p.t, before.Entries)
 	require.NoError(p.t, console.Temporal().TerminateWorkflow(p.t.Context(), contract.AuditWorkflowID, "", "cleaning up"))
-	closed, err := p.client.Audit(p.t.Context(), contract.AuditFilter{})
+	closed, err := p.client.Audit().Read(p.t.Context(), contract.AuditFilter{})
 	require.NoError(p.t, err)
 	assert.Equal(p.t, before.Entries, closed.Entries, "a terminated log still answers")
-	_, err = console.ResizePool(p.t.Context(), "db", 0, "")
+	_, err = console.Admission().ResizePool(p.t.Context(), "db", 0, "")
 	require.NoError(p.t, err)
 	testsuite.WaitFor(p.t, 40*time.Second, "the new log has the resize", func() bool {
-		after, err := p.client.Audit(p.t.Context(), contract.AuditFilter{})
+		after, err := p.client.Audit().Read(p.t.Context(), contract.AuditFilter{})
 		return err == nil && len(after.Entries) == len(before.Entries)+2
 	})
-	after, err := p.client.Audit(p.t.Context(), contract.AuditFilter{})
+	after, err := p.client.Audit().Read(p.t.Context(), contract.AuditFilter{})
 	require.NoError(p.t, err)
 	assert.Equal(p.t, before.Entries, after.Entries[:len(before.Entries)])
 	added := after.Entries[len(before.Entries):]
@@ -154,10 +154,10 @@ func TestAuditOfDecisions(t *testing.T) {
 	waited := audited(t, p.client, "LANE_BUSY", "group/late-1")
 	assert.Equal(t, "delayed", waited.Action)
 	assert.Greater(t, waited.Longest.Std(), 2*time.Second)
-	log, err := p.client.Audit(t.Context(), contract.AuditFilter{JobType: "clean"})
+	log, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{JobType: "clean"})
 	require.NoError(t, err)
 	assert.Empty(t, log.Entries)
-	byKind, err := p.client.Audit(t.Context(), contract.AuditFilter{Kind: contract.AuditScheduler, JobType: "work"})
+	byKind, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{Kind: contract.AuditScheduler, JobType: "work"})
 	require.NoError(t, err)
 	for _, entry := range byKind.Entries {
 		assert.Equal(t, "group/work-2", entry.Object)
@@ -180,17 +180,17 @@ func TestAuditIsBounded(t *testing.T) {
 	require.NoError(t, recorder.Record(t.Context(), p.client.Temporal(), record))
 	require.NoError(t, recorder.Record(t.Context(), p.client.Temporal(), contract.AuditRecord{Entries: entries[many-400:]}), "a repeat changes nothing")
 	testsuite.WaitFor(t, time.Minute, "all are there", func() bool {
-		log, err := p.client.Audit(t.Context(), contract.AuditFilter{Limit: 1})
+		log, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{Limit: 1})
 		return err == nil && len(log.Entries) == 1 && log.Entries[0].Object == fmt.Sprintf("object/%d", many-1)
 	})
 	asked := time.Now()
-	log, err := p.client.Audit(t.Context(), contract.AuditFilter{})
+	log, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{})
 	require.NoError(t, err)
 	t.Logf("%d entries read in %s", len(log.Entries), time.Since(asked))
 	assert.Len(t, log.Entries, 4000)
 	assert.Equal(t, int64(many-4000), log.Dropped)
 	assert.Equal(t, "object/300", log.Entries[0].Object)
-	newest, err := p.client.Audit(t.Context(), contract.AuditFilter{Limit: 700})
+	newest, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{Limit: 700})
 	require.NoError(t, err)
 	assert.Len(t, newest.Entries, 700)
 	assert.True(t, newest.More)
@@ -212,7 +212,7 @@ func TestAuditSurvivesKills(t *testing.T) {
 	require.Equal(t, []string{"apply.create", "apply.create", "jobtype.run", "delayed"}, actionsOf(before))
 	slow := c.run("slow")
 	testsuite.WaitFor(t, 20*time.Second, "it works", func() bool {
-		shown, err := c.client.Show(t.Context(), slow)
+		shown, err := c.client.Runs().Show(t.Context(), slow)
 		return err == nil && shown.Group != nil && shown.Group.Running == 1
 	})
 	before = c.auditList()
@@ -272,7 +272,7 @@ func TestAuditOfDroppedTicks(t *testing.T) {
 	assert.Positive(t, dropped.Count)
 	var running starter.RunRef
 	testsuite.WaitFor(t, 20*time.Second, "a group runs and is terminated", func() bool {
-		ticks, err := c.client.Ticks(t.Context(), "often")
+		ticks, err := c.client.JobTypes().Ticks(t.Context(), "often")
 		if err != nil || ticks.Running == nil {
 			return false
 		}

@@ -52,22 +52,22 @@ func TestBatches(t *testing.T) {
 
 	mine := c.submitFile("one", files[7])
 	testsuite.WaitFor(t, 20*time.Second, "the submitted job runs", func() bool {
-		jobs, _, err := c.client.Jobs(t.Context(), mine, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Jobs(t.Context(), mine, starter.JobFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 1
 	})
 	run := c.run("pack")
 	var found []starter.Job
 	testsuite.WaitFor(t, 30*time.Second, "all batches run", func() bool {
-		jobs, _, err := c.client.Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 4
 	})
-	found, total, err := c.client.Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[6]})
+	found, total, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[6]})
 	require.NoError(t, err)
 	require.Equal(t, 1, total, "a job is found by any of its keys")
 	assert.Equal(t, 2, found[0].Items)
 	assert.ElementsMatch(t, []string{files[5], files[6]}, []string{found[0].Batch[0].DedupeKey, found[0].Batch[1].DedupeKey})
 	assert.Equal(t, filepath.Dir(files[6])+": batch of 2", found[0].Summary)
-	status, err := c.client.Show(t.Context(), run)
+	status, err := c.client.Runs().Show(t.Context(), run)
 	require.NoError(t, err)
 	assert.Equal(t, []contract.DedupedProposal{{DedupeKey: files[7], By: mine.WorkflowID}}, status.Group.Deduped)
 
@@ -132,14 +132,14 @@ func TestBatchIsCanceledAsAWhole(t *testing.T) {
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	run := c.run("pack")
 	testsuite.WaitFor(t, 30*time.Second, "the batch runs", func() bool {
-		jobs, _, err := c.client.Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 1
 	})
 	err := c.client.Temporal().SignalWorkflow(t.Context(), run.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{DedupeKey: files[2], Reason: "not now"})
 	require.NoError(t, err)
 	result := c.result(run, time.Minute)
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, Batched: 2, Canceled: 1}, result.Counts)
-	jobs, _, err := c.client.Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[1]})
+	jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[1]})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	assert.Equal(t, "not now (with all 3 items of its batch)", jobs[0].Error)

@@ -43,7 +43,7 @@ func TestRetryBudgetIsKilled(t *testing.T) {
 	var held contract.HoldsResult
 	testsuite.WaitFor(t, time.Minute, "every key is disabled", func() bool {
 		var err error
-		held, err = c.client.Holds(t.Context(), contract.HoldsInput{JobType: "verify"})
+		held, err = c.client.Admission().Holds(t.Context(), contract.HoldsInput{JobType: "verify"})
 		return err == nil && held.Total == keys
 	})
 	attempts := map[string]int{}

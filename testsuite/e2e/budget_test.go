@@ -103,7 +103,7 @@ func TestWhatOperatorsSaidOutlivesAdmission(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite()}
 	p := newInProcess(t, 8, b)
-	_, err := p.client.ResizePool(t.Context(), "db", 7, "ann")
+	_, err := p.client.Admission().ResizePool(t.Context(), "db", 7, "ann")
 	require.NoError(t, err)
 	spec := siteSpec(t, "scrub", "", at("bad/1"), at("good"))
 	spec.RetryBudget = budget(1, 0)
@@ -114,7 +114,7 @@ func TestWhatOperatorsSaidOutlivesAdmission(t *testing.T) {
 
 	for i := range 2 {
 		require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
-		_, err := p.client.ReEnable(t.Context(), "scrub", "bad/1")
+		_, err := p.client.Admission().ReEnable(t.Context(), "scrub", "bad/1")
 		require.ErrorContains(t, err, "re-enable scrub: admission is not running")
 		again := p.end(p.begin(fmt.Sprint("scrub-after-", i), spec))
 		assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, Completed: 1}, again.Counts)
@@ -126,13 +126,13 @@ func TestWhatOperatorsSaidOutlivesAdmission(t *testing.T) {
 		assert.Equal(t, 7, view.Pools[0].Operator)
 		assert.Equal(t, 1, p.held())
 	}
-	_, err = p.client.ReEnable(t.Context(), "scrub", "bad/1")
+	_, err = p.client.Admission().ReEnable(t.Context(), "scrub", "bad/1")
 	require.NoError(t, err)
 	assert.Equal(t, 1, p.end(p.begin("scrub-last", spec)).Counts.Failed)
 }
 
 func (p *inProcess) held() int {
-	held, err := p.client.Holds(p.t.Context(), contract.HoldsInput{JobType: "scrub"})
+	held, err := p.client.Admission().Holds(p.t.Context(), contract.HoldsInput{JobType: "scrub"})
 	if err != nil {
 		return -1
 	}
@@ -186,7 +186,7 @@ func TestFailuresAreCountedExactly(t *testing.T) {
 	first, _ := p.groupOf(in)
 	assert.Equal(t, keys, first.Counts.Failed)
 	tracked := func() contract.HoldsResult {
-		held, err := p.client.Holds(t.Context(), contract.HoldsInput{JobType: "scrub"})
+		held, err := p.client.Admission().Holds(t.Context(), contract.HoldsInput{JobType: "scrub"})
 		require.NoError(t, err)
 		return held
 	}
@@ -199,7 +199,7 @@ func TestFailuresAreCountedExactly(t *testing.T) {
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
 	assert.Equal(t, keys, p.end(run).Counts.Failed)
 	testsuite.WaitFor(t, 30*time.Second, "all keys are disabled", func() bool {
-		held, err := p.client.Holds(t.Context(), contract.HoldsInput{JobType: "scrub"})
+		held, err := p.client.Admission().Holds(t.Context(), contract.HoldsInput{JobType: "scrub"})
 		return err == nil && held.Total == keys
 	})
 	assert.EqualValues(t, 2*keys, b.attempts.Load())

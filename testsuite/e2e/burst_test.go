@@ -71,8 +71,8 @@ func applyFlood(t *testing.T, c *starter.Client, name string) {
 	t.Helper()
 	spec := floodSpec(name, 0, 0, jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)})
 	spec.Schedule, spec.Hash = contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, name
-	plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{spec}, map[string]bool{name: false})
+	plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{spec}, map[string]bool{name: false})
 	require.NoError(t, err)
-	_, err = c.Apply(t.Context(), plan)
+	_, err = c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
 }

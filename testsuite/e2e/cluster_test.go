@@ -133,7 +133,7 @@ func (c *cluster) killAll() {
 func (c *cluster) awaitFresh(ids ...string) {
 	c.t.Helper()
 	testsuite.WaitFor(c.t, time.Minute, fmt.Sprintf("workers %v fresh", ids), func() bool {
-		workers, err := c.client.Workers(c.t.Context(), contract.WorkersQueryInput{Online: true})
+		workers, err := c.client.Workers().List(c.t.Context(), contract.WorkersQueryInput{Online: true})
 		if err != nil {
 			return false
 		}
@@ -164,7 +164,7 @@ func (c *cluster) apply(jobTypes string) {
 // run starts a job type now.
 func (c *cluster) run(name string) starter.RunRef {
 	c.t.Helper()
-	started, err := c.client.RunNow(c.t.Context(), name)
+	started, err := c.client.JobTypes().RunNow(c.t.Context(), name)
 	require.NoError(c.t, err)
 	return started.RunRef
 }
@@ -174,7 +174,7 @@ func (c *cluster) result(ref starter.RunRef, limit time.Duration) contract.JobGr
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), limit)
 	defer cancel()
-	result, err := c.client.Result(ctx, ref)
+	result, err := c.client.Runs().Result(ctx, ref)
 	require.NoError(c.t, err)
 	return result
 }

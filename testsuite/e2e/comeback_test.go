@@ -54,7 +54,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 	require.Equal(t, 0, submit.ProcessState.ExitCode(), submit.output.String())
 	ref := starter.RunRef{WorkflowID: contract.AdHocWorkflowID("windowed", "hand")}
 	testsuite.WaitFor(t, 2*time.Minute, "the group has left", func() bool {
-		shown, err := c.client.Show(t.Context(), ref)
+		shown, err := c.client.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil && shown.Group.Phase == "waiting" && shown.Group.Wait != nil && shown.Group.Counts.Accepted == jobs
 	})
 	why, err := c.client.Explain(t.Context(), ref.WorkflowID)

@@ -41,20 +41,20 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 			inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(ref.WorkflowID, "one")}
 			becomes := func(want string) {
 				require.Eventually(t, func() bool {
-					tasks, err := p.client.DAGTasks(t.Context(), ref, contract.TasksQueryInput{Task: "one"})
+					tasks, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "one"})
 					return err == nil && len(tasks.Tasks) == 1 && tasks.Tasks[0].State == want
 				}, time.Minute, 50*time.Millisecond, "it becomes %s", want)
 			}
 			for n := range c.times {
 				require.Eventually(t, func() bool { return h.of(ref, "one")+h.of(inner, "inner") > n }, 20*time.Second, 20*time.Millisecond)
-				_, err := p.client.CancelTask(t.Context(), ref, "one", "test", "")
+				_, err := p.client.DAGs().CancelTask(t.Context(), ref, "one", "test", "")
 				require.NoError(t, err)
 				becomes(c.becomes)
-				_, err = p.client.RerunTask(t.Context(), ref, "one", "test")
+				_, err = p.client.DAGs().RerunTask(t.Context(), ref, "one", "test")
 				require.NoError(t, err)
 			}
 			becomes("succeeded")
-			_, err := p.client.ApproveTask(t.Context(), ref, "gate", "test", "")
+			_, err := p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
 			require.NoError(t, err)
 			result := awaitDAG(t, p.client, ref, time.Minute)
 			assert.Equal(t, contract.OutcomeCompleted, result.Outcome)

@@ -25,9 +25,9 @@ func applyTally(t testing.TB, c *starter.Client) {
 		Name: "tally", Handler: "tally", Policy: jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)}.WithDefaults(),
 		Schedule: contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, Hash: "tally",
 	}
-	plan, err := c.Plan(t.Context(), []contract.JobTypeSpec{tallySpec}, map[string]bool{"tally": false})
+	plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{tallySpec}, map[string]bool{"tally": false})
 	require.NoError(t, err)
-	_, err = c.Apply(t.Context(), plan)
+	_, err = c.JobTypes().Apply(t.Context(), plan)
 	require.NoError(t, err)
 }
 
@@ -188,11 +188,11 @@ func TestDAGRandomOperators(t *testing.T) {
 				meddle(t, p.client, ref, random, tasks)
 			}
 			// Whatever is left open.
-			if err := p.client.ResumeDAG(t.Context(), ref); err != nil {
+			if err := p.client.DAGs().Resume(t.Context(), ref); err != nil {
 				assert.ErrorIs(t, err, starter.ErrAlreadyEnded)
 			}
-			_, _ = p.client.ApproveTask(t.Context(), ref, "gate", "test", "")
-			_, _ = p.client.CancelTask(t.Context(), ref, "runs", "test", "")
+			_, _ = p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
+			_, _ = p.client.DAGs().CancelTask(t.Context(), ref, "runs", "test", "")
 			result := awaitDAG(t, p.client, ref, 2*time.Minute)
 			checkRest(t, result, len(tasks)+1)
 		})
@@ -207,31 +207,31 @@ func meddle(t *testing.T, c *starter.Client, ref starter.RunRef, random *rand.Ra
 	var err error
 	switch random.IntN(25) {
 	case 0, 1, 2, 3:
-		_, err = c.RetryTasks(ctx, ref, nil, "test")
+		_, err = c.DAGs().RetryTasks(ctx, ref, nil, "test")
 	case 4, 5, 6:
-		_, err = c.RetryTasks(ctx, ref, []string{task}, "test")
+		_, err = c.DAGs().RetryTasks(ctx, ref, []string{task}, "test")
 	case 7, 8, 9, 10:
-		_, err = c.SkipTask(ctx, ref, task, "test", "")
+		_, err = c.DAGs().SkipTask(ctx, ref, task, "test", "")
 	case 11, 12, 13:
-		_, err = c.RerunTask(ctx, ref, task, "test")
+		_, err = c.DAGs().RerunTask(ctx, ref, task, "test")
 	case 14, 15:
-		_, err = c.CancelTask(ctx, ref, task, "test", "")
+		_, err = c.DAGs().CancelTask(ctx, ref, task, "test", "")
 	case 16:
-		_, err = c.ApproveTask(ctx, ref, "gate", "test", "")
+		_, err = c.DAGs().ApproveTask(ctx, ref, "gate", "test", "")
 	case 17:
-		_, err = c.RejectTask(ctx, ref, "gate", "test", "")
+		_, err = c.DAGs().RejectTask(ctx, ref, "gate", "test", "")
 	case 18, 19:
-		err = c.PauseDAG(ctx, ref, "for a test")
+		err = c.DAGs().Pause(ctx, ref, "for a test")
 	case 20, 21:
-		err = c.ResumeDAG(ctx, ref)
+		err = c.DAGs().Resume(ctx, ref)
 	case 22:
-		_, err = c.AddTasks(ctx, ref, "added", fmt.Appendf(nil, `[{"id": "x%d", "needs": [%q], "noop": true}]`, random.IntN(1000), task), "test")
+		_, err = c.DAGs().AddTasks(ctx, ref, "added", fmt.Appendf(nil, `[{"id": "x%d", "needs": [%q], "noop": true}]`, random.IntN(1000), task), "test")
 	case 23:
 		if random.IntN(3) == 0 {
-			err = c.CancelDAG(ctx, ref, "for a test")
+			err = c.DAGs().Cancel(ctx, ref, "for a test")
 		}
 	case 24:
-		_, err = c.SetDAGConcurrency(ctx, ref, 1+random.IntN(4))
+		_, err = c.DAGs().SetConcurrency(ctx, ref, 1+random.IntN(4))
 	}
 	if err != nil {
 		assert.NotContains(t, err.Error(), "panic", "%v", err)

@@ -74,7 +74,7 @@ func TestDAGResources(t *testing.T) {
 	for _, n := range seen {
 		assert.Contains(t, []string{"1", "2"}, n)
 	}
-	shown, err := p.client.ShowDAG(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
+	shown, err := p.client.DAGs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
 	require.NoError(t, err)
 	assert.NotEqual(t, ref.RunID, shown.RunID, "it has continued as new")
 	for _, pool := range p.admission().Pools {
@@ -92,7 +92,7 @@ func TestDAGResourcesAfterAdmissionIsTerminated(t *testing.T) {
 		counted(dir, "while [ ! -e "+dir+"/go ]; do sleep 0.1; done") + "}\n"
 	first := runDAG(t, p.client, compileDAG(t, fmt.Sprintf(text, "first", "1, 2"), nil), starter.DAGOptions{})
 	waiting := func(ref starter.RunRef, task string) string {
-		page, err := p.client.DAGTasks(t.Context(), ref, contract.TasksQueryInput{Task: task})
+		page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: task})
 		if err != nil || len(page.Tasks) == 0 {
 			return ""
 		}
@@ -136,10 +136,10 @@ tasks:
   - {id: free, for_each: [1, 2, 3, 4, 5], command: ["true"]}
 `, nil), starter.DAGOptions{})
 	testsuite.WaitFor(t, time.Minute, "all free ones are done", func() bool {
-		page, err := p.client.DAGTasks(t.Context(), ref, contract.TasksQueryInput{Task: "free", States: []string{"succeeded"}})
+		page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "free", States: []string{"succeeded"}})
 		return err == nil && page.Total == 5
 	})
-	page, err := p.client.DAGTasks(t.Context(), ref, contract.TasksQueryInput{Task: "needs"})
+	page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "needs"})
 	require.NoError(t, err)
 	require.Equal(t, 3, page.Total)
 	assert.Equal(t, []string{"running", "ready", "ready"}, []string{page.Tasks[0].State, page.Tasks[1].State, page.Tasks[2].State})

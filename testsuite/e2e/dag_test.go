@@ -105,10 +105,10 @@ func awaitDAG(t testing.TB, c *starter.Client, ref starter.RunRef, limit time.Du
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	result, err := c.AwaitDAG(ctx, ref)
+	result, err := c.DAGs().Await(ctx, ref)
 	if err != nil {
-		shown, _ := c.ShowDAG(t.Context(), ref)
-		tasks, _ := c.DAGTasks(t.Context(), ref, contract.TasksQueryInput{States: []string{"pending", "ready", "running"}})
+		shown, _ := c.DAGs().Show(t.Context(), ref)
+		tasks, _ := c.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{States: []string{"pending", "ready", "running"}})
 		require.NoError(t, err, "%+v\nstate %+v\ntasks %+v", shown, shown.State, tasks)
 	}
 	return result
@@ -116,7 +116,7 @@ func awaitDAG(t testing.TB, c *starter.Client, ref starter.RunRef, limit time.Du
 
 func runDAG(t testing.TB, c *starter.Client, compiled *spec.Compiled, options starter.DAGOptions) starter.RunRef {
 	t.Helper()
-	ref, err := c.RunDAG(t.Context(), compiled, options)
+	ref, err := c.DAGs().Run(t.Context(), compiled, options)
 	require.NoError(t, err)
 	return ref
 }
@@ -278,40 +278,40 @@ tasks:
 	status := func(until func(contract.DAGStatus) bool) {
 		t.Helper()
 		testsuite.WaitFor(t, 20*time.Second, "the status", func() bool {
-			s, err := p.client.ShowDAG(t.Context(), ref)
+			s, err := p.client.DAGs().Show(t.Context(), ref)
 			return err == nil && s.State != nil && until(*s.State)
 		})
 	}
 	status(func(s contract.DAGStatus) bool { return s.Counts["failed"] == 2 && len(s.Approvals) == 1 })
 	ctx := t.Context()
 
-	_, err := p.client.ApproveTask(ctx, ref, "release", "ada", "")
+	_, err := p.client.DAGs().ApproveTask(ctx, ref, "release", "ada", "")
 	require.ErrorContains(t, err, "does not wait for an approval: it is upstream_failed")
-	_, err = p.client.SkipTask(ctx, ref, "veto", "ada", "")
+	_, err = p.client.DAGs().SkipTask(ctx, ref, "veto", "ada", "")
 	require.ErrorContains(t, err, "it is running; cancel it first")
-	_, err = p.client.RetryTasks(ctx, ref, []string{"nothing"}, "ada")
+	_, err = p.client.DAGs().RetryTasks(ctx, ref, []string{"nothing"}, "ada")
 	require.ErrorContains(t, err, `there is no task "nothing"`)
-	_, err = p.client.RetryDAG(ctx, ref, starter.DAGRetry{})
+	_, err = p.client.DAGs().Retry(ctx, ref, starter.DAGRetry{})
 	require.ErrorContains(t, err, "still open")
-	_, err = p.client.AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "x", "needs": ["later"], "before": ["flaky"], "noop": true}]`), "ada")
+	_, err = p.client.DAGs().AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "x", "needs": ["later"], "before": ["flaky"], "noop": true}]`), "ada")
 	require.Error(t, err)
 
-	_, err = p.client.RejectTask(ctx, ref, "veto", "bob", "not today")
+	_, err = p.client.DAGs().RejectTask(ctx, ref, "veto", "bob", "not today")
 	require.NoError(t, err)
 	status(func(s contract.DAGStatus) bool { return s.Phase == "held" && !s.HeldUntil.IsZero() })
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o600))
-	changed, err := p.client.RetryTasks(ctx, ref, []string{"flaky"}, "ada")
+	changed, err := p.client.DAGs().RetryTasks(ctx, ref, []string{"flaky"}, "ada")
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"flaky", "after", "release", "ship"}, changed.Tasks)
-	_, err = p.client.SkipTask(ctx, ref, "hopeless", "ada", "")
+	_, err = p.client.DAGs().SkipTask(ctx, ref, "hopeless", "ada", "")
 	require.NoError(t, err)
-	_, err = p.client.AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "extra", "needs": ["flaky"], "before": ["ship"], "command": ["true"]}]`), "ada")
+	_, err = p.client.DAGs().AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "extra", "needs": ["flaky"], "before": ["ship"], "command": ["true"]}]`), "ada")
 	require.NoError(t, err)
 	status(func(s contract.DAGStatus) bool { return len(s.Approvals) == 1 && s.Approvals[0].ID == "release" })
-	_, err = p.client.ApproveTask(ctx, ref, "release", "ada", "go")
+	_, err = p.client.DAGs().ApproveTask(ctx, ref, "release", "ada", "go")
 	require.NoError(t, err)
 	status(func(s contract.DAGStatus) bool { return s.Phase == "held" })
-	_, err = p.client.SkipTask(ctx, ref, "veto", "ada", "")
+	_, err = p.client.DAGs().SkipTask(ctx, ref, "veto", "ada", "")
 	require.NoError(t, err)
 	result := awaitDAG(t, p.client, ref, 20*time.Second)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
@@ -337,14 +337,14 @@ tasks:
 `
 	files := mapFiles{"sub.yaml": "version: 1\nname: sub\ntasks:\n  - {id: long, command: [sleep, '60']}\n"}
 	for name, cancel := range map[string]func(starter.RunRef) error{
-		"signal": func(ref starter.RunRef) error { return p.client.CancelDAG(t.Context(), ref, "enough") },
+		"signal": func(ref starter.RunRef) error { return p.client.DAGs().Cancel(t.Context(), ref, "enough") },
 		"temporal-cancel": func(ref starter.RunRef) error {
 			return p.client.Temporal().CancelWorkflow(t.Context(), ref.WorkflowID, "")
 		},
 	} {
 		ref := runDAG(t, p.client, compileDAG(t, text, files), starter.DAGOptions{Run: name})
 		testsuite.WaitFor(t, 20*time.Second, "long to run", func() bool {
-			s, err := p.client.ShowDAG(t.Context(), ref)
+			s, err := p.client.DAGs().Show(t.Context(), ref)
 			return err == nil && len(s.Active) == 1 && s.Active[0].Started
 		})
 		require.NoError(t, cancel(ref))
@@ -380,12 +380,12 @@ tasks:
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o600))
 
 	changed := compileDAG(t, strings.Replace(text, "id: last, needs: [use], noop: true", "id: last, needs: [use], sleep: 1ms", 1), nil)
-	_, err := p.client.RetryDAG(t.Context(), ref, starter.DAGRetry{Compiled: changed})
+	_, err := p.client.DAGs().Retry(t.Context(), ref, starter.DAGRetry{Compiled: changed})
 	var diff *dag.DiffError
 	require.ErrorAs(t, err, &diff)
 	assert.Equal(t, []string{"last"}, diff.Diff.Changed)
 
-	second, err := p.client.RetryDAG(t.Context(), ref, starter.DAGRetry{Compiled: changed, AcceptDiff: true})
+	second, err := p.client.DAGs().Retry(t.Context(), ref, starter.DAGRetry{Compiled: changed, AcceptDiff: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"use", "last"}, second.Executed)
 	result = awaitDAG(t, p.client, second.RunRef, 30*time.Second)
@@ -395,9 +395,9 @@ tasks:
 	assert.Equal(t, "node-a", result.Tasks["give"].Worker)
 	assert.Empty(t, result.Tasks["use"].FromRun)
 
-	_, err = p.client.RetryDAG(t.Context(), second.RunRef, starter.DAGRetry{})
+	_, err = p.client.DAGs().Retry(t.Context(), second.RunRef, starter.DAGRetry{})
 	require.ErrorContains(t, err, "nothing to execute again")
-	third, err := p.client.RetryDAG(t.Context(), second.RunRef, starter.DAGRetry{From: []string{"use"}})
+	third, err := p.client.DAGs().Retry(t.Context(), second.RunRef, starter.DAGRetry{From: []string{"use"}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"give", "use", "last"}, third.Executed, "the result that use refers to is gone, so give runs again")
 	result = awaitDAG(t, p.client, third.RunRef, 30*time.Second)
@@ -424,7 +424,7 @@ func TestDAGTooLarge(t *testing.T) {
 	graph, err := dag.Build(dag.Input{Meta: []byte(`{"name":"huge"}`), Tasks: tasks})
 	require.NoError(t, err)
 	client := starter.New(nil, "", nil)
-	_, err = client.RunDAG(t.Context(), &spec.Compiled{Header: spec.Header{Name: "huge"}, Graph: graph}, starter.DAGOptions{})
+	_, err = client.DAGs().Run(t.Context(), &spec.Compiled{Header: spec.Header{Name: "huge"}, Graph: graph}, starter.DAGOptions{})
 	var refused *starter.DAGTooLargeError
 	require.ErrorAs(t, err, &refused)
 	assert.Equal(t, 120_000, refused.Tasks)
@@ -447,10 +447,10 @@ func TestDAGOfThousands(t *testing.T) {
 	assert.Equal(t, map[string]int{"succeeded": 2001, "failed": 1, "upstream_failed": 1000}, result.Counts)
 	require.Len(t, result.Tasks, 3002)
 	assert.Equal(t, "upstream_failed", result.Tasks["b.#7"].State)
-	shown, err := p.client.ShowDAG(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
+	shown, err := p.client.DAGs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
 	require.NoError(t, err)
 	assert.NotEqual(t, ref.RunID, shown.RunID, "it has continued as new")
-	retried, err := p.client.RetryDAG(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID}, starter.DAGRetry{})
+	retried, err := p.client.DAGs().Retry(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID}, starter.DAGRetry{})
 	require.NoError(t, err)
 	assert.Equal(t, 2001, retried.Imported)
 	assert.Len(t, retried.Executed, 1001)

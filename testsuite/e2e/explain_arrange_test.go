@@ -52,7 +52,7 @@ func frozen(job bool) func(*stage) situation {
 		id := s.name
 		process := start(s.t, s.t.TempDir(), "worker", "--id", id, "--address", s.server.Address(), "--data-dir", filepath.Join(s.t.TempDir(), id), "--labels", "stage="+id)
 		fresh := func() bool {
-			w, err := s.client.Worker(s.t.Context(), id)
+			w, err := s.client.Workers().Get(s.t.Context(), id)
 			return err == nil && w.Fresh
 		}
 		testsuite.WaitFor(s.t, 30*time.Second, "the worker is fresh", fresh)
@@ -117,7 +117,7 @@ func TestAdmissionWaitsForPausedHolders(t *testing.T) {
 	pause, unpause := s.pausing(holder)
 	pause()
 	testsuite.WaitFor(t, 20*time.Second, "the list knows of the pause", func() bool {
-		runs, err := s.client.Runs(t.Context(), starter.RunFilter{JobType: s.name, Running: true})
+		runs, err := s.client.Runs().List(t.Context(), starter.RunFilter{JobType: s.name, Running: true})
 		return err == nil && len(runs) == 1 && runs[0].Status == starter.StatusPaused
 	})
 	s.terminate(contract.AdmissionWorkflowID)
@@ -164,7 +164,7 @@ func (s *stage) control() *proc {
 	s.t.Helper()
 	process := start(s.t, s.t.TempDir(), "server", "--address", s.server.Address())
 	testsuite.WaitFor(s.t, 30*time.Second, "a control plane", func() bool {
-		_, err := s.client.Workers(s.t.Context(), contract.WorkersQueryInput{})
+		_, err := s.client.Workers().List(s.t.Context(), contract.WorkersQueryInput{})
 		return err == nil
 	})
 	return process
@@ -224,14 +224,14 @@ func (s *stage) traces(workflows []string, group string, ref starter.RunRef) str
 		require.NoError(s.t, err)
 		all = append(all, id, described.GetWorkflowExecutionInfo().GetHistoryLength(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	}
-	jobs, _, err := s.client.Jobs(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.JobFilter{})
+	jobs, _, err := s.client.Runs().Jobs(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.JobFilter{})
 	require.NoError(s.t, err)
 	for i := range jobs {
 		jobs[i].Active = nil // Its heartbeats go on.
 	}
-	tasks, err := s.client.DAGTasks(s.t.Context(), ref, contract.TasksQueryInput{})
+	tasks, err := s.client.DAGs().Tasks(s.t.Context(), ref, contract.TasksQueryInput{})
 	require.NoError(s.t, err)
-	types, err := s.client.JobTypes(s.t.Context())
+	types, err := s.client.JobTypes().List(s.t.Context())
 	require.NoError(s.t, err)
 	text, err := json.Marshal(append(all, jobs, tasks, types, s.admission()))
 	require.NoError(s.t, err)

@@ -82,9 +82,9 @@ func (s *stage) applyTypes(enabled map[string]bool) {
 		spec.Policy.CatchupWindow = jobtype.Duration(time.Minute)
 		specs = append(specs, spec)
 	}
-	plan, err := s.client.Plan(s.t.Context(), specs, enabled)
+	plan, err := s.client.JobTypes().Plan(s.t.Context(), specs, enabled)
 	require.NoError(s.t, err)
-	_, err = s.client.Apply(s.t.Context(), plan)
+	_, err = s.client.JobTypes().Apply(s.t.Context(), plan)
 	require.NoError(s.t, err)
 }
 
@@ -100,9 +100,9 @@ func fixturesOfTypes() []fixture {
 			}}
 		}},
 		{code: explain.Paused, arrange: func(s *stage) situation {
-			require.NoError(s.t, s.client.As("ann", nil).Pause(s.t.Context(), "paused", "new disks"))
+			require.NoError(s.t, s.client.As("ann", nil).JobTypes().Pause(s.t.Context(), "paused", "new disks"))
 			return situation{thing: "paused", object: "paused", says: "paused by ann: new disks", remedy: func() {
-				require.NoError(s.t, s.client.Resume(s.t.Context(), "paused"))
+				require.NoError(s.t, s.client.JobTypes().Resume(s.t.Context(), "paused"))
 			}}
 		}},
 		{code: explain.Paused, of: "plainly", arrange: func(s *stage) situation {
@@ -116,12 +116,12 @@ func fixturesOfTypes() []fixture {
 			s.worker(1, "-ssd")
 			s.hold(s.name)
 			s.t.Cleanup(func() {
-				if ref, err := s.client.LatestRun(s.t.Context(), s.name); err == nil {
+				if ref, err := s.client.Runs().Latest(s.t.Context(), s.name); err == nil {
 					s.terminate(ref.WorkflowID)
 				}
 			})
 			return situation{thing: s.name, object: s.name, old: true, until: true, remedy: func() {
-				_, err := s.client.RunNow(s.t.Context(), s.name)
+				_, err := s.client.JobTypes().RunNow(s.t.Context(), s.name)
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -171,7 +171,7 @@ func fixturesOfGroups() []fixture {
 			holder := s.group("1", spec)
 			s.works("x")
 			return situation{thing: s.group("2", spec), object: s.name, says: "held by " + holder, until: true, remedy: func() {
-				require.NoError(s.t, s.client.CancelRun(s.t.Context(), starter.RunRef{WorkflowID: holder}, "test"))
+				require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), starter.RunRef{WorkflowID: holder}, "test"))
 			}}
 		}},
 		{code: explain.ClaimHeld, arrange: func(s *stage) situation {
@@ -182,7 +182,7 @@ func fixturesOfGroups() []fixture {
 			holder := s.group("1", s.spec(mine))
 			s.works("x")
 			return situation{thing: s.group("2", s.spec(other)) + "/job-00001", object: s.name + "/1", says: "held by " + holder + "/job-00001", remedy: func() {
-				require.NoError(s.t, s.client.CancelJob(s.t.Context(), starter.JobRef{Run: starter.RunRef{WorkflowID: holder}, JobID: "job-00001"}, "test"))
+				require.NoError(s.t, s.client.Runs().CancelJob(s.t.Context(), starter.JobRef{Run: starter.RunRef{WorkflowID: holder}, JobID: "job-00001"}, "test"))
 			}}
 		}},
 		{code: explain.PoolFull, arrange: func(s *stage) situation {
@@ -193,7 +193,7 @@ func fixturesOfGroups() []fixture {
 			holder := s.group("1", s.spec(mine))
 			s.works("x")
 			return situation{thing: s.group("2", s.spec(other)), object: s.name, says: "it needs 1; 1 of 1 are in use by " + holder + "/job-00001", remedy: func() {
-				_, err := s.client.ResizePool(s.t.Context(), s.name, 2, "test")
+				_, err := s.client.Admission().ResizePool(s.t.Context(), s.name, 2, "test")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -207,7 +207,7 @@ func fixturesOfGroups() []fixture {
 			s.works("y")
 			return situation{thing: run, object: "x", says: "active in " + holder, remedy: func() {
 				open() // It goes with the run that says it.
-				_, err := s.client.Result(s.t.Context(), starter.RunRef{WorkflowID: run})
+				_, err := s.client.Runs().Result(s.t.Context(), starter.RunRef{WorkflowID: run})
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -232,19 +232,19 @@ func fixturesOfGroups() []fixture {
 			spec := s.spec(at("fails"))
 			spec.RetryBudget, spec.Policy.RetryLimit, spec.Policy.RetryBackoff = budget(1, 0), 3, jobtype.Duration(time.Hour)
 			return situation{thing: s.group("1", spec) + "/job-00001", object: "fails", says: "no disk", until: true, remedy: func() {
-				_, err := s.client.ReEnable(s.t.Context(), s.name, "fails")
+				_, err := s.client.Admission().ReEnable(s.t.Context(), s.name, "fails")
 				require.NoError(s.t, err)
 			}}
 		}},
 		{code: explain.MarkedDone, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			s.end(s.begin("warm-"+s.name, s.spec(at("w")))) // Now there is an admission.
-			_, err := s.client.MarkDone(s.t.Context(), s.name, "x", time.Hour)
+			_, err := s.client.Admission().MarkDone(s.t.Context(), s.name, "x", time.Hour)
 			require.NoError(s.t, err)
 			open := s.hold("y")
 			s.t.Cleanup(open)
 			return situation{thing: s.group("1", s.spec(at("x"), at("y"))), object: "x", until: true, remedy: func() {
-				_, err := s.client.Forgive(s.t.Context(), s.name, "x")
+				_, err := s.client.Admission().Forgive(s.t.Context(), s.name, "x")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -311,9 +311,9 @@ func fixturesOfPlaces() []fixture {
 			id := s.worker(1, "-ssd")
 			run := narrow(s, func(*jobtype.Policy) {})
 			return situation{thing: run + "/job-00002", object: id, remedy: func() {
-				_, err := s.client.ResizeWorker(s.t.Context(), contract.ResizeWorkerInput{ID: id, MaxExecute: 2})
+				_, err := s.client.Workers().Resize(s.t.Context(), contract.ResizeWorkerInput{ID: id, MaxExecute: 2})
 				require.NoError(s.t, err)
-				_, err = s.client.RefreshWorker(s.t.Context(), id) // As the command does.
+				_, err = s.client.Workers().Refresh(s.t.Context(), id) // As the command does.
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -321,7 +321,7 @@ func fixturesOfPlaces() []fixture {
 			id := s.worker(1, "-ssd")
 			run := narrow(s, func(*jobtype.Policy) {})
 			return situation{thing: id, object: id, says: "1 of 1 slots are in use: " + run + "/job-00001", remedy: func() {
-				require.NoError(s.t, s.client.CancelRun(s.t.Context(), starter.RunRef{WorkflowID: run}, "test"))
+				require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), starter.RunRef{WorkflowID: run}, "test"))
 			}}
 		}},
 		{code: explain.NoWorker, arrange: func(s *stage) situation {
@@ -338,23 +338,23 @@ func fixturesOfPlaces() []fixture {
 		}},
 		{code: explain.WorkerCordoned, arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
-			_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionCordon, "ann", "new disk")
+			_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionCordon, "ann", "new disk")
 			require.NoError(s.t, err)
 			return situation{thing: id, object: id, says: "it is CORDONED, by ann (cordoned: new disk)", remedy: func() {
-				_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionUncordon, "ann", "")
+				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
 		{code: explain.WorkerCordoned, of: "job", arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
 			s.worker(1, "-hdd")
-			_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionDrain, "ann", "")
+			_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionDrain, "ann", "")
 			require.NoError(s.t, err)
 			pinned := at("x")
 			pinned.Node = id
 			s.hold("x")
 			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "it is DRAINING", remedy: func() {
-				_, err := s.client.OperateWorker(s.t.Context(), id, starter.ActionUncordon, "ann", "")
+				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -368,14 +368,14 @@ func fixturesOfDAGs() []fixture {
 		{code: explain.AwaitingApproval, arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: ok, approval: {prompt: \"agreed?\", timeout: 1h}}\n")
 			return situation{thing: ref.WorkflowID + "/ok", object: "ok", says: "agreed?", until: true, remedy: func() {
-				_, err := s.client.ApproveTask(s.t.Context(), ref, "ok", "ann", "")
+				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok", "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
 		{code: explain.Upstream, arrange: func(s *stage) situation {
 			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
 			return situation{thing: ref.WorkflowID + "/nap", object: "ok", says: "ok waits: AWAITING_APPROVAL", remedy: func() {
-				_, err := s.client.ApproveTask(s.t.Context(), ref, "ok", "ann", "")
+				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok", "ann", "")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -387,7 +387,7 @@ func fixturesOfDAGs() []fixture {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "concurrency of 1 is used up", remedy: func() {
-				_, err := s.client.SetDAGConcurrency(s.t.Context(), ref, 2)
+				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2)
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -395,17 +395,17 @@ func fixturesOfDAGs() []fixture {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "it has its resources and gets the next place", remedy: func() {
-				_, err := s.client.SetDAGConcurrency(s.t.Context(), ref, 2)
+				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2)
 				require.NoError(s.t, err)
 			}}
 		}},
 		{code: explain.Held, arrange: func(s *stage) situation {
 			ref := s.dag("hold_on_failure: 1h\n", "  - {id: ok, approval: {}}\n  - {id: nap, needs: [ok], sleep: 10m}\n")
 			s.awaitDAGTask(ref, "ok")
-			_, err := s.client.RejectTask(s.t.Context(), ref, "ok", "ann", "no")
+			_, err := s.client.DAGs().RejectTask(s.t.Context(), ref, "ok", "ann", "no")
 			require.NoError(s.t, err)
 			return situation{thing: ref.WorkflowID, object: "ok", says: "tasks that failed: 1, blocked by them: 1", until: true, remedy: func() {
-				_, err := s.client.RetryTasks(s.t.Context(), ref, nil, "ann")
+				_, err := s.client.DAGs().RetryTasks(s.t.Context(), ref, nil, "ann")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -413,9 +413,9 @@ func fixturesOfDAGs() []fixture {
 			s.worker(1, "-ssd")
 			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, needs: [ok], WORK}\n")
 			s.awaitDAGTask(ref, "ok")
-			require.NoError(s.t, s.client.As("ann", nil).PauseDAG(s.t.Context(), ref, "new disks"))
+			require.NoError(s.t, s.client.As("ann", nil).DAGs().Pause(s.t.Context(), ref, "new disks"))
 			return situation{thing: ref.WorkflowID + "/a", object: ref.WorkflowID, says: "paused by ann: new disks", remedy: func() {
-				require.NoError(s.t, s.client.ResumeDAG(s.t.Context(), ref))
+				require.NoError(s.t, s.client.DAGs().Resume(s.t.Context(), ref))
 			}}
 		}},
 		{code: explain.NoWorker, of: "task", arrange: func(s *stage) situation {
@@ -426,7 +426,7 @@ func fixturesOfDAGs() []fixture {
 			s.worker(2, "-ssd")
 			ref := s.dag("", "  - {id: a, resources: {"+s.name+": 1}, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: s.name, says: ref.WorkflowID + "/a", remedy: func() {
-				_, err := s.client.ResizePool(s.t.Context(), s.name, 2, "test")
+				_, err := s.client.Admission().ResizePool(s.t.Context(), s.name, 2, "test")
 				require.NoError(s.t, err)
 			}}
 		}},

@@ -23,9 +23,9 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	spec.Policy.CatchupWindow = jobtype.Duration(time.Minute)
 	apply := func() {
 		t.Helper()
-		plan, err := p.client.Plan(ctx, []contract.JobTypeSpec{spec}, nil)
+		plan, err := p.client.JobTypes().Plan(ctx, []contract.JobTypeSpec{spec}, nil)
 		require.NoError(t, err)
-		_, err = p.client.Apply(ctx, plan)
+		_, err = p.client.JobTypes().Apply(ctx, plan)
 		require.NoError(t, err)
 	}
 	apply()
@@ -33,9 +33,9 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "no power"}))
 	paused := time.Now().Add(time.Second)
-	_, err := p.client.RunNow(ctx, "tidy") // A patch that is no pause.
+	_, err := p.client.JobTypes().RunNow(ctx, "tidy") // A patch that is no pause.
 	require.NoError(t, err)
-	known, err := p.client.JobType(ctx, "tidy")
+	known, err := p.client.JobTypes().Get(ctx, "tidy")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"no power", "bob"}, []string{known.PauseNote, known.PausedBy})
 	assert.True(t, known.PausedAt.After(began) && known.PausedAt.Before(paused), "%s", known.PausedAt)
@@ -49,9 +49,9 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	apply()
 
 	require.NoError(t, schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
-	require.NoError(t, p.client.As("ann", nil).Pause(ctx, "tidy", "new disks"))
+	require.NoError(t, p.client.As("ann", nil).JobTypes().Pause(ctx, "tidy", "new disks"))
 	apply()
-	log, err := p.client.Audit(ctx, contract.AuditFilter{Object: contract.ScheduleID("tidy")})
+	log, err := p.client.Audit().Read(ctx, contract.AuditFilter{Object: contract.ScheduleID("tidy")})
 	require.NoError(t, err)
 	var pauses []string
 	for _, entry := range log.Entries {

@@ -194,9 +194,9 @@ func (p *inProcess) harass(ref starter.RunRef, random *rand.Rand, jobs int) {
 	case 3, 4:
 		err = temporal.SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalExpireJob, contract.CancelJobInput{JobID: job})
 	case 5, 6:
-		err = c.PauseRun(ctx, ref, "for a test")
+		err = c.Runs().Pause(ctx, ref, "for a test")
 	case 7, 8, 9:
-		err = c.ResumeRun(ctx, ref)
+		err = c.Runs().Resume(ctx, ref)
 	case 10, 11, 12:
 		change := fmt.Sprintf(`{"global_execution_concurrency":%d,"retry_limit":%d,"routing":%q,"heartbeat_timeout":"%ds"}`,
 			1+random.IntN(8), random.IntN(3), []string{"worker", "shared"}[random.IntN(2)], 3+random.IntN(4))
@@ -247,7 +247,7 @@ func (p *inProcess) unpause(ref starter.RunRef) {
 // calm takes everything back that would keep the group from its end.
 func (p *inProcess) calm(ref starter.RunRef) {
 	p.unpause(ref)
-	if err := p.client.ResumeRun(p.t.Context(), ref); err != nil {
+	if err := p.client.Runs().Resume(p.t.Context(), ref); err != nil {
 		assert.ErrorIs(p.t, err, starter.ErrAlreadyEnded)
 	}
 	handle, err := p.client.Temporal().UpdateWorkflow(p.t.Context(), client.UpdateWorkflowOptions{
@@ -265,16 +265,16 @@ func (p *inProcess) calm(ref starter.RunRef) {
 func (h *wild) checkEnd(t *testing.T, p *inProcess, ref starter.RunRef) {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	result, err := p.client.Result(ctx, ref)
+	result, err := p.client.Runs().Result(ctx, ref)
 	if !assert.NoError(t, err, ref.WorkflowID) {
-		snapshot, _ := p.client.Show(t.Context(), ref)
+		snapshot, _ := p.client.Runs().Show(t.Context(), ref)
 		t.Logf("%s: %+v %+v", ref.WorkflowID, snapshot.Group, snapshot.Unanswered)
 		return
 	}
 	c := result.Counts
 	assert.Equal(t, c.Accepted, c.Completed+c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted, ref.WorkflowID)
 	assert.Equal(t, c.Detected, c.Accepted+c.Batched+c.Duplicates+c.AlreadyActive+c.Disabled+c.Surplus+c.Invalid, ref.WorkflowID)
-	views, total, err := p.client.Jobs(t.Context(), ref, starter.JobFilter{Limit: 200})
+	views, total, err := p.client.Runs().Jobs(t.Context(), ref, starter.JobFilter{Limit: 200})
 	require.NoError(t, err)
 	assert.Equal(t, c.Accepted, total)
 	states := map[string]int{}

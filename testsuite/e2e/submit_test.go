@@ -18,14 +18,14 @@ import (
 // submit submits jobs of a spec that need not be applied.
 func (p *inProcess) submit(spec contract.JobTypeSpec, id string, list ...jobtype.Proposal) starter.Submitted {
 	p.t.Helper()
-	submitted, err := p.client.Submit(p.t.Context(), starter.JobType{Name: spec.Name, Spec: spec}, contract.Submission{ID: id, By: "tester", Proposals: list})
+	submitted, err := p.client.JobTypes().Submit(p.t.Context(), starter.JobType{Name: spec.Name, Spec: spec}, contract.Submission{ID: id, By: "tester", Proposals: list})
 	require.NoError(p.t, err)
 	return submitted
 }
 
 func (p *inProcess) resultOf(submitted starter.Submitted) contract.JobGroupResult {
 	p.t.Helper()
-	result, err := p.client.Result(p.t.Context(), starter.RunRef{WorkflowID: submitted.WorkflowID})
+	result, err := p.client.Runs().Result(p.t.Context(), starter.RunRef{WorkflowID: submitted.WorkflowID})
 	require.NoError(p.t, err)
 	return result
 }
@@ -75,7 +75,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, p.resultOf(submitted).Outcome, submitted.WorkflowID)
 	}
 	for _, run := range []string{first.GetID(), again.GetID(), waits.GetID()} {
-		result, err := p.client.Result(t.Context(), starter.RunRef{WorkflowID: run})
+		result, err := p.client.Runs().Result(t.Context(), starter.RunRef{WorkflowID: run})
 		require.NoError(t, err)
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, run)
 	}
@@ -93,11 +93,11 @@ func TestSubmittedJobIsCanceled(t *testing.T) {
 	}
 	submitted := p.submit(siteSpec(t, "tidy", ""), "x", at("a"), at("b"))
 	testsuite.WaitFor(t, 20*time.Second, "both run", func() bool { return s.present("a")+s.present("b") == 2 })
-	jobs, total, err := p.client.Jobs(t.Context(), submitted.RunRef, starter.JobFilter{DedupeKey: "b"})
+	jobs, total, err := p.client.Runs().Jobs(t.Context(), submitted.RunRef, starter.JobFilter{DedupeKey: "b"})
 	require.NoError(t, err)
 	require.Equal(t, 1, total)
-	require.NoError(t, p.client.CancelJob(t.Context(), jobs[0].Ref(), "not that one"))
-	require.NoError(t, p.client.CancelRun(t.Context(), submitted.RunRef, "enough"))
+	require.NoError(t, p.client.Runs().CancelJob(t.Context(), jobs[0].Ref(), "not that one"))
+	require.NoError(t, p.client.Runs().Cancel(t.Context(), submitted.RunRef, "enough"))
 	result := p.resultOf(submitted)
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 	assert.Equal(t, 2, result.Counts.Canceled)

@@ -31,7 +31,7 @@ func TestWaitingForAWindowSurvivesKills(t *testing.T) {
 `, opens.Add(-time.Hour).Format(time.RFC3339), opens.Format(time.RFC3339), wide))
 	ref := c.run("windowed")
 	testsuite.WaitFor(t, 20*time.Second, "the group waits", func() bool {
-		shown, err := c.client.Show(t.Context(), ref)
+		shown, err := c.client.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil && shown.Group.Wait != nil && shown.Group.Wait.Code == "WINDOW_CLOSED_UNTIL"
 	})
 	c.killAll()

@@ -109,9 +109,9 @@ func shut(from, to time.Duration) *jobtype.Calendar {
 func (p *inProcess) apply(spec contract.JobTypeSpec) {
 	p.t.Helper()
 	spec.Hash = time.Now().String() // Whatever it is, it differs.
-	plan, err := p.client.Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
+	plan, err := p.client.JobTypes().Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
 	require.NoError(p.t, err)
-	_, err = p.client.Apply(p.t.Context(), plan)
+	_, err = p.client.JobTypes().Apply(p.t.Context(), plan)
 	require.NoError(p.t, err)
 }
 
@@ -119,7 +119,7 @@ func (p *inProcess) outcomeOf(run starter.Triggered) contract.JobGroupResult {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
-	result, err := p.client.Result(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
+	result, err := p.client.Runs().Result(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
 	require.NoError(p.t, err)
 	return result
 }
@@ -174,7 +174,7 @@ func TestClosedWindow(t *testing.T) {
 		return run
 	}
 
-	result := p.outcomeOf(trigger(p.client.Trigger))
+	result := p.outcomeOf(trigger(p.client.JobTypes().Trigger))
 	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
 	assert.Contains(t, result.Reason, "WINDOW_CLOSED_UNTIL "+opens.UTC().Format("2006-01-02T15:04"))
 	assert.Contains(t, result.Reason, "lane default: a blackout: backup")
@@ -182,25 +182,25 @@ func TestClosedWindow(t *testing.T) {
 	assert.Equal(t, "walk", reason.Object)
 	assert.WithinDuration(t, opens, reason.Until, time.Minute)
 	assert.Contains(t, reason.Detail, "a blackout: backup")
-	known, err := p.client.JobType(t.Context(), "walk")
+	known, err := p.client.JobTypes().Get(t.Context(), "walk")
 	require.NoError(t, err)
 	require.NotNil(t, known.Window)
 	assert.False(t, known.Window.Open)
 
-	insisted := p.outcomeOf(trigger(p.client.TriggerIgnoringWindow))
+	insisted := p.outcomeOf(trigger(p.client.JobTypes().TriggerIgnoringWindow))
 	assert.Equal(t, contract.OutcomeCompleted, insisted.Outcome, insisted.Reason)
 	assert.True(t, insisted.IgnoredWindow)
-	plan, err := p.client.Plan(t.Context(), []contract.JobTypeSpec{known.Spec}, nil)
+	plan, err := p.client.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{known.Spec}, nil)
 	require.NoError(t, err)
 	assert.True(t, plan.Empty(), "the mark of one run is no change: %s", plan)
-	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(p.client.Trigger)).Outcome, "the next one is bound again")
+	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(p.client.JobTypes().Trigger)).Outcome, "the next one is bound again")
 	p.clears("walk", explain.WindowClosed, func() { p.apply(spec) })
 
 	// The opening is near enough to wait for, and then an apply brings it on.
 	near := spec
 	near.Calendar = shut(-time.Second, 20*time.Minute)
 	p.apply(near)
-	waits := trigger(p.client.Trigger)
+	waits := trigger(p.client.JobTypes().Trigger)
 	reason = p.explains(waits.WorkflowID, explain.WindowClosed)
 	assert.WithinDuration(t, time.Now().Add(20*time.Minute), reason.Until, time.Minute)
 	assert.Equal(t, []explain.Code{explain.WindowClosed}, p.codes("walk"))
@@ -222,7 +222,7 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	})
 	spec.Calendar = shut(30*time.Minute, 40*time.Minute)
 	p.apply(spec)
-	run, err := p.client.Trigger(t.Context(), "walk")
+	run, err := p.client.JobTypes().Trigger(t.Context(), "walk")
 	require.NoError(t, err)
 
 	reason := p.explains(run.WorkflowID+"/job-00002", explain.DoesNotFit)
@@ -243,9 +243,9 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	require.Len(t, first.Record.Checkpoints, 1)
 	assert.Equal(t, "small", first.Record.Checkpoints[0].Key)
 
-	known, err := p.client.JobType(t.Context(), "walk")
+	known, err := p.client.JobTypes().Get(t.Context(), "walk")
 	require.NoError(t, err)
-	learned, err := p.client.Learned(t.Context(), known)
+	learned, err := p.client.JobTypes().Learned(t.Context(), known)
 	require.NoError(t, err)
 	assert.Equal(t, starter.Learned{Of: 1, Checkpoints: []string{"small"}}, learned)
 
@@ -253,7 +253,7 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	w.walk("small", stopped+5)
 	spec.Calendar = nil
 	p.apply(spec)
-	again, err := p.client.Trigger(t.Context(), "walk")
+	again, err := p.client.JobTypes().Trigger(t.Context(), "walk")
 	require.NoError(t, err)
 	second := p.outcomeOf(again)
 	assert.Equal(t, contract.OutcomeCompleted, second.Outcome, second.Reason)

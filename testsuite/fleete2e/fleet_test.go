@@ -257,9 +257,9 @@ func TestGoodbye(t *testing.T) {
 	defer operator.Close()
 	require.NoError(t, s.client.TerminateWorkflow(t.Context(), contract.FleetWorkflowID, "", "test"))
 	var gone *starter.RegistryGoneError
-	_, err = operator.Workers(t.Context(), contract.WorkersQueryInput{})
+	_, err = operator.Workers().List(t.Context(), contract.WorkersQueryInput{})
 	require.ErrorAs(t, err, &gone)
-	_, err = operator.OperateWorker(t.Context(), "a", starter.ActionCordon, "ann", "")
+	_, err = operator.Workers().Operate(t.Context(), "a", starter.ActionCordon, "ann", "")
 	require.ErrorAs(t, err, &gone)
 	assert.True(t, starter.Unanswered(err))
 }

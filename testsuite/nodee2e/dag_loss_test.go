@@ -37,7 +37,7 @@ func (s *site) runPatient() starter.RunRef {
 	require.NoError(s.t, err)
 	compiled, err := spec.Compile(loaded, nil)
 	require.NoError(s.t, err)
-	ref, err := s.client.RunDAG(s.t.Context(), compiled, starter.DAGOptions{})
+	ref, err := s.client.DAGs().Run(s.t.Context(), compiled, starter.DAGOptions{})
 	require.NoError(s.t, err)
 	return ref
 }
@@ -67,7 +67,7 @@ func (s *site) dagResult(ref starter.RunRef) contract.DAGResult {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
-	result, err := s.client.AwaitDAG(ctx, ref)
+	result, err := s.client.DAGs().Await(ctx, ref)
 	require.NoError(s.t, err)
 	return result
 }

@@ -93,7 +93,7 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 	ref := s.begin("quick")
 	ahead := 0
 	testsuite.WaitFor(t, time.Minute, "the group sends ahead", func() bool {
-		shown, err := s.client.Show(t.Context(), ref)
+		shown, err := s.client.Runs().Show(t.Context(), ref)
 		if err != nil || shown.Group == nil {
 			return false
 		}

@@ -50,7 +50,7 @@ func TestKilledWorker(t *testing.T) {
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "on_worker_loss is fail")
 	testsuite.WaitFor(t, time.Minute, "the third job is held", func() bool {
-		held, _, err := s.client.Jobs(t.Context(), hold, starter.JobFilter{States: []string{"held"}})
+		held, _, err := s.client.Runs().Jobs(t.Context(), hold, starter.JobFilter{States: []string{"held"}})
 		return err == nil && len(held) == 1
 	})
 	s.letGo()
@@ -138,7 +138,7 @@ func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 
 	second := s.start("worker", "--id", "node-a", "--data-dir", s.dir+"/elsewhere")
 	assert.Equal(t, 1, second.code(t, 30*time.Second))
-	before, err := s.client.Worker(t.Context(), "node-a")
+	before, err := s.client.Workers().Get(t.Context(), "node-a")
 	require.NoError(t, err)
 	for _, part := range []string{"node-a", before.Registration.Host, "registered", "--take-over"} {
 		assert.Contains(t, second.stderr.String(), part)
@@ -261,7 +261,7 @@ func TestKilledWhileStarting(t *testing.T) {
 
 // seems reports whether the registry takes the worker for alive.
 func (s *site) seems(id string) bool {
-	w, err := s.client.Worker(s.t.Context(), id)
+	w, err := s.client.Workers().Get(s.t.Context(), id)
 	return err == nil && w.State == contract.WorkerOnline
 }
 
@@ -303,7 +303,7 @@ func TestRollingRestart(t *testing.T) {
 	assert.Less(t, registry.GetHistoryLength(), int64(1000), "processes that are gone are told of once, as long as the server lists them")
 	testsuite.WaitFor(t, 30*time.Second, "every worker knows that it is idle", func() bool {
 		for _, id := range ids {
-			if report, err := s.client.AskWorker(t.Context(), id); err != nil || report.Executing > 0 || report.Undelivered > 0 {
+			if report, err := s.client.Workers().Ask(t.Context(), id); err != nil || report.Executing > 0 || report.Undelivered > 0 {
 				return false
 			}
 		}

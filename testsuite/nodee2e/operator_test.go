@@ -27,13 +27,13 @@ func TestJoin(t *testing.T) {
 	s.apply(group{"waiting", "steps", "global_execution_concurrency: 100, per_worker_execution_concurrency: 4", 60, 2, 250})
 	ref := s.begin("waiting")
 	testsuite.WaitFor(t, time.Minute, "the group waits for a worker", func() bool {
-		shown, err := s.client.Show(t.Context(), ref)
+		shown, err := s.client.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil && shown.Group.Detector == "" && shown.Group.Phase == "detecting"
 	})
 	for _, step := range []struct{ id, what string }{{"node-a", "detect"}, {"node-b", "start"}} {
 		s.worker(step.id)
 		b := s.awaitBook(step.what+" on "+step.id, func(b book) bool { return len(b.of(step.what).on(step.id)) > 0 })
-		w, err := s.client.Worker(t.Context(), step.id)
+		w, err := s.client.Workers().Get(t.Context(), step.id)
 		require.NoError(t, err)
 		took := b.of(step.what).on(step.id)[0].at.Sub(w.RegisteredAt)
 		t.Logf("%s: first %s %.2f s after it was registered", step.id, step.what, took.Seconds())

@@ -200,7 +200,7 @@ func (s *site) awaitFresh(ids ...string) {
 func (s *site) await(id, what string, is func(contract.WorkerDetail) bool) (seen contract.WorkerDetail) {
 	s.t.Helper()
 	testsuite.WaitFor(s.t, time.Minute, fmt.Sprintf("%s is %s", id, what), func() bool {
-		w, err := s.client.Worker(s.t.Context(), id)
+		w, err := s.client.Workers().Get(s.t.Context(), id)
 		seen = w
 		return err == nil && is(w)
 	})
@@ -261,7 +261,7 @@ func (s *site) apply(groups ...group) {
 // begin starts a job type now.
 func (s *site) begin(name string) starter.RunRef {
 	s.t.Helper()
-	started, err := s.client.RunNow(s.t.Context(), name)
+	started, err := s.client.JobTypes().RunNow(s.t.Context(), name)
 	require.NoError(s.t, err)
 	return started.RunRef
 }
@@ -271,7 +271,7 @@ func (s *site) result(ref starter.RunRef) contract.JobGroupResult {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
-	result, err := s.client.Result(ctx, ref)
+	result, err := s.client.Runs().Result(ctx, ref)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.t.Fatalf("%s has not ended; the book:\n%+v", ref.WorkflowID, s.book())
 	}

@@ -66,7 +66,7 @@ func dagScenes() []dagScene {
   - {id: sub, dag: slow.yaml}
   - {id: clean, needs: [long], trigger_rule: always, noop: true}`, act: func(s *studio, ref starter.RunRef) {
 			s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Counts["running"] == 2 })
-			require.NoError(s.t, s.client.CancelDAG(s.t.Context(), ref, "recording"))
+			require.NoError(s.t, s.client.DAGs().Cancel(s.t.Context(), ref, "recording"))
 		}},
 		{name: "operated", settings: "hold_on_failure: 1m\n", tasks: `
   - {id: bad, command: ["false"]}
@@ -86,29 +86,29 @@ func operateDAG(s *studio, ref starter.RunRef) {
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool {
 		return status.Counts["failed"] == 1 && len(status.Approvals) == 2
 	})
-	require.NoError(s.t, c.PauseDAG(ctx, ref, "recording"))
+	require.NoError(s.t, c.DAGs().Pause(ctx, ref, "recording"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Paused })
-	accept(c.ApproveTask(ctx, ref, "gate", "recorder", "yes"))
-	accept(c.RejectTask(ctx, ref, "veto", "recorder", "no"))
-	accept(c.AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "extra", "needs": ["gate"], "before": ["last"], "noop": true}]`), "recorder"))
-	require.NoError(s.t, c.ResumeDAG(ctx, ref))
-	accept(c.RetryTasks(ctx, ref, []string{"bad"}, "recorder"))
+	accept(c.DAGs().ApproveTask(ctx, ref, "gate", "recorder", "yes"))
+	accept(c.DAGs().RejectTask(ctx, ref, "veto", "recorder", "no"))
+	accept(c.DAGs().AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "extra", "needs": ["gate"], "before": ["last"], "noop": true}]`), "recorder"))
+	require.NoError(s.t, c.DAGs().Resume(ctx, ref))
+	accept(c.DAGs().RetryTasks(ctx, ref, []string{"bad"}, "recorder"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Counts["failed"] == 2 })
-	accept(c.SetDAGConcurrency(ctx, ref, 3))
-	accept(c.SkipTask(ctx, ref, "bad", "recorder", "never mind"))
-	accept(c.CancelTask(ctx, ref, "nap", "recorder", "too long"))
-	accept(c.CancelTask(ctx, ref, "long", "recorder", "too long as well"))
+	accept(c.DAGs().SetConcurrency(ctx, ref, 3))
+	accept(c.DAGs().SkipTask(ctx, ref, "bad", "recorder", "never mind"))
+	accept(c.DAGs().CancelTask(ctx, ref, "nap", "recorder", "too long"))
+	accept(c.DAGs().CancelTask(ctx, ref, "long", "recorder", "too long as well"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Phase == "held" })
-	accept(c.RerunTask(ctx, ref, "extra", "recorder"))
-	accept(c.RerunTask(ctx, ref, "long", "recorder"))
+	accept(c.DAGs().RerunTask(ctx, ref, "extra", "recorder"))
+	accept(c.DAGs().RerunTask(ctx, ref, "long", "recorder"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Phase == "held" })
-	accept(c.ReleaseDAG(ctx, ref, "recorder"))
+	accept(c.DAGs().Release(ctx, ref, "recorder"))
 }
 
 func (s *studio) awaitDAG(ref starter.RunRef, is func(contract.DAGStatus) bool) {
 	s.t.Helper()
 	testsuite.WaitFor(s.t, time.Minute, "the run to get there", func() bool {
-		shown, err := s.client.ShowDAG(s.t.Context(), ref)
+		shown, err := s.client.DAGs().Show(s.t.Context(), ref)
 		return err == nil && shown.State != nil && is(*shown.State)
 	})
 }
@@ -145,19 +145,19 @@ func TestRecordDAGs(t *testing.T) {
 	require.NoError(t, os.RemoveAll(testdata+"/dag"))
 	s := newStudio(t)
 	for _, each := range dagScenes() {
-		ref, err := s.client.RunDAG(t.Context(), compileScene(t, each), each.options)
+		ref, err := s.client.DAGs().Run(t.Context(), compileScene(t, each), each.options)
 		require.NoError(t, err)
 		if each.act != nil {
 			each.act(s, ref)
 		}
-		result, err := s.client.AwaitDAG(t.Context(), ref)
+		result, err := s.client.DAGs().Await(t.Context(), ref)
 		require.NoError(t, err)
 		t.Logf("%s: %s %v", each.name, result.Outcome, result.Counts)
 		s.keepDAG(each.name, ref)
 		if each.name == "failed" {
-			retried, err := s.client.RetryDAG(t.Context(), ref, starter.DAGRetry{})
+			retried, err := s.client.DAGs().Retry(t.Context(), ref, starter.DAGRetry{})
 			require.NoError(t, err)
-			_, err = s.client.AwaitDAG(t.Context(), retried.RunRef)
+			_, err = s.client.DAGs().Await(t.Context(), retried.RunRef)
 			require.NoError(t, err)
 			s.keepDAG("resumed", retried.RunRef)
 		}

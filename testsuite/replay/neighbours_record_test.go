@@ -25,7 +25,7 @@ func (s *studio) neighbours() {
 	require.NoError(s.t, err)
 	for _, id := range []string{"node-a", "node-b"} {
 		testsuite.WaitFor(s.t, time.Minute, id+" is full", func() bool {
-			report, err := s.client.AskWorker(s.t.Context(), id)
+			report, err := s.client.Workers().Ask(s.t.Context(), id)
 			return err == nil && report.Executing == 4
 		})
 	}

@@ -265,7 +265,7 @@ func (s *studio) audit() {
 	record := contract.AuditRecord{Entries: []contract.AuditEntry{{ID: "recording", Kind: contract.AuditOperator, Actor: "tester", Action: "test"}}}
 	require.NoError(s.t, recorder.Record(s.t.Context(), s.client.Temporal(), record))
 	testsuite.WaitFor(s.t, time.Minute, "the log to have it", func() bool {
-		found, err := s.client.Audit(s.t.Context(), contract.AuditFilter{Actor: "tester"})
+		found, err := s.client.Audit().Read(s.t.Context(), contract.AuditFilter{Actor: "tester"})
 		return err == nil && len(found.Entries) == 1
 	})
 	s.keep(replay.Name{Workflow: contract.AuditWorkflow, Version: workflows.AuditVersion, Scenario: "recorded"}, contract.AuditWorkflowID, "")

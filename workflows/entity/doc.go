@@ -19,6 +19,7 @@
 //   - A cancellation ends nothing. The loop's context does not know of it; the
 //     audit log does, and the run continues as new, so that another cancellation is
 //     noticed too. Only a termination ends an entity.
+//   - A termination is recorded by the next entity of that id.
 //   - A reset is noticed once, and is in the audit log, see [Loop.WasReset].
 //   - Waiting writes no event into the history: one timer runs for the next
 //     deadline, and none is canceled.

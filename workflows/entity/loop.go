@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -18,6 +19,8 @@ type Loop struct {
 	Audit  *recorder.Recorder
 	tasks  Tasks
 	timers Timers
+	// predecessor tells how the chain of runs before this one ended; nil: it is known.
+	predecessor workflow.Future
 	// run is the id of the workflow run, as far as it was noticed. before is the one
 	// that was reset, until [Loop.WasReset] has returned it.
 	run, before string
@@ -35,17 +38,21 @@ type Options struct {
 	Name string
 	// Audit is what the run before had not recorded; nil: nothing.
 	Audit *contract.AuditTrailState
-	// NoAudit: the entity is the audit log, which records by itself.
-	NoAudit bool
+	// Continued: the run continues another one as new, or looks by itself for who
+	// ended the run before.
+	Continued bool
 }
 
 // New begins a run.
 func New(ctx workflow.Context, options Options) *Loop {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	l := &Loop{root: ctx, ctx: detached, name: options.Name, lastReceived: workflow.Now(ctx)}
-	if !options.NoAudit {
-		l.Audit = recorder.New(detached, recorder.EntityPace, contract.AuditEntry{})
-		l.Audit.Restore(options.Audit)
+	l.Audit = recorder.New(detached, recorder.EntityPace, contract.AuditEntry{})
+	l.Audit.Restore(options.Audit)
+	if !options.Continued {
+		l.predecessor = callEntityEnd(detached, contract.EntityEndInput{
+			WorkflowID: options.Name, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID,
+		})
 	}
 	l.noticeReset()
 	return l
@@ -73,36 +80,47 @@ func (l *Loop) Received(n int) {
 func (l *Loop) Fits(size int) bool { return l.tasks.Fits(l.ctx, size) }
 
 // Flush sends to the audit log what is to be sent.
-func (l *Loop) Flush() {
-	if l.Audit != nil {
-		l.Audit.Flush()
-	}
-}
+func (l *Loop) Flush() { l.Audit.Flush() }
 
 // Wait blocks until woken reports true, until the deadline if it is not zero, or
 // until the loop itself has something to do. It writes an event only if no timer
 // runs that fires by the deadline.
 func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
-	if l.Audit != nil {
-		deadline = Earlier(deadline, l.Audit.Wake())
-	}
-	l.timers.SetBy(l.ctx, deadline)
+	l.timers.SetBy(l.ctx, Earlier(deadline, l.Audit.Wake()))
 	err := workflow.Await(l.ctx, func() bool { return l.woken() || woken() })
 	if err != nil {
 		return err
 	}
 	l.touched = false
 	l.timers.ClearFired()
-	if l.Audit != nil {
-		l.Audit.Collect()
-	}
+	l.Audit.Collect()
+	l.noticePredecessor()
 	l.noticeCancel()
 	l.noticeReset()
 	return nil
 }
 
 func (l *Loop) woken() bool {
-	return l.touched || l.timers.Fired() || l.newlyCanceled() || l.Audit != nil && l.Audit.Ready()
+	return l.touched || l.timers.Fired() || l.newlyCanceled() || l.Audit.Ready() || l.predecessorKnown()
+}
+
+func (l *Loop) predecessorKnown() bool { return l.predecessor != nil && l.predecessor.IsReady() }
+
+// noticePredecessor records who ended the chain of runs before this one.
+func (l *Loop) noticePredecessor() {
+	if !l.predecessorKnown() {
+		return
+	}
+	var end contract.EntityEndResult
+	err := l.predecessor.Get(l.ctx, &end)
+	l.predecessor = nil
+	if err != nil {
+		workflow.GetLogger(l.ctx).Warn("How the run before this one ended is not known.", "workflow", l.name, "error", err)
+		return
+	}
+	if end.Entry != nil {
+		l.Audit.Add(*end.Entry)
+	}
 }
 
 func (l *Loop) newlyCanceled() bool { return !l.canceled && l.root.Err() != nil }
@@ -113,9 +131,7 @@ func (l *Loop) noticeCancel() {
 	}
 	l.canceled = true
 	workflow.GetLogger(l.ctx).Warn("A cancellation is ignored: only a termination ends it.", "workflow", l.name)
-	if l.Audit != nil {
-		l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
-	}
+	l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
 }
 
 // Canceled reports whether somebody canceled this run.
@@ -129,17 +145,17 @@ func (l *Loop) noticeReset() {
 	value := workflow.MutableSideEffect(l.ctx, "run", func(workflow.Context) any {
 		return info.WorkflowExecution.RunID
 	}, func(x, y any) bool { return x == y })
+	if l.run == "" {
+		// A reset to before the first side effect. A test environment knows no
+		// original run.
+		l.run = cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID)
+	}
 	if err := value.Get(&run); err != nil || run == l.run {
 		return
 	}
-	if l.run != "" {
-		l.before = l.run
-		workflow.GetLogger(l.ctx).Warn("The workflow was reset.", "workflow", l.name)
-		if l.Audit != nil {
-			l.Audit.Reset(contract.AuditEntry{Action: l.name + ".reset", Object: l.name, Before: "run " + l.run, After: "run " + run})
-		}
-	}
-	l.run = run
+	workflow.GetLogger(l.ctx).Warn("The workflow was reset.", "workflow", l.name)
+	l.Audit.Reset(contract.AuditEntry{Action: l.name + ".reset", Object: l.name, Before: "run " + l.run, After: "run " + run})
+	l.before, l.run = l.run, run
 }
 
 // WasReset reports once whether an operator has reset the workflow: everything

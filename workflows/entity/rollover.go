@@ -51,5 +51,5 @@ func (l *Loop) Full(limits Limits, idle bool) bool {
 		l.timers.SetBy(l.ctx, quietAt)
 		return false
 	}
-	return idle && (l.Audit == nil || l.Audit.Idle())
+	return idle && l.Audit.Idle()
 }

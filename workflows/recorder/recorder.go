@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -105,7 +106,8 @@ func (r *Recorder) operator(entry contract.AuditEntry, by sender) {
 	r.add(entry, by)
 }
 
-// Add notes an entry that comes from no message.
+// Add notes an entry that comes from no message. An entry with an id is recorded
+// once.
 func (r *Recorder) Add(entry contract.AuditEntry) { r.add(entry, sender{}) }
 
 func (r *Recorder) add(entry contract.AuditEntry, by sender) {
@@ -118,8 +120,8 @@ func (r *Recorder) add(entry contract.AuditEntry, by sender) {
 	r.count++
 	r.fresh = true
 	info := workflow.GetInfo(r.ctx)
-	entry.ID = fmt.Sprintf("%s|%s|%d|%d", info.WorkflowExecution.ID, info.FirstRunID, r.count, workflow.Now(r.ctx).UnixNano())
-	r.pending = append(r.pending, pending{contract.AuditEntry(audit.Entry(entry).Bounded()), by})
+	entry.ID = cmp.Or(entry.ID, fmt.Sprintf("%s|%s|%d|%d", info.WorkflowExecution.ID, info.FirstRunID, r.count, workflow.Now(r.ctx).UnixNano()))
+	r.pending = append(r.pending, pending{audit.Bounded(entry), by})
 }
 
 // Flush sends what is to be sent, unless something is on its way.

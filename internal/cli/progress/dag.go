@@ -69,7 +69,7 @@ func (n *dagNews) lines(snapshot starter.DAGSnapshot) []string {
 		}
 	}
 	if state.Paused && !n.paused {
-		lines = append(lines, "paused; go on with `roundsman dag resume "+snapshot.WorkflowID+"`")
+		lines = append(lines, "paused; go on with `roundsman runs resume "+snapshot.WorkflowID+"`")
 	}
 	held := !state.HeldUntil.IsZero()
 	if held && !n.held {
@@ -142,7 +142,7 @@ func DAGAdvice(snapshot starter.DAGSnapshot) string {
 	if snapshot.Outcome == contract.OutcomeCompleted {
 		return ""
 	}
-	return fmt.Sprintf("  see `roundsman dag show %s`; run what is left with `roundsman dag retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
+	return fmt.Sprintf("  see `roundsman runs show %s`; run what is left with `roundsman dag retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
 }
 
 func dagFailures(snapshot starter.DAGSnapshot) []string {
@@ -153,7 +153,7 @@ func dagFailures(snapshot starter.DAGSnapshot) []string {
 			continue
 		}
 		if len(lines) == maxErrors {
-			return append(lines, fmt.Sprintf("  … %d in all: roundsman dag show %s --state failed", snapshot.Result.Counts[task.State], snapshot.WorkflowID))
+			return append(lines, fmt.Sprintf("  … %d in all: roundsman runs show %s --state failed", snapshot.Result.Counts[task.State], snapshot.WorkflowID))
 		}
 		lines = append(lines, "  "+dagFailure(id, task))
 	}

@@ -70,7 +70,7 @@ func TestDAGSummary(t *testing.T) {
 	}
 	lines := DAGSummary(dagEnded(contract.OutcomeFailed, many))
 	require.Len(t, lines, maxErrors+2)
-	assert.Contains(t, lines[len(lines)-1], "8 in all: roundsman dag show dag/nightly/x --state failed")
+	assert.Contains(t, lines[len(lines)-1], "8 in all: roundsman runs show dag/nightly/x --state failed")
 
 	lost := dagEnded("", nil)
 	lost.Result, lost.Failure = nil, "terminated"
@@ -127,7 +127,7 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], "roundsman dag resume dag/nightly/x")
+	assert.Contains(t, lines[0], "roundsman runs resume dag/nightly/x")
 	assert.Contains(t, lines[1], "roundsman dag release dag/nightly/x")
 }
 

@@ -45,7 +45,7 @@ func (g *Graph) start(t *task, d Decision, now time.Time) {
 	case kind == spec.KindApproval:
 		g.idle(t, phaseApproval, t.definition.Approval.Timeout.Std(), now)
 	case kind == spec.KindDAG:
-		graph, err := g.program.SubGraph(t.definition)
+		graph, err := g.program.SubGraph(t.definition, t.rendered.Params)
 		if err != nil {
 			g.engine.Apply(now, run.Ended{Item: d.Item, Attempt: d.Attempt, Ending: run.Ending{Failure: contract.FailurePermanent, Message: err.Error()}})
 			return

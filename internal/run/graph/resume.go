@@ -10,7 +10,9 @@ type Plan struct {
 	Imported int
 	// Executed are the ids of the tasks that will run, in declaration order.
 	Executed []string
-	Diff     dag.Diff
+	// Dropped are tasks that were added and do not come along.
+	Dropped []string
+	Diff    dag.Diff
 }
 
 // Prepare makes the state of a run that resumes from an earlier one: what
@@ -50,7 +52,7 @@ func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan
 }
 
 func (g *Graph) plan(plan *dag.ResumePlan) Plan {
-	p := Plan{Imported: len(plan.Imported), Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
+	p := Plan{Imported: len(plan.Imported), Dropped: plan.Dropped, Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
 	for k, i := range plan.Executed {
 		p.Executed[k] = g.run.ID(i)
 	}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// process is one line of the process table.
+type process struct {
+	pid, parent, group int
+	// start is in clock ticks since boot: together with pid it names a process.
+	start uint64
+	// ticks are the clock ticks of CPU that it has used.
+	ticks uint64
+	// zombie: it has ended and is not reaped.
+	zombie bool
+}
+
+// processTable reads /proc. A process that ends meanwhile is left out.
+func processTable() ([]process, error) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := proc.Readdirnames(-1)
+	_ = proc.Close()
+	if err != nil {
+		return nil, err
+	}
+	table := make([]process, 0, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if one, ok := readProcess(pid); ok {
+			table = append(table, one)
+		}
+	}
+	return table, nil
+}
+
+// Fields of /proc/PID/stat after the name, counted from 0; see proc_pid_stat(5).
+const (
+	statState  = 0
+	statParent = 1
+	statGroup  = 2
+	statUser   = 11
+	statSystem = 12
+	statStart  = 19
+)
+
+func readProcess(pid int) (process, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	// The name may hold blanks and parentheses; its end is the last one.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) <= statStart {
+		return process{}, false
+	}
+	number := func(field int) uint64 {
+		value, _ := strconv.ParseUint(fields[field], 10, 64)
+		return value
+	}
+	return process{
+		pid: pid, parent: int(number(statParent)), group: int(number(statGroup)), start: number(statStart), //nolint:gosec // process ids are small
+		ticks: number(statUser) + number(statSystem), zombie: fields[statState] == "Z" || fields[statState] == "X",
+	}, true
+}
+
+// transferred is how many bytes a process has read and written, files, pipes and
+// sockets alike; 0 where that cannot be read.
+func transferred(pid int) uint64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0
+	}
+	var sum uint64
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if name == "rchar" || name == "wchar" {
+			bytes, _ := strconv.ParseUint(value, 10, 64)
+			sum += bytes
+		}
+	}
+	return sum
+}
+
+// marked reports whether the process inherited that variable.
+func marked(pid int, variable string) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+variable+"\x00"))
+}
+
+// bootID changes with every start of the machine.
+func bootID() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}

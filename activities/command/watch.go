@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Pace of watching a program under liveness activity: ten looks within stall_timeout.
+const (
+	watchDivisor    = 10
+	minWatchPause   = 100 * time.Millisecond
+	maxWatchPause   = 10 * time.Second
+	fingerprintBase = 1099511628211 // the prime of FNV-1a
+)
+
+// watcher turns the signs of life of a program and all that it started into those
+// of its job: output, CPU time, bytes read and written, processes that come and go.
+// On systems without a process table output is the only one.
+type watcher struct {
+	alive func()
+	pause time.Duration
+}
+
+// newWatcher returns nil where nothing is watched.
+func newWatcher(liveness jobtype.Liveness, stall jobtype.Duration, alive func()) *watcher {
+	if liveness != jobtype.LivenessActivity || alive == nil {
+		return nil
+	}
+	if stall <= 0 {
+		stall = jobtype.DefaultActivityStall
+	}
+	return &watcher{alive: alive, pause: min(max(stall.Std()/watchDivisor, minWatchPause), maxWatchPause)}
+}
+
+// output reports what passes through.
+func (w *watcher) output(from io.Reader) io.Reader {
+	if w == nil {
+		return from
+	}
+	return &heardReader{from, w.alive}
+}
+
+type heardReader struct {
+	from  io.Reader
+	alive func()
+}
+
+// Read implements io.Reader.
+func (r *heardReader) Read(buffer []byte) (int, error) {
+	n, err := r.from.Read(buffer)
+	if n > 0 {
+		r.alive()
+	}
+	return n, err
+}
+
+// follow looks at the program and its descendants until the returned function is
+// called.
+func (w *watcher) follow(child *child) (stop func()) {
+	leader := child.id()
+	if w == nil || leader == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		last, known := fingerprint(leader)
+		for waitContext(ctx, w.pause) {
+			now, ok := fingerprint(leader)
+			if ok && (!known || now != last) {
+				w.alive()
+			}
+			last, known = now, ok
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// fingerprint changes when one of the processes used CPU, read or wrote, or when one
+// came or went.
+func fingerprint(leader int) (sum uint64, ok bool) {
+	table, err := processTable()
+	if err != nil {
+		return 0, false
+	}
+	for _, p := range family(table, leader) {
+		for _, value := range []uint64{uint64(p.pid), p.start, p.ticks, transferred(p.pid)} { //nolint:gosec // process ids are positive
+			sum = (sum ^ value) * fingerprintBase
+		}
+	}
+	return sum, true
+}
+
+// family returns the members of the leader's group and all descendants of any, in
+// the order of the table. Descendants that left the group count: the program may
+// wait for them.
+func family(table []process, leader int) []process {
+	in := make(map[int]bool, len(table))
+	for grown := true; grown; {
+		grown = false
+		for _, p := range table {
+			if !in[p.pid] && (p.group == leader || p.pid == leader || in[p.parent]) {
+				in[p.pid], grown = true, true
+			}
+		}
+	}
+	members := make([]process, 0, len(in))
+	for _, p := range table {
+		if in[p.pid] {
+			members = append(members, p)
+		}
+	}
+	return members
+}

@@ -1,0 +1,62 @@
+package command_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+)
+
+// The signs of life of a program are output, CPU time, I/O and processes that come
+// and go, of itself and of what it has started; a program that hangs has none.
+func TestSignsOfLife(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		lives  bool
+	}{
+		"it hangs":                     {"sleep 1.5", false},
+		"it prints":                    {"for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep .15; done", true},
+		"it prints errors":             {"for i in 1 2 3 4 5 6 7 8 9 10; do echo $i >&2; sleep .15; done", true},
+		"it computes":                  {"timeout 1.5 sh -c 'while :; do :; done'", true},
+		"what left its group computes": {"setsid timeout 1.5 sh -c 'while :; do :; done' & wait", true},
+		"it copies":                    {"(for i in 1 2 3 4 5 6 7 8 9 10; do head -c 65536 /dev/zero; sleep .15; done) | cat > /dev/null", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for liveness, watched := range map[jobtype.Liveness]bool{jobtype.LivenessActivity: true, jobtype.LivenessProcess: false} {
+				got := execute(t, shell(c.script), jobtype.Job{Liveness: liveness, StallTimeout: jobtype.Duration(time.Second)})
+				if c.lives && watched {
+					assert.Greater(t, got.Alive, 4)
+				} else {
+					assert.LessOrEqual(t, got.Alive, 2, "its start and its end at most")
+				}
+			}
+		})
+	}
+}
+
+// aliveSink counts signs of life.
+type aliveSink struct {
+	jobtype.ProposalSink
+	alive atomic.Int64
+}
+
+// Alive implements [jobtype.Alive].
+func (s *aliveSink) Alive() { s.alive.Add(1) }
+
+func TestDetectionsShowSignsOfLife(t *testing.T) {
+	t.Parallel()
+	sink := &aliveSink{ProposalSink: &jobtypetest.Sink{}}
+	require.NoError(t, command.New(command.Options{}).Detect(t.Context(), jobtype.DetectInput{
+		Settings: raw(t, shell("timeout 1 sh -c 'while :; do :; done'; :")),
+		Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(time.Second),
+	}, sink))
+	assert.Greater(t, sink.alive.Load(), int64(4))
+}

@@ -1,0 +1,124 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// keptOutcomes is how many outcomes that went by signal are kept for an adoption
+// that crosses them on the way.
+const keptOutcomes = 16
+
+// attemptKey identifies one attempt over all runs. The fence tells apart the
+// attempts of two workflow runs under one id.
+type attemptKey struct {
+	group, job string
+	attempt    int
+	fence      int64
+}
+
+func keyOf(group string, job jobtype.Job) attemptKey {
+	return attemptKey{group: group, job: job.ID, attempt: job.Attempt, fence: job.Fence}
+}
+
+// sentOutcome is an outcome that the run received by signal.
+type sentOutcome struct {
+	key     attemptKey
+	outcome contract.ExecuteState
+}
+
+// adopt attaches a new activity to an attempt that still runs in this process, see
+// [contract.ExecuteInput.Adopt], and returns at once: the goroutine that runs the
+// handler beats and reports through the new activity from then on. An attempt that
+// has ended meanwhile reports its outcome once more. Repeating it is harmless, the
+// newest activity counts.
+func (a *Activities) adopt(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	info, key := activity.GetInfo(ctx), keyOf(workflowOf(ctx, in), in.Job)
+	next := lease{token: info.TaskToken, timeout: info.HeartbeatTimeout, since: time.Now()}
+	outcome := a.sentOutcome(key)
+	if running := a.find(key); running != nil {
+		if outcome = running.hold.adopt(next); outcome == nil {
+			a.options.Logger.Info("the run adopts a job that runs here", "job", key.job, "group", key.group, "attempt", key.attempt)
+			return contract.ExecuteState{}, activity.ErrResultPending
+		}
+	}
+	if outcome == nil {
+		return contract.ExecuteState{}, a.notRunning(key)
+	}
+	a.deliver(delivery{Token: next.token, WorkflowID: key.group, Outcome: contract.JobOutcomeInput{
+		JobID: key.job, Attempt: key.attempt, Fence: key.fence, Outcome: *outcome,
+	}})
+	return contract.ExecuteState{}, activity.ErrResultPending
+}
+
+// notRunning never goes by signal: it is no outcome of the attempt.
+func (a *Activities) notRunning(key attemptKey) error {
+	state := contract.ExecuteState{
+		Failure: contract.FailureNotRunning, Worker: a.options.WorkerID, Instance: a.options.Instance, StartedAt: time.Now().UTC(),
+		Message: fmt.Sprintf("attempt %d of %s does not run in this process of worker %s", key.attempt, key.job, a.options.WorkerID),
+	}
+	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{
+		NonRetryable: true, Details: []any{state}, Category: temporal.ApplicationErrorCategoryBenign,
+	})
+}
+
+// find returns the attempt if it runs or reports, and still has the job: one that
+// ends because it has lost the job cannot be adopted.
+func (a *Activities) find(key attemptKey) *attempt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for r := range a.running {
+		if r.key == key && !r.what.Detection && !errors.Is(context.Cause(r.ctx), jobtype.ErrLeaseLost) {
+			return r
+		}
+	}
+	return nil
+}
+
+// keepSent keeps an outcome that went by signal.
+func (a *Activities) keepSent(key attemptKey, outcome contract.ExecuteState) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.sent) == keptOutcomes {
+		a.sent = a.sent[1:]
+	}
+	a.sent = append(a.sent, sentOutcome{key, outcome})
+}
+
+func (a *Activities) sentOutcome(key attemptKey) *contract.ExecuteState {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.sent {
+		if a.sent[i].key == key {
+			outcome := a.sent[i].outcome
+			return &outcome
+		}
+	}
+	return nil
+}
+
+// Attempt describes one attempt: whether it runs in this process, and how it ended
+// if that is still known.
+func (a *Activities) Attempt(in contract.AttemptQueryInput) (state contract.AttemptState, running *Running, outcome *contract.ExecuteState) {
+	key := attemptKey{group: in.GroupID, job: in.JobID, attempt: in.Attempt, fence: in.Fence}
+	r := a.find(key)
+	if r == nil {
+		if outcome = a.sentOutcome(key); outcome != nil {
+			return contract.AttemptEnded, nil, outcome
+		}
+		return contract.AttemptUnknown, nil, nil
+	}
+	what := r.describe()
+	if _, outcome = r.hold.describe(); outcome != nil {
+		return contract.AttemptEnded, &what, outcome
+	}
+	return contract.AttemptRunning, &what, nil
+}

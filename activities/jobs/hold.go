@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// lease is the server's activity through which an attempt reports.
+type lease struct {
+	token []byte
+	// timeout is the server's heartbeat timeout; 0 if there is none.
+	timeout time.Duration
+	// since is when the worker took the activity.
+	since time.Time
+}
+
+// hold ties an attempt to its lease. The lease changes when the run adopts the
+// attempt after the server has timed the first activity out.
+type hold struct {
+	mu    sync.Mutex
+	lease lease
+	// adopted is closed when the lease changes.
+	adopted chan struct{}
+	// outcome is set once: from then on the lease stays.
+	outcome *contract.ExecuteState
+	// orphaned: the server gave the activity up and the run has not adopted the
+	// attempt yet.
+	orphaned bool
+}
+
+func newHold(first lease) *hold { return &hold{lease: first, adopted: make(chan struct{})} }
+
+// current returns the lease, and a channel that is closed when it is replaced.
+func (h *hold) current() (lease, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lease, h.adopted
+}
+
+// adopt replaces the lease. It returns the outcome instead if the attempt has
+// ended: the caller reports it through the new lease.
+func (h *hold) adopt(next lease) (ended *contract.ExecuteState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.outcome != nil {
+		return h.outcome
+	}
+	h.lease, h.orphaned = next, false
+	close(h.adopted)
+	h.adopted = make(chan struct{})
+	return nil
+}
+
+// seal notes the outcome and returns the lease that it is reported through.
+func (h *hold) seal(outcome contract.ExecuteState) lease {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.outcome, h.orphaned = &outcome, false
+	return h.lease
+}
+
+// awaitAdoption waits at most grace for a lease other than the one that adopted
+// belongs to.
+func (h *hold) awaitAdoption(ctx context.Context, adopted <-chan struct{}, grace time.Duration) bool {
+	h.orphan(true)
+	defer h.orphan(false)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-adopted:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (h *hold) orphan(orphaned bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.orphaned = orphaned && h.outcome == nil
+}
+
+// describe returns whether the attempt waits for adoption, and its outcome if it
+// has one.
+func (h *hold) describe() (orphaned bool, outcome *contract.ExecuteState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.orphaned, h.outcome
+}

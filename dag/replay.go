@@ -1,0 +1,174 @@
+package dag
+
+import "slices"
+
+// build makes the new run with those tasks of prior's growth that come along.
+func (s *resumption) build() {
+	s.run = NewRun(s.next, s.opts)
+	s.batch, s.lost = map[int]int{}, nil
+	if s.prior.growth == nil {
+		return
+	}
+	for k, b := range s.prior.growth.batches {
+		if !s.drop[k] && s.replay(b) {
+			s.batch[len(s.run.growth.batches)-1] = k
+		}
+	}
+}
+
+// replay repeats one growth with the tasks that fit the new run; false if none
+// of them does.
+func (s *resumption) replay(b batch) bool {
+	parent := None
+	if b.parent != None {
+		parent, _ = s.run.Lookup(s.prior.ID(b.parent))
+		if parent == None {
+			return false // Without its splitter a part has no meaning.
+		}
+	}
+	r := replayed{s: s, batch: b, parts: map[Index]bool{}}
+	r.take()
+	r.dropUnfit()
+	for r.plan(parent); len(r.planned.faults) > 0; r.plan(parent) {
+		r.dropCircular()
+		r.dropUnfit()
+	}
+	if len(r.planned.tasks) == 0 {
+		return false
+	}
+	s.run.insert(r.planned.tasks, r.planned.batch)
+	return true
+}
+
+// replayed is one growth of the earlier run on its way into the new one.
+type replayed struct {
+	s       *resumption
+	batch   batch
+	parts   map[Index]bool // its tasks, by index in the earlier run, that come along
+	planned *growthPlan
+}
+
+// take takes all tasks but those whose id the new graph declares itself.
+func (r *replayed) take() {
+	for k := range r.batch.needs {
+		i := r.batch.first + Index(k)
+		if _, taken := r.s.run.Lookup(r.s.prior.ID(i)); !taken {
+			r.parts[i] = true
+		}
+	}
+}
+
+// lose leaves a task out of the new run for good.
+func (r *replayed) lose(i Index) {
+	if r.parts[i] {
+		delete(r.parts, i)
+		r.s.lost = append(r.s.lost, r.s.prior.ID(i))
+	}
+}
+
+// dropUnfit leaves out the tasks that name one which is gone, and those that
+// name these.
+func (r *replayed) dropUnfit() {
+	var queue []Index
+	naming := map[Index][]Index{}
+	for k := range r.batch.needs {
+		i := r.batch.first + Index(k)
+		queue = append(queue, i)
+		for _, d := range slices.Concat(r.batch.needs[k], r.batch.before[k]) {
+			if d >= r.batch.first {
+				naming[d] = append(naming[d], i)
+			}
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		if i := queue[head]; r.parts[i] && !r.fits(i) {
+			r.lose(i)
+			queue = append(queue, naming[i]...)
+		}
+	}
+}
+
+func (r *replayed) fits(i Index) bool {
+	k := i - r.batch.first
+	return !slices.ContainsFunc(slices.Concat(r.batch.needs[k], r.batch.before[k]), func(d Index) bool { return r.name(d) == "" })
+}
+
+// dropCircular leaves out, of every cycle, the tasks that were to run before a
+// part of a splitter that is executed again: the splitter in place of its part may
+// close one. Where the graph itself has changed, there may be no such task; then
+// nothing of the growth comes along.
+func (r *replayed) dropCircular() {
+	before := len(r.parts)
+	for _, f := range r.planned.faults {
+		for _, id := range f.Path {
+			i, _ := r.s.prior.Lookup(id)
+			if r.parts[i] && slices.ContainsFunc(r.batch.before[i-r.batch.first], func(t Index) bool { return r.name(t) != r.s.prior.ID(t) }) {
+				r.lose(i)
+			}
+		}
+	}
+	if len(r.parts) < before {
+		return
+	}
+	for k := range r.batch.needs {
+		r.lose(r.batch.first + Index(k))
+	}
+}
+
+// name is what a task of the earlier run is called in the new one: its id, or the
+// splitter's for a part that a splitter adds again; empty if it is gone.
+func (r *replayed) name(i Index) string {
+	for {
+		id := r.s.prior.ID(i)
+		if _, ok := r.s.run.Lookup(id); ok || r.parts[i] {
+			return id
+		}
+		if i = r.s.splitterAgain(i); i == None {
+			return ""
+		}
+	}
+}
+
+// splitterAgain is the splitter of a task of prior if it is executed again.
+func (s *resumption) splitterAgain(i Index) Index {
+	if int(i) < s.prior.graph.Len() {
+		return None
+	}
+	batches := s.prior.growth.batches
+	k, exact := slices.BinarySearchFunc(batches, i, func(b batch, i Index) int { return int(b.first - i) })
+	if !exact {
+		k--
+	}
+	if !s.drop[k] {
+		return None
+	}
+	return batches[k].parent
+}
+
+func (r *replayed) names(row []Index) []string {
+	ids := make([]string, 0, len(row))
+	for _, i := range row {
+		ids = append(ids, r.name(i))
+	}
+	return ids
+}
+
+// plan validates what is left as a growth of the new run.
+func (r *replayed) plan(parent Index) {
+	g := &Growth{}
+	for k := range r.batch.needs {
+		i := r.batch.first + Index(k)
+		if !r.parts[i] {
+			continue
+		}
+		t := &r.s.prior.growth.tasks[int(i)-r.s.prior.graph.Len()]
+		g.Tasks = append(g.Tasks, Addition{
+			Task: Task{
+				ID: t.id, Needs: r.names(r.batch.needs[k]), Priority: t.priority,
+				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), Payload: t.payload, Args: t.args,
+			},
+			Before: r.names(r.batch.before[k]),
+		})
+	}
+	r.planned = r.s.run.planGrowth(g, parent)
+}

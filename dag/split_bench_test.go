@@ -1,0 +1,62 @@
+package dag_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// BenchmarkSplit measures the success of a task that adds two others, in runs in
+// which every task does so: what a splitter costs must not depend on how many
+// tasks the run has or has added. The kinds differ in what the added tasks need:
+// their splitter, one another, a task of the run besides.
+func BenchmarkSplit(b *testing.B) {
+	for _, size := range []int{1_000, 10_000, 100_000} {
+		g := mustBuild(b, layered(size, true))
+		for _, kind := range []string{"own", "chained", "foreign"} {
+			b.Run(fmt.Sprintf("%d/%s", size, kind), func(b *testing.B) { benchmarkSplit(b, g, kind) })
+		}
+	}
+}
+
+func benchmarkSplit(b *testing.B, g *dag.Graph, kind string) {
+	b.Helper()
+	events := 0
+	for b.Loop() {
+		b.StopTimer()
+		r := dag.NewRun(g, dag.Options{Concurrency: 100})
+		buf, _ := r.Next(dag.Event{Kind: dag.EventStart}, nil)
+		queue := make([]dag.Index, 0, g.Len())
+		b.StartTimer()
+		for head := range min(g.Len()/2, 20_000) {
+			for _, d := range buf {
+				queue = append(queue, d.Task)
+			}
+			ev := dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}
+			if int(ev.Task) < g.Len() {
+				ev.Growth = twoMore(g, ev.Task, kind)
+			}
+			var err error
+			if buf, err = r.Next(ev, buf[:0]); err != nil {
+				b.Fatal(err)
+			}
+			events++
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+	b.ReportMetric(0, "ns/op")
+}
+
+func twoMore(g *dag.Graph, i dag.Index, kind string) *dag.Growth {
+	id := "s" + strconv.Itoa(int(i))
+	two := []dag.Addition{{Task: dag.Task{ID: id + "a", Payload: []byte("x")}}, {Task: dag.Task{ID: id + "b", Payload: []byte("x")}}}
+	switch kind {
+	case "chained":
+		two[1].Needs = []string{two[0].ID}
+	case "foreign":
+		two[1].Needs = []string{g.ID(i), g.ID(dag.Index(max(int(i)-1, 0)))}
+	}
+	return &dag.Growth{Tasks: two}
+}

@@ -1,0 +1,102 @@
+package app_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/app"
+)
+
+// root is the repository.
+var root = filepath.Join("..", "..")
+
+// example is a YAML document of the repository.
+type example struct {
+	name string
+	text []byte
+}
+
+var yamlBlock = regexp.MustCompile("(?ms)^```ya?ml\n(.*?)^```")
+
+// examples are the YAML blocks of all documents and the files beside them that
+// readers are pointed to.
+func examples(t *testing.T) []example {
+	t.Helper()
+	var found []example
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); path != root && strings.HasPrefix(name, ".") || name == "testdata" || name == "bin" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		document := strings.HasSuffix(path, ".md")
+		if !document && !(strings.HasSuffix(path, ".yaml") && strings.HasPrefix(path, filepath.Join(root, "examples"))) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !document {
+			found = append(found, example{path, text})
+			return nil
+		}
+		for _, block := range yamlBlock.FindAllSubmatch(text, -1) {
+			found = append(found, example{path, block[1]})
+		}
+		return nil
+	}))
+	return found
+}
+
+// foreign tells whether a configuration is for a binary with handlers of its own.
+func foreign(name string) bool { return strings.HasPrefix(name, filepath.Join(root, "examples")) }
+
+// TestEveryExampleIsValid: what a reader copies from a document works. A block
+// may leave out the line with the version.
+func TestEveryExampleIsValid(t *testing.T) {
+	t.Parallel()
+	descriptors, validators, err := app.Descriptors(nil)
+	require.NoError(t, err)
+	found := examples(t)
+	dags := 0
+	for _, example := range found {
+		if !bytes.Contains(example.text, []byte("version:")) {
+			example.text = append([]byte("version: 1\n"), example.text...)
+		}
+		if regexp.MustCompile(`(?m)^tasks:`).Match(example.text) {
+			dags++
+			loaded, err := spec.Load(filepath.Base(example.name), example.text)
+			require.NoError(t, err, string(example.text))
+			files, ok := os.DirFS(filepath.Dir(example.name)).(spec.Files)
+			require.True(t, ok)
+			_, err = spec.Compile(loaded, files)
+			require.NoError(t, err, string(example.text))
+			continue
+		}
+		loaded, err := config.Load(config.Options{
+			Sources:  []config.Source{{Name: example.name, Data: example.text}},
+			Handlers: descriptors, Validators: validators, AllowUnregistered: foreign(example.name), WithoutJobTypes: !bytes.Contains(example.text, []byte("job_types:")),
+		})
+		require.NoError(t, err, string(example.text))
+		if !foreign(example.name) {
+			assert.Empty(t, loaded.Warnings, string(example.text))
+		}
+	}
+	assert.GreaterOrEqual(t, len(found), 10)
+	assert.GreaterOrEqual(t, dags, 2)
+}

@@ -1,0 +1,16 @@
+package config
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+)
+
+// commands gives every command what the program shares.
+type commands struct{ *ui.Program }
+
+// Commands are the commands of this package, in the order of the help.
+func Commands(p *ui.Program) []*cli.Command {
+	c := &commands{p}
+	return []*cli.Command{c.validateCommand(), c.planCommand(), c.applyCommand()}
+}

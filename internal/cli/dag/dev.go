@@ -1,0 +1,122 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// runDAGDev runs a DAG on a server, a control plane and workers that live as long
+// as the run.
+func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.Client) (starter.RunRef, error)) (err error) {
+	options, done, err := c.dagDevOptions(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = done(err) }()
+	dev, err := app.StartDev(ctx.Context, options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := dev.Stop(context.WithoutCancel(ctx.Context)); stopErr != nil && err == nil {
+			err = stopErr
+		}
+	}()
+	running, cancel := context.WithCancelCause(ctx.Context)
+	defer cancel(nil)
+	go func() {
+		select {
+		case reason := <-dev.Failed():
+			cancel(reason)
+		case <-running.Done():
+		}
+	}()
+	ref, err := start(dev.Client)
+	if err != nil {
+		return err
+	}
+	err = c.follow(running, ctx, dev.Client.DAGs(), name, ref)
+	switch cause := context.Cause(running); {
+	case cause == nil:
+		return err
+	case ctx.Context.Err() == nil:
+		return cause
+	}
+	return &ui.ExitError{Code: ui.ExitFailed, Err: fmt.Errorf("interrupted: %s ends with the server that was started for it", ref.WorkflowID)}
+}
+
+// dagDevOptions describes the processes. done cleans up: a temporary data dir is
+// removed unless something went wrong that its log can explain.
+func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done func(error) error, err error) {
+	ids := ui.SplitList(ctx.String("workers"))
+	if len(ids) == 0 {
+		return options, nil, ui.Usagef("--workers: name at least one worker")
+	}
+	for _, id := range ids {
+		if err := jobtype.ValidateName(id); err != nil {
+			return options, nil, ui.Usagef("--workers: %w", err)
+		}
+	}
+	loaded, err := c.Settings(ctx)
+	if err != nil {
+		return options, nil, err
+	}
+	// Tasks may run its job types; nothing of them shall run by itself meanwhile.
+	for name, declared := range loaded.JobTypes {
+		declared.Enabled = false
+		loaded.JobTypes[name] = declared
+	}
+	dir, leave, err := dagDevDir(ctx.String(ui.FlagDataDir))
+	if err != nil {
+		return options, nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, app.LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return options, nil, leave(fmt.Errorf("log file: %w", err))
+	}
+	address := ctx.String(ui.FlagAddress)
+	options = app.DevOptions{
+		DataDir: dir, Workers: ids, Handlers: c.Handlers, Config: loaded,
+		Temporal: config.Temporal{Address: address, Namespace: loaded.Temporal.Namespace}, External: address != "",
+		Server: app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable},
+		Logger: slog.New(slog.NewTextHandler(file, nil)),
+		Notify: func(line string) { fmt.Fprintln(c.Env.Stderr, line) },
+	}
+	return options, func(err error) error { return leave(errors.Join(err, file.Close())) }, nil
+}
+
+// dagDevDir makes the data dir: a given one stays, a temporary one goes.
+func dagDevDir(given string) (dir string, done func(error) error, err error) {
+	if given != "" {
+		dir, err = filepath.Abs(given)
+		if err == nil {
+			err = os.MkdirAll(dir, 0o750)
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("--data-dir: %w", err)
+		}
+		return dir, func(err error) error { return err }, nil
+	}
+	dir, err = os.MkdirTemp("", "roundsman-dag-")
+	if err != nil {
+		return "", nil, fmt.Errorf("temporary data dir: %w", err)
+	}
+	return dir, func(err error) error {
+		if _, said := errors.AsType[*ui.ExitError](err); err != nil && !said {
+			return fmt.Errorf("%w (logs are in %s)", err, dir)
+		}
+		return errors.Join(err, os.RemoveAll(dir))
+	}, nil
+}

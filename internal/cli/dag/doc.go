@@ -1,0 +1,2 @@
+// Package dag has the commands about DAGs.
+package dag

@@ -1,0 +1,254 @@
+package dag
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/cli/dagdraw"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) dagRender() *cli.Command {
+	return &cli.Command{
+		Name: "render", ArgsUsage: "[FILE]", Usage: "draw a DAG, or a run of it with the tasks' states",
+		Description: specArgument + `
+
+With --run the tasks are colored by their states; without FILE the picture then shows the tasks of
+the run, those added on the way included. ` + dagRunArgument + `
+
+Graphs of more than 100 tasks show each fan-out as one box with its counts (--collapse). A graph
+that stays too large to be looked at is refused; --around draws a part of it.
+
+Examples:
+  roundsman dag render maintenance.yaml -o maintenance.svg
+  roundsman dag render maintenance.yaml --run rolling-maintenance -o now.svg
+  roundsman dag render --run dag/nightly/20261120T090000-1f2e3d -o nightly.svg
+  roundsman dag render maintenance.yaml --format mermaid >> README.md
+  roundsman dag render maintenance.yaml --format dot | dot -Tpdf -o maintenance.pdf
+  roundsman dag render huge.yaml --around load-17 -o load-17.svg`,
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: svg, dot or mermaid (default: by the name of --out, else svg)"},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE` (default: standard output)"},
+			&cli.StringFlag{Name: ui.FlagRun, Usage: "color the tasks by their states in `RUN`"},
+			&cli.StringFlag{Name: "around", Usage: "draw only `TASK`, what it needs and what depends on it"},
+			&cli.StringFlag{Name: "collapse", Usage: "draw fan-outs as one box each: `WHEN` is auto, always or never", Value: string(dagdraw.Auto)},
+			&cli.StringFlag{Name: "direction", Usage: "let time run `WHERE`: right or down", Value: "right"},
+			newParamFlag(),
+		}, connectionFlags()...),
+		Before: checkRender,
+		Action: c.render,
+	}
+}
+
+// connectionFlags are the common flags without --output, whose short form is
+// taken by the file.
+func connectionFlags() []cli.Flag {
+	return slices.DeleteFunc(ui.CommonFlags(), func(flag cli.Flag) bool { return flag.Names()[0] == ui.FlagOutput })
+}
+
+func checkRender(ctx *cli.Context) error {
+	if ctx.Args().Len() == 0 && ctx.String(ui.FlagRun) == "" {
+		return ui.Usagef("name a FILE, a --run RUN, or both: see %s --help", ctx.Command.HelpName)
+	}
+	if _, err := renderFormat(ctx); err != nil {
+		return err
+	}
+	if mode := dagdraw.Collapse(ctx.String("collapse")); !slices.Contains(dagdraw.CollapseModes(), mode) {
+		return ui.Usagef("--collapse %s: must be one of %v", mode, dagdraw.CollapseModes())
+	}
+	if direction := ctx.String("direction"); direction != "right" && direction != "down" {
+		return ui.Usagef("--direction %s: must be right or down", direction)
+	}
+	return nil
+}
+
+func renderFormat(ctx *cli.Context) (dagdraw.Format, error) {
+	if named := dagdraw.Format(ctx.String("format")); named != "" {
+		if !slices.Contains(dagdraw.Formats(), named) {
+			return "", ui.Usagef("--format %s: must be one of %v", named, dagdraw.Formats())
+		}
+		return named, nil
+	}
+	switch ext := strings.ToLower(filepath.Ext(ctx.String("out"))); ext {
+	case "", ".svg":
+		return dagdraw.SVG, nil
+	case ".dot", ".gv":
+		return dagdraw.Dot, nil
+	case ".mmd", ".mermaid":
+		return dagdraw.Mermaid, nil
+	default:
+		return "", ui.Usagef("--out %s: %s is no picture that can be written; choose svg, dot or mermaid with --format", ctx.String("out"), ext)
+	}
+}
+
+func (c *commands) render(ctx *cli.Context) error {
+	format, err := renderFormat(ctx)
+	if err != nil {
+		return err
+	}
+	picture, err := c.picture(ctx)
+	if err != nil {
+		return err
+	}
+	picture.Down = ctx.String("direction") == "down"
+	if around := ctx.String("around"); around != "" {
+		if err := picture.Around(around); err != nil {
+			return ui.Faulty(err)
+		}
+	}
+	out := ctx.String("out")
+	var drawn dagdraw.Drawn
+	write := func(w io.Writer) error {
+		drawn, err = picture.Draw(w, format, dagdraw.Collapse(ctx.String("collapse")))
+		return err
+	}
+	if out == "" || out == ui.StdinName {
+		return write(c.Env.Stdout)
+	}
+	if err := writeWhole(out, write); err != nil {
+		return err
+	}
+	boxes := ""
+	if drawn.Boxes != drawn.Tasks {
+		boxes = fmt.Sprintf(" in %d boxes", drawn.Boxes)
+	}
+	fmt.Fprintf(c.Env.Stdout, "wrote %s: %s%s, %s\n", out, ui.Plural(drawn.Tasks, "task"), boxes, dependencies(drawn.Edges))
+	return nil
+}
+
+// writeWhole writes a file that is either complete or, after a failure, what it
+// was before.
+func writeWhole(path string, write func(io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // after the rename there is nothing to remove
+	if err := write(file); err != nil {
+		_ = file.Close()
+		return err
+	}
+	if err := file.Chmod(0o644); err != nil {
+		_ = file.Close()
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// picture gathers what is drawn: the file's tasks, the run's, or the file's with
+// the states of the run.
+func (c *commands) picture(ctx *cli.Context) (*dagdraw.Picture, error) {
+	var drawn *dagdraw.Picture
+	if ctx.Args().Len() > 0 {
+		compiled, err := c.compileSpec(ctx.Args().First(), paramsOf(ctx))
+		if err != nil {
+			return nil, err
+		}
+		if drawn, err = pictureOf(compiled); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.String(ui.FlagRun) == "" {
+		return drawn, nil
+	}
+	client, err := c.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ref, err := client.DAGs().Resolve(ctx.Context, ctx.String(ui.FlagRun))
+	if err != nil {
+		return nil, err
+	}
+	return pictureOfRun(ctx.Context, client.DAGs(), ref, drawn)
+}
+
+// pictureOf draws a spec.
+func pictureOf(compiled *spec.Compiled) (*dagdraw.Picture, error) {
+	graph := compiled.Graph
+	program, err := spec.Open(dag.NewRun(graph, dag.Options{}))
+	if err != nil {
+		return nil, err
+	}
+	drawn := &dagdraw.Picture{Title: compiled.Header.Name, Tasks: make([]dagdraw.Task, 0, graph.Len())}
+	for i := range dag.Index(graph.Len()) {
+		definition, err := program.Definition(i)
+		if err != nil {
+			return nil, err
+		}
+		task := dagdraw.Task{ID: graph.ID(i), Kind: string(definition.Kind)}
+		if rule := graph.Rule(i); rule != dag.AllSuccess {
+			task.Rule = rule.String()
+		}
+		for _, need := range graph.Needs(i) {
+			task.Needs = append(task.Needs, graph.ID(need))
+		}
+		drawn.Tasks = append(drawn.Tasks, task)
+	}
+	return drawn, nil
+}
+
+// dagPictures is the part of the client that a picture of a run needs.
+type dagPictures interface {
+	taskLister
+	Show(ctx context.Context, ref starter.RunRef) (starter.DAGSnapshot, error)
+}
+
+// pictureOfRun draws a run. Without a spec it shows the run's own tasks; with one
+// the spec's, of which the run may lack some.
+func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, declared *dagdraw.Picture) (*dagdraw.Picture, error) {
+	snapshot, err := client.Show(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	drawn := &dagdraw.Picture{Title: snapshot.DAG, Subtitle: fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot)), Run: true}
+	if declared != nil && snapshot.Result != nil && len(snapshot.Result.Tasks) > 0 {
+		// A closed run tells its states without a control plane.
+		drawn.Tasks = declared.Tasks
+		for i := range drawn.Tasks {
+			task := snapshot.Result.Tasks[drawn.Tasks[i].ID]
+			drawn.Tasks[i].State, drawn.Tasks[i].Note = task.State, task.Error
+		}
+		return drawn, nil
+	}
+	views, _, err := allTasks(ctx, client, ref, contract.TasksQueryInput{}, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]int{}
+	if declared != nil {
+		drawn.Tasks = declared.Tasks
+		for i, task := range drawn.Tasks {
+			known[task.ID] = i
+		}
+	}
+	for _, view := range views {
+		task := dagdraw.Task{ID: view.ID, Needs: view.Needs, Kind: view.Kind, State: view.State, Note: cmp.Or(view.Error, view.Waiting)}
+		if i, ok := known[view.ID]; ok {
+			task.Rule = drawn.Tasks[i].Rule
+			drawn.Tasks[i] = task
+		} else {
+			drawn.Tasks = append(drawn.Tasks, task)
+		}
+	}
+	return drawn, nil
+}

@@ -1,0 +1,275 @@
+package dag
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) dagRun() *cli.Command {
+	return &cli.Command{
+		Name: "run", ArgsUsage: "FILE", Usage: "run a DAG and wait until it has ended",
+		Description: specArgument + `
+
+The exit code is 0 only if the run completed. Ctrl-C stops waiting, not the run. With --dev no
+server is needed: a Temporal server, a control plane and workers are started for this run alone
+and stopped after it.
+
+With --watch a terminal shows a live view, a pipe a line now and then; without it only what needs
+a person, and the end, are told. With --output json one object is printed at the end:
+{"dag", "workflow_id", "run_id", "outcome", "counts": {STATE: N}, "duration_ms",
+"tasks": {ID: {"state", "attempts", "worker", "error", "from_run"}}}.
+
+Examples:
+  roundsman dag run maintenance.yaml --watch
+  roundsman dag run maintenance.yaml --param release=2026.12 --as december
+  roundsman dag run maintenance.yaml --detach
+  roundsman dag run --dev nine.yaml --output json | jq .counts
+  roundsman dag run --dev nine.yaml --watch --workers node-a,node-b,node-c`,
+		Flags: ui.With(append([]cli.Flag{
+			newParamFlag(),
+			&cli.StringFlag{Name: "as", Usage: "call the run dag/<name of the DAG>/`NAME` (default: the time)"},
+			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what runs and fail after `DURATION`, beside the spec's own deadline"},
+			&cli.BoolFlag{Name: "dev", Usage: "run it on a server and workers of its own, on this machine"},
+			&cli.StringFlag{Name: "workers", Usage: "with --dev: ids of the workers to run, `NAME,...`", Value: "node-a,node-b"},
+			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "with --dev: keep the state in `DIR` (default: a temporary directory)"},
+			&cli.StringFlag{Name: "temporal-cli", Usage: "with --dev: run the server of Temporal's own CLI at `PATH`"},
+		}, followFlags()...)...),
+		Before: checkDAGRun,
+		Action: c.runDAG,
+	}
+}
+
+// followFlags are on the commands that start a run.
+func followFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the run while it goes on"},
+		&cli.BoolFlag{Name: ui.FlagDetach, Aliases: []string{"d"}, Usage: "start the run and do not wait for it"},
+	}
+}
+
+func checkFollow(ctx *cli.Context) error {
+	if ctx.Bool(ui.FlagWatch) && ctx.Bool(ui.FlagDetach) {
+		return ui.Usagef("--watch and --detach exclude each other")
+	}
+	return nil
+}
+
+func checkDAGRun(ctx *cli.Context) error {
+	if err := checkFollow(ctx); err != nil {
+		return err
+	}
+	if !ctx.Bool("dev") {
+		for _, flag := range []string{"workers", ui.FlagDataDir, "temporal-cli"} {
+			if ctx.IsSet(flag) {
+				return ui.Usagef("--%s is for --dev: without it the run uses the workers of the cluster", flag)
+			}
+		}
+	} else if ctx.Bool(ui.FlagDetach) {
+		return ui.Usagef("--detach does not go with --dev: the server ends with the command")
+	}
+	_, err := dagOptions(ctx, "")
+	return err
+}
+
+// checkRunFlag checks --as, which names a new run.
+func checkRunFlag(ctx *cli.Context) error {
+	if !ctx.IsSet("as") {
+		return nil
+	}
+	if err := starter.CheckRunName(ctx.String("as")); err != nil {
+		return ui.Usagef("--as: %w", err)
+	}
+	return nil
+}
+
+// dagOptions reads the flags that shape a run.
+func dagOptions(ctx *cli.Context, by string) (starter.DAGOptions, error) {
+	options := starter.DAGOptions{Run: ctx.String("as"), By: by}
+	if err := checkRunFlag(ctx); err != nil {
+		return options, err
+	}
+	if written := ctx.String(ui.FlagDeadline); written != "" {
+		deadline, err := ui.ParseDuration(written)
+		if err != nil || deadline < time.Second {
+			return options, ui.Usagef("--deadline %s: must be a duration of at least 1s, for instance 30m", written)
+		}
+		options.Deadline = deadline
+	}
+	return options, nil
+}
+
+func (c *commands) runDAG(ctx *cli.Context) error {
+	compiled, err := c.compileSpec(ctx.Args().First(), paramsOf(ctx))
+	if err != nil {
+		return err
+	}
+	// Refused before anything is started, even a server.
+	if _, err := travelSize(compiled); err != nil {
+		return ui.Faulty(err)
+	}
+	options, err := dagOptions(ctx, c.Operator())
+	if err != nil {
+		return err
+	}
+	declared, err := c.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	options.Resources = declared.Resources
+	start := func(client *starter.Client) (starter.RunRef, error) {
+		ref, err := client.DAGs().Run(ctx.Context, compiled, options)
+		return ref, tooLargeIsFaulty(err)
+	}
+	if ctx.Bool("dev") {
+		return c.runDAGDev(ctx, compiled.Header.Name, start)
+	}
+	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		ref, err := start(client)
+		if err != nil {
+			return err
+		}
+		return c.started(ctx, client.DAGs(), compiled.Header.Name, ref)
+	})(ctx)
+}
+
+func tooLargeIsFaulty(err error) error {
+	if _, ok := errors.AsType[*starter.DAGTooLargeError](err); ok {
+		return ui.Faulty(err)
+	}
+	return err
+}
+
+// started tells of a run that was just started and, unless --detach is given,
+// follows it to its end.
+func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
+	if !ctx.Bool(ui.FlagDetach) {
+		return ui.GoesOn("runs", ref, c.follow(ctx.Context, ctx, client, name, ref))
+	}
+	if ui.WantsJSON(ctx) {
+		return ui.PrintJSON(c.Env.Stdout, Report{
+			DAG: name, WorkflowID: ref.WorkflowID, RunID: ref.RunID, Outcome: "running",
+			Counts: map[string]int{}, Tasks: map[string]TaskReport{},
+		})
+	}
+	fmt.Fprintf(c.Env.Stdout, "%s: started %s (follow it with `roundsman runs watch %s`)\n", name, ref.WorkflowID, ref.WorkflowID)
+	return nil
+}
+
+// dagFollowed is the part of the client that following a run needs.
+type dagFollowed interface {
+	taskLister
+	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.DAGSnapshot, error]
+}
+
+// dagDisplay is where the progress of a run goes: with JSON, beside standard
+// output. watch asks for all of it.
+func (c *commands) dagDisplay(ctx *cli.Context, watch bool) progress.DAGDisplay {
+	out, terminal, width := c.Env.Stdout, c.Env.Terminal, c.Env.Width
+	if ui.WantsJSON(ctx) {
+		out, terminal, width = c.Env.Stderr, false, 0
+	}
+	if !watch {
+		return progress.NewDAGNotes(out, c.Env.Now)
+	}
+	return progress.NewDAG(out, terminal, width, c.Env.Now)
+}
+
+// follow shows a run to its end and judges it: the error is a silent exit code
+// unless it completed. waiting ends when nobody waits any more; the run goes on.
+func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
+	display := c.dagDisplay(ctx, ctx.Bool(ui.FlagWatch))
+	defer display.Close()
+	display.Note(fmt.Sprintf("%s: started %s", name, ref.WorkflowID))
+	last, err := lastOf(waiting, client, ref, 0, display.Update)
+	if err != nil {
+		return err
+	}
+	if !ctx.Bool("dev") { // Whose server is gone before anybody can ask it.
+		display.Note(progress.DAGAdvice(last))
+	}
+	display.Close()
+	return c.judge(ctx, client, last)
+}
+
+// lastOf shows each snapshot of a run and returns the last one.
+func lastOf(ctx context.Context, client dagFollowed, ref starter.RunRef, interval time.Duration, show func(starter.DAGSnapshot)) (last starter.DAGSnapshot, err error) {
+	for snapshot, err := range client.Watch(ctx, ref, interval) {
+		if err != nil {
+			return last, err
+		}
+		last = snapshot
+		show(snapshot)
+	}
+	return last, nil
+}
+
+// judge prints a closed run as JSON, if that is asked for, and turns its outcome
+// into the exit code.
+func (c *commands) judge(ctx *cli.Context, client taskLister, last starter.DAGSnapshot) error {
+	if ui.WantsJSON(ctx) {
+		report, err := reportOfDAG(ctx.Context, client, last, c.Env.Now())
+		if err != nil {
+			return err
+		}
+		if err := ui.PrintJSON(c.Env.Stdout, report); err != nil {
+			return err
+		}
+	}
+	if last.Outcome != contract.OutcomeCompleted {
+		return ui.Silent(ui.ExitFailed)
+	}
+	return nil
+}
+
+func (c *commands) dagWatch() *cli.Command {
+	return &cli.Command{
+		Name: "watch", ArgsUsage: "RUN", Usage: "follow a run until it ends",
+		Description: dagRunArgument + `
+
+On a terminal there is a live view of counts and running tasks, in a pipe a line now and then; with
+--output json a line of JSON per look. The exit code is 0 only if the run completed.
+
+Examples:
+  roundsman dag watch rolling-maintenance
+  roundsman dag watch dag/nightly/20261120T090000-1f2e3d | tee nightly.log
+  roundsman dag watch nightly --output json | jq -c .state.counts`,
+		Flags:  ui.With(ui.IntervalFlag()),
+		Before: ui.CheckInterval,
+		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+			return c.watchDAG(ctx, client.DAGs(), ref, false)
+		}),
+	}
+}
+
+func (c *commands) watchDAG(ctx *cli.Context, client dagFollowed, ref starter.RunRef, lines bool) error {
+	var printed error
+	show := func(snapshot starter.DAGSnapshot) {
+		printed = errors.Join(printed, ui.PrintJSONLine(c.Env.Stdout, snapshot))
+	}
+	if !ui.WantsJSON(ctx) {
+		display := c.dagDisplay(ctx, true)
+		if lines {
+			display = progress.NewDAG(c.Env.Stdout, false, 0, c.Env.Now)
+		}
+		defer display.Close()
+		show = display.Update
+	}
+	last, err := lastOf(ctx.Context, client, ref, ctx.Duration(ui.FlagInterval), show)
+	if err := errors.Join(err, printed); err != nil {
+		return err
+	}
+	if last.Outcome != contract.OutcomeCompleted {
+		return ui.Silent(ui.ExitFailed)
+	}
+	return nil
+}

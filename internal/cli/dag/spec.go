@@ -1,0 +1,147 @@
+package dag
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func newParamFlag() cli.Flag {
+	return &cli.GenericFlag{
+		Name: "param", Value: &ui.ParamFlag{},
+		Usage: "set `KEY=VALUE` of the spec's params; may be given several times. Where the spec has no text, VALUE is JSON",
+	}
+}
+
+func paramsOf(ctx *cli.Context) [][2]string {
+	if params, ok := ctx.Generic("param").(*ui.ParamFlag); ok && params != nil {
+		return params.Given
+	}
+	return nil
+}
+
+// compileSpec reads and compiles a spec. Its faults carry the path that was
+// given, so that an editor can follow them.
+func (c *commands) compileSpec(name string, params [][2]string) (*spec.Compiled, error) {
+	data, err := c.ReadSpec(name)
+	if err != nil {
+		return nil, err
+	}
+	dir, base := filepath.Dir(name), filepath.Base(name)
+	if name == ui.StdinName {
+		dir, base = ".", ui.StdinFile
+	}
+	compiled, err := compileIn(dir, base, data, params)
+	if faults, ok := errors.AsType[spec.Faults](err); ok && dir != "." {
+		for i := range faults {
+			faults[i].File = filepath.Join(dir, filepath.FromSlash(faults[i].File))
+		}
+		err = faults
+	}
+	if err != nil {
+		return nil, ui.Faulty(err)
+	}
+	return compiled, nil
+}
+
+// compileIn compiles a document whose sub-DAGs are files of dir. They cannot be
+// outside of it, not even by a symbolic link.
+func compileIn(dir, base string, data []byte, params [][2]string) (*spec.Compiled, error) {
+	loaded, err := spec.Load(base, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := setParams(loaded, params); err != nil {
+		return nil, err
+	}
+	tree, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close()
+	return spec.Compile(loaded, rootFiles{tree})
+}
+
+// rootFiles are the files below a directory.
+type rootFiles struct{ *os.Root }
+
+// ReadFile implements spec.Files. It reads one byte more than a spec may have,
+// so that too large a file is told from one that just fits.
+func (r rootFiles) ReadFile(name string) ([]byte, error) {
+	file, err := r.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, spec.MaxFileSize+1))
+}
+
+// setParams changes params that the spec declares: one that it does not declare
+// is a typing error, because no template could refer to it.
+func setParams(loaded *spec.Spec, params [][2]string) error {
+	for _, param := range params {
+		key, written := param[0], param[1]
+		declared, ok := loaded.Params[key]
+		if !ok {
+			known := ui.SortedKeys(loaded.Params)
+			hint := "it declares no params"
+			if guess := nearest.Word(key, known); guess != "" {
+				hint = fmt.Sprintf("did you mean %q?", guess)
+			} else if len(known) > 0 {
+				hint = "it has " + strings.Join(known, ", ")
+			}
+			return fmt.Errorf("--param %s: %s has no such param (%s)", key, loaded.Name, hint)
+		}
+		value, err := paramValue(declared, written)
+		if err != nil {
+			return fmt.Errorf("--param %s: %w", key, err)
+		}
+		loaded.Params[key] = value
+	}
+	return nil
+}
+
+// paramValue reads what was written as what the spec has there: text as it is,
+// everything else as JSON.
+func paramValue(declared any, written string) (any, error) {
+	if _, isText := declared.(string); isText {
+		return written, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(written)))
+	decoder.UseNumber()
+	var value any
+	// Valid is about the whole text, Decode about its first value.
+	if !json.Valid([]byte(written)) || decoder.Decode(&value) != nil {
+		return nil, fmt.Errorf("%q is not JSON, but the spec's value is (a text needs quotes: '\"text\"')", written)
+	}
+	return value, nil
+}
+
+// travelSize is how many bytes the graph has as it travels, or the reason why it
+// cannot.
+func travelSize(compiled *spec.Compiled) (int, error) {
+	payloads, err := starter.DataConverter().ToPayloads(compiled.Graph.Encode())
+	if err != nil {
+		return 0, fmt.Errorf("DAG %s: %w", compiled.Header.Name, err)
+	}
+	size := 0
+	for _, payload := range payloads.GetPayloads() {
+		size += len(payload.GetData())
+	}
+	if size > starter.MaxDAGBytes {
+		return size, &starter.DAGTooLargeError{Name: compiled.Header.Name, Tasks: compiled.Graph.Len(), Bytes: size}
+	}
+	return size, nil
+}

@@ -1,0 +1,137 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// SpecReport is one file in the output of `dag validate`.
+type SpecReport struct {
+	File   string      `json:"file"`
+	Valid  bool        `json:"valid"`
+	DAG    string      `json:"dag,omitempty"`
+	Tasks  int         `json:"tasks,omitempty"`
+	Edges  int         `json:"dependencies,omitempty"`
+	Depth  int         `json:"depth,omitempty"`
+	Bytes  int         `json:"bytes,omitempty"`
+	Faults spec.Faults `json:"faults"`
+}
+
+func (c *commands) dagValidate() *cli.Command {
+	return &cli.Command{
+		Name: "validate", ArgsUsage: "FILE...", Usage: "check specs: all faults at once, with file, line and column",
+		Description: specArgument + `
+
+No server is asked. The exit code is 3 if there is a fault. A DAG that is too large to be sent to
+a server is one.
+
+Examples:
+  roundsman dag validate maintenance.yaml
+  roundsman dag validate dags/rolling.yaml dags/nightly.yaml
+  generate-dag | roundsman dag validate - --output json | jq -r '.files[].faults[].message'`,
+		Flags: []cli.Flag{newParamFlag(), ui.OutputFlag()},
+		Action: func(ctx *cli.Context) error {
+			reports, valid := []SpecReport{}, true
+			for _, name := range ctx.Args().Slice() {
+				report, err := c.checkSpec(name, paramsOf(ctx))
+				if err != nil {
+					return err
+				}
+				valid = valid && report.Valid
+				reports = append(reports, report)
+			}
+			return c.printSpecReports(ctx, reports, valid)
+		},
+	}
+}
+
+// checkSpec judges one file. The error is for what is no fault of the spec's
+// text: a file that cannot be read, a param that does not exist.
+func (c *commands) checkSpec(name string, params [][2]string) (SpecReport, error) {
+	report := SpecReport{File: name, Faults: spec.Faults{}}
+	compiled, err := c.compileSpec(name, params)
+	if faults, ok := errors.AsType[spec.Faults](err); ok {
+		report.Faults = faults
+		return report, nil
+	}
+	if err != nil {
+		return report, err
+	}
+	report.DAG, report.Tasks, report.Edges = compiled.Header.Name, compiled.Graph.Len(), compiled.Graph.Edges()
+	report.Depth = depth(compiled.Graph)
+	report.Bytes, err = travelSize(compiled)
+	if tooLarge, ok := errors.AsType[*starter.DAGTooLargeError](err); ok {
+		report.Faults = spec.Faults{{File: name, Message: tooLarge.Error()}}
+		return report, nil
+	}
+	report.Valid = err == nil
+	return report, err
+}
+
+// depth is the number of tasks on the longest way through the graph.
+func depth(graph *dag.Graph) int {
+	waits := make([]int, graph.Len())
+	level := make([]int, graph.Len())
+	var queue []dag.Index
+	for i := range dag.Index(graph.Len()) {
+		if waits[i] = len(graph.Needs(i)); waits[i] == 0 {
+			level[i] = 1
+			queue = append(queue, i)
+		}
+	}
+	deepest := 0
+	for head := 0; head < len(queue); head++ {
+		i := queue[head]
+		deepest = max(deepest, level[i])
+		for _, next := range graph.Dependants(i) {
+			level[next] = max(level[next], level[i]+1)
+			if waits[next]--; waits[next] == 0 {
+				queue = append(queue, next)
+			}
+		}
+	}
+	return deepest
+}
+
+func (c *commands) printSpecReports(ctx *cli.Context, reports []SpecReport, valid bool) error {
+	if ui.WantsJSON(ctx) {
+		if err := ui.PrintJSON(c.Env.Stdout, map[string]any{"valid": valid, "files": reports}); err != nil {
+			return err
+		}
+	} else {
+		for _, report := range reports {
+			c.printSpecReport(report)
+		}
+	}
+	if !valid {
+		return ui.Silent(ui.ExitUsage)
+	}
+	return nil
+}
+
+func (c *commands) printSpecReport(report SpecReport) {
+	if report.Valid {
+		// Enough to see that the file says what was meant.
+		fmt.Fprintf(c.Env.Stdout, "%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send\n", report.File, report.DAG,
+			ui.Plural(report.Tasks, "task"), dependencies(report.Edges), ui.Plural(report.Depth, "task"), float64(report.Bytes)/1000)
+		return
+	}
+	for _, fault := range report.Faults {
+		fmt.Fprintln(c.Env.Stderr, fault.Error())
+	}
+	fmt.Fprintf(c.Env.Stderr, "%s: %s\n", report.File, ui.Plural(len(report.Faults), "fault"))
+}
+
+func dependencies(n int) string {
+	if n == 1 {
+		return "1 dependency"
+	}
+	return fmt.Sprintf("%d dependencies", n)
+}

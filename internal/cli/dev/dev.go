@@ -1,0 +1,245 @@
+package dev
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) devCommand() *cli.Command {
+	return &cli.Command{
+		Name: "dev", Usage: "run everything on this machine: Temporal, its Web UI, control plane, workers",
+		Description: `State is kept in the data dir and survives kill -9: a group that was running goes on. On the
+first start every enabled job type runs once; after that the schedules decide. Without --config a
+quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
+whatever TEMPORAL_ADDRESS says; only --address makes it use another one.
+
+With --once every enabled job type runs once, a summary is printed, and the exit code is 0 only
+if every group completed. A group that still runs from before is waited for instead of started.
+
+Examples:
+  roundsman dev
+  roundsman dev --config roundsman.yaml --data-dir /var/tmp/roundsman --workers node-a,node-b,node-c
+  roundsman dev --once --json --port 0 --ui-port 0 | jq '.groups[] | {job_type, outcome, completed}'
+  roundsman dev --temporal-cli $(which temporal)`,
+		Flags: ui.With(
+			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep the state in `DIR`", Value: ".roundsman"},
+			&cli.IntFlag{Name: "port", Usage: "`PORT` of the Temporal server on 127.0.0.1; 0 chooses a free one", Value: 7233},
+			&cli.IntFlag{Name: "ui-port", Usage: "`PORT` of the Web UI on 127.0.0.1; 0 chooses a free one", Value: 8233},
+			&cli.StringFlag{Name: "workers", Usage: "ids of the workers to run, `NAME,...`", Value: "node-a,node-b"},
+			&cli.BoolFlag{Name: "once", Usage: "run each enabled job type once and end"},
+			&cli.BoolFlag{Name: ui.FlagJSON, Usage: "the same as --output json"},
+			&cli.StringFlag{Name: "temporal-cli", Usage: "run the server of Temporal's own CLI at `PATH` instead of roundsman-devserver"},
+			&cli.StringFlag{Name: ui.FlagLogLevel, Usage: "log from `LEVEL` on to roundsman.log in the data dir: debug, info, warn or error", Value: "info"},
+			&cli.StringFlag{Name: ui.FlagLogFormat, Usage: "write the log as `FORMAT`: text or json", Value: "text"},
+			ui.AllowUnregisteredFlag(),
+		),
+		Action: c.dev,
+	}
+}
+
+func (c *commands) dev(ctx *cli.Context) error {
+	options, err := c.devOptions(ctx)
+	if err != nil {
+		return err
+	}
+	loaded, err := c.devConfig(ctx, options.DataDir)
+	if err != nil {
+		return err
+	}
+	c.Warn(loaded.Warnings)
+	if err := os.MkdirAll(options.DataDir, 0o750); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	file, err := app.OpenLog(filepath.Join(options.DataDir, app.LogFile))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	log, err := logger(ctx, file)
+	if err != nil {
+		return err
+	}
+	options.Config, options.Logger = loaded, log
+	options.Temporal = ui.WithFlags(ctx, loaded.Temporal)
+	return c.runDev(ctx, options)
+}
+
+// devOptions reads the flags.
+func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
+	dir, err := filepath.Abs(ctx.String(ui.FlagDataDir))
+	if err != nil {
+		return app.DevOptions{}, fmt.Errorf("--data-dir: %w", err)
+	}
+	ids := ui.SplitList(ctx.String("workers"))
+	if len(ids) == 0 {
+		return app.DevOptions{}, ui.Usagef("--workers: name at least one worker")
+	}
+	for _, id := range ids {
+		if err := jobtype.ValidateName(id); err != nil {
+			return app.DevOptions{}, ui.Usagef("--workers: %w", err)
+		}
+	}
+	for _, flag := range []string{"port", "ui-port"} {
+		if port := ctx.Int(flag); port < 0 || port > 65535 {
+			return app.DevOptions{}, ui.Usagef("--%s %d: must be between 0 and 65535 (0 chooses a free one)", flag, port)
+		}
+	}
+	if port := ctx.Int("port"); port != 0 && port == ctx.Int("ui-port") {
+		return app.DevOptions{}, ui.Usagef("--port and --ui-port are both %d: give the Web UI another port, or 0 for a free one", port)
+	}
+	address := ctx.String(ui.FlagAddress)
+	return app.DevOptions{
+		DataDir: dir, Workers: ids, Handlers: c.Handlers,
+		External: address != "",
+		Server: app.DevServer{
+			TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable,
+			Port: ctx.Int("port"), UIPort: ctx.Int("ui-port"),
+		},
+	}, nil
+}
+
+// display is where progress goes: with JSON, beside standard output.
+func (c *commands) display(ctx *cli.Context) progress.Display {
+	if ui.WantsJSON(ctx) {
+		return progress.New(c.Env.Stderr, false, 0, c.Env.Now)
+	}
+	return progress.New(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now)
+}
+
+func (c *commands) runDev(ctx *cli.Context, options app.DevOptions) (err error) {
+	out := c.Env.Stdout
+	if ui.WantsJSON(ctx) {
+		out = c.Env.Stderr
+	}
+	display := c.display(ctx)
+	defer display.Close()
+	options.Notify = display.Note
+	dev, err := app.StartDev(ctx.Context, options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := dev.Stop(context.WithoutCancel(ctx.Context)); stopErr != nil && err == nil {
+			err = stopErr
+		}
+	}()
+	c.banner(out, dev, options)
+	running, cancel := context.WithCancelCause(ctx.Context)
+	defer cancel(nil)
+	go func() {
+		select {
+		case reason := <-dev.Failed():
+			cancel(reason)
+		case <-running.Done():
+		}
+	}()
+	names := enabledNames(options.Config)
+	shown := &follower{client: dev.Client, display: display, open: dev.Open}
+	if ctx.Bool("once") {
+		return c.devOnce(running, ctx, shown, names)
+	}
+	return c.devForever(running, ctx, shown, names, options.Logger)
+}
+
+func enabledNames(loaded *config.Config) []string {
+	var names []string
+	for _, name := range ui.SortedKeys(loaded.JobTypes) {
+		if loaded.JobTypes[name].Enabled {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
+	shown := &ui.Fields{}
+	shown.Add("Roundsman", ui.Cell{Text: buildinfo.Version(), Paint: ui.Bold})
+	shown.Add("Web UI", ui.Cell{Text: dev.Ready.UIURL, Paint: ui.Bold})
+	shown.Add("Temporal", ui.Textf("%s, namespace %s", dev.Ready.Address, dev.Client.Namespace()))
+	shown.Add("workers", ui.Text(strings.Join(options.Workers, ", ")))
+	shown.Add("data", ui.Text(options.DataDir))
+	for _, name := range ui.SortedKeys(options.Config.JobTypes) {
+		declared := options.Config.JobTypes[name]
+		state := when(declared.Schedule)
+		if !declared.Enabled {
+			state = "disabled"
+		}
+		shown.Add("job type", ui.Textf("%s (%s), %s", name, declared.Handler, state))
+	}
+	shown.Write(w, c.Env.Colors())
+	fmt.Fprintln(w)
+}
+
+// when tells a schedule as it was written.
+func when(schedule contract.ScheduleSpec) string {
+	if schedule.Every > 0 {
+		return "every " + schedule.Every.String()
+	}
+	return strings.TrimSpace(strings.Join(schedule.Cron, "; ") + " " + schedule.Timezone)
+}
+
+// devOnce runs every job type once. Interrupted, it leaves the groups to the
+// next start.
+func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *follower, names []string) error {
+	reports, err := shown.runAll(running, names)
+	shown.display.Close()
+	if err != nil {
+		if cause := context.Cause(running); cause != nil {
+			err = cause
+		}
+		if errors.Is(err, context.Canceled) {
+			return errors.New("interrupted: groups that run go on with the next `roundsman dev` on this data dir")
+		}
+		return err
+	}
+	if ui.WantsJSON(ctx) {
+		if err := ui.PrintJSON(c.Env.Stdout, map[string]any{"groups": reports}); err != nil {
+			return err
+		}
+	} else if len(reports) == 0 {
+		fmt.Fprintln(c.Env.Stdout, "nothing to do: no job type is enabled")
+	}
+	for _, report := range reports {
+		if report.Outcome != string(contract.OutcomeCompleted) {
+			return ui.Silent(ui.ExitFailed)
+		}
+	}
+	return nil
+}
+
+// devForever shows every run until it is interrupted. Job types that never ran
+// run once at the start: a newcomer has something to see.
+func (c *commands) devForever(running context.Context, ctx *cli.Context, shown *follower, names []string, log *slog.Logger) error {
+	if ui.WantsJSON(ctx) {
+		shown.ended = func(snapshot starter.Snapshot) {
+			if err := ui.PrintJSONLine(c.Env.Stdout, reportOf(snapshot)); err != nil {
+				log.Warn("report", "error", err)
+			}
+		}
+	}
+	shown.followAll(running, names)
+	<-running.Done() // Without job types there is nothing to follow, but DAGs to run.
+	shown.display.Note("stopping: running jobs end or are handed back; Ctrl-C again ends at once")
+	shown.display.Close()
+	if cause := context.Cause(running); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package dev has the commands about processes (dev, server, worker).
+package dev

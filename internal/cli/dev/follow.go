@@ -1,0 +1,216 @@
+package dev
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// lookEvery is how often `dev` asks a Schedule whether somebody started a
+	// run by hand; a tick is known beforehand and looked for at its time.
+	lookEvery = 5 * time.Second
+	// showEvery is how often the state of a running group is shown.
+	showEvery = 500 * time.Millisecond
+	// afterTick gives the Schedule time to start its group.
+	afterTick = 300 * time.Millisecond
+)
+
+// GroupReport is one group in the output of `dev --once --json`.
+type GroupReport struct {
+	JobType       string        `json:"job_type"`
+	WorkflowID    string        `json:"workflow_id"`
+	RunID         string        `json:"run_id"`
+	Outcome       string        `json:"outcome"`
+	Detected      int           `json:"detected"`
+	Duplicates    int           `json:"duplicates"`
+	AlreadyActive int           `json:"already_active"`
+	Disabled      int           `json:"disabled"`
+	Batched       int           `json:"batched"`
+	Completed     int           `json:"completed"`
+	Failed        int           `json:"failed"`
+	Canceled      int           `json:"canceled"`
+	Stale         int           `json:"stale"`
+	Retries       int           `json:"retries"`
+	DurationMS    int64         `json:"duration_ms"`
+	Errors        []reportError `json:"errors"`
+}
+
+type reportError struct {
+	DedupeKey string `json:"dedupe_key"`
+	Message   string `json:"message"`
+}
+
+// reportOf turns the last snapshot of a run into its report. A run that left no
+// result counts as failed, with the reason as its error.
+func reportOf(snapshot starter.Snapshot) GroupReport {
+	report := GroupReport{
+		JobType: snapshot.JobType, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID,
+		Outcome: string(contract.OutcomeFailed), Errors: []reportError{},
+	}
+	if snapshot.Result == nil {
+		report.DurationMS = snapshot.Ended.Sub(snapshot.Started).Milliseconds()
+		report.Errors = append(report.Errors, reportError{Message: snapshot.Failure})
+		return report
+	}
+	result := snapshot.Result
+	report.Outcome, report.DurationMS = string(result.Outcome), result.DurationMS
+	report.Detected, report.Duplicates, report.AlreadyActive = result.Counts.Detected, result.Counts.Duplicates, result.Counts.AlreadyActive
+	report.Disabled = result.Counts.Disabled
+	report.Completed, report.Failed, report.Canceled = result.Counts.Completed, result.Counts.Failed, result.Counts.Canceled
+	report.Batched = result.Counts.Batched
+	report.Stale, report.Retries = result.Counts.Stale, result.Counts.Retries
+	for _, failed := range result.Errors {
+		report.Errors = append(report.Errors, reportError{DedupeKey: failed.DedupeKey, Message: failed.Message})
+	}
+	if len(report.Errors) == 0 && result.Reason != "" && result.Outcome != contract.OutcomeCompleted {
+		report.Errors = append(report.Errors, reportError{Message: result.Reason})
+	}
+	return report
+}
+
+// follower shows runs of job types.
+type follower struct {
+	client  *starter.Client
+	display progress.Display
+	// open are the groups that were going on before this process started.
+	open map[string]starter.RunRef
+	// ended, if not nil, is told of each run that ended.
+	ended func(starter.Snapshot)
+}
+
+// runAll starts every job type once, adopts groups that were going on before,
+// and waits for all of them.
+func (f *follower) runAll(ctx context.Context, names []string) ([]GroupReport, error) {
+	reports := make([]GroupReport, len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, name := range names {
+		group.Go(func() error {
+			ref, err := f.startOrAdopt(ctx, name)
+			if err != nil {
+				return err
+			}
+			last, err := f.watch(ctx, ref)
+			reports[i] = reportOf(last)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return reports, nil
+}
+
+func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRef, error) {
+	ref, adopted := f.open[name]
+	if !adopted {
+		started, err := f.client.JobTypes().RunNow(ctx, name)
+		if err != nil {
+			return starter.RunRef{}, err
+		}
+		ref, adopted = started.RunRef, started.Adopted
+	}
+	if adopted {
+		f.display.Note(fmt.Sprintf("%s: %s was running already; waiting for it", name, ref.WorkflowID))
+	}
+	return ref, nil
+}
+
+// watch shows one run until it has ended.
+func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.Snapshot, err error) {
+	for snapshot, err := range f.client.Runs().Watch(ctx, ref, showEvery) {
+		if err != nil {
+			return last, err
+		}
+		last = snapshot
+		f.display.Update(snapshot)
+		if !snapshot.Open() && f.ended != nil {
+			f.ended(snapshot)
+		}
+	}
+	return last, nil
+}
+
+// followAll shows every run of the job types from now on, until ctx ends. A job
+// type that never ran is run at once.
+func (f *follower) followAll(ctx context.Context, names []string) {
+	var group sync.WaitGroup
+	for _, name := range names {
+		group.Go(func() { f.follow(ctx, name) })
+	}
+	group.Wait()
+}
+
+// follow shows the runs of one job type, one after the other.
+func (f *follower) follow(ctx context.Context, name string) {
+	shown, next, err := f.begin(ctx, name)
+	if err != nil && ctx.Err() == nil {
+		f.display.Note(fmt.Sprintf("%s: %v", name, err))
+	}
+	for ctx.Err() == nil {
+		if next != nil && next.WorkflowID != shown {
+			shown = next.WorkflowID
+			if _, err := f.watch(ctx, *next); err != nil && ctx.Err() == nil {
+				f.display.Note(fmt.Sprintf("%s: %v", name, err))
+			}
+		}
+		ticks, err := f.client.JobTypes().Ticks(ctx, name)
+		next = newest(ticks)
+		if err != nil || next == nil || next.WorkflowID == shown {
+			wait(ctx, nextLook(ticks, time.Now()))
+		}
+	}
+}
+
+// begin says which run needs no showing, because it had ended before, and which
+// one is to be shown first, if any.
+func (f *follower) begin(ctx context.Context, name string) (shown string, first *starter.RunRef, err error) {
+	if ref, open := f.open[name]; open {
+		return "", &ref, nil
+	}
+	ticks, err := f.client.JobTypes().Ticks(ctx, name)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case ticks.Running != nil:
+		return "", ticks.Running, nil
+	case ticks.Runs == 0:
+		started, err := f.client.JobTypes().RunNow(ctx, name)
+		return "", &started.RunRef, err
+	case ticks.Last != nil:
+		shown = ticks.Last.WorkflowID
+	}
+	return shown, nil, nil
+}
+
+// newest is the run that goes on, or else the last one.
+func newest(ticks starter.Ticks) *starter.RunRef {
+	if ticks.Running != nil {
+		return ticks.Running
+	}
+	return ticks.Last
+}
+
+// nextLook is how long to wait before asking the Schedule again.
+func nextLook(ticks starter.Ticks, now time.Time) time.Duration {
+	if ticks.Next.IsZero() {
+		return lookEvery
+	}
+	return min(max(ticks.Next.Sub(now)+afterTick, afterTick), lookEvery)
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

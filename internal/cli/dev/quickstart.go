@@ -1,0 +1,51 @@
+package dev
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/examples/quickstart"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+)
+
+// quickstartName stands for the file in faults.
+const quickstartName = "quickstart"
+
+// devConfig is the configuration of `dev`: the one that was named, or the one
+// of this directory, or the quickstart, for which it prepares files in the data
+// dir.
+func (c *commands) devConfig(ctx *cli.Context, dataDir string) (*config.Config, error) {
+	if len(c.ConfigFiles(ctx)) > 0 {
+		return c.Load(ctx, nil)
+	}
+	if _, err := os.Stat(ui.DefaultConfig); !errors.Is(err, fs.ErrNotExist) {
+		return c.Load(ctx, nil)
+	}
+	logs := filepath.Join(dataDir, "quickstart", "logs")
+	if err := quickstart.Prepare(logs); err != nil {
+		return nil, err
+	}
+	text := quickstart.Config
+	// The file's own path is kept where it is right: it reads better.
+	if usual, err := filepath.Abs(quickstart.LogDir); err != nil || usual != logs {
+		if text, err = quickstart.ConfigFor(logs); err != nil {
+			return nil, err
+		}
+	}
+	options, err := c.LoadOptions()
+	if err != nil {
+		return nil, err
+	}
+	options.Sources = []config.Source{{Name: quickstartName, Data: text}}
+	loaded, err := config.Load(options)
+	if err != nil {
+		return nil, fmt.Errorf("the quickstart is broken: %w", err)
+	}
+	return loaded, nil
+}

@@ -1,0 +1,88 @@
+package inspect
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Usage: "check the server, the namespace, the control plane and the workers",
+		Description: `Every line says what was found and what to do about it. The exit code is 1 if something is
+missing that Roundsman needs.
+
+Examples:
+  roundsman doctor
+  roundsman doctor --address temporal.example.com:7233 --namespace maintenance
+  roundsman doctor --output json | jq '.checks[] | select(.verdict != "ok")'`,
+		Flags: ui.With(),
+		Action: func(ctx *cli.Context) error {
+			checks, err := c.examine(ctx)
+			if err != nil {
+				return err
+			}
+			if ui.WantsJSON(ctx) {
+				err = ui.PrintJSON(c.Env.Stdout, map[string]any{"ok": !starter.Failed(checks), "checks": checks})
+			} else {
+				c.printChecks(checks)
+			}
+			if err == nil && starter.Failed(checks) {
+				return ui.Silent(ui.ExitFailed)
+			}
+			return err
+		},
+	}
+}
+
+func (c *commands) examine(ctx *cli.Context) ([]starter.Check, error) {
+	settings, err := c.Temporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.Dial(ctx.Context, settings)
+	if gone, unreachable := errors.AsType[*starter.UnreachableError](err); unreachable {
+		return []starter.Check{{
+			Name: "server", Verdict: starter.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")",
+			Fix: "start one with `roundsman dev`, or name a running one with --address host:port",
+		}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	reached := starter.Check{Name: "server", Verdict: starter.VerdictOK, Found: settings.Address + " answers"}
+	return append([]starter.Check{reached}, client.Doctor(ctx.Context)...), nil
+}
+
+func (c *commands) printChecks(checks []starter.Check) {
+	paints := map[starter.Verdict]ui.Paint{starter.VerdictOK: ui.Good, starter.VerdictWarn: ui.Odd, starter.VerdictFail: ui.Bad}
+	listed := ui.NewTable("", "CHECK", "FOUND")
+	for _, check := range checks {
+		listed.Add(ui.Cell{Text: string(check.Verdict), Paint: paints[check.Verdict]}, ui.Textf("%s", check.Name), ui.Textf("%s", check.Found))
+		if check.Fix != "" {
+			listed.Add(ui.Text(""), ui.Text(""), ui.Cell{Text: "→ " + check.Fix, Paint: ui.Bold})
+		}
+	}
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+}
+
+func (c *commands) versionCommand() *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version",
+		Description: "Examples:\n  roundsman version\n  roundsman version --output json",
+		Flags:       []cli.Flag{ui.OutputFlag()},
+		Action: func(ctx *cli.Context) error {
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, map[string]string{"version": buildinfo.Version()})
+			}
+			fmt.Fprintln(c.Env.Stdout, ui.ProgramName, buildinfo.Version())
+			return nil
+		},
+	}
+}

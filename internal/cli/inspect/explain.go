@@ -1,0 +1,160 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) explainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "why a job type, run, job, DAG run, task or worker is not running, or what it waits for",
+		Description: `THING is a job type (with all its open runs), a worker, a run, a job (RUN/JOB), a run of a DAG
+(dag/NAME/RUN; NAME alone is the newest one) or a task of it (RUN/TASK). JOB and TASK may also
+follow their run as a word of their own.
+
+The reasons are ordered: what to act on first. docs/explain.md describes every code. Nothing is
+changed, and no control plane is needed to learn that there is none.
+
+Examples:
+  roundsman explain scrub
+  roundsman explain scrub job-00012
+  roundsman explain group/scrub-2026-11-20T09:00:00Z/job-00012
+  roundsman explain rolling-maintenance go-ahead
+  roundsman explain dag/nightly/20261120T090000-1f2e3d/load.7
+  roundsman explain node-a --output json | jq -r '.reasons[].code'`,
+		Flags: ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			explanation, err := client.Explain(ctx.Context, strings.Join(ctx.Args().Slice(), "/"))
+			if err != nil {
+				return err
+			}
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, explanation)
+			}
+			c.printExplanation(explanation)
+			return nil
+		}),
+	}
+}
+
+// reasonWidth is how wide reasons are printed where the terminal does not say.
+const reasonWidth = 80
+
+func (c *commands) printExplanation(e starter.Explanation) {
+	fmt.Fprintf(c.Env.Stdout, "%s %s: %s\n", e.Kind, e.Name, cmp.Or(e.State, "unknown"))
+	if c.printEnded(e) && e.Ended.Of == e.Name && len(e.Reasons) == 0 {
+		return
+	}
+	if len(e.Reasons) == 0 {
+		fmt.Fprintln(c.Env.Stdout, nothing(e))
+		return
+	}
+	for _, reason := range e.Reasons {
+		c.printReason(reason)
+	}
+}
+
+// printEnded tells how it ended, or how the last run of a job type did, if there is
+// more to tell than that all went well.
+func (c *commands) printEnded(e starter.Explanation) bool {
+	if e.Ended == nil || e.Ended.Detail == "" && e.Ended.Remedy == "" {
+		return false
+	}
+	width, about := cmp.Or(c.Env.Width, reasonWidth), "it ended"
+	if e.Ended.Of != e.Name {
+		about = "its last run, " + e.Ended.Of + ", ended as " + e.Ended.Outcome
+	}
+	if !e.Ended.At.IsZero() {
+		about += " " + ui.Ago(e.Ended.At, c.Env.Now())
+	}
+	c.printWrapped("", strings.TrimSuffix(about+": "+ui.OneLine(e.Ended.Detail), ": "), width)
+	if e.Ended.Remedy != "" {
+		c.printWrapped("  → ", e.Ended.Remedy, width)
+	}
+	return true
+}
+
+// nothing says what it means that there is no reason.
+func nothing(e starter.Explanation) string {
+	switch {
+	case e.Kind == "worker":
+		return "it has work and could take more"
+	case e.State == "running":
+		return "it runs: it waits for nothing"
+	case slices.Contains([]string{"idle", "open", "preparing", "waiting", "detecting", "claiming", "dispatching", "ending", "pending", "assigned"}, e.State):
+		return "it is " + e.State + ": it waits for nothing"
+	}
+	return "it has ended: it waits for nothing"
+}
+
+func (c *commands) printReason(reason explain.Reason) {
+	width, now := cmp.Or(c.Env.Width, reasonWidth), c.Env.Now()
+	head := ui.Bold.Apply(c.Env.Colors(), string(reason.Code))
+	if reason.Object != "" {
+		head += "(" + ui.OneLine(reason.Object) + ")"
+	}
+	fmt.Fprintf(c.Env.Stdout, "\n%s%s\n", head, sinceUntil(reason.Since, reason.Until, now))
+	if reason.Of != "" {
+		c.printWrapped("  ", "of "+reason.Of, width)
+	}
+	c.printWrapped("  ", reason.Detail, width)
+	if reason.Remedy != "" {
+		c.printWrapped("  → ", reason.Remedy, width)
+	}
+}
+
+// printWrapped breaks text between words so that lines fit the width. What is in
+// backquotes is a command line, which stays in one piece: people copy it.
+func (c *commands) printWrapped(first, text string, width int) {
+	indent := strings.Repeat(" ", runewidth.StringWidth(first))
+	line := first
+	for _, word := range unbroken(ui.OneLine(text)) {
+		if line != first && line != indent && runewidth.StringWidth(line)+1+runewidth.StringWidth(word) > width {
+			fmt.Fprintln(c.Env.Stdout, line)
+			line = indent
+		}
+		if line != first && line != indent {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(c.Env.Stdout, line)
+}
+
+// unbroken splits text at its spaces, but for those between backquotes.
+func unbroken(text string) []string {
+	var words []string
+	for i, part := range strings.Split(text, "`") {
+		pieces := strings.Split(part, " ")
+		if i%2 == 1 {
+			pieces = []string{"`" + part + "`"}
+		}
+		if len(words) > 0 { // It continues the last word: "(`x`," is one.
+			words[len(words)-1] += pieces[0]
+			pieces = pieces[1:]
+		}
+		words = append(words, pieces...)
+	}
+	return words
+}
+
+func sinceUntil(since, until, now time.Time) string {
+	text := ""
+	if !since.IsZero() {
+		text += " since " + ui.Ago(since, now)
+	}
+	if !until.IsZero() {
+		text += " until " + ui.Stamp(until)
+	}
+	return text
+}

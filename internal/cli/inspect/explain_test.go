@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+)
+
+var explainedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func printed(width int, e starter.Explanation) string {
+	var out bytes.Buffer
+	c := &commands{&ui.Program{Env: ui.Env{Stdout: &out, Width: width, Now: func() time.Time { return explainedAt }}}}
+	c.printExplanation(e)
+	return out.String()
+}
+
+func TestExplanationsFitTheTerminal(t *testing.T) {
+	t.Parallel()
+	e := starter.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
+		Code: explain.LaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
+		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence goes on for a while",
+		Remedy: "wait for the holder, cancel it with `roundsman runs cancel`, or give the job type another lane",
+	}}}
+	assert.Equal(t, `run group/scrub-1: waiting
+
+LANE_BUSY(default) since 3m ago
+  of group/scrub-1
+  held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z; 3 others
+  wait, and this sentence goes on for a while
+  → wait for the holder, cancel it with `+"`roundsman runs cancel`"+`, or give the job
+    type another lane
+`, printed(0, e))
+	for _, width := range []int{40, 60, 120} {
+		for line := range strings.Lines(printed(width, e)) {
+			long := strings.Contains(line, "vacuum") // One word is never broken.
+			assert.True(t, long || runewidth.StringWidth(strings.TrimRight(line, "\n")) <= width, "%d: %s", width, line)
+		}
+	}
+}
+
+func TestCommandsInRemediesStayInOnePiece(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{"first", "(`roundsman dag approve RUN TASK`),", "then", "`x y`"},
+		unbroken("first (`roundsman dag approve RUN TASK`), then `x y`"))
+}
+
+func TestNothingToWaitFor(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]starter.Explanation{
+		"it has work and could take more":       {Kind: "worker", Name: "node-a", State: "ONLINE"},
+		"it runs: it waits for nothing":         {Kind: "job", Name: "group/scrub-1/job-00001", State: "running"},
+		"it has ended: it waits for nothing":    {Kind: "run", Name: "group/scrub-1", State: "partial"},
+		"it is detecting: it waits for nothing": {Kind: "run", Name: "group/scrub-1", State: "detecting"},
+	} {
+		assert.Contains(t, printed(80, e), want)
+	}
+}

@@ -1,0 +1,2 @@
+// Package jobtypes has the commands about job types.
+package jobtypes

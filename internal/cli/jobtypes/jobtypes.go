@@ -1,0 +1,218 @@
+package jobtypes
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) jobTypesCommand() *cli.Command {
+	return &cli.Command{
+		Name: "jobtypes", Usage: "list, show, change, pause, resume, re-enable and run job types",
+		Subcommands: []*cli.Command{
+			c.jobTypesList(), c.jobTypesShow(), c.jobTypesSet(), c.jobTypesPause(), c.jobTypesResume(), c.jobTypesReEnable(),
+			c.jobTypesRun(), c.jobTypesDetect(), c.jobTypesBackfill(),
+		},
+	}
+}
+
+func (c *commands) jobTypesList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list the applied job types and when they are due",
+		Description: `Examples:
+  roundsman jobtypes list
+  roundsman jobtypes list --output json | jq -r '.job_types[] | select(.paused) | .name'
+  roundsman jobtypes list --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
+		Flags: ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			types, err := client.JobTypes().List(ctx.Context)
+			if err != nil {
+				return err
+			}
+			c.Note(client.JobTypes().AddHolds(ctx.Context, types))
+			client.JobTypes().AddOutcomes(ctx.Context, types, 1)
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, map[string]any{"job_types": ui.OrEmpty(types)})
+			}
+			c.printJobTypes(types)
+			return nil
+		}),
+	}
+}
+
+func (c *commands) printJobTypes(types []starter.JobType) {
+	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "HANDLER", "WHEN", "NEXT RUN", "LAST RUN", "OUTCOME", "WINDOW", "STATE")
+	for _, known := range types {
+		last, outcome := "never", ui.Text("-")
+		if len(known.Recent) > 0 {
+			last, outcome = ui.Ago(known.Recent[0].StartedAt, now), scheduledOutcome(known.Recent[0])
+		}
+		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.Handler), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now), jobTypeState(known))
+	}
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "no job types: write a configuration and `roundsman apply` it")
+}
+
+// scheduledOutcome is how a run of the Schedule ended; "-" where that is not known.
+func scheduledOutcome(run starter.ScheduledRun) ui.Cell {
+	if run.Status == "" {
+		return ui.Text("-")
+	}
+	return runs.RunOutcome(starter.Run{Status: run.Status, Outcome: run.Outcome})
+}
+
+func nextRun(known starter.JobType, now time.Time) string {
+	if len(known.Next) == 0 {
+		return "-"
+	}
+	return ui.Ago(known.Next[0], now)
+}
+
+func jobTypeState(known starter.JobType) ui.Cell {
+	switch {
+	case known.Fault != "":
+		return ui.Cell{Text: "FAULT: " + known.Fault, Paint: ui.Bad}
+	case known.DisabledByConfig:
+		return ui.Cell{Text: "disabled", Paint: ui.Faint}
+	case known.Paused:
+		return ui.Cell{Text: strings.TrimSuffix("paused: "+known.PauseNote, ": "), Paint: ui.Odd}
+	case known.HeldBack != nil:
+		return ui.Cell{Text: "disabled until " + ui.Stamp(known.HeldBack.Until) + " by its retry budget", Paint: ui.Bad}
+	case len(known.Running) > 0:
+		return ui.Cell{Text: "running", Paint: ui.Bold}
+	}
+	return ui.Cell{Text: "ready", Paint: ui.Good}
+}
+
+func (c *commands) jobTypesShow() *cli.Command {
+	return &cli.Command{
+		Name: "show", ArgsUsage: "NAME", Usage: "show one job type: its policy, schedule and runs",
+		Description: `Examples:
+  roundsman jobtypes show scrub
+  roundsman jobtypes show scrub --output json | jq .spec.policy`,
+		Flags: ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			name, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			known, err := client.JobTypes().Get(ctx.Context, name)
+			if err != nil {
+				return err
+			}
+			one := []starter.JobType{known}
+			c.Note(client.JobTypes().AddHolds(ctx.Context, one))
+			client.JobTypes().AddOutcomes(ctx.Context, one, len(known.Recent))
+			known = one[0]
+			learned, err := client.JobTypes().Learned(ctx.Context, known)
+			if err != nil {
+				return err
+			}
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, struct {
+					starter.JobType
+					Learned starter.Learned `json:"learned"`
+				}{known, learned})
+			}
+			c.showJobType(known, learned)
+			return nil
+		}),
+	}
+}
+
+func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
+	now, spec, shown := c.Env.Now(), known.Spec, &ui.Fields{}
+	shown.Add("job type", ui.Text(known.Name))
+	shown.Add("about", ui.Text(spec.Description))
+	shown.Add("state", jobTypeState(known))
+	shown.Add("handler", ui.Text(spec.Handler))
+	shown.Add("lane", ui.Text(spec.Lane))
+	shown.Add("when", ui.Text(known.Times))
+	for i, next := range known.Next {
+		if i == 3 {
+			break
+		}
+		shown.Add("next run", ui.Textf("%s (%s)", ui.Stamp(next), ui.Ago(next, now)))
+	}
+	addWindows(shown, known, now)
+	addLearned(shown, learned)
+	shown.Add("runs", ui.Textf("%d started, %d skipped because one was running, %d missed", known.Counts.Started, known.Counts.Skipped, known.Counts.Missed))
+	policy := spec.Policy
+	shown.Add("limits", ui.Textf("%d jobs at once, %d per worker, %d per detection; routing %s", policy.GlobalExecutionConcurrency,
+		policy.PerWorkerExecutionConcurrency, policy.MaxJobsPerDetection, policy.Routing))
+	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, progress %s", policy.DetectionTimeout,
+		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
+	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, policy.RetryBackoff, policy.OnWorkerLoss, policy.WorkerLossLimit))
+	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
+	if known.HeldBack != nil {
+		shown.Add("disabled", ui.Cell{Text: known.HeldBack.Detail, Paint: ui.Bad})
+	}
+	if known.HeldKeys > 0 {
+		shown.Add("held back", ui.Textf("%s, see `roundsman jobs disabled %s`", ui.Plural(known.HeldKeys, "key"), known.Name))
+	}
+	shown.Add("params", ui.Text(string(spec.Params)))
+	shown.Add("detect", ui.Text(string(spec.Detect)))
+	shown.Add("execute", ui.Text(string(spec.Execute)))
+	shown.Write(c.Env.Stdout, c.Env.Colors())
+	if len(known.Recent) == 0 {
+		return
+	}
+	listed := ui.NewTable("RUN", "OUTCOME", "STARTED", "LATE BY")
+	for _, run := range known.Recent {
+		listed.Add(ui.Text(run.WorkflowID), scheduledOutcome(run), ui.Text(ui.Ago(run.StartedAt, now)), ui.Text(ui.Span(max(run.StartedAt.Sub(run.ScheduledAt), 0))))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+}
+
+func (c *commands) jobTypesPause() *cli.Command {
+	return &cli.Command{
+		Name: "pause", ArgsUsage: "NAME", Usage: "stop a job type from being due; a running group goes on",
+		Description: `The pause survives apply and restarts. ` + "`jobtypes run`" + ` still works.
+
+Examples:
+  roundsman jobtypes pause scrub --note "until the new disks are in"`,
+		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "`TEXT` that tells others why"}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			name, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			if err := client.JobTypes().Pause(ctx.Context, name, ctx.String("note")); err != nil {
+				return err
+			}
+			return c.Done(ctx, map[string]any{"job_type": name, "paused": true}, "%s is paused", name)
+		}),
+	}
+}
+
+func (c *commands) jobTypesResume() *cli.Command {
+	return &cli.Command{
+		Name: "resume", ArgsUsage: "NAME", Usage: "end a pause",
+		Description: "Examples:\n  roundsman jobtypes resume scrub",
+		Flags:       ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			name, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			if err := client.JobTypes().Resume(ctx.Context, name); err != nil {
+				return err
+			}
+			known, err := client.JobTypes().Get(ctx.Context, name)
+			if err != nil {
+				return err
+			}
+			next := ""
+			if len(known.Next) > 0 {
+				next = "; next run " + ui.Ago(known.Next[0], c.Env.Now())
+			}
+			return c.Done(ctx, map[string]any{"job_type": name, "paused": known.Paused}, "%s is resumed%s", name, next)
+		}),
+	}
+}

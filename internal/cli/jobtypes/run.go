@@ -1,0 +1,249 @@
+package jobtypes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) jobTypesRun() *cli.Command {
+	return &cli.Command{
+		Name: "run", ArgsUsage: "NAME", Usage: "start a run now, as if the job type were due",
+		Description: `A paused job type runs too. If a group of the type is running, policy.overlap decides.
+If its maintenance window is closed, the run ends as skipped, unless the opening is near;
+--ignore-window runs it all the same, and the run shows that.
+With --wait the exit code is 0 only if the run completed.
+
+Examples:
+  roundsman jobtypes run scrub
+  roundsman jobtypes run scrub --ignore-window
+  roundsman jobtypes run scrub --wait
+  roundsman jobtypes run scrub --wait --output json | jq .counts`,
+		Flags: ui.With(
+			&cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{ui.FlagWatch}, Usage: "show the run and wait until it has ended"},
+			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+		),
+		Action: c.Connected(c.runJobType),
+	}
+}
+
+func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
+	name, err := ui.OneName(ctx)
+	if err != nil {
+		return err
+	}
+	known, err := client.JobTypes().Get(ctx.Context, name)
+	if err != nil {
+		return err
+	}
+	if known.Paused {
+		fmt.Fprintf(c.Env.Stderr, "note: %s is paused%s; this run is an exception\n", name, runs.PauseOf(known))
+	}
+	trigger := client.JobTypes().Trigger
+	switch {
+	case ctx.Bool(ui.FlagIgnoreWindow):
+		trigger = client.JobTypes().TriggerIgnoringWindow
+	case known.Window != nil && !known.Window.Open:
+		fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; --ignore-window runs it all the same\n", name, runs.WindowState(known.Window, c.Env.Now()).Text)
+	}
+	triggered, err := trigger(ctx.Context, name)
+	if err != nil {
+		return err
+	}
+	if !ctx.Bool(ui.FlagWait) {
+		how := "started"
+		if triggered.Buffered {
+			how = "waits for the running group:"
+		}
+		return c.Done(ctx, map[string]any{"job_type": name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered},
+			"%s %s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, triggered.WorkflowID)
+	}
+	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
+	if !ui.WantsJSON(ctx) {
+		return ui.GoesOn("runs", ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
+	}
+	return ui.GoesOn("runs", ref, runs.WaitJSON(c.Program, ctx, client, ref))
+}
+
+func (c *commands) jobTypesDetect() *cli.Command {
+	return &cli.Command{
+		Name: "detect", ArgsUsage: "NAME", Usage: "dry run: show what a run would do, and do nothing",
+		Description: `Without --config it detects with the applied settings; with --config FILE with those of the file,
+which need not be applied.
+
+A dry run returns the first 200 proposals; --output json has all of them.
+
+Examples:
+  roundsman jobtypes detect scrub
+  roundsman jobtypes detect scrub --limit 200
+  roundsman jobtypes detect compress_logs --config roundsman.yaml --output json | jq -r '.proposals[].dedupe_key'`,
+		Flags: ui.With(
+			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "give up after `DURATION`", Value: 10 * time.Minute},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show at most `N` proposals in the table", Value: 20},
+			ui.AllowUnregisteredFlag(),
+		),
+		Before: func(ctx *cli.Context) error {
+			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
+				return ui.Usagef("--limit %d: must be at least 1", limit)
+			}
+			return nil
+		},
+		Action: c.Connected(c.detect),
+	}
+}
+
+func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
+	name, err := ui.OneName(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := c.specOf(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	ref, err := client.Runs().StartDryRun(ctx.Context, spec, newRunName(c.Env.Now()))
+	if err != nil {
+		return err
+	}
+	result, err := c.awaitDryRun(ctx, client, ref)
+	if err != nil {
+		return err
+	}
+	if ui.WantsJSON(ctx) {
+		result.Proposals = ui.OrEmpty(result.Proposals)
+		err = ui.PrintJSON(c.Env.Stdout, result)
+	} else {
+		c.printProposals(result, ctx.Int(ui.FlagLimit))
+	}
+	if err == nil && result.Outcome != contract.OutcomeCompleted {
+		return ui.Silent(ui.ExitFailed)
+	}
+	return err
+}
+
+// specOf is the spec of the file if one was named, or else the applied one.
+func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string) (contract.JobTypeSpec, error) {
+	if len(ctx.StringSlice(ui.FlagConfig)) == 0 {
+		known, err := client.JobTypes().Get(ctx.Context, name)
+		return known.Spec, err
+	}
+	loaded, err := c.Load(ctx, nil)
+	if err != nil {
+		return contract.JobTypeSpec{}, err
+	}
+	specs, err := loaded.Specs()
+	if err != nil {
+		return contract.JobTypeSpec{}, err
+	}
+	for _, spec := range specs {
+		if spec.Name == name {
+			return spec, nil
+		}
+	}
+	return contract.JobTypeSpec{}, ui.Usagef("the configuration has no job type %s: it has %s", name, strings.Join(ui.SortedKeys(loaded.JobTypes), ", "))
+}
+
+// awaitDryRun waits for the result and cancels the dry run when the operator
+// gives up: nobody else would want it.
+func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) (contract.JobGroupResult, error) {
+	limit := ctx.Duration(ui.FlagTimeout)
+	waiting, cancel := context.WithTimeout(ctx.Context, limit)
+	defer cancel()
+	telling, told := context.WithCancel(waiting)
+	silent := make(chan struct{})
+	go func() {
+		defer close(silent)
+		c.tellWaiting(telling, client, ref)
+	}()
+	result, err := client.Runs().Result(waiting, ref)
+	told()
+	<-silent
+	if waiting.Err() == nil {
+		return result, err
+	}
+	cleanup, done := context.WithTimeout(context.WithoutCancel(ctx.Context), starter.DialTimeout)
+	defer done()
+	snapshot, showErr := client.Runs().Show(cleanup, ref)
+	cancelErr := client.Runs().Cancel(cleanup, ref, "the operator no longer waits")
+	if ctx.Err() != nil {
+		return result, ctx.Err()
+	}
+	why := "nobody detected: is a worker with the handler online? see `roundsman workers list`"
+	if showErr == nil && snapshot.Group != nil && snapshot.Group.Waiting != "" {
+		why = snapshot.Group.Waiting
+	} else if snapshot.Unanswered != "" {
+		why = snapshot.Unanswered
+	}
+	return result, errors.Join(fmt.Errorf("no result within %s: %s", limit, why), cancelErr)
+}
+
+// detectPatience is how long a dry run may wait for somebody to detect before the
+// operator is told what it waits for, and how often that is looked at.
+const detectPatience = 3 * time.Second
+
+// tellWaiting notes what a dry run waits for, whenever that changes, until ctx ends.
+func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref starter.RunRef) {
+	last, tick := "", time.NewTicker(detectPatience)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		snapshot, err := client.Runs().Show(ctx, ref)
+		if err != nil || ctx.Err() != nil {
+			continue
+		}
+		why := snapshot.Unanswered
+		if snapshot.Group != nil {
+			why = snapshot.Group.Waiting
+		}
+		if why != "" && why != last {
+			fmt.Fprintf(c.Env.Stderr, "waiting: %s (see `roundsman explain %s`)\n", ui.OneLine(why), ref.WorkflowID)
+			last = why
+		}
+	}
+}
+
+// printProposals shows the first ones, and what there is beside them.
+func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
+	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
+	shown := result.Proposals[:min(limit, len(result.Proposals))]
+	for _, proposal := range shown {
+		listed.Add(ui.Text(ui.Shorten(proposal.DedupeKey, 80)), ui.Text(string(cmp.Or(proposal.Priority, "normal"))), ui.Text(proposal.Node), ui.Text(ui.Shorten(proposal.Summary, 80)))
+	}
+	if result.Outcome == contract.OutcomeCompleted || len(shown) > 0 {
+		listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing to do")
+	}
+	fmt.Fprintf(c.Env.Stdout, "%s: %s", result.Outcome, progress.Counts(result.Counts))
+	if result.Detector != "" {
+		fmt.Fprintf(c.Env.Stdout, ", by %s", result.Detector)
+	}
+	if result.Reason != "" {
+		fmt.Fprintf(c.Env.Stdout, ": %s", ui.OneLine(result.Reason))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	all := result.Counts.Accepted + result.Counts.Batched
+	switch {
+	case len(shown) < len(result.Proposals):
+		fmt.Fprintf(c.Env.Stdout, "the first %d of %d; see more with --limit\n", len(shown), all)
+	case all > len(shown):
+		fmt.Fprintf(c.Env.Stdout, "the first %d of %d; a dry run returns no more than %d\n", len(shown), all, contract.MaxDryRunProposals)
+	}
+}
+
+// newRunName makes a name for a dry run out of the time: unique enough for
+// people, and sortable.
+func newRunName(now time.Time) string { return now.UTC().Format("20060102t150405.000") }

@@ -1,0 +1,162 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// typeAndKey reads the two arguments of a command about a dedupe key.
+func typeAndKey(ctx *cli.Context) (jobType, key string, err error) {
+	if jobType, err = ui.OneName(ctx); err != nil {
+		return "", "", err
+	}
+	if key = ctx.Args().Get(1); key == "" || len(key) > jobtype.MaxDedupeKeyBytes {
+		return "", "", ui.Usagef("KEY %q: a dedupe key has 1 to %d bytes; `roundsman jobs list RUN` shows them", ui.Shorten(key, 40), jobtype.MaxDedupeKeyBytes)
+	}
+	return jobType, key, nil
+}
+
+// WhatIsHeld names a job type, or one of its keys.
+func WhatIsHeld(jobType, key string) string {
+	if key == "" {
+		return "job type " + jobType
+	}
+	return fmt.Sprintf("key %s of %s", ui.Shorten(key, 80), jobType)
+}
+
+func (c *commands) jobsForgive() *cli.Command {
+	return &cli.Command{
+		Name: "forgive", ArgsUsage: "TYPE KEY", Usage: "forget what is held against a dedupe key: failures, disabled, marked as done",
+		Description: `The next detection that proposes the key gets it, and the count of the retry budget starts anew.
+
+Examples:
+  roundsman jobs forgive scrub /srv/a.bin
+  roundsman jobs disabled scrub --output json | jq -r '.holds[].dedupe_key // empty' | xargs -d '\n' -n1 roundsman jobs forgive scrub`,
+		Flags: ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			jobType, key, err := typeAndKey(ctx)
+			if err != nil {
+				return err
+			}
+			result, err := client.Admission().Forgive(ctx.Context, jobType, key)
+			if err != nil {
+				return err
+			}
+			was := ui.Plural(result.Failures, "failure") + " forgotten"
+			if result.Before != nil {
+				was = "it was " + result.Before.Detail
+			}
+			return c.Done(ctx, result, "%s is forgiven: %s", WhatIsHeld(jobType, key), was)
+		}),
+	}
+}
+
+func (c *commands) jobsMarkDone() *cli.Command {
+	return &cli.Command{
+		Name: "mark-done", ArgsUsage: "TYPE KEY", Usage: "say that the work of a dedupe key is done: it is left out for a time",
+		Description: `Proposals with the key are left out until the time is over or the key is forgiven; its failures are
+forgotten. A job of it that waits in a running group ends as canceled; one that runs goes on. It works
+for every applied job type, with or without a retry budget. Marking again replaces the time.
+
+Examples:
+  roundsman jobs mark-done scrub /srv/a.bin
+  roundsman jobs mark-done rebalance volume-42 --for 7d`,
+		Flags: ui.With(&cli.StringFlag{Name: "for", Usage: "leave it out for `DURATION`, 1s to 365d", Value: "24h"}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			jobType, key, err := typeAndKey(ctx)
+			if err != nil {
+				return err
+			}
+			lasts, err := ui.ParseDuration(ctx.String("for"))
+			if err != nil || lasts < time.Second || lasts > 365*24*time.Hour {
+				return ui.Usagef("--for %s: write 1s to 365d, like 24h or 7d", ctx.String("for"))
+			}
+			result, err := client.Admission().MarkDone(ctx.Context, jobType, key, lasts)
+			if err != nil {
+				return err
+			}
+			until := c.Env.Now().Add(lasts)
+			if result.After != nil {
+				until = result.After.Until
+			}
+			return c.Done(ctx, result, "%s is left out until %s", WhatIsHeld(jobType, key), ui.Stamp(until))
+		}),
+	}
+}
+
+func (c *commands) jobsDisabled() *cli.Command {
+	return &cli.Command{
+		Name: "disabled", ArgsUsage: "[TYPE]", Usage: "list what is held back: disabled by the retry budget, or marked as done",
+		Description: `A row without a KEY is the job type as a whole: its groups end as skipped. Proposals with a listed key
+are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
+
+Examples:
+  roundsman jobs disabled
+  roundsman jobs disabled scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
+		Flags: ui.With(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}),
+		Before: func(ctx *cli.Context) error {
+			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
+				return ui.Usagef("--limit %d: must be at least 1", limit)
+			}
+			return nil
+		},
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			held, err := client.Admission().Holds(ctx.Context, contract.HoldsInput{JobType: ctx.Args().First(), Limit: ctx.Int(ui.FlagLimit)})
+			if err != nil {
+				return err
+			}
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, held)
+			}
+			c.printHolds(held)
+			return nil
+		}),
+	}
+}
+
+func (c *commands) printHolds(held contract.HoldsResult) {
+	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "KEY", "WHY", "SINCE", "UNTIL", "LAST ERROR")
+	for _, hold := range held.Holds {
+		listed.Add(ui.Text(hold.JobType), ui.Text(ui.Shorten(cmp.Or(hold.DedupeKey, "(all)"), 60)), holdCell(hold), ui.Text(ui.Ago(hold.Since, now)),
+			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Text(ui.Shorten(hold.LastError, 60)))
+	}
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing is held back")
+	if held.Total > len(held.Holds) {
+		fmt.Fprintf(c.Env.Stdout, "%d of %d; see more with --limit\n", len(held.Holds), held.Total)
+	}
+}
+
+func holdCell(hold contract.AdmissionHold) ui.Cell {
+	if hold.Code == contract.HoldMarkedDone {
+		return ui.Cell{Text: "marked as done by " + cmp.Or(hold.By, "an operator"), Paint: ui.Odd}
+	}
+	return ui.Cell{Text: "retry budget", Paint: ui.Bad}
+}
+
+// showHeldBack lists the proposals that a run left out.
+func (c *commands) showHeldBack(snapshot starter.Snapshot) {
+	var held []contract.AdmissionHold
+	switch {
+	case snapshot.Result != nil:
+		held = snapshot.Result.HeldBack
+	case snapshot.Group != nil:
+		held = snapshot.Group.HeldBack
+	}
+	if len(held) == 0 {
+		return
+	}
+	listed := ui.NewTable("LEFT OUT", "UNTIL", "WHY")
+	for _, hold := range held {
+		listed.Add(ui.Text(ui.Shorten(hold.DedupeKey, 60)), ui.Text(ui.Stamp(hold.Until)), ui.Text(ui.Shorten(hold.Detail, 100)))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+}

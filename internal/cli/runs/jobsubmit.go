@@ -1,0 +1,271 @@
+package runs
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Flags of a single proposal, which --file excludes.
+const (
+	flagParams    = "params"
+	flagSummary   = "summary"
+	flagDetail    = "detail"
+	FlagKey       = "key"
+	flagPriority  = "priority"
+	flagNode      = "node"
+	flagLabel     = "label"
+	flagResource  = "resource"
+	flagExclusive = "exclusive"
+	flagShared    = "shared"
+	flagNotBefore = "not-before"
+	flagExpiresAt = "expires-at"
+	flagEstimated = "estimated-runtime"
+	flagDAG       = "dag"
+	flagFile      = "file"
+	flagID        = "id"
+)
+
+func (c *commands) jobsSubmit() *cli.Command {
+	return &cli.Command{
+		Name: "submit", Usage: "run jobs of a job type now, without a detection",
+		Description: `The jobs run in a group of their own, group/<job type>-adhoc-<id>, with the applied settings of
+the job type and through everything that detected jobs go through: lane, dedupe keys, objects,
+pools, placement, limits, retries. All commands about runs and jobs work on it. It takes its turn
+in an exclusive lane, after the first --not-before, and waits as long as that takes. If its
+maintenance window closes, it gives everything back and goes on in the next one, for 30 days at most;
+` + "`roundsman explain RUN`" + ` says what it waits for. Beside an exclusive lane it runs next to the group of the Schedule, each with its own
+global_execution_concurrency. It does not count as a run of the job type: last success, sequence
+and the record of past runs stay those of the Schedule. A paused or disabled job type takes jobs too.
+
+--params, and the params of a file's proposals, overlay those of the job type and are checked
+against the handler's schema. --file reads one proposal as JSON on each line (as a detection
+prints them with format: json), or a list in JSON or YAML. All of it is one group, or nothing is.
+
+The same --id again starts nothing and says so; with other jobs it is refused. Job ids, attempts
+and fences are as usual. Exit code: 0 once the group was started; with --wait or --watch only if
+every job completed. A job whose --key another run holds is not run: the group ends as skipped
+(or partial) and says who is at it.
+
+Examples:
+  roundsman jobs submit --type compress_logs --params '{"item": "/var/log/app/big.log"}' --key /var/log/app/big.log --wait
+  roundsman jobs submit --type scrub --params @file.json --priority critical --node node-a --watch
+  roundsman jobs submit --type rebalance --exclusive volume/42 --resource db=2 --not-before 20m
+  find /data -size +1G | jq -Rc '{dedupe_key: ., params: {item: .}}' | roundsman jobs submit --type compress_logs --file - --id ticket-4711`,
+		Flags: ui.With(
+			&cli.StringFlag{Name: "type", Aliases: []string{"t"}, Usage: "the job type `NAME`; it must be applied (required)"},
+			&cli.StringFlag{Name: flagParams, Usage: "params of the job: an object as `JSON`, @FILE, or - for standard input"},
+			&cli.StringFlag{Name: flagFile, Usage: "submit the proposals of `FILE` (- for standard input) as one group"},
+			&cli.StringFlag{Name: flagID, Usage: "`ID` of the submission, which makes repeating it harmless (default: a new one)"},
+			&cli.StringFlag{Name: flagSummary, Usage: "one line `TEXT` for operators"},
+			&cli.StringFlag{Name: flagDetail, Usage: "more `TEXT` for operators"},
+			&cli.StringFlag{Name: FlagKey, Usage: "dedupe key `KEY`: the job does not run while another with this key is active (default: none)"},
+			&cli.StringFlag{Name: flagPriority, Usage: "`PRIORITY` within the group and in pools: low, normal, high or critical"},
+			&cli.StringFlag{Name: flagNode, Usage: "only on the worker `ID`"},
+			pairsFlag(flagLabel, "only on a worker with label `K=V`; may be given several times"),
+			pairsFlag(flagResource, "take `POOL=N` of a pool while the job runs; may be given several times"),
+			&cli.GenericFlag{Name: flagExclusive, Value: &textsFlag{}, Usage: "the `OBJECT` is the job's alone while it runs; may be given several times"},
+			&cli.GenericFlag{Name: flagShared, Value: &textsFlag{}, Usage: "the `OBJECT` is held together with others while the job runs, but with none exclusively; may be given several times"},
+			&cli.StringFlag{Name: flagNotBefore, Usage: "do not start before `TIME` (RFC 3339, or a duration from now)"},
+			&cli.StringFlag{Name: flagExpiresAt, Usage: "do not start from `TIME` on (RFC 3339, or a duration from now)"},
+			&cli.StringFlag{Name: flagEstimated, Usage: "raise the job's timeout to `DURATION`, at most 8h"},
+			&cli.StringFlag{Name: flagDAG, Usage: "the job runs the DAG in `FILE`; the handler does not execute it"},
+			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the group has ended"},
+			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the group while it goes on, and wait until it has ended"},
+			ui.AllowUnregisteredFlag(),
+		),
+		Before: checkSubmit,
+		Action: c.submit,
+	}
+}
+
+// singleFlags shape one proposal.
+func singleFlags() []string {
+	return []string{
+		flagParams, flagSummary, flagDetail, FlagKey, flagPriority, flagNode, flagLabel, flagResource, flagExclusive, flagShared,
+		flagNotBefore, flagExpiresAt, flagEstimated, flagDAG,
+	}
+}
+
+func checkSubmit(ctx *cli.Context) error {
+	if !ctx.IsSet("type") {
+		return ui.Usagef("--type NAME is missing: name the job type (see `roundsman jobtypes list`)")
+	}
+	if err := jobtype.ValidateName(ctx.String("type")); err != nil {
+		return ui.Faulty(fmt.Errorf("--type: %w", err))
+	}
+	if ctx.Bool(ui.FlagWait) && ctx.Bool(ui.FlagWatch) {
+		return ui.Usagef("--wait and --watch exclude each other")
+	}
+	if ctx.IsSet(flagFile) {
+		for _, name := range singleFlags() {
+			if ctx.IsSet(name) {
+				return ui.Usagef("--%s is for a single job: with --file write it into the proposals", name)
+			}
+		}
+	}
+	if ctx.IsSet(flagID) && ctx.String(flagID) == "" {
+		return ui.Usagef("--id is empty: leave it out for a new one")
+	}
+	return nil
+}
+
+// submit judges everything that needs no server before it asks one.
+func (c *commands) submit(ctx *cli.Context) error {
+	proposals, err := c.submitted(ctx)
+	if err != nil {
+		return ui.Faulty(err)
+	}
+	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		known, err := client.JobTypes().Get(ctx.Context, ctx.String("type"))
+		if err != nil {
+			return err
+		}
+		if err := c.checkJobParams(ctx, client, known.Spec, proposals); err != nil {
+			return err
+		}
+		submission := contract.Submission{ID: ctx.String(flagID), By: c.Operator(), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow), Proposals: proposals}
+		if submission.ID == "" {
+			submission.ID = newSubmissionID(c.Env.Now())
+		}
+		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
+			fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; the jobs wait for it (--ignore-window does not)\n", known.Name, WindowState(w, c.Env.Now()).Text)
+		}
+		submitted, err := client.JobTypes().Submit(ctx.Context, known, submission)
+		if _, wrong := errors.AsType[*starter.SubmissionError](err); wrong {
+			return ui.Faulty(err)
+		}
+		if err != nil {
+			return err
+		}
+		return c.reportSubmitted(ctx, client, known, submitted)
+	})(ctx)
+}
+
+// newSubmissionID is sorted by time, and random at its end: two of one moment
+// must not be taken for one.
+func newSubmissionID(now time.Time) string {
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // It never fails.
+	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
+}
+
+func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, known starter.JobType, submitted starter.Submitted) error {
+	if known.Paused && !submitted.Already {
+		fmt.Fprintf(c.Env.Stderr, "note: %s is paused%s; this submission is an exception\n", known.Name, PauseOf(known))
+	}
+	ref := starter.RunRef{WorkflowID: submitted.WorkflowID}
+	waits := ctx.Bool(ui.FlagWait) || ctx.Bool(ui.FlagWatch)
+	if !waits {
+		how := "submitted " + ui.Plural(submitted.Jobs, "job") + ":"
+		if submitted.Already {
+			how = "already submitted, nothing was started:"
+		}
+		return c.Done(ctx, struct {
+			JobType string `json:"job_type"`
+			starter.Submitted
+		}{known.Name, submitted}, "%s %s (follow it with `roundsman runs watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
+	}
+	// On standard error, so that it is known before the end and after a Ctrl-C.
+	if submitted.Already {
+		fmt.Fprintf(c.Env.Stderr, "note: already submitted, nothing was started; this is %s\n", submitted.WorkflowID)
+	} else {
+		fmt.Fprintf(c.Env.Stderr, "submitted %s: %s\n", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
+	}
+	return ui.GoesOn("runs", ref, c.awaitSubmitted(ctx, client, ref))
+}
+
+func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+	switch {
+	case ctx.Bool(ui.FlagWatch):
+		return Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref)
+	case ui.WantsJSON(ctx):
+		return WaitJSON(c.Program, ctx, client, ref)
+	}
+	return c.waitSummary(ctx, client, ref)
+}
+
+// waitSummary waits for a run and prints how it ended.
+func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+	if _, err := client.Runs().Result(ctx.Context, ref); err != nil {
+		return err
+	}
+	ended, err := client.Runs().Show(ctx.Context, ref)
+	if err != nil {
+		return err
+	}
+	for _, line := range progress.Summary(ended) {
+		fmt.Fprintln(c.Env.Stdout, line)
+	}
+	if ended.Outcome != contract.OutcomeCompleted {
+		return ui.Silent(ui.ExitFailed)
+	}
+	return nil
+}
+
+// checkJobParams checks what the handlers will be given: with this binary's
+// handler, or one that the fleet has registered.
+func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobType contract.JobTypeSpec, proposals []jobtype.Proposal) error {
+	handler, err := c.handlerOf(ctx, client, jobType.Handler)
+	if err != nil || handler == nil {
+		return err
+	}
+	check, err := config.NewParamsCheck(*handler)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for i, p := range proposals {
+		merged, err := jobtype.OverlayParams(jobType.Params, p.Params)
+		if err == nil {
+			err = check.Check(merged)
+		}
+		if handler.DetectOnly && p.DAG == "" {
+			err = fmt.Errorf("handler %s only detects, it executes nothing", handler.Name)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("proposal %d: %w", i+1, err))
+		}
+	}
+	if len(faults) > 0 {
+		return ui.Faulty(&starter.SubmissionError{JobType: jobType.Name, Faults: faults})
+	}
+	return nil
+}
+
+// handlerOf is nil where nobody knows the handler and that is allowed.
+func (c *commands) handlerOf(ctx *cli.Context, client *starter.Client, name string) (*jobtype.Descriptor, error) {
+	options, err := c.LoadOptions()
+	if err != nil {
+		return nil, err
+	}
+	known := options.Handlers
+	if !ui.Describes(known, name) {
+		registered, err := client.Workers().Handlers(ctx.Context)
+		if err != nil && !ctx.Bool(ui.FlagAllowUnregistered) {
+			return nil, fmt.Errorf("this binary does not know handler %s, and the fleet cannot be asked for it: %w", name, err)
+		}
+		known = registered
+	}
+	for i := range known {
+		if known[i].Name == name {
+			return &known[i], nil
+		}
+	}
+	if ctx.Bool(ui.FlagAllowUnregistered) {
+		return nil, nil
+	}
+	return nil, ui.Faulty(fmt.Errorf("neither this binary nor a worker knows handler %s, so that the params cannot be checked: start a worker that has it, or pass --%s", name, ui.FlagAllowUnregistered))
+}

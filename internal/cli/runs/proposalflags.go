@@ -1,0 +1,148 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// submitted is what is to be submitted, valid as far as that can be judged
+// without the job type.
+func (c *commands) submitted(ctx *cli.Context) ([]jobtype.Proposal, error) {
+	list, err := c.writtenProposals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for i, p := range list {
+		if err := p.Validate(); err != nil {
+			faults = append(faults, fmt.Errorf("proposal %d: %w", i+1, err))
+		}
+	}
+	return list, errors.Join(faults...)
+}
+
+func (c *commands) writtenProposals(ctx *cli.Context) ([]jobtype.Proposal, error) {
+	if name := ctx.String(flagFile); name != "" {
+		return c.readProposals(name)
+	}
+	p := jobtype.Proposal{
+		DedupeKey: ctx.String(FlagKey), Summary: ctx.String(flagSummary), Detail: ctx.String(flagDetail),
+		Priority: jobtype.Priority(ctx.String(flagPriority)), Node: ctx.String(flagNode), Exclusive: textsOf(ctx, flagExclusive),
+		Shared: textsOf(ctx, flagShared),
+	}
+	now := c.Env.Now()
+	var faults []error
+	try := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	var err error
+	if written := ctx.String(flagParams); written != "" {
+		p.Params, err = c.readParams(written)
+		try(err)
+	}
+	p.Labels, err = proposalLabels(ctx)
+	try(err)
+	p.Resources, err = proposalResources(ctx)
+	try(err)
+	p.NotBefore, err = parseLater(flagNotBefore, ctx.String(flagNotBefore), now)
+	try(err)
+	p.ExpiresAt, err = parseLater(flagExpiresAt, ctx.String(flagExpiresAt), now)
+	try(err)
+	if written := ctx.String(flagEstimated); written != "" {
+		p.EstimatedRuntime, err = jobtype.ParseDuration(written)
+		try(err)
+	}
+	if name := ctx.String(flagDAG); name != "" {
+		p.DAG, err = c.readDAG(name)
+		try(err)
+	}
+	return []jobtype.Proposal{p}, errors.Join(faults...)
+}
+
+// readDAG reads a graph that must stand alone: only its text travels.
+func (c *commands) readDAG(name string) (string, error) {
+	data, err := c.ReadSpec(name)
+	if err != nil {
+		return "", err
+	}
+	loaded, err := spec.Load(name, data)
+	if err == nil {
+		_, err = spec.Compile(loaded, nil)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--dag: %w", err)
+	}
+	return string(data), nil
+}
+
+func proposalLabels(ctx *cli.Context) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, pair := range pairsOf(ctx, flagLabel) {
+		if _, twice := labels[pair[0]]; twice {
+			return nil, fmt.Errorf("--label %s: given twice", pair[0])
+		}
+		labels[pair[0]] = pair[1]
+	}
+	if len(labels) == 0 {
+		return nil, nil
+	}
+	return labels, nil
+}
+
+func proposalResources(ctx *cli.Context) (map[string]int, error) {
+	resources := map[string]int{}
+	for _, pair := range pairsOf(ctx, flagResource) {
+		n, err := strconv.Atoi(pair[1])
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("--resource %s=%s: write a whole number of at least 1", pair[0], pair[1])
+		}
+		if _, twice := resources[pair[0]]; twice {
+			return nil, fmt.Errorf("--resource %s: given twice", pair[0])
+		}
+		resources[pair[0]] = n
+	}
+	if len(resources) == 0 {
+		return nil, nil
+	}
+	return resources, nil
+}
+
+func pairsFlag(name, usage string) cli.Flag {
+	return &cli.GenericFlag{Name: name, Value: &ui.ParamFlag{}, Usage: usage}
+}
+
+func pairsOf(ctx *cli.Context, name string) [][2]string {
+	if pairs, ok := ctx.Generic(name).(*ui.ParamFlag); ok && pairs != nil {
+		return pairs.Given
+	}
+	return nil
+}
+
+// textsFlag collects texts. It is no list of the parser's, which would split
+// them at commas.
+type textsFlag struct{ given []string }
+
+// Set implements flag.Value.
+func (f *textsFlag) Set(text string) error {
+	f.given = append(f.given, text)
+	return nil
+}
+
+// String implements flag.Value.
+func (f *textsFlag) String() string { return "" }
+
+func textsOf(ctx *cli.Context, name string) []string {
+	if texts, ok := ctx.Generic(name).(*textsFlag); ok && texts != nil {
+		return texts.given
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package runs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxSubmitFile bounds what is read of a file of proposals: what is larger
+// cannot be submitted anyway, whatever it is written in.
+const maxSubmitFile = 4 * contract.MaxSubmissionBytes
+
+// readInput reads a file, or standard input for "-".
+func (c *commands) readInput(name string) ([]byte, error) {
+	from := c.Env.Stdin
+	if name != ui.StdinName {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		from = file
+	}
+	data, err := io.ReadAll(io.LimitReader(from, maxSubmitFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > maxSubmitFile {
+		return nil, fmt.Errorf("%s has more than %d bytes: submit it in parts", name, maxSubmitFile)
+	}
+	return data, nil
+}
+
+// readParams reads the value of --params: an object, @FILE or - for standard
+// input, as JSON or YAML.
+func (c *commands) readParams(written string) (json.RawMessage, error) {
+	data, where := []byte(written), "--params"
+	if name, isFile := strings.CutPrefix(written, "@"); isFile || written == ui.StdinName {
+		where = "--params " + written
+		if !isFile {
+			name = ui.StdinName
+		}
+		var err error
+		if data, err = c.readInput(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+	}
+	encoded, err := toJSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	if !bytes.HasPrefix(encoded, []byte("{")) {
+		return nil, fmt.Errorf("%s: write an object, for example '{\"path\": \"/srv\"}'", where)
+	}
+	return encoded, nil
+}
+
+// toJSON passes JSON through as it is written and translates YAML.
+func toJSON(data []byte) (json.RawMessage, error) {
+	if trimmed := bytes.TrimSpace(data); json.Valid(trimmed) {
+		return trimmed, nil
+	}
+	var value any
+	if err := yaml.Unmarshal(data, &value); err != nil {
+		return nil, fmt.Errorf("neither JSON nor YAML: %w", err)
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("what is written in YAML cannot be said in JSON: %w", err)
+	}
+	return encoded, nil
+}
+
+// readProposals reads a file of proposals: JSON, one a line, or a list in JSON
+// or YAML. All faults are told at once.
+func (c *commands) readProposals(name string) ([]jobtype.Proposal, error) {
+	data, err := c.readInput(name)
+	if err != nil {
+		return nil, fmt.Errorf("--file: %w", err)
+	}
+	if name == ui.StdinName {
+		name = "standard input"
+	}
+	pieces, err := piecesOf(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(pieces) == 0 {
+		return nil, fmt.Errorf("%s: there is no proposal in it", name)
+	}
+	var list []jobtype.Proposal
+	var faults []error
+	for _, piece := range pieces {
+		proposal, err := decodeProposal(piece.data)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %s: %w", name, piece.at, err))
+		}
+		list = append(list, proposal)
+	}
+	return list, errors.Join(faults...)
+}
+
+// piece is one proposal and where it was written.
+type piece struct {
+	at   string
+	data json.RawMessage
+}
+
+func piecesOf(data []byte) ([]piece, error) {
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return linesOf(data), nil
+	}
+	list, err := toJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, errors.New("write one proposal as JSON on each line, or a list of proposals in JSON or YAML")
+	}
+	pieces := make([]piece, len(items))
+	for i, item := range items {
+		pieces[i] = piece{at: fmt.Sprintf("proposal %d", i+1), data: item}
+	}
+	return pieces, nil
+}
+
+func linesOf(data []byte) []piece {
+	var pieces []piece
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			pieces = append(pieces, piece{at: fmt.Sprintf("line %d", i+1), data: line})
+		}
+	}
+	return pieces
+}
+
+// decodeProposal refuses unknown keys: a misspelt one would be silently without
+// effect.
+func decodeProposal(data []byte) (jobtype.Proposal, error) {
+	var proposal jobtype.Proposal
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&proposal); err != nil {
+		return proposal, fmt.Errorf("not a proposal: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return proposal, errors.New("more than one JSON value: write one proposal on each line")
+	}
+	return proposal, nil
+}
+
+// parseLater reads RFC 3339 or a duration from now.
+func parseLater(flag, written string, now time.Time) (time.Time, error) {
+	if written == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, written); err == nil {
+		return at, nil
+	}
+	if later, err := ui.ParseDuration(written); err == nil && later >= 0 {
+		return now.Add(later).UTC(), nil
+	}
+	return time.Time{}, fmt.Errorf("--%s %q: write it like 2026-11-20T09:00:00Z, or like 20m or 2h from now", flag, written)
+}

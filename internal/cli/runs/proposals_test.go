@@ -1,0 +1,31 @@
+package runs
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestProposalsAreReadAlikeFromAllForms(t *testing.T) {
+	t.Parallel()
+	want := []jobtype.Proposal{
+		{DedupeKey: "a", Params: []byte(`{"n":1}`), EstimatedRuntime: jobtype.Duration(5 * time.Minute)},
+		{Exclusive: []string{"volume/1"}, NotBefore: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)},
+	}
+	first, second := `{"dedupe_key":"a","params":{"n":1},"estimated_runtime":"5m"}`, `{"exclusive":["volume/1"],"not_before":"2026-11-20T09:00:00Z"}`
+	for name, text := range map[string]string{
+		"lines": first + "\n" + second + "\n", "list": "[" + first + "," + second + "]",
+		"yaml": "- dedupe_key: a\n  params: {n: 1}\n  estimated_runtime: 5m\n- exclusive: [volume/1]\n  not_before: 2026-11-20T09:00:00Z\n",
+	} {
+		c := &commands{Program: &ui.Program{Env: ui.Env{Stdin: strings.NewReader(text)}}}
+		got, err := c.readProposals(ui.StdinName)
+		require.NoError(t, err, name)
+		assert.Equal(t, want, got, name)
+	}
+}

@@ -1,0 +1,153 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// DefaultConfig is read by the commands about configuration when none is named.
+const DefaultConfig = "roundsman.yaml"
+
+// ConfigFiles are the files named by --config or ROUNDSMAN_CONFIG, which
+// separates several as PATH does.
+func (c *Program) ConfigFiles(ctx *cli.Context) []string {
+	if files := ctx.StringSlice(FlagConfig); len(files) > 0 {
+		return files
+	}
+	if listed := c.Env.getenv("ROUNDSMAN_CONFIG"); listed != "" {
+		return strings.Split(listed, string(os.PathListSeparator))
+	}
+	return nil
+}
+
+// Temporal finds out which server to talk to: flags, then the environment, then
+// the configuration, then a profile of the Temporal CLI, then the defaults.
+func (c *Program) Temporal(ctx *cli.Context) (config.Temporal, error) {
+	loaded, err := c.Settings(ctx)
+	if err != nil {
+		return config.Temporal{}, err
+	}
+	return loaded.Temporal, nil
+}
+
+// Settings are those of the configuration's sections that matter to commands
+// which are not about job types: temporal and fleet.
+func (c *Program) Settings(ctx *cli.Context) (*config.Config, error) {
+	options, err := c.LoadOptions()
+	if err != nil {
+		return nil, err
+	}
+	// Only the connection is wanted here: what else the file says is for `apply`.
+	options.AllowUnregistered = true
+	options.Files = c.ConfigFiles(ctx)
+	if len(options.Files) == 0 {
+		options.Sources = []config.Source{{Name: "built-in", Data: []byte("version: 1\njob_types: {}\n")}}
+	}
+	loaded, err := config.Load(options)
+	if err != nil {
+		return nil, Faulty(err)
+	}
+	loaded.Temporal = WithFlags(ctx, loaded.Temporal)
+	return loaded, nil
+}
+
+// WithFlags lays the flags over settings.
+func WithFlags(ctx *cli.Context, settings config.Temporal) config.Temporal {
+	if address := ctx.String(FlagAddress); address != "" {
+		settings.Address = address
+	}
+	if namespace := ctx.String(flagNamespace); namespace != "" {
+		settings.Namespace = namespace
+	}
+	return settings
+}
+
+// LoadOptions are what every loading of a configuration shares.
+func (c *Program) LoadOptions() (config.Options, error) {
+	profile, err := app.Profile(c.Env.Environ)
+	if err != nil {
+		return config.Options{}, Faulty(err)
+	}
+	descriptors, validators, err := app.Descriptors(c.Handlers)
+	if err != nil {
+		return config.Options{}, err
+	}
+	return config.Options{Environ: c.Env.Environ, Temporal: profile, Handlers: descriptors, Validators: validators}, nil
+}
+
+// Connect dials the server that the command is about. The caller closes the
+// client.
+func (c *Program) Connect(ctx *cli.Context) (*starter.Client, error) {
+	settings, err := c.Temporal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.Dial(ctx.Context, settings)
+	if err != nil {
+		return nil, err
+	}
+	return client.As(c.Operator(), func(err error) { fmt.Fprintf(c.Env.Stderr, "roundsman: %v\n", err) }), nil
+}
+
+// Dial connects as the operator to the server that settings name.
+func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.Client, error) {
+	options, err := app.ClientOptions(settings)
+	if err != nil {
+		return nil, Faulty(err)
+	}
+	options.Identity = starter.OperatorIdentity(ProgramName, c.Operator())
+	return starter.Dial(ctx, options)
+}
+
+// ConnectServing is connect for the commands that serve: the SDK's own messages
+// go to their log, and their workers beat as often as the fleet expects.
+func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger) (Serving, error) {
+	loaded, err := c.Settings(ctx)
+	if err != nil {
+		return Serving{}, err
+	}
+	options, err := app.ClientOptions(loaded.Temporal)
+	if err != nil {
+		return Serving{}, Faulty(err)
+	}
+	options.Logger, options.HeartbeatInterval = log, loaded.Fleet.HeartbeatInterval.Std()
+	health, err := app.NewHealth(ctx.String(FlagHealthAddr), options.HeartbeatInterval)
+	if err != nil {
+		return Serving{}, Faulty(err)
+	}
+	health.Watch(&options)
+	client, err := starter.Dial(ctx.Context, options)
+	return Serving{Client: client, Settings: loaded, Health: health}, err
+}
+
+// Serving is what a command that serves works with. Its caller closes the
+// client.
+type Serving struct {
+	Client   *starter.Client
+	Settings *config.Config
+	Health   *app.Health
+}
+
+// Connected wraps an action that needs a client.
+func (c *Program) Connected(action func(*cli.Context, *starter.Client) error) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		client, err := c.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if err := action(ctx, client); err != nil {
+			return c.suggest(ctx.Context, client, err)
+		}
+		return nil
+	}
+}

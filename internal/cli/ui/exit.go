@@ -1,0 +1,78 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Exit codes of every command.
+const (
+	// ExitOK: done, and the answer is the good one.
+	ExitOK = 0
+	// ExitFailed: it could not be done, or a run did not complete.
+	ExitFailed = 1
+	// ExitDifference: done, and something differs from what is wanted.
+	ExitDifference = 2
+	// ExitUsage: wrong usage, or a faulty file.
+	ExitUsage = 3
+)
+
+// ExitError carries an exit code, and a message unless everything was said.
+type ExitError struct {
+	Code int
+	Err  error
+}
+
+// Error implements error.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Usagef is wrong usage: exit code 3, and the message says what would be right.
+func Usagef(format string, args ...any) error {
+	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Faulty marks err as the user's to correct: exit code 3.
+func Faulty(err error) error { return &ExitError{Code: ExitUsage, Err: err} }
+
+// Silent ends with code; what there was to say is printed already.
+func Silent(code int) error {
+	if code == ExitOK {
+		return nil
+	}
+	return &ExitError{Code: code}
+}
+
+// Finish turns a command's error into an exit code and prints it.
+func (e Env) Finish(ctx context.Context, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	code := ExitFailed
+	if exit, ok := errors.AsType[*ExitError](err); ok {
+		code = exit.Code
+		if exit.Err == nil {
+			return code
+		}
+	}
+	message := starter.Advise(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		message = "interrupted"
+		if _, asked := errors.AsType[*starter.GivenUpError](err); asked {
+			message = "interrupted before the answer came: what was asked for may be done all the same; look before you repeat it"
+		}
+	}
+	fmt.Fprintf(e.Stderr, "roundsman: %s\n", strings.TrimRight(message, "\n"))
+	return code
+}

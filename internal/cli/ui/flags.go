@@ -1,0 +1,151 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Names of flags that several dag commands share.
+const (
+	FlagTask     = "task"
+	FlagState    = "state"
+	FlagDeadline = "deadline"
+	FlagNote     = "note"
+	FlagDetach   = "detach"
+	FlagWatch    = "watch"
+)
+
+// ReasonFlag is --reason.
+func ReasonFlag() cli.Flag {
+	return &cli.StringFlag{Name: FlagReason, Usage: "`TEXT` to keep with the run"}
+}
+
+// NoteFlag is --note.
+func NoteFlag() cli.Flag {
+	return &cli.StringFlag{Name: FlagNote, Usage: "`TEXT` to keep with the task"}
+}
+
+// Names of flags that more than one place needs. One name means the same in
+// every command.
+const (
+	FlagConfig    = "config"
+	FlagAddress   = "address"
+	flagNamespace = "namespace"
+	FlagOutput    = "output"
+	FlagJSON      = "json"
+	FlagJobType   = "job-type"
+	FlagReason    = "reason"
+	FlagLimit     = "limit"
+	flagYes       = "yes"
+	FlagLogLevel  = "log-level"
+	FlagLogFormat = "log-format"
+	FlagDataDir   = "data-dir"
+	FlagTimeout   = "timeout"
+	FlagRun       = "run"
+	FlagWait      = "wait"
+	FlagInterval  = "interval"
+
+	FlagHealthAddr = "health-addr"
+	FlagMaxDetect  = "max-detect"
+	FlagMaxExecute = "max-execute"
+
+	CategoryCommon = "Connection and output"
+)
+
+// CommonFlags are on every command that talks to a server.
+func CommonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{
+			Name: FlagConfig, Aliases: []string{"c"}, Category: CategoryCommon,
+			Usage: "read the configuration from `FILE`; may be given several times (environment: ROUNDSMAN_CONFIG)",
+		},
+		&cli.StringFlag{
+			Name: FlagAddress, Category: CategoryCommon,
+			Usage: "`HOST:PORT` of the Temporal server (environment: TEMPORAL_ADDRESS; default " + starter.DefaultAddress + ")",
+		},
+		&cli.StringFlag{
+			Name: flagNamespace, Category: CategoryCommon,
+			Usage: "Temporal `NAMESPACE` (environment: TEMPORAL_NAMESPACE; default " + starter.DefaultNamespace + ")",
+		},
+		OutputFlag(),
+	}
+}
+
+// CheckAddress refuses an address that gRPC would only ever fail to resolve.
+func CheckAddress(c *cli.Context) error {
+	address := c.String(FlagAddress)
+	if address == "" {
+		return nil
+	}
+	if err := config.CheckAddress(address); err != nil {
+		return Usagef("--address: %w", err)
+	}
+	return nil
+}
+
+// OutputFlag is --output.
+func OutputFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name: FlagOutput, Aliases: []string{"o"}, Category: CategoryCommon,
+		Usage: "print the answer as `FORMAT`: table or json", Value: OutputTable,
+	}
+}
+
+// LogFlags are on the commands that serve.
+func LogFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: FlagLogLevel, Usage: "log from `LEVEL` on: debug, info, warn or error", Value: "info"},
+		&cli.StringFlag{Name: FlagLogFormat, Usage: "write the log as `FORMAT`: text or json", Value: "text"},
+	}
+}
+
+// With returns own followed by the common flags.
+func With(own ...cli.Flag) []cli.Flag { return append(own, CommonFlags()...) }
+
+// OneName is the single argument of a command that takes the name of a job
+// type or worker.
+func OneName(c *cli.Context) (string, error) {
+	name := c.Args().First()
+	if err := jobtype.ValidateName(name); err != nil {
+		return "", Faulty(err)
+	}
+	return name, nil
+}
+
+// CheckArguments refuses a number of arguments that does not fit the command's
+// ArgsUsage, which names one after the other: NAME is one, [NAME] none or one,
+// NAME... at least one, [NAME...] any number.
+func CheckArguments(c *cli.Context) error {
+	words, n := strings.Fields(c.Command.ArgsUsage), c.Args().Len()
+	low, high := 0, len(words)
+	for _, word := range words {
+		if !strings.HasPrefix(word, "[") {
+			low++
+		}
+		if strings.Contains(word, "...") {
+			high = max(high, n)
+		}
+	}
+	switch {
+	case n < low:
+		return Usagef("%s is missing: see %s --help", words[n], HelpName(c))
+	case n > high:
+		return Usagef("unexpected argument %q: see %s --help", c.Args().Get(high), HelpName(c))
+	}
+	return nil
+}
+
+// HelpName is how the command is written. The library names the program twice in
+// that of a command which is nobody's subcommand.
+func HelpName(c *cli.Context) string {
+	return ProgramName + " " + strings.TrimPrefix(strings.TrimPrefix(c.Command.HelpName, ProgramName+" "), ProgramName+" ")
+}
+
+// FlagIgnoreWindow makes one run start although its maintenance window is
+// closed.
+const FlagIgnoreWindow = "ignore-window"

@@ -1,0 +1,24 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SplitList reads a,b,c; blanks around the commas do not matter.
+func SplitList(written string) []string {
+	var list []string
+	for item := range strings.SplitSeq(written, ",") {
+		if item = strings.TrimSpace(item); item != "" && !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+// Plural is "1 job type", "2 job types".
+func Plural(n int, what string) string {
+	return fmt.Sprintf("%d %s%s", n, what, cmp.Or(map[bool]string{n != 1: "s"}[true], ""))
+}

@@ -1,0 +1,60 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag/spec"
+)
+
+// StdinName stands for standard input on a command line, stdinFile in messages.
+const (
+	StdinName = "-"
+	StdinFile = "stdin"
+)
+
+// ParamFlag collects --param KEY=VALUE. It is no list of the parser's, which
+// would split values at commas.
+type ParamFlag struct{ Given [][2]string }
+
+// Set implements flag.Value.
+func (p *ParamFlag) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return fmt.Errorf("write KEY=VALUE, not %q", text)
+	}
+	p.Given = append(p.Given, [2]string{key, value})
+	return nil
+}
+
+// String implements flag.Value.
+func (p *ParamFlag) String() string {
+	if p == nil {
+		return ""
+	}
+	parts := make([]string, len(p.Given))
+	for i, each := range p.Given {
+		parts[i] = each[0] + "=" + each[1]
+	}
+	return strings.Join(parts, " ")
+}
+
+// ReadSpec reads a file, or standard input, within the size a spec may have.
+func (c *Program) ReadSpec(name string) ([]byte, error) {
+	from := c.Env.Stdin
+	if name != StdinName {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, Usagef("%w", err)
+		}
+		defer file.Close()
+		from = file
+	}
+	data, err := io.ReadAll(io.LimitReader(from, spec.MaxFileSize+1))
+	if err != nil {
+		return nil, Usagef("%s: %w", name, err)
+	}
+	return data, nil
+}

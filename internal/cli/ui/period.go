@@ -1,0 +1,35 @@
+package ui
+
+import (
+	"errors"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// PeriodFlags are --since and --until of the commands that list what happened.
+func PeriodFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "since", Usage: "from `TIME` on (RFC 3339, or a duration before now)"},
+		&cli.StringFlag{Name: "until", Usage: "until `TIME` (RFC 3339, or a duration before now)"},
+	}
+}
+
+// Period reads --since and --until; zero: no bound.
+func (c *Program) Period(ctx *cli.Context) (since, until time.Time, err error) {
+	var faults []error
+	now := c.Env.Now()
+	for _, bound := range []struct {
+		flag string
+		into *time.Time
+	}{{"since", &since}, {"until", &until}} {
+		if written := ctx.String(bound.flag); written != "" {
+			at, err := ParseTime("--"+bound.flag, written, now)
+			*bound.into, faults = at, append(faults, err)
+		}
+	}
+	if !until.IsZero() && until.Before(since) {
+		faults = append(faults, errors.New("--until is before --since: nothing can be in between"))
+	}
+	return since, until, errors.Join(faults...)
+}

@@ -1,0 +1,64 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Note tells what could not be found out beside an answer.
+func (c *Program) Note(err error) {
+	if err != nil {
+		fmt.Fprintln(c.Env.Stderr, "note: "+err.Error())
+	}
+}
+
+// ProgramName is how commands are typed.
+const ProgramName = "roundsman"
+
+// OrEmpty makes an empty list of JSON out of nil.
+func OrEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Done confirms an action: value as JSON, or a line for people.
+func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) error {
+	if WantsJSON(ctx) {
+		return PrintJSON(c.Env.Stdout, value)
+	}
+	fmt.Fprintf(c.Env.Stdout, format+"\n", args...)
+	return nil
+}
+
+// SettingsChanged confirms what a set command changed.
+func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what string, changed []starter.FieldChange) error {
+	value["changed"] = OrEmpty(changed)
+	if len(changed) == 0 {
+		return c.Done(ctx, value, "%s: it is so already", what)
+	}
+	lines := make([]string, len(changed))
+	for i, field := range changed {
+		lines[i] = what + ": " + field.String()
+	}
+	return c.Done(ctx, value, "%s", strings.Join(lines, "\n"))
+}
+
+// Operator is who acts, as the audit log will say: ROUNDSMAN_ACTOR, or the user.
+func (c *Program) Operator() string {
+	return cmp.Or(c.Env.getenv("ROUNDSMAN_ACTOR"), c.Env.getenv("SUDO_USER"), c.Env.getenv("USER"), c.Env.getenv("LOGNAME"), starter.SystemUser())
+}
+
+// Program is what every command needs: the process, and the handlers of the binary
+// besides the built-in ones.
+type Program struct {
+	Env      Env
+	Handlers []jobtype.Handler
+}

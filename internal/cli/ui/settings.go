@@ -1,0 +1,66 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// FlagAllowUnregistered accepts handlers that nothing describes.
+const FlagAllowUnregistered = "allow-unregistered"
+
+// AllowUnregisteredFlag is --allow-unregistered.
+func AllowUnregisteredFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagAllowUnregistered, Usage: "accept handlers that neither this binary nor (where a server is asked) the fleet knows"}
+}
+
+// Load reads the configuration of a command about configuration. known are
+// handlers that live in other binaries.
+func (c *Program) Load(ctx *cli.Context, known []jobtype.Descriptor) (*config.Config, error) {
+	options, err := c.LoadOptions()
+	if err != nil {
+		return nil, err
+	}
+	for _, descriptor := range known {
+		if !Describes(options.Handlers, descriptor.Name) {
+			options.Handlers = append(options.Handlers, descriptor)
+		}
+	}
+	options.AllowUnregistered = ctx.Bool(FlagAllowUnregistered)
+	options.Files = c.ConfigFiles(ctx)
+	if len(options.Files) == 0 {
+		if _, err := os.Stat(DefaultConfig); errors.Is(err, fs.ErrNotExist) {
+			return nil, Usagef("no configuration: name one with --config FILE, or write %s in this directory", DefaultConfig)
+		}
+		options.Files = []string{DefaultConfig}
+	}
+	loaded, err := config.Load(options)
+	if err != nil {
+		return nil, Faulty(err)
+	}
+	loaded.Temporal = WithFlags(ctx, loaded.Temporal)
+	return loaded, nil
+}
+
+// Describes reports whether a handler of this name is among descriptors.
+func Describes(descriptors []jobtype.Descriptor, name string) bool {
+	for _, descriptor := range descriptors {
+		if descriptor.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Warn prints the warnings of a configuration.
+func (c *Program) Warn(warnings config.Faults) {
+	for _, warning := range warnings {
+		fmt.Fprintf(c.Env.Stderr, "warning: %s\n", warning)
+	}
+}

@@ -1,0 +1,84 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// suggestWithin bounds how long a suggestion is looked for: the error itself
+	// is known already.
+	suggestWithin = 2 * time.Second
+	// suggestDAGs is how many of the newest runs of DAGs are looked at.
+	suggestDAGs = 200
+)
+
+// suggest adds to err the name that was probably meant, where err says that
+// nothing has the name that was given.
+func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
+	meant := ""
+	if unknown, ok := errors.AsType[*starter.UnknownThingError](err); ok {
+		known := unknown.Known
+		if unknown.Down == "" {
+			known = append(known, namesOf(ctx, client, "run of DAG")...)
+		}
+		meant = likely(unknown.Name, known)
+	} else if missing, ok := errors.AsType[*starter.NotFoundError](err); ok {
+		name := strings.TrimPrefix(missing.Name, "group/")
+		meant = likely(name, namesOf(ctx, client, missing.What))
+	}
+	if meant == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, meant)
+}
+
+// namesOf lists what there is of a kind. A list that cannot be had suggests
+// nothing.
+func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, suggestWithin)
+	defer cancel()
+	switch kind {
+	case "job type", "run":
+		types, _ := client.JobTypes().List(ctx)
+		for _, t := range types {
+			names = append(names, t.Name)
+		}
+	case "worker":
+		workers, _ := client.Workers().List(ctx, contract.WorkersQueryInput{})
+		for _, w := range workers {
+			names = append(names, w.Registration.ID)
+		}
+	case "run of DAG":
+		runs, _ := client.DAGs().List(ctx, starter.DAGFilter{Limit: suggestDAGs})
+		for _, run := range runs {
+			names = append(names, run.DAG)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// likely is the only name that goes on as word begins, else the nearest one. A name
+// that exists was meant; what is missing is something of it.
+func likely(word string, names []string) string {
+	const begun = 3 // Fewer letters begin too much.
+	if slices.Contains(names, word) {
+		return ""
+	}
+	if len(word) >= begun {
+		longer := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, word) })
+		if len(longer) == 1 {
+			return longer[0]
+		}
+	}
+	return nearest.Word(word, names)
+}

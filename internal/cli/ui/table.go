@@ -1,0 +1,143 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mattn/go-runewidth"
+)
+
+// Paint is how a cell looks on a terminal with colors.
+type Paint string
+
+// The paints: SGR codes of the sixteen standard colors, which every theme keeps
+// readable.
+const (
+	Plain Paint = ""
+	Good  Paint = "32"
+	Bad   Paint = "31"
+	Odd   Paint = "33"
+	Faint Paint = "2"
+	Bold  Paint = "1"
+)
+
+// Apply wraps text; without colors it is left alone.
+func (p Paint) Apply(colors bool, text string) string {
+	if !colors || p == Plain || text == "" {
+		return text
+	}
+	return "\x1b[" + string(p) + "m" + text + "\x1b[0m"
+}
+
+// Cell is one field of a table.
+type Cell struct {
+	Text  string
+	Paint Paint
+}
+
+// Text is an unpainted cell.
+func Text(value string) Cell { return Cell{Text: value} }
+
+// Textf is an unpainted cell, formatted.
+func Textf(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(format, args...)} }
+
+// Table lines up columns. Values are shown on one line each, whatever is in
+// them: a job's message must not break the layout or move the cursor.
+type Table struct {
+	Header []string
+	Rows   [][]Cell
+	// bare leaves the header out: it was printed before.
+	Bare bool
+}
+
+// NewTable begins a table with these titles.
+func NewTable(header ...string) *Table { return &Table{Header: header} }
+
+// Add appends a row.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// Write prints the table, or empty if it has no rows.
+func (t *Table) Write(w io.Writer, colors bool, empty string) {
+	if len(t.Rows) == 0 {
+		fmt.Fprintln(w, empty)
+		return
+	}
+	widths := make([]int, len(t.Header))
+	for i, name := range t.Header {
+		widths[i] = len(name)
+	}
+	for _, row := range t.Rows {
+		for i := range row {
+			row[i].Text = OneLine(row[i].Text)
+			widths[i] = max(widths[i], runewidth.StringWidth(row[i].Text))
+		}
+	}
+	titles := make([]Cell, len(t.Header))
+	for i, name := range t.Header {
+		titles[i] = Cell{Text: name, Paint: Faint}
+	}
+	if !t.Bare {
+		writeRow(w, colors, widths, titles)
+	}
+	for _, row := range t.Rows {
+		writeRow(w, colors, widths, row)
+	}
+}
+
+func writeRow(w io.Writer, colors bool, widths []int, row []Cell) {
+	var line strings.Builder
+	for i, c := range row {
+		line.WriteString(c.Paint.Apply(colors, c.Text))
+		if i < len(row)-1 {
+			line.WriteString(strings.Repeat(" ", widths[i]-runewidth.StringWidth(c.Text)+2))
+		}
+	}
+	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// OneLine makes text printable on one line: control characters, which could
+// rewrite the terminal, become spaces, and invalid UTF-8 a replacement mark.
+func OneLine(text string) string {
+	return strings.Join(strings.Fields(Printable(text)), " ")
+}
+
+// Printable makes spaces of control characters.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// Shorten cuts text to at most width columns, with an ellipsis.
+func Shorten(text string, width int) string {
+	return runewidth.Truncate(OneLine(text), width, "…")
+}
+
+// Fields prints name: value lines, for show commands.
+type Fields struct {
+	names  []string
+	values []Cell
+}
+
+// Add appends a line, unless the value is empty.
+func (f *Fields) Add(name string, value Cell) {
+	if value.Text == "" {
+		return
+	}
+	f.names, f.values = append(f.names, name), append(f.values, value)
+}
+
+func (f *Fields) Write(w io.Writer, colors bool) {
+	width := 0
+	for _, name := range f.names {
+		width = max(width, len(name))
+	}
+	for i, name := range f.names {
+		fmt.Fprintf(w, "%s  %s\n", Faint.Apply(colors, fmt.Sprintf("%-*s", width, name)), f.values[i].Paint.Apply(colors, OneLine(f.values[i].Text)))
+	}
+}

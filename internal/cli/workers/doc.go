@@ -1,0 +1,2 @@
+// Package workers has the commands about workers and resource pools.
+package workers

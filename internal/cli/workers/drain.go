@@ -1,0 +1,214 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// drainLook is how often a drain looks at what still runs.
+const drainLook = time.Second
+
+func (c *commands) workersDrain() *cli.Command {
+	return &cli.Command{
+		Name: "drain", ArgsUsage: "WORKER", Usage: "take no new work and wait until nothing runs there; the process is meant to end",
+		Description: `What runs may finish. A line is printed whenever what runs has changed. Interrupting the command
+or --timeout ends the waiting, not the drain: uncordon does that.
+
+Examples:
+  roundsman workers drain node-a
+  roundsman workers drain node-a --reason "new disks" --timeout 30m && ssh node-a systemctl stop roundsman-worker
+  roundsman workers drain node-a --no-wait`,
+		Flags: ui.With(
+			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
+			&cli.BoolFlag{Name: "no-wait", Usage: "return at once"},
+			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1 (default: wait as long as it takes)"},
+		),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			id, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			after, err := client.Workers().Operate(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
+			if err != nil {
+				return err
+			}
+			if ctx.Bool("no-wait") {
+				// Shared queues are the worker's own to leave alone; if it does not
+				// answer now, it learns within a minute.
+				_, _ = client.Workers().Refresh(ctx.Context, id)
+				return c.Done(ctx, after, "%s", operated(after))
+			}
+			return c.awaitDrained(ctx, client, after)
+		}),
+	}
+}
+
+// awaitDrained waits until the worker runs nothing, or its process is gone.
+func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail) error {
+	limited, cancel := ctx.Context, context.CancelFunc(func() {})
+	if limit := ctx.Duration(ui.FlagTimeout); limit > 0 {
+		limited, cancel = context.WithTimeout(limited, limit)
+	}
+	defer cancel()
+	id, said := worker.Registration.ID, ""
+	for {
+		left, text, err := drainStep(limited, client, id)
+		switch {
+		case ctx.Context.Err() != nil:
+			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman workers uncordon %s`", id, id)
+		case limited.Err() != nil:
+			return fmt.Errorf("%s is still busy after %s (%s); it stays DRAINING", id, ctx.Duration(ui.FlagTimeout), said)
+		case err != nil:
+			return err
+		case !left:
+			if err := stillKept(ctx.Context, client, id); err != nil {
+				return err
+			}
+			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman workers uncordon %s`", id, text, id)
+		case text != said && !ui.WantsJSON(ctx):
+			fmt.Fprintf(c.Env.Stdout, "%s: %s\n", id, text)
+		}
+		said = text
+		select {
+		case <-time.After(drainLook):
+		case <-limited.Done():
+		}
+	}
+}
+
+// stillKept fails if somebody has uncordoned the worker meanwhile: who reads
+// "drained" stops its process.
+func stillKept(ctx context.Context, client *starter.Client, id string) error {
+	worker, err := client.Workers().Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if worker.State == contract.WorkerOnline {
+		return fmt.Errorf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman workers show %s`)", id, id)
+	}
+	return nil
+}
+
+// drainStep looks once. A process that does not answer is waited for as long as
+// the registry believes that it lives.
+func drainStep(ctx context.Context, client *starter.Client, id string) (left bool, text string, err error) {
+	report, err := client.Workers().Refresh(ctx, id)
+	var silent *starter.SilentWorkerError
+	switch {
+	case err == nil:
+		running := report.Detecting + report.Executing
+		switch {
+		case running > 0:
+		case report.Held:
+			return false, "nothing runs there", nil
+		default:
+			// Until its process knows, it takes what a group sends that does not.
+			return true, "nothing runs there; its process has not heard of the drain yet", stillKept(ctx, client, id)
+		}
+		return true, fmt.Sprintf("%s still running%s", ui.Plural(running, "job"), oldest(report)), nil
+	case !errors.As(err, &silent):
+		return true, "", err
+	}
+	worker, err := client.Workers().Get(ctx, id)
+	switch {
+	case err != nil:
+		return true, "", err
+	case worker.State == contract.WorkerOffline || worker.State == contract.WorkerDeleted:
+		return false, "it is " + string(worker.State), nil
+	}
+	return true, "its process does not answer; waiting until it does, or is OFFLINE", nil
+}
+
+func oldest(report contract.WorkerReport) string {
+	if len(report.Jobs) == 0 {
+		return ""
+	}
+	first := report.Jobs[0]
+	text := fmt.Sprintf(", the oldest is %s of %s", first.JobID, first.GroupID)
+	if first.Percent >= 0 {
+		text += fmt.Sprintf(" at %.0f%%", first.Percent)
+	}
+	return text
+}
+
+func (c *commands) workersResize() *cli.Command {
+	return &cli.Command{
+		Name: "resize", ArgsUsage: "WORKER", Usage: "change how much a worker runs at once, without a restart",
+		Description: `The new caps hold at once, and over restarts of the worker, until the next resize. What runs above
+a smaller cap goes on.
+
+Examples:
+  roundsman workers resize node-a --max-execute 8
+  roundsman workers resize node-a --max-execute 1 --max-detect 1 --reason "rebuilding the array"
+  roundsman workers resize node-a --reset`,
+		Flags: ui.With(
+			&cli.IntFlag{Name: ui.FlagMaxDetect, Usage: "at most `N` detections at once (default: as it is)"},
+			&cli.IntFlag{Name: ui.FlagMaxExecute, Usage: "at most `N` jobs at once (default: as it is)"},
+			&cli.BoolFlag{Name: "reset", Usage: "go back to what the worker was started with"},
+			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
+		),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			id, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			if err := checkResize(ctx); err != nil {
+				return err
+			}
+			after, err := client.Workers().Resize(ctx.Context, contract.ResizeWorkerInput{
+				ID: id, MaxDetect: ctx.Int(ui.FlagMaxDetect), MaxExecute: ctx.Int(ui.FlagMaxExecute), Reset: ctx.Bool("reset"),
+				By: c.Operator(), Reason: ctx.String(ui.FlagReason),
+			})
+			if err != nil {
+				return err
+			}
+			caps, note := after.Registration.Caps(), ""
+			if !inForce(ctx.Context, client, id, caps) {
+				note = "; its process has not confirmed it yet and will take it over within a minute, or when it is back"
+			}
+			return c.Done(ctx, after, "%s runs at most %d detect, %d execute%s", id, caps.MaxDetect, caps.MaxExecute, note)
+		}),
+	}
+}
+
+func checkResize(ctx *cli.Context) error {
+	if err := ui.CheckCaps(ctx); err != nil {
+		return err
+	}
+	given := ctx.IsSet(ui.FlagMaxDetect) || ctx.IsSet(ui.FlagMaxExecute)
+	switch {
+	case given && ctx.Bool("reset"):
+		return ui.Usagef("give either --reset or new caps, not both")
+	case !given && !ctx.Bool("reset"):
+		return ui.Usagef("nothing to change: give --max-detect, --max-execute or --reset")
+	}
+	return nil
+}
+
+// inForce makes the worker look, and reports whether it has taken the caps over
+// within a few seconds.
+func inForce(ctx context.Context, client *starter.Client, id string, caps contract.WorkerCaps) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	ask := client.Workers().Refresh
+	for {
+		report, err := ask(ctx, id)
+		if err != nil || report.Caps == caps {
+			return err == nil
+		}
+		ask = client.Workers().Ask
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package workers
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) poolsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "pools", Usage: "list and resize the resource pools that are in use",
+		Subcommands: []*cli.Command{c.poolsList(), c.poolsResize()},
+	}
+}
+
+func (c *commands) poolsList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list the pools that jobs hold or wait for",
+		Description: `A pool that nobody uses and nobody has resized is not listed: its size is in the configuration.
+
+Examples:
+  roundsman pools list
+  roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
+		Flags: ui.With(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			view, err := client.Admission().View(ctx.Context)
+			if err != nil {
+				return err
+			}
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, map[string]any{"pools": ui.OrEmpty(view.Pools)})
+			}
+			listed := ui.NewTable("POOL", "USED", "SIZE", "WAITING", "HELD BY")
+			for _, pool := range view.Pools {
+				listed.Add(ui.Textf("%s", pool.Name), ui.Textf("%d", pool.Used), poolSize(pool), ui.Textf("%d", len(pool.Waiting)), ui.Textf("%s", usedBy(pool.Holders)))
+			}
+			listed.Write(c.Env.Stdout, c.Env.Colors(), "no job holds or waits for a pool")
+			return nil
+		}),
+	}
+}
+
+func poolSize(pool contract.AdmissionPool) ui.Cell {
+	if pool.Operator > 0 {
+		return ui.Cell{Text: strconv.Itoa(pool.Size) + " (resized)", Paint: ui.Odd}
+	}
+	return ui.Textf("%d", pool.Size)
+}
+
+func usedBy(holders []contract.AdmissionUse) string {
+	var names []string
+	for _, use := range holders {
+		names = append(names, use.WorkflowID+"/"+use.For)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (c *commands) poolsResize() *cli.Command {
+	return &cli.Command{
+		Name: "resize", ArgsUsage: "POOL", Usage: "give a pool another size, at once and until it is resized again",
+		Description: `Size 0 goes back to what the configuration declares. Who waits for more than the new size will not get it:
+those jobs fail with the reason.
+
+Examples:
+  roundsman pools resize db --size 10
+  roundsman pools resize db --size 0`,
+		Flags: ui.With(&cli.IntFlag{Name: "size", Usage: "the new size, `N`", Value: -1}),
+		Before: func(ctx *cli.Context) error {
+			if ctx.Int("size") < 0 {
+				return ui.Usagef("--size is missing: give at least 1, or 0 to go back to the declared size")
+			}
+			return nil
+		},
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			pool := ctx.Args().First()
+			after, err := client.Admission().ResizePool(ctx.Context, pool, ctx.Int("size"), c.Operator())
+			if err != nil {
+				return err
+			}
+			if after.Declared == 0 && after.Operator == 0 {
+				return c.Done(ctx, after, "pool %s goes back to its declared size; no job holds or waits for it now", pool)
+			}
+			return c.Done(ctx, after, "pool %s has size %d, %d in use", pool, after.Size, after.Used)
+		}),
+	}
+}

@@ -1,0 +1,213 @@
+package workers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) workersShow() *cli.Command {
+	return &cli.Command{
+		Name: "show", ArgsUsage: "WORKER", Usage: "show one worker with its capabilities, jobs and history",
+		Description: `What it runs is asked of the worker's own process. The states of a job there are: running, ending
+(asked to end), reporting (ended, the server has not taken the outcome yet) and zombie (ignores
+that it was asked to end).
+
+Examples:
+  roundsman workers show node-a
+  roundsman workers show node-a --state zombie
+  roundsman workers show node-a --output json | jq .report.jobs`,
+		Flags: ui.With(&cli.StringSliceFlag{
+			Name: "state", Aliases: []string{"s"},
+			Usage: "only jobs in `STATE`: running, ending, reporting, zombie; may be given several times",
+		}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			id, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			states, err := workerJobStates(ctx.StringSlice("state"))
+			if err != nil {
+				return err
+			}
+			worker, err := client.Workers().Get(ctx.Context, id)
+			if err != nil {
+				return err
+			}
+			shown := shownWorker{WorkerDetail: worker, Caps: worker.Registration.Caps()}
+			if err := shown.ask(ctx, client); err != nil {
+				return err
+			}
+			shown.keep(states)
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, shown)
+			}
+			c.showWorker(shown)
+			return nil
+		}),
+	}
+}
+
+func workerJobStates(written []string) ([]contract.WorkerJobState, error) {
+	var states []contract.WorkerJobState
+	for _, name := range written {
+		state := contract.WorkerJobState(name)
+		if !slices.Contains(contract.WorkerJobStates(), state) {
+			return nil, ui.Usagef("--state %s: must be one of %v", name, contract.WorkerJobStates())
+		}
+		states = append(states, state)
+	}
+	return states, nil
+}
+
+// shownWorker is what the registry and the worker's process say.
+type shownWorker struct {
+	contract.WorkerDetail
+	Caps contract.WorkerCaps `json:"caps"`
+	// Report is the process's own answer; Silent says why there is none.
+	Report *contract.WorkerReport `json:"report,omitempty"`
+	Silent string                 `json:"silent,omitempty"`
+}
+
+// ask asks the worker's process. That it does not answer is worth showing, not
+// an error.
+func (w *shownWorker) ask(ctx *cli.Context, client *starter.Client) error {
+	if w.State == contract.WorkerDeleted {
+		w.Silent = "the worker is DELETED"
+		return nil
+	}
+	report, err := client.Workers().Ask(ctx.Context, w.Registration.ID)
+	var silent *starter.SilentWorkerError
+	switch {
+	case errors.As(err, &silent):
+		w.Silent = silent.Error()
+	case err != nil:
+		return err
+	case report.Instance != w.Registration.Instance:
+		w.Silent = fmt.Sprintf("another process answers for this id (instance %s), not the registered one", report.Instance)
+	default:
+		w.Report = &report
+	}
+	return nil
+}
+
+func (w *shownWorker) keep(states []contract.WorkerJobState) {
+	if w.Report != nil && len(states) > 0 {
+		w.Report.Jobs = slices.DeleteFunc(w.Report.Jobs, func(job contract.WorkerJob) bool { return !slices.Contains(states, job.State) })
+	}
+}
+
+// lastBeat is when it last beat, as far as that is told: single beats are not.
+func lastBeat(worker contract.WorkerDetail, now time.Time) string {
+	if worker.Fresh {
+		return "fresh"
+	}
+	return ui.Ago(worker.LastBeat, now)
+}
+
+func (c *commands) showWorker(worker shownWorker) {
+	now, known, shown := c.Env.Now(), worker.Registration, &ui.Fields{}
+	shown.Add("worker", ui.Textf("%s", known.ID))
+	shown.Add("state", workerState(worker.WorkerDetail))
+	shown.Add("for", ui.Text(ui.Span(max(now.Sub(worker.Since), 0))))
+	shown.Add("host", ui.Textf("%s pid %d", known.Host, known.PID))
+	shown.Add("version", ui.Textf("%s", known.Version))
+	shown.Add("instance", ui.Textf("%s", known.Instance))
+	shown.Add("registered", ui.Textf("%s (%s)", ui.Stamp(worker.RegisteredAt), ui.Ago(worker.RegisteredAt, now)))
+	shown.Add("last beat", ui.Text(lastBeat(worker.WorkerDetail, now)))
+	if skew := worker.Skew.Std(); skew.Abs() > time.Second {
+		shown.Add("clock skew", ui.Cell{Text: worker.Skew.String(), Paint: ui.Odd})
+	}
+	shown.Add("slots", slotsOf(worker))
+	if known.Resized != nil {
+		shown.Add("resized", ui.Cell{Text: fmt.Sprintf("by an operator; it was started with %d detect, %d execute", known.MaxDetect, known.MaxExecute), Paint: ui.Odd})
+	}
+	shown.Add("job types", ui.Textf("%s", strings.Join(known.JobTypes, ", ")))
+	shown.Add("shared queues", ui.Textf("%s", strings.Join(known.Shared, ", ")))
+	shown.Add("labels", ui.Textf("%s", labelsOf(known.Labels)))
+	if report := worker.Report; report != nil && report.Undelivered > 0 {
+		shown.Add("undelivered", ui.Cell{Text: fmt.Sprintf("%d outcomes that the server has not taken yet", report.Undelivered), Paint: ui.Odd})
+	}
+	shown.Write(c.Env.Stdout, c.Env.Colors())
+	c.showCapabilities(known)
+	c.showWorkerJobs(worker)
+	c.showTransitions(worker.Transitions)
+}
+
+func slotsOf(worker shownWorker) ui.Cell {
+	if worker.Report == nil {
+		return ui.Textf("%d detect, %d execute", worker.Caps.MaxDetect, worker.Caps.MaxExecute)
+	}
+	return ui.Textf("%d of %d detect, %d of %d execute", worker.Report.Detecting, worker.Report.Caps.MaxDetect, worker.Report.Executing, worker.Report.Caps.MaxExecute)
+}
+
+func (c *commands) showCapabilities(known contract.WorkerRegistration) {
+	limit := func(can bool, limit int) string {
+		switch {
+		case !can:
+			return "no"
+		case limit == 0:
+			return "yes"
+		}
+		return fmt.Sprintf("at most %d", limit)
+	}
+	listed := ui.NewTable("HANDLER", "DETECT", "EXECUTE")
+	for _, capability := range known.Capabilities {
+		listed.Add(ui.Text(capability.Handler), ui.Text(limit(capability.Detect, capability.MaxDetect)), ui.Text(limit(capability.Execute, capability.MaxExecute)))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "no handlers")
+}
+
+func (c *commands) showWorkerJobs(worker shownWorker) {
+	fmt.Fprintln(c.Env.Stdout)
+	if worker.Report == nil {
+		fmt.Fprintln(c.Env.Stdout, ui.Odd.Apply(c.Env.Colors(), "what it runs is not known: "+worker.Silent))
+		return
+	}
+	now, listed := c.Env.Now(), ui.NewTable("JOB", "RUN", "STATE", "RUNS FOR", "ATTEMPT", "PROGRESS")
+	for _, job := range worker.Report.Jobs {
+		state := ui.Cell{Text: string(job.State), Paint: ui.Plain}
+		if job.State != contract.WorkerJobRunning {
+			state.Paint = ui.Odd
+		}
+		listed.Add(ui.Text(job.JobID), ui.Text(job.GroupID), state, ui.Text(ui.Span(max(now.Sub(job.StartedAt), 0))), ui.Textf("%d", job.Attempt), ui.Text(progressOf(job)))
+	}
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "it runs nothing")
+	if worker.Report.Omitted > 0 {
+		fmt.Fprintf(c.Env.Stdout, "and %d more\n", worker.Report.Omitted)
+	}
+}
+
+func progressOf(job contract.WorkerJob) string {
+	parts := []string{}
+	if job.Percent >= 0 {
+		parts = append(parts, fmt.Sprintf("%.0f%%", job.Percent))
+	}
+	for _, said := range []string{job.Stage, job.Message} {
+		if said != "" {
+			parts = append(parts, said)
+		}
+	}
+	return ui.Shorten(strings.Join(parts, " "), 60)
+}
+
+func (c *commands) showTransitions(transitions []contract.WorkerTransition) {
+	if len(transitions) == 0 {
+		return
+	}
+	now, listed := c.Env.Now(), ui.NewTable("WHEN", "STATE", "REASON", "BY")
+	for _, change := range transitions {
+		listed.Add(ui.Text(ui.Ago(change.At, now)), ui.Textf("%s", change.To), ui.Textf("%s", change.Reason), ui.Textf("%s", change.By))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+}

@@ -1,0 +1,198 @@
+package workers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) workersCommand() *cli.Command {
+	return &cli.Command{
+		Name: "workers", Usage: "list, show and operate the worker processes",
+		Subcommands: []*cli.Command{
+			c.workersList(), c.workersShow(),
+			c.workersDrain(),
+			c.workersAct(starter.ActionCordon, "take no new work; what runs may finish"),
+			c.workersAct(starter.ActionUncordon, "take work again after drain or cordon"),
+			c.workersAct(starter.ActionRemove, "take it out of the registry; a living one registers again"),
+			c.workersResize(), c.workersCleanup(),
+		},
+	}
+}
+
+func (c *commands) workersList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list workers, their state and slots",
+		Description: `Examples:
+  roundsman workers list
+  roundsman workers list --online --output json | jq -r '.workers[].registration.host'
+
+AGE is for how long it has been in its state; DETECT and EXECUTE are slots in use and in all, as the
+worker said with its last heartbeat.`,
+		Flags: ui.With(
+			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
+			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
+		),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
+			if err != nil {
+				return err
+			}
+			if registry.Incomplete {
+				fmt.Fprintln(c.Env.Stderr, "roundsman: the worker registry is new: living workers may not have registered yet; try again in a moment")
+			}
+			workers := registry.Workers
+			loads, err := client.Workers().Loads(ctx.Context, workers)
+			if err != nil {
+				fmt.Fprintf(c.Env.Stderr, "roundsman: slots in use are not known: %v\n", err)
+			}
+			if ui.WantsJSON(ctx) {
+				return ui.PrintJSON(c.Env.Stdout, map[string]any{"workers": listedWorkers(workers, loads), "incomplete": registry.Incomplete})
+			}
+			c.printWorkers(workers, loads)
+			return nil
+		}),
+	}
+}
+
+// listedWorker is a worker with what it runs, as far as that is known.
+type listedWorker struct {
+	contract.WorkerDetail
+	Caps contract.WorkerCaps `json:"caps"`
+	Load *starter.WorkerLoad `json:"load,omitempty"`
+}
+
+func listedWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) []listedWorker {
+	listed := make([]listedWorker, len(workers))
+	for i, worker := range workers {
+		listed[i] = listedWorker{WorkerDetail: worker, Caps: worker.Registration.Caps()}
+		if load, known := loads[worker.Registration.ID]; known && worker.Fresh {
+			listed[i].Load = &load
+		}
+	}
+	return listed
+}
+
+func (c *commands) printWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) {
+	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HANDLERS", "HOST", "VERSION", "LABELS")
+	for _, worker := range listedWorkers(workers, loads) {
+		known := worker.Registration
+		detecting, executing := "-", "-"
+		if worker.Load != nil {
+			detecting, executing = fmt.Sprint(worker.Load.Detecting), fmt.Sprint(worker.Load.Executing)
+		}
+		listed.Add(ui.Textf("%s", known.ID), workerState(worker.WorkerDetail), ui.Text(ui.Span(max(now.Sub(worker.Since), 0))), ui.Text(lastBeat(worker.WorkerDetail, now)),
+			ui.Textf("%s/%d", detecting, worker.Caps.MaxDetect), ui.Textf("%s/%d", executing, worker.Caps.MaxExecute),
+			ui.Textf("%s", handlersOf(known)), ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Textf("%s", labelsOf(known.Labels)))
+	}
+	listed.Write(c.Env.Stdout, c.Env.Colors(), "no workers: start one with `roundsman worker --id NAME`")
+}
+
+func workerState(worker contract.WorkerDetail) ui.Cell {
+	switch worker.State {
+	case contract.WorkerOnline:
+		if !worker.Fresh {
+			return ui.Cell{Text: "ONLINE, not fresh", Paint: ui.Odd}
+		}
+		return ui.Cell{Text: "ONLINE", Paint: ui.Good}
+	case contract.WorkerOffline, contract.WorkerUnreachable:
+		return ui.Cell{Text: string(worker.State) + whileAway(worker), Paint: ui.Bad}
+	case contract.WorkerDraining, contract.WorkerCordoned, contract.WorkerDeleted:
+		return ui.Cell{Text: string(worker.State), Paint: ui.Odd}
+	}
+	return ui.Textf("%s", worker.State)
+}
+
+// whileAway says what else there is to know of a worker that is away: its process
+// may still end what it runs, and an operator's word lasts.
+func whileAway(worker contract.WorkerDetail) string {
+	text := ""
+	if worker.Leaving {
+		text = ", leaving"
+	}
+	if worker.Mode != "" {
+		text += ", " + worker.Mode
+	}
+	return text
+}
+
+// operated tells what became of the operator's wish: of a worker that is away it
+// holds from the moment that it is back.
+func operated(worker contract.WorkerDetail) string {
+	text := fmt.Sprintf("%s is %s", worker.Registration.ID, worker.State)
+	switch {
+	case worker.State == contract.WorkerDeleted || worker.State == contract.WorkerOnline || string(worker.State) == strings.ToUpper(worker.Mode):
+		return text
+	case worker.Mode == "":
+		return text + ", and will be ONLINE when it is back"
+	}
+	return text + ", and will be " + strings.ToUpper(worker.Mode) + " when it is back"
+}
+
+func handlersOf(registration contract.WorkerRegistration) string {
+	names := make([]string, len(registration.Capabilities))
+	for i, capability := range registration.Capabilities {
+		names[i] = capability.Handler
+		if !capability.Detect || !capability.Execute {
+			names[i] += map[bool]string{true: " (detect)", false: " (execute)"}[capability.Detect]
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func labelsOf(labels map[string]string) string {
+	parts := make([]string, 0, len(labels))
+	for _, key := range ui.SortedKeys(labels) {
+		parts = append(parts, key+"="+labels[key])
+	}
+	return strings.Join(parts, ",")
+}
+
+func (c *commands) workersAct(action starter.WorkerAction, usage string) *cli.Command {
+	return &cli.Command{
+		Name: string(action), ArgsUsage: "WORKER", Usage: usage,
+		Description: fmt.Sprintf("Examples:\n  roundsman workers %s node-a\n  roundsman workers %s node-a --reason \"new disks\"", action, action),
+		Flags:       ui.With(&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			id, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			after, err := client.Workers().Operate(ctx.Context, id, action, c.Operator(), ctx.String(ui.FlagReason))
+			if err != nil {
+				return err
+			}
+			if action != starter.ActionRemove {
+				// Shared queues are the worker's own to pull or to leave alone; if it does
+				// not answer now, it learns within a minute.
+				_, _ = client.Workers().Refresh(ctx.Context, id)
+			}
+			return c.Done(ctx, after, "%s", operated(after))
+		}),
+	}
+}
+
+func (c *commands) workersCleanup() *cli.Command {
+	return &cli.Command{
+		Name: "cleanup", Usage: "remove workers that have been OFFLINE for long from the registry",
+		Description: `Examples:
+  roundsman workers cleanup
+  roundsman workers cleanup --offline`,
+		Flags: ui.With(&cli.BoolFlag{Name: "offline", Aliases: []string{"all-offline"}, Usage: "every worker that is OFFLINE, however short"}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			removed, err := client.Workers().Cleanup(ctx.Context, ctx.Bool("offline"), c.Operator())
+			if err != nil {
+				return err
+			}
+			if len(removed) == 0 {
+				return c.Done(ctx, map[string]any{"removed": []string{}}, "nothing to remove")
+			}
+			return c.Done(ctx, map[string]any{"removed": removed}, "removed %s", strings.Join(removed, ", "))
+		}),
+	}
+}

@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// A worker that is stopped while it registers unregisters from a registry that may
+// not have its registration yet: that one waits at the server as long as no control
+// plane runs. A departure therefore counts for what comes after it too.
+const (
+	// departureCounts is for how long. A registration that is on its way comes with
+	// the same workflow task, or soon after.
+	departureCounts = 10 * time.Minute
+	// maxDepartures is how many are remembered.
+	maxDepartures = 1000
+)
+
+// departures are the latest incarnations that unregistered.
+type departures struct {
+	list []departure
+	at   map[contract.Incarnation]time.Time
+}
+
+type departure struct {
+	contract.Incarnation
+	At time.Time `json:"at"`
+}
+
+func newDepartures() departures { return departures{at: map[contract.Incarnation]time.Time{}} }
+
+// add notes a departure, and forgets those that count no more.
+func (d *departures) add(who contract.Incarnation, now time.Time) {
+	if _, known := d.at[who]; known {
+		d.list = slices.DeleteFunc(d.list, func(old departure) bool { return old.Incarnation == who })
+	}
+	d.list = append(d.list, departure{who, now})
+	d.at[who] = now
+	for len(d.list) > maxDepartures || now.Sub(d.list[0].At) >= departureCounts {
+		delete(d.at, d.list[0].Incarnation)
+		d.list = d.list[1:]
+	}
+}
+
+// has reports whether the incarnation unregistered, so that its registration is
+// late.
+func (d *departures) has(who contract.Incarnation, now time.Time) bool {
+	at, known := d.at[who]
+	return known && now.Sub(at) < departureCounts
+}
+
+func (e Unregister) apply(r *Registry, now time.Time) {
+	who := contract.Incarnation(e)
+	r.departures.add(who, now)
+	if w := r.workers[e.ID]; r.Known(who) && !w.Left {
+		r.leave(w, now, transition{code: contract.WorkerUnregistered, reason: "unregistered"})
+	}
+}
+
+// leave makes the worker OFFLINE by its own request. One that was OFFLINE before
+// keeps the time from which its deletion is counted.
+func (r *Registry) leave(w *worker, at time.Time, t transition) {
+	w.Left = true
+	if w.Liveness == contract.WorkerOffline {
+		r.note(w, at, contract.WorkerOffline, t)
+		r.await(w)
+		return
+	}
+	r.move(w, at, contract.WorkerOffline, t)
+}

@@ -1,0 +1,240 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// sendPause is the least time between two views to one watcher. Changes in
+	// between are coalesced: only the newest view is sent.
+	sendPause = 500 * time.Millisecond
+	// sendPausePerWorker stretches the pause for large views, so that a rolling
+	// restart of 1,000 nodes does not fill the watchers' histories: 3.5 s there.
+	sendPausePerWorker = 3 * time.Millisecond
+	// Payloads from compressedFrom on are compressed. A view is a list of workers
+	// that are much alike and shrinks at least to a compressedTo-th.
+	compressedFrom = 16 << 10
+	compressedTo   = 4
+)
+
+// watchers are the workflows that get views.
+type watchers struct {
+	byID  map[string]*watcher
+	order names
+	// audiences have the watchers of one filter each, dirty the workers that have
+	// changed since the audiences were brought up to date.
+	audiences map[filter]*audience
+	dirty     names
+}
+
+// watcher is one subscription. Digest is that of the view that it has, 0: of none.
+type watcher struct {
+	Watch    contract.WatchFleetInput `json:"watch"`
+	Digest   uint64                   `json:"digest,omitempty"`
+	NextSend time.Time                `json:"next_send,omitzero"`
+	// sending: a view is on its way.
+	sending bool
+}
+
+type filter struct{ handler, jobType string }
+
+func (w *watcher) filter() filter { return filter{w.Watch.Handler, w.Watch.JobType} }
+
+// audience sums up the view of all watchers with one filter, so that a change of
+// one worker costs the digest of that worker alone.
+type audience struct {
+	watchers int
+	members  map[string]member
+	sum      uint64
+	size     int
+}
+
+// member is one worker of a view: its digest and its size in bytes.
+type member struct {
+	digest uint64
+	size   int
+}
+
+func newWatchers() watchers {
+	return watchers{byID: map[string]*watcher{}, audiences: map[filter]*audience{}}
+}
+
+// stale marks a worker that has changed.
+func (s *watchers) stale(id string) {
+	if len(s.audiences) > 0 {
+		s.dirty.add(id)
+	}
+}
+
+func (a *audience) put(id string, m member, in bool) {
+	old := a.members[id]
+	a.sum, a.size = a.sum-old.digest, a.size-old.size
+	delete(a.members, id)
+	if in {
+		a.members[id] = m
+		a.sum, a.size = a.sum+m.digest, a.size+m.size
+	}
+}
+
+// update brings the audience up to date about one worker.
+func (r *Registry) update(a *audience, f filter, id string) {
+	w := r.workers[id]
+	if w == nil || w.Liveness == contract.WorkerDeleted {
+		a.put(id, member{}, false)
+		return
+	}
+	view, in := r.workerView(w, f.handler, f.jobType)
+	digest, size := digestOf(view)
+	a.put(id, member{digest, size}, in)
+}
+
+// audience returns that of a filter, up to date.
+func (r *Registry) audience(f filter) *audience {
+	a := r.watchers.audiences[f]
+	if a == nil {
+		a = &audience{members: map[string]member{}}
+		r.watchers.audiences[f] = a
+		for _, id := range r.order {
+			r.update(a, f, id)
+		}
+	}
+	r.refresh()
+	return a
+}
+
+// refresh brings all audiences up to date.
+func (r *Registry) refresh() {
+	for _, id := range r.watchers.dirty {
+		//workflowcheck:ignore each audience is brought up to date on its own
+		for f, a := range r.watchers.audiences {
+			r.update(a, f, id)
+		}
+	}
+	r.watchers.dirty = nil
+}
+
+// digest identifies the view of an audience, whatever its number; never 0.
+func (r *Registry) digest(a *audience) uint64 {
+	sum := a.sum + 1
+	if r.Incomplete() {
+		sum = ^sum
+	}
+	return max(sum, 1)
+}
+
+// bytes estimates in how many bytes the view is sent.
+func (a *audience) bytes() int {
+	if a.size >= compressedFrom {
+		return a.size / compressedTo
+	}
+	return a.size
+}
+
+func (e Watch) apply(r *Registry, _ time.Time) {
+	if e.WorkflowID == "" {
+		return
+	}
+	w := &watcher{Watch: contract.WatchFleetInput(e)}
+	before := r.watchers.byID[e.WorkflowID]
+	if before != nil {
+		w.NextSend, w.sending = before.NextSend, before.sending
+		r.unwatch(before)
+	}
+	r.subscribe(w)
+	if e.Seq == r.seq {
+		w.Digest = r.digest(r.audience(w.filter()))
+	}
+}
+
+func (e Unwatch) apply(r *Registry, _ time.Time) {
+	if w := r.watchers.byID[e.WorkflowID]; w != nil {
+		r.unwatch(w)
+	}
+}
+
+func (r *Registry) subscribe(w *watcher) {
+	r.watchers.byID[w.Watch.WorkflowID] = w
+	r.watchers.order.add(w.Watch.WorkflowID)
+	r.audience(w.filter()).watchers++
+}
+
+func (r *Registry) unwatch(w *watcher) {
+	delete(r.watchers.byID, w.Watch.WorkflowID)
+	r.watchers.order.remove(w.Watch.WorkflowID)
+	a := r.watchers.audiences[w.filter()]
+	if a.watchers--; a.watchers == 0 {
+		delete(r.watchers.audiences, w.filter())
+	}
+}
+
+// NextView returns the first watcher that is due a view, and in about how many
+// bytes it is sent; empty: none is.
+func (r *Registry) NextView(now time.Time) (workflowID string, bytes int) {
+	r.refresh()
+	for _, id := range r.watchers.order {
+		w := r.watchers.byID[id]
+		if a := r.watchers.audiences[w.filter()]; !w.sending && !now.Before(w.NextSend) && r.digest(a) != w.Digest {
+			return id, a.bytes()
+		}
+	}
+	return "", 0
+}
+
+// Send returns the view that a watcher is due and counts it as on its way until
+// [Delivered].
+func (r *Registry) Send(workflowID string, now time.Time) contract.FleetView {
+	w := r.watchers.byID[workflowID]
+	view := r.View(w.Watch)
+	w.Digest, w.sending = r.digest(r.audience(w.filter())), true
+	w.NextSend = now.Add(sendPause + time.Duration(len(view.Workers))*sendPausePerWorker)
+	return view
+}
+
+// NextSend is when the next view is due; zero: none is.
+func (r *Registry) NextSend(now time.Time) time.Time {
+	r.refresh()
+	var next time.Time
+	for _, id := range r.watchers.order {
+		w := r.watchers.byID[id]
+		if w.sending || r.digest(r.watchers.audiences[w.filter()]) == w.Digest {
+			continue
+		}
+		next = earlier(next, latest(w.NextSend, now))
+	}
+	return next
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (e Delivered) apply(r *Registry, _ time.Time) {
+	w := r.watchers.byID[e.WorkflowID]
+	if w == nil {
+		return
+	}
+	w.sending = false
+	if e.Gone {
+		r.unwatch(w)
+	}
+}
+
+// carried are the watchers for the next run. The server forgets a signal that was
+// not delivered when the run that sent it ends: such a view counts as not sent.
+func (s *watchers) carried() []watcher {
+	var list []watcher
+	for _, id := range s.order {
+		w := *s.byID[id]
+		if w.sending {
+			w.Digest = 0
+		}
+		list = append(list, w)
+	}
+	return slices.Clip(list)
+}

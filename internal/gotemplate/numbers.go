@@ -1,0 +1,55 @@
+package gotemplate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Plain decodes a block so that templates print and compare its numbers as
+// they were written: 1000000, not 1e+06.
+func Plain(block string, data json.RawMessage) (any, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return map[string]any{}, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, fmt.Errorf("%s: %w", block, err)
+	}
+	return Native(value), nil
+}
+
+// Native copies a value of JSON with numbers that templates can compare: {{eq
+// .Params.n 3}} needs an integer. Integers too large for one stay text, so that
+// nothing is rounded.
+func Native(value any) any {
+	switch typed := value.(type) {
+	case json.Number:
+		if whole, err := typed.Int64(); err == nil {
+			return whole
+		}
+		if strings.ContainsAny(typed.String(), ".eE") {
+			if float, err := typed.Float64(); err == nil {
+				return float
+			}
+		}
+		return typed.String()
+	case map[string]any:
+		out := make(map[string]any, len(typed))
+		//workflowcheck:ignore each goes to a place of its own
+		for key, element := range typed {
+			out[key] = Native(element)
+		}
+		return out
+	case []any:
+		out := make([]any, len(typed))
+		for i, element := range typed {
+			out[i] = Native(element)
+		}
+		return out
+	}
+	return value
+}

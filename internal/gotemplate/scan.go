@@ -1,0 +1,201 @@
+package gotemplate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"text/template/parse"
+)
+
+// Reference is one use of a field of the data in a template.
+type Reference struct {
+	// Root is the field; Path follows it as far as the template alone tells.
+	Root string
+	Path []string
+	// Line within the template, from 0.
+	Line int
+}
+
+// Scan parses a template and returns what it refers to. Faults are what the
+// language does not allow: fields that do not exist, and constructs whose cost
+// the size of the data does not bound.
+func Scan(text string, fields []string) ([]Reference, []error) {
+	parsed, err := template.New("").Funcs((&allowance{}).functions()).Parse(text)
+	if err != nil {
+		return nil, []error{fault(err)}
+	}
+	s := scanner{text: text, fields: fields}
+	//workflowcheck:ignore only their number is asked for
+	if len(parsed.Templates()) > 1 {
+		s.fault("define and block are not part of the language")
+	}
+	if parsed.Tree != nil {
+		s.node(parsed.Root, true)
+	}
+	return s.refs, s.faults
+}
+
+// fault makes the parser's message fit ours.
+func fault(err error) error {
+	text, where := strings.TrimPrefix(err.Error(), "template: "), ""
+	if place, rest, ok := strings.Cut(text, ": "); ok {
+		text = rest
+		if line := place[strings.LastIndexByte(place, ':')+1:]; line != "1" {
+			where = "line " + line + ": "
+		}
+	}
+	if strings.Contains(text, "bad character U+002D '-'") {
+		text += `; write a name with a dash as {{(index .Needs "the-name").Result.key}}`
+	}
+	return fmt.Errorf("not a valid template: %s%s", where, text)
+}
+
+func join(faults []error) error {
+	if len(faults) == 1 {
+		return faults[0]
+	}
+	return errors.Join(faults...)
+}
+
+type scanner struct {
+	text   string
+	fields []string
+	refs   []Reference
+	faults []error
+}
+
+func (s *scanner) fault(format string, args ...any) {
+	s.faults = append(s.faults, fmt.Errorf(format, args...))
+}
+
+func (s *scanner) line(pos parse.Pos) int {
+	return strings.Count(s.text[:min(int(pos), len(s.text))], "\n")
+}
+
+// node walks the tree; root says that the dot is still the template's data.
+func (s *scanner) node(n parse.Node, root bool) {
+	switch n := n.(type) {
+	case *parse.ListNode:
+		if n != nil {
+			for _, child := range n.Nodes {
+				s.node(child, root)
+			}
+		}
+	case *parse.ActionNode:
+		s.pipe(n.Pipe, root)
+	case *parse.IfNode:
+		s.branch(&n.BranchNode, root, root)
+	case *parse.WithNode:
+		s.branch(&n.BranchNode, root, false)
+	case *parse.RangeNode:
+		s.rangeOver(n.Pipe)
+		s.branch(&n.BranchNode, root, false)
+	case *parse.TemplateNode:
+		s.fault("calling templates is not part of the language")
+	}
+}
+
+func (s *scanner) branch(n *parse.BranchNode, root, inside bool) {
+	s.pipe(n.Pipe, root)
+	s.node(n.List, inside)
+	if n.ElseList != nil {
+		s.node(n.ElseList, root)
+	}
+}
+
+// rangeOver refuses a range over a number where it can be seen; items refuses it
+// where only the data shows it.
+func (s *scanner) rangeOver(p *parse.PipeNode) {
+	for _, cmd := range p.Cmds {
+		if _, number := cmd.Args[0].(*parse.NumberNode); number {
+			s.fault("range works on lists and maps of the data, like {{range .Params.items}}")
+		}
+	}
+}
+
+func (s *scanner) pipe(p *parse.PipeNode, root bool) {
+	if p == nil {
+		return
+	}
+	for _, cmd := range p.Cmds {
+		s.command(cmd, root, nil)
+	}
+}
+
+// command looks at one call; tail are field names applied to its result.
+func (s *scanner) command(cmd *parse.CommandNode, root bool, tail []string) {
+	args := cmd.Args
+	if id, ok := args[0].(*parse.IdentifierNode); ok && id.Ident == "index" && len(args) > 2 {
+		if path, ok := s.rooted(args[1], root); ok {
+			s.use(indexed(path, args[2:], tail), cmd.Pos)
+			args = args[2:]
+		}
+	}
+	for _, a := range args {
+		s.operand(a, root)
+	}
+}
+
+// indexed continues a path with the constant arguments of index, up to the first
+// that only the data knows.
+func indexed(path []string, keys []parse.Node, tail []string) []string {
+	for _, key := range keys {
+		text, constant := key.(*parse.StringNode)
+		if !constant {
+			return path
+		}
+		path = append(path, text.Text)
+	}
+	return append(path, tail...)
+}
+
+// rooted returns the path of a field of the template's data.
+func (s *scanner) rooted(n parse.Node, root bool) ([]string, bool) {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		return append([]string(nil), n.Ident...), root
+	case *parse.VariableNode:
+		return append([]string(nil), n.Ident[1:]...), n.Ident[0] == "$" && len(n.Ident) > 1
+	}
+	return nil, false
+}
+
+func (s *scanner) operand(n parse.Node, root bool) {
+	if path, ok := s.rooted(n, root); ok {
+		s.use(path, n.Position())
+		return
+	}
+	switch n := n.(type) {
+	case *parse.PipeNode:
+		s.pipe(n, root)
+	case *parse.ChainNode:
+		if p, ok := n.Node.(*parse.PipeNode); ok && len(p.Cmds) == 1 {
+			s.command(p.Cmds[0], root, n.Field)
+			return
+		}
+		s.operand(n.Node, root)
+	case *parse.DotNode:
+		if root {
+			s.fault("the whole of the data cannot be used; name what is meant, like {{.Params.x}}")
+		}
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" && len(n.Ident) == 1 {
+			s.fault("the whole of the data cannot be used; name what is meant, like {{$.Params.x}}")
+		}
+	case *parse.IdentifierNode:
+		if n.Ident == "call" {
+			s.fault("call is not part of the language")
+		}
+	}
+}
+
+// use records a reference to the data.
+func (s *scanner) use(path []string, pos parse.Pos) {
+	if !slices.Contains(s.fields, path[0]) {
+		s.fault("there is no .%s here; a template knows .%s", path[0], strings.Join(s.fields, ", ."))
+		return
+	}
+	s.refs = append(s.refs, Reference{Root: path[0], Path: path[1:], Line: s.line(pos)})
+}

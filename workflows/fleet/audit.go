@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/workflows/recorder"
+)
+
+func workerName(id string) string { return "worker/" + id }
+
+// auditTransition records a worker that went silent: it gets nothing new, and its
+// jobs are placed elsewhere. One that unregistered, or that an operator removed,
+// did as requested.
+func (r *run) auditTransition(t fleet.Transitioned) {
+	if t.Code != contract.WorkerSilent {
+		return
+	}
+	r.loop.Audit.Decided(recorder.Decision{
+		Action: recorder.Noticed, Code: "WORKER_" + string(t.To), Object: workerName(t.ID), Detail: t.Reason,
+	})
+}
+
+// auditRefused records a process whose id another one holds.
+func (r *run) auditRefused(in contract.WorkerRegistration, holder contract.RegisteredOther) {
+	r.loop.Audit.Decided(recorder.Decision{
+		Action: recorder.Refused, Code: "WORKER_ID_TAKEN", Object: workerName(in.ID),
+		Detail: fmt.Sprintf("process %d on %s: process %d on %s has the id", in.PID, in.Host, holder.PID, holder.Host),
+	})
+}
+
+// auditTakeOver records a process that was started with --take-over and fenced
+// another.
+func (r *run) auditTakeOver(ctx workflow.Context, in contract.WorkerRegistration, fenced string, before contract.WorkerRegistration) {
+	if !in.TakeOver || fenced == "" {
+		return
+	}
+	r.loop.Audit.Updated(ctx, contract.AuditEntry{
+		Action: "worker.take-over", Object: workerName(in.ID), Before: processText(before), After: processText(in),
+	})
+}
+
+func processText(r contract.WorkerRegistration) string {
+	return fmt.Sprintf("process %d on %s", r.PID, r.Host)
+}
+
+func (r *run) auditOperate(ctx workflow.Context, in contract.OperateWorkerInput, before, after contract.WorkerDetail) {
+	r.loop.Audit.Updated(ctx, contract.AuditEntry{
+		Action: "worker." + in.Action, Actor: in.By, Object: workerName(in.ID),
+		Before: string(before.State), After: string(after.State), Detail: in.Reason,
+	})
+}
+
+func (r *run) auditCaps(ctx workflow.Context, in contract.ResizeWorkerInput, before, after contract.WorkerDetail) {
+	r.loop.Audit.Updated(ctx, contract.AuditEntry{
+		Action: "worker.resize", Actor: in.By, Object: workerName(in.ID),
+		Before: capsText(before.Registration.Caps()), After: capsText(after.Registration.Caps()), Detail: in.Reason,
+	})
+}
+
+func capsText(caps contract.WorkerCaps) string {
+	return fmt.Sprintf("detect: %d; execute: %d", caps.MaxDetect, caps.MaxExecute)
+}
+
+func (r *run) auditCleanup(ctx workflow.Context, in contract.CleanupWorkersInput, removed []string) {
+	entry := contract.AuditEntry{Action: "worker.cleanup", Actor: in.By, Object: contract.FleetWorkflowID, Detail: "nothing to remove", Count: len(removed)}
+	if len(removed) > 0 {
+		entry.Detail = "removed " + recorder.Listed(removed)
+	}
+	r.loop.Audit.Updated(ctx, entry)
+}
+
+// auditThresholds records other thresholds; the control plane sends the same
+// ones whenever it starts.
+func (r *run) auditThresholds(ctx workflow.Context, before, after contract.FleetConfig) {
+	if was, is := recorder.Changes(before, after); was != is {
+		r.loop.Audit.Updated(ctx, contract.AuditEntry{Action: "fleet.configure", Object: contract.FleetWorkflowID, Before: was, After: is})
+	}
+}

@@ -1,0 +1,183 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// auditSink takes what workflows record.
+type auditSink struct {
+	mu      sync.Mutex
+	records []contract.RecordAuditInput
+	// ended is how the registry before ended, asked who asked for that.
+	ended contract.EntityEndResult
+	asked []string
+}
+
+// takeAudit registers the activity that records.
+func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
+	s := &auditSink{}
+	env.RegisterActivityWithOptions(func(_ context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asked = append(s.asked, in.WorkflowID)
+		return s.ended, nil
+	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
+	env.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.records = append(s.records, in)
+		return nil
+	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
+	return s
+}
+
+func (s *auditSink) entries() []contract.AuditEntry {
+	var list []contract.AuditEntry
+	for _, record := range s.records {
+		list = append(list, record.Entries...)
+	}
+	return list
+}
+
+// said is an entry in one line.
+func said(e contract.AuditEntry) string {
+	words := []string{e.Action, e.Code, e.Object}
+	if e.Count > 1 {
+		words = append(words, fmt.Sprintf("×%d", e.Count))
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+func (s *auditSink) said() []string {
+	var list []string
+	for _, e := range s.entries() {
+		list = append(list, said(e))
+	}
+	return list
+}
+
+// TestFleetTells of what operators do to workers, of silence and of refusals; a
+// worker that says goodbye is no news.
+func TestFleetTells(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: 17 * time.Second, changes: []contract.WorkerPulse{b.pulse("a", time.Second, false)}}, look{after: 121 * time.Second})
+	b.at(0, func() { b.register(registration("a")) })
+	b.at(time.Second, func() {
+		other := registration("a")
+		other.Instance, other.PID = "other", 99
+		b.update(contract.UpdateRegisterWorker, other, func(_ any, err error) { require.NoError(t, err) })
+		other.TakeOver = true
+		b.register(other)
+		b.update(contract.UpdateOperateWorker, contract.OperateWorkerInput{ID: "a", Action: "cordon", By: "ann", Reason: "new disks"}, func(_ any, err error) { require.NoError(t, err) })
+		b.update(contract.UpdateOperateWorker, contract.OperateWorkerInput{ID: "zebra", Action: "drain"}, func(_ any, err error) { require.Error(t, err) })
+		b.update(contract.UpdateResizeWorker, contract.ResizeWorkerInput{ID: "a", MaxExecute: 9, By: "bob"}, func(_ any, err error) { require.NoError(t, err) })
+		b.update(contract.UpdateCleanupWorkers, contract.CleanupWorkersInput{By: "bob"}, func(_ any, err error) { require.NoError(t, err) })
+	})
+	b.play(time.Hour, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
+	said := b.audit.said()
+	for _, line := range []string{
+		"refused WORKER_ID_TAKEN worker/a", "worker.take-over worker/a", "worker.cordon worker/a", "worker.resize worker/a", "worker.cleanup fleet",
+	} {
+		assert.Contains(t, said, line)
+	}
+	for _, e := range b.audit.entries() {
+		switch e.Action {
+		case "worker.cordon":
+			assert.Equal(t, []string{"ann", "ONLINE", "CORDONED", "new disks"}, []string{e.Actor, e.Before, e.After, e.Detail})
+		case "worker.resize":
+			assert.Contains(t, e.After, "execute: 9")
+		}
+	}
+}
+
+// TestManyObjectsAreAddedUp: a fleet that goes silent as a whole does not flood
+// the log.
+func TestManyObjectsAreAddedUp(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: time.Hour})
+	const workers = 120
+	b.at(0, func() {
+		for i := range workers {
+			b.register(registration(fmt.Sprintf("node-%d", i)))
+		}
+	})
+	b.at(time.Second, func() {
+		for i := range workers {
+			other := registration(fmt.Sprintf("node-%d", i))
+			other.Instance = "other"
+			b.update(contract.UpdateRegisterWorker, other, func(_ any, err error) { require.NoError(t, err) })
+		}
+	})
+	b.play(time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
+	total := 0
+	for _, e := range b.audit.entries() {
+		if e.Code == "WORKER_ID_TAKEN" {
+			total += e.Count
+		}
+	}
+	assert.Equal(t, workers, total)
+	assert.Len(t, b.audit.entries(), 50)
+	require.Len(t, b.audit.records, 1)
+}
+
+// TestSilentWorkersAreTold: one that says goodbye is no news.
+func TestSilentWorkersAreTold(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: 17 * time.Second, changes: []contract.WorkerPulse{b.pulse("a", time.Second, false)}}, look{after: 121 * time.Second}, look{after: time.Hour})
+	b.at(0, func() { b.register(registration("a")); b.register(registration("z")) })
+	b.at(2*time.Second, func() {
+		b.SignalWorkflow(contract.SignalUnregisterWorker, contract.UnregisterWorkerInput{ID: "z", Instance: registration("z").Instance})
+	})
+	b.play(3*time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
+	assert.Equal(t, []string{"noticed WORKER_UNREACHABLE worker/a"}, b.audit.said())
+}
+
+// TestWhatHappensAgainAndAgainIsToldLessOften: a process that is refused every
+// second for ten minutes.
+func TestWhatHappensAgainAndAgainIsToldLessOften(t *testing.T) {
+	t.Parallel()
+	b := newFleetBench(t)
+	b.observe(look{after: time.Hour})
+	b.at(0, func() { b.register(registration("a")); b.register(registration("b")) })
+	refuse := func(id string) func() {
+		other := registration(id)
+		other.Instance = "other"
+		return func() {
+			b.update(contract.UpdateRegisterWorker, other, func(_ any, err error) { require.NoError(t, err) })
+		}
+	}
+	const times = 100
+	for i := range times {
+		b.at(time.Duration(i)*time.Second, refuse("a"))
+	}
+	b.at(times*time.Second, func() { refuse("b")() })
+	b.play(20*time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)}})
+	total, entries, news := 0, 0, time.Time{}
+	for _, e := range b.audit.entries() {
+		switch e.Object {
+		case "worker/a":
+			total, entries = total+e.Count, entries+1
+		case "worker/b":
+			news = e.At
+		}
+	}
+	assert.Equal(t, times, total)
+	assert.LessOrEqual(t, entries, 5, "10, 20, 40, 80 seconds")
+	assert.WithinDuration(t, b.start.Add(times*time.Second), news, time.Second)
+}

@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/fleet"
+)
+
+// detailedWorkers is how many workers the Web UI names that get no work.
+const detailedWorkers = 10
+
+// showDetails writes the details of the Web UI if they have changed.
+func (r *run) showDetails() {
+	if text := details(r.core, r.fault); text != r.details {
+		r.details = text
+		workflow.SetCurrentDetails(r.ctx, text)
+	}
+}
+
+// details says how many workers are in each state, and which are not ONLINE, since
+// when and why, as Markdown.
+func details(core *fleet.Registry, fault string) string {
+	text := fmt.Sprintf("**%d online**", core.Counts(contract.WorkerOnline))
+	for _, state := range []contract.WorkerState{contract.WorkerUnreachable, contract.WorkerOffline, contract.WorkerDraining, contract.WorkerCordoned} {
+		if n := core.Counts(state); n > 0 {
+			text += fmt.Sprintf(" · %d %s", n, strings.ToLower(string(state)))
+		}
+	}
+	if core.Incomplete() {
+		text += " · just created, workers are still registering"
+	}
+	if fault != "" {
+		text += "\n\nThe workers are not observed: " + fault
+	}
+	away, all := core.Away(detailedWorkers)
+	if all > 0 {
+		text += "\n"
+	}
+	for _, w := range away {
+		text += "\n- " + awayText(w)
+	}
+	if more := all - len(away); more > 0 {
+		text += fmt.Sprintf("\n- … and %d more: `roundsman workers list`", more)
+	}
+	return text
+}
+
+// awayText is about one worker.
+func awayText(w contract.WorkerDetail) string {
+	reason := w.Cause.Reason
+	if w.Cause.By != "" {
+		reason = strings.TrimSpace(reason + ", by " + w.Cause.By)
+	}
+	text := fmt.Sprintf("`%s` %s since %s", w.Registration.ID, w.State, w.Since.UTC().Format(time.RFC3339))
+	if reason != "" {
+		text += ": " + reason
+	}
+	return text
+}

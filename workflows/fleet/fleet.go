@@ -1,0 +1,239 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/workflows/entity"
+)
+
+const (
+	// observerPause is how long the registry waits after the observer failed for
+	// good: somebody has to change the server's configuration first.
+	observerPause = 5 * time.Minute
+	// cancelPause is how long the registry waits after the server canceled the
+	// observer: it does so for a moment when it restarts.
+	cancelPause = time.Second
+)
+
+// Limits of one run: an observation of 5,000 workers is an input of 200 KiB.
+func limits() entity.Limits {
+	l := entity.DefaultLimits()
+	l.Events = 10_000
+	return l
+}
+
+// Workflow is the one worker registry of a namespace. It lives for ever, as a
+// chain of runs.
+//
+// Each client that needs it creates it: a worker that registers, a group that
+// watches, the control plane at boot, the observer that finds it gone. One that was
+// terminated is therefore rebuilt within seconds. Its transitions are lost then, and
+// the operators' settings of workers that are away; the others repeat theirs.
+//
+// A cancellation ends nothing. It fails only on a bug.
+func Workflow(ctx workflow.Context, in contract.FleetInput) error {
+	r, err := newRun(ctx, in)
+	if err != nil {
+		return err
+	}
+	for {
+		if r.loop.Full(limits(), true) {
+			return r.continueAsNew()
+		}
+		r.observe()
+		r.publish()
+		r.loop.Flush()
+		r.showDetails()
+		if err := r.loop.Wait(r.nextWake(), r.woken); err != nil {
+			return err
+		}
+		r.collect()
+	}
+}
+
+// run is the registry between its core and Temporal.
+type run struct {
+	ctx     workflow.Context
+	loop    *entity.Loop
+	core    *fleet.Registry
+	signals signals
+	// sent are the views on their way, in the order of sending.
+	sent        []sentView
+	observation *observation
+	// fault is why the workers are not observed; retryAt is when to try again.
+	fault   string
+	retryAt time.Time
+	details string
+}
+
+// observation is one run of the observer.
+type observation struct {
+	future workflow.Future
+	cancel workflow.CancelFunc
+}
+
+// sentView is a view on its way.
+type sentView struct {
+	workflowID string
+	future     workflow.Future
+}
+
+func newRun(ctx workflow.Context, in contract.FleetInput) (*run, error) {
+	if in.Config != nil {
+		if err := in.Config.WithDefaults().Validate(); err != nil {
+			return nil, temporal.NewNonRetryableApplicationError("the registry cannot start with these thresholds", "BadConfig", err)
+		}
+	}
+	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.FleetWorkflowID, Audit: in.Audit, Continued: len(in.State) > 0})}
+	r.ctx = r.loop.Context()
+	if err := r.restore(in); err != nil {
+		return nil, err
+	}
+	return r, r.listen()
+}
+
+// step tells the core one event.
+func (r *run) step(event fleet.Event) []fleet.Decision {
+	decisions := r.core.Next(r.loop.Now(), event)
+	for _, decision := range decisions {
+		switch d := decision.(type) {
+		case fleet.Transitioned:
+			workflow.GetLogger(r.ctx).Info("Worker changed.", "worker", d.ID, "from", d.From, "to", d.To, "reason", d.Reason, "by", d.By)
+			r.auditTransition(d)
+		case fleet.Observe:
+			r.stopObserving()
+		case fleet.Accepted, fleet.Refused, fleet.Rejected:
+			// Answers to the sender of the event.
+		}
+	}
+	return decisions
+}
+
+// observe makes sure that the observer runs.
+func (r *run) observe() {
+	if r.observation != nil || r.loop.Now().Before(r.retryAt) {
+		return
+	}
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	r.observation = &observation{future: callObserveWorkers(ctx, r.core.Observation()), cancel: cancel}
+	r.step(fleet.Watching{})
+}
+
+// stopObserving lets the next [run.observe] start a new observation. The old one
+// ends when its heartbeat is answered; its reports are ignored.
+func (r *run) stopObserving() {
+	if r.observation != nil {
+		r.observation.cancel()
+		r.observation = nil
+	}
+}
+
+// publish sends the newest view to each watcher that has an older one, as many as
+// one workflow task may send; the next task continues.
+func (r *run) publish() {
+	for {
+		now := r.loop.Now()
+		id, size := r.core.NextView(now)
+		if id == "" || !r.loop.Fits(size) {
+			return
+		}
+		view := r.core.Send(id, now)
+		r.sent = append(r.sent, sentView{id, workflow.SignalExternalWorkflow(r.ctx, id, "", contract.SignalFleetChanged, view)})
+	}
+}
+
+func (r *run) woken() bool {
+	return r.signals.waiting() || r.delivered() || (r.observation != nil && r.observation.future.IsReady())
+}
+
+func (r *run) delivered() bool {
+	for _, view := range r.sent {
+		if view.future.IsReady() {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) nextWake() time.Time {
+	return entity.Earlier(entity.Earlier(r.core.NextDeadline(), r.core.NextSend(r.loop.Now())), r.retryAt)
+}
+
+// collect takes in all that has happened.
+func (r *run) collect() {
+	r.collectSignals()
+	r.collectDelivered()
+	if r.observation != nil && r.observation.future.IsReady() {
+		r.collectObservation()
+	}
+	if !r.retryAt.IsZero() && !r.loop.Now().Before(r.retryAt) {
+		r.retryAt = time.Time{}
+	}
+	r.step(fleet.Tick{})
+}
+
+// collectDelivered drops the watchers whose workflow is gone.
+func (r *run) collectDelivered() {
+	waiting := r.sent[:0]
+	for _, view := range r.sent {
+		if !view.future.IsReady() {
+			waiting = append(waiting, view)
+			continue
+		}
+		err := view.future.Get(r.ctx, nil)
+		r.step(fleet.Delivered{WorkflowID: view.workflowID, Gone: err != nil})
+	}
+	r.sent = waiting
+}
+
+func (r *run) collectObservation() {
+	var result contract.ObserveWorkersResult
+	err := r.observation.future.Get(r.ctx, &result)
+	r.observation = nil
+	if temporal.IsCanceledError(err) {
+		r.retryAt = r.loop.Now().Add(cancelPause)
+		return
+	}
+	if err != nil {
+		workflow.GetLogger(r.ctx).Error("The workers are not observed; their states stay as they are.", "error", err)
+		r.fault, r.retryAt = faultOf(err), r.loop.Now().Add(observerPause)
+		return
+	}
+	r.fault = ""
+	r.step(fleet.Observed(result))
+}
+
+// faultOf is the text for operators when the workers are not observed.
+func faultOf(err error) string {
+	if application, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return application.Message()
+	}
+	return err.Error()
+}
+
+// continueAsNew hands everything to the next run. Handlers never wait, so none
+// is unfinished; signals that came with this very task are taken in first.
+func (r *run) continueAsNew() error {
+	if err := r.loop.Finish(); err != nil {
+		return err
+	}
+	r.collectSignals()
+	r.collectDelivered()
+	state, err := r.pack()
+	if err != nil {
+		return fmt.Errorf("continue as new: %w", err)
+	}
+	in := contract.FleetInput{State: state, Audit: r.loop.Audit.State()}
+	if r.core.Configured() {
+		config := r.core.Thresholds()
+		in.Config = &config
+	}
+	return workflow.NewContinueAsNewError(r.ctx, contract.FleetWorkflow, in)
+}

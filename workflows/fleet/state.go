@@ -1,0 +1,82 @@
+package fleet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/fleet"
+)
+
+const (
+	// maxPacked bounds the packed state. The server refuses an input over 2 MiB,
+	// and bytes inside a JSON document grow by a third.
+	maxPacked = 1152 << 10
+	// maxUnpacked guards against a corrupt input.
+	maxUnpacked = 64 << 20
+)
+
+// state is what the registry carries across continue-as-new.
+type state struct {
+	Core fleet.Snapshot `json:"core"`
+	// Fault is the observer's last fault.
+	Fault string `json:"fault,omitempty"`
+}
+
+// pack writes the state for the next run. Of a state that is too big the oldest
+// transitions are dropped.
+func (r *run) pack() ([]byte, error) {
+	for keep := fleet.MaxTransitions; ; keep /= 2 {
+		packed, err := zip(state{Core: r.core.Snapshot(keep), Fault: r.fault})
+		if err != nil || len(packed) <= maxPacked || keep <= 1 {
+			return packed, err
+		}
+		workflow.GetLogger(r.ctx).Warn("The registry is large: only the newest transitions are kept.", "bytes", len(packed), "keep", keep/2)
+	}
+}
+
+// restore begins with the state of the run before, or with nothing.
+func (r *run) restore(in contract.FleetInput) error {
+	if len(in.State) == 0 {
+		r.core = fleet.New(in.Config, r.loop.Now())
+		return nil
+	}
+	s, err := unzip(in.State)
+	if err != nil {
+		return temporal.NewNonRetryableApplicationError("the registry cannot continue: its state cannot be read", "BadState", err)
+	}
+	r.core, r.fault = fleet.Restore(in.Config, s.Core), s.Fault
+	return nil
+}
+
+func zip(s state) ([]byte, error) {
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	writer.ModTime = time.Time{}
+	if err := json.NewEncoder(writer).Encode(s); err != nil {
+		return nil, err
+	}
+	if err := writer.Close(); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+func unzip(packed []byte) (state, error) {
+	var s state
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return s, fmt.Errorf("unpack the state: %w", err)
+	}
+	if err := json.NewDecoder(io.LimitReader(reader, maxUnpacked)).Decode(&s); err != nil {
+		return s, fmt.Errorf("read the state: %w", err)
+	}
+	return s, nil
+}

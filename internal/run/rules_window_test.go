@@ -159,6 +159,7 @@ func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{RollEvents: 100}, jobtype.Policy{PerWorkerExecutionConcurrency: 9}, node("a", 2))
 	s.offer(Item{ID: 1}, Item{ID: 2}, Item{ID: 3}, Item{ID: 4, Want: Want{Nowhere: true, Idle: true}})
+	s.e.Observe(s.now, 1, 0, 0)
 	s.e.Observe(s.now, 99, 0, 0)
 	assert.Equal(t, "3@a", starts(s.end(1, "")))
 	s.e.Observe(s.now, 100, 0, 0)

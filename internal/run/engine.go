@@ -66,6 +66,8 @@ type Engine struct {
 	noWorker map[string]savedClass
 	fleet    fleet
 	timers   timerHeap
+	// swept is how many timers mattered when they were looked through last.
+	swept int
 	roll     rollover
 
 	paused, suspended bool
@@ -124,6 +126,7 @@ func New(cfg Config, now time.Time) *Engine {
 		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
 	}
 	e.fleet.byID = map[string]*worker{}
+	e.roll.base = -1
 	e.roll.soft = cmp.Or(cfg.RollEvents, rollSoftEvents)
 	return e
 }

@@ -19,34 +19,57 @@ func (v WorkersChanged) apply(e *Engine, now time.Time) {
 // which the run has there.
 func (e *Engine) updateFleet(view []contract.WorkerView, now time.Time) {
 	f := &e.fleet
-	was := f.byID
-	f.byID = make(map[string]*worker, len(view))
-	for _, seen := range view {
-		if f.byID[seen.ID] != nil {
+	f.view++
+	seenNow := 0
+	for i := range view {
+		seen := &view[i]
+		w := f.byID[seen.ID]
+		switch {
+		case w != nil && w.view == f.view:
+			continue // It is in the view twice.
+		case w != nil && sameView(&w.WorkerView, seen):
+			w.view = f.view
+			seenNow++
 			continue
-		}
-		w := was[seen.ID]
-		if w == nil {
+		case w == nil:
+			f.list = nil
 			if w = f.absent[seen.ID]; w != nil && w.Instance != seen.Instance {
 				w = nil
 			}
+		case w.Instance != seen.Instance:
+			f.list = nil
 		}
-		delete(was, seen.ID)
 		delete(f.absent, seen.ID)
-		f.byID[seen.ID] = e.see(w, seen, now)
+		w = e.see(w, *seen, now)
+		w.view = f.view
+		f.byID[seen.ID] = w
+		seenNow++
 	}
-	rest := make([]*worker, 0, len(was))
-	//workflowcheck:ignore sorted right below
-	for _, w := range was {
-		rest = append(rest, w)
+	if len(f.byID) == seenNow {
+		return
 	}
-	slices.SortFunc(rest, func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
-	for _, w := range rest {
+	for _, w := range slices.Clone(f.sorted()) {
+		if w.view == f.view {
+			continue
+		}
 		e.dismiss(w)
+		delete(f.byID, w.ID)
+		f.list = nil
 		if w.inFlight > 0 {
 			f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight})
 		}
 	}
+}
+
+// sameView reports whether the registry says nothing new of a worker.
+func sameView(a, b *contract.WorkerView) bool {
+	return a.Instance == b.Instance && a.State == b.State && a.Fresh == b.Fresh && a.Leaving == b.Leaving && a.Beat == b.Beat &&
+		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
+		slices.Equal(a.JobTypes, b.JobTypes) && slices.Equal(a.Shared, b.Shared) && slices.EqualFunc(a.Capabilities, b.Capabilities, sameCapability)
+}
+
+func sameCapability(a, b contract.Capability) bool {
+	return a.Handler == b.Handler && a.Detect == b.Detect && a.Execute == b.Execute && a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute
 }
 
 // see takes what the registry says of one worker; w is what was known of it.
@@ -170,13 +193,17 @@ func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id
 // A running attempt keeps its activity until the server has ended that: two
 // activities of one item cannot be open at once.
 func (e *Engine) abandonGone(now time.Time) {
-	for _, it := range byID(e.flight) {
-		if it.Instance == "" {
-			continue
+	var lost []*item
+	//workflowcheck:ignore sorted right below
+	for _, it := range e.flight {
+		if it.Instance != "" && e.fleet.whyGone(it.Worker, it.Instance) != "" {
+			lost = append(lost, it)
 		}
+	}
+	slices.SortFunc(lost, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	for _, it := range lost {
 		why := e.fleet.whyGone(it.Worker, it.Instance)
 		switch {
-		case why == "":
 		case it.Phase == PhaseGrace:
 			it.Lost.Message = why
 			e.lose(it, true, now)

@@ -91,6 +91,20 @@ func TestWhatIsLeftOfAnItemHasToFit(t *testing.T) {
 	assert.JSONEq(t, `4`, string(s.last[0].Checkpoint))
 }
 
+// Whatever is tried for a long time leaves nothing behind.
+func TestTimersDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	s := closing(t, jobtype.Policy{}, 24*time.Hour, 1)
+	s.offer(Item{ID: 1, Retry: &Retry{Limit: 1 << 20}})
+	for range 5 * minTimers {
+		require.Equal(t, "1@a", starts(s.end(1, contract.FailureFailed)))
+		s.now = s.now.Add(time.Millisecond)
+	}
+	assert.LessOrEqual(t, len(s.e.timers), 2*minTimers)
+	s.reload()
+	require.Equal(t, 1, s.e.InFlight())
+}
+
 // needy needs a pool.
 func needy(id int) Item { return Item{ID: id, Needs: Needs{Pools: map[string]int{"db": 1}}} }
 
@@ -159,6 +173,7 @@ func TestContinueAsNew(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{RollEvents: 100}, jobtype.Policy{PerWorkerExecutionConcurrency: 9}, node("a", 2))
 	s.offer(Item{ID: 1}, Item{ID: 2}, Item{ID: 3}, Item{ID: 4, Want: Want{Nowhere: true, Idle: true}})
+	s.e.Observe(s.now, 1, 0, 0)
 	s.e.Observe(s.now, 99, 0, 0)
 	assert.Equal(t, "3@a", starts(s.end(1, "")))
 	s.e.Observe(s.now, 100, 0, 0)

@@ -136,11 +136,18 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	for _, a := range s.Absent {
 		f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: a.ID, Instance: a.Instance}})
 	}
+	lost := 0
 	for _, it := range s.Items {
 		if it == nil || e.items[it.ID] != nil {
 			return nil, fmt.Errorf("the state of the run has an item twice, or an empty one")
 		}
+		if fault := it.fault(); fault != "" {
+			return nil, fmt.Errorf("the state of the run has item %d %s", it.ID, fault)
+		}
 		e.items[it.ID] = it
+		if it.Phase == PhaseLost {
+			lost++
+		}
 		it.at = -1
 		e.keepCheckpoint(it)
 		e.readmit(it, now)
@@ -149,9 +156,15 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		e.rerank(w, now) // Attempts that travel use slots.
 	}
 	for _, id := range s.Lost {
-		if it := e.items[id]; it != nil && it.Phase == PhaseLost {
-			e.lost = append(e.lost, it)
+		it := e.items[id]
+		if it == nil || it.Phase != PhaseLost || slices.Contains(e.lost, it) {
+			return nil, fmt.Errorf("the state of the run has item %d wrongly among the lost ones", id)
 		}
+		e.lost = append(e.lost, it)
+		lost--
+	}
+	if lost != 0 {
+		return nil, fmt.Errorf("the state of the run lacks %d of its lost items", lost)
 	}
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
@@ -164,6 +177,21 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		e.noWorker[saved.Class] = saved // Its items are offered again.
 	}
 	return e, nil
+}
+
+// fault says what is wrong with a restored item, or "".
+func (it *item) fault() string {
+	switch {
+	case it.Phase <= PhaseNone || it.Phase > PhaseLate:
+		return fmt.Sprintf("in phase %d, which does not exist", it.Phase)
+	case it.Asking != (it.Phase == PhaseAsking) || it.Asking && it.Granted || it.Phase == PhaseGranted && !it.Granted:
+		return "that is not clear about its resources"
+	case it.inFlight() && it.Attempt <= 0:
+		return "running without an attempt"
+	case it.Want.Idle && !it.Want.Nowhere:
+		return "that waits on a worker"
+	}
+	return ""
 }
 
 func (e *Engine) restoreMissing(c *class, saved savedClass) {

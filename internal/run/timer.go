@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -110,7 +111,24 @@ func (e *Engine) matters(t timer) bool {
 		t.at.Equal(e.closing.At.Add(time.Millisecond-e.estimate(it)))
 }
 
+// minTimers is how many timers are not worth looking through.
+const minTimers = 1 << 10
+
+// sweepTimers drops timers that do not matter any more, or are there twice, when
+// there are twice as many as after the last time: an item that is placed again and
+// again leaves some each time.
+func (e *Engine) sweepTimers() {
+	if len(e.timers) < 2*max(e.swept, minTimers) {
+		return
+	}
+	e.timers = slices.DeleteFunc(e.timers, func(t timer) bool { return !e.matters(t) })
+	slices.SortFunc(e.timers, timer.compare)
+	e.timers = slices.CompactFunc(e.timers, func(a, b timer) bool { return a.compare(b) == 0 })
+	e.swept = len(e.timers)
+}
+
 func (e *Engine) fireTimers(now time.Time) {
+	e.sweepTimers()
 	for len(e.timers) > 0 && !e.timers[0].at.After(now) {
 		t, ok := heap.Pop(&e.timers).(timer)
 		if ok && e.matters(t) {

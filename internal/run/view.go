@@ -127,7 +127,7 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 	}
 	var full, limited []string
 	busy := "all fitting workers are busy"
-	for _, w := range e.fleet.sorted() {
+	for _, w := range e.fitting(c) {
 		if !w.fits(c.node, c.labels) || !w.serves(c.handler) || w.slots(c.handler, c.jobType) == 0 {
 			continue
 		}
@@ -149,6 +149,17 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to be placed"}
 	}
 	return Wait{Code: contract.CodeSlots, Object: nameSome(full), Since: it.QueuedAt, Detail: busy}
+}
+
+// fitting lists workers by id, at least those that a class may be sent to.
+func (e *Engine) fitting(c *class) []*worker {
+	if c.node == "" {
+		return e.fleet.sorted()
+	}
+	if w := e.fleet.byID[c.node]; w != nil {
+		return []*worker{w}
+	}
+	return nil
 }
 
 func othersText(n int, id string) string {
@@ -176,7 +187,7 @@ func (e *Engine) waitForAny(it *item) Wait {
 		wait.Until = wait.Since.Add(e.timeout(it))
 	}
 	var suspects []string
-	for _, w := range e.fleet.sorted() {
+	for _, w := range e.fitting(c) {
 		if w.online() && w.Fresh && w.suspect && w.fits(c.node, c.labels) {
 			suspects = append(suspects, w.ID)
 		}

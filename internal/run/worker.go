@@ -49,6 +49,8 @@ type worker struct {
 	unsupported []string
 	// used grows with every attempt placed in the run, so that ties rotate.
 	used int64
+	// view is the one that it was seen in last.
+	view uint64
 	// candidates are its places in the classes that it could serve.
 	candidates []*candidate
 }
@@ -140,6 +142,9 @@ func (w *worker) occupy(handler string) {
 // fleet is the run's view of the workers.
 type fleet struct {
 	byID map[string]*worker
+	// list has the same workers by id, nil: to be made; view numbers the views.
+	list []*worker
+	view uint64
 	// absent are workers in no view, with what the run still has there: a registry
 	// that was rebuilt learns of them one by one.
 	absent map[string]*worker
@@ -169,9 +174,12 @@ func (f *fleet) known(id, instance string) *worker {
 	return nil
 }
 
-// sorted lists the workers by id.
+// sorted lists the workers by id. The list must not be changed.
 func (f *fleet) sorted() []*worker {
-	return slices.SortedFunc(maps.Values(f.byID), func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
+	if f.list == nil {
+		f.list = slices.SortedFunc(maps.Values(f.byID), func(a, b *worker) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return f.list
 }
 
 // isFenced reports whether that process lost its id while it may have lived:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/internal/run/graph"
@@ -32,4 +33,25 @@ func TestTheEndOfARunEndsItsPause(t *testing.T) {
 		assert.NotNil(t, p.end, name)
 		assert.NotEqual(t, dag.OutcomeCompleted, p.end.Outcome, name)
 	}
+}
+
+// A run that is ending does not wait for retries, neither of what begins to clean up
+// nor of what does so already.
+func TestCleanUpsOfARunThatEndsAreTriedOnce(t *testing.T) {
+	t.Parallel()
+	p := start(t, `
+version: 1
+name: cleans
+tasks:
+  - {id: nap, sleep: 3h}
+  - {id: runs, command: [x], trigger_rule: always, retries: {limit: 3, backoff: 1h}}
+  - {id: begins, needs: [nap], command: [x], trigger_rule: always, retries: {limit: 3, backoff: 1h}}
+`, graph.Config{})
+	p.workers(worker("w", 2))
+	p.do(p.g.CancelRun(p.now, "enough"))
+	for _, id := range []string{"runs", "begins"} {
+		p.ended(id, run.Ending{Failure: contract.FailureFailed, Message: "no"})
+		assert.Equal(t, "failed", p.state(id))
+	}
+	assert.NotNil(t, p.end)
 }

@@ -61,6 +61,7 @@ func begin(t require.TestingT, compiled *dag.Graph, cfg graph.Config) *play {
 	g, err := graph.New(r, cfg, epoch)
 	require.NoError(t, err)
 	p := newPlay(t, g, epoch)
+	p.g.Observe(p.now, 3, 0, 0)
 	p.do(p.g.Start(p.now))
 	return p
 }
@@ -206,5 +207,6 @@ func (p *play) roll(cfg graph.Config) {
 	require.NoError(p.t, err)
 	require.Equal(p.t, string(data), string(again), "Snapshot(Restore(s)) is s")
 	p.g = g
+	p.g.Observe(p.now, 3, 0, 0)
 	p.do(g.Next(p.now, run.Tick{}))
 }

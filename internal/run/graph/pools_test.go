@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/internal/run/graph"
 )
@@ -29,10 +31,19 @@ type member struct {
 	// parent has it as its task, if it is a sub-DAG.
 	parent *member
 	task   string
+	// retries are the tasks that are tried again.
+	retries map[string]bool
 }
 
 func (w *world) join(compiled *dag.Graph, parent *member, task string) {
-	m := &member{play: begin(w.t, compiled, graph.Config{}), given: map[int]*run.Needs{}, parent: parent, task: task}
+	m := &member{play: begin(w.t, compiled, graph.Config{}), given: map[int]*run.Needs{}, retries: map[string]bool{}, parent: parent, task: task}
+	program, err := spec.Open(m.g.Run())
+	require.NoError(w.t, err)
+	for i := range dag.Index(m.g.Run().Len()) {
+		definition, err := program.Definition(i)
+		require.NoError(w.t, err)
+		m.retries[m.g.Run().ID(i)] = definition.Retries != nil
+	}
 	m.workers(worker("w", 1000))
 	w.members = append(w.members, m)
 }
@@ -43,7 +54,7 @@ func (w *world) draw(files map[string]string, depth int) string {
 	for i := range rapid.IntRange(1, 6).Draw(w.t, "tasks") {
 		does := rapid.SampledFrom([]string{
 			"command: [x]", "noop: true", "sleep: 1s", "command: [x], resources: {db: 1}", "noop: true, resources: {tape: 1, db: 2}",
-			"command: [x], resources: {tape: 1}, priority: 3", "sub",
+			"command: [x], resources: {tape: 1}, priority: 3", "sub", "command: [x], resources: {db: 1}, retries: {limit: 1, backoff: 2s}",
 		}).Draw(w.t, "does")
 		switch {
 		case does == "sub" && depth < 2:
@@ -81,6 +92,9 @@ func (w *world) moves() []move {
 		for _, id := range m.ids() {
 			if m.running[id].Kind != graph.StartDAG {
 				list = append(list, func() { m.ended(id, run.Ending{}) })
+				if m.running[id].Attempt == 1 && m.retries[id] {
+					list = append(list, func() { m.ended(id, run.Ending{Failure: contract.FailureFailed, Message: "again"}) })
+				}
 			}
 		}
 		if !m.g.NextWake().IsZero() {
@@ -147,7 +161,7 @@ func (m *member) check() {
 	for i := range dag.Index(run.Len()) {
 		t := m.view(run.ID(i))
 		if t.State == dag.Ready && !run.Gated(i) || run.Admitted(i) {
-			require.Equal(m.t, limit, metered, "%s has all it needs but a place, and there is one: %s", t.ID, t.Waiting)
+			require.Equal(m.t, limit, run.InFlight(), "%s has all it needs but a place, and there is one: %s", t.ID, t.Waiting)
 		}
 	}
 }

@@ -1,0 +1,48 @@
+package run
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// A view that differs in any field tells something new.
+func TestEveryFieldOfAViewCounts(t *testing.T) {
+	t.Parallel()
+	view := func() *contract.WorkerView { return &contract.WorkerView{Capabilities: []contract.Capability{{}}} }
+	differ := func(name string, field func(*contract.WorkerView) reflect.Value) {
+		a, b := view(), view()
+		switch v := field(b); v.Kind() { //nolint:exhaustive // the others are not there
+		case reflect.String:
+			v.SetString("x")
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Int, reflect.Int64:
+			v.SetInt(1)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		case reflect.Map:
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(reflect.ValueOf("x"), reflect.ValueOf("y"))
+		default:
+			t.Fatalf("%s: %s", name, v.Kind())
+		}
+		assert.False(t, sameView(a, b), name)
+	}
+	assert.True(t, sameView(view(), view()))
+	for f := range reflect.TypeFor[contract.WorkerView]().Fields() {
+		if f.Name != "ID" {
+			differ(f.Name, func(w *contract.WorkerView) reflect.Value { return reflect.ValueOf(w).Elem().FieldByIndex(f.Index) })
+		}
+	}
+	for f := range reflect.TypeFor[contract.Capability]().Fields() {
+		if f.Name != "Descriptor" { // Views leave it empty.
+			differ(f.Name, func(w *contract.WorkerView) reflect.Value {
+				return reflect.ValueOf(&w.Capabilities[0]).Elem().FieldByIndex(f.Index)
+			})
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	core "github.com/roundsman/roundsman/internal/placement"
+	core "github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -105,7 +105,7 @@ func brokenCases() []struct {
 		{"main-size", sources{"cmd/roundsman/main.go": "// Command roundsman.\npackage main\n" + lines(24, "")}, []string{"cmd/roundsman/main.go: 26 lines"}},
 		{"interface-size", sources{"dag/port.go": "type Port interface { A(); B(); C(); D() }"}, []string{"dag/port.go:4: interface Port has 4 methods"}},
 		{"typed-calls", sources{"workflows/jobgroup.go": `import "go.temporal.io/sdk/workflow"` + "\nvar _ = workflow.ExecuteActivity(nil, \"x\")"}, []string{"workflows/jobgroup.go:5 uses workflow.ExecuteActivity"}},
-		{"pure-goroutines", sources{"internal/dispatch/next.go": "func f() { go f() }"}, []string{"internal/dispatch/next.go:4 starts a goroutine"}},
+		{"pure-goroutines", sources{"internal/run/next.go": "func f() { go f() }"}, []string{"internal/run/next.go:4 starts a goroutine"}},
 		{"no-sleep-in-tests", sources{
 			"testsuite/env.go": "func f() { time.Sleep(1) }", "dag/run_test.go": "func f() { time.Sleep(1) }",
 		}, []string{"dag/run_test.go:4 uses time.Sleep", "testsuite/env.go:4 uses time.Sleep"}},
@@ -185,7 +185,7 @@ func TestAllowed(t *testing.T) {
 		"internal/fleet/ids.go":             "func f(m M) { g(slices.Sorted(maps.Keys(m)), slices.SortedFunc(maps.Values(m), cmp)) }",
 		"starter/list.go":                   "func f(m M) { g(slices.Collect(maps.Keys(m))) }",
 		"dag/spec/parse.go":                 imports("go.yaml.in/yaml/v3", "~/dag"),
-		"internal/dispatch/next.go":         imports("sort", "time", "~/jobtype"),
+		"internal/run/next.go":         imports("sort", "time", "~/jobtype"),
 		"workflows/group/group.go":          imports("time", "go.temporal.io/sdk/workflow", "~/contract", "~/internal/run/group", "~/workflows/run"),
 		"workflows/jobgroup_test.go":        imports("context", "go.temporal.io/sdk/testsuite", "~/testsuite"),
 		"workflows/module.go":               imports("go.uber.org/fx"),

@@ -27,9 +27,6 @@ var wideInterfaces = map[string]string{} //nolint:gochecknoglobals // constant t
 
 // largePackages may be larger than others, up to the given bound.
 var largePackages = map[string]int{ //nolint:gochecknoglobals // constant table
-	// One state machine: whatever may happen to a group changes the same jobs and
-	// figures, and one property test holds all of it to its invariants.
-	"internal/dispatch": 3800,
 	// Methods of one type, the client, one file for each thing it can do.
 	"starter": 6000,
 	// One family of files a workflow; ARCHITECTURE keeps all of them together, so

@@ -32,9 +32,9 @@ const (
 	aheadWindow = 50 * time.Millisecond
 	// aheadPace is how long work takes at most that is prefetched.
 	aheadPace = 400 * time.Millisecond
-	// maxAhead is how many items are prefetched at most: fewer than a full worker
+	// MaxAhead is how many items are prefetched at most: fewer than a full worker
 	// takes to its gate.
-	maxAhead = 4
+	MaxAhead = 4
 )
 
 // LoadReport is what a worker reports about slots that other runs use.
@@ -184,5 +184,5 @@ func (w *worker) ahead(handler string, free int) int {
 		return 0
 	}
 	running := max(w.own[handler]+free, 0)
-	return min(int(time.Duration(running)*aheadWindow/pace), maxAhead) + free
+	return min(int(time.Duration(running)*aheadWindow/pace), MaxAhead) + free
 }

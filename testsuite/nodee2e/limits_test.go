@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/placement"
+	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
@@ -106,7 +106,7 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.Positive(t, ahead)
-	assert.LessOrEqual(t, ahead, placement.MaxAhead)
+	assert.LessOrEqual(t, ahead, run.MaxAhead)
 	b := s.book()
 	for _, id := range ids {
 		assert.Equal(t, slots, b.on(id).worst(), "--max-execute of %s", id)

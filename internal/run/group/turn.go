@@ -171,7 +171,10 @@ func (g *Group) awaitWindow(now time.Time) {
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
 		g.enter(stepPrepare, now)
 	default:
-		if until := g.windowDeadline(); opens.IsZero() || !until.IsZero() && opens.After(until) {
+		switch until := g.windowDeadline(); {
+		case !opens.IsZero() && g.away && opens.After(until):
+			g.skip(textAwayTooLong(), now)
+		case opens.IsZero() || !until.IsZero() && opens.After(until):
 			g.skip(g.window.closedText(opens), now)
 		}
 	}

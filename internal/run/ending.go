@@ -188,6 +188,7 @@ func (e *Engine) retryOf(it *item) Retry {
 // costs no retry.
 func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 	if !it.inFlight() {
+		e.refit(it, now)
 		return // It is about to be placed already.
 	}
 	e.note(Note{Verdict: Delayed, Code: requeueCode(end.Failure), Item: it.ID, Detail: clip(end.Message)})

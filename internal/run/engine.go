@@ -47,8 +47,8 @@ type Engine struct {
 	flight map[int]*item
 	// gate has the items that wait for resources, or have them and do not run.
 	gate map[int]*item
-	// lost are items that wait for their worker to return, in the order of loss.
-	lost []*item
+	// lost has the items that wait for their worker to return.
+	lost map[int]*item
 	// late counts items that do not fit before the window closes.
 	late int
 	// idle counts attempts in flight that may travel.
@@ -68,7 +68,7 @@ type Engine struct {
 	timers   timerHeap
 	// swept is how many timers mattered when they were looked through last.
 	swept int
-	roll     rollover
+	roll  rollover
 
 	paused, suspended bool
 	// stopped is the state in which items settle that can no longer start; Open
@@ -114,7 +114,7 @@ type Closing struct {
 func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
-		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{},
+		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{}, lost: map[int]*item{},
 		classes: map[string]*class{}, pinned: map[string][]*class{},
 		fence: now.UnixMilli() << 20,
 	}
@@ -442,7 +442,7 @@ func (e *Engine) leave(it *item) {
 	case PhaseLate:
 		e.late--
 	case PhaseLost:
-		e.lost = slices.DeleteFunc(e.lost, func(o *item) bool { return o == it })
+		delete(e.lost, it.ID)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
 	}
 	e.dequeue(it)

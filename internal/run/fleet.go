@@ -217,16 +217,32 @@ func (e *Engine) abandonGone(now time.Time) {
 // returnLost places items again whose worker has returned, or at once if the
 // policy does not hold them any more.
 func (e *Engine) returnLost(now time.Time) {
-	for _, it := range slices.Clone(e.lost) {
-		w := e.fleet.byID[it.Worker]
-		switch {
-		case !e.holds(it):
-			e.again(it, it.Worker, now)
-		case w != nil && w.serves(e.work[it.Work].Handler):
-			it.Pin = w.ID
-			e.again(it, "", now)
+	var back []*item
+	//workflowcheck:ignore sorted right below
+	for _, it := range e.lost {
+		if !e.holds(it) || e.returned(it) {
+			back = append(back, it)
 		}
 	}
+	slices.SortFunc(back, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	for _, it := range back {
+		e.bringBack(it, now)
+	}
+}
+
+// returned reports whether the worker that lost the item serves it again.
+func (e *Engine) returned(it *item) bool {
+	w := e.fleet.byID[it.Worker]
+	return w != nil && w.serves(e.work[it.Work].Handler)
+}
+
+func (e *Engine) bringBack(it *item, now time.Time) {
+	if !e.holds(it) {
+		e.again(it, it.Worker, now)
+		return
+	}
+	it.Pin = it.Worker
+	e.again(it, "", now)
 }
 
 // Detectors lists the workers that can detect for a handler and job type, by id.

@@ -54,6 +54,7 @@ func (e *Engine) adopts(it *item, end Ending, now time.Time) bool {
 // knows nothing of is not counted as a loss of the worker.
 func (e *Engine) adoptionFailed(it *item, end Ending, now time.Time) {
 	if it.Phase != PhaseRunning {
+		e.refit(it, now)
 		return
 	}
 	if it.Lost.Message == "" {
@@ -93,8 +94,10 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 		e.release(it)
 		e.leave(it)
 		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
-		e.lost = append(e.lost, it)
-		e.returnLost(now)
+		e.lost[it.ID] = it
+		if e.returned(it) {
+			e.bringBack(it, now)
+		}
 	default:
 		e.again(it, it.Worker, now)
 		it.Error = message

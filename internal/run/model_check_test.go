@@ -230,7 +230,7 @@ func (m *model) check() {
 			require.False(t, m.fitsAt(it, latest(m.now, it.ReadyAt)))
 		case PhaseLost:
 			lost++
-			require.True(t, slices.Contains(e.lost, it))
+			require.Same(t, it, e.lost[id])
 		case PhaseWaiting:
 			require.True(t, it.ReadyAt.After(m.now))
 		case PhaseQueued, PhaseAsking, PhaseGranted:

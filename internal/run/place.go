@@ -352,6 +352,16 @@ func (e *Engine) whole(it *item) time.Duration {
 	return e.closing.Learned
 }
 
+// refit looks again at an item that waits: its rest may have become shorter.
+func (e *Engine) refit(it *item, now time.Time) {
+	if it.Phase == PhaseLate {
+		e.leave(it)
+		e.enqueue(it, it.ReadyAt, now)
+		return
+	}
+	e.watchClosing(it)
+}
+
 // watchClosing has an item looked at when it no longer fits.
 func (e *Engine) watchClosing(it *item) {
 	if e.closing.At.IsZero() || it.inFlight() {

@@ -13,7 +13,6 @@ import (
 // it, but only idle ones mean something to a later workflow run.
 type Snapshot struct {
 	Items      []*item       `json:"items,omitempty"`
-	Lost       []int         `json:"lost,omitempty"`
 	Workers    []savedWorker `json:"workers,omitempty"`
 	Absent     []savedAbsent `json:"absent,omitempty"`
 	Stamp      int64         `json:"stamp,omitempty"`
@@ -63,9 +62,6 @@ func (e *Engine) Snapshot() Snapshot {
 		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
 		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Fenced: e.fenced, Asks: e.asks,
 		Mean: e.roll.mean,
-	}
-	for _, it := range e.lost {
-		s.Lost = append(s.Lost, it.ID)
 	}
 	for _, w := range f.sorted() {
 		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used})
@@ -136,7 +132,6 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	for _, a := range s.Absent {
 		f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: a.ID, Instance: a.Instance}})
 	}
-	lost := 0
 	for _, it := range s.Items {
 		if it == nil || e.items[it.ID] != nil {
 			return nil, fmt.Errorf("the state of the run has an item twice, or an empty one")
@@ -145,26 +140,12 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 			return nil, fmt.Errorf("the state of the run has item %d %s", it.ID, fault)
 		}
 		e.items[it.ID] = it
-		if it.Phase == PhaseLost {
-			lost++
-		}
 		it.at = -1
 		e.keepCheckpoint(it)
 		e.readmit(it, now)
 	}
 	for _, w := range f.sorted() {
 		e.rerank(w, now) // Attempts that travel use slots.
-	}
-	for _, id := range s.Lost {
-		it := e.items[id]
-		if it == nil || it.Phase != PhaseLost || slices.Contains(e.lost, it) {
-			return nil, fmt.Errorf("the state of the run has item %d wrongly among the lost ones", id)
-		}
-		e.lost = append(e.lost, it)
-		lost--
-	}
-	if lost != 0 {
-		return nil, fmt.Errorf("the state of the run lacks %d of its lost items", lost)
 	}
 	for _, saved := range s.NoWorker {
 		if c := e.classes[saved.Class]; c != nil && len(c.items) > 0 {
@@ -215,7 +196,9 @@ func (e *Engine) readmit(it *item, now time.Time) {
 		e.readmitRunning(it)
 	case PhaseLate:
 		e.late++
-	case PhaseNone, PhaseLost:
+	case PhaseLost:
+		e.lost[it.ID] = it
+	case PhaseNone:
 	}
 	if it.Phase != PhaseLate {
 		e.watchClosing(it)

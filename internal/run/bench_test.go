@@ -112,7 +112,7 @@ func BenchmarkOutcome(b *testing.B) {
 
 // BenchmarkReturned ends an attempt whose worker was full: it is placed again.
 func BenchmarkReturned(b *testing.B) {
-	each(b, func(b *testing.B, s scale, p *bench) {
+	each(b, func(b *testing.B, _ scale, p *bench) {
 		b.Helper()
 		for b.Loop() {
 			if len(p.running) == 0 {

@@ -126,7 +126,7 @@ func New(cfg Config, now time.Time) *Engine {
 		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
 	}
 	e.fleet.byID = map[string]*worker{}
-	e.roll.base = -1
+	e.roll.given = -1
 	e.roll.soft = cmp.Or(cfg.RollEvents, rollSoftEvents)
 	return e
 }

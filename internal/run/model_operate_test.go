@@ -1,7 +1,6 @@
 package run
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -161,8 +160,7 @@ func (m *model) finish() {
 		default:
 			wake := m.e.NextWake()
 			if wake.IsZero() {
-				data, _ := json.Marshal(m.e.Snapshot())
-				m.t.Fatalf("nothing runs, nothing is waited for, and items are left: %s", data)
+				m.t.Fatalf("nothing runs, nothing is waited for, and items are left: %s", state(m.q, m.e))
 			}
 			m.now = wake
 			m.apply(Tick{})

@@ -49,7 +49,7 @@ type model struct {
 	stopped        bool
 	fence          int64
 	nextID         int
-	events, drawn  int
+	events         int
 	// lonely is since when an item has been queued that no worker could ever take.
 	lonely map[int]time.Time
 

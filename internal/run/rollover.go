@@ -39,9 +39,9 @@ type rollover struct {
 	hold  bool
 	since time.Time
 	next  int
-	// base is the length at the beginning, -1 before it is known: a large state that
-	// the workflow run was given must not make it a short one.
-	base int
+	// given is the size of the history at the beginning, -1 before it is known: a large
+	// state that the workflow run was given must not make it a short one.
+	given int
 	// progress: something has happened since the workflow run began. Without it a
 	// run with a small limit could continue as new for ever and start nothing; one
 	// that only waits continues as new at the usual length.
@@ -59,14 +59,14 @@ func (e *Engine) Observe(now time.Time, events, bytes, ordered int) {
 	r := &e.roll
 	busy := len(e.flight) - e.idle
 	r.left, r.bounded = maxHistoryBytes-bytes-ordered-busy*endBytes, true
-	length := max(events, bytes/bytesPerEvent)
-	if r.base < 0 {
-		r.base = length
+	if r.given < 0 {
+		r.given = bytes
 	}
+	length := max(events, (bytes-r.given)/bytesPerEvent)
 	switch {
 	case r.left <= 0 && busy > 0:
 		r.hold = true
-	case length < max(r.soft, r.next, r.base+r.soft/2) || !r.progress && length < r.base+rollSoftEvents:
+	case length < max(r.soft, r.next) || !r.progress && length < rollSoftEvents:
 		r.hold = false
 	case length >= rollHardEvents:
 		r.hold = true

@@ -90,16 +90,16 @@ func TestBackOffDoublesUpToItsBound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		retry Retry
-		waits []time.Duration
+		waits []int
 	}{
-		{Retry{Limit: 3, Backoff: 2 * time.Second, MaxBackoff: 7 * time.Second}, []time.Duration{2, 4, 7}},
-		{Retry{Limit: 3, Backoff: 2 * time.Second}, []time.Duration{2, 2, 2}},
+		{Retry{Limit: 3, Backoff: 2 * time.Second, MaxBackoff: 7 * time.Second}, []int{2, 4, 7}},
+		{Retry{Limit: 3, Backoff: 2 * time.Second}, []int{2, 2, 2}},
 	} {
 		s := play(t, Config{}, jobtype.Policy{RetryLimit: 0}, node("a", 1))
 		s.offer(Item{ID: 1, Retry: &c.retry})
 		for _, wait := range c.waits {
 			s.end(1, contract.FailureFailed)
-			assert.Empty(t, starts(s.wait(wait*time.Second-time.Millisecond)))
+			assert.Empty(t, starts(s.wait(seconds(wait).Std()-time.Millisecond)))
 			assert.Equal(t, "1@a", starts(s.wait(time.Millisecond)))
 		}
 		s.end(1, contract.FailureFailed)

@@ -60,7 +60,7 @@ func FuzzRestore(f *testing.F) {
 	t := &testing.T{}
 	f.Add(state(t, rich(t).e))
 	f.Add([]byte(`{"items":[{"id":1,"ph":2}],"workers":[{"id":"a"},{"id":"a"}],"no_worker":[{"class":"x"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Fuzz(func(_ *testing.T, data []byte) {
 		var s Snapshot
 		if json.Unmarshal(data, &s) != nil {
 			return

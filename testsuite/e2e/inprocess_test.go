@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,6 +91,8 @@ type flood struct{ executed *atomic.Int64 }
 type floodParams struct {
 	N     int `json:"n"`
 	Bytes int `json:"bytes"`
+	// Noise: the details do not compress.
+	Noise bool `json:"noise"`
 }
 
 func (flood) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "flood"} }
@@ -104,12 +108,25 @@ func (flood) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 			// Not one letter repeated: it must not compress to nothing.
 			p.Detail = strings.Repeat(fmt.Sprintf("%016x,", uint64(i)*2654435761), fill/17+1)[:fill]
 		}
+		if params.Noise {
+			p.Detail = incompressible(i, params.Bytes)
+		}
 		// It goes on after the group is full, so that the surplus is counted.
 		if err := out.Emit(ctx, p); err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
 			return err
 		}
 	}
 	return nil
+}
+
+// incompressible is text of that length which hardly compresses, the same for each i.
+func incompressible(i, length int) string {
+	var text strings.Builder
+	for block := 0; text.Len() < length; block++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%d/%d", i, block))
+		text.WriteString(base64.StdEncoding.EncodeToString(sum[:]))
+	}
+	return text.String()[:length]
 }
 
 func (f flood) Execute(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {

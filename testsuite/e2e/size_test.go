@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -73,6 +74,35 @@ func TestContinueAsNewAtEveryStep(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEqual(t, described.GetWorkflowExecutionInfo().GetFirstRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	assert.Len(t, result.Record.Good, 1)
+}
+
+// TestLargeStateContinuesAsNew: a state of several payloads travels, again and
+// again, and nothing of it is lost.
+func TestLargeStateContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	const jobs = 1600
+	var executed atomic.Int64
+	p := newInProcess(t, 20, flood{executed: &executed})
+	spec := floodSpec("heavy", jobs, 3000, jobtype.Policy{
+		MaxJobsPerDetection: jobs, GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 20,
+	})
+	spec.Params = fmt.Appendf(nil, `{"n":%d,"bytes":3000,"noise":true}`, jobs)
+	result, run := p.groupOf(contract.JobGroupInput{RollEvents: 1500, Spec: spec})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, jobs, result.Counts.Completed)
+	assert.EqualValues(t, jobs, executed.Load())
+	count := func(query string) int64 {
+		found, err := p.client.Temporal().CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowType = '%s'%s", contract.StatePageWorkflow, query),
+		})
+		require.NoError(t, err)
+		return found.GetCount()
+	}
+	testsuite.WaitFor(t, time.Minute, "no page is left", func() bool { return count(" AND "+contract.QueryOpen) == 0 })
+	assert.Greater(t, count(""), int64(3))
+	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
+	require.NoError(t, err)
+	assert.NotEqual(t, described.GetWorkflowExecutionInfo().GetFirstRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 }
 
 // TestCancelWhileContinuingAsNew: a group that continues as new at every step

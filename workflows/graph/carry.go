@@ -44,6 +44,8 @@ func (r *dagRun) carryOut(d *graph.Decision) {
 	switch d.Kind { //nolint:exhaustive // the engine's others need nothing of the graph
 	case engine.Start:
 		r.startJob(d)
+	case engine.Adopt:
+		r.runner.Adopt(d.Decision, r.id(d.Item), r.handlerOf(d.Work))
 	case graph.StartNoop:
 		r.runner.Noop(d.Decision, r.id(d.Item))
 	case graph.StartDAG:
@@ -68,6 +70,14 @@ func (r *dagRun) carryOut(d *graph.Decision) {
 	default:
 		r.runner.CarryOut(d.Decision, r.id(d.Item))
 	}
+}
+
+// handlerOf is the handler of a kind of work: a job type, or a command.
+func (r *dagRun) handlerOf(work string) string {
+	if spec, ok := r.jobTypes[work]; ok {
+		return spec.Handler
+	}
+	return graph.CommandHandler
 }
 
 func (r *dagRun) startJob(d *graph.Decision) {

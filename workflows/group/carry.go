@@ -36,6 +36,10 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.Acquire:
 		r.runner.Acquire(c.Decision, contract.JobID(c.Item), c.Priority, r.in.Spec.Resources)
 	case engine.Decision:
+		if c.Kind == engine.Adopt {
+			r.runner.Adopt(c, contract.JobID(c.Item), r.in.Spec.Handler)
+			return
+		}
 		r.runner.CarryOut(c, contract.JobID(c.Item))
 	case group.StartDetection:
 		r.startDetection(c)

@@ -267,6 +267,51 @@ func TestGroupReplacesLostJob(t *testing.T) {
 	assert.NotEqual(t, queues[0], queues[1])
 }
 
+// TestGroupAdoptsAnAttempt that the server has timed out and its worker still runs: it
+// is the same attempt, and no loss.
+func TestGroupAdoptsAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(1)
+	var calls []contract.ExecuteInput
+	var ids []string
+	b.execute = func(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		calls, ids = append(calls, in), append(ids, activity.GetInfo(ctx).ActivityID)
+		if !in.Adopt {
+			return contract.ExecuteState{}, temporal.NewHeartbeatTimeoutError(contract.Heartbeat{Percent: 40})
+		}
+		return contract.ExecuteState{Worker: "node-a"}, nil
+	}
+	result := b.run(jobtype.Policy{})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Zero(t, result.Counts.Replacements)
+	require.Len(t, calls, 2)
+	assert.Equal(t, []string{"job-00001", contract.AdoptionID("job-00001", 1, 1)}, ids)
+	assert.Equal(t, contract.DefaultOrphanGrace, calls[0].OrphanGrace)
+	assert.Equal(t, "fake", calls[1].Handler)
+	assert.Equal(t, []any{1, calls[0].Job.Fence, calls[0].Job.GroupID}, []any{calls[1].Job.Attempt, calls[1].Job.Fence, calls[1].Job.GroupID})
+	assert.LessOrEqual(t, calls[1].Timeout, calls[0].Timeout)
+}
+
+// TestGroupReplacesWhatCannotBeAdopted without counting a loss.
+func TestGroupReplacesWhatCannotBeAdopted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(1)
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		switch {
+		case in.Adopt:
+			return contract.ExecuteState{}, failure(contract.FailureNotRunning)
+		case in.Job.Attempt < 5:
+			return contract.ExecuteState{}, temporal.NewHeartbeatTimeoutError()
+		}
+		return contract.ExecuteState{Worker: "node-a"}, nil
+	}
+	result := b.run(jobtype.Policy{WorkerLossLimit: 1})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+	assert.Equal(t, 4, result.Counts.Replacements)
+}
+
 func TestGroupEndsCanceled(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(*bench){

@@ -25,7 +25,10 @@ func TestAStalledHandlerIsNotCalledALostWorker(t *testing.T) {
 	} {
 		b := newBench(t)
 		b.found = proposals(1)
-		b.execute = func(context.Context, contract.ExecuteInput) (contract.ExecuteState, error) {
+		b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+			if in.Adopt {
+				return contract.ExecuteState{}, failure(contract.FailureNotRunning)
+			}
 			return contract.ExecuteState{}, temporal.NewHeartbeatTimeoutError(last)
 		}
 		result := b.run(jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossFail})

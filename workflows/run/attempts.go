@@ -11,11 +11,12 @@ import (
 // attempt is a running activity or child workflow of an item.
 type attempt struct {
 	item, n int
-	child   string // the id of the child workflow, if it is one
-	noop    bool
-	worker  string
-	future  workflow.Future
-	cancel  workflow.CancelFunc // nil for what ends by itself at once
+	// activity is the id of its activity, child that of its workflow, if it is one.
+	activity, child string
+	noop            bool
+	worker          string
+	future          workflow.Future
+	cancel          workflow.CancelFunc // nil for what ends by itself at once
 }
 
 // Execute starts an attempt of an item on the worker that the engine has chosen, or
@@ -28,13 +29,35 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
 	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
 	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
+	in.OrphanGrace = contract.DefaultOrphanGrace
 	call := executeCall{
-		queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
+		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
 	}
 	if d.Shared {
 		call.queue, call.takeTimeout = contract.SharedQueue(in.Job.JobType), d.Timeout
 	}
-	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, worker: d.Worker, future: callExecute(ctx, call), cancel: cancel})
+	r.execute(ctx, d, call, cancel)
+}
+
+func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCall, cancel workflow.CancelFunc) {
+	r.attempts = append(r.attempts, attempt{
+		item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: callExecute(ctx, call), cancel: cancel,
+	})
+}
+
+// Adopt has another activity take the place of one that the server has timed out,
+// while the worker may still run the attempt.
+func (r *Runner) Adopt(d engine.Decision, name, handler string) {
+	ctx, cancel := workflow.WithCancel(r.ctx)
+	info := workflow.GetInfo(r.ctx).WorkflowExecution
+	r.execute(ctx, d, executeCall{
+		activity: contract.AdoptionID(name, d.Attempt, d.Adoption), queue: contract.WorkerQueue(d.Worker, d.Instance),
+		takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout,
+		input: contract.ExecuteInput{
+			Handler: handler, Adopt: true, RunID: info.RunID, Timeout: jobtype.Duration(d.Timeout), OrphanGrace: contract.DefaultOrphanGrace,
+			Job: jobtype.Job{ID: name, GroupID: info.ID, Attempt: d.Attempt, Fence: d.Fence},
+		},
+	}, cancel)
 }
 
 // Noop starts an attempt that only joins others.
@@ -88,13 +111,14 @@ func (r *Runner) forgetAttempt(d engine.Decision) {
 // abandonAttempt ends an attempt in its worker's place. Its activity then reports
 // that to the run, so nothing is waited for here; if this fails, the heartbeat
 // timeout does the same later.
-func (r *Runner) abandonAttempt(d engine.Decision, name string) {
-	if r.find(d) < 0 {
+func (r *Runner) abandonAttempt(d engine.Decision) {
+	i := r.find(d)
+	if i < 0 {
 		return
 	}
 	info := workflow.GetInfo(r.ctx).WorkflowExecution
 	callGiveUp(r.ctx, contract.GiveUpInput{
-		WorkflowID: info.ID, RunID: info.RunID, ActivityID: contract.AttemptID(name, d.Attempt), Worker: d.Worker, Reason: d.Reason,
+		WorkflowID: info.ID, RunID: info.RunID, ActivityID: r.attempts[i].activity, Worker: d.Worker, Reason: d.Reason,
 	})
 }
 

@@ -51,8 +51,9 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)
 }
 
-// executeCall is where and for how long one attempt runs.
+// executeCall is where and for how long one attempt runs, under which id.
 type executeCall struct {
+	activity         string
 	queue            string
 	takeTimeout      time.Duration
 	heartbeatTimeout time.Duration
@@ -61,7 +62,7 @@ type executeCall struct {
 
 func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID:             contract.AttemptID(call.input.Job.ID, call.input.Job.Attempt),
+		ActivityID:             call.activity,
 		TaskQueue:              call.queue,
 		ScheduleToStartTimeout: call.takeTimeout,
 		StartToCloseTimeout:    call.input.Timeout.Std() + stopMargin,

@@ -101,7 +101,7 @@ func readTimeout(timeout *temporal.TimeoutError, worker string, ending *engine.E
 	case enums.TIMEOUT_TYPE_SCHEDULE_TO_START:
 		ending.Failure, ending.Message = contract.FailureNotTaken, name+" did not take it in time"
 	case enums.TIMEOUT_TYPE_HEARTBEAT:
-		ending.Failure, ending.Message = contract.FailureWorkerLost, "no heartbeat from "+name
+		ending.Failure, ending.Message, ending.Silent = contract.FailureWorkerLost, "no heartbeat from "+name, true
 		var last contract.Heartbeat
 		if timeout.HasLastHeartbeatDetails() && timeout.LastHeartbeatDetails(&last) == nil {
 			readHeartbeat(last, worker, name, ending)
@@ -117,7 +117,7 @@ func readHeartbeat(last contract.Heartbeat, worker, name string, ending *engine.
 		ending.Worker = last.Worker
 	}
 	ending.Message += lastReport(last)
-	if last.Stalled > 0 {
+	if ending.Silent = last.Stalled == 0; !ending.Silent {
 		ending.Message = fmt.Sprintf("the handler on %s reported nothing for %s (stall_timeout)%s: it hangs, or it should call Progress.Report or Alive more often",
 			name, last.Stalled, lastReport(last))
 	}

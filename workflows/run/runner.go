@@ -158,17 +158,17 @@ func (r *Runner) Idle() bool {
 	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting()
 }
 
-// CarryOut does what a decision says, but for Start and Acquire, which depend on
-// what the item is. name is the item's, where the decision is about one.
+// CarryOut does what a decision says, but for Start, Adopt and Acquire, which
+// depend on what the item is. name is the item's, where the decision is about one.
 func (r *Runner) CarryOut(d engine.Decision, name string) {
 	switch d.Kind {
-	case engine.Start, engine.Acquire:
+	case engine.Start, engine.Adopt, engine.Acquire:
 	case engine.Cancel:
 		r.cancelAttempt(d)
 	case engine.Forget:
 		r.forgetAttempt(d)
 	case engine.Abandon:
-		r.abandonAttempt(d, name)
+		r.abandonAttempt(d)
 	case engine.Probe:
 		r.probe(d.Worker, d.Instance)
 	case engine.Watch:

@@ -143,7 +143,7 @@ func (g *Graph) engineConfig() run.Config {
 	for name, found := range g.cfg.JobTypes {
 		work[name] = workOf(name, found)
 	}
-	return run.Config{Work: work, Claims: true, Admit: true, RollEvents: g.cfg.RollEvents}
+	return run.Config{Work: work, Claims: true, Admit: true, Adopt: true, RollEvents: g.cfg.RollEvents}
 }
 
 func workOf(name string, found JobType) run.Work {

@@ -89,7 +89,7 @@ const theWork = "job"
 
 func (c Config) engine() run.Config {
 	limit := c.Policy.GlobalExecutionConcurrency
-	return run.Config{Limit: max(limit, 1), Claims: c.Claims, Reoffer: true, RollEvents: c.RollEvents, Work: map[string]run.Work{theWork: c.work()}}
+	return run.Config{Limit: max(limit, 1), Claims: c.Claims, Adopt: true, Reoffer: true, RollEvents: c.RollEvents, Work: map[string]run.Work{theWork: c.work()}}
 }
 
 func (c Config) work() run.Work {

@@ -162,5 +162,5 @@ func admissionRefused(t *recorder.Recorder, refusal contract.AdmissionRefusal) {
 		return
 	}
 	object, _, _ := cutLast(refusal.ID, ".")
-	t.Decided(recorder.Decision{Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: object, Detail: refusal.Reason})
+	t.Decided(recorder.Decision{Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: object, Detail: refusal.String()})
 }

@@ -270,25 +270,6 @@ func TestTrailTravels(t *testing.T) {
 	assert.False(t, in.State.Audit.FlushAt.IsZero())
 }
 
-// TestAdmissionTells of pools and of a recovery that somebody waits for.
-func TestAdmissionTells(t *testing.T) {
-	t.Parallel()
-	b := newAdmissionBench(t)
-	b.running = []string{"group/holds"}
-	b.RegisterDelayedCallback(func() {
-		b.UpdateWorkflow(contract.UpdateResizePool, "1", &sdktest.TestUpdateCallback{
-			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
-		}, contract.ResizePoolInput{Pool: "db", Size: 6, By: "ann"})
-	}, 3*time.Second)
-	b.play(contract.AdmissionInput{})
-	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize pool/db"}, b.audit.said())
-	for _, e := range b.audit.entries() {
-		if e.Action == "pool.resize" {
-			assert.Equal(t, []string{"ann", "size: 1", "size: 6 (resized)"}, []string{e.Actor, e.Before, e.After})
-		}
-	}
-}
-
 // TestAuditCodesAreDocumented: what the log may say is explained.
 func TestAuditCodesAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -300,7 +281,7 @@ func TestAuditCodesAreDocumented(t *testing.T) {
 	for _, code := range placement.NoteCodes() {
 		assert.Contains(t, section, "`"+string(code)+"`")
 	}
-	for _, code := range []string{contract.HoldRetryBudget, contract.HoldMarkedDone, "LANE_BUSY", "WORKER_UNREACHABLE", "WORKER_OFFLINE", "ADMISSION_RECOVERING"} {
+	for _, code := range []string{contract.HoldRetryBudget, contract.HoldMarkedDone, "LANE_BUSY", "WORKER_UNREACHABLE", "WORKER_OFFLINE", "ADMISSION_RECOVERING", "CANCEL_IGNORED"} {
 		assert.Contains(t, section, "`"+code+"`")
 	}
 	for _, update := range []string{

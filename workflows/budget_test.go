@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
-	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/admission"
@@ -108,7 +107,7 @@ func TestGroupOfADisabledTypeIsSkipped(t *testing.T) {
 				return nil
 			}
 			assert.Equal(t, lane == "", in.Items[0].Start)
-			return &contract.AdmissionAnswer{Holder: in.Holder, Refused: []contract.AdmissionRefusal{{ID: item, Code: contract.HoldRetryBudget, Reason: "job type scrub is disabled until then"}}}
+			return &contract.AdmissionAnswer{Holder: in.Holder, Refused: []contract.AdmissionRefusal{{ID: item, Code: contract.HoldRetryBudget, Object: "scrub", Hold: &contract.AdmissionHold{Detail: "disabled until then"}}}}
 		}
 		result := b.runBudgeted(contract.JobGroupInput{}, jobtype.Policy{}, budgeted(0, 3))
 		assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
@@ -232,144 +231,6 @@ func TestLastFailuresAreWorthAnAdmission(t *testing.T) {
 	require.Len(t, last.Endings, 1)
 	require.Len(t, last.Endings[0].Failed, 1)
 	assert.Equal(t, "job-00001.1", last.Endings[0].Failed[0].Attempt)
-}
-
-func failed(id string, attempts ...string) contract.AdmissionRequest {
-	in := from(id)
-	in.JobType, in.Budget = "scrub", budgeted(2, 4)
-	endings := contract.AdmissionEndings{At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-	for _, attempt := range attempts {
-		endings.Failed = append(endings.Failed, contract.AdmissionFailure{DedupeKey: "a", Attempt: attempt, At: time.Now(), Error: "no such disk"})
-	}
-	in.Endings = []contract.AdmissionEndings{endings}
-	return in
-}
-
-// operate sends an update and hands its answer, or its refusal, to see.
-func (b *admissionBench) operate(after time.Duration, name string, input any, see func(result contract.HoldResult, err error)) {
-	answered := false
-	b.RegisterDelayedCallback(func() {
-		b.UpdateWorkflow(name, name+after.String(), &sdktest.TestUpdateCallback{
-			OnAccept: func() {},
-			OnReject: func(err error) { answered = true; see(contract.HoldResult{}, err) },
-			OnComplete: func(result any, err error) {
-				held, _ := result.(contract.HoldResult)
-				answered = true
-				see(held, err)
-			},
-		}, input)
-	}, after)
-	b.t.Cleanup(func() { assert.True(b.t, answered, "%s was not answered", name) })
-}
-
-func (b *admissionBench) holds() []string {
-	answer, err := b.QueryWorkflow(contract.QueryHolds, contract.HoldsInput{JobType: "scrub"})
-	require.NoError(b.t, err)
-	var result contract.HoldsResult
-	require.NoError(b.t, answer.Get(&result))
-	assert.Len(b.t, result.Holds, result.Total)
-	list := []string{}
-	for _, held := range result.Holds {
-		list = append(list, held.Code+" "+held.DedupeKey)
-	}
-	return list
-}
-
-// TestOperatorsOfWhatIsHeldBack: every message, its answer and its refusal.
-func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
-	t.Parallel()
-	b := newAdmissionBench(t)
-	now := b.Now()
-	report := failed("g", "job-00001.1", "job-00001.2")
-	for i := range report.Endings[0].Failed {
-		report.Endings[0].Failed[i].At = now
-	}
-	b.at(time.Second, report)
-	refused := func(says string) func(contract.HoldResult, error) {
-		return func(_ contract.HoldResult, err error) { assert.ErrorContains(t, err, says) }
-	}
-	b.operate(2*time.Second, contract.UpdateReEnable, contract.ReEnableInput{}, refused("name the job type"))
-	b.operate(2*time.Second, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub"}, refused("name a job type and a key"))
-	b.operate(2*time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub"}, refused("name a job type and a key"))
-	b.operate(2*time.Second+time.Millisecond, contract.UpdateReEnable, contract.ReEnableInput{JobType: "scrub"}, refused("job type scrub is not disabled"))
-	b.operate(2*time.Second+time.Millisecond, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub", DedupeKey: "b"}, refused("nothing is held against"))
-	b.operate(2*time.Second+time.Millisecond, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "b", For: -1}, refused("use 1s to"))
-	var seen [][]string
-	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 3*time.Second)
-	b.operate(4*time.Second, contract.UpdateReEnable, contract.ReEnableInput{JobType: "scrub", DedupeKey: "a", By: "ann"}, func(result contract.HoldResult, err error) {
-		assert.NoError(t, err)
-		assert.Nil(t, result.After)
-		if assert.NotNil(t, result.Before) {
-			assert.Contains(t, result.Before.Detail, "after 2 failures within 1h0m0s; the last one: no such disk")
-			assert.Equal(t, budgeted(2, 0).PerKey, result.Before.Rule)
-		}
-	})
-	b.operate(5*time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "a", By: "ann"}, func(result contract.HoldResult, err error) {
-		assert.NoError(t, err)
-		if assert.NotNil(t, result.After) {
-			assert.Equal(t, 24*time.Hour, result.After.Until.Sub(result.After.Since))
-			assert.Equal(t, "ann", result.After.By)
-		}
-	})
-	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 6*time.Second)
-	b.operate(7*time.Second, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub", DedupeKey: "a"}, func(result contract.HoldResult, err error) {
-		assert.NoError(t, err)
-		assert.NotNil(t, result.Before)
-		assert.Nil(t, result.After)
-	})
-	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 8*time.Second)
-	b.play(contract.AdmissionInput{})
-	assert.Equal(t, [][]string{{"RETRY_BUDGET a"}, {"MARKED_DONE a"}, {}}, seen)
-}
-
-// TestAdmissionInheritsWhatOperatorsSaid from one that was ended, and says so when
-// it cannot.
-func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
-	t.Parallel()
-	first := newAdmissionBench(t)
-	first.operate(time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "a"}, func(_ contract.HoldResult, err error) { assert.NoError(t, err) })
-	var left contract.DurableResult
-	first.RegisterDelayedCallback(func() {
-		answer, err := first.QueryWorkflow(contract.QueryDurable)
-		require.NoError(t, err)
-		require.NoError(t, answer.Get(&left))
-	}, 2*time.Second)
-	first.play(contract.AdmissionInput{})
-
-	for _, c := range []struct {
-		in    contract.Inherited
-		holds []string
-		fault string
-	}{
-		{contract.Inherited{Data: left.Data, From: "run-1"}, []string{"MARKED_DONE a"}, ""},
-		{contract.Inherited{Fault: "its history is gone", From: "run-1"}, []string{}, "its history is gone"},
-		{contract.Inherited{Data: []byte("garbage"), From: "run-1"}, []string{}, "cannot be read"},
-	} {
-		next := newAdmissionBench(t)
-		next.SetStartTime(first.Now())
-		next.RegisterDelayedCallback(func() {
-			assert.Equal(t, c.holds, next.holds())
-			answer, err := next.QueryWorkflow(contract.QueryAdmission)
-			require.NoError(t, err)
-			var view contract.AdmissionView
-			require.NoError(t, answer.Get(&view))
-			if assert.NotNil(t, view.Inherited) {
-				assert.Equal(t, "run-1", view.Inherited.From)
-				assert.Contains(t, view.Inherited.Fault, c.fault)
-				assert.Empty(t, view.Inherited.Data)
-			}
-		}, time.Second)
-		next.play(contract.AdmissionInput{Inherited: c.in})
-	}
-}
-
-// TestBoundsAgree: what the configuration accepts is what admission remembers.
-func TestBoundsAgree(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, admission.MaxKeyCount, contract.MaxKeyFailures)
-	assert.Equal(t, admission.MaxTypeCount, contract.MaxTypeFailures)
-	assert.Equal(t, contract.HoldRetryBudget, string(admission.CodeBudget))
-	assert.Equal(t, contract.HoldMarkedDone, string(admission.CodeMarkedDone))
 }
 
 func jobOf(key string) any {

@@ -72,12 +72,12 @@ func (r *dagRun) takeAnswer(answer contract.AdmissionAnswer, now time.Time) {
 		r.link.forget(refusal.ID)
 		admissionRefused(r.trail, refusal)
 		task, ask := taskOfAsk(refusal.ID)
-		r.carryOutAll(r.flow.Refused(now, task, ask, refusal.Reason))
+		r.carryOutAll(r.flow.Refused(now, task, ask, refusal.String()))
 	}
 	for _, lost := range answer.Lost {
 		// Only objects, lanes and keys can be given to another meanwhile, and a
 		// task has none. Its attempt would not be stopped for a quantity anyway.
-		workflow.GetLogger(r.ctx).Error("Resources of a task were lost.", "item", lost.ID, "reason", lost.Reason)
+		workflow.GetLogger(r.ctx).Error("Resources of a task were lost.", "item", lost.ID, "reason", lost.String())
 		r.link.forget(lost.ID)
 	}
 }

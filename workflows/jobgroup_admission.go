@@ -79,6 +79,7 @@ func (l *admissionLink) ask(item contract.AdmissionItem) {
 func (l *admissionLink) giveUp(id string) {
 	l.forget(id)
 	l.next.Items = slices.DeleteFunc(l.next.Items, func(item contract.AdmissionItem) bool { return item.ID == id })
+	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
 	l.next.Release = append(l.next.Release, id)
 	l.dirty = true
 }
@@ -164,16 +165,25 @@ func (l *admissionLink) collect() {
 			l.sent.Endings = again(l.recent, l.sent.Endings)
 			l.ensuring = callEnsureAdmission(l.ctx, contract.EnsureAdmissionInput{Request: &l.sent})
 		case err != nil && (!l.sent.ReleaseAll || hasFailures(l.sent)):
-			l.lost = append(l.lost, l.sent.Endings...)
+			l.unsent()
 			workflow.GetLogger(l.ctx).Warn("Admission was not reached; the request is repeated.", "error", err)
 		}
 	}
 	if l.ensuring != nil && l.ensuring.IsReady() {
 		if err := l.ensuring.Get(l.ctx, nil); err != nil {
-			l.lost = append(l.lost, l.sent.Endings...)
+			l.unsent()
 			workflow.GetLogger(l.ctx).Error("Admission cannot be started; the request is repeated.", "error", err)
 		}
 		l.ensuring = nil
+	}
+}
+
+// unsent keeps what was not delivered for the next message, or the next repeat:
+// nobody else knows what was given back.
+func (l *admissionLink) unsent() {
+	l.lost = append(l.lost, l.sent.Endings...)
+	if !l.next.Reassert {
+		l.next.Release = append(slices.Clone(l.sent.Release), l.next.Release...)
 	}
 }
 
@@ -316,10 +326,10 @@ func (r *groupRun) takeAnswer(answer contract.AdmissionAnswer) {
 		case r.away != nil && !ok:
 			r.askTurnAgain()
 		case ok:
-			r.step(dispatch.AdmissionLost{Job: job, Ask: ask, Reason: lost.Reason})
+			r.step(dispatch.AdmissionLost{Job: job, Ask: ask, Reason: lost.String()})
 		default:
-			r.trail.Decided(recorder.Decision{Action: recorder.Ended, Code: "GRANT_LOST", Detail: lost.ID + ": " + lost.Reason})
-			r.step(dispatch.GroupCanceled{Reason: lost.ID + " was lost: " + lost.Reason})
+			r.trail.Decided(recorder.Decision{Action: recorder.Ended, Code: "GRANT_LOST", Detail: lost.ID + ": " + lost.String()})
+			r.step(dispatch.GroupCanceled{Reason: lost.ID + " was lost: " + lost.String()})
 		}
 	}
 }
@@ -371,9 +381,9 @@ func (r *groupRun) takeRefusal(refusal contract.AdmissionRefusal) {
 		r.lane.refused = &refusal
 	case r.core == nil:
 	case refusal.ID == r.turnID(itemClaims):
-		r.step(dispatch.ClaimsRefused{Reason: refusal.Reason})
+		r.step(dispatch.ClaimsRefused{Reason: refusal.String()})
 	case isJob:
-		r.step(dispatch.NotAdmitted{Job: job, Ask: ask, Reason: refusal.Reason})
+		r.step(dispatch.NotAdmitted{Job: job, Ask: ask, Reason: refusal.String()})
 	}
 }
 

@@ -17,7 +17,7 @@ func (l *admissionLink) report(endings contract.AdmissionEndings) {
 }
 
 // repeats reports whether something has to be said again.
-func (l *admissionLink) repeats() bool { return len(l.waiting)+len(l.lost) > 0 }
+func (l *admissionLink) repeats() bool { return len(l.waiting)+len(l.lost)+len(l.next.Release) > 0 }
 
 // worthSaying leaves out of the last endings what follows from giving everything
 // back.
@@ -79,11 +79,11 @@ func (r *groupRun) lastEndings() []contract.AdmissionEndings {
 // takeStops tells the core what must not start any more.
 func (r *groupRun) takeStops(stops []contract.AdmissionStop) {
 	for _, stop := range stops {
-		reason := fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.Detail)
+		reason := fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.String())
 		switch {
 		case stop.JobType != r.in.Spec.Name:
 		case stop.DedupeKey == "":
-			r.stopType(fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.Detail))
+			r.stopType(fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.String()))
 		case r.core == nil:
 		default:
 			r.step(dispatch.KeyStopped{DedupeKey: stop.DedupeKey, Done: stop.Code == contract.HoldMarkedDone, Reason: reason})
@@ -105,7 +105,7 @@ func heldBackOf(held []contract.AdmissionHeldKey, asked claimedBy) []dispatch.He
 	var list []dispatch.HeldBack
 	for _, one := range held {
 		if one.Index >= 0 && one.Index < len(asked.jobs) {
-			list = append(list, dispatch.HeldBack{Job: asked.jobs[one.Index], Key: asked.keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.Detail})
+			list = append(list, dispatch.HeldBack{Job: asked.jobs[one.Index], Key: asked.keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.String()})
 		}
 	}
 	return list

@@ -88,9 +88,9 @@ func (r *groupRun) turnItem() (contract.AdmissionItem, bool) {
 
 func refusalText(refused contract.AdmissionRefusal) string {
 	if refused.Code == contract.HoldRetryBudget {
-		return refused.Code + ": " + refused.Reason
+		return refused.Code + ": " + refused.String()
 	}
-	return strings.Trim(fmt.Sprintf("LANE_BUSY: %s: %s", refused.Code, refused.Reason), ": ")
+	return strings.Trim(fmt.Sprintf("LANE_BUSY: %s: %s", refused.Code, refused.String()), ": ")
 }
 
 func (r *groupRun) outOfPatience() string {

@@ -4,6 +4,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/admission"
 	"github.com/roundsman/roundsman/workflows/audit"
 	"github.com/roundsman/roundsman/workflows/fleet"
 )
@@ -18,7 +19,7 @@ type Registry interface {
 func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	r.RegisterWorkflowWithOptions(DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
-	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
+	r.RegisterWorkflowWithOptions(admission.Workflow, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})
 }

@@ -66,9 +66,7 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 		if err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
 			return err
 		}
-		if err != nil {
-			out.more()
-		}
+		// A handler that passes ErrSinkFull on means well.
 		return out.close(ctx)
 	})
 	if !r.supervise(ctx) {

@@ -171,7 +171,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	process, err := start(ctx, budget, options.Logger,
 		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
-			return append(controlParts(plane, activities), together("workers", nodes))
+			return append(controlParts(plane, activities, options.Logger), together("workers", nodes))
 		}))
 	if err != nil {
 		return errors.Join(err, stopAll(ctx, nodes))

@@ -140,11 +140,7 @@ func (r *Registry) Observation() contract.ObserveWorkersInput {
 		in.WakeAt = earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
 	}
 	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {
-		p := *r.pulses[who]
-		in.Known = append(in.Known, p)
-		if p.Fresh && !p.ShuttingDown && !r.Known(who) {
-			in.Strangers = append(in.Strangers, who)
-		}
+		in.Known = append(in.Known, *r.pulses[who])
 	}
 	return in
 }

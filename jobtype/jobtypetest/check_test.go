@@ -121,10 +121,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		},
 		"a full sink is no failure": func(f *fake, _ *Case) {
 			f.detect = func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
-				if err := out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"}); err != nil {
-					return errors.New("could not emit")
-				}
-				return nil
+				return out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"})
 			}
 		},
 		"Detect failed: no disk": func(f *fake, _ *Case) {

@@ -115,9 +115,7 @@ type Detection struct {
 	Duplicates int
 	Surplus    int
 	Invalid    []*jobtype.ProposalError
-	// More: the handler stopped when the sink was full.
-	More bool
-	// Err is what Detect returned otherwise.
+	// Err is what Detect returned.
 	Err error
 }
 

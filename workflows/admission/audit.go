@@ -1,0 +1,75 @@
+package admission
+
+import (
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/recorder"
+)
+
+// auditDisabled tells what the retry budget has disabled in this step.
+func (a *run) auditDisabled() {
+	for _, held := range a.core.Disabled() {
+		a.loop.Audit.Decided(recorder.Decision{
+			Action: recorder.Refused, Code: contract.HoldRetryBudget, JobType: held.JobType, Object: heldName(held.JobType, held.DedupeKey), Detail: held.String(),
+		})
+	}
+}
+
+// heldName is what a job type, or one of its keys, is called as an object.
+func heldName(jobType, key string) string {
+	name := contract.ScheduleID(jobType)
+	if key != "" {
+		name += "/key " + key
+	}
+	return name
+}
+
+// auditHold tells what an operator did about something that is held back; ctx is
+// the update handler's.
+func (a *run) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
+	entry := contract.AuditEntry{
+		Action: action, Actor: by, JobType: result.JobType, Object: heldName(result.JobType, result.DedupeKey),
+		Before: holdText(result.Before), After: holdText(result.After),
+	}
+	if result.Failures > 0 {
+		entry.Detail = fmt.Sprintf("%d failures are forgotten", result.Failures)
+	}
+	a.loop.Audit.Updated(ctx, entry)
+	return result
+}
+
+func holdText(hold *contract.AdmissionHold) string {
+	if hold == nil {
+		return "not held back"
+	}
+	return hold.Code + ": " + hold.String()
+}
+
+// auditResize tells of a pool's other size.
+func (a *run) auditResize(ctx workflow.Context, in contract.ResizePoolInput, before, after contract.AdmissionPool) {
+	a.loop.Audit.Updated(ctx, contract.AuditEntry{
+		Action: "pool.resize", Actor: in.By, Object: "pool/" + in.Pool, Before: sizeText(before), After: sizeText(after),
+	})
+}
+
+func sizeText(pool contract.AdmissionPool) string {
+	if pool.Operator > 0 {
+		return fmt.Sprintf("size: %d (resized)", pool.Size)
+	}
+	return fmt.Sprintf("size: %d", pool.Size)
+}
+
+// auditRecovery tells that nothing is granted until those were heard who hold
+// something. A recovery without anybody to ask delays nobody.
+func (a *run) auditRecovery(asked []string) {
+	if len(asked) == 0 {
+		return
+	}
+	a.loop.Audit.Decided(recorder.Decision{
+		Action: recorder.Noticed, Code: "ADMISSION_RECOVERING", Object: contract.AdmissionWorkflowID, N: len(asked),
+		Detail: "admission was restarted or reset and asks what is held: " + recorder.Listed(asked),
+	})
+}

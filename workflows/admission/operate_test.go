@@ -1,0 +1,181 @@
+package admission_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const hour = jobtype.Duration(time.Hour)
+
+func failed(id string, attempts ...string) contract.AdmissionRequest {
+	in := from(id)
+	in.JobType, in.Budget = "scrub", budgeted(2, 4)
+	endings := contract.AdmissionEndings{At: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	for _, attempt := range attempts {
+		endings.Failed = append(endings.Failed, contract.AdmissionFailure{DedupeKey: "a", Attempt: attempt, At: time.Now(), Error: "no such disk"})
+	}
+	in.Endings = []contract.AdmissionEndings{endings}
+	return in
+}
+
+// operate sends an update and hands its answer, or its refusal, to see.
+func (b *model) operate(after time.Duration, name string, input any, see func(result contract.HoldResult, err error)) {
+	answered := false
+	b.RegisterDelayedCallback(func() {
+		b.UpdateWorkflow(name, name+after.String(), &sdktest.TestUpdateCallback{
+			OnAccept: func() {},
+			OnReject: func(err error) { answered = true; see(contract.HoldResult{}, err) },
+			OnComplete: func(result any, err error) {
+				held, _ := result.(contract.HoldResult)
+				answered = true
+				see(held, err)
+			},
+		}, input)
+	}, after)
+	b.t.Cleanup(func() { assert.True(b.t, answered, "%s was not answered", name) })
+}
+
+func (b *model) holds() []string {
+	answer, err := b.QueryWorkflow(contract.QueryHolds, contract.HoldsInput{JobType: "scrub"})
+	require.NoError(b.t, err)
+	var result contract.HoldsResult
+	require.NoError(b.t, answer.Get(&result))
+	assert.Len(b.t, result.Holds, result.Total)
+	list := []string{}
+	for _, held := range result.Holds {
+		list = append(list, held.Code+" "+held.DedupeKey)
+	}
+	return list
+}
+
+// TestOperatorsOfWhatIsHeldBack: every message, its answer and its refusal.
+func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	now := b.Now()
+	report := failed("g", "job-00001.1", "job-00001.2")
+	for i := range report.Endings[0].Failed {
+		report.Endings[0].Failed[i].At = now
+	}
+	b.at(time.Second, report)
+	refused := func(says string) func(contract.HoldResult, error) {
+		return func(_ contract.HoldResult, err error) { assert.ErrorContains(t, err, says) }
+	}
+	b.operate(2*time.Second, contract.UpdateReEnable, contract.ReEnableInput{}, refused("name the job type"))
+	b.operate(2*time.Second, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub"}, refused("name a job type and a key"))
+	b.operate(2*time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub"}, refused("name a job type and a key"))
+	b.operate(2*time.Second+time.Millisecond, contract.UpdateReEnable, contract.ReEnableInput{JobType: "scrub"}, refused("job type scrub is not disabled"))
+	b.operate(2*time.Second+time.Millisecond, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub", DedupeKey: "b"}, refused("nothing is held against"))
+	b.operate(2*time.Second+time.Millisecond, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "b", For: -1}, refused("use 1s to"))
+	var seen [][]string
+	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 3*time.Second)
+	b.operate(4*time.Second, contract.UpdateReEnable, contract.ReEnableInput{JobType: "scrub", DedupeKey: "a", By: "ann"}, func(result contract.HoldResult, err error) {
+		assert.NoError(t, err)
+		assert.Nil(t, result.After)
+		if assert.NotNil(t, result.Before) {
+			assert.Contains(t, result.Before.String(), "after 2 failures within 1h; the last one: no such disk")
+			assert.Equal(t, budgeted(2, 0).PerKey, result.Before.Rule)
+		}
+	})
+	b.operate(5*time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "a", By: "ann"}, func(result contract.HoldResult, err error) {
+		assert.NoError(t, err)
+		if assert.NotNil(t, result.After) {
+			assert.Equal(t, 24*time.Hour, result.After.Until.Sub(result.After.Since))
+			assert.Equal(t, "ann", result.After.By)
+		}
+	})
+	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 6*time.Second)
+	b.operate(7*time.Second, contract.UpdateForgive, contract.ForgiveInput{JobType: "scrub", DedupeKey: "a"}, func(result contract.HoldResult, err error) {
+		assert.NoError(t, err)
+		assert.NotNil(t, result.Before)
+		assert.Nil(t, result.After)
+	})
+	b.RegisterDelayedCallback(func() { seen = append(seen, b.holds()) }, 8*time.Second)
+	b.play(contract.AdmissionInput{})
+	assert.Equal(t, [][]string{{"RETRY_BUDGET a"}, {"MARKED_DONE a"}, {}}, seen)
+}
+
+// TestAdmissionInheritsWhatOperatorsSaid from one that was ended, and says so when
+// it cannot.
+func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
+	t.Parallel()
+	first := newModel(t)
+	first.operate(time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "a"}, func(_ contract.HoldResult, err error) { assert.NoError(t, err) })
+	var left contract.DurableResult
+	first.RegisterDelayedCallback(func() {
+		answer, err := first.QueryWorkflow(contract.QueryDurable)
+		require.NoError(t, err)
+		require.NoError(t, answer.Get(&left))
+	}, 2*time.Second)
+	first.play(contract.AdmissionInput{})
+
+	for _, c := range []struct {
+		in    contract.Inherited
+		holds []string
+		fault string
+	}{
+		{contract.Inherited{Data: left.Data, From: "run-1"}, []string{"MARKED_DONE a"}, ""},
+		{contract.Inherited{Fault: "its history is gone", From: "run-1"}, []string{}, "its history is gone"},
+		{contract.Inherited{Data: []byte("garbage"), From: "run-1"}, []string{}, "cannot be read"},
+	} {
+		next := newModel(t)
+		next.SetStartTime(first.Now())
+		next.RegisterDelayedCallback(func() {
+			assert.Equal(t, c.holds, next.holds())
+			answer, err := next.QueryWorkflow(contract.QueryAdmission)
+			require.NoError(t, err)
+			var view contract.AdmissionView
+			require.NoError(t, answer.Get(&view))
+			if assert.NotNil(t, view.Inherited) {
+				assert.Equal(t, "run-1", view.Inherited.From)
+				assert.Contains(t, view.Inherited.Fault, c.fault)
+				assert.Empty(t, view.Inherited.Data)
+			}
+		}, time.Second)
+		next.play(contract.AdmissionInput{Inherited: c.in})
+	}
+}
+
+func budgeted(perKey, perType int) *contract.RetryBudget {
+	rule := func(count int) *contract.RetryBudgetRule {
+		if count == 0 {
+			return nil
+		}
+		return &contract.RetryBudgetRule{Count: count, Window: hour, DisableFor: hour}
+	}
+	return &contract.RetryBudget{PerKey: rule(perKey), PerType: rule(perType)}
+}
+
+// TestAdmissionTells of pools and of a recovery that somebody waits for.
+func TestAdmissionTells(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	b.running = []string{"group/holds"}
+	b.RegisterDelayedCallback(func() {
+		b.UpdateWorkflow(contract.UpdateResizePool, "1", &sdktest.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
+		}, contract.ResizePoolInput{Pool: "db", Size: 6, By: "ann"})
+	}, 3*time.Second)
+	b.play(contract.AdmissionInput{})
+	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize  pool/db", "admission.cancel CANCEL_IGNORED admission"}, b.said())
+	for _, e := range b.audit {
+		if e.Action == "pool.resize" {
+			assert.Equal(t, []string{"ann", "size: 1", "size: 6 (resized)"}, []string{e.Actor, e.Before, e.After})
+		}
+	}
+}
+
+// said has each entry in one line.
+func (b *model) said() (list []string) {
+	for _, e := range b.audit {
+		list = append(list, e.Action+" "+e.Code+" "+e.Object)
+	}
+	return list
+}

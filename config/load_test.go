@@ -281,7 +281,7 @@ func TestFleetThresholdsMustBeInOrder(t *testing.T) {
 	got := faults(t, minimal+"fleet: {heartbeat_interval: 2m, unreachable_after: 1m, offline_after: 1m, delete_after: 30s}\n", nil)
 	require.Len(t, got, 4)
 	assert.Contains(t, got[0], "fleet.heartbeat_interval: 2m is out of range")
-	assert.Contains(t, got[1], "fleet.unreachable_after: 1m is too short: use at least 6m")
+	assert.Contains(t, got[1], "fleet.unreachable_after: 1m is too short: use more than 6m")
 	assert.Contains(t, got[2], "fleet.offline_after: 1m must be longer than unreachable_after")
 	assert.Contains(t, got[3], "fleet.delete_after: 30s must be longer than offline_after")
 }
@@ -419,4 +419,20 @@ func TestAuditEntriesAreBounded(t *testing.T) {
 		assert.Contains(t, got[0], "audit.entries: "+wrong+" is out of range: use 100 to 20000")
 	}
 	assert.Contains(t, faults(t, minimal+"audit: {entrys: 500}\n", nil)[0], "entrys")
+}
+
+// TestFleetThresholdsFollow: unreachable_after alone moves the later ones.
+func TestFleetThresholdsFollow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]time.Duration{
+		"{}":                       {6 * time.Minute, 24 * time.Hour},
+		"{unreachable_after: 10m}": {30 * time.Minute, 24 * time.Hour},
+		"{unreachable_after: 12h}": {36 * time.Hour, 144 * time.Hour},
+		"{unreachable_after: 10m, offline_after: 11m}":    {11 * time.Minute, 24 * time.Hour},
+		"{unreachable_after: 20s, delete_after: 2m}":      {time.Minute, 2 * time.Minute},
+		"{heartbeat_interval: 1s, unreachable_after: 4s}": {12 * time.Second, 24 * time.Hour},
+	} {
+		fleet := mustLoad(t, minimal+"fleet: "+text+"\n").Fleet
+		assert.Equal(t, want, [2]time.Duration{fleet.OfflineAfter.Std(), fleet.DeleteAfter.Std()}, text)
+	}
 }

@@ -84,8 +84,8 @@ func fleetSchema() object {
 	return closed(object{
 		"heartbeat_interval": duration("how often workers beat; default 5s"),
 		"unreachable_after":  duration("no new jobs after this silence; default 2m"),
-		"offline_after":      duration("running jobs are placed elsewhere after this silence; default 6m"),
-		"delete_after":       duration("the worker is forgotten after this silence; default 24h"),
+		"offline_after":      duration("running jobs are placed elsewhere after this silence; default three times unreachable_after"),
+		"delete_after":       duration("the worker is forgotten after this silence; default 24h, or four times offline_after"),
 	})
 }
 

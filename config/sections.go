@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -165,24 +166,19 @@ func (l *loader) audit(n *node) Audit {
 	return audit
 }
 
-// fleet reads the thresholds. The defaults are those of the system that the
-// life-cycle was taken from: unreachable after 2 minutes, offline after 3 times
-// that, forgotten after a day.
+// fleet reads the thresholds. Those that are left out follow the others, see
+// [contract.FleetConfig.WithDefaults].
 func (l *loader) fleet(n *node) Fleet {
-	fleet := Fleet{
-		HeartbeatInterval: jobtype.Duration(5 * time.Second),
-		UnreachableAfter:  jobtype.Duration(2 * time.Minute),
-		OfflineAfter:      jobtype.Duration(6 * time.Minute),
-		DeleteAfter:       jobtype.Duration(24 * time.Hour),
-	}
+	var fleet Fleet
 	if !l.object(n, "fleet", "heartbeat_interval", "unreachable_after", "offline_after", "delete_after") {
-		return fleet
+		return Fleet(contract.FleetConfig{}.WithDefaults())
 	}
 	before := len(l.faults)
 	l.duration(n.get("heartbeat_interval"), "fleet.heartbeat_interval", &fleet.HeartbeatInterval)
 	l.duration(n.get("unreachable_after"), "fleet.unreachable_after", &fleet.UnreachableAfter)
 	l.duration(n.get("offline_after"), "fleet.offline_after", &fleet.OfflineAfter)
 	l.duration(n.get("delete_after"), "fleet.delete_after", &fleet.DeleteAfter)
+	fleet = Fleet(contract.FleetConfig(fleet).WithDefaults())
 	if len(l.faults) == before {
 		l.fleetOrder(n, fleet)
 	}
@@ -200,8 +196,8 @@ func (l *loader) fleetOrder(n *node, fleet Fleet) {
 	if beat := fleet.HeartbeatInterval; beat < minHeartbeatInterval || beat > maxHeartbeatInterval {
 		blame("heartbeat_interval", "%s is out of range: use %s to %s", beat, minHeartbeatInterval, maxHeartbeatInterval)
 	}
-	if least := missedBeats * fleet.HeartbeatInterval; fleet.UnreachableAfter < least {
-		blame("unreachable_after", "%s is too short: use at least %s, %d heartbeat intervals", fleet.UnreachableAfter, least, missedBeats)
+	if least := missedBeats * fleet.HeartbeatInterval; fleet.UnreachableAfter <= least {
+		blame("unreachable_after", "%s is too short: use more than %s, %d heartbeat intervals", fleet.UnreachableAfter, least, missedBeats)
 	}
 	if fleet.OfflineAfter <= fleet.UnreachableAfter {
 		blame("offline_after", "%s must be longer than unreachable_after, %s", fleet.OfflineAfter, fleet.UnreachableAfter)

@@ -70,6 +70,9 @@ type ObserveWorkersInput struct {
 	Config *FleetConfig `json:"config,omitempty"`
 	// Known is every incarnation that the registry knows, as it knows it.
 	Known []WorkerPulse `json:"known,omitempty"`
+	// Strangers are incarnations that beat without holding an id: the observer
+	// asks them to look at the registry.
+	Strangers []Incarnation `json:"strangers,omitempty"`
 	// WakeAt is when to return although nothing has changed: a silent worker
 	// reaches a threshold.
 	WakeAt time.Time `json:"wake_at,omitzero"`

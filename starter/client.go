@@ -91,6 +91,7 @@ type Client struct {
 	namespace string
 	logger    *slog.Logger
 	operator  operator
+	heartbeat time.Duration
 }
 
 // New wraps an existing Temporal client, which must use [DataConverter]. A nil
@@ -115,7 +116,9 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 		}
 		return nil, &UnreachableError{Address: options.Address, Cause: err}
 	}
-	return New(temporal, options.Namespace, options.Logger), nil
+	c := New(temporal, options.Namespace, options.Logger)
+	c.heartbeat = max(options.HeartbeatInterval, 0)
+	return c, nil
 }
 
 // ClientOptions translates o, with its defaults filled in, for whoever dials
@@ -161,6 +164,10 @@ func (c *Client) Temporal() client.Client { return c.temporal }
 
 // Namespace that this client works in.
 func (c *Client) Namespace() string { return c.namespace }
+
+// HeartbeatInterval of the workers built on this client; 0: there are no
+// heartbeats, or it is not known.
+func (c *Client) HeartbeatInterval() time.Duration { return c.heartbeat }
 
 // Close ends the connection. Workers built on it must have stopped before.
 func (c *Client) Close() { c.temporal.Close() }

@@ -32,9 +32,16 @@ func fleetRef() RunRef { return RunRef{WorkflowID: contract.FleetWorkflowID} }
 
 // List lists the registry. It needs a control plane.
 func (w Workers) List(ctx context.Context, filter contract.WorkersQueryInput) ([]contract.WorkerDetail, error) {
+	answer, err := w.Registry(ctx, filter)
+	return answer.Workers, err
+}
+
+// Registry is the list with what else the registry says: whether it may lack living
+// workers, and why it does not observe them.
+func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	var answer contract.WorkersQueryResult
 	if err := w.client.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
-		return nil, err
+		return answer, err
 	}
 	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
 		if a.Registration.ID < b.Registration.ID {
@@ -42,7 +49,7 @@ func (w Workers) List(ctx context.Context, filter contract.WorkersQueryInput) ([
 		}
 		return 1
 	})
-	return answer.Workers, nil
+	return answer, nil
 }
 
 // Get shows one worker with its transitions.

@@ -42,6 +42,9 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.loops = cancel
+	beats, end := context.WithCancel(context.WithoutCancel(ctx))
+	n.beating = end
+	n.beats.Go(func() { n.heartbeat.run(beats) })
 	n.running.Go(func() { n.stayRegistered(loops) })
 	n.running.Go(func() { n.desk.stayOpen(loops) })
 	n.running.Go(func() { n.herald.run(loops) })
@@ -177,6 +180,8 @@ func (n *Node) stop(ctx context.Context) error {
 	}
 	n.jobs.Abandon()
 	<-stopped
+	n.beating()
+	n.beats.Wait()
 	n.desk.stop()
 	n.claim.release()
 	if len(left) > 0 {

@@ -35,6 +35,7 @@ type Node struct {
 	workers                   []worker.Worker
 	desk                      *desk
 	herald                    *herald
+	heartbeat                 *heartbeat
 
 	// accepted: the registry knew this incarnation when it last answered;
 	// stopping: the node takes nothing new.
@@ -47,16 +48,19 @@ type Node struct {
 	// failed gets why the node can no longer work.
 	failed chan error
 	// loops ends the registration loop; running waits for it.
-	loops    context.CancelFunc
-	running  sync.WaitGroup
+	loops   context.CancelFunc
+	running sync.WaitGroup
+	// beating ends the node's own heartbeats, which outlive everything else: as long
+	// as it drains, its jobs are its own.
+	beating  context.CancelFunc
+	beats    sync.WaitGroup
 	stopOnce sync.Once
 	stopErr  error
 }
 
 // NewNode builds a node worker on c. It talks to nobody yet, but claims the
 // worker id on this node if there is a data directory: call Stop in any case.
-// c must outlive the node, and carry a WorkerHeartbeatInterval, without which
-// the fleet never sees the worker alive.
+// c must outlive the node.
 func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 	options = options.WithDefaults().clone()
 	if err := options.Validate(); err != nil {
@@ -71,7 +75,7 @@ func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{options: options, instance: instance, failed: make(chan error, 1), refresh: make(chan struct{}, 1), loops: func() {}}
+	n := &Node{options: options, instance: instance, failed: make(chan error, 1), refresh: make(chan struct{}, 1), loops: func() {}, beating: func() {}}
 	if err := n.assemble(c); err != nil {
 		n.claim.release()
 		return nil, err
@@ -119,6 +123,10 @@ func (n *Node) assemble(c client.Client) error {
 		signal: func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error {
 			return c.SignalWorkflow(ctx, workflow, "", contract.SignalWorkerRoom, in)
 		},
+	}
+	n.heartbeat = &heartbeat{
+		service: c.WorkflowService(), namespace: n.options.Namespace, identity: n.Identity(), worker: n.registry.registration, started: time.Now(),
+		sdk: n.options.HeartbeatInterval, changed: make(chan struct{}, 1), stopping: n.stopping.Load, debug: n.options.Logger.Debug,
 	}
 	n.desk = newDesk(c, n)
 	return n.buildWorkers(c)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -73,6 +75,11 @@ type NodeOptions struct {
 	// CheckInterval is how often the worker asks whether it is still
 	// registered.
 	CheckInterval time.Duration
+	// Namespace of the client; default "default".
+	Namespace string
+	// HeartbeatInterval is that of the client's heartbeats. Where the registry wants
+	// them more often, or it is not given, the node beats by itself.
+	HeartbeatInterval time.Duration
 	// TakeOver fences a live worker of the same id instead of being refused.
 	TakeOver bool
 	// Version is what the registry shows.
@@ -101,6 +108,9 @@ func (o NodeOptions) WithDefaults() NodeOptions {
 	}
 	if o.CheckInterval == 0 {
 		o.CheckInterval = DefaultCheckInterval
+	}
+	if o.Namespace == "" {
+		o.Namespace = client.DefaultNamespace
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -10,6 +10,7 @@ import (
 // obey takes over what the registry says. It is called by one goroutine at a
 // time: Start, and then the registration loop.
 func (n *Node) obey(settings contract.WorkerSettings) {
+	n.heartbeat.follow(settings.Fleet)
 	caps := contract.WorkerCaps{MaxDetect: n.options.MaxDetect, MaxExecute: n.options.MaxExecute}
 	if settings.Resized != nil {
 		caps = *settings.Resized

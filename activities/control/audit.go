@@ -121,9 +121,10 @@ func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (ident
 	return "", false
 }
 
-// resetter is the identity of a reset's sender. The server may write its own name.
+// resetter is the identity of a reset's sender. Servers up to 1.32 write their own
+// name instead.
 func resetter(identity string) string {
-	if identity == "history-resetter" {
+	if identity == "history-resetter" || identity == "history-service" {
 		return ""
 	}
 	return identity

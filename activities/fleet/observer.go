@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
@@ -15,12 +16,23 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Service is what the observer needs of the server; the SDK's
+// Service is the part of the server that the observer uses; the SDK's
 // WorkflowServiceClient has it.
 type Service interface {
+	Lists
+	Queries
+}
+
+// Lists are the server's lists of workers.
+type Lists interface {
 	ListWorkers(ctx context.Context, in *workflowservice.ListWorkersRequest, opts ...grpc.CallOption) (*workflowservice.ListWorkersResponse, error)
 	DescribeWorker(ctx context.Context, in *workflowservice.DescribeWorkerRequest, opts ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error)
 	DescribeNamespace(ctx context.Context, in *workflowservice.DescribeNamespaceRequest, opts ...grpc.CallOption) (*workflowservice.DescribeNamespaceResponse, error)
+}
+
+// Queries ask processes.
+type Queries interface {
+	QueryWorkflow(ctx context.Context, in *workflowservice.QueryWorkflowRequest, opts ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error)
 }
 
 // requestTimeout bounds one request: a server that hangs must not stop the
@@ -36,12 +48,14 @@ type Observer struct {
 	service   Service
 	namespace string
 	config    contract.FleetConfig
+	ensure    func(context.Context) error
 }
 
-// NewObserver returns an observer that tells config to a registry that does not
-// know its thresholds; zero fields are filled in.
-func NewObserver(service Service, namespace string, config contract.FleetConfig) *Observer {
-	return &Observer{service: service, namespace: namespace, config: config.WithDefaults()}
+// NewObserver returns an observer that reports config to a registry that does not
+// know its thresholds; zero fields are filled in. It calls ensure, if given, to
+// start a registry that may be gone.
+func NewObserver(service Service, namespace string, config contract.FleetConfig, ensure func(context.Context) error) *Observer {
+	return &Observer{service: service, namespace: namespace, config: config.WithDefaults(), ensure: ensure}
 }
 
 // ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
@@ -64,11 +78,17 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 	now := func() time.Time { return origin.Add(time.Since(started)).UTC() }
 	track := newTracker(in, left(ctx))
 
+	recalling, stop := context.WithCancel(ctx)
+	var recalled sync.WaitGroup
+	recalled.Go(func() { o.recall(recalling, in.Strangers) })
+	defer recalled.Wait()
+	defer stop()
+
 	ticker := time.NewTicker(track.poll())
 	defer ticker.Stop()
 	for {
 		if err := o.poll(ctx, track, now); err != nil {
-			return contract.ObserveWorkersResult{}, err
+			return contract.ObserveWorkersResult{}, o.ended(ctx, err)
 		}
 		activity.RecordHeartbeat(ctx, track.memory())
 		if result, due := track.report(); due {
@@ -77,7 +97,7 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return contract.ObserveWorkersResult{}, ctx.Err()
+			return contract.ObserveWorkersResult{}, o.ended(ctx, ctx.Err())
 		case <-activity.GetWorkerStopChannel(ctx):
 			return contract.ObserveWorkersResult{}, errStopping
 		}

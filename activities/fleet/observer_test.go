@@ -38,6 +38,7 @@ type server struct {
 	// described is called after so many heartbeats were read.
 	described func(n int)
 	reads     int
+	asked     []string
 }
 
 func newServer() *server {
@@ -63,6 +64,14 @@ func (s *server) DescribeNamespace(context.Context, *workflowservice.DescribeNam
 	return &workflowservice.DescribeNamespaceResponse{NamespaceInfo: &namespacepb.NamespaceInfo{
 		Capabilities: &namespacepb.NamespaceInfo_Capabilities{WorkerHeartbeats: !s.unsupported},
 	}}, nil
+}
+
+// QueryWorkflow notes which process was asked to look at the registry.
+func (s *server) QueryWorkflow(_ context.Context, in *workflowservice.QueryWorkflowRequest, _ ...grpc.CallOption) (*workflowservice.QueryWorkflowResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, in.GetQuery().GetQueryType()+" "+in.GetExecution().GetWorkflowId())
+	return &workflowservice.QueryWorkflowResponse{}, nil
 }
 
 func (s *server) DescribeWorker(_ context.Context, in *workflowservice.DescribeWorkerRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkerResponse, error) {
@@ -156,7 +165,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
-	observer := NewObserver(s, "default", contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)})
+	observer := NewObserver(s, "default", contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)}, nil)
 	Register(env, observer)
 	for _, m := range left {
 		env.SetHeartbeatDetails(m)
@@ -290,7 +299,7 @@ func TestProbe(t *testing.T) {
 		t.Helper()
 		var suite sdktest.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		Register(env, NewObserver(s, "default", *fast()))
+		Register(env, NewObserver(s, "default", *fast(), nil))
 		value, err := env.ExecuteActivity(contract.ProbeWorkerActivity, contract.ProbeWorkerInput{ID: "a", Instance: "1"})
 		require.NoError(t, err)
 		var result contract.ProbeWorkerResult

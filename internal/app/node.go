@@ -104,5 +104,6 @@ func nodeParts(options NodeOptions, worker *workers.Node) (parts, error) {
 
 func newNode(client *starter.Client, settings workers.NodeOptions, handlers []jobtype.Handler, logger *slog.Logger) (*workers.Node, error) {
 	settings.Handlers, settings.Version, settings.Logger = handlers, buildinfo.Version(), logger
+	settings.Namespace, settings.HeartbeatInterval = client.Namespace(), client.HeartbeatInterval()
 	return workers.NewNode(client.Temporal(), settings)
 }

@@ -36,7 +36,9 @@ func (f Facts) ofWorker() []Reason {
 		if w.Silent == "" {
 			return nil
 		}
-		return []Reason{reason(WorkerUnreachable, id, w.LastBeat, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
+		// Single beats of a fresh worker are not reported: since when it is silent is
+		// not known, and LastBeat may be hours ago.
+		return []Reason{reason(WorkerUnreachable, id, time.Time{}, time.Time{}, "the registry takes it for ONLINE, but "+w.Silent)}
 	}
 	jobs := executing(w.Report.Jobs)
 	switch caps := w.Report.Caps; {

@@ -56,7 +56,10 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 	assert.Equal(t, []Code{ControlPlaneDown}, codes(down), "nobody knows whether it is idle")
 
 	silent := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true), Silent: "its process does not answer"}
-	assert.Equal(t, []Code{WorkerUnreachable}, codes(Why(Facts{Worker: silent})))
+	silent.LastBeat = since // Its registration: single beats are not reported.
+	reasons := Why(Facts{Worker: silent})
+	require.Equal(t, []Code{WorkerUnreachable}, codes(reasons))
+	assert.Zero(t, reasons[0].Since, "since when it is silent is not known")
 }
 
 func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {

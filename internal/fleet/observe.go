@@ -140,7 +140,11 @@ func (r *Registry) Observation() contract.ObserveWorkersInput {
 		in.WakeAt = earlier(in.WakeAt, r.rebuilt.Add(-contract.RebuildTime))
 	}
 	for _, who := range slices.SortedFunc(maps.Keys(r.pulses), compareIncarnations) {
-		in.Known = append(in.Known, *r.pulses[who])
+		p := *r.pulses[who]
+		in.Known = append(in.Known, p)
+		if p.Fresh && !p.ShuttingDown && !r.Known(who) {
+			in.Strangers = append(in.Strangers, who)
+		}
 	}
 	return in
 }

@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -144,15 +145,17 @@ func (l *Loop) noticeReset() {
 	value := workflow.MutableSideEffect(l.ctx, "run", func(workflow.Context) any {
 		return info.WorkflowExecution.RunID
 	}, func(x, y any) bool { return x == y })
+	if l.run == "" {
+		// A reset to before the first side effect. A test environment knows no
+		// original run.
+		l.run = cmp.Or(info.OriginalRunID, info.WorkflowExecution.RunID)
+	}
 	if err := value.Get(&run); err != nil || run == l.run {
 		return
 	}
-	if l.run != "" {
-		l.before = l.run
-		workflow.GetLogger(l.ctx).Warn("The workflow was reset.", "workflow", l.name)
-		l.Audit.Reset(contract.AuditEntry{Action: l.name + ".reset", Object: l.name, Before: "run " + l.run, After: "run " + run})
-	}
-	l.run = run
+	workflow.GetLogger(l.ctx).Warn("The workflow was reset.", "workflow", l.name)
+	l.Audit.Reset(contract.AuditEntry{Action: l.name + ".reset", Object: l.name, Before: "run " + l.run, After: "run " + run})
+	l.before, l.run = l.run, run
 }
 
 // WasReset reports once whether an operator has reset the workflow: everything

@@ -39,16 +39,20 @@ worker said with its last heartbeat.`,
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			workers, err := client.Workers().List(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
+			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
 			if err != nil {
 				return err
 			}
+			if registry.Incomplete {
+				fmt.Fprintln(c.Env.Stderr, "roundsman: the worker registry is new: living workers may not have registered yet; try again in a moment")
+			}
+			workers := registry.Workers
 			loads, err := client.Workers().Loads(ctx.Context, workers)
 			if err != nil {
 				fmt.Fprintf(c.Env.Stderr, "roundsman: slots in use are not known: %v\n", err)
 			}
 			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, map[string]any{"workers": listedWorkers(workers, loads)})
+				return ui.PrintJSON(c.Env.Stdout, map[string]any{"workers": listedWorkers(workers, loads), "incomplete": registry.Incomplete})
 			}
 			c.printWorkers(workers, loads)
 			return nil

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"iter"
 	"sync"
@@ -165,6 +166,15 @@ func (g *Graph) Attachment(sum [32]byte) ([]byte, bool) {
 // Attachments returns the distinct attachments in the order of their hashes. Do
 // not modify them.
 func (g *Graph) Attachments() [][]byte { return g.attachments }
+
+// WithMeta returns a graph of the same tasks with another Meta.
+func (g *Graph) WithMeta(meta []byte) *Graph {
+	return &Graph{
+		meta: bytes.Clone(meta), ids: g.ids, needsOff: g.needsOff, needs: g.needs, depsOff: g.depsOff, deps: g.deps, attrs: g.attrs,
+		priority: g.priority, rank: g.rank, byRank: g.byRank, payload: g.payload, args: g.args, blobs: g.blobs,
+		attachments: g.attachments, attachIDs: g.attachIDs,
+	}
+}
 
 // Roots yields the tasks without dependencies in declaration order.
 func (g *Graph) Roots() iter.Seq[Index] {

@@ -155,7 +155,7 @@ func (f *Flow) act(t *task, now time.Time) {
 			f.timers.push(timer{at: t.until, kind: timerApproval, task: t.i, attempt: t.attempt})
 		}
 	case spec.KindDAG:
-		graph, err := f.program.SubGraph(t.definition)
+		graph, err := f.program.SubGraph(t.definition, t.rendered.Params)
 		if err != nil {
 			f.fail(t, err.Error(), now)
 			return

@@ -14,13 +14,16 @@ func (r reader) checkTask(t *Task) {
 	if t.Node != "" && len(t.Labels) > 0 {
 		r.at(child(t.node, "labels"), "task %q has both node and labels; node already names the one worker", t.ID)
 	}
-	if len(t.ForEach) > 0 && len(t.Matrix) > 0 {
+	if child(t.node, "for_each") != nil && len(t.Matrix) > 0 {
 		r.at(child(t.node, "matrix"), "task %q has both for_each and matrix; use one", t.ID)
+	}
+	if len(t.PerItem) > 0 && !t.fans() {
+		r.at(child(t.node, "per_item"), "task %q has per_item but no for_each or matrix; use needs", t.ID)
 	}
 	if size := t.fanOut(); size > MaxFanOut {
 		r.at(t.node, "task %q fans out into more than %d tasks; split it into sub-DAGs", t.ID, MaxFanOut)
 	}
-	if t.TriggerRule == dag.OneFailed && len(t.Needs) == 0 {
+	if t.TriggerRule == dag.OneFailed && len(t.Needs)+len(t.PerItem) == 0 {
 		r.at(child(t.node, "trigger_rule"), "task %q has trigger_rule one_failed but needs nothing; name the tasks whose failure it handles", t.ID)
 	}
 	if t.HeartbeatTimeout > 0 && t.Timeout > 0 && t.HeartbeatTimeout > t.Timeout {
@@ -84,4 +87,4 @@ func (t *Task) fanOut() int {
 }
 
 // fans reports whether the entry is a fan-out, even of one.
-func (t *Task) fans() bool { return len(t.ForEach) > 0 || len(t.Matrix) > 0 }
+func (t *Task) fans() bool { return len(t.ForEach) > 0 || t.ForEachFrom != "" || len(t.Matrix) > 0 }

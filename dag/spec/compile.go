@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ type Compiled struct {
 	Spec   *Spec
 	Header Header
 	Graph  *dag.Graph
+	// structural are the params that decide which tasks there are.
+	structural map[string]bool
 }
 
 // Compile expands fan-outs, resolves names and sub-DAG files, checks templates,
@@ -47,10 +50,13 @@ type unit struct {
 	compiler
 	reader
 	params map[string]any
-	chain  []string            // files that lead here, this one last
-	names  map[string][]string // entry → ids of its tasks
-	fans   map[string]bool     // entries that fan out
-	lines  map[string]int      // where each entry is
+	chain  []string                     // files that lead here, this one last
+	names  map[string][]string          // entry → ids of its tasks
+	fans   map[string]bool              // entries that fan out
+	lines  map[string]int               // where each entry is
+	items  map[string]map[string]string // fan-out → args → id of its task
+	// structural are the params that decide which tasks there are.
+	structural map[string]bool
 	// known finds tasks that exist already, where tasks are added to a run.
 	known func(string) ([]string, bool)
 	// run is the one that they are added to.
@@ -70,7 +76,7 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 		compiler: c, reader: reader{&collector{file: s.file}}, params: s.Params, chain: chain,
 	}
 	u.expand(s.Tasks)
-	out := &Compiled{Spec: s, Header: Header{
+	out := &Compiled{Spec: s, structural: u.structural, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
 		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure,
 	}}
@@ -145,10 +151,12 @@ func nodeOr(n, otherwise *yaml.Node) *yaml.Node {
 // expand turns entries into tasks of a graph.
 func (u *unit) expand(entries []Task) {
 	u.names, u.fans = make(map[string][]string, len(entries)), map[string]bool{}
-	u.lines = make(map[string]int, len(entries))
+	u.lines, u.items, u.structural = make(map[string]int, len(entries)), map[string]map[string]string{}, map[string]bool{}
+	entries = slices.Clone(entries)
 	all := make([][]instance, len(entries))
 	total := 0
 	for k := range entries {
+		u.fillIn(&entries[k])
 		all[k] = u.declare(&entries[k])
 		if total += len(all[k]); total > dag.MaxTasks {
 			u.at(entries[k].node, "the spec has more than %d tasks; split it into sub-DAGs", dag.MaxTasks)
@@ -158,6 +166,7 @@ func (u *unit) expand(entries []Task) {
 	edges := 0
 	for k := range entries {
 		t := &entries[k]
+		u.checkPerItem(t)
 		needs, before := u.resolve(t, "needs", t.Needs), u.resolve(t, "before", t.Before)
 		if edges += len(needs) * len(all[k]); edges > dag.MaxEdges {
 			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
@@ -166,7 +175,7 @@ func (u *unit) expand(entries []Task) {
 		payload := u.definition(t)
 		for _, in := range all[k] {
 			u.tasks = append(u.tasks, dag.Task{
-				ID: in.id, Needs: needs, Priority: t.Priority, Rule: t.TriggerRule,
+				ID: in.id, Needs: u.withItem(t, in, needs), Priority: t.Priority, Rule: t.TriggerRule,
 				Unmetered: !t.kind.metered(), Gated: len(t.Resources) > 0, Payload: payload, Args: in.args,
 			})
 			u.source = append(u.source, t)
@@ -191,9 +200,12 @@ func (u *unit) declare(t *Task) []instance {
 		u.at(t.node, "%v", err)
 	}
 	ids := make([]string, len(list))
+	items := make(map[string]string, len(list))
 	for k := range list {
 		ids[k] = list[k].id
+		items[string(list[k].args)] = list[k].id
 	}
+	u.items[t.ID] = items
 	u.names[t.ID], u.fans[t.ID] = ids, t.fans()
 	if t.node != nil {
 		u.lines[t.ID] = t.node.Line
@@ -252,7 +264,7 @@ func (u *unit) definition(t *Task) []byte {
 	d := Definition{
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
 		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
-		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params,
+		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, PerItem: t.PerItem,
 	}
 	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG {
 		d.Timeout = DefaultTimeout
@@ -289,20 +301,40 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 		u.at(at, "sub-DAGs nest deeper than %d files", MaxDepth)
 		return nil
 	}
-	compiled, ok := u.done[name]
-	if !ok {
-		if compiled = u.loadSub(at, name); compiled == nil {
+	compiled := u.sub(at, name, nil)
+	if compiled == nil {
+		return nil
+	}
+	declared := u.checkSubParams(t, compiled.Spec)
+	if structural := u.structuralParams(t, compiled); len(structural) > 0 {
+		if compiled = u.sub(at, name, structural); compiled == nil {
 			return nil
 		}
-		u.done[name] = compiled
 	}
 	encoded := compiled.Graph.Encode()
 	u.attachments = append(u.attachments, encoded)
 	sum := sha256.Sum256(encoded)
-	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:])}
+	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:]), Declared: declared}
 }
 
-func (u *unit) loadSub(at *yaml.Node, name string) *Compiled {
+// sub compiles a file once for all tasks that run it with the same structural params.
+func (u *unit) sub(at *yaml.Node, name string, params map[string]any) *Compiled {
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		u.at(at, "the params of sub-DAG %q: %v", name, err)
+		return nil
+	}
+	key := name + " " + string(encoded)
+	compiled, ok := u.done[key]
+	if !ok {
+		if compiled = u.loadSub(at, name, params); compiled != nil {
+			u.done[key] = compiled
+		}
+	}
+	return compiled
+}
+
+func (u *unit) loadSub(at *yaml.Node, name string, params map[string]any) *Compiled {
 	data, err := u.files.ReadFile(name)
 	if err != nil {
 		u.at(at, "sub-DAG %q cannot be read: %v", name, err)
@@ -311,6 +343,7 @@ func (u *unit) loadSub(at *yaml.Node, name string) *Compiled {
 	s, err := Load(name, data)
 	var compiled *Compiled
 	if err == nil {
+		maps.Copy(s.Params, params)
 		compiled, err = u.compile(s, append(slices.Clone(u.chain), name))
 	}
 	if faults, ok := errors.AsType[Faults](err); ok {

@@ -36,6 +36,7 @@ func (m memory) ReadFile(name string) ([]byte, error) {
 //	definition ID   show a task's definition
 //	results         ID JSON lines: the results of tasks, for render
 //	render ID       fill in a task's templates
+//	enter ID        go on with the run of a sub-DAG
 //	marshal         load the input and write it canonically
 //	split ID        read the input as the result of a task
 //	add             read the input as tasks to add
@@ -77,6 +78,8 @@ func (b *bench) answer(c scenario.Command) string {
 		return ""
 	case "render":
 		return b.render(arg)
+	case "enter":
+		return b.enter(arg)
 	case "marshal":
 		s, err := spec.Load("in.yaml", []byte(c.Input))
 		if err != nil {
@@ -144,6 +147,31 @@ func (b *bench) compile(name, input string) string {
 		b.t.Fatal(err)
 	}
 	b.run = dag.NewRun(g, c.Header.Options())
+	if b.program, err = spec.Open(b.run); err != nil {
+		b.t.Fatal(err)
+	}
+	return describe(g)
+}
+
+func (b *bench) enter(id string) string {
+	result := func(dag.Index) []byte { return nil }
+	r, err := b.program.Render(b.task(id), result)
+	if err != nil {
+		return err.Error()
+	}
+	d, err := b.program.Definition(b.task(id))
+	if err != nil {
+		return err.Error()
+	}
+	data, err := b.program.SubGraph(d, r.Params)
+	if err != nil {
+		return err.Error()
+	}
+	g, err := dag.Decode(data)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.run = dag.NewRun(g, dag.Options{})
 	if b.program, err = spec.Open(b.run); err != nil {
 		b.t.Fatal(err)
 	}

@@ -72,12 +72,18 @@ func taskNode(t *Task) (*yaml.Node, error) {
 	if len(t.Params) > 0 {
 		b.node("params", b.any(t.Params))
 	}
+	b.words("per_item", t.PerItem)
+	b.text("for_each", t.ForEachFrom)
 	if len(t.ForEach) > 0 {
 		b.node("for_each", b.any(t.ForEach))
 	}
 	if len(t.Matrix) > 0 {
 		sub := &mapBuilder{n: &yaml.Node{Kind: yaml.MappingNode}}
 		for _, axis := range t.Matrix {
+			if axis.From != "" {
+				sub.node(axis.Key, textNode(axis.From))
+				continue
+			}
 			sub.node(axis.Key, b.any(axis.Values))
 		}
 		b.node("matrix", sub.n)

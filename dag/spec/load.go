@@ -100,6 +100,16 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
+// keyNode finds a key itself; nil if there is none.
+func keyNode(n *yaml.Node, key string) *yaml.Node {
+	for k := 0; n != nil && k+1 < len(n.Content); k += 2 {
+		if n.Content[k].Value == key {
+			return n.Content[k]
+		}
+	}
+	return nil
+}
+
 // enum reads one of a set of names.
 func (r reader) enum(n *yaml.Node, into interface{ UnmarshalText([]byte) error }) {
 	text := r.text(n, "the value")
@@ -147,7 +157,7 @@ func (r reader) task(n *yaml.Node, added bool) Task {
 	if added {
 		fields = append(fields, field{"before", func(n *yaml.Node) { t.Before = r.texts(n, "before", true) }})
 	}
-	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix"}, fields)
+	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix", "per_item"}, fields)
 	r.require(n, "id")
 	r.checkTask(&t)
 	return t
@@ -168,6 +178,10 @@ func (r reader) orderFields(t *Task) []field {
 			t.Priority = int32(r.number(n, "priority", -1_000_000, 1_000_000))
 		}},
 		{"for_each", func(n *yaml.Node) {
+			if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+				t.ForEachFrom = n.Value
+				return
+			}
 			for _, item := range r.list(n, "for_each", false) {
 				t.ForEach = append(t.ForEach, r.value(item, "for_each"))
 			}
@@ -176,6 +190,7 @@ func (r reader) orderFields(t *Task) []field {
 			}
 		}},
 		{"matrix", func(n *yaml.Node) { t.Matrix = r.matrix(n) }},
+		{"per_item", func(n *yaml.Node) { t.PerItem = r.texts(n, "per_item", true) }},
 	}
 }
 
@@ -235,6 +250,11 @@ func (r reader) matrix(n *yaml.Node) []Axis {
 	var axes []Axis
 	r.entries(n, "matrix", func(key, value *yaml.Node) {
 		axis := Axis{Key: key.Value}
+		if value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
+			axis.From = value.Value
+			axes = append(axes, axis)
+			return
+		}
 		for _, item := range r.list(value, "matrix."+key.Value, false) {
 			axis.Values = append(axis.Values, r.value(item, "matrix."+key.Value))
 		}

@@ -56,18 +56,23 @@ func (p *Program) Definition(i dag.Index) (*Definition, error) {
 	return d, nil
 }
 
-// SubGraph returns the encoded graph of a sub-DAG task.
-func (p *Program) SubGraph(d *Definition) ([]byte, error) {
+// SubGraph returns the encoded graph of a sub-DAG task with its rendered params.
+func (p *Program) SubGraph(d *Definition, params map[string]any) ([]byte, error) {
 	if d.SubDAG == nil {
 		return nil, fmt.Errorf("a task of kind %s has no sub-DAG", d.Kind)
 	}
 	sum, err := hex.DecodeString(d.SubDAG.Hash)
-	if err == nil && len(sum) == 32 {
-		if data, ok := p.run.Graph().Attachment([32]byte(sum)); ok {
-			return data, nil
-		}
+	if err != nil || len(sum) != 32 {
+		return nil, fmt.Errorf("the hash of sub-DAG %q is malformed", d.SubDAG.File)
 	}
-	return nil, fmt.Errorf("the graph of sub-DAG %q is not attached", d.SubDAG.File)
+	data, ok := p.run.Graph().Attachment([32]byte(sum))
+	if !ok {
+		return nil, fmt.Errorf("the graph of sub-DAG %q is not attached", d.SubDAG.File)
+	}
+	if len(d.SubDAG.Declared) == 0 {
+		return data, nil
+	}
+	return withParams(data, d.SubDAG, params)
 }
 
 // Referred returns the direct dependencies of i whose results its templates use.

@@ -79,7 +79,14 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 	if params == nil {
 		params = map[string]any{}
 	}
-	maps.Copy(params, d.Params)
+	for _, key := range slices.Sorted(maps.Keys(d.Globals)) {
+		if given, ok := p.Header.Params[key]; ok {
+			params[key] = given
+		}
+	}
+	if d.Kind != KindDAG { // Those are the sub-DAG's.
+		maps.Copy(params, d.Params)
+	}
 	data := map[string]any{"Params": gotemplate.Native(params)}
 	item, matrix, err := p.variables(i)
 	if err != nil {
@@ -103,8 +110,8 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 			}
 			need.Result, _ = gotemplate.Native(need.Result).(map[string]any)
 		}
-		if !group(need.ID) {
-			needs[need.ID] = need
+		if !group(need.ID) || slices.Contains(d.PerItem, Entry(need.ID)) {
+			needs[Entry(need.ID)] = need
 			continue
 		}
 		list, _ := needs[Entry(need.ID)].([]Need)

@@ -66,7 +66,9 @@ type Task struct {
 	Resources        map[string]int
 	Params           map[string]any
 	ForEach          []any
+	ForEachFrom      string   // in place of ForEach: a reference to a list of the params
 	Matrix           []Axis   // in the order written
+	PerItem          []string // fan-outs over the same items: each task needs the one of its item
 	Before           []string // add-tasks only: existing tasks that shall wait for this one
 
 	// Exactly one of these says what the task does.
@@ -90,6 +92,7 @@ func (t *Task) Kind() Kind { return t.kind }
 type Axis struct {
 	Key    string
 	Values []any
+	From   string // in place of Values: a reference to a list of the params
 }
 
 // Retries says how often and how fast a failed attempt is repeated.
@@ -136,6 +139,8 @@ type Header struct {
 	Deadline      jobtype.Duration  `json:"deadline,omitempty"`
 	OnFailure     dag.FailurePolicy `json:"on_failure"`
 	HoldOnFailure jobtype.Duration  `json:"hold_on_failure,omitempty"`
+	// Params are those that the task of a sub-DAG gave it, in place of its own.
+	Params map[string]any `json:"params,omitempty"`
 }
 
 // Options are the header's settings as a run takes them.
@@ -160,10 +165,12 @@ type Definition struct {
 	Node             string            `json:"node,omitempty"`
 	Labels           map[string]string `json:"labels,omitempty"`
 	Resources        map[string]int    `json:"resources,omitempty"`
-	// Params are the task's own, passed to its handler.
+	// Params are the task's own, passed to its handler or sub-DAG.
 	Params map[string]any `json:"params,omitempty"`
 	// Globals are those of the spec's params that the templates refer to.
 	Globals map[string]any `json:"globals,omitempty"`
+	// PerItem are the fan-outs of which the task needs only the one of its item.
+	PerItem []string `json:"per_item,omitempty"`
 	// Refs are the needs whose results the templates refer to; a fanned-out entry
 	// is named by the entry's id.
 	Refs []string `json:"refs,omitempty"`
@@ -174,6 +181,8 @@ type SubDAG struct {
 	File string `json:"file"`
 	// Hash is the SHA-256 of the encoded graph, in hexadecimal.
 	Hash string `json:"hash"`
+	// Declared are the values that the sub-DAG's file has for the params of the task.
+	Declared map[string]any `json:"declared,omitempty"`
 }
 
 // args is what a graph's second payload carries for a task of a fan-out.

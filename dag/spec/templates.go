@@ -119,7 +119,7 @@ func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs m
 }
 
 func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool) string {
-	needs := t.Needs
+	needs := slices.Concat(t.Needs, t.PerItem)
 	if len(needs) == 0 && u.implied != "" {
 		needs = []string{u.implied}
 	}
@@ -140,7 +140,7 @@ func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool
 	if len(ref.Path) < 2 {
 		return ""
 	}
-	if u.fans[id] {
+	if u.fans[id] && !slices.Contains(t.PerItem, id) {
 		return strconv.Quote(id) + " fans out into several tasks; use {{range .Needs." + id + "}}{{.Result.key}}{{end}}"
 	}
 	if known := []string{"Result", "State", "ID"}; !slices.Contains(known, ref.Path[1]) {
@@ -150,8 +150,12 @@ func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool
 }
 
 func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) string {
+	params := t.Params
+	if t.kind == KindDAG {
+		params = nil // They are the sub-DAG's.
+	}
 	note := func(key string) {
-		if _, own := t.Params[key]; own {
+		if _, own := params[key]; own {
 			return
 		}
 		if d.Globals == nil {
@@ -167,17 +171,17 @@ func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) stri
 		return ""
 	}
 	key := ref.Path[0]
-	_, own := t.Params[key]
+	_, own := params[key]
 	_, global := u.params[key]
 	if !own && !global {
-		known := slices.Sorted(maps.Keys(t.Params))
+		known := slices.Sorted(maps.Keys(params))
 		known = append(known, slices.Sorted(maps.Keys(u.params))...)
 		if len(known) == 0 {
 			return "unknown parameter " + strconv.Quote(key) + "; neither the task nor the spec has params"
 		}
 		return "unknown parameter " + strconv.Quote(key) + "; " + suggestion(key, known)
 	}
-	if own && gotemplate.Templated(textOf(t.Params[key])) {
+	if own && gotemplate.Templated(textOf(params[key])) {
 		return "parameter " + strconv.Quote(key) + " is itself a template; params are not rendered twice"
 	}
 	note(key)

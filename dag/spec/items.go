@@ -1,0 +1,188 @@
+package spec
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/roundsman/roundsman/internal/gotemplate"
+)
+
+// listReference is what may stand for a list of items.
+var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$`)
+
+// fillIn replaces references to lists of the params by the lists.
+func (u *unit) fillIn(t *Task) {
+	if t.ForEachFrom != "" {
+		t.ForEach = u.listOf(t, t.ForEachFrom, child(t.node, "for_each"))
+	}
+	t.Matrix = slices.Clone(t.Matrix)
+	for k, axis := range t.Matrix {
+		if axis.From != "" {
+			t.Matrix[k].Values = u.listOf(t, axis.From, child(child(t.node, "matrix"), axis.Key))
+		}
+	}
+	if t.ForEachFrom == "" && !slices.ContainsFunc(t.Matrix, func(a Axis) bool { return a.From != "" }) {
+		return
+	}
+	if t.fanOut() > MaxFanOut {
+		u.at(t.node, "task %q fans out into more than %d tasks; split it into sub-DAGs", t.ID, MaxFanOut)
+		t.ForEach, t.Matrix = nil, nil
+	}
+}
+
+// listOf is the list of the params that a reference names. It never returns an
+// empty one, so that what follows reports no more.
+func (u *unit) listOf(t *Task, text string, at *yaml.Node) []any {
+	none := []any{""}
+	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
+	if found == nil {
+		u.at(at, "task %q: the items are a list, or one reference to a list of the params, like '{{.Params.hosts}}', not %.60q", t.ID, text)
+		return none
+	}
+	if u.doubtful {
+		return none
+	}
+	path := strings.Split(found[1][1:], ".")
+	value := any(u.params)
+	for k, key := range path {
+		fields, _ := value.(map[string]any)
+		next, ok := fields[key]
+		if !ok {
+			u.at(at, "task %q: there is no param %s%s", t.ID, strings.Join(path[:k+1], "."), unlessEmpty(key, fields))
+			return none
+		}
+		value = next
+	}
+	u.structural[path[0]] = true
+	list, ok := value.([]any)
+	if !ok || len(list) == 0 {
+		is := jsonKind(value)
+		if ok {
+			is = "an empty list"
+		}
+		u.at(at, "task %q: param %s is %s; the items must be a list with at least one entry", t.ID, strings.Join(path, "."), is)
+		return none
+	}
+	return list
+}
+
+func unlessEmpty(key string, fields map[string]any) string {
+	known := make([]string, 0, len(fields))
+	//workflowcheck:ignore sorted by suggestion
+	for name := range fields {
+		known = append(known, name)
+	}
+	if len(known) == 0 {
+		return ""
+	}
+	return "; " + suggestion(key, known)
+}
+
+// checkPerItem reports names that are no fan-out of this document.
+func (u *unit) checkPerItem(t *Task) {
+	for k, name := range t.PerItem {
+		at := child(t.node, "per_item")
+		if at != nil && at.Kind == yaml.SequenceNode && k < len(at.Content) {
+			at = at.Content[k]
+		}
+		switch {
+		case u.fans[name] && name != t.ID && !slices.Contains(t.Needs, name):
+			if missing := u.withoutItem(t, name); missing != "" {
+				u.at(at, "task %q per_item %q: there is no task of %q for the item of %s; both must fan out over the same items", t.ID, name, name, missing)
+			}
+		case name == t.ID:
+			u.at(at, "task %q needs itself; remove that dependency", t.ID)
+		case u.fans[name]:
+			u.at(at, "task %q has %q in needs and in per_item; keep one", t.ID, name)
+		case u.names[name] != nil:
+			u.at(at, "task %q per_item %q, which does not fan out; use needs", t.ID, name)
+		case !u.nameless:
+			u.at(at, "task %q per_item %q, which is not a task; %s", t.ID, name, u.similar(name))
+		}
+	}
+}
+
+// withoutItem is the first task of an entry for whose item another has none.
+func (u *unit) withoutItem(t *Task, name string) string {
+	if u.partial {
+		return ""
+	}
+	list, err := t.instances()
+	if err != nil {
+		return ""
+	}
+	for _, in := range list {
+		if u.items[name][string(in.args)] == "" {
+			return strconv.Quote(in.id)
+		}
+	}
+	return ""
+}
+
+// withItem adds, for one task of a fan-out, the tasks of its own item.
+func (u *unit) withItem(t *Task, in instance, needs []string) []string {
+	if len(t.PerItem) == 0 {
+		return needs
+	}
+	needs = slices.Clone(needs)
+	for _, name := range t.PerItem {
+		if id := u.items[name][string(in.args)]; id != "" {
+			needs = append(needs, id)
+		}
+	}
+	return needs
+}
+
+// structuralParams are the params of a task that decide which tasks its sub-DAG
+// has. They must be known when it is compiled.
+func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
+	values := map[string]any{}
+	for _, key := range sortedKeys(t.Params) {
+		if !sub.structural[key] {
+			continue
+		}
+		at := nodeOr(keyNode(child(t.node, "params"), key), t.node)
+		value := t.Params[key]
+		if text := textOf(value); gotemplate.Templated(text) {
+			if value = u.static(t, text, at, key); value == nil {
+				continue
+			}
+		}
+		typed, err := likeDeclared(sub.Spec.Params[key], value)
+		if err != nil {
+			u.at(at, "task %q: params.%s: %v", t.ID, key, err)
+			continue
+		}
+		values[key] = typed
+	}
+	return values
+}
+
+// static renders a param that refers to nothing but params; nil with a fault.
+func (u *unit) static(t *Task, text string, at *yaml.Node, key string) any {
+	refs, faults := gotemplate.Scan(text, fields())
+	if len(faults) > 0 {
+		return nil // They were reported with the other templates.
+	}
+	for _, ref := range refs {
+		if ref.Root != "Params" || len(ref.Path) == 0 {
+			u.at(at, "task %q: params.%s decides which tasks %s has, so it may refer to .Params only", t.ID, key, t.DAG)
+			return nil
+		}
+		u.structural[ref.Path[0]] = true
+	}
+	parsed, err := gotemplate.Trusted("", text)
+	if err != nil {
+		return nil
+	}
+	out, err := parsed.Execute(map[string]any{"Params": gotemplate.Native(u.params)})
+	if err != nil {
+		u.at(at, "task %q: params.%s: %s", t.ID, key, plain(err))
+		return nil
+	}
+	return out
+}

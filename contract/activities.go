@@ -58,9 +58,13 @@ type DetectActivityResult struct {
 	Worker string `json:"worker"`
 	Pages  int    `json:"pages"`
 	// Emitted counts all proposals that the handler emitted, Surplus those that
-	// never travelled because the group was full, Invalid those that broke a
-	// rule; InvalidErrors says which, at most MaxInvalidErrors.
-	Emitted       int      `json:"emitted"`
+	// never travelled because the group was full, Duplicates those that did not because
+	// their key was emitted before, Invalid those that broke a rule; InvalidErrors says
+	// which, at most MaxInvalidErrors.
+	Emitted int `json:"emitted"`
+	// More: the handler stopped when the group was full, there are more than Emitted.
+	More          bool     `json:"more,omitempty"`
+	Duplicates    int      `json:"duplicates,omitempty"`
 	Surplus       int      `json:"surplus,omitempty"`
 	Invalid       int      `json:"invalid,omitempty"`
 	InvalidErrors []string `json:"invalid_errors,omitempty"`

@@ -125,6 +125,9 @@ type GroupCounts struct {
 	// Detected counts all proposals that the detection emitted:
 	// Accepted + Batched + Duplicates + AlreadyActive + Disabled + Surplus + Invalid.
 	Detected int `json:"detected"`
+	// DetectedMore: the detector stopped when the group was full; more was found than
+	// Detected counts.
+	DetectedMore bool `json:"detected_more,omitempty"`
 	// Accepted counts jobs.
 	Accepted int `json:"accepted"`
 	// Batched counts proposals that joined the job of another one.

@@ -8,7 +8,7 @@ import (
 // Errors that a handler meets.
 var (
 	// ErrSinkFull is what Emit answers when the group takes no more proposals.
-	// Stop detecting and return nil.
+	// Stop detecting and return it.
 	ErrSinkFull = errors.New("the group takes no more proposals")
 
 	// ErrCanceled is the cause when an operator or the group canceled the job.

@@ -16,7 +16,8 @@ type Handler interface {
 
 	// Detect finds what needs doing and emits it to out, in as many calls as
 	// it likes. It stops when out answers [ErrSinkFull], which is not a
-	// failure: return nil then. ctx ends at the detection timeout. A returned
+	// failure: return it, or nil if nothing was left to emit. The group then says
+	// that more was found than was counted; one that continues has all counted. ctx ends at the detection timeout. A returned
 	// error fails the detection; what was emitted before it is dropped,
 	// because half a detection must not look like a whole one.
 	Detect(ctx context.Context, in DetectInput, out ProposalSink) error

@@ -42,7 +42,7 @@ func (r *groupRun) collectDetection() {
 	err := done.future.Get(r.ctx, &result)
 	event := dispatch.DetectionEnded{
 		Attempt: done.n, Pages: result.Pages, Emitted: result.Emitted,
-		Surplus: result.Surplus, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
+		Surplus: result.Surplus, Duplicates: result.Duplicates, More: result.More, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
 	}
 	if err != nil {
 		ending := endingOf(err, done.worker)

@@ -91,7 +91,7 @@ func TestDetectJSON(t *testing.T) {
 	require.Len(t, got.Proposals, 2)
 	assert.JSONEq(t, string(raw(t, proposal)), string(raw(t, got.Proposals[0])))
 	require.Len(t, got.Invalid, 5)
-	for i, want := range []string{"line 2: not a proposal as JSON: json: unknown field \"sumary\"", "line 3: more than one JSON value", "line 4:", "line 5:", "line 6: priority \"urgent\" is none of"} {
+	for i, want := range []string{"line 2: not a proposal as JSON: unknown key \"sumary\"", "line 3: more than one JSON value", "line 4:", "line 5:", "line 6: priority \"urgent\" is none of"} {
 		assert.ErrorContains(t, got.Invalid[i], want)
 	}
 	assert.Equal(t, "c", got.Invalid[4].DedupeKey)
@@ -120,12 +120,32 @@ func TestDetectHugeAndBinaryLinesAreNamedAndOthersGoOn(t *testing.T) {
 	assert.ErrorContains(t, got.Invalid[2], "line 4: encoded it has")
 }
 
+// What encoding/json takes for a proposal and an author did not mean.
+func TestDetectTakesExactlyTheKeysOfAProposal(t *testing.T) {
+	t.Parallel()
+	settings := shell(`echo null; echo '{"Dedupe_Key":"a"}'; echo '{"dedupe_key":"b","SUMMARY":"x"}'; echo '  {"dedupe_key":"c"}'`)
+	settings["format"] = "json"
+	got := detect(t, settings, jobtype.DetectInput{})
+	require.NoError(t, got.Err)
+	assert.Equal(t, []string{"c"}, got.Keys())
+	require.Len(t, got.Invalid, 3)
+	for i, want := range []string{"line 1: null is no proposal", `line 2: not a proposal as JSON: unknown key "Dedupe_Key"`, `line 3: not a proposal as JSON: unknown key "SUMMARY"`} {
+		assert.ErrorContains(t, got.Invalid[i], want)
+	}
+}
+
 func TestDetectCountsTheSurplus(t *testing.T) {
 	t.Parallel()
 	got := detect(t, block{"command": []string{"seq", "100001"}}, jobtype.DetectInput{MaxResults: 100_000})
 	require.NoError(t, got.Err)
 	assert.Len(t, got.Proposals, 100_000)
 	assert.Equal(t, 1, got.Surplus)
+	assert.False(t, got.More)
+
+	got = detect(t, block{"command": []string{"seq", "1000000"}}, jobtype.DetectInput{MaxResults: 100})
+	require.NoError(t, got.Err)
+	assert.Equal(t, 1_000_000-100, got.Surplus, "exact")
+	assert.False(t, got.More)
 }
 
 func TestDetectStopsAProgramThatPrintsForEver(t *testing.T) {
@@ -134,7 +154,8 @@ func TestDetectStopsAProgramThatPrintsForEver(t *testing.T) {
 	got := detect(t, settings, jobtype.DetectInput{MaxResults: 10})
 	require.NoError(t, got.Err, "a full sink is no failure")
 	assert.Len(t, got.Proposals, 10)
-	assert.GreaterOrEqual(t, got.Surplus, jobtype.MaxJobsLimit)
+	assert.GreaterOrEqual(t, got.Surplus, 10_000_000)
+	assert.True(t, got.More, "the count is not exact")
 }
 
 func TestDetectFailures(t *testing.T) {

@@ -43,7 +43,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	).run(ctx)
 	switch {
 	case errors.Is(err, errEnough):
-		return nil
+		return jobtype.ErrSinkFull
 	case err != nil:
 		return failure(ready.argv[0], err)
 	case !settings.succeeded(outcome.code):

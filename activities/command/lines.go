@@ -8,6 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -20,9 +24,9 @@ const (
 	// pageSize is how many proposals one Emit hands over; the sink makes its
 	// own pages of them.
 	pageSize = 100
-	// maxSurplus is how many proposals are counted after the group took its
-	// last one. A program that prints for ever is stopped then.
-	maxSurplus = jobtype.MaxJobsLimit
+	// maxSurplus is how many lines are counted after the group took its last
+	// proposal, in about a second. A program that prints for ever is stopped then.
+	maxSurplus = 10_000_000
 	// shownFaults is how many bad lines an error quotes.
 	shownFaults = 5
 )
@@ -74,6 +78,13 @@ func (p *proposals) add(ctx context.Context, line []byte, tooLong bool) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
+	if p.full { // Only the number of what follows matters.
+		p.page = append(p.page, jobtype.Proposal{})
+		if len(p.page) < pageSize {
+			return nil
+		}
+		return p.flush(ctx)
+	}
 	proposal, err := p.parse(line, tooLong)
 	if err == nil {
 		err = proposal.Validate()
@@ -116,8 +127,34 @@ func (p *proposals) parse(line []byte, tooLong bool) (jobtype.Proposal, error) {
 	}, err
 }
 
+// proposalKeys are the keys of a line of JSON.
+var proposalKeys = keysOf(reflect.TypeFor[jobtype.Proposal]()) //nolint:gochecknoglobals // constant table
+
+func keysOf(of reflect.Type) map[string]bool {
+	keys := map[string]bool{}
+	for field := range of.Fields() {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+// parseJSON takes one object with exactly the keys of a proposal: encoding/json
+// alone takes null for an empty one, and keys in any case.
 func parseJSON(line []byte) (jobtype.Proposal, error) {
 	var proposal jobtype.Proposal
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(line, &keys); err == nil {
+		if keys == nil {
+			return proposal, errors.New("null is no proposal: print an object, or no line")
+		}
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			if !proposalKeys[key] {
+				return proposal, fmt.Errorf("not a proposal as JSON: unknown key %q, in %.80q", key, line)
+			}
+		}
+	}
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&proposal); err != nil {

@@ -66,7 +66,9 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 		if err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
 			return err
 		}
-		// A handler that passes ErrSinkFull on means well.
+		if err != nil {
+			out.more()
+		}
 		return out.close(ctx)
 	})
 	if !r.supervise(ctx) {

@@ -123,6 +123,7 @@ func TestDetectCountsWhatAFullGroupDoesNotTake(t *testing.T) {
 	require.NoError(t, failure)
 	assert.Equal(t, 1000, result.Emitted)
 	assert.Equal(t, 600, result.Surplus)
+	assert.True(t, result.More, "it returned ErrSinkFull")
 	assert.Equal(t, 2, result.Pages)
 }
 
@@ -275,4 +276,31 @@ func TestDetectionsAreWatched(t *testing.T) {
 			assert.Contains(t, application.Message(), "no report, output, CPU or I/O for 300ms (stall_timeout)")
 		})
 	}
+}
+
+// Duplicates cost no page: a group takes 2,000 of them at most. A detector that goes
+// round in circles comes to an end.
+func TestDuplicatesDoNotTravel(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		if err := out.Emit(ctx, proposals(0, 300, 10)...); err != nil {
+			return err
+		}
+		for {
+			if err := out.Emit(ctx, append(proposals(0, 100, 10), jobtype.Proposal{Priority: "urgent"})...); errors.Is(err, jobtype.ErrSinkFull) {
+				return jobtype.ErrSinkFull
+			}
+		}
+	})
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	assert.Equal(t, 2, result.Pages)
+	assert.Equal(t, maxRepeats, result.Duplicates)
+	assert.True(t, result.More)
+	assert.Equal(t, result.Emitted, 300+result.Duplicates+result.Invalid+result.Surplus)
+	sent := 0
+	for _, page := range b.server.pages {
+		sent += len(page.Proposals)
+	}
+	assert.Equal(t, 300, sent)
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,16 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/batchkey"
 	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Bounds of what the sink remembers to drop duplicates itself. They are never sent:
+// a group takes 2,000 pages at most.
+const (
+	// maxSeen is more keys than a group takes; those beyond it are left to the group.
+	maxSeen = 2 * jobtype.MaxJobsLimit
+	// maxRepeats is how many duplicates may follow each other before the sink is full:
+	// a detector that goes round in circles must end.
+	maxRepeats = jobtype.MaxJobsLimit
 )
 
 // maxInvalidMessage bounds one entry of DetectActivityResult.InvalidErrors.
@@ -28,15 +39,19 @@ type sink struct {
 	mu   sync.Mutex
 	page []jobtype.Proposal
 	// keys are the batches of the page's proposals.
-	keys   []string
-	bytes  int
-	full   bool
-	failed error
-	result contract.DetectActivityResult
+	keys  []string
+	bytes int
+	full  bool
+	// seen are digests of the dedupe keys, repeats counts the duplicates since the
+	// last new one.
+	seen    map[[16]byte]struct{}
+	repeats int
+	failed  error
+	result  contract.DetectActivityResult
 }
 
 func newSink(pages Pages, in contract.DetectActivityInput, alive func()) *sink {
-	return &sink{pages: pages, in: in, alive: alive}
+	return &sink{pages: pages, in: in, alive: alive, seen: map[[16]byte]struct{}{}}
 }
 
 // Alive implements [jobtype.Alive].
@@ -68,6 +83,9 @@ func (s *sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
 		if err != nil {
 			s.refuse(err)
 			faults = append(faults, err)
+			continue
+		}
+		if s.duplicate(proposal.DedupeKey) {
 			continue
 		}
 		s.add(ctx, proposal, key, size+len(key))
@@ -111,6 +129,25 @@ func (s *sink) batchOf(proposal jobtype.Proposal) (string, error) {
 		return "", &jobtype.ProposalError{DedupeKey: proposal.DedupeKey, Reasons: err}
 	}
 	return key, nil
+}
+
+// duplicate reports and counts a proposal whose key was emitted before.
+func (s *sink) duplicate(key string) bool {
+	if key == "" {
+		return false
+	}
+	digest := sha256.Sum256([]byte(key))
+	short := [16]byte(digest[:16])
+	if _, seen := s.seen[short]; !seen {
+		if s.repeats = 0; len(s.seen) < maxSeen {
+			s.seen[short] = struct{}{}
+		}
+		return false
+	}
+	s.result.Duplicates++
+	s.repeats++
+	s.full = s.full || s.repeats >= maxRepeats
+	return true
 }
 
 func (s *sink) refuse(err error) {
@@ -170,6 +207,13 @@ func (s *sink) try(ctx context.Context, updateID string, page contract.DetectPag
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	return s.pages.SendPage(ctx, s.in.WorkflowID, s.in.RunID, updateID, page)
+}
+
+// more notes that the detector stopped before its end.
+func (s *sink) more() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result.More = true
 }
 
 // close sends what is left.

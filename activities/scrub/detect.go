@@ -48,10 +48,13 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if err := s.run(ctx); err != nil {
 		return err
 	}
-	if in.DryRun || s.stopped {
-		return nil
+	if !in.DryRun && !s.stopped {
+		err = s.sweep(ctx)
 	}
-	return s.sweep(ctx)
+	if err == nil && s.full {
+		return jobtype.ErrSinkFull
+	}
+	return err
 }
 
 // softEnd leaves a fifth of the time for the proposals that are held back
@@ -79,6 +82,7 @@ type scan struct {
 	due     *oldest
 	visited int    // directories
 	stopped bool   // the walk ended early
+	full    bool   // the group takes no more
 	resume  string // the directory where it ended
 }
 
@@ -232,6 +236,7 @@ func (s *scan) flush(ctx context.Context) error {
 	err := s.out.Emit(ctx, s.page...)
 	s.page = s.page[:0]
 	if errors.Is(err, jobtype.ErrSinkFull) {
+		s.full = true
 		return errStop
 	}
 	if _, refused := errors.AsType[*jobtype.ProposalError](err); refused && ctx.Err() == nil {

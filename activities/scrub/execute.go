@@ -55,7 +55,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	}
 	v := &verification{
 		params: p, job: job, progress: progress, store: store, now: h.options.Now, checkpointBytes: h.options.CheckpointBytes,
-		path: filepath.Join(root, relative), resume: readCheckpoint(job.Checkpoint),
+		root: root, relative: relative, path: filepath.Join(root, relative), resume: readCheckpoint(job.Checkpoint),
 	}
 	return v.run(ctx)
 }
@@ -68,6 +68,7 @@ type verification struct {
 	store           store
 	now             func() time.Time
 	checkpointBytes int64
+	root, relative  string
 	path            string
 	resume          *checkpoint
 }

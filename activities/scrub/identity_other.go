@@ -6,4 +6,3 @@ import "os"
 
 func inodeOf(os.FileInfo) uint64  { return 0 }
 func deviceOf(os.FileInfo) uint64 { return 0 }
-func openFlags(bool) int          { return os.O_RDONLY }

@@ -21,12 +21,3 @@ func deviceOf(info os.FileInfo) uint64 {
 	}
 	return 0
 }
-
-// openFlags: a named pipe put in place of the file must not block the open for
-// ever, and a symbolic link must not lead elsewhere unless that is wanted.
-func openFlags(followSymlinks bool) int {
-	if followSymlinks {
-		return os.O_RDONLY | syscall.O_NONBLOCK
-	}
-	return os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
-}

@@ -64,7 +64,7 @@ type reader struct {
 
 // read hashes the file, from the checkpoint if the file is still the same.
 func (v *verification) read(ctx context.Context) (reading, error) {
-	file, err := os.OpenFile(v.path, openFlags(v.params.FollowSymlinks), 0)
+	file, err := v.open()
 	if err != nil {
 		return reading{}, err
 	}
@@ -90,6 +90,10 @@ func (v *verification) read(ctx context.Context) (reading, error) {
 		return reading{}, err
 	}
 	return r.finish()
+}
+
+func (v *verification) open() (*os.File, error) {
+	return openBelow(v.root, v.relative, v.params.FollowSymlinks)
 }
 
 // settle waits until the last write is old enough to be told from a next one.
@@ -203,7 +207,12 @@ func (r *reader) finish() (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	named, err := os.Stat(r.path)
+	again, err := r.open()
+	if err != nil {
+		return reading{}, err
+	}
+	named, err := again.Stat()
+	_ = again.Close()
 	if err != nil {
 		return reading{}, err
 	}

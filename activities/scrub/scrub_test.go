@@ -237,6 +237,41 @@ func TestVanished(t *testing.T) {
 	}
 }
 
+// A directory on the way to the file, or one about to be walked, became a symbolic
+// link that leads out of the tree.
+func TestADirectoryThatBecameALinkIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "c/d", "keep")
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "d"), []byte("content of c/d"), 0o600))
+	d := r.jobFor("c/d")
+	swap := func() {
+		require.NoError(t, os.RemoveAll(r.path("c")))
+		require.NoError(t, os.Symlink(outside, r.path("c")))
+	}
+	var visited []string
+	walker := tree{
+		root: r.root, refuse: func(string, error) error { return nil },
+		visit: func(directory string, files []found) error {
+			if directory == "" {
+				swap() // The walk knows c as a directory already.
+			}
+			for _, file := range files {
+				visited = append(visited, file.path)
+			}
+			return nil
+		},
+	}
+	require.NoError(t, walker.walk(t.Context(), ""))
+	assert.Equal(t, []string{"keep"}, visited)
+
+	done := r.execute(d)
+	require.NoError(t, done.Err)
+	assert.Equal(t, outcomeVanished, done.Result.Data["outcome"])
+	r.params["follow_symlinks"] = true
+	assert.Equal(t, outcomeBaseline, r.execute(r.jobFor("c/d")).Result.Data["outcome"])
+}
+
 func TestMissingRootIsAnErrorEverywhere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "a")

@@ -78,7 +78,7 @@ func (t *tree) descend(ctx context.Context, directory string, start, end []strin
 	if end != nil && slices.Compare(segments(directory), end) >= 0 {
 		return errEnd
 	}
-	entries, err := os.ReadDir(filepath.Join(t.root, filepath.FromSlash(directory)))
+	entries, err := t.readDir(directory)
 	if err != nil {
 		if refused := t.refuse(directory, err); refused != nil {
 			return refused
@@ -108,6 +108,18 @@ func (t *tree) descend(ctx context.Context, directory string, start, end []strin
 		}
 	}
 	return nil
+}
+
+// readDir returns what is in a directory, in the order of the names.
+func (t *tree) readDir(directory string) ([]os.DirEntry, error) {
+	opened, err := openBelow(t.root, filepath.FromSlash(directory), t.follow)
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	entries, err := opened.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 // sort tells files from directories and leaves out what is excluded and what

@@ -25,7 +25,7 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		return fmt.Errorf("directory to clean: %w", err)
 	}
 	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	return fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -42,10 +42,6 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		}
 		return h.propose(ctx, root, name, p, in, out)
 	})
-	if errors.Is(err, jobtype.ErrSinkFull) {
-		return nil // enough for this time
-	}
-	return err
 }
 
 func (h *handler) propose(ctx context.Context, root *os.Root, subdir string, p params, in jobtype.DetectInput, out jobtype.ProposalSink) error {

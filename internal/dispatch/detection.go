@@ -107,7 +107,8 @@ func (e DetectionEnded) apply(g *Group, now time.Time) {
 
 func (g *Group) detectionDone(e DetectionEnded, now time.Time) {
 	g.detect.Busy = nil
-	g.counts.Detected = e.Emitted
+	g.counts.Detected, g.counts.DetectedMore = e.Emitted, e.More
+	g.counts.Duplicates += e.Duplicates
 	g.counts.Surplus += e.Surplus
 	g.counts.Invalid += e.Invalid
 	for _, message := range e.InvalidErrors {

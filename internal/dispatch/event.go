@@ -42,9 +42,11 @@ type DetectionEnded struct {
 	Failure Failure
 	Message string
 	// Pages is how many pages the detector sent, Emitted how many proposals it
-	// had, Surplus and Invalid those that did not travel.
-	Pages, Emitted, Surplus, Invalid int
-	InvalidErrors                    []string
+	// had, Surplus, Duplicates and Invalid those that did not travel.
+	Pages, Emitted, Surplus, Duplicates, Invalid int
+	// More: more was found than Emitted counts.
+	More          bool
+	InvalidErrors []string
 }
 
 // Failure says why an attempt failed; empty means that it succeeded.

@@ -79,22 +79,23 @@ type Config struct {
 
 // Counts are the figures of a group, see [Group] for the invariant they keep.
 type Counts struct {
-	Detected      int `json:"detected"`
-	Accepted      int `json:"accepted"`
-	Batched       int `json:"batched"`
-	Duplicates    int `json:"duplicates"`
-	AlreadyActive int `json:"already_active"`
-	Disabled      int `json:"disabled"`
-	Surplus       int `json:"surplus"`
-	Invalid       int `json:"invalid"`
-	Completed     int `json:"completed"`
-	Failed        int `json:"failed"`
-	Canceled      int `json:"canceled"`
-	Stale         int `json:"stale"`
-	Expired       int `json:"expired"`
-	NotStarted    int `json:"not_started"`
-	Retries       int `json:"retries"`
-	Replacements  int `json:"replacements"`
+	Detected      int  `json:"detected"`
+	DetectedMore  bool `json:"detected_more,omitempty"`
+	Accepted      int  `json:"accepted"`
+	Batched       int  `json:"batched"`
+	Duplicates    int  `json:"duplicates"`
+	AlreadyActive int  `json:"already_active"`
+	Disabled      int  `json:"disabled"`
+	Surplus       int  `json:"surplus"`
+	Invalid       int  `json:"invalid"`
+	Completed     int  `json:"completed"`
+	Failed        int  `json:"failed"`
+	Canceled      int  `json:"canceled"`
+	Stale         int  `json:"stale"`
+	Expired       int  `json:"expired"`
+	NotStarted    int  `json:"not_started"`
+	Retries       int  `json:"retries"`
+	Replacements  int  `json:"replacements"`
 }
 
 // Group is the state of one job group. Create it with [New] or [Restore]; it

@@ -121,7 +121,10 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		},
 		"a full sink is no failure": func(f *fake, _ *Case) {
 			f.detect = func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
-				return out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"})
+				if err := out.Emit(ctx, jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"}); err != nil {
+					return errors.New("could not emit")
+				}
+				return nil
 			}
 		},
 		"Detect failed: no disk": func(f *fake, _ *Case) {

@@ -55,7 +55,7 @@ func (oldCores) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.
 		err = out.Emit(ctx, jobtype.Proposal{DedupeKey: jobtype.KeyOf(file), Summary: jobtype.OneLine("remove "+file, jobtype.MaxSummaryBytes), Params: about})
 		switch refused := (*jobtype.ProposalError)(nil); {
 		case errors.Is(err, jobtype.ErrSinkFull):
-			return nil
+			return jobtype.ErrSinkFull
 		case errors.As(err, &refused):
 			continue // It is counted, and shown with its reason.
 		case err != nil:

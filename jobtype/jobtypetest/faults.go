@@ -45,7 +45,7 @@ func detectFaults(ctx context.Context, handler jobtype.Handler, c Case) []error 
 		input := c.Input
 		input.MaxResults = 1
 		if full := Detect(ctx, handler, input); full.Err != nil {
-			faults = append(faults, fmt.Errorf("a full sink is no failure, return nil on ErrSinkFull, not: %w", full.Err))
+			faults = append(faults, fmt.Errorf("a full sink is no failure, return it, not: %w", full.Err))
 		}
 	}
 	return append(faults, within(c.Bound, "a detection whose context has ended", func() {

@@ -20,6 +20,9 @@ func Detect(ctx context.Context, handler jobtype.Handler, in jobtype.DetectInput
 	sink := NewSink(in.MaxResults)
 	err := handler.Detect(ctx, in, sink)
 	detection := sink.Detection()
+	if errors.Is(err, jobtype.ErrSinkFull) {
+		detection.More, err = true, nil
+	}
 	detection.Err = err
 	return detection
 }

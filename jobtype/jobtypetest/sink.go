@@ -115,7 +115,9 @@ type Detection struct {
 	Duplicates int
 	Surplus    int
 	Invalid    []*jobtype.ProposalError
-	// Err is what Detect returned.
+	// More: the handler stopped when the sink was full.
+	More bool
+	// Err is what Detect returned otherwise.
 	Err error
 }
 

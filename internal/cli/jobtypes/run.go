@@ -224,7 +224,9 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	for _, proposal := range shown {
 		listed.Add(ui.Text(ui.Shorten(proposal.DedupeKey, 80)), ui.Text(string(cmp.Or(proposal.Priority, "normal"))), ui.Text(proposal.Node), ui.Text(ui.Shorten(proposal.Summary, 80)))
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing to do")
+	if result.Outcome == contract.OutcomeCompleted || len(shown) > 0 {
+		listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing to do")
+	}
 	fmt.Fprintf(c.Env.Stdout, "%s: %s", result.Outcome, progress.Counts(result.Counts))
 	if result.Detector != "" {
 		fmt.Fprintf(c.Env.Stdout, ", by %s", result.Detector)

@@ -89,7 +89,11 @@ func byWorker(counts map[string]int) string {
 
 // Counts is the short form of a group's counts: what is zero is left out.
 func Counts(counts contract.GroupCounts) string {
-	parts := []string{fmt.Sprintf("%d found", counts.Detected)}
+	found := fmt.Sprintf("%d found", counts.Detected)
+	if counts.DetectedMore {
+		found = "more than " + found
+	}
+	parts := []string{found}
 	for _, part := range []struct {
 		count int
 		name  string

@@ -149,3 +149,9 @@ func TestWhatARunDoes(t *testing.T) {
 	assert.Equal(t, "no answer: connection refused", doing(stale), "what was known last is not the present")
 	assert.Equal(t, "dispatching", doing(open("g", 0, 0, 0)))
 }
+
+func TestCountsSayWhenTheyAreNotExact(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "200100 found, 200000 over the limit", Counts(contract.GroupCounts{Detected: 200_100, Surplus: 200_000}))
+	assert.Equal(t, "more than 200100 found, 200000 over the limit", Counts(contract.GroupCounts{Detected: 200_100, DetectedMore: true, Surplus: 200_000}))
+}

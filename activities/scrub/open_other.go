@@ -1,0 +1,13 @@
+//go:build !unix
+
+package scrub
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// openBelow opens what relative names below root.
+func openBelow(root, relative string, _ bool) (*os.File, error) {
+	return os.Open(filepath.Join(root, relative))
+}

@@ -206,11 +206,14 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 }
 
 func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
+	if loaded.Owner == "" {
+		loaded.Owner = starter.DevOwner // What others have applied here is theirs.
+	}
 	specs, err := loaded.Specs()
 	if err != nil {
 		return err
 	}
-	plan, err := d.Client.JobTypes().Plan(ctx, specs, loaded.Enabled())
+	plan, err := d.Client.JobTypes().PlanAs(ctx, loaded.Owner, specs, loaded.Enabled())
 	if err != nil {
 		return err
 	}

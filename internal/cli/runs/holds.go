@@ -130,7 +130,7 @@ func (c *commands) printHolds(held contract.HoldsResult) {
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing is held back")
 	if held.Total > len(held.Holds) {
-		fmt.Fprintf(c.Env.Stdout, "%d of %d; see more with --limit\n", len(held.Holds), held.Total)
+		c.Print("%d of %d; see more with --limit", len(held.Holds), held.Total)
 	}
 }
 

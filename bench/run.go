@@ -37,6 +37,7 @@ func measurements() []measurement {
 		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
 		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},
 		{"dag_next", "the pure DAG engine: ns per report at 1k to 1M tasks", dagNextBench},
+		{"cores", "the pure cores: ns per event at three sizes", coresBench},
 		{"worker_kill", "from kill -9 of a worker to the start of its job elsewhere, heartbeat timeout 5 s, 20 times", workerKill},
 		{"join", "from the start of a worker's process to the first job of a running group on it", join},
 		{"registry_1000", "history events per hour and CPU with 1,000 simulated workers that beat every 5 s", registry1000},

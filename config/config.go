@@ -15,7 +15,10 @@ const DefaultLane = "default"
 
 // Config is a validated configuration with all defaults filled in.
 type Config struct {
-	Version  int      `json:"version"`
+	Version int `json:"version"`
+	// Owner tells this configuration from others in the same namespace: apply leaves
+	// the job types of other owners alone.
+	Owner    string   `json:"owner,omitempty"`
 	Temporal Temporal `json:"temporal"`
 	// Lanes by name; DefaultLane is among them even if it was not written.
 	Lanes map[string]Lane `json:"lanes"`
@@ -39,6 +42,8 @@ type Temporal struct {
 	Namespace string `json:"namespace"`
 	// APIKey authenticates, usually from TEMPORAL_API_KEY. Format hides it.
 	APIKey string `json:"api_key,omitempty"`
+	// Compression of requests: none, the default, or gzip, for thin links.
+	Compression string `json:"compression,omitempty"`
 	// TLS is nil for a plain connection. An API key alone also means TLS.
 	TLS *TLS `json:"tls,omitempty"`
 }

@@ -24,6 +24,7 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 		"required":             []string{"version"},
 		"properties": object{
 			"version":   object{"const": Version},
+			"owner":     described("string", "tells this configuration from others in the same namespace: apply leaves the job types of other owners alone"),
 			"temporal":  temporalSchema(),
 			"lanes":     named(laneSchema()),
 			"resources": named(object{"type": "integer", "minimum": 1, "maximum": maxResource}),
@@ -67,9 +68,10 @@ func duration(text string) object {
 
 func temporalSchema() object {
 	return closed(object{
-		"address":   described("string", "host:port of the Temporal frontend; default 127.0.0.1:7233"),
-		"namespace": described("string", "default: default"),
-		"api_key":   described("string", "prefer the variable TEMPORAL_API_KEY"),
+		"address":     described("string", "host:port of the Temporal frontend; default 127.0.0.1:7233"),
+		"namespace":   described("string", "default: default"),
+		"api_key":     described("string", "prefer the variable TEMPORAL_API_KEY"),
+		"compression": object{"enum": []string{"none", "gzip"}, "description": "of requests; default none; gzip is for thin links"},
 		"tls": closed(object{
 			"disabled":    described("boolean", "no TLS although an API key is set"),
 			"cert":        described("string", "path of the client's certificate"),

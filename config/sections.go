@@ -25,13 +25,14 @@ const (
 )
 
 func topKeys() []string {
-	return []string{"version", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "job_types"}
+	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "job_types"}
 }
 
 func (l *loader) config(root *node) *Config {
 	l.object(root, "", topKeys()...)
 	loaded := &Config{
 		Version:   l.version(root),
+		Owner:     l.owner(root.get("owner")),
 		Temporal:  l.temporal(root.get("temporal")),
 		Lanes:     l.lanes(root.get("lanes")),
 		Resources: l.resources(root.get("resources")),
@@ -43,6 +44,16 @@ func (l *loader) config(root *node) *Config {
 		loaded.JobTypes = l.jobTypes(root, loaded)
 	}
 	return loaded
+}
+
+// owner names the configuration among those that share a namespace.
+func (l *loader) owner(n *node) string {
+	name := ""
+	l.text(n, "owner", &name)
+	if name != "" && jobtype.ValidateName(name) != nil {
+		l.fault(n.place, "owner", "%s", jobtype.ValidateName(name))
+	}
+	return name
 }
 
 func (l *loader) version(root *node) int {
@@ -68,10 +79,14 @@ func (l *loader) temporal(n *node) Temporal {
 		copied := *settings.TLS
 		settings.TLS = &copied
 	}
-	if l.object(n, "temporal", "address", "namespace", "api_key", "tls") {
+	if l.object(n, "temporal", "address", "namespace", "api_key", "compression", "tls") {
 		l.text(n.get("address"), "temporal.address", &settings.Address)
 		l.text(n.get("namespace"), "temporal.namespace", &settings.Namespace)
 		l.text(n.get("api_key"), "temporal.api_key", &settings.APIKey)
+		l.text(n.get("compression"), "temporal.compression", &settings.Compression)
+		if written := settings.Compression; written != "" && written != "none" && written != "gzip" {
+			l.fault(n.get("compression").place, "temporal.compression", "%q: write none or gzip", written)
+		}
 		l.tls(n.get("tls"), &settings)
 		l.address(n, settings.Address)
 		if key := n.get("api_key"); key != nil {

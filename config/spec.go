@@ -50,6 +50,7 @@ func (c *Config) spec(name string) (contract.JobTypeSpec, error) {
 	declared := c.JobTypes[name]
 	spec := contract.JobTypeSpec{
 		Name:         name,
+		Owner:        c.Owner,
 		Handler:      declared.Handler,
 		Description:  declared.Description,
 		Lane:         declared.Lane,

@@ -3,6 +3,7 @@ package contract
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -21,7 +22,7 @@ const (
 	EnsureAdmissionActivity = "roundsman.EnsureAdmission"
 	// WatchHoldersActivity takes nothing and answers a WatchHoldersResult.
 	WatchHoldersActivity = "roundsman.WatchHolders"
-	// AskHoldersActivity takes nothing and answers an AskHoldersResult.
+	// AskHoldersActivity takes an AskHoldersInput and answers an AskHoldersResult.
 	AskHoldersActivity = "roundsman.AskHolders"
 )
 
@@ -41,7 +42,7 @@ const (
 	// UpdateResizePool takes a ResizePoolInput and answers an AdmissionPool.
 	UpdateResizePool = "resize-pool"
 
-	// QueryAdmission answers an AdmissionView.
+	// QueryAdmission takes an AdmissionFilter and answers an AdmissionView.
 	QueryAdmission = "admission"
 	// QueryHolders answers a list of AdmissionHolder, for the watcher.
 	QueryHolders = "holders"
@@ -158,12 +159,66 @@ type AdmissionTaken struct {
 	Indexes []int  `json:"indexes"`
 }
 
-// AdmissionRefusal says why an item is not, or no longer, the holder's.
+// AdmissionRefusal says why an item is not, or no longer, the holder's. [AdmissionRefusal.String]
+// renders it for operators.
 type AdmissionRefusal struct {
-	ID     string `json:"id"`
-	Code   string `json:"code,omitempty"`
-	Reason string `json:"reason"`
+	ID string `json:"id"`
+	// Code is one of the codes below, or RETRY_BUDGET.
+	Code string `json:"code,omitempty"`
+	// Object is what it is about: a lane, a pool, an object, a job type, a rule.
+	Object string `json:"object,omitempty"`
+	// By is the workflow that has it.
+	By string `json:"by,omitempty"`
+	// N was asked for, Used is in use, Limit is the most there is.
+	N     int `json:"n,omitempty"`
+	Used  int `json:"used,omitempty"`
+	Limit int `json:"limit,omitempty"`
+	// Hold is what holds the job type back.
+	Hold *AdmissionHold `json:"hold,omitempty"`
 }
+
+// Codes of an [AdmissionRefusal].
+const (
+	// RefusedCoalesced: another group of the job type already waits for the lane.
+	RefusedCoalesced = "COALESCED"
+	// RefusedTooLarge: it asks for more than a pool's size.
+	RefusedTooLarge = "TOO_LARGE"
+	// RefusedFull: admission holds as much as it can carry; Object says what: FullKeys
+	// or FullState.
+	RefusedFull = "FULL"
+	// RefusedInvalid: the item breaks the rule in Object.
+	RefusedInvalid = "INVALID"
+	// RefusedTaken: an item that was asserted belongs to another.
+	RefusedTaken = "TAKEN"
+
+	FullKeys  = "dedupe keys"
+	FullState = "bytes of requests"
+	TakenKey  = "dedupe key"
+)
+
+// String is the refusal for operators: the cause, then the remedy.
+func (r AdmissionRefusal) String() string {
+	switch r.Code {
+	case RefusedCoalesced:
+		return fmt.Sprintf("%s already waits for lane %s and will do the same", r.By, r.Object)
+	case RefusedTooLarge:
+		return fmt.Sprintf("it needs %d of pool %s, whose size is %d: `roundsman pools resize %s --size %d`", r.N, r.Object, r.Limit, r.Object, r.N)
+	case RefusedFull:
+		return fmt.Sprintf("admission carries %d of %d %s, %d more do not fit: lower max_jobs_per_detection or wait for runs to end", r.Used, r.Limit, r.Object, r.N)
+	case RefusedInvalid:
+		return "the request breaks a rule: " + r.Object
+	case RefusedTaken:
+		return fmt.Sprintf("%s belongs to %s now", r.Object, r.By)
+	case HoldRetryBudget:
+		if r.Hold != nil {
+			return "job type " + r.Object + " is " + r.Hold.String()
+		}
+	}
+	return r.Code
+}
+
+// Error makes a refusal the answer of an update.
+func (r *AdmissionRefusal) Error() string { return r.Code + ": " + r.String() }
 
 // AdmissionLinkState is what a holder carries across continue-as-new.
 type AdmissionLinkState struct {
@@ -178,15 +233,18 @@ type AdmissionLinkState struct {
 	Released []string `json:"released,omitempty"`
 }
 
-// AdmissionInput starts admission. State is set when it continues as new, and
-// only then: gzipped JSON.
+// AdmissionInput starts admission. The second argument of the workflow is the state, as
+// bytes, when it continues as new, and only then.
 type AdmissionInput struct {
-	State []byte `json:"state,omitempty"`
-	// Inherited is what an admission without State takes over.
+	// Inherited is what an admission without a state takes over.
 	Inherited Inherited `json:"inherited,omitzero"`
-	// Undelivered are answers that the run before could not be sure of.
+	// Undelivered are answers that the run before could not be sure of, Unanswered
+	// the holders of those that were too many.
 	Undelivered []AdmissionAnswer `json:"undelivered,omitempty"`
-	// Audit is what was not told to the audit log yet; nil: nothing.
+	Unanswered  []AdmissionHolder `json:"unanswered,omitempty"`
+	// LateSince: workflows that visibility shows late are still to be asked.
+	LateSince time.Time `json:"late_since,omitzero"`
+	// Audit is what was not recorded in the audit log yet; nil: nothing.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
@@ -202,10 +260,23 @@ type WatchHoldersResult struct {
 	Closed []AdmissionHolder `json:"closed,omitempty"`
 }
 
+// AskHoldersInput is the argument of [AskHoldersActivity].
+type AskHoldersInput struct {
+	// Previous is the run of admission that was reset: what it knew last is part of
+	// the result.
+	Previous string `json:"previous,omitempty"`
+	// LateSince: only those that visibility shows late, among the workflows that
+	// started after this time, are asked; the activity looks several times, for
+	// minutes.
+	LateSince time.Time `json:"late_since,omitzero"`
+}
+
 // AskHoldersResult names the running workflows that were asked to assert what
 // they hold, and will answer.
 type AskHoldersResult struct {
 	WorkflowIDs []string `json:"workflow_ids,omitempty"`
+	// Inherited is what the run before a reset knew.
+	Inherited Inherited `json:"inherited,omitzero"`
 }
 
 // ResizePoolInput is an operator's size of a pool. Size 0 goes back to what the
@@ -216,7 +287,20 @@ type ResizePoolInput struct {
 	By   string `json:"by,omitempty"`
 }
 
-// AdmissionView is all that admission knows, for people.
+// AdmissionFilter bounds an AdmissionView: its cost and its size do not depend on how
+// much is held.
+type AdmissionFilter struct {
+	// WorkflowID: only what this workflow holds and waits for.
+	WorkflowID string `json:"workflow_id,omitempty"`
+	// Limit is the most names of a kind, and the most requests of each name. 0: 50;
+	// at most 500.
+	Limit int `json:"limit,omitempty"`
+	// After is the last name of the page before.
+	After string `json:"after,omitempty"`
+}
+
+// AdmissionView is what admission knows, for people. The counts are of all, whatever
+// the filter.
 type AdmissionView struct {
 	// Recovering: nothing is granted until the running groups have said what
 	// they hold; Expected are those still to be heard.
@@ -227,6 +311,11 @@ type AdmissionView struct {
 	Objects    []AdmissionThing  `json:"objects,omitempty"`
 	Keys       int               `json:"keys"`
 	Holders    []AdmissionHolder `json:"holders,omitempty"`
+
+	LaneCount   int `json:"lane_count,omitempty"`
+	PoolCount   int `json:"pool_count,omitempty"`
+	ObjectCount int `json:"object_count,omitempty"`
+	HolderCount int `json:"holder_count,omitempty"`
 	// Inherited says what became of the state of the admission before this one,
 	// if that was ended.
 	Inherited *Inherited `json:"inherited,omitempty"`
@@ -252,6 +341,8 @@ type AdmissionLane struct {
 	Name    string         `json:"name"`
 	Holder  *AdmissionUse  `json:"holder,omitempty"`
 	Waiting []AdmissionUse `json:"waiting,omitempty"`
+
+	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
 // AdmissionPool is one pool. Size is in force: the operator's, or else the
@@ -264,6 +355,9 @@ type AdmissionPool struct {
 	Used     int            `json:"used"`
 	Holders  []AdmissionUse `json:"holders,omitempty"`
 	Waiting  []AdmissionUse `json:"waiting,omitempty"`
+
+	HolderCount  int `json:"holder_count,omitempty"`
+	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
 // AdmissionThing is one object.
@@ -271,6 +365,9 @@ type AdmissionThing struct {
 	Name    string         `json:"name"`
 	Holders []AdmissionUse `json:"holders,omitempty"`
 	Waiting []AdmissionUse `json:"waiting,omitempty"`
+
+	HolderCount  int `json:"holder_count,omitempty"`
+	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
 // KeyHolderInput asks who holds a dedupe key.

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -79,8 +81,70 @@ type AdmissionHold struct {
 	LastError string           `json:"last_error,omitempty"`
 	// By is who marked it as done.
 	By string `json:"by,omitempty"`
-	// Detail says it all in a sentence.
-	Detail string `json:"detail"`
+	// Detail is the hold as a run has rendered it, in the views of that run; use
+	// [AdmissionHold.String].
+	Detail string `json:"detail,omitempty"`
+}
+
+// String is the hold for operators.
+func (h AdmissionHold) String() string {
+	if h.Detail != "" {
+		return h.Detail
+	}
+	until := h.Until.UTC().Format(time.RFC3339)
+	if h.Code == HoldMarkedDone {
+		return fmt.Sprintf("marked as done by %s until %s", cmp.Or(h.By, "an operator"), until)
+	}
+	rule := RetryBudgetRule{}
+	if h.Rule != nil {
+		rule = *h.Rule
+	}
+	why := fmt.Sprintf("%d failures within %s", h.Failures, rule.Window)
+	if rule.Count == 0 || h.Failures < rule.Count {
+		why = fmt.Sprintf("failing for %s without a success", rule.HardTimeout)
+	}
+	text := fmt.Sprintf("disabled until %s after %s", until, why)
+	if h.LastError != "" {
+		text += "; the last one: " + h.LastError
+	}
+	return text
+}
+
+// HoldFault says why an operator's message about something that is held back is
+// refused.
+type HoldFault struct {
+	// Code is one of those below.
+	Code      string
+	JobType   string
+	DedupeKey string
+	// Hold is what holds it back instead.
+	Hold *AdmissionHold
+	// For was asked for, Limit is the most.
+	For, Limit time.Duration
+}
+
+// Codes of a [HoldFault].
+const (
+	NotDisabled = "NOT_DISABLED"
+	NothingHeld = "NOTHING_HELD"
+	BadMark     = "BAD_MARK"
+)
+
+// Error implements error.
+func (f *HoldFault) Error() string {
+	what := "job type " + f.JobType
+	if f.DedupeKey != "" {
+		what = fmt.Sprintf("key %q of %s", f.DedupeKey, what)
+	}
+	switch {
+	case f.Code == BadMark:
+		return fmt.Sprintf("marked as done for %s: use 1s to %s", f.For, f.Limit)
+	case f.Code == NothingHeld:
+		return fmt.Sprintf("nothing is held against key %q of job type %s: it has no failures that count, is not disabled and not marked as done", f.DedupeKey, f.JobType)
+	case f.Hold != nil:
+		return fmt.Sprintf("%s is not disabled but %s: `roundsman jobs forgive` lifts that", what, f.Hold)
+	}
+	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman jobs disabled` lists what is", what)
 }
 
 // Codes of an [AdmissionHold].

@@ -57,6 +57,15 @@ const (
 	CodeStopped     Code = "STOPPED"
 )
 
+// NoteCodes lists the codes that runs note in the audit log.
+func NoteCodes() []Code {
+	return []Code{
+		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
+		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
+		CodeWindowEnd, CodeStopped, CodeCheckpoint,
+	}
+}
+
 // FailureNone is the zero FailureKind: the attempt succeeded.
 const FailureNone FailureKind = ""
 

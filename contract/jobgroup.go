@@ -12,6 +12,9 @@ import (
 type JobTypeSpec struct {
 	Name    string `json:"name"`
 	Handler string `json:"handler"`
+	// Owner is the configuration that the job type comes from, where several share a
+	// namespace.
+	Owner string `json:"owner,omitempty"`
 	// Description is for people; the Web UI shows it with every group.
 	Description string `json:"description,omitempty"`
 	Lane        string `json:"lane,omitempty"`

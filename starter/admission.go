@@ -18,12 +18,12 @@ func (c *Client) Admission() Admission { return Admission{c} }
 
 func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflowID} }
 
-// View shows lanes, pools and objects: who holds them and who waits. It
-// needs a control plane. What one that was ended would say is not true any more:
+// View shows lanes, pools and objects: who holds them and who waits, as far as the
+// filter asks for it. It needs a control plane. What one that was ended would say is not true any more:
 // then the error is a [NoAdmissionError].
-func (a Admission) View(ctx context.Context) (contract.AdmissionView, error) {
+func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (contract.AdmissionView, error) {
 	var view contract.AdmissionView
-	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view)
+	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view, filter)
 	if errors.Is(err, ErrNotFound) {
 		return view, &NoAdmissionError{Doing: "see who holds what"}
 	}

@@ -76,7 +76,9 @@ func (j JobTypes) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
 	outcomes := runChanges(ctx, written, func(ctx context.Context, change Change) (Change, error) {
 		return s.converge(ctx, change.JobType, plan.wanted[change.JobType])
 	})
-	outcomes = append(outcomes, runChanges(ctx, deleted, s.delete)...)
+	outcomes = append(outcomes, runChanges(ctx, deleted, func(ctx context.Context, change Change) (Change, error) {
+		return s.delete(ctx, plan.owner, change)
+	})...)
 	result := summarize(outcomes)
 	j.recordChanges(ctx, result.Applied)
 	j.recordFoundPauses(ctx, plan.Changes)
@@ -202,12 +204,12 @@ func (s schedules) write(ctx context.Context, name string, wanted wantedType, no
 }
 
 // delete removes a Schedule that is still ours. Its running group goes on.
-func (s schedules) delete(ctx context.Context, change Change) (Change, error) {
+func (s schedules) delete(ctx context.Context, owner string, change Change) (Change, error) {
 	current, found, err := s.read(ctx, change.JobType)
 	if err != nil {
 		return change, err
 	}
-	if !found || !s.owned(current.memo) {
+	if !found || !s.owned(current.memo) || s.ownerOf(current) != owner {
 		return Change{JobType: change.JobType, Action: ActionUnchanged}, nil
 	}
 	return change, s.remove(ctx, change.JobType)

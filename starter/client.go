@@ -45,6 +45,8 @@ type Options struct {
 	TLS *tls.Config
 	// APIKey authenticates, for instance against Temporal Cloud.
 	APIKey string
+	// Gzip compresses requests, for thin links: on a LAN it costs more than it saves.
+	Gzip bool
 	// Identity is what the Web UI shows as the origin of requests. Default
 	// program@host/pid.
 	Identity string
@@ -133,12 +135,16 @@ func (o Options) ClientOptions() client.Options {
 		WorkerHeartbeatInterval: o.HeartbeatInterval,
 		ConnectionOptions: client.ConnectionOptions{
 			TLS:                  o.TLS,
+			GrpcCompression:      &client.GrpcCompressionNone{},
 			GetSystemInfoTimeout: o.DialTimeout,
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(connectParams()),
 				grpc.WithChainUnaryInterceptor(pollWhenReady),
 			},
 		},
+	}
+	if o.Gzip {
+		converted.ConnectionOptions.GrpcCompression = &client.GrpcCompressionGzip{}
 	}
 	if o.Metrics != nil {
 		converted.MetricsHandler = o.Metrics

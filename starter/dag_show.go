@@ -1,18 +1,13 @@
 package starter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
-	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -69,58 +64,18 @@ type DAGFilter struct {
 // List lists runs of DAGs, newest first, from visibility, which may lag by a
 // second and must not be polled.
 func (d DAGs) List(ctx context.Context, filter DAGFilter) ([]DAGRun, error) {
-	filter.Limit = cmp.Or(filter.Limit, DefaultRunLimit)
-	terms := []string{fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow), "ExecutionStatus != 'ContinuedAsNew'"}
-	if filter.Running {
-		terms = append(terms, contract.QueryOpen)
-	}
-	if filter.Name != "" {
-		// The name enters the query's text: validated, it cannot leave its quotes.
-		if err := jobtype.ValidateName(filter.Name); err != nil {
-			return nil, fmt.Errorf("DAG: %w", err)
-		}
-		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(filter.Name, "")))
-	}
+	runs, err := d.client.Runs().List(ctx, RunFilter{
+		Kind: KindDAG, DAG: filter.Name, Running: filter.Running, SubDAGs: filter.SubDAGs, Limit: filter.Limit,
+	})
 	var found []DAGRun
-	var token []byte
-	for {
-		page, err := d.client.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-			Namespace: d.client.namespace, NextPageToken: token, Query: strings.Join(terms, " AND "),
-			PageSize: int32(min(filter.Limit+10, 1000)), //nolint:gosec // bounded right here
-		})
-		if err != nil {
-			return nil, listError(err)
-		}
-		for _, execution := range page.GetExecutions() {
-			run := d.runOf(execution)
-			_, unique, standalone := contract.DAGOfWorkflow(run.WorkflowID)
-			if filter.SubDAGs || standalone && !strings.Contains(unique, "/") {
-				found = append(found, run)
-			}
-		}
-		token = page.GetNextPageToken()
-		if len(token) == 0 || len(found) >= filter.Limit {
-			break
-		}
+	for _, run := range runs {
+		found = append(found, dagRun(run))
 	}
-	slices.SortStableFunc(found, func(a, b DAGRun) int { return b.Started.Compare(a.Started) })
-	return found[:min(len(found), filter.Limit)], nil
+	return found, err
 }
 
-func (d DAGs) runOf(info *workflowpb.WorkflowExecutionInfo) DAGRun {
-	run := DAGRun{
-		RunRef: RunRef{WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId()},
-		Status: RunStatus(info.GetStatus().String()),
-	}
-	run.DAG, _, _ = contract.DAGOfWorkflow(run.WorkflowID)
-	if info.GetStartTime() != nil {
-		run.Started = info.GetStartTime().AsTime()
-	}
-	if info.GetCloseTime() != nil && !run.Open() {
-		run.Ended = info.GetCloseTime().AsTime()
-	}
-	run.Outcome = contract.Outcome(d.client.keyword(info.GetSearchAttributes(), contract.SearchAttributeOutcome))
-	return run
+func dagRun(run Run) DAGRun {
+	return DAGRun{RunRef: run.RunRef, DAG: run.DAG, Status: run.Status, Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
 }
 
 // Resolve finds the run that text means: its workflow id, with or without
@@ -167,7 +122,7 @@ func (d DAGs) describe(ctx context.Context, ref RunRef) (DAGSnapshot, error) {
 		return DAGSnapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a DAG", ref.WorkflowID, name)
 	}
 	return DAGSnapshot{
-		DAGRun: d.runOf(info), HistoryLength: info.GetHistoryLength(), Active: d.client.activeJobs(response.GetPendingActivities()),
+		DAGRun: dagRun(d.client.Runs().runOf(info)), HistoryLength: info.GetHistoryLength(), Active: d.client.activeJobs(response.GetPendingActivities()),
 	}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	schedulepb "go.temporal.io/api/schedule/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -102,7 +103,7 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 // flatPolicy lists the settings of a policy, zeros too.
 func flatPolicy(policy jobtype.Policy) map[string]string {
 	flat, values := map[string]string{}, reflect.ValueOf(policy)
-	for i, key := range PolicySettings() {
+	for i, key := range setting.Names() {
 		flat["policy."+key] = fmt.Sprint(values.Field(i).Interface())
 	}
 	return flat

@@ -217,7 +217,12 @@ func (e *explainer) surroundings(ctx context.Context, facts *explain.Facts, alwa
 
 // admission adds what admission knows; without one nobody waits for it.
 func (e *explainer) admission(ctx context.Context, facts *explain.Facts) error {
-	view, err := e.client.Admission().View(ctx)
+	// Of one run, only what it waits for; of several, the first of all.
+	filter := contract.AdmissionFilter{Limit: 200}
+	if facts.Run != nil && len(facts.Runs) == 0 {
+		filter.WorkflowID = facts.Run.ID
+	}
+	view, err := e.client.Admission().View(ctx, filter)
 	switch {
 	case err == nil:
 		facts.Admission = &view

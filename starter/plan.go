@@ -63,12 +63,36 @@ type Plan struct {
 	// among them, unchanged ones too.
 	Changes []Change `json:"changes"`
 
+	owner  string
 	wanted map[string]wantedType
 }
 
 type wantedType struct {
 	spec    contract.JobTypeSpec
 	enabled bool
+}
+
+// Deletions are the job types that the configuration lacks.
+func (p Plan) Deletions() []Change {
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action != ActionDelete })
+}
+
+// Keep is the plan without its deletions.
+func (p Plan) Keep() Plan {
+	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action == ActionDelete })
+	return p
+}
+
+// Only is the plan for some job types. A name that the plan does not know is an
+// error.
+func (p Plan) Only(names ...string) (Plan, error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.JobType == name }) {
+			return p, fmt.Errorf("job type %s is neither in the configuration nor applied", name)
+		}
+	}
+	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return !slices.Contains(names, c.JobType) })
+	return p, nil
 }
 
 // Empty reports whether there is nothing to do.
@@ -109,8 +133,14 @@ const planParallel = 8
 // are found by a list that may be a few seconds old: one that was applied just
 // before may be missing, and is found by the next plan.
 func (j JobTypes) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
+	return j.PlanAs(ctx, "", specs, enabled)
+}
+
+// PlanAs is Plan for the configuration of an owner: only its own job types are
+// found to be deleted, and those of another owner are a conflict.
+func (j JobTypes) PlanAs(ctx context.Context, owner string, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
 	s := j.schedules()
-	plan := Plan{wanted: map[string]wantedType{}}
+	plan := Plan{owner: owner, wanted: map[string]wantedType{}}
 	for _, spec := range specs {
 		if _, twice := plan.wanted[spec.Name]; twice {
 			return Plan{}, fmt.Errorf("job type %s is given twice", spec.Name)
@@ -130,7 +160,7 @@ func (j JobTypes) Plan(ctx context.Context, specs []contract.JobTypeSpec, enable
 	}
 	var orphans []Change
 	group.Go(func() (err error) {
-		orphans, err = s.orphans(groupCtx, plan.wanted)
+		orphans, err = s.orphans(groupCtx, owner, plan.wanted)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -141,7 +171,7 @@ func (j JobTypes) Plan(ctx context.Context, specs []contract.JobTypeSpec, enable
 	return plan, nil
 }
 
-func (s schedules) orphans(ctx context.Context, wanted map[string]wantedType) ([]Change, error) {
+func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]wantedType) ([]Change, error) {
 	names, err := s.names(ctx)
 	if err != nil {
 		return nil, err
@@ -155,11 +185,24 @@ func (s schedules) orphans(ctx context.Context, wanted map[string]wantedType) ([
 		if err != nil {
 			return nil, err
 		}
-		if found && s.owned(current.memo) {
+		if found && s.owned(current.memo) && s.ownerOf(current) == owner {
 			orphans = append(orphans, Change{JobType: name, Action: ActionDelete, Note: runningNote(current.info)})
 		}
 	}
 	return orphans, nil
+}
+
+// DevOwner owns the job types that `roundsman dev` has made. Every other
+// configuration may take them over.
+const DevOwner = "dev"
+
+// ownerOf is empty for a job type without an owner, and where it cannot be read.
+func (s schedules) ownerOf(current held) string {
+	spec, err := s.storedSpec(current.schedule)
+	if err != nil {
+		return ""
+	}
+	return spec.Owner
 }
 
 func runningNote(info *schedulepb.ScheduleInfo) string {
@@ -194,6 +237,12 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 		return assessment{change: Change{
 			JobType: name, Action: ActionConflict,
 			Note: fmt.Sprintf("the Schedule %s was not made by Roundsman: delete it or rename the job type", contract.ScheduleID(name)),
+		}}, nil
+	}
+	if other := s.ownerOf(current); other != "" && other != DevOwner && wanted.spec.Owner != "" && other != wanted.spec.Owner {
+		return assessment{change: Change{
+			JobType: name, Action: ActionConflict,
+			Note: fmt.Sprintf("it belongs to the configuration of owner %s: rename the job type, or delete it there", other),
 		}}, nil
 	}
 	fields, err := s.difference(current, wanted.spec)

@@ -3,115 +3,22 @@ package starter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/nearest"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/setting"
 )
-
-// PolicyChange has the settings of a policy that change, in JSON under their
-// names in the configuration.
-type PolicyChange map[string]json.RawMessage
-
-// PolicySettings are the names of all settings of a policy, in the order of
-// [jobtype.Policy].
-func PolicySettings() []string {
-	policy := reflect.TypeFor[jobtype.Policy]()
-	names := make([]string, policy.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(policy.Field(i).Tag.Get("json"), ",")
-	}
-	return names
-}
-
-// ParsePolicyChange reads settings like global_execution_concurrency=8 or
-// max_runtime=2h. All faults are in the error. Whether a value is in range is
-// judged where it is set, together with the settings that stay.
-func ParsePolicyChange(settings []string) (PolicyChange, error) {
-	change, faults := PolicyChange{}, []error(nil)
-	for _, setting := range settings {
-		name, value, found := strings.Cut(setting, "=")
-		if name == "concurrency" {
-			name = concurrency
-		}
-		var encoded json.RawMessage
-		var err error
-		switch {
-		case !found:
-			err = fmt.Errorf("%q: write it as SETTING=VALUE", setting)
-		case change[name] != nil:
-			err = fmt.Errorf("%s is given twice", name)
-		default:
-			encoded, err = policyValue(name, value)
-		}
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		change[name] = encoded
-	}
-	return change, errors.Join(faults...)
-}
-
-func policyValue(name, value string) (json.RawMessage, error) {
-	policy := reflect.TypeFor[jobtype.Policy]()
-	for i, known := range PolicySettings() {
-		if known != name {
-			continue
-		}
-		switch reflect.Zero(policy.Field(i).Type).Interface().(type) {
-		case jobtype.Duration:
-			if _, err := jobtype.ParseDuration(value); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-		case int:
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %q is not a number", name, value)
-			}
-			return json.Marshal(n)
-		case bool:
-			on, err := strconv.ParseBool(value)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %q: write true or false", name, value)
-			}
-			return json.Marshal(on)
-		}
-		return json.Marshal(value)
-	}
-	if meant := nearest.Word(name, PolicySettings()); meant != "" {
-		return nil, fmt.Errorf("%s is no setting of a policy: did you mean %s?", name, meant)
-	}
-	return nil, fmt.Errorf("%s is no setting of a policy: use one of %s", name, strings.Join(PolicySettings(), ", "))
-}
-
-// over returns the changed policy, or why it cannot be.
-func (change PolicyChange) over(policy jobtype.Policy) (jobtype.Policy, error) {
-	encoded, err := json.Marshal(change)
-	if err != nil {
-		return policy, fmt.Errorf("encode the settings: %w", err)
-	}
-	changed, err := contract.SetPolicyInput{Change: encoded}.Over(policy)
-	if err != nil {
-		return policy, err
-	}
-	return changed, changed.Validate()
-}
-
-// concurrency is the one setting that both kinds of runs have.
-const concurrency = "global_execution_concurrency"
 
 // Set changes settings of an open run at once, for this run only. A refusal is the
 // error; nothing was changed then. Setting what is set already changes nothing. A run
 // of a DAG has one of the settings: concurrency.
-func (r Runs) Set(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]FieldChange, error) {
 	if ref.Kind() == KindDAG {
 		return r.setDAG(ctx, ref, change)
+	}
+	if change[setting.Every] != nil {
+		return nil, fmt.Errorf("every is a setting of the job type: `roundsman jobtypes set %s every=…`", JobTypeOfRun(ref.WorkflowID))
 	}
 	described, err := r.describe(ctx, ref)
 	if err != nil {
@@ -133,9 +40,9 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change PolicyChange) ([]Field
 	return compare(flatPolicy(result.Before), flatPolicy(result.After)), nil
 }
 
-func (r Runs) setDAG(ctx context.Context, ref RunRef, change PolicyChange) ([]FieldChange, error) {
+func (r Runs) setDAG(ctx context.Context, ref RunRef, change setting.Change) ([]FieldChange, error) {
 	var n int
-	if len(change) != 1 || change[concurrency] == nil || json.Unmarshal(change[concurrency], &n) != nil {
+	if len(change) != 1 || change[setting.Concurrency] == nil || json.Unmarshal(change[setting.Concurrency], &n) != nil {
 		return nil, fmt.Errorf("run %s is that of a DAG: concurrency=N is the one setting that it can change", ref.WorkflowID)
 	}
 	before, err := r.client.DAGs().Show(ctx, ref)
@@ -159,7 +66,7 @@ func (r Runs) setDAG(ctx context.Context, ref RunRef, change PolicyChange) ([]Fi
 // apply, which puts back what the configuration says; a running group keeps its
 // policy. It returns what has changed: nothing, if it was so already. What others
 // change at the same time stays.
-func (j JobTypes) Set(ctx context.Context, name string, change PolicyChange) ([]FieldChange, error) {
+func (j JobTypes) Set(ctx context.Context, name string, change setting.Change) ([]FieldChange, error) {
 	s := j.schedules()
 	var fields []FieldChange
 	for range convergeAttempts {
@@ -171,16 +78,17 @@ func (j JobTypes) Set(ctx context.Context, name string, change PolicyChange) ([]
 		if err != nil {
 			return nil, fmt.Errorf("job type %s: %w: run apply to repair it", name, err)
 		}
-		before := spec.Policy
-		if spec.Policy, err = change.over(before); err != nil {
+		after, err := change.OverSpec(spec)
+		if err != nil {
 			return nil, err
 		}
-		if spec.Policy == before { // Also the look after the last write, which may have been dropped.
+		changed := specChanges(spec, after)
+		if len(changed) == 0 { // Also the look after the last write, which may have been dropped.
 			j.recordSet(ctx, name, fields)
 			return fields, nil
 		}
-		fields = compare(flatPolicy(before), flatPolicy(spec.Policy))
-		if err := s.replace(ctx, name, current, spec); err != nil {
+		fields = changed
+		if err := s.replace(ctx, name, current, after); err != nil {
 			return nil, err
 		}
 	}

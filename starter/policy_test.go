@@ -1,7 +1,6 @@
 package starter
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,45 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/jobtype"
 )
-
-func TestPolicyChangeIsLaidOverAPolicy(t *testing.T) {
-	t.Parallel()
-	change, err := ParsePolicyChange([]string{"retry_limit=3", "max_runtime=1h30m", "interactive=true", "on_deadline=drain"})
-	require.NoError(t, err)
-	before := jobtype.DefaultPolicy().WithDefaults()
-	after, err := change.over(before)
-	require.NoError(t, err)
-	want := before
-	want.RetryLimit, want.MaxRuntime, want.Interactive, want.OnDeadline = 3, jobtype.Duration(90*time.Minute), true, jobtype.DeadlineDrain
-	assert.Equal(t, want, after)
-
-	zero, err := PolicyChange{"retry_limit": json.RawMessage("0"), "interactive": json.RawMessage("false")}.over(after)
-	require.NoError(t, err)
-	assert.Zero(t, zero.RetryLimit, "a zero counts, unlike in a handler's default policy")
-	assert.False(t, zero.Interactive)
-}
-
-func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
-	t.Parallel()
-	_, err := ParsePolicyChange([]string{"retry_limt=3", "nonsense=1", "retry_limit=x", "max_runtime=soon", "interactive=perhaps", "=", "on_deadline", "retry_backoff=1s", "retry_backoff=2s"})
-	require.Error(t, err)
-	for _, want := range []string{
-		"retry_limt is no setting of a policy: did you mean retry_limit?", "nonsense is no setting of a policy: use one of detection_timeout, ",
-		`retry_limit: "x" is not a number`, `max_runtime: duration "soon"`, `interactive: "perhaps": write true or false`,
-		`"on_deadline": write it as SETTING=VALUE`, "retry_backoff is given twice",
-	} {
-		assert.ErrorContains(t, err, want)
-	}
-
-	bad, err := ParsePolicyChange([]string{"retry_limit=999", "on_deadline=never"})
-	require.NoError(t, err)
-	before := jobtype.DefaultPolicy().WithDefaults()
-	_, err = bad.over(before)
-	require.ErrorContains(t, err, "retry_limit: 999 is out of range")
-	require.ErrorContains(t, err, "on_deadline")
-}
 
 // TestEverySettingCanBeChanged: a setting that is new must not be forgotten.
 func TestEverySettingCanBeChanged(t *testing.T) {
@@ -57,11 +20,11 @@ func TestEverySettingCanBeChanged(t *testing.T) {
 	policy.CatchupWindow = jobtype.Duration(time.Hour)
 	for path, value := range flatPolicy(policy) {
 		name := strings.TrimPrefix(path, "policy.")
-		change, err := ParsePolicyChange([]string{fmt.Sprintf("%s=%s", name, value)})
+		change, err := setting.Parse([]string{fmt.Sprintf("%s=%s", name, value)})
 		require.NoError(t, err, name)
-		after, err := change.over(policy)
+		after, err := change.Over(policy)
 		require.NoError(t, err, name)
 		assert.Equal(t, policy, after, name)
 	}
-	assert.Len(t, flatPolicy(policy), len(PolicySettings()))
+	assert.Len(t, flatPolicy(policy), len(setting.Names()))
 }

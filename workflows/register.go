@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/admission"
 	"github.com/roundsman/roundsman/workflows/audit"
 	"github.com/roundsman/roundsman/workflows/fleet"
 	"github.com/roundsman/roundsman/workflows/graph"
@@ -23,7 +24,7 @@ func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(group.JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	r.RegisterWorkflowWithOptions(graph.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
 	r.RegisterWorkflowWithOptions(run.StatePage, workflow.RegisterOptions{Name: contract.StatePageWorkflow})
-	r.RegisterWorkflowWithOptions(Admission, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
+	r.RegisterWorkflowWithOptions(admission.Workflow, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})
 }

@@ -73,13 +73,13 @@ func (f *temporal) SignalWorkflow(_ context.Context, id, _, name string, _ any) 
 	return nil
 }
 
-func execute[R any](t *testing.T, f *temporal, name string) (R, error) {
+func execute[R any](t *testing.T, f *temporal, name string, args ...any) (R, error) {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	admission.Register(env, admission.New(f, "here"))
 	var result R
-	value, err := env.ExecuteActivity(name)
+	value, err := env.ExecuteActivity(name, args...)
 	if err == nil {
 		require.NoError(t, value.Get(&result))
 	}
@@ -134,7 +134,7 @@ func TestAskHolders(t *testing.T) {
 		lists: [][]string{{"a", "ended"}, {"a", "late"}},
 		runs:  map[string]run{"a": {"first", open}, "late": {"first", open}},
 	}
-	result, err := execute[contract.AskHoldersResult](t, f, contract.AskHoldersActivity)
+	result, err := execute[contract.AskHoldersResult](t, f, contract.AskHoldersActivity, contract.AskHoldersInput{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "late"}, result.WorkflowIDs)
 	assert.Equal(t, []string{"a reassert", "late reassert"}, f.asked)

@@ -4,39 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 )
 
-// pause is how long after the first look the second one comes: a group that has
+// pause is how long after the first look the second one comes: a workflow that has
 // just started shows in visibility up to a second later.
 const pause = 1200 * time.Millisecond
 
-// AskHolders is [contract.AskHoldersActivity]: every running group and
-// run of a DAG is asked to say what it holds. A repeat asks again, which is harmless.
-func (a *Activities) AskHolders(ctx context.Context) (contract.AskHoldersResult, error) {
-	var result contract.AskHoldersResult
-	for look := range 2 {
-		if look > 0 {
-			select {
-			case <-time.After(a.pause):
-			case <-ctx.Done():
-				return result, ctx.Err()
-			}
+// latePauses are the pauses before each look for workflows that visibility shows
+// late: seconds under load, minutes after a backlog.
+func latePauses() []time.Duration {
+	return []time.Duration{10 * time.Second, 20 * time.Second, time.Minute, 4 * time.Minute}
+}
+
+// AskHolders is [contract.AskHoldersActivity]: every running group and run of a DAG is
+// asked to assert what it holds and waits for. With LateSince it asks those that show
+// later than the others and that admission does not know by then. A repeat asks
+// again, which is harmless.
+func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
+	result := contract.AskHoldersResult{Inherited: a.inherited(ctx, in.Previous)}
+	asked := map[string]bool{}
+	pauses, filter := []time.Duration{0, a.pause}, ""
+	if !in.LateSince.IsZero() {
+		pauses, filter = a.late, " AND StartTime >= '"+in.LateSince.UTC().Format(time.RFC3339)+"'"
+	}
+	for _, pause := range pauses {
+		if err := a.sleep(ctx, pause); err != nil {
+			return result, err
 		}
-		running, err := a.running(ctx)
+		running, err := a.running(ctx, filter)
 		if err != nil {
 			return result, err
 		}
+		if filter != "" {
+			if err := a.known(ctx, asked); err != nil {
+				return result, err
+			}
+		}
 		for _, id := range running {
-			if slices.Contains(result.WorkflowIDs, id) {
+			if asked[id] {
 				continue
 			}
+			asked[id] = true
 			err := a.temporal.SignalWorkflow(ctx, id, "", contract.SignalReassert, nil)
 			if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 				continue // It has ended since.
@@ -50,22 +66,75 @@ func (a *Activities) AskHolders(ctx context.Context) (contract.AskHoldersResult,
 	return result, nil
 }
 
+// sleep waits, with heartbeats.
+func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
+	if pause == 0 {
+		return nil
+	}
+	over := time.After(pause)
+	ticker := time.NewTicker(a.interval)
+	defer ticker.Stop()
+	for {
+		activity.RecordHeartbeat(ctx)
+		select {
+		case <-over:
+			return nil
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-activity.GetWorkerStopChannel(ctx):
+			return errStopping
+		}
+	}
+}
+
+// known adds the holders that admission has heard.
+func (a *Activities) known(ctx context.Context, asked map[string]bool) error {
+	holders, err := a.holders(ctx)
+	for _, holder := range holders {
+		asked[holder.WorkflowID] = asked[holder.WorkflowID] || holder.FirstRunID != ""
+	}
+	return err
+}
+
+// inherited asks the run before a reset what it knew last.
+func (a *Activities) inherited(ctx context.Context, previous string) contract.Inherited {
+	if previous == "" {
+		return contract.Inherited{}
+	}
+	inherited := contract.Inherited{From: previous}
+	var durable contract.DurableResult
+	answer, err := a.temporal.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.AdmissionWorkflowID, RunID: previous, QueryType: contract.QueryDurable,
+	})
+	if err == nil {
+		err = answer.QueryResult.Get(&durable)
+	}
+	if err != nil {
+		inherited.Fault = err.Error()
+	}
+	inherited.Data = durable.Data
+	return inherited
+}
+
 // running lists the open workflows that may hold something. One that is paused in
 // Temporal itself holds what it has, and says so when it is unpaused: it is waited
 // for as one that does not answer is.
-func (a *Activities) running(ctx context.Context) ([]string, error) {
+func (a *Activities) running(ctx context.Context, filter string) ([]string, error) {
 	var ids []string
+	listed := map[string]bool{}
 	var token []byte
 	for {
 		page, err := a.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: a.namespace, PageSize: 1000, NextPageToken: token,
-			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", contract.JobGroupWorkflow, contract.DAGWorkflow, contract.QueryOpen),
+			Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s%s", contract.JobGroupWorkflow, contract.DAGWorkflow, contract.QueryOpen, filter),
 		})
 		if err != nil {
 			return nil, fmt.Errorf("list the running groups and runs of DAGs: %w", err)
 		}
 		for _, execution := range page.GetExecutions() {
-			if id := execution.GetExecution().GetWorkflowId(); !slices.Contains(ids, id) {
+			if id := execution.GetExecution().GetWorkflowId(); !listed[id] {
+				listed[id] = true
 				ids = append(ids, id)
 			}
 		}

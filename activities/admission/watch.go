@@ -50,13 +50,14 @@ type Temporal interface {
 type Activities struct {
 	temporal  Temporal
 	namespace string
-	// interval and pause are shorter in tests.
+	// interval, pause and late are shorter in tests.
 	interval, pause time.Duration
+	late            []time.Duration
 }
 
 // New returns the activities of the namespace that c works in.
 func New(c Temporal, namespace string) *Activities {
-	return &Activities{temporal: c, namespace: namespace, interval: interval, pause: pause}
+	return &Activities{temporal: c, namespace: namespace, interval: interval, pause: pause, late: latePauses()}
 }
 
 // Registry is where activities are registered: a worker or a test environment.

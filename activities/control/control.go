@@ -80,6 +80,8 @@ type Control struct {
 	auditEntries int
 	// visibilityLag is how long visibility is given to show what has happened.
 	visibilityLag time.Duration
+	// keepInterval is shorter in tests.
+	keepInterval time.Duration
 }
 
 // Option changes how a [Control] is made.
@@ -103,10 +105,15 @@ func WithVisibilityLag(lag time.Duration) Option {
 	return func(control *Control) { control.visibilityLag = lag }
 }
 
+// WithKeepInterval sets how often [Control.Keep] looks; the default is two seconds.
+func WithKeepInterval(interval time.Duration) Option {
+	return func(control *Control) { control.keepInterval = interval }
+}
+
 // New returns the activities. config are the thresholds of the registry; zero
 // fields mean the default.
 func New(c Client, config contract.FleetConfig, options ...Option) *Control {
-	control := &Control{fleet: c, runs: c, boot: c, signals: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
+	control := &Control{fleet: c, runs: c, boot: c, signals: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second, keepInterval: keepInterval}
 	for _, option := range options {
 		option(control)
 	}

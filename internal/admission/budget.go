@@ -2,84 +2,67 @@ package admission
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
-// Bounds of what is remembered of failures. It travels with the state of the
-// desk, which has to leave room for the claims.
+// Bounds of what is remembered of failures. It travels with the state, which has to
+// leave room for the claims.
 const (
-	// MaxKeyCount and MaxTypeCount bound [Rule.Count]: that many times are kept
-	// for each key, and for each job type.
-	MaxKeyCount  = 25
-	MaxTypeCount = 500
 	// MaxTrackedKeys is how many keys with failures, disabled or marked, are
-	// remembered. Over it, keys that are neither disabled nor marked are
-	// forgotten first, the one that failed longest ago before the others, then
-	// those whose time is up soonest.
-	MaxTrackedKeys = 1000
+	// remembered, MaxTrackedTypes how many job types. Over it, and over what may
+	// travel, those that are neither disabled nor marked are forgotten first, the
+	// one that failed longest ago before the others, then those whose time is up
+	// soonest.
+	MaxTrackedKeys  = 1000
+	MaxTrackedTypes = 500
 	// SeriesLimit is how long after its last failure a series that no success
 	// has broken is forgotten.
 	SeriesLimit = 30 * 24 * time.Hour
 	// repeatLimit is how long after a key was forgiven a failure from before is
 	// recognized and ignored; reports are repeated within seconds.
 	repeatLimit = time.Hour
+	// trimPause is how often what counts no more is forgotten.
+	trimPause = time.Minute
 	// maxErrorBytes bounds the message kept of the last failure.
 	maxErrorBytes = 160
+
+	recordWeight  = 48
+	failureWeight = 11
 )
 
-// Rule is how much may fail before it is disabled. A zero Rule sets no bound.
-type Rule struct {
-	// Count is the number of failures within Window that disables: the Count-th
-	// one does. 0: no number does.
-	Count  int           `json:"count,omitempty"`
-	Window time.Duration `json:"window,omitempty"`
-	// HardTimeout disables at a failure that comes this long or longer after the
-	// first one of a series that no success has broken. 0: however long.
-	HardTimeout time.Duration `json:"hard_timeout,omitempty"`
-	// DisableFor is for how long.
-	DisableFor time.Duration `json:"disable_for,omitempty"`
+// rule is a [contract.RetryBudgetRule] that may be missing: then it sets no bound.
+type rule struct{ *contract.RetryBudgetRule }
+
+func (r rule) set() bool { return r.RetryBudgetRule != nil && (r.Count > 0 || r.HardTimeout > 0) }
+
+func perKey(b *contract.RetryBudget) rule {
+	if b == nil {
+		return rule{}
+	}
+	return rule{b.PerKey}
 }
 
-func (r Rule) set() bool { return r.Count > 0 || r.HardTimeout > 0 }
-
-// Budget is what a job type may fail, for each dedupe key and in all.
-type Budget struct {
-	PerKey  Rule `json:"per_key,omitzero"`
-	PerType Rule `json:"per_type,omitzero"`
+func perType(b *contract.RetryBudget) rule {
+	if b == nil {
+		return rule{}
+	}
+	return rule{b.PerType}
 }
 
-// Off says that a key or a job type is held back, and until when.
-type Off struct {
-	// Code is [CodeBudget] or [CodeMarkedDone].
-	Code  Code      `json:"code"`
+// off says that a key or a job type is held back, and until when.
+type off struct {
+	// Code is a code of [contract.AdmissionHold].
+	Code  string    `json:"code"`
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
-	// Failures is how many failures led to it, Rule the one that they broke,
-	// Error the last one's message.
-	Failures int    `json:"failures,omitempty"`
-	Rule     Rule   `json:"rule,omitzero"`
-	Error    string `json:"error,omitempty"`
+	// Failures is how many failures led to it, Rule the one that they broke.
+	Failures int                       `json:"failures,omitempty"`
+	Rule     *contract.RetryBudgetRule `json:"rule,omitempty"`
 	// By is who marked it.
 	By string `json:"by,omitempty"`
-}
-
-// Text is a sentence for people.
-func (o Off) Text() string {
-	until := o.Until.UTC().Format(time.RFC3339)
-	if o.Code == CodeMarkedDone {
-		return fmt.Sprintf("marked as done by %s until %s", cmp.Or(o.By, "an operator"), until)
-	}
-	why := fmt.Sprintf("%d failures within %s", o.Failures, o.Rule.Window)
-	if o.Rule.Count == 0 || o.Failures < o.Rule.Count {
-		why = fmt.Sprintf("failing for %s without a success", o.Rule.HardTimeout)
-	}
-	text := fmt.Sprintf("disabled until %s after %s", until, why)
-	if o.Error != "" {
-		text += "; the last one: " + o.Error
-	}
-	return text
 }
 
 // record is what is remembered of a key, or of a job type.
@@ -99,7 +82,16 @@ type record struct {
 	// Keep is until when the record says anything.
 	Keep  int64  `json:"u,omitempty"`
 	Error string `json:"e,omitempty"`
-	Off   *Off   `json:"o,omitempty"`
+	Off   *off   `json:"o,omitempty"`
+}
+
+// weight is what the record adds to the state, once packed.
+func (r *record) weight() int {
+	weight := recordWeight + len(r.JobType) + len(r.Key) + len(r.Error) + failureWeight*len(r.Failures)
+	if r.Off != nil {
+		weight += recordWeight + len(r.Off.By)
+	}
+	return weight
 }
 
 // failure is one failed attempt. ID tells those of one moment apart.
@@ -113,19 +105,31 @@ func (f failure) compare(other failure) int {
 }
 
 // off is what holds it back at now, or nil.
-func (r *record) off(now time.Time) *Off {
+func (r *record) off(now time.Time) *off {
 	if r == nil || r.Off == nil || !r.Off.Until.After(now) {
 		return nil
 	}
 	return r.Off
 }
 
+// hold is what holds it back at now, for others; nil: nothing does.
+func (r *record) hold(now time.Time) *contract.AdmissionHold {
+	found := r.off(now)
+	if found == nil {
+		return nil
+	}
+	return &contract.AdmissionHold{
+		JobType: r.JobType, DedupeKey: r.Key, Code: found.Code, Since: found.Since, Until: found.Until,
+		Failures: found.Failures, Rule: found.Rule, LastError: r.Error, By: found.By,
+	}
+}
+
 func (r *record) keep(until int64) { r.Keep = max(r.Keep, until) }
 
-// fail takes a failure in and reports whether it made the rule say stop. One
-// that is known already, or forgotten, changes nothing; neither does one of
-// something that is held back: the bound starts anew afterwards.
-func (r *record) fail(f failure, message string, rule Rule, now time.Time) bool {
+// fail takes in a failure and reports whether it broke the rule. One that is known
+// already, or forgotten, changes nothing; neither does one of something that is held
+// back: the bound starts again afterwards.
+func (r *record) fail(f failure, message string, rule rule, now time.Time) bool {
 	at, known := slices.BinarySearchFunc(r.Failures, f, failure.compare)
 	if known || f.At <= r.Cleared || r.off(now) != nil {
 		return false
@@ -140,7 +144,7 @@ func (r *record) fail(f failure, message string, rule Rule, now time.Time) bool 
 	if f.At > r.Broken && (r.First == 0 || f.At < r.First) {
 		r.First = f.At
 	}
-	r.keep(r.Last + rule.Window.Milliseconds())
+	r.keep(r.Last + rule.Window.Std().Milliseconds())
 	if rule.HardTimeout > 0 {
 		r.keep(r.Last + SeriesLimit.Milliseconds())
 	}
@@ -148,27 +152,27 @@ func (r *record) fail(f failure, message string, rule Rule, now time.Time) bool 
 }
 
 // judge looks at the newest failure: at its time the rule may have been broken,
-// however late it was told.
-func (r *record) judge(rule Rule, now time.Time) bool {
-	from, n := r.Last-rule.Window.Milliseconds(), 0
+// however late it was reported.
+func (r *record) judge(rule rule, now time.Time) bool {
+	from, n := r.Last-rule.Window.Std().Milliseconds(), 0
 	for _, f := range r.Failures {
 		if f.At > from {
 			n++
 		}
 	}
 	counted := rule.Count > 0 && n >= rule.Count
-	tooLong := rule.HardTimeout > 0 && r.First > 0 && r.Last-r.First >= rule.HardTimeout.Milliseconds()
+	tooLong := rule.HardTimeout > 0 && r.First > 0 && r.Last-r.First >= rule.HardTimeout.Std().Milliseconds()
 	if !counted && !tooLong {
 		return false
 	}
 	since := time.UnixMilli(r.Last).UTC()
-	r.Off = &Off{Code: CodeBudget, Since: since, Until: since.Add(rule.DisableFor), Failures: n, Rule: rule, Error: r.Error}
+	r.Off = &off{Code: contract.HoldRetryBudget, Since: since, Until: since.Add(rule.DisableFor.Std()), Failures: n, Rule: rule.RetryBudgetRule}
 	r.forget(r.Last)
 	r.keep(r.Off.Until.UnixMilli())
 	return r.off(now) != nil
 }
 
-// forget drops the failures up to then; those that are told late stay away.
+// forget drops the failures up to then; those that are reported late stay away.
 func (r *record) forget(at int64) {
 	r.Cleared = max(r.Cleared, at)
 	r.Failures = slices.DeleteFunc(r.Failures, func(f failure) bool { return f.At <= r.Cleared })

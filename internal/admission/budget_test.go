@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -16,43 +19,38 @@ const (
 	wholeDay = 24 * time.Hour
 )
 
-func perKey(count int) Budget {
-	return Budget{PerKey: Rule{Count: count, Window: sixty, DisableFor: wholeDay}}
+func keyBudget(count int) *Budget {
+	return &Budget{PerKey: &Rule{Count: count, Window: jobtype.Duration(sixty), DisableFor: jobtype.Duration(wholeDay)}}
 }
 
-func hashOf(key string) uint64 {
-	var hash uint64
-	for _, c := range key {
-		hash = hash*31 + uint64(c)
-	}
-	return hash
-}
+func hashOf(key string) uint64 { return contract.DedupeHash("scrub", key) }
 
 // fails has a group report failed attempts of keys, at the time of the play.
-func (p *play) fails(who string, b Budget, attempt int, keys ...string) []Decision {
-	e := Asked{Holder: group(who), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now}}}
+func (p *play) fails(who string, b *Budget, attempt int, keys ...string) []Decision {
+	e := Requested{Holder: group(who), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now}}}
 	for _, key := range keys {
 		e.Endings[0].Failed = append(e.Endings[0].Failed, Failure{
-			Key: key, Hash: hashOf(key), Attempt: fmt.Sprintf("%s.%d", key, attempt), At: p.now, Error: "disk on fire",
+			DedupeKey: key, Attempt: fmt.Sprintf("%s.%d", key, attempt), At: p.now, Error: "disk on fire",
 		})
 	}
 	return p.step(e)
 }
 
 // claims has a group claim keys, and lists those that are held back.
-func (p *play) claims(t *testing.T, who string, b Budget, keys ...string) []string {
+func (p *play) claims(t *testing.T, who string, b *Budget, keys ...string) []string {
 	t.Helper()
-	r := Request{ID: "k"}
+	var hashes []uint64
 	for _, key := range keys {
-		r.Keys = append(r.Keys, hashOf(key))
+		hashes = append(hashes, hashOf(key))
 	}
-	decisions := p.step(Asked{Holder: group(who), JobType: "scrub", Grace: grace, Budget: b, Requests: []Request{r}})
+	r := Request{ID: "k", Keys: PackKeys(hashes)}
+	decisions := p.step(Requested{Holder: group(who), JobType: "scrub", Grace: jobtype.Duration(grace), Budget: b, Items: []Request{r}})
 	require.Len(t, decisions, 1)
 	granted, ok := decisions[0].(Granted)
 	require.True(t, ok)
 	var off []string
-	for _, one := range granted.Off {
-		off = append(off, keys[one.Index]+" "+string(one.Off.Code))
+	for _, one := range granted.HeldBack {
+		off = append(off, keys[one.Index]+" "+one.Code)
 	}
 	return off
 }
@@ -63,29 +61,29 @@ func TestTheCountthFailureDisablesTheKey(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	for i := range 2 {
-		p.fails("g", perKey(3), i, "a")
-		assert.Empty(t, p.claims(t, fmt.Sprint("h", i), perKey(3), "a", "b"))
+		p.fails("g", keyBudget(3), i, "a")
+		assert.Empty(t, p.claims(t, fmt.Sprint("h", i), keyBudget(3), "a", "b"))
 		p.release(fmt.Sprint("h", i))
 		p.pass(time.Minute)
 	}
-	p.fails("g", perKey(3), 1, "a")
-	p.fails("g", perKey(3), 2, "a")
-	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "x", perKey(3), "a", "b"))
+	p.fails("g", keyBudget(3), 1, "a")
+	p.fails("g", keyBudget(3), 2, "a")
+	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "x", keyBudget(3), "a", "b"))
 	p.release("x")
 	held := p.d.HeldBack("", p.now)
 	require.Len(t, held, 1)
 	types, keys := p.d.CountHeldBack(p.now)
 	assert.Equal(t, []int{0, 1}, []int{types, keys})
 	assert.Equal(t, "scrub", held[0].JobType)
-	assert.Equal(t, "a", held[0].Key)
+	assert.Equal(t, "a", held[0].DedupeKey)
 	assert.Equal(t, 3, held[0].Failures)
 	assert.Equal(t, p.now.Add(wholeDay), held[0].Until)
-	assert.Contains(t, held[0].Text(), "after 3 failures within 1h0m0s; the last one: disk on fire")
+	assert.Contains(t, held[0].String(), "after 3 failures within 1h; the last one: disk on fire")
 
-	assert.Empty(t, p.claims(t, "y", Budget{}, "a"), "whoever has no budget is not held back")
+	assert.Empty(t, p.claims(t, "y", nil, "a"), "whoever has no budget is not held back")
 	p.release("y")
 	p.pass(wholeDay)
-	assert.Empty(t, p.claims(t, "z", perKey(3), "a"), "by time")
+	assert.Empty(t, p.claims(t, "z", keyBudget(3), "a"), "by time")
 	assert.Empty(t, p.d.HeldBack("", p.now))
 }
 
@@ -93,7 +91,7 @@ func TestFailuresLeaveTheWindow(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	for i := range 10 {
-		p.fails("g", perKey(3), i, "a")
+		p.fails("g", keyBudget(3), i, "a")
 		p.pass(sixty / 2)
 	}
 	assert.Empty(t, p.d.HeldBack("", p.now), "never three within an hour")
@@ -103,27 +101,27 @@ func TestRepeatsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	for range 5 {
-		p.fails("g", perKey(2), 1, "a")
+		p.fails("g", keyBudget(2), 1, "a")
 	}
 	assert.Empty(t, p.d.HeldBack("", p.now))
-	p.fails("other", perKey(2), 1, "a")
+	p.fails("other", keyBudget(2), 1, "a")
 	assert.Len(t, p.d.HeldBack("", p.now), 1, "another holder's failure of the same moment is another one")
 }
 
 func TestASuccessForgetsTheKey(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	p.fails("g", perKey(2), 1, "a")
+	p.fails("g", keyBudget(2), 1, "a")
 	p.pass(time.Second)
-	p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{At: p.now, Done: []uint64{hashOf("a")}}}})
+	p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: pack(hashOf("a"))}}})
 	p.pass(time.Second)
-	p.fails("g2", perKey(2), 1, "a")
+	p.fails("g2", keyBudget(2), 1, "a")
 	assert.Empty(t, p.d.HeldBack("", p.now))
 	p.pass(time.Second)
-	p.fails("g2", perKey(2), 2, "a")
+	p.fails("g2", keyBudget(2), 2, "a")
 	assert.Len(t, p.d.HeldBack("", p.now), 1)
 	p.pass(time.Second)
-	p.step(Asked{Holder: group("g2"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{At: p.now, Done: []uint64{hashOf("a")}}}})
+	p.step(Requested{Holder: group("g2"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{At: p.now, Done: pack(hashOf("a"))}}})
 	assert.Empty(t, p.d.HeldBack("", p.now), "an attempt that still ran has completed")
 }
 
@@ -131,7 +129,7 @@ func TestASuccessForgetsTheKey(t *testing.T) {
 func TestHardTimeout(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	b := Budget{PerKey: Rule{Window: sixty, HardTimeout: 10 * sixty, DisableFor: wholeDay}}
+	b := &Budget{PerKey: &Rule{Window: jobtype.Duration(sixty), HardTimeout: jobtype.Duration(10 * sixty), DisableFor: jobtype.Duration(wholeDay)}}
 	for i := range 5 {
 		p.fails("g", b, i, "a")
 		p.pass(2 * sixty)
@@ -140,7 +138,7 @@ func TestHardTimeout(t *testing.T) {
 	p.fails("g", b, 5, "a")
 	held := p.d.HeldBack("", p.now)
 	require.Len(t, held, 1)
-	assert.Contains(t, held[0].Text(), "failing for 10h0m0s without a success")
+	assert.Contains(t, held[0].String(), "failing for 10h without a success")
 }
 
 // TestHardTimeoutOfAType: any success of the type breaks its series, and what
@@ -148,17 +146,17 @@ func TestHardTimeout(t *testing.T) {
 func TestHardTimeoutOfAType(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	b := Budget{PerType: Rule{Count: 4, Window: 20 * sixty, HardTimeout: 3 * sixty, DisableFor: wholeDay}}
+	b := &Budget{PerType: &Rule{Count: 4, Window: jobtype.Duration(20 * sixty), HardTimeout: jobtype.Duration(3 * sixty), DisableFor: jobtype.Duration(wholeDay)}}
 	p.fails("g", b, 1, "a")
 	p.pass(2 * sixty)
-	p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now, SuccessAt: p.now}}})
+	p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Endings: []Endings{{At: p.now, SuccessAt: p.now}}})
 	p.pass(2 * sixty)
 	p.fails("g", b, 2, "b")
 	p.fails("g", b, 3, "")
-	assert.Nil(t, p.d.TypeOff("scrub", p.now))
+	assert.Nil(t, p.d.TypeHold("scrub", p.now))
 	p.fails("g", b, 4, "c")
-	require.NotNil(t, p.d.TypeOff("scrub", p.now))
-	assert.Equal(t, 4, p.d.TypeOff("scrub", p.now).Failures)
+	require.NotNil(t, p.d.TypeHold("scrub", p.now))
+	assert.Equal(t, 4, p.d.TypeHold("scrub", p.now).Failures)
 }
 
 // TestADisabledTypeStartsNothing: whoever is at it is told, who waits for the
@@ -166,9 +164,9 @@ func TestHardTimeoutOfAType(t *testing.T) {
 func TestADisabledTypeStartsNothing(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	b := Budget{PerType: Rule{Count: 2, Window: sixty, DisableFor: sixty}}
+	b := &Budget{PerType: &Rule{Count: 2, Window: jobtype.Duration(sixty), DisableFor: jobtype.Duration(sixty)}}
 	ask := func(who string, r Request) []string {
-		decisions := p.step(Asked{Holder: group(who), JobType: "scrub", Budget: b, Requests: []Request{r}})
+		decisions := p.step(Requested{Holder: group(who), JobType: "scrub", Budget: b, Items: []Request{r}})
 		return told(decisions)
 	}
 	assert.Equal(t, []string{"g granted"}, ask("g", turn()))
@@ -178,7 +176,7 @@ func TestADisabledTypeStartsNothing(t *testing.T) {
 	assert.Equal(t, []string{"x RETRY_BUDGET"}, ask("x", turn()))
 	assert.Equal(t, []string{"y RETRY_BUDGET"}, ask("y", Request{ID: "start", Start: true}))
 	assert.Equal(t, []string{"z granted"}, ask("z", Request{ID: "fences", Fences: 5}), "who is at it may go on")
-	again := p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{Request: turn(), Fence: 1}}})
+	again := p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{AdmissionItem: turn(), Fence: 1}}})
 	assert.Equal(t, []string{"g stopped"}, told(again), "it may not have heard")
 	require.NoError(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub"}, p.now))
 	p.step(ReEnabled{JobType: "scrub"})
@@ -186,32 +184,32 @@ func TestADisabledTypeStartsNothing(t *testing.T) {
 	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub"}, p.now), "is not disabled")
 	p.pass(time.Second)
 	p.fails("g", b, 2, "a")
-	assert.Nil(t, p.d.TypeOff("scrub", p.now), "its failures were forgotten")
+	assert.Nil(t, p.d.TypeHold("scrub", p.now), "its failures were forgotten")
 }
 
 func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	b := perKey(1)
+	b := keyBudget(1)
 	assert.Empty(t, p.claims(t, "g", b, "a", "b"))
 	assert.Equal(t, []string{"g key stopped"}, told(p.fails("g", b, 1, "a")))
 	assert.Equal(t, []string{"g key stopped"}, told(p.fails("g", b, 1, "a")), "told again when it tells again")
-	mark := MarkedDone{JobType: "scrub", Key: "b", Hash: hashOf("b"), Until: p.now.Add(sixty), By: "ann"}
+	mark := MarkedDone{contract.MarkDoneInput{JobType: "scrub", DedupeKey: "b", By: "ann"}, p.now.Add(sixty)}
 	require.NoError(t, p.d.CheckMarkDone(mark, p.now))
 	decisions := p.step(mark)
 	assert.Equal(t, []string{"g key stopped"}, told(decisions))
-	stopped, ok := decisions[0].(KeyStopped)
+	stopped, ok := decisions[0].(Stopped)
 	require.True(t, ok)
-	assert.Contains(t, stopped.Off.Text(), "marked as done by ann until 2026-01-02T04:04:05Z")
-	anew := p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{Request: Request{ID: "k", Keys: []uint64{hashOf("b")}}, Fence: 1}}})
+	assert.Contains(t, stopped.String(), "marked as done by ann until 2026-01-02T04:04:05Z")
+	anew := p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{AdmissionItem: Request{ID: "k", Keys: pack(hashOf("b"))}, Fence: 1}}})
 	assert.Equal(t, []string{"g key stopped"}, told(anew), "it may not have heard")
 	p.release("g")
-	assert.Equal(t, []string{"b MARKED_DONE"}, p.claims(t, "h", Budget{}, "b"), "a mark needs no budget")
-	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub", Key: "b", Hash: hashOf("b")}, p.now), "jobs forgive")
-	forgive := Forgiven{JobType: "scrub", Key: "b", Hash: hashOf("b")}
+	assert.Equal(t, []string{"b MARKED_DONE"}, p.claims(t, "h", nil, "b"), "a mark needs no budget")
+	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub", DedupeKey: "b"}, p.now), "jobs forgive")
+	forgive := Forgiven{JobType: "scrub", DedupeKey: "b"}
 	require.NoError(t, p.d.CheckForgive(forgive, p.now))
 	p.step(forgive)
-	assert.Empty(t, p.claims(t, "i", Budget{}, "b"))
+	assert.Empty(t, p.claims(t, "i", nil, "b"))
 	require.ErrorContains(t, p.d.CheckForgive(forgive, p.now), "nothing is held against")
 	mark.Until = p.now
 	require.ErrorContains(t, p.d.CheckMarkDone(mark, p.now), "use 1s to")
@@ -222,14 +220,14 @@ func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 func TestForgivenIsForgiven(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	p.fails("g", perKey(2), 1, "a")
-	report := Asked{Holder: group("g"), JobType: "scrub", Budget: perKey(2), Endings: []Endings{{Failed: []Failure{{Key: "a", Hash: hashOf("a"), Attempt: "late", At: p.now}}}}}
+	p.fails("g", keyBudget(2), 1, "a")
+	report := Requested{Holder: group("g"), JobType: "scrub", Budget: keyBudget(2), Endings: []Endings{{Failed: []Failure{{DedupeKey: "a", Attempt: "late", At: p.now}}}}}
 	p.pass(time.Second)
-	p.step(Forgiven{JobType: "scrub", Key: "a", Hash: hashOf("a")})
+	p.step(Forgiven{JobType: "scrub", DedupeKey: "a"})
 	p.step(report)
 	p.pass(time.Second)
-	p.fails("g", perKey(2), 2, "a")
-	failures, off := p.d.KeyRecord(hashOf("a"), p.now)
+	p.fails("g", keyBudget(2), 2, "a")
+	failures, off := p.d.KeyRecord("scrub", "a", p.now)
 	assert.Equal(t, 1, failures)
 	assert.Nil(t, off)
 }
@@ -239,24 +237,24 @@ func TestForgivenIsForgiven(t *testing.T) {
 func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	p.claims(t, "g", Budget{}, "a", "b", "c")
-	p.step(Asked{Holder: group("other"), Endings: []Endings{{Done: []uint64{hashOf("c")}}}})
-	ended := Asked{Holder: group("g"), Endings: []Endings{{Done: []uint64{hashOf("a")}, Settled: []uint64{hashOf("b")}}}}
+	p.claims(t, "g", nil, "a", "b", "c")
+	p.step(Requested{Holder: group("other"), Endings: []Endings{{Done: pack(hashOf("c"))}}})
+	ended := Requested{Holder: group("g"), Endings: []Endings{{Done: pack(hashOf("a")), Settled: pack(hashOf("b"))}}}
 	p.step(ended)
-	decisions := p.ask("h", Request{ID: "k", Keys: []uint64{hashOf("a"), hashOf("b"), hashOf("c")}})
+	decisions := p.ask("h", Request{ID: "k", Keys: pack(hashOf("a"), hashOf("b"), hashOf("c"))})
 	granted, ok := decisions[0].(Granted)
 	require.True(t, ok)
-	assert.Equal(t, []Taken{{Index: 2, By: group("g")}}, granted.Taken)
+	assert.Equal(t, []Taken{{By: "g", Indexes: []int{2}}}, granted.Taken)
 	p.step(ended)
 	by, held := p.d.KeyHolder(hashOf("a"))
 	assert.True(t, held, "a repeat does not free what another has now")
-	assert.Equal(t, "h", by.Holder.ID)
+	assert.Equal(t, "h", by.WorkflowID)
 }
 
 func TestWhatIsRememberedIsBounded(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	b := perKey(2)
+	b := keyBudget(2)
 	p.fails("g", b, 1, "off")
 	p.pass(time.Millisecond)
 	p.fails("g", b, 2, "off")
@@ -269,9 +267,9 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 	keys, dropped := p.d.Tracked()
 	assert.Equal(t, MaxTrackedKeys, keys)
 	assert.Equal(t, 2, dropped)
-	failures, _ := p.d.KeyRecord(hashOf("oldest"), p.now)
+	failures, _ := p.d.KeyRecord("scrub", "oldest", p.now)
 	assert.Zero(t, failures, "forgotten first")
-	_, off := p.d.KeyRecord(hashOf("off"), p.now)
+	_, off := p.d.KeyRecord("scrub", "off", p.now)
 	assert.NotNil(t, off)
 	p.pass(2 * sixty)
 	p.fails("g", b, 3, "new")
@@ -283,17 +281,17 @@ func TestTheDurablePartOutlivesTheDesk(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	p.step(Resized{Pool: "db", Size: 7})
-	p.fails("g", perKey(1), 1, "a")
+	p.fails("g", keyBudget(1), 1, "a")
 	data, err := json.Marshal(p.d.Durable())
 	require.NoError(t, err)
 	var kept Durable
 	require.NoError(t, json.Unmarshal(data, &kept))
-	p.d = NewWith(p.now, kept)
+	p.d = New(p.now, kept)
 	recovering, _ := p.d.Recovering()
 	assert.True(t, recovering)
 	p.step(Expected{Final: true})
-	assert.Equal(t, 7, p.d.View().Pools[0].Size)
-	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "h", perKey(1), "a"))
+	assert.Equal(t, 7, p.d.View(everything{}).Pools[0].Size)
+	assert.Equal(t, []string{"a RETRY_BUDGET"}, p.claims(t, "h", keyBudget(1), "a"))
 	p.step(Recover{})
 	assert.Len(t, p.d.HeldBack("scrub", p.now), 1, "a reset does not take it away")
 }
@@ -320,15 +318,15 @@ func (l *ledger) fail(at, now int64) {
 		newest = max(newest, f)
 	}
 	for f := range l.fails {
-		if f > newest-l.rule.Window.Milliseconds() && f > l.from {
+		if f > newest-l.rule.Window.Std().Milliseconds() && f > l.from {
 			n++
 		}
 	}
 	if l.first == 0 || at < l.first {
 		l.first = at
 	}
-	if l.rule.Count > 0 && n >= l.rule.Count || l.rule.HardTimeout > 0 && newest-l.first >= l.rule.HardTimeout.Milliseconds() {
-		l.until = newest + l.rule.DisableFor.Milliseconds()
+	if l.rule.Count > 0 && n >= l.rule.Count || l.rule.HardTimeout > 0 && newest-l.first >= l.rule.HardTimeout.Std().Milliseconds() {
+		l.until = newest + l.rule.DisableFor.Std().Milliseconds()
 		l.clear(newest)
 	}
 }
@@ -349,19 +347,19 @@ func TestBudgetAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{
 			Count:      rapid.IntRange(0, 4).Draw(t, "count"),
-			Window:     time.Duration(rapid.IntRange(1, 60).Draw(t, "window")) * time.Second,
-			DisableFor: time.Duration(rapid.IntRange(1, 60).Draw(t, "disable")) * time.Second,
+			Window:     jobtype.Duration(rapid.IntRange(1, 60).Draw(t, "window")) * jobtype.Duration(time.Second),
+			DisableFor: jobtype.Duration(rapid.IntRange(1, 60).Draw(t, "disable")) * jobtype.Duration(time.Second),
 		}
 		if rule.Count == 0 || rapid.Bool().Draw(t, "hard") {
-			rule.HardTimeout = time.Duration(rapid.IntRange(1, 90).Draw(t, "hard timeout")) * time.Second
+			rule.HardTimeout = jobtype.Duration(rapid.IntRange(1, 90).Draw(t, "hard timeout")) * jobtype.Duration(time.Second)
 		}
-		p, budget := ready(), Budget{PerKey: rule}
+		p, budget := ready(), Budget{PerKey: &rule}
 		keys := []string{"a", "b"}
 		models := map[string]*ledger{}
 		for _, key := range keys {
 			models[key] = &ledger{rule: rule, fails: map[int64]bool{}}
 		}
-		var told []Asked
+		var told []Requested
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			// Each step has a moment of its own, so a moment names a failure.
 			p.pass(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "ms")) * time.Millisecond)
@@ -370,7 +368,7 @@ func TestBudgetAgainstAModel(t *testing.T) {
 			m, hash := models[key], hashOf(key)
 			switch rapid.IntRange(0, 9).Draw(t, "act") {
 			case 0, 1, 2, 3, 4:
-				e := Asked{Holder: group("g"), JobType: "scrub", Budget: budget, Endings: []Endings{{At: p.now, Failed: []Failure{{Key: key, Hash: hash, Attempt: "1", At: p.now}}}}}
+				e := Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: []Endings{{At: p.now, Failed: []Failure{{DedupeKey: key, Attempt: "1", At: p.now}}}}}
 				told = append(told, e)
 				p.step(e)
 				m.fail(now, now)
@@ -379,46 +377,46 @@ func TestBudgetAgainstAModel(t *testing.T) {
 					e := told[rapid.IntRange(max(0, len(told)-3), len(told)-1).Draw(t, "again")]
 					f := e.Endings[0].Failed[0]
 					// What has left the window may be forgotten, and then be news.
-					if p.now.Sub(f.At) < rule.Window {
+					if p.now.Sub(f.At) < rule.Window.Std() {
 						p.step(e)
-						models[f.Key].fail(f.At.UnixMilli(), now)
+						models[f.DedupeKey].fail(f.At.UnixMilli(), now)
 					}
 				}
 			case 6:
-				p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: budget, Endings: []Endings{{At: p.now, Done: []uint64{hash}}}})
+				p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: []Endings{{At: p.now, Done: pack(hash)}}})
 				m.clear(now)
 				if !m.mark {
 					m.until = 0
 				}
 			case 7:
-				p.step(ReEnabled{JobType: "scrub", Key: key, Hash: hash})
+				p.step(ReEnabled{JobType: "scrub", DedupeKey: key})
 				if m.until > now && !m.mark {
 					m.until = 0
 					m.clear(now)
 				}
 			case 8:
-				p.step(Forgiven{JobType: "scrub", Key: key, Hash: hash})
+				p.step(Forgiven{JobType: "scrub", DedupeKey: key})
 				m.until, m.mark = 0, false
 				m.clear(now)
 			case 9:
-				p.step(MarkedDone{JobType: "scrub", Key: key, Hash: hash, Until: p.now.Add(10 * time.Second)})
+				p.step(MarkedDone{contract.MarkDoneInput{JobType: "scrub", DedupeKey: key}, p.now.Add(10 * time.Second)})
 				m.clear(now)
 				m.until, m.mark = now+10_000, true
 			}
 			p.d = reborn(t, p.d)
 			for _, key := range keys {
-				off := p.d.book.keyOff(hashOf(key), budget, p.now)
+				off := p.d.outcomes.keyOff(hashOf(key), &budget, p.now)
 				require.Equal(t, models[key].until > now, off != nil, "key %s at %s", key, p.now)
 				if off != nil {
 					require.Equal(t, models[key].until, off.Until.UnixMilli())
-					require.Equal(t, models[key].mark, off.Code == CodeMarkedDone)
+					require.Equal(t, models[key].mark, off.Code == contract.HoldMarkedDone)
 				}
 			}
 		}
 	})
 }
 
-func reborn(t *rapid.T, d *Desk) *Desk {
+func reborn(t *rapid.T, d *Core) *Core {
 	data, err := json.Marshal(d.Snapshot())
 	require.NoError(t, err)
 	var s Snapshot

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // declares asks for n of the pool db as somebody whose configuration, read at
 // that time, gives it that size.
 func (p *play) declares(who string, n, size int, at time.Time) []Decision {
-	return p.step(Asked{Holder: group(who), JobType: who, Grace: grace, DeclaredAt: at, Requests: []Request{
+	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: at, Items: []Request{
 		{ID: "db", Pools: []Amount{{Pool: "db", N: n, Size: size}}},
 	}})
 }

@@ -1,53 +1,61 @@
 package admission
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
 
-// Durable is the part of the state that no holder knows: what operators said
-// and what has failed. It outlives a desk that was ended.
+// Durable is the part of the state that no holder knows: what operators said, what
+// has failed, and the fences. It outlives a core that was ended.
 type Durable struct {
 	// Sizes are operators' sizes of pools.
-	Sizes map[string]int `json:"sizes,omitempty"`
-	Book  *book          `json:"book,omitempty"`
+	Sizes    map[string]int `json:"sizes,omitempty"`
+	Outcomes *outcomes      `json:"outcomes,omitempty"`
+	// Fence is the next one: all that were ever given are lower.
+	Fence int64 `json:"fence,omitempty"`
 }
 
 // Durable returns that part.
-func (d *Desk) Durable() Durable {
-	kept := Durable{Sizes: map[string]int{}, Book: d.book}
-	for _, name := range slices.Sorted(maps.Keys(d.pools)) {
-		if size := d.pools[name].Operator; size > 0 {
+func (c *Core) Durable() Durable {
+	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Fence: c.next}
+	for name := range c.pools.pools.all() {
+		if size := c.pools.byName[poolMark+name].operator; size > 0 {
 			kept.Sizes[name] = size
 		}
 	}
 	return kept
 }
 
-// NewWith returns a desk as [New] does that knows what an earlier one kept.
-func NewWith(now time.Time, kept Durable) *Desk {
-	d := New(now)
-	for _, name := range slices.Sorted(maps.Keys(kept.Sizes)) {
-		d.pool(name).Operator = max(kept.Sizes[name], 0)
+// inherit takes over what an earlier core left. Fences never go backwards, also if
+// this clock is behind that of the earlier one.
+func (c *Core) inherit(now time.Time, durable Durable) {
+	c.next = max(c.next, durable.Fence, fenceFloor(now))
+	for _, name := range sortedKeys(durable.Sizes) {
+		if s := c.resource(name, true); s.operator == 0 {
+			c.setOperator(s, max(durable.Sizes[name], 0))
+			c.forget(s)
+		}
 	}
-	d.book.restore(kept.Book)
-	return d
+	c.outcomes.restore(durable.Outcomes)
 }
 
-// restore takes over what was saved.
-func (b *book) restore(saved *book) {
+// restore takes over what was saved; what is known already stays.
+func (o *outcomes) restore(saved *outcomes) {
 	if saved == nil {
 		return
 	}
-	b.Dropped = saved.Dropped
-	//workflowcheck:ignore a copy does not depend on the order
-	for hash, r := range saved.Keys {
-		b.Keys[hash] = r.clone()
+	o.Dropped = max(o.Dropped, saved.Dropped)
+	for _, hash := range sortedKeys(saved.Keys) {
+		if o.Keys[hash] == nil {
+			o.Keys[hash] = saved.Keys[hash].clone()
+			o.weigh(o.Keys[hash], 1)
+		}
 	}
-	//workflowcheck:ignore a copy does not depend on the order
-	for name, r := range saved.Types {
-		b.Types[name] = r.clone()
+	for _, name := range sortedKeys(saved.Types) {
+		if o.Types[name] == nil {
+			o.Types[name] = saved.Types[name].clone()
+			o.weigh(o.Types[name], 1)
+		}
 	}
 }
 

@@ -2,89 +2,183 @@ package admission
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
-// lane lets one holder at a time.
-type lane struct {
-	holder  *ticket
-	waiting []*ticket
-	// had is when, counted in arrivals, a job type last got its turn.
-	had map[string]int64
+// lanes are the exclusive lanes.
+type lanes struct {
+	byName map[string]*lane
+	// names are theirs in order, open those that may have a turn to give.
+	names *sorted[string]
+	open  map[string]bool
 }
 
-func (d *Desk) lane(name string) *lane {
-	l := d.lanes[name]
+func newLanes() lanes {
+	return lanes{byName: map[string]*lane{}, names: newSorted(strings.Compare), open: map[string]bool{}}
+}
+
+// lane lets one holder at a time. The waiting job types take turns alphabetically,
+// but one that had its turn while another waited goes behind that one.
+type lane struct {
+	holder  *request
+	waiting *sorted[*request]
+	// ofType has those that wait by their job type, common counts those among them
+	// that a second group of the type would repeat.
+	ofType map[string]*sorted[*request]
+	common map[string]int
+	// next are the types that wait and need not let another go first.
+	next *sorted[string]
+	// had is when, counted in arrivals, a type last got its turn, as long as some
+	// request is older; turns has the same in the order of time.
+	had   map[string]int64
+	turns *sorted[pastTurn]
+}
+
+type pastTurn struct {
+	at      int64
+	jobType string
+}
+
+func (c *Core) lane(name string) *lane {
+	l := c.lanes.byName[name]
 	if l == nil {
-		l = &lane{had: map[string]int64{}}
-		d.lanes[name] = l
+		l = &lane{
+			waiting: newSorted(bySeq), ofType: map[string]*sorted[*request]{}, common: map[string]int{},
+			next: newSorted(strings.Compare), had: map[string]int64{},
+			turns: newSorted(func(a, b pastTurn) int { return cmp.Compare(a.at, b.at) }),
+		}
+		c.lanes.byName[name] = l
+		c.lanes.names.add(name)
 	}
 	return l
 }
 
-// askLane queues a ticket. Two groups of one job type would do the same work
-// one after the other, so the second is coalesced with the one that waits,
-// unless one of them says that its work is its own.
-func (d *Desk) askLane(t *ticket) {
-	l := d.lane(t.Lane)
-	for _, other := range l.waiting {
-		if other.JobType == t.JobType && !other.Distinct && !t.Distinct {
-			d.refuse(t, CodeCoalesced, fmt.Sprintf("%s already waits for lane %s and will do the same", other.Holder.ID, t.Lane))
-			return
+// askLane queues a request. Two groups of one job type would do the same work one
+// after the other, so the second is coalesced with the one that waits, unless one
+// of them says that its work is its own.
+func (c *Core) askLane(r *request) {
+	l := c.lane(r.Lane)
+	if !r.Distinct && l.common[r.JobType] > 0 {
+		for other := range l.ofType[r.JobType].all() {
+			if !other.Distinct {
+				c.refuse(r, contract.AdmissionRefusal{Code: contract.RefusedCoalesced, Object: r.Lane, By: other.Holder.WorkflowID})
+				return
+			}
 		}
 	}
-	l.waiting = append(l.waiting, t)
-	d.add(t)
+	c.add(r)
+	l.enqueue(r)
+	c.lanes.open[r.Lane] = true
 }
 
-func (d *Desk) leaveLane(t *ticket) {
-	l := d.lanes[t.Lane]
-	if l == nil {
+func (l *lane) enqueue(r *request) {
+	l.waiting.add(r)
+	ofType := l.ofType[r.JobType]
+	if ofType == nil {
+		ofType = newSorted(bySeq)
+		l.ofType[r.JobType] = ofType
+	}
+	ofType.add(r)
+	if !r.Distinct {
+		l.common[r.JobType]++
+	}
+	if _, had := l.had[r.JobType]; !had {
+		l.next.add(r.JobType)
+	}
+}
+
+func (l *lane) dequeue(r *request) {
+	l.waiting.remove(r)
+	if !r.Distinct {
+		if l.common[r.JobType]--; l.common[r.JobType] == 0 {
+			delete(l.common, r.JobType)
+		}
+	}
+	ofType := l.ofType[r.JobType]
+	if ofType.remove(r); ofType.len() == 0 {
+		delete(l.ofType, r.JobType)
+		l.next.remove(r.JobType)
+	}
+}
+
+func (c *Core) leaveLane(r *request) {
+	l := c.lanes.byName[r.Lane]
+	if l.holder == r {
+		l.holder = nil
+	} else if l.ofType[r.JobType] != nil {
+		l.dequeue(r)
+	}
+	c.lanes.open[r.Lane] = true
+	if l.holder == nil && l.waiting.len() == 0 {
+		for _, had := range l.turns.list() {
+			c.forgetTurn(l, had)
+		}
+		delete(c.lanes.byName, r.Lane)
+		delete(c.lanes.open, r.Lane)
+		c.lanes.names.remove(r.Lane)
+	}
+}
+
+func (c *Core) serveLanes(now time.Time) {
+	if len(c.lanes.open) == 0 {
 		return
 	}
-	if l.holder == t {
-		l.holder = nil
-	}
-	l.waiting = slices.DeleteFunc(l.waiting, func(other *ticket) bool { return other == t })
-	if l.holder == nil && len(l.waiting) == 0 {
-		delete(d.lanes, t.Lane)
-	}
-}
-
-func (d *Desk) serveLanes(now time.Time) {
-	for _, name := range slices.Sorted(maps.Keys(d.lanes)) {
-		l := d.lanes[name]
-		if l.holder != nil || len(l.waiting) == 0 {
+	open := slices.Sorted(maps.Keys(c.lanes.open))
+	clear(c.lanes.open)
+	for _, name := range open {
+		l := c.lanes.byName[name]
+		if l == nil || l.holder != nil || l.waiting.len() == 0 {
 			continue
 		}
-		t := l.pick()
-		l.waiting = slices.DeleteFunc(l.waiting, func(other *ticket) bool { return other == t })
-		l.holder = t
-		d.seq++
-		l.had[t.JobType] = d.seq
-		d.grant(t, now)
+		r := c.pick(l)
+		l.dequeue(r)
+		l.holder = r
+		c.seq++
+		c.hadTurn(l, r.JobType, c.seq)
+		c.grant(r, now)
 	}
 }
 
 // pick chooses the next holder: alphabetically, but a job type that had its
 // turn while another one waited goes behind that one.
-func (l *lane) pick() *ticket {
-	oldest := slices.MinFunc(l.waiting, func(a, b *ticket) int { return cmp.Compare(a.Seq, b.Seq) })
-	//workflowcheck:ignore what is deleted does not depend on the order
-	maps.DeleteFunc(l.had, func(_ string, at int64) bool { return at < oldest.Seq })
-	best := oldest
-	for _, t := range l.waiting {
-		if t.JobType < best.JobType && !l.mustYield(t) {
-			best = t
+func (c *Core) pick(l *lane) *request {
+	oldest := l.waiting.first()
+	for l.turns.len() > 0 && l.turns.first().at < oldest.Seq {
+		had := l.turns.first()
+		c.forgetTurn(l, had)
+		if l.ofType[had.jobType] != nil {
+			l.next.add(had.jobType)
 		}
 	}
-	return best
+	if l.next.len() == 0 || oldest.JobType <= l.next.first() {
+		return oldest
+	}
+	return l.ofType[l.next.first()].first()
 }
 
-func (l *lane) mustYield(t *ticket) bool {
-	at, had := l.had[t.JobType]
-	return had && slices.ContainsFunc(l.waiting, func(other *ticket) bool { return other.Seq < at && other != t })
+// hadTurn notes when a job type got its turn. If no room is left to remember it, the
+// type may get another one before those that wait.
+func (c *Core) hadTurn(l *lane, jobType string, at int64) {
+	if before, had := l.had[jobType]; had {
+		c.forgetTurn(l, pastTurn{before, jobType})
+	}
+	l.next.remove(jobType)
+	if weight := turnWeight + len(jobType); c.hasRoom(weight) {
+		c.weight += weight
+		l.had[jobType] = at
+		l.turns.add(pastTurn{at, jobType})
+	} else if l.ofType[jobType] != nil {
+		l.next.add(jobType)
+	}
+}
+
+func (c *Core) forgetTurn(l *lane, had pastTurn) {
+	c.weight -= turnWeight + len(had.jobType)
+	delete(l.had, had.jobType)
+	l.turns.remove(had)
 }

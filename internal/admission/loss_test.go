@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // TestFailuresSurviveTheLossOfTheDesk: a holder reports failures and successes,
@@ -18,12 +21,12 @@ func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 	const kept = 4
 	rapid.Check(t, func(t *rapid.T) {
 		p := ready()
-		budget := Budget{PerKey: Rule{Count: MaxKeyCount, Window: 24 * time.Hour, DisableFor: time.Hour}, PerType: Rule{Count: MaxTypeCount, Window: 24 * time.Hour, DisableFor: time.Hour}}
+		budget := Budget{PerKey: &Rule{Count: contract.MaxKeyFailures, Window: jobtype.Duration(24 * time.Hour), DisableFor: jobtype.Duration(time.Hour)}, PerType: &Rule{Count: contract.MaxTypeFailures, Window: jobtype.Duration(24 * time.Hour), DisableFor: jobtype.Duration(time.Hour)}}
 		truth, all := map[string]int{}, 0
 		var recent []Endings
 		var before []byte // What the desk kept before the last report.
 		say := func(endings []Endings, anew bool) {
-			p.step(Asked{Holder: group("g"), JobType: "scrub", Budget: budget, Endings: endings, Reassert: anew})
+			p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: &budget, Endings: endings, Reassert: anew})
 		}
 		save := func() {
 			var err error
@@ -37,13 +40,13 @@ func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 			switch act := rapid.IntRange(0, 5).Draw(t, "act"); act {
 			case 0, 1, 2, 3:
 				e := Endings{At: p.now}
-				if act < 3 && truth[key] < MaxKeyCount-1 {
+				if act < 3 && truth[key] < contract.MaxKeyFailures-1 {
 					truth[key]++
 					all++
-					e.Failed = []Failure{{Key: key, Hash: hashOf(key), Attempt: fmt.Sprint(i), At: p.now}}
+					e.Failed = []Failure{{DedupeKey: key, Attempt: fmt.Sprint(i), At: p.now}}
 				} else {
 					truth[key] = 0
-					e.Done = []uint64{hashOf(key)}
+					e.Done = pack(hashOf(key))
 				}
 				recent = append(recent, e)
 				recent = recent[max(0, len(recent)-kept):]
@@ -54,18 +57,18 @@ func TestFailuresSurviveTheLossOfTheDesk(t *testing.T) {
 			case 5:
 				var durable Durable
 				require.NoError(t, json.Unmarshal(before, &durable))
-				p.d = NewWith(p.now, durable)
+				p.d = New(p.now, durable)
 				p.step(Expected{IDs: []string{"g"}, Final: true})
 				say(recent, true)
 				save()
 			}
 			for key, want := range truth {
-				failures, off := p.d.KeyRecord(hashOf(key), p.now)
+				failures, off := p.d.KeyRecord("scrub", key, p.now)
 				require.Nil(t, off)
 				require.Equal(t, want, failures, "key %s", key)
 			}
 			known := 0
-			if r := p.d.book.Types["scrub"]; r != nil {
+			if r := p.d.outcomes.Types["scrub"]; r != nil {
 				known = len(r.Failures)
 			}
 			require.Equal(t, all, known, "of the job type every failure counts")

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // What operators do to the desk, to its holders and to the configuration, for the
@@ -15,7 +17,7 @@ import (
 // noteSizes takes over the sizes of pools. Of one that got smaller as much may stay
 // in use as was.
 func (w *world) noteSizes() {
-	for _, pool := range w.d.View().Pools {
+	for _, pool := range w.d.View(everything{}).Pools {
 		if pool.Size < w.sizes[pool.Name] {
 			w.over[pool.Name] = max(w.over[pool.Name], w.used[pool.Name])
 		}
@@ -42,7 +44,7 @@ func (w *world) redeclare() {
 		size := rapid.IntRange(1, 4).Draw(w.t, "declared")
 		r.Pools = append(r.Pools, Amount{Pool: pool, N: 1, Size: size})
 	}
-	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: w.now, Requests: []Request{r}}
+	asked := Requested{Holder: h, JobType: "type-" + h.WorkflowID, Grace: jobtype.Duration(grace), DeclaredAt: w.now, Items: []Request{r}}
 	w.asked[name{h, r.ID}] = asked
 	w.step(asked)
 }
@@ -77,10 +79,10 @@ func of[V any](m map[name]V, h Holder) []name {
 // again, and has forgotten the rest; and it believes to have some of what it has
 // given back. What was in doubt is answered, and nobody has the same as another.
 func (w *world) reset(h Holder) {
-	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Reassert: true, Reset: true}
+	asked := Requested{Holder: h, JobType: "type-" + h.WorkflowID, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Reassert: true, Reset: true}
 	w.believed = map[name]Request{}
 	hold := func(n name, r Request) {
-		asked.Held = append(asked.Held, Held{Request: r, Fence: w.granted[n].Fence})
+		asked.Held = append(asked.Held, Held{AdmissionItem: r, Fence: w.granted[n].Fence})
 		w.believed[n] = r
 	}
 	for _, n := range of(w.granted, h) {
@@ -89,7 +91,7 @@ func (w *world) reset(h Holder) {
 		case 0:
 			hold(n, w.stillIts(g))
 		case 1:
-			asked.Requests = append(asked.Requests, g.request)
+			asked.Items = append(asked.Items, g.request)
 			w.believed[n] = g.request
 		default:
 			w.orphan(n)
@@ -103,7 +105,7 @@ func (w *world) reset(h Holder) {
 	}
 	for _, n := range of(w.asked, h) {
 		if rapid.Bool().Draw(w.t, "asks") {
-			asked.Requests = append(asked.Requests, w.asked[n].Requests[0])
+			asked.Items = append(asked.Items, w.asked[n].Items[0])
 		} else {
 			delete(w.asked, n)
 		}
@@ -112,8 +114,8 @@ func (w *world) reset(h Holder) {
 		delete(w.granted, n) // Until it is answered.
 	}
 	for _, n := range of(w.believed, h) {
-		if slices.ContainsFunc(asked.Requests, func(r Request) bool { return r.ID == n.id }) {
-			w.asked[n] = Asked{Holder: h, JobType: asked.JobType, Grace: grace, DeclaredAt: epoch, Requests: []Request{w.believed[n]}}
+		if slices.ContainsFunc(asked.Items, func(r Request) bool { return r.ID == n.id }) {
+			w.asked[n] = Requested{Holder: h, JobType: asked.JobType, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{w.believed[n]}}
 		}
 	}
 	w.resetting, w.believing = h, true
@@ -137,12 +139,15 @@ func answers(d Decision, h Holder, id string) bool {
 // stillIts is a request without the keys that are free again.
 func (w *world) stillIts(g grantOf) Request {
 	r := g.request
-	r.Keys, r.Fences = nil, g.Fences
-	for i, key := range g.request.Keys {
-		if !g.settled[i] && !slices.ContainsFunc(g.Taken, func(t Taken) bool { return t.Index == i }) {
-			r.Keys = append(r.Keys, key)
+	r.Fences = g.Fences
+	taken := takenOf(g.AdmissionGrant)
+	var keys []uint64
+	for i, key := range keysOf(g.request) {
+		if !g.settled[i] && !taken[i] {
+			keys = append(keys, key)
 		}
 	}
+	r.Keys = PackKeys(keys)
 	return r
 }
 
@@ -164,7 +169,7 @@ func (w *world) noteRenewal(n name, d Granted) {
 	w.last = d.Fence + d.Fences - 1
 	request, known := w.believed[n]
 	if asked, waits := w.asked[n]; waits {
-		request, known = asked.Requests[0], true
+		request, known = asked.Items[0], true
 		delete(w.asked, n)
 	}
 	require.True(w.t, known, "%v was not asked for", n)
@@ -177,8 +182,8 @@ func (w *world) recover() {
 	var ids []string
 	holders := map[string]Holder{}
 	gather := func(n name) {
-		if _, ended := w.closed[n.holder]; !ended && !slices.Contains(ids, n.holder.ID) {
-			ids, holders[n.holder.ID] = append(ids, n.holder.ID), n.holder
+		if _, ended := w.closed[n.holder]; !ended && !slices.Contains(ids, n.holder.WorkflowID) {
+			ids, holders[n.holder.WorkflowID] = append(ids, n.holder.WorkflowID), n.holder
 		}
 	}
 	for n, g := range w.granted {
@@ -194,19 +199,19 @@ func (w *world) recover() {
 	slices.Sort(ids)
 	w.believing = true
 	defer func() { w.believing = false }()
-	w.step(Recover{FenceFloor: FenceFloor(w.now)})
+	w.step(Recover{Durable: Durable{Fence: fenceFloor(w.now)}})
 	w.step(Expected{IDs: ids, Final: true})
 	for at, id := range ids {
 		h := holders[id]
-		asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Reassert: true}
+		asked := Requested{Holder: h, JobType: "type-" + h.WorkflowID, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Reassert: true}
 		for _, n := range of(w.granted, h) {
 			g := w.granted[n]
-			asked.Held = append(asked.Held, Held{Request: w.stillIts(g), Fence: g.Fence})
+			asked.Held = append(asked.Held, Held{AdmissionItem: w.stillIts(g), Fence: g.Fence})
 			g.request, g.Taken, g.settled = w.stillIts(g), nil, nil // It needs not be told again what it knows.
 			w.granted[n] = g
 		}
 		for _, n := range of(w.asked, h) {
-			asked.Requests = append(asked.Requests, w.asked[n].Requests[0])
+			asked.Items = append(asked.Items, w.asked[n].Items[0])
 		}
 		granted := len(w.granted)
 		w.step(asked)
@@ -224,7 +229,7 @@ func (w *world) allIsFree() {
 		w.close(h)
 	}
 	w.pass(grace)
-	view := w.d.View()
+	view := w.d.View(everything{})
 	require.Empty(w.t, view.Lanes)
 	require.Empty(w.t, view.Objects)
 	require.Zero(w.t, view.Keys)

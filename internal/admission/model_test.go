@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -16,10 +18,10 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // checks after every step that it does not contradict itself.
 type world struct {
 	t       *rapid.T
-	d       *Desk
+	d       *Core
 	now     time.Time
 	restore bool
-	asked   map[name]Asked
+	asked   map[name]Requested
 	granted map[name]grantOf
 	closed  map[Holder]time.Time
 	// sizes are those of the pools, used what was in use of them at the last step.
@@ -53,26 +55,24 @@ const grace = 30 * time.Second
 
 func newWorld(t *rapid.T, restore bool) *world {
 	w := &world{
-		t: t, now: epoch, restore: restore, asked: map[name]Asked{}, granted: map[name]grantOf{},
+		t: t, now: epoch, restore: restore, asked: map[name]Requested{}, granted: map[name]grantOf{},
 		closed: map[Holder]time.Time{}, sizes: map[string]int{}, used: map[string]int{},
 		over: map[string]int{}, past: map[name]Request{},
 	}
-	w.d = New(w.now)
+	w.d = New(w.now, Durable{})
 	w.step(Expected{Final: true})
 	return w
 }
 
 func (w *world) step(event Event) []Decision {
-	var twin *Desk
-	if w.restore {
+	var twin *Core
+	if recovering, _ := w.d.Recovering(); w.restore && !recovering { // A core that recovers asks again.
 		data, err := json.Marshal(w.d.Snapshot())
 		require.NoError(w.t, err)
 		var s Snapshot
 		require.NoError(w.t, json.Unmarshal(data, &s))
 		twin, err = Restore(s)
 		require.NoError(w.t, err)
-		// Restore is allowed to look once more at who waits.
-		twin.dirty = w.d.dirty
 	}
 	decisions := append([]Decision(nil), w.d.Next(w.now, event)...)
 	if twin != nil {
@@ -81,7 +81,7 @@ func (w *world) step(event Event) []Decision {
 		for i := range decisions {
 			require.Equal(w.t, decisions[i], again[i], "the restored desk decides alike")
 		}
-		require.Equal(w.t, w.d.View(), twin.View())
+		require.Equal(w.t, w.d.View(everything{}), twin.View(everything{}))
 		require.Equal(w.t, w.d.NextDeadline(), twin.NextDeadline())
 		w.d = twin
 	}
@@ -102,7 +102,7 @@ func (w *world) note(decision Decision) {
 	case Lost:
 		require.Equal(w.t, w.resetting, d.Holder, "only who was reset can lose something")
 		delete(w.granted, name{d.Holder, d.ID})
-	case KeyStopped, TypeStopped:
+	case Stopped:
 		w.t.Fatalf("nothing is ever held back here: %+v", d)
 	}
 }
@@ -114,7 +114,7 @@ func (w *world) noteGrant(d Granted) {
 		return
 	}
 	if before, known := w.granted[n]; known {
-		require.Equal(w.t, before.Granted, d, "a repeat gets the same grant")
+		require.Equal(w.t, before.Fence, d.Fence, "a repeat gets the same grant")
 		return
 	}
 	asked, known := w.asked[n]
@@ -122,7 +122,7 @@ func (w *world) noteGrant(d Granted) {
 	delete(w.asked, n)
 	require.Greater(w.t, d.Fence, w.last, "fences only grow")
 	w.last = d.Fence + d.Fences - 1
-	w.granted[n] = grantOf{Granted: d, request: asked.Requests[0]}
+	w.granted[n] = grantOf{Granted: d, request: asked.Items[0]}
 }
 
 // check: what is granted fits together.
@@ -135,11 +135,8 @@ func (w *world) check() {
 			require.False(w.t, twice, "lane %s has %v and %v", g.request.Lane, other, n)
 			lanes[g.request.Lane] = n
 		}
-		taken := map[int]bool{}
-		for _, k := range g.Taken {
-			taken[k.Index] = true
-		}
-		for i, key := range g.request.Keys {
+		taken := takenOf(g.AdmissionGrant)
+		for i, key := range keysOf(g.request) {
 			taken[i] = taken[i] || g.settled[i]
 			other, twice := keys[key]
 			require.False(w.t, twice && !taken[i], "key %d has %v and %v", key, other, n)
@@ -173,12 +170,12 @@ func (w *world) check() {
 }
 
 func (w *world) holder() Holder {
-	h := Holder{ID: fmt.Sprintf("g%d", rapid.IntRange(0, 7).Draw(w.t, "holder")), Run: "r"}
+	h := Holder{WorkflowID: fmt.Sprintf("g%d", rapid.IntRange(0, 7).Draw(w.t, "holder")), FirstRunID: "r"}
 	for {
 		if _, closed := w.closed[h]; !closed {
 			return h
 		}
-		h.Run += "x"
+		h.FirstRunID += "x"
 	}
 }
 
@@ -190,9 +187,11 @@ func requestGen() *rapid.Generator[Request] {
 			r.Lane = rapid.SampledFrom([]string{"default", "night"}).Draw(t, "lane")
 			r.Distinct = rapid.Bool().Draw(t, "distinct")
 		case 1:
+			var keys []uint64
 			for range rapid.IntRange(1, 4).Draw(t, "keys") {
-				r.Keys = append(r.Keys, uint64(len(r.Keys)*10+rapid.IntRange(0, 3).Draw(t, "key")))
+				keys = append(keys, uint64(len(keys)*10+rapid.IntRange(0, 3).Draw(t, "key")))
 			}
+			r.Keys = PackKeys(keys)
 		case 2, 3:
 			r.Priority = rapid.IntRange(0, 3).Draw(t, "priority")
 			for _, pool := range []string{"db", "net"} {
@@ -213,7 +212,7 @@ func (w *world) ask() {
 	w.ids++
 	r := requestGen().Draw(w.t, "request")
 	r.ID = fmt.Sprintf("q%d", w.ids)
-	asked := Asked{Holder: h, JobType: "type-" + h.ID, Grace: grace, DeclaredAt: epoch, Requests: []Request{r}}
+	asked := Requested{Holder: h, JobType: "type-" + h.WorkflowID, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{r}}
 	w.asked[name{h, r.ID}] = asked
 	w.step(asked)
 }
@@ -253,12 +252,12 @@ func (w *world) giveBack(n name) {
 	}
 	delete(w.granted, n)
 	w.past[n] = g.request
-	w.step(Asked{Holder: n.holder, Release: []string{n.id}})
+	w.step(Requested{Holder: n.holder, Release: []string{n.id}})
 }
 
 func (w *world) withdraw(n name) {
 	delete(w.asked, n)
-	w.step(Asked{Holder: n.holder, Release: []string{n.id}})
+	w.step(Requested{Holder: n.holder, Release: []string{n.id}})
 }
 
 // endJobs says that the jobs of some keys have ended; it may say so again.
@@ -267,9 +266,9 @@ func (w *world) endJobs(n name) {
 	if len(g.request.Keys) == 0 || !g.until.IsZero() {
 		return
 	}
-	key := g.request.Keys[rapid.IntRange(0, len(g.request.Keys)-1).Draw(w.t, "ended")]
+	key := keysOf(g.request)[rapid.IntRange(0, len(keysOf(g.request))-1).Draw(w.t, "ended")]
 	for other, g := range w.granted {
-		for i, k := range g.request.Keys {
+		for i, k := range keysOf(g.request) {
 			if k != key || other.holder != n.holder {
 				continue
 			}
@@ -280,8 +279,8 @@ func (w *world) endJobs(n name) {
 			w.granted[other] = g
 		}
 	}
-	w.step(Asked{Holder: n.holder, Endings: []Endings{{At: w.now, Settled: []uint64{key}}}})
-	if by, held := w.d.KeyHolder(key); held {
+	w.step(Requested{Holder: n.holder, Endings: []Endings{{At: w.now, Settled: pack(key)}}})
+	if by := w.d.claims.holder(key); by != nil {
 		require.NotEqual(w.t, n.holder, by.Holder)
 	}
 }
@@ -343,8 +342,11 @@ func (w *world) act() {
 			w.step(w.asked[n]) // Asking twice changes nothing.
 		} else if n, ok := some(w.t, w.granted); ok && w.granted[n].until.IsZero() {
 
-			decisions := w.step(Asked{Holder: n.holder, Requests: []Request{w.granted[n].request}})
-			require.Equal(w.t, []Decision{w.granted[n].Granted}, decisions)
+			decisions := w.step(Requested{Holder: n.holder, Items: []Request{w.granted[n].request}})
+			require.Len(w.t, decisions, 1)
+			again, ok := decisions[0].(Granted)
+			require.True(w.t, ok)
+			require.Equal(w.t, w.granted[n].Fence, again.Fence, "a repeat gets the same grant")
 		}
 	case 8:
 		w.close(w.holder())

@@ -1,70 +1,86 @@
 package admission
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // MaxMark bounds for how long a key can be marked as done.
-const MaxMark = 365 * 24 * time.Hour
+const (
+	MaxMark = 365 * 24 * time.Hour
+)
 
-// CheckReEnable says why there is nothing to re-enable, or nil.
-func (d *Desk) CheckReEnable(e ReEnabled, now time.Time) error {
-	what, off := "job type "+e.JobType, d.book.Types[e.JobType].off(now)
-	if e.Key != "" {
-		what, off = fmt.Sprintf("key %q of %s", e.Key, what), d.book.Keys[e.Hash].off(now)
+// CheckReEnable returns why there is nothing to re-enable: a [contract.HoldFault], or nil.
+func (c *Core) CheckReEnable(e ReEnabled, now time.Time) error {
+	held := c.TypeHold(e.JobType, now)
+	if e.DedupeKey != "" {
+		_, held = c.KeyRecord(e.JobType, e.DedupeKey, now)
 	}
-	switch {
-	case off == nil:
-		return fmt.Errorf("%s is not disabled by its retry budget: `roundsman jobs disabled` lists what is", what)
-	case off.Code == CodeMarkedDone:
-		return fmt.Errorf("%s is not disabled but %s: `roundsman jobs forgive` lifts that", what, off.Text())
-	}
-	return nil
-}
-
-// CheckForgive says why there is nothing to forgive, or nil.
-func (d *Desk) CheckForgive(e Forgiven, now time.Time) error {
-	if failures, off := d.KeyRecord(e.Hash, now); failures == 0 && off == nil {
-		return fmt.Errorf("nothing is held against key %q of job type %s: it has no failures that count, is not disabled and not marked as done", e.Key, e.JobType)
+	if held == nil || held.Code == contract.HoldMarkedDone {
+		return &contract.HoldFault{Code: contract.NotDisabled, JobType: e.JobType, DedupeKey: e.DedupeKey, Hold: held}
 	}
 	return nil
 }
 
-// CheckMarkDone says why the key cannot be marked so, or nil.
-func (d *Desk) CheckMarkDone(e MarkedDone, now time.Time) error {
+// CheckForgive returns why there is nothing to forgive: a [contract.HoldFault], or nil.
+func (c *Core) CheckForgive(e Forgiven, now time.Time) error {
+	if failures, held := c.KeyRecord(e.JobType, e.DedupeKey, now); failures == 0 && held == nil {
+		return &contract.HoldFault{Code: contract.NothingHeld, JobType: e.JobType, DedupeKey: e.DedupeKey}
+	}
+	return nil
+}
+
+// CheckMarkDone returns why the key cannot be marked so: a [contract.HoldFault], or nil.
+func (c *Core) CheckMarkDone(e MarkedDone, now time.Time) error {
 	if wait := e.Until.Sub(now); wait < time.Second || wait > MaxMark {
-		return fmt.Errorf("marked as done for %s: use 1s to %s", wait, MaxMark)
+		return &contract.HoldFault{Code: contract.BadMark, JobType: e.JobType, DedupeKey: e.DedupeKey, For: wait, Limit: MaxMark}
 	}
 	return nil
 }
 
-func (e ReEnabled) apply(d *Desk, now time.Time) {
-	r := d.book.Types[e.JobType]
-	if e.Key != "" {
-		r = d.book.Keys[e.Hash]
+// CheckResize returns why a pool cannot get that size: a [contract.AdmissionRefusal], or nil.
+func (c *Core) CheckResize(e Resized) *contract.AdmissionRefusal {
+	weight := poolWeight + len(e.Pool)
+	if e.Size > 0 && !c.hasRoom(weight) {
+		return &contract.AdmissionRefusal{ID: e.Pool, Code: contract.RefusedFull, Object: contract.FullState, N: weight, Used: c.Weight(), Limit: MaxWeight}
 	}
-	if off := r.off(now); off != nil && off.Code == CodeBudget {
-		r.Off = nil
-		r.forget(now.UnixMilli())
-	}
-	d.book.trim(now)
+	return nil
 }
 
-func (e Forgiven) apply(d *Desk, now time.Time) {
-	if r := d.book.Keys[e.Hash]; r != nil {
-		r.Off = nil
-		r.forget(now.UnixMilli())
+func (e ReEnabled) apply(c *Core, now time.Time) {
+	r := c.outcomes.Types[e.JobType]
+	if e.DedupeKey != "" {
+		r = c.outcomes.Keys[contract.DedupeHash(e.JobType, e.DedupeKey)]
 	}
-	d.book.trim(now)
+	if held := r.off(now); held != nil && held.Code == contract.HoldRetryBudget {
+		c.outcomes.change(r, func() {
+			r.Off = nil
+			r.forget(now.UnixMilli())
+		})
+	}
+	c.outcomes.trim(now)
 }
 
-// apply tells the holder too: what has not started of it needs not start.
-func (e MarkedDone) apply(d *Desk, now time.Time) {
-	r := d.book.key(e.JobType, e.Key, e.Hash)
-	r.forget(now.UnixMilli())
-	r.Off = &Off{Code: CodeMarkedDone, Since: now, Until: e.Until, By: e.By}
-	r.keep(e.Until.UnixMilli())
-	d.stopKey(e.Hash, Budget{}, now)
-	d.book.trim(now)
+func (e Forgiven) apply(c *Core, now time.Time) {
+	if r := c.outcomes.Keys[contract.DedupeHash(e.JobType, e.DedupeKey)]; r != nil {
+		c.outcomes.change(r, func() {
+			r.Off = nil
+			r.forget(now.UnixMilli())
+		})
+	}
+	c.outcomes.trim(now)
+}
+
+// apply tells the holder, too: what has not started of it need not start.
+func (e MarkedDone) apply(c *Core, now time.Time) {
+	hash := contract.DedupeHash(e.JobType, e.DedupeKey)
+	r := c.outcomes.key(e.JobType, e.DedupeKey, hash)
+	c.outcomes.change(r, func() {
+		r.forget(now.UnixMilli())
+		r.Off = &off{Code: contract.HoldMarkedDone, Since: now, Until: e.Until, By: e.By}
+		r.keep(e.Until.UnixMilli())
+	})
+	c.stopKey(hash, nil, now)
+	c.outcomes.trim(now)
 }

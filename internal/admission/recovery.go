@@ -1,121 +1,121 @@
 package admission
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
-// recovery is the time in which the desk does not know what is held. Nothing is
-// granted until everybody who may hold something was heard or is gone.
+// recovery is the time in which the core does not know what is held. Nothing is
+// granted until everybody who may hold something was heard or is gone. What each
+// asserts includes what it waits for, so that a waiter need not repeat.
 type recovery struct {
-	// Expected are the workflows still to be heard; Named says that all of them
+	// expected are the workflows still to be heard; named says that all of them
 	// are known.
-	Expected []string `json:"expected,omitempty"`
-	Named    bool     `json:"named,omitempty"`
-	// Heard are those that answered before they were named.
-	Heard []string  `json:"heard,omitempty"`
-	Until time.Time `json:"until"`
+	expected map[string]bool
+	named    bool
+	// heard are those that answered before they were named.
+	heard map[string]bool
+	Until time.Time
 }
 
-func newRecovery(now time.Time) *recovery { return &recovery{Until: now.Add(RecoveryLimit)} }
-
-func (r *recovery) hear(id string) {
-	r.Expected = slices.DeleteFunc(r.Expected, func(other string) bool { return other == id })
-	if !slices.Contains(r.Heard, id) {
-		r.Heard = append(r.Heard, id)
-	}
+func newRecovery(now time.Time) *recovery {
+	return &recovery{Until: now.Add(RecoveryLimit), expected: map[string]bool{}, heard: map[string]bool{}}
 }
 
 func (r *recovery) over(now time.Time) bool {
-	return r.Named && len(r.Expected) == 0 || !now.Before(r.Until)
+	return r.named && len(r.expected) == 0 || !now.Before(r.Until)
 }
 
-func (d *Desk) heard(id string) {
-	if d.recovery != nil {
-		d.recovery.hear(id)
+func (r *recovery) missing() []string { return slices.Sorted(maps.Keys(r.expected)) }
+
+func (c *Core) hear(id string) {
+	if c.recovery != nil {
+		delete(c.recovery.expected, id)
+		c.recovery.heard[id] = true
 	}
 }
 
-func (e Expected) apply(d *Desk, _ time.Time) {
-	r := d.recovery
+// Recovering reports whether nothing is granted because it is not known yet
+// what is held, and who is still to be heard.
+func (c *Core) Recovering() (recovering bool, expected []string) {
+	if c.recovery == nil {
+		return false, nil
+	}
+	return true, c.recovery.missing()
+}
+
+// Asking reports whether those that may hold something must be named.
+func (c *Core) Asking() bool { return c.recovery != nil && !c.recovery.named }
+
+func (e Expected) apply(c *Core, _ time.Time) {
+	r := c.recovery
 	if r == nil {
 		return
 	}
 	for _, id := range e.IDs {
-		if !slices.Contains(r.Heard, id) && !slices.Contains(r.Expected, id) {
-			r.Expected = append(r.Expected, id)
+		if !r.heard[id] {
+			r.expected[id] = true
 		}
 	}
-	r.Named = r.Named || e.Final
+	r.named = r.named || e.Final
 }
 
-// Watched lists whose end must be noticed: all holders, and, as holders without a
-// first run, those that are still to be heard.
-func (d *Desk) Watched() []Holder {
-	list := d.Holders()
-	if d.recovery == nil {
-		return list
-	}
-	for _, id := range d.recovery.Expected {
-		if !slices.ContainsFunc(list, func(h Holder) bool { return h.ID == id }) {
-			list = append(list, Holder{ID: id})
-		}
-	}
-	return list
+// apply forgets everything but what is durable: what the core believes is of an
+// earlier time, and a grant of then may contradict one that was made since. Each
+// holder asserts what it holds.
+func (e Recover) apply(c *Core, now time.Time) {
+	fresh := New(now, c.Durable())
+	fresh.seq, fresh.out, fresh.disabled = c.seq, c.out, c.disabled
+	fresh.inherit(now, e.Durable)
+	*c = *fresh
 }
 
-// apply forgets everything but the operator's sizes and the failures: what the desk believes is
-// of an earlier time, and a grant of then may contradict one that was made
-// since. Whoever holds something says so.
-func (e Recover) apply(d *Desk, now time.Time) {
-	fresh := empty()
-	fresh.seq, fresh.next, fresh.recovery = d.seq, max(d.next, e.FenceFloor), newRecovery(now)
-	for _, name := range slices.Sorted(maps.Keys(d.pools)) {
-		if size := d.pools[name].Operator; size > 0 {
-			fresh.pools[name] = &pool{Operator: size}
-		}
-	}
-	fresh.out, fresh.book = d.out, d.book
-	*d = *fresh
-}
+func (e Inherited) apply(c *Core, now time.Time) { c.inherit(now, e.Durable) }
 
 // reassert believes what a holder says it was granted, unless it was given to
 // another meanwhile.
-func (d *Desk) reassert(e Asked, held Held, now time.Time) {
-	d.next = max(d.next, held.Fence+max(held.Fences, 1))
-	if known := d.byName[name{e.Holder, held.ID}]; known != nil {
+func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time) {
+	c.next = max(c.next, held.Fence+max(held.Fences, 1))
+	if known := c.known(e.Holder, held.ID); known != nil {
 		if known.Granted && !e.Reset {
 			return
 		}
-		d.drop(known)
+		c.drop(known)
 	}
-	d.seq++
-	t := &ticket{
-		Request: held.Request, Holder: e.Holder, JobType: e.JobType, Grace: e.Grace, Seq: d.seq, Since: earliest(held.Since, now),
-		Granted: true, Fence: held.Fence, Budget: e.Budget,
-	}
-	t.Keys, t.Pools, t.Objects = slices.Clone(t.Keys), merged(t.Pools), united(t.Objects)
-	if reason := d.contested(t); reason != "" {
-		d.decide(Lost{Holder: t.Holder, ID: t.ID, Reason: reason})
+	r, readable := c.newRequest(e, held.AdmissionItem, earliest(held.Since, now))
+	r.Granted, r.Fence = true, held.Fence
+	switch lost := c.contested(r); {
+	case !readable:
+		return
+	case lost.Code != "":
+		lost.ID = r.ID
+		c.decide(Lost{r.Holder, lost})
+		return
+	case !c.hasRoom(r.weight() + keyWeight*len(r.keys) + c.holderWeightOf(r)):
+		c.decide(Lost{r.Holder, contract.AdmissionRefusal{ID: r.ID, Code: contract.RefusedFull, Object: contract.FullState, Used: c.Weight(), Limit: MaxWeight}})
 		return
 	}
-	d.declare(t.Pools, e.DeclaredAt)
-	d.add(t)
+	c.declare(r.Pools, e.DeclaredAt)
+	c.add(r)
+	h := c.holders[r.Holder]
+	h.grace, h.budget = max(h.grace, e.Grace.Std()), e.Budget
 	switch {
-	case t.Lane != "":
-		l := d.lane(t.Lane)
-		l.holder, l.had[t.JobType] = t, t.Seq
-	case t.wantsResources():
-		d.take(t)
+	case r.Lane != "":
+		l := c.lane(r.Lane)
+		l.holder = r
+		c.hadTurn(l, r.JobType, r.Seq)
+	case r.wantsResources():
+		c.take(r)
 	default:
-		for _, key := range t.Keys {
-			d.keys[key] = t
+		for _, key := range r.keys {
+			c.claims.take(key, r)
 		}
 	}
 	if e.Reset {
-		d.renew(t)
+		c.renew(r)
 	}
 }
 
@@ -128,19 +128,25 @@ func earliest(since, now time.Time) time.Time {
 	return since
 }
 
-func (d *Desk) contested(t *ticket) string {
-	if l := d.lanes[t.Lane]; t.Lane != "" && l != nil && l.holder != nil {
-		return fmt.Sprintf("lane %s belongs to %s now", t.Lane, l.holder.Holder.ID)
+// contested says what of a request belongs to another; without a code, nothing does.
+func (c *Core) contested(r *request) contract.AdmissionRefusal {
+	if l := c.lanes.byName[r.Lane]; r.Lane != "" && l != nil && l.holder != nil {
+		return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: r.Lane, By: l.holder.Holder.WorkflowID}
 	}
-	for _, key := range t.Keys {
-		if by := d.keys[key]; by != nil {
-			return fmt.Sprintf("a dedupe key belongs to %s now", by.Holder.ID)
+	for _, key := range r.keys {
+		if by := c.claims.holder(key); by != nil {
+			return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: contract.TakenKey, By: by.Holder.WorkflowID}
 		}
 	}
-	for _, claim := range t.Objects {
-		if d.blocks(claim) {
-			return fmt.Sprintf("object %s belongs to another now", claim.Name)
+	for _, object := range r.Objects {
+		s := c.pools.byName[objectMark+object.Name]
+		switch {
+		case s == nil:
+		case s.exclusive != nil:
+			return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: object.Name, By: s.exclusive.Holder.WorkflowID}
+		case !object.Shared && s.shared > 0:
+			return contract.AdmissionRefusal{Code: contract.RefusedTaken, Object: object.Name, By: s.holders.first().Holder.WorkflowID}
 		}
 	}
-	return ""
+	return contract.AdmissionRefusal{}
 }

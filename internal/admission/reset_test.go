@@ -6,10 +6,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 func (p *play) reset(who string, held []Held, requests ...Request) []Decision {
-	return p.step(Asked{Holder: group(who), JobType: who, Grace: grace, DeclaredAt: epoch, Reassert: true, Reset: true, Held: held, Requests: requests})
+	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Reassert: true, Reset: true, Held: held, Items: requests})
 }
 
 func granted(t *testing.T, decisions []Decision) Granted {
@@ -28,7 +30,7 @@ func TestWhoWasResetLosesWhatIsAnothersByNow(t *testing.T) {
 	first := granted(t, p.ask("a", turn()))
 	p.release("a")
 	p.ask("b", turn())
-	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{Request: turn(), Fence: first.Fence}})))
+	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{AdmissionItem: turn(), Fence: first.Fence}})))
 	assert.Empty(t, p.reset("a", nil, turn()), "it waits for its turn")
 	assert.Equal(t, []string{"a granted"}, told(p.release("b")))
 }
@@ -40,7 +42,7 @@ func TestWhoWasResetGetsNewFences(t *testing.T) {
 	object := granted(t, p.ask("a", volume("job-1.1", "x")))
 	p.ask("b", turn())
 	p.ask("b", volume("job-1.1", "x"))
-	decisions := p.reset("a", []Held{{Request: turn(), Fence: lane.Fence}}, volume("job-1.1", "x"))
+	decisions := p.reset("a", []Held{{AdmissionItem: turn(), Fence: lane.Fence}}, volume("job-1.1", "x"))
 	assert.Equal(t, []string{"a granted", "a granted"}, told(decisions), "nobody comes between")
 	for _, decision := range decisions {
 		g, ok := decision.(Granted)
@@ -71,7 +73,7 @@ func TestForgottenThingsAreFreeAfterTheGrace(t *testing.T) {
 	p.ask("b", turn())
 	assert.Equal(t, []string{"b granted"}, told(p.reset("a", nil)), "a lane is free at once")
 	p.now = p.now.Add(grace / 2)
-	assert.Empty(t, p.step(Asked{Holder: group("a"), JobType: "a", Grace: grace}), "its saying something does not bring them back")
+	assert.Empty(t, p.step(Requested{Holder: group("a"), JobType: "a", Grace: jobtype.Duration(grace)}), "its saying something does not bring them back")
 	assert.Equal(t, []string{"a granted"}, told(p.ask("a", volume("job-2.1", "y"))), "asking does")
 	assert.Equal(t, epoch.Add(grace), p.d.NextDeadline())
 	p.now = epoch.Add(grace)
@@ -83,14 +85,14 @@ func TestForgottenThingsAreFreeAfterTheGrace(t *testing.T) {
 func TestKeysOfAClaimBeforeTheResetAreDecidedAnew(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	claims := Request{ID: "claims", Keys: []uint64{1, 2}}
+	claims := Request{ID: "claims", Keys: pack(1, 2)}
 	before := granted(t, p.ask("a", claims))
-	p.step(Asked{Holder: group("a"), Endings: []Endings{{At: p.now, Settled: []uint64{1}}}})
-	p.ask("b", Request{ID: "claims", Keys: []uint64{1}})
+	p.step(Requested{Holder: group("a"), Endings: []Endings{{At: p.now, Settled: pack(1)}}})
+	p.ask("b", Request{ID: "claims", Keys: pack(1)})
 	after := granted(t, p.reset("a", nil, claims))
-	assert.Equal(t, []Taken{{Index: 0, By: group("b")}}, after.Taken)
+	assert.Equal(t, []Taken{{By: "b", Indexes: []int{0}}}, after.Taken)
 	assert.Greater(t, after.Fence, before.Fence)
-	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{Request: claims, Fence: before.Fence}})), "it would do the job of b too")
+	assert.Equal(t, []string{"a lost"}, told(p.reset("a", []Held{{AdmissionItem: claims, Fence: before.Fence}})), "it would do the job of b too")
 }
 
 // TestSinceWhenSurvivesARecovery: a grant is as old as it was.
@@ -99,8 +101,8 @@ func TestSinceWhenSurvivesARecovery(t *testing.T) {
 	p := ready()
 	lane := granted(t, p.ask("a", turn()))
 	p.now = p.now.Add(time.Hour)
-	p.step(Recover{FenceFloor: FenceFloor(p.now)})
+	p.step(Recover{Durable: Durable{Fence: fenceFloor(p.now)}})
 	p.step(Expected{IDs: []string{"a"}, Final: true})
-	p.step(Asked{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{Request: turn(), Fence: lane.Fence, Since: epoch}}})
-	assert.Equal(t, epoch, p.d.View().Lanes[0].Holder.Since)
+	p.step(Requested{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{AdmissionItem: turn(), Fence: lane.Fence, Since: epoch}}})
+	assert.Equal(t, epoch, p.d.View(everything{}).Lanes[0].Holder.Since)
 }

@@ -1,136 +1,185 @@
 package admission
 
 import (
-	"maps"
+	"iter"
 	"slices"
-	"time"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
-// Use is somebody who holds or waits.
-type Use struct {
-	Holder  Holder
-	ID      string
-	JobType string
-	For     string
-	Since   time.Time
-	// N is the quantity of a pool, Shared the kind of an object's claim.
-	N      int
-	Shared bool
-	// Kept: it waits, and others do not get this before it does.
-	Kept bool
-	// FreeAt is when it is freed because its holder has ended.
-	FreeAt time.Time
-}
+// defaultShown is how many names of a kind, and how many requests of each, a view
+// lists if nothing else is asked for; maxShown bounds that.
+const (
+	defaultShown = 50
+	maxShown     = 500
+)
 
-// LaneView is one lane.
-type LaneView struct {
-	Name    string
-	Holder  *Use
-	Waiting []Use
-}
-
-// PoolView is one pool.
-type PoolView struct {
-	Name                     string
-	Size, Declared, Operator int
-	Used                     int
-	Holders, Waiting         []Use
-}
-
-// ObjectView is one object.
-type ObjectView struct {
-	Name             string
-	Holders, Waiting []Use
-}
-
-// View is everything, sorted by name.
-type View struct {
-	Recovering bool
-	Expected   []string
-	Lanes      []LaneView
-	Pools      []PoolView
-	Objects    []ObjectView
-	Keys       int
-}
-
-// View describes the desk.
-func (d *Desk) View() View {
-	v := View{Keys: len(d.keys)}
-	v.Recovering, v.Expected = d.Recovering()
-	for _, name := range slices.Sorted(maps.Keys(d.lanes)) {
-		l := d.lanes[name]
-		seen := LaneView{Name: name}
-		if l.holder != nil {
-			seen.Holder = new(l.holder.use())
-		}
-		for _, t := range l.waiting {
-			seen.Waiting = append(seen.Waiting, t.use())
-		}
-		v.Lanes = append(v.Lanes, seen)
+// View describes what is held and waited for, as far as the filter asks for it.
+func (c *Core) View(filter contract.AdmissionFilter) contract.AdmissionView {
+	if filter.Limit = min(filter.Limit, maxShown); filter.Limit <= 0 {
+		filter.Limit = defaultShown
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.pools)) {
-		v.Pools = append(v.Pools, d.poolView(name))
+	v := contract.AdmissionView{
+		Keys: c.claims.held, HolderCount: len(c.holders),
+		LaneCount: c.lanes.names.len(), PoolCount: c.pools.pools.len(), ObjectCount: c.pools.objects.len(),
 	}
-	v.Objects = d.objectViews()
+	v.Recovering, v.Expected = c.Recovering()
+	v.Expected = v.Expected[:min(len(v.Expected), filter.Limit)]
+	if filter.WorkflowID != "" {
+		c.viewOf(filter, &v)
+		return v
+	}
+	for name := range limited(c.lanes.names.from(filter.After), filter) {
+		v.Lanes = append(v.Lanes, c.laneView(name, filter))
+	}
+	for name := range limited(c.pools.pools.from(filter.After), filter) {
+		v.Pools = append(v.Pools, c.poolView(name, filter))
+	}
+	for name := range limited(c.pools.objects.from(filter.After), filter) {
+		v.Objects = append(v.Objects, c.objectView(name, filter))
+	}
+	for h := range c.order.all() {
+		if len(v.Holders) == filter.Limit {
+			break
+		}
+		if h.live > 0 {
+			v.Holders = append(v.Holders, h.AdmissionHolder)
+		}
+	}
 	return v
 }
 
-func (t *ticket) use() Use {
-	return Use{Holder: t.Holder, ID: t.ID, JobType: t.JobType, For: t.For, Since: t.Since, FreeAt: t.FreeAt}
-}
-
-func (t *ticket) keepsFor(need string) bool { return !t.Granted && slices.Contains(t.Keeps, need) }
-
-func (d *Desk) poolView(name string) PoolView {
-	p := d.pools[name]
-	v := PoolView{Name: name, Size: p.size(), Declared: p.Declared, Operator: p.Operator, Used: p.Used}
-	for _, t := range d.tickets {
-		for _, amount := range t.Pools {
-			if amount.Pool != name {
+// limited yields the first names after the filter's.
+func limited(names iter.Seq[string], filter contract.AdmissionFilter) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		left := filter.Limit
+		for name := range names {
+			if name == filter.After {
 				continue
 			}
-			use := t.use()
-			use.N, use.Kept = amount.N, t.keepsFor(poolMark+name)
-			if t.Granted {
-				v.Holders = append(v.Holders, use)
-			} else {
-				v.Waiting = append(v.Waiting, use)
+			if left--; left < 0 || !yield(name) {
+				return
 			}
 		}
 	}
+}
+
+// viewOf describes what one workflow holds and waits for.
+func (c *Core) viewOf(filter contract.AdmissionFilter, v *contract.AdmissionView) {
+	lanes, pools, objects := newSorted(strings.Compare), newSorted(strings.Compare), newSorted(strings.Compare)
+	for _, h := range c.holdersNamed(filter.WorkflowID) {
+		v.Holders = append(v.Holders, h.AdmissionHolder)
+		for r := range h.requests.all() {
+			if r.Lane != "" {
+				lanes.add(r.Lane)
+			}
+			for _, amount := range r.Pools {
+				pools.add(amount.Pool)
+			}
+			for _, object := range r.Objects {
+				objects.add(object.Name)
+			}
+			if lanes.len()+pools.len()+objects.len() >= filter.Limit {
+				break
+			}
+		}
+	}
+	for name := range lanes.all() {
+		v.Lanes = append(v.Lanes, c.laneView(name, filter))
+	}
+	for name := range pools.all() {
+		v.Pools = append(v.Pools, c.poolView(name, filter))
+	}
+	for name := range objects.all() {
+		v.Objects = append(v.Objects, c.objectView(name, filter))
+	}
+}
+
+func (r *request) use() contract.AdmissionUse {
+	return contract.AdmissionUse{WorkflowID: r.Holder.WorkflowID, ID: r.ID, JobType: r.JobType, For: r.For, Since: r.Since, FreeAt: r.FreeAt}
+}
+
+func (c *Core) laneView(name string, filter contract.AdmissionFilter) contract.AdmissionLane {
+	l := c.lanes.byName[name]
+	v := contract.AdmissionLane{Name: name, WaitingCount: l.waiting.len()}
+	if l.holder != nil {
+		v.Holder = new(l.holder.use())
+	}
+	v.Waiting = c.uses(l.waiting, filter, (*request).use)
 	return v
 }
 
-func (d *Desk) objectViews() []ObjectView {
-	views := map[string]*ObjectView{}
-	for _, t := range d.tickets {
-		for _, claim := range t.Objects {
-			v := views[claim.Name]
-			if v == nil {
-				v = &ObjectView{Name: claim.Name}
-				views[claim.Name] = v
+// Pool describes one pool; one that is not known has the size 1.
+func (c *Core) Pool(name string) contract.AdmissionPool {
+	if c.pools.byName[poolMark+name] == nil {
+		return contract.AdmissionPool{Name: name, Size: 1}
+	}
+	return c.poolView(name, contract.AdmissionFilter{Limit: defaultShown})
+}
+
+func (c *Core) poolView(name string, filter contract.AdmissionFilter) contract.AdmissionPool {
+	s := c.pools.byName[poolMark+name]
+	use := func(r *request) contract.AdmissionUse {
+		u := r.use()
+		u.N, u.Kept = r.amountOf(name), slices.Contains(r.Reserves, poolMark+name)
+		return u
+	}
+	return contract.AdmissionPool{
+		Name: name, Size: s.size(), Declared: s.declared, Operator: s.operator, Used: s.used,
+		HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: c.uses(s.holders, filter, use), Waiting: c.uses(s.waiting, filter, use),
+	}
+}
+
+func (c *Core) objectView(name string, filter contract.AdmissionFilter) contract.AdmissionThing {
+	s := c.pools.byName[objectMark+name]
+	use := func(r *request) contract.AdmissionUse {
+		u := r.use()
+		for _, object := range r.Objects {
+			u.Shared = u.Shared || object.Name == name && object.Shared
+		}
+		u.Kept = slices.Contains(r.Reserves, objectMark+name)
+		return u
+	}
+	return contract.AdmissionThing{
+		Name: name, HolderCount: s.holders.len(), WaitingCount: s.waiting.len(), Holders: c.uses(s.holders, filter, use), Waiting: c.uses(s.waiting, filter, use),
+	}
+}
+
+// uses lists the first requests, and those of the workflow that is asked about.
+func (c *Core) uses(requests *sorted[*request], filter contract.AdmissionFilter, use func(*request) contract.AdmissionUse) []contract.AdmissionUse {
+	if requests.len() == 0 {
+		return nil
+	}
+	list := make([]contract.AdmissionUse, 0, min(filter.Limit, requests.len()))
+	var last *request
+	for r := range requests.all() {
+		if len(list) == filter.Limit {
+			break
+		}
+		list, last = append(list, use(r)), r
+	}
+	if filter.WorkflowID == "" || requests.len() <= filter.Limit {
+		return list
+	}
+	for _, h := range c.holdersNamed(filter.WorkflowID) {
+		for r := range h.requests.from(last) {
+			if r != last && requests.has(r) {
+				list = append(list, use(r))
 			}
-			use := t.use()
-			use.Shared, use.Kept = claim.Shared, t.keepsFor(objectMark+claim.Name)
-			if t.Granted {
-				v.Holders = append(v.Holders, use)
-			} else {
-				v.Waiting = append(v.Waiting, use)
+			if len(list) == 2*filter.Limit {
+				return list
 			}
 		}
-	}
-	var list []ObjectView
-	for _, name := range slices.Sorted(maps.Keys(views)) {
-		list = append(list, *views[name])
 	}
 	return list
 }
 
-// KeyHolder says who holds a key.
-func (d *Desk) KeyHolder(key uint64) (Use, bool) {
-	t := d.keys[key]
-	if t == nil {
-		return Use{}, false
+// KeyHolder returns who holds a key.
+func (c *Core) KeyHolder(key uint64) (contract.AdmissionUse, bool) {
+	r := c.claims.holder(key)
+	if r == nil {
+		return contract.AdmissionUse{}, false
 	}
-	return t.use(), true
+	return r.use(), true
 }

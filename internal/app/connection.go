@@ -17,7 +17,7 @@ import (
 // ClientOptions turns connection settings into what [starter.Dial] takes. It
 // reads the certificates, so it fails on a file that is missing.
 func ClientOptions(settings config.Temporal) (starter.Options, error) {
-	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey}
+	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip"}
 	switch {
 	case settings.TLS == nil && settings.APIKey == "":
 		return options, nil

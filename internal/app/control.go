@@ -41,7 +41,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	}
 	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
 	all := func(plane *workers.Control, activities *control.Control) parts {
-		return append(health, controlParts(plane, activities)...)
+		return append(health, controlParts(plane, activities, options.Logger)...)
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
 		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit), controlModule(), fx.Provide(all))
@@ -83,33 +83,53 @@ func newControl(client *starter.Client, activities *control.Control, observer *f
 	})
 }
 
-// controlParts are the control plane and, once it polls, the registry's
-// thresholds.
-func controlParts(plane *workers.Control, activities *control.Control) parts {
-	return parts{{"control plane", plane}, {"worker registry", &registry{activities}}}
+// controlParts are the control plane and, once it polls, the keeper of the workflows
+// that serve all.
+func controlParts(plane *workers.Control, activities *control.Control, log *slog.Logger) parts {
+	return parts{{"control plane", plane}, {"keeper", &keeper{activities: activities, log: log}}}
 }
 
-// registry gives the worker registry its thresholds. It is a workflow: there is
-// nothing to stop.
-type registry struct{ activities *control.Control }
+// keeper gives the worker registry its thresholds, and starts the workflows that
+// serve all when they are missing.
+type keeper struct {
+	activities *control.Control
+	log        *slog.Logger
+	stop       context.CancelFunc
+	done       chan struct{}
+}
 
 // Start implements component.
-func (r *registry) Start(ctx context.Context) error {
-	if _, err := r.activities.Configure(ctx); err != nil {
+func (k *keeper) Start(ctx context.Context) error {
+	if _, err := k.activities.Configure(ctx); err != nil {
 		return err
 	}
 	// Admission that begins now has recovered before the first group needs it.
-	return r.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{})
+	if err := k.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}); err != nil {
+		return err
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	k.stop, k.done = stop, make(chan struct{})
+	go func() {
+		defer close(k.done)
+		k.activities.Keep(keeping, k.log)
+	}()
+	return nil
 }
 
 // Wait implements component.
-func (*registry) Wait(ctx context.Context) error {
+func (*keeper) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
 // Stop implements component.
-func (*registry) Stop(context.Context) error { return nil }
+func (k *keeper) Stop(context.Context) error {
+	if k.stop != nil {
+		k.stop()
+		<-k.done
+	}
+	return nil
+}
 
 // ServerError lists what a server lacks that Roundsman cannot do without.
 type ServerError struct{ Checks []starter.Check }

@@ -171,7 +171,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	process, err := start(ctx, budget, options.Logger,
 		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
-			return append(controlParts(plane, activities), together("workers", nodes))
+			return append(controlParts(plane, activities, options.Logger), together("workers", nodes))
 		}))
 	if err != nil {
 		return errors.Join(err, stopAll(ctx, nodes))
@@ -206,11 +206,14 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 }
 
 func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
+	if loaded.Owner == "" {
+		loaded.Owner = starter.DevOwner // What others have applied here is theirs.
+	}
 	specs, err := loaded.Specs()
 	if err != nil {
 		return err
 	}
-	plan, err := d.Client.JobTypes().Plan(ctx, specs, loaded.Enabled())
+	plan, err := d.Client.JobTypes().PlanAs(ctx, loaded.Owner, specs, loaded.Enabled())
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	require.Len(t, third.HeldBack, 1)
 	assert.Equal(t, "bad", third.HeldBack[0].DedupeKey)
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), third.HeldBack[0].Until, time.Minute)
-	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m0s")
+	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
 	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
 	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman jobs disabled verify`")
 

@@ -171,6 +171,7 @@ func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
 		{"runs", "show"},
 		{"jobtypes", "lst"},
 		{"runs", "list", "--nonsense"},
+		{"pools", "resize", "../x", "--size", "3"},
 	} {
 		h.run(args...).Exits(3)
 	}

@@ -13,10 +13,10 @@ import (
 func (f Facts) admission(wait contract.WaitReason, workflow string, plain []Reason) []Reason {
 	switch {
 	case f.NoAdmission:
-		return []Reason{reason(Recovering, "", wait.Since, time.Time{}, "admission is not running: it was ended; who waits makes it anew within a minute, and it asks running groups what they hold before it grants anything")}
+		return []Reason{reason(Recovering, "", wait.Since, time.Time{}, "admission is not running: the control plane starts it within seconds, and it asks all runs what they hold before it grants anything")}
 	case f.Admission == nil:
 	case f.Admission.Recovering:
-		return []Reason{reason(Recovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was started anew and asks running groups what they hold before it grants anything")}
+		return []Reason{reason(Recovering, strings.Join(f.Admission.Expected, ", "), wait.Since, time.Time{}, "admission was restarted and asks all runs what they hold before it grants anything")}
 	case Code(wait.Code) == LaneBusy:
 		return f.laneBusy(wait, workflow, plain)
 	case Code(wait.Code) == ResourcesPending:

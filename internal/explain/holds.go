@@ -49,9 +49,9 @@ func leftOut(held []contract.AdmissionHold, key string) bool {
 }
 
 func reasonOfHold(hold contract.AdmissionHold) Reason {
-	r := Reason{Code: Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.Detail}
+	r := Reason{Code: Code(hold.Code), Object: hold.JobType, Since: hold.Since, Until: hold.Until, Detail: "job type " + hold.JobType + " is " + hold.String()}
 	if hold.DedupeKey != "" {
-		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.Detail)
+		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.String())
 	}
 	switch {
 	case r.Code == MarkedDone:

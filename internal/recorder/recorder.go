@@ -36,21 +36,39 @@ func Record(ctx context.Context, c Client, record contract.AuditRecord) error {
 	if err != nil {
 		return err
 	}
-	options := client.StartWorkflowOptions{
-		ID: contract.AuditWorkflowID, TaskQueue: contract.ControlQueue,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            "what operators did, and what was refused or delayed",
-		StaticDetails:            "`roundsman audit list` reads it; terminated, the next one takes its entries over",
-	}
 	input := contract.AuditInput{Keep: record.Keep, Previous: previous, First: first}
 	for part := range slices.Chunk(record.Entries, perSignal) {
 		_, err := c.SignalWithStartWorkflow(ctx, contract.AuditWorkflowID, contract.SignalRecord,
-			contract.AuditRecord{Entries: part, Keep: record.Keep}, options, contract.AuditWorkflow, input, []byte(nil))
+			contract.AuditRecord{Entries: part, Keep: record.Keep}, options(), contract.AuditWorkflow, input, []byte(nil))
 		if err != nil {
 			return fmt.Errorf("record in the audit log: %w", err)
 		}
 	}
 	return nil
+}
+
+// Ensure starts the audit log if the one before it was ended. keep is how many
+// entries it keeps.
+func Ensure(ctx context.Context, c Client, keep int) error {
+	previous, first, err := closedRun(ctx, c)
+	if err != nil || previous == "" || first {
+		return err
+	}
+	_, err = c.SignalWithStartWorkflow(ctx, contract.AuditWorkflowID, contract.SignalRecord, contract.AuditRecord{Keep: keep},
+		options(), contract.AuditWorkflow, contract.AuditInput{Keep: keep, Previous: previous}, []byte(nil))
+	if err != nil {
+		return fmt.Errorf("start the audit log: %w", err)
+	}
+	return nil
+}
+
+func options() client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: contract.AuditWorkflowID, TaskQueue: contract.ControlQueue,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "what operators did, and what was refused or delayed",
+		StaticDetails:            "`roundsman audit list` reads it; terminated, the next one takes its entries over",
+	}
 }
 
 // closedRun is the newest run of the log, if it is closed; first: there was none.

@@ -91,7 +91,7 @@ func TestEverythingIsKilledWhileGroupsWait(t *testing.T) {
 func (c *cluster) awaitQueued(lane, object int) {
 	c.t.Helper()
 	testsuite.WaitFor(c.t, time.Minute, fmt.Sprintf("%d wait for the lane, %d for the object", lane, object), func() bool {
-		view, err := c.client.Admission().View(c.t.Context())
+		view, err := c.client.Admission().View(c.t.Context(), contract.AdmissionFilter{})
 		return err == nil && len(view.Lanes) == 1 && len(view.Lanes[0].Waiting) == lane &&
 			len(view.Objects) == 1 && len(view.Objects[0].Waiting) == object
 	})

@@ -377,7 +377,7 @@ func TestTooLargeForItsPool(t *testing.T) {
 // waits for it is said to wait for its return.
 func (p *inProcess) isGone(waiting string) {
 	p.t.Helper()
-	_, err := p.client.Admission().View(p.t.Context())
+	_, err := p.client.Admission().View(p.t.Context(), contract.AdmissionFilter{})
 	_, seen := errors.AsType[*starter.NoAdmissionError](err)
 	_, resized := p.client.Admission().ResizePool(p.t.Context(), "db", 3, "test")
 	assert.True(p.t, seen, "%v", err)

@@ -176,7 +176,7 @@ func (x *turmoil) calm() {
 	open := slices.Clone(x.ids)
 	_, _ = x.client.Admission().ResizePool(x.t.Context(), "db", 0, "test")
 	testsuite.WaitFor(x.t, 100*time.Second, "all groups end", func() bool {
-		_, err := x.client.Admission().View(x.t.Context())
+		_, err := x.client.Admission().View(x.t.Context(), contract.AdmissionFilter{})
 		_, ended := errors.AsType[*starter.NoAdmissionError](err)
 		open = slices.DeleteFunc(open, func(id string) bool {
 			_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalResume, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +230,28 @@ func TestTrailTravels(t *testing.T) {
 	require.NotNil(t, in.State.Audit)
 	require.NotEmpty(t, in.State.Audit.Tallies)
 	assert.False(t, in.State.Audit.FlushAt.IsZero())
+}
+
+// TestAuditCodesAreDocumented: what the log may say is explained.
+func TestAuditCodesAreDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## Audit\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, code := range contract.NoteCodes() {
+		assert.Contains(t, section, "`"+string(code)+"`")
+	}
+	for _, code := range []string{contract.HoldRetryBudget, contract.HoldMarkedDone, "LANE_BUSY", "WORKER_UNREACHABLE", "WORKER_OFFLINE", "ADMISSION_RECOVERING", "CANCEL_IGNORED"} {
+		assert.Contains(t, section, "`"+code+"`")
+	}
+	for _, update := range []string{
+		contract.UpdateRetryTasks, contract.UpdateSkipTask, contract.UpdateRerunTask, contract.UpdateCancelTask, contract.UpdateApprove,
+		contract.UpdateReject, contract.UpdateAddTasks, contract.UpdateSetConcurrency, contract.UpdateRelease,
+	} {
+		assert.Contains(t, section, "`dag."+update+"`")
+	}
 }
 
 // TestDroppedTicksAreTold: those since the last run, and none by the first run

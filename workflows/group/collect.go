@@ -178,7 +178,7 @@ func (r *groupRun) claimed(grant contract.AdmissionGrant) group.KeysClaimed {
 	for _, one := range grant.HeldBack {
 		if one.Index >= 0 && one.Index < len(jobs) {
 			event.HeldBack = append(event.HeldBack, group.HeldBack{
-				Job: jobs[one.Index], Key: keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.Detail,
+				Job: jobs[one.Index], Key: keys[one.Index], Code: one.Code, Since: one.Since, Until: one.Until, Detail: one.String(),
 			})
 		}
 	}
@@ -190,11 +190,11 @@ func (r *groupRun) takeStop(stop contract.AdmissionStop) {
 	switch {
 	case stop.JobType != r.in.Spec.Name:
 	case stop.DedupeKey == "":
-		r.step(group.TypeStopped{Reason: fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.Detail)})
+		r.step(group.TypeStopped{Reason: fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.String())})
 	default:
 		r.step(group.KeyStopped{
 			DedupeKey: stop.DedupeKey, Done: stop.Code == contract.HoldMarkedDone,
-			Reason: fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.Detail),
+			Reason: fmt.Sprintf("%s: key %s of job type %s is %s", stop.Code, stop.DedupeKey, stop.JobType, stop.String()),
 		})
 	}
 }

@@ -484,7 +484,7 @@ func TestGroupLosesItsClaims(t *testing.T) {
 		}
 		assert.Len(t, in.Held, 1)
 		assert.Len(t, in.Held[0].Keys, 2*8, "it says which keys it holds")
-		return &contract.AdmissionAnswer{Holder: in.Holder, Lost: []contract.AdmissionRefusal{{ID: in.Held[0].ID, Reason: "group/other has it"}}}
+		return &contract.AdmissionAnswer{Holder: in.Holder, Lost: []contract.AdmissionRefusal{{ID: in.Held[0].ID, Code: "group/other has it"}}}
 	}
 	result := b.run(jobtype.Policy{})
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
@@ -510,7 +510,7 @@ func TestGroupAcquiresResources(t *testing.T) {
 		for i, item := range in.Items {
 			if len(item.Pools) > 0 && item.For == "job-00002" {
 				answer.Granted = append(answer.Granted[:i], answer.Granted[i+1:]...)
-				answer.Refused = append(answer.Refused, contract.AdmissionRefusal{ID: item.ID, Reason: "too much of db"})
+				answer.Refused = append(answer.Refused, contract.AdmissionRefusal{ID: item.ID, Code: "too much of db"})
 			}
 		}
 		return answer

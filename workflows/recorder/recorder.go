@@ -26,7 +26,7 @@ const (
 	// maxTravel bounds the entries that travel when a workflow continues as new
 	// before they are recorded: 2 KiB each at most, with the aggregates an eighth of
 	// what a payload may have.
-	maxTravel = 80
+	maxTravel = 40
 )
 
 // Recorder is the sender of one workflow's audit entries.

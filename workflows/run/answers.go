@@ -199,7 +199,7 @@ func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
 func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answer {
 	r.Admission.Forget(refusal.ID)
 	name, ask := askOf(refusal.ID)
-	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.Reason}
+	return Answer{Kind: kind, ID: refusal.ID, Name: name, Ask: ask, Code: refusal.Code, Reason: refusal.String()}
 }
 
 // noteRefusal records that admission will never grant something. A turn is recorded
@@ -207,7 +207,7 @@ func (r *Runner) taken(kind AnswerKind, refusal contract.AdmissionRefusal) Answe
 func (r *Runner) noteRefusal(refusal contract.AdmissionRefusal) {
 	if name, ask := askOf(refusal.ID); ask > 0 || strings.HasPrefix(refusal.ID, ClaimsPrefix) {
 		r.Audit.Decided(recorder.Decision{
-			Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: cmp.Or(name, refusal.ID), Detail: refusal.Reason,
+			Action: recorder.Refused, Code: cmp.Or(refusal.Code, "NOT_ADMITTED"), Object: cmp.Or(name, refusal.ID), Detail: refusal.String(),
 		})
 	}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -63,7 +62,7 @@ func (c *commands) validate(ctx *cli.Context) error {
 		return ui.PrintJSON(c.Env.Stdout, map[string]any{"valid": true, "faults": []string{}, "warnings": ui.OrEmpty(loaded.Warnings), "job_types": ui.SortedKeys(loaded.JobTypes)})
 	}
 	c.Warn(loaded.Warnings)
-	fmt.Fprintf(c.Env.Stdout, "valid: %s\n", ui.Plural(len(loaded.JobTypes), "job type"))
+	c.Print("valid: %s", ui.Plural(len(loaded.JobTypes), "job type"))
 	return nil
 }
 
@@ -101,8 +100,9 @@ func (c *commands) planCommand() *cli.Command {
 
 Examples:
   roundsman plan --config roundsman.yaml
+  roundsman plan --only scrub
   roundsman plan --output json | jq '.changes[] | select(.action != "unchanged")'`,
-		Flags: ui.With(ui.AllowUnregisteredFlag()),
+		Flags: ui.With(onlyFlag(), ui.AllowUnregisteredFlag()),
 		Action: func(ctx *cli.Context) error {
 			client, loaded, err := c.loadOnline(ctx)
 			if err != nil {
@@ -114,10 +114,13 @@ Examples:
 				return err
 			}
 			if ui.WantsJSON(ctx) {
-				err = ui.PrintJSON(c.Env.Stdout, plan)
+				err = ui.PrintJSON(c.Env.Stdout, struct {
+					place
+					starter.Plan
+				}{placeOf(loaded), plan})
 			} else {
 				c.Warn(loaded.Warnings)
-				fmt.Fprintln(c.Env.Stdout, plan)
+				c.Print("%s\n%s", placeOf(loaded), plan)
 			}
 			if err == nil && !plan.Empty() {
 				return ui.Silent(ui.ExitDifference)
@@ -127,16 +130,49 @@ Examples:
 	}
 }
 
+// place is where a plan or an apply works.
+type place struct {
+	Server    string `json:"server"`
+	Namespace string `json:"namespace"`
+	Owner     string `json:"owner,omitempty"`
+}
+
+func placeOf(loaded *config.Config) place {
+	return place{loaded.Temporal.Address, loaded.Temporal.Namespace, loaded.Owner}
+}
+
+// String implements fmt.Stringer.
+func (p place) String() string {
+	text := "server " + p.Server + ", namespace " + p.Namespace
+	if p.Owner != "" {
+		text += ", owner " + p.Owner
+	}
+	return text
+}
+
+func onlyFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "only", Usage: "only job type `NAME`; may be given several times"}
+}
+
 func (c *commands) applyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "apply", Usage: "make the Schedules what the configuration says",
-		Description: `Creates, updates and deletes the Schedules that Roundsman owns; groups that run go on. Applying
-twice changes nothing the second time. A job type that a person paused stays paused.
+		Description: `Creates and updates the Schedules that Roundsman owns; groups that run go on. Applying twice changes
+nothing the second time. A job type that a person paused stays paused.
+
+Job types that the configuration lacks are listed, and deleted after a question on a terminal, elsewhere
+only with --prune; else the exit code is 2. Of several configurations in one namespace give each
+its owner: NAME, so that none deletes the job types of another.
 
 Examples:
   roundsman apply --config roundsman.yaml
+  roundsman apply --prune
+  roundsman apply --only scrub
   roundsman plan && echo "nothing to do" || roundsman apply`,
-		Flags:  ui.With(ui.AllowUnregisteredFlag()),
+		Flags: ui.With(
+			&cli.BoolFlag{Name: "prune", Usage: "delete the job types that the configuration lacks, without a question"},
+			onlyFlag(), ui.AllowUnregisteredFlag(),
+		),
 		Action: c.apply,
 	}
 }
@@ -151,23 +187,59 @@ func (c *commands) apply(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if !ui.WantsJSON(ctx) {
+		c.Print("%s", placeOf(loaded))
+	}
+	plan, kept, err := c.prune(ctx, plan)
+	if err != nil {
+		return err
+	}
 	result, err := client.JobTypes().Apply(ctx.Context, plan)
 	var incomplete *starter.ApplyError
 	if err != nil && !errors.As(err, &incomplete) {
 		return err
 	}
 	if ui.WantsJSON(ctx) {
-		if printErr := ui.PrintJSON(c.Env.Stdout, result); printErr != nil {
+		if printErr := ui.PrintJSON(c.Env.Stdout, struct {
+			place
+			starter.ApplyResult
+			Kept []starter.Change `json:"kept,omitempty"`
+		}{placeOf(loaded), result, kept}); printErr != nil {
 			return printErr
 		}
 	} else {
 		c.Warn(loaded.Warnings)
 		for _, change := range result.Applied {
-			fmt.Fprintln(c.Env.Stdout, change)
+			c.Print("%s", change)
 		}
-		fmt.Fprintf(c.Env.Stdout, "%s applied, %d unchanged\n", ui.Plural(len(result.Applied), "change"), result.Unchanged)
+		c.Print("%s applied, %d unchanged", ui.Plural(len(result.Applied), "change"), result.Unchanged)
+	}
+	if err == nil && len(kept) > 0 {
+		return ui.Silent(ui.ExitDifference)
 	}
 	return err
+}
+
+// prune asks for the deletions of a plan and returns the plan without those that
+// nobody has agreed to.
+func (c *commands) prune(ctx *cli.Context, plan starter.Plan) (agreed starter.Plan, kept []starter.Change, err error) {
+	deletions := plan.Deletions()
+	if len(deletions) == 0 || ctx.Bool("prune") {
+		return plan, nil, nil
+	}
+	c.Complain("the configuration lacks %s that are applied:", ui.Plural(len(deletions), "job type"))
+	for _, change := range deletions {
+		c.Complain("  %s", change)
+	}
+	if c.Env.Interactive && !ui.WantsJSON(ctx) {
+		yes, err := c.Confirm(ctx.Context, "delete them?")
+		if err != nil || yes {
+			return plan, nil, err
+		}
+	} else {
+		c.Complain("they are kept: --prune deletes them")
+	}
+	return plan.Keep(), deletions, nil
 }
 
 func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *config.Config) (starter.Plan, error) {
@@ -175,7 +247,13 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 	if err != nil {
 		return starter.Plan{}, err
 	}
-	return client.JobTypes().Plan(ctx.Context, specs, loaded.Enabled())
+	plan, err := client.JobTypes().PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
+	if names := ctx.StringSlice("only"); err == nil && len(names) > 0 {
+		if plan, err = plan.Only(names...); err != nil {
+			return plan, ui.Usagef("--only: %w", err)
+		}
+	}
+	return plan, err
 }
 
 // loadOnline connects, reads the configuration, and lets it use the handlers
@@ -217,9 +295,7 @@ func (c *commands) fleetMayHelp(ctx *cli.Context) bool {
 		return false
 	}
 	options.AllowUnregistered = true
-	if options.Files = c.ConfigFiles(ctx); len(options.Files) == 0 {
-		options.Files = []string{ui.DefaultConfig}
-	}
+	options.Files = c.ConfigFiles(ctx)
 	_, err = config.Load(options)
 	return err == nil
 }

@@ -69,7 +69,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 			return options, nil, ui.Usagef("--workers: %w", err)
 		}
 	}
-	loaded, err := c.Settings(ctx)
+	loaded, err := c.WholeSettings(ctx)
 	if err != nil {
 		return options, nil, err
 	}

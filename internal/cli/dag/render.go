@@ -125,7 +125,7 @@ func (c *commands) render(ctx *cli.Context) error {
 	if drawn.Boxes != drawn.Tasks {
 		boxes = fmt.Sprintf(" in %d boxes", drawn.Boxes)
 	}
-	fmt.Fprintf(c.Env.Stdout, "wrote %s: %s%s, %s\n", out, ui.Plural(drawn.Tasks, "task"), boxes, dependencies(drawn.Edges))
+	c.Print("wrote %s: %s%s, %s", out, ui.Plural(drawn.Tasks, "task"), boxes, dependencies(drawn.Edges))
 	return nil
 }
 

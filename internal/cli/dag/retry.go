@@ -90,10 +90,10 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	if err != nil {
 		return tooLargeIsFaulty(err)
 	}
-	fmt.Fprintf(c.Env.Stderr, "%s takes over %s of %s and executes %d\n",
+	c.Complain("%s takes over %s of %s and executes %d",
 		retried.WorkflowID, ui.Plural(retried.Imported, "task"), retried.Resumes, len(retried.Executed))
 	if n := len(retried.Dropped); n > 0 {
-		fmt.Fprintf(c.Env.Stderr, "%s added to %s cannot come along, add them again: %s\n",
+		c.Complain("%s added to %s cannot come along, add them again: %s",
 			ui.Plural(n, "task"), retried.Resumes, strings.Join(retried.Dropped[:min(n, 10)], ", "))
 	}
 	name := snapshot.DAG

@@ -161,7 +161,7 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 			Counts: map[string]int{}, Tasks: map[string]TaskReport{},
 		})
 	}
-	fmt.Fprintf(c.Env.Stdout, "%s: started %s (follow it with `roundsman runs watch %s`)\n", name, ref.WorkflowID, ref.WorkflowID)
+	c.Print("%s: started %s (follow it with `roundsman runs watch %s`)", name, ref.WorkflowID, ref.WorkflowID)
 	return nil
 }
 

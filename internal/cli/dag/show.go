@@ -308,6 +308,6 @@ func (c *commands) printTasks(snapshot starter.DAGSnapshot, tasks []contract.Tas
 	fmt.Fprintln(c.Env.Stdout)
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "no tasks match")
 	if total > len(tasks) {
-		fmt.Fprintf(c.Env.Stdout, "%d of %d tasks; see more with --limit\n", len(tasks), total)
+		c.Print("%d of %d tasks; see more with --limit", len(tasks), total)
 	}
 }

@@ -119,14 +119,14 @@ func (c *commands) printSpecReports(ctx *cli.Context, reports []SpecReport, vali
 func (c *commands) printSpecReport(report SpecReport) {
 	if report.Valid {
 		// Enough to see that the file says what was meant.
-		fmt.Fprintf(c.Env.Stdout, "%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send\n", report.File, report.DAG,
+		c.Print("%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send", report.File, report.DAG,
 			ui.Plural(report.Tasks, "task"), dependencies(report.Edges), ui.Plural(report.Depth, "task"), float64(report.Bytes)/1000)
 		return
 	}
 	for _, fault := range report.Faults {
 		fmt.Fprintln(c.Env.Stderr, fault.Error())
 	}
-	fmt.Fprintf(c.Env.Stderr, "%s: %s\n", report.File, ui.Plural(len(report.Faults), "fault"))
+	c.Complain("%s: %s", report.File, ui.Plural(len(report.Faults), "fault"))
 }
 
 func dependencies(n int) string {

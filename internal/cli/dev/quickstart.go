@@ -1,17 +1,13 @@
 package dev
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/examples/quickstart"
-	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // quickstartName stands for the file in faults.
@@ -22,9 +18,6 @@ const quickstartName = "quickstart"
 // dir.
 func (c *commands) devConfig(ctx *cli.Context, dataDir string) (*config.Config, error) {
 	if len(c.ConfigFiles(ctx)) > 0 {
-		return c.Load(ctx, nil)
-	}
-	if _, err := os.Stat(ui.DefaultConfig); !errors.Is(err, fs.ErrNotExist) {
 		return c.Load(ctx, nil)
 	}
 	logs := filepath.Join(dataDir, "quickstart", "logs")

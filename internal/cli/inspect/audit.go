@@ -89,7 +89,7 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 		return err
 	}
 	if found.Dropped > 0 {
-		fmt.Fprintf(c.Env.Stderr, "note: the log keeps %d entries; %d older ones were dropped\n", found.Limit, found.Dropped)
+		c.Complain("note: the log keeps %d entries; %d older ones were dropped", found.Limit, found.Dropped)
 	}
 	if ctx.Bool("follow") {
 		return c.followAudit(ctx, client, filter, found)

@@ -51,7 +51,7 @@ Examples:
 const reasonWidth = 80
 
 func (c *commands) printExplanation(e starter.Explanation) {
-	fmt.Fprintf(c.Env.Stdout, "%s %s: %s\n", e.Kind, e.Name, cmp.Or(e.State, "unknown"))
+	c.Print("%s %s: %s", e.Kind, e.Name, cmp.Or(e.State, "unknown"))
 	if c.printEnded(e) && e.Ended.Of == e.Name && len(e.Reasons) == 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (c *commands) printReason(reason explain.Reason) {
 	if reason.Object != "" {
 		head += "(" + ui.OneLine(reason.Object) + ")"
 	}
-	fmt.Fprintf(c.Env.Stdout, "\n%s%s\n", head, sinceUntil(reason.Since, reason.Until, now))
+	c.Print("\n%s%s", head, sinceUntil(reason.Since, reason.Until, now))
 	if reason.Of != "" {
 		c.printWrapped("  ", "of "+reason.Of, width)
 	}

@@ -150,7 +150,7 @@ func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
 	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, policy.RetryBackoff, policy.OnWorkerLoss, policy.WorkerLossLimit))
 	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
 	if known.HeldBack != nil {
-		shown.Add("disabled", ui.Cell{Text: known.HeldBack.Detail, Paint: ui.Bad})
+		shown.Add("disabled", ui.Cell{Text: known.HeldBack.String(), Paint: ui.Bad})
 	}
 	if known.HeldKeys > 0 {
 		shown.Add("held back", ui.Textf("%s, see `roundsman jobs disabled %s`", ui.Plural(known.HeldKeys, "key"), known.Name))

@@ -48,14 +48,14 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 		return err
 	}
 	if known.Paused {
-		fmt.Fprintf(c.Env.Stderr, "note: %s is paused%s; this run is an exception\n", name, runs.PauseOf(known))
+		c.Complain("note: %s is paused%s; this run is an exception", name, runs.PauseOf(known))
 	}
 	trigger := client.JobTypes().Trigger
 	switch {
 	case ctx.Bool(ui.FlagIgnoreWindow):
 		trigger = client.JobTypes().TriggerIgnoringWindow
 	case known.Window != nil && !known.Window.Open:
-		fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; --ignore-window runs it all the same\n", name, runs.WindowState(known.Window, c.Env.Now()).Text)
+		c.Complain("note: the window of %s is %s; --ignore-window runs it all the same", name, runs.WindowState(known.Window, c.Env.Now()).Text)
 	}
 	triggered, err := trigger(ctx.Context, name)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 			why = snapshot.Group.Waiting
 		}
 		if why != "" && why != last {
-			fmt.Fprintf(c.Env.Stderr, "waiting: %s (see `roundsman explain %s`)\n", ui.OneLine(why), ref.WorkflowID)
+			c.Complain("waiting: %s (see `roundsman explain %s`)", ui.OneLine(why), ref.WorkflowID)
 			last = why
 		}
 	}
@@ -238,9 +238,9 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	all := result.Counts.Accepted + result.Counts.Batched
 	switch {
 	case len(shown) < len(result.Proposals):
-		fmt.Fprintf(c.Env.Stdout, "the first %d of %d; see more with --limit\n", len(shown), all)
+		c.Print("the first %d of %d; see more with --limit", len(shown), all)
 	case all > len(shown):
-		fmt.Fprintf(c.Env.Stdout, "the first %d of %d; a dry run returns no more than %d\n", len(shown), all, contract.MaxDryRunProposals)
+		c.Print("the first %d of %d; a dry run returns no more than %d", len(shown), all, contract.MaxDryRunProposals)
 	}
 }
 

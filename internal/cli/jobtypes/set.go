@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -12,17 +13,19 @@ func (c *commands) jobTypesSet() *cli.Command {
 	return &cli.Command{
 		Name: "set", ArgsUsage: "NAME SETTING=VALUE...", Usage: "change settings of a job type until the next apply",
 		Description: runs.SettingsArgument + `
+every=DURATION changes how often it is due.
 They hold for the runs that start from now on; a running group keeps what it has, see roundsman runs set.
 plan shows them as changed by hand, and apply puts back what the configuration says: to keep them, write
 them there.
 
 Examples:
   roundsman jobtypes set scrub max_runtime=4h
+  roundsman jobtypes set scrub every=30m
   roundsman jobtypes set scrub global_execution_concurrency=8 && roundsman runs set scrub global_execution_concurrency=8`,
 		Flags:  ui.With(),
 		Before: runs.CheckSettings,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			change, err := starter.ParsePolicyChange(ctx.Args().Tail())
+			change, err := setting.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
 			}

@@ -1,6 +1,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -8,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-runewidth"
-
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -54,22 +55,31 @@ func Summary(snapshot starter.Snapshot) []string {
 		line += ": " + result.Reason
 	}
 	lines := []string{line}
-	for i, failed := range result.Errors {
+	failures, named := explain.GroupFailures(result.Errors), 0
+	for i, failure := range failures {
 		if i == maxErrors {
-			lines = append(lines, fmt.Sprintf("  … and %d more: roundsman jobs list %s --state failed", len(result.Errors)-maxErrors, snapshot.WorkflowID))
 			break
 		}
-		key := failed.DedupeKey
-		if key == "" {
-			key = failed.JobID
-		}
-		lines = append(lines, fmt.Sprintf("  %s: %s", key, shorten(failed.Message, maxMessage)))
+		named += failure.Count
+		lines = append(lines, "  "+failureLine(failure))
+	}
+	if more := result.Counts.Failed - named; more > 0 {
+		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman runs show %s", more, snapshot.WorkflowID))
 	}
 	return lines
 }
 
+// failureLine is the message with its key, or with how many have it and one example.
+func failureLine(failure explain.Failure) string {
+	key := ui.Shorten(cmp.Or(failure.Example.DedupeKey, failure.Example.JobID), 60)
+	if failure.Count > 1 {
+		return fmt.Sprintf("%d × %s (such as %s)", failure.Count, shorten(failure.Message, maxMessage), key)
+	}
+	return key + ": " + shorten(failure.Message, maxMessage)
+}
+
 const (
-	// maxErrors is how many failures a summary names.
+	// maxErrors is how many failures a summary groups.
 	maxErrors = 5
 	// maxMessage is how many columns of a message it shows.
 	maxMessage = 160
@@ -186,11 +196,5 @@ func slowest(active []starter.ActiveJob) string {
 
 // shorten cuts text to one line of at most width columns.
 func shorten(text string, width int) string {
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return runewidth.Truncate(strings.Join(strings.Fields(clean), " "), width, "…")
+	return ui.Shorten(text, width)
 }

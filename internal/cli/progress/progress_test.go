@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -55,11 +56,19 @@ func TestSummary(t *testing.T) {
 	lost.Failure = "terminated"
 	assert.Equal(t, []string{"scrub: no result: terminated (group/x)"}, Summary(lost))
 
+	// 735 jobs failed; a result lists the first 50.
 	many := completed()
-	many.Errors = make([]contract.JobError, maxErrors+3)
-	lines := Summary(ended("group/x", many))
-	assert.Len(t, lines, maxErrors+2)
-	assert.Contains(t, lines[len(lines)-1], "3 more: roundsman jobs list group/x --state failed")
+	many.Counts.Failed, many.Errors = 735, nil
+	for i := range 50 {
+		key := fmt.Sprintf("/srv/vol-%02d", i)
+		many.Errors = append(many.Errors, contract.JobError{DedupeKey: key, Message: "disk of " + key + " is gone"})
+	}
+	many.Errors[7].Message = "out of memory"
+	assert.Equal(t, []string{
+		"  49 × disk of KEY is gone (such as /srv/vol-00)",
+		"  /srv/vol-07: out of memory",
+		"  … and 685 more failed: roundsman runs show group/x",
+	}, Summary(ended("group/x", many))[1:])
 }
 
 func TestLinesAreFewButSayWhatMatters(t *testing.T) {

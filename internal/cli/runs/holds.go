@@ -52,7 +52,7 @@ Examples:
 			}
 			was := ui.Plural(result.Failures, "failure") + " forgotten"
 			if result.Before != nil {
-				was = "it was " + result.Before.Detail
+				was = "it was " + result.Before.String()
 			}
 			return c.Done(ctx, result, "%s is forgiven: %s", WhatIsHeld(jobType, key), was)
 		}),
@@ -130,7 +130,7 @@ func (c *commands) printHolds(held contract.HoldsResult) {
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing is held back")
 	if held.Total > len(held.Holds) {
-		fmt.Fprintf(c.Env.Stdout, "%d of %d; see more with --limit\n", len(held.Holds), held.Total)
+		c.Print("%d of %d; see more with --limit", len(held.Holds), held.Total)
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *commands) showHeldBack(snapshot starter.Snapshot) {
 	}
 	listed := ui.NewTable("LEFT OUT", "UNTIL", "WHY")
 	for _, hold := range held {
-		listed.Add(ui.Text(ui.Shorten(hold.DedupeKey, 60)), ui.Text(ui.Stamp(hold.Until)), ui.Text(ui.Shorten(hold.Detail, 100)))
+		listed.Add(ui.Text(ui.Shorten(hold.DedupeKey, 60)), ui.Text(ui.Stamp(hold.Until)), ui.Text(ui.Shorten(hold.String(), 100)))
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "")

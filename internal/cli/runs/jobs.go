@@ -95,7 +95,7 @@ func (c *commands) printJobs(jobs []starter.Job, total int, none string) {
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), none)
 	if total > len(jobs) {
-		fmt.Fprintf(c.Env.Stdout, "%d of %d jobs; see more with --limit\n", len(jobs), total)
+		c.Print("%d of %d jobs; see more with --limit", len(jobs), total)
 	}
 }
 

@@ -141,7 +141,7 @@ func (c *commands) submit(ctx *cli.Context) error {
 			submission.ID = newSubmissionID(c.Env.Now())
 		}
 		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
-			fmt.Fprintf(c.Env.Stderr, "note: the window of %s is %s; the jobs wait for it (--ignore-window does not)\n", known.Name, WindowState(w, c.Env.Now()).Text)
+			c.Complain("note: the window of %s is %s; the jobs wait for it (--ignore-window does not)", known.Name, WindowState(w, c.Env.Now()).Text)
 		}
 		submitted, err := client.JobTypes().Submit(ctx.Context, known, submission)
 		if _, wrong := errors.AsType[*starter.SubmissionError](err); wrong {
@@ -164,7 +164,7 @@ func newSubmissionID(now time.Time) string {
 
 func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, known starter.JobType, submitted starter.Submitted) error {
 	if known.Paused && !submitted.Already {
-		fmt.Fprintf(c.Env.Stderr, "note: %s is paused%s; this submission is an exception\n", known.Name, PauseOf(known))
+		c.Complain("note: %s is paused%s; this submission is an exception", known.Name, PauseOf(known))
 	}
 	ref := starter.RunRef{WorkflowID: submitted.WorkflowID}
 	waits := ctx.Bool(ui.FlagWait) || ctx.Bool(ui.FlagWatch)
@@ -180,9 +180,9 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 	}
 	// On standard error, so that it is known before the end and after a Ctrl-C.
 	if submitted.Already {
-		fmt.Fprintf(c.Env.Stderr, "note: already submitted, nothing was started; this is %s\n", submitted.WorkflowID)
+		c.Complain("note: already submitted, nothing was started; this is %s", submitted.WorkflowID)
 	} else {
-		fmt.Fprintf(c.Env.Stderr, "submitted %s: %s\n", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
+		c.Complain("submitted %s: %s", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
 	}
 	return ui.GoesOn("runs", ref, c.awaitSubmitted(ctx, client, ref))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -176,16 +177,20 @@ Examples:
 			if err != nil {
 				return err
 			}
+			failures, uncounted := client.Runs().Failures(ctx.Context, snapshot)
 			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, snapshot)
+				return ui.PrintJSON(c.Env.Stdout, struct {
+					starter.Snapshot
+					Failures []explain.Failure `json:"failures,omitempty"`
+				}{snapshot, failures})
 			}
-			c.showRun(snapshot)
+			c.showRun(snapshot, failures, uncounted)
 			return nil
 		}),
 	}
 }
 
-func (c *commands) showRun(snapshot starter.Snapshot) {
+func (c *commands) showRun(snapshot starter.Snapshot, failures []explain.Failure, uncounted int) {
 	now, shown := c.Env.Now(), &ui.Fields{}
 	shown.Add("run", ui.Text(snapshot.WorkflowID))
 	shown.Add("job type", ui.Text(snapshot.JobType))
@@ -220,9 +225,7 @@ func (c *commands) showRun(snapshot starter.Snapshot) {
 	shown.Write(c.Env.Stdout, c.Env.Colors())
 	c.showActive(snapshot.Active)
 	c.showHeldBack(snapshot)
-	if snapshot.Result != nil {
-		c.showErrors(snapshot)
-	}
+	c.showErrors(failures, uncounted)
 }
 
 func (c *commands) addGroup(shown *ui.Fields, group *contract.GroupStatus) {
@@ -264,17 +267,30 @@ func (c *commands) showActive(active []starter.ActiveJob) {
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
 }
 
-func (c *commands) showErrors(snapshot starter.Snapshot) {
-	if len(snapshot.Result.Errors) == 0 {
+func (c *commands) showErrors(failures []explain.Failure, uncounted int) {
+	if len(failures) == 0 {
 		return
 	}
-	listed := ui.NewTable("JOB", "KEY", "WORKER", "ERROR")
-	for _, failed := range snapshot.Result.Errors {
-		listed.Add(ui.Text(failed.JobID), ui.Text(failedKey(failed)), ui.Text(failed.Worker), ui.Cell{Text: failed.Message, Paint: ui.Bad})
+	listed := ui.NewTable("FAILED", "JOB", "KEY", "WORKER", "ERROR")
+	for i, failure := range failures {
+		if i == maxFailures {
+			break
+		}
+		listed.Add(ui.Textf("%d", failure.Count), ui.Text(failure.Example.JobID), ui.Text(failedKey(failure.Example)),
+			ui.Text(failure.Example.Worker), ui.Cell{Text: failure.Message, Paint: ui.Bad})
 	}
-	fmt.Fprintln(c.Env.Stdout)
+	c.Print("")
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+	if more := len(failures) - maxFailures; more > 0 {
+		c.Print("and %d other messages: roundsman jobs list RUN --state failed", more)
+	}
+	if uncounted > 0 {
+		c.Print("and %s failed whose messages are not known now", ui.Plural(uncounted, "job"))
+	}
 }
+
+// maxFailures is how many different messages are shown.
+const maxFailures = 50
 
 // failedKey names a failed job by its dedupe key, or the first of its batch.
 func failedKey(failed contract.JobError) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -69,7 +70,7 @@ Examples:
 		Flags:  ui.With(),
 		Before: CheckSettings,
 		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			change, err := starter.ParsePolicyChange(ctx.Args().Tail())
+			change, err := setting.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
 			}
@@ -84,7 +85,7 @@ Examples:
 
 // CheckSettings judges the settings of a command line without a server.
 func CheckSettings(ctx *cli.Context) error {
-	_, err := starter.ParsePolicyChange(ctx.Args().Tail())
+	_, err := setting.Parse(ctx.Args().Tail())
 	if err != nil {
 		return ui.Faulty(err)
 	}

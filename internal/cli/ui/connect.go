@@ -2,10 +2,7 @@ package ui
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,19 +11,9 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// DefaultConfig is read by the commands about configuration when none is named.
-const DefaultConfig = "roundsman.yaml"
-
-// ConfigFiles are the files named by --config or ROUNDSMAN_CONFIG, which
-// separates several as PATH does.
+// ConfigFiles are those of the command line; see [config.Locate].
 func (c *Program) ConfigFiles(ctx *cli.Context) []string {
-	if files := ctx.StringSlice(FlagConfig); len(files) > 0 {
-		return files
-	}
-	if listed := c.Env.getenv("ROUNDSMAN_CONFIG"); listed != "" {
-		return strings.Split(listed, string(os.PathListSeparator))
-	}
-	return nil
+	return config.Locate(ctx.StringSlice(FlagConfig), c.Env.Environ)
 }
 
 // Temporal finds out which server to talk to: flags, then the environment, then
@@ -39,15 +26,23 @@ func (c *Program) Temporal(ctx *cli.Context) (config.Temporal, error) {
 	return loaded.Temporal, nil
 }
 
-// Settings are those of the configuration's sections that matter to commands
-// which are not about job types: temporal and fleet.
+// Settings are the sections of the configuration that matter to commands which are
+// not about job types: a fault in a job type does not keep them from the server.
 func (c *Program) Settings(ctx *cli.Context) (*config.Config, error) {
+	return c.settings(ctx, true)
+}
+
+// WholeSettings are Settings with the job types.
+func (c *Program) WholeSettings(ctx *cli.Context) (*config.Config, error) {
+	return c.settings(ctx, false)
+}
+
+func (c *Program) settings(ctx *cli.Context, withoutJobTypes bool) (*config.Config, error) {
 	options, err := c.LoadOptions()
 	if err != nil {
 		return nil, err
 	}
-	// Only the connection is wanted here: what else the file says is for `apply`.
-	options.AllowUnregistered = true
+	options.AllowUnregistered, options.WithoutJobTypes = true, withoutJobTypes
 	options.Files = c.ConfigFiles(ctx)
 	if len(options.Files) == 0 {
 		options.Sources = []config.Source{{Name: "built-in", Data: []byte("version: 1\njob_types: {}\n")}}
@@ -95,7 +90,7 @@ func (c *Program) Connect(ctx *cli.Context) (*starter.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return client.As(c.Operator(), func(err error) { fmt.Fprintf(c.Env.Stderr, "roundsman: %v\n", err) }), nil
+	return client.As(c.Operator(), func(err error) { c.Complain("roundsman: %v", err) }), nil
 }
 
 // Dial connects as the operator to the server that settings name.

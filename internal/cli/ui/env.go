@@ -16,6 +16,8 @@ type Env struct {
 	Stdout, Stderr io.Writer
 	// Terminal says that a person looks at Stdout: live bars, colors.
 	Terminal bool
+	// Interactive says that a person can be asked: Stdin and Stdout are terminals.
+	Interactive bool
 	// Width is the terminal's width in columns; 0 if unknown.
 	Width int
 	// Now is the clock.
@@ -33,7 +35,7 @@ func SystemEnv() Env {
 		Now: time.Now, Environ: os.Environ(),
 	}
 	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) {
-		env.Terminal = true
+		env.Terminal, env.Interactive = true, term.IsTerminal(int(os.Stdin.Fd()))
 		if width, _, err := term.GetSize(fd); err == nil {
 			env.Width = width
 		}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,21 +34,21 @@ func CheckOutput(c *cli.Context) error {
 
 // PrintJSON writes value, indented, without escaping < and >: it is read by
 // people and jq, not by browsers.
-func PrintJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("write the answer: %w", err)
-	}
-	return nil
-}
+func PrintJSON(w io.Writer, value any) error { return writeJSON(w, value, "  ") }
 
 // PrintJSONLine writes value on one line, for streams.
-func PrintJSONLine(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+func PrintJSONLine(w io.Writer, value any) error { return writeJSON(w, value, "") }
+
+func writeJSON(w io.Writer, value any, indent string) error {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	encoder.SetIndent("", indent)
+	err := encoder.Encode(value)
+	if err == nil {
+		_, err = w.Write(escapeUnsafe(encoded.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"bufio"
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -11,10 +13,37 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Note tells what could not be found out beside an answer.
+// Note tells what could not be found out besides an answer.
 func (c *Program) Note(err error) {
 	if err != nil {
-		fmt.Fprintln(c.Env.Stderr, "note: "+err.Error())
+		c.Complain("note: %s", err)
+	}
+}
+
+// Print writes to standard output, for people. Whatever a text contains, it cannot
+// control the terminal.
+func (c *Program) Print(format string, args ...any) {
+	fmt.Fprintln(c.Env.Stdout, Lines(fmt.Sprintf(format, args...)))
+}
+
+// Complain is Print on standard error.
+func (c *Program) Complain(format string, args ...any) {
+	fmt.Fprintln(c.Env.Stderr, Lines(fmt.Sprintf(format, args...)))
+}
+
+// Confirm asks a question that only yes answers with true.
+func (c *Program) Confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprintf(c.Env.Stderr, "%s [y/N] ", question)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(c.Env.Stdin).ReadString('\n') // No answer is none.
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-answer:
+		return line == "y" || line == "yes", nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
 }
 
@@ -34,7 +63,7 @@ func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) 
 	if WantsJSON(ctx) {
 		return PrintJSON(c.Env.Stdout, value)
 	}
-	fmt.Fprintf(c.Env.Stdout, format+"\n", args...)
+	c.Print(format, args...)
 	return nil
 }
 

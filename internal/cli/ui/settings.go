@@ -1,11 +1,6 @@
 package ui
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/config"
@@ -35,10 +30,7 @@ func (c *Program) Load(ctx *cli.Context, known []jobtype.Descriptor) (*config.Co
 	options.AllowUnregistered = ctx.Bool(FlagAllowUnregistered)
 	options.Files = c.ConfigFiles(ctx)
 	if len(options.Files) == 0 {
-		if _, err := os.Stat(DefaultConfig); errors.Is(err, fs.ErrNotExist) {
-			return nil, Usagef("no configuration: name one with --config FILE, or write %s in this directory", DefaultConfig)
-		}
-		options.Files = []string{DefaultConfig}
+		return nil, Usagef("no configuration: name one with --config FILE, or write %s in this directory", config.DefaultFile)
 	}
 	loaded, err := config.Load(options)
 	if err != nil {
@@ -61,6 +53,6 @@ func Describes(descriptors []jobtype.Descriptor, name string) bool {
 // Warn prints the warnings of a configuration.
 func (c *Program) Warn(warnings config.Faults) {
 	for _, warning := range warnings {
-		fmt.Fprintf(c.Env.Stderr, "warning: %s\n", warning)
+		c.Complain("warning: %s", warning)
 	}
 }

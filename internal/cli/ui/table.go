@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 )
@@ -95,22 +94,6 @@ func writeRow(w io.Writer, colors bool, widths []int, row []Cell) {
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
-}
-
-// OneLine makes text printable on one line: control characters, which could
-// rewrite the terminal, become spaces, and invalid UTF-8 a replacement mark.
-func OneLine(text string) string {
-	return strings.Join(strings.Fields(Printable(text)), " ")
-}
-
-// Printable makes spaces of control characters.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
 }
 
 // Shorten cuts text to at most width columns, with an ellipsis.

@@ -74,7 +74,7 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 			}
 			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman workers uncordon %s`", id, text, id)
 		case text != said && !ui.WantsJSON(ctx):
-			fmt.Fprintf(c.Env.Stdout, "%s: %s\n", id, text)
+			c.Print("%s: %s", id, text)
 		}
 		said = text
 		select {

@@ -28,7 +28,7 @@ Examples:
   roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			view, err := client.Admission().View(ctx.Context)
+			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ Examples:
 			}
 			listed := ui.NewTable("POOL", "USED", "SIZE", "WAITING", "HELD BY")
 			for _, pool := range view.Pools {
-				listed.Add(ui.Textf("%s", pool.Name), ui.Textf("%d", pool.Used), poolSize(pool), ui.Textf("%d", len(pool.Waiting)), ui.Textf("%s", usedBy(pool.Holders)))
+				listed.Add(ui.Textf("%s", pool.Name), ui.Textf("%d", pool.Used), poolSize(pool), ui.Textf("%d", pool.WaitingCount), ui.Textf("%s", usedBy(pool.Holders)))
 			}
 			listed.Write(c.Env.Stdout, c.Env.Colors(), "no job holds or waits for a pool")
 			return nil
@@ -71,6 +71,9 @@ Examples:
   roundsman pools resize db --size 0`,
 		Flags: ui.With(&cli.IntFlag{Name: "size", Usage: "the new size, `N`", Value: -1}),
 		Before: func(ctx *cli.Context) error {
+			if _, err := ui.OneName(ctx); err != nil {
+				return err
+			}
 			if ctx.Int("size") < 0 {
 				return ui.Usagef("--size is missing: give at least 1, or 0 to go back to the declared size")
 			}

@@ -183,7 +183,7 @@ func (c *commands) showWorkerJobs(worker shownWorker) {
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "it runs nothing")
 	if worker.Report.Omitted > 0 {
-		fmt.Fprintf(c.Env.Stdout, "and %d more\n", worker.Report.Omitted)
+		c.Print("and %d more", worker.Report.Omitted)
 	}
 }
 

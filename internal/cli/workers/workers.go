@@ -49,7 +49,7 @@ worker said with its last heartbeat.`,
 			workers := registry.Workers
 			loads, err := client.Workers().Loads(ctx.Context, workers)
 			if err != nil {
-				fmt.Fprintf(c.Env.Stderr, "roundsman: slots in use are not known: %v\n", err)
+				c.Complain("roundsman: slots in use are not known: %v", err)
 			}
 			if ui.WantsJSON(ctx) {
 				return ui.PrintJSON(c.Env.Stdout, map[string]any{"workers": listedWorkers(workers, loads), "incomplete": registry.Incomplete})

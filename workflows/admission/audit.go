@@ -1,4 +1,4 @@
-package workflows
+package admission
 
 import (
 	"fmt"
@@ -9,16 +9,11 @@ import (
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
 
-// entityTrail is the trail of admission or of the registry, which serve all.
-func entityTrail(ctx workflow.Context) *recorder.Recorder {
-	return recorder.New(ctx, recorder.EntityPace, contract.AuditEntry{})
-}
-
 // auditDisabled tells what the retry budget has disabled in this step.
-func (a *admissionRun) auditDisabled() {
+func (a *run) auditDisabled() {
 	for _, held := range a.core.Disabled() {
-		a.trail.Decided(recorder.Decision{
-			Action: recorder.Refused, Code: contract.HoldRetryBudget, JobType: held.JobType, Object: heldName(held.JobType, held.Key), Detail: held.Text(),
+		a.loop.Audit.Decided(recorder.Decision{
+			Action: recorder.Refused, Code: contract.HoldRetryBudget, JobType: held.JobType, Object: heldName(held.JobType, held.DedupeKey), Detail: held.String(),
 		})
 	}
 }
@@ -34,7 +29,7 @@ func heldName(jobType, key string) string {
 
 // auditHold tells what an operator did about something that is held back; ctx is
 // the update handler's.
-func (a *admissionRun) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
+func (a *run) auditHold(ctx workflow.Context, action, by string, result contract.HoldResult) contract.HoldResult {
 	entry := contract.AuditEntry{
 		Action: action, Actor: by, JobType: result.JobType, Object: heldName(result.JobType, result.DedupeKey),
 		Before: holdText(result.Before), After: holdText(result.After),
@@ -42,7 +37,7 @@ func (a *admissionRun) auditHold(ctx workflow.Context, action, by string, result
 	if result.Failures > 0 {
 		entry.Detail = fmt.Sprintf("%d failures are forgotten", result.Failures)
 	}
-	a.trail.Updated(ctx, entry)
+	a.loop.Audit.Updated(ctx, entry)
 	return result
 }
 
@@ -50,12 +45,12 @@ func holdText(hold *contract.AdmissionHold) string {
 	if hold == nil {
 		return "not held back"
 	}
-	return hold.Code + ": " + hold.Detail
+	return hold.Code + ": " + hold.String()
 }
 
 // auditResize tells of a pool's other size.
-func (a *admissionRun) auditResize(ctx workflow.Context, in contract.ResizePoolInput, before, after contract.AdmissionPool) {
-	a.trail.Updated(ctx, contract.AuditEntry{
+func (a *run) auditResize(ctx workflow.Context, in contract.ResizePoolInput, before, after contract.AdmissionPool) {
+	a.loop.Audit.Updated(ctx, contract.AuditEntry{
 		Action: "pool.resize", Actor: in.By, Object: "pool/" + in.Pool, Before: sizeText(before), After: sizeText(after),
 	})
 }
@@ -67,24 +62,14 @@ func sizeText(pool contract.AdmissionPool) string {
 	return fmt.Sprintf("size: %d", pool.Size)
 }
 
-// pool is a pool as it is now.
-func (a *admissionRun) pool(name string) contract.AdmissionPool {
-	for _, pool := range a.core.View().Pools {
-		if pool.Name == name {
-			return wirePool(pool)
-		}
-	}
-	return contract.AdmissionPool{Name: name, Size: 1}
-}
-
 // auditRecovery tells that nothing is granted until those were heard who hold
 // something. A recovery without anybody to ask delays nobody.
-func (a *admissionRun) auditRecovery(asked []string, why string) {
+func (a *run) auditRecovery(asked []string) {
 	if len(asked) == 0 {
 		return
 	}
-	a.trail.Decided(recorder.Decision{
+	a.loop.Audit.Decided(recorder.Decision{
 		Action: recorder.Noticed, Code: "ADMISSION_RECOVERING", Object: contract.AdmissionWorkflowID, N: len(asked),
-		Detail: why + " and asks what is held: " + recorder.Listed(asked),
+		Detail: "admission was restarted or reset and asks what is held: " + recorder.Listed(asked),
 	})
 }

@@ -42,8 +42,8 @@ func TestAPoolIsNotKeptWhileAnObjectIsHeld(t *testing.T) {
 	p.overtake(t, needs(nil, "db"))
 	assert.Equal(t, []string{"child granted"}, told(p.ask("child", needs(nil, "db"))))
 	assert.Empty(t, p.ask("late", needs([]string{"x"})), "the object is kept")
-	for _, use := range p.d.View().Objects[0].Waiting {
-		assert.Equal(t, use.Holder.ID == "both", use.Kept, use.Holder.ID)
+	for _, use := range p.d.View(everything{}).Objects[0].Waiting {
+		assert.Equal(t, use.WorkflowID == "both", use.Kept, use.WorkflowID)
 	}
 	assert.Empty(t, p.release("parent"), "it waits for the pool now, with the object kept")
 	assert.Empty(t, p.ask("other", needs(nil, "db")), "and so is the pool from now on")
@@ -66,7 +66,7 @@ func TestWhatIsKeptForTooLongIsGivenUp(t *testing.T) {
 		granted := told(p.ask("child", needs(nil, inner)))
 		if len(granted) == 0 {
 			until := p.d.NextDeadline()
-			require.Equal(t, p.now.Add(KeepLimit), until)
+			require.Equal(t, p.now.Add(ReserveLimit), until)
 			p.now = until
 			granted = told(p.step(Tick{}))
 		}
@@ -88,7 +88,7 @@ func TestPatienceGrows(t *testing.T) {
 	free, held := "a", "b"
 	for i := range 12 {
 		p.release("holds-" + free)
-		wait := KeepLimit << min(i, maxPatience)
+		wait := ReserveLimit << min(i, maxRounds)
 		require.Equal(t, p.now.Add(wait), p.d.NextDeadline(), "%d", i)
 		p.now = p.now.Add(wait)
 		p.step(Tick{})

@@ -1,4 +1,4 @@
-package workflows_test
+package admission_test
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 	"github.com/roundsman/roundsman/workflows"
 )
 
-// admissionBench is admission in the time-skipping environment.
-type admissionBench struct {
+// model is admission in the time-skipping environment.
+type model struct {
 	*sdktest.TestWorkflowEnvironment
 	t  *testing.T
 	mu sync.Mutex
@@ -32,17 +32,33 @@ type admissionBench struct {
 	told    []string
 	fences  []int64
 	gone    map[string]bool
-	audit   *auditSink
+	audit   []contract.AuditEntry
+	// asked are the questions to running groups.
+	asked []contract.AskHoldersInput
 }
 
-func newAdmissionBench(t *testing.T) *admissionBench {
+func newModel(t *testing.T) *model {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
-	b := &admissionBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, gone: map[string]bool{}}
+	b := &model{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, gone: map[string]bool{}}
 	b.SetTestTimeout(30 * time.Second)
 	workflows.Register(b.TestWorkflowEnvironment)
-	b.audit = takeAudit(b.TestWorkflowEnvironment)
-	b.RegisterActivityWithOptions(func(context.Context) (contract.AskHoldersResult, error) {
+	b.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.audit = append(b.audit, in.Entries...)
+		return nil
+	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
+	b.RegisterActivityWithOptions(func(context.Context, contract.EntityEndInput) (contract.EntityEndResult, error) {
+		return contract.EntityEndResult{}, nil
+	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
+	b.RegisterActivityWithOptions(func(_ context.Context, in contract.AskHoldersInput) (contract.AskHoldersResult, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.asked = append(b.asked, in)
+		if !in.LateSince.IsZero() {
+			return contract.AskHoldersResult{}, nil
+		}
 		return contract.AskHoldersResult{WorkflowIDs: b.running}, nil
 	}, activity.RegisterOptions{Name: contract.AskHoldersActivity})
 	b.RegisterActivityWithOptions(func(context.Context) (contract.WatchHoldersResult, error) {
@@ -66,7 +82,7 @@ func newAdmissionBench(t *testing.T) *admissionBench {
 	return b
 }
 
-func (b *admissionBench) note(answer contract.AdmissionAnswer) {
+func (b *model) note(answer contract.AdmissionAnswer) {
 	for _, grant := range answer.Granted {
 		b.told = append(b.told, fmt.Sprintf("%s granted %s", answer.Holder.WorkflowID, grant.ID))
 		b.fences = append(b.fences, grant.Fence)
@@ -80,7 +96,7 @@ func (b *admissionBench) note(answer contract.AdmissionAnswer) {
 }
 
 // at sends a request at a moment.
-func (b *admissionBench) at(after time.Duration, in contract.AdmissionRequest) {
+func (b *model) at(after time.Duration, in contract.AdmissionRequest) {
 	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalAdmissionRequest, in) }, after)
 }
 
@@ -98,17 +114,22 @@ func wants(id string, items ...contract.AdmissionItem) contract.AdmissionRequest
 
 func laneItem() contract.AdmissionItem { return contract.AdmissionItem{ID: "lane", Lane: "default"} }
 
-// play runs admission for an hour of its time, from the given state.
-func (b *admissionBench) play(in contract.AdmissionInput) {
+// play runs admission for an hour of its time, from the given state, or until it
+// continues as new; a cancellation makes it do so.
+func (b *model) play(in contract.AdmissionInput, state ...byte) (next contract.AdmissionInput, nextState []byte) {
 	b.t.Helper()
 	b.RegisterDelayedCallback(b.CancelWorkflow, time.Hour)
-	b.ExecuteWorkflow(contract.AdmissionWorkflow, in)
+	b.ExecuteWorkflow(contract.AdmissionWorkflow, in, state)
 	require.True(b.t, b.IsWorkflowCompleted())
+	var continued *workflow.ContinueAsNewError
+	require.ErrorAs(b.t, b.GetWorkflowError(), &continued)
+	require.NoError(b.t, converter.GetDefaultDataConverter().FromPayloads(continued.Input, &next, &nextState))
+	return next, nextState
 }
 
 func TestAdmissionSpeaksWithHolders(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	b.gone["dead"] = true
 	b.at(time.Second, wants("a", laneItem()))
 	b.at(2*time.Second, wants("dead", laneItem()))
@@ -121,15 +142,15 @@ func TestAdmissionSpeaksWithHolders(t *testing.T) {
 	b.at(7*time.Second, wants("y", contract.AdmissionItem{ID: "k", Keys: []byte("odd")}))
 	b.at(8*time.Second, wants("z", contract.AdmissionItem{ID: "db", Pools: []contract.AdmissionAmount{{Pool: "db", N: 2}}}))
 	b.play(contract.AdmissionInput{})
-	assert.Equal(t, []string{"a granted lane", "a granted lane", "z granted lane", "z refused db: TOO_LARGE"}, b.told,
-		"who is not there does not keep the lane, what cannot be read is ignored")
+	assert.Equal(t, []string{"a granted lane", "a granted lane", "z granted lane", "y refused k: INVALID", "z refused db: TOO_LARGE"}, b.told,
+		"a holder that does not exist does not keep the lane, a request without a holder is ignored")
 	assert.Equal(t, b.fences[0], b.fences[1], "a repeat gets the same grant")
 	assert.Greater(t, b.fences[2], b.fences[1])
 }
 
 func TestAdmissionRecoversBeforeItGrants(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	b.running = []string{"holds", "waits"}
 	asserted := from("holds")
 	asserted.Reassert = true
@@ -151,19 +172,15 @@ func TestAdmissionRecoversBeforeItGrants(t *testing.T) {
 
 func TestAdmissionContinuesAsNewWithoutLosingAWaiter(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	b.at(time.Second, wants("a", laneItem()))
 	b.at(2*time.Second, wants("b", laneItem(), contract.AdmissionItem{ID: "k", Keys: []byte("12345678")}))
 	b.RegisterDelayedCallback(func() { b.SetCurrentHistoryLength(40_000) }, 3*time.Second)
 	b.at(4*time.Second, wants("c", laneItem(), contract.AdmissionItem{ID: "free", Lane: "free"}))
-	b.play(contract.AdmissionInput{})
+	in, state := b.play(contract.AdmissionInput{})
 	assert.NotContains(t, b.told, "c granted free", "what is sent by a run that ends with it may never arrive")
-	var next *workflow.ContinueAsNewError
-	require.ErrorAs(t, b.GetWorkflowError(), &next)
-	var in contract.AdmissionInput
-	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 
-	second := newAdmissionBench(t)
+	second := newModel(t)
 	release := from("a")
 	release.ReleaseAll = true
 	second.at(time.Second, release)
@@ -171,14 +188,14 @@ func TestAdmissionContinuesAsNewWithoutLosingAWaiter(t *testing.T) {
 	release = from("b")
 	release.ReleaseAll = true
 	second.at(3*time.Second, release)
-	second.play(in)
+	second.play(in, state...)
 	assert.Equal(t, []string{"c granted free", "b granted lane", "b granted k", "c granted lane"}, second.told)
 	assert.Equal(t, b.fences[1], second.fences[2])
 }
 
 func TestPoolIsResized(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	item := contract.AdmissionItem{ID: "db", Pools: []contract.AdmissionAmount{{Pool: "db", N: 3, Size: 3}}}
 	b.at(time.Second, wants("a", item))
 	b.at(2*time.Second, wants("b", item))
@@ -204,22 +221,17 @@ func TestPoolIsResized(t *testing.T) {
 // while a run ends holds everybody up.
 func TestAdmissionContinuesAsNewWhenItIsQuiet(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	b.RegisterDelayedCallback(func() { b.SetContinueAsNewSuggested(true) }, time.Second)
 	b.at(2*time.Second, wants("a", laneItem()))
-	b.play(contract.AdmissionInput{})
-	var next *workflow.ContinueAsNewError
-	require.ErrorAs(t, b.GetWorkflowError(), &next)
+	in, _ := b.play(contract.AdmissionInput{})
 	assert.Equal(t, []string{"a granted lane"}, b.told, "the answer is delivered before")
-	var in contract.AdmissionInput
-	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	assert.Empty(t, in.Undelivered)
 
-	large := newAdmissionBench(t)
+	large := newModel(t)
 	large.RegisterDelayedCallback(func() { large.SetCurrentHistorySize(16 << 20) }, time.Second)
 	large.at(2*time.Second, wants("a", laneItem()))
 	large.play(contract.AdmissionInput{})
-	require.ErrorAs(t, large.GetWorkflowError(), &next)
 	assert.Empty(t, large.told, "it cannot wait any longer")
 }
 
@@ -228,7 +240,7 @@ func TestAdmissionContinuesAsNewWhenItIsQuiet(t *testing.T) {
 func TestAdmissionTellsMoreThanAreTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	const rounds, each = 2, 300
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	b.running = []string{"silent"}
 	for round := range rounds {
 		b.RegisterDelayedCallback(func() {

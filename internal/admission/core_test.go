@@ -9,16 +9,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // play is a desk that knows everything, and a clock.
 type play struct {
-	d   *Desk
+	d   *Core
 	now time.Time
 }
 
 func ready() *play {
-	p := &play{d: New(epoch), now: epoch}
+	p := &play{d: New(epoch, Durable{}), now: epoch}
 	p.step(Expected{Final: true})
 	return p
 }
@@ -27,15 +31,15 @@ func (p *play) step(event Event) []Decision {
 	return append([]Decision(nil), p.d.Next(p.now, event)...)
 }
 
-func group(id string) Holder { return Holder{ID: id, Run: "1"} }
+func group(id string) Holder { return Holder{WorkflowID: id, FirstRunID: "1"} }
 
 // ask has a group of that job type ask for one thing.
 func (p *play) ask(who string, r Request) []Decision {
-	return p.step(Asked{Holder: group(who), JobType: who, Grace: grace, DeclaredAt: epoch, Requests: []Request{r}})
+	return p.step(Requested{Holder: group(who), JobType: who, Grace: jobtype.Duration(grace), DeclaredAt: epoch, Items: []Request{r}})
 }
 
 func (p *play) release(who string) []Decision {
-	return p.step(Asked{Holder: group(who), ReleaseAll: true})
+	return p.step(Requested{Holder: group(who), ReleaseAll: true})
 }
 
 // told lists who was told what.
@@ -44,15 +48,17 @@ func told(decisions []Decision) []string {
 	for _, decision := range decisions {
 		switch d := decision.(type) {
 		case Granted:
-			list = append(list, d.Holder.ID+" granted")
+			list = append(list, d.Holder.WorkflowID+" granted")
 		case Refused:
-			list = append(list, d.Holder.ID+" "+string(d.Code))
+			list = append(list, d.Holder.WorkflowID+" "+d.Code)
 		case Lost:
-			list = append(list, d.Holder.ID+" lost")
-		case KeyStopped:
-			list = append(list, d.Holder.ID+" key stopped")
-		case TypeStopped:
-			list = append(list, d.Holder.ID+" stopped")
+			list = append(list, d.Holder.WorkflowID+" lost")
+		case Stopped:
+			if d.DedupeKey != "" {
+				list = append(list, d.Holder.WorkflowID+" key stopped")
+			} else {
+				list = append(list, d.Holder.WorkflowID+" stopped")
+			}
 		}
 	}
 	return list
@@ -88,7 +94,7 @@ func TestSecondGroupOfATypeIsCoalesced(t *testing.T) {
 	p := ready()
 	p.ask("a", turn())
 	p.ask("b", turn())
-	decisions := p.step(Asked{Holder: group("b-again"), JobType: "b", Requests: []Request{turn()}})
+	decisions := p.step(Requested{Holder: group("b-again"), JobType: "b", Items: []Request{turn()}})
 	assert.Equal(t, []string{"b-again COALESCED"}, told(decisions))
 	require.IsType(t, Refused{}, decisions[0])
 }
@@ -100,7 +106,7 @@ func TestDistinctWorkIsNotCoalesced(t *testing.T) {
 	own := turn()
 	own.Distinct = true
 	for _, who := range []string{"b-adhoc-1", "b-adhoc-2"} {
-		assert.Empty(t, p.step(Asked{Holder: group(who), JobType: "b", Requests: []Request{own}}), who)
+		assert.Empty(t, p.step(Requested{Holder: group(who), JobType: "b", Items: []Request{own}}), who)
 	}
 	assert.Empty(t, p.ask("b", turn()), "it does not do what they do")
 	assert.Equal(t, []string{"b-adhoc-1 granted"}, told(p.release("a")))
@@ -111,17 +117,17 @@ func TestDistinctWorkIsNotCoalesced(t *testing.T) {
 func TestKeysAreAnsweredOneByOne(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	p.ask("a", Request{ID: "k", Keys: []uint64{1, 2, 3}})
-	decisions := p.ask("b", Request{ID: "k", Keys: []uint64{3, 4}, Fences: 1000})
+	p.ask("a", Request{ID: "k", Keys: pack(1, 2, 3)})
+	decisions := p.ask("b", Request{ID: "k", Keys: pack(3, 4), Fences: 1000})
 	require.Len(t, decisions, 1)
 	assert.Equal(t, Granted{
-		Holder: group("b"), ID: "k", Fence: FenceFloor(epoch) + 1, Fences: 1000, Taken: []Taken{{Index: 0, By: group("a")}},
+		group("b"), contract.AdmissionGrant{ID: "k", Fence: fenceFloor(epoch) + 1, Fences: 1000, Taken: []Taken{{By: "a", Indexes: []int{0}}}},
 	}, decisions[0])
 	by, held := p.d.KeyHolder(4)
 	assert.True(t, held)
-	assert.Equal(t, "b", by.Holder.ID)
+	assert.Equal(t, "b", by.WorkflowID)
 	p.release("a")
-	third, ok := p.ask("c", Request{ID: "k", Keys: []uint64{3}})[0].(Granted)
+	third, ok := p.ask("c", Request{ID: "k", Keys: pack(3)})[0].(Granted)
 	require.True(t, ok)
 	assert.Empty(t, third.Taken)
 	p.release("b")
@@ -132,7 +138,7 @@ func TestKeysAreAnsweredOneByOne(t *testing.T) {
 func TestKeysHaveALimit(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	assert.Equal(t, []string{"a FULL"}, told(p.ask("a", Request{ID: "k", Keys: make([]uint64, MaxKeys+1)})))
+	assert.Equal(t, []string{"a FULL"}, told(p.ask("a", Request{ID: "k", Keys: PackKeys(make([]uint64, MaxKeys+1))})))
 	assert.Empty(t, p.d.Holders())
 }
 
@@ -153,7 +159,7 @@ func TestWhatCanNeverBeGrantedIsRefused(t *testing.T) {
 	p := ready()
 	assert.Equal(t, []string{"a TOO_LARGE"}, told(p.ask("a", db(6))))
 	assert.Equal(t, []string{"a TOO_LARGE"}, told(p.ask("a", Request{ID: "u", Pools: []Amount{{Pool: "undeclared", N: 2}}})))
-	assert.Equal(t, []string{"a INVALID"}, told(p.ask("a", Request{ID: "x", Lane: "l", Keys: []uint64{1}})))
+	assert.Equal(t, []string{"a INVALID"}, told(p.ask("a", Request{ID: "x", Lane: "l", Keys: pack(1)})))
 	p.ask("a", db(5))
 	p.ask("b", db(4))
 	assert.Equal(t, []string{"b TOO_LARGE"}, told(p.step(Resized{Pool: "db", Size: 3})))
@@ -223,8 +229,8 @@ func TestNobodyStarves(t *testing.T) {
 func TestWhatIsNeededWithinAHolderIsNotKeptForThoseWhoWaitForIt(t *testing.T) {
 	t.Parallel()
 	p := ready()
-	both := Request{ID: "r", Pools: []Amount{{"db", 1, 0}, {"tape", 1, 0}}}
-	one := func(pool string) Request { return Request{ID: "r", For: "sub", Pools: []Amount{{pool, 1, 0}}} }
+	both := Request{ID: "r", Pools: []Amount{{Pool: "db", N: 1}, {Pool: "tape", N: 1}}}
+	one := func(pool string) Request { return Request{ID: "r", For: "sub", Pools: []Amount{{Pool: pool, N: 1}}} }
 	p.ask("busy", one("db"))
 	require.Empty(t, p.ask("both", both))
 	for i := range MaxOvertakes {
@@ -255,17 +261,17 @@ func TestObjects(t *testing.T) {
 	assert.Empty(t, p.release("reader-1"))
 	assert.Equal(t, []string{"writer granted"}, told(p.release("reader-2")))
 	assert.Empty(t, p.ask("reader-3", volume(true)))
-	view := p.d.View().Objects
+	view := p.d.View(everything{}).Objects
 	require.Len(t, view, 1)
-	assert.Equal(t, "writer", view[0].Holders[0].Holder.ID)
-	assert.Equal(t, "reader-3", view[0].Waiting[0].Holder.ID)
+	assert.Equal(t, "writer", view[0].Holders[0].WorkflowID)
+	assert.Equal(t, "reader-3", view[0].Waiting[0].WorkflowID)
 }
 
 func TestEndOfAHolderFreesTheLaneAtOnceAndClaimsLater(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	p.ask("a", turn())
-	p.ask("a", Request{ID: "k", Keys: []uint64{1}})
+	p.ask("a", Request{ID: "k", Keys: pack(1)})
 	p.ask("a", db(5))
 	p.ask("b", turn())
 	p.ask("b", db(5))
@@ -282,23 +288,23 @@ func TestEndOfAHolderFreesTheLaneAtOnceAndClaimsLater(t *testing.T) {
 
 func TestRecoveryGrantsNothingUntilEverybodyWasHeard(t *testing.T) {
 	t.Parallel()
-	p := &play{d: New(epoch), now: epoch}
+	p := &play{d: New(epoch, Durable{}), now: epoch}
 	assert.Empty(t, p.ask("w1", turn()))
 	assert.Empty(t, p.ask("w2", db(5)))
-	assert.Empty(t, p.ask("w3", Request{ID: "k", Keys: []uint64{7, 8}}))
+	assert.Empty(t, p.ask("w3", Request{ID: "k", Keys: pack(7, 8)}))
 	p.step(Expected{IDs: []string{"h1", "h2", "w1", "dead"}})
-	held := Held{Request: Request{ID: "lane", Lane: "default"}, Fence: FenceFloor(epoch) + 500}
-	assert.Empty(t, p.step(Asked{Holder: group("h1"), JobType: "h1", Reassert: true, Held: []Held{held}}))
-	assert.Empty(t, p.step(Asked{Holder: group("h2"), JobType: "h2", Reassert: true, Held: []Held{
-		{Request: db(5)}, {Request: Request{ID: "k", Keys: []uint64{7}}},
+	held := Held{AdmissionItem: Request{ID: "lane", Lane: "default"}, Fence: fenceFloor(epoch) + 500}
+	assert.Empty(t, p.step(Requested{Holder: group("h1"), JobType: "h1", Reassert: true, Held: []Held{held}}))
+	assert.Empty(t, p.step(Requested{Holder: group("h2"), JobType: "h2", Reassert: true, Held: []Held{
+		{AdmissionItem: db(5)}, {AdmissionItem: Request{ID: "k", Keys: pack(7)}},
 	}}))
 	assert.Empty(t, p.step(Expected{Final: true}))
-	assert.Empty(t, p.step(Asked{Holder: group("w1"), JobType: "w1", Reassert: true, Requests: []Request{turn()}}))
+	assert.Empty(t, p.step(Requested{Holder: group("w1"), JobType: "w1", Reassert: true, Items: []Request{turn()}}))
 	decisions := p.step(Gone{ID: "dead"})
 	assert.Equal(t, []string{"w3 granted"}, told(decisions), "the lane and the pool are held")
 	grant, ok := decisions[0].(Granted)
 	require.True(t, ok)
-	assert.Equal(t, []Taken{{Index: 0, By: group("h2")}}, grant.Taken)
+	assert.Equal(t, []Taken{{By: "h2", Indexes: []int{0}}}, grant.Taken)
 	assert.Greater(t, grant.Fence, held.Fence)
 	assert.Equal(t, []string{"w1 granted"}, told(p.release("h1")))
 	assert.Equal(t, []string{"w2 granted"}, told(p.release("h2")))
@@ -306,13 +312,13 @@ func TestRecoveryGrantsNothingUntilEverybodyWasHeard(t *testing.T) {
 
 func TestRecoveryDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
-	p := &play{d: New(epoch), now: epoch}
+	p := &play{d: New(epoch, Durable{}), now: epoch}
 	p.ask("w", turn())
 	p.step(Expected{IDs: []string{"silent"}, Final: true})
 	assert.Equal(t, epoch.Add(RecoveryLimit), p.d.NextDeadline())
 	p.now = epoch.Add(RecoveryLimit)
 	assert.Equal(t, []string{"w granted"}, told(p.step(Tick{})))
-	decisions := p.step(Asked{Holder: group("silent"), JobType: "silent", Reassert: true, Held: []Held{{Request: turn()}}})
+	decisions := p.step(Requested{Holder: group("silent"), JobType: "silent", Reassert: true, Held: []Held{{AdmissionItem: turn()}}})
 	assert.Equal(t, []string{"silent lost"}, told(decisions), "and who comes too late is told")
 }
 
@@ -321,15 +327,15 @@ func TestResetDeskForgetsAndAsks(t *testing.T) {
 	p := ready()
 	p.ask("old", turn())
 	p.step(Resized{Pool: "db", Size: 9})
-	p.step(Recover{FenceFloor: FenceFloor(epoch.Add(time.Hour))})
+	p.step(Recover{Durable: Durable{Fence: fenceFloor(epoch.Add(time.Hour))}})
 	recovering, _ := p.d.Recovering()
 	require.True(t, recovering)
-	p.step(Asked{Holder: group("new"), JobType: "new", Reassert: true, Held: []Held{{Request: turn()}}})
+	p.step(Requested{Holder: group("new"), JobType: "new", Reassert: true, Held: []Held{{AdmissionItem: turn()}}})
 	p.step(Expected{Final: true})
-	assert.Equal(t, "new", p.d.View().Lanes[0].Holder.Holder.ID)
+	assert.Equal(t, "new", p.d.View(everything{}).Lanes[0].Holder.WorkflowID)
 	grant, ok := p.ask("x", db(9))[0].(Granted)
 	require.True(t, ok, "the operator's size is kept")
-	assert.GreaterOrEqual(t, grant.Fence, FenceFloor(epoch.Add(time.Hour)))
+	assert.GreaterOrEqual(t, grant.Fence, fenceFloor(epoch.Add(time.Hour)))
 }
 
 func TestReassertForgetsWhatIsNotNamed(t *testing.T) {
@@ -338,7 +344,7 @@ func TestReassertForgetsWhatIsNotNamed(t *testing.T) {
 	p.ask("a", turn())
 	p.ask("a", db(5))
 	p.ask("b", turn())
-	decisions := p.step(Asked{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{Request: db(5)}}})
+	decisions := p.step(Requested{Holder: group("a"), JobType: "a", Reassert: true, Held: []Held{{AdmissionItem: db(5)}}})
 	assert.Equal(t, []string{"b granted"}, told(decisions))
 }
 
@@ -347,8 +353,8 @@ func TestALongerGraceHoldsForWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	p := ready()
 	p.ask("a", Request{ID: "o", Objects: []Object{{Name: "volume/1"}}})
-	p.step(Asked{Holder: group("a"), JobType: "a", Grace: 3 * grace})
-	p.step(Asked{Holder: group("a"), JobType: "a", Grace: grace})
+	p.step(Requested{Holder: group("a"), JobType: "a", Grace: jobtype.Duration(3 * grace)})
+	p.step(Requested{Holder: group("a"), JobType: "a", Grace: jobtype.Duration(grace)})
 	p.ask("b", Request{ID: "o", Objects: []Object{{Name: "volume/1"}}})
 	p.step(Closed{Holder: group("a")})
 	p.now = p.now.Add(2 * grace)

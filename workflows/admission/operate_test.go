@@ -1,35 +1,18 @@
-package workflows_test
+package admission_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 const hour = jobtype.Duration(time.Hour)
-
-func budgeted(perKey, perType int) *contract.RetryBudget {
-	rule := func(count int) *contract.RetryBudgetRule {
-		if count == 0 {
-			return nil
-		}
-		return &contract.RetryBudgetRule{Count: count, Window: hour, DisableFor: hour}
-	}
-	return &contract.RetryBudget{PerKey: rule(perKey), PerType: rule(perType)}
-}
-
-func hold(key string) contract.AdmissionHold {
-	return contract.AdmissionHold{JobType: "scrub", DedupeKey: key, Code: contract.HoldRetryBudget, Until: time.Now().Add(time.Hour), Detail: "disabled until then"}
-}
 
 func failed(id string, attempts ...string) contract.AdmissionRequest {
 	in := from(id)
@@ -43,7 +26,7 @@ func failed(id string, attempts ...string) contract.AdmissionRequest {
 }
 
 // operate sends an update and hands its answer, or its refusal, to see.
-func (b *admissionBench) operate(after time.Duration, name string, input any, see func(result contract.HoldResult, err error)) {
+func (b *model) operate(after time.Duration, name string, input any, see func(result contract.HoldResult, err error)) {
 	answered := false
 	b.RegisterDelayedCallback(func() {
 		b.UpdateWorkflow(name, name+after.String(), &sdktest.TestUpdateCallback{
@@ -59,7 +42,7 @@ func (b *admissionBench) operate(after time.Duration, name string, input any, se
 	b.t.Cleanup(func() { assert.True(b.t, answered, "%s was not answered", name) })
 }
 
-func (b *admissionBench) holds() []string {
+func (b *model) holds() []string {
 	answer, err := b.QueryWorkflow(contract.QueryHolds, contract.HoldsInput{JobType: "scrub"})
 	require.NoError(b.t, err)
 	var result contract.HoldsResult
@@ -75,7 +58,7 @@ func (b *admissionBench) holds() []string {
 // TestOperatorsOfWhatIsHeldBack: every message, its answer and its refusal.
 func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 	t.Parallel()
-	b := newAdmissionBench(t)
+	b := newModel(t)
 	now := b.Now()
 	report := failed("g", "job-00001.1", "job-00001.2")
 	for i := range report.Endings[0].Failed {
@@ -97,7 +80,7 @@ func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Nil(t, result.After)
 		if assert.NotNil(t, result.Before) {
-			assert.Contains(t, result.Before.Detail, "after 2 failures within 1h0m0s; the last one: no such disk")
+			assert.Contains(t, result.Before.String(), "after 2 failures within 1h; the last one: no such disk")
 			assert.Equal(t, budgeted(2, 0).PerKey, result.Before.Rule)
 		}
 	})
@@ -123,7 +106,7 @@ func TestOperatorsOfWhatIsHeldBack(t *testing.T) {
 // it cannot.
 func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
 	t.Parallel()
-	first := newAdmissionBench(t)
+	first := newModel(t)
 	first.operate(time.Second, contract.UpdateMarkDone, contract.MarkDoneInput{JobType: "scrub", DedupeKey: "a"}, func(_ contract.HoldResult, err error) { assert.NoError(t, err) })
 	var left contract.DurableResult
 	first.RegisterDelayedCallback(func() {
@@ -142,7 +125,7 @@ func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
 		{contract.Inherited{Fault: "its history is gone", From: "run-1"}, []string{}, "its history is gone"},
 		{contract.Inherited{Data: []byte("garbage"), From: "run-1"}, []string{}, "cannot be read"},
 	} {
-		next := newAdmissionBench(t)
+		next := newModel(t)
 		next.SetStartTime(first.Now())
 		next.RegisterDelayedCallback(func() {
 			assert.Equal(t, c.holds, next.holds())
@@ -160,23 +143,39 @@ func TestAdmissionInheritsWhatOperatorsSaid(t *testing.T) {
 	}
 }
 
-// TestBoundsAgree: what the configuration accepts is what admission remembers.
-func TestBoundsAgree(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, admission.MaxKeyCount, contract.MaxKeyFailures)
-	assert.Equal(t, admission.MaxTypeCount, contract.MaxTypeFailures)
-	assert.Equal(t, contract.HoldRetryBudget, string(admission.CodeBudget))
-	assert.Equal(t, contract.HoldMarkedDone, string(admission.CodeMarkedDone))
-}
-
-func jobOf(key string) any {
-	return mock.MatchedBy(func(in contract.ExecuteInput) bool { return in.Job.DedupeKey == key })
-}
-
-func keysOf(keys ...string) []byte {
-	hashes := make([]uint64, len(keys))
-	for i, key := range keys {
-		hashes[i] = contract.DedupeHash("scrub", key)
+func budgeted(perKey, perType int) *contract.RetryBudget {
+	rule := func(count int) *contract.RetryBudgetRule {
+		if count == 0 {
+			return nil
+		}
+		return &contract.RetryBudgetRule{Count: count, Window: hour, DisableFor: hour}
 	}
-	return admission.PackKeys(slices.Clone(hashes))
+	return &contract.RetryBudget{PerKey: rule(perKey), PerType: rule(perType)}
+}
+
+// TestAdmissionTells of pools and of a recovery that somebody waits for.
+func TestAdmissionTells(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	b.running = []string{"group/holds"}
+	b.RegisterDelayedCallback(func() {
+		b.UpdateWorkflow(contract.UpdateResizePool, "1", &sdktest.TestUpdateCallback{
+			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
+		}, contract.ResizePoolInput{Pool: "db", Size: 6, By: "ann"})
+	}, 3*time.Second)
+	b.play(contract.AdmissionInput{})
+	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize  pool/db", "admission.cancel CANCEL_IGNORED admission"}, b.said())
+	for _, e := range b.audit {
+		if e.Action == "pool.resize" {
+			assert.Equal(t, []string{"ann", "size: 1", "size: 6 (resized)"}, []string{e.Actor, e.Before, e.After})
+		}
+	}
+}
+
+// said has each entry in one line.
+func (b *model) said() (list []string) {
+	for _, e := range b.audit {
+		list = append(list, e.Action+" "+e.Code+" "+e.Object)
+	}
+	return list
 }

@@ -1,0 +1,62 @@
+package control_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.temporal.io/api/enums/v1"
+
+	"github.com/roundsman/roundsman/activities/control"
+	"github.com/roundsman/roundsman/contract"
+)
+
+// TestKeeperStartsWhatWasEnded: within seconds, with what it left, and only once.
+func TestKeeperStartsWhatWasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		running := run{status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING}
+		f := &temporal{durable: []byte("sizes of "), runs: map[string]run{
+			contract.AdmissionWorkflowID: {status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED},
+			contract.FleetWorkflowID:     {status: enums.WORKFLOW_EXECUTION_STATUS_PAUSED},
+			contract.AuditWorkflowID:     running,
+		}}
+		ctx, stop := context.WithCancel(t.Context())
+		go control.New(f, contract.FleetConfig{}).Keep(ctx, slog.New(slog.DiscardHandler))
+		time.Sleep(1900 * time.Millisecond)
+		synctest.Wait()
+		assert.Empty(t, f.started)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		assert.Equal(t, []any{contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission"}}}, f.started)
+		f.runs[contract.AdmissionWorkflowID] = running
+		f.runs[contract.AuditWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Len(t, f.started, 3, "the audit log has two arguments")
+		assert.Equal(t, []string{contract.SignalRecord}, f.signals)
+		f.runs[contract.AuditWorkflowID] = running
+		time.Sleep(time.Minute)
+		stop()
+		synctest.Wait()
+		assert.Len(t, f.started, 3)
+	})
+}
+
+// TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded: it begins with its first entry.
+func TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &temporal{}
+		ctx, stop := context.WithCancel(t.Context())
+		go control.New(f, contract.FleetConfig{}).Keep(ctx, slog.New(slog.DiscardHandler))
+		time.Sleep(2100 * time.Millisecond)
+		stop()
+		synctest.Wait()
+		assert.Len(t, f.started, 2, "admission and the registry")
+		assert.Empty(t, f.signals)
+	})
+}

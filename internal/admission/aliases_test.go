@@ -1,0 +1,45 @@
+package admission
+
+import "github.com/roundsman/roundsman/contract"
+
+// Short names for what the tests are about.
+type (
+	Holder     = contract.AdmissionHolder
+	Request    = contract.AdmissionItem
+	Held       = contract.AdmissionHeld
+	Amount     = contract.AdmissionAmount
+	Object     = contract.AdmissionObject
+	Taken      = contract.AdmissionTaken
+	Endings    = contract.AdmissionEndings
+	Failure    = contract.AdmissionFailure
+	Budget     = contract.RetryBudget
+	Rule       = contract.RetryBudgetRule
+	everything = contract.AdmissionFilter
+)
+
+// name is a request of a holder.
+type name struct {
+	holder Holder
+	id     string
+}
+
+func pack(keys ...uint64) []byte { return PackKeys(keys) }
+
+func keysOf(r Request) []uint64 {
+	keys, err := UnpackKeys(r.Keys)
+	if err != nil {
+		panic(err)
+	}
+	return keys
+}
+
+// takenOf has the indexes of the keys that were not granted.
+func takenOf(g contract.AdmissionGrant) map[int]bool {
+	taken := map[int]bool{}
+	for _, by := range g.Taken {
+		for _, i := range by.Indexes {
+			taken[i] = true
+		}
+	}
+	return taken
+}

@@ -1,0 +1,124 @@
+package admission
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// holder is a workflow that holds or waits.
+type holder struct {
+	contract.AdmissionHolder
+	// grace is the longest that it has named, budget the newest.
+	grace    time.Duration
+	budget   *contract.RetryBudget
+	requests *sorted[*request]
+	byID     map[string]*request
+	// live counts the requests that are not to be freed, ending the others.
+	live, ending int
+}
+
+func compareHolders(a, b *holder) int {
+	return cmp.Or(strings.Compare(a.WorkflowID, b.WorkflowID), strings.Compare(a.FirstRunID, b.FirstRunID))
+}
+
+func (c *Core) holderOf(r *request) *holder {
+	h := c.holders[r.Holder]
+	if h == nil {
+		h = &holder{AdmissionHolder: r.Holder, requests: newSorted(bySeq), byID: map[string]*request{}}
+		c.holders[r.Holder] = h
+		c.order.add(h)
+		c.weight += h.weight()
+	}
+	return h
+}
+
+// requestsOf lists a holder's requests in the order of arrival.
+func (c *Core) requestsOf(id contract.AdmissionHolder) []*request {
+	if h := c.holders[id]; h != nil {
+		return h.requests.list()
+	}
+	return nil
+}
+
+// known returns a holder's request of that name, or nil.
+func (c *Core) known(id contract.AdmissionHolder, name string) *request {
+	if h := c.holders[id]; h != nil {
+		return h.byID[name]
+	}
+	return nil
+}
+
+// Holders lists everybody who holds or waits and has not ended, by id.
+func (c *Core) Holders() []contract.AdmissionHolder {
+	list := make([]contract.AdmissionHolder, 0, c.order.len())
+	for h := range c.order.all() {
+		if h.live > 0 {
+			list = append(list, h.AdmissionHolder)
+		}
+	}
+	return list
+}
+
+// Idle reports whether nobody holds or waits.
+func (c *Core) Idle() bool { return len(c.holders) == 0 && c.recovery == nil }
+
+// Watched lists whose end must be noticed: all holders, and, as holders without a
+// first run, those that are still to be heard.
+func (c *Core) Watched() []contract.AdmissionHolder {
+	list := c.Holders()
+	if c.recovery == nil {
+		return list
+	}
+	seen := make(map[string]bool, len(list))
+	for _, h := range list {
+		seen[h.WorkflowID] = true
+	}
+	for _, id := range c.recovery.missing() {
+		if !seen[id] {
+			list = append(list, contract.AdmissionHolder{WorkflowID: id})
+		}
+	}
+	return list
+}
+
+func (e Closed) apply(c *Core, now time.Time) {
+	c.hear(e.Holder.WorkflowID)
+	for _, r := range c.requestsOf(e.Holder) {
+		c.end(r, now)
+	}
+}
+
+func (e Gone) apply(c *Core, now time.Time) {
+	c.hear(e.ID)
+	for _, h := range c.holdersNamed(e.ID) {
+		for _, r := range h.requests.list() {
+			c.end(r, now)
+		}
+	}
+}
+
+// holdersNamed lists the holders with that workflow id.
+func (c *Core) holdersNamed(id string) []*holder {
+	var list []*holder
+	for h := range c.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: id}}) {
+		if h.WorkflowID != id {
+			break
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// end frees what an ended holder had: its turn and its place in the queues at
+// once, claims and resources only when what it started has surely noticed.
+func (c *Core) end(r *request, now time.Time) {
+	switch grace := c.holders[r.Holder].grace; {
+	case !r.Granted || r.Lane != "" || grace <= 0:
+		c.drop(r)
+	case r.FreeAt.IsZero():
+		c.setFreeAt(r, now.Add(grace))
+	}
+}

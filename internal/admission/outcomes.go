@@ -1,0 +1,230 @@
+package admission
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// outcomes are what is remembered of keys, by their hashes, and of job types.
+type outcomes struct {
+	Keys  map[uint64]*record `json:"keys,omitempty"`
+	Types map[string]*record `json:"types,omitempty"`
+	// Dropped counts keys that were forgotten because there were too many.
+	Dropped int `json:"dropped,omitempty"`
+	// keyWeight and typeWeight are what the two add to the state.
+	keyWeight, typeWeight int
+	// trimAt is when what counts no more is looked for next.
+	trimAt time.Time
+}
+
+func newOutcomes() *outcomes {
+	return &outcomes{Keys: map[uint64]*record{}, Types: map[string]*record{}}
+}
+
+func (o *outcomes) key(jobType, key string, hash uint64) *record {
+	r := o.Keys[hash]
+	if r == nil {
+		r = &record{JobType: jobType, Key: key}
+		o.Keys[hash] = r
+		o.weigh(r, 1)
+	}
+	return r
+}
+
+func (o *outcomes) jobType(name string) *record {
+	r := o.Types[name]
+	if r == nil {
+		r = &record{JobType: name}
+		o.Types[name] = r
+		o.weigh(r, 1)
+	}
+	return r
+}
+
+// change lets f change a record and keeps the weight.
+func (o *outcomes) change(r *record, f func()) {
+	o.weigh(r, -1)
+	f()
+	o.weigh(r, 1)
+}
+
+func (o *outcomes) weigh(r *record, sign int) {
+	if r.Key != "" {
+		o.keyWeight += sign * r.weight()
+	} else {
+		o.typeWeight += sign * r.weight()
+	}
+}
+
+// done takes in successes. That of a key forgets its failures and ends its
+// being disabled, since it works; a mark stays.
+func (o *outcomes) done(keys []uint64, at time.Time) {
+	for _, hash := range keys {
+		r := o.Keys[hash]
+		if r == nil {
+			continue
+		}
+		o.change(r, func() {
+			r.forget(at.UnixMilli())
+			if r.Off != nil && r.Off.Code == contract.HoldRetryBudget && r.Off.Since.Before(at) {
+				r.Off = nil
+			}
+		})
+	}
+}
+
+// succeeded ends the series of a job type. What failed within the window still
+// counts: a type may fail now and then, but not too often.
+func (o *outcomes) succeeded(jobType string, at time.Time) {
+	if r := o.Types[jobType]; r != nil && at.UnixMilli() > r.Broken {
+		r.Broken = at.UnixMilli()
+		r.keep(r.Broken + repeatLimit.Milliseconds())
+		if r.First <= r.Broken {
+			r.First = 0
+		}
+	}
+}
+
+// keyOff is what holds a key back from a holder with that budget. A mark holds
+// back everybody, a broken rule only those who have one.
+func (o *outcomes) keyOff(hash uint64, budget *contract.RetryBudget, now time.Time) *off {
+	found := o.Keys[hash].off(now)
+	if found == nil || found.Code == contract.HoldRetryBudget && !perKey(budget).set() {
+		return nil
+	}
+	return found
+}
+
+func (o *outcomes) typeOff(jobType string, budget *contract.RetryBudget, now time.Time) *off {
+	if !perType(budget).set() {
+		return nil
+	}
+	return o.Types[jobType].off(now)
+}
+
+// trim drops what says nothing any more, once a minute, and what is too much.
+func (o *outcomes) trim(now time.Time) {
+	if !now.Before(o.trimAt) {
+		o.trimAt = now.Add(trimPause)
+		expireRecords(o, o.Keys, now)
+		expireRecords(o, o.Types, now)
+	}
+	for len(o.Keys) > MaxTrackedKeys || o.keyWeight > maxKeysWeight {
+		dropLeast(o, o.Keys, now)
+		o.Dropped++
+	}
+	for len(o.Types) > MaxTrackedTypes || o.typeWeight > maxTypesWeight {
+		dropLeast(o, o.Types, now)
+	}
+}
+
+func expireRecords[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time) {
+	//workflowcheck:ignore what is deleted, and a sum, do not depend on the order
+	maps.DeleteFunc(records, func(_ K, r *record) bool {
+		over := r.over(now)
+		if over {
+			o.weigh(r, -1)
+		}
+		return over
+	})
+}
+
+// dropLeast drops the record that is worth least. Of a thousand it takes 15 µs to
+// find.
+func dropLeast[K cmp.Ordered](o *outcomes, records map[K]*record, now time.Time) {
+	var least K
+	var found *record
+	//workflowcheck:ignore the least of all does not depend on the order
+	for key, r := range records {
+		if found == nil || r.over(now) && !found.over(now) || r.over(now) == found.over(now) && cmp.Or(r.lessWorth(found, now), cmp.Compare(key, least)) < 0 {
+			least, found = key, r
+		}
+	}
+	o.weigh(found, -1)
+	delete(records, least)
+}
+
+func (r *record) over(now time.Time) bool { return r.Keep < now.UnixMilli() && r.off(now) == nil }
+
+// lessWorth orders what is forgotten first.
+func (r *record) lessWorth(other *record, now time.Time) int {
+	mine, theirs := r.off(now), other.off(now)
+	switch {
+	case mine == nil && theirs == nil:
+		return cmp.Compare(r.Last, other.Last)
+	case mine == nil:
+		return -1
+	case theirs == nil:
+		return 1
+	}
+	return mine.Until.Compare(theirs.Until)
+}
+
+// HeldBack lists what is held back at now: job types first, then keys by job
+// type and key. An empty jobType lists all.
+func (c *Core) HeldBack(jobType string, now time.Time) []contract.AdmissionHold {
+	var list []contract.AdmissionHold
+	for _, name := range slices.Sorted(maps.Keys(c.outcomes.Types)) {
+		if held := c.outcomes.Types[name].hold(now); held != nil && (jobType == "" || jobType == name) {
+			list = append(list, *held)
+		}
+	}
+	first := len(list)
+	for _, hash := range slices.Sorted(maps.Keys(c.outcomes.Keys)) {
+		if held := c.outcomes.Keys[hash].hold(now); held != nil && (jobType == "" || jobType == held.JobType) {
+			list = append(list, *held)
+		}
+	}
+	slices.SortStableFunc(list[first:], func(x, y contract.AdmissionHold) int {
+		return cmp.Or(cmp.Compare(x.JobType, y.JobType), cmp.Compare(x.DedupeKey, y.DedupeKey))
+	})
+	return list
+}
+
+// CountHeldBack counts what is held back at now: job types and keys.
+func (c *Core) CountHeldBack(now time.Time) (types, keys int) {
+	//workflowcheck:ignore a count does not depend on the order
+	for _, r := range c.outcomes.Types {
+		if r.off(now) != nil {
+			types++
+		}
+	}
+	//workflowcheck:ignore a count does not depend on the order
+	for _, r := range c.outcomes.Keys {
+		if r.off(now) != nil {
+			keys++
+		}
+	}
+	return types, keys
+}
+
+// KeyRecord returns what is known against a key: how many of its failures still
+// count, and what holds it back.
+func (c *Core) KeyRecord(jobType, key string, now time.Time) (failures int, held *contract.AdmissionHold) {
+	r := c.outcomes.Keys[contract.DedupeHash(jobType, key)]
+	if r == nil || r.over(now) {
+		return 0, nil
+	}
+	return len(r.Failures), r.hold(now)
+}
+
+// TypeHold returns what holds a job type back, or nil.
+func (c *Core) TypeHold(jobType string, now time.Time) *contract.AdmissionHold {
+	return c.outcomes.Types[jobType].hold(now)
+}
+
+// Tracked is how many keys are remembered, and how many had to be forgotten.
+func (c *Core) Tracked() (keys, dropped int) { return len(c.outcomes.Keys), c.outcomes.Dropped }
+
+// Disabled returns what the retry budget has disabled since it was called last,
+// for the audit log. It is not part of the state: the caller takes it after every
+// step.
+func (c *Core) Disabled() []contract.AdmissionHold {
+	taken := c.disabled
+	c.disabled = nil
+	return taken
+}

@@ -1,0 +1,174 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// ReserveLimit is how long something that is free is reserved for a request that
+	// still waits for something else; each time that this is not enough it is twice
+	// as long, up to maxRounds times. It could be of use to others meanwhile. And the
+	// holder of the other thing may need what is reserved before it can end, in a way
+	// that admission does not know: a handler that submits a job and waits for it. Of
+	// DAGs it is known, see [Core.within].
+	ReserveLimit = time.Minute
+	maxRounds    = 7
+	// maxReserving bounds the aged requests that reserve at the same time: the
+	// oldest. The next one follows when one of them is granted.
+	maxReserving = 16
+)
+
+// serveReserving grants what fits to the oldest aged requests and reserves for the
+// others what they need, in the order of their age. What is not reserved any more may
+// be of use to those that wait for it.
+func (c *Core) serveReserving(now time.Time) {
+	p := &c.pools
+	for len(p.reserving) < maxReserving && p.aged.len() > 0 {
+		r := p.aged.first()
+		p.aged.remove(r)
+		c.unenroll(r)
+		r.Reserving = true
+		p.reserving = append(p.reserving, r)
+	}
+	if len(p.reserving)+len(p.reserved) == 0 {
+		return
+	}
+	slices.SortFunc(p.reserving, bySeq)
+	before := make([]int, len(p.reserved))
+	for i, s := range p.reserved {
+		before[i], s.reserved = s.reserved, 0
+	}
+	former := p.reserved
+	p.reserved = nil
+	for _, r := range slices.Clone(p.reserving) {
+		if c.blockedAt(r) == nil {
+			c.unwait(r)
+			c.take(r)
+			c.grant(r, now)
+			c.countPass(r)
+			continue
+		}
+		c.reserve(r, now)
+	}
+	p.reservedChanged = len(p.reserving) < maxReserving && p.aged.len() > 0
+	for i, s := range former {
+		if s.reserved < before[i] {
+			c.freed(s)
+		}
+	}
+}
+
+// reserve reserves what a request needs that was overtaken too often. It begins with
+// one thing that is not free, and reserves that while it is given back and until the
+// next thing that is not free has been, and so on: what is plenty is not kept idle
+// for as long as another job holds something rare. What is free and reserved for too
+// long is given up, and what is missing then is reserved first.
+func (c *Core) reserve(r *request, now time.Time) {
+	isFree := func(marked string) bool { n := r.needOf(marked); return n.resource != nil && n.offers(n.n) }
+	missing := func(marked string) bool { return !isFree(marked) }
+	if until := r.reservesUntil(); !until.IsZero() && !until.After(now) {
+		r.Reserves = slices.DeleteFunc(r.Reserves, isFree)
+		r.Rounds = min(r.Rounds+1, maxRounds)
+	}
+	if !slices.ContainsFunc(r.Reserves, missing) {
+		for _, need := range c.needsOf(r) {
+			if !need.offers(need.n) {
+				r.Reserves = append(r.Reserves, need.marked())
+				break
+			}
+		}
+	}
+	switch idle := slices.ContainsFunc(r.Reserves, isFree); {
+	case !idle:
+		r.ReservedSince = time.Time{}
+	case r.ReservedSince.IsZero() || !r.reservesUntil().After(now):
+		r.ReservedSince = now
+	}
+	for _, marked := range r.Reserves {
+		n := r.needOf(marked)
+		if n.reserved == 0 {
+			c.pools.reserved = append(c.pools.reserved, n.resource)
+		}
+		n.reserve(n.n)
+	}
+}
+
+func (s *resource) marked() string {
+	if s.isPool {
+		return poolMark + s.name
+	}
+	return objectMark + s.name
+}
+
+// needOf returns a need by its marked name.
+func (r *request) needOf(marked string) need {
+	for _, n := range r.needs {
+		if n.marked() == marked {
+			return n
+		}
+	}
+	return need{}
+}
+
+// reservesUntil is until when the request reserves what is free; zero: nothing is.
+func (r *request) reservesUntil() time.Time {
+	if r.ReservedSince.IsZero() {
+		return time.Time{}
+	}
+	return r.ReservedSince.Add(ReserveLimit << r.Rounds)
+}
+
+func (c *Core) reservedTooLong(now time.Time) bool {
+	return slices.ContainsFunc(c.pools.reserving, func(r *request) bool {
+		until := r.reservesUntil()
+		return !until.IsZero() && !until.After(now)
+	})
+}
+
+// within reports whether the request comes from within something that has
+// resources: from the sub-DAG of a task, or from the DAG of a job. That gives
+// nothing back before this request is granted. If it waited until another has got
+// what is reserved for it, and that one waits for what is not given back, none
+// of them would ever continue.
+func (c *Core) within(r *request) bool {
+	id := r.Holder.WorkflowID
+	for at := range len(id) {
+		if id[at] == '/' && c.pools.outer[id[:at]] > 0 {
+			return true
+		}
+	}
+	return c.pools.outer[id] > 0
+}
+
+// countOuter counts what is granted for a job or a task. Requests from within it
+// change their class.
+func (c *Core) countOuter(r *request, by int) {
+	outer := r.Holder.WorkflowID + "/" + r.For
+	before := c.pools.outer[outer]
+	if c.pools.outer[outer] += by; before+by == 0 {
+		delete(c.pools.outer, outer)
+	}
+	if before > 0 && before+by > 0 {
+		return
+	}
+	inner := c.holdersNamed(outer)
+	for h := range c.order.from(&holder{AdmissionHolder: contract.AdmissionHolder{WorkflowID: outer + "/"}}) {
+		if !strings.HasPrefix(h.WorkflowID, outer+"/") {
+			break
+		}
+		inner = append(inner, h)
+	}
+	for _, h := range inner {
+		for _, r := range h.requests.list() {
+			if r.class != nil {
+				c.unenroll(r)
+				c.enroll(r)
+			}
+		}
+		c.pools.reservedChanged = true
+	}
+}

@@ -1,0 +1,343 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// resources are the pools and objects, and those that wait for them.
+type resources struct {
+	byName map[string]*resource
+	// pools and objects are their names in order.
+	pools, objects *sorted[string]
+	// classes are the groups of waiting requests with the same needs.
+	classes map[string]*class
+	// fresh are classes that were not looked at yet; freed are resources of which
+	// more is available since requests were last served.
+	fresh []*class
+	freed []*resource
+	// aged have been overtaken too often; the oldest of them are reserving.
+	aged      *sorted[*request]
+	reserving []*request
+	// reserved has the resources that something is reserved of.
+	reserved []*resource
+	// reservedChanged: what is reserved must be found again.
+	reservedChanged bool
+	// outer counts the granted requests by what they are for: what is asked for from
+	// within passes what is reserved.
+	outer map[string]int
+}
+
+func newResources() resources {
+	return resources{
+		byName: map[string]*resource{}, pools: newSorted(strings.Compare), objects: newSorted(strings.Compare),
+		classes: map[string]*class{}, aged: newSorted(bySeq), outer: map[string]int{},
+	}
+}
+
+// resource is a pool, which is shared out in amounts, or an object, which is claimed
+// by one request alone or by several together.
+type resource struct {
+	name   string
+	isPool bool
+	// Of a pool: declared is the newest declared size, declaredAt when it was
+	// declared; operator is an operator's, which goes before.
+	declared   int
+	declaredAt time.Time
+	operator   int
+	used       int
+	// Of an object.
+	exclusive *request
+	shared    int
+	// holders and waiting are the requests that name it.
+	holders, waiting *sorted[*request]
+	// largest has those that wait for a pool, the largest amount first.
+	largest *sorted[*request]
+	contended
+	// reserved is how much of a pool is reserved; of an object, whether it is for
+	// one request alone or for several.
+	reserved int
+	isFreed  bool
+}
+
+// Amounts of an object, so that pools and objects are counted alike.
+const (
+	together = 1
+	alone    = 2
+)
+
+const (
+	poolMark   = "pool "
+	objectMark = "object "
+)
+
+// size of a pool that nobody declared is 1, as in Luigi.
+func (s *resource) size() int { return max(cmp.Or(s.operator, s.declared), 1) }
+
+// has reports whether n of it is free.
+func (s *resource) has(n int) bool {
+	switch {
+	case s.isPool:
+		return s.used+n <= s.size()
+	case n == alone:
+		return s.exclusive == nil && s.shared == 0
+	}
+	return s.exclusive == nil
+}
+
+// offers reports whether n of it is free and not reserved.
+func (s *resource) offers(n int) bool {
+	if s.isPool {
+		return s.used+s.reserved+n <= s.size()
+	}
+	return s.has(n) && (s.reserved == 0 || s.reserved == together && n == together)
+}
+
+func (s *resource) reserve(n int) {
+	if s.isPool {
+		s.reserved += n
+	} else {
+		s.reserved = max(s.reserved, n)
+	}
+}
+
+// need is an amount of a resource.
+type need struct {
+	*resource
+	n int
+}
+
+func (c *Core) resource(name string, isPool bool) *resource {
+	marked := objectMark + name
+	if isPool {
+		marked = poolMark + name
+	}
+	s := c.pools.byName[marked]
+	if s == nil {
+		s = &resource{name: name, isPool: isPool, holders: newSorted(bySeq), waiting: newSorted(bySeq)}
+		if s.young = newSorted(bySeq); isPool {
+			s.largest = newSorted(func(a, b *request) int { return cmp.Or(cmp.Compare(b.amountOf(name), a.amountOf(name)), bySeq(a, b)) })
+			c.pools.pools.add(name)
+		} else {
+			c.pools.objects.add(name)
+		}
+		c.pools.byName[marked] = s
+	}
+	return s
+}
+
+func (r *request) amountOf(pool string) int {
+	for _, amount := range r.Pools {
+		if amount.Pool == pool {
+			return amount.N
+		}
+	}
+	return 0
+}
+
+// forget drops a resource that no request names: the next one declares it again. An
+// operator's size stays.
+func (c *Core) forget(s *resource) {
+	if s.holders.len()+s.waiting.len() > 0 || s.operator > 0 {
+		return
+	}
+	s.reserved = 0
+	if s.isPool {
+		delete(c.pools.byName, poolMark+s.name)
+		c.pools.pools.remove(s.name)
+	} else {
+		delete(c.pools.byName, objectMark+s.name)
+		c.pools.objects.remove(s.name)
+	}
+}
+
+// needsOf lists what a request is for. Objects come first: who holds one may be
+// waiting for a pool, hardly ever the other way round.
+func (c *Core) needsOf(r *request) []need {
+	if r.needs != nil {
+		return r.needs
+	}
+	r.needs = make([]need, 0, len(r.Objects)+len(r.Pools))
+	for _, object := range r.Objects {
+		n := alone
+		if object.Shared {
+			n = together
+		}
+		r.needs = append(r.needs, need{c.resource(object.Name, false), n})
+	}
+	for _, amount := range r.Pools {
+		r.needs = append(r.needs, need{c.resource(amount.Pool, true), amount.N})
+	}
+	return r.needs
+}
+
+// declare takes sizes over from a configuration that was read at that time. One
+// that makes a pool smaller may leave requests waiting for more than there will
+// ever be.
+func (c *Core) declare(amounts []contract.AdmissionAmount, at time.Time) {
+	for _, amount := range amounts {
+		s := c.resource(amount.Pool, true)
+		if at.Before(s.declaredAt) {
+			continue
+		}
+		before := s.size()
+		s.declared, s.declaredAt = amount.Size, at
+		c.resized(s, before)
+	}
+}
+
+// resized takes a new size into account.
+func (c *Core) resized(s *resource, before int) {
+	switch {
+	case s.size() > before:
+		c.freed(s)
+	case s.size() < before:
+		c.refuseTooLarge(s)
+	}
+}
+
+func (c *Core) askResources(r *request, declaredAt time.Time) {
+	c.declare(r.Pools, declaredAt)
+	if s := c.tooSmall(r); s != nil {
+		c.refuse(r, tooLarge(r, s))
+		for _, amount := range r.Pools {
+			c.forget(c.resource(amount.Pool, true))
+		}
+		return
+	}
+	c.add(r)
+	c.wait(r)
+}
+
+// tooSmall returns a pool that will never have as much as the request needs, or nil.
+func (c *Core) tooSmall(r *request) *resource {
+	for _, amount := range r.Pools {
+		if s := c.resource(amount.Pool, true); amount.N > s.size() {
+			return s
+		}
+	}
+	return nil
+}
+
+func tooLarge(r *request, s *resource) contract.AdmissionRefusal {
+	return contract.AdmissionRefusal{Code: contract.RefusedTooLarge, Object: s.name, N: r.amountOf(s.name), Limit: s.size()}
+}
+
+// refuseTooLarge refuses requests that wait for more than there will ever be. They
+// would wait for ever, and in the end reserve the pool.
+func (c *Core) refuseTooLarge(s *resource) {
+	for r := s.largest.first(); r != nil && r.amountOf(s.name) > s.size(); r = s.largest.first() {
+		refusal := tooLarge(r, s)
+		c.drop(r)
+		c.refuse(r, refusal)
+	}
+}
+
+// take gives a request what it needs, whatever else is taken.
+func (c *Core) take(r *request) {
+	for _, need := range c.needsOf(r) {
+		need.holders.add(r)
+		switch {
+		case need.isPool:
+			need.used += need.n
+		case need.n == alone:
+			need.exclusive = r
+		default:
+			need.shared++
+		}
+	}
+	if r.For != "" {
+		c.countOuter(r, 1)
+	}
+}
+
+func (c *Core) putBack(r *request) {
+	for _, need := range c.needsOf(r) {
+		need.holders.remove(r)
+		switch {
+		case need.isPool:
+			need.used -= need.n
+		case need.n == together:
+			need.shared--
+		case need.exclusive == r:
+			need.exclusive = nil
+		}
+		c.freed(need.resource)
+	}
+	if r.For != "" {
+		c.countOuter(r, -1)
+	}
+}
+
+// freed notes that more of a resource may be available.
+func (c *Core) freed(s *resource) {
+	if !s.isFreed {
+		s.isFreed = true
+		c.pools.freed = append(c.pools.freed, s)
+	}
+}
+
+func (c *Core) leaveResources(r *request) {
+	if r.Granted {
+		c.putBack(r)
+	} else {
+		c.unwait(r)
+	}
+	for _, need := range c.needsOf(r) {
+		c.forget(need.resource)
+	}
+}
+
+// apply resizes. A pool that no request names and that returns to the declared size
+// is not known any more.
+func (e Resized) apply(c *Core, _ time.Time) {
+	s := c.resource(e.Pool, true)
+	before := s.size()
+	c.setOperator(s, max(e.Size, 0))
+	c.resized(s, before)
+	c.forget(s)
+}
+
+func (c *Core) setOperator(s *resource, size int) {
+	if s.operator > 0 {
+		c.weight -= poolWeight + len(s.name)
+	}
+	if s.operator = size; size > 0 {
+		c.weight += poolWeight + len(s.name)
+	}
+}
+
+// merged adds up amounts of one pool and sorts by name.
+func merged(amounts []contract.AdmissionAmount) []contract.AdmissionAmount {
+	sorted := slices.Clone(amounts)
+	slices.SortStableFunc(sorted, func(a, b contract.AdmissionAmount) int { return cmp.Compare(a.Pool, b.Pool) })
+	out := sorted[:0]
+	for _, amount := range sorted {
+		if n := len(out); n > 0 && out[n-1].Pool == amount.Pool {
+			out[n-1].N += amount.N
+			out[n-1].Size = max(out[n-1].Size, amount.Size)
+			continue
+		}
+		out = append(out, amount)
+	}
+	return out
+}
+
+// united keeps one claim per object, the exclusive one if there is any.
+func united(objects []contract.AdmissionObject) []contract.AdmissionObject {
+	sorted := slices.Clone(objects)
+	slices.SortStableFunc(sorted, func(a, b contract.AdmissionObject) int { return cmp.Compare(a.Name, b.Name) })
+	out := sorted[:0]
+	for _, object := range sorted {
+		if n := len(out); n > 0 && out[n-1].Name == object.Name {
+			out[n-1].Shared = out[n-1].Shared && object.Shared
+			continue
+		}
+		out = append(out, object)
+	}
+	return out
+}

@@ -1,0 +1,114 @@
+package admission
+
+import (
+	"iter"
+	"slices"
+)
+
+// blockSize bounds what an insertion moves: half a block's worth of pointers.
+const blockSize = 256
+
+// sorted is a set in order. It is kept in blocks, so that adding and removing cost
+// the same with ten elements and with a hundred thousand. An element must not
+// change its place in the order while it is in the set.
+type sorted[T any] struct {
+	compare func(a, b T) int
+	blocks  [][]T
+	n       int
+}
+
+func newSorted[T any](compare func(a, b T) int) *sorted[T] { return &sorted[T]{compare: compare} }
+
+func (s *sorted[T]) len() int { return s.n }
+
+// locate returns the first position that is not before x.
+func (s *sorted[T]) locate(x T) (block, at int, found bool) {
+	block, _ = slices.BinarySearchFunc(s.blocks, x, func(b []T, x T) int { return s.compare(b[len(b)-1], x) })
+	if block == len(s.blocks) {
+		return block, 0, false
+	}
+	at, found = slices.BinarySearchFunc(s.blocks[block], x, s.compare)
+	return block, at, found
+}
+
+// add puts x into the set; one that is equal is not added again.
+func (s *sorted[T]) add(x T) {
+	block, at, found := s.locate(x)
+	if found {
+		return
+	}
+	s.n++
+	if block == len(s.blocks) {
+		if block == 0 {
+			s.blocks = append(s.blocks, []T{x})
+			return
+		}
+		block--
+		at = len(s.blocks[block])
+	}
+	b := slices.Insert(s.blocks[block], at, x)
+	s.blocks[block] = b
+	if len(b) > blockSize {
+		half := len(b) / 2
+		upper := slices.Clone(b[half:])
+		clear(b[half:])
+		s.blocks[block] = b[:half]
+		s.blocks = slices.Insert(s.blocks, block+1, upper)
+	}
+}
+
+// remove takes x out of the set, if it is there.
+func (s *sorted[T]) remove(x T) {
+	block, at, found := s.locate(x)
+	if !found {
+		return
+	}
+	s.n--
+	s.blocks[block] = slices.Delete(s.blocks[block], at, at+1)
+	if len(s.blocks[block]) == 0 {
+		s.blocks = slices.Delete(s.blocks, block, block+1)
+	}
+}
+
+func (s *sorted[T]) has(x T) bool {
+	_, _, found := s.locate(x)
+	return found
+}
+
+// first returns the least element, or the zero value of an empty set.
+func (s *sorted[T]) first() (x T) {
+	if len(s.blocks) > 0 {
+		return s.blocks[0][0]
+	}
+	return x
+}
+
+// all yields the elements in order. The set must not change meanwhile.
+func (s *sorted[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, b := range s.blocks {
+			for _, x := range b {
+				if !yield(x) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// from yields the elements that are not before x, in order.
+func (s *sorted[T]) from(x T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		block, at, _ := s.locate(x)
+		for ; block < len(s.blocks); block, at = block+1, 0 {
+			for _, y := range s.blocks[block][at:] {
+				if !yield(y) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// list copies the elements in order, so that the set may change meanwhile.
+func (s *sorted[T]) list() []T { return slices.Concat(s.blocks...) }

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/clitest"
+)
+
+// TestTheImplicitFileNamesTheServer: an apply in the directory of a configuration
+// works where that says, and says so first.
+func TestTheImplicitFileNamesTheServer(t *testing.T) {
+	h := offline(t)
+	h.env.Environ = []string{"USER=tester"}
+	address := testsuite.StartServer(t).Address()
+	dir := t.TempDir()
+	text := strings.Replace(configOf("here", 1, ""), "version: 1\n", "version: 1\nowner: ops\ntemporal: {address: \""+address+"\"}\n", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "roundsman.yaml"), []byte(text), 0o600))
+	t.Chdir(dir)
+	first := "server " + address + ", namespace default, owner ops\n"
+	plan := h.run("plan").Exits(ui.ExitDifference)
+	assert.True(t, strings.HasPrefix(plan.Stdout, first), plan.Stdout)
+	applied := h.run("apply").OK().Says("create here-0")
+	assert.True(t, strings.HasPrefix(applied.Stdout, first), applied.Stdout)
+	h.run("jobtypes", "show", "here-0").OK().Says("here-0")
+	assert.Equal(t, address, clitest.Decode[map[string]any](h.run("plan", "-o", "json").OK())["server"])
+}
+
+// TestApplyDeletesOnlyWhatItIsToldTo: a job type that the file lacks is kept until
+// somebody agrees.
+func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	two, one := h.write(configOf("del", 2, "")), h.write(configOf("del", 1, ""))
+	h.run("apply", "-c", two).OK()
+	h.listed("del-1")
+	h.run("apply", "-c", one).Exits(ui.ExitDifference).Says("0 changes applied, 1 unchanged").
+		Complains("the configuration lacks 1 job type", "delete del-1", "--prune")
+	h.run("jobtypes", "show", "del-1").OK()
+
+	h.env.Interactive, h.env.Stdin = true, strings.NewReader("n\n")
+	h.run("apply", "-c", one).Exits(ui.ExitDifference).Complains("delete them? [y/N]")
+	h.run("jobtypes", "show", "del-1").OK()
+	h.env.Stdin = strings.NewReader("yes\n")
+	h.run("apply", "-c", one).OK().Says("delete del-1", "1 change applied")
+	h.run("jobtypes", "show", "del-1").Exits(ui.ExitFailed)
+
+	h.env.Interactive = false
+	h.run("apply", "-c", two).OK()
+	h.listed("del-1")
+	h.run("apply", "-c", one, "--prune").OK().Says("delete del-1")
+
+	changed := h.write(configOf("del", 2, "    policy: {retry_limit: 4}\n"))
+	h.run("apply", "-c", changed, "--only", "del-0").OK().Says("update del-0", "1 change applied, 0 unchanged")
+	h.run("apply", "-c", changed, "--only", "nothing").Exits(ui.ExitUsage).Complains("neither in the configuration nor applied")
+}
+
+// TestTwoTeamsShareANamespace: neither deletes nor overwrites what the other has applied.
+func TestTwoTeamsShareANamespace(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	owned := func(owner, prefix string) string {
+		return h.write(strings.Replace(configOf(prefix, 1, ""), "version: 1\n", "version: 1\nowner: "+owner+"\n", 1))
+	}
+	h.run("apply", "-c", owned("storage", "s")).OK()
+	h.listed("s-0")
+	h.run("apply", "-c", owned("network", "n"), "--prune").OK().Says("1 change applied")
+	h.run("jobtypes", "show", "s-0").OK()
+	h.run("apply", "-c", owned("network", "s"), "--prune").Exits(ui.ExitFailed).Complains("belongs to the configuration of owner storage")
+	h.run("plan", "-c", owned("storage", "s")).OK().Says("no changes")
+}
+
+// TestDevLeavesOthersAlone: what was applied to a running server stays when dev starts
+// with a configuration of its own.
+func TestDevLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	h.run("apply", "-c", h.write(configOf("mine", 1, ""))).OK()
+	h.listed("mine-0")
+	address := strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")
+	dev := h.write(minimalConfig)
+	h.run(devArgs(t.TempDir(), "--once", "--address", address, "-c", dev)...).OK()
+	h.run("jobtypes", "show", "mine-0").OK()
+	h.run("jobtypes", "show", "echo").OK()
+}
+
+// TestTheIntervalIsASetting: jobtypes set changes how often a job type is due.
+func TestTheIntervalIsASetting(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	h.run("apply", "-c", h.write(configOf("often", 1, ""))).OK()
+	h.run("jobtypes", "set", "often-0", "every=42m", "retry_limit=3").OK().Says("every 42m", "policy.retry_limit")
+	h.run("jobtypes", "set", "often-0", "every=42m").OK().Says("it is so already")
+	h.run("jobtypes", "show", "often-0").OK().Says("every 42m")
+	h.run("jobtypes", "set", "often-0", "every=0s").Exits(ui.ExitUsage).Complains("every", "out of range")
+	h.run("jobtypes", "set", "often-0", "evry=1h").Exits(ui.ExitUsage)
+}
+
+// listed waits until visibility knows a job type.
+func (h *harness) listed(name string) {
+	h.t.Helper()
+	client, err := starter.Dial(h.t.Context(), starter.Options{Address: strings.TrimPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")})
+	require.NoError(h.t, err)
+	defer client.Close()
+	testsuite.WaitFor(h.t, 20*time.Second, name+" is listed", func() bool {
+		types, err := client.JobTypes().List(h.t.Context())
+		for _, known := range types {
+			if known.Name == name {
+				return true
+			}
+		}
+		return err != nil
+	})
+}

@@ -1,0 +1,244 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/workflows/entity"
+)
+
+// Workflow is [contract.AdmissionWorkflow]. state is what the run before left, and an
+// argument of its own because bytes inside a JSON document would grow by a third.
+//
+// It fails only on a bug.
+func Workflow(ctx workflow.Context, in contract.AdmissionInput, state []byte) error {
+	a, err := newRun(ctx, in, state)
+	if err != nil {
+		return err
+	}
+	for {
+		a.takeReset()
+		if a.loop.Full(entity.DefaultLimits(), a.outbox.empty()) {
+			return a.continueAsNew()
+		}
+		a.attend()
+		a.outbox.send(a.loop)
+		a.loop.Flush()
+		a.describe()
+		if err := a.loop.Wait(a.core.NextDeadline(), a.woken); err != nil {
+			return err
+		}
+		a.collect()
+	}
+}
+
+// run is one run of admission between its core and Temporal.
+type run struct {
+	loop     *entity.Loop
+	ctx      workflow.Context
+	core     *admission.Core
+	requests workflow.ReceiveChannel
+	outbox   outbox
+	watch    workflow.Future
+	asking   *question
+	// inherited says where the durable part of the state comes from.
+	inherited contract.Inherited
+}
+
+// question is one call that asks running workflows what they hold.
+type question struct {
+	contract.AskHoldersInput
+	future workflow.Future
+}
+
+func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*run, error) {
+	loop := entity.New(ctx, entity.Options{Name: contract.AdmissionWorkflowID, Audit: in.Audit, Continued: len(state) > 0})
+	a := &run{loop: loop, ctx: loop.Context(), requests: workflow.GetSignalChannel(ctx, contract.SignalAdmissionRequest)}
+	if len(state) == 0 {
+		a.begin(in)
+	} else {
+		core, err := unpackState(state)
+		if err != nil {
+			return nil, temporal.NewNonRetryableApplicationError("admission cannot continue", "BadState", err)
+		}
+		a.core, a.inherited = core, in.Inherited
+	}
+	if late := in.LateSince; !late.IsZero() {
+		a.ask(contract.AskHoldersInput{LateSince: late})
+	}
+	a.outbox.restore(in.Undelivered)
+	for _, holder := range in.Unanswered {
+		a.step(admission.Repeated(holder))
+	}
+	return a, a.listen()
+}
+
+// begin makes the core of a run without the state of a run before. What an earlier
+// admission left is taken over; what cannot be read is logged, and not needed.
+func (a *run) begin(in contract.AdmissionInput) {
+	a.inherited = in.Inherited
+	durable := a.durableOf(&a.inherited)
+	a.core = admission.New(a.loop.Now(), durable)
+}
+
+func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
+	var durable admission.Durable
+	if len(inherited.Data) > 0 {
+		if err := unpackJSON(inherited.Data, &durable); err != nil {
+			durable, inherited.Fault = admission.Durable{}, "what the one before left cannot be read: "+err.Error()
+		}
+	}
+	inherited.Data = nil
+	if inherited.Fault != "" {
+		workflow.GetLogger(a.ctx).Error("Operators' pool sizes, outcomes and fences are lost with the admission before.", "fault", inherited.Fault)
+	}
+	return durable
+}
+
+// step gives the core one event and puts its decisions into the outbox.
+func (a *run) step(event admission.Event) {
+	for _, decision := range a.core.Next(a.loop.Now(), event) {
+		a.outbox.take(decision)
+	}
+	a.auditDisabled()
+}
+
+// takeReset forgets what an operator's reset has undone: grants, too, and the fences of
+// that time must not be given again. The run before it still knows them.
+func (a *run) takeReset() {
+	before, reset := a.loop.WasReset()
+	if !reset {
+		return
+	}
+	a.step(admission.Recover{})
+	a.asking = nil
+	a.ask(contract.AskHoldersInput{Previous: before})
+}
+
+func (a *run) ask(in contract.AskHoldersInput) {
+	a.asking = &question{in, callAskHolders(a.ctx, in)}
+}
+
+// attend keeps the two activities running: one that watches for holders that end,
+// while there are any, and one that asks what is held, while that is needed.
+func (a *run) attend() {
+	if a.watch == nil && !a.core.Idle() {
+		a.watch = callWatchHolders(a.ctx)
+	}
+	if a.asking == nil && a.core.Asking() {
+		a.ask(contract.AskHoldersInput{})
+	}
+}
+
+func (a *run) woken() bool {
+	return a.requests.Len() > 0 || a.watch != nil && a.watch.IsReady() || a.asking != nil && a.asking.future.IsReady() || a.outbox.delivered()
+}
+
+// collect takes in whatever has happened.
+func (a *run) collect() {
+	a.collectRequests()
+	a.collectAnswers()
+	if a.watch != nil && a.watch.IsReady() {
+		a.collectWatch()
+	}
+	if a.asking != nil && a.asking.future.IsReady() {
+		a.collectAsked()
+	}
+	a.step(admission.Tick{})
+}
+
+// collectRequests takes in all requests that have come. One that cannot be
+// decoded is logged and dropped by the SDK.
+func (a *run) collectRequests() {
+	for {
+		var in contract.AdmissionRequest
+		if !a.requests.ReceiveAsync(&in) {
+			return
+		}
+		a.loop.Received(1)
+		if in.Holder.WorkflowID == "" {
+			workflow.GetLogger(a.ctx).Error("A request without a holder is ignored.")
+			continue
+		}
+		a.step(admission.Requested(in))
+	}
+}
+
+// collectAnswers finds out which holders do not exist any more.
+func (a *run) collectAnswers() {
+	for _, holder := range a.outbox.collect(a.ctx) {
+		a.step(admission.Closed{Holder: holder})
+	}
+}
+
+func (a *run) collectWatch() {
+	var result contract.WatchHoldersResult
+	err := a.watch.Get(a.ctx, &result)
+	a.watch = nil
+	if err != nil {
+		workflow.GetLogger(a.ctx).Error("The watch for holders that end is started again.", "error", err)
+	}
+	for _, holder := range result.Closed {
+		a.step(admission.Closed{Holder: holder})
+	}
+}
+
+// collectAsked takes in who was asked. After the first answer, those that visibility
+// shows late are looked for.
+func (a *run) collectAsked() {
+	asked := a.asking
+	a.asking = nil
+	var result contract.AskHoldersResult
+	if err := asked.future.Get(a.ctx, &result); err != nil {
+		workflow.GetLogger(a.ctx).Error("Nobody could be asked what is held; admission continues after the limit.", "error", err)
+		a.step(admission.Expected{Final: true})
+		return
+	}
+	if asked.Previous != "" {
+		a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
+	}
+	if asked.LateSince.IsZero() {
+		a.auditRecovery(result.WorkflowIDs)
+		a.step(admission.Expected{IDs: result.WorkflowIDs, Final: true})
+		a.ask(contract.AskHoldersInput{LateSince: a.loop.Now().Add(-lateStart)})
+	}
+}
+
+// lateStart is how long before the recovery a workflow may have started that
+// visibility does not show yet.
+const lateStart = 10 * time.Minute
+
+// continueAsNew hands everything to the next run. Handlers never wait, so none
+// is unfinished; requests that came with this very task are taken first. The
+// server forgets signals that a run has sent and that were not delivered when it
+// ended, so the next run repeats what is not confirmed: an answer that comes twice
+// changes nothing.
+func (a *run) continueAsNew() error {
+	if err := a.loop.Finish(); err != nil {
+		return err
+	}
+	a.collectRequests()
+	a.collectAnswers()
+	state, err := packJSON(a.core.Snapshot())
+	if err != nil {
+		return fmt.Errorf("continue as new: %w", err)
+	}
+	in := contract.AdmissionInput{Inherited: a.inherited, Audit: a.loop.Audit.State()}
+	in.Undelivered, in.Unanswered = a.outbox.state()
+	if a.asking != nil {
+		in.LateSince = a.asking.LateSince
+	}
+	return workflow.NewContinueAsNewError(a.ctx, contract.AdmissionWorkflow, in, state)
+}
+
+// gone reports whether a signal found nobody.
+func gone(err error) bool {
+	var unknown *temporal.UnknownExternalWorkflowExecutionError
+	return errors.As(err, &unknown)
+}

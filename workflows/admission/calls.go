@@ -1,0 +1,44 @@
+package admission
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/calls"
+)
+
+const (
+	// watchTimeout bounds one attempt of the watcher. Ending and starting again
+	// within the activity's retries costs no history.
+	watchTimeout = 24 * time.Hour
+	// watchHeartbeat is how soon another control plane continues a watch.
+	watchHeartbeat = 10 * time.Second
+	// lateTimeout bounds the looks for workflows that visibility shows late.
+	lateTimeout = 15 * time.Minute
+)
+
+func callWatchHolders(ctx workflow.Context) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, watching(watchTimeout, "watch for holders that end"))
+	return workflow.ExecuteActivity(ctx, contract.WatchHoldersActivity)
+}
+
+func callAskHolders(ctx workflow.Context, in contract.AskHoldersInput) workflow.Future {
+	options := calls.ControlOptions("ask running workflows what they hold")
+	if !in.LateSince.IsZero() {
+		options = watching(lateTimeout, "ask workflows that show late what they hold")
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.AskHoldersActivity, in)
+}
+
+func watching(timeout time.Duration, summary string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		TaskQueue:           contract.ControlQueue,
+		StartToCloseTimeout: timeout,
+		HeartbeatTimeout:    watchHeartbeat,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 1},
+		Summary:             summary,
+	}
+}

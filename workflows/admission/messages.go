@@ -1,0 +1,96 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/admission"
+)
+
+// listen opens admission to people. Handlers never wait.
+func (a *run) listen() error {
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateResizePool, a.resizePool,
+			workflow.UpdateHandlerOptions{Validator: a.checkResize, Description: "Give a pool another size; 0 returns to the declared one."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmission, a.view,
+			workflow.QueryHandlerOptions{Description: "Lanes, pools and objects: who holds them, who waits."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryHolders, a.holders,
+			workflow.QueryHandlerOptions{Description: "Who holds or waits. The watcher asks."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryDurable, a.durable,
+			workflow.QueryHandlerOptions{Description: "What the next admission inherits."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryKeyHolder, a.keyHolder,
+			workflow.QueryHandlerOptions{Description: "Who works on this dedupe key."}),
+		a.listenToOperators(),
+	)
+}
+
+func (a *run) checkResize(_ workflow.Context, in contract.ResizePoolInput) error {
+	if in.Pool == "" || in.Size < 0 {
+		return errors.New("name a pool, and a size of at least 1, or 0 to return to the declared one")
+	}
+	if refusal := a.core.CheckResize(admission.Resized{Pool: in.Pool, Size: in.Size}); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+func (a *run) resizePool(ctx workflow.Context, in contract.ResizePoolInput) (contract.AdmissionPool, error) {
+	workflow.GetLogger(a.ctx).Info("Pool resized.", "pool", in.Pool, "size", in.Size, "by", in.By)
+	before := a.core.Pool(in.Pool)
+	a.step(admission.Resized{Pool: in.Pool, Size: in.Size})
+	a.loop.Touch()
+	after := a.core.Pool(in.Pool)
+	a.auditResize(ctx, in, before, after)
+	return after, nil
+}
+
+func (a *run) view(filter contract.AdmissionFilter) (contract.AdmissionView, error) {
+	view := a.core.View(filter)
+	if a.inherited.From != "" || a.inherited.Fault != "" {
+		view.Inherited = &a.inherited
+	}
+	return view, nil
+}
+
+func (a *run) holders() ([]contract.AdmissionHolder, error) { return a.core.Watched(), nil }
+
+func (a *run) keyHolder(in contract.KeyHolderInput) (contract.KeyHolderResult, error) {
+	use, held := a.core.KeyHolder(contract.DedupeHash(in.JobType, in.DedupeKey))
+	if !held {
+		return contract.KeyHolderResult{}, nil
+	}
+	return contract.KeyHolderResult{By: &use}, nil
+}
+
+// durable answers [contract.QueryDurable], even when this run has ended.
+func (a *run) durable() (contract.DurableResult, error) {
+	data, err := packJSON(a.core.Durable())
+	return contract.DurableResult{Data: data}, err
+}
+
+// shownNames is how many lanes and pools the Web UI lists.
+const shownNames = 20
+
+// describe writes what the Web UI shows. Its cost is bounded as the view is.
+func (a *run) describe() {
+	view := a.core.View(contract.AdmissionFilter{Limit: shownNames})
+	text := fmt.Sprintf("%d holders · %d keys", view.HolderCount, view.Keys)
+	if view.Recovering {
+		text = fmt.Sprintf("recovering: %d runs are still to say what they hold · ", len(view.Expected)) + text
+	}
+	if types, keys := a.core.CountHeldBack(a.loop.Now()); types+keys > 0 {
+		text += fmt.Sprintf(" · %d job types and %d keys held back", types, keys)
+	}
+	for _, lane := range view.Lanes {
+		if lane.Holder != nil {
+			text += fmt.Sprintf("\n\nlane %s: %s, %d waiting", lane.Name, lane.Holder.WorkflowID, lane.WaitingCount)
+		}
+	}
+	for _, pool := range view.Pools {
+		text += fmt.Sprintf("\n\npool %s: %d of %d, %d waiting", pool.Name, pool.Used, pool.Size, pool.WaitingCount)
+	}
+	workflow.SetCurrentDetails(a.ctx, text)
+}

@@ -1,0 +1,153 @@
+package admission
+
+import (
+	"slices"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/workflows/entity"
+)
+
+const (
+	// maxSent is how many answers are on their way at once. The server refuses
+	// a workflow task that would make it more than 2,000.
+	maxSent = 500
+	// maxTravel bounds the bytes of the answers that travel when the run ends before
+	// they are delivered. Of the others the holders travel: the next run repeats what
+	// they are granted.
+	maxTravel = 64 << 10
+	// maxTravelHolders bounds those.
+	maxTravelHolders = 1000
+)
+
+// outbox are the answers that were not delivered yet.
+type outbox struct {
+	// waiting are those not sent, one per holder, in the order of deciding.
+	waiting []*contract.AdmissionAnswer
+	of      map[contract.AdmissionHolder]*contract.AdmissionAnswer
+	sent    []sentAnswer
+}
+
+// sentAnswer is an answer that the server has not confirmed yet.
+type sentAnswer struct {
+	*contract.AdmissionAnswer
+
+	future workflow.Future
+}
+
+func (o *outbox) empty() bool { return len(o.waiting)+len(o.sent) == 0 }
+
+// take adds a decision to what its holder is told next.
+func (o *outbox) take(decision admission.Decision) {
+	switch d := decision.(type) {
+	case admission.Granted:
+		answer := o.answerTo(d.Holder)
+		answer.Granted = append(answer.Granted, d.AdmissionGrant)
+	case admission.Refused:
+		answer := o.answerTo(d.Holder)
+		answer.Refused = append(answer.Refused, d.AdmissionRefusal)
+	case admission.Lost:
+		answer := o.answerTo(d.Holder)
+		answer.Lost = append(answer.Lost, d.AdmissionRefusal)
+	case admission.Stopped:
+		answer := o.answerTo(d.Holder)
+		answer.Stopped = append(answer.Stopped, d.AdmissionStop)
+	}
+}
+
+func (o *outbox) answerTo(holder contract.AdmissionHolder) *contract.AdmissionAnswer {
+	if answer := o.of[holder]; answer != nil {
+		return answer
+	}
+	return o.add(&contract.AdmissionAnswer{Holder: holder})
+}
+
+func (o *outbox) add(answer *contract.AdmissionAnswer) *contract.AdmissionAnswer {
+	if o.of == nil {
+		o.of = map[contract.AdmissionHolder]*contract.AdmissionAnswer{}
+	}
+	o.of[answer.Holder] = answer
+	o.waiting = append(o.waiting, answer)
+	return answer
+}
+
+// send sends the answers, in order, as far as the server takes them: the rest goes
+// when something has been delivered.
+func (o *outbox) send(loop *entity.Loop) {
+	n := 0
+	for ; n < len(o.waiting) && len(o.sent) < maxSent && loop.Fits(answerBytes(o.waiting[n])); n++ {
+		answer := o.waiting[n]
+		delete(o.of, answer.Holder)
+		future := workflow.SignalExternalWorkflow(loop.Context(), answer.Holder.WorkflowID, "", contract.SignalAdmissionAnswer, *answer)
+		o.sent = append(o.sent, sentAnswer{answer, future})
+	}
+	o.waiting = slices.Delete(o.waiting, 0, n)
+}
+
+// answerBytes estimates the size of an answer.
+func answerBytes(answer *contract.AdmissionAnswer) int {
+	const perEntry, perIndex, perKey = 128, 6, 512
+	size := perEntry * (1 + len(answer.Granted) + 2*len(answer.Refused) + 2*len(answer.Lost) + 4*len(answer.Stopped))
+	for _, grant := range answer.Granted {
+		size += len(grant.HeldBack) * perKey
+		for _, taken := range grant.Taken {
+			size += perEntry + len(taken.Indexes)*perIndex
+		}
+	}
+	return size
+}
+
+func (o *outbox) delivered() bool {
+	return slices.ContainsFunc(o.sent, func(s sentAnswer) bool { return s.future.IsReady() })
+}
+
+// collect takes out what was delivered and returns the holders that do not exist any
+// more.
+func (o *outbox) collect(ctx workflow.Context) []contract.AdmissionHolder {
+	pending := o.sent[:0]
+	var closed []contract.AdmissionHolder
+	for _, sent := range o.sent {
+		if !sent.future.IsReady() {
+			pending = append(pending, sent)
+			continue
+		}
+		switch err := sent.future.Get(ctx, nil); {
+		case gone(err):
+			closed = append(closed, sent.Holder)
+		case err != nil:
+			workflow.GetLogger(ctx).Error("An answer was not delivered; the holder will repeat its request.", "holder", sent.Holder.WorkflowID, "error", err)
+		}
+	}
+	clear(o.sent[len(pending):])
+	o.sent = pending
+	return closed
+}
+
+// state is what travels when the run ends: the oldest answers, and the holders of
+// those that are too many.
+func (o *outbox) state() (answers []contract.AdmissionAnswer, holders []contract.AdmissionHolder) {
+	size := 0
+	travel := func(answer *contract.AdmissionAnswer) {
+		switch size += answerBytes(answer); {
+		case size <= maxTravel:
+			answers = append(answers, *answer)
+		case len(holders) < maxTravelHolders:
+			holders = append(holders, answer.Holder)
+		}
+	}
+	for _, sent := range o.sent {
+		travel(sent.AdmissionAnswer)
+	}
+	for _, answer := range o.waiting {
+		travel(answer)
+	}
+	return answers, holders
+}
+
+func (o *outbox) restore(answers []contract.AdmissionAnswer) {
+	for i := range answers {
+		o.add(&answers[i])
+	}
+}

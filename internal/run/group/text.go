@@ -207,7 +207,10 @@ func (g *Group) textHold() string {
 	return "nothing that is left fits into this window; the next one opens at " + at(g.turn.HoldUntil)
 }
 
-// textAwayTooLong ends a group whose next window opens after [MaxAway].
-func textAwayTooLong() string {
-	return fmt.Sprintf("%s: it has been coming back for %d days: submit again what is still wanted", contract.CodeWindowEnd, MaxAway/(24*time.Hour))
+// textTooLate is why a group does not wait for a window that opens then.
+func (g *Group) textTooLate(opens time.Time) string {
+	if g.away && !opens.IsZero() {
+		return fmt.Sprintf("%s: it has been coming back for %d days: submit again what is still wanted", contract.CodeWindowEnd, MaxAway/(24*time.Hour))
+	}
+	return g.window.closedText(opens)
 }

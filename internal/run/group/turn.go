@@ -171,13 +171,17 @@ func (g *Group) awaitWindow(now time.Time) {
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
 		g.enter(stepPrepare, now)
 	default:
-		switch until := g.windowDeadline(); {
-		case !opens.IsZero() && g.away && opens.After(until):
-			g.skip(textAwayTooLong(), now)
-		case opens.IsZero() || !until.IsZero() && opens.After(until):
-			g.skip(g.window.closedText(opens), now)
+		if g.opensTooLate(opens) {
+			g.skip(g.textTooLate(opens), now)
 		}
 	}
+}
+
+// opensTooLate reports whether the group does not wait for a window that opens then;
+// zero: none does.
+func (g *Group) opensTooLate(opens time.Time) bool {
+	until := g.windowDeadline()
+	return opens.IsZero() || !until.IsZero() && opens.After(until)
 }
 
 func (g *Group) askWindows(now time.Time) {
@@ -301,9 +305,8 @@ func (g *Group) awaitTurn(now time.Time) {
 // missTurn: the window closed before it was the group's turn. A submitted one waits
 // for the next window.
 func (g *Group) missTurn(opens, now time.Time) {
-	until := g.windowDeadline()
-	if !g.cfg.Submitted || opens.IsZero() || !until.IsZero() && opens.After(until) {
-		g.skip(g.window.closedText(opens), now)
+	if !g.cfg.Submitted || g.opensTooLate(opens) {
+		g.skip(g.textTooLate(opens), now)
 		return
 	}
 	g.leaveTurn()

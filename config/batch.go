@@ -8,24 +8,24 @@ import (
 
 // batch reads which proposals share a job; nil: none.
 func (l *loader) batch(e entry) *contract.BatchSpec {
-	n, path := e.node.get("batch"), e.path+".batch"
+	n, path := e.node.Get("batch"), e.path+".batch"
 	if n == nil || !l.object(n, path, "by", "max_size") {
 		return nil
 	}
 	read := &contract.BatchSpec{MaxSize: jobtype.MaxBatchSize}
 	if e.handler != nil && !e.handler.descriptor.Batches {
-		l.fault(n.place, path, "handler %s does one proposal at a time (its descriptor does not say batches): leave batch out", e.handler.descriptor.Name)
+		l.fault(n.Place(), path, "handler %s does one proposal at a time (its descriptor does not say batches): leave batch out", e.handler.descriptor.Name)
 	}
-	if size := n.get("max_size"); size != nil {
+	if size := n.Get("max_size"); size != nil {
 		before := len(l.faults)
 		l.integer(size, path+".max_size", &read.MaxSize)
 		if len(l.faults) == before && (read.MaxSize < 1 || read.MaxSize > jobtype.MaxBatchSize) {
-			l.fault(size.place, path+".max_size", "%d is out of range: use 1 to %d", read.MaxSize, jobtype.MaxBatchSize)
+			l.fault(size.Place(), path+".max_size", "%d is out of range: use 1 to %d", read.MaxSize, jobtype.MaxBatchSize)
 		}
 	}
-	by := n.get("by")
+	by := n.Get("by")
 	if by == nil {
-		l.fault(n.place, path+".by", "is missing: write a template over the proposal, for example '{{.Labels.volume}}'")
+		l.fault(n.Place(), path+".by", "is missing: write a template over the proposal, for example '{{.Labels.volume}}'")
 		return read
 	}
 	before := len(l.faults)
@@ -34,7 +34,7 @@ func (l *loader) batch(e entry) *contract.BatchSpec {
 		return read
 	}
 	if _, err := batchkey.Parse(read.By); err != nil {
-		l.fault(by.place, path+".by", "%s", err)
+		l.fault(by.Place(), path+".by", "%s", err)
 	}
 	return read
 }

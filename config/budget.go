@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -9,33 +10,33 @@ func budgetRuleKeys() []string { return []string{"count", "window", "hard_timeou
 
 // retryBudget reads how much may fail; nil without one.
 func (l *loader) retryBudget(e entry) *contract.RetryBudget {
-	n, path := e.node.get("retry_budget"), e.path+".retry_budget"
+	n, path := e.node.Get("retry_budget"), e.path+".retry_budget"
 	if n == nil || !l.object(n, path, "per_key", "per_type") {
 		return nil
 	}
 	budget := &contract.RetryBudget{
-		PerKey:  l.budgetRule(n.get("per_key"), path+".per_key", contract.MaxKeyFailures),
-		PerType: l.budgetRule(n.get("per_type"), path+".per_type", contract.MaxTypeFailures),
+		PerKey:  l.budgetRule(n.Get("per_key"), path+".per_key", contract.MaxKeyFailures),
+		PerType: l.budgetRule(n.Get("per_type"), path+".per_type", contract.MaxTypeFailures),
 	}
 	if budget.PerKey == nil && budget.PerType == nil {
-		if n.get("per_key") == nil && n.get("per_type") == nil {
-			l.fault(n.place, path, "says neither per_key nor per_type: write `per_key: {count: 3, window: 1h}`, or leave it out")
+		if n.Get("per_key") == nil && n.Get("per_type") == nil {
+			l.fault(n.Place(), path, "says neither per_key nor per_type: write `per_key: {count: 3, window: 1h}`, or leave it out")
 		}
 		return nil
 	}
 	return budget
 }
 
-func (l *loader) budgetRule(n *node, path string, most int) *contract.RetryBudgetRule {
+func (l *loader) budgetRule(n *yamlread.Node, path string, most int) *contract.RetryBudgetRule {
 	if n == nil || !l.object(n, path, budgetRuleKeys()...) {
 		return nil
 	}
 	rule := &contract.RetryBudgetRule{Window: contract.DefaultBudgetWindow, DisableFor: contract.DefaultDisableFor}
 	before := len(l.faults)
-	if written := n.get("count"); written != nil {
+	if written := n.Get("count"); written != nil {
 		l.integer(written, path+".count", &rule.Count)
 		if len(l.faults) == before && (rule.Count < 0 || rule.Count > most) {
-			l.fault(written.place, path+".count", "%d is out of range: use 1 to %d, or 0 to count on hard_timeout alone", rule.Count, most)
+			l.fault(written.Place(), path+".count", "%d is out of range: use 1 to %d, or 0 to count on hard_timeout alone", rule.Count, most)
 		}
 	}
 	l.budgetTime(n, path, "window", &rule.Window, contract.MinBudgetTime, contract.MaxBudgetWindow)
@@ -45,22 +46,22 @@ func (l *loader) budgetRule(n *node, path string, most int) *contract.RetryBudge
 		return rule
 	}
 	if rule.Count == 0 && rule.HardTimeout == 0 {
-		l.fault(n.place, path, "says neither count nor hard_timeout, so that nothing would ever be disabled: write `count: 3`")
+		l.fault(n.Place(), path, "says neither count nor hard_timeout, so that nothing would ever be disabled: write `count: 3`")
 	}
 	if rule.HardTimeout > 0 && rule.HardTimeout < contract.MinBudgetTime {
-		l.fault(n.get("hard_timeout").place, path+".hard_timeout", "%s is out of range: use %s to %s, or 0s for none", rule.HardTimeout, contract.MinBudgetTime, contract.MaxBudgetWindow)
+		l.fault(n.Get("hard_timeout").Place(), path+".hard_timeout", "%s is out of range: use %s to %s, or 0s for none", rule.HardTimeout, contract.MinBudgetTime, contract.MaxBudgetWindow)
 	}
 	return rule
 }
 
-func (l *loader) budgetTime(n *node, path, key string, into *jobtype.Duration, low, high jobtype.Duration) {
-	written, before := n.get(key), len(l.faults)
+func (l *loader) budgetTime(n *yamlread.Node, path, key string, into *jobtype.Duration, low, high jobtype.Duration) {
+	written, before := n.Get(key), len(l.faults)
 	if written == nil {
 		return
 	}
 	l.duration(written, join(path, key), into)
 	if len(l.faults) == before && (*into < low || *into > high) {
-		l.fault(written.place, join(path, key), "%s is out of range: use %s to %s", *into, low, high)
+		l.fault(written.Place(), join(path, key), "%s is out of range: use %s to %s", *into, low, high)
 	}
 }
 

@@ -6,130 +6,128 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // object checks that n is an object and holds none but the allowed keys.
 // Callers go on with what is right, so that all faults are found at once.
-func (l *loader) object(n *node, path string, allowed ...string) bool {
+func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	if n == nil {
 		return false
 	}
-	if n.kind != kindObject {
-		l.fault(n.place, path, "is %s, but must be an object with the keys %s", n.kind, strings.Join(allowed, ", "))
+	if n.Kind != yamlread.Object {
+		l.fault(n.Place(), path, "is %s, but must be an object with the keys %s", n.Kind, strings.Join(allowed, ", "))
 		return false
 	}
-	for _, f := range n.fields {
-		if !slices.Contains(allowed, f.key) {
-			l.fault(f.at, join(path, f.key), "unknown key%s", didYouMean(f.key, allowed))
+	for _, f := range n.Fields {
+		if !slices.Contains(allowed, f.Key) {
+			l.fault(f.At, join(path, f.Key), "unknown key%s", didYouMean(f.Key, allowed))
 		}
 	}
 	return true
 }
 
 // named checks that n is an object whose keys are names of things.
-func (l *loader) named(n *node, path, things string) []field {
+func (l *loader) named(n *yamlread.Node, path, things string) []yamlread.Field {
 	if n == nil {
 		return nil
 	}
-	if n.kind != kindObject {
-		l.fault(n.place, path, "is %s, but must be an object of %s by name", n.kind, things)
+	if n.Kind != yamlread.Object {
+		l.fault(n.Place(), path, "is %s, but must be an object of %s by name", n.Kind, things)
 		return nil
 	}
-	for _, f := range n.fields {
-		if err := jobtype.ValidateName(f.key); err != nil {
-			l.fault(f.at, join(path, f.key), "%s", err)
+	for _, f := range n.Fields {
+		if err := jobtype.ValidateName(f.Key); err != nil {
+			l.fault(f.At, join(path, f.Key), "%s", err)
 		}
 	}
-	return n.fields
+	return n.Fields
 }
 
-func (l *loader) text(n *node, path string, into *string) {
+func (l *loader) text(n *yamlread.Node, path string, into *string) {
 	if n == nil {
 		return
 	}
-	value, ok := n.value.(string)
-	if n.kind != kindText || !ok {
-		l.fault(n.place, path, "is %s, but must be text%s", n.kind, quoteHint(n.kind))
+	if n.Kind != yamlread.Text {
+		l.fault(n.Place(), path, "is %s, but must be text%s", n.Kind, quoteHint(n.Kind))
 		return
 	}
-	*into = value
+	*into = n.Literal
 }
 
-func quoteHint(k kind) string {
+func quoteHint(k yamlread.Kind) string {
 	switch k {
-	case kindInteger, kindNumber, kindBool:
+	case yamlread.Integer, yamlread.Number, yamlread.Bool:
 		return ": put it in quotes"
-	case kindNull, kindText, kindList, kindObject:
+	case yamlread.Null, yamlread.Text, yamlread.List, yamlread.Object:
 	}
 	return ""
 }
 
-func (l *loader) flag(n *node, path string, into *bool) {
+func (l *loader) flag(n *yamlread.Node, path string, into *bool) {
 	if n == nil {
 		return
 	}
-	value, ok := n.value.(bool)
-	if n.kind != kindBool || !ok {
-		l.fault(n.place, path, "is %s, but must be true or false", n.kind)
+	if n.Kind != yamlread.Bool {
+		l.fault(n.Place(), path, "is %s, but must be true or false", n.Kind)
 		return
 	}
-	*into = value
+	*into = n.True()
 }
 
-func (l *loader) integer(n *node, path string, into *int) {
+func (l *loader) integer(n *yamlread.Node, path string, into *int) {
 	if n == nil {
 		return
 	}
-	value, ok := n.value.(int64)
-	if n.kind != kindInteger || !ok || value < math.MinInt32 || value > math.MaxInt32 {
-		l.fault(n.place, path, "is %s, but must be an integer up to %d", n.kind, math.MaxInt32)
+	value, ok := n.Int()
+	if !ok || value < math.MinInt32 || value > math.MaxInt32 {
+		l.fault(n.Place(), path, "is %s, but must be an integer up to %d", n.Kind, math.MaxInt32)
 		return
 	}
 	*into = int(value)
 }
 
-func (l *loader) duration(n *node, path string, into *jobtype.Duration) {
+func (l *loader) duration(n *yamlread.Node, path string, into *jobtype.Duration) {
 	if n == nil {
 		return
 	}
-	if value, ok := n.value.(int64); ok && n.kind == kindInteger {
+	if value, ok := n.Int(); ok {
 		if value == 0 {
 			*into = 0
 			return
 		}
-		l.fault(n.place, path, "%d has no unit: write it like %ds, %dm or %dh", value, value, value, value)
+		l.fault(n.Place(), path, "%d has no unit: write it like %ds, %dm or %dh", value, value, value, value)
 		return
 	}
-	text, ok := n.value.(string)
-	if n.kind != kindText || !ok {
-		l.fault(n.place, path, "is %s, but must be a duration like 45s, 30m, 2h30m or 7d", n.kind)
+	if n.Kind != yamlread.Text {
+		l.fault(n.Place(), path, "is %s, but must be a duration like 45s, 30m, 2h30m or 7d", n.Kind)
 		return
 	}
-	parsed, err := jobtype.ParseDuration(text)
+	parsed, err := jobtype.ParseDuration(n.Literal)
 	if err != nil {
-		l.fault(n.place, path, "%s", err)
+		l.fault(n.Place(), path, "%s", err)
 		return
 	}
 	*into = parsed
 }
 
 // texts reads a list of texts; one text alone is a list of one.
-func (l *loader) texts(n *node, path string) []*node {
+func (l *loader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 	if n == nil {
 		return nil
 	}
-	if n.kind == kindText {
-		return []*node{n}
+	if n.Kind == yamlread.Text {
+		return []*yamlread.Node{n}
 	}
-	if n.kind != kindList {
-		l.fault(n.place, path, "is %s, but must be a list of texts", n.kind)
+	if n.Kind != yamlread.List {
+		l.fault(n.Place(), path, "is %s, but must be a list of texts", n.Kind)
 		return nil
 	}
-	var items []*node
-	for _, item := range n.items {
-		if item.kind != kindText {
-			l.fault(item.place, path, "holds %s, but must be a list of texts%s", item.kind, quoteHint(item.kind))
+	var items []*yamlread.Node
+	for _, item := range n.Items {
+		if item.Kind != yamlread.Text {
+			l.fault(item.Place(), path, "holds %s, but must be a list of texts%s", item.Kind, quoteHint(item.Kind))
 			continue
 		}
 		items = append(items, item)
@@ -138,17 +136,17 @@ func (l *loader) texts(n *node, path string) []*node {
 }
 
 // raw reads a free object as canonical JSON; nil if it was not written.
-func (l *loader) raw(n *node, path string) json.RawMessage {
+func (l *loader) raw(n *yamlread.Node, path string) json.RawMessage {
 	if n == nil {
 		return nil
 	}
-	if n.kind != kindObject {
-		l.fault(n.place, path, "is %s, but must be an object", n.kind)
+	if n.Kind != yamlread.Object {
+		l.fault(n.Place(), path, "is %s, but must be an object", n.Kind)
 		return nil
 	}
-	encoded, err := canonicalJSON(n.plain())
+	encoded, err := canonicalJSON(n.Plain())
 	if err != nil {
-		l.fault(n.place, path, "%s", err)
+		l.fault(n.Place(), path, "%s", err)
 	}
 	return encoded
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -87,7 +88,7 @@ func (l *loader) settings(e entry, read JobType) {
 	for k, b := range e.handler.blocks {
 		count := len(l.faults)
 		if l.block(e, b); len(l.faults) > count {
-			blocks[k] = b.accepted(e.node.get(b.key))
+			blocks[k] = b.accepted(e.node.Get(b.key))
 		}
 	}
 	if e.handler.validator == nil {
@@ -100,12 +101,12 @@ func (l *loader) settings(e entry, read JobType) {
 }
 
 // accepted is a block without the keys that its schema rejects.
-func (b block) accepted(written *node) json.RawMessage {
-	if written == nil || written.kind != kindObject || b.schema == nil {
+func (b block) accepted(written *yamlread.Node) json.RawMessage {
+	if written == nil || written.Kind != yamlread.Object || b.schema == nil {
 		return nil
 	}
-	value, _ := written.plain().(map[string]any)
-	invalid, _ := b.schema.Validate(jsonNumbers(value)).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+	value, _ := written.Plain().(map[string]any)
+	invalid, _ := b.schema.Validate(value).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
 	if invalid == nil {
 		return nil
 	}
@@ -123,23 +124,23 @@ func (b block) accepted(written *node) json.RawMessage {
 }
 
 func (l *loader) block(e entry, b block) {
-	written, path := e.node.get(b.key), join(e.path, b.key)
+	written, path := e.node.Get(b.key), join(e.path, b.key)
 	name := e.handler.descriptor.Name
 	switch {
 	case b.invalid != nil:
 		l.fault(e.blame("handler"), e.path+".handler", "the %s schema of handler %s is broken: %s", b.key, name, b.invalid)
 		return
 	case b.refused && written != nil:
-		l.fault(e.node.field(b.key).at, path, "handler %s takes no %s block", name, b.key)
+		l.fault(e.node.Field(b.key).At, path, "handler %s takes no %s block", name, b.key)
 		return
-	case b.schema == nil, written != nil && written.kind != kindObject:
+	case b.schema == nil, written != nil && written.Kind != yamlread.Object:
 		return
 	}
 	value := any(map[string]any{})
 	if written != nil {
-		value = written.plain()
+		value = written.Plain()
 	}
-	if err := b.schema.Validate(jsonNumbers(value)); err != nil {
+	if err := b.schema.Validate(value); err != nil {
 		l.schemaFaults(e, b, err)
 	}
 }
@@ -152,29 +153,29 @@ func (e entry) asText() {
 		return
 	}
 	for _, b := range e.handler.blocks {
-		written := e.node.get(b.key)
-		if b.schema == nil || written == nil || written.kind != kindObject {
+		written := e.node.Get(b.key)
+		if b.schema == nil || written == nil || written.Kind != yamlread.Object {
 			continue
 		}
-		failed, ok := b.schema.Validate(jsonNumbers(written.plain())).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
+		failed, ok := b.schema.Validate(written.Plain()).(*jsonschema.ValidationError) //nolint:errorlint // the library returns it unwrapped
 		if !ok {
 			continue
 		}
 		for _, leaf := range leaves(failed) {
 			wrong, ok := leaf.ErrorKind.(*schemakind.Type)
 			if ok && slices.Contains(wrong.Want, "string") {
-				written.follow(leaf.InstanceLocation).becomeText()
+				becomeText(written.Follow(leaf.InstanceLocation))
 			}
 		}
 	}
 }
 
 // becomeText makes a number or a truth value the text that was written.
-func (n *node) becomeText() {
-	switch n.kind {
-	case kindInteger, kindNumber, kindBool:
-		n.kind, n.value = kindText, n.literal
-	case kindNull, kindText, kindList, kindObject:
+func becomeText(n *yamlread.Node) {
+	switch n.Kind {
+	case yamlread.Integer, yamlread.Number, yamlread.Bool:
+		n.Kind = yamlread.Text
+	case yamlread.Null, yamlread.Text, yamlread.List, yamlread.Object:
 	}
 }
 
@@ -257,9 +258,9 @@ func branches(failed *jsonschema.ValidationError) []string {
 }
 
 // keyPlace is where a key itself was written, as opposed to its value.
-func (e entry) keyPlace(parents []string, key string) place {
-	if found := e.node.follow(parents).field(key); found != nil {
-		return found.at
+func (e entry) keyPlace(parents []string, key string) yamlread.Place {
+	if found := e.node.Follow(parents).Field(key); found != nil {
+		return found.At
 	}
 	return e.blame(parents...)
 }
@@ -298,24 +299,4 @@ func (l *loader) validatorFault(e entry, err error, known Faults) {
 	}
 	steps := pathSteps.FindAllString(found[1], -1)
 	l.fault(e.blame(steps...), path, "%s", strings.TrimPrefix(text, found[0]))
-}
-
-// jsonNumbers converts to the types that encoding/json gives, which are those
-// the schema library knows: int64 becomes json.Number.
-func jsonNumbers(value any) any {
-	switch typed := value.(type) {
-	case map[string]any:
-		for key, item := range typed {
-			typed[key] = jsonNumbers(item)
-		}
-		return typed
-	case []any:
-		for i, item := range typed {
-			typed[i] = jsonNumbers(item)
-		}
-		return typed
-	case int64:
-		return json.Number(fmt.Sprint(typed))
-	}
-	return value
 }

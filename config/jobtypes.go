@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -15,43 +16,43 @@ func jobTypeKeys() []string {
 	return []string{"handler", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "retry_budget", "batch", "params", "detect", "execute"}
 }
 
-func (l *loader) jobTypes(root *node, loaded *Config) map[string]JobType {
-	section := root.get("job_types")
+func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
+	section := root.Get("job_types")
 	types := map[string]JobType{}
 	if section == nil {
-		l.warn(root.place, "job_types", "there are no job types: nothing will ever run, and `apply` removes those that it made")
+		l.warn(root.Place(), "job_types", "there are no job types: nothing will ever run, and `apply` removes those that it made")
 	}
 	for _, f := range l.named(section, "job_types", "job types") {
-		types[f.key] = l.jobType(f, join("job_types", f.key), loaded)
+		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
 	return types
 }
 
 // entry is the job type being read: what its faults need to know.
 type entry struct {
-	node *node
+	node *yamlread.Node
 	path string
 	// handler is nil for an unknown one.
 	handler *handler
 }
 
 // blame finds the place of a key below the job type, or of the job type itself.
-func (e entry) blame(keys ...string) place { return e.node.follow(keys).place }
+func (e entry) blame(keys ...string) yamlread.Place { return e.node.Follow(keys).Place() }
 
-func (l *loader) jobType(f field, path string, loaded *Config) JobType {
+func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType {
 	read := JobType{Enabled: true, Lane: DefaultLane}
-	e := entry{node: f.value, path: path}
-	if f.value.kind != kindObject {
-		l.fault(f.at, path, "is %s, but must be an object with at least handler and schedule", f.value.kind)
+	e := entry{node: f.Value, path: path}
+	if f.Value.Kind != yamlread.Object {
+		l.fault(f.At, path, "is %s, but must be an object with at least handler and schedule", f.Value.Kind)
 		return read
 	}
 	// An object that begins on the next line is blamed at its name.
-	e.node.place = f.at
+	e.node.MoveTo(f.At)
 	l.object(e.node, path, jobTypeKeys()...)
-	l.text(e.node.get("handler"), path+".handler", &read.Handler)
-	l.text(e.node.get("description"), path+".description", &read.Description)
-	l.flag(e.node.get("enabled"), path+".enabled", &read.Enabled)
-	l.text(e.node.get("lane"), path+".lane", &read.Lane)
+	l.text(e.node.Get("handler"), path+".handler", &read.Handler)
+	l.text(e.node.Get("description"), path+".description", &read.Description)
+	l.flag(e.node.Get("enabled"), path+".enabled", &read.Enabled)
+	l.text(e.node.Get("lane"), path+".lane", &read.Lane)
 	l.lane(e, read.Lane, loaded.Lanes)
 	e.handler = l.handler(e, read.Handler)
 	var interval jobtype.Duration
@@ -62,9 +63,9 @@ func (l *loader) jobType(f field, path string, loaded *Config) JobType {
 	read.Calendar = l.calendar(e.node, path, read.Schedule.Timezone)
 	l.windowOddities(e, read, loaded.Lanes[read.Lane].Calendar)
 	e.asText()
-	read.Params = l.raw(e.node.get("params"), path+".params")
-	read.Detect = l.raw(e.node.get("detect"), path+".detect")
-	read.Execute = l.raw(e.node.get("execute"), path+".execute")
+	read.Params = l.raw(e.node.Get("params"), path+".params")
+	read.Detect = l.raw(e.node.Get("detect"), path+".detect")
+	read.Execute = l.raw(e.node.Get("execute"), path+".execute")
 	l.settings(e, read)
 	l.oddities(e, read)
 	if size := len(read.Params) + len(read.Detect) + len(read.Execute) + len(loaded.Cluster); size > maxSpecBytes {
@@ -74,18 +75,18 @@ func (l *loader) jobType(f field, path string, loaded *Config) JobType {
 }
 
 func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
-	written := e.node.get("lane")
-	if written == nil || written.kind != kindText {
+	written := e.node.Get("lane")
+	if written == nil || written.Kind != yamlread.Text {
 		return
 	}
 	if _, known := lanes[name]; !known {
-		l.fault(written.place, e.path+".lane", "there is no lane %q%s", name, didYouMean(name, sortedKeys(lanes)))
+		l.fault(written.Place(), e.path+".lane", "there is no lane %q%s", name, didYouMean(name, sortedKeys(lanes)))
 	}
 }
 
 // handler looks the handler up and reports what is wrong with the choice.
 func (l *loader) handler(e entry, name string) *handler {
-	written := e.node.get("handler")
+	written := e.node.Get("handler")
 	if written == nil {
 		l.fault(e.blame(), e.path+".handler", "is missing%s", didYouMean("", l.names))
 		return nil
@@ -93,50 +94,50 @@ func (l *loader) handler(e entry, name string) *handler {
 	if found, known := l.handlers[name]; known {
 		return &found
 	}
-	if written.kind != kindText {
+	if written.Kind != yamlread.Text {
 		return nil
 	}
 	if l.options.AllowUnregistered {
-		l.warn(written.place, e.path+".handler", "no handler %q is known here: its params stay unchecked, its jobs wait for a worker that has it", name)
+		l.warn(written.Place(), e.path+".handler", "no handler %q is known here: its params stay unchecked, its jobs wait for a worker that has it", name)
 		return nil
 	}
-	l.fault(written.place, e.path+".handler", "there is no handler %q%s (--allow-unregistered accepts handlers that only workers know)", name, didYouMean(name, l.names))
+	l.fault(written.Place(), e.path+".handler", "there is no handler %q%s (--allow-unregistered accepts handlers that only workers know)", name, didYouMean(name, l.names))
 	return nil
 }
 
 // oddities are combinations that work, but hardly as meant.
 func (l *loader) oddities(e entry, read JobType) {
 	policy, path := read.Policy, e.path+".policy"
-	written := e.node.get("policy")
-	at := func(key string) place { return e.blame("policy", key) }
+	written := e.node.Get("policy")
+	at := func(key string) yamlread.Place { return e.blame("policy", key) }
 	if policy.Routing == jobtype.RoutingShared {
 		l.sharedOddities(e, written)
 	}
-	if policy.ExecutionTimeout > policy.MaxRuntime && written.get("execution_timeout") != nil {
+	if policy.ExecutionTimeout > policy.MaxRuntime && written.Get("execution_timeout") != nil {
 		l.warn(at("execution_timeout"), path+".execution_timeout", "%s is longer than max_runtime, %s: a job gets the time that is left of the group", policy.ExecutionTimeout, policy.MaxRuntime)
 	}
-	if policy.PerWorkerExecutionConcurrency > policy.GlobalExecutionConcurrency && written.get("per_worker_execution_concurrency") != nil {
+	if policy.PerWorkerExecutionConcurrency > policy.GlobalExecutionConcurrency && written.Get("per_worker_execution_concurrency") != nil {
 		l.warn(at("per_worker_execution_concurrency"), path+".per_worker_execution_concurrency", "%d has no effect above global_execution_concurrency, %d", policy.PerWorkerExecutionConcurrency, policy.GlobalExecutionConcurrency)
 	}
-	if policy.OnDisconnect != jobtype.DisconnectStop && written.get("stop_after") != nil {
+	if policy.OnDisconnect != jobtype.DisconnectStop && written.Get("stop_after") != nil {
 		l.warn(at("stop_after"), path+".stop_after", "has no effect without on_disconnect: stop")
 	}
-	if policy.Liveness == jobtype.LivenessProcess && written.get("stall_timeout") != nil {
+	if policy.Liveness == jobtype.LivenessProcess && written.Get("stall_timeout") != nil {
 		l.warn(at("stall_timeout"), path+".stall_timeout", "has no effect under liveness process: only progress_timeout and execution_timeout find a hang")
 	}
 }
 
 // sharedOddities: on a shared queue the worker that asks first gets the job, so
 // nothing can choose the worker.
-func (l *loader) sharedOddities(e entry, policy *node) {
-	if policy.get("per_worker_execution_concurrency") != nil {
+func (l *loader) sharedOddities(e entry, policy *yamlread.Node) {
+	if policy.Get("per_worker_execution_concurrency") != nil {
 		l.warn(e.blame("policy", "per_worker_execution_concurrency"), e.path+".policy.per_worker_execution_concurrency",
 			"under routing shared only the worker's own gate keeps this limit: a job that finds it shut goes back to the queue")
 	}
 	for _, block := range []string{"params", "detect", "execute"} {
 		for _, pin := range []string{"node", "labels"} {
-			if found := e.node.get(block).get(pin); found != nil {
-				l.warn(found.place, strings.Join([]string{e.path, block, pin}, "."),
+			if found := e.node.Get(block).Get(pin); found != nil {
+				l.warn(found.Place(), strings.Join([]string{e.path, block, pin}, "."),
 					"routing shared cannot honor pins: proposals that name a node or labels fail; use routing worker")
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -79,7 +80,7 @@ func newLoader(options Options) *loader {
 }
 
 // read parses all files and puts their sections together.
-func (l *loader) read() *node {
+func (l *loader) read() *yamlread.Node {
 	sources := make([]Source, 0, len(l.options.Files)+len(l.options.Sources))
 	for _, file := range l.options.Files {
 		l.rank[file] = len(l.rank)
@@ -94,7 +95,7 @@ func (l *loader) read() *node {
 	if len(sources) == 0 && len(l.faults) == 0 {
 		l.faults = append(l.faults, Fault{File: "configuration", Message: "no file was given: name one with --config"})
 	}
-	var root *node
+	var root *yamlread.Node
 	for _, source := range sources {
 		if _, known := l.rank[source.Name]; !known {
 			l.rank[source.Name] = len(l.rank)
@@ -125,49 +126,49 @@ func readFile(path string) ([]byte, error) {
 
 // merge puts the sections of one more file into root. Sections are joined key
 // by key; version may repeat, nothing else.
-func (l *loader) merge(root, tree *node) *node {
+func (l *loader) merge(root, tree *yamlread.Node) *yamlread.Node {
 	if root == nil || tree == nil {
 		if root == nil {
 			return tree
 		}
 		return root
 	}
-	for _, section := range tree.fields {
-		existing := root.field(section.key)
+	for _, section := range tree.Fields {
+		existing := root.Field(section.Key)
 		switch {
 		case existing == nil:
-			root.add(section)
-		case section.key == "version":
-			l.sameVersion(existing.value, section.value)
-		case section.key == "cluster", existing.value.kind != kindObject, section.value.kind != kindObject:
-			l.fault(section.at, section.key, "the section is already written at %s", existing.at)
+			root.Add(section)
+		case section.Key == "version":
+			l.sameVersion(existing.Value, section.Value)
+		case section.Key == "cluster", existing.Value.Kind != yamlread.Object, section.Value.Kind != yamlread.Object:
+			l.fault(section.At, section.Key, "the section is already written at %s", existing.At)
 		default:
-			l.mergeSection(section.key, existing.value, section.value)
+			l.mergeSection(section.Key, existing.Value, section.Value)
 		}
 	}
 	return root
 }
 
-func (l *loader) sameVersion(first, second *node) {
-	if first.kind != second.kind || first.value != second.value {
-		l.fault(second.place, "version", "differs from the version at %s", first.place)
+func (l *loader) sameVersion(first, second *yamlread.Node) {
+	if first.Kind != second.Kind || first.Literal != second.Literal {
+		l.fault(second.Place(), "version", "differs from the version at %s", first.Place())
 	}
 }
 
-func (l *loader) mergeSection(section string, into, from *node) {
-	for _, entry := range from.fields {
-		if existing := into.field(entry.key); existing != nil {
-			l.fault(entry.at, join(section, entry.key), "is already written at %s", existing.at)
+func (l *loader) mergeSection(section string, into, from *yamlread.Node) {
+	for _, entry := range from.Fields {
+		if existing := into.Field(entry.Key); existing != nil {
+			l.fault(entry.At, join(section, entry.Key), "is already written at %s", existing.At)
 			continue
 		}
-		into.add(entry)
+		into.Add(entry)
 	}
 }
 
-func (l *loader) fault(at place, path, format string, args ...any) {
-	l.faults = append(l.faults, at.fault(path, fmt.Sprintf(format, args...)))
+func (l *loader) fault(at yamlread.Place, path, format string, args ...any) {
+	l.faults = append(l.faults, faultAt(at, path, fmt.Sprintf(format, args...)))
 }
 
-func (l *loader) warn(at place, path, format string, args ...any) {
-	l.warnings = append(l.warnings, at.fault(path, fmt.Sprintf(format, args...)))
+func (l *loader) warn(at yamlread.Place, path, format string, args ...any) {
+	l.warnings = append(l.warnings, faultAt(at, path, fmt.Sprintf(format, args...)))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -46,20 +47,20 @@ func policyKeys() []string {
 // policy lays the written keys over the handler's defaults over the built-in
 // ones. A written zero counts; only an absent key takes the default.
 func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
-	n, path := e.node.get("policy"), e.path+".policy"
+	n, path := e.node.Get("policy"), e.path+".policy"
 	policy := e.defaultPolicy()
 	if l.object(n, path, policyKeys()...) {
 		l.overlay(n, path, &policy)
 	}
 	derived := policy.WithDerived()
-	if n.get("stall_timeout") == nil {
+	if n.Get("stall_timeout") == nil {
 		policy.StallTimeout = derived.StallTimeout
 	}
-	if n.get("stop_after") == nil {
+	if n.Get("stop_after") == nil {
 		policy.StopAfter = derived.StopAfter
 	}
-	if window := n.get("catchup_window"); window != nil && policy.CatchupWindow == 0 {
-		l.fault(window.place, path+".catchup_window", "0s is out of range: use %s to %s", minCatchup, maxCatchup)
+	if window := n.Get("catchup_window"); window != nil && policy.CatchupWindow == 0 {
+		l.fault(window.Place(), path+".catchup_window", "0s is out of range: use %s to %s", minCatchup, maxCatchup)
 	}
 	if policy.CatchupWindow == 0 {
 		policy.CatchupWindow = min(max(interval, minCatchup), maxCatchup)
@@ -76,10 +77,10 @@ func (e entry) defaultPolicy() jobtype.Policy {
 	return e.handler.descriptor.DefaultPolicy.Over(jobtype.DefaultPolicy())
 }
 
-func (l *loader) overlay(n *node, path string, policy *jobtype.Policy) {
+func (l *loader) overlay(n *yamlread.Node, path string, policy *jobtype.Policy) {
 	target := reflect.ValueOf(policy).Elem()
 	for _, s := range policySettings() {
-		written, at := n.get(s.key), join(path, s.key)
+		written, at := n.Get(s.key), join(path, s.key)
 		if written == nil {
 			continue
 		}
@@ -108,7 +109,7 @@ func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
 			continue
 		}
 		origin := ""
-		if e.node.get("policy").get(fault.Key) == nil && e.handler != nil {
+		if e.node.Get("policy").Get(fault.Key) == nil && e.handler != nil {
 			origin = " (the default of handler " + e.handler.descriptor.Name + ")"
 		}
 		l.fault(e.blame("policy", fault.Key), e.path+".policy."+fault.Key, "%s%s", fault.Message, origin)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/crontab"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -20,7 +21,7 @@ const (
 // or the smallest gap between two ticks of its cron expressions. The interval
 // is 0 if a fault keeps it from being known.
 func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
-	n, path := e.node.get("schedule"), e.path+".schedule"
+	n, path := e.node.Get("schedule"), e.path+".schedule"
 	if n == nil {
 		l.fault(e.blame(), path, "is missing: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`")
 		return spec, 0
@@ -28,12 +29,12 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 	if !l.object(n, path, "every", "offset", "cron", "timezone", "jitter") {
 		return spec, 0
 	}
-	every, cron := n.get("every"), n.get("cron")
+	every, cron := n.Get("every"), n.Get("cron")
 	switch {
 	case every != nil && cron != nil:
-		l.fault(cron.place, path+".cron", "is written beside every: use one of them, or two job types")
+		l.fault(cron.Place(), path+".cron", "is written beside every: use one of them, or two job types")
 	case every == nil && cron == nil:
-		l.fault(n.place, path, "says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`")
+		l.fault(n.Place(), path, "says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`")
 	case every != nil:
 		interval = l.every(n, path, &spec)
 	default:
@@ -43,18 +44,18 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 	return spec, interval
 }
 
-func (l *loader) every(n *node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
+func (l *loader) every(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
 	before := len(l.faults)
-	l.wholeSeconds(n.get("every"), path+".every", &spec.Every)
+	l.wholeSeconds(n.Get("every"), path+".every", &spec.Every)
 	if len(l.faults) == before && (spec.Every < minEvery || spec.Every > maxEvery) {
-		l.fault(n.get("every").place, path+".every", "%s is out of range: use %s to %s", spec.Every, minEvery, maxEvery)
+		l.fault(n.Get("every").Place(), path+".every", "%s is out of range: use %s to %s", spec.Every, minEvery, maxEvery)
 	}
-	l.wholeSeconds(n.get("offset"), path+".offset", &spec.Offset)
+	l.wholeSeconds(n.Get("offset"), path+".offset", &spec.Offset)
 	if len(l.faults) == before && (spec.Offset < 0 || spec.Offset >= spec.Every) {
-		l.fault(n.follow([]string{"offset"}).place, path+".offset", "%s must be shorter than every, %s", spec.Offset, spec.Every)
+		l.fault(n.Follow([]string{"offset"}).Place(), path+".offset", "%s must be shorter than every, %s", spec.Offset, spec.Every)
 	}
-	if zone := n.get("timezone"); zone != nil {
-		l.fault(zone.place, path+".timezone", "has no meaning for every: intervals count from 1970-01-01 UTC; use cron or offset")
+	if zone := n.Get("timezone"); zone != nil {
+		l.fault(zone.Place(), path+".timezone", "has no meaning for every: intervals count from 1970-01-01 UTC; use cron or offset")
 	}
 	if len(l.faults) > before {
 		return 0
@@ -63,35 +64,35 @@ func (l *loader) every(n *node, path string, spec *contract.ScheduleSpec) jobtyp
 }
 
 // wholeSeconds refuses fractions: the server would cut them off silently.
-func (l *loader) wholeSeconds(n *node, path string, into *jobtype.Duration) {
+func (l *loader) wholeSeconds(n *yamlread.Node, path string, into *jobtype.Duration) {
 	if n == nil {
 		return
 	}
 	l.duration(n, path, into)
 	if into.Std()%time.Second != 0 {
-		l.fault(n.place, path, "%s is not a whole number of seconds", *into)
+		l.fault(n.Place(), path, "%s is not a whole number of seconds", *into)
 	}
 }
 
-func (l *loader) cron(n *node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
+func (l *loader) cron(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
 	before := len(l.faults)
 	var expressions []crontab.Expression
-	for _, written := range l.texts(n.get("cron"), path+".cron") {
-		text, _ := written.value.(string)
+	for _, written := range l.texts(n.Get("cron"), path+".cron") {
+		text := written.Literal
 		expression, err := crontab.Parse(text)
 		if err != nil {
-			l.fault(written.place, path+".cron", "%s", err)
+			l.fault(written.Place(), path+".cron", "%s", err)
 			continue
 		}
 		expressions = append(expressions, expression)
 		spec.Cron = append(spec.Cron, expression.String())
 	}
 	if count := len(expressions); len(l.faults) == before && (count == 0 || count > maxCrons) {
-		l.fault(n.get("cron").place, path+".cron", "holds %d expressions: write 1 to %d", count, maxCrons)
+		l.fault(n.Get("cron").Place(), path+".cron", "holds %d expressions: write 1 to %d", count, maxCrons)
 	}
 	l.timezone(n, path, spec)
-	if offset := n.get("offset"); offset != nil {
-		l.fault(offset.place, path+".offset", "has no meaning for cron: write the minute into the expression")
+	if offset := n.Get("offset"); offset != nil {
+		l.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
 	}
 	if len(l.faults) > before {
 		return 0
@@ -99,32 +100,32 @@ func (l *loader) cron(n *node, path string, spec *contract.ScheduleSpec) jobtype
 	return jobtype.Duration(crontab.Gap(expressions))
 }
 
-func (l *loader) timezone(n *node, path string, spec *contract.ScheduleSpec) {
+func (l *loader) timezone(n *yamlread.Node, path string, spec *contract.ScheduleSpec) {
 	spec.Timezone = "UTC"
-	written := n.get("timezone")
+	written := n.Get("timezone")
 	if written == nil {
 		return
 	}
 	l.text(written, path+".timezone", &spec.Timezone)
 	if spec.Timezone == "Local" || spec.Timezone == "" {
-		l.fault(written.place, path+".timezone", "%q means another zone on every machine: name one, like Europe/Berlin", spec.Timezone)
+		l.fault(written.Place(), path+".timezone", "%q means another zone on every machine: name one, like Europe/Berlin", spec.Timezone)
 		return
 	}
 	if _, err := time.LoadLocation(spec.Timezone); err != nil {
-		l.fault(written.place, path+".timezone", "there is no time zone %q: use an IANA name like Europe/Berlin or UTC", spec.Timezone)
+		l.fault(written.Place(), path+".timezone", "there is no time zone %q: use an IANA name like Europe/Berlin or UTC", spec.Timezone)
 	}
 }
 
 // jitter is capped by the server at the time until the next tick; a longer one
 // would make the schedule unreadable.
-func (l *loader) jitter(n *node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
-	written := n.get("jitter")
+func (l *loader) jitter(n *yamlread.Node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
+	written := n.Get("jitter")
 	if written == nil {
 		return
 	}
 	before := len(l.faults)
 	l.duration(written, path+".jitter", &spec.Jitter)
 	if len(l.faults) == before && (spec.Jitter < 0 || interval > 0 && spec.Jitter >= interval) {
-		l.fault(written.place, path+".jitter", "%s must be shorter than the interval, %s", spec.Jitter, interval)
+		l.fault(written.Place(), path+".jitter", "%s must be shorter than the interval, %s", spec.Jitter, interval)
 	}
 }

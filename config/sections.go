@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -28,17 +29,17 @@ func topKeys() []string {
 	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "job_types"}
 }
 
-func (l *loader) config(root *node) *Config {
+func (l *loader) config(root *yamlread.Node) *Config {
 	l.object(root, "", topKeys()...)
 	loaded := &Config{
 		Version:   l.version(root),
-		Owner:     l.owner(root.get("owner")),
-		Temporal:  l.temporal(root.get("temporal")),
-		Lanes:     l.lanes(root.get("lanes")),
-		Resources: l.resources(root.get("resources")),
-		Cluster:   l.raw(root.get("cluster"), "cluster"),
-		Fleet:     l.fleet(root.get("fleet")),
-		Audit:     l.audit(root.get("audit")),
+		Owner:     l.owner(root.Get("owner")),
+		Temporal:  l.temporal(root.Get("temporal")),
+		Lanes:     l.lanes(root.Get("lanes")),
+		Resources: l.resources(root.Get("resources")),
+		Cluster:   l.raw(root.Get("cluster"), "cluster"),
+		Fleet:     l.fleet(root.Get("fleet")),
+		Audit:     l.audit(root.Get("audit")),
 	}
 	if !l.options.WithoutJobTypes {
 		loaded.JobTypes = l.jobTypes(root, loaded)
@@ -47,50 +48,50 @@ func (l *loader) config(root *node) *Config {
 }
 
 // owner names the configuration among those that share a namespace.
-func (l *loader) owner(n *node) string {
+func (l *loader) owner(n *yamlread.Node) string {
 	name := ""
 	l.text(n, "owner", &name)
 	if name != "" && jobtype.ValidateName(name) != nil {
-		l.fault(n.place, "owner", "%s", jobtype.ValidateName(name))
+		l.fault(n.Place(), "owner", "%s", jobtype.ValidateName(name))
 	}
 	return name
 }
 
-func (l *loader) version(root *node) int {
-	written := root.get("version")
+func (l *loader) version(root *yamlread.Node) int {
+	written := root.Get("version")
 	if written == nil {
-		l.fault(root.place, "version", "is missing: write `version: %d`", Version)
+		l.fault(root.Place(), "version", "is missing: write `version: %d`", Version)
 		return 0
 	}
 	version := 0
 	before := len(l.faults)
 	l.integer(written, "version", &version)
 	if version != Version && len(l.faults) == before {
-		l.fault(written.place, "version", "%d is not known: this Roundsman reads version %d", version, Version)
+		l.fault(written.Place(), "version", "%d is not known: this Roundsman reads version %d", version, Version)
 	}
 	return version
 }
 
 // temporal layers the connection settings: defaults, Options.Temporal, the
 // files, the environment.
-func (l *loader) temporal(n *node) Temporal {
+func (l *loader) temporal(n *yamlread.Node) Temporal {
 	settings := l.options.Temporal
 	if settings.TLS != nil {
 		copied := *settings.TLS
 		settings.TLS = &copied
 	}
 	if l.object(n, "temporal", "address", "namespace", "api_key", "compression", "tls") {
-		l.text(n.get("address"), "temporal.address", &settings.Address)
-		l.text(n.get("namespace"), "temporal.namespace", &settings.Namespace)
-		l.text(n.get("api_key"), "temporal.api_key", &settings.APIKey)
-		l.text(n.get("compression"), "temporal.compression", &settings.Compression)
+		l.text(n.Get("address"), "temporal.address", &settings.Address)
+		l.text(n.Get("namespace"), "temporal.namespace", &settings.Namespace)
+		l.text(n.Get("api_key"), "temporal.api_key", &settings.APIKey)
+		l.text(n.Get("compression"), "temporal.compression", &settings.Compression)
 		if written := settings.Compression; written != "" && written != "none" && written != "gzip" {
-			l.fault(n.get("compression").place, "temporal.compression", "%q: write none or gzip", written)
+			l.fault(n.Get("compression").Place(), "temporal.compression", "%q: write none or gzip", written)
 		}
-		l.tls(n.get("tls"), &settings)
+		l.tls(n.Get("tls"), &settings)
 		l.address(n, settings.Address)
-		if key := n.get("api_key"); key != nil {
-			l.warn(key.place, "temporal.api_key", "a secret in a file: prefer the variable TEMPORAL_API_KEY")
+		if key := n.Get("api_key"); key != nil {
+			l.warn(key.Place(), "temporal.api_key", "a secret in a file: prefer the variable TEMPORAL_API_KEY")
 		}
 	}
 	l.temporalFromEnvironment(&settings)
@@ -103,10 +104,10 @@ func (l *loader) temporal(n *node) Temporal {
 	return settings
 }
 
-func (l *loader) address(n *node, address string) {
-	if written := n.get("address"); written != nil && written.kind == kindText {
+func (l *loader) address(n *yamlread.Node, address string) {
+	if written := n.Get("address"); written != nil && written.Kind == yamlread.Text {
 		if err := CheckAddress(address); err != nil {
-			l.fault(written.place, "temporal.address", "%s", err)
+			l.fault(written.Place(), "temporal.address", "%s", err)
 		}
 	}
 }
@@ -126,56 +127,56 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-func (l *loader) tls(n *node, into *Temporal) {
+func (l *loader) tls(n *yamlread.Node, into *Temporal) {
 	if !l.object(n, "temporal.tls", "disabled", "cert", "key", "ca", "server_name") {
 		return
 	}
 	if into.TLS == nil {
 		into.TLS = &TLS{}
 	}
-	l.flag(n.get("disabled"), "temporal.tls.disabled", &into.TLS.Disabled)
-	l.text(n.get("cert"), "temporal.tls.cert", &into.TLS.Cert)
-	l.text(n.get("key"), "temporal.tls.key", &into.TLS.Key)
-	l.text(n.get("ca"), "temporal.tls.ca", &into.TLS.CA)
-	l.text(n.get("server_name"), "temporal.tls.server_name", &into.TLS.ServerName)
+	l.flag(n.Get("disabled"), "temporal.tls.disabled", &into.TLS.Disabled)
+	l.text(n.Get("cert"), "temporal.tls.cert", &into.TLS.Cert)
+	l.text(n.Get("key"), "temporal.tls.key", &into.TLS.Key)
+	l.text(n.Get("ca"), "temporal.tls.ca", &into.TLS.CA)
+	l.text(n.Get("server_name"), "temporal.tls.server_name", &into.TLS.ServerName)
 	if (into.TLS.Cert == "") != (into.TLS.Key == "") {
-		l.fault(n.place, "temporal.tls", "cert and key belong together: write both or none")
+		l.fault(n.Place(), "temporal.tls", "cert and key belong together: write both or none")
 	}
 }
 
-func (l *loader) lanes(n *node) map[string]Lane {
+func (l *loader) lanes(n *yamlread.Node) map[string]Lane {
 	lanes := map[string]Lane{DefaultLane: {Exclusive: true}}
 	for _, f := range l.named(n, "lanes", "lanes") {
-		path := join("lanes", f.key)
+		path := join("lanes", f.Key)
 		lane := Lane{Exclusive: true}
-		if f.value.kind != kindNull && l.object(f.value, path, "exclusive", "windows", "blackouts") {
-			l.flag(f.value.get("exclusive"), path+".exclusive", &lane.Exclusive)
-			lane.Calendar = l.calendar(f.value, path, "")
+		if f.Value.Kind != yamlread.Null && l.object(f.Value, path, "exclusive", "windows", "blackouts") {
+			l.flag(f.Value.Get("exclusive"), path+".exclusive", &lane.Exclusive)
+			lane.Calendar = l.calendar(f.Value, path, "")
 		}
-		lanes[f.key] = lane
+		lanes[f.Key] = lane
 	}
 	return lanes
 }
 
-func (l *loader) resources(n *node) map[string]int {
+func (l *loader) resources(n *yamlread.Node) map[string]int {
 	resources := map[string]int{}
 	for _, f := range l.named(n, "resources", "pool sizes") {
-		path, size := join("resources", f.key), 1
-		l.integer(f.value, path, &size)
+		path, size := join("resources", f.Key), 1
+		l.integer(f.Value, path, &size)
 		if size < 1 || size > maxResource {
-			l.fault(f.value.place, path, "%d is out of range: use 1 to %d", size, maxResource)
+			l.fault(f.Value.Place(), path, "%d is out of range: use 1 to %d", size, maxResource)
 		}
-		resources[f.key] = size
+		resources[f.Key] = size
 	}
 	return resources
 }
 
-func (l *loader) audit(n *node) Audit {
+func (l *loader) audit(n *yamlread.Node) Audit {
 	audit := Audit{Entries: defaultAuditEntries}
 	if l.object(n, "audit", "entries") {
-		l.integer(n.get("entries"), "audit.entries", &audit.Entries)
+		l.integer(n.Get("entries"), "audit.entries", &audit.Entries)
 		if audit.Entries < minAuditEntries || audit.Entries > maxAuditEntries {
-			l.fault(n.get("entries").place, "audit.entries", "%d is out of range: use %d to %d", audit.Entries, minAuditEntries, maxAuditEntries)
+			l.fault(n.Get("entries").Place(), "audit.entries", "%d is out of range: use %d to %d", audit.Entries, minAuditEntries, maxAuditEntries)
 		}
 	}
 	return audit
@@ -183,16 +184,16 @@ func (l *loader) audit(n *node) Audit {
 
 // fleet reads the thresholds. Those that are left out follow the others, see
 // [contract.FleetConfig.WithDefaults].
-func (l *loader) fleet(n *node) Fleet {
+func (l *loader) fleet(n *yamlread.Node) Fleet {
 	var fleet Fleet
 	if !l.object(n, "fleet", "heartbeat_interval", "unreachable_after", "offline_after", "delete_after") {
 		return Fleet(contract.FleetConfig{}.WithDefaults())
 	}
 	before := len(l.faults)
-	l.duration(n.get("heartbeat_interval"), "fleet.heartbeat_interval", &fleet.HeartbeatInterval)
-	l.duration(n.get("unreachable_after"), "fleet.unreachable_after", &fleet.UnreachableAfter)
-	l.duration(n.get("offline_after"), "fleet.offline_after", &fleet.OfflineAfter)
-	l.duration(n.get("delete_after"), "fleet.delete_after", &fleet.DeleteAfter)
+	l.duration(n.Get("heartbeat_interval"), "fleet.heartbeat_interval", &fleet.HeartbeatInterval)
+	l.duration(n.Get("unreachable_after"), "fleet.unreachable_after", &fleet.UnreachableAfter)
+	l.duration(n.Get("offline_after"), "fleet.offline_after", &fleet.OfflineAfter)
+	l.duration(n.Get("delete_after"), "fleet.delete_after", &fleet.DeleteAfter)
 	fleet = Fleet(contract.FleetConfig(fleet).WithDefaults())
 	if len(l.faults) == before {
 		l.fleetOrder(n, fleet)
@@ -200,11 +201,11 @@ func (l *loader) fleet(n *node) Fleet {
 	return fleet
 }
 
-func (l *loader) fleetOrder(n *node, fleet Fleet) {
+func (l *loader) fleetOrder(n *yamlread.Node, fleet Fleet) {
 	blame := func(key, format string, args ...any) {
-		at := n.place
-		if written := n.get(key); written != nil {
-			at = written.place
+		at := n.Place()
+		if written := n.Get(key); written != nil {
+			at = written.Place()
 		}
 		l.fault(at, "fleet."+key, format, args...)
 	}

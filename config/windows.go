@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/crontab"
 	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -23,10 +24,10 @@ const (
 // calendar reads windows and blackouts. An entry without a time zone has the
 // given one, else UTC; days are expanded. What is stored thus means the same
 // whatever else is changed.
-func (l *loader) calendar(n *node, path, timezone string) jobtype.Calendar {
+func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
 	var calendar jobtype.Calendar
 	timezone = cmp.Or(timezone, "UTC")
-	for i, item := range l.entries(n.get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
+	for i, item := range l.entries(n.Get("windows"), path+".windows", `{days: [mon-fri], from: "22:00", to: "06:00"}`) {
 		at := fmt.Sprintf("%s.windows[%d]", path, i)
 		w := jobtype.Window{Timezone: timezone}
 		if l.object(item, at, "days", "from", "to", "timezone") && l.times(item, at, &w.Days, &w.From, &w.To, &w.Timezone) {
@@ -35,15 +36,15 @@ func (l *loader) calendar(n *node, path, timezone string) jobtype.Calendar {
 			calendar.Windows = append(calendar.Windows, w)
 		}
 	}
-	for i, item := range l.entries(n.get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
+	for i, item := range l.entries(n.Get("blackouts"), path+".blackouts", `{from: 2026-12-24T12:00, to: 2026-12-27T06:00}`) {
 		at := fmt.Sprintf("%s.blackouts[%d]", path, i)
 		b := jobtype.Blackout{Timezone: timezone}
 		if !l.object(item, at, "days", "from", "to", "timezone", "note") {
 			continue
 		}
-		l.text(item.get("note"), at+".note", &b.Note)
+		l.text(item.Get("note"), at+".note", &b.Note)
 		if len(b.Note) > maxNoteBytes {
-			l.fault(item.get("note").place, at+".note", "has %d bytes, the limit is %d", len(b.Note), maxNoteBytes)
+			l.fault(item.Get("note").Place(), at+".note", "has %d bytes, the limit is %d", len(b.Note), maxNoteBytes)
 		}
 		if l.times(item, at, &b.Days, &b.From, &b.To, &b.Timezone) {
 			l.windowFaults(item, at, window.CheckBlackout(b, time.LoadLocation))
@@ -55,47 +56,46 @@ func (l *loader) calendar(n *node, path, timezone string) jobtype.Calendar {
 }
 
 // entries are the objects of a list.
-func (l *loader) entries(n *node, path, example string) []*node {
+func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Node {
 	if n == nil {
 		return nil
 	}
-	if n.kind != kindList {
-		l.fault(n.place, path, "is %s, but must be a list: write `- %s`", n.kind, example)
+	if n.Kind != yamlread.List {
+		l.fault(n.Place(), path, "is %s, but must be a list: write `- %s`", n.Kind, example)
 		return nil
 	}
-	if len(n.items) > maxWindows {
-		l.fault(n.place, path, "holds %d entries, the limit is %d", len(n.items), maxWindows)
+	if len(n.Items) > maxWindows {
+		l.fault(n.Place(), path, "holds %d entries, the limit is %d", len(n.Items), maxWindows)
 		return nil
 	}
-	return n.items
+	return n.Items
 }
 
 // times reads what windows and blackouts have in common. It reports whether
 // everything could be read.
-func (l *loader) times(n *node, path string, days *[]string, from, to, timezone *string) bool {
+func (l *loader) times(n *yamlread.Node, path string, days *[]string, from, to, timezone *string) bool {
 	before := len(l.faults)
-	written := n.get("days")
+	written := n.Get("days")
 	for _, item := range l.texts(written, path+".days") {
-		text, _ := item.value.(string)
-		*days = append(*days, text)
+		*days = append(*days, item.Literal)
 	}
-	if written != nil && written.kind == kindList && len(written.items) == 0 {
-		l.fault(written.place, path+".days", "names no day: leave it out for every day")
+	if written != nil && written.Kind == yamlread.List && len(written.Items) == 0 {
+		l.fault(written.Place(), path+".days", "names no day: leave it out for every day")
 	}
 	for key, into := range map[string]*string{"from": from, "to": to} {
-		if n.get(key) == nil {
-			l.fault(n.place, path+"."+key, "is missing: write a time of day like \"22:00\"")
+		if n.Get(key) == nil {
+			l.fault(n.Place(), path+"."+key, "is missing: write a time of day like \"22:00\"")
 		}
-		l.text(n.get(key), path+"."+key, into)
+		l.text(n.Get(key), path+"."+key, into)
 	}
-	l.text(n.get("timezone"), path+".timezone", timezone)
+	l.text(n.Get("timezone"), path+".timezone", timezone)
 	return len(l.faults) == before
 }
 
-func (l *loader) windowFaults(n *node, path string, err error) {
+func (l *loader) windowFaults(n *yamlread.Node, path string, err error) {
 	for _, one := range joined(err) {
 		if fault, ok := errors.AsType[*window.Fault](one); ok {
-			l.fault(n.follow([]string{fault.Key}).place, path+"."+fault.Key, "%s", fault.Message)
+			l.fault(n.Follow([]string{fault.Key}).Place(), path+"."+fault.Key, "%s", fault.Message)
 		}
 	}
 }
@@ -126,10 +126,10 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	from := time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 	open := window.Common(window.Span{From: from, To: from.AddDate(1, 0, 0)}, own, shared)
 	key := "windows"
-	if e.node.get(key) == nil {
+	if e.node.Get(key) == nil {
 		key = "blackouts"
 	}
-	if e.node.get(key) == nil {
+	if e.node.Get(key) == nil {
 		key = "lane"
 	}
 	at, path := e.blame(key), e.path+"."+key
@@ -151,14 +151,14 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 
 // policyAndWindows: settings that mean nothing without each other.
 func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) {
-	policy, written, path := read.Policy, e.node.get("policy"), e.path+".policy."
+	policy, written, path := read.Policy, e.node.Get("policy"), e.path+".policy."
 	windows := !read.Calendar.Empty() || !lane.Empty()
-	if end := written.get("on_window_end"); end != nil && !windows {
-		l.warn(end.place, path+"on_window_end", "has no effect without windows or blackouts")
+	if end := written.Get("on_window_end"); end != nil && !windows {
+		l.warn(end.Place(), path+"on_window_end", "has no effect without windows or blackouts")
 	}
 	drains := policy.OnDeadline == jobtype.DeadlineDrain || windows && policy.OnWindowEnd == jobtype.WindowEndDrain
-	if grace := written.get("drain_grace"); grace != nil && !drains {
-		l.warn(grace.place, path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
+	if grace := written.Get("drain_grace"); grace != nil && !drains {
+		l.warn(grace.Place(), path+"drain_grace", "has no effect under on_deadline cancel: write on_deadline: drain")
 	}
 }
 

@@ -60,6 +60,9 @@ type Job struct {
 	Batch []BatchItem `json:"batch,omitempty"`
 	// Settings is the job type's `execute:` block.
 	Settings json.RawMessage `json:"settings,omitempty"`
+	// Argv is a command line that is run as it is, without templates: that of a task
+	// of a DAG that names a command. Only the command handler runs it.
+	Argv []string `json:"argv,omitempty"`
 	// Cluster is the `cluster:` block of the configuration.
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	// Attempt counts from 1, retries and re-placements together.

@@ -48,6 +48,9 @@ func (n *Node) Start(ctx context.Context) error {
 	n.running.Go(func() { n.stayRegistered(loops) })
 	n.running.Go(func() { n.desk.stayOpen(loops) })
 	n.running.Go(func() { n.herald.run(loops) })
+	if limit := n.options.ExitWhenIdle; limit > 0 {
+		n.running.Go(func() { n.watchIdle(loops, limit, time.Now()) })
+	}
 	n.options.Logger.Info("worker is polling", "worker", n.options.ID, "instance", n.instance,
 		"max_execute", n.options.MaxExecute, "max_detect", n.options.MaxDetect, "shared", n.options.Shared)
 	return nil

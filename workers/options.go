@@ -80,6 +80,9 @@ type NodeOptions struct {
 	// HeartbeatInterval is that of the client's heartbeats. Where the registry wants
 	// them more often, or it is not given, the node beats by itself.
 	HeartbeatInterval time.Duration
+	// ExitWhenIdle ends the node with [ErrIdle] when it has run nothing for that long;
+	// 0: never.
+	ExitWhenIdle time.Duration
 	// TakeOver fences a live worker of the same id instead of being refused.
 	TakeOver bool
 	// Version is what the registry shows.
@@ -136,6 +139,9 @@ func (o NodeOptions) Validate() error {
 	count("max-execute", o.MaxExecute)
 	if o.CancelGrace < 0 || o.CheckInterval < 0 {
 		faults = append(faults, errors.New("cancel grace and check interval must not be negative"))
+	}
+	if o.ExitWhenIdle < 0 {
+		faults = append(faults, errors.New("exit when idle must not be negative"))
 	}
 	return errors.Join(append(faults, o.handlerFaults()...)...)
 }

@@ -15,7 +15,7 @@ import (
 // it with the tail of stderr. On cancel the error is the cause; what was
 // printed until then is in the result.
 func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
-	settings, err := readExecute(job.Settings)
+	settings, err := readExecute(job.Settings, job.Argv)
 	if err != nil {
 		return jobtype.Result{}, jobtype.Permanent(err)
 	}

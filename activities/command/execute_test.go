@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
@@ -208,4 +209,30 @@ func requireGone(t *testing.T, pidFile string) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}, 5*time.Second, 10*time.Millisecond, "process %d lives", pid)
+}
+
+// A command line that comes with the job is run as it is, whatever it looks like.
+func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
+	t.Parallel()
+	run := func(settings block, argv ...string) jobtypetest.Execution {
+		job := jobtype.Job{ID: "job-00007", Argv: argv}
+		if settings != nil {
+			job.Settings = raw(t, settings)
+		}
+		return jobtypetest.Execute(t.Context(), command.New(command.Options{}), job)
+	}
+	words := []string{"printf", "%s|", "{{.Job.ID}}", "{{", "{{each}}x", "", "{{`{{`}}"}
+	got := run(nil, words...)
+	require.NoError(t, got.Err)
+	assert.Equal(t, strings.Join(words[2:], "|")+"|", got.Result.Output)
+
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	got = run(block{"command": []string{"false"}, "dir": dir, "env": block{"X": "{{.Job.ID}}"}}, "sh", "-c", "pwd; echo $X")
+	require.NoError(t, got.Err)
+	assert.Equal(t, dir+"\njob-00007\n", got.Result.Output, "the rest of the block holds")
+
+	require.ErrorContains(t, run(nil, "echo", "a\x00b").Err, "holds a NUL byte")
+	require.ErrorContains(t, run(nil, "", "x").Err, "there is no program to start")
+	require.ErrorContains(t, run(nil).Err, "execute: the command handler needs")
 }

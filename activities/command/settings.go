@@ -39,6 +39,10 @@ type settings struct {
 		Success   []int `json:"success"`
 		Permanent []int `json:"permanent"`
 	} `json:"exit_codes"`
+
+	// argv is a job's own command line; it takes the place of Command and has no
+	// templates.
+	argv []string
 }
 
 type detectSettings struct {
@@ -81,10 +85,17 @@ func readDetect(data json.RawMessage) (detectSettings, error) {
 	return parsed, errors.Join(faults...)
 }
 
-func readExecute(data json.RawMessage) (executeSettings, error) {
+// readExecute reads the `execute:` block, which a job with a command line of its own
+// need not have.
+func readExecute(data json.RawMessage, argv []string) (executeSettings, error) {
 	parsed := executeSettings{Progress: progressLines}
-	if err := decodeBlock("execute", data, &parsed); err != nil {
-		return parsed, err
+	if len(argv) == 0 || len(data) > 0 {
+		if err := decodeBlock("execute", data, &parsed); err != nil {
+			return parsed, err
+		}
+	}
+	if len(argv) > 0 {
+		parsed.Command, parsed.argv = nil, argv
 	}
 	faults := parsed.faults("execute", executeFields)
 	if parsed.Progress != progressLines && parsed.Progress != progressNone {
@@ -100,7 +111,7 @@ func readExecute(data json.RawMessage) (executeSettings, error) {
 
 func (s settings) faults(block string, fields []string) []error {
 	var faults []error
-	if len(s.Command) == 0 {
+	if len(s.Command) == 0 && len(s.argv) == 0 {
 		faults = append(faults, fmt.Errorf("%s.command: name a program, for example [find, /var/log, -name, \"*.log\"]", block))
 	}
 	if grace := jobtype.Duration(s.killGrace()); grace < 0 || grace > maxKillGrace {
@@ -135,6 +146,6 @@ func decodeBlock(block string, data json.RawMessage, into any) error {
 // cannot say, above all whether the templates parse and name what exists.
 func (h *Handler) ValidateSettings(_, detect, execute json.RawMessage) error {
 	_, detectErr := readDetect(detect)
-	_, executeErr := readExecute(execute)
+	_, executeErr := readExecute(execute, nil)
 	return errors.Join(detectErr, executeErr)
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,15 +94,18 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 			return ""
 		}
 		var value string
-		value, err = render(name, text, data)
-		if err == nil && strings.ContainsRune(value, 0) {
-			err = fmt.Errorf("the value %q holds a NUL byte, which no program can be given", value)
+		if value, err = render(name, text, data); err == nil {
+			err = passable(value)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s.%s: %w", block, name, err)
 		}
 		return value
 	}
+	for _, argument := range s.argv {
+		err = errors.Join(err, passable(argument))
+	}
+	out.argv = slices.Clone(s.argv)
 	for i, argument := range s.Command {
 		name := fmt.Sprintf("command[%d]", i)
 		each, repeats := repeated(block, argument)
@@ -124,6 +128,14 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 		err = fmt.Errorf("%s.command[0]: the template rendered to nothing, so there is no program to start", block)
 	}
 	return out, err
+}
+
+// passable refuses what no program can be given.
+func passable(value string) error {
+	if strings.ContainsRune(value, 0) {
+		return fmt.Errorf("the value %q holds a NUL byte, which no program can be given", value)
+	}
+	return nil
 }
 
 func (s settings) templateFaults(block string, fields []string) []error {

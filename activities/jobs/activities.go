@@ -82,6 +82,8 @@ type Activities struct {
 
 	mu      sync.Mutex
 	running map[*attempt]struct{}
+	// ended is when the last attempt ended.
+	ended time.Time
 	// sent are the last outcomes that went by signal, oldest first.
 	sent []sentOutcome
 	// unkept counts outcomes that are not taken and in no outbox.
@@ -161,6 +163,13 @@ func (a *Activities) Running() []Running {
 	return list
 }
 
+// IdleSince reports that nothing runs, and since when; zero: nothing ever ran.
+func (a *Activities) IdleSince() (since time.Time, idle bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ended, len(a.running) == 0
+}
+
 // Zombies counts handlers that ignore their canceled context.
 func (a *Activities) Zombies() int {
 	count := 0
@@ -180,5 +189,6 @@ func (a *Activities) track(r *attempt) (untrack func()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.running, r)
+		a.ended = time.Now()
 	}
 }

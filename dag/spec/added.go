@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"errors"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // Added are tasks to be added to a run, with the places where they are declared.
@@ -68,12 +67,12 @@ func readAdded(r reader, data []byte, operator bool) ([]Task, error) {
 		r.at(nil, "there is nothing to add; write a list of tasks as a spec has it")
 		return nil, r.err()
 	}
-	root := parseAny(r.collector, data)
+	root := parseDocument(r.collector, data, true)
 	if root == nil {
 		return nil, r.err()
 	}
 	if list := child(root, "tasks"); list != nil {
-		r.mapping(root, "a list of tasks to add", []field{{"tasks", func(*yaml.Node) {}}})
+		r.mapping(root, "a list of tasks to add", []field{{"tasks", func(*yamlread.Node) {}}})
 		root = list
 	}
 	entries := r.tasks(root, operator)

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // Files is how [Compile] reads the files of sub-DAGs. Names are slash-separated
@@ -141,13 +140,6 @@ func (u *unit) declares(f dag.Fault) *Task {
 	return nil
 }
 
-func nodeOr(n, otherwise *yaml.Node) *yaml.Node {
-	if n != nil {
-		return n
-	}
-	return otherwise
-}
-
 // expand turns entries into tasks of a graph.
 func (u *unit) expand(entries []Task) {
 	u.names, u.fans = make(map[string][]string, len(entries)), map[string]bool{}
@@ -208,7 +200,7 @@ func (u *unit) declare(t *Task) []instance {
 	u.items[t.ID] = items
 	u.names[t.ID], u.fans[t.ID] = ids, t.fans()
 	if t.node != nil {
-		u.lines[t.ID] = t.node.Line
+		u.lines[t.ID] = t.node.Place().Line
 	}
 	return list
 }
@@ -228,15 +220,12 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 			ids = append(ids, found...)
 			continue
 		}
-		at := child(t.node, key)
-		if at != nil && at.Kind == yaml.SequenceNode && k < len(at.Content) {
-			at = at.Content[k]
-		}
+		at := entryNode(t.node, key, k)
 		if name == t.ID {
-			u.at(nodeOr(at, t.node), "task %q needs itself; remove that dependency", t.ID)
+			u.at(at, "task %q needs itself; remove that dependency", t.ID)
 			continue
 		}
-		u.at(nodeOr(at, t.node), "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
+		u.at(at, "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
 	}
 	return ids
 }
@@ -318,7 +307,7 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 }
 
 // sub compiles a file once for all tasks that run it with the same structural params.
-func (u *unit) sub(at *yaml.Node, name string, params map[string]any) *Compiled {
+func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compiled {
 	encoded, err := json.Marshal(params)
 	if err != nil {
 		u.at(at, "the params of sub-DAG %q: %v", name, err)
@@ -334,7 +323,7 @@ func (u *unit) sub(at *yaml.Node, name string, params map[string]any) *Compiled 
 	return compiled
 }
 
-func (u *unit) loadSub(at *yaml.Node, name string, params map[string]any) *Compiled {
+func (u *unit) loadSub(at *yamlread.Node, name string, params map[string]any) *Compiled {
 	data, err := u.files.ReadFile(name)
 	if err != nil {
 		u.at(at, "sub-DAG %q cannot be read: %v", name, err)

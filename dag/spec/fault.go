@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // Fault is one thing that is wrong in a document.
@@ -58,12 +58,16 @@ type collector struct {
 	dropped int
 }
 
-func (c *collector) at(n *yaml.Node, format string, args ...any) {
-	line, column := 0, 0
+func (c *collector) at(n *yamlread.Node, format string, args ...any) {
+	var at yamlread.Place
 	if n != nil {
-		line, column = n.Line, n.Column
+		at = n.Place()
 	}
-	c.add(Fault{File: c.file, Line: line, Column: column, Message: fmt.Sprintf(format, args...)})
+	c.on(at, format, args...)
+}
+
+func (c *collector) on(at yamlread.Place, format string, args ...any) {
+	c.add(Fault{File: c.file, Line: at.Line, Column: at.Column, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *collector) add(f Fault) {

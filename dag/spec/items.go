@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // listReference is what may stand for a list of items.
@@ -36,7 +35,7 @@ func (u *unit) fillIn(t *Task) {
 
 // listOf is the list of the params that a reference names. It never returns an
 // empty one, so that what follows reports no more.
-func (u *unit) listOf(t *Task, text string, at *yaml.Node) []any {
+func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
 	none := []any{""}
 	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
 	if found == nil {
@@ -85,10 +84,7 @@ func unlessEmpty(key string, fields map[string]any) string {
 // checkPerItem reports names that are no fan-out of this document.
 func (u *unit) checkPerItem(t *Task) {
 	for k, name := range t.PerItem {
-		at := child(t.node, "per_item")
-		if at != nil && at.Kind == yaml.SequenceNode && k < len(at.Content) {
-			at = at.Content[k]
-		}
+		at := entryNode(t.node, "per_item", k)
 		switch {
 		case u.fans[name] && name != t.ID && !slices.Contains(t.Needs, name):
 			if missing := u.withoutItem(t, name); missing != "" {
@@ -145,7 +141,7 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 		if !sub.structural[key] {
 			continue
 		}
-		at := nodeOr(keyNode(child(t.node, "params"), key), t.node)
+		at := keyPlace(t.node, "params", key)
 		value := t.Params[key]
 		if text := textOf(value); gotemplate.Templated(text) {
 			if value = u.static(t, text, at, key); value == nil {
@@ -154,7 +150,7 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 		}
 		typed, err := likeDeclared(sub.Spec.Params[key], value)
 		if err != nil {
-			u.at(at, "task %q: params.%s: %v", t.ID, key, err)
+			u.on(at, "task %q: params.%s: %v", t.ID, key, err)
 			continue
 		}
 		values[key] = typed
@@ -163,14 +159,14 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 }
 
 // static renders a param that refers to nothing but params; nil with a fault.
-func (u *unit) static(t *Task, text string, at *yaml.Node, key string) any {
+func (u *unit) static(t *Task, text string, at yamlread.Place, key string) any {
 	refs, faults := gotemplate.Scan(text, fields())
 	if len(faults) > 0 {
 		return nil // They were reported with the other templates.
 	}
 	for _, ref := range refs {
 		if ref.Root != "Params" || len(ref.Path) == 0 {
-			u.at(at, "task %q: params.%s decides which tasks %s has, so it may refer to .Params only", t.ID, key, t.DAG)
+			u.on(at, "task %q: params.%s decides which tasks %s has, so it may refer to .Params only", t.ID, key, t.DAG)
 			return nil
 		}
 		u.structural[ref.Path[0]] = true
@@ -181,7 +177,7 @@ func (u *unit) static(t *Task, text string, at *yaml.Node, key string) any {
 	}
 	out, err := parsed.Execute(map[string]any{"Params": gotemplate.Native(u.params)})
 	if err != nil {
-		u.at(at, "task %q: params.%s: %s", t.ID, key, plain(err))
+		u.on(at, "task %q: params.%s: %s", t.ID, key, plain(err))
 		return nil
 	}
 	return out

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -24,7 +23,7 @@ import (
 // all its faults are reported at once.
 func Load(file string, data []byte) (*Spec, error) {
 	r := reader{&collector{file: file}}
-	root := parseDocument(r.collector, data)
+	root := parseDocument(r.collector, data, false)
 	if root == nil {
 		return nil, r.err()
 	}
@@ -47,39 +46,39 @@ func (r reader) whole(s *Spec) {
 	u.circles()
 }
 
-func (r reader) spec(root *yaml.Node) *Spec {
+func (r reader) spec(root *yamlread.Node) *Spec {
 	s := &Spec{Concurrency: DefaultConcurrency, file: r.file, root: root}
-	if root.Kind != yaml.MappingNode {
+	if root.Kind != yamlread.Object {
 		r.at(root, "a spec must be a mapping with version, name and tasks, not %s", kindOf(root))
 		return s
 	}
 	s.doubtful = r.watched(root, "a spec", []string{"params"}, []field{
-		{"version", func(n *yaml.Node) {
-			if s.Version = r.number(n, "version", 0, math.MaxInt32); s.Version != Version && n.Tag == "!!int" {
+		{"version", func(n *yamlread.Node) {
+			if s.Version = r.number(n, "version", 0, math.MaxInt32); s.Version != Version && n.Kind == yamlread.Integer {
 				r.at(n, "version %d is not known; this program reads version %d", s.Version, Version)
 			}
 		}},
-		{"name", func(n *yaml.Node) {
+		{"name", func(n *yamlread.Node) {
 			s.Name = r.text(n, "name")
-			if err := jobtype.ValidateName(s.Name); err != nil && n.Kind == yaml.ScalarNode {
+			if err := jobtype.ValidateName(s.Name); err != nil && isScalar(n) {
 				r.at(n, "%v", err)
 			}
 		}},
-		{"concurrency", func(n *yaml.Node) { s.Concurrency = r.number(n, "concurrency", 1, MaxConcurrency) }},
-		{"deadline", func(n *yaml.Node) { s.Deadline = r.duration(n, "deadline", jobtype.Duration(time.Second)) }},
-		{"on_failure", func(n *yaml.Node) { r.enum(n, &s.OnFailure) }},
-		{"hold_on_failure", func(n *yaml.Node) {
+		{"concurrency", func(n *yamlread.Node) { s.Concurrency = r.number(n, "concurrency", 1, MaxConcurrency) }},
+		{"deadline", func(n *yamlread.Node) { s.Deadline = r.duration(n, "deadline", jobtype.Duration(time.Second)) }},
+		{"on_failure", func(n *yamlread.Node) { r.enum(n, &s.OnFailure) }},
+		{"hold_on_failure", func(n *yamlread.Node) {
 			s.HoldOnFailure = r.duration(n, "hold_on_failure", jobtype.Duration(time.Second))
 		}},
-		{"params", func(n *yaml.Node) { s.Params = r.object(n, "params") }},
-		{"tasks", func(n *yaml.Node) { s.Tasks = r.tasks(n, false) }},
+		{"params", func(n *yamlread.Node) { s.Params = r.object(n, "params") }},
+		{"tasks", func(n *yamlread.Node) { s.Tasks = r.tasks(n, false) }},
 	})
 	r.require(root, "version", "name", "tasks")
 	return s
 }
 
 // require reports keys that are missing from a mapping.
-func (r reader) require(n *yaml.Node, keys ...string) {
+func (r reader) require(n *yamlread.Node, keys ...string) {
 	for _, key := range keys {
 		if child(n, key) == nil {
 			r.at(n, "the key %q is missing", key)
@@ -87,33 +86,10 @@ func (r reader) require(n *yaml.Node, keys ...string) {
 	}
 }
 
-// child finds the value of a key; nil if there is none.
-func child(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for k := 0; k+1 < len(n.Content); k += 2 {
-		if n.Content[k].Value == key {
-			return n.Content[k+1]
-		}
-	}
-	return nil
-}
-
-// keyNode finds a key itself; nil if there is none.
-func keyNode(n *yaml.Node, key string) *yaml.Node {
-	for k := 0; n != nil && k+1 < len(n.Content); k += 2 {
-		if n.Content[k].Value == key {
-			return n.Content[k]
-		}
-	}
-	return nil
-}
-
 // enum reads one of a set of names.
-func (r reader) enum(n *yaml.Node, into interface{ UnmarshalText([]byte) error }) {
+func (r reader) enum(n *yamlread.Node, into interface{ UnmarshalText([]byte) error }) {
 	text := r.text(n, "the value")
-	if n.Kind != yaml.ScalarNode {
+	if !isScalar(n) {
 		return
 	}
 	if err := into.UnmarshalText([]byte(text)); err != nil {
@@ -130,9 +106,9 @@ func (r reader) enum(n *yaml.Node, into interface{ UnmarshalText([]byte) error }
 	}
 }
 
-func (r reader) tasks(n *yaml.Node, added bool) []Task {
+func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 	items := r.list(n, "tasks", false)
-	if len(items) == 0 && n.Kind == yaml.SequenceNode {
+	if len(items) == 0 && n.Kind == yamlread.List {
 		r.at(n, "tasks is empty; declare at least one")
 	}
 	tasks := make([]Task, 0, len(items))
@@ -147,15 +123,15 @@ func actions() []string {
 	return []string{"command", "job_type", "noop", "sleep", "approval", "dag"}
 }
 
-func (r reader) task(n *yaml.Node, added bool) Task {
+func (r reader) task(n *yamlread.Node, added bool) Task {
 	t := Task{node: n}
-	if n.Kind != yaml.MappingNode {
+	if n.Kind != yamlread.Object {
 		r.at(n, "a task must be a mapping with an id and what it does, not %s", kindOf(n))
 		return t
 	}
 	fields := slices.Concat(r.orderFields(&t), r.placeFields(&t), r.actionFields(&t))
 	if added {
-		fields = append(fields, field{"before", func(n *yaml.Node) { t.Before = r.texts(n, "before", true) }})
+		fields = append(fields, field{"before", func(n *yamlread.Node) { t.Before = r.texts(n, "before", true) }})
 	}
 	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix", "per_item"}, fields)
 	r.require(n, "id")
@@ -166,115 +142,120 @@ func (r reader) task(n *yaml.Node, added bool) Task {
 // orderFields are the keys that decide when a task runs.
 func (r reader) orderFields(t *Task) []field {
 	return []field{
-		{"id", func(n *yaml.Node) {
-			if t.ID = r.text(n, "id"); !taskIDPattern.MatchString(t.ID) && n.Kind == yaml.ScalarNode {
+		{"id", func(n *yamlread.Node) {
+			if t.ID = r.text(n, "id"); !taskIDPattern.MatchString(t.ID) && isScalar(n) {
 				r.at(n, "id %.70q must begin with a letter or digit and hold only letters, digits, _ and -, at most 63", t.ID)
 			}
 		}},
-		{"needs", func(n *yaml.Node) { t.Needs = r.texts(n, "needs", true) }},
-		{"when", func(n *yaml.Node) { t.When = r.text(n, "when") }},
-		{"trigger_rule", func(n *yaml.Node) { r.enum(n, &t.TriggerRule) }},
-		{"priority", func(n *yaml.Node) {
+		{"needs", func(n *yamlread.Node) { t.Needs = r.texts(n, "needs", true) }},
+		{"when", func(n *yamlread.Node) { t.When = r.text(n, "when") }},
+		{"trigger_rule", func(n *yamlread.Node) { r.enum(n, &t.TriggerRule) }},
+		{"priority", func(n *yamlread.Node) {
 			t.Priority = int32(r.number(n, "priority", -1_000_000, 1_000_000))
 		}},
-		{"for_each", func(n *yaml.Node) {
-			if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
-				t.ForEachFrom = n.Value
+		{"for_each", func(n *yamlread.Node) {
+			if n.Kind == yamlread.Text {
+				t.ForEachFrom = n.Literal
 				return
 			}
 			for _, item := range r.list(n, "for_each", false) {
-				t.ForEach = append(t.ForEach, r.value(item, "for_each"))
+				t.ForEach = append(t.ForEach, item.Plain())
 			}
-			if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+			if n.Kind == yamlread.List && len(n.Items) == 0 {
 				r.at(n, "for_each is empty; give it items or remove the task")
 			}
 		}},
-		{"matrix", func(n *yaml.Node) { t.Matrix = r.matrix(n) }},
-		{"per_item", func(n *yaml.Node) { t.PerItem = r.texts(n, "per_item", true) }},
+		{"matrix", func(n *yamlread.Node) { t.Matrix = r.matrix(n) }},
+		{"per_item", func(n *yamlread.Node) { t.PerItem = r.texts(n, "per_item", true) }},
 	}
 }
 
 // placeFields are the keys that decide where and within what bounds a task runs.
 func (r reader) placeFields(t *Task) []field {
 	return []field{
-		{"timeout", func(n *yaml.Node) { t.Timeout = r.duration(n, "timeout", jobtype.Duration(time.Second)) }},
-		{"heartbeat_timeout", func(n *yaml.Node) {
+		{"timeout", func(n *yamlread.Node) { t.Timeout = r.duration(n, "timeout", jobtype.Duration(time.Second)) }},
+		{"heartbeat_timeout", func(n *yamlread.Node) {
 			t.HeartbeatTimeout = r.duration(n, "heartbeat_timeout", jobtype.Duration(time.Second))
 		}},
-		{"retries", func(n *yaml.Node) { t.Retries = r.retries(n) }},
-		{"node", func(n *yaml.Node) { t.Node = r.text(n, "node") }},
-		{"labels", func(n *yaml.Node) { t.Labels = r.textMap(n, "labels") }},
-		{"resources", func(n *yaml.Node) {
+		{"retries", func(n *yamlread.Node) { t.Retries = r.retries(n) }},
+		{"node", func(n *yamlread.Node) { t.Node = r.text(n, "node") }},
+		{"labels", func(n *yamlread.Node) { t.Labels = r.textMap(n, "labels") }},
+		{"resources", func(n *yamlread.Node) {
 			t.Resources = map[string]int{}
-			r.entries(n, "resources", func(key, value *yaml.Node) {
-				t.Resources[key.Value] = r.number(value, "resources."+key.Value, 1, math.MaxInt32)
-			})
+			for _, f := range r.entries(n, "resources") {
+				if err := jobtype.ValidateName(f.Key); err != nil {
+					r.on(f.At, "resources: %v", err)
+				}
+				t.Resources[f.Key] = r.number(f.Value, "resources."+f.Key, 1, math.MaxInt32)
+			}
 		}},
-		{"params", func(n *yaml.Node) { t.Params = r.object(n, "params") }},
+		{"params", func(n *yamlread.Node) { t.Params = r.object(n, "params") }},
 	}
 }
 
 // actionFields are the keys that say what a task does.
 func (r reader) actionFields(t *Task) []field {
 	return []field{
-		{"command", func(n *yaml.Node) {
+		{"command", func(n *yamlread.Node) {
 			t.kind, t.Command = KindCommand, r.texts(n, "command", false)
-			if n.Kind == yaml.SequenceNode && (len(t.Command) == 0 || t.Command[0] == "") {
+			if n.Kind == yamlread.List && (len(t.Command) == 0 || t.Command[0] == "") {
 				r.at(n, "command is empty; its first entry is the program")
 			}
 		}},
-		{"job_type", func(n *yaml.Node) {
+		{"job_type", func(n *yamlread.Node) {
 			t.kind, t.JobType = KindJobType, r.text(n, "job_type")
-			if err := jobtype.ValidateName(t.JobType); err != nil && n.Kind == yaml.ScalarNode {
+			if err := jobtype.ValidateName(t.JobType); err != nil && isScalar(n) {
 				r.at(n, "%v", err)
 			}
 		}},
-		{"noop", func(n *yaml.Node) {
-			if t.kind, t.Noop = KindNoop, r.truth(n, "noop"); !t.Noop && n.Tag == "!!bool" {
+		{"noop", func(n *yamlread.Node) {
+			if t.kind, t.Noop = KindNoop, r.truth(n, "noop"); !t.Noop && n.Kind == yamlread.Bool {
 				r.at(n, "noop: false does nothing and says nothing; remove it")
 			}
 		}},
-		{"sleep", func(n *yaml.Node) {
+		{"sleep", func(n *yamlread.Node) {
 			t.kind, t.Sleep = KindSleep, r.duration(n, "sleep", jobtype.Duration(time.Millisecond))
 		}},
-		{"approval", func(n *yaml.Node) { t.kind, t.Approval = KindApproval, r.approval(n) }},
-		{"dag", func(n *yaml.Node) {
-			if t.kind, t.DAG = KindDAG, r.text(n, "dag"); t.DAG == "" && n.Kind == yaml.ScalarNode && !isNull(n) {
+		{"approval", func(n *yamlread.Node) { t.kind, t.Approval = KindApproval, r.approval(n) }},
+		{"dag", func(n *yamlread.Node) {
+			if t.kind, t.DAG = KindDAG, r.text(n, "dag"); t.DAG == "" && isScalar(n) {
 				r.at(n, "dag is empty; name the file of the sub-DAG")
 			}
 		}},
 	}
 }
 
-func (r reader) matrix(n *yaml.Node) []Axis {
+func (r reader) matrix(n *yamlread.Node) []Axis {
 	var axes []Axis
-	r.entries(n, "matrix", func(key, value *yaml.Node) {
-		axis := Axis{Key: key.Value}
-		if value.Kind == yaml.ScalarNode && value.Tag == "!!str" {
-			axis.From = value.Value
+	for _, f := range r.entries(n, "matrix") {
+		axis := Axis{Key: f.Key}
+		if f.Value.Kind == yamlread.Text {
+			axis.From = f.Value.Literal
 			axes = append(axes, axis)
-			return
+			continue
 		}
-		for _, item := range r.list(value, "matrix."+key.Value, false) {
-			axis.Values = append(axis.Values, r.value(item, "matrix."+key.Value))
+		for _, item := range r.list(f.Value, "matrix."+f.Key, false) {
+			axis.Values = append(axis.Values, item.Plain())
 		}
-		if value.Kind == yaml.SequenceNode && len(value.Content) == 0 {
-			r.at(value, "matrix.%s is empty; give it values", key.Value)
+		if f.Value.Kind == yamlread.List && len(f.Value.Items) == 0 {
+			r.at(f.Value, "matrix.%s is empty; give it values", f.Key)
 		}
 		axes = append(axes, axis)
-	})
-	if n.Kind == yaml.MappingNode && len(n.Content) == 0 {
+	}
+	if n.Kind == yamlread.Object && len(n.Fields) == 0 {
 		r.at(n, "matrix is empty; give it keys with lists of values")
 	}
 	return axes
 }
 
-func (r reader) retries(n *yaml.Node) *Retries {
+func (r reader) retries(n *yamlread.Node) *Retries {
 	out := &Retries{Backoff: DefaultBackoff}
 	r.mapping(n, "retries", []field{
-		{"limit", func(n *yaml.Node) { out.Limit = r.number(n, "retries.limit", 0, 1000) }},
-		{"backoff", func(n *yaml.Node) { out.Backoff = r.duration(n, "retries.backoff", jobtype.Duration(time.Millisecond)) }},
-		{"max_backoff", func(n *yaml.Node) {
+		{"limit", func(n *yamlread.Node) { out.Limit = r.number(n, "retries.limit", 0, 1000) }},
+		{"backoff", func(n *yamlread.Node) {
+			out.Backoff = r.duration(n, "retries.backoff", jobtype.Duration(time.Millisecond))
+		}},
+		{"max_backoff", func(n *yamlread.Node) {
 			out.MaxBackoff = r.duration(n, "retries.max_backoff", jobtype.Duration(time.Millisecond))
 		}},
 	})
@@ -285,11 +266,11 @@ func (r reader) retries(n *yaml.Node) *Retries {
 	return out
 }
 
-func (r reader) approval(n *yaml.Node) *Approval {
+func (r reader) approval(n *yamlread.Node) *Approval {
 	out := &Approval{}
 	r.mapping(n, "approval", []field{
-		{"prompt", func(n *yaml.Node) { out.Prompt = r.text(n, "approval.prompt") }},
-		{"timeout", func(n *yaml.Node) { out.Timeout = r.duration(n, "approval.timeout", jobtype.Duration(time.Second)) }},
+		{"prompt", func(n *yamlread.Node) { out.Prompt = r.text(n, "approval.prompt") }},
+		{"timeout", func(n *yamlread.Node) { out.Timeout = r.duration(n, "approval.timeout", jobtype.Duration(time.Second)) }},
 	})
 	return out
 }

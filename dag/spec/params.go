@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // withParams gives an encoded graph the params of the task that runs it.
@@ -72,7 +73,7 @@ func jsonKind(v any) string {
 func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 	var declared map[string]any
 	for _, key := range sortedKeys(t.Params) {
-		at := keyNode(child(t.node, "params"), key)
+		at := keyPlace(t.node, "params", key)
 		value, ok := sub.Params[key]
 		if !ok {
 			known := sortedKeys(sub.Params)
@@ -80,7 +81,7 @@ func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 			if len(known) > 0 {
 				hint = suggestion(key, known)
 			}
-			u.at(nodeOr(at, t.node), "task %q: %s has no param %s; %s", t.ID, t.DAG, strconv.Quote(key), hint)
+			u.on(at, "task %q: %s has no param %s; %s", t.ID, t.DAG, strconv.Quote(key), hint)
 			continue
 		}
 		if declared == nil {
@@ -91,10 +92,18 @@ func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 			continue // The run checks what it produces.
 		}
 		if _, err := likeDeclared(value, t.Params[key]); err != nil {
-			u.at(nodeOr(at, t.node), "task %q: params.%s: %v", t.ID, key, err)
+			u.on(at, "task %q: params.%s: %v", t.ID, key, err)
 		}
 	}
 	return declared
 }
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
+
+// keyPlace is where a key below another was written.
+func keyPlace(n *yamlread.Node, key, below string) yamlread.Place {
+	if f := child(n, key).Field(below); f != nil {
+		return f.At
+	}
+	return n.Place()
+}

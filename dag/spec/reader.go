@@ -1,14 +1,10 @@
 package spec
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
-	"go.yaml.in/yaml/v3"
-
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -21,34 +17,36 @@ type reader struct {
 // field is one key of a mapping and how to read its value.
 type field struct {
 	name string
-	read func(*yaml.Node)
+	read func(*yamlread.Node)
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+// isScalar reports whether n is a single value, written as text.
+func isScalar(n *yamlread.Node) bool {
+	return n.Kind != yamlread.Object && n.Kind != yamlread.List && n.Kind != yamlread.Null
+}
 
 // mapping walks the keys of n: each known one once, any other is a fault.
-func (r reader) mapping(n *yaml.Node, what string, fields []field) {
-	r.entries(n, what, func(key, value *yaml.Node) {
-		for _, f := range fields {
-			if f.name == key.Value {
-				f.read(value)
-				return
-			}
+func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
+	for _, f := range r.entries(n, what) {
+		k := slices.IndexFunc(fields, func(known field) bool { return known.name == f.Key })
+		if k >= 0 {
+			fields[k].read(f.Value)
+			continue
 		}
 		known := make([]string, len(fields))
 		for k, f := range fields {
 			known[k] = f.name
 		}
-		r.at(key, "%s has no key %q; %s", what, key.Value, suggestion(key.Value, known))
-	})
+		r.on(f.At, "%s has no key %q; %s", what, f.Key, suggestion(f.Key, known))
+	}
 }
 
 // watched is mapping that also reports whether a key is unknown or one of the
 // given keys is faulty: then what the rest refers to may be missing because of that.
-func (r reader) watched(n *yaml.Node, what string, keys []string, fields []field) (doubtful bool) {
+func (r reader) watched(n *yamlread.Node, what string, keys []string, fields []field) (doubtful bool) {
 	start, inside := r.count(), 0
 	for k, f := range fields {
-		fields[k].read = func(value *yaml.Node) {
+		fields[k].read = func(value *yamlread.Node) {
 			before := r.count()
 			f.read(value)
 			inside += r.count() - before
@@ -59,83 +57,61 @@ func (r reader) watched(n *yaml.Node, what string, keys []string, fields []field
 	return doubtful || r.count()-start > inside
 }
 
-// entries walks any mapping, refusing keys that are repeated or not text.
-func (r reader) entries(n *yaml.Node, what string, each func(key, value *yaml.Node)) {
-	if n.Kind != yaml.MappingNode {
+// entries are the keys and values of any mapping.
+func (r reader) entries(n *yamlread.Node, what string) []yamlread.Field {
+	if n.Kind != yamlread.Object {
 		r.at(n, "%s must be a mapping of keys to values, not %s", what, kindOf(n))
-		return
 	}
-	seen := make(map[string]int, len(n.Content)/2)
-	for k := 0; k+1 < len(n.Content); k += 2 {
-		key, value := n.Content[k], n.Content[k+1]
-		switch first, repeated := seen[key.Value]; {
-		case key.Kind != yaml.ScalarNode:
-			r.at(key, "a key of %s must be text, not %s", what, kindOf(key))
-		case key.Tag == "!!merge":
-			r.at(key, "merge keys (<<) are not part of the language; write the keys out or alias single values")
-		case repeated:
-			r.at(key, "key %q is already given in line %d; keep one of them", key.Value, first)
-		default:
-			seen[key.Value] = key.Line
-			each(key, value)
-		}
-	}
+	return n.Fields
 }
 
-func kindOf(n *yaml.Node) string {
+func kindOf(n *yamlread.Node) string {
 	switch n.Kind {
-	case yaml.MappingNode:
+	case yamlread.Object:
 		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.ScalarNode:
-		if isNull(n) {
-			return "nothing"
-		}
-		return fmt.Sprintf("%.40q", n.Value)
-	case yaml.DocumentNode, yaml.AliasNode:
+	case yamlread.List, yamlread.Null:
+		return n.Kind.String()
+	case yamlread.Text, yamlread.Integer, yamlread.Number, yamlread.Bool:
 	}
-	return "something else"
+	return fmt.Sprintf("%.40q", n.Literal)
 }
 
 // text reads a scalar as it is written, so that 1.10 stays 1.10.
-func (r reader) text(n *yaml.Node, what string) string {
-	if n.Kind != yaml.ScalarNode || isNull(n) {
+func (r reader) text(n *yamlread.Node, what string) string {
+	if !isScalar(n) {
 		r.at(n, "%s must be text, not %s", what, kindOf(n))
 		return ""
 	}
-	return n.Value
+	return n.Literal
 }
 
-func (r reader) truth(n *yaml.Node, what string) bool {
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+func (r reader) truth(n *yamlread.Node, what string) bool {
+	if n.Kind != yamlread.Bool {
 		r.at(n, "%s must be true or false, not %s", what, kindOf(n))
-		return false
 	}
-	v, err := strconv.ParseBool(n.Value)
-	return err == nil && v
+	return n.True()
 }
 
-func (r reader) number(n *yaml.Node, what string, low, high int) int {
-	v, err := strconv.Atoi(n.Value)
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
+func (r reader) number(n *yamlread.Node, what string, low, high int) int {
+	v, ok := n.Int()
+	if !ok {
 		r.at(n, "%s must be a whole number, not %s", what, kindOf(n))
 		return 0
 	}
-	if v < low || v > high {
+	if v < int64(low) || v > int64(high) {
 		r.at(n, "%s must be between %d and %d, not %d", what, low, high, v)
 		return 0
 	}
-	return v
+	return int(v)
 }
 
 // duration reads a length of time of at least low.
-func (r reader) duration(n *yaml.Node, what string, low jobtype.Duration) jobtype.Duration {
-	if n.Kind != yaml.ScalarNode || n.Tag == "!!int" || n.Tag == "!!float" || isNull(n) {
+func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jobtype.Duration {
+	if n.Kind != yamlread.Text {
 		r.at(n, "%s must be a duration with a unit, like 30s, 5m or 2h30m, not %s", what, kindOf(n))
 		return 0
 	}
-	d, err := jobtype.ParseDuration(n.Value)
+	d, err := jobtype.ParseDuration(n.Literal)
 	if err != nil {
 		r.at(n, "%s: %v", what, err)
 		return 0
@@ -148,18 +124,18 @@ func (r reader) duration(n *yaml.Node, what string, low jobtype.Duration) jobtyp
 }
 
 // list reads a sequence; a single scalar stands for a list of one when lone is set.
-func (r reader) list(n *yaml.Node, what string, lone bool) []*yaml.Node {
+func (r reader) list(n *yamlread.Node, what string, lone bool) []*yamlread.Node {
 	switch {
-	case n.Kind == yaml.SequenceNode:
-		return n.Content
-	case lone && n.Kind == yaml.ScalarNode && !isNull(n):
-		return []*yaml.Node{n}
+	case n.Kind == yamlread.List:
+		return n.Items
+	case lone && isScalar(n):
+		return []*yamlread.Node{n}
 	}
 	r.at(n, "%s must be a list, not %s", what, kindOf(n))
 	return nil
 }
 
-func (r reader) texts(n *yaml.Node, what string, lone bool) []string {
+func (r reader) texts(n *yamlread.Node, what string, lone bool) []string {
 	items := r.list(n, what, lone)
 	out := make([]string, 0, len(items))
 	for _, item := range items {
@@ -168,68 +144,43 @@ func (r reader) texts(n *yaml.Node, what string, lone bool) []string {
 	return out
 }
 
-func (r reader) textMap(n *yaml.Node, what string) map[string]string {
+func (r reader) textMap(n *yamlread.Node, what string) map[string]string {
 	out := map[string]string{}
-	r.entries(n, what, func(key, value *yaml.Node) {
-		out[key.Value] = r.text(value, what+"."+key.Value)
-	})
-	return out
-}
-
-func (r reader) object(n *yaml.Node, what string) map[string]any {
-	out := map[string]any{}
-	r.entries(n, what, func(key, value *yaml.Node) {
-		out[key.Value] = r.value(value, what+"."+key.Value)
-	})
-	return out
-}
-
-// value reads anything JSON can say. Whole numbers that fit are kept exactly.
-func (r reader) value(n *yaml.Node, what string) any {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return r.object(n, what)
-	case yaml.SequenceNode:
-		out := make([]any, len(n.Content))
-		for k, item := range n.Content {
-			out[k] = r.value(item, what)
-		}
-		return out
-	case yaml.ScalarNode:
-		return r.scalar(n, what)
-	case yaml.DocumentNode, yaml.AliasNode:
+	for _, f := range r.entries(n, what) {
+		out[f.Key] = r.text(f.Value, what+"."+f.Key)
 	}
-	r.at(n, "%s cannot hold this value", what)
+	return out
+}
+
+func (r reader) object(n *yamlread.Node, what string) map[string]any {
+	r.entries(n, what)
+	out, _ := n.Plain().(map[string]any)
+	if out == nil {
+		out = map[string]any{}
+	}
+	return out
+}
+
+// child finds the value of a key; nil if there is none.
+func child(n *yamlread.Node, key string) *yamlread.Node {
+	if f := n.Field(key); f != nil {
+		return f.Value
+	}
 	return nil
 }
 
-func (r reader) scalar(n *yaml.Node, what string) any {
-	switch n.Tag {
-	case "!!null":
-		return nil
-	case "!!bool":
-		return r.truth(n, what)
-	case "!!int", "!!float":
-		return r.jsonNumber(n, what)
-	case "!!binary":
-		r.at(n, "%s cannot hold binary data; write it as base64 text", what)
+// entryNode finds the k-th of the values of a key, which may stand alone.
+func entryNode(n *yamlread.Node, key string, k int) *yamlread.Node {
+	at := child(n, key)
+	if at != nil && at.Kind == yamlread.List && k < len(at.Items) {
+		return at.Items[k]
 	}
-	return n.Value
+	return nodeOr(at, n)
 }
 
-// jsonNumber normalizes what YAML calls a number (0x1f, 1_000, .5) to JSON's form.
-func (r reader) jsonNumber(n *yaml.Node, what string) any {
-	var i int64
-	if n.Tag == "!!int" && n.Decode(&i) == nil {
-		return json.Number(strconv.FormatInt(i, 10))
+func nodeOr(n, otherwise *yamlread.Node) *yamlread.Node {
+	if n != nil {
+		return n
 	}
-	if n.Tag == "!!int" && json.Valid([]byte(n.Value)) {
-		return json.Number(n.Value) // too large for a machine, not for JSON
-	}
-	var f float64
-	if err := n.Decode(&f); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		r.at(n, "%s: %q is not a number that JSON can hold; quote it to make it text", what, n.Value)
-		return nil
-	}
-	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+	return otherwise
 }

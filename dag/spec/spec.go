@@ -5,9 +5,8 @@ import (
 	"regexp"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -44,7 +43,7 @@ type Spec struct {
 	Tasks         []Task
 
 	file     string
-	root     *yaml.Node
+	root     *yamlread.Node
 	doubtful bool
 }
 
@@ -80,7 +79,7 @@ type Task struct {
 	DAG      string // file of a sub-DAG
 
 	kind Kind
-	node *yaml.Node
+	node *yamlread.Node
 	// doubtful: a fault may be why a template refers to what is not there.
 	doubtful bool
 }

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/yamlread"
 )
 
 // fields are what a template of a task finds at the top.
@@ -18,7 +17,7 @@ func fields() []string { return []string{"Needs", "Params", "Item", "Matrix"} }
 // somewhere. It fills in what the run has to know about them.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
 	refs := map[string]bool{}
-	t.eachText(func(text string, at *yaml.Node) {
+	t.eachText(func(text string, at *yamlread.Node) {
 		if !gotemplate.Templated(text) {
 			return
 		}
@@ -39,24 +38,19 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 }
 
 // below is the place of a line within a block of text.
-func below(at *yaml.Node, line int) *yaml.Node {
-	if at == nil || line == 0 || at.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+func below(at *yamlread.Node, line int) *yamlread.Node {
+	if at == nil || line == 0 || !at.Block {
 		return at
 	}
-	moved := *at
-	moved.Line, moved.Column = at.Line+1+line, 1
+	moved, place := *at, at.Place()
+	place.Line, place.Column = place.Line+1+line, 1
+	moved.MoveTo(place)
 	return &moved
 }
 
 // eachText calls f for every text of an entry that may be a template.
-func (t *Task) eachText(f func(text string, at *yaml.Node)) {
-	at := func(key string, k int) *yaml.Node {
-		n := child(t.node, key)
-		if n != nil && n.Kind == yaml.SequenceNode && k < len(n.Content) {
-			return n.Content[k]
-		}
-		return nodeOr(n, t.node)
-	}
+func (t *Task) eachText(f func(text string, at *yamlread.Node)) {
+	at := func(key string, k int) *yamlread.Node { return entryNode(t.node, key, k) }
 	f(t.When, at("when", 0))
 	f(t.Node, at("node", 0))
 	for k, arg := range t.Command {
@@ -73,15 +67,15 @@ func (t *Task) eachText(f func(text string, at *yaml.Node)) {
 	}
 }
 
-func eachLeaf(v any, at *yaml.Node, f func(text string, at *yaml.Node)) {
+func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) {
 	switch v := v.(type) {
 	case string:
 		f(v, at)
 	case []any:
 		for k, item := range v {
 			next := at
-			if at.Kind == yaml.SequenceNode && k < len(at.Content) {
-				next = at.Content[k]
+			if at.Kind == yamlread.List && k < len(at.Items) {
+				next = at.Items[k]
 			}
 			eachLeaf(item, next, f)
 		}

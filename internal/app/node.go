@@ -20,6 +20,9 @@ const (
 	DefaultDrainTimeout = workers.DefaultDrainTimeout
 )
 
+// ErrIdle is the reason when a worker ended because it had nothing to do.
+var ErrIdle = workers.ErrIdle
+
 // NodeOptions describe a node worker's process.
 type NodeOptions struct {
 	Client *starter.Client
@@ -36,6 +39,8 @@ type NodeOptions struct {
 	MaxDetect, MaxExecute int
 	// DrainTimeout is how long running jobs go on after a stop; 0: not at all.
 	DrainTimeout time.Duration
+	// ExitWhenIdle ends the process when it has run nothing for that long; 0: never.
+	ExitWhenIdle time.Duration
 	// TakeOver replaces a live worker of the same id.
 	TakeOver bool
 	// Handlers of the binary beside the built-in ones.
@@ -49,7 +54,7 @@ type NodeOptions struct {
 func (o NodeOptions) settings() workers.NodeOptions {
 	settings := workers.NodeOptions{
 		ID: o.ID, DataDir: o.DataDir, Labels: o.Labels, JobTypes: o.JobTypes, Shared: o.Shared,
-		MaxDetect: o.MaxDetect, MaxExecute: o.MaxExecute, DrainTimeout: o.DrainTimeout, TakeOver: o.TakeOver,
+		MaxDetect: o.MaxDetect, MaxExecute: o.MaxExecute, DrainTimeout: o.DrainTimeout, TakeOver: o.TakeOver, ExitWhenIdle: o.ExitWhenIdle,
 	}
 	if o.DrainTimeout == 0 {
 		settings.DrainTimeout = -1 // 0 would mean the default
@@ -103,7 +108,7 @@ func nodeParts(options NodeOptions, worker *workers.Node) (parts, error) {
 }
 
 func newNode(client *starter.Client, settings workers.NodeOptions, handlers []jobtype.Handler, logger *slog.Logger) (*workers.Node, error) {
-	settings.Handlers, settings.Version, settings.Logger = handlers, buildinfo.Version(), logger
+	settings.Handlers, settings.Version, settings.Logger = handlers, buildinfo.Label(), logger
 	settings.Namespace, settings.HeartbeatInterval = client.Namespace(), client.HeartbeatInterval()
 	return workers.NewNode(client.Temporal(), settings)
 }

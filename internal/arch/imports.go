@@ -80,7 +80,7 @@ func coreImports() []importRule {
 		},
 		{
 			name: "dag-spec", scope: []string{"dag/spec/..."},
-			own: []string{"dag", "jobtype", "internal/gotemplate", "internal/nearest"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
+			own: []string{"dag", "jobtype", "internal/gotemplate", "internal/nearest", "internal/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
 			fix: "dag/spec turns YAML into a graph and back; reading files is its caller's work",
 		},
 		{

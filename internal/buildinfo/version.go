@@ -2,6 +2,7 @@ package buildinfo
 
 import (
 	"cmp"
+	"path"
 	"runtime/debug"
 )
 
@@ -26,6 +27,41 @@ func Version() string {
 		info = &debug.BuildInfo{}
 	}
 	return cmp.Or(stamped, recorded(info), unknown)
+}
+
+// Label is the version for people: of the roundsman binary its version, of a binary
+// with handlers of its own that one's name and version, and Roundsman's.
+func Label() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return Version()
+	}
+	if name := own(info); name != "" {
+		return name + ", roundsman " + Version()
+	}
+	return Version()
+}
+
+// Program is the name and the version of this binary.
+func Program() string {
+	label := Label()
+	if label == Version() {
+		return "roundsman " + label
+	}
+	return label
+}
+
+// own names a binary of another module, with its version if one was recorded; ""
+// for ours.
+func own(info *debug.BuildInfo) string {
+	if info.Main.Path == modulePath || info.Path == "" {
+		return ""
+	}
+	name := path.Base(info.Path)
+	if version := release(info.Main.Version); version != "" {
+		name += " " + version
+	}
+	return name
 }
 
 // recorded finds this module's version in a build record, or "" when the

@@ -42,3 +42,16 @@ func TestVersionIsNeverEmpty(t *testing.T) {
 	t.Parallel()
 	assert.NotEmpty(t, Version())
 }
+
+// A binary with handlers of its own says its own name.
+func TestOwnBinariesAreNamed(t *testing.T) {
+	t.Parallel()
+	for want, info := range map[string]debug.BuildInfo{
+		"":               {Path: modulePath + "/cmd/roundsman", Main: debug.Module{Path: modulePath, Version: "v1.2.3"}},
+		"cleaner v9.9.9": {Path: "example.com/ours/cmd/cleaner", Main: debug.Module{Path: "example.com/ours", Version: "v9.9.9"}},
+		"tempfiles":      {Path: "example.com/tempfiles", Main: debug.Module{Path: "example.com/tempfiles", Version: "(devel)"}},
+	} {
+		assert.Equal(t, want, own(&info))
+	}
+	assert.Equal(t, "roundsman "+Version(), Program())
+}

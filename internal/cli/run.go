@@ -94,7 +94,7 @@ func (c *commands) app(root *cli.Command) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action: func(*cli.Context) error {
-			fmt.Fprintln(c.Env.Stdout, ui.ProgramName, buildinfo.Version())
+			fmt.Fprintln(c.Env.Stdout, buildinfo.Program())
 			return nil
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -69,6 +70,9 @@ func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (
 	mux.Handle("GET /healthz", answer(checks.Alive))
 	mux.Handle("GET /readyz", answer(checks.Ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, Timeout: answerTimeout}))
+	if local(listener.Addr()) {
+		profile(mux)
+	}
 	s := &Server{
 		http:     &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, WriteTimeout: 2 * answerTimeout},
 		listener: listener, failed: make(chan error, 1),
@@ -80,6 +84,38 @@ func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (
 		close(s.failed)
 	}()
 	return s, nil
+}
+
+// profile serves /debug/pprof/ for `go tool pprof`.
+func profile(mux *http.ServeMux) {
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
+		"GET /debug/pprof/symbol": pprof.Symbol, "GET /debug/pprof/trace": pprof.Trace,
+	} {
+		mux.Handle(pattern, fromHere(handler))
+	}
+}
+
+// local reports whether only this machine reaches the address.
+func local(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// fromHere refuses requests whose Host is no loopback address: a page in a browser on
+// this machine may have made the browser resolve a name of its own to it.
+func fromHere(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "only under a loopback address", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Addr is where it listens: the real port, if 0 was asked for.

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -47,7 +48,12 @@ func serve(ctx context.Context, logger *slog.Logger, running process) error {
 	case <-ctx.Done():
 		logger.Info("stopping: running work may end or is handed back; a second signal ends at once")
 	case reason = <-running.Failed():
-		logger.Error("stopping", "reason", reason)
+		if errors.Is(reason, app.ErrIdle) {
+			logger.Info("stopping", "reason", reason)
+			reason = nil
+		} else {
+			logger.Error("stopping", "reason", reason)
+		}
 	}
 	if err := running.Stop(context.WithoutCancel(ctx)); err != nil && reason == nil {
 		reason = err
@@ -106,6 +112,7 @@ Examples:
 			&cli.StringFlag{Name: "shared", Usage: "also pull the shared queues of these job types, `NAME,...` (those with routing: shared)"},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep what must survive a restart in `DIR`", Value: ".roundsman"},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs go on for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
+			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end, with exit code 0, when nothing has run for `DURATION` (default: never)"},
 			&cli.BoolFlag{Name: "take-over", Usage: "replace a live worker of the same id, which is fenced"},
 			healthFlag(),
 		}, ui.LogFlags()...)...),
@@ -118,7 +125,7 @@ Examples:
 func healthFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name:  ui.FlagHealthAddr,
-		Usage: "serve /healthz, /readyz and /metrics at `[HOST:]PORT`; a port alone means 127.0.0.1",
+		Usage: "serve /healthz, /readyz, /metrics and, on loopback, /debug/pprof/ at `[HOST:]PORT`; a port alone means 127.0.0.1",
 	}
 }
 
@@ -141,7 +148,7 @@ func (c *commands) runWorker(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	log.Info("the worker serves", "worker", node.ID(), "namespace", srv.Client.Namespace(), "version", buildinfo.Version())
+	log.Info("the worker serves", "worker", node.ID(), "namespace", srv.Client.Namespace(), "version", buildinfo.Label())
 	return serve(ctx.Context, log, node)
 }
 
@@ -165,11 +172,15 @@ func nodeOptions(ctx *cli.Context) (app.NodeOptions, error) {
 	if drain < 0 {
 		return app.NodeOptions{}, ui.Usagef("--drain-timeout %s: must not be negative", drain)
 	}
+	idle := ctx.Duration("exit-when-idle")
+	if idle < 0 {
+		return app.NodeOptions{}, ui.Usagef("--exit-when-idle %s: must not be negative", idle)
+	}
 	return app.NodeOptions{
 		ID: id, DataDir: dir, Labels: labels,
 		JobTypes: ui.SplitList(ctx.String("job-types")), Shared: ui.SplitList(ctx.String("shared")),
 		MaxDetect: ctx.Int(ui.FlagMaxDetect), MaxExecute: ctx.Int(ui.FlagMaxExecute),
-		DrainTimeout: drain, TakeOver: ctx.Bool("take-over"),
+		DrainTimeout: drain, TakeOver: ctx.Bool("take-over"), ExitWhenIdle: idle,
 	}, nil
 }
 

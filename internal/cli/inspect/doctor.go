@@ -81,7 +81,7 @@ func (c *commands) versionCommand() *cli.Command {
 			if ui.WantsJSON(ctx) {
 				return ui.PrintJSON(c.Env.Stdout, map[string]string{"version": buildinfo.Version()})
 			}
-			fmt.Fprintln(c.Env.Stdout, ui.ProgramName, buildinfo.Version())
+			fmt.Fprintln(c.Env.Stdout, buildinfo.Program())
 			return nil
 		},
 	}

@@ -1,0 +1,159 @@
+package yamlread
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+)
+
+// readJSON reads a JSON document into the nodes that readYAML makes.
+func readJSON(file *string, data []byte) (*Node, []Fault) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	p := jsonParser{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
+	p.decoder.UseNumber()
+	for at, b := range data {
+		if b == '\n' {
+			p.lines = append(p.lines, at+1)
+		}
+	}
+	n := p.value(nil, 0)
+	if n == nil {
+		return nil, p.faults
+	}
+	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
+		p.fail(p.decoder.InputOffset(), nil, "something follows the document, which is one value")
+		return nil, p.faults
+	}
+	return n, p.faults
+}
+
+type jsonParser struct {
+	file    *string
+	data    []byte
+	decoder *json.Decoder
+	lines   []int // offsets at which lines 2, 3, … begin
+	faults  []Fault
+}
+
+func (p *jsonParser) place(offset int64) (line, column int) {
+	at := int(offset)
+	before := sort.SearchInts(p.lines, at+1)
+	start := 0
+	if before > 0 {
+		start = p.lines[before-1]
+	}
+	return before + 1, at - start + 1
+}
+
+func (p *jsonParser) fail(offset int64, at *trail, message string) {
+	line, column := p.place(offset)
+	p.faults = append(p.faults, Fault{Line: line, Column: column, Path: at.path(), Message: message})
+}
+
+// next returns a token and the node that marks its place.
+func (p *jsonParser) next(at *trail) (json.Token, *Node) {
+	start := p.decoder.InputOffset()
+	for int(start) < len(p.data) && bytes.IndexByte([]byte(" \t\r\n,:"), p.data[start]) >= 0 {
+		start++
+	}
+	token, err := p.decoder.Token()
+	if err != nil {
+		offset := p.decoder.InputOffset()
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			offset = max(syntax.Offset-1, 0)
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			err = errors.New("the end is missing")
+		}
+		p.fail(offset, at, "not valid JSON: "+err.Error())
+		return nil, nil
+	}
+	line, column := p.place(start)
+	return token, &Node{file: p.file, line: int32(line), column: int32(column)}
+}
+
+func (p *jsonParser) value(at *trail, depth int) *Node {
+	token, n := p.next(at)
+	if n == nil {
+		return nil
+	}
+	if depth > maxDepth {
+		p.faults = append(p.faults, Fault{Line: int(n.line), Column: int(n.column), Path: at.path(), Message: "nested more than 64 levels deep"})
+		return nil
+	}
+	switch v := token.(type) {
+	case json.Delim:
+		if v == '{' {
+			return p.object(n, at, depth)
+		}
+		return p.list(n, at, depth)
+	case string:
+		n.Kind, n.Literal = Text, v
+	case json.Number:
+		n.Kind, n.Literal = Integer, v.String()
+		if bytes.ContainsAny([]byte(n.Literal), ".eE") {
+			n.Kind = Number
+		}
+		if _, ok := n.number(); !ok {
+			p.faults = append(p.faults, Fault{Line: int(n.line), Column: int(n.column), Path: at.path(), Message: "the number is out of range: quote it to make it text"})
+		}
+	case bool:
+		n.Kind, n.Literal = Bool, "false"
+		if v {
+			n.Literal = "true"
+		}
+	default:
+		n.Kind, n.Literal = Null, "null"
+	}
+	return n
+}
+
+func (p *jsonParser) list(n *Node, at *trail, depth int) *Node {
+	n.Kind = List
+	for p.decoder.More() {
+		item := p.value(&trail{at, "", len(n.Items)}, depth+1)
+		if item == nil {
+			return nil
+		}
+		n.Items = append(n.Items, item)
+	}
+	if _, end := p.next(at); end == nil {
+		return nil
+	}
+	return n
+}
+
+func (p *jsonParser) object(n *Node, at *trail, depth int) *Node {
+	n.Kind = Object
+	for p.decoder.More() {
+		token, key := p.next(at)
+		if key == nil {
+			return nil
+		}
+		name, ok := token.(string)
+		if !ok {
+			p.faults = append(p.faults, Fault{Line: int(key.line), Column: int(key.column), Path: at.path(), Message: "a key must be text"})
+			return nil
+		}
+		below := &trail{at, name, -1}
+		value := p.value(below, depth+1)
+		if value == nil {
+			return nil
+		}
+		if first := n.Field(name); first != nil {
+			p.faults = append(p.faults, Fault{
+				Line: int(key.line), Column: int(key.column), Path: below.path(),
+				Message: fmt.Sprintf("the key is written twice, first at line %d", first.At.Line),
+			})
+			continue
+		}
+		n.Add(Field{Key: name, At: key.Place(), Value: value})
+	}
+	if _, end := p.next(at); end == nil {
+		return nil
+	}
+	return n
+}

@@ -1,0 +1,121 @@
+package yamlread
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of what aliases may repeat: a few lines can stand for billions of values.
+const (
+	maxRepeated     = 100_000
+	maxRepeatedText = 4 << 20
+	maxDepth        = 64
+)
+
+// Options says what a document may be.
+type Options struct {
+	// Bytes bounds the document.
+	Bytes int
+	// MergeKeys allows `<<`.
+	MergeKeys bool
+	// JSON reads a document that begins with { as JSON, of which not all is YAML;
+	// Lists also one that begins with [.
+	JSON, Lists bool
+	// TooLarge and Empty complete the messages about such documents.
+	TooLarge, Empty string
+}
+
+// Fault is one thing that is wrong in a document. A line of 0 means the whole.
+type Fault struct {
+	Line, Column int
+	// Path is where in the document, like tasks[2].id; empty for the document.
+	Path    string
+	Message string
+}
+
+// Read turns a document into a tree. It returns nil when nothing of it can be
+// used; the faults say why.
+func Read(file string, data []byte, options Options) (*Node, []Fault) {
+	trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff")
+	start := Fault{Line: 1, Column: 1}
+	switch {
+	case len(data) > options.Bytes:
+		start.Message = fmt.Sprintf("the file has more than %d bytes: %s", options.Bytes, options.TooLarge)
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		start.Message = "the file is UTF-16: save it as UTF-8"
+	case !utf8.Valid(data):
+		start.Line, start.Column = position(data, firstInvalid(data))
+		start.Message = "the file is not UTF-8 from here on: save it as UTF-8"
+	case len(trimmed) == 0:
+		start.Message = "the file is empty: " + options.Empty
+	case options.JSON && trimmed[0] == '{', options.Lists && trimmed[0] == '[':
+		return readJSON(&file, data)
+	default:
+		return readYAML(&file, data, options)
+	}
+	return nil, []Fault{start}
+}
+
+func firstInvalid(data []byte) int {
+	for offset := 0; offset < len(data); {
+		r, size := utf8.DecodeRune(data[offset:])
+		if r == utf8.RuneError && size <= 1 {
+			return offset
+		}
+		offset += size
+	}
+	return len(data)
+}
+
+func position(data []byte, offset int) (line, column int) {
+	before := data[:offset]
+	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+}
+
+func readYAML(file *string, data []byte, options Options) (*Node, []Fault) {
+	var document, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || err == nil && len(document.Content) == 0 {
+		return nil, []Fault{{Line: 1, Column: 1, Message: "the file is empty: " + options.Empty}}
+	} else if err != nil {
+		return nil, []Fault{syntax(err)}
+	}
+	p := &parser{file: file, options: options, active: map[*yaml.Node]bool{}}
+	root := p.convert(document.Content[0], nil, 0)
+	switch err := decoder.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		p.faults = append(p.faults, syntax(err))
+	default:
+		p.fault(&second, nil, "a second document begins here: keep one per file")
+	}
+	if p.exhausted {
+		return nil, p.faults
+	}
+	return root, p.faults
+}
+
+var yamlMessage = regexp.MustCompile(`(?s)^yaml: (?:unmarshal errors:\n\s*)?(?:line (\d+): )?(.*)$`)
+
+func syntax(err error) Fault {
+	f := Fault{Line: 1, Column: 1, Message: err.Error()}
+	if found := yamlMessage.FindStringSubmatch(f.Message); found != nil {
+		f.Message = found[2]
+		if line, err := strconv.Atoi(found[1]); err == nil {
+			f.Line = line
+		}
+	}
+	if strings.Contains(f.Message, "cannot start any token") {
+		f.Message += ": indent with spaces, not with tabs, and put a value that begins with @, ` or % into quotes"
+	}
+	f.Message = "not valid YAML: " + f.Message
+	return f
+}

@@ -1,0 +1,32 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrIdle is what [Node.Wait] returns when nothing has run for
+// [NodeOptions.ExitWhenIdle]. It is no failure.
+var ErrIdle = errors.New("nothing to do")
+
+// watchIdle ends the node when it has run nothing for limit since begun, and has
+// nothing left to deliver.
+func (n *Node) watchIdle(ctx context.Context, limit time.Duration, begun time.Time) {
+	for {
+		wait := limit
+		if last, idle := n.jobs.IdleSince(); idle && n.jobs.Undelivered() == 0 {
+			if last.Before(begun) {
+				last = begun
+			}
+			if wait = limit - time.Since(last); wait <= 0 {
+				n.fail(fmt.Errorf("worker %s has run nothing for %s: %w", n.options.ID, limit, ErrIdle))
+				return
+			}
+		}
+		if sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}

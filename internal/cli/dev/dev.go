@@ -120,7 +120,10 @@ func (c *commands) display(ctx *cli.Context) progress.Display {
 	if ui.WantsJSON(ctx) {
 		return progress.New(c.Env.Stderr, false, 0, c.Env.Now)
 	}
-	return progress.New(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now)
+	if ctx.Bool("once") {
+		return progress.New(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now)
+	}
+	return newQuiet(progress.NewTimed(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now), c.Env.Now)
 }
 
 func (c *commands) runDev(ctx *cli.Context, options app.DevOptions) (err error) {
@@ -183,8 +186,24 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 		}
 		shown.Add("job type", ui.Textf("%s (%s), %s", name, declared.Handler, state))
 	}
+	for _, line := range tryNext(dev.Ready.Address, options) {
+		shown.Add("try", ui.Text(line))
+	}
 	shown.Write(w, c.Env.Colors())
 	fmt.Fprintln(w)
+}
+
+// tryNext are command lines for a newcomer's second terminal.
+func tryNext(address string, options app.DevOptions) []string {
+	var lines []string
+	if address != starter.DefaultAddress {
+		lines = append(lines, "export TEMPORAL_ADDRESS="+address)
+	}
+	for _, name := range enabledNames(options.Config) {
+		lines = append(lines, "roundsman runs show "+name, "roundsman explain "+name)
+		break
+	}
+	return append(lines, "roundsman runs list", "roundsman workers list")
 }
 
 // when tells a schedule as it was written.

@@ -20,7 +20,10 @@ func (c *commands) explainCommand() *cli.Command {
 		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "why a job type, run, job, DAG run, task or worker is not running, or what it waits for",
 		Description: `THING is a job type (with all its open runs), a worker, a run, a job (RUN/JOB), a run of a DAG
 (dag/NAME/RUN; NAME alone is the newest one) or a task of it (RUN/TASK). JOB and TASK may also
-follow their run as a word of their own.
+follow their run as a word of their own. The dedupe key of a job in an open run is found as well.
+
+Of an open run the answer begins with a summary: what runs, what has been silent since when and until
+when, how many wait for which code.
 
 The reasons are ordered: what to act on first. docs/explain.md describes every code. Nothing is
 changed, and no control plane is needed to learn that there is none.
@@ -28,20 +31,29 @@ changed, and no control plane is needed to learn that there is none.
 Examples:
   roundsman explain scrub
   roundsman explain scrub job-00012
+  roundsman explain /srv/a.bin
   roundsman explain group/scrub-2026-11-20T09:00:00Z/job-00012
   roundsman explain rolling-maintenance go-ahead
   roundsman explain dag/nightly/20261120T090000-1f2e3d/load.7
   roundsman explain node-a --output json | jq -r '.reasons[].code'`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			explanation, err := client.Explain(ctx.Context, strings.Join(ctx.Args().Slice(), "/"))
+			thing := strings.Join(ctx.Args().Slice(), "/")
+			explanation, err := client.Explain(ctx.Context, thing)
+			if err != nil {
+				explanation, err = explainKey(ctx.Context, client, thing, err)
+			}
 			if err != nil {
 				return err
 			}
+			now := activityOf(ctx.Context, client, explanation, c.Env.Now())
 			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, explanation)
+				return ui.PrintJSON(c.Env.Stdout, struct {
+					starter.Explanation
+					Now *activity `json:"now,omitempty"`
+				}{explanation, now})
 			}
-			c.printExplanation(explanation)
+			c.printExplanation(explanation, now.lines(c.Env.Now())...)
 			return nil
 		}),
 	}
@@ -50,9 +62,15 @@ Examples:
 // reasonWidth is how wide reasons are printed where the terminal does not say.
 const reasonWidth = 80
 
-func (c *commands) printExplanation(e starter.Explanation) {
+func (c *commands) printExplanation(e starter.Explanation, summary ...string) {
 	c.Print("%s %s: %s", e.Kind, e.Name, cmp.Or(e.State, "unknown"))
+	for _, line := range summary {
+		c.Print("%s", line)
+	}
 	if c.printEnded(e) && e.Ended.Of == e.Name && len(e.Reasons) == 0 {
+		return
+	}
+	if len(e.Reasons) == 0 && len(summary) > 0 {
 		return
 	}
 	if len(e.Reasons) == 0 {

@@ -23,6 +23,8 @@ type bars struct {
 	columns   columns
 	rows      map[string]*row
 	closed    bool
+	// stamp, if not nil, is what every line begins with.
+	stamp func() string
 }
 
 type row struct {
@@ -128,6 +130,9 @@ func (b *bars) Note(line string) {
 // print puts a line above the bars. After Shutdown mpb refuses it; there is
 // nobody left to tell.
 func (b *bars) print(line string) {
+	if b.stamp != nil {
+		line = b.stamp() + line
+	}
 	_, _ = fmt.Fprintln(b.container, line)
 }
 

@@ -35,6 +35,33 @@ func New(w io.Writer, terminal bool, width int, now func() time.Time) Display {
 	return newLines(w, now)
 }
 
+// NewTimed is New with the time of day before every line.
+func NewTimed(w io.Writer, terminal bool, width int, now func() time.Time) Display {
+	if terminal {
+		live := newBars(w, width)
+		live.stamp = func() string { return now().Format(timeOfDay) }
+		return live
+	}
+	return newLines(stamped{w, now}, now)
+}
+
+const timeOfDay = "15:04:05 "
+
+// stamped writes the time of day before each line; every write is whole lines.
+type stamped struct {
+	io.Writer
+
+	now func() time.Time
+}
+
+// Write implements io.Writer.
+func (s stamped) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(s.Writer, s.now().Format(timeOfDay)); err != nil {
+		return 0, fmt.Errorf("write the time: %w", err)
+	}
+	return s.Writer.Write(line) //nolint:wrapcheck // it stands for the writer
+}
+
 // Summary tells how a run ended: one line, and one for each of its first
 // failures.
 func Summary(snapshot starter.Snapshot) []string {

@@ -1,0 +1,203 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/cli/runs"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// silentAfter is from when on a job counts as silent: several heartbeats of the
+	// slowest beater.
+	silentAfter = 30 * time.Second
+	// summaryJobs is how many running jobs a summary names, maxWaiting how many
+	// waiting ones it counts.
+	summaryJobs = 5
+	maxWaiting  = 1000
+)
+
+// activity is what a run does now: the summary of an explanation.
+type activity struct {
+	Running []jobActivity `json:"running"`
+	// Silent is how many of them have not reported for a while.
+	Silent  int             `json:"silent"`
+	Waiting []waitingReason `json:"waiting"`
+}
+
+type jobActivity struct {
+	Job      string    `json:"job"`
+	Worker   string    `json:"worker,omitempty"`
+	Started  time.Time `json:"started_at,omitzero"`
+	Progress string    `json:"progress,omitempty"`
+	// SilentSince is the last report of a job that has been silent for a while, Until
+	// when it counts as lost.
+	SilentSince time.Time `json:"silent_since,omitzero"`
+	Until       time.Time `json:"silent_until,omitzero"`
+}
+
+// waitingReason is how many jobs wait for the same thing.
+type waitingReason struct {
+	Code   string `json:"code"`
+	Object string `json:"object,omitempty"`
+	Count  int    `json:"count"`
+}
+
+// activityOf looks at the open run that an explanation is about; nil: there is none.
+func activityOf(ctx context.Context, client *starter.Client, e starter.Explanation, now time.Time) *activity {
+	ref, one := runOf(ctx, client, e)
+	if ref.WorkflowID == "" {
+		return nil
+	}
+	snapshot, err := client.Runs().Show(ctx, ref)
+	if err != nil || !snapshot.Open() {
+		return nil // The explanation itself says why nothing is known.
+	}
+	patience := time.Duration(0)
+	if known, err := client.JobTypes().Get(ctx, snapshot.JobType); err == nil {
+		patience = known.Spec.Policy.HeartbeatTimeout.Std()
+	}
+	found := runningNow(snapshot.Active, one, patience, now)
+	if one == "" {
+		jobs, _, err := client.Runs().Jobs(ctx, ref, starter.JobFilter{States: []string{"pending"}, Limit: maxWaiting})
+		if err == nil {
+			found.Waiting = waitingFor(jobs)
+		}
+	}
+	return &found
+}
+
+// runOf is the run that an explanation is about, and the job if it is about one.
+func runOf(ctx context.Context, client *starter.Client, e starter.Explanation) (ref starter.RunRef, job string) {
+	if parsed, err := starter.ParseJobRef(e.Name); err == nil && e.Kind == "job" {
+		return parsed.Run, parsed.JobID
+	}
+	if e.Kind != "run" && e.Kind != "job type" {
+		return starter.RunRef{}, ""
+	}
+	ref, err := client.Runs().Resolve(ctx, e.Name)
+	if err != nil || ref.Kind() == starter.KindDAG {
+		return starter.RunRef{}, ""
+	}
+	return ref, ""
+}
+
+// runningNow lists the jobs on workers, the one that has been silent longest first.
+func runningNow(active []starter.ActiveJob, one string, patience time.Duration, now time.Time) activity {
+	found := activity{Running: []jobActivity{}, Waiting: []waitingReason{}}
+	for _, job := range active {
+		if !job.Started || one != "" && job.JobID != one {
+			continue
+		}
+		shown := jobActivity{
+			Job: job.JobID, Worker: runs.WorkerOf(job), Started: job.StartedAt,
+			Progress: strings.TrimSpace(runs.PercentOf(job) + " " + runs.MessageOf(job)),
+		}
+		last := job.BeatAt
+		if last.IsZero() {
+			last = job.StartedAt
+		}
+		if !last.IsZero() && now.Sub(last) >= silentAfter {
+			shown.SilentSince = last
+			found.Silent++
+			if patience > 0 {
+				shown.Until = last.Add(patience)
+			}
+		}
+		found.Running = append(found.Running, shown)
+	}
+	slices.SortStableFunc(found.Running, func(a, b jobActivity) int {
+		if a.SilentSince.IsZero() != b.SilentSince.IsZero() {
+			return cmp.Compare(b.SilentSince.Unix(), a.SilentSince.Unix())
+		}
+		return cmp.Or(a.SilentSince.Compare(b.SilentSince), a.Started.Compare(b.Started))
+	})
+	return found
+}
+
+func waitingFor(jobs []starter.Job) []waitingReason {
+	waiting := []waitingReason{}
+	for _, job := range jobs {
+		reason := waitingReason{Code: "QUEUED"}
+		if job.Wait != nil {
+			reason = waitingReason{Code: job.Wait.Code, Object: job.Wait.Object}
+		}
+		at := slices.IndexFunc(waiting, func(w waitingReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
+		if at < 0 {
+			at, waiting = len(waiting), append(waiting, reason)
+		}
+		waiting[at].Count++
+	}
+	slices.SortStableFunc(waiting, func(a, b waitingReason) int { return cmp.Compare(b.Count, a.Count) })
+	return waiting
+}
+
+// lines tell the activity; none if there is none.
+func (a *activity) lines(now time.Time) []string {
+	if a == nil || len(a.Running)+len(a.Waiting) == 0 {
+		return nil
+	}
+	head := fmt.Sprintf("%d running", len(a.Running))
+	if a.Silent > 0 {
+		head += fmt.Sprintf(", %d of them silent", a.Silent)
+	}
+	for _, waiting := range a.Waiting {
+		object := ""
+		if waiting.Object != "" {
+			object = "(" + waiting.Object + ")"
+		}
+		head += fmt.Sprintf("; %d wait for %s%s", waiting.Count, waiting.Code, object)
+	}
+	lines := []string{head}
+	for i, job := range a.Running {
+		if i == summaryJobs {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(a.Running)-i))
+			break
+		}
+		line := "  " + job.Job + " on " + cmp.Or(job.Worker, "an unknown worker")
+		if !job.Started.IsZero() {
+			line += " for " + ui.Span(now.Sub(job.Started))
+		}
+		if job.Progress != "" {
+			line += ": " + job.Progress
+		}
+		if !job.SilentSince.IsZero() {
+			line += "; silent for " + ui.Span(now.Sub(job.SilentSince))
+			if !job.Until.IsZero() {
+				line += ", lost " + ui.Ago(job.Until, now) + " unless it reports"
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// explainKey explains the job of an open run that has a dedupe key, where nothing
+// else has that name.
+func explainKey(ctx context.Context, client *starter.Client, key string, unknown error) (starter.Explanation, error) {
+	if _, ok := errors.AsType[*starter.UnknownThingError](unknown); !ok {
+		if !errors.Is(unknown, starter.ErrNotFound) {
+			return starter.Explanation{}, unknown
+		}
+	}
+	open, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Running: true, Limit: maxKeyRuns})
+	if err != nil {
+		return starter.Explanation{}, unknown
+	}
+	for _, run := range open {
+		if job, err := client.Runs().JobByKey(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, key); err == nil {
+			return client.Explain(ctx, job.Ref().String())
+		}
+	}
+	return starter.Explanation{}, unknown
+}
+
+// maxKeyRuns is how many open runs are asked for a key.
+const maxKeyRuns = 20

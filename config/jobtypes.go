@@ -48,6 +48,9 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	}
 	// An object that begins on the next line is blamed at its name.
 	e.node.MoveTo(f.At)
+	if written := e.node.Field("policy"); written != nil {
+		written.Value = l.spelled(written.Value, path+".policy")
+	}
 	l.object(e.node, path, jobTypeKeys()...)
 	l.text(e.node.Get("handler"), path+".handler", &read.Handler)
 	l.text(e.node.Get("description"), path+".description", &read.Description)

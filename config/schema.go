@@ -203,5 +203,7 @@ func policySchema() object {
 		}
 		properties[s.key] = property
 	}
+	properties["retries"] = closed(object{"limit": properties["retry_limit"], "backoff": properties["retry_backoff"]})
+	properties["timeout"], properties["concurrency"] = properties["execution_timeout"], properties["global_execution_concurrency"]
 	return closed(properties)
 }

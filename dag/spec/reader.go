@@ -37,8 +37,27 @@ func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 		for k, f := range fields {
 			known[k] = f.name
 		}
-		r.on(f.At, "%s has no key %q; %s", what, f.Key, suggestion(f.Key, known))
+		hint := suggestion(f.Key, known)
+		if spelled := ofPolicy(f.Key); spelled != "" && what == "a task" {
+			hint = "in a DAG it is written " + spelled
+		}
+		r.on(f.At, "%s has no key %q; %s", what, f.Key, hint)
 	}
+}
+
+// ofPolicy is how a task writes a setting that it calls as a policy does.
+func ofPolicy(key string) string {
+	switch key {
+	case "retry_limit":
+		return "retries: {limit: 2}"
+	case "retry_backoff":
+		return "retries: {limit: 2, backoff: 10s}"
+	case "execution_timeout":
+		return "timeout"
+	case "policy":
+		return "without policy: timeout, heartbeat_timeout and retries are keys of the task"
+	}
+	return ""
 }
 
 // watched is mapping that also reports whether a key is unknown or one of the

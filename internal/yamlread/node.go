@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -129,6 +130,17 @@ func (n *Node) Add(f Field) {
 			n.index[n.Fields[k].Key] = k
 		}
 	}
+}
+
+// Without returns a copy of an object that lacks the given keys.
+func (n *Node) Without(keys ...string) *Node {
+	out := &Node{file: n.file, line: n.line, column: n.column, Kind: n.Kind}
+	for _, f := range n.Fields {
+		if !slices.Contains(keys, f.Key) {
+			out.Add(f)
+		}
+	}
+	return out
 }
 
 // Follow walks down as far as the path exists and returns where it got to.

@@ -1,0 +1,42 @@
+package config
+
+import "github.com/roundsman/roundsman/internal/yamlread"
+
+// spelling is how a task of a DAG writes a setting of a policy.
+type spelling struct {
+	keys    []string // of the task
+	setting string   // of the policy
+}
+
+func spellings() []spelling {
+	return []spelling{
+		{[]string{"retries", "limit"}, "retry_limit"},
+		{[]string{"retries", "backoff"}, "retry_backoff"},
+		{[]string{"timeout"}, "execution_timeout"},
+		{[]string{"concurrency"}, "global_execution_concurrency"},
+	}
+}
+
+// spelled returns the policy with the keys of its own in place of those that a
+// task of a DAG has for the same settings, so that one spelling does for both.
+func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
+	if n == nil || n.Kind != yamlread.Object {
+		return n
+	}
+	out := n.Without("retries", "timeout", "concurrency")
+	l.object(n.Get("retries"), join(path, "retries"), "limit", "backoff")
+	for _, s := range spellings() {
+		f := n.Field(s.keys[0])
+		if len(s.keys) > 1 {
+			f = n.Get(s.keys[0]).Field(s.keys[1])
+		}
+		switch {
+		case f == nil:
+		case out.Field(s.setting) != nil:
+			l.fault(f.At, join(path, s.setting), "is written here and at %s: keep one of them", out.Field(s.setting).At)
+		default:
+			out.Add(yamlread.Field{Key: s.setting, At: f.At, Value: f.Value})
+		}
+	}
+	return out
+}

@@ -67,6 +67,22 @@ func requireSurvivesKill(t *testing.T, store string, args ...string) {
 	p.stop()
 }
 
+// TestStateIsTheOwnersAlone: the database and its companions are not for other users.
+func TestStateIsTheOwnersAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, _ := start(t, "--headless", "--db-filename", filepath.Join(dir, "state.db"))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.NotEmpty(t, entries)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		require.NoError(t, err)
+		assert.Zero(t, info.Mode().Perm()&0o077, "%s %s", entry.Name(), info.Mode())
+	}
+	p.stop()
+}
+
 func TestCleanStopLeavesOneFile(t *testing.T) {
 	t.Parallel()
 	// A name full of what means something in a file: URI.

@@ -40,8 +40,18 @@ func ensureSQLiteSchema(ctx context.Context, path string) error {
 
 // createSQLiteSchema sets everything up in one transaction: a crash halfway
 // leaves an empty database, which the next start treats as new.
+//
+// The file is the owner's alone, and so are those that SQLite puts next to it: it
+// holds whatever workflows hold.
 func createSQLiteSchema(ctx context.Context, path string) error {
-	err := withSQLite(ctx, sqliteFileDSN(path), func(conn *sql.Conn) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	err = withSQLite(ctx, sqliteFileDSN(path), func(conn *sql.Conn) error {
 		return setupSQLiteSchema(ctx, conn)
 	})
 	if err != nil {

@@ -104,7 +104,9 @@ func unknown(what, word, here string, candidates []string) error {
 }
 
 func unknownFlag(name, here string, candidates []string) error {
-	if guess := nearest.Word(name, candidates); guess != "" {
+	// One letter is near every other one.
+	guess := nearest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
+	if len(name) > 1 && guess != "" {
 		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
 	}
 	return ui.Usagef("unknown flag --%s: see %s --help", name, here)

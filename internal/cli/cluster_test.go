@@ -135,6 +135,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
 	h.run("jobtypes", "pause", "quick").OK()
+	h.eventually("group/broken-", "status").Says("FAILED", "STOPPED", "paused", "tester")
 	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
 	h.run("explain", "broken").OK().Says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
 		"NOT_DUE_UNTIL(broken)", "`roundsman jobtypes run broken`")

@@ -176,4 +176,5 @@ func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
 		h.run(args...).Exits(3)
 	}
 	h.run("runs", "list").Exits(1)
+	assert.NotContains(t, h.run("runs", "list", "--f").Exits(3).Stderr, "did you mean")
 }

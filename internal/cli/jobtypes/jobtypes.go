@@ -53,7 +53,7 @@ func (c *commands) printJobTypes(types []starter.JobType) {
 		if len(known.Recent) > 0 {
 			last, outcome = ui.Ago(known.Recent[0].StartedAt, now), scheduledOutcome(known.Recent[0])
 		}
-		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.Handler), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now), jobTypeState(known))
+		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.Handler), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now), State(known))
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "no job types: write a configuration and `roundsman apply` it")
 }
@@ -73,7 +73,8 @@ func nextRun(known starter.JobType, now time.Time) string {
 	return ui.Ago(known.Next[0], now)
 }
 
-func jobTypeState(known starter.JobType) ui.Cell {
+// State is what a job type does, or why it does nothing.
+func State(known starter.JobType) ui.Cell {
 	switch {
 	case known.Fault != "":
 		return ui.Cell{Text: "FAULT: " + known.Fault, Paint: ui.Bad}
@@ -129,7 +130,7 @@ func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
 	now, spec, shown := c.Env.Now(), known.Spec, &ui.Fields{}
 	shown.Add("job type", ui.Text(known.Name))
 	shown.Add("about", ui.Text(spec.Description))
-	shown.Add("state", jobTypeState(known))
+	shown.Add("state", State(known))
 	shown.Add("handler", ui.Text(spec.Handler))
 	shown.Add("lane", ui.Text(spec.Lane))
 	shown.Add("when", ui.Text(known.Times))

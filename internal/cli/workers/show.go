@@ -116,7 +116,7 @@ func lastBeat(worker contract.WorkerDetail, now time.Time) string {
 func (c *commands) showWorker(worker shownWorker) {
 	now, known, shown := c.Env.Now(), worker.Registration, &ui.Fields{}
 	shown.Add("worker", ui.Textf("%s", known.ID))
-	shown.Add("state", workerState(worker.WorkerDetail))
+	shown.Add("state", State(worker.WorkerDetail))
 	shown.Add("for", ui.Text(ui.Span(max(now.Sub(worker.Since), 0))))
 	shown.Add("host", ui.Textf("%s pid %d", known.Host, known.PID))
 	shown.Add("version", ui.Textf("%s", known.Version))

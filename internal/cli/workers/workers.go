@@ -86,14 +86,15 @@ func (c *commands) printWorkers(workers []contract.WorkerDetail, loads map[strin
 		if worker.Load != nil {
 			detecting, executing = fmt.Sprint(worker.Load.Detecting), fmt.Sprint(worker.Load.Executing)
 		}
-		listed.Add(ui.Textf("%s", known.ID), workerState(worker.WorkerDetail), ui.Text(ui.Span(max(now.Sub(worker.Since), 0))), ui.Text(lastBeat(worker.WorkerDetail, now)),
+		listed.Add(ui.Textf("%s", known.ID), State(worker.WorkerDetail), ui.Text(ui.Span(max(now.Sub(worker.Since), 0))), ui.Text(lastBeat(worker.WorkerDetail, now)),
 			ui.Textf("%s/%d", detecting, worker.Caps.MaxDetect), ui.Textf("%s/%d", executing, worker.Caps.MaxExecute),
 			ui.Textf("%s", handlersOf(known)), ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Textf("%s", labelsOf(known.Labels)))
 	}
 	listed.Write(c.Env.Stdout, c.Env.Colors(), "no workers: start one with `roundsman worker --id NAME`")
 }
 
-func workerState(worker contract.WorkerDetail) ui.Cell {
+// State is the state of a worker as lists show it.
+func State(worker contract.WorkerDetail) ui.Cell {
 	switch worker.State {
 	case contract.WorkerOnline:
 		if !worker.Fresh {

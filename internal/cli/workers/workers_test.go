@@ -29,6 +29,6 @@ func TestAnOperatorsWordOnAnAbsentWorker(t *testing.T) {
 			Registration: contract.WorkerRegistration{ID: "node-a"}, State: c.state, Mode: c.mode, Fresh: true, Leaving: c.leaving,
 		}
 		assert.Equal(t, c.wantAnswer, operated(worker))
-		assert.Equal(t, c.wantState, workerState(worker).Text)
+		assert.Equal(t, c.wantState, State(worker).Text)
 	}
 }

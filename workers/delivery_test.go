@@ -84,6 +84,7 @@ func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 	})
 	running := func() bool { n, _, _ := work.now(); return n == 8 }
 	testsuite.WaitFor(t, 30*time.Second, "8 jobs run", running)
+	killed := time.Now()
 	h.server.Kill()
 	pause(t, 6*time.Second)
 	h.server.Restart(t)
@@ -95,7 +96,7 @@ func TestRunningJobsSurviveAnAbsentServer(t *testing.T) {
 		}
 		n := 0
 		for _, activity := range pending.GetPendingActivities() {
-			if activity.GetLastStartedTime() != nil && activity.GetLastHeartbeatTime() != nil && activity.GetLastStartedTime().AsTime().After(back) {
+			if activity.GetLastStartedTime() != nil && activity.GetLastHeartbeatTime() != nil && activity.GetLastStartedTime().AsTime().After(killed) {
 				n++
 			}
 		}
@@ -185,14 +186,14 @@ func TestFailuresTravelWhole(t *testing.T) {
 
 // The server is away when a worker is told to stop, and back before its last job
 // has ended: the registry hears the goodbye after all.
-func TestGoodbyeIsRepeated(t *testing.T) {
+func TestDeregistrationIsRepeated(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))
 	release, warned := make(chan struct{}), make(chan struct{})
 	work := &handler{execute: until(release)}
 	node := h.started(t, work, func(o *workers.NodeOptions) {
 		o.DrainTimeout = time.Minute
-		o.Logger = slog.New(heard{slog.DiscardHandler, "could not say goodbye", sync.OnceFunc(func() { close(warned) })})
+		o.Logger = slog.New(heard{slog.DiscardHandler, "could not deregister", sync.OnceFunc(func() { close(warned) })})
 	})
 	run := h.run(t, groupInput{Queue: contract.WorkerQueue("node-a", node.Instance()), Heartbeat: time.Minute, Jobs: someJobs(1)})
 	testsuite.WaitFor(t, 30*time.Second, "the job runs", func() bool { n, _, _ := work.now(); return n == 1 })

@@ -9,13 +9,13 @@ import (
 )
 
 // A task that nobody beats for must be answered before it counts as lost.
-func TestPatienceEndsBeforeTheHeartbeatTimeout(t *testing.T) {
+func TestTheWaitEndsBeforeTheHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
-	for timeout, patience := range map[time.Duration]time.Duration{
-		0: gatePatience, 30 * time.Second: gatePatience, 2 * time.Second: gatePatience,
+	for timeout, maxWait := range map[time.Duration]time.Duration{
+		0: gateMaxWait, 30 * time.Second: gateMaxWait, 2 * time.Second: gateMaxWait,
 		1500 * time.Millisecond: 750 * time.Millisecond, time.Second: 500 * time.Millisecond,
 	} {
-		assert.Equal(t, patience, patienceFor(timeout), "%s", timeout)
+		assert.Equal(t, maxWait, maxWaitFor(timeout), "%s", timeout)
 	}
 }
 

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// gatePatience is how long a task that finds the gate shut may wait. A slot
+// gateMaxWait is how long a task that finds the gate shut may wait. A slot
 // often becomes free within it; beyond, another worker is the better place.
-const gatePatience = time.Second
+const gateMaxWait = time.Second
 
-// patienceFor is gatePatience, or less for a task whose worker is taken to be lost
-// when it is silent for that long: nobody beats for it while it waits. 0: it has no
+// maxWaitFor is gateMaxWait, or less for a task whose worker is taken to be lost
+// when it is silent for that long: no beat is sent for it while it waits. 0: it has no
 // heartbeat timeout.
-func patienceFor(heartbeatTimeout time.Duration) time.Duration {
+func maxWaitFor(heartbeatTimeout time.Duration) time.Duration {
 	if heartbeatTimeout <= 0 {
-		return gatePatience
+		return gateMaxWait
 	}
-	return min(gatePatience, heartbeatTimeout/2)
+	return min(gateMaxWait, heartbeatTimeout/2)
 }
 
 // gate is the exact limit of what runs at once in this process: in total, and
-// per handler. Whoever waits is let in by order of arrival among those that
+// per handler. Waiting tasks are admitted in order of arrival among those that
 // fit.
 type gate struct {
 	mu      sync.Mutex
@@ -51,14 +51,14 @@ func newGate(total int, caps map[string]int) *gate {
 	return g
 }
 
-// enter waits at most patience for a place under key. On true the caller must
+// enter waits at most maxWait for a place under key. On true the caller must
 // call leave exactly once.
-func (g *gate) enter(ctx context.Context, key string, patience time.Duration) (leave func(), ok bool) {
+func (g *gate) enter(ctx context.Context, key string, maxWait time.Duration) (leave func(), ok bool) {
 	w, passed := g.tryEnter(key)
 	if passed {
 		return func() { g.leave(key) }, true
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
 	case <-w.passed:
@@ -125,7 +125,7 @@ func (g *gate) leave(key string) {
 	g.admit()
 }
 
-// admit lets in everybody who fits now; the caller holds the lock.
+// admit admits every waiting task that fits now; the caller holds the lock.
 func (g *gate) admit() {
 	rest := g.waiting[:0]
 	for _, w := range g.waiting {
@@ -140,7 +140,7 @@ func (g *gate) admit() {
 	g.Poke()
 }
 
-// Poke makes who waits for changed look again.
+// Poke signals changed.
 func (g *gate) Poke() {
 	select {
 	case g.changed <- struct{}{}:
@@ -155,7 +155,7 @@ func (g *gate) Room(key string) bool {
 	return len(g.waiting) == 0 && g.total.open() && g.limit(key).open()
 }
 
-// Resize changes the total. What already runs above a smaller one goes on.
+// Resize changes the total. What already runs above a smaller one continues.
 func (g *gate) Resize(total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,14 +163,14 @@ func (g *gate) Resize(total int) {
 	g.admit()
 }
 
-// Waiting counts who waits to be let in.
+// Waiting counts the tasks that wait to be admitted.
 func (g *gate) Waiting() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting)
 }
 
-// Used counts who is inside.
+// Used counts the tasks that were admitted and have not left.
 func (g *gate) Used() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -52,7 +52,7 @@ func raise(highest *atomic.Int64, value int64) {
 	}
 }
 
-func TestGateGivesUpAfterPatience(t *testing.T) {
+func TestGateRefusesAfterItsMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
@@ -73,7 +73,7 @@ func TestGateGivesUpAfterPatience(t *testing.T) {
 		}()
 		synctest.Wait()
 		leave()
-		assert.True(t, <-passed, "a place that becomes free within the patience is taken")
+		assert.True(t, <-passed, "a place that becomes free within the maxWait is taken")
 
 		ctx, cancel := context.WithCancel(t.Context())
 		leave, _ = g.enter(t.Context(), "a", time.Second)

@@ -56,7 +56,7 @@ func fakeFleet(ctx workflow.Context, _ contract.FleetInput) error {
 	if err != nil {
 		return err
 	}
-	goodbyes, forget := workflow.GetSignalChannel(ctx, contract.SignalUnregisterWorker), workflow.GetSignalChannel(ctx, "forget")
+	deregistrations, forget := workflow.GetSignalChannel(ctx, contract.SignalUnregisterWorker), workflow.GetSignalChannel(ctx, "forget")
 	change := workflow.GetSignalChannel(ctx, "settings")
 	for {
 		selector := workflow.NewSelector(ctx)
@@ -64,7 +64,7 @@ func fakeFleet(ctx workflow.Context, _ contract.FleetInput) error {
 			settings = contract.WorkerSettings{}
 			c.Receive(ctx, &settings)
 		})
-		selector.AddReceive(goodbyes, func(c workflow.ReceiveChannel, _ bool) {
+		selector.AddReceive(deregistrations, func(c workflow.ReceiveChannel, _ bool) {
 			var bye contract.UnregisterWorkerInput
 			c.Receive(ctx, &bye)
 			if known[bye.ID].Instance == bye.Instance {

@@ -106,7 +106,7 @@ func randomName(bytes int) (string, error) {
 }
 
 // claim is this process's hold on a worker id on this node. The kernel frees it
-// when the process ends, however it ends; so whoever gets it knows that the
+// when the process ends, however it ends; so the process that gets it knows that the
 // incarnations named in the file are dead.
 type claim struct {
 	file *os.File

@@ -44,7 +44,7 @@ type gatedActivity struct {
 }
 
 // ExecuteActivity implements [interceptor.ActivityInboundInterceptor]. A task
-// that finds no place within gatePatience goes back as at_capacity, which the
+// that finds no place within gateMaxWait goes back as at_capacity, which the
 // group places elsewhere without counting it.
 func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
 	chosen, handler := a.gates.of(in.Args)
@@ -58,7 +58,7 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	defer leave()
 	// Who sent it may not have heard yet that this worker is drained or cordoned: a
 	// group that detects for minutes looks at the fleet before and after. Asked last,
-	// so that whoever was told that nothing runs here can rely on it.
+	// so that an operator who was told that nothing runs here can rely on it.
 	if a.gates.kept(ctx) {
 		return nil, a.gates.goesBack(in.Args, contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}
@@ -76,11 +76,11 @@ func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []a
 	if g.held(info.TaskQueue) {
 		return nil, g.atCapacity(args, fmt.Sprintf("worker %s is drained or cordoned", g.worker))
 	}
-	patience := patienceFor(info.HeartbeatTimeout)
-	leave, ok := chosen.enter(ctx, handler, patience)
+	maxWait := maxWaitFor(info.HeartbeatTimeout)
+	leave, ok := chosen.enter(ctx, handler, maxWait)
 	if !ok {
 		g.refuse(args, info)
-		return nil, g.atCapacity(args, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, patience))
+		return nil, g.atCapacity(args, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, maxWait))
 	}
 	if g.stopping() { // That began while the task waited for its slot.
 		leave()

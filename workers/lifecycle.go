@@ -37,7 +37,7 @@ func (n *Node) Start(ctx context.Context) error {
 		}
 		n.started = append(n.started, w)
 	}
-	if err := n.desk.start(); err != nil {
+	if err := n.endpoint.start(); err != nil {
 		return fmt.Errorf("worker %s: %w", n.options.ID, err)
 	}
 	loops, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -46,8 +46,8 @@ func (n *Node) Start(ctx context.Context) error {
 	n.beating = end
 	n.beats.Go(func() { n.heartbeat.run(beats) })
 	n.running.Go(func() { n.stayRegistered(loops) })
-	n.running.Go(func() { n.desk.stayOpen(loops) })
-	n.running.Go(func() { n.herald.run(loops) })
+	n.running.Go(func() { n.endpoint.stayOpen(loops) })
+	n.running.Go(func() { n.notifier.run(loops) })
 	if limit := n.options.ExitWhenIdle; limit > 0 {
 		n.running.Go(func() { n.watchIdle(loops, limit, time.Now()) })
 	}
@@ -77,13 +77,13 @@ func (n *Node) prepare(ctx context.Context) {
 
 // deliverOutbox gives what the last incarnation left behind a head start: once
 // this one is registered, the other is fenced and nothing it did counts any
-// more. What is not delivered by then goes on in the background.
+// more. What is not delivered by then continues in the background.
 func (n *Node) deliverOutbox(ctx context.Context) error {
 	delivered, err := n.jobs.DeliverOutbox()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, outboxPatience)
+	ctx, cancel := context.WithTimeout(ctx, outboxMaxWait)
 	defer cancel()
 	await(ctx, delivered)
 	return nil
@@ -150,7 +150,7 @@ func (n *Node) stayRegistered(ctx context.Context) {
 	}
 }
 
-// Stop ends the worker: it takes no more work, says goodbye, lets running jobs
+// Stop ends the worker: it takes no more work, deregisters, lets running jobs
 // end for DrainTimeout, or until ctx ends if that is sooner, and then cancels
 // them, so that they are handed back with their checkpoint. Handlers that
 // ignore that are left behind after CancelGrace; the registry sees their
@@ -164,7 +164,7 @@ func (n *Node) stop(ctx context.Context) error {
 	n.stopping.Store(true)
 	n.loops()
 	n.running.Wait()
-	said := n.sayGoodbye()
+	said := n.deregister()
 	defer said()
 	stopped := n.stopPolling(ctx)
 	drain, cancel := context.WithTimeout(ctx, n.options.DrainTimeout)
@@ -185,7 +185,7 @@ func (n *Node) stop(ctx context.Context) error {
 	<-stopped
 	n.beating()
 	n.beats.Wait()
-	n.desk.stop()
+	n.endpoint.stop()
 	n.claim.release()
 	if len(left) > 0 {
 		return fmt.Errorf("worker %s: %d jobs did not end or could not be reported in time: %v", n.options.ID, len(left), left)
@@ -193,10 +193,10 @@ func (n *Node) stop(ctx context.Context) error {
 	return nil
 }
 
-// sayGoodbye tells the registry, also one whose answer to the registration was not
+// deregister tells the registry, also one whose answer to the registration was not
 // waited for. A server that is away may be back before the last
 // job has ended: until the returned function is called it is tried again.
-func (n *Node) sayGoodbye() (end func()) {
+func (n *Node) deregister() (end func()) {
 	if !n.registry.introduced.Load() {
 		return func() {}
 	}
@@ -205,7 +205,7 @@ func (n *Node) sayGoodbye() (end func()) {
 	if err == nil {
 		return cancel
 	}
-	n.options.Logger.Warn("could not say goodbye to the registry, trying again; without it the registry notices by the missing heartbeat",
+	n.options.Logger.Warn("could not deregister, trying again; otherwise the registry notices the missing heartbeat",
 		"worker", n.options.ID, "error", err)
 	var trying sync.WaitGroup
 	trying.Go(func() {
@@ -219,13 +219,13 @@ func (n *Node) sayGoodbye() (end func()) {
 	}
 }
 
-// stopPolling stops all queues at once, after the farewell; the channel is closed
+// stopPolling stops all queues at once, after the linger; the channel is closed
 // when every running activity has returned.
 func (n *Node) stopPolling(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		n.bid(ctx)
+		n.linger(ctx)
 		var all sync.WaitGroup
 		for _, w := range n.started {
 			all.Go(w.Stop)

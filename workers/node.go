@@ -33,8 +33,8 @@ type Node struct {
 	executeSlots, detectSlots *slots
 	gates                     *gates
 	workers                   []worker.Worker
-	desk                      *desk
-	herald                    *herald
+	endpoint                  *endpoint
+	notifier                  *notifier
 	heartbeat                 *heartbeat
 
 	// accepted: the registry knew this incarnation when it last answered;
@@ -58,7 +58,7 @@ type Node struct {
 	stopErr  error
 }
 
-// NewNode builds a node worker on c. It talks to nobody yet, but claims the
+// NewNode builds a node worker on c. It sends nothing yet, but claims the
 // worker id on this node if there is a data directory: call Stop in any case.
 // c must outlive the node.
 func NewNode(c client.Client, options NodeOptions) (*Node, error) {
@@ -118,7 +118,7 @@ func (n *Node) assemble(c client.Client) error {
 	}
 	n.executeSlots.answer(contract.WorkerQueue(n.options.ID, n.instance), n.gates.execute.Waiting)
 	n.detectSlots.answer(contract.WorkerDetectQueue(n.options.ID, n.instance), n.gates.detect.Waiting)
-	n.herald = &herald{
+	n.notifier = &notifier{
 		refused: &n.gates.refused, gate: n.gates.execute, others: n.jobs.Others, worker: n.options.ID, instance: n.instance, logger: n.options.Logger,
 		signal: func(ctx context.Context, workflow string, in contract.WorkerRoomInput) error {
 			return c.SignalWorkflow(ctx, workflow, "", contract.SignalWorkerRoom, in)
@@ -128,7 +128,7 @@ func (n *Node) assemble(c client.Client) error {
 		service: c.WorkflowService(), namespace: n.options.Namespace, identity: n.Identity(), worker: n.registry.registration, started: time.Now(),
 		sdk: n.options.HeartbeatInterval, changed: make(chan struct{}, 1), stopping: n.stopping.Load, debug: n.options.Logger.Debug,
 	}
-	n.desk = newDesk(c, n)
+	n.endpoint = newEndpoint(c, n)
 	return n.buildWorkers(c)
 }
 
@@ -216,7 +216,7 @@ func (n *Node) Identity() string {
 
 // StopBudget is the longest that Stop takes: give the process at least as long.
 func (n *Node) StopBudget() time.Duration {
-	return unregisterTimeout + max(n.options.DrainTimeout, n.options.Farewell) + n.options.CancelGrace + reportTime
+	return unregisterTimeout + max(n.options.DrainTimeout, n.options.Linger) + n.options.CancelGrace + reportTime
 }
 
 // Running lists the jobs and detections that run right now.

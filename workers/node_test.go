@@ -33,7 +33,7 @@ func done(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error
 	return jobtype.Result{Summary: "ok"}, nil
 }
 
-func TestNodeRegistersRunsAndSaysGoodbye(t *testing.T) {
+func TestNodeRegistersRunsAndDeregisters(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	work := &handler{execute: done, cap: 7, detect: func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
@@ -144,7 +144,7 @@ func TestNodeAnswersForItself(t *testing.T) {
 		assert.NoError(t, err)
 		return report
 	}
-	testsuite.WaitFor(t, 20*time.Second, "the desk is open", func() bool {
+	testsuite.WaitFor(t, 20*time.Second, "the endpoint is open", func() bool {
 		_, err := h.client.DescribeWorkflowExecution(t.Context(), contract.WorkerWorkflowID("node-a"), "")
 		return err == nil
 	})

@@ -18,12 +18,12 @@ import (
 const (
 	DefaultMaxDetect  = 1
 	DefaultMaxExecute = 4
-	// DefaultDrainTimeout is how long jobs may go on after the worker was asked
+	// DefaultDrainTimeout is how long jobs may continue after the worker was asked
 	// to stop. Below the 90 s that systemd gives a service.
 	DefaultDrainTimeout = 30 * time.Second
-	// DefaultFarewell is twice as long as it takes groups to hear of a goodbye in a
+	// DefaultLinger is twice as long as runs need to learn of a deregistration in a
 	// fleet of some dozen workers.
-	DefaultFarewell = time.Second
+	DefaultLinger = time.Second
 	// DefaultCheckInterval is how often a worker asks whether it is still
 	// registered.
 	DefaultCheckInterval = time.Minute
@@ -32,8 +32,8 @@ const (
 // maxSlots is beyond what one process can usefully poll for.
 const maxSlots = 10_000
 
-// outboxPatience is how long a start waits for outcomes of the last process.
-const outboxPatience = 5 * time.Second
+// outboxMaxWait is how long a start waits for outcomes of the last process.
+const outboxMaxWait = 5 * time.Second
 
 // reportTime is what Stop allows for the last reports after the last handler
 // has ended.
@@ -63,13 +63,13 @@ type NodeOptions struct {
 	// handler that declares it.
 	MaxDetect  int
 	MaxExecute int
-	// DrainTimeout is how long Stop lets running jobs go on. Negative: they are
+	// DrainTimeout is how long Stop lets running jobs continue. Negative: they are
 	// handed back at once.
 	DrainTimeout time.Duration
-	// Farewell is how long Stop goes on answering what is still sent to a worker that
+	// Linger is how long Stop answers what is still sent to a worker that
 	// had work in the last five seconds: that it takes nothing any more. Negative: not
 	// at all.
-	Farewell time.Duration
+	Linger time.Duration
 	// CancelGrace is how long a canceled handler may take to end.
 	CancelGrace time.Duration
 	// CheckInterval is how often the worker asks whether it is still
@@ -103,8 +103,8 @@ func (o NodeOptions) WithDefaults() NodeOptions {
 		o.DrainTimeout = DefaultDrainTimeout
 	}
 	o.DrainTimeout = max(o.DrainTimeout, 0)
-	if o.Farewell == 0 {
-		o.Farewell = DefaultFarewell
+	if o.Linger == 0 {
+		o.Linger = DefaultLinger
 	}
 	if o.CancelGrace == 0 {
 		o.CancelGrace = jobs.DefaultCancelGrace

@@ -51,7 +51,7 @@ type registrar struct {
 	// not be waited for.
 	dead []string
 	// introduced: the registry may hold this incarnation, because it was asked for
-	// the id and did not refuse it. An answer that nobody waited for counts.
+	// the id and did not refuse it. An answer that was not waited for counts.
 	introduced atomic.Bool
 	wait       func(ctx context.Context, d time.Duration) error
 	warn       func(message string, args ...any)
@@ -75,7 +75,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 		case err == nil:
 			other := verdict.Refused
 			if other != nil && slices.Contains(r.dead, other.Instance) && !registration.TakeOver {
-				// The lock of the dead process is ours: nobody is fenced.
+				// The lock of the dead process is ours: no live process is fenced.
 				registration.TakeOver = true
 				continue
 			}
@@ -163,7 +163,7 @@ func (r *registrar) settings(ctx context.Context) (contract.WorkerSettings, erro
 	return settings, answer.QueryResult.Get(&settings)
 }
 
-// unregister says goodbye. It is a courtesy: without it the registry notices by
+// unregister deregisters the worker. Without it the registry notices by
 // the missing heartbeat.
 func (r *registrar) unregister(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, unregisterTimeout)

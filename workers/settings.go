@@ -42,7 +42,7 @@ func (n *Node) keptFromWork(ctx context.Context) bool {
 	if !n.executeSlots.Held(contract.SharedQueuePrefix) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, gatePatience)
+	ctx, cancel := context.WithTimeout(ctx, gateMaxWait)
 	defer cancel()
 	settings, err := n.registry.settings(ctx)
 	if err != nil || !settings.Known || settings.Held {

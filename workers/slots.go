@@ -40,7 +40,7 @@ const maxWaiting = maxPollers
 
 // answer makes a full worker take what was sent to it alone, one poll at a time.
 // Left in the queue it would look to its sender as if the worker were dead; taken,
-// it gets the first slot that becomes free within [gatePatience], or the answer
+// it gets the first slot that becomes free within [gateMaxWait], or the answer
 // that there is none, with how many others use. atGate counts who waits. Call it
 // before the first poll.
 func (s *slots) answer(own string, atGate func() int) { s.own, s.atGate = own, atGate }
@@ -149,7 +149,7 @@ func (s *slots) closePoll(queue string) {
 	}
 }
 
-// wake lets everybody who waits look again; the caller holds the lock.
+// wake lets every waiting reservation look again; the caller holds the lock.
 func (s *slots) wake() {
 	for _, wake := range s.waiting {
 		close(wake)

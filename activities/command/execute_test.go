@@ -168,7 +168,8 @@ func TestProcessThatLeftTheGroupMayLiveOn(t *testing.T) {
 
 func TestOutputOfGrandchildrenIsAwaited(t *testing.T) {
 	t.Parallel()
-	got := execute(t, shell(`(sleep 0.1; echo late) & echo early`), jobtype.Job{})
+	job := jobtype.Job{Settings: raw(t, shell(`(sleep 0.1; echo late) & echo early`))}
+	got := jobtypetest.Execute(t.Context(), command.New(command.Options{OutputGrace: 20 * time.Second}), job)
 	require.NoError(t, got.Err)
 	assert.Equal(t, "early\nlate\n", got.Result.Output)
 }

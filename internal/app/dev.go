@@ -161,7 +161,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 			return fmt.Errorf("data dir: %w", err)
 		}
 		// All of them stop together: there is nobody else to send anything to.
-		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain, Farewell: -1}, handlers, options.Logger)
+		node, err := newNode(d.Client, workers.NodeOptions{ID: id, DataDir: dir, DrainTimeout: devDrain, Linger: -1}, handlers, options.Logger)
 		if err != nil {
 			return errors.Join(err, stopAll(ctx, nodes))
 		}

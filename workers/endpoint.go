@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// deskLife is how long a desk is used before it is opened anew: half of the
+	// endpointLife is how long an endpoint is used before it is opened again: half of the
 	// shortest time for which servers keep closed workflows.
-	deskLife = 12 * time.Hour
-	// deskTimeout bounds the workflow itself, which takes milliseconds: one
-	// that nobody serves must not stay open.
-	deskTimeout = time.Minute
-	// nudgeTimeout bounds telling the process that was replaced.
+	endpointLife = 12 * time.Hour
+	// endpointTimeout bounds the workflow itself, which takes milliseconds: one
+	// that no process serves must not stay open.
+	endpointTimeout = time.Minute
+	// nudgeTimeout bounds the query to the process that was replaced.
 	nudgeTimeout = 3 * time.Second
-	// deskRetry is how long it waits where the server does not open one.
-	deskRetry = 10 * time.Second
+	// endpointRetry is how long it waits where the server does not open one.
+	endpointRetry = 10 * time.Second
 )
 
-// desk answers questions to this very process, see [contract.WorkerWorkflow].
-type desk struct {
+// endpoint is the query endpoint of this very process, see [contract.WorkerWorkflow].
+type endpoint struct {
 	client  client.Client
 	node    *Node
 	worker  worker.Worker
 	started bool
 }
 
-func newDesk(c client.Client, n *Node) *desk {
-	d := &desk{client: c, node: n}
+func newEndpoint(c client.Client, n *Node) *endpoint {
+	d := &endpoint{client: c, node: n}
 	d.worker = worker.New(c, contract.WorkerControlQueue(n.options.ID, n.instance), worker.Options{
 		Identity:                               n.Identity(),
 		LocalActivityWorkerOnly:                true,
@@ -49,7 +49,7 @@ func newDesk(c client.Client, n *Node) *desk {
 	return d
 }
 
-func (d *desk) start() error {
+func (d *endpoint) start() error {
 	if err := d.worker.Start(); err != nil {
 		return err
 	}
@@ -57,26 +57,26 @@ func (d *desk) start() error {
 	return nil
 }
 
-func (d *desk) stop() {
+func (d *endpoint) stop() {
 	if d.started {
 		d.worker.Stop()
 	}
 }
 
-// stayOpen opens the desk and opens it anew before the server forgets it. A
-// node works without one; only nobody can ask it.
-func (d *desk) stayOpen(ctx context.Context) {
+// stayOpen opens the endpoint, and again before the server forgets it. A node works
+// without one; it only answers no query.
+func (d *endpoint) stayOpen(ctx context.Context) {
 	if d.node.options.TakeOver {
 		d.nudgePredecessor(ctx)
 	}
 	for {
-		wait := deskLife
+		wait := endpointLife
 		if err := d.open(ctx); err != nil {
 			if ctx.Err() != nil {
 				return
 			}
 			d.node.options.Logger.Warn("this worker cannot be asked what it runs, trying again", "worker", d.node.options.ID, "error", err)
-			wait = deskRetry
+			wait = endpointRetry
 		}
 		if sleep(ctx, wait) != nil {
 			return
@@ -87,20 +87,20 @@ func (d *desk) stayOpen(ctx context.Context) {
 // nudgePredecessor lets the process whose id was taken over look at the registry
 // now, so that it ends at once and not within a minute. If there is none, or it
 // does not answer, nothing is lost.
-func (d *desk) nudgePredecessor(ctx context.Context) {
+func (d *endpoint) nudgePredecessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, nudgeTimeout)
 	defer cancel()
 	_, err := d.client.QueryWorkflow(ctx, contract.WorkerWorkflowID(d.node.options.ID), "", contract.QueryRefresh)
 	d.node.options.Logger.Debug("told the process that was replaced", "worker", d.node.options.ID, "error", err)
 }
 
-func (d *desk) open(ctx context.Context) error {
+func (d *endpoint) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
 	defer cancel()
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       contract.WorkerWorkflowID(d.node.options.ID),
 		TaskQueue:                contract.WorkerControlQueue(d.node.options.ID, d.node.instance),
-		WorkflowExecutionTimeout: deskTimeout,
+		WorkflowExecutionTimeout: endpointTimeout,
 		// One that is still open belongs to an incarnation that is gone.
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 		StaticSummary:            fmt.Sprintf("answers for %s", d.node.Identity()),

@@ -14,21 +14,20 @@ import (
 )
 
 const (
-	// roomSettle is how long a slot must be free before somebody is told: whoever
-	// had it sends its next job within that, and one who was told takes what it
+	// roomSettle is how long a slot must be free before a run is told: the one that
+	// had it sends its next job within that, and one that was told takes what it
 	// needs before the next is told.
 	roomSettle = 200 * time.Millisecond
 	// roomTimeout bounds telling one, roomRetry is the wait after the server did
 	// not take it.
 	roomTimeout = 5 * time.Second
 	roomRetry   = 5 * time.Second
-	// maxRefusals bounds who is remembered. Those beyond it try again by
+	// maxRefusals bounds the runs that are remembered. Those beyond it try again by
 	// themselves, only later.
 	maxRefusals = 256
 )
 
-// refusal is a group or run of a DAG of which a job was sent back, and who does
-// its jobs.
+// refusal is a run of which a job was sent back, and the handler of the job.
 type refusal struct{ workflow, handler string }
 
 // refusals remembers, in order, whom this worker sent jobs back to for want of a
@@ -74,10 +73,10 @@ func (r *refusals) empty() bool {
 	return len(r.list) == 0
 }
 
-// herald tells those whose jobs were sent back that there is room again: one at a
-// time, the one that has waited longest first. Nothing depends on it: who is not
+// notifier tells those whose jobs were sent back that there is room again: one at a
+// time, the one that has waited longest first. Nothing depends on it: a run that is not
 // told tries again by itself.
-type herald struct {
+type notifier struct {
 	refused *refusals
 	gate    *gate
 	// others counts what jobs of other groups run, in all and of one handler.
@@ -91,8 +90,8 @@ type herald struct {
 	logger   *slog.Logger
 }
 
-// run goes on until ctx ends.
-func (h *herald) run(ctx context.Context) {
+// run continues until ctx ends.
+func (h *notifier) run(ctx context.Context) {
 	for {
 		select {
 		case <-h.gate.changed:
@@ -105,7 +104,7 @@ func (h *herald) run(ctx context.Context) {
 }
 
 // tellOne reports whether there may be another one to tell.
-func (h *herald) tellOne(ctx context.Context) bool {
+func (h *notifier) tellOne(ctx context.Context) bool {
 	if h.refused.empty() || sleep(ctx, roomSettle) != nil {
 		return false
 	}
@@ -122,7 +121,7 @@ func (h *herald) tellOne(ctx context.Context) bool {
 	return sleep(ctx, roomRetry) == nil
 }
 
-func (h *herald) tell(ctx context.Context, one refusal) error {
+func (h *notifier) tell(ctx context.Context, one refusal) error {
 	ctx, cancel := context.WithTimeout(ctx, roomTimeout)
 	defer cancel()
 	in := contract.WorkerRoomInput{Worker: h.worker, Instance: h.instance, Handler: one.handler, At: time.Now().UTC()}

@@ -19,7 +19,7 @@ func TestNodeAnswersWhileItLeaves(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	work := &handler{execute: done}
-	node := h.started(t, work, func(o *workers.NodeOptions) { o.Farewell = time.Hour })
+	node := h.started(t, work, func(o *workers.NodeOptions) { o.Linger = time.Hour })
 	queue := contract.WorkerQueue("node-a", node.Instance())
 	assert.Len(t, ends(t, h.run(t, groupInput{Queue: queue, Jobs: someJobs(1)})), 1)
 	ctx, leave := context.WithCancel(t.Context())
@@ -40,7 +40,7 @@ func TestNodeAnswersWhileItLeaves(t *testing.T) {
 func TestIdleNodeLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	node := h.started(t, &handler{execute: done}, func(o *workers.NodeOptions) { o.Farewell, o.Shared = time.Hour, []string{"fake"} })
+	node := h.started(t, &handler{execute: done}, func(o *workers.NodeOptions) { o.Linger, o.Shared = time.Hour, []string{"fake"} })
 	assert.Len(t, ends(t, h.run(t, groupInput{Queue: contract.SharedQueue("fake"), Jobs: someJobs(3)})), 3)
 	require.NoError(t, node.Stop(t.Context()))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// told is what a herald has said.
+// told is what a notifier has said.
 type told struct {
 	mu sync.Mutex
 	to []string
@@ -33,11 +33,11 @@ func (s *told) answer(fault error) {
 	s.fault = fault
 }
 
-// heralding runs a herald over a gate until the test ends.
-func heralding(t *testing.T, g *gate) (*herald, *told) {
+// notifying runs a notifier over a gate until the test ends.
+func notifying(t *testing.T, g *gate) (*notifier, *told) {
 	t.Helper()
 	said := &told{}
-	h := &herald{
+	h := &notifier{
 		refused: &refusals{}, gate: g, worker: "node-a", instance: "i1", logger: slog.New(slog.DiscardHandler),
 		others: func(string, string) (all, ofHandler int) { return g.Used(), 1 },
 		signal: func(_ context.Context, workflow string, in contract.WorkerRoomInput) error {
@@ -60,7 +60,7 @@ func heralding(t *testing.T, g *gate) (*herald, *told) {
 	return h, said
 }
 
-func (h *herald) refuse(workflow, handler string) {
+func (h *notifier) refuse(workflow, handler string) {
 	h.refused.note(refusal{workflow, handler})
 	h.gate.Poke()
 }
@@ -76,7 +76,7 @@ func TestWhoWasSentBackIsToldThatThereIsRoom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
-		h, said := heralding(t, g)
+		h, said := notifying(t, g)
 		leave, ok := g.enter(t.Context(), "x", 0)
 		require.True(t, ok)
 		h.refuse("group/b", "x")
@@ -111,7 +111,7 @@ func TestOnlyWhoHasRoomIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(3, map[string]int{"x": 1})
-		h, said := heralding(t, g)
+		h, said := notifying(t, g)
 		leave, ok := g.enter(t.Context(), "x", 0)
 		require.True(t, ok)
 		h.refuse("group/x", "x")
@@ -128,7 +128,7 @@ func TestOnlyWhoHasRoomIsTold(t *testing.T) {
 func TestTellingIsRepeatedUntilItIsHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h, said := heralding(t, newGate(1, nil))
+		h, said := notifying(t, newGate(1, nil))
 		said.answer(errors.New("away"))
 		h.refuse("group/x", "x")
 		pass(3 * (roomRetry + roomSettle))

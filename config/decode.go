@@ -11,7 +11,7 @@ import (
 )
 
 // object checks that n is an object and holds none but the allowed keys.
-// Callers go on with what is right, so that all faults are found at once.
+// Callers continue with the keys that are right, so all faults are found at once.
 func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	if n == nil {
 		return false

@@ -145,7 +145,7 @@ func (l *loader) block(e entry, b block) {
 	}
 }
 
-// asText gives plain scalars the type that the handler asks for: in
+// asText gives plain scalars the type that the handler requires: in
 // `[gzip, -9, FILE]` YAML takes -9 for a number, but an argument is text. What
 // was written is kept to the letter, so that 007 stays 007.
 func (e entry) asText() {

@@ -130,7 +130,7 @@ func (l *loader) oddities(e entry, read JobType) {
 	}
 }
 
-// sharedOddities: on a shared queue the worker that asks first gets the job, so
+// sharedOddities warns of pins: on a shared queue the fastest worker gets the job, so
 // nothing can choose the worker.
 func (l *loader) sharedOddities(e entry, policy *yamlread.Node) {
 	if policy.Get("per_worker_execution_concurrency") != nil {

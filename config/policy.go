@@ -99,7 +99,7 @@ func (l *loader) overlay(n *yamlread.Node, path string, policy *jobtype.Policy) 
 	}
 }
 
-// policyFaults asks the policy itself and blames the line of the setting, or
+// policyFaults validates the policy and blames the line of the setting, or
 // the job type when the value came from its handler.
 func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
 	for _, err := range joined(policy.Validate()) {

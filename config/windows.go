@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxWindows bounds the entries of one list: whoever needs more means
+	// maxWindows bounds the entries of one list: a longer one means
 	// something else.
 	maxWindows = 100
 	// maxNoteBytes bounds the note of a blackout.

@@ -50,7 +50,7 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 }
 
 // after is the way of ending once a cancel or a deadline has come on top of e.
-// What came first names the outcome.
+// The first of them names the outcome.
 func (e ending) after(k EventKind) ending {
 	switch e {
 	case endingNone:

@@ -2,7 +2,7 @@ package dag
 
 import "fmt"
 
-// EventKind says what happened or what an operator asks for.
+// EventKind is what happened or what an operator requests.
 type EventKind uint8
 
 // Reports: what became of a task. A report about a task that is already terminal
@@ -49,14 +49,14 @@ const (
 	// EventDeadline is EventCancelRun because time is up: the run ends failed and
 	// is never held.
 	EventDeadline
-	// EventPause stops starting tasks; what runs goes on. EventCancelRun and
+	// EventPause stops starting tasks; running tasks continue. EventCancelRun and
 	// EventDeadline end it.
 	EventPause
 	// EventResume undoes EventPause.
 	EventResume
 	// EventAddTasks inserts Event.Growth.
 	EventAddTasks
-	// EventSetConcurrency changes the limit to Event.Limit; running tasks go on.
+	// EventSetConcurrency changes the limit to Event.Limit; running tasks continue.
 	EventSetConcurrency
 	// EventRelease ends a held run with its outcome, failed.
 	EventRelease

@@ -177,7 +177,7 @@ func (r *Run) arrive(d Index, how State) {
 	}
 }
 
-// judge decides afresh about a pending task from the states of its dependencies;
+// judge decides again about a pending task from the states of its dependencies;
 // needed where tasks were brought back or added, because arrive sees only changes.
 func (r *Run) judge(i Index) {
 	blocked, failed := false, false

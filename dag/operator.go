@@ -180,7 +180,7 @@ func (r *Run) unsettle(i Index) {
 	}
 }
 
-// rejudge decides afresh about tasks that were brought back and starts the run's
+// rejudge decides again about tasks that were brought back and starts the run's
 // clockwork again if it was parked.
 func (r *Run) rejudge(back []Index) {
 	for _, i := range back {

@@ -120,7 +120,7 @@ func (r *Run) Len() int { return len(r.nodes) }
 // State returns the state of task i.
 func (r *Run) State(i Index) State { return r.nodes[i].state }
 
-// Canceling reports whether a running task has been told to cancel.
+// Canceling reports whether a running task was requested to cancel.
 func (r *Run) Canceling(i Index) bool { return r.nodes[i].flag&flagCanceling != 0 }
 
 // Count is the number of tasks in a state.

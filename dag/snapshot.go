@@ -8,8 +8,8 @@ const snapshotMagic = "RMS1"
 // Codes of a task in a snapshot: its state, or one that says more.
 const (
 	codeSwept     = uint8(stateCount)     // canceled because of the policy Stop
-	codeCanceling = uint8(stateCount) + 1 // running, told to cancel
-	// Running without a place: at its gate, told to cancel there, or admitted.
+	codeCanceling = uint8(stateCount) + 1 // running, cancel requested
+	// Running without a place: at its gate, canceling there, or admitted.
 	codeGate          = uint8(stateCount) + 2
 	codeGateCanceling = uint8(stateCount) + 3
 	codeAdmitted      = uint8(stateCount) + 4

@@ -53,7 +53,7 @@ func (s *State) UnmarshalText(text []byte) error {
 func (s State) Terminal() bool { return s >= Succeeded }
 
 // satisfies reports whether a dependency in this terminal state lets an
-// all_success dependant go on.
+// all_success dependant continue.
 func (s State) satisfies() bool { return s == Succeeded || s == Skipped }
 
 // blocks reports whether a dependency in this state makes an all_success
@@ -98,7 +98,7 @@ type FailurePolicy uint8
 
 // The failure policies.
 const (
-	// Continue lets independent branches go on.
+	// Continue lets independent branches continue.
 	Continue FailurePolicy = iota
 	// Stop cancels, at the first failure, every task that has not started, except
 	// those with the rule always or one_failed. Running tasks finish.

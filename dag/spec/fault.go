@@ -25,7 +25,7 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
 }
 
-// maxFaults is where a document is given up: it is no spec at all.
+// maxFaults bounds the report: a document with more is no spec at all.
 const maxFaults = 200
 
 // Faults is the error of [Load] and [Compile]: everything that is wrong, in the

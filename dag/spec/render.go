@@ -37,7 +37,7 @@ type Need struct {
 }
 
 // Render fills in the templates of task i. result returns the result (a JSON
-// object) of a dependency, nil if there is none; it is asked only for those that
+// object) of a dependency, nil if there is none; it is called only for those that
 // [Program.Referred] names.
 func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered, error) {
 	d, err := p.Definition(i)
@@ -185,7 +185,7 @@ func (f *filler) value(v any) any {
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		// In order, so that of several errors it is always the same that is told.
+		// In order, so that of several errors always the same is reported.
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			out[key] = f.value(v[key])
 		}

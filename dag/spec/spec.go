@@ -108,7 +108,7 @@ type Retries struct {
 type Approval struct {
 	// Prompt is shown to that person; a template.
 	Prompt string `json:"prompt,omitempty"`
-	// Timeout fails the task if nobody answers; 0 waits for ever.
+	// Timeout fails the task without an answer; 0 waits for ever.
 	Timeout jobtype.Duration `json:"timeout,omitempty"`
 }
 

@@ -118,7 +118,7 @@ func Upcoming(from time.Time, limit int, calendars ...*Calendar) []Span {
 		within := Span{from, from.Add(min(reach, Horizon))}
 		open := Common(within, calendars...)
 		last := within.To.Equal(horizon)
-		// The last span may go on beyond what was looked at.
+		// The last span may continue beyond the horizon.
 		if n := len(open); n > 0 && open[n-1].To.Equal(within.To) {
 			if last {
 				open[n-1].To = time.Time{}

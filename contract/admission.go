@@ -218,7 +218,7 @@ func (r AdmissionRefusal) String() string {
 }
 
 // Error makes a refusal the answer of an update.
-func (r *AdmissionRefusal) Error() string { return r.Code + ": " + r.String() }
+func (r AdmissionRefusal) Error() string { return r.Code + ": " + r.String() }
 
 // AdmissionLinkState is what a holder carries across continue-as-new.
 type AdmissionLinkState struct {

@@ -181,3 +181,18 @@ func TestFencesNeverGoBackwards(t *testing.T) {
 	decisions = reset.Next(earlier, Requested{Holder: group("b"), Items: []Request{volume("o", "volume/1")}})
 	assert.GreaterOrEqual(t, granted(t, decisions).Fence, last.Fence+last.Fences)
 }
+
+// TestWhatIsInheritedLateLeavesOperatorsAlone: they have resized a pool while the run
+// before the reset was asked.
+func TestWhatIsInheritedLateLeavesOperatorsAlone(t *testing.T) {
+	t.Parallel()
+	p := ready()
+	p.step(Resized{Pool: "db", Size: 7})
+	p.step(Resized{Pool: "net", Size: 8})
+	before := p.d.Durable()
+	p.d = New(epoch, Durable{})
+	p.step(Resized{Pool: "db", Size: 0})
+	p.step(Inherited{Durable: before})
+	assert.Equal(t, 1, p.d.Pool("db").Size)
+	assert.Equal(t, 8, p.d.Pool("net").Size)
+}

@@ -18,11 +18,13 @@ type recovery struct {
 	named    bool
 	// heard are those that answered before they were named.
 	heard map[string]bool
-	Until time.Time
+	// resized are the pools that an operator has resized meanwhile.
+	resized map[string]bool
+	Until   time.Time
 }
 
 func newRecovery(now time.Time) *recovery {
-	return &recovery{Until: now.Add(RecoveryLimit), expected: map[string]bool{}, heard: map[string]bool{}}
+	return &recovery{Until: now.Add(RecoveryLimit), expected: map[string]bool{}, heard: map[string]bool{}, resized: map[string]bool{}}
 }
 
 func (r *recovery) over(now time.Time) bool {
@@ -73,7 +75,14 @@ func (e Recover) apply(c *Core, now time.Time) {
 	*c = *fresh
 }
 
-func (e Inherited) apply(c *Core, now time.Time) { c.inherit(now, e.Durable) }
+// apply leaves alone what an operator has said meanwhile.
+func (e Inherited) apply(c *Core, now time.Time) {
+	sizes := maps.Clone(e.Durable.Sizes)
+	//workflowcheck:ignore what is deleted does not depend on the order
+	maps.DeleteFunc(sizes, func(pool string, _ int) bool { return c.recovery == nil || c.recovery.resized[pool] })
+	e.Durable.Sizes = sizes
+	c.inherit(now, e.Durable)
+}
 
 // reassert believes what a holder says it was granted, unless it was given to
 // another meanwhile.

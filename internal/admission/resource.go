@@ -297,6 +297,9 @@ func (c *Core) leaveResources(r *request) {
 func (e Resized) apply(c *Core, _ time.Time) {
 	s := c.resource(e.Pool, true)
 	before := s.size()
+	if c.recovery != nil {
+		c.recovery.resized[e.Pool] = true
+	}
 	c.setOperator(s, max(e.Size, 0))
 	c.resized(s, before)
 	c.forget(s)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -168,21 +167,17 @@ tasks:
   - {id: b, needs: [a], trigger_rule: all_done, resources: {db: 2}, noop: true}
 `
 
-// calm resumes what is paused until all have ended, and looks at what is left. Who
-// waits for an admission that was terminated makes it anew within a minute; a test
-// does not wait for that but has them speak.
+// calm resumes what is paused until all have ended, and looks at what is left.
 func (x *turmoil) calm() {
 	x.t.Helper()
 	open := slices.Clone(x.ids)
-	_, _ = x.client.Admission().ResizePool(x.t.Context(), "db", 0, "test")
+	testsuite.WaitFor(x.t, 30*time.Second, "the pool has its own size", func() bool {
+		_, err := x.client.Admission().ResizePool(x.t.Context(), "db", 0, "test")
+		return err == nil
+	})
 	testsuite.WaitFor(x.t, 100*time.Second, "all groups end", func() bool {
-		_, err := x.client.Admission().View(x.t.Context(), contract.AdmissionFilter{})
-		_, ended := errors.AsType[*starter.NoAdmissionError](err)
 		open = slices.DeleteFunc(open, func(id string) bool {
 			_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalResume, nil)
-			if ended {
-				_ = x.client.Temporal().SignalWorkflow(x.t.Context(), id, "", contract.SignalReassert, nil)
-			}
 			described, err := x.client.Temporal().DescribeWorkflowExecution(x.t.Context(), id, "")
 			return err == nil && described.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 		})

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// RunPace and EntityPace are how long decisions are aggregated before they are
+	// RunPace is how long the decisions of a run are aggregated before they are
 	// recorded: a run that ends within that records once.
-	RunPace    = 5 * time.Minute
+	RunPace = 5 * time.Minute
+	// EntityPace is the same of a workflow that serves all.
 	EntityPace = 10 * time.Second
 	// longestPace bounds the pace of decisions that happen again and again: it
 	// doubles each time, so that a worker that is refused every second does not

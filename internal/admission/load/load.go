@@ -21,39 +21,36 @@ type Case struct {
 // keysPer is how many dedupe keys there are for each waiter.
 const keysPer = 10
 
-// world is a core with n waiters for a pool, n for a lane, n objects held and waited
-// for, and ten times as many keys.
-type world struct {
+// fixture is a core and its clock.
+type fixture struct {
 	core *admission.Core
 	now  time.Time
-	n    int
-	seq  int
 }
 
 func holder(kind string, i int) contract.AdmissionHolder {
 	return contract.AdmissionHolder{WorkflowID: fmt.Sprintf("%s/%06d", kind, i), FirstRunID: "first"}
 }
 
-func newWorld(n int, fill func(w *world)) *world {
-	w := &world{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), n: n}
+func newFixture(fill func(w *fixture)) *fixture {
+	w := &fixture{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	w.core = admission.New(w.now, admission.Durable{})
 	w.next(admission.Expected{Final: true})
 	fill(w)
 	return w
 }
 
-func (w *world) next(event admission.Event) []admission.Decision {
+func (w *fixture) next(event admission.Event) []admission.Decision {
 	w.now = w.now.Add(time.Millisecond)
 	return w.core.Next(w.now, event)
 }
 
-func (w *world) ask(who contract.AdmissionHolder, jobType string, item contract.AdmissionItem) {
+func (w *fixture) ask(who contract.AdmissionHolder, jobType string, item contract.AdmissionItem) {
 	w.next(admission.Requested{
 		Holder: who, JobType: jobType, Grace: jobtype.Duration(time.Minute), DeclaredAt: w.now, Items: []contract.AdmissionItem{item},
 	})
 }
 
-func (w *world) release(who contract.AdmissionHolder) {
+func (w *fixture) release(who contract.AdmissionHolder) {
 	w.next(admission.Requested{Holder: who, ReleaseAll: true})
 }
 
@@ -81,13 +78,13 @@ func Cases(n int) []Case {
 }
 
 func waitingCases(n int) []Case {
-	pools := newWorld(n, func(w *world) {
+	pools := newFixture(func(w *fixture) {
 		for i := range n + 1 {
 			w.ask(holder("pool", i), "scrub", pool(i%3))
 		}
 	})
 	first := 0
-	lanes := newWorld(n, func(w *world) {
+	lanes := newFixture(func(w *fixture) {
 		for i := range n + 1 {
 			w.ask(holder("lane", i), fmt.Sprintf("type-%06d", i), lane())
 		}
@@ -119,10 +116,10 @@ func waitingCases(n int) []Case {
 }
 
 func heldCases(n int) []Case {
-	claims := newWorld(n, func(w *world) {
+	claims := newFixture(func(w *fixture) {
 		w.ask(holder("keys", 0), "scrub", contract.AdmissionItem{ID: "claims", Keys: keys(0, keysPer*n)})
 	})
-	objects := newWorld(n, func(w *world) {
+	objects := newFixture(func(w *fixture) {
 		for i := range n {
 			w.ask(holder("object", i), "scrub", object(i))
 		}

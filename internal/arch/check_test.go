@@ -185,7 +185,7 @@ func TestAllowed(t *testing.T) {
 		"internal/fleet/ids.go":             "func f(m M) { g(slices.Sorted(maps.Keys(m)), slices.SortedFunc(maps.Values(m), cmp)) }",
 		"starter/list.go":                   "func f(m M) { g(slices.Collect(maps.Keys(m))) }",
 		"dag/spec/parse.go":                 imports("go.yaml.in/yaml/v3", "~/dag"),
-		"internal/run/next.go":         imports("sort", "time", "~/jobtype"),
+		"internal/run/next.go":              imports("sort", "time", "~/jobtype"),
 		"workflows/group/group.go":          imports("time", "go.temporal.io/sdk/workflow", "~/contract", "~/internal/run/group", "~/workflows/run"),
 		"workflows/jobgroup_test.go":        imports("context", "go.temporal.io/sdk/testsuite", "~/testsuite"),
 		"workflows/module.go":               imports("go.uber.org/fx"),

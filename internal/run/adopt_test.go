@@ -52,9 +52,8 @@ func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 	for failure, ends := range map[Failure]string{contract.FailureNotRunning: "", contract.FailureNotTaken: "1 failed no heartbeat from a (lost 1 times, worker_loss_limit is 0)"} {
 		policy := jobtype.Policy{ExecutionTimeout: seconds(3600)}
 		s := play(t, Config{Adopt: true}, policy, node("a", 1), node("b", 1))
-		work := s.e.work["w"]
 		for name := range s.e.work {
-			work = s.e.work[name]
+			work := s.e.work[name]
 			work.Policy.WorkerLossLimit = 0
 			s.e.work[name] = work
 		}

@@ -64,9 +64,6 @@ type Decision struct {
 	Reason string
 }
 
-// Command marks what the workflow carries out, here and in the sources.
-func (Decision) Command() {}
-
 // ReportKind says what a [Report] tells the source.
 type ReportKind uint8
 

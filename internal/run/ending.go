@@ -81,7 +81,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
 			w.learnPace(handler, end.Duration)
 		}
-		e.settleWith(it, Completed, "", end, now)
+		e.settleWith(it, Completed, "", end)
 	case contract.FailureCanceled:
 		e.endCanceled(it, end.Message, now)
 	case contract.FailurePermanent:
@@ -92,7 +92,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 			e.endCanceled(it, "", now)
 			return
 		}
-		e.settleWith(it, Failed, end.Message, end, now)
+		e.settleWith(it, Failed, end.Message, end)
 	case contract.FailureStale:
 		e.reportFailure(it, end)
 		e.retryOr(it, Stale, end, now)
@@ -150,13 +150,13 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
 	case it.Barred != "":
-		e.settleWith(it, state, clip(end.Message)+textBarred+it.Barred, end, now)
+		e.settleWith(it, state, clip(end.Message)+textBarred+it.Barred, end)
 	case it.Retries >= retry.Limit:
 		it.Cut = false
-		e.settleWith(it, state, end.Message, end, now)
+		e.settleWith(it, state, end.Message, end)
 	case e.stopped != Open:
 		it.Cut = true
-		e.settleWith(it, state, end.Message, end, now)
+		e.settleWith(it, state, end.Message, end)
 	default:
 		wait := retry.wait(it.Retries)
 		it.Retries++

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 	"time"
 
@@ -118,10 +119,7 @@ func New(cfg Config, now time.Time) *Engine {
 		classes: map[string]*class{}, pinned: map[string][]*class{},
 		fence: now.UnixMilli() << 20,
 	}
-	//workflowcheck:ignore copying a map does not depend on the order
-	for name, work := range cfg.Work {
-		e.work[name] = work
-	}
+	maps.Copy(e.work, cfg.Work)
 	if cfg.Fences > 0 {
 		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
 	}
@@ -407,11 +405,11 @@ func byID(m map[int]*item) []*item {
 }
 
 // settle ends an item for good.
-func (e *Engine) settle(it *item, state State, message string, now time.Time) {
-	e.settleWith(it, state, message, Ending{}, now)
+func (e *Engine) settle(it *item, state State, message string, _ time.Time) {
+	e.settleWith(it, state, message, Ending{})
 }
 
-func (e *Engine) settleWith(it *item, state State, message string, end Ending, now time.Time) {
+func (e *Engine) settleWith(it *item, state State, message string, end Ending) {
 	late := it.Phase == PhaseLate
 	e.noteSettled(it, state, message, late)
 	e.leave(it)

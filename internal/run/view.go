@@ -51,9 +51,10 @@ func (e *Engine) View(id int) (View, bool) {
 	}, true
 }
 
-// Len is how many items have not settled, InFlight how many of these run or may
-// still run, Late how many do not fit before the closing.
-func (e *Engine) Len() int      { return len(e.items) }
+// Len is how many items have not settled.
+func (e *Engine) Len() int { return len(e.items) }
+
+// InFlight is how many attempts run or may still run.
 func (e *Engine) InFlight() int { return len(e.flight) }
 
 // Late is how many items do not fit before the window closes.

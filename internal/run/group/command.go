@@ -9,8 +9,8 @@ import (
 )
 
 // Command is something that the workflow has to do: a [run.Decision], or one of
-// the types below. The set is closed.
-type Command interface{ Command() }
+// the types below.
+type Command any
 
 // AskWindows asks when the calendars are open from now on. The answer is
 // [WindowsKnown] or [WindowsFailed].
@@ -72,18 +72,6 @@ type End struct {
 	Outcome Outcome
 	Reason  string
 }
-
-// Command marks the commands.
-func (AskWindows) Command()      {}
-func (Prepare) Command()         {}
-func (TakeTurn) Command()        {}
-func (LeaveTurn) Command()       {}
-func (Unwatch) Command()         {}
-func (StartDetection) Command()  {}
-func (CancelDetection) Command() {}
-func (ClaimKeys) Command()       {}
-func (ReportEndings) Command()   {}
-func (End) Command()             {}
 
 // The failures of an attempt that a detection knows.
 const (

@@ -280,7 +280,7 @@ func (v TurnLost) apply(g *Group, now time.Time) {
 		return
 	}
 	g.note(run.Terminated, contract.CodeGrantLost, v.Reason, 0)
-	GroupCanceled{Reason: v.Reason}.apply(g, now)
+	GroupCanceled(v).apply(g, now)
 }
 
 // awaitTurn begins when it is the group's turn and the workers are known.

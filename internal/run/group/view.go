@@ -116,12 +116,11 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 		return run.Wait{}
 	}
 	wait := g.engine.WaitOf(j.N, now)
-	switch wait.Code {
+	switch wait.Code { //nolint:exhaustive // the others say everything
 	case contract.CodeWindowFit:
 		wait.Object, wait.Detail = contract.JobID(j.N), g.textLate(j)
 	case contract.CodeGlobalLimit, contract.CodeStarting:
 		wait.Object = g.cfg.JobType
-	default:
 	}
 	return wait
 }

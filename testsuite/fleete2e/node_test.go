@@ -106,7 +106,7 @@ func TestNodeFollowsTheRegistrysInterval(t *testing.T) {
 	require.NoError(t, err)
 	<-p.running
 	stopped := make(chan error, 1)
-	go func() { stopped <- node.Stop(context.Background()) }()
+	go func() { stopped <- node.Stop(t.Context()) }()
 	s.await(10*time.Second, "a leaves", "a", func(w contract.WorkerDetail) bool { return w.Leaving })
 	w, held = s.holds(10*time.Second, func(w contract.WorkerDetail) bool { return w.Leaving })
 	require.True(t, held, "its jobs are taken from it: %+v", w)

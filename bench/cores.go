@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/admission/load"
+	"github.com/roundsman/roundsman/contract"
+	admission "github.com/roundsman/roundsman/internal/admission/load"
+	fleet "github.com/roundsman/roundsman/internal/fleet/load"
 )
 
 // coreEvents is how many events of each kind one counted run takes.
@@ -16,23 +18,35 @@ const coreEvents = 2_000
 func coreSizes() []int { return []int{100, 1_000, 10_000} }
 
 // coresBench measures what one event of the pure cores costs, without Temporal. A size
-// of admission is waiters and objects, and ten times as many dedupe keys.
+// of admission is waiters and objects, and ten times as many dedupe keys; a size of the
+// registry is workers, of which it takes 5,000.
 func coresBench(ctx context.Context, b *bench) error {
 	for _, n := range coreSizes() {
-		for _, c := range load.Cases(n) {
-			var perEvent []float64
-			for range b.reps {
-				perEvent = append(perEvent, timeEvents(c.Step, c.Events))
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
+		for _, c := range admission.Cases(n) {
+			if err := coreCase(ctx, b, "core_admission_"+c.Name, n, c.Events, c.Step); err != nil {
+				return err
 			}
-			if err := b.values("core_admission_"+strings.ReplaceAll(c.Name, " ", "_"), n, "ns/event", perEvent, nil); err != nil {
+		}
+		workers := min(n, contract.MaxWorkers)
+		for _, c := range fleet.Cases(workers) {
+			if err := coreCase(ctx, b, "core_registry_"+c.Name, workers, c.Events, c.Step); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// coreCase measures one kind of event.
+func coreCase(ctx context.Context, b *bench, name string, n, events int, step func()) error {
+	var perEvent []float64
+	for range b.reps {
+		perEvent = append(perEvent, timeEvents(step, events))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return b.values(strings.NewReplacer(" ", "_", ",", "").Replace(name), n, "ns/event", perEvent, nil)
 }
 
 // timeEvents returns ns per event of a step that takes several.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,7 @@ type temporal struct {
 	runs  map[string]run
 	lists [][]string
 	asked []string
+	query string
 	fault error
 }
 
@@ -57,6 +59,7 @@ func (f *temporal) ListWorkflow(_ context.Context, request *workflowservice.List
 	if request.GetNamespace() != "here" || len(f.lists) == 0 {
 		return nil, errors.New("not scripted")
 	}
+	f.query = request.GetQuery()
 	page := &workflowservice.ListWorkflowExecutionsResponse{}
 	for _, id := range f.lists[0] {
 		page.Executions = append(page.Executions, &workflowpb.WorkflowExecutionInfo{Execution: &commonpb.WorkflowExecution{WorkflowId: id}})
@@ -77,7 +80,7 @@ func execute[R any](t *testing.T, f *temporal, name string, args ...any) (R, err
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	admission.Register(env, admission.New(f, "here"))
+	admission.Register(env, admission.New(f, "here").Hurry())
 	var result R
 	value, err := env.ExecuteActivity(name, args...)
 	if err == nil {
@@ -138,4 +141,20 @@ func TestAskHolders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "late"}, result.WorkflowIDs)
 	assert.Equal(t, []string{"a reassert", "late reassert"}, f.asked)
+}
+
+// TestAskHoldersThatShowLate: a workflow that visibility shows after the recovery is
+// asked, one that admission has heard is not, and one that is still to be heard is.
+func TestAskHoldersThatShowLate(t *testing.T) {
+	t.Parallel()
+	f := &temporal{
+		lists:   [][]string{{"heard", "late"}, {"heard", "later", "expected"}},
+		runs:    map[string]run{"heard": {"first", open}, "late": {"first", open}, "later": {"first", open}, "expected": {"first", open}},
+		holders: []contract.AdmissionHolder{holder("heard"), {WorkflowID: "expected"}},
+	}
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	result, err := execute[contract.AskHoldersResult](t, f, contract.AskHoldersActivity, contract.AskHoldersInput{LateSince: since})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"late", "later", "expected"}, result.WorkflowIDs)
+	assert.Contains(t, f.query, "StartTime >= '2026-01-02T03:04:05Z'")
 }

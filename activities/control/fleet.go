@@ -45,11 +45,6 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 	return nil
 }
 
-// StartFleet starts the registry if it is not running.
-func (c *Control) StartFleet(ctx context.Context) error {
-	return c.EnsureFleet(ctx, contract.EnsureFleetInput{})
-}
-
 // Configure starts the registry if it is not running and gives it the control
 // plane's thresholds. The control plane calls it once it polls: only a running
 // one can answer. It returns the thresholds that were in force before; a repeat

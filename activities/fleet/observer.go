@@ -48,14 +48,12 @@ type Observer struct {
 	service   Service
 	namespace string
 	config    contract.FleetConfig
-	ensure    func(context.Context) error
 }
 
 // NewObserver returns an observer that reports config to a registry that does not
-// know its thresholds; zero fields are filled in. It calls ensure, if given, to
-// start a registry that may be gone.
-func NewObserver(service Service, namespace string, config contract.FleetConfig, ensure func(context.Context) error) *Observer {
-	return &Observer{service: service, namespace: namespace, config: config.WithDefaults(), ensure: ensure}
+// know its thresholds; zero fields are filled in.
+func NewObserver(service Service, namespace string, config contract.FleetConfig) *Observer {
+	return &Observer{service: service, namespace: namespace, config: config.WithDefaults()}
 }
 
 // ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
@@ -88,7 +86,7 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 	defer ticker.Stop()
 	for {
 		if err := o.poll(ctx, track, now); err != nil {
-			return contract.ObserveWorkersResult{}, o.ended(ctx, err)
+			return contract.ObserveWorkersResult{}, err
 		}
 		activity.RecordHeartbeat(ctx, track.memory())
 		if result, due := track.report(); due {
@@ -97,7 +95,7 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return contract.ObserveWorkersResult{}, o.ended(ctx, ctx.Err())
+			return contract.ObserveWorkersResult{}, ctx.Err()
 		case <-activity.GetWorkerStopChannel(ctx):
 			return contract.ObserveWorkersResult{}, errStopping
 		}

@@ -63,8 +63,8 @@ func newActivities(client *starter.Client, thresholds contract.FleetConfig, audi
 	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries))
 }
 
-func newObserver(client *starter.Client, thresholds contract.FleetConfig, activities *control.Control) *fleet.Observer {
-	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), thresholds, activities.StartFleet)
+func newObserver(client *starter.Client, thresholds contract.FleetConfig) *fleet.Observer {
+	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), thresholds)
 }
 
 func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, logger *slog.Logger) (*workers.Control, error) {

@@ -68,7 +68,7 @@ func coreImports() []importRule {
 	return []importRule{
 		{
 			name: "pure-packages", scope: pure,
-			own: []string{"internal/admission", "contract", "jobtype", "internal/run", "internal/window"}, foreign: []string{}, deny: noWorld,
+			own: []string{"internal/admission", "internal/fleet", "contract", "jobtype", "internal/run", "internal/window"}, foreign: []string{}, deny: noWorld,
 			fix: "pass what is needed as data (an event, a time, a limit) and return a decision for the caller to carry out",
 		},
 		{

@@ -2,7 +2,6 @@ package fleet_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -231,16 +230,4 @@ func compare(a, b string) int {
 		return 1
 	}
 	return 0
-}
-
-// BenchmarkObserved1000 is one observation of a fleet of 1,000.
-func BenchmarkObserved1000(b *testing.B) {
-	r := fleet.New(&contract.FleetConfig{}, t0)
-	for i := range 1000 {
-		r.Next(t0, registration(who(fmt.Sprintf("w%04d", i), "1"), "h", i))
-	}
-	for i := 0; b.Loop(); i++ {
-		at := t0.Add(time.Duration(i) * time.Millisecond)
-		r.Next(at, fleet.Observed{SightUntil: at, SightSince: t0, Changes: []contract.WorkerPulse{{Incarnation: who("w0500", "1"), LastChange: at, Fresh: i%2 == 0, Seen: true}}})
-	}
 }

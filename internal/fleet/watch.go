@@ -81,14 +81,14 @@ func (a *audience) put(id string, m member, in bool) {
 
 // update brings the audience up to date about one worker.
 func (r *Registry) update(a *audience, f filter, id string) {
-	w := r.workers[id]
-	if w == nil || w.Liveness == contract.WorkerDeleted {
-		a.put(id, member{}, false)
-		return
+	if w := r.workers[id]; w != nil && w.Liveness != contract.WorkerDeleted {
+		if view, in := r.workerView(w, f.handler, f.jobType); in {
+			digest, size := digestOf(view)
+			a.put(id, member{digest, size}, true)
+			return
+		}
 	}
-	view, in := r.workerView(w, f.handler, f.jobType)
-	digest, size := digestOf(view)
-	a.put(id, member{digest, size}, in)
+	a.put(id, member{}, false)
 }
 
 // audience returns that of a filter, up to date.

@@ -156,7 +156,7 @@ func (c *cluster) apply(jobTypes string) {
 	c.t.Helper()
 	path := filepath.Join(c.dir, "roundsman.yaml")
 	require.NoError(c.t, os.WriteFile(path, []byte(header+jobTypes), 0o600))
-	p := c.start("apply", "--config", path)
+	p := c.start("apply", "--config", path, "--prune")
 	<-p.done
 	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
 }

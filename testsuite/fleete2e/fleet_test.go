@@ -250,8 +250,9 @@ func TestGoodbye(t *testing.T) {
 	leaving.kill()
 	s.await(10*time.Second, "a has left", "a", func(w contract.WorkerDetail) bool { return !w.Leaving })
 
-	// Nobody is left who would create the registry anew. Its history must not answer
+	// Nothing is left that would create the registry again. Its history must not answer
 	// as if that were today.
+	s.control.kill()
 	operator, err := starter.Dial(t.Context(), starter.Options{Address: s.server.Address()})
 	require.NoError(t, err)
 	defer operator.Close()

@@ -87,14 +87,17 @@ func startControl(c client.Client, config contract.FleetConfig) error {
 	activities := control.New(c, config, control.WithConverter(starter.DataConverter()))
 	workflows.Register(w)
 	control.Register(w, activities)
-	fleet.Register(w, fleet.NewObserver(c.WorkflowService(), testsuite.DefaultNamespace, config, activities.StartFleet))
+	fleet.Register(w, fleet.NewObserver(c.WorkflowService(), testsuite.DefaultNamespace, config))
 	if err := w.Start(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, err := activities.Configure(ctx)
-	return err
+	if _, err := activities.Configure(ctx); err != nil {
+		return err
+	}
+	go activities.Keep(context.Background(), testsuite.Quiet())
+	return nil
 }
 
 func registration(id, instance string) contract.WorkerRegistration {

@@ -144,7 +144,7 @@ lanes: {free: {exclusive: false}}
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p := s.run(self, "apply", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
+	p := s.run(self, "apply", "--prune", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
 	require.Equal(t, 0, p.code(t, time.Minute), p.stderr.last())
 	s.worker("node-a")
 	s.awaitFresh("node-a")

@@ -254,7 +254,7 @@ func (s *site) apply(groups ...group) {
 	require.NoError(s.t, os.WriteFile(path, []byte(text), 0o600))
 	self, err := os.Executable()
 	require.NoError(s.t, err)
-	p := s.run(self, "apply", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
+	p := s.run(self, "apply", "--prune", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
 	require.Equal(s.t, 0, p.code(s.t, time.Minute), p.stderr.last())
 }
 

@@ -59,7 +59,7 @@ func listed(names []string) string {
 
 func (r *dagRun) auditSteer(steer run.Steer) {
 	if steer.Pause {
-		r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Before: r.pauseState(), After: pausedText(steer.Note)})
+		r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Actor: steer.By, Before: r.pauseState(), After: pausedText(steer.Note)})
 		return
 	}
 	r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Before: r.pauseState(), After: goingOn})

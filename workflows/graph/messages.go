@@ -111,7 +111,7 @@ func (r *dagRun) collectMessages() {
 		if !r.cancels.ReceiveAsync(&in) {
 			break
 		}
-		r.runner.Audit.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Before: r.phase(), Detail: in.Reason})
+		r.runner.Audit.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Actor: in.By, Before: r.phase(), Detail: in.Reason})
 		if in.Reason == "" {
 			in.Reason = "canceled by an operator"
 		}

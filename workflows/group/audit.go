@@ -74,7 +74,7 @@ func (r *groupRun) auditJob(signal, action string, in contract.CancelJobInput) {
 	if in.JobID == "" {
 		object = r.runner.Audit.Object() + "/key " + in.DedupeKey
 	}
-	r.runner.Audit.Signaled(signal, contract.AuditEntry{Action: action, Object: object, Before: r.jobState(in), Detail: in.Reason})
+	r.runner.Audit.Signaled(signal, contract.AuditEntry{Action: action, Actor: in.By, Object: object, Before: r.jobState(in), Detail: in.Reason})
 }
 
 // jobState is the state of the job that is to end.

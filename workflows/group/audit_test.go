@@ -83,7 +83,7 @@ func TestGroupTellsOfOperators(t *testing.T) {
 		return contract.ExecuteState{}, ctx.Err()
 	}
 	b.RegisterDelayedCallback(func() {
-		b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7"})
+		b.SignalWorkflow(contract.SignalPause, contract.PauseInput{Note: "disk 7", By: "bob"})
 		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00003", Reason: "not today"})
 		b.SignalWorkflow(contract.SignalCancelJob, contract.CancelJobInput{JobID: "job-00077"})
 	}, time.Second)
@@ -93,7 +93,9 @@ func TestGroupTellsOfOperators(t *testing.T) {
 			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
 		}, contract.SetPolicyInput{Policy: jobtype.Policy{GlobalExecutionConcurrency: 7}.WithDefaults(), By: "ann"})
 	}, 2*time.Second)
-	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough"}) }, 3*time.Second)
+	b.RegisterDelayedCallback(func() {
+		b.SignalWorkflow(contract.SignalCancelGroup, contract.CancelGroupInput{Reason: "enough", By: "eve"})
+	}, 3*time.Second)
 	b.run(jobtype.Policy{})
 	run := "default-test-workflow-id"
 	require.ElementsMatch(t, []string{
@@ -114,6 +116,9 @@ func TestGroupTellsOfOperators(t *testing.T) {
 	assert.Equal(t, "going on", byAction["run.pause"].Before)
 	assert.Equal(t, "paused: disk 7", byAction["run.pause"].After)
 	assert.Equal(t, "paused: disk 7", byAction["run.resume"].Before)
+	assert.Equal(t, "bob", byAction["run.pause"].Actor, "a signal that names its sender")
+	assert.Equal(t, "eve", byAction["run.cancel"].Actor)
+	assert.Empty(t, byAction["run.resume"].Actor, "read from the history")
 	assert.Equal(t, "ann", byAction["policy.set"].Actor)
 	assert.Equal(t, "global_execution_concurrency: 1", byAction["policy.set"].Before)
 	assert.Equal(t, "global_execution_concurrency: 7", byAction["policy.set"].After)

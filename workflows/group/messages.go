@@ -76,7 +76,7 @@ func (r *groupRun) collectMessages() {
 		if !r.messages.cancelGroup.ReceiveAsync(&in) {
 			break
 		}
-		r.runner.Audit.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Before: string(r.core.Phase()), Detail: in.Reason})
+		r.runner.Audit.Signaled(contract.SignalCancelGroup, contract.AuditEntry{Action: "run.cancel", Actor: in.By, Before: string(r.core.Phase()), Detail: in.Reason})
 		r.step(group.GroupCanceled{Reason: in.Reason})
 	}
 	r.collectCalendars()
@@ -86,7 +86,7 @@ func (r *groupRun) collectMessages() {
 func (r *groupRun) collectSteering() {
 	for _, steer := range r.runner.Steers() {
 		if steer.Pause {
-			r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Before: r.pauseState(), After: pausedText(steer.Note)})
+			r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "run.pause", Actor: steer.By, Before: r.pauseState(), After: pausedText(steer.Note)})
 			r.step(group.Paused{By: steer.By, Note: steer.Note})
 			continue
 		}

@@ -44,11 +44,11 @@ func overlay[T comparable](target *T, value T) {
 }
 
 // Limits of policy values. The job limits keep a group within Temporal's
-// bounds: over 2,000 pending activities a workflow fails for ever, and 100,000
+// bounds: over 2,000 pending activities a workflow fails for ever, and 200,000
 // is what one group's history and state can carry.
 const (
 	MaxGlobalConcurrency   = 500
-	MaxJobsLimit           = 100_000
+	MaxJobsLimit           = 200_000
 	MaxRetryLimit          = 100
 	maxPolicyDuration      = Duration(365 * 24 * time.Hour)
 	minHeartbeatTimeout    = Duration(time.Second)

@@ -1,10 +1,6 @@
 package graph
 
 import (
-	"encoding/json"
-	"strconv"
-	"strings"
-
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -92,28 +88,9 @@ func (r *dagRun) startJob(d *graph.Decision) {
 		ProposalParams: job.Params,
 	}
 	if job.JobType == "" {
-		in.Job.JobType, in.Job.Settings = r.in.Name, commandSettings(job.Command)
+		in.Job.JobType, in.Job.Argv = r.in.Name, job.Command
 	}
 	r.runner.Execute(d.Decision, in, job.Policy)
-}
-
-// commandSettings is an `execute:` block that runs exactly these words: the
-// templates of a task were filled in by the run, and what came out is no
-// template, whatever it looks like.
-func commandSettings(command []string) json.RawMessage {
-	words := make([]string, len(command))
-	for i, word := range command {
-		words[i] = word
-		if strings.Contains(word, "{{") {
-			words[i] = "{{" + strconv.Quote(word) + "}}"
-		}
-	}
-	// Strings always encode.
-	block, err := json.Marshal(map[string]any{"command": words})
-	if err != nil {
-		return nil
-	}
-	return block
 }
 
 // ready reports whether there is anything to collect.

@@ -28,7 +28,7 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	in.Job.GroupID, in.RunID = info.ID, info.RunID
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
 	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
-	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
+	in.StallTimeout, in.ProgressTimeout, in.StopAfter = policy.StallTimeout, policy.ProgressTimeout, policy.StopAfter
 	in.OrphanGrace = contract.DefaultOrphanGrace
 	call := executeCall{
 		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
@@ -52,7 +52,7 @@ func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	info := workflow.GetInfo(r.ctx).WorkflowExecution
 	r.execute(ctx, d, executeCall{
 		activity: contract.AdoptionID(name, d.Attempt, d.Adoption), queue: contract.WorkerQueue(d.Worker, d.Instance),
-		takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout,
+		takeTimeout: adoptTimeout, heartbeatTimeout: d.HeartbeatTimeout,
 		input: contract.ExecuteInput{
 			Handler: handler, Adopt: true, RunID: info.RunID, Timeout: jobtype.Duration(d.Timeout), OrphanGrace: contract.DefaultOrphanGrace,
 			Job: jobtype.Job{ID: name, GroupID: info.ID, Attempt: d.Attempt, Fence: d.Fence},

@@ -17,6 +17,9 @@ const (
 	// TakeTimeout is how long a worker may take to draw an attempt from its own
 	// queue before the item goes to another one.
 	TakeTimeout = 5 * time.Second
+	// adoptTimeout is the same for an adoption: a job whose worker is gone is to be
+	// elsewhere within heartbeat_timeout and 5 s.
+	adoptTimeout = 4 * time.Second
 	// probeTimeout bounds a probe: three heartbeat intervals of at most 60 s
 	// would be too long to be of use, so it gives up after 20 s.
 	probeTimeout = 20 * time.Second

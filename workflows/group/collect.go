@@ -109,7 +109,7 @@ func (r *groupRun) collectDetection() {
 	err := done.future.Get(r.ctx, &result)
 	event := group.DetectionEnded{
 		Attempt: done.attempt, Pages: result.Pages, Emitted: result.Emitted,
-		Surplus: result.Surplus, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
+		Surplus: result.Surplus, Duplicates: result.Duplicates, More: result.More, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
 	}
 	if err != nil {
 		ending := run.EndingOfError(err, done.worker)

@@ -30,6 +30,9 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
 	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
 	in.OrphanGrace = contract.DefaultOrphanGrace
+	if policy.OnDisconnect == jobtype.DisconnectStop {
+		in.StopAfter = policy.StopAfter
+	}
 	call := executeCall{
 		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
 	}

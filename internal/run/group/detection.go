@@ -163,7 +163,8 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 		g.failDetection(textPagesLost(v.Pages, len(d.Answers)))
 	default:
 		d.Busy = nil
-		g.counts.Detected = v.Emitted
+		g.counts.Detected, g.counts.DetectedMore = v.Emitted, v.More
+		g.counts.Duplicates += v.Duplicates
 		g.counts.Surplus += v.Surplus
 		g.counts.Invalid += v.Invalid
 		for _, message := range v.InvalidErrors {

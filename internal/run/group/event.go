@@ -67,9 +67,11 @@ type DetectionEnded struct {
 	Failure run.Failure
 	Message string
 	// Pages is how many pages the detector sent, Emitted how many proposals it had,
-	// Surplus and Invalid those that did not travel.
-	Pages, Emitted, Surplus, Invalid int
-	InvalidErrors                    []string
+	// Surplus, Duplicates and Invalid those that did not travel. More: more was found
+	// than Emitted counts.
+	Pages, Emitted, Surplus, Duplicates, Invalid int
+	More                                         bool
+	InvalidErrors                                []string
 }
 
 // KeysClaimed answers [ClaimKeys]. Active are the keys that other groups hold,

@@ -109,7 +109,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	call := detectCall{
 		queue: contract.WorkerDetectQueue(d.ID, d.Instance), timeout: d.Timeout, heartbeatTimeout: policy.HeartbeatTimeout.Std(),
 		input: contract.DetectActivityInput{
-			Handler: spec.Handler, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
+			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
 			Input: jobtype.DetectInput{
 				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
 				LastSuccess: r.record.LastSuccess, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,

@@ -28,8 +28,11 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	in.Job.GroupID, in.RunID = info.ID, info.RunID
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
 	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
-	in.StallTimeout, in.ProgressTimeout, in.StopAfter = policy.StallTimeout, policy.ProgressTimeout, policy.StopAfter
+	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
 	in.OrphanGrace = contract.DefaultOrphanGrace
+	if policy.OnDisconnect == jobtype.DisconnectStop {
+		in.StopAfter = policy.StopAfter
+	}
 	call := executeCall{
 		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
 	}

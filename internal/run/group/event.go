@@ -67,11 +67,11 @@ type DetectionEnded struct {
 	Failure run.Failure
 	Message string
 	// Pages is how many pages the detector sent, Emitted how many proposals it had,
-	// Surplus, Duplicates and Invalid those that did not travel.
+	// Surplus, Duplicates and Invalid those that did not travel. More: more was found
+	// than Emitted counts.
 	Pages, Emitted, Surplus, Duplicates, Invalid int
-	// More: more was found than Emitted counts.
-	More          bool
-	InvalidErrors []string
+	More                                         bool
+	InvalidErrors                                []string
 }
 
 // KeysClaimed answers [ClaimKeys]. Active are the keys that other groups hold,

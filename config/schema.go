@@ -203,7 +203,7 @@ func policySchema() object {
 		}
 		properties[s.key] = property
 	}
-	properties["retries"] = closed(object{"limit": properties["retry_limit"], "backoff": properties["retry_backoff"]})
+	properties["retries"] = closed(object{"limit": properties["retry_limit"], "backoff": properties["retry_backoff"], "max_backoff": properties["retry_max_backoff"]})
 	properties["timeout"], properties["concurrency"] = properties["execution_timeout"], properties["global_execution_concurrency"]
 	return closed(properties)
 }

@@ -12,6 +12,7 @@ func spellings() []spelling {
 	return []spelling{
 		{[]string{"retries", "limit"}, "retry_limit"},
 		{[]string{"retries", "backoff"}, "retry_backoff"},
+		{[]string{"retries", "max_backoff"}, "retry_max_backoff"},
 		{[]string{"timeout"}, "execution_timeout"},
 		{[]string{"concurrency"}, "global_execution_concurrency"},
 	}
@@ -24,7 +25,7 @@ func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
 		return n
 	}
 	out := n.Without("retries", "timeout", "concurrency")
-	l.object(n.Get("retries"), join(path, "retries"), "limit", "backoff")
+	l.object(n.Get("retries"), join(path, "retries"), "limit", "backoff", "max_backoff")
 	for _, s := range spellings() {
 		f := n.Field(s.keys[0])
 		if len(s.keys) > 1 {

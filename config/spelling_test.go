@@ -12,15 +12,16 @@ import (
 // TestPoliciesAreWrittenAsTasksAre: one spelling does for job types and DAGs.
 func TestPoliciesAreWrittenAsTasksAre(t *testing.T) {
 	t.Parallel()
-	one := mustLoad(t, minimal+"    policy: {retries: {limit: 3, backoff: 7s}, timeout: 90s, concurrency: 2, stall_timeout: 1m}\n")
+	one := mustLoad(t, minimal+"    policy: {retries: {limit: 3, backoff: 7s, max_backoff: 1m}, timeout: 90s, concurrency: 2, stall_timeout: 1m}\n")
 	policy := one.JobTypes["tidy"].Policy
 	assert.Equal(t, 3, policy.RetryLimit)
 	assert.Equal(t, 7*time.Second, policy.RetryBackoff.Std())
+	assert.Equal(t, time.Minute, policy.RetryMaxBackoff.Std())
 	assert.Equal(t, 90*time.Second, policy.ExecutionTimeout.Std())
 	assert.Equal(t, 2, policy.GlobalExecutionConcurrency)
 	assert.Equal(t, time.Minute, policy.StallTimeout.Std())
 
-	other := mustLoad(t, minimal+"    policy: {retry_limit: 3, retry_backoff: 7s, execution_timeout: 90s, global_execution_concurrency: 2, stall_timeout: 1m}\n")
+	other := mustLoad(t, minimal+"    policy: {retry_limit: 3, retry_backoff: 7s, retry_max_backoff: 1m, execution_timeout: 90s, global_execution_concurrency: 2, stall_timeout: 1m}\n")
 	specs, err := one.Specs()
 	require.NoError(t, err)
 	same, err := other.Specs()

@@ -118,6 +118,9 @@ type Policy struct {
 	RetryLimit int `json:"retry_limit,omitempty"`
 	// RetryBackoff is the wait before a retry. Default 5s.
 	RetryBackoff Duration `json:"retry_backoff,omitempty"`
+	// RetryMaxBackoff bounds the wait, which doubles with each retry. Default 0: the
+	// wait is always RetryBackoff.
+	RetryMaxBackoff Duration `json:"retry_max_backoff,omitempty"`
 	// HeartbeatTimeout is how long a worker may be silent about a job before
 	// the job is placed elsewhere. Default 30s.
 	HeartbeatTimeout Duration `json:"heartbeat_timeout,omitempty"`

@@ -93,6 +93,7 @@ func TestPolicyFaultsNameTheSetting(t *testing.T) {
 		"execution_timeout":                func(p *jobtype.Policy) { p.ExecutionTimeout = -1 },
 		"max_runtime":                      func(p *jobtype.Policy) { p.MaxRuntime = 366 * day },
 		"retry_backoff":                    func(p *jobtype.Policy) { p.RetryBackoff = -1 },
+		"retry_max_backoff":                func(p *jobtype.Policy) { p.RetryMaxBackoff = day + 1 },
 		"heartbeat_timeout":                func(p *jobtype.Policy) { p.HeartbeatTimeout = 25 * day },
 		"stall_timeout":                    func(p *jobtype.Policy) { p.StallTimeout = 1 },
 		"progress_timeout":                 func(p *jobtype.Policy) { p.ProgressTimeout = 1 },
@@ -128,6 +129,18 @@ func TestPolicyFaultsNameTheSetting(t *testing.T) {
 	policy := jobtype.DefaultPolicy().WithDefaults()
 	policy.Overlap = "queue"
 	assert.ErrorContains(t, policy.Validate(), `"queue" is none of`)
+}
+
+func TestRetryMaxBackoffIsNoShorterThanRetryBackoff(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{RetryBackoff: jobtype.Duration(time.Minute)}.WithDefaults()
+	for bound, valid := range map[time.Duration]bool{
+		0: true, -1: false, time.Minute - 1: false, time.Minute: true, 24 * time.Hour: true, 24*time.Hour + 1: false,
+	} {
+		policy.RetryMaxBackoff = jobtype.Duration(bound)
+		assert.Equal(t, valid, policy.Validate() == nil, bound)
+	}
+	assert.ErrorContains(t, jobtype.Policy{RetryMaxBackoff: 1}.WithDefaults().Validate(), "use retry_backoff (5s) to 24h")
 }
 
 // Nobody can send a job of a shared queue back to the worker that lost it.

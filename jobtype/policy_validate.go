@@ -18,6 +18,7 @@ func (p Policy) Over(base Policy) Policy {
 	overlay(&merged.PerWorkerExecutionConcurrency, p.PerWorkerExecutionConcurrency)
 	overlay(&merged.RetryLimit, p.RetryLimit)
 	overlay(&merged.RetryBackoff, p.RetryBackoff)
+	overlay(&merged.RetryMaxBackoff, p.RetryMaxBackoff)
 	overlay(&merged.HeartbeatTimeout, p.HeartbeatTimeout)
 	overlay(&merged.Liveness, p.Liveness)
 	overlay(&merged.StallTimeout, p.StallTimeout)
@@ -57,6 +58,7 @@ const (
 	minExecutionTimeout    = Duration(time.Second)
 	minGroupRuntime        = Duration(time.Second)
 	minRetryBackoff        = Duration(0)
+	maxRetryMaxBackoff     = Duration(24 * time.Hour)
 	minStopAfter           = Duration(500 * time.Millisecond)
 	minProgressTimeout     = Duration(time.Second)
 	maxHeartbeatTimeout    = Duration(24 * time.Hour)
@@ -91,6 +93,9 @@ func (p Policy) durationFaults() []error {
 	within("execution_timeout", p.ExecutionTimeout, minExecutionTimeout, maxPolicyDuration)
 	within("max_runtime", p.MaxRuntime, minGroupRuntime, maxPolicyDuration)
 	within("retry_backoff", p.RetryBackoff, minRetryBackoff, maxPolicyDuration)
+	if bound := p.RetryMaxBackoff; bound != 0 && (bound < p.RetryBackoff || bound > maxRetryMaxBackoff) {
+		faults = append(faults, &PolicyFault{"retry_max_backoff", fmt.Sprintf("%s is out of range: use retry_backoff (%s) to %s, or 0 for a wait that does not grow", bound, p.RetryBackoff, maxRetryMaxBackoff)})
+	}
 	within("heartbeat_timeout", p.HeartbeatTimeout, minHeartbeatTimeout, maxHeartbeatTimeout)
 	within("stall_timeout", p.StallTimeout, minHeartbeatTimeout, maxPolicyDuration)
 	within("progress_timeout", p.ProgressTimeout, minProgressTimeout, maxPolicyDuration)

@@ -98,9 +98,9 @@ type Axis struct {
 type Retries struct {
 	// Limit is the number of attempts after the first.
 	Limit int `json:"limit"`
-	// Backoff is the wait before the first of them; it doubles each time.
+	// Backoff is the wait before the first of them.
 	Backoff jobtype.Duration `json:"backoff"`
-	// MaxBackoff caps it; 0 means no cap.
+	// MaxBackoff bounds the wait, which doubles each time; 0: it is always Backoff.
 	MaxBackoff jobtype.Duration `json:"max_backoff,omitempty"`
 }
 

@@ -181,7 +181,7 @@ func (e *Engine) retryOf(it *item) Retry {
 		return *it.Retry
 	}
 	p := e.work[it.Work].Policy
-	return Retry{Limit: p.RetryLimit, Backoff: p.RetryBackoff.Std()}
+	return Retry{Limit: p.RetryLimit, Backoff: p.RetryBackoff.Std(), MaxBackoff: p.RetryMaxBackoff.Std()}
 }
 
 // requeue places an item again that its worker did not run or handed back. That

@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -148,7 +149,7 @@ func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
 		policy.PerWorkerExecutionConcurrency, policy.MaxJobsPerDetection, policy.Routing))
 	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, progress %s", policy.DetectionTimeout,
 		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
-	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, policy.RetryBackoff, policy.OnWorkerLoss, policy.WorkerLossLimit))
+	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit))
 	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
 	if known.HeldBack != nil {
 		shown.Add("disabled", ui.Cell{Text: known.HeldBack.String(), Paint: ui.Bad})
@@ -216,4 +217,12 @@ func (c *commands) jobTypesResume() *cli.Command {
 			return c.Done(ctx, map[string]any{"job_type": name, "paused": known.Paused}, "%s is resumed%s", name, next)
 		}),
 	}
+}
+
+// backoffText is "5s", or "5s to 10m" where the wait doubles.
+func backoffText(p jobtype.Policy) string {
+	if p.RetryMaxBackoff == 0 {
+		return p.RetryBackoff.String()
+	}
+	return p.RetryBackoff.String() + " to " + p.RetryMaxBackoff.String()
 }

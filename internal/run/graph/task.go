@@ -55,7 +55,7 @@ type shape struct {
 	plain bool
 }
 
-// maxBackoff caps a backoff that has no cap of its own.
+// maxBackoff caps every back-off.
 const maxBackoff = 24 * time.Hour
 
 func (g *Graph) shapeOf(d *spec.Definition) *shape {
@@ -74,9 +74,6 @@ func (g *Graph) shapeOf(d *spec.Definition) *shape {
 	}
 	if own := d.Retries; own != nil {
 		s.retry = &run.Retry{Limit: own.Limit, Backoff: min(own.Backoff.Std(), maxBackoff), MaxBackoff: min(own.MaxBackoff.Std(), maxBackoff)}
-		if s.retry.MaxBackoff <= 0 {
-			s.retry.MaxBackoff = maxBackoff
-		}
 	}
 	g.shapes[d] = s
 	return s

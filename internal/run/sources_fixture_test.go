@@ -1,0 +1,316 @@
+package run_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/run"
+	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// work is a job of a group, or a task of a DAG.
+type work struct {
+	node string
+	// db is how much it needs of that pool.
+	db int
+}
+
+// source is a group or a DAG whose items are numbered from 1.
+type source interface {
+	next(now time.Time, event run.Event) []run.Decision
+	cancel(now time.Time, item int) []run.Decision
+	pause(now time.Time) []run.Decision
+	resume(now time.Time) []run.Decision
+	// ended is how an item ended, with its error; "open" before.
+	ended(now time.Time, item int) string
+	// roll takes the source through its state.
+	roll(now time.Time)
+	Observe(now time.Time, events, bytes, ordered int)
+	ShouldContinueAsNew() bool
+	NextWake() time.Time
+}
+
+// begin begins a source; the decisions are those of its first steps.
+type begin func(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision)
+
+// jobs is a submitted group.
+type jobs struct {
+	*group.Group
+
+	t       *testing.T
+	workers []contract.WorkerView
+}
+
+func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision) {
+	t.Helper()
+	s := &jobs{t: t, workers: workers, Group: group.New(group.Config{JobType: "jt", Handler: "h", Policy: policy, Claims: true, Submitted: true}, epoch)}
+	proposals := make([]jobtype.Proposal, len(list))
+	for i, w := range list {
+		proposals[i].Node = w.node
+		if w.db > 0 {
+			proposals[i].Resources = map[string]int{"db": w.db}
+		}
+	}
+	s.Observe(epoch, 3, 0, 0)
+	return s, s.step(epoch, group.Submitted{Proposals: proposals})
+}
+
+// step answers what a group asks for and a DAG does not.
+func (s *jobs) step(now time.Time, event group.Event) []run.Decision {
+	var decisions []run.Decision
+	var answers []group.Event
+	for _, command := range s.Next(now, event) {
+		switch c := command.(type) {
+		case run.Decision:
+			decisions = append(decisions, c)
+		case group.StartJob:
+			decisions = append(decisions, c.Decision)
+		case group.Acquire:
+			decisions = append(decisions, c.Decision)
+		case group.Prepare:
+			answers = append(answers, group.Prepared{Workers: s.workers})
+		case group.ClaimKeys:
+			answers = append(answers, group.KeysClaimed{Fence: 1, Fences: 1000})
+		}
+	}
+	for _, answer := range answers {
+		decisions = append(decisions, s.step(now, answer)...)
+	}
+	return decisions
+}
+
+func (s *jobs) next(now time.Time, event run.Event) []run.Decision {
+	return s.step(now, group.Ran{Event: event})
+}
+
+func (s *jobs) cancel(now time.Time, item int) []run.Decision {
+	return s.step(now, group.JobCanceled{Job: item, Reason: "canceled"})
+}
+
+func (s *jobs) pause(now time.Time) []run.Decision { return s.step(now, group.Paused{By: "ann"}) }
+
+func (s *jobs) resume(now time.Time) []run.Decision { return s.step(now, group.Resumed{}) }
+
+func (s *jobs) ended(now time.Time, item int) string {
+	result, err := s.Jobs(contract.JobsQueryInput{JobID: contract.JobID(item)}, now)
+	require.NoError(s.t, err)
+	require.Len(s.t, result.Jobs, 1)
+	switch view := result.Jobs[0]; group.State(view.State) {
+	case group.StatePending, group.StateRunning, group.StateRecalling, group.StateHeld:
+		return "open"
+	case group.StateCanceled:
+		return string(view.State) // A task has no error then.
+	case group.StateCompleted, group.StateFailed, group.StateStale, group.StateExpired, group.StateNotStarted:
+		return strings.TrimSpace(string(view.State) + " " + view.Error)
+	}
+	return ""
+}
+
+func (s *jobs) roll(now time.Time) {
+	data, err := s.Snapshot()
+	require.NoError(s.t, err)
+	s.Group, err = group.Restore(data, now)
+	require.NoError(s.t, err)
+}
+
+// tasks is a run of a DAG.
+type tasks struct {
+	*graph.Graph
+
+	t   *testing.T
+	cfg graph.Config
+}
+
+func beginGraph(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision) {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("version: 1\nname: two\nconcurrency: 10\ntasks:\n")
+	for i, w := range list {
+		fmt.Fprintf(&text, "  - {id: t%d, job_type: jt, timeout: %s", i+1, policy.ExecutionTimeout)
+		if w.node != "" {
+			text.WriteString(", node: " + w.node)
+		}
+		if w.db > 0 {
+			fmt.Fprintf(&text, ", resources: {db: %d}", w.db)
+		}
+		text.WriteString("}\n")
+	}
+	loaded, err := spec.Load("dag.yaml", []byte(text.String()))
+	require.NoError(t, err)
+	compiled, err := spec.Compile(loaded, nil)
+	require.NoError(t, err)
+	r, err := graph.NewRun(compiled.Graph)
+	require.NoError(t, err)
+	s := &tasks{t: t, cfg: graph.Config{JobTypes: map[string]graph.JobType{"jt": {Handler: "h", Policy: policy}}}}
+	s.Graph, err = graph.New(r, s.cfg, epoch)
+	require.NoError(t, err)
+	s.Observe(epoch, 3, 0, 0)
+	first := s.numbered(s.Start(epoch))
+	return s, append(first, s.next(epoch, run.WorkersChanged{Workers: workers})...)
+}
+
+func (s *tasks) index(item int) dag.Index {
+	i, ok := s.Run().Lookup(fmt.Sprintf("t%d", item))
+	require.True(s.t, ok)
+	return i
+}
+
+// numbered lists decisions with the numbers of the items.
+func (s *tasks) numbered(list []graph.Decision) []run.Decision {
+	var decisions []run.Decision
+	for _, d := range list {
+		if d.Item >= 0 && d.Kind != run.Probe && d.Kind != run.Watch {
+			_, err := fmt.Sscanf(s.Run().ID(dag.Index(d.Item)), "t%d", &d.Item)
+			require.NoError(s.t, err)
+		}
+		decisions = append(decisions, d.Decision)
+	}
+	return decisions
+}
+
+func (s *tasks) next(now time.Time, event run.Event) []run.Decision {
+	switch e := event.(type) {
+	case run.Ended:
+		e.Item = int(s.index(e.Item))
+		event = e
+	case run.Granted:
+		e.Item = int(s.index(e.Item))
+		event = e
+	}
+	return s.numbered(s.Next(now, event))
+}
+
+func (s *tasks) cancel(now time.Time, item int) []run.Decision {
+	decisions, _, err := s.Operate(now, graph.Request{Kind: graph.CancelTask, Tasks: []string{fmt.Sprintf("t%d", item)}})
+	require.NoError(s.t, err)
+	return s.numbered(decisions)
+}
+
+func (s *tasks) pause(now time.Time) []run.Decision { return s.numbered(s.Pause(now, "ann", "")) }
+
+func (s *tasks) resume(now time.Time) []run.Decision { return s.numbered(s.Resume(now)) }
+
+func (s *tasks) ended(_ time.Time, item int) string {
+	view := s.View(s.index(item))
+	switch state := view.State.String(); state {
+	case "pending", "running":
+		return "open"
+	case "succeeded":
+		return "completed"
+	default:
+		return strings.TrimSpace(state + " " + view.Error)
+	}
+}
+
+func (s *tasks) roll(now time.Time) {
+	data, err := s.Snapshot()
+	require.NoError(s.t, err)
+	s.Graph, err = graph.Restore(s.Run().Graph(), data, s.cfg, now)
+	require.NoError(s.t, err)
+}
+
+// stage plays a source by hand.
+type stage struct {
+	source
+
+	t   *testing.T
+	now time.Time
+	// first are the starts of the beginning; attempt and ask are the last ones of
+	// each item, holds the requests that were not released.
+	first   string
+	attempt map[int]int
+	ask     map[int]int
+	holds   map[int]bool
+	adopted int
+}
+
+func newStage(t *testing.T, start begin, policy jobtype.Policy, list []work, workers ...contract.WorkerView) *stage {
+	t.Helper()
+	policy.GlobalExecutionConcurrency, policy.PerWorkerExecutionConcurrency = 10, 10
+	s := &stage{t: t, now: epoch, attempt: map[int]int{}, ask: map[int]int{}, holds: map[int]bool{}}
+	src, decisions := start(t, policy.WithDefaults(), list, workers)
+	s.source = src
+	s.first = s.does(decisions)
+	return s
+}
+
+// does follows decisions and returns what starts, as "1@a 2@b".
+func (s *stage) does(decisions []run.Decision) string {
+	var starts []string
+	for _, d := range decisions {
+		switch d.Kind { //nolint:exhaustive // the others are nothing to answer
+		case run.Start:
+			starts = append(starts, fmt.Sprintf("%d@%s", d.Item, d.Worker))
+			s.attempt[d.Item] = d.Attempt
+		case run.Acquire:
+			s.ask[d.Item], s.holds[d.Ask] = d.Ask, true
+		case run.Release:
+			delete(s.holds, d.Ask)
+		case run.Adopt:
+			s.adopted++
+		}
+	}
+	return strings.Join(starts, " ")
+}
+
+func (s *stage) step(event run.Event) string { return s.does(s.next(s.now, event)) }
+
+func (s *stage) fleet(workers ...contract.WorkerView) string {
+	return s.step(run.WorkersChanged{Workers: workers})
+}
+
+// end ends the running attempt of an item.
+func (s *stage) end(item int, failure run.Failure) string {
+	return s.endWith(item, run.Ending{Failure: failure, Message: "broken", Duration: time.Second})
+}
+
+func (s *stage) endWith(item int, end run.Ending) string {
+	return s.step(run.Ended{Item: item, Attempt: s.attempt[item], Ending: end})
+}
+
+// full ends an attempt because others fill its worker.
+func (s *stage) full(item int) string {
+	return s.endWith(item, run.Ending{Failure: contract.FailureAtCapacity, Message: "full", Load: run.LoadReport{At: s.now, Others: 1}})
+}
+
+func (s *stage) grant(item int) string {
+	return s.step(run.Granted{Item: item, Ask: s.ask[item], Fence: 1 << 40, Fences: 4})
+}
+
+// requests reports whether an item has or wants its resources.
+func (s *stage) requests(item int) bool { return s.holds[s.ask[item]] }
+
+// wait lets time pass as the workflow does.
+func (s *stage) wait(d time.Duration) string {
+	var starts []string
+	until := s.now.Add(d)
+	for wake := s.NextWake(); !wake.IsZero() && !wake.After(until); wake = s.NextWake() {
+		s.now = wake
+		starts = append(starts, s.step(run.Tick{}))
+	}
+	s.now = until
+	starts = append(starts, s.step(run.Tick{}))
+	return strings.Join(strings.Fields(strings.Join(starts, " ")), " ")
+}
+
+func (s *stage) how(item int) string { return s.ended(s.now, item) }
+
+func node(id string, slots int, state contract.WorkerState) contract.WorkerView {
+	return contract.WorkerView{
+		ID: id, Instance: "i1", State: state, Fresh: state != contract.WorkerOffline, MaxExecute: slots, MaxDetect: 1, Shared: []string{"jt"},
+		Capabilities: []contract.Capability{{Handler: "h", Execute: true, Detect: true}},
+	}
+}
+
+func online(id string, slots int) contract.WorkerView { return node(id, slots, contract.WorkerOnline) }

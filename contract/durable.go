@@ -1,7 +1,7 @@
 package contract
 
 // QueryDurable answers a DurableResult. An entity answers it as long as its
-// history is kept, also after it was ended: whoever starts it anew asks, and
+// history is kept, also after it was ended: whoever starts it again asks, and
 // gives it the answer, see [Inherited].
 const QueryDurable = "durable"
 
@@ -11,7 +11,7 @@ type DurableResult struct {
 	Data []byte `json:"data,omitempty"`
 }
 
-// Inherited is what an entity that is started anew gets from the one before, if
+// Inherited is what an entity that is started again gets from the one before, if
 // there was one.
 type Inherited struct {
 	Data []byte `json:"data,omitempty"`

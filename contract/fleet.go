@@ -175,7 +175,7 @@ type WorkerView struct {
 	// Fresh: its heartbeat changed within three intervals. Only an ONLINE and
 	// fresh worker gets work.
 	Fresh bool `json:"fresh"`
-	// Leaving: OFFLINE because it said goodbye, but its process still beats:
+	// Leaving: OFFLINE because it deregistered, but its process still beats:
 	// what it runs may still end or be handed back. It gets nothing new, and its
 	// jobs are lost only when Leaving ends.
 	Leaving bool `json:"leaving,omitempty"`

@@ -124,7 +124,7 @@ func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 }
 
 // latestListed looks for the runs that a Schedule does not know which is gone, or
-// was made anew: they go on, and must be found to be canceled. What was submitted
+// was made again: they go on, and must be found to be canceled. What was submitted
 // and dry runs are no runs of the job type. Visibility is asked only where nothing
 // else is known.
 func (r Runs) latestListed(ctx context.Context, name string) (RunRef, bool) {

@@ -185,7 +185,7 @@ func TestFailuresTravelWhole(t *testing.T) {
 }
 
 // The server is away when a worker is told to stop, and back before its last job
-// has ended: the registry hears the goodbye after all.
+// has ended: the registry receives the deregistration after all.
 func TestDeregistrationIsRepeated(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, testsuite.WithFile(testsuite.TempFile(t)))

@@ -197,7 +197,7 @@ func (p *pipes) finish() {
 // pipeReader reads a pipe to its end. After the program has ended, a silence
 // of grace counts as the end: then some process that left the group holds the
 // pipe. What is in the pipe is read however slow the reader is, because the
-// silence is measured by each read anew.
+// silence is measured by each read again.
 type pipeReader struct {
 	file  *os.File
 	grace time.Duration

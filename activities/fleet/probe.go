@@ -16,7 +16,7 @@ const probesPerInterval = 5
 // ProbeWorker is [contract.ProbeWorkerActivity]: it waits for at most three
 // heartbeat intervals until a heartbeat of that incarnation changes. Alive
 // false means that none did, or that it is not listed at all. A repeat watches
-// anew.
+// again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
 	interval := o.config.HeartbeatInterval.Std()
 	ticker := time.NewTicker(interval / probesPerInterval)

@@ -138,7 +138,7 @@ func (w *world) input() contract.ObserveWorkersInput {
 	return in
 }
 
-// tell is what the registry does: it remembers, and observes anew.
+// tell is what the registry does: it remembers, and observes again.
 func (w *world) tell(result contract.ObserveWorkersResult) {
 	for _, change := range result.Changes {
 		who := change.Incarnation

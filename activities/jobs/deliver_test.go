@@ -178,7 +178,7 @@ func TestOutcomeThatCannotBeKeptIsCounted(t *testing.T) {
 	}
 }
 
-// A data directory that somebody cleared is made anew.
+// A data directory that somebody cleared is made again.
 func TestOutboxIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "workers", "a.outbox")

@@ -41,7 +41,7 @@ type checkpoint struct {
 }
 
 // readCheckpoint returns nil for none and for one that cannot be understood: a
-// job may always begin anew.
+// job may always begin again.
 func readCheckpoint(data json.RawMessage) *checkpoint {
 	var c checkpoint
 	if len(data) == 0 || json.Unmarshal(data, &c) != nil || c.Offset <= 0 {

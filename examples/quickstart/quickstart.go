@@ -43,7 +43,7 @@ const (
 
 // Prepare fills dir with log files of an invented shop: 40 files of 10 to
 // 200 KiB, one per service and day. Files that are there stay as they are, so
-// it may be called again; those that were compressed meanwhile come anew, as
+// it may be called again; those that were compressed meanwhile come again, as
 // logs do.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {

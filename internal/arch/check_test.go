@@ -110,6 +110,10 @@ func brokenCases() []struct {
 			"testsuite/env.go": "func f() { time.Sleep(1) }", "dag/run_test.go": "func f() { time.Sleep(1) }",
 		}, []string{"dag/run_test.go:4 uses time.Sleep", "testsuite/env.go:4 uses time.Sleep"}},
 		{"sorted-keys", sources{"internal/fleet/ids.go": "func f(m M) { for k := range maps.Keys(m) { g(slices.Collect(maps.Values(m)), k) } }"}, []string{"through maps.Keys", "through maps.Values"}},
+		{"words", sources{
+			"dag/run.go":      "// f begins Anew.\nfunc f() {}\n\n// Two\n// are sent\n// ahead.\nvar anew, goodbyes = 1, \"anew\"",
+			"dag/run_test.go": "/* that bounced */",
+		}, []string{`dag/run.go:4 writes "Anew"`, `dag/run.go:7 writes "sent ahead"`, `dag/run_test.go:4 writes "bounced"`}},
 		{"named-workflows", sources{"workers/group.go": "func f(w R) { w.RegisterWorkflowWithOptions(func() {}, 1); w.RegisterWorkflow(make()) }"}, []string{"without a name", "without a name"}},
 	}
 }

@@ -231,8 +231,8 @@ func TestUnregisterIsOfflineAtOnce(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 }
 
-// A worker that was interrupted while it registered: its goodbye may come before
-// its hello.
+// A worker that was interrupted while it registered: its deregistration may come before
+// its registration.
 func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

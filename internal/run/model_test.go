@@ -174,7 +174,7 @@ func (m *model) do(op func(*Engine, time.Time)) {
 		twin = m.restored(m.current(), state(m.q, m.e))
 		twin.fleet.reprobe, twin.roll = m.e.fleet.reprobe, m.e.roll
 		for _, t := range m.e.timers {
-			if t.kind == timerWake { // Of the history, which starts anew with each workflow run.
+			if t.kind == timerWake { // Of the history, which starts again with each workflow run.
 				twin.timers.push(t)
 			}
 		}

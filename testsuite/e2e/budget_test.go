@@ -88,7 +88,7 @@ func TestKeysAreFreeWhenTheirJobsEnd(t *testing.T) {
 	second := p.end(p.begin("scrub-2", siteSpec(t, "scrub", "", at("slow"), at("fast"))))
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, AlreadyActive: 1, Completed: 1}, second.Counts)
 
-	// Said anew to another admission, it is still only the key that is held.
+	// Said again to another admission, it is still only the key that is held.
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))
 	third := p.end(p.begin("scrub-3", siteSpec(t, "scrub", "", at("slow"), at("fast"))))
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, AlreadyActive: 1, Completed: 1}, third.Counts)

@@ -214,7 +214,7 @@ func byAnn(t *testing.T, entry contract.AuditEntry) {
 	assert.Equal(t, [2]string{"ann", "desk"}, [2]string{entry.Actor, entry.From}, entry.Action)
 }
 
-// A worker restarts while no control plane runs: the goodbye of the old process
+// A worker restarts while no control plane runs: the deregistration of the old process
 // and the registration of the new one meet the registry in one workflow task.
 func TestRestartWhileTheControlPlaneIsAway(t *testing.T) {
 	t.Parallel()

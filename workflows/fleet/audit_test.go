@@ -70,7 +70,7 @@ func (s *auditSink) said() []string {
 }
 
 // TestFleetTells of what operators do to workers, of silence and of refusals; a
-// worker that says goodbye is no news.
+// worker that deregisters is no news.
 func TestFleetTells(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -135,7 +135,7 @@ func TestManyObjectsAreAddedUp(t *testing.T) {
 	require.Len(t, b.audit.records, 1)
 }
 
-// TestSilentWorkersAreTold: one that says goodbye is no news.
+// TestSilentWorkersAreTold: one that deregisters is no news.
 func TestSilentWorkersAreTold(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)

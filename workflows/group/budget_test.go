@@ -168,7 +168,7 @@ func TestGroupIsStoppedBeforeItHasBegun(t *testing.T) {
 }
 
 // TestGroupSettlesItsKeys: keys of jobs that have ended are given back ten seconds
-// later, together, and are not claimed when everything is said anew.
+// later, together, and are not claimed when everything is said again.
 func TestGroupSettlesItsKeys(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

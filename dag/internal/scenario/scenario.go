@@ -1,6 +1,6 @@
 // Package scenario drives tests from text files: blocks of a command line, input
 // lines, a line of dashes and the expected output, which a -rewrite run writes
-// anew. Only tests import it.
+// again. Only tests import it.
 //
 //	# a comment, kept
 //	command argument argument

@@ -246,7 +246,7 @@ func (c *commands) addGroup(shown *ui.Fields, group *contract.GroupStatus) {
 	for _, worker := range group.Workers {
 		state := fmt.Sprintf("%s %s, %d of %d slots", worker.ID, worker.State, min(worker.Running, worker.Slots), worker.Slots)
 		if more := worker.Running - worker.Slots; more > 0 {
-			state += fmt.Sprintf(" and %d more", more) // sent ahead, or begun under a larger cap
+			state += fmt.Sprintf(" and %d more", more) // prefetched, or begun under a larger cap
 		}
 		if !worker.Usable {
 			state += ", not used: " + cmp.Or(worker.Reason, "unknown reason")

@@ -38,6 +38,18 @@ func TestRetriesBackOffAndThenFail(t *testing.T) {
 	assert.Equal(t, "never", p.view("a").Error)
 }
 
+func TestABackOffWithoutABoundIsFixed(t *testing.T) {
+	t.Parallel()
+	p := start(t, one+"{id: a, command: [x], retries: {limit: 3, backoff: 2s}}\n", graph.Config{})
+	p.workers(worker("w", 1))
+	for range 3 {
+		p.ended("a", run.Ending{Failure: contract.FailureFailed, Message: "no"})
+		assert.Equal(t, p.now.Add(2*time.Second), p.g.NextWake())
+		p.pass(2 * time.Second)
+	}
+	assert.Contains(t, p.running, "a")
+}
+
 func TestPermanentFailureIsNotRetried(t *testing.T) {
 	t.Parallel()
 	p := start(t, one+"{id: a, command: [x], retries: {limit: 3}}\n", graph.Config{})

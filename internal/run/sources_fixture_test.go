@@ -28,17 +28,29 @@ type work struct {
 
 // source is a group or a DAG whose items are numbered from 1.
 type source interface {
+	stepped
+	steered
+	rolled
+}
+
+type stepped interface {
 	next(now time.Time, event run.Event) []run.Decision
+	// ended is how an item ended, with its error; "open" before.
+	ended(now time.Time, item int) string
+	NextWake() time.Time
+}
+
+type steered interface {
 	cancel(now time.Time, item int) []run.Decision
 	pause(now time.Time) []run.Decision
 	resume(now time.Time) []run.Decision
-	// ended is how an item ended, with its error; "open" before.
-	ended(now time.Time, item int) string
-	// roll takes the source through its state.
-	roll(now time.Time)
+}
+
+type rolled interface {
 	Observe(now time.Time, events, bytes, ordered int)
 	ShouldContinueAsNew() bool
-	NextWake() time.Time
+	// roll takes the source through its state.
+	roll(now time.Time)
 }
 
 // begin begins a source; the decisions are those of its first steps.
@@ -110,9 +122,9 @@ func (s *jobs) ended(now time.Time, item int) string {
 	case group.StatePending, group.StateRunning, group.StateRecalling, group.StateHeld:
 		return "open"
 	case group.StateCanceled:
-		return string(view.State) // A task has no error then.
+		return view.State // A task has no error then.
 	case group.StateCompleted, group.StateFailed, group.StateStale, group.StateExpired, group.StateNotStarted:
-		return strings.TrimSpace(string(view.State) + " " + view.Error)
+		return strings.TrimSpace(view.State + " " + view.Error)
 	}
 	return ""
 }
@@ -249,7 +261,7 @@ func newStage(t *testing.T, start begin, policy jobtype.Policy, list []work, wor
 func (s *stage) does(decisions []run.Decision) string {
 	var starts []string
 	for _, d := range decisions {
-		switch d.Kind { //nolint:exhaustive // the others are nothing to answer
+		switch d.Kind {
 		case run.Start:
 			starts = append(starts, fmt.Sprintf("%d@%s", d.Item, d.Worker))
 			s.attempt[d.Item] = d.Attempt
@@ -265,10 +277,6 @@ func (s *stage) does(decisions []run.Decision) string {
 }
 
 func (s *stage) step(event run.Event) string { return s.does(s.next(s.now, event)) }
-
-func (s *stage) fleet(workers ...contract.WorkerView) string {
-	return s.step(run.WorkersChanged{Workers: workers})
-}
 
 // end ends the running attempt of an item.
 func (s *stage) end(item int, failure run.Failure) string {

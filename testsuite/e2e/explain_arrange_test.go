@@ -60,7 +60,7 @@ func frozen(job bool) func(*stage) situation {
 		s.t.Cleanup(func() { _ = process.Process.Signal(syscall.SIGCONT) })
 		goOn := func() { require.NoError(s.t, process.Process.Signal(syscall.SIGCONT)) }
 		if !job {
-			return situation{thing: id, object: id, remedy: goOn}
+			return situation{thing: id, object: id, timeless: true, remedy: goOn}
 		}
 		testsuite.WaitFor(s.t, time.Minute, "the registry misses its heartbeats", func() bool { return !fresh() })
 		ref := s.dag("", "  - {id: a, node: "+id+", command: [sleep, 300]}\n")

@@ -329,12 +329,12 @@ func fixturesOfPlaces() []fixture {
 			needs := at("x")
 			needs.Labels = map[string]string{"disk": "ssd"}
 			s.hold("x")
-			return situation{thing: s.group("1", s.spec(needs)) + "/job-00001", object: s.name + " disk=ssd", says: "no worker with handler " + s.name + " and labels disk=ssd", remedy: func() {
+			return situation{thing: s.group("1", s.spec(needs)) + "/job-00001", object: s.name + " disk=ssd", says: "no worker with handler " + s.name + " and labels disk=ssd", until: true, remedy: func() {
 				s.worker(1, "-ssd")
 			}}
 		}},
 		{code: explain.NoWorker, of: "run", arrange: func(s *stage) situation {
-			return situation{thing: s.group("1", s.spec(at("x"))), object: s.name, remedy: func() { s.worker(1, "-ssd") }}
+			return situation{thing: s.group("1", s.spec(at("x"))), object: s.name, until: true, remedy: func() { s.worker(1, "-ssd") }}
 		}},
 		{code: explain.WorkerCordoned, arrange: func(s *stage) situation {
 			id := s.worker(1, "-ssd")
@@ -353,7 +353,7 @@ func fixturesOfPlaces() []fixture {
 			pinned := at("x")
 			pinned.Node = id
 			s.hold("x")
-			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "it is DRAINING", remedy: func() {
+			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "it is DRAINING", until: true, remedy: func() {
 				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}

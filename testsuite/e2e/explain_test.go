@@ -110,11 +110,11 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	require.NoError(t, err)
 	submitted := s.submit(known.Spec, "by-hand", at("z"))
 	found := starter.Explanation{}
-	testsuite.WaitFor(t, 30*time.Second, "both runs wait", func() bool {
+	testsuite.WaitFor(t, 30*time.Second, "both runs and the submitted job wait", func() bool {
 		found = s.explanation("kinds")
-		return len(found.Reasons) > 1 && found.Reasons[0].Code == explain.NoWorker && strings.Contains(found.Reasons[0].Detail, "(and 1 more wait for it)")
+		return len(found.Reasons) > 1 && found.Reasons[0].Code == explain.NoWorker && strings.Contains(found.Reasons[0].Detail, "(and 2 more wait for it)")
 	})
-	assert.Contains(t, []string{scheduled.WorkflowID, submitted.WorkflowID + "/job-00001"}, found.Reasons[0].Of)
+	assert.Contains(t, []string{scheduled.WorkflowID, submitted.WorkflowID, submitted.WorkflowID + "/job-00001"}, found.Reasons[0].Of)
 	assert.Equal(t, explain.WorkerCordoned, found.Reasons[1].Code, "and who could do it")
 	_, err = s.client.Workers().Operate(t.Context(), "kinds-ssd", starter.ActionUncordon, "ann", "")
 	require.NoError(t, err)

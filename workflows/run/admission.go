@@ -142,7 +142,7 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 // claims.
 func (l *Link) reassert(keys []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
-	l.next = contract.AdmissionRequest{Reassert: true, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings}
+	l.next = contract.AdmissionRequest{Reassert: true, Reset: l.next.Reset, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings}
 	l.lost, l.released = nil, nil
 	for i := range l.next.Held {
 		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {

@@ -120,6 +120,8 @@ func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix)
 // time that it has forgotten.
 func (r *Runner) WasReset(keys []byte) bool {
 	l := r.Admission
+	// A run that is asked what it holds must know that it forgot.
+	l.used = l.used || r.inbox.reassert.Len() > 0
 	if !l.noticeReset() {
 		return false
 	}

@@ -255,7 +255,7 @@ func (u *unit) definition(t *Task) []byte {
 		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
 		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, PerItem: t.PerItem,
 	}
-	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG {
+	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {
 		d.Timeout = DefaultTimeout
 	}
 	u.checkTemplates(t, &d)

@@ -19,7 +19,8 @@ const (
 	// MaxConcurrency keeps a run far below the number of pending activities at
 	// which the server refuses a workflow's commands.
 	MaxConcurrency = 500
-	// DefaultTimeout bounds one attempt of a task.
+	// DefaultTimeout bounds one attempt of a task. That of a job type has the
+	// execution_timeout of its policy.
 	DefaultTimeout = jobtype.Duration(30 * time.Minute)
 	// DefaultBackoff is the wait before a task's first retry.
 	DefaultBackoff = jobtype.Duration(5 * time.Second)

@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ var t0 = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // temporal is a Temporal client with a registry and the runs of one schedule.
 type temporal struct {
 	control.Client
+	// mu guards what a keeper uses while the test looks at it.
+	mu         sync.Mutex
 	view       *contract.FleetView
 	closed     bool
 	queryFault error
@@ -71,6 +74,8 @@ func (f *temporal) QueryWorkflowWithOptions(_ context.Context, request *client.Q
 }
 
 func (f *temporal) SignalWithStartWorkflow(_ context.Context, _, name string, arg any, options client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.signals, f.started = append(f.signals, name), append(f.started, args...)
 	if watch, ok := arg.(contract.WatchFleetInput); ok && options.ID == contract.FleetWorkflowID {
 		f.watched = append(f.watched, watch)
@@ -82,6 +87,8 @@ func (f *temporal) ExecuteWorkflow(_ context.Context, options client.StartWorkfl
 	if options.WorkflowIDConflictPolicy != enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING {
 		return nil, errors.New("a running registry must be left alone")
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.started = append(f.started, args...)
 	return nil, f.fault
 }
@@ -113,6 +120,8 @@ func (s schedule) Describe(context.Context) (*client.ScheduleDescription, error)
 }
 
 func (f *temporal) DescribeWorkflowExecution(_ context.Context, id, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.described = append(f.described, id)
 	r, known := f.runs[id]
 	if !known {

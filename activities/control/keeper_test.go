@@ -26,23 +26,27 @@ func TestKeeperStartsWhatWasEnded(t *testing.T) {
 		}}
 		ctx, stop := context.WithCancel(t.Context())
 		go control.New(f, contract.FleetConfig{}).Keep(ctx, slog.New(slog.DiscardHandler))
-		time.Sleep(1900 * time.Millisecond)
-		synctest.Wait()
-		assert.Empty(t, f.started)
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		assert.Equal(t, []any{contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission"}}}, f.started)
-		f.runs[contract.AdmissionWorkflowID] = running
-		f.runs[contract.AuditWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		assert.Len(t, f.started, 3, "the audit log has two arguments")
-		assert.Equal(t, []string{contract.SignalRecord}, f.signals)
-		f.runs[contract.AuditWorkflowID] = running
-		time.Sleep(time.Minute)
+		after := func(pause time.Duration, look func()) {
+			time.Sleep(pause)
+			synctest.Wait()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			look()
+		}
+		after(1900*time.Millisecond, func() { assert.Empty(t, f.started) })
+		after(200*time.Millisecond, func() {
+			assert.Equal(t, []any{contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission"}}}, f.started)
+			f.runs[contract.AdmissionWorkflowID] = running
+			f.runs[contract.AuditWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
+		})
+		after(2*time.Second, func() {
+			assert.Len(t, f.started, 3, "the audit log has two arguments")
+			assert.Equal(t, []string{contract.SignalRecord}, f.signals)
+			f.runs[contract.AuditWorkflowID] = running
+		})
+		after(time.Minute, func() { assert.Len(t, f.started, 3) })
 		stop()
 		synctest.Wait()
-		assert.Len(t, f.started, 3)
 	})
 }
 

@@ -27,11 +27,9 @@ var wideInterfaces = map[string]string{} //nolint:gochecknoglobals // constant t
 
 // largePackages may be larger than others, up to the given bound.
 var largePackages = map[string]int{ //nolint:gochecknoglobals // constant table
-	// Methods of one type, the client, one file for each thing it can do.
+	// Methods of one type, the client, one file for each thing it can do. Until
+	// 2027-02-28: one Run and one Item for groups and DAGs make it smaller.
 	"starter": 6000,
-	// One family of files a workflow; ARCHITECTURE keeps all of them together, so
-	// that the rules of determinism hold for one folder.
-	"workflows": 6200,
 }
 
 // vagueNames say nothing about what is inside.

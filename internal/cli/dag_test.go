@@ -94,7 +94,7 @@ func TestDAGValidateOfFilesThatAreNone(t *testing.T) {
 	h.env.Stdin = strings.NewReader(`{"version": 1, "name": "piped", "tasks": [{"id": "a", "noop": true}]}`)
 	h.run("dag", "validate", "-").OK().Says("DAG piped is valid: 1 task, 0 dependencies, 1 task deep")
 	h.env.Stdin = strings.NewReader(strings.Repeat("\x00garbage", 1<<17))
-	h.run("dag", "validate", "-").Exits(ui.ExitUsage).Complains("stdin: not valid YAML")
+	h.run("dag", "validate", "-").Exits(ui.ExitUsage).Complains("stdin:1:1: not valid YAML")
 }
 
 func TestSubDAGsStayInTheirTree(t *testing.T) {

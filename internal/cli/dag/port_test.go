@@ -90,8 +90,9 @@ func command(t *testing.T, action func(*commands, *cli.Context) error, args ...s
 	env := ui.Env{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Now: time.Now}
 	c := &commands{&ui.Program{Env: env}}
 	app := &cli.App{
-		Flags:  append(append(c.dagRun().Flags, c.dagWatch().Flags[0]), c.dagShow().Flags[:3]...),
-		Action: func(ctx *cli.Context) error { return action(c, ctx) }, ExitErrHandler: func(*cli.Context, error) {},
+		HideHelp: true, // The help flag is one for the whole process.
+		Flags:    append(append(c.dagRun().Flags, c.dagWatch().Flags[0]), c.dagShow().Flags[:3]...),
+		Action:   func(ctx *cli.Context) error { return action(c, ctx) }, ExitErrHandler: func(*cli.Context, error) {},
 	}
 	return clitest.Outcome{T: t, Code: env.Finish(t.Context(), app.RunContext(t.Context(), append([]string{"test"}, args...))), Stdout: stdout.String(), Stderr: stderr.String()}
 }

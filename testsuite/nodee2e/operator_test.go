@@ -28,7 +28,7 @@ func TestJoin(t *testing.T) {
 	ref := s.begin("waiting")
 	testsuite.WaitFor(t, time.Minute, "the group waits for a worker", func() bool {
 		shown, err := s.client.Runs().Show(t.Context(), ref)
-		return err == nil && shown.Group != nil && shown.Group.Detector == "" && shown.Group.Phase == "detecting"
+		return err == nil && shown.Group != nil && shown.Group.Detector == "" && shown.Group.Phase == "waiting"
 	})
 	for _, step := range []struct{ id, what string }{{"node-a", "detect"}, {"node-b", "start"}} {
 		s.worker(step.id)

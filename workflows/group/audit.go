@@ -1,10 +1,6 @@
 package group
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/workflow"
@@ -92,7 +88,7 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 
 // auditCalendar records other windows for the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
-	was, is := changedSettings(
+	was, is := recorder.Changes(
 		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, in)
 	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
 }
@@ -100,46 +96,15 @@ func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 // auditPolicy records the settings that another policy changes; ctx is the update
 // handler's.
 func (r *groupRun) auditPolicy(ctx workflow.Context, set contract.SetPolicyResult, in contract.SetPolicyInput) {
-	was, is := changedSettings(set.Before, set.After)
+	was, is := recorder.Changes(set.Before, set.After)
 	if in.RetryBudget != nil {
 		type budget struct {
 			Is *contract.RetryBudget `json:"retry_budget,omitempty"`
 		}
-		old, current := changedSettings(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
+		old, current := recorder.Changes(budget{set.RetryBudgetBefore}, budget{in.RetryBudget.WithDefaults()})
 		was, is = joined(was, old), joined(is, current)
 	}
 	r.runner.Audit.Updated(ctx, contract.AuditEntry{Action: "policy.set", Actor: in.By, Before: was, After: is})
 }
 
 func joined(a, b string) string { return strings.Trim(a+"; "+b, "; ") }
-
-// changedSettings lists the settings that differ, as they were and as they are.
-func changedSettings(before, after any) (was, is string) {
-	old, current := settingsOf(before), settingsOf(after)
-	both := maps.Clone(old)
-	maps.Copy(both, current)
-	var left, right []string
-	for _, key := range slices.Sorted(maps.Keys(both)) {
-		if a, b := string(old[key]), string(current[key]); a != b {
-			left, right = append(left, setting(key, a)), append(right, setting(key, b))
-		}
-	}
-	return strings.Join(left, "; "), strings.Join(right, "; ")
-}
-
-func setting(key, value string) string {
-	if value == "" {
-		value = "(none)"
-	}
-	return fmt.Sprintf("%s: %s", key, strings.Trim(value, `"`))
-}
-
-// settingsOf are the settings of a policy, or of anything that is an object, by
-// name. A nil value has none.
-func settingsOf(value any) map[string]json.RawMessage {
-	settings := map[string]json.RawMessage{}
-	if encoded, err := json.Marshal(value); err != nil || json.Unmarshal(encoded, &settings) != nil {
-		return map[string]json.RawMessage{}
-	}
-	return settings
-}

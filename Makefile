@@ -49,12 +49,17 @@ ONLY         ?=
 GOLANGCI_LINT_VERSION := v2.15.0
 WORKFLOWCHECK_VERSION := v0.6.0
 GOVULNCHECK_VERSION   := v1.8.0
+OAPI_CODEGEN_VERSION  := v2.5.1
+# The plugin for messages is of the module's own version of protobuf, see docs/adr/0040.
+PROTOC_GEN_GO_VERSION      := v1.36.12
+PROTOC_GEN_GO_GRPC_VERSION := v1.6.0
 
 GOVERSION     := $(shell $(GO) env GOVERSION 2>/dev/null)
 TOOLS         := $(CURDIR)/.tools/bin
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)-$(GOVERSION)
 WORKFLOWCHECK := $(TOOLS)/workflowcheck-$(WORKFLOWCHECK_VERSION)-$(GOVERSION)
 GOVULNCHECK   := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)-$(GOVERSION)
+OAPI_CODEGEN  := $(TOOLS)/oapi-codegen-$(OAPI_CODEGEN_VERSION)-$(GOVERSION)
 
 # $(call install,package,version): build a tool outside this module and name it by version. The
 # temporary directory keeps an interrupted build from passing for a finished one.
@@ -72,6 +77,17 @@ $(WORKFLOWCHECK):
 $(GOVULNCHECK):
 	$(call install,golang.org/x/vuln/cmd/govulncheck,$(GOVULNCHECK_VERSION))
 
+$(OAPI_CODEGEN):
+	$(call install,github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen,$(OAPI_CODEGEN_VERSION))
+
+PROTO_PLUGINS := $(TOOLS)/proto-$(PROTOC_GEN_GO_VERSION)-$(PROTOC_GEN_GO_GRPC_VERSION)
+
+$(PROTO_PLUGINS):
+	@mkdir -p $@.tmp
+	@GOBIN=$@.tmp GOFLAGS= GOTOOLCHAIN=local CGO_ENABLED=0 $(GO) install google.golang.org/protobuf/cmd/protoc-gen-go@$(PROTOC_GEN_GO_VERSION)
+	@GOBIN=$@.tmp GOFLAGS= GOTOOLCHAIN=local CGO_ENABLED=0 $(GO) install google.golang.org/grpc/cmd/protoc-gen-go-grpc@$(PROTOC_GEN_GO_GRPC_VERSION)
+	@mv $@.tmp $@
+
 ##@ Use
 
 .PHONY: dev
@@ -79,7 +95,39 @@ dev: build ## Build and run everything on this machine: Temporal, Web UI, contro
 	@exec bin/roundsman dev $(ARGS)
 
 .PHONY: build
-build: bin/roundsman bin/roundsman-devserver ## Build bin/roundsman and bin/roundsman-devserver
+build: web bin/roundsman bin/roundsman-devserver ## Build bin/roundsman and bin/roundsman-devserver
+
+# The console is embedded if it was built before bin/roundsman. It needs Node.js; everything else does not.
+NODE_MAJOR   := $(shell node -p 'process.versions.node.split(".")[0]' 2>/dev/null)
+HAS_NODE     := $(shell [ "$(NODE_MAJOR)" -ge 20 ] 2>/dev/null && command -v npm)
+WEB_SOURCES  := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f ! -name openapi.d.ts 2>/dev/null)
+WITHOUT_NODE := no Node.js 20 or newer: this build has no console, the rest is complete
+
+.PHONY: web
+web: $(if $(HAS_NODE),internal/console/assets/app/index.html) ## Build the console, where Node.js is; `build` does it
+	@$(if $(HAS_NODE),:,echo "web: $(WITHOUT_NODE)")
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@npm --prefix web ci --silent && touch $@
+
+internal/console/assets/app/index.html: web/node_modules/.package-lock.json docs/openapi.yaml $(WEB_SOURCES)
+	@npm --prefix web run --silent build -- --logLevel error && touch $@
+
+.PHONY: web-check
+web-check: ## Types and lint of the console, and its size; skipped where Node.js is missing
+	@$(if $(HAS_NODE),$(MAKE) web web-size && npm --prefix web run --silent check,echo "web-check: skipped, no Node.js 20 or newer")
+
+# All that a browser loads, as it travels. Issue after issue adds a little: this says when it is too much.
+MAX_WEB_BYTES := 250000
+
+.PHONY: web-size
+web-size:
+	@bytes=$$(find internal/console/assets/app -type f -exec gzip -9c {} + | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
+	[ $$bytes -le $(MAX_WEB_BYTES) ]
+
+.PHONY: screenshots
+screenshots: build ## Take pictures of every page of the console: light, dark, 390 px (docs/images/console)
+	@npm --prefix web run --silent screenshots
 
 # Go itself knows what is out of date, so it is always asked.
 .PHONY: bin/roundsman
@@ -135,7 +183,7 @@ history: build ## Record the replay histories again, against the real server
 
 ##@ Gates
 
-GATES := lint tidy-check workflowcheck vulncheck arch replay size
+GATES := lint tidy-check workflowcheck vulncheck arch replay proto-check clients size
 
 .PHONY: check
 check: ## Every gate; goes on after a failure, so that one run shows all of them
@@ -183,6 +231,15 @@ replay: ## Replay every recorded history
 	@if [ -d testsuite/replay ]; then $(GO) test -count=1 ./testsuite/replay/...; \
 	else echo "replay: no testsuite/replay"; exit 1; fi
 
+.PHONY: proto-check
+proto-check: ## The generated code of internal/seaweedfs is that of its protos; skipped without protoc
+	@if command -v protoc >/dev/null; then $(MAKE) $(PROTO_PLUGINS) && PROTO_PLUGINS=$(PROTO_PLUGINS) $(GO) test -count=1 -run Generated ./internal/seaweedfs; \
+	else echo "proto-check: no protoc (Debian: apt install protobuf-compiler), nothing compared"; fi
+
+.PHONY: clients
+clients: $(OAPI_CODEGEN) bin/roundsman ## Clients that two generators make of docs/openapi.yaml compile: Go, and TypeScript where Node.js is
+	@GO="$(GO)" sh tools/clients.sh $(OAPI_CODEGEN) $(CURDIR)/bin/roundsman
+
 .PHONY: size
 size: ## bin/roundsman must stay small enough to go on every node
 	@if [ ! -f bin/roundsman ]; then echo "size: bin/roundsman is not built, nothing to measure"; exit 0; fi; \
@@ -191,8 +248,12 @@ size: ## bin/roundsman must stay small enough to go on every node
 
 ##@ Other
 
+.PHONY: proto
+proto: $(PROTO_PLUGINS) ## Generate internal/seaweedfs/*pb again; needs protoc (Debian: protobuf-compiler)
+	@PLUGINS=$(PROTO_PLUGINS) sh internal/seaweedfs/generate.sh
+
 .PHONY: tools
-tools: $(GOLANGCI_LINT) $(WORKFLOWCHECK) $(GOVULNCHECK) ## Build the pinned tools into .tools/bin
+tools: $(GOLANGCI_LINT) $(WORKFLOWCHECK) $(GOVULNCHECK) $(OAPI_CODEGEN) ## Build the pinned tools into .tools/bin
 
 .PHONY: version
 version: ## Print the version that a build would carry
@@ -200,7 +261,7 @@ version: ## Print the version that a build would carry
 
 .PHONY: clean
 clean: ## Remove what was built; `make clean-tools` removes the pinned tools too
-	@rm -rf bin dist coverage coverage.*
+	@rm -rf bin dist coverage coverage.* internal/console/assets/app
 
 .PHONY: clean-tools
 clean-tools:

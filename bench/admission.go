@@ -226,7 +226,7 @@ func (c *cluster) handovers(ctx context.Context, rep, groups int) ([]float64, er
 }
 
 // turnOf reads a group's history: the start of the activity after which it was
-// detecting, and its last signal to admission.
+// detecting, and its last call of admission.
 func (c *cluster) turnOf(ctx context.Context, run client.WorkflowRun) (turn, error) {
 	var found turn
 	scheduled := map[int64]bool{}
@@ -242,7 +242,7 @@ func (c *cluster) turnOf(ctx context.Context, run client.WorkflowRun) (turn, err
 		if a := event.GetActivityTaskStartedEventAttributes(); a != nil && scheduled[a.GetScheduledEventId()] {
 			found.detected = event.GetEventTime().AsTime()
 		}
-		if event.GetSignalExternalWorkflowExecutionInitiatedEventAttributes() != nil {
+		if event.GetMarkerRecordedEventAttributes() != nil { // The release is a call, the last one.
 			found.released = event.GetEventTime().AsTime()
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -44,15 +45,26 @@ func groupSpec(routing jobtype.Routing, n, parallel int) (contract.JobTypeSpec, 
 type finished struct {
 	seconds  float64
 	events   float64
+	bytes    float64
 	workflow string
 }
 
 // runGroup runs a job group and checks that it did all of its jobs.
 func (c *cluster) runGroup(ctx context.Context, routing jobtype.Routing, n, parallel int) (finished, error) {
+	return c.runGroupIn(ctx, "", routing, n, parallel)
+}
+
+// runGroupIn does so in an exclusive lane; "": in none.
+func (c *cluster) runGroupIn(ctx context.Context, lane string, routing jobtype.Routing, n, parallel int) (finished, error) {
 	spec, err := groupSpec(routing, n, parallel)
 	if err != nil {
 		return finished{}, err
 	}
+	spec.Lane = lane
+	return c.runSpec(ctx, spec, n)
+}
+
+func (c *cluster) runSpec(ctx context.Context, spec contract.JobTypeSpec, n int) (finished, error) {
 	options := client.StartWorkflowOptions{
 		ID: fmt.Sprintf("bench/%s-%d", spec.Name, time.Now().UnixNano()), TaskQueue: contract.ControlQueue,
 	}
@@ -92,7 +104,8 @@ func (c *cluster) timed(ctx context.Context, options client.StartWorkflowOptions
 	if err != nil {
 		return finished{}, err
 	}
-	return finished{took, float64(described.GetWorkflowExecutionInfo().GetHistoryLength()), run.GetID()}, nil
+	info := described.GetWorkflowExecutionInfo()
+	return finished{took, float64(info.GetHistoryLength()), float64(info.GetHistorySizeBytes()), run.GetID()}, nil
 }
 
 // fanout compares both routings with the bare SDK.
@@ -158,6 +171,40 @@ func eventsPerJob(ctx context.Context, b *bench) error {
 			events = append(events, group.events/float64(n))
 		}
 		if err := b.values(fmt.Sprintf("events_per_job_%d_in_flight", parallel), n, "events/job", events, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bytesPerJob prints what a job costs in bytes of history: in a job type without settings,
+// and in one whose params, execute and cluster blocks have 1,100 bytes.
+func bytesPerJob(ctx context.Context, b *bench) error {
+	const each = 370
+	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	for _, name := range []string{"without", "with"} {
+		var bytes, seconds []float64
+		for range b.reps {
+			spec, err := groupSpec(jobtype.RoutingWorker, fanoutJobs, fanoutNodes*fanoutSlots)
+			if err != nil {
+				return err
+			}
+			if name == "with" {
+				filler := strings.Repeat("x", each)
+				spec.Params = fmt.Appendf(nil, `{"n":%d,"filler":%q}`, fanoutJobs, filler)
+				spec.Execute, spec.Cluster = fmt.Appendf(nil, `{"x":%q}`, filler), fmt.Appendf(nil, `{"x":%q}`, filler)
+			}
+			group, err := c.runSpec(ctx, spec, fanoutJobs)
+			if err != nil {
+				return err
+			}
+			bytes, seconds = append(bytes, group.bytes/fanoutJobs), append(seconds, group.seconds)
+		}
+		if err := b.values("history_bytes_per_job_"+name+"_settings", fanoutJobs, "bytes/job", bytes, map[string]float64{"seconds": round(median(seconds))}); err != nil {
 			return err
 		}
 	}

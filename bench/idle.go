@@ -55,27 +55,56 @@ func idle(ctx context.Context, b *bench) error {
 		return err
 	}
 	resting := (after - before) / idleWatch.Seconds()
-	var events []float64
-	for range idleGroups {
-		group, err := c.runGroup(ctx, jobtype.RoutingWorker, 0, 1)
-		if err != nil {
-			return err
-		}
-		events = append(events, group.events)
-	}
-	busy, err := cpuSeconds(c.server.PID())
+	open, err := c.emptyTicks(ctx, "")
 	if err != nil {
 		return err
 	}
-	perGroup := (busy - after) / idleGroups
-	more := map[string]float64{
-		"events_per_group": median(events), "cpu_ms_per_group": round(perGroup * 1000), "server_cpu_at_rest_percent": round(resting * 100),
-		"fleet_events_in_30s": fleetAfter - fleetBefore,
-	}
-	if err := b.values("idle_events_per_hour", idleTypes, "events/h", []float64{median(events) * idleTicksPerHour}, more); err != nil {
+	exclusive, err := c.emptyTicks(ctx, "default")
+	if err != nil {
 		return err
 	}
-	return b.values("idle_server_cpu_per_hour", idleTypes, "CPU-s/h", []float64{resting*3600 + perGroup*idleTicksPerHour}, nil)
+	more := map[string]float64{"server_cpu_at_rest_percent": round(resting * 100), "fleet_events_in_30s": fleetAfter - fleetBefore}
+	for name, tick := range map[string]emptyTick{"open": open, "exclusive": exclusive} {
+		more["events_per_group_"+name], more["cpu_ms_per_group_"+name] = tick.events, round(tick.serverMS)
+		more["control_plane_cpu_ms_per_group_"+name], more["ms_per_group_"+name] = round(tick.controlMS), round(tick.tookMS)
+	}
+	if err := b.values("idle_events_per_hour", idleTypes, "events/h", []float64{open.events * idleTicksPerHour}, more); err != nil {
+		return err
+	}
+	return b.values("idle_server_cpu_per_hour", idleTypes, "CPU-s/h", []float64{resting*3600 + open.serverMS/1000*idleTicksPerHour}, nil)
+}
+
+// emptyTick is what one group that finds nothing costs: events of its history, CPU of the
+// server and of the control plane, and time from its start to its end.
+type emptyTick struct{ events, serverMS, controlMS, tookMS float64 }
+
+// emptyTicks runs groups that find nothing, one after the other; the first one, in which
+// admission starts, does not count.
+func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error) {
+	var events, took []float64
+	var server, control float64
+	for n := range idleGroups + 1 {
+		group, err := c.runGroupIn(ctx, lane, jobtype.RoutingWorker, 0, 1)
+		if err != nil {
+			return emptyTick{}, err
+		}
+		if n > 0 {
+			events, took = append(events, group.events), append(took, group.seconds*1000)
+			continue
+		}
+		if server, err = cpuSeconds(c.server.PID()); err != nil {
+			return emptyTick{}, err
+		}
+		if control, err = cpuSeconds(os.Getpid()); err != nil {
+			return emptyTick{}, err
+		}
+	}
+	serverAfter, err := cpuSeconds(c.server.PID())
+	if err != nil {
+		return emptyTick{}, err
+	}
+	controlAfter, err := cpuSeconds(os.Getpid())
+	return emptyTick{median(events), (serverAfter - server) * 1000 / idleGroups, (controlAfter - control) * 1000 / idleGroups, median(took)}, err
 }
 
 func (c *cluster) historyLength(ctx context.Context, workflowID string) (float64, error) {

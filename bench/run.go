@@ -33,6 +33,7 @@ func measurements() []measurement {
 	return []measurement{
 		{"fanout", "1,000 no-op jobs, 100 in flight, over 4 worker processes, both routings, against the bare SDK", fanout},
 		{"events", "history events per job at 1, 16 and 100 in flight", eventsPerJob},
+		{"bytes", "bytes of history per job of a group of 1,000, without settings and with 1,100 bytes of them", bytesPerJob},
 		{"step_latency", "one activity step on the dev server: schedule, run, next workflow task", stepLatency},
 		{"dag_layers", "DAGs of 1,000, 10,000 and 100,000 no-op tasks, neighbouring and random dependencies, against the bare SDK", dagLayersBench},
 		{"dag_chain", "a chain of 100 no-op tasks: one step", dagChainBench},
@@ -44,9 +45,14 @@ func measurements() []measurement {
 		{"placement", "1,000 jobs of 50 ms over 4 worker processes with 4 slots each, against the bare SDK", placement},
 		{"placement_shared_fleet", "a group beside another that fills half of the fleet with long jobs, against the same group pinned to the free half", placementSharedFleet},
 		{"slots_skewed", "cap 4 shared by five queues, all work on one, against a worker with that one queue", slotsSkewed},
+		{"seaweedfs_gateway", "weed workers at the gateway: from the dial to the first detection, and 33 vacuums with limit 4", weedFirstDetection},
 		{"admission", "request → grant round trips at 1, 8 and 100 askers, against a bare workflow that answers signals", admissionBench},
 		{"lane_handover", "from a group's release of its lane to the start of the next group's detection", laneHandover},
+		{"seaweedfs", "SeaweedFS against fakes: detection of 100,000 volumes, 33 vacuums with limit 4, kill -9 in the middle of a move", seaweedfsBench},
+		{"remote", "10,000 no-op jobs on 200 remote workers behind one gateway, against 200 node workers in one process", remote},
 		{"startup", "roundsman dev until ready, warm", startup},
+		{"dag_dev", "roundsman dag run --dev of 100 tasks, from exec to exit", dagDev},
+		{"viewers", "calls and memory of 500 idle viewers of 100 job types against ten, and how long a change takes to all of them", viewers},
 		{"idle", "history events and server CPU per hour of 20 job types that find nothing", idle},
 	}
 }
@@ -77,6 +83,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return report(stderr, beControl(ctx, o))
 	case childDAG, childDAGBare:
 		return report(stderr, beDAGChild(ctx, o))
+	case childViewed:
+		return report(stderr, beViewed(ctx, o))
+	case childGateway, childNatives, childRemotes:
+		return report(stderr, beRemoteChild(ctx, o))
 	default:
 		if o.child == childDAG || o.child == childDAGBare {
 			return report(stderr, beDAGChild(ctx, o))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,14 +15,51 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-// startup measures `roundsman dev` from exec to the header that it prints once everything is up.
-// It uses the binary that `make build` left.
-func startup(ctx context.Context, b *bench) error {
-	root, err := testsuite.ModuleRoot()
+// builtBinary is the binary that `make build` left, with the module's root.
+func builtBinary() (binary, root string, err error) {
+	root, err = testsuite.ModuleRoot()
+	return filepath.Join(root, "bin", "roundsman"), root, err
+}
+
+// dagDev measures `roundsman dag run --dev` of 100 tasks, 10 at a time, from exec to exit.
+func dagDev(ctx context.Context, b *bench) error {
+	binary, _, err := builtBinary()
 	if err != nil {
 		return err
 	}
-	binary := filepath.Join(root, "bin", "roundsman")
+	dir, err := os.MkdirTemp("", "roundsman-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	file := filepath.Join(dir, "hundred.yaml")
+	var spec strings.Builder
+	spec.WriteString("version: 1\nname: hundred\nconcurrency: 10\ntasks:\n")
+	for i := range 100 {
+		fmt.Fprintf(&spec, "  - {id: t%d, command: [\"true\"]}\n", i)
+	}
+	if err := os.WriteFile(file, []byte(spec.String()), 0o600); err != nil {
+		return err
+	}
+	var seconds []float64
+	for rep := range b.reps + 1 {
+		started := time.Now()
+		if output, err := exec.CommandContext(ctx, binary, "dag", "run", "--dev", file).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, output)
+		}
+		if rep > 0 {
+			seconds = append(seconds, time.Since(started).Seconds())
+		}
+	}
+	return b.values("dag_dev_100", 100, "s", seconds, nil)
+}
+
+// startup measures `roundsman dev` from exec to the header that it prints once everything is up.
+func startup(ctx context.Context, b *bench) error {
+	binary, root, err := builtBinary()
+	if err != nil {
+		return err
+	}
 	var seconds []float64
 	for rep := range b.reps + 1 {
 		took, err := startOnce(ctx, binary, root)

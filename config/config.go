@@ -28,6 +28,8 @@ type Config struct {
 	Cluster  json.RawMessage    `json:"cluster,omitempty"`
 	Fleet    Fleet              `json:"fleet"`
 	Audit    Audit              `json:"audit"`
+	Access   Access             `json:"access,omitzero"`
+	Notify   Notify             `json:"notify,omitzero"`
 	JobTypes map[string]JobType `json:"job_types"`
 
 	// Warnings are what validation found odd but not wrong.
@@ -98,7 +100,17 @@ type Fleet struct {
 
 // JobType is one entry of job_types.
 type JobType struct {
-	Handler     string                `json:"handler"`
+	Handler string `json:"handler,omitempty"`
+	// DAG is the file of the DAG that the job type runs instead of a handler; source is
+	// what it says, with its sub-DAGs.
+	DAG    string `json:"dag,omitempty"`
+	source *contract.DAGSource
+	// DetectOn is where detections run; empty: on one worker. EachWorker: each worker has
+	// one job, and nothing is detected. Labels restrict both to the workers that have them.
+	DetectOn   contract.DetectOn `json:"detect_on,omitempty"`
+	EachWorker bool              `json:"each_worker,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+
 	Description string                `json:"description,omitempty"`
 	Enabled     bool                  `json:"enabled"`
 	Lane        string                `json:"lane"`
@@ -111,6 +123,8 @@ type JobType struct {
 
 	// RetryBudget is nil if nothing bounds how much may fail.
 	RetryBudget *contract.RetryBudget `json:"retry_budget,omitempty"`
+	// Notify adds to the rules of the control plane.
+	Notify []contract.NotifyRule `json:"notify,omitempty"`
 	// Batch is nil if every proposal is a job of its own.
 	Batch *contract.BatchSpec `json:"batch,omitempty"`
 	// Params, Detect and Execute are canonical JSON, nil if not written.

@@ -29,7 +29,7 @@ func TestDocumentedExamplesLoad(t *testing.T) {
 	require.NotEmpty(t, blocks)
 	command := jobtype.Descriptor{Name: "command", DetectSettings: json.RawMessage(`{}`), ExecuteSettings: json.RawMessage(`{}`), Batches: true}
 	for _, block := range blocks {
-		loaded, err := loadWith(block[1], func(o *config.Options) { o.Handlers = []jobtype.Descriptor{command} })
+		loaded, err := loadWith(block[1], func(o *config.Options) { o.Handlers, o.Sources[0].Dir = []jobtype.Descriptor{command}, "../examples" })
 		require.NoError(t, err, block[1])
 		assert.Empty(t, loaded.Warnings, block[1])
 	}

@@ -86,6 +86,9 @@ func (l *loader) settings(e entry, read JobType) {
 	before := len(l.faults)
 	blocks := []json.RawMessage{read.Params, read.Detect, read.Execute}
 	for k, b := range e.handler.blocks {
+		if b.key == "detect" && read.EachWorker {
+			continue // It detects nothing.
+		}
 		count := len(l.faults)
 		if l.block(e, b); len(l.faults) > count {
 			blocks[k] = b.accepted(e.node.Get(b.key))
@@ -96,6 +99,9 @@ func (l *loader) settings(e entry, read JobType) {
 	}
 	known := slices.Clone(l.faults[before:])
 	for _, err := range joined(e.handler.validator.ValidateSettings(blocks[0], blocks[1], blocks[2])) {
+		if read.EachWorker && strings.HasPrefix(err.Error(), "detect: ") {
+			continue // That a block is missing which nothing reads.
+		}
 		l.validatorFault(e, err, known)
 	}
 }

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -13,7 +15,7 @@ import (
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
-	return []string{"handler", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "retry_budget", "batch", "params", "detect", "execute"}
+	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "retry_budget", "notify", "batch", "params", "detect", "execute"}
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
@@ -25,11 +27,31 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	for _, f := range l.named(section, "job_types", "job types") {
 		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
+	l.clusterUsers(root, loaded, types)
 	return types
+}
+
+// clusterUsers checks the cluster block with the handlers that read it. Those of one
+// system find the same faults, which are reported once.
+func (l *loader) clusterUsers(root *yamlread.Node, loaded *Config, types map[string]JobType) {
+	known := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(types)) {
+		user, ok := l.options.Validators[types[name].Handler].(jobtype.ClusterUser)
+		if !ok {
+			continue
+		}
+		for _, err := range joined(user.ValidateCluster(loaded.Cluster)) {
+			if text := err.Error(); !known[text] {
+				known[text] = true
+				l.fault(root.Follow([]string{"cluster"}).Place(), "cluster", "%s", strings.TrimPrefix(text, "cluster: "))
+			}
+		}
+	}
 }
 
 // entry is the job type being read: what its faults need to know.
 type entry struct {
+	name string
 	node *yamlread.Node
 	path string
 	// handler is nil for an unknown one.
@@ -41,9 +63,9 @@ func (e entry) blame(keys ...string) yamlread.Place { return e.node.Follow(keys)
 
 func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType {
 	read := JobType{Enabled: true, Lane: DefaultLane}
-	e := entry{node: f.Value, path: path}
+	e := entry{name: f.Key, node: f.Value, path: path}
 	if f.Value.Kind != yamlread.Object {
-		l.fault(f.At, path, "is %s, but must be an object with at least handler and schedule", f.Value.Kind)
+		l.fault(f.At, path, "is %s, but must be an object with at least schedule, and handler or dag", f.Value.Kind)
 		return read
 	}
 	// An object that begins on the next line is blamed at its name.
@@ -52,16 +74,21 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 		written.Value = l.spelled(written.Value, path+".policy")
 	}
 	l.object(e.node, path, jobTypeKeys()...)
-	l.text(e.node.Get("handler"), path+".handler", &read.Handler)
+	if e.node.Get("dag") == nil {
+		l.text(e.node.Get("handler"), path+".handler", &read.Handler)
+	}
 	l.text(e.node.Get("description"), path+".description", &read.Description)
 	l.flag(e.node.Get("enabled"), path+".enabled", &read.Enabled)
 	l.text(e.node.Get("lane"), path+".lane", &read.Lane)
 	l.lane(e, read.Lane, loaded.Lanes)
-	e.handler = l.handler(e, read.Handler)
+	if e.node.Get("dag") == nil {
+		e.handler = l.handler(e, read.Handler)
+	}
 	var interval jobtype.Duration
 	read.Schedule, interval = l.schedule(e)
 	read.Policy, read.Interval = l.policy(e, interval), interval
 	read.RetryBudget = l.retryBudget(e)
+	read.Notify = l.notifyRules(e.node.Get("notify"), path+".notify", &loaded.Notify)
 	read.Batch = l.batch(e)
 	read.Calendar = l.calendar(e.node, path, read.Schedule.Timezone)
 	l.windowOddities(e, read, loaded.Lanes[read.Lane].Calendar)
@@ -69,12 +96,28 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	read.Params = l.raw(e.node.Get("params"), path+".params")
 	read.Detect = l.raw(e.node.Get("detect"), path+".detect")
 	read.Execute = l.raw(e.node.Get("execute"), path+".execute")
+	l.everyWorker(e, &read)
 	l.settings(e, read)
+	if read.source = l.dag(e, read); read.source != nil {
+		read.DAG = read.source.File
+	}
 	l.oddities(e, read)
-	if size := len(read.Params) + len(read.Detect) + len(read.Execute) + len(loaded.Cluster); size > maxSpecBytes {
-		l.fault(e.blame(), path, "params, detect, execute and cluster have %d bytes, the limit is %d: keep data in files and name them", size, maxSpecBytes)
+	if size := len(read.Params) + len(read.Detect) + len(read.Execute) + len(loaded.Cluster) + sourceBytes(read.source); size > maxSpecBytes {
+		l.fault(e.blame(), path, "params, detect, execute, dag and cluster have %d bytes, the limit is %d: keep data in files and name them", size, maxSpecBytes)
 	}
 	return read
+}
+
+// sourceBytes is what a DAG adds to its job type.
+func sourceBytes(source *contract.DAGSource) int {
+	if source == nil {
+		return 0
+	}
+	size := len(source.Text)
+	for name, text := range source.Files {
+		size += len(name) + len(text)
+	}
+	return size
 }
 
 func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
@@ -91,7 +134,7 @@ func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
 func (l *loader) handler(e entry, name string) *handler {
 	written := e.node.Get("handler")
 	if written == nil {
-		l.fault(e.blame(), e.path+".handler", "is missing%s", didYouMean("", l.names))
+		l.fault(e.blame(), e.path+".handler", "is missing%s; dag names the file of a DAG instead", didYouMean("", l.names))
 		return nil
 	}
 	if found, known := l.handlers[name]; known {
@@ -110,6 +153,9 @@ func (l *loader) handler(e entry, name string) *handler {
 
 // oddities are combinations that work, but hardly as meant.
 func (l *loader) oddities(e entry, read JobType) {
+	if e.node.Get("dag") != nil {
+		l.dagOddities(e)
+	}
 	policy, path := read.Policy, e.path+".policy"
 	written := e.node.Get("policy")
 	at := func(key string) yamlread.Place { return e.blame("policy", key) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -16,6 +17,9 @@ type Source struct {
 	// Name appears in faults.
 	Name string
 	Data []byte
+	// Dir is the folder that the files of its DAGs are in; empty: none can be read, as
+	// for what came over a network.
+	Dir string
 }
 
 // Options says what to load and against what to check it.
@@ -66,12 +70,14 @@ type loader struct {
 	handlers map[string]handler
 	names    []string
 	rank     map[string]int
+	// dirs are the folders of the sources.
+	dirs     map[string]string
 	faults   Faults
 	warnings Faults
 }
 
 func newLoader(options Options) *loader {
-	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}}
+	l := &loader{options: options, handlers: map[string]handler{}, rank: map[string]int{}, dirs: map[string]string{}}
 	for _, descriptor := range options.Handlers {
 		l.handlers[descriptor.Name] = newHandler(descriptor, options.Validators[descriptor.Name])
 		l.names = append(l.names, descriptor.Name)
@@ -89,7 +95,7 @@ func (l *loader) read() *yamlread.Node {
 			l.faults = append(l.faults, Fault{File: file, Message: err.Error()})
 			continue
 		}
-		sources = append(sources, Source{Name: file, Data: data})
+		sources = append(sources, Source{Name: file, Data: data, Dir: filepath.Dir(file)})
 	}
 	sources = append(sources, l.options.Sources...)
 	if len(sources) == 0 && len(l.faults) == 0 {
@@ -97,6 +103,7 @@ func (l *loader) read() *yamlread.Node {
 	}
 	var root *yamlread.Node
 	for _, source := range sources {
+		l.dirs[source.Name] = source.Dir
 		if _, known := l.rank[source.Name]; !known {
 			l.rank[source.Name] = len(l.rank)
 		}

@@ -160,7 +160,7 @@ func TestAllFaultsAtOnceWithTheirPlaces(t *testing.T) {
 		`r.yaml:20:20: job_types.b.policy.retry_limit: is text, but must be an integer up to 2147483647`,
 		`r.yaml:21:22: job_types.b.policy.retry_backoff: 5 has no unit: write it like 5s, 5m or 5h`,
 		`r.yaml:22:7: job_types.b.policy.max_runtme: unknown key: did you mean "max_runtime"?`,
-		`r.yaml:23:3: job_types.c: is a list, but must be an object with at least handler and schedule`,
+		`r.yaml:23:3: job_types.c: is a list, but must be an object with at least schedule, and handler or dag`,
 	}, faults(t, `version: 2
 job_typs: {}
 temporal:

@@ -48,3 +48,26 @@ func (c ParamsCheck) Check(params json.RawMessage) error {
 	}
 	return errors.Join(faults...)
 }
+
+// CheckProposals reports every proposal whose params, laid over those of its job type,
+// the handler does not take, or that it cannot execute.
+func CheckProposals(handler jobtype.Descriptor, params json.RawMessage, proposals []jobtype.Proposal) ([]error, error) {
+	check, err := NewParamsCheck(handler)
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for i, p := range proposals {
+		merged, err := jobtype.OverlayParams(params, p.Params)
+		if err == nil {
+			err = check.Check(merged)
+		}
+		if handler.DetectOnly && p.DAG == "" {
+			err = fmt.Errorf("handler %s only detects, it executes nothing", handler.Name)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("proposal %d: %w", i+1, err))
+		}
+	}
+	return faults, nil
+}

@@ -52,6 +52,7 @@ func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	if l.object(n, path, policyKeys()...) {
 		l.overlay(n, path, &policy)
 	}
+	dagPolicy(e, &policy)
 	derived := policy.WithDerived()
 	if n.Get("stall_timeout") == nil {
 		policy.StallTimeout = derived.StallTimeout

@@ -26,7 +26,7 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		l.fault(e.blame(), path, "is missing: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`")
 		return spec, 0
 	}
-	if !l.object(n, path, "every", "offset", "cron", "timezone", "jitter") {
+	if !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter") {
 		return spec, 0
 	}
 	every, cron := n.Get("every"), n.Get("cron")
@@ -37,11 +37,33 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		l.fault(n.Place(), path, "says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`")
 	case every != nil:
 		interval = l.every(n, path, &spec)
+		l.spread(e, n.Get("spread"), &spec)
 	default:
 		interval = l.cron(n, path, &spec)
 	}
 	l.jitter(n, path, &spec, interval)
 	return spec, interval
+}
+
+// The ways of `spread`.
+const (
+	spreadByName = "name"
+	spreadNone   = "none"
+)
+
+// spread gives job types of one interval different ticks, unless the file says when
+// they are due: a thousand that are due in the same second skip most of their runs.
+func (l *loader) spread(e entry, written *yamlread.Node, spec *contract.ScheduleSpec) {
+	path, how := e.path+".schedule.spread", spreadByName
+	l.text(written, path, &how)
+	switch offset := e.node.Get("schedule").Get("offset"); {
+	case how != spreadByName && how != spreadNone:
+		l.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, spreadByName, spreadNone)
+	case written != nil && how == spreadByName && offset != nil:
+		l.fault(written.Place(), path, "is written beside offset: use one of them")
+	case how == spreadByName && offset == nil && spec.Every > 0:
+		spec.Offset = contract.SpreadOffset(e.name, spec.Every)
+	}
 }
 
 func (l *loader) every(n *yamlread.Node, path string, spec *contract.ScheduleSpec) jobtype.Duration {
@@ -93,6 +115,9 @@ func (l *loader) cron(n *yamlread.Node, path string, spec *contract.ScheduleSpec
 	l.timezone(n, path, spec)
 	if offset := n.Get("offset"); offset != nil {
 		l.fault(offset.Place(), path+".offset", "has no meaning for cron: write the minute into the expression")
+	}
+	if spread := n.Get("spread"); spread != nil {
+		l.fault(spread.Place(), path+".spread", "has no meaning for cron: it is due when the expression says, jitter makes it later")
 	}
 	if len(l.faults) > before {
 		return 0

@@ -34,6 +34,8 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 				"type": "integer", "minimum": minAuditEntries, "maximum": maxAuditEntries,
 				"description": "how many of the newest entries the audit log keeps; default 4000",
 			}}),
+			"access":    accessSchema(),
+			"notify":    notifySchema(),
 			"job_types": named(object{"$ref": "#/$defs/job_type"}),
 		},
 		"$defs": object{
@@ -104,9 +106,14 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 	schema := object{
 		"type":                 "object",
 		"additionalProperties": false,
-		"required":             []string{"handler", "schedule"},
+		"required":             []string{"schedule"},
+		"oneOf":                []object{{"required": []string{"handler"}}, {"required": []string{"dag"}}},
 		"properties": object{
 			"handler":      object{"type": "string", "examples": names},
+			"dag":          described("string", "the file of a DAG that the job type runs instead of a handler, at or below the folder of this file"),
+			"detect_on":    object{"enum": []string{"one", "every"}, "description": "where detections run; what every worker finds is done there; default one"},
+			"each_worker":  described("boolean", "each worker has one job, and nothing is detected"),
+			"labels":       object{"type": "object", "additionalProperties": object{"type": []string{"string", "number", "boolean"}}, "description": "restricts detect_on: every and each_worker to the workers that have them"},
 			"description":  described("string", "shown to operators and in the Temporal Web UI"),
 			"enabled":      described("boolean", "false pauses the Schedule; default true"),
 			"lane":         described("string", "default: default"),
@@ -115,6 +122,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 			"blackouts":    blackoutsSchema(),
 			"policy":       policySchema(),
 			"retry_budget": budgetSchema(),
+			"notify":       notifyRulesSchema(),
 			"batch":        batchSchema(),
 			"params":       described("object", "checked by the handler"),
 			"detect":       described("object", "checked by the handler"),
@@ -162,6 +170,7 @@ func scheduleSchema() object {
 		"properties": object{
 			"every":    duration("the interval, counted from 1970-01-01 UTC"),
 			"offset":   duration("shifts an interval; shorter than every"),
+			"spread":   object{"enum": []string{spreadByName, spreadNone}, "description": "name (default): without an offset the ticks are shifted by a time that depends on the job type's name; none: they are at full intervals"},
 			"cron":     object{"description": "five fields each, or @daily and the like", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1, "maxItems": maxCrons}}},
 			"timezone": described("string", "IANA name for cron; default UTC"),
 			"jitter":   duration("each tick is late by a random time up to this"),

@@ -26,7 +26,7 @@ const (
 )
 
 func topKeys() []string {
-	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "job_types"}
+	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "access", "notify", "job_types"}
 }
 
 func (l *loader) config(root *yamlread.Node) *Config {
@@ -40,6 +40,8 @@ func (l *loader) config(root *yamlread.Node) *Config {
 		Cluster:   l.raw(root.Get("cluster"), "cluster"),
 		Fleet:     l.fleet(root.Get("fleet")),
 		Audit:     l.audit(root.Get("audit")),
+		Access:    l.access(root.Get("access")),
+		Notify:    l.notify(root.Get("notify")),
 	}
 	if !l.options.WithoutJobTypes {
 		loaded.JobTypes = l.jobTypes(root, loaded)

@@ -23,8 +23,11 @@ type PrepareInput struct {
 
 // PrepareResult is the answer to PrepareInput.
 type PrepareResult struct {
-	// Missed are runs that the record does not know because they were
-	// terminated, canceled or failed: they left no completion result.
+	// Record is the newest one that a failed or canceled run has left, if it is newer
+	// than PrepareInput.Record; nil: that holds.
+	Record *RunRecord `json:"record,omitempty"`
+	// Missed are later runs that left no record: they were terminated, timed out or
+	// met a bug.
 	Missed []RunSummary `json:"missed,omitempty"`
 	// Ticks are those that the server dropped so far; nil: nobody knows.
 	Ticks *TickCounts `json:"ticks,omitempty"`
@@ -32,6 +35,8 @@ type PrepareResult struct {
 	// that view.
 	Workers    []WorkerView `json:"workers,omitempty"`
 	WorkersSeq int64        `json:"workers_seq,omitempty"`
+	// Incomplete: see [FleetView].
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // DetectActivityInput is the argument of DetectActivity.
@@ -49,7 +54,14 @@ type DetectActivityInput struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 	Attempt    int    `json:"attempt"`
+	// Inline: proposals that fit into one page of MaxInlineBytes may travel in the
+	// result.
+	Inline bool `json:"inline,omitempty"`
 }
+
+// MaxInlineBytes bounds the proposals that a detection returns with its result: a
+// thousand such results fit into a history.
+const MaxInlineBytes = 32 << 10
 
 // DetectActivityResult closes a detection. The proposals themselves went by
 // [UpdateDetectPage]; Pages is how many there were, so that the group knows
@@ -68,6 +80,9 @@ type DetectActivityResult struct {
 	Surplus       int      `json:"surplus,omitempty"`
 	Invalid       int      `json:"invalid,omitempty"`
 	InvalidErrors []string `json:"invalid_errors,omitempty"`
+	// Proposals are all, where Pages is 0; BatchKeys are as in a DetectPageInput.
+	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
+	BatchKeys []string           `json:"batch_keys,omitempty"`
 }
 
 // MaxInvalidErrors bounds DetectActivityResult.InvalidErrors.
@@ -79,6 +94,11 @@ type ExecuteInput struct {
 	// Job is what the handler sees, but for Params (still the job type's
 	// alone), WorkerID and Deadline, which the worker fills in.
 	Job jobtype.Job `json:"job"`
+	// Common is the id of the [RunCommon] whose parts are Job.Params, Job.Settings and
+	// Job.Cluster; empty: they travel with every job. With an id they travel with the
+	// first job that a process is given. Where all three are empty the worker has kept
+	// them, or asks the run by [QueryCommon].
+	Common string `json:"common,omitempty"`
 	// ProposalParams overlay Job.Params.
 	ProposalParams json.RawMessage `json:"proposal_params,omitempty"`
 	// RunID is the group's workflow run, for late outcomes.

@@ -20,14 +20,18 @@ const (
 const (
 	// EnsureAdmissionActivity takes an EnsureAdmissionInput.
 	EnsureAdmissionActivity = "roundsman.EnsureAdmission"
+	// CallAdmissionActivity takes an AdmissionRequest and answers a
+	// CallAdmissionResult. It runs within the workflow task of its caller.
+	CallAdmissionActivity = "roundsman.CallAdmission"
 	// WatchHoldersActivity takes nothing and answers a WatchHoldersResult.
 	WatchHoldersActivity = "roundsman.WatchHolders"
 	// AskHoldersActivity takes an AskHoldersInput and answers an AskHoldersResult.
 	AskHoldersActivity = "roundsman.AskHolders"
 )
 
-// Messages of admission. Workflows speak with it by signals: an update that
-// waits would be one of ten, and block the release that it waits for.
+// Messages of admission. Workflows speak with it by signals, or by a call that is
+// answered at once: an update that waits would be one of ten, and block the release
+// that it waits for.
 const (
 	// SignalAdmissionRequest takes an AdmissionRequest: what its sender gives
 	// back, then what it asks for. Both in one signal keep their order.
@@ -39,6 +43,9 @@ const (
 	// waits for, with an AdmissionRequest that has Reassert set.
 	SignalReassert = "reassert"
 
+	// UpdateAdmissionRequest takes an AdmissionRequest too and answers an
+	// AdmissionAnswer: what is decided at once. All else comes as a signal.
+	UpdateAdmissionRequest = "call"
 	// UpdateResizePool takes a ResizePoolInput and answers an AdmissionPool.
 	UpdateResizePool = "resize-pool"
 
@@ -46,6 +53,8 @@ const (
 	QueryAdmission = "admission"
 	// QueryHolders answers a list of AdmissionHolder, for the watcher.
 	QueryHolders = "holders"
+	// QueryAdmissionUsage answers an AdmissionUsage, for metrics.
+	QueryAdmissionUsage = "usage"
 	// QueryKeyHolder takes a KeyHolderInput and answers a KeyHolderResult.
 	QueryKeyHolder = "key-holder"
 )
@@ -254,6 +263,14 @@ type EnsureAdmissionInput struct {
 	Request *AdmissionRequest `json:"request,omitempty"`
 }
 
+// CallAdmissionResult is what became of a request. Missing: no admission runs, and
+// nothing was requested. Answer is what was decided at once; nil: nothing is known
+// yet, and the answer comes as a signal.
+type CallAdmissionResult struct {
+	Answer  *AdmissionAnswer `json:"answer,omitempty"`
+	Missing bool             `json:"missing,omitempty"`
+}
+
 // WatchHoldersResult names the holders that have ended. It is empty if there
 // was nobody to watch for a while.
 type WatchHoldersResult struct {
@@ -285,89 +302,6 @@ type ResizePoolInput struct {
 	Pool string `json:"pool"`
 	Size int    `json:"size"`
 	By   string `json:"by,omitempty"`
-}
-
-// AdmissionFilter bounds an AdmissionView: its cost and its size do not depend on how
-// much is held.
-type AdmissionFilter struct {
-	// WorkflowID: only what this workflow holds and waits for.
-	WorkflowID string `json:"workflow_id,omitempty"`
-	// Limit is the most names of a kind, and the most requests of each name. 0: 50;
-	// at most 500.
-	Limit int `json:"limit,omitempty"`
-	// After is the last name of the page before.
-	After string `json:"after,omitempty"`
-}
-
-// AdmissionView is what admission knows, for people. The counts are of all, whatever
-// the filter.
-type AdmissionView struct {
-	// Recovering: nothing is granted until the running groups have said what
-	// they hold; Expected are those still to be heard.
-	Recovering bool              `json:"recovering,omitempty"`
-	Expected   []string          `json:"expected,omitempty"`
-	Lanes      []AdmissionLane   `json:"lanes,omitempty"`
-	Pools      []AdmissionPool   `json:"pools,omitempty"`
-	Objects    []AdmissionThing  `json:"objects,omitempty"`
-	Keys       int               `json:"keys"`
-	Holders    []AdmissionHolder `json:"holders,omitempty"`
-
-	LaneCount   int `json:"lane_count,omitempty"`
-	PoolCount   int `json:"pool_count,omitempty"`
-	ObjectCount int `json:"object_count,omitempty"`
-	HolderCount int `json:"holder_count,omitempty"`
-	// Inherited says what became of the state of the admission before this one,
-	// if that was ended.
-	Inherited *Inherited `json:"inherited,omitempty"`
-}
-
-// AdmissionUse is somebody who holds or waits.
-type AdmissionUse struct {
-	WorkflowID string    `json:"workflow_id"`
-	ID         string    `json:"id"`
-	JobType    string    `json:"job_type,omitempty"`
-	For        string    `json:"for,omitempty"`
-	Since      time.Time `json:"since"`
-	N          int       `json:"n,omitempty"`
-	Shared     bool      `json:"shared,omitempty"`
-	// Kept: it waits, was overtaken too often, and others do not get this before it.
-	Kept bool `json:"kept,omitempty"`
-	// FreeAt is when it is freed because its holder has ended.
-	FreeAt time.Time `json:"free_at,omitzero"`
-}
-
-// AdmissionLane is one exclusive lane.
-type AdmissionLane struct {
-	Name    string         `json:"name"`
-	Holder  *AdmissionUse  `json:"holder,omitempty"`
-	Waiting []AdmissionUse `json:"waiting,omitempty"`
-
-	WaitingCount int `json:"waiting_count,omitempty"`
-}
-
-// AdmissionPool is one pool. Size is in force: the operator's, or else the
-// declared one, or else 1.
-type AdmissionPool struct {
-	Name     string         `json:"name"`
-	Size     int            `json:"size"`
-	Declared int            `json:"declared,omitempty"`
-	Operator int            `json:"operator,omitempty"`
-	Used     int            `json:"used"`
-	Holders  []AdmissionUse `json:"holders,omitempty"`
-	Waiting  []AdmissionUse `json:"waiting,omitempty"`
-
-	HolderCount  int `json:"holder_count,omitempty"`
-	WaitingCount int `json:"waiting_count,omitempty"`
-}
-
-// AdmissionThing is one object.
-type AdmissionThing struct {
-	Name    string         `json:"name"`
-	Holders []AdmissionUse `json:"holders,omitempty"`
-	Waiting []AdmissionUse `json:"waiting,omitempty"`
-
-	HolderCount  int `json:"holder_count,omitempty"`
-	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
 // KeyHolderInput asks who holds a dedupe key.

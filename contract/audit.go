@@ -36,6 +36,19 @@ const (
 	QueryAuditLog = "log"
 )
 
+// Ways by which operators act.
+const (
+	ViaCLI      = "cli"
+	ViaAPI      = "api"
+	ViaConsole  = "console"
+	ViaGateway  = "gateway"
+	ViaTemporal = "temporal"
+)
+
+// CodeAccessDenied is the Code of an entry about requests that were refused for want
+// of a permission.
+const CodeAccessDenied = "ACCESS_DENIED"
+
 // Kinds of audit entries.
 const (
 	AuditOperator  = "operator"
@@ -55,6 +68,11 @@ type AuditEntry struct {
 	// Actor and From say who and from where; a scheduler's entry has neither.
 	Actor string `json:"actor"`
 	From  string `json:"from"`
+	// Via is by which way an operator acted: cli, api, console, gateway or temporal.
+	// Auth is how they were known: none, key, oidc, session or certificate; empty
+	// for the user of a command.
+	Via  string `json:"via,omitempty"`
+	Auth string `json:"auth,omitempty"`
 	// Action is what an operator did, such as jobtype.pause, or what kind of
 	// decision the scheduler took: refused, delayed, replaced, noticed.
 	Action string `json:"action"`

@@ -223,8 +223,9 @@ type HoldsInput struct {
 	DedupeKey string `json:"key,omitempty"`
 	// TypesOnly leaves keys out.
 	TypesOnly bool `json:"types_only,omitempty"`
-	// Limit is 200 if it is 0.
-	Limit int `json:"limit,omitempty"`
+	// Offset leaves out the first ones, Limit is 200 if it is 0.
+	Offset int `json:"offset,omitempty"`
+	Limit  int `json:"limit,omitempty"`
 }
 
 // HoldsResult is what is held back, job types first; Total counts all that match.

@@ -55,6 +55,8 @@ const (
 	CodeWindowEnd   Code = "WINDOW_CLOSED"
 	CodeCheckpoint  Code = "CHECKPOINT_DROPPED"
 	CodeStopped     Code = "STOPPED"
+	// CodeDetectionFailed is that of one worker of a job type with detect_on: every.
+	CodeDetectionFailed Code = "DETECTION_FAILED"
 )
 
 // NoteCodes lists the codes that runs note in the audit log.
@@ -62,7 +64,7 @@ func NoteCodes() []Code {
 	return []Code{
 		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
 		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
-		CodeWindowEnd, CodeStopped, CodeCheckpoint,
+		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
 	}
 }
 

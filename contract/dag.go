@@ -22,6 +22,10 @@ type DAGInput struct {
 	Source string `json:"source,omitempty"`
 	// SourceName is what faults in Source are reported under.
 	SourceName string `json:"source_name,omitempty"`
+	// Files are those of the sub-DAGs that Source names.
+	Files map[string]string `json:"files,omitempty"`
+	// Params replace those that Source declares.
+	Params json.RawMessage `json:"params,omitempty"`
 	// Deadline bounds the run beside the spec's own; the shorter one counts.
 	Deadline jobtype.Duration `json:"deadline,omitempty"`
 	// Resources are the sizes of pools as the configuration declares them. A run
@@ -68,7 +72,7 @@ type DAGCarry struct {
 // Outcomes of a DAG are OutcomeCompleted, OutcomeFailed and OutcomeCanceled.
 
 // DAGResult is how a run ended. A completed run returns it; it is the detail of
-// the failure of a failed run (type DAGFailedError) and of the cancellation of
+// the failure of a failed run (RunFailedError) and of the cancellation of
 // a canceled one.
 type DAGResult struct {
 	DAG        string  `json:"dag"`
@@ -103,10 +107,6 @@ type DAGTask struct {
 	// is an earlier one.
 	FromRun string `json:"from_run,omitempty"`
 }
-
-// DAGFailedError is the type of the application error that a failed run ends
-// with; its detail is the DAGResult.
-const DAGFailedError = "DAGFailed"
 
 // DAGInvalidError is the type of the error of a run whose input cannot be run
 // at all: a spec that does not compile, a graph that cannot be read.
@@ -189,7 +189,8 @@ type AddTasksInput struct {
 
 // SetConcurrencyInput changes how many tasks run at once.
 type SetConcurrencyInput struct {
-	Concurrency int `json:"concurrency"`
+	Concurrency int    `json:"concurrency"`
+	By          string `json:"by,omitempty"`
 }
 
 // DAGChanged answers an update: the states of the run after it.
@@ -275,10 +276,24 @@ const (
 	NoopActivity = "roundsman.Noop"
 )
 
-// CompileDAGInput is a spec to compile; it has no files, so no sub-DAGs.
+// CompileDAGInput is a spec to compile: Files has those of its sub-DAGs, Params
+// replace what it declares.
 type CompileDAGInput struct {
+	Name   string            `json:"name"`
+	Text   string            `json:"text"`
+	Files  map[string]string `json:"files,omitempty"`
+	Params json.RawMessage   `json:"params,omitempty"`
+}
+
+// DAGSource is the DAG of a job type, as it was written.
+type DAGSource struct {
+	// Name is the DAG's own.
 	Name string `json:"name"`
+	// File is its path below the configuration's folder.
+	File string `json:"file"`
 	Text string `json:"text"`
+	// Files are those of its sub-DAGs, by path.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 // LookUpJobTypeInput names a job type.

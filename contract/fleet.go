@@ -39,6 +39,9 @@ const (
 	// QueryKnown takes a KnownInput and answers a bool: is exactly this
 	// instance registered?
 	QueryKnown = "known"
+	// QueryCleanup takes a CleanupWorkersInput and answers the CleanupWorkersResult
+	// that the update would.
+	QueryCleanup = "cleanup"
 	// QueryHandlers takes nothing and answers a HandlersQueryResult: what the
 	// fleet can do, for validating a configuration.
 	QueryHandlers = "handlers"
@@ -54,6 +57,14 @@ type Capability struct {
 	MaxExecute int `json:"max_execute,omitempty"`
 	// Descriptor travels with the registration only; views leave it empty.
 	Descriptor *jobtype.Descriptor `json:"descriptor,omitempty"`
+}
+
+// CapabilityOf is what a worker offers that has the handler.
+func CapabilityOf(d jobtype.Descriptor) Capability {
+	return Capability{
+		Handler: d.Name, Detect: !d.ExecuteOnly, Execute: !d.DetectOnly,
+		MaxDetect: d.MaxDetectConcurrency, MaxExecute: d.MaxExecuteConcurrency, Descriptor: &d,
+	}
 }
 
 // WorkerRegistration is what a worker process says about itself before it
@@ -77,6 +88,8 @@ type WorkerRegistration struct {
 	MaxExecute int      `json:"max_execute"`
 	// TakeOver fences a live instance of the same id instead of being refused.
 	TakeOver bool `json:"take_over,omitempty"`
+	// Remote: the worker works through a gateway. No process answers queries for it.
+	Remote bool `json:"remote,omitempty"`
 	// Resized are the caps that an operator gave it. The registry keeps them; a
 	// worker repeats what it was told, in case the registry has lost it.
 	Resized *WorkerCaps `json:"resized,omitempty"`
@@ -132,8 +145,9 @@ type WatchFleetInput struct {
 	// Handler and JobType keep only workers that can serve them; empty: all.
 	Handler string `json:"handler,omitempty"`
 	JobType string `json:"job_type,omitempty"`
-	// Seq is the view that the watcher has already. If it is the current one no
-	// view is sent until there is a newer one; 0: one is sent at once.
+	// Seq is the view that the watcher has already: it gets what has changed since.
+	// If it is the current one no view is sent until there is a newer one; 0: a whole
+	// one is sent at once.
 	Seq int64 `json:"seq,omitempty"`
 }
 
@@ -156,6 +170,12 @@ type FleetView struct {
 	// older view is ignored.
 	Seq     int64        `json:"seq"`
 	Workers []WorkerView `json:"workers"`
+	// Since: the view lists only what has changed since the view of that number. A
+	// watcher whose newest view is older requests a whole one. 0: this one is whole.
+	Since int64 `json:"since,omitempty"`
+	// Gone are workers that have changed and that the watcher cannot use, whether it
+	// ever could or not. A whole view has none.
+	Gone []string `json:"gone,omitempty"`
 	// Incomplete: the registry was created a moment ago, and workers that are
 	// alive may not have registered with it yet. An absence from this view
 	// proves nothing. A view without it follows within [RebuildTime].

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"time"
 
@@ -10,14 +12,24 @@ import (
 // JobTypeSpec is one job type as it is stored in its Schedule: the argument of
 // every group that the Schedule starts. All defaults are filled in.
 type JobTypeSpec struct {
-	Name    string `json:"name"`
-	Handler string `json:"handler"`
+	Name string `json:"name"`
+	// Handler is empty where the job type is a DAG.
+	Handler string `json:"handler,omitempty"`
+	// DAG is what each job of the type runs, with the params of the job; nil: a
+	// handler executes the jobs.
+	DAG *DAGSource `json:"dag,omitempty"`
 	// Owner is the configuration that the job type comes from, where several share a
 	// namespace.
 	Owner string `json:"owner,omitempty"`
 	// Description is for people; the Web UI shows it with every group.
 	Description string `json:"description,omitempty"`
-	Lane        string `json:"lane,omitempty"`
+	// DetectOn is where a detection runs: empty is on one worker. EachWorker: each worker
+	// has one job, and nothing is detected. Labels restrict both to the workers that have
+	// them.
+	DetectOn   DetectOn          `json:"detect_on,omitempty"`
+	EachWorker bool              `json:"each_worker,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Lane       string            `json:"lane,omitempty"`
 	// LaneShared: the groups of the lane may run side by side.
 	LaneShared bool `json:"lane_shared,omitempty"`
 	// Interval is how long a group waits for its lane: until it is due again.
@@ -33,6 +45,8 @@ type JobTypeSpec struct {
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
 	// RetryBudget is nil if nothing bounds how much may fail.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
+	// Notify says who is told of its runs, besides those that the control plane tells.
+	Notify []NotifyRule `json:"notify,omitempty"`
 	// Params, Detect and Execute are the blocks of the configuration.
 	Params  json.RawMessage `json:"params,omitempty"`
 	Detect  json.RawMessage `json:"detect,omitempty"`
@@ -45,6 +59,32 @@ type JobTypeSpec struct {
 	Hash string `json:"hash,omitempty"`
 }
 
+// DetectOn says where detections run.
+type DetectOn string
+
+// Where detections run. On every worker what it finds is done there.
+const (
+	DetectOnOne   DetectOn = "one"
+	DetectOnEvery DetectOn = "every"
+)
+
+// MissedWorker is a worker that a group for every worker does not reach.
+type MissedWorker struct {
+	Worker string `json:"worker"`
+	Code   Code   `json:"code"`
+	Detail string `json:"detail"`
+	// Attempts of a detection there.
+	Attempts int `json:"attempts,omitempty"`
+}
+
+// String names what executes the jobs of the type.
+func (s JobTypeSpec) String() string {
+	if s.DAG != nil {
+		return "dag " + s.DAG.File
+	}
+	return s.Handler
+}
+
 // ScheduleSpec says when a job type is due.
 type ScheduleSpec struct {
 	Every    jobtype.Duration `json:"every,omitempty"`
@@ -52,6 +92,18 @@ type ScheduleSpec struct {
 	Cron     []string         `json:"cron,omitempty"`
 	Timezone string           `json:"timezone,omitempty"`
 	Jitter   jobtype.Duration `json:"jitter,omitempty"`
+}
+
+// SpreadOffset is the offset of a job type whose configuration names none: a time
+// below the interval, in whole seconds, that depends on the name alone. A zero
+// interval has none.
+func SpreadOffset(name string, every jobtype.Duration) jobtype.Duration {
+	seconds := uint64(every.Std() / time.Second)
+	if seconds == 0 {
+		return 0
+	}
+	sum := sha256.Sum256([]byte(name))
+	return jobtype.Duration(time.Duration(binary.BigEndian.Uint64(sum[:])%seconds) * time.Second)
 }
 
 // BatchSpec says which proposals share a job.
@@ -143,6 +195,9 @@ type GroupCounts struct {
 	// Disabled counts proposals whose key is held back: by the retry budget, or
 	// because it was marked as done.
 	Disabled int `json:"disabled"`
+	// HeldBack counts those of Disabled that the retry budget holds back: their jobs
+	// failed too often. A group that leaves some out is not completed.
+	HeldBack int `json:"held_back,omitempty"`
 	// Surplus counts proposals over a limit.
 	Surplus int `json:"surplus"`
 	// Invalid counts proposals that broke a rule.
@@ -155,18 +210,24 @@ type GroupCounts struct {
 	Expired int `json:"expired"`
 	// NotStarted counts jobs that max_runtime kept from starting.
 	NotStarted int `json:"not_started"`
+	// Workers counts those that a group for every worker is for, MissedWorkers those of
+	// them that it did not reach.
+	Workers       int `json:"workers,omitempty"`
+	MissedWorkers int `json:"missed_workers,omitempty"`
 	// Retries counts attempts after a failure, Replacements attempts after a
 	// lost or full worker.
 	Retries      int `json:"retries"`
 	Replacements int `json:"replacements"`
 }
 
-// JobError is one failed job.
+// JobError is one failed job, or one failed task of a DAG.
 type JobError struct {
 	DedupeKey string `json:"dedupe_key"`
 	Message   string `json:"message"`
 	JobID     string `json:"job_id,omitempty"`
 	Worker    string `json:"worker,omitempty"`
+	// Attempts of a task; 0 is unknown.
+	Attempts int `json:"attempts,omitempty"`
 	// Items is how many proposals the job stands for, if several; DedupeKey is
 	// the first one's.
 	Items int `json:"items,omitempty"`
@@ -187,6 +248,8 @@ type JobGroupResult struct {
 	EndedAt    time.Time   `json:"ended_at"`
 	DurationMS int64       `json:"duration_ms"`
 	Detector   string      `json:"detector,omitempty"`
+	// Phases are those that the group was in, oldest first; the last one is ended.
+	Phases []GroupPhase `json:"phases,omitempty"`
 	// Submission is the id of an ad-hoc group's submission, SubmittedBy who made
 	// it. Such a group leaves no Record.
 	Submission  string `json:"submission,omitempty"`
@@ -198,6 +261,8 @@ type JobGroupResult struct {
 	// HeldBack are the first proposals that were left out because their keys are
 	// held back.
 	HeldBack []AdmissionHold `json:"held_back,omitempty"`
+	// Missed are the first workers that a group for every worker did not reach.
+	Missed []MissedWorker `json:"missed,omitempty"`
 	// Proposals lists what a dry run found, at most MaxDryRunProposals.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// ByWorker counts completed jobs per worker.
@@ -215,7 +280,8 @@ type JobGroupResult struct {
 const MaxDryRunProposals = 200
 
 // RunRecord is the memory of a job type: the last runs, good and bad. It
-// travels from run to run as the last completion result, at most 64 KiB.
+// travels from run to run in the result, which a failed run has as the detail of its
+// failure; at most 64 KiB.
 type RunRecord struct {
 	// Sequence counts the groups of the job type.
 	Sequence int64 `json:"sequence"`

@@ -20,7 +20,7 @@ const (
 	SignalExpireJob = "expire-job"
 	// SignalCancelGroup takes a CancelGroupInput.
 	SignalCancelGroup = "cancel-group"
-	// SignalPause takes a PauseInput; SignalResume takes nothing.
+	// SignalPause and SignalResume take a PauseInput.
 	SignalPause  = "pause"
 	SignalResume = "resume"
 	// SignalJobOutcome takes a JobOutcomeInput. Only workers send it.
@@ -55,7 +55,8 @@ type CancelGroupInput struct {
 	By     string `json:"by,omitempty"`
 }
 
-// PauseInput says why no new job is started until resume, and who wants that.
+// PauseInput says why no new item is started until resume, and who wants that; of a
+// resume, who resumes.
 type PauseInput struct {
 	Note string `json:"note,omitempty"`
 	By   string `json:"by,omitempty"`
@@ -208,8 +209,10 @@ type JobView struct {
 	Attempt   int       `json:"attempt,omitempty"`
 	Error     string    `json:"error,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
-	StartedAt time.Time `json:"started_at,omitzero"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
+	// EstimatedRuntime is what the proposal says.
+	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
+	StartedAt        time.Time        `json:"started_at,omitzero"`
+	EndedAt          time.Time        `json:"ended_at,omitzero"`
 }
 
 // WaitReason is one thing that is waited for.
@@ -220,6 +223,24 @@ type WaitReason struct {
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
+	// Items counts the jobs or tasks that wait for the same, where a run tells what
+	// its items wait for.
+	Items int `json:"items,omitempty"`
+}
+
+// String is the reason in one line: code, object, until when, and the cause.
+func (w WaitReason) String() string {
+	text := w.Code
+	if w.Object != "" {
+		text += " " + w.Object
+	}
+	if !w.Until.IsZero() {
+		text += " until " + w.Until.UTC().Format(time.RFC3339)
+	}
+	if w.Detail != "" {
+		text += ": " + w.Detail
+	}
+	return text
 }
 
 // DedupedProposal is a proposal whose dedupe key another group holds.
@@ -230,10 +251,11 @@ type DedupedProposal struct {
 
 // GroupStatus is the answer to [QueryStatus].
 type GroupStatus struct {
-	JobType   string      `json:"job_type"`
-	Phase     string      `json:"phase"`
-	Paused    bool        `json:"paused,omitempty"`
-	PauseNote string      `json:"pause_note,omitempty"`
+	JobType   string `json:"job_type"`
+	Phase     string `json:"phase"`
+	Paused    bool   `json:"paused,omitempty"`
+	PauseNote string `json:"pause_note,omitempty"`
+	// StartedAt is when it began, after it waited for its window and its turn.
 	StartedAt time.Time   `json:"started_at"`
 	Deadline  time.Time   `json:"deadline,omitzero"`
 	Counts    GroupCounts `json:"counts"`
@@ -245,8 +267,21 @@ type GroupStatus struct {
 	// for programs.
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`
+	// Phases are those that the group has been in and is in, oldest first.
+	Phases []GroupPhase `json:"phases,omitempty"`
+	// Waits says what the jobs wait for that do not run, at most 20 reasons, those of
+	// most jobs first.
+	Waits []WaitReason `json:"waits,omitempty"`
 	// Lane is the exclusive lane that the group takes turns in, if any.
 	Lane string `json:"lane,omitempty"`
+	// Usual is how the completed runs of the job type went before this one; nil for a
+	// dry run and an ad-hoc group, which are none.
+	Usual *Usual `json:"usual,omitempty"`
+	// Targets counts the workers that a group for every worker is for, Detecting those
+	// that detect now. Missed are the first of those that it cannot reach.
+	Targets   int            `json:"targets,omitempty"`
+	Detecting int            `json:"detecting,omitempty"`
+	Missed    []MissedWorker `json:"missed,omitempty"`
 	// Deduped are the first proposals that other groups are at already.
 	Deduped []DedupedProposal `json:"deduped,omitempty"`
 	// HeldBack are the first proposals that were left out because their keys are
@@ -261,6 +296,14 @@ type GroupStatus struct {
 	IgnoresWindow bool         `json:"ignores_window,omitempty"`
 	// Workers are those this group may use, with what it runs on them.
 	Workers []GroupWorker `json:"workers,omitempty"`
+}
+
+// GroupPhase is the beginning of a phase.
+type GroupPhase struct {
+	Phase string    `json:"phase"`
+	At    time.Time `json:"at"`
+	// Code says what a group that is waiting waits for: its window, a worker, its lane.
+	Code string `json:"code,omitempty"`
 }
 
 // GroupWorker is one worker as a group sees it.

@@ -29,7 +29,9 @@ const (
 // control activities.
 const ControlQueue = "roundsman/control"
 
-// Search attributes, both of type Keyword.
+// Search attributes, both of type Keyword. A run of the outcome completed has no
+// SearchAttributeOutcome: its status Completed tells it, and an event and a write to
+// visibility less count in the most frequent run of all, which finds nothing to do.
 const (
 	SearchAttributeJobType = "RoundsmanJobType"
 	SearchAttributeOutcome = "RoundsmanOutcome"

@@ -54,6 +54,7 @@ type WindowSpan struct {
 type SetCalendarInput struct {
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
+	By           string            `json:"by,omitempty"`
 }
 
 // KeptCheckpoint is the checkpoint of a job that was stopped by the end of its

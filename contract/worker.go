@@ -18,7 +18,38 @@ const (
 	QueryRefresh = "refresh"
 	// QueryAttempt takes an [AttemptQueryInput] and answers an [AttemptQueryResult].
 	QueryAttempt = "attempt"
+	// QueryLog takes a [LogQueryInput] and answers a [LogQueryResult].
+	QueryLog = "log"
 )
+
+// LogQueryInput asks for what an attempt has printed. GroupID is the id of the run's
+// workflow.
+type LogQueryInput struct {
+	GroupID string `json:"group_id"`
+	JobID   string `json:"job_id"`
+	// Attempt 0 is the newest one that the process knows.
+	Attempt int `json:"attempt,omitempty"`
+	// Offset counts bytes from the beginning of the attempt, from its end if negative.
+	Offset int64 `json:"offset,omitempty"`
+	// Limit is the most bytes of the answer; 0, and at most: 256 KiB.
+	Limit int `json:"limit,omitempty"`
+}
+
+// LogQueryResult is a part of what an attempt has printed, as far as its worker's
+// process keeps it.
+type LogQueryResult struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance"`
+	// Known is false for an attempt that printed nothing, or of which nothing is kept.
+	Known   bool `json:"known"`
+	Attempt int  `json:"attempt,omitempty"`
+	// Offset is where Text begins, Next where the next part does.
+	Offset    int64     `json:"offset"`
+	Next      int64     `json:"next"`
+	Text      string    `json:"text"`
+	Running   bool      `json:"running,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+}
 
 // AttemptQueryInput names one attempt of one job or task. GroupID is the id of the
 // run's workflow.

@@ -18,7 +18,7 @@ func declaration(g *dag.Graph) dag.Input {
 	in := dag.Input{Meta: g.Meta()}
 	for i := range dag.Index(g.Len()) {
 		t := dag.Task{
-			ID: g.ID(i), Priority: g.Priority(i), Rule: g.Rule(i), Unmetered: g.Unmetered(i), Gated: g.Gated(i),
+			ID: g.ID(i), Priority: g.Priority(i), Rule: g.Rule(i), Unmetered: g.Unmetered(i), Gated: g.Gated(i), FanOut: g.IsFanOut(i),
 			Payload: g.Payload(i), Args: g.Args(i),
 		}
 		for _, d := range g.Needs(i) {
@@ -91,6 +91,7 @@ func TestFingerprintSeesWhatMatters(t *testing.T) {
 		"rule":    func(x *dag.Task) { x.Rule = dag.AllDone },
 		"metered": func(x *dag.Task) { x.Unmetered = true },
 		"gated":   func(x *dag.Task) { x.Gated = true },
+		"fan-out": func(x *dag.Task) { x.FanOut = true },
 		"payload": func(x *dag.Task) { x.Payload = []byte("pq") },
 		"none":    func(x *dag.Task) { x.Payload = nil },
 		"args":    func(x *dag.Task) { x.Args = []byte{} },

@@ -1,6 +1,6 @@
 package dag
 
-import "slices"
+import "github.com/roundsman/roundsman/dag/internal/cycles"
 
 // acyclic reports whether the rows of needs contain no cycle. Dependencies that
 // all point to earlier tasks, the usual case, are settled without any work space.
@@ -52,121 +52,11 @@ func (b *builder) cycles() {
 	if acyclic(b.g) {
 		return
 	}
-	for _, path := range findCycles(residue(b.g), b.g.Len(), b.g.Dependants) {
+	for _, path := range cycles.Find(residue(b.g), b.g.Len(), b.g.Dependants) {
 		f := Fault{Kind: FaultCycle, Task: path[0], ID: b.g.ID(path[0])}
 		for _, i := range path {
 			f.Path = append(f.Path, b.g.ID(i))
 		}
 		b.faults = append(b.faults, f)
 	}
-}
-
-// findCycles returns, for every strongly connected component with more than one
-// task that can be reached from starts, one cycle: its first task is the
-// component's lowest, repeated at the end. Iterative (Tarjan), because a chain
-// may be as long as the graph.
-func findCycles(starts []Index, n int, next func(Index) []Index) [][]Index {
-	t := tarjan{low: make([]int32, n), order: make([]int32, n), component: make([]int32, n), next: next}
-	for _, i := range starts {
-		if t.order[i] == 0 {
-			t.visit(i)
-		}
-	}
-	return t.cycles
-}
-
-type tarjan struct {
-	next       func(Index) []Index
-	order, low []int32 // 0: not visited
-	component  []int32 // 0: not assigned yet
-	clock      int32
-	count      int32
-	open       []Index // visited, not yet in a component
-	frames     []frame
-	cycles     [][]Index
-}
-
-// frame is one task on the path of an iterative depth-first search.
-type frame struct {
-	task Index
-	row  []Index // where it leads
-	edge int     // the next of row to look at
-}
-
-func (t *tarjan) enter(i Index) {
-	t.clock++
-	t.order[i], t.low[i] = t.clock, t.clock
-	t.open = append(t.open, i)
-	t.frames = append(t.frames, frame{task: i, row: t.next(i)})
-}
-
-func (t *tarjan) visit(root Index) {
-	t.enter(root)
-	for len(t.frames) > 0 {
-		f := &t.frames[len(t.frames)-1]
-		if f.edge < len(f.row) {
-			d := f.row[f.edge]
-			f.edge++
-			if t.order[d] == 0 {
-				t.enter(d)
-			} else if t.component[d] == 0 {
-				t.low[f.task] = min(t.low[f.task], t.order[d])
-			}
-			continue
-		}
-		t.leave(f.task)
-	}
-}
-
-func (t *tarjan) leave(i Index) {
-	t.frames = t.frames[:len(t.frames)-1]
-	if len(t.frames) > 0 {
-		parent := t.frames[len(t.frames)-1].task
-		t.low[parent] = min(t.low[parent], t.low[i])
-	}
-	if t.low[i] != t.order[i] {
-		return
-	}
-	t.count++
-	at := len(t.open) - 1
-	for t.open[at] != i {
-		at--
-	}
-	members := t.open[at:]
-	for _, m := range members {
-		t.component[m] = t.count
-	}
-	if len(members) > 1 {
-		t.cycles = append(t.cycles, t.walk(slices.Min(members)))
-	}
-	t.open = t.open[:at]
-}
-
-// walk finds a shortest cycle through start inside its component (breadth first).
-func (t *tarjan) walk(start Index) []Index {
-	from := map[Index]Index{}
-	queue := []Index{start}
-	for head := 0; head < len(queue); head++ {
-		i := queue[head]
-		for _, d := range t.next(i) {
-			if d == start {
-				return unwind(from, start, i)
-			}
-			if _, seen := from[d]; !seen && t.component[d] == t.component[start] {
-				from[d] = i
-				queue = append(queue, d)
-			}
-		}
-	}
-	return []Index{start, start} // a component of several tasks always has a cycle through each
-}
-
-func unwind(from map[Index]Index, start, last Index) []Index {
-	path := []Index{start}
-	for i := last; i != start; i = from[i] {
-		path = append(path, i)
-	}
-	path = append(path, start)
-	slices.Reverse(path)
-	return path
 }

@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+
+	"github.com/roundsman/roundsman/dag/internal/ids"
+	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
 // Decode is the inverse of [Graph.Encode]. It accepts canonical encodings of
@@ -13,14 +16,14 @@ import (
 // What it allocates is bounded by the length of data (ids expand to at most
 // MaxIDLength each). The graph keeps data; do not modify it.
 func Decode(data []byte) (*Graph, error) {
-	r, err := unseal(data, graphMagic)
+	r, err := wire.Unseal(data, graphMagic)
 	if err != nil {
 		return nil, err
 	}
 	g := &Graph{}
-	n := r.count(min(MaxTasks, r.left()), "tasks")
-	edges := r.count(min(MaxEdges, r.left()), "dependencies")
-	if meta := r.bytes("meta"); len(meta) > 0 {
+	n := r.Count(min(MaxTasks, r.Left()), "tasks")
+	edges := r.Count(min(MaxEdges, r.Left()), "dependencies")
+	if meta := r.Bytes("meta"); len(meta) > 0 {
 		g.meta = meta
 	}
 	g.readIDs(r, n)
@@ -28,7 +31,7 @@ func Decode(data []byte) (*Graph, error) {
 	g.readAttributes(r, n)
 	g.readBlobs(r)
 	g.readAttachments(r)
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return nil, err
 	}
 	g.deps, g.depsOff = transpose(g.needs, g.needsOff)
@@ -40,31 +43,31 @@ func Decode(data []byte) (*Graph, error) {
 	return g, nil
 }
 
-func (g *Graph) readIDs(r *reader, n int) {
-	if 2*n > r.left() { // two bytes per id are the least
-		r.fail("%d ids do not fit", n)
+func (g *Graph) readIDs(r *wire.Reader, n int) {
+	if 2*n > r.Left() { // two bytes per id are the least
+		r.Fail("%d ids do not fit", n)
 		return
 	}
 	shared := make([]uint8, n)
 	lengths := make([]uint8, n)
 	for i := range shared {
-		shared[i] = uint8(r.count(MaxIDLength, "shared bytes"))
+		shared[i] = uint8(r.Count(MaxIDLength, "shared bytes"))
 	}
 	total := 0
 	for i := range lengths {
-		lengths[i] = uint8(r.count(MaxIDLength-int(shared[i]), "bytes of an id"))
+		lengths[i] = uint8(r.Count(MaxIDLength-int(shared[i]), "bytes of an id"))
 		total += int(shared[i]) + int(lengths[i])
 	}
-	rest := r.bytes("ids")
+	rest := r.Bytes("ids")
 	if total > maxIDBytes {
-		r.fail("%d bytes of ids; the limit is %d", total, maxIDBytes)
+		r.Fail("%d bytes of ids; the limit is %d", total, maxIDBytes)
 	}
-	if r.err == nil {
+	if r.Err() == nil {
 		g.joinIDs(r, shared, lengths, rest, total)
 	}
 }
 
-func (g *Graph) joinIDs(r *reader, shared, lengths []uint8, rest []byte, total int) {
+func (g *Graph) joinIDs(r *wire.Reader, shared, lengths []uint8, rest []byte, total int) {
 	text := make([]byte, 0, total)
 	off := make([]uint32, len(shared)+1)
 	prev := 0
@@ -72,11 +75,11 @@ func (g *Graph) joinIDs(r *reader, shared, lengths []uint8, rest []byte, total i
 		share, length := int(shared[i]), int(lengths[i])
 		start := len(text)
 		if share > start-prev || length > len(rest) || share+length == 0 {
-			r.fail("id %d is malformed", i)
+			r.Fail("id %d is malformed", i)
 			return
 		}
 		if share < start-prev && length > 0 && text[prev+share] == rest[0] {
-			r.fail("id %d is not in its shortest form", i)
+			r.Fail("id %d is not in its shortest form", i)
 			return
 		}
 		text = append(text, text[prev:prev+share]...)
@@ -86,57 +89,57 @@ func (g *Graph) joinIDs(r *reader, shared, lengths []uint8, rest []byte, total i
 		prev = start
 	}
 	if len(rest) > 0 {
-		r.fail("%d bytes of ids too many", len(rest))
+		r.Fail("%d bytes of ids too many", len(rest))
 		return
 	}
-	g.ids = newIDTable(string(text), off, func(first, second Index) {
-		r.fail("tasks %d and %d have the same id", first, second)
+	g.ids = ids.New(string(text), off, func(first, second Index) {
+		r.Fail("tasks %d and %d have the same id", first, second)
 	})
 }
 
-func (g *Graph) readNeeds(r *reader, n, edges int) {
-	if r.err != nil {
+func (g *Graph) readNeeds(r *wire.Reader, n, edges int) {
+	if r.Err() != nil {
 		return
 	}
 	g.needsOff = make([]uint32, n+1)
 	total := int64(0)
-	r.runs(n, 0, int64(edges), func(i int, v int64) {
+	r.Runs(n, 0, int64(edges), func(i int, v int64) {
 		total += v
 		g.needsOff[i+1] = uint32(min(total, math.MaxUint32))
 	})
-	if r.err == nil && (total != int64(edges) || edges > r.left()) {
-		r.fail("%d dependencies are announced, %d follow", edges, total)
+	if r.Err() == nil && (total != int64(edges) || edges > r.Left()) {
+		r.Fail("%d dependencies are announced, %d follow", edges, total)
 	}
-	if r.err != nil {
+	if r.Err() != nil {
 		return
 	}
 	g.needs = make([]Index, edges)
 	for i := range n {
 		row := g.needs[g.needsOff[i]:g.needsOff[i+1]]
 		g.readRow(r, row, int64(i), int64(n))
-		if r.err != nil {
+		if r.Err() != nil {
 			return
 		}
 	}
 }
 
-func (g *Graph) readRow(r *reader, row []Index, i, n int64) {
+func (g *Graph) readRow(r *wire.Reader, row []Index, i, n int64) {
 	prev := int64(0)
 	for k := range row {
 		var d int64
-		v := r.uvarint()
+		v := r.Uvarint()
 		switch {
 		case v > 2*MaxTasks:
 			d = -1
 		case k == 0:
-			d = i - unzigzag(v)
+			d = i - wire.Unzigzag(v)
 		case v > 0:
 			d = prev + int64(v)
 		default:
 			d = -1
 		}
 		if d < 0 || d >= n || d == i {
-			r.fail("a dependency of task %d is malformed", i)
+			r.Fail("a dependency of task %d is malformed", i)
 			return
 		}
 		row[k] = Index(d)
@@ -144,14 +147,14 @@ func (g *Graph) readRow(r *reader, row []Index, i, n int64) {
 	}
 }
 
-func (g *Graph) readAttributes(r *reader, n int) {
-	if r.err != nil {
+func (g *Graph) readAttributes(r *wire.Reader, n int) {
+	if r.Err() != nil {
 		return
 	}
 	g.attrs = make([]attr, n)
 	column := func(low, high, absent int64) []int32 {
 		var col []int32
-		r.runs(n, low, high, func(i int, v int64) {
+		r.Runs(n, low, high, func(i int, v int64) {
 			if col == nil && v != absent {
 				col = make([]int32, n)
 				for k := range i {
@@ -165,10 +168,10 @@ func (g *Graph) readAttributes(r *reader, n int) {
 		return col
 	}
 	g.priority = column(math.MinInt32, math.MaxInt32, 0)
-	r.runs(n, 0, int64(attrMax), func(i int, v int64) { g.attrs[i] = attr(v) })
+	r.Runs(n, 0, int64(attrMax), func(i int, v int64) { g.attrs[i] = attr(v) })
 	for i, a := range g.attrs {
-		if a.rule() == OneFailed && r.err == nil && g.needsOff[i] == g.needsOff[i+1] {
-			r.fail("task %d has the rule one_failed and no dependencies", i)
+		if a.rule() == OneFailed && r.Err() == nil && g.needsOff[i] == g.needsOff[i+1] {
+			r.Fail("task %d has the rule one_failed and no dependencies", i)
 		}
 	}
 	g.payload = column(-1, math.MaxInt32, -1)
@@ -177,9 +180,9 @@ func (g *Graph) readAttributes(r *reader, n int) {
 
 // readBlobs reads the distinct payloads; the columns must name them in the order
 // of first use and leave none out.
-func (g *Graph) readBlobs(r *reader) {
+func (g *Graph) readBlobs(r *wire.Reader) {
 	g.blobs = readTable(r, "payloads")
-	if r.err != nil {
+	if r.Err() != nil {
 		return
 	}
 	known := make(map[string]struct{}, len(g.blobs))
@@ -187,14 +190,14 @@ func (g *Graph) readBlobs(r *reader) {
 		known[string(p)] = struct{}{}
 	}
 	if len(known) != len(g.blobs) {
-		r.fail("a payload is stored twice")
+		r.Fail("a payload is stored twice")
 		return
 	}
 	next := int32(0)
 	for _, column := range [][]int32{g.payload, g.args} {
 		for _, v := range column {
 			if v > next {
-				r.fail("payload %d comes before %d", v, next)
+				r.Fail("payload %d comes before %d", v, next)
 				return
 			}
 			if v == next {
@@ -203,34 +206,34 @@ func (g *Graph) readBlobs(r *reader) {
 		}
 	}
 	if int(next) != len(g.blobs) {
-		r.fail("%d payloads are stored, %d are used", len(g.blobs), next)
+		r.Fail("%d payloads are stored, %d are used", len(g.blobs), next)
 	}
 }
 
-func (g *Graph) readAttachments(r *reader) {
+func (g *Graph) readAttachments(r *wire.Reader) {
 	g.attachments = readTable(r, "attachments")
 	for k, p := range g.attachments {
 		sum := sha256.Sum256(p)
 		if k > 0 && bytes.Compare(g.attachIDs[k-1][:], sum[:]) >= 0 {
-			r.fail("the attachments are not in order")
+			r.Fail("the attachments are not in order")
 			return
 		}
 		g.attachIDs = append(g.attachIDs, sum)
 	}
 }
 
-func readTable(r *reader, what string) [][]byte {
-	n := r.count(r.left(), what)
-	if n == 0 || r.err != nil {
+func readTable(r *wire.Reader, what string) [][]byte {
+	n := r.Count(r.Left(), what)
+	if n == 0 || r.Err() != nil {
 		return nil
 	}
 	lengths := make([]int, n)
 	for k := range lengths {
-		lengths[k] = r.count(r.left(), "bytes")
+		lengths[k] = r.Count(r.Left(), "bytes")
 	}
 	blobs := make([][]byte, n)
 	for k, length := range lengths {
-		blobs[k] = r.take(length)
+		blobs[k] = r.Take(length)
 	}
 	return blobs
 }

@@ -83,4 +83,6 @@
 //	I13 Decode(Encode(g)) equals g, equal graphs have equal bytes, and every other input is an error, never a panic.
 //	I14 A resumed run executes exactly the failed, the blocked, the requested and the changed tasks with their descendants, and the one_failed tasks that were skipped by their rule and depend on any of these; everything else is imported with the run that produced it. A task that was added and neither comes along nor is added again is named in the plan.
 //	I15 A gated task proceeds exactly once, after it was admitted, as soon as there is a place that no ready task of a higher priority takes; it does not if it is canceled before.
+//	I17 A deferred task starts again when all that it added has ended as its rule wants, and not before.
+//	I16 At most Options.FanOuts tasks of a fan-out are running, and one of it that is ready waits only for that, or as I2 says.
 package dag

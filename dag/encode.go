@@ -2,6 +2,8 @@ package dag
 
 import (
 	"encoding/binary"
+
+	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
 // graphMagic begins every encoded graph; its last byte is the version.
@@ -32,16 +34,16 @@ func (g *Graph) encode() {
 	buf = append(buf, graphMagic...)
 	buf = binary.AppendUvarint(buf, uint64(n))
 	buf = binary.AppendUvarint(buf, uint64(len(g.needs)))
-	buf = appendBytes(buf, g.meta)
+	buf = wire.AppendBytes(buf, g.meta)
 	buf = g.appendIDs(buf)
 	buf = g.appendNeeds(buf)
-	buf = appendRuns(buf, n, func(i int) int64 { return int64(g.Priority(Index(i))) })
-	buf = appendRuns(buf, n, func(i int) int64 { return int64(g.attrs[i]) })
-	buf = appendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.payload, Index(i))) })
-	buf = appendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.args, Index(i))) })
+	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(g.Priority(Index(i))) })
+	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(g.attrs[i]) })
+	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.payload, Index(i))) })
+	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.args, Index(i))) })
 	buf = appendTable(buf, g.blobs)
 	buf = appendTable(buf, g.attachments)
-	g.keep(sealed(buf))
+	g.keep(wire.Sealed(buf))
 }
 
 func (g *Graph) appendIDs(buf []byte) []byte {
@@ -50,19 +52,19 @@ func (g *Graph) appendIDs(buf []byte) []byte {
 	rest := 0
 	prev := ""
 	for i := range n {
-		id := g.ids.at(Index(i))
+		id := g.ids.At(Index(i))
 		shared[i] = sharedPrefix(prev, id)
 		buf = binary.AppendUvarint(buf, uint64(shared[i]))
 		rest += len(id) - shared[i]
 		prev = id
 	}
 	for i := range n {
-		id := g.ids.at(Index(i))
+		id := g.ids.At(Index(i))
 		buf = binary.AppendUvarint(buf, uint64(len(id)-shared[i]))
 	}
 	buf = binary.AppendUvarint(buf, uint64(rest))
 	for i := range n {
-		buf = append(buf, g.ids.at(Index(i))[shared[i]:]...)
+		buf = append(buf, g.ids.At(Index(i))[shared[i]:]...)
 	}
 	return buf
 }
@@ -78,12 +80,12 @@ func sharedPrefix(a, b string) int {
 }
 
 func (g *Graph) appendNeeds(buf []byte) []byte {
-	buf = appendRuns(buf, g.Len(), func(i int) int64 { return int64(g.needsOff[i+1] - g.needsOff[i]) })
+	buf = wire.AppendRuns(buf, g.Len(), func(i int) int64 { return int64(g.needsOff[i+1] - g.needsOff[i]) })
 	for i := range g.attrs {
 		prev := Index(0)
 		for k, d := range g.Needs(Index(i)) {
 			if k == 0 {
-				buf = binary.AppendUvarint(buf, zigzag(int64(i)-int64(d)))
+				buf = binary.AppendUvarint(buf, wire.Zigzag(int64(i)-int64(d)))
 			} else {
 				buf = binary.AppendUvarint(buf, uint64(d-prev))
 			}

@@ -16,6 +16,10 @@ const (
 	// EventSucceeded ends a running task well. With Event.Growth it is a splitter:
 	// the growth is inserted between the task and its dependants in the same step.
 	EventSucceeded
+	// EventDeferred says that a running task continues when what it adds, with
+	// Event.Growth, has ended as its rule wants: it waits for that, and is started
+	// again. A task with the rule one_failed cannot.
+	EventDeferred
 	// EventFailed ends a running task badly, retries exhausted.
 	EventFailed
 	// EventCanceled ends a running task that was canceled, by us or by others.
@@ -65,7 +69,7 @@ const (
 )
 
 var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
-	"start", "started", "succeeded", "failed", "canceled", "skipped", "admit", "withdraw",
+	"start", "started", "succeeded", "deferred", "failed", "canceled", "skipped", "admit", "withdraw",
 	"retry", "skip", "rerun", "cancel-task", "cancel-run", "deadline", "pause", "resume",
 	"add-tasks", "set-concurrency", "release",
 }

@@ -31,6 +31,8 @@ const (
 	// FaultTargetStarted: a task to be added should run before Fault.Ref, which has
 	// already started or ended.
 	FaultTargetStarted
+	// FaultUnknownFanOut: Fault.Ref is no fan-out of the run, or no task adds this one.
+	FaultUnknownFanOut
 )
 
 // Fault is one thing that is wrong with a declaration of tasks.
@@ -44,7 +46,8 @@ type Fault struct {
 	// Other is the position of the first task with this id (FaultDuplicate); None
 	// when that is a task the run already has.
 	Other Index
-	// Ref is the id the fault is about (FaultUnknownNeed, FaultTargetStarted).
+	// Ref is the id the fault is about (FaultUnknownNeed, FaultTargetStarted,
+	// FaultUnknownFanOut).
 	Ref string
 	// Path is the cycle, its first task repeated at the end (FaultCycle).
 	Path []string
@@ -76,6 +79,8 @@ func (f Fault) Error() string {
 		return fmt.Sprintf("task %q has the rule one_failed but needs no task; name the tasks whose failure it handles", f.ID)
 	case FaultTooLarge:
 		return f.Detail
+	case FaultUnknownFanOut:
+		return fmt.Sprintf("task %q is of fan-out %q, which the run does not have", f.ID, f.Ref)
 	case FaultTargetStarted:
 		return fmt.Sprintf("task %q should run before %q, which is already %s; only tasks that have not started can be made to wait",
 			f.ID, f.Ref, f.Detail)

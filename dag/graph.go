@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"iter"
 	"sync"
+
+	"github.com/roundsman/roundsman/dag/internal/ids"
 )
 
 // Limits that every graph respects, however it came to be. They bound what a
@@ -38,6 +40,9 @@ type Task struct {
 	// a task is started without a place under the concurrency limit; it takes one
 	// after EventAdmit. An unmetered task takes none, so it cannot be gated.
 	Gated bool
+	// FanOut tasks stand for a fan-out whose tasks are not known yet: another task
+	// brings them when it succeeds ([Addition.Under]). Such a task is unmetered.
+	FanOut bool
 	// Payload is the task's definition, opaque here. Equal payloads are stored once.
 	Payload []byte
 	// Args is a second opaque payload, for what differs between tasks that share
@@ -60,7 +65,7 @@ type Input struct {
 // It is safe for concurrent use.
 type Graph struct {
 	meta        []byte
-	ids         idTable
+	ids         ids.Table[Index]
 	needsOff    []uint32 // needs of i: needs[needsOff[i]:needsOff[i+1]], ascending
 	needs       []Index
 	depsOff     []uint32 // dependants of i, ascending
@@ -87,12 +92,15 @@ const (
 	attrRuleMask  attr = 3
 	attrUnmetered attr = 4
 	attrGated     attr = 8
-	attrMax            = attrRuleMask | attrGated // a task is not unmetered and gated at once
+	attrFanOut         = attrUnmetered | attrGated // no task is unmetered and gated at once
+	attrMax            = attrRuleMask | attrFanOut
 )
 
 func newAttr(t *Task) attr {
 	a := attr(t.Rule)
 	switch {
+	case t.FanOut:
+		a |= attrFanOut
 	case t.Unmetered:
 		a |= attrUnmetered
 	case t.Gated:
@@ -103,7 +111,8 @@ func newAttr(t *Task) attr {
 
 func (a attr) rule() Rule      { return Rule(a & attrRuleMask) }
 func (a attr) unmetered() bool { return a&attrUnmetered != 0 }
-func (a attr) gated() bool     { return a&attrGated != 0 }
+func (a attr) gated() bool     { return a&attrFanOut == attrGated }
+func (a attr) fanOut() bool    { return a&attrFanOut == attrFanOut }
 
 // Len is the number of tasks.
 func (g *Graph) Len() int { return len(g.attrs) }
@@ -115,10 +124,10 @@ func (g *Graph) Edges() int { return len(g.needs) }
 func (g *Graph) Meta() []byte { return g.meta }
 
 // ID returns the id of task i.
-func (g *Graph) ID(i Index) string { return g.ids.at(i) }
+func (g *Graph) ID(i Index) string { return g.ids.At(i) }
 
 // Lookup finds a task by id.
-func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.find(id) }
+func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.Find(id) }
 
 // Needs returns the direct dependencies of i in ascending order. Do not modify.
 func (g *Graph) Needs(i Index) []Index { return g.needs[g.needsOff[i]:g.needsOff[i+1]] }
@@ -142,6 +151,9 @@ func (g *Graph) Unmetered(i Index) bool { return g.attrs[i].unmetered() }
 
 // Gated reports whether i takes its place only after EventAdmit.
 func (g *Graph) Gated(i Index) bool { return g.attrs[i].gated() }
+
+// IsFanOut reports whether i stands for a fan-out whose tasks are not known yet.
+func (g *Graph) IsFanOut(i Index) bool { return g.attrs[i].fanOut() }
 
 // PayloadIndex identifies the payload of i among the graph's blobs, for callers
 // that keep decoded definitions in a cache; -1 if it has none.

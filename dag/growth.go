@@ -10,6 +10,10 @@ type Addition struct {
 	Task
 	// Before names tasks that will depend on this one; they must not have started.
 	Before []string
+	// Under names the fan-out of the run that the task is of. In place of the
+	// splitter's dependants those of the fan-out will depend on it, but for other
+	// fan-outs.
+	Under string
 }
 
 // Growth is a set of tasks to add to a run in one step. Needs and Before may name
@@ -22,6 +26,8 @@ type Addition struct {
 // splitter may run again.
 type Growth struct {
 	Tasks []Addition
+	// FanOuts are limits of fan-outs among the tasks, as in Options.
+	FanOuts map[string]int
 }
 
 // growth is what a run holds beyond its graph.
@@ -41,6 +47,7 @@ type addedTask struct {
 	priority      int32
 	payload, args []byte
 	parent        Index // the splitter; None for an operator's
+	under         Index // the fan-out it is of; None for others
 }
 
 // batch is one growth as it was carried out: enough to carry it out again.
@@ -98,10 +105,52 @@ func (r *Run) split(ev Event) error {
 	return r.grow(ev.Growth, ev.Task)
 }
 
+// deferTask carries out EventDeferred: the task waits for each task that it adds.
+func (r *Run) deferTask(ev Event) error {
+	i := ev.Task
+	switch {
+	case r.ending != endingNone || r.Canceling(i):
+		return r.refuse(ev, RefusedCanceling, "it is being canceled and cannot wait for more tasks")
+	case ev.Growth == nil || len(ev.Growth.Tasks) == 0:
+		return r.refuse(ev, RefusedInvalid, "there are no tasks to wait for")
+	case r.Rule(i) == OneFailed:
+		return r.refuse(ev, RefusedInvalid, "its rule one_failed does not wait for the tasks it returns; use all_success or all_done")
+	}
+	g := &Growth{Tasks: slices.Clone(ev.Growth.Tasks), FanOuts: ev.Growth.FanOuts}
+	for k := range g.Tasks {
+		g.Tasks[k].Before = []string{r.ID(i)}
+	}
+	p := r.planGrowth(g, i, true)
+	if len(p.faults) > 0 {
+		return &FaultsError{Faults: p.faults}
+	}
+	r.move(i, Pending)
+	r.nodes[i].flag = 0
+	if len(p.tasks) > 0 {
+		r.limitFanOuts(g.FanOuts)
+		r.insert(p.tasks, p.batch)
+		r.swept = false
+	}
+	for k := p.batch.first; int(k) < len(r.nodes); k++ {
+		r.judge(k)
+	}
+	if r.nodes[i].state == Pending { // Otherwise it was judged with the new tasks.
+		r.judge(i)
+	}
+	r.settle()
+	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
+		r.sweep(p.batch.first)
+	}
+	return nil
+}
+
+// deferred reports whether the splitter of a batch waits for it.
+func (b batch) deferred() bool { return len(b.before) > 0 && slices.Contains(b.before[0], b.parent) }
+
 // grow validates and inserts; parent is the splitter or None. Nothing changes
 // when it returns an error.
 func (r *Run) grow(g *Growth, parent Index) error {
-	p := r.planGrowth(g, parent)
+	p := r.planGrowth(g, parent, false)
 	if len(p.faults) > 0 {
 		return &FaultsError{Faults: p.faults}
 	}
@@ -109,6 +158,7 @@ func (r *Run) grow(g *Growth, parent Index) error {
 		return nil
 	}
 	from := Index(len(r.nodes))
+	r.limitFanOuts(g.FanOuts)
 	r.insert(p.tasks, p.batch)
 	r.swept = false
 	for i := from; int(i) < len(r.nodes); i++ {
@@ -126,8 +176,8 @@ func (r *Run) grow(g *Growth, parent Index) error {
 // of a run in order on a fresh run rebuilds the same edges.
 func (r *Run) insert(tasks []addedTask, b batch) {
 	g := r.ensureGrowth()
-	heirs := r.heirs(b.parent)
-	needed := make([]bool, len(tasks))
+	needed := neededWithin(b, func(k int) Index { return tasks[k].under })
+	heirs := r.heirsOf(b, tasks)
 	for k := range tasks {
 		i := b.first + Index(k)
 		tasks[k].payload, tasks[k].args = g.intern(tasks[k].payload), g.intern(tasks[k].args)
@@ -135,11 +185,6 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 		g.byID[tasks[k].id] = i
 		r.nodes = append(r.nodes, node{attr: tasks[k].attr})
 		r.counts[Pending]++
-		for _, d := range b.needs[k] {
-			if d >= b.first {
-				needed[d-b.first] = true
-			}
-		}
 	}
 	r.origins.extend(len(tasks))
 	for k := range tasks {
@@ -153,7 +198,7 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 		if needed[k] {
 			continue
 		}
-		for _, t := range heirs {
+		for _, t := range heirs[tasks[k].under] {
 			if !slices.Contains(b.before[k], t) {
 				r.link(i, t)
 			}
@@ -163,18 +208,61 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 	r.number(b)
 }
 
-// heirs are the tasks that will wait for what a splitter adds.
-func (r *Run) heirs(parent Index) []Index {
+// neededWithin tells which tasks of a batch another one needs that is under the
+// same fan-out.
+func neededWithin(b batch, under func(k int) Index) []bool {
+	needed := make([]bool, len(b.needs))
+	for k, row := range b.needs {
+		for _, d := range row {
+			if n := int(d - b.first); n >= 0 && under(n) == under(k) {
+				needed[n] = true
+			}
+		}
+	}
+	return needed
+}
+
+// heirs are the tasks that will wait for what a splitter adds, under a fan-out or
+// by itself. Fan-outs do not wait for each other's tasks, so that those of one can
+// need single ones of another.
+func (r *Run) heirs(parent, under Index) []Index {
 	if parent == None {
 		return nil
 	}
+	of := parent
+	if under != None {
+		of = under
+	}
 	var heirs []Index
-	for _, d := range r.Dependants(parent) {
-		if r.AddedBy(d) != parent {
+	for _, d := range r.Dependants(of) {
+		if under == None && r.AddedBy(d) != parent || under != None && r.Under(d) != under && !r.IsFanOut(d) {
 			heirs = append(heirs, d)
 		}
 	}
 	return heirs
+}
+
+// heirsOf are the heirs of each fan-out that tasks are of.
+func (r *Run) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
+	heirs := map[Index][]Index{}
+	if b.deferred() {
+		return heirs // They wait for the splitter, which waits for the tasks.
+	}
+	for k := range tasks {
+		if _, known := heirs[tasks[k].under]; !known {
+			heirs[tasks[k].under] = r.heirs(b.parent, tasks[k].under)
+		}
+	}
+	return heirs
+}
+
+// heirEdges is how many dependencies tasks bring at most by their heirs.
+func (r *Run) heirEdges(b batch, tasks []addedTask) int {
+	heirs, edges := r.heirsOf(b, tasks), 0
+	for k := range tasks {
+		edges += len(heirs[tasks[k].under])
+	}
+	return edges
 }
 
 // link makes to depend on from. A dependant that was ready waits again.
@@ -195,9 +283,17 @@ func (r *Run) link(from, to Index) {
 
 // sameTask reports whether an addition repeats what its splitter added before.
 func (r *Run) sameTask(i, parent Index, a *Addition) bool {
-	return parent != None && r.AddedBy(i) == parent && r.Rule(i) == a.Rule &&
+	return parent != None && r.AddedBy(i) == parent && r.underID(i) == a.Under && r.Rule(i) == a.Rule &&
 		r.nodes[i].attr == newAttr(&a.Task) &&
 		bytes.Equal(r.Payload(i), a.Payload) && bytes.Equal(r.Args(i), a.Args)
+}
+
+// underID names the fan-out of an added task; empty for other tasks.
+func (r *Run) underID(i Index) string {
+	if of := r.Under(i); of != None {
+		return r.ID(of)
+	}
+	return ""
 }
 
 // Flatten returns a graph with the added tasks and dependencies in it; indices
@@ -210,7 +306,7 @@ func (r *Run) Flatten() *Graph {
 	for n := range in.Tasks {
 		i := Index(n)
 		t := Task{
-			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.unmetered(), Gated: r.nodes[i].attr.gated(),
+			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.unmetered(), Gated: r.nodes[i].attr.gated(), FanOut: r.IsFanOut(i),
 			Payload: r.Payload(i), Args: r.Args(i),
 		}
 		for _, d := range r.Needs(i) {

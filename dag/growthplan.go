@@ -3,6 +3,8 @@ package dag
 import (
 	"fmt"
 	"slices"
+
+	"github.com/roundsman/roundsman/dag/internal/cycles"
 )
 
 // maxGrowthEdges bounds what one growth may add, so that a splitter between wide
@@ -16,12 +18,14 @@ type growthPlan struct {
 	tasks  []addedTask
 	batch  batch
 	fresh  map[string]Index // ids of the new tasks
-	source []int            // position in the declaration of each new task
+	// deferring: the splitter runs, and will wait for the tasks.
+	deferring bool
+	source    []int // position in the declaration of each new task
 }
 
-func (r *Run) planGrowth(g *Growth, parent Index) *growthPlan {
+func (r *Run) planGrowth(g *Growth, parent Index, deferring bool) *growthPlan {
 	p := &growthPlan{
-		run: r, fresh: map[string]Index{},
+		run: r, fresh: map[string]Index{}, deferring: deferring,
 		batch: batch{parent: parent, first: Index(len(r.nodes))},
 	}
 	if n := len(r.nodes) + len(g.Tasks); n > MaxTasks {
@@ -66,9 +70,22 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	p.fresh[a.ID] = p.batch.first + Index(len(p.tasks))
 	p.source = append(p.source, k)
 	p.tasks = append(p.tasks, addedTask{
-		id: a.ID, attr: newAttr(&a.Task), priority: a.Priority, parent: p.batch.parent,
+		under: p.under(at, a), id: a.ID, attr: newAttr(&a.Task), priority: a.Priority, parent: p.batch.parent,
 		payload: a.Payload, args: a.Args,
 	})
+}
+
+// under finds the fan-out that a new task is of.
+func (p *growthPlan) under(at Index, a *Addition) Index {
+	if a.Under == "" {
+		return None
+	}
+	i, ok := p.run.Lookup(a.Under)
+	if !ok || !p.run.IsFanOut(i) || p.batch.parent == None {
+		p.fault(at, Fault{Kind: FaultUnknownFanOut, ID: a.ID, Ref: a.Under})
+		return None
+	}
+	return i
 }
 
 func (p *growthPlan) find(id string) (Index, bool) {
@@ -100,13 +117,13 @@ func (p *growthPlan) resolve(n, k int, a *Addition) {
 			p.fault(at, Fault{Kind: FaultUnknownNeed, ID: a.ID, Ref: id})
 		case t == i:
 			p.fault(at, Fault{Kind: FaultSelfNeed, ID: a.ID})
-		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready:
+		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready && !(p.deferring && t == p.batch.parent):
 			p.fault(at, Fault{Kind: FaultTargetStarted, ID: a.ID, Ref: id, Detail: p.run.nodes[t].state.String()})
 		default:
 			before = append(before, t)
 		}
 	}
-	if len(needs) == 0 && len(a.Needs) == 0 && p.batch.parent != None {
+	if len(needs) == 0 && len(a.Needs) == 0 && p.batch.parent != None && !slices.Contains(before, p.batch.parent) {
 		needs = append(needs, p.batch.parent)
 	}
 	if a.Rule == OneFailed && len(needs) == 0 && len(a.Needs) == 0 {
@@ -122,7 +139,7 @@ func distinct(row []Index) []Index {
 }
 
 func (p *growthPlan) checkEdges() {
-	edges := len(p.tasks) * len(p.run.heirs(p.batch.parent))
+	edges := p.run.heirEdges(p.batch, p.tasks)
 	for n := range p.batch.needs {
 		edges += len(p.batch.needs[n]) + len(p.batch.before[n])
 	}
@@ -141,21 +158,20 @@ func (p *growthPlan) checkEdges() {
 // reached from them.
 func (p *growthPlan) checkCycles() {
 	after := map[Index][]Index{} // edges to be: task → dependants
-	needed := map[Index]bool{}
 	for n, row := range p.batch.needs {
 		for _, d := range row {
 			after[d] = append(after[d], p.batch.first+Index(n))
-			needed[d] = true
 		}
 	}
-	heirs := p.run.heirs(p.batch.parent)
+	needed := neededWithin(p.batch, func(k int) Index { return p.tasks[k].under })
+	heirs := p.run.heirsOf(p.batch, p.tasks)
 	var starts []Index
 	last := int64(-1)
 	for n, row := range p.batch.before {
 		i := p.batch.first + Index(n)
 		after[i] = append(after[i], row...)
-		if !needed[i] {
-			after[i] = append(after[i], heirs...)
+		if !needed[n] {
+			after[i] = append(after[i], heirs[p.tasks[n].under]...)
 		}
 		starts = append(starts, i)
 	}
@@ -171,10 +187,10 @@ func (p *growthPlan) checkCycles() {
 		}
 		return slices.Concat(p.run.Dependants(i), after[i])
 	}
-	if !p.reachesBack(starts, next) {
+	if !cycles.Any(starts, next) {
 		return
 	}
-	for _, path := range findCycles(starts, len(p.run.nodes)+len(p.tasks), next) {
+	for _, path := range cycles.Find(starts, len(p.run.nodes)+len(p.tasks), next) {
 		f := Fault{Kind: FaultCycle}
 		for _, i := range path {
 			f.Path = append(f.Path, p.name(i))
@@ -185,11 +201,11 @@ func (p *growthPlan) checkCycles() {
 }
 
 // local reports that a cycle could only be among the new tasks themselves: none
-// needs a task of the run other than its splitter. Most growths are of this
+// needs a task of the run other than its splitter, or is of a fan-out. Most growths are of this
 // kind, and then the run's own tasks need not be searched.
 func (p *growthPlan) local() bool {
 	for n := range p.batch.needs {
-		if p.batch.parent != None && len(p.batch.before[n]) > 0 {
+		if p.batch.parent != None && len(p.batch.before[n]) > 0 || p.tasks[n].under != None {
 			return false
 		}
 		for _, d := range p.batch.needs[n] {
@@ -213,40 +229,6 @@ func (p *growthPlan) lastNeed() int64 {
 		}
 	}
 	return last
-}
-
-// reachesBack reports whether a new task can reach itself or another new task
-// that reaches it: a depth-first search with a path mark, iterative.
-func (p *growthPlan) reachesBack(starts []Index, next func(Index) []Index) bool {
-	const onPath, done = 1, 2
-	mark := map[Index]uint8{}
-	var frames []frame
-	for _, s := range starts {
-		if mark[s] != 0 {
-			continue
-		}
-		mark[s] = onPath
-		frames = append(frames, frame{task: s, row: next(s)})
-		for len(frames) > 0 {
-			f := &frames[len(frames)-1]
-			if f.edge == len(f.row) {
-				mark[f.task] = done
-				frames = frames[:len(frames)-1]
-				continue
-			}
-			d := f.row[f.edge]
-			f.edge++
-			switch mark[d] {
-			case onPath:
-				return true
-			case done:
-			default:
-				mark[d] = onPath
-				frames = append(frames, frame{task: d, row: next(d)})
-			}
-		}
-	}
-	return false
 }
 
 func (p *growthPlan) name(i Index) string {

@@ -2,7 +2,6 @@ package dag_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +18,16 @@ func drawTask(t *rapid.T, id string, earlier []string) dag.Task {
 		Rule:      rapid.SampledFrom([]dag.Rule{0, 0, 0, 0, dag.AllDone, dag.OneFailed, dag.Always}).Draw(t, "rule"),
 		Unmetered: rapid.IntRange(0, 9).Draw(t, "free") == 0,
 		Gated:     rapid.IntRange(0, 2).Draw(t, "gated") == 0,
+		FanOut:    rapid.IntRange(0, 5).Draw(t, "isFanOut") == 0,
 		Payload:   []byte(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "payload")),
+	}
+	switch id[:2] { // The tasks of a fan-out differ in their args only.
+	case "f.":
+		task.Priority, task.Unmetered, task.Gated, task.FanOut = 0, false, false, false
+	case "g.":
+		task.Priority, task.Unmetered, task.Gated, task.FanOut = 1, false, true, false
+	case "h.":
+		task.Priority, task.Unmetered = 0, true
 	}
 	if rapid.IntRange(0, 3).Draw(t, "hasArgs") == 0 {
 		task.Args = []byte(id)
@@ -33,13 +41,18 @@ func drawTask(t *rapid.T, id string, earlier []string) dag.Task {
 	return task
 }
 
+// drawID names a task: some are of a fan-out.
+func drawID(t *rapid.T, prefix string, n int) string {
+	return rapid.SampledFrom([]string{"", "", "f.", "g."}).Draw(t, "fanOut") + fmt.Sprintf("%s%d", prefix, n)
+}
+
 // drawInput draws an acyclic declaration in any order.
 func drawInput(t *rapid.T, most int) dag.Input {
 	n := rapid.IntRange(0, most).Draw(t, "tasks")
 	var in dag.Input
 	var ids []string
 	for k := range n {
-		id := fmt.Sprintf("t%d", k)
+		id := drawID(t, "t", k)
 		in.Tasks = append(in.Tasks, drawTask(t, id, ids))
 		ids = append(ids, id)
 	}
@@ -55,6 +68,7 @@ func drawOptions(t *rapid.T) dag.Options {
 		Concurrency: rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "concurrency"),
 		OnFailure:   rapid.SampledFrom([]dag.FailurePolicy{dag.Continue, dag.Stop}).Draw(t, "onFailure"),
 		Hold:        rapid.IntRange(0, 3).Draw(t, "hold") == 0,
+		FanOuts:     rapid.SampledFrom([]map[string]int{nil, nil, {"f": 1}, {"f": 2, "g": 1}}).Draw(t, "fanOuts"),
 	}
 }
 
@@ -152,6 +166,13 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 	for _, s := range dag.States() {
 		require.Equal(p.t, counts[s], p.run.Count(s), "I10: count of %s", s)
 	}
+	for _, f := range p.run.FanOuts() {
+		require.Equal(p.t, p.ref.limits[f.Name], f.Limit)
+		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Running), f.Running)
+		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Ready), f.Ready)
+		require.LessOrEqual(p.t, f.Running, f.Limit, "I16: too many tasks of %s run", f.Name)
+	}
+	require.Len(p.t, p.run.FanOuts(), len(p.ref.limits))
 	require.Equal(p.t, flight, p.run.InFlight())
 	require.Equal(p.t, gates, p.run.AtGate())
 	require.Equal(p.t, p.ref.finished, p.run.Finished())
@@ -174,9 +195,11 @@ func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 	o := p.run.Options()
 	active := p.run.Started() && !p.run.Finished() && !p.run.Held()
 	if active && !p.run.Paused() {
-		for _, t := range p.ref.tasks {
+		for id, t := range p.ref.tasks {
 			full := func(n int) bool { return o.Concurrency > 0 && n >= o.Concurrency }
+			f, limited := p.run.FanOut(p.index(id))
 			switch {
+			case t.state == dag.Ready && limited && f.Full():
 			case t.state == dag.Ready && t.gated:
 				require.True(p.t, full(gates), "I2: a gated task waits without need")
 			case t.state == dag.Ready:
@@ -196,16 +219,22 @@ func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 
 // growth draws tasks to add that both sides accept.
 func (p *pair) growth(splitter string) *dag.Growth {
-	g := &dag.Growth{}
+	g := &dag.Growth{FanOuts: map[string]int{"h": 2}}
 	var fresh []string
 	for range rapid.IntRange(1, 3).Draw(p.t, "additions") {
-		id := fmt.Sprintf("n%d", p.added)
+		id := drawID(p.t, "n", p.added)
+		if rapid.IntRange(0, 2).Draw(p.t, "limited") == 0 {
+			id = fmt.Sprintf("h.%d", p.added)
+		}
 		p.added++
 		choice := fresh
 		if splitter == "" || rapid.IntRange(0, 2).Draw(p.t, "foreign") == 0 {
 			choice = append(append([]string{}, p.ref.order...), fresh...)
 		}
 		a := dag.Addition{Task: drawTask(p.t, id, choice)}
+		if fans := p.ref.where(func(t *refTask) bool { return t.fan }); splitter != "" && len(fans) > 0 && rapid.Bool().Draw(p.t, "ofFanOut") {
+			a.Under = rapid.SampledFrom(fans).Draw(p.t, "under")
+		}
 		if splitter == "" && rapid.Bool().Draw(p.t, "before") {
 			if waiting := p.ref.where(func(t *refTask) bool { return t.state < dag.Running }); len(waiting) > 0 {
 				a.Before = []string{rapid.SampledFrom(waiting).Draw(p.t, "target")}
@@ -223,22 +252,18 @@ func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	for id, t := range p.ref.tasks {
 		needs[id] = append([]string{}, t.needs...)
 	}
-	needed := map[string]bool{}
 	for _, a := range g.Tasks {
 		needs[a.ID] = append(needs[a.ID], a.Needs...)
-		for _, n := range a.Needs {
-			needed[n] = true
+		if len(a.Needs) == 0 && splitter != "" {
+			needs[a.ID] = []string{splitter}
 		}
 		for _, b := range a.Before {
 			needs[b] = append(needs[b], a.ID)
 		}
 	}
-	for id, t := range p.ref.tasks {
-		if splitter == "" || t.parent == splitter || !slices.Contains(t.needs, splitter) {
-			continue
-		}
-		for _, a := range g.Tasks {
-			if !needed[a.ID] {
+	for _, a := range g.Tasks {
+		for _, id := range p.ref.heirs(splitter, a.Under) {
+			if !neededBeside(g, a) {
 				needs[id] = append(needs[id], a.ID)
 			}
 		}
@@ -273,6 +298,10 @@ func (p *pair) event() {
 			dag.EventSucceeded, dag.EventSucceeded, dag.EventSucceeded, dag.EventFailed,
 			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw,
 		}).Draw(p.t, "end")
+		if rapid.IntRange(0, 9).Draw(p.t, "defers") == 0 {
+			p.deferTo(id)
+			return
+		}
 		if kind == dag.EventSucceeded && p.ref.cancel == 0 && rapid.IntRange(0, 5).Draw(p.t, "split") == 0 {
 			p.grow(kind, id)
 			return
@@ -281,6 +310,31 @@ func (p *pair) event() {
 		return
 	}
 	p.request()
+}
+
+// deferTo has a task wait for tasks that it adds, of which some need others of the
+// run; it is refused if these wait for the task.
+func (p *pair) deferTo(id string) {
+	if t := p.ref.tasks[id]; p.ref.cancel > 0 || t.canceling || t.rule == dag.OneFailed {
+		p.step(dag.EventDeferred, id, 0, &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "never"}}}})
+		return
+	}
+	g := p.growth(id)
+	for k := range g.Tasks {
+		g.Tasks[k].Under, g.Tasks[k].Before = "", []string{id}
+	}
+	if !p.closesCycle(g, "") {
+		for k := range g.Tasks {
+			g.Tasks[k].Before = nil
+		}
+		p.step(dag.EventDeferred, id, 0, g)
+		return
+	}
+	before := p.run.Snapshot()
+	_, err := p.run.Next(dag.Event{Kind: dag.EventDeferred, Task: p.index(id), Growth: g}, nil)
+	var faults *dag.FaultsError
+	require.ErrorAs(p.t, err, &faults, "I11: a cycle was accepted")
+	require.Equal(p.t, before, p.run.Snapshot(), "I7")
 }
 
 // grow adds tasks, which the run must refuse if they close a cycle.

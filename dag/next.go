@@ -14,6 +14,13 @@ func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 		if late || err != nil {
 			return buf, err
 		}
+	case EventDeferred:
+		if late, err := r.checkReport(ev); late || err != nil {
+			return buf, err
+		}
+		if err := r.deferTask(ev); err != nil {
+			return buf, err
+		}
 	case EventStarted:
 		_, err := r.checkReport(ev)
 		return buf, err
@@ -122,6 +129,9 @@ func (r *Run) move(i Index, to State) {
 	r.moves = append(r.moves, Transition{Task: i, From: from, To: to})
 	if to == Ready {
 		r.enqueue(i, n.attr)
+	}
+	if r.fanOuts != nil {
+		r.follow(i, from, to)
 	}
 }
 

@@ -14,7 +14,7 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 // aboutTask reports whether Event.Task means something for this kind.
 func (k EventKind) aboutTask() bool {
 	switch k {
-	case EventStarted, EventSucceeded, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
+	case EventStarted, EventSucceeded, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
 		EventRetry, EventSkip, EventRerun, EventCancelTask:
 		return true
 	case EventStart, EventCancelRun, EventDeadline, EventPause, EventResume, EventAddTasks,
@@ -47,7 +47,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 		return buf, r.addTasks(ev)
 	case EventRelease:
 		return r.release(ev, buf)
-	case EventStart, EventStarted, EventSucceeded, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw:
+	case EventStart, EventStarted, EventSucceeded, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw:
 		// Next handles the reports.
 	default:
 		return buf, r.refuse(ev, RefusedInvalid, "there is no such event")

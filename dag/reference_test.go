@@ -1,7 +1,9 @@
 package dag_test
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/roundsman/roundsman/dag"
 )
@@ -13,6 +15,7 @@ type reference struct {
 	order    []string // declaration
 	tasks    map[string]*refTask
 	limit    int
+	limits   map[string]int // of fan-outs
 	stop     bool
 	hold     bool
 	started  bool
@@ -25,6 +28,7 @@ type reference struct {
 
 type refTask struct {
 	needs     []string
+	fanOut    string
 	rule      dag.Rule
 	priority  int32
 	free      bool
@@ -36,6 +40,8 @@ type refTask struct {
 	swept     bool
 	idle      bool // skipped by its rule
 	parent    string
+	fan       bool
+	under     string
 }
 
 // out is what a step decided, by name, in order.
@@ -46,18 +52,30 @@ type out struct {
 }
 
 func newReference(in dag.Input, o dag.Options) *reference {
-	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold}
+	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold, limits: maps.Clone(o.FanOuts)}
 	for _, t := range in.Tasks {
-		r.declare(t, "")
+		r.declare(t, "", "")
 	}
 	return r
 }
 
-func (r *reference) declare(t dag.Task, parent string) {
+func (r *reference) declare(t dag.Task, parent, under string) {
 	r.order = append(r.order, t.ID)
+	fanOut, _, _ := strings.Cut(t.ID, ".")
 	r.tasks[t.ID] = &refTask{
-		needs: slices.Clone(t.Needs), rule: t.Rule, priority: t.Priority, free: t.Unmetered, gated: t.Gated && !t.Unmetered, parent: parent,
+		fanOut: fanOut,
+		needs:  slices.Clone(t.Needs), rule: t.Rule, priority: t.Priority, free: t.Unmetered || t.FanOut, gated: t.Gated && !t.Unmetered && !t.FanOut, parent: parent, fan: t.FanOut, under: under,
 	}
+}
+
+// inFanOut counts the tasks of a fan-out in a state.
+func (r *reference) inFanOut(name string, s dag.State) int {
+	return len(r.where(func(t *refTask) bool { return t.fanOut == name && t.state == s }))
+}
+
+func (r *reference) full(name string) bool {
+	limit, limited := r.limits[name]
+	return limited && r.inFanOut(name, dag.Running) >= limit
 }
 
 func bad(s dag.State) bool {
@@ -125,7 +143,7 @@ func (r *reference) decide() []out {
 			return best
 		}
 		ready := func(is func(*refTask) bool) string {
-			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) })
+			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) && !r.full(t.fanOut) })
 		}
 		for id := "-"; id != ""; {
 			if id = ready(func(t *refTask) bool { return t.free }); id != "" {
@@ -184,7 +202,7 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		r.started = true
 		r.propagate()
 		return r.decide(), true
-	case dag.EventStarted, dag.EventSucceeded, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
+	case dag.EventStarted, dag.EventSucceeded, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
 		return r.report(kind, id, growth)
 	}
 	if r.finished {
@@ -220,6 +238,14 @@ func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([
 		t.admitted = false
 		return r.decide(), true
 	}
+	if kind == dag.EventDeferred {
+		if r.cancel > 0 || t.canceling || t.rule == dag.OneFailed || growth == nil {
+			return nil, false
+		}
+		t.state, t.gate, t.admitted = dag.Pending, false, false
+		r.deferTo(growth, id)
+		return r.decide(), true
+	}
 	ends := map[dag.EventKind]dag.State{
 		dag.EventSucceeded: dag.Succeeded, dag.EventFailed: dag.Failed,
 		dag.EventCanceled: dag.Canceled, dag.EventSkipped: dag.Skipped,
@@ -252,15 +278,48 @@ func (r *reference) sweep(ids []string) {
 	r.propagate()
 }
 
-func (r *reference) grow(g *dag.Growth, parent string) {
-	var heirs, fresh []string
-	needed := map[string]bool{}
-	if parent != "" {
-		for _, id := range r.order {
-			if slices.Contains(r.tasks[id].needs, parent) && r.tasks[id].parent != parent {
-				heirs = append(heirs, id)
-			}
+// heirs are the tasks that come to wait for what a splitter adds.
+func (r *reference) heirs(parent, under string) []string {
+	return r.where(func(t *refTask) bool {
+		if under == "" {
+			return parent != "" && slices.Contains(t.needs, parent) && t.parent != parent
 		}
+		return slices.Contains(t.needs, under) && t.under != under && !t.fan
+	})
+}
+
+// neededBeside: a task of the same growth and fan-out needs it.
+func neededBeside(g *dag.Growth, a dag.Addition) bool {
+	return slices.ContainsFunc(g.Tasks, func(b dag.Addition) bool { return b.Under == a.Under && slices.Contains(b.Needs, a.ID) })
+}
+
+// deferTo has a task wait for those that it adds.
+func (r *reference) deferTo(g *dag.Growth, id string) {
+	if len(g.FanOuts) > 0 && r.limits == nil {
+		r.limits = map[string]int{}
+	}
+	maps.Copy(r.limits, g.FanOuts)
+	var fresh []string
+	for _, a := range g.Tasks {
+		r.declare(a.Task, id, a.Under)
+		r.tasks[id].needs = append(r.tasks[id].needs, a.ID)
+		fresh = append(fresh, a.ID)
+	}
+	r.propagate()
+	if r.stop && len(r.where(func(t *refTask) bool { return t.state == dag.Failed })) > 0 {
+		r.sweep(fresh)
+	}
+}
+
+func (r *reference) grow(g *dag.Growth, parent string) {
+	if len(g.FanOuts) > 0 && r.limits == nil {
+		r.limits = map[string]int{}
+	}
+	maps.Copy(r.limits, g.FanOuts)
+	var fresh []string
+	heirs := map[string][]string{}
+	for _, a := range g.Tasks {
+		heirs[a.Under] = r.heirs(parent, a.Under)
 	}
 	wait := func(id, on string) {
 		t := r.tasks[id]
@@ -275,18 +334,15 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 		if len(a.Needs) == 0 && parent != "" {
 			a.Needs = []string{parent}
 		}
-		r.declare(a.Task, parent)
+		r.declare(a.Task, parent, a.Under)
 		fresh = append(fresh, a.ID)
-		for _, n := range a.Needs {
-			needed[n] = true
-		}
 	}
 	for _, a := range g.Tasks {
 		for _, b := range a.Before {
 			wait(b, a.ID)
 		}
-		if !needed[a.ID] {
-			for _, h := range heirs {
+		if !neededBeside(g, a) {
+			for _, h := range heirs[a.Under] {
 				wait(h, a.ID)
 			}
 		}

@@ -5,6 +5,7 @@ import "slices"
 // build makes the new run with those tasks of prior's growth that come along.
 func (s *resumption) build() {
 	s.run = NewRun(s.next, s.opts)
+	s.run.inheritFanOuts(s.prior)
 	s.batch, s.lost = map[int]int{}, nil
 	if s.prior.growth == nil {
 		return
@@ -90,6 +91,11 @@ func (r *replayed) dropUnfit() {
 
 func (r *replayed) fits(i Index) bool {
 	k := i - r.batch.first
+	if of := r.s.prior.Under(i); of != None {
+		if n, ok := r.s.run.Lookup(r.s.prior.ID(of)); !ok || !r.s.run.IsFanOut(n) {
+			return false
+		}
+	}
 	return !slices.ContainsFunc(slices.Concat(r.batch.needs[k], r.batch.before[k]), func(d Index) bool { return r.name(d) == "" })
 }
 
@@ -129,7 +135,8 @@ func (r *replayed) name(i Index) string {
 	}
 }
 
-// splitterAgain is the splitter of a task of prior if it is executed again.
+// splitterAgain is the splitter of a task of prior if it is executed again, or the
+// fan-out that the task was of.
 func (s *resumption) splitterAgain(i Index) Index {
 	if int(i) < s.prior.graph.Len() {
 		return None
@@ -141,6 +148,9 @@ func (s *resumption) splitterAgain(i Index) Index {
 	}
 	if !s.drop[k] {
 		return None
+	}
+	if of := s.prior.Under(i); of != None {
+		return of
 	}
 	return batches[k].parent
 }
@@ -165,10 +175,11 @@ func (r *replayed) plan(parent Index) {
 		g.Tasks = append(g.Tasks, Addition{
 			Task: Task{
 				ID: t.id, Needs: r.names(r.batch.needs[k]), Priority: t.priority,
-				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), Payload: t.payload, Args: t.args,
+				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), FanOut: t.attr.fanOut(), Payload: t.payload, Args: t.args,
 			},
+			Under:  r.s.prior.underID(i),
 			Before: r.names(r.batch.before[k]),
 		})
 	}
-	r.planned = r.s.run.planGrowth(g, parent)
+	r.planned = r.s.run.planGrowth(g, parent, false)
 }

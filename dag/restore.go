@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
 // ErrOtherGraph is returned by [Restore] when the snapshot belongs to another graph.
@@ -14,26 +16,28 @@ var ErrOtherGraph = errors.New("dag: the snapshot was made of another graph; res
 // further event as the original would. g must be the graph of the original run.
 // Damaged bytes give an error that wraps [ErrCorrupt] or [ErrVersion].
 func Restore(g *Graph, snapshot []byte) (*Run, error) {
-	in, err := unseal(snapshot, snapshotMagic)
+	in, err := wire.Unseal(snapshot, snapshotMagic)
 	if err != nil {
 		return nil, err
 	}
 	hash := g.Hash()
-	if of := in.take(len(hash)); in.err == nil && !bytes.Equal(of, hash[:]) {
+	if of := in.Take(len(hash)); in.Err() == nil && !bytes.Equal(of, hash[:]) {
 		return nil, ErrOtherGraph
 	}
-	r := NewRun(g, Options{
-		Concurrency: in.count(math.MaxInt32, "places"),
-		OnFailure:   FailurePolicy(in.byte(uint8(policyCount), "failure policy")),
-		Hold:        in.byte(2, "truth value") == 1,
-	})
-	r.phase = phase(in.byte(uint8(phaseFinished)+1, "phase"))
-	r.paused = in.byte(2, "truth value") == 1
-	r.ending = ending(in.byte(uint8(endingCount), "way of ending"))
+	opts := Options{Concurrency: in.Count(math.MaxInt32, "places"), OnFailure: FailurePolicy(in.Byte(uint8(policyCount), "failure policy"))}
+	switches := in.Byte(4, "set of truth values")
+	opts.Hold = switches&1 != 0
+	r := NewRun(g, opts)
+	r.phase = phase(in.Byte(uint8(phaseFinished)+1, "phase"))
+	r.paused = in.Byte(2, "truth value") == 1
+	r.ending = ending(in.Byte(uint8(endingCount), "way of ending"))
+	if switches&2 != 0 {
+		r.limitFanOuts(readFanOuts(in))
+	}
 	r.readGrowth(in)
 	r.readStates(in)
 	r.readOrigins(in)
-	if err := in.end(); err != nil {
+	if err := in.End(); err != nil {
 		return nil, err
 	}
 	r.recount()
@@ -43,16 +47,16 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	return r, nil
 }
 
-func (r *Run) readGrowth(in *reader) {
-	batches := in.count(in.left(), "batches")
-	if batches == 0 || in.err != nil {
+func (r *Run) readGrowth(in *wire.Reader) {
+	batches := in.Count(in.Left(), "batches")
+	if batches == 0 || in.Err() != nil {
 		return
 	}
 	var payloads, args []uint64
 	for range batches {
 		p, a := r.readBatch(in)
 		payloads, args = append(payloads, p...), append(args, a...)
-		if in.err != nil {
+		if in.Err() != nil {
 			return
 		}
 	}
@@ -60,7 +64,7 @@ func (r *Run) readGrowth(in *reader) {
 	for k := range r.growth.tasks {
 		t := &r.growth.tasks[k]
 		if payloads[k] > uint64(len(table)) || args[k] > uint64(len(table)) {
-			in.fail("added task %d has a payload that is not stored", k)
+			in.Fail("added task %d has a payload that is not stored", k)
 			return
 		}
 		if payloads[k] > 0 {
@@ -70,64 +74,64 @@ func (r *Run) readGrowth(in *reader) {
 			t.args = r.growth.intern(table[args[k]-1])
 		}
 	}
-	if in.err == nil && r.tangled() {
-		in.fail("the added tasks form a cycle")
+	if in.Err() == nil && r.tangled() {
+		in.Fail("the added tasks form a cycle")
 	}
 }
 
 // readBatch carries a growth out again; the payloads' numbers are returned
 // because the payloads themselves follow later.
-func (r *Run) readBatch(in *reader) (payloads, args []uint64) {
+func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	first := Index(len(r.nodes))
-	b := batch{parent: Index(in.count(int(first), "splitter")) - 1, first: first}
-	n := in.count(min(in.left(), MaxTasks-int(first)), "added tasks")
+	b := batch{parent: Index(in.Count(int(first), "splitter")) - 1, first: first}
+	n := in.Count(min(in.Left(), MaxTasks-int(first)), "added tasks")
 	tasks := make([]addedTask, 0, n)
 	fresh := map[string]bool{}
 	for k := range n {
-		t := addedTask{id: string(in.bytes("id")), attr: attr(in.byte(uint8(attrMax)+1, "attribute")), parent: b.parent}
-		t.priority = in.int32()
-		payloads, args = append(payloads, in.uvarint()), append(args, in.uvarint())
-		b.needs = append(b.needs, in.row(int(first)+n))
-		b.before = append(b.before, in.row(int(first)+n))
+		t := addedTask{id: string(in.Bytes("id")), attr: attr(in.Byte(uint8(attrMax|attrUnder)+1, "attribute")), parent: b.parent, under: None}
+		if t.attr&attrUnder != 0 {
+			t.attr &^= attrUnder
+			t.under = Index(in.Count(int(first)-1, "fan-out"))
+			if in.Err() != nil || !r.IsFanOut(t.under) || b.parent == None {
+				in.Fail("added task %d is of no fan-out", k)
+				return nil, nil
+			}
+		}
+		t.priority = in.Int32()
+		payloads, args = append(payloads, in.Uvarint()), append(args, in.Uvarint())
+		b.needs = append(b.needs, row(in, int(first)+n))
+		b.before = append(b.before, row(in, int(first)+n))
 		if _, taken := r.Lookup(t.id); taken || fresh[t.id] || t.id == "" || len(t.id) > MaxIDLength {
-			in.fail("the id of added task %d is malformed", k)
+			in.Fail("the id of added task %d is malformed", k)
 		}
-		if in.err == nil && t.attr.rule() == OneFailed && len(b.needs[k]) == 0 {
-			in.fail("added task %d has the rule one_failed and no dependencies", k)
+		if in.Err() == nil && t.attr.rule() == OneFailed && len(b.needs[k]) == 0 {
+			in.Fail("added task %d has the rule one_failed and no dependencies", k)
 		}
-		if in.err != nil {
+		if in.Err() != nil {
 			return nil, nil
 		}
 		fresh[t.id] = true
 		tasks = append(tasks, t)
 	}
 	if n == 0 {
-		in.fail("a batch is empty")
+		in.Fail("a batch is empty")
 	}
-	if edges := len(r.heirs(b.parent)) * n; in.err == nil && edges > maxGrowthEdges {
-		in.fail("a batch has %d dependencies", edges)
+	if edges := r.heirEdges(b, tasks); in.Err() == nil && edges > maxGrowthEdges {
+		in.Fail("a batch has %d dependencies", edges)
 	}
-	if in.err == nil {
+	if in.Err() == nil {
 		r.insert(tasks, b)
 	}
 	return payloads, args
 }
 
-func (r *reader) int32() int32 {
-	v := unzigzag(r.uvarint())
-	if v != int64(int32(v)) {
-		r.fail("a priority is out of range")
-	}
-	return int32(v)
-}
-
 // row reads what appendRow wrote; members are below limit.
-func (r *reader) row(limit int) []Index {
-	n := r.count(min(r.left(), limit), "dependencies")
+func row(r *wire.Reader, limit int) []Index {
+	n := r.Count(min(r.Left(), limit), "dependencies")
 	row := make([]Index, 0, n)
 	prev := -1
 	for range n {
-		prev += 1 + r.count(limit-prev-2, "as a dependency")
+		prev += 1 + r.Count(limit-prev-2, "as a dependency")
 		row = append(row, Index(prev))
 	}
 	return row
@@ -154,9 +158,9 @@ func (r *Run) tangled() bool {
 	return len(queue) < len(wait)
 }
 
-func (r *Run) readStates(in *reader) {
-	packed := in.take((len(r.nodes) + 1) / 2)
-	if in.err != nil {
+func (r *Run) readStates(in *wire.Reader) {
+	packed := in.Take((len(r.nodes) + 1) / 2)
+	if in.Err() != nil {
 		return
 	}
 	for i := range r.nodes {
@@ -168,10 +172,10 @@ func (r *Run) readStates(in *reader) {
 		case code == codeCanceling:
 			n.state, n.flag = Running, flagCanceling
 		case code >= codeGate && code <= codeAdmitted && !n.attr.gated():
-			in.fail("task %d cannot be at a gate", i)
+			in.Fail("task %d cannot be at a gate", i)
 			return
 		case code == codeUntriggered && n.attr.rule() != OneFailed:
-			in.fail("task %d reacts to no failure", i)
+			in.Fail("task %d reacts to no failure", i)
 			return
 		case code == codeUntriggered:
 			n.state, n.flag = Skipped, flagUntriggered
@@ -184,36 +188,40 @@ func (r *Run) readStates(in *reader) {
 		case code < codeCount:
 			n.state = State(code)
 		default:
-			in.fail("task %d has no state %d", i, code)
+			in.Fail("task %d has no state %d", i, code)
 			return
 		}
 	}
 	if len(r.nodes)&1 == 1 && packed[len(packed)-1]>>4 != 0 {
-		in.fail("the padding is not empty")
+		in.Fail("the padding is not empty")
 	}
 }
 
-func (r *Run) readOrigins(in *reader) {
-	n := in.count(min(in.left(), maxOrigins), "earlier runs")
-	if n == 0 || in.err != nil {
+func (r *Run) readOrigins(in *wire.Reader) {
+	n := in.Count(min(in.Left(), maxOrigins), "earlier runs")
+	if n == 0 || in.Err() != nil {
 		return
 	}
 	o := origins{of: make([]uint16, len(r.nodes))}
 	for range n {
-		id := in.bytes("run id")
+		id := in.Bytes("run id")
 		if len(id) == 0 || len(id) > maxRunIDLength {
-			in.fail("the id of an earlier run is malformed")
+			in.Fail("the id of an earlier run is malformed")
 			return
 		}
 		o.runs = append(o.runs, string(id))
 	}
-	in.runs(len(r.nodes), 0, int64(n), func(i int, v int64) { o.of[i] = uint16(v) })
+	in.Runs(len(r.nodes), 0, int64(n), func(i int, v int64) { o.of[i] = uint16(v) })
 	r.origins = o
 }
 
 // recount derives everything that follows from the states.
 func (r *Run) recount() {
 	r.counts = [stateCount]int{}
+	//workflowcheck:ignore each is reset by itself
+	for _, f := range r.fanOuts {
+		f.running, f.ready = 0, 0
+	}
 	for i := range r.nodes {
 		r.nodes[i].wait = 0
 	}
@@ -232,6 +240,9 @@ func (r *Run) recount() {
 		}
 		if n.state == Ready {
 			r.enqueue(Index(i), n.attr)
+		}
+		if f := r.fanOutOf(Index(i)); f != nil {
+			f.count(n.state, +1)
 		}
 		if n.state.Terminal() {
 			continue
@@ -280,3 +291,11 @@ func (r *Run) overdue(i Index, n *node) bool {
 	}
 	return false
 }
+
+// Errors about bytes that were given to [Decode] or [Restore].
+var (
+	// ErrCorrupt is wrapped where they are not what Encode or Snapshot wrote.
+	ErrCorrupt = wire.ErrCorrupt
+	// ErrVersion is wrapped where an incompatible version wrote them.
+	ErrVersion = wire.ErrVersion
+)

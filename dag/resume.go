@@ -173,8 +173,29 @@ func (s *resumption) choose(diff Diff) error {
 		}
 	}
 	s.withDescendants(again)
+	s.withSources(diff.Changed)
 	s.withUntriggered()
 	return nil
+}
+
+// withSources adds the tasks that brought the tasks of a fan-out which has changed:
+// they bring them again.
+func (s *resumption) withSources(changed []string) {
+	if s.prior.growth == nil || len(changed) == 0 {
+		return
+	}
+	names := make(map[string]bool, len(changed))
+	for _, id := range changed {
+		names[id] = true
+	}
+	for _, t := range s.prior.growth.tasks {
+		if t.under == None || !names[s.prior.ID(t.under)] {
+			continue
+		}
+		if i, ok := s.run.Lookup(s.prior.ID(t.parent)); ok {
+			s.exec[i] = true
+		}
+	}
 }
 
 // withUntriggered adds the one_failed tasks that had nothing to react to and
@@ -231,7 +252,7 @@ func (s *resumption) dropSplits() bool {
 		return false
 	}
 	for k, b := range s.run.growth.batches {
-		if b.parent != None && s.exec[b.parent] {
+		if b.parent != None && s.exec[b.parent] && !b.deferred() {
 			s.drop[s.batch[k]] = true
 			found = true
 		}

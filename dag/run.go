@@ -9,6 +9,10 @@ type Options struct {
 	Concurrency int
 	// OnFailure says what a failure does to independent branches.
 	OnFailure FailurePolicy
+	// FanOuts are limits of their own: of the tasks called "<name>.…" at most that
+	// many are running at a time, those at their gates included. Such tasks share their priority, and whether they
+	// are gated or unmetered.
+	FanOuts map[string]int
 	// Hold parks a run that would end failed until an operator acts or EventRelease.
 	Hold bool
 }
@@ -34,9 +38,10 @@ type Run struct {
 	gating bool // there has been a gated task
 	// admitted are the gated tasks that wait for nothing but a place.
 	admitted startHeap
-	free     startHeap // ready unmetered tasks
-	growth   *growth   // nil until tasks are added
-	order    order     // nil until a growth needs it
+	free     startHeap          // ready unmetered tasks
+	growth   *growth            // nil until tasks are added
+	fanOuts  map[string]*fanOut // those with a limit of their own; nil without any
+	order    order              // nil until a growth needs it
 	families families
 	origins  origins
 
@@ -68,6 +73,8 @@ const (
 	// flagUntriggered: skipped by the rule one_failed, because no dependency had
 	// failed; it comes back with any of them.
 	flagUntriggered
+	// flagParked: ready, and put aside because its fan-out has reached its limit.
+	flagParked
 )
 
 type phase uint8
@@ -104,6 +111,7 @@ func NewRun(g *Graph, opts Options) *Run {
 		}
 	}
 	r.counts[Pending] = len(r.nodes)
+	r.limitFanOuts(opts.FanOuts)
 	return r
 }
 
@@ -111,7 +119,8 @@ func NewRun(g *Graph, opts Options) *Run {
 // includes them.
 func (r *Run) Graph() *Graph { return r.graph }
 
-// Options returns the options in force; Concurrency may have changed.
+// Options returns the options in force; Concurrency may have changed. Those in
+// force of FanOuts are [Run.FanOuts].
 func (r *Run) Options() Options { return r.opts }
 
 // Len is the number of tasks, added ones included.
@@ -135,6 +144,17 @@ func (r *Run) AtGate() int { return r.gates }
 
 // Gated reports whether i takes its place only after EventAdmit.
 func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.gated() }
+
+// IsFanOut reports whether i stands for a fan-out whose tasks another task brings.
+func (r *Run) IsFanOut(i Index) bool { return r.nodes[i].attr.fanOut() }
+
+// Under returns the fan-out that the added task i belongs to; None for other tasks.
+func (r *Run) Under(i Index) Index {
+	if k := int(i) - r.graph.Len(); k >= 0 {
+		return r.growth.tasks[k].under
+	}
+	return None
+}
 
 // Admitted reports whether i, a gated task, has been admitted and still waits for
 // its place.

@@ -1,6 +1,13 @@
 package dag
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/roundsman/roundsman/dag/internal/wire"
+)
+
+// attrUnder says in a snapshot that the number of the fan-out follows.
+const attrUnder = attrMax + 1
 
 // snapshotMagic begins every snapshot; its last byte is the version.
 const snapshotMagic = "RMS1"
@@ -23,6 +30,7 @@ const (
 // inverse.
 //
 //	magic, hash of the graph, options, phase, pause, way of ending
+//	limits of fan-outs, if the options say that there are any
 //	batches of added tasks
 //	states, two per byte
 //	origins: ids of runs | number per task in runs of equal differences
@@ -33,7 +41,8 @@ func (r *Run) Snapshot() []byte {
 	buf = append(buf, snapshotMagic...)
 	buf = append(buf, hash[:]...)
 	buf = binary.AppendUvarint(buf, uint64(max(r.opts.Concurrency, 0)))
-	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold), byte(r.phase), truth(r.paused), byte(r.ending))
+	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold)|truth(len(r.fanOuts) > 0)<<1, byte(r.phase), truth(r.paused), byte(r.ending))
+	buf = r.appendFanOuts(buf)
 	buf = r.growth.appendTo(buf)
 	for i := 0; i < len(r.nodes); i += 2 {
 		b := r.nodes[i].code()
@@ -42,7 +51,7 @@ func (r *Run) Snapshot() []byte {
 		}
 		buf = append(buf, b)
 	}
-	return sealed(r.origins.appendTo(buf, len(r.nodes)))
+	return wire.Sealed(r.origins.appendTo(buf, len(r.nodes)))
 }
 
 func truth(b bool) byte {
@@ -73,12 +82,12 @@ func (n node) code() uint8 {
 func (o *origins) appendTo(buf []byte, n int) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(o.runs)))
 	for _, id := range o.runs {
-		buf = appendBytes(buf, []byte(id))
+		buf = wire.AppendBytes(buf, []byte(id))
 	}
 	if len(o.runs) == 0 {
 		return buf
 	}
-	return appendRuns(buf, n, func(i int) int64 { return int64(o.of[i]) })
+	return wire.AppendRuns(buf, n, func(i int) int64 { return int64(o.of[i]) })
 }
 
 // appendTo writes the batches with their payloads interned; g may be nil.
@@ -106,9 +115,14 @@ func (g *growth) appendTo(buf []byte) []byte {
 		buf = binary.AppendUvarint(buf, uint64(len(b.needs)))
 		for k := range b.needs {
 			t := &g.tasks[int(b.first-base)+k]
-			buf = appendBytes(buf, []byte(t.id))
-			buf = append(buf, byte(t.attr))
-			buf = binary.AppendUvarint(buf, zigzag(int64(t.priority)))
+			buf = wire.AppendBytes(buf, []byte(t.id))
+			if t.under == None {
+				buf = append(buf, byte(t.attr))
+			} else {
+				buf = append(buf, byte(t.attr|attrUnder))
+				buf = binary.AppendUvarint(buf, uint64(t.under))
+			}
+			buf = binary.AppendUvarint(buf, wire.Zigzag(int64(t.priority)))
 			buf = binary.AppendUvarint(buf, number(t.payload))
 			buf = binary.AppendUvarint(buf, number(t.args))
 			buf = appendRow(buf, b.needs[k])

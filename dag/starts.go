@@ -40,6 +40,9 @@ func (r *Run) startFree(buf []Decision) []Decision {
 			break
 		}
 		r.free.pop()
+		if r.park(k) {
+			continue
+		}
 		r.move(k.task, Running)
 		buf = append(buf, Decision{Kind: DecisionStart, Task: k.task})
 	}
@@ -103,6 +106,9 @@ func (r *Run) nextAdmitted() Index {
 	if !ok {
 		return None
 	}
+	if r.fanOuts != nil {
+		r.parkFirst(&r.ready)
+	}
 	if rival, ok := r.first(&r.ready); ok && rival.priority > k.priority {
 		return None
 	}
@@ -139,6 +145,9 @@ func (r *Run) firstOwn(set *readySet) Index {
 // pop takes the task of the set to start first; None if it is empty. The caller
 // moves it to Running, which takes a task of the graph out of the set.
 func (r *Run) pop(set *readySet) Index {
+	if r.fanOuts != nil {
+		r.parkFirst(set)
+	}
 	if len(set.added.keys) > 0 {
 		return r.popEither(set)
 	}

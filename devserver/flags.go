@@ -18,6 +18,8 @@ Usage: roundsman-devserver [flags]
   --db-filename FILE   keep state in this SQLite file (default: in memory, lost at exit)
   --postgres DSN       keep state in PostgreSQL, e.g. postgres://user:password@host:5432/roundsman
   --namespace NAME     namespace to create and serve (default "default")
+  --dynamic-config-value KEY=VALUE
+                       set a setting of the server's dynamic configuration; repeatable
   --ready-file FILE    write the ready line to FILE once healthy, remove it at exit
   --log-level LEVEL    debug, info, warn or error, on stderr (default warn)
   --exit-on-stdin-eof  stop when standard input ends (so a parent takes its server with it)
@@ -48,6 +50,10 @@ func parseFlags(args []string) (flags, error) {
 	set.StringVar(&f.options.DBFilename, "db-filename", "", "")
 	set.StringVar(&f.options.Postgres, "postgres", "", "")
 	set.StringVar(&f.options.Namespace, "namespace", DefaultNamespace, "")
+	set.Func("dynamic-config-value", "", func(written string) error {
+		f.options.DynamicConfig = append(f.options.DynamicConfig, written)
+		return nil
+	})
 	set.StringVar(&f.options.ReadyFile, "ready-file", "", "")
 	set.StringVar(&f.options.LogLevel, "log-level", DefaultLogLevel, "")
 	set.BoolVar(&f.exitOnStdinEOF, "exit-on-stdin-eof", false, "")

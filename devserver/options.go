@@ -43,6 +43,9 @@ type Options struct {
 	// ReadyFile, when set, is written once the server is healthy and removed
 	// when it stops.
 	ReadyFile string
+	// DynamicConfig are settings KEY=VALUE, the value as YAML, over those that this
+	// server has of its own.
+	DynamicConfig []string
 	// LogLevel is debug, info, warn or error; default DefaultLogLevel.
 	LogLevel string
 	// LogOutput takes the log lines (JSON); default os.Stderr.
@@ -72,6 +75,7 @@ func (o Options) Validate() error {
 		o.validateStore(),
 		o.validateNamespace(),
 		o.validateLogLevel(),
+		o.validateDynamicConfig(),
 	)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/server/common/dynamicconfig"
 )
 
 func TestDefaults(t *testing.T) {
@@ -28,25 +29,37 @@ func TestDefaults(t *testing.T) {
 func TestDynamicConfig(t *testing.T) {
 	t.Parallel()
 	want := map[string]any{
-		"frontend.namespacecount":                  10000,
-		"frontend.namespacerps.visibility":         100,
-		"frontend.workercommandsenabled":           true,
-		"frontend.workerheartbeatsenabled":         true,
-		"frontend.workflowpauseenabled":            true,
-		"history.maximumbufferedeventsbatch":       2000,
-		"history.timerprocessormaxpollrps":         200,
-		"history.transferprocessormaxpollrps":      200,
-		"history.workflowidreuseminimalinterval":   time.Duration(0),
-		"matching.enablefairness":                  true,
-		"matching.numtaskqueuereadpartitions":      1,
-		"matching.numtaskqueuewritepartitions":     1,
-		"system.enablecancelactivityworkercommand": true,
+		"frontend.namespacecount":                   10000,
+		"frontend.namespacerps.visibility":          100,
+		"frontend.workercommandsenabled":            true,
+		"frontend.workerheartbeatsenabled":          true,
+		"history.maximumbufferedeventsbatch":        2000,
+		"history.timerprocessormaxpollrps":          200,
+		"history.transferprocessormaxpollrps":       200,
+		"history.workflowidreuseminimalinterval":    time.Duration(0),
+		"matching.enablefairness":                   true,
+		"matching.numtaskqueuereadpartitions":       1,
+		"matching.numtaskqueuewritepartitions":      1,
+		"system.enablecancelactivityworkercommand":  true,
+		"worker.schedulernamespacestartworkflowrps": float64(1000),
 	}
 	got := map[string]any{}
 	for key, value := range dynamicConfig() {
 		got[key.String()] = value
 	}
 	assert.Equal(t, want, got)
+}
+
+func TestDynamicConfigOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	settings, err := withDynamicConfig([]string{"frontend.WorkflowPauseEnabled=true", "matching.enableFairness=false"})
+	require.NoError(t, err)
+	for key, want := range map[string]any{"frontend.workflowpauseenabled": true, "matching.enablefairness": false} {
+		assert.Equal(t, want, settings.GetValue(dynamicconfig.MakeKey(key))[0].Value, key)
+	}
+	for _, wrong := range []string{"frontend.WorkflowPauseEnabled", "=true", "frontend.NoSuchThing=1", "frontend.WorkflowPauseEnabled=often", "frontend.WorkflowPauseEnabled=[a"} {
+		assert.ErrorContains(t, Options{DynamicConfig: []string{wrong}}.WithDefaults().Validate(), "--dynamic-config-value "+wrong)
+	}
 }
 
 func TestPortsDoNotRepeat(t *testing.T) {

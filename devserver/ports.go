@@ -68,8 +68,9 @@ func enterTimeWait(ctx context.Context, l net.Listener) error {
 // ports are all the ports of one process.
 type ports struct {
 	frontend, history, matching, worker int
-	// ui is NoUI when there is no Web UI.
-	ui int
+	// ui is NoUI when there is no Web UI. uiBehind is where the UI itself listens,
+	// behind the check of Hosts.
+	ui, uiBehind int
 }
 
 // choosePorts picks them all. The internal services talk over loopback too and
@@ -85,6 +86,7 @@ func choosePorts(ctx context.Context, o Options) (ports, error) {
 	choose(&p.frontend, "--port", o.Port)
 	if o.UIPort != NoUI {
 		choose(&p.ui, "--ui-port", o.UIPort)
+		choose(&p.uiBehind, "", 0)
 	}
 	choose(&p.history, "", 0)
 	choose(&p.matching, "", 0)

@@ -125,7 +125,7 @@ func TestAnnouncesCapabilities(t *testing.T) {
 	has := resp.GetNamespaceInfo().GetCapabilities()
 	assert.True(t, has.GetWorkerHeartbeats(), "worker heartbeats: liveness")
 	assert.True(t, has.GetWorkerCommands(), "worker commands: cancellation within milliseconds")
-	assert.True(t, has.GetWorkflowPause(), "pause")
+	assert.False(t, has.GetWorkflowPause(), "a workflow of Roundsman is paused by `runs pause`")
 	assert.True(t, has.GetSyncUpdate(), "updates")
 	assert.True(t, has.GetAsyncUpdate(), "updates")
 	assert.Equal(t, 72*time.Hour, resp.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration())

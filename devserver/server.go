@@ -61,7 +61,7 @@ func (s *Server) start(ctx context.Context, o Options, p ports) error {
 	if err := createNamespace(s.store, o.Namespace); err != nil {
 		return err
 	}
-	server, err := newTemporalServer(p, s.store, s.logger)
+	server, err := newTemporalServer(p, s.store, s.logger, o.DynamicConfig)
 	if err != nil {
 		return fmt.Errorf("set up the Temporal server: %w", err)
 	}
@@ -81,7 +81,11 @@ func (s *Server) start(ctx context.Context, o Options, p ports) error {
 	return s.ready.writeFile(s.file)
 }
 
-func newTemporalServer(p ports, s store, logger log.Logger) (temporal.Server, error) {
+func newTemporalServer(p ports, s store, logger log.Logger, settings []string) (temporal.Server, error) {
+	dynamic, err := withDynamicConfig(settings)
+	if err != nil {
+		return nil, err
+	}
 	return temporal.NewServer(
 		temporal.WithConfig(serverConfig(p, s)),
 		temporal.ForServices(temporal.DefaultServices),
@@ -91,7 +95,7 @@ func newTemporalServer(p ports, s store, logger log.Logger) (temporal.Server, er
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper {
 			return authorization.NewNoopClaimMapper()
 		}),
-		temporal.WithDynamicConfigClient(dynamicConfig()),
+		temporal.WithDynamicConfigClient(dynamic),
 	)
 }
 

@@ -1,25 +1,44 @@
 package devserver
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"runtime"
+	"strconv"
+	"time"
+
 	uiserver "github.com/temporalio/ui-server/v2/server"
 	uiconfig "github.com/temporalio/ui-server/v2/server/config"
 	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
 )
 
-// webUI is the Temporal Web UI, served by the same process.
+// uiHeaderTimeout bounds how long a client may take for its request's header.
+const uiHeaderTimeout = 10 * time.Second
+
+// webUI is the Temporal Web UI, served by the same process behind a door that
+// looks at the Host of each request.
 type webUI struct {
 	server *uiserver.Server
+	door   *http.Server
 	done   chan error
 }
 
 // startUI serves the Web UI of the frontend on p.ui. It returns at once; the
 // port was checked before, and awaitHealthy waits until the UI answers.
 func startUI(p ports, namespace string) *webUI {
+	host := hiddenHost()
 	ui := &webUI{
 		server: uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
 			TemporalGRPCAddress: hostPort(p.frontend),
-			Host:                loopback,
-			Port:                p.ui,
+			Host:                host,
+			Port:                p.uiBehind,
 			EnableUI:            true,
 			DefaultNamespace:    namespace,
 			// Plain HTTP on loopback: a Secure cookie would never be sent back.
@@ -29,10 +48,61 @@ func startUI(p ports, namespace string) *webUI {
 			// No request leaves this machine.
 			DisableNewsFetch: true,
 		})),
-		done: make(chan error, 1),
+		door: &http.Server{
+			Addr: hostPort(p.ui), Handler: uiDoor(net.JoinHostPort(host, strconv.Itoa(p.uiBehind))),
+			ReadHeaderTimeout: uiHeaderTimeout,
+		},
+		done: make(chan error, 2),
 	}
 	go func() { ui.done <- ui.server.Start() }()
+	go func() { ui.done <- ui.door.ListenAndServe() }()
 	return ui
+}
+
+// hiddenHost is where the Web UI itself listens. A page that rebinds its own name
+// to 127.0.0.1 must not find it there, behind the door's back; on Linux all of
+// 127.0.0.0/8 is loopback.
+func hiddenHost() string {
+	if runtime.GOOS != "linux" {
+		return loopback
+	}
+	return fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254)) //nolint:gosec // an address, not a secret
+}
+
+// uiDoor passes requests that name this machine to the Web UI at address. The UI
+// has no login and takes any Host, so that a web page whose name is rebound to
+// loopback could terminate workflows.
+func uiDoor(address string) http.Handler {
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.Out.Host = r.In.Host // The UI compares it with the Origin.
+		},
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			http.Error(w, "the Web UI is starting or stopping: try again", http.StatusBadGateway)
+		},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !namesThisMachine(r.Host) {
+			http.Error(w, "this Web UI answers on localhost and 127.0.0.1 only: open it under one of these names", http.StatusForbidden)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// namesThisMachine reports whether the Host of a request is a name of loopback.
+func namesThisMachine(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	switch host {
+	case "localhost", loopback, "::1", "[::1]":
+		return true
+	}
+	return false
 }
 
 // stop ends the Web UI and waits for it. A nil receiver has nothing to stop.
@@ -40,6 +110,13 @@ func (u *webUI) stop() error {
 	if u == nil {
 		return nil
 	}
+	_ = u.door.Close()
 	u.server.Stop()
-	return <-u.done
+	var faults []error
+	for range 2 {
+		if err := <-u.done; !errors.Is(err, http.ErrServerClosed) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
 }

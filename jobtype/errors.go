@@ -25,6 +25,13 @@ var (
 	// ErrLeaseLost is the cause when the job no longer belongs to this worker:
 	// another attempt may already run, so nothing may be changed any more.
 	ErrLeaseLost = errors.New("the job was taken from this worker")
+
+	// ErrAtCapacity is returned by a handler that passes work to another process and
+	// finds it full: the job is placed again, and no retry is spent.
+	ErrAtCapacity = errors.New("no room for the job")
+	// ErrExecutorLost is returned by a handler whose other process is gone and runs
+	// nothing any more: the job counts as one whose worker was lost.
+	ErrExecutorLost = errors.New("the process that ran the job is gone")
 )
 
 type permanentError struct{ err error }

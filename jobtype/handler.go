@@ -3,6 +3,7 @@ package jobtype
 import (
 	"context"
 	"encoding/json"
+	"io"
 )
 
 // Handler finds and does the work of one kind of maintenance.
@@ -45,6 +46,19 @@ type NodePreparer interface {
 // long before it emits anything calls it under [LivenessActivity]; every Emit counts
 // as well. It may be called in a tight loop.
 type Alive interface{ Alive() }
+
+// Logger is implemented by the progress of [Handler.Execute]; see [Log].
+type Logger interface{ Log() io.Writer }
+
+// Log is where a job writes what operators read with `roundsman jobs logs` while it
+// runs: kept by the worker's process, never in a history. Nothing is written where
+// progress does not take it.
+func Log(progress Progress) io.Writer {
+	if logger, ok := progress.(Logger); ok {
+		return logger.Log()
+	}
+	return io.Discard
+}
 
 // Descriptor is what a handler tells about itself. It travels with the
 // worker's registration, so that a configuration can be validated against

@@ -94,3 +94,11 @@ type Result struct {
 	// Data are values for whoever uses the result.
 	Data map[string]any `json:"data,omitempty"`
 }
+
+// ContinueAfter is what a task of a DAG returns that wants to continue when other
+// tasks have ended: the run adds them, written as a spec writes them, and starts the
+// task again with the checkpoint as [Job.Checkpoint]. Encoded a checkpoint has at most
+// [MaxCheckpointBytes]; null is none. Jobs of groups cannot return it.
+func ContinueAfter(checkpoint any, tasks ...map[string]any) Result {
+	return Result{Data: map[string]any{"tasks": tasks, "continue": checkpoint}}
+}

@@ -21,14 +21,20 @@ func OneLine(text string, limit int) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
-	clean = strings.TrimSpace(clean)
-	if len(clean) <= limit {
-		return clean
-	}
-	if limit < len(ellipsis) {
+	return Clip(strings.TrimSpace(clean), limit)
+}
+
+// Clip makes text valid UTF-8 of at most limit bytes, an ellipsis where something
+// was cut. Line breaks stay.
+func Clip(text string, limit int) string {
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	switch {
+	case len(text) <= limit:
+		return text
+	case limit < len(ellipsis):
 		return ""
 	}
-	return cutRunes(clean, limit-len(ellipsis)) + ellipsis
+	return cutRunes(text, limit-len(ellipsis)) + ellipsis
 }
 
 // KeyOf makes a dedupe key of any string, even one that is no UTF-8 (a file

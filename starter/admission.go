@@ -30,6 +30,13 @@ func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (c
 	return view, err
 }
 
+// Usage says how much of everything is used and waited for. It needs a control plane.
+func (a Admission) Usage(ctx context.Context) (contract.AdmissionUsage, error) {
+	var usage contract.AdmissionUsage
+	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmissionUsage, &usage)
+	return usage, err
+}
+
 // KeyHolder says who is at the work with a dedupe key; nil: nobody.
 func (a Admission) KeyHolder(ctx context.Context, jobType, key string) (*contract.AdmissionUse, error) {
 	var answer contract.KeyHolderResult

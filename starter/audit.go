@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -21,12 +20,12 @@ const auditTimeout = 5 * time.Second
 
 // operator is who acts through a client.
 type operator struct {
-	actor, from string
-	warn        func(error)
+	actor, from, via, auth string
+	warn                   func(error)
 }
 
 func defaultOperator() operator {
-	return operator{actor: SystemUser(), from: hostname()}
+	return operator{actor: SystemUser(), from: hostname(), via: contract.ViaCLI}
 }
 
 // SystemUser is the user that the process runs as, or "".
@@ -61,72 +60,37 @@ func (c *Client) As(actor string, warn func(error)) *Client {
 	return &other
 }
 
-// record writes operators' actions into the audit log that no workflow of ours
-// receives, after they were done. That it fails is no reason to say that the
-// action failed: it is told to whoever wants to be warned. An interrupted caller
-// does not keep it from being recorded.
-func (c *Client) record(ctx context.Context, entries ...contract.AuditEntry) {
-	if len(entries) == 0 {
-		return
-	}
-	now := time.Now()
-	for i := range entries {
-		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now
-		if entries[i].Actor == "" {
-			entries[i].Actor, entries[i].From = c.operator.actor, c.operator.from
-		}
-	}
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
-	defer cancel()
-	if err := recorder.Record(limited, c.temporal, contract.AuditRecord{Entries: entries}); err != nil && c.operator.warn != nil {
-		c.operator.warn(fmt.Errorf("it was done, but the audit log does not know it (%s): %w", entries[0].Action, err))
-	}
-}
-
-// recordSchedule records what was done to a job type's Schedule.
-func (j JobTypes) recordSchedule(ctx context.Context, name string, entry contract.AuditEntry) {
-	entry.JobType = name
-	entry.Object = cmp.Or(entry.Object, contract.ScheduleID(name))
-	j.client.record(ctx, entry)
-}
-
-// recordChanges records what apply did.
-func (j JobTypes) recordChanges(ctx context.Context, changes []Change) {
-	var entries []contract.AuditEntry
-	for _, change := range changes {
-		entry := contract.AuditEntry{
-			Action: "apply." + string(change.Action), JobType: change.JobType, Object: contract.ScheduleID(change.JobType), Detail: change.Note,
-		}
-		var drifted []string
-		for _, field := range change.Fields {
-			if field.Drift {
-				drifted = append(drifted, field.Path)
-			}
-		}
-		entry.Before, entry.After = beforeAndAfter(change.Fields)
-		if len(drifted) > 0 {
-			entry.Detail = strings.TrimPrefix(entry.Detail+"; changed by hand before: "+strings.Join(drifted, ", "), "; ")
-		}
-		entries = append(entries, entry)
-	}
-	j.client.record(ctx, entries...)
-}
-
-// beforeAndAfter are two texts about changed settings, for the audit log.
-func beforeAndAfter(fields []FieldChange) (before, after string) {
-	var was, is []string
-	for _, field := range fields {
-		was = append(was, field.Path+": "+shown(field.Before))
-		is = append(is, field.Path+": "+shown(field.After))
-	}
-	return strings.Join(was, "; "), strings.Join(is, "; ")
-}
-
 // Audit is the part of the client about the audit log.
 type Audit struct{ client *Client }
 
 // Audit gives the part of the client about the audit log.
 func (c *Client) Audit() Audit { return Audit{c} }
+
+// Record writes operators' actions into the audit log that no workflow of ours
+// receives, after they were done. That it fails is no reason to say that the
+// action failed: it is told to whoever wants to be warned. An interrupted caller
+// does not keep it from being recorded.
+func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
+	if len(entries) == 0 {
+		return
+	}
+	now := time.Now()
+	for i := range entries {
+		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // What was recorded already is left out.
+			entries[i].ID = fmt.Sprintf("%s/%s/%d", request.ID, entries[i].Action, i)
+		}
+		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now
+		if entries[i].Actor == "" {
+			entries[i].Actor, entries[i].From = a.client.operator.actor, a.client.operator.from
+			entries[i].Via, entries[i].Auth = a.client.operator.via, a.client.operator.auth
+		}
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer cancel()
+	if err := recorder.Record(limited, a.client.temporal, contract.AuditRecord{Entries: entries}); err != nil && a.client.operator.warn != nil {
+		a.client.operator.warn(fmt.Errorf("it was done, but the audit log does not know it (%s): %w", entries[0].Action, err))
+	}
+}
 
 // AuditFound is what [Audit.Read] found.
 type AuditFound struct {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
@@ -59,6 +60,8 @@ type Options struct {
 	DialTimeout time.Duration
 	// Metrics takes the SDK's metrics. Default: none.
 	Metrics client.MetricsHandler
+	// Render tells the command lines of attempts. Default: none are told.
+	Render Render
 	// Intercept sees every call to the server. Default: none.
 	Intercept grpc.UnaryClientInterceptor
 }
@@ -89,12 +92,26 @@ func defaultIdentity() string {
 // Client is the typed façade over a Temporal client: everything an operator
 // does with Roundsman. It is safe for concurrent use.
 type Client struct {
-	temporal  client.Client
-	namespace string
-	logger    *slog.Logger
-	operator  operator
-	heartbeat time.Duration
+	temporal   client.Client
+	namespace  string
+	logger     *slog.Logger
+	operator   operator
+	identity   string
+	heartbeat  time.Duration
+	connection Connection
+	render     Render
 }
+
+// Connection is how a client reaches the server.
+type Connection struct {
+	// Address is that of the frontend; empty: the client did not dial.
+	Address string
+	// Credentials: it shows a certificate or an API key.
+	Credentials bool
+}
+
+// Connection says how the client reaches the server.
+func (c *Client) Connection() Connection { return c.connection }
 
 // New wraps an existing Temporal client, which must use [DataConverter]. A nil
 // logger discards.
@@ -119,8 +136,16 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 		return nil, &UnreachableError{Address: options.Address, Cause: err}
 	}
 	c := New(temporal, options.Namespace, options.Logger)
+	c.identity = options.Identity
 	c.heartbeat = max(options.HeartbeatInterval, 0)
+	c.render = options.Render
+	c.connection = Connection{Address: options.Address, Credentials: options.credentials()}
 	return c, nil
+}
+
+// credentials reports whether the client says who it is.
+func (o Options) credentials() bool {
+	return o.APIKey != "" || o.TLS != nil && (len(o.TLS.Certificates) > 0 || o.TLS.GetClientCertificate != nil)
 }
 
 // ClientOptions translates o, with its defaults filled in, for whoever dials
@@ -165,6 +190,9 @@ func connectParams() grpc.ConnectParams {
 	return grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}
 }
 
+// Identity is what the server records as the sender of requests.
+func (c *Client) Identity() string { return cmp.Or(c.identity, defaultIdentity()) }
+
 // Temporal gives the wrapped client, for building workers on it.
 func (c *Client) Temporal() client.Client { return c.temporal }
 
@@ -174,6 +202,21 @@ func (c *Client) Namespace() string { return c.namespace }
 // HeartbeatInterval of the workers built on this client; 0: there are no
 // heartbeats, or it is not known.
 func (c *Client) HeartbeatInterval() time.Duration { return c.heartbeat }
+
+// Logger takes what is worth a look, and nothing that an operator must know.
+func (c *Client) Logger() *slog.Logger { return c.logger }
+
+// Actor is who acts through this client, for the audit log.
+func (c *Client) Actor() string { return cmp.Or(c.operator.actor, c.Identity()) }
+
+// Retention is how long the namespace keeps closed runs.
+func (c *Client) Retention(ctx context.Context) (time.Duration, error) {
+	described, err := c.temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: c.namespace})
+	if err != nil {
+		return 0, fmt.Errorf("describe namespace %s: %w", c.namespace, err)
+	}
+	return described.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), nil
+}
 
 // Close ends the connection. Workers built on it must have stopped before.
 func (c *Client) Close() { c.temporal.Close() }

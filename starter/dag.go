@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -23,10 +24,11 @@ import (
 // compressed: the server refuses messages over 2 MiB.
 const MaxDAGBytes = 1536 << 10
 
-// DAGs is the part of the client about what only runs of DAGs have: tasks, approvals, retries.
+// DAGs is the part of the client about what only DAGs have: starting one, retries,
+// approvals, added tasks. See [Runs] for the rest.
 type DAGs struct{ client *Client }
 
-// DAGs gives the part of the client about what only runs of DAGs have: tasks, approvals, retries.
+// DAGs gives the part of the client about what only DAGs have.
 func (c *Client) DAGs() DAGs { return DAGs{c} }
 
 // DAGOptions shape one run of a DAG; the zero value is fine.
@@ -76,7 +78,8 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 	if err := checkTravels(name, graph.Len(), input, encoded, state); err != nil {
 		return RunRef{}, err
 	}
-	unique := options.Run
+	request, repeatable := RequestOf(ctx)
+	unique := cmp.Or(options.Run, request.ID)
 	if unique == "" {
 		unique = uniqueRun()
 	}
@@ -90,9 +93,12 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		StaticSummary:                            fmt.Sprintf("DAG %s, %d tasks", name, graph.Len()),
 		StaticDetails:                            detailsOfDAG(id, input),
+		Memo:                                     memoOf(request),
 	}, contract.DAGWorkflow, input, encoded, state)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	switch {
+	case errors.As(err, &exists) && repeatable:
+		return d.sameRequest(ctx, id, request)
 	case errors.As(err, &exists):
 		return RunRef{}, &DAGExistsError{WorkflowID: id}
 	case err != nil:
@@ -102,8 +108,34 @@ func (d DAGs) start(ctx context.Context, graph *dag.Graph, name string, state []
 	if input.Resumes != "" {
 		entry.Action, entry.Before = "dag.retry", input.Resumes
 	}
-	d.client.record(ctx, entry)
+	d.client.Audit().Record(ctx, entry)
 	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
+}
+
+// requestMemo has the id of the request that started a run.
+const requestMemo = "roundsman_request"
+
+func memoOf(request Request) map[string]any {
+	if request.ID == "" {
+		return nil
+	}
+	return map[string]any{requestMemo: request.ID}
+}
+
+// sameRequest is the run that an earlier attempt of the request has started.
+func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunRef, error) {
+	described, err := d.client.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return RunRef{}, runError(RunRef{WorkflowID: id}, err)
+	}
+	info, by := described.GetWorkflowExecutionInfo(), ""
+	if payload := info.GetMemo().GetFields()[requestMemo]; payload != nil {
+		err = DataConverter().FromPayload(payload, &by)
+	}
+	if err != nil || by != request.ID {
+		return RunRef{}, &DAGExistsError{WorkflowID: id}
+	}
+	return RunRef{WorkflowID: id, RunID: info.GetExecution().GetRunId()}, nil
 }
 
 // detailsOfDAG is what the Web UI shows beside a run: whose it is, and with what
@@ -172,16 +204,20 @@ func (e *DAGExistsError) Error() string {
 // Await waits for a run to end and returns its result with all tasks. A
 // failed or canceled run is no error here: look at the outcome.
 func (d DAGs) Await(ctx context.Context, ref RunRef) (contract.DAGResult, error) {
-	for snapshot, err := range d.Watch(ctx, ref, time.Minute) {
+	ended, err := d.client.Runs().Await(ctx, ref)
+	if err != nil {
+		return contract.DAGResult{}, err
+	}
+	result := *ended.DAGResult
+	if result.Tasks == nil {
+		tasks, _, err := d.client.Runs().itemsOf(ctx, ended, ItemFilter{Limit: All})
 		if err != nil {
-			return contract.DAGResult{}, err
+			return result, err
 		}
-		if !snapshot.Open() {
-			if snapshot.Result == nil {
-				return contract.DAGResult{}, &RunFailedError{Ref: ref, Message: snapshot.Failure}
-			}
-			return *snapshot.Result, nil
+		result.Tasks = make(map[string]contract.DAGTask, len(tasks))
+		for _, task := range tasks {
+			result.Tasks[task.ID] = task.DAGTask()
 		}
 	}
-	return contract.DAGResult{}, fmt.Errorf("wait for DAG run %s: %w", ref.WorkflowID, context.Cause(ctx))
+	return result, nil
 }

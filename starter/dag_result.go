@@ -2,66 +2,15 @@ package starter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/run/graph"
 )
-
-// withResult adds what a closed run left behind.
-func (d DAGs) withResult(ctx context.Context, snapshot DAGSnapshot) (DAGSnapshot, error) {
-	var result contract.DAGResult
-	err := d.client.temporal.GetWorkflow(ctx, snapshot.WorkflowID, snapshot.RunID).Get(ctx, &result)
-	var (
-		canceled    *temporal.CanceledError
-		application *temporal.ApplicationError
-		execution   *temporal.WorkflowExecutionError
-	)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return DAGSnapshot{}, context.Cause(ctx)
-	case errors.As(err, &canceled) && canceled.HasDetails() && canceled.Details(&result) == nil && result.Outcome != "":
-	case errors.As(err, &application) && application.HasDetails() && application.Details(&result) == nil && result.Outcome != "":
-	case errors.As(err, &execution):
-		snapshot.Failure = errors.Unwrap(execution).Error()
-		return snapshot, nil
-	default:
-		return DAGSnapshot{}, runError(snapshot.RunRef, err)
-	}
-	snapshot.Result, snapshot.Outcome, snapshot.DAG = &result, result.Outcome, result.DAG
-	if result.Tasks == nil {
-		if err := d.listTasks(ctx, snapshot.RunRef, &result); err != nil {
-			return DAGSnapshot{}, err
-		}
-	}
-	return snapshot, nil
-}
-
-// listTasks fills in the tasks of a run that is too large to carry them in its
-// result. It needs no control plane.
-func (d DAGs) listTasks(ctx context.Context, ref RunRef, result *contract.DAGResult) error {
-	started, err := d.arguments(ctx, ref)
-	if err != nil {
-		return err
-	}
-	ended, err := graph.Read(started.graph, result.Final)
-	if err != nil {
-		return fmt.Errorf("read the tasks of %s: %w", ref.WorkflowID, err)
-	}
-	views, _ := ended.Tasks(graph.Filter{Limit: dag.MaxTasks})
-	result.Tasks = make(map[string]contract.DAGTask, len(views))
-	for _, v := range views {
-		result.Tasks[v.ID] = contract.DAGTask{State: v.State.String(), Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From}
-	}
-	return nil
-}
 
 // dagArguments are what a workflow run of a DAG was started with.
 type dagArguments struct {
@@ -99,11 +48,7 @@ func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 
 // compileSource does what the control plane did for a run that a job started.
 func compileSource(in contract.DAGInput) (*dag.Graph, error) {
-	loaded, err := spec.Load(in.SourceName, []byte(in.Source))
-	if err != nil {
-		return nil, err
-	}
-	compiled, err := spec.Compile(loaded, nil)
+	compiled, err := spec.CompileText(in.SourceName, in.Source, in.Files, in.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +83,21 @@ type DAGRetried struct {
 	Diff    dag.Diff `json:"diff,omitzero"`
 }
 
+// DAGRetryPreview says what a retry would take over, from which runs, and execute.
+type DAGRetryPreview struct {
+	Resumes   string      `json:"resumes"`
+	TakenOver []TakenOver `json:"taken_over"`
+	Executed  []string    `json:"executed"`
+	Dropped   []string    `json:"dropped,omitempty"`
+	Diff      dag.Diff    `json:"diff,omitzero"`
+}
+
+// TakenOver is a task that a retry would not execute, and the run that did.
+type TakenOver struct {
+	Task    string `json:"task"`
+	FromRun string `json:"from_run"`
+}
+
 // Retry starts a new run that goes on from one that has ended: it takes over
 // what succeeded or was skipped, with the results that are still referred to,
 // and executes what failed, was blocked, was canceled or never ran. The new
@@ -146,57 +106,90 @@ type DAGRetried struct {
 // A spec that differs from the run's is refused with a [*dag.DiffError] unless
 // retry.AcceptDiff is set. An open run is refused: use RetryTasks.
 func (d DAGs) Retry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetried, error) {
-	prior, input, err := d.ended(ctx, ref)
+	ready, err := d.prepareRetry(ctx, ref, retry)
 	if err != nil {
 		return DAGRetried{}, err
 	}
-	next := prior.Run().Graph()
-	if retry.Compiled != nil {
-		next = retry.Compiled.Graph
-	}
-	header, err := spec.HeaderOf(next)
-	if err != nil {
-		return DAGRetried{}, err
-	}
-	state, plan, err := graph.Prepare(prior, next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
-	if err != nil {
-		return DAGRetried{}, fmt.Errorf("resume DAG run %s: %w", ref.WorkflowID, err)
-	}
-	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: plan.Imported, Executed: plan.Executed, Dropped: plan.Dropped, Diff: plan.Diff}
+	plan := ready.plan
+	retried := DAGRetried{Resumes: ref.WorkflowID, Imported: len(plan.Imported), Executed: plan.Executed, Dropped: plan.Dropped, Diff: plan.Diff}
 	if len(plan.Executed) == 0 {
-		return retried, fmt.Errorf("DAG run %s has nothing to execute again: everything succeeded; name tasks with --from TASK", ref.WorkflowID)
+		return retried, &RefusedError{Asked: "DAG run " + ref.WorkflowID + " has nothing to execute again", Reason: "everything succeeded; name tasks with --from TASK"}
 	}
-	again := contract.DAGInput{Resumes: ref.WorkflowID, Node: input.Node, Labels: input.Labels}
+	again := contract.DAGInput{Resumes: ref.WorkflowID, Node: ready.input.Node, Labels: ready.input.Labels}
 	options := retry.Options
 	if options.Deadline == 0 {
-		options.Deadline = input.Deadline.Std()
+		options.Deadline = ready.input.Deadline.Std()
 	}
 	if len(options.Resources) == 0 {
-		options.Resources, again.DeclaredAt = input.Resources, input.DeclaredAt
+		options.Resources, again.DeclaredAt = ready.input.Resources, ready.input.DeclaredAt
 	}
-	retried.RunRef, err = d.start(ctx, next, header.Name, state, again, options)
+	retried.RunRef, err = d.start(ctx, ready.next, ready.name, ready.state, again, options)
 	return retried, err
+}
+
+// PreviewRetry says what [DAGs.Retry] would do, and does nothing.
+func (d DAGs) PreviewRetry(ctx context.Context, ref RunRef, retry DAGRetry) (DAGRetryPreview, error) {
+	ready, err := d.prepareRetry(ctx, ref, retry)
+	if err != nil {
+		return DAGRetryPreview{}, err
+	}
+	plan := ready.plan
+	preview := DAGRetryPreview{Resumes: ref.WorkflowID, TakenOver: make([]TakenOver, len(plan.Imported)), Executed: plan.Executed, Dropped: plan.Dropped, Diff: plan.Diff}
+	for i, taken := range plan.Imported {
+		preview.TakenOver[i] = TakenOver{Task: taken.Task, FromRun: taken.From}
+	}
+	return preview, nil
+}
+
+// preparedRetry is a retry that has everything but its start.
+type preparedRetry struct {
+	name  string
+	next  *dag.Graph
+	state []byte
+	input contract.DAGInput
+	plan  graph.Plan
+}
+
+func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (preparedRetry, error) {
+	prior, input, err := d.ended(ctx, ref)
+	if err != nil {
+		return preparedRetry{}, err
+	}
+	ready := preparedRetry{next: prior.Run().Graph(), input: input}
+	if retry.Compiled != nil {
+		ready.next = retry.Compiled.Graph
+	}
+	header, err := spec.HeaderOf(ready.next)
+	if err != nil {
+		return ready, err
+	}
+	ready.name = header.Name
+	ready.state, ready.plan, err = graph.Prepare(prior, ready.next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
+	if err != nil {
+		err = &RefusedError{Asked: "resume DAG run " + ref.WorkflowID, Reason: err.Error(), cause: err}
+	}
+	return ready, err
 }
 
 // ended is the last state of a run that is over, and what it was started with.
 // A run that was terminated left no result: its workflow is asked, which needs a
 // control plane.
 func (d DAGs) ended(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAGInput, error) {
-	snapshot, err := d.describe(ctx, ref)
+	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {
 		return nil, contract.DAGInput{}, err
 	}
 	if snapshot.Open() {
-		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s is still open: retry its tasks within the run, or cancel it first", ref.WorkflowID)
+		return nil, contract.DAGInput{}, &RefusedError{Asked: "DAG run " + ref.WorkflowID + " is still open", Reason: "retry its tasks within the run, or cancel it first"}
 	}
-	if snapshot, err = d.withResult(ctx, snapshot); err != nil {
+	if snapshot, err = d.client.Runs().withResult(ctx, snapshot); err != nil {
 		return nil, contract.DAGInput{}, err
 	}
-	var final []byte
-	if snapshot.Result != nil {
-		final = snapshot.Result.Final
-	} else if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &final); err != nil {
-		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be asked for: %w", ref.WorkflowID, snapshot.Failure, err)
+	final := snapshot.final
+	if final == nil {
+		if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &final); err != nil {
+			return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be asked for: %w", ref.WorkflowID, snapshot.Failure, err)
+		}
 	}
 	started, err := d.arguments(ctx, snapshot.RunRef)
 	if err != nil {

@@ -2,13 +2,16 @@ package starter
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 // StartDryRun starts a group that detects and reports without executing
@@ -18,6 +21,7 @@ func (r Runs) StartDryRun(ctx context.Context, spec contract.JobTypeSpec, unique
 	run, err := r.client.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                                       contract.DryRunWorkflowID(spec.Name, unique),
 		TaskQueue:                                contract.ControlQueue,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            "dry run of " + spec.Name,
 		StaticDetails:                            "Detects what `" + spec.Name + "` would do; nothing is executed and no key is claimed.",
@@ -25,15 +29,13 @@ func (r Runs) StartDryRun(ctx context.Context, spec contract.JobTypeSpec, unique
 			temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(spec.Name),
 		),
 	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec, DryRun: true})
+	if _, exists := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); exists {
+		if _, repeatable := RequestOf(ctx); repeatable {
+			return RunRef{WorkflowID: contract.DryRunWorkflowID(spec.Name, unique)}, nil
+		}
+	}
 	if err != nil {
-		return RunRef{}, startError("a dry run of "+spec.Name, err)
+		return RunRef{}, fmt.Errorf("start a dry run of %s: %w", spec.Name, rpc.Advised(err))
 	}
 	return RunRef{WorkflowID: run.GetID(), RunID: run.GetRunID()}, nil
-}
-
-func startError(what string, err error) error {
-	if strings.Contains(err.Error(), contract.SearchAttributeJobType) {
-		return fmt.Errorf("start %s: %w: the namespace lacks a search attribute; `roundsman doctor` says how to create it", what, err)
-	}
-	return fmt.Errorf("start %s: %w", what, err)
 }

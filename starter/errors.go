@@ -30,6 +30,20 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
+// InvalidError is about what was given: nothing was done, and a repeat fails as well.
+type InvalidError struct{ Err error }
+
+// Error implements error.
+func (e *InvalidError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the fault.
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Invalidf is an [InvalidError] with a formatted text.
+func Invalidf(format string, args ...any) error {
+	return &InvalidError{fmt.Errorf(format, args...)}
+}
+
 // GivenUpError says that the caller gave up before an update was answered. The
 // workflow may have it by then, or get it: it may be done all the same.
 type GivenUpError struct {
@@ -160,8 +174,8 @@ func isUnanswered(err error) bool {
 	return false
 }
 
-// isNotReady reports whether a workflow is so new that it cannot be asked yet.
-func isNotReady(err error) bool {
+// NotReady reports whether a workflow is so new that it cannot be asked yet.
+func NotReady(err error) bool {
 	var notReady *serviceerror.WorkflowNotReady
 	return errors.As(err, &notReady)
 }

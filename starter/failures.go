@@ -7,24 +7,24 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 )
 
-// maxFailures is how many failed jobs are read to count their messages.
+// maxFailures is how many failed items are read to count their messages.
 const maxFailures = 10_000
 
-// Failures groups the failed jobs of a closed run by their messages, the most frequent
-// first. uncounted is how many failed jobs are in no group; 0: the counts are exact.
-// Jobs that the result does not list are read from the run, which needs a control
+// Failures groups the failed items of a closed run by their messages, the most frequent
+// first. uncounted is how many are in no group; 0: the counts are exact.
+// Items that the result does not list are read from the run, which needs a control
 // plane; without one they are uncounted.
 func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []explain.Failure, uncounted int) {
-	if snapshot.Result == nil {
+	if snapshot.Open() || snapshot.Progress == nil {
 		return nil, 0
 	}
-	failed, listed := snapshot.Result.Counts.Failed, snapshot.Result.Errors
+	failed, listed := snapshot.Progress.Failed, snapshot.Failed
 	if failed > len(listed) {
-		jobs, _, err := r.Jobs(ctx, snapshot.RunRef, JobFilter{States: []string{stateFailed}, Limit: min(failed, maxFailures)})
-		if err == nil && len(jobs) >= len(listed) {
-			listed = make([]contract.JobError, len(jobs))
-			for i, job := range jobs {
-				listed[i] = contract.JobError{DedupeKey: job.DedupeKey, Message: job.Error, JobID: job.JobID, Worker: job.Worker, Items: job.Items}
+		items, _, err := r.itemsOf(ctx, snapshot, ItemFilter{States: []string{contract.JobFailed}, Limit: min(failed, maxFailures)})
+		if err == nil && len(items) >= len(listed) {
+			listed = make([]contract.JobError, len(items))
+			for i, item := range items {
+				listed[i] = contract.JobError{DedupeKey: item.DedupeKey, Message: item.Error, JobID: item.ID, Worker: item.Worker, Items: item.Items, Attempts: item.Attempt}
 			}
 		}
 	}

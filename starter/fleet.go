@@ -78,13 +78,26 @@ func (w Workers) Operate(ctx context.Context, id string, action WorkerAction, by
 	return after, nil
 }
 
+// RemovedWorkers names what a clean-up has removed; of a dry run, what it would.
+type RemovedWorkers struct {
+	Removed []string `json:"removed"`
+	DryRun  bool     `json:"dry_run,omitempty"`
+}
+
 // Cleanup removes OFFLINE workers from the registry: all of them, or
 // those offline for longer than the deletion threshold.
-func (w Workers) Cleanup(ctx context.Context, all bool, by string) ([]string, error) {
+func (w Workers) Cleanup(ctx context.Context, all bool, by string) (RemovedWorkers, error) {
 	var result contract.CleanupWorkersResult
 	err := w.client.update(ctx, fleetRef(), contract.UpdateCleanupWorkers, &result,
 		contract.CleanupWorkersInput{AllOffline: all, By: by})
-	return result.Removed, err
+	return RemovedWorkers{Removed: result.Removed}, err
+}
+
+// PreviewCleanup names the workers that Cleanup would remove now.
+func (w Workers) PreviewCleanup(ctx context.Context, all bool) (RemovedWorkers, error) {
+	var result contract.CleanupWorkersResult
+	err := w.client.query(ctx, fleetRef(), contract.QueryCleanup, &result, contract.CleanupWorkersInput{AllOffline: all})
+	return RemovedWorkers{result.Removed, true}, err
 }
 
 // Handlers are the descriptors that workers of the fleet have registered, one

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -62,7 +61,7 @@ func (a Admission) Forgive(ctx context.Context, jobType, key string) (contract.H
 // done. The job type must have been applied, so that a mark is never about
 // nothing.
 func (a Admission) MarkDone(ctx context.Context, jobType, key string, lasts time.Duration) (contract.HoldResult, error) {
-	if _, err := a.client.JobTypes().Get(ctx, jobType); err != nil {
+	if _, err := a.client.DescribeSchedule(ctx, jobType); err != nil {
 		return contract.HoldResult{}, err
 	}
 	return a.operateHold(ctx, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
@@ -80,69 +79,4 @@ func (a Admission) operateHold(ctx context.Context, update, doing string, input 
 		return result, fmt.Errorf("%s: %w", doing, err)
 	}
 	return result, nil
-}
-
-// holdsTimeout bounds how long a list of job types waits for what is held back:
-// it is worth showing without.
-const holdsTimeout = 2 * time.Second
-
-// AddHolds adds to job types what is held back of them. Without a control plane
-// nothing is added, and the error says so; types without a retry budget cost no
-// question.
-func (j JobTypes) AddHolds(ctx context.Context, types []JobType) error {
-	asks := false
-	for _, known := range types {
-		asks = asks || known.Spec.RetryBudget != nil || len(types) == 1
-	}
-	if !asks {
-		return nil
-	}
-	limited, cancel := context.WithTimeout(ctx, holdsTimeout)
-	defer cancel()
-	held, err := j.client.Admission().Holds(limited, contract.HoldsInput{Limit: maxHolds})
-	if err != nil {
-		return fmt.Errorf("what the retry budgets hold back is not known: %w", err)
-	}
-	for i := range types {
-		for _, hold := range held.Holds {
-			switch {
-			case hold.JobType != types[i].Name:
-			case hold.DedupeKey != "":
-				types[i].HeldKeys++
-			default:
-				types[i].HeldBack = &hold
-			}
-		}
-	}
-	return nil
-}
-
-// maxHolds is more than admission remembers.
-const maxHolds = 10_000
-
-// explainHolds is how many of what is held back an explanation lists.
-const explainHolds = 50
-
-// holds adds what is held back of the job type in question.
-func (e *explainer) holds(ctx context.Context, facts *explain.Facts) error {
-	if facts.Down != "" {
-		return nil
-	}
-	jobType := ""
-	switch {
-	case facts.Type != nil:
-		jobType = facts.Type.Name
-	case facts.Run != nil:
-		jobType = facts.Run.JobType
-	}
-	if jobType == "" {
-		return nil
-	}
-	filter := contract.HoldsInput{JobType: jobType, Limit: explainHolds}
-	held, err := e.client.Admission().Holds(ctx, filter)
-	if noteDown(facts, err) {
-		return nil
-	}
-	facts.Holds = held.Holds
-	return err
 }

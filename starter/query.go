@@ -2,7 +2,6 @@ package starter
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 // answerTimeout is how long a workflow may take to answer a query or an update.
@@ -67,7 +68,7 @@ func (c *Client) update(ctx context.Context, ref RunRef, name string, answer, ar
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	options := client.UpdateWorkflowOptions{
-		UpdateID:     rand.Text(),
+		UpdateID:     updateID(ctx, name),
 		WorkflowID:   ref.WorkflowID,
 		RunID:        ref.RunID,
 		UpdateName:   name,
@@ -82,7 +83,7 @@ func (c *Client) update(ctx context.Context, ref RunRef, name string, answer, ar
 		if err == nil {
 			return nil
 		}
-		if !isNotReady(err) || pause(limited, updatePause) != nil {
+		if !NotReady(err) || rpc.Wait(limited, updatePause) != nil {
 			return c.askError(ctx, ref, askedUpdate+name, err)
 		}
 	}

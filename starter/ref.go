@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -18,50 +19,54 @@ type RunRef struct {
 	RunID      string `json:"run_id,omitempty"`
 }
 
+// Begun is the run itself: of an answer that embeds it, the run that was started.
+func (r RunRef) Begun() RunRef { return r }
+
 // String gives the workflow id, which is what people type.
 func (r RunRef) String() string { return r.WorkflowID }
 
-// JobRef names one job of a run.
-type JobRef struct {
-	Run   RunRef
-	JobID string
+// ItemRef names one item of a run: a job of a group, a task of a DAG.
+type ItemRef struct {
+	Run RunRef `json:"run"`
+	ID  string `json:"id"`
 }
 
-// String gives RUN/JOB, the form that [ParseJobRef] reads.
-func (r JobRef) String() string { return r.Run.WorkflowID + "/" + r.JobID }
+// String gives RUN/ITEM, the form that [ParseItemRef] reads.
+func (r ItemRef) String() string { return r.Run.WorkflowID + "/" + r.ID }
 
-const groupPrefix = "group/"
+const (
+	groupPrefix = "group/"
+	dagPrefix   = "dag/"
+)
 
 var jobIDPattern = regexp.MustCompile(`^job-[0-9]+$`)
 
-// ParseJobRef reads RUN/JOB, for instance
-// group/scrub-2026-11-20T09:00:00Z/job-00012. The group/ may be left out.
-func ParseJobRef(text string) (JobRef, error) {
+// ParseItemRef reads RUN/ITEM: group/scrub-2026-11-20T09:00:00Z/job-00012, where the
+// group/ may be left out, or dag/NAME/RUN/TASK.
+func ParseItemRef(text string) (ItemRef, error) {
 	cut := strings.LastIndexByte(text, '/')
-	if cut <= 0 || !jobIDPattern.MatchString(text[cut+1:]) {
-		return JobRef{}, fmt.Errorf("job %q: write it as RUN/JOB, for instance group/scrub-2026-11-20T09:00:00Z/job-00012 (see `roundsman jobs list RUN`)", text)
+	run, id := text[:max(cut, 0)], text[cut+1:]
+	switch {
+	case cut > 0 && jobIDPattern.MatchString(id):
+		if run == strings.TrimSuffix(groupPrefix, "/") {
+			return ItemRef{}, fmt.Errorf("job %q: the run is missing", text)
+		}
+		return ItemRef{Run: RunRef{WorkflowID: withGroupPrefix(run)}, ID: id}, nil
+	case id != "" && RunRef{WorkflowID: run}.Kind() == KindDAG:
+		return ItemRef{Run: RunRef{WorkflowID: run}, ID: id}, nil
 	}
-	run := text[:cut]
-	if run == strings.TrimSuffix(groupPrefix, "/") {
-		return JobRef{}, fmt.Errorf("job %q: the run is missing", text)
-	}
-	return JobRef{Run: RunRef{WorkflowID: withGroupPrefix(run)}, JobID: text[cut+1:]}, nil
+	return ItemRef{}, fmt.Errorf("job %q: write it as RUN/JOB, for instance group/scrub-2026-11-20T09:00:00Z/job-00012 "+
+		"or dag/nightly/x/load (see `roundsman jobs list RUN`)", text)
 }
 
-// IsJobID reports whether text is the id of a job within its run.
-func IsJobID(text string) bool { return jobIDPattern.MatchString(text) }
-
-// GroupOf is the workflow id of a run that was written without group/.
-func GroupOf(run string) string { return withGroupPrefix(run) }
-
 func withGroupPrefix(run string) string {
-	if strings.HasPrefix(run, groupPrefix) {
+	if strings.HasPrefix(run, groupPrefix) || strings.HasPrefix(run, dagPrefix) {
 		return run
 	}
 	return groupPrefix + run
 }
 
-// JobTypeOfRun guesses the job type from a run's workflow id, for runs whose
+// JobTypeOfRun guesses the job type from a run's workflow id, with or without group/, for runs whose
 // search attributes are not at hand. The server appends "-" and the tick's time
 // to what the Schedule names its workflow.
 func JobTypeOfRun(workflowID string) string {
@@ -69,7 +74,7 @@ func JobTypeOfRun(workflowID string) string {
 	if at := tickSuffix.FindStringIndex(rest); at != nil {
 		return rest[:at[0]]
 	}
-	if name, _, adHoc := contract.AdHocOf(workflowID); adHoc {
+	if name, _, adHoc := contract.AdHocOf(withGroupPrefix(rest)); adHoc {
 		return name
 	}
 	if name, _, found := strings.Cut(rest, "-detect-"); found {
@@ -80,20 +85,61 @@ func JobTypeOfRun(workflowID string) string {
 
 var tickSuffix = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z$`)
 
+// TickOf is the instant in the id of a run that a Schedule started; zero: it has none.
+func TickOf(workflowID string) time.Time {
+	at, err := time.Parse(time.RFC3339, strings.TrimPrefix(tickSuffix.FindString(workflowID), "-"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
 // Resolve finds the run that text means: its workflow id, with or without
 // group/ or dag/, or the name of a job type, which means its running group or else
 // its last one, or that of a DAG, which means its newest run.
 func (r Runs) Resolve(ctx context.Context, text string) (RunRef, error) {
 	if (RunRef{WorkflowID: text}).Kind() == KindDAG {
-		return r.client.DAGs().Resolve(ctx, text)
+		return r.ResolveDAG(ctx, text)
 	}
 	ref, err := r.resolveGroup(ctx, text)
 	if text != "" && errors.Is(err, ErrNotFound) && !strings.HasPrefix(text, groupPrefix) {
-		if found, dagErr := r.client.DAGs().Resolve(ctx, text); dagErr == nil {
+		if found, dagErr := r.ResolveDAG(ctx, text); dagErr == nil {
 			return found, nil
 		}
 	}
 	return ref, err
+}
+
+// ResolveDAG is Resolve for what can only be a run of a DAG.
+func (r Runs) ResolveDAG(ctx context.Context, text string) (RunRef, error) {
+	if jobtype.ValidateName(text) == nil {
+		runs, err := r.List(ctx, RunFilter{DAG: text, Limit: 1})
+		if err != nil {
+			return RunRef{}, err
+		}
+		if len(runs) == 0 {
+			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a run that was just started takes a second to be listed"}
+		}
+		return RunRef{WorkflowID: runs[0].WorkflowID}, nil
+	}
+	candidates := []string{text}
+	if (RunRef{WorkflowID: text}).Kind() != KindDAG {
+		candidates = []string{dagPrefix + text, text}
+	}
+	var err error
+	for _, id := range candidates {
+		var found Snapshot
+		if found, err = r.Describe(ctx, RunRef{WorkflowID: id}); err == nil && found.Kind == KindDAG {
+			return RunRef{WorkflowID: id}, nil
+		}
+		if missing, ok := errors.AsType[*NotFoundError](err); ok {
+			missing.What = "DAG run"
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("workflow %s is a run of a job type, not of a DAG", text)
+	}
+	return RunRef{}, err
 }
 
 func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
@@ -148,33 +194,18 @@ func (r Runs) latestListed(ctx context.Context, name string) (RunRef, bool) {
 	return *last, true
 }
 
-// ResolveJob finds the job that text means: RUN/JOB as [ParseJobRef] reads it,
-// where RUN may also be the name of a job type, as for [Runs.Resolve].
-func (r Runs) ResolveJob(ctx context.Context, text string) (JobRef, error) {
-	parsed, err := ParseJobRef(text)
-	name := JobTypeOfRun(parsed.Run.WorkflowID)
-	if err != nil || withGroupPrefix(name) != parsed.Run.WorkflowID {
-		return parsed, err
-	}
-	run, err := r.Resolve(ctx, name)
-	return JobRef{Run: run, JobID: parsed.JobID}, err
-}
-
-// Latest is the running group of a job type, or else the last one that its
-// Schedule started. It asks the Schedule, not visibility, and so sees a group
-// as soon as it was started.
-func (r Runs) Latest(ctx context.Context, jobType string) (RunRef, error) {
-	ticks, err := r.client.JobTypes().Ticks(ctx, jobType)
-	switch {
+// ResolveItem finds the item that text means: RUN/ITEM, where RUN may also be what
+// [Runs.Resolve] takes.
+func (r Runs) ResolveItem(ctx context.Context, text string) (ItemRef, error) {
+	parsed, err := ParseItemRef(text)
+	switch name := JobTypeOfRun(parsed.Run.WorkflowID); {
+	case err == nil && withGroupPrefix(name) == parsed.Run.WorkflowID:
+		parsed.Run, err = r.Resolve(ctx, name)
 	case err != nil:
-		return RunRef{}, err
-	case ticks.Running != nil:
-		return *ticks.Running, nil
-	case ticks.Last != nil:
-		return *ticks.Last, nil
+		if cut := strings.LastIndexByte(text, '/'); cut > 0 && cut < len(text)-1 {
+			parsed.ID = text[cut+1:]
+			parsed.Run, err = r.Resolve(ctx, text[:cut])
+		}
 	}
-	return RunRef{}, &NotFoundError{
-		What: "run of job type", Name: jobType,
-		Hint: "it has not run yet; start it with `roundsman jobtypes run " + jobType + "`",
-	}
+	return parsed, err
 }

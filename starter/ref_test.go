@@ -10,17 +10,24 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-func TestJobRef(t *testing.T) {
+func TestItemRef(t *testing.T) {
 	t.Parallel()
 	for _, written := range []string{"group/scrub-2026-11-20T09:00:00Z/job-00012", "scrub-2026-11-20T09:00:00Z/job-00012"} {
-		ref, err := ParseJobRef(written)
+		ref, err := ParseItemRef(written)
 		require.NoError(t, err)
 		assert.Equal(t, "group/scrub-2026-11-20T09:00:00Z", ref.Run.WorkflowID)
-		assert.Equal(t, "job-00012", ref.JobID)
+		assert.Equal(t, "job-00012", ref.ID)
 		assert.Equal(t, "group/scrub-2026-11-20T09:00:00Z/job-00012", ref.String())
 	}
-	for _, wrong := range []string{"", "job-00012", "/job-00012", "group/job-00012", "group/scrub", "group/scrub/job-", "group/scrub/12"} {
-		_, err := ParseJobRef(wrong)
+	task, err := ParseItemRef("dag/nightly/x/load.7")
+	require.NoError(t, err)
+	assert.Equal(t, ItemRef{Run: RunRef{WorkflowID: "dag/nightly/x"}, ID: "load.7"}, task)
+	inner, err := ParseItemRef("group/scrub-1/job-00001/ok")
+	require.NoError(t, err)
+	assert.Equal(t, ItemRef{Run: RunRef{WorkflowID: "group/scrub-1/job-00001"}, ID: "ok"}, inner)
+	assert.Equal(t, []Kind{KindDAG, KindGroup}, []Kind{inner.Run.Kind(), RunRef{WorkflowID: "group/scrub-1"}.Kind()}, "the DAG of a job is a run of its own")
+	for _, wrong := range []string{"", "job-00012", "/job-00012", "group/job-00012", "group/scrub", "group/scrub/job-", "group/scrub/12", "dag/nightly/x", "nightly/x"} {
+		_, err := ParseItemRef(wrong)
 		require.Error(t, err, wrong)
 	}
 }
@@ -31,14 +38,6 @@ func TestJobTypeOfRun(t *testing.T) {
 	assert.Equal(t, "deep-scrub", JobTypeOfRun("group/deep-scrub-2026-11-20T09:00:00.123Z"))
 	assert.Equal(t, "scrub", JobTypeOfRun(contract.DryRunWorkflowID("scrub", "x1")))
 	assert.Equal(t, "scrub", JobTypeOfRun("group/scrub"))
-}
-
-func TestOlderThan(t *testing.T) {
-	t.Parallel()
-	assert.True(t, olderThan("1.28.4", "1.29"))
-	assert.False(t, olderThan("1.29.0", "1.29"))
-	assert.False(t, olderThan("2.0.0", "1.29"))
-	assert.False(t, olderThan("", "1.29"))
 }
 
 // A run that ends between two requests is not one that never was.

@@ -7,21 +7,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
-// Runs is the part of the client about runs and their jobs.
+// Runs is the part of the client about runs of both kinds and their items.
 type Runs struct{ client *Client }
 
-// Runs gives the part of the client about runs and their jobs.
+// Runs gives the part of the client about runs of both kinds and their items.
 func (c *Client) Runs() Runs { return Runs{c} }
 
 // RunStatus is what Temporal says of a run's workflow, in its own words.
@@ -44,7 +46,9 @@ const (
 
 // Kind is which kind of run the workflow id names.
 func (r RunRef) Kind() Kind {
-	if _, _, ok := contract.DAGOfWorkflow(r.WorkflowID); ok {
+	_, _, standalone := contract.DAGOfWorkflow(r.WorkflowID)
+	group, _ := strings.CutPrefix(r.WorkflowID, groupPrefix)
+	if standalone || group != r.WorkflowID && strings.Contains(group, "/") { // The DAG of a job.
 		return KindDAG
 	}
 	return KindGroup
@@ -53,7 +57,7 @@ func (r RunRef) Kind() Kind {
 // Run is one run of a job type or of a DAG, as a list shows it.
 type Run struct {
 	RunRef
-	Kind Kind `json:"kind"`
+	Kind Kind `json:"kind" enum:"group,dag"`
 	// JobType is empty for a run of a DAG, DAG for that of a job type.
 	JobType string    `json:"job_type,omitempty"`
 	DAG     string    `json:"dag,omitempty"`
@@ -65,6 +69,29 @@ type Run struct {
 	AdHoc   string    `json:"ad_hoc,omitempty"`
 	Started time.Time `json:"started_at,omitzero"`
 	Ended   time.Time `json:"ended_at,omitzero"`
+	// Counts and Progress are nil where nobody answered, and in lists that were not
+	// asked for them.
+	Counts   Counts    `json:"counts,omitempty"`
+	Progress *Progress `json:"progress,omitempty"`
+	// Pace says whether a run of a job type is slower than usual. It is nil where Counts
+	// are, too, and for what has not begun, was canceled or skipped, or is no run of the
+	// Schedule.
+	Pace *contract.Pace `json:"pace,omitempty"`
+}
+
+// Counts are the items of a run by state. Those of a group also have what became of
+// proposals, under the names of [contract.GroupCounts].
+type Counts map[string]int
+
+// Progress sums the items of a run up.
+type Progress struct {
+	// Total counts the items that are known so far, Ended those in a final state.
+	Total   int `json:"total"`
+	Ended   int `json:"ended"`
+	Running int `json:"running"`
+	Failed  int `json:"failed"`
+	// HeldBack counts proposals that the retry budget keeps a group from working on.
+	HeldBack int `json:"held_back,omitempty"`
 }
 
 // Open reports whether the run is still going on.
@@ -72,28 +99,6 @@ func (r Run) Open() bool { return r.Status.open() }
 
 // Name is the job type or the DAG of the run.
 func (r Run) Name() string { return cmp.Or(r.JobType, r.DAG) }
-
-// RunFilter narrows [Runs.List].
-type RunFilter struct {
-	// JobType keeps the runs of one job type, DAG those of one DAG.
-	JobType, DAG string
-	// Kind keeps one kind; empty: both.
-	Kind Kind
-	// Since and Until keep runs that started within; zero: no bound.
-	Since, Until time.Time
-	// Running keeps open runs only.
-	Running bool
-	// Outcomes keeps runs that ended as one of these; empty: all.
-	Outcomes []contract.Outcome
-	// DryRuns adds the dry runs, SubDAGs the runs of sub-DAGs and of jobs; both are
-	// left out otherwise.
-	DryRuns, SubDAGs bool
-	// Limit is the most runs returned, newest first. Default 20.
-	Limit int
-}
-
-// DefaultRunLimit is how many runs a list shows unless told otherwise.
-const DefaultRunLimit = 20
 
 // List lists runs, newest first. The list comes from visibility, which may lag
 // by a second and must not be polled; for one job type the Schedule is asked
@@ -112,53 +117,69 @@ func (r Runs) List(ctx context.Context, filter RunFilter) ([]Run, error) {
 		found = r.addScheduled(ctx, filter.JobType, found)
 	}
 	slices.SortStableFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
-	return found[:min(len(found), filter.Limit)], nil
+	found = found[:min(len(found), filter.Limit)]
+	if filter.Counts {
+		r.addCounts(ctx, found)
+	}
+	return found, nil
 }
 
-func (f RunFilter) query() (string, error) {
-	types := map[Kind]string{
-		KindGroup: fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
-		KindDAG:   fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow),
-		"":        fmt.Sprintf("WorkflowType IN ('%s', '%s')", contract.JobGroupWorkflow, contract.DAGWorkflow),
+// countParallel is how many runs are asked for their counts at the same time.
+const countParallel = 16
+
+// countWithin bounds how long a list waits for counts: it is worth showing without.
+const countWithin = 3 * time.Second
+
+// addCounts asks each run. One that does not answer has no counts, and when the
+// control plane is down no other open run is asked.
+func (r Runs) addCounts(ctx context.Context, runs []Run) {
+	var (
+		asking errgroup.Group
+		down   atomic.Bool
+	)
+	asking.SetLimit(countParallel)
+	limited, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	for i := range runs {
+		asking.Go(func() error {
+			if runs[i].Open() && down.Load() {
+				return nil
+			}
+			snapshot, err := r.Show(limited, runs[i].RunRef)
+			if err == nil {
+				runs[i].Counts, runs[i].Progress, runs[i].Pace = snapshot.Counts, snapshot.Progress, snapshot.Pace
+			}
+			if _, isDown := errors.AsType[*ControlPlaneDownError](snapshot.silence); isDown {
+				down.Store(true)
+			}
+			return nil
+		})
 	}
-	kind := f.Kind
-	var terms []string
-	// Names enter the query's text: validated, they cannot leave their quotes.
-	if f.JobType != "" {
-		if err := jobtype.ValidateName(f.JobType); err != nil {
-			return "", fmt.Errorf("job type: %w", err)
-		}
-		kind = KindGroup
-		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
-	}
-	if f.DAG != "" {
-		if err := jobtype.ValidateName(f.DAG); err != nil {
-			return "", fmt.Errorf("DAG: %w", err)
-		}
-		kind = KindDAG
-		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))
-	}
-	if f.Running {
-		terms = append(terms, contract.QueryOpen)
-	}
-	if !f.Since.IsZero() {
-		terms = append(terms, fmt.Sprintf("StartTime >= '%s'", f.Since.UTC().Format(time.RFC3339Nano)))
-	}
-	if !f.Until.IsZero() {
-		terms = append(terms, fmt.Sprintf("StartTime <= '%s'", f.Until.UTC().Format(time.RFC3339Nano)))
-	}
-	var outcomes []string
-	for _, outcome := range f.Outcomes {
-		if err := jobtype.ValidateName(string(outcome)); err != nil {
-			return "", fmt.Errorf("outcome: %w", err)
-		}
-		outcomes = append(outcomes, "'"+string(outcome)+"'")
-	}
-	if len(outcomes) > 0 {
-		terms = append(terms, fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, strings.Join(outcomes, ", ")))
-	}
-	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
+	_ = asking.Wait() // A run without an answer has no counts.
 }
+
+// Named lists the runs under these workflow ids that visibility knows, in no order.
+func (r Runs) Named(ctx context.Context, ids []string) ([]Run, error) {
+	var found []Run
+	for chunk := range slices.Chunk(ids, namedAtOnce) {
+		quoted := make([]string, 0, len(chunk))
+		for _, id := range chunk {
+			if !strings.Contains(id, "'") { // Ids enter the query's text; no id of ours holds a quote.
+				quoted = append(quoted, "'"+id+"'")
+			}
+		}
+		query := fmt.Sprintf("ExecutionStatus != 'ContinuedAsNew' AND WorkflowId IN (%s)", strings.Join(quoted, ", "))
+		runs, err := r.visible(ctx, query, RunFilter{Limit: 2 * namedAtOnce, DryRuns: true, SubDAGs: true})
+		if err != nil {
+			return found, err
+		}
+		found = append(found, runs...)
+	}
+	return found, nil
+}
+
+// namedAtOnce is how many ids one query of visibility has.
+const namedAtOnce = 250
 
 func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Run, error) {
 	var found []Run
@@ -171,7 +192,7 @@ func (r Runs) visible(ctx context.Context, query string, filter RunFilter) ([]Ru
 			Query:         query,
 		})
 		if err != nil {
-			return nil, listError(err)
+			return nil, fmt.Errorf("list runs: %w", rpc.Advised(err))
 		}
 		for _, execution := range page.GetExecutions() {
 			if run := r.runOf(execution); filter.keeps(run) {
@@ -193,26 +214,19 @@ func (f RunFilter) keeps(run Run) bool {
 	return f.DryRuns || !run.DryRun
 }
 
-func listError(err error) error {
-	if strings.Contains(err.Error(), contract.SearchAttributeJobType) || strings.Contains(err.Error(), contract.SearchAttributeOutcome) {
-		return fmt.Errorf("list runs: %w: the namespace lacks a search attribute; `roundsman doctor` says how to create it", err)
-	}
-	return fmt.Errorf("list runs: %w", err)
-}
-
 // addScheduled adds runs that the Schedule has started and visibility does not
 // show yet. What it cannot find out it leaves out: the list stays right without.
 func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
-	applied, err := r.client.JobTypes().Get(ctx, name)
+	schedule, err := r.client.DescribeSchedule(ctx, name)
 	if err != nil {
 		return found
 	}
-	for _, running := range applied.Running {
+	for _, running := range RefsOf(schedule.GetInfo().GetRunningWorkflows()) {
 		known := slices.ContainsFunc(found, func(run Run) bool { return run.WorkflowID == running.WorkflowID })
 		if known {
 			continue
 		}
-		if run, err := r.describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
+		if run, err := r.Describe(ctx, RunRef{WorkflowID: running.WorkflowID}); err == nil && run.Open() {
 			found = append(found, run.Run)
 		}
 	}
@@ -235,13 +249,16 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 		run.Ended = info.GetCloseTime().AsTime()
 	}
 	attributes := info.GetSearchAttributes()
-	run.Outcome = contract.Outcome(r.client.keyword(attributes, contract.SearchAttributeOutcome))
+	run.Outcome = contract.Outcome(rpc.Keyword(attributes, contract.SearchAttributeOutcome))
+	if run.Outcome == "" && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
+		run.Outcome = contract.OutcomeCompleted
+	}
 	if run.Kind = KindGroup; info.GetType().GetName() == contract.DAGWorkflow {
 		run.Kind = KindDAG
 		run.DAG, _, _ = contract.DAGOfWorkflow(run.WorkflowID)
 		return run
 	}
-	run.JobType = cmp.Or(r.client.keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
+	run.JobType = cmp.Or(rpc.Keyword(attributes, contract.SearchAttributeJobType), JobTypeOfRun(run.WorkflowID))
 	if name, submission, adHoc := contract.AdHocOf(run.WorkflowID); adHoc && name == run.JobType {
 		run.AdHoc = submission
 	}
@@ -249,71 +266,50 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 	return run
 }
 
-// keyword reads a search attribute of type Keyword; empty when it is not set.
-func (c *Client) keyword(attributes *commonpb.SearchAttributes, name string) string {
-	payload := attributes.GetIndexedFields()[name]
-	if payload == nil {
-		return ""
-	}
-	var value string
-	if err := DataConverter().FromPayload(payload, &value); err != nil {
-		c.logger.Warn("unreadable search attribute", "name", name, "error", err)
-		return ""
-	}
-	return value
-}
-
-// Cancel asks the run to stop: running jobs are canceled, the rest never
-// starts, and what was done is reported. It returns when the server has taken
-// the request, not when the run has ended. Canceling a closed run is an error.
+// Cancel asks the run to end: running items are canceled, the rest never starts,
+// and what was done is reported. Of a DAG, tasks with the rule always still run; a
+// second request cancels those too. It returns when the server has taken the
+// request, not when the run has ended. Canceling a closed run is an error.
 //
-// With a reason it is the signal cancel-group, without one the same
-// cancellation that the Web UI's button sends.
+// Without a reason a group is sent the cancellation of the Web UI's button.
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
+	name, argument := contract.SignalCancelGroup, any(contract.CancelGroupInput{Reason: reason, By: r.client.operator.actor})
 	if ref.Kind() == KindDAG {
-		return r.client.DAGs().Cancel(ctx, ref, reason)
+		name, argument = contract.SignalCancelDAG, contract.CancelDAGInput{Reason: cmp.Or(reason, "canceled by an operator"), By: r.client.operator.actor}
+	} else if reason == "" {
+		if _, err := r.opened(ctx, ref, ": there is nothing to cancel"); err != nil {
+			return err
+		}
+		return runEndedMeanwhile(ref, r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID))
 	}
-	described, err := r.describe(ctx, ref)
-	if err != nil {
-		return err
-	}
-	if !described.Open() {
-		return fmt.Errorf("run %s has %w (%s): there is nothing to cancel", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
-	}
-	if reason != "" {
-		err = r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, ref.RunID, contract.SignalCancelGroup, contract.CancelGroupInput{Reason: reason})
-	} else {
-		err = r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID)
-	}
-	return runEndedMeanwhile(ref, err)
+	return r.signal(ctx, ref, ": there is nothing to cancel", name, argument)
 }
 
-// Pause keeps an open run from starting jobs until ResumeRun. What runs goes
-// on; paused time does not count against max_runtime. Pausing what is paused
-// replaces the note.
+// Pause keeps an open run from starting items until Resume. What runs goes on;
+// paused time does not count against a group's max_runtime, but against a DAG's
+// deadline. Pausing what is paused replaces the note.
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {
-	if ref.Kind() == KindDAG {
-		return r.client.DAGs().Pause(ctx, ref, note)
-	}
-	return r.signal(ctx, ref, contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
+	return r.signal(ctx, ref, "", contract.SignalPause, contract.PauseInput{Note: note, By: r.client.operator.actor})
 }
 
 // Resume ends a pause; without one it changes nothing.
 func (r Runs) Resume(ctx context.Context, ref RunRef) error {
-	if ref.Kind() == KindDAG {
-		return r.client.DAGs().Resume(ctx, ref)
-	}
-	return r.signal(ctx, ref, contract.SignalResume, nil)
+	return r.signal(ctx, ref, "", contract.SignalResume, contract.PauseInput{By: r.client.operator.actor})
 }
 
-// signal tells an open run something that it cannot refuse.
-func (r Runs) signal(ctx context.Context, ref RunRef, name string, argument any) error {
-	described, err := r.describe(ctx, ref)
-	if err != nil {
-		return err
+// opened describes a run that must be open; advice is added for one that has ended.
+func (r Runs) opened(ctx context.Context, ref RunRef, advice string) (Snapshot, error) {
+	described, err := r.Describe(ctx, ref)
+	if err == nil && !described.Open() {
+		err = fmt.Errorf("run %s has %w (%s)%s", ref.WorkflowID, ErrAlreadyEnded, described.EndedAs(), advice)
 	}
-	if !described.Open() {
-		return fmt.Errorf("run %s has %w (%s)", ref.WorkflowID, ErrAlreadyEnded, described.endedAs())
+	return described, err
+}
+
+// signal sends an open run what it cannot refuse.
+func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argument any) error {
+	if _, err := r.opened(ctx, ref, advice); err != nil {
+		return err
 	}
 	// Without the run id, so that the message follows a continue-as-new.
 	return runEndedMeanwhile(ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
@@ -322,7 +318,7 @@ func (r Runs) signal(ctx context.Context, ref RunRef, name string, argument any)
 // runEndedMeanwhile words what the server says about a run that ended between two
 // requests: it was there a moment ago.
 func runEndedMeanwhile(ref RunRef, err error) error {
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone || errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("run %s has %w", ref.WorkflowID, ErrAlreadyEnded)
 	}
 	if err != nil {
@@ -331,7 +327,8 @@ func runEndedMeanwhile(ref RunRef, err error) error {
 	return nil
 }
 
-func (r Run) endedAs() string {
+// EndedAs is how a closed run ended, in a word.
+func (r Run) EndedAs() string {
 	return string(cmp.Or(r.Outcome, contract.Outcome(strings.ToLower(string(r.Status)))))
 }
 

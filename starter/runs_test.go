@@ -28,10 +28,10 @@ func TestARunFromStartToEnd(t *testing.T) {
 	assert.True(t, running.Open())
 	assert.Equal(t, "whole-life", running.JobType)
 	assert.Equal(t, 3, running.Group.Counts.Detected)
-	assert.Equal(t, "job-00002", running.Active[0].JobID)
+	assert.Equal(t, "job-00002", running.Active[0].ID)
 	assert.InDelta(t, 40, running.Active[0].Progress.Percent, 0.1)
 
-	jobs, total, err := c.Runs().Jobs(t.Context(), ref, starter.JobFilter{Limit: 2})
+	jobs, total, err := c.Runs().Items(t.Context(), ref, starter.ItemFilter{Limit: 2})
 	require.NoError(t, err)
 	assert.Equal(t, 3, total)
 	require.Len(t, jobs, 2)
@@ -62,7 +62,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 		t.Fatal("the watch did not end with its run")
 	}
 
-	closed, _, err := c.Runs().Jobs(t.Context(), ref, starter.JobFilter{States: []string{"completed"}})
+	closed, _, err := c.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{"completed"}})
 	require.NoError(t, err, "a closed run still answers")
 	assert.Len(t, closed, 1)
 	assert.ErrorIs(t, c.Runs().Cancel(t.Context(), ref, ""), starter.ErrAlreadyEnded)
@@ -74,13 +74,13 @@ func TestCancel(t *testing.T) {
 	serve(t, c)
 
 	withReason := start(t, c, "cancel-reason")
-	require.NoError(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, "not this one"))
+	require.NoError(t, c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00003"}, "not this one"))
 	require.Eventually(t, func() bool {
-		job, err := c.Runs().Job(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"})
+		job, err := c.Runs().Item(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00003"})
 		return err == nil && job.State == "canceled" && job.Error == "not this one"
 	}, 20*time.Second, 50*time.Millisecond)
-	require.ErrorIs(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00003"}, ""), starter.ErrAlreadyEnded)
-	require.ErrorIs(t, c.Runs().CancelJob(t.Context(), starter.JobRef{Run: withReason, JobID: "job-00099"}, ""), starter.ErrNotFound)
+	require.ErrorIs(t, c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00003"}, ""), starter.ErrAlreadyEnded)
+	require.ErrorIs(t, c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00099"}, ""), starter.ErrNotFound)
 	require.NoError(t, c.Runs().Cancel(t.Context(), withReason, "disk is being replaced"))
 	result, err := c.Runs().Result(t.Context(), withReason)
 	require.NoError(t, err)
@@ -122,6 +122,14 @@ func TestListOfRuns(t *testing.T) {
 	runs, err := c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomeFailed}})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
+	require.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", finishSignal, nil))
+	testsuite.WaitFor(t, 20*time.Second, "visibility shows that it completed, without an attribute that says so", func() bool {
+		runs, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeCompleted}})
+		return err == nil && len(runs) == 1 && runs[0].Outcome == contract.OutcomeCompleted
+	})
+	runs, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "listed", Outcomes: []contract.Outcome{contract.OutcomePartial}})
+	require.NoError(t, err)
+	assert.Empty(t, runs)
 	_, err = c.Runs().List(t.Context(), starter.RunFilter{JobType: "x' OR '1'='1"})
 	require.ErrorContains(t, err, "must start with a-z")
 }
@@ -143,10 +151,10 @@ func TestControlPlaneDown(t *testing.T) {
 	assert.Contains(t, snapshot.Unanswered, "CONTROL_PLANE_DOWN")
 
 	var down *starter.ControlPlaneDownError
-	_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
+	_, _, err = c.Runs().Items(t.Context(), ref, starter.ItemFilter{})
 	require.ErrorAs(t, err, &down)
 	assert.ErrorContains(t, err, "roundsman server")
-	err = c.Runs().CancelJob(t.Context(), starter.JobRef{Run: ref, JobID: "job-00003"}, "")
+	err = c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "job-00003"}, "")
 	require.ErrorAs(t, err, &down)
 	assert.ErrorContains(t, err, "will be acted on later")
 	_, err = c.Workers().List(t.Context(), contract.WorkersQueryInput{})
@@ -171,28 +179,4 @@ func TestResolveRun(t *testing.T) {
 	_, err := c.Runs().Resolve(t.Context(), "no-such-thing")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
-}
-
-func TestDoctorOnAFreshServer(t *testing.T) {
-	t.Parallel()
-	c := dial(t)
-	checks := c.CheckServer(t.Context())
-	require.Len(t, checks, 5)
-	for _, check := range checks {
-		assert.Equal(t, starter.VerdictOK, check.Verdict, "%s: %s", check.Name, check.Found)
-	}
-	all := c.Doctor(t.Context())
-	assert.True(t, starter.Failed(all), "nobody serves the control queue")
-}
-
-func TestDoctorNamesAMissingNamespace(t *testing.T) {
-	t.Parallel()
-	server, err := launched()
-	require.NoError(t, err)
-	c, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), Namespace: "not-there", HeartbeatInterval: -1})
-	require.NoError(t, err)
-	defer c.Close()
-	checks := c.CheckServer(t.Context())
-	assert.True(t, starter.Failed(checks))
-	assert.Contains(t, checks[len(checks)-1].Fix, "temporal operator namespace create --namespace not-there")
 }

@@ -1,9 +1,11 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,29 +16,51 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/pace"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
-// Snapshot is a run at one moment.
+// Snapshot is a run at one moment. What groups and DAGs have in common stands in it
+// directly; Group, Result, DAGStatus and DAGResult have what only one kind has.
 type Snapshot struct {
 	Run
+
 	// HistoryLength counts the events of the workflow run.
 	HistoryLength int64 `json:"history_length"`
-	// Group is what an open run says about itself; nil for a closed one, and
-	// when nobody answered, which Unanswered then explains.
-	Group      *contract.GroupStatus `json:"group,omitempty"`
-	Unanswered string                `json:"unanswered,omitempty"`
+	// Phase and the next ones are what an open run reports. All are empty when nobody
+	// answered, which Unanswered then explains.
+	Phase     string                 `json:"phase,omitempty"`
+	Paused    bool                   `json:"paused,omitempty"`
+	PauseNote string                 `json:"pause_note,omitempty"`
+	PausedBy  string                 `json:"paused_by,omitempty"`
+	Waiting   string                 `json:"waiting,omitempty"`
+	Wait      *contract.WaitReason   `json:"wait,omitempty"`
+	Deadline  time.Time              `json:"deadline,omitzero"`
+	Workers   []contract.GroupWorker `json:"workers,omitempty"`
+	// Unanswered is why an open run did not answer.
+	Unanswered string `json:"unanswered,omitempty"`
 	silence    error
-	// Active are the jobs that run right now, with their progress.
-	Active []ActiveJob `json:"active,omitempty"`
-	// Result is what a closed run left; nil for one that was terminated or
-	// failed, which Failure then explains.
-	Result  *contract.JobGroupResult `json:"result,omitempty"`
-	Failure string                   `json:"failure,omitempty"`
+	// Active are the items on workers right now, with their progress.
+	Active []ActiveItem `json:"active,omitempty"`
+	// Failed are the first failed items. An open group does not list them.
+	Failed []contract.JobError `json:"failed,omitempty"`
+	// Reason explains the outcome of a closed run, Failure why it left no result.
+	Reason     string `json:"reason,omitempty"`
+	Failure    string `json:"failure,omitempty"`
+	DurationMS int64  `json:"duration_ms,omitempty"`
+
+	Group     *contract.GroupStatus    `json:"group,omitempty"`
+	Result    *contract.JobGroupResult `json:"result,omitempty"`
+	DAGStatus *contract.DAGStatus      `json:"dag_status,omitempty"`
+	DAGResult *contract.DAGResult      `json:"dag_result,omitempty"`
+	// final is the last state of a DAG, from which its items are read.
+	final []byte
 }
 
-// ActiveJob is one attempt in flight, as the server sees it.
-type ActiveJob struct {
-	JobID string `json:"job_id"`
+// ActiveItem is one attempt in flight, as the server sees it.
+type ActiveItem struct {
+	ID string `json:"id"`
 	// Started is false while the attempt waits for its worker to take it.
 	Started   bool      `json:"started"`
 	StartedAt time.Time `json:"started_at,omitzero"`
@@ -48,6 +72,9 @@ type ActiveJob struct {
 	Identity string `json:"identity,omitempty"`
 }
 
+// Silence is why an open run did not answer, as an error; nil: it did, or is too new.
+func (s Snapshot) Silence() error { return s.silence }
+
 func (s Snapshot) unanswered(why error) Snapshot {
 	s.Unanswered = why.Error()
 	return s
@@ -56,70 +83,121 @@ func (s Snapshot) unanswered(why error) Snapshot {
 // Show takes a snapshot of a run. A control plane that is down is not an error:
 // the snapshot then holds what the server itself knows.
 func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
-	snapshot, err := r.describe(ctx, ref)
+	snapshot, err := r.Describe(ctx, ref)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	if !snapshot.Open() {
 		return r.withResult(ctx, snapshot)
 	}
-	var status contract.GroupStatus
-	err = r.client.query(ctx, RunRef{WorkflowID: ref.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	if snapshot.Kind == KindDAG {
+		err = answered(ctx, r.client, &snapshot, Snapshot.withDAG)
+	} else {
+		err = answered(ctx, r.client, &snapshot, Snapshot.withGroup)
+	}
 	switch {
-	case err == nil:
-		snapshot.Group = &status
-	case isNotReady(err):
+	case NotReady(err):
 		snapshot.Unanswered = "the run has just been started"
 	case Unanswered(err):
 		snapshot.Unanswered, snapshot.silence = err.Error(), err
-	default:
+	case err != nil:
 		return Snapshot{}, err
 	}
 	return snapshot, nil
 }
 
-// describe asks the server alone, no worker.
-func (r Runs) describe(ctx context.Context, ref RunRef) (Snapshot, error) {
+// answered asks an open run for its status and adds it.
+func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, S) Snapshot) error {
+	var status S
+	err := c.query(ctx, RunRef{WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	if err == nil {
+		*snapshot = with(*snapshot, status)
+	}
+	return err
+}
+
+func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
+	s.Group, s.Phase, s.Paused, s.PauseNote = &status, status.Phase, status.Paused, status.PauseNote
+	s.Waiting, s.Wait, s.Deadline, s.Workers = status.Waiting, status.Wait, status.Deadline, status.Workers
+	s.Counts, s.Progress = countsOfGroup(status.Counts, status.Pending, status.Running)
+	if status.Usual != nil && !status.StartedAt.IsZero() {
+		judged := pace.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual)
+		s.Pace = &judged
+	}
+	return s
+}
+
+func (s Snapshot) withDAG(status contract.DAGStatus) Snapshot {
+	s.DAGStatus, s.DAG, s.Phase, s.Paused, s.PauseNote, s.PausedBy = &status, status.DAG, status.Phase, status.Paused, status.PauseNote, status.PausedBy
+	s.Waiting, s.Deadline, s.Workers = status.Waiting, status.Deadline, status.Workers
+	for _, task := range status.Failed {
+		s.Failed = append(s.Failed, failedTask(task.ID, task.DAGTask))
+	}
+	s.Counts, s.Progress = countsOfDAG(status.Counts)
+	return s
+}
+
+func failedTask(id string, task contract.DAGTask) contract.JobError {
+	return contract.JobError{JobID: id, Message: task.Error, Worker: task.Worker, Attempts: task.Attempts}
+}
+
+func countsOfGroup(counts contract.GroupCounts, pending, running int) (Counts, *Progress) {
+	states := Counts{"pending": pending, "running": running, "held_back": counts.HeldBack}
+	for _, count := range counts.List() {
+		states[count.Code] = count.N
+	}
+	return states, &Progress{Total: counts.Accepted, Ended: counts.Ended(), Running: running, Failed: counts.Failed, HeldBack: counts.HeldBack}
+}
+
+func countsOfDAG(counts map[string]int) (Counts, *Progress) {
+	p := &Progress{Running: counts[dag.Running.String()], Failed: counts[dag.Failed.String()]}
+	for _, state := range dag.States() {
+		n := counts[state.String()]
+		p.Total += n
+		if state.Terminal() {
+			p.Ended += n
+		}
+	}
+	return counts, p
+}
+
+// Describe is Show without what the run itself reports: it asks the server alone, no worker.
+func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	response, err := r.client.temporal.DescribeWorkflowExecution(ctx, ref.WorkflowID, ref.RunID)
 	if err != nil {
 		return Snapshot{}, runError(ref, err)
 	}
 	info := response.GetWorkflowExecutionInfo()
 	if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW && ref.RunID != "" {
-		// The group goes on in a later workflow run under the same id.
-		return r.describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
+		// The run goes on in a later workflow run under the same id.
+		return r.Describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
 	}
-	if name := info.GetType().GetName(); name != contract.JobGroupWorkflow {
-		return Snapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a job type", ref.WorkflowID, name)
+	if name := info.GetType().GetName(); name != contract.JobGroupWorkflow && name != contract.DAGWorkflow {
+		return Snapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a job type or of a DAG", ref.WorkflowID, name)
 	}
 	return Snapshot{
 		Run:           r.runOf(info),
 		HistoryLength: info.GetHistoryLength(),
-		Active:        r.client.activeJobs(response.GetPendingActivities()),
+		Active:        r.client.activeItems(response.GetPendingActivities()),
 	}, nil
 }
 
-func (c *Client) activeJobs(pending []*workflowpb.PendingActivityInfo) []ActiveJob {
-	var active []ActiveJob
+func (c *Client) activeItems(pending []*workflowpb.PendingActivityInfo) []ActiveItem {
+	var active []ActiveItem
 	for _, activity := range pending {
 		if activity.GetActivityType().GetName() != contract.ExecuteActivity {
 			continue
 		}
-		job := ActiveJob{
-			JobID:    contract.JobOfAttempt(activity.GetActivityId()),
-			Started:  activity.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED,
-			Identity: activity.GetLastWorkerIdentity(),
-			Progress: c.progressOf(activity.GetHeartbeatDetails()),
-		}
-		if at := activity.GetLastStartedTime(); at != nil {
-			job.StartedAt = at.AsTime()
-		}
-		if at := activity.GetLastHeartbeatTime(); at != nil {
-			job.BeatAt = at.AsTime()
-		}
-		active = append(active, job)
+		active = append(active, ActiveItem{
+			ID:        contract.JobOfAttempt(activity.GetActivityId()),
+			Started:   activity.GetState() != enumspb.PENDING_ACTIVITY_STATE_SCHEDULED,
+			StartedAt: rpc.Time(activity.GetLastStartedTime()),
+			BeatAt:    rpc.Time(activity.GetLastHeartbeatTime()),
+			Identity:  activity.GetLastWorkerIdentity(),
+			Progress:  c.progressOf(activity.GetHeartbeatDetails()),
+		})
 	}
-	slices.SortFunc(active, func(a, b ActiveJob) int { return strings.Compare(a.JobID, b.JobID) })
+	slices.SortFunc(active, func(a, b ActiveItem) int { return strings.Compare(a.ID, b.ID) })
 	return active
 }
 
@@ -137,17 +215,50 @@ func (c *Client) progressOf(details *commonpb.Payloads) *contract.Heartbeat {
 
 // withResult adds what a closed run left behind.
 func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, error) {
-	result, err := r.result(ctx, snapshot.RunRef)
-	var failure *RunFailedError
-	switch {
-	case err == nil:
-		snapshot.Result, snapshot.Outcome = &result, result.Outcome
-	case errors.As(err, &failure):
-		snapshot.Failure = failure.Message
-	default:
-		return Snapshot{}, err
+	var err error
+	if snapshot.Kind == KindDAG {
+		err = left(ctx, r.client, &snapshot, Snapshot.leftDAG)
+	} else {
+		err = left(ctx, r.client, &snapshot, Snapshot.leftGroup)
 	}
-	return snapshot, nil
+	if failure, ok := errors.AsType[*RunFailedError](err); ok {
+		snapshot.Failure = failure.Message
+		snapshot.DurationMS = snapshot.Ended.Sub(snapshot.Started).Milliseconds()
+		return snapshot, nil
+	}
+	return snapshot, err
+}
+
+func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.Outcome) {
+	s.Result, s.Outcome, s.Reason, s.DurationMS = &result, result.Outcome, result.Reason, result.DurationMS
+	s.Failed = result.Errors
+	s.Counts, s.Progress = countsOfGroup(result.Counts, 0, 0)
+	s.Pace = paceOf(s.WorkflowID, result)
+	return s, result.Outcome
+}
+
+// paceOf compares a closed run with those that its record has beside itself.
+func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
+	switch {
+	case result.DryRun, result.Submission != "", result.Outcome == contract.OutcomeSkipped, result.Outcome == contract.OutcomeCanceled:
+		return nil
+	}
+	before := slices.DeleteFunc(slices.Clone(result.Record.Good), func(run contract.RunSummary) bool { return run.WorkflowID == workflowID })
+	judged := pace.Of(result.EndedAt.Sub(result.StartedAt), false, result.Counts.Accepted, pace.UsualOf(before))
+	return &judged
+}
+
+func (s Snapshot) leftDAG(result contract.DAGResult) (Snapshot, contract.Outcome) {
+	s.DAG, s.Outcome, s.Reason, s.DurationMS = cmp.Or(result.DAG, s.DAG), result.Outcome, result.Reason, result.DurationMS
+	for _, id := range slices.Sorted(maps.Keys(result.Tasks)) {
+		if task := result.Tasks[id]; task.State == dag.Failed.String() && len(s.Failed) < contract.MaxJobErrors {
+			s.Failed = append(s.Failed, failedTask(id, task))
+		}
+	}
+	s.Counts, s.Progress = countsOfDAG(result.Counts)
+	s.final, result.Final = result.Final, nil
+	s.DAGResult = &result
+	return s, result.Outcome
 }
 
 // RunFailedError means that a run left no result: it was terminated, timed out
@@ -162,27 +273,39 @@ func (e *RunFailedError) Error() string {
 	return fmt.Sprintf("run %s left no result: %s", e.Ref.WorkflowID, e.Message)
 }
 
-// result waits for a run's end, following it through continue-as-new.
-func (r Runs) result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
-	var result contract.JobGroupResult
-	err := r.client.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, &result)
-	var (
-		canceled  *temporal.CanceledError
-		execution *temporal.WorkflowExecutionError
-	)
+// left reads what a closed run left and adds it. A completed run returned it; of a
+// failed or canceled one it is the detail of the error.
+func left[R any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, R) (Snapshot, contract.Outcome)) error {
+	ref := snapshot.RunRef
+	var result R
+	err := c.temporal.GetWorkflow(ctx, ref.WorkflowID, ref.RunID).Get(ctx, &result)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("read the result of run %s: %w", ref.WorkflowID, context.Cause(ctx))
+	}
+	if err == nil || contract.ResultOfFailure(err, &result) {
+		if shown, outcome := with(*snapshot, result); outcome != "" {
+			*snapshot = shown
+			return nil
+		}
+	}
+	execution, ended := errors.AsType[*temporal.WorkflowExecutionError](err)
 	switch {
 	case err == nil:
-		return result, nil
-	case ctx.Err() != nil:
-		return result, fmt.Errorf("wait for run %s: %w", ref.WorkflowID, context.Cause(ctx))
-	case errors.As(err, &canceled):
-		// A canceled group cleans up first and leaves its result as the details.
-		if canceled.HasDetails() && canceled.Details(&result) == nil && result.Outcome != "" {
-			return result, nil
-		}
-		return result, &RunFailedError{Ref: ref, Message: "canceled before it could report"}
-	case errors.As(err, &execution):
-		return result, &RunFailedError{Ref: ref, Message: errors.Unwrap(execution).Error()}
+		return &RunFailedError{Ref: ref, Message: "it left no outcome"}
+	case temporal.IsCanceledError(err):
+		return &RunFailedError{Ref: ref, Message: "canceled before it could report"}
+	case ended:
+		return &RunFailedError{Ref: ref, Message: errors.Unwrap(execution).Error()}
 	}
-	return result, runError(ref, err)
+	return runError(ref, err)
+}
+
+// Worker names the worker of a running attempt. Before its first heartbeat only the
+// identity of its process is known, which begins with the id.
+func (a ActiveItem) Worker() string {
+	if a.Progress != nil && a.Progress.Worker != "" {
+		return a.Progress.Worker
+	}
+	id, _, _ := strings.Cut(a.Identity, "@")
+	return id
 }

@@ -15,7 +15,7 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 // StuckWorkflowError says that a control plane runs, but its code cannot go on
@@ -39,7 +39,7 @@ func (*StuckWorkflowError) unanswered() {}
 
 // Error implements error.
 func (e *StuckWorkflowError) Error() string {
-	return e.What() + "; " + e.remedy()
+	return e.What() + "; " + e.Remedy()
 }
 
 // What happened, without the remedy.
@@ -61,7 +61,8 @@ func (e *StuckWorkflowError) often() string {
 	return fmt.Sprintf(" (its workflow task failed %d times since %s)", e.Times, e.Since.UTC().Format(time.RFC3339))
 }
 
-func (e *StuckWorkflowError) remedy() string {
+// Remedy is what to do about it.
+func (e *StuckWorkflowError) Remedy() string {
 	return "it goes on by itself under a control plane that can: start `roundsman server` in the version that began it, or a corrected one, in place of " +
 		"all others (`roundsman doctor` lists them); " +
 		"the server's log has the stack, and `temporal workflow terminate --workflow-id " + e.WorkflowID + "` gives it up"
@@ -78,7 +79,7 @@ func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Error(), nonDeterministic):
 		return &StuckWorkflowError{WorkflowID: ref.WorkflowID, Message: failed.Error(), Version: versionBefore(c.newest(ctx, ref))}
-	case isUnanswered(err), isNotReady(err):
+	case isUnanswered(err), NotReady(err):
 		return c.pausedOrStuck(ctx, ref)
 	}
 	return nil
@@ -94,7 +95,7 @@ func (c *Client) pausedOrStuck(ctx context.Context, ref RunRef) error {
 		return nil
 	case described.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:
 		info := described.GetWorkflowExtendedInfo().GetPauseInfo()
-		return &PausedWorkflowError{WorkflowID: ref.WorkflowID, By: info.GetIdentity(), Note: info.GetReason(), Since: timeOf(info.GetPausedTime())}
+		return &PausedWorkflowError{WorkflowID: ref.WorkflowID, By: info.GetIdentity(), Note: info.GetReason(), Since: rpc.Time(info.GetPausedTime())}
 	case described.GetPendingWorkflowTask().GetAttempt() <= 1:
 		return nil
 	}
@@ -127,7 +128,7 @@ func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 				message = failed.GetCause().String()
 			}
 			return &StuckWorkflowError{
-				WorkflowID: info.GetExecution().GetWorkflowId(), Message: message, Since: timeOf(event.GetEventTime()), Version: versionBefore(events[i:]),
+				WorkflowID: info.GetExecution().GetWorkflowId(), Message: message, Since: rpc.Time(event.GetEventTime()), Version: versionBefore(events[i:]),
 			}
 		}
 	}
@@ -155,7 +156,7 @@ func (c *Client) newest(ctx context.Context, ref RunRef) []*historypb.HistoryEve
 func versionBefore(events []*historypb.HistoryEvent) string {
 	for _, event := range events {
 		if done := event.GetWorkflowTaskCompletedEventAttributes(); done != nil {
-			return versionOf(done.GetWorkerVersion().GetBuildId()) //nolint:staticcheck // see workers.ControlOptions.Version
+			return VersionOf(done.GetWorkerVersion().GetBuildId()) //nolint:staticcheck // see workers.ControlOptions.Version
 		}
 	}
 	return ""
@@ -164,40 +165,10 @@ func versionBefore(events []*historypb.HistoryEvent) string {
 // checksum is what the SDK notes for a process that names no version.
 var checksum = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
-// versionOf is the version that a control plane says of itself.
-func versionOf(buildID string) string {
+// VersionOf is the version that a control plane says of itself.
+func VersionOf(buildID string) string {
 	if checksum.MatchString(buildID) {
 		return ""
 	}
 	return buildID
-}
-
-// namedStuck bounds how many stuck workflows a check names.
-const namedStuck = 5
-
-// checkStuck asks visibility, where the server notes a workflow after five failures
-// in a row, about a minute after the first one.
-func (c *Client) checkStuck(ctx context.Context) Check {
-	check := Check{Name: "workflows", Verdict: VerdictOK, Found: "none is stuck"}
-	listed, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Namespace: c.namespace, PageSize: namedStuck,
-		Query: contract.QueryOpen + ` AND TemporalReportedProblems IN ("category=WorkflowTaskFailed")`,
-	})
-	if err != nil {
-		if _, old := errors.AsType[*serviceerror.InvalidArgument](err); old {
-			check.Found = "this server does not list those that are stuck; the log of `roundsman server` says it"
-			return check
-		}
-		check.Verdict, check.Found = VerdictWarn, "whether one is stuck is unknown: "+err.Error()
-		return check
-	}
-	var ids []string
-	for _, info := range listed.GetExecutions() {
-		ids = append(ids, info.GetExecution().GetWorkflowId())
-	}
-	if len(ids) > 0 {
-		check.Verdict, check.Found = VerdictFail, "WORKFLOW_STUCK: "+strings.Join(ids, ", ")
-		check.Fix = "`roundsman explain " + ids[0] + "` says why"
-	}
-	return check
 }

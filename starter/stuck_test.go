@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -58,14 +59,14 @@ func TestStuckWorkflow(t *testing.T) {
 
 	stop = serveVersion(t, c, "v2.0", other)
 	var stuck *starter.StuckWorkflowError
-	_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
+	_, _, err = c.Runs().Items(t.Context(), ref, starter.ItemFilter{})
 	require.ErrorAs(t, err, &stuck, "nothing has happened to the group yet, but it cannot be asked")
 	assert.Zero(t, stuck.Times)
 	assert.Equal(t, "v1.0", stuck.Version)
 
 	require.NoError(t, c.Temporal().SignalWorkflow(t.Context(), ref.WorkflowID, "", "anything", nil))
 	testsuite.WaitFor(t, time.Minute, "the workflow task to have failed several times", func() bool {
-		_, _, err = c.Runs().Jobs(t.Context(), ref, starter.JobFilter{})
+		_, _, err = c.Runs().Items(t.Context(), ref, starter.ItemFilter{})
 		require.ErrorAs(t, err, &stuck)
 		return stuck.Times > 1
 	})
@@ -75,7 +76,7 @@ func TestStuckWorkflow(t *testing.T) {
 	shown, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err, "what the server itself knows is shown")
 	assert.Contains(t, shown.Unanswered, "WORKFLOW_STUCK")
-	explained, err := c.Explain(t.Context(), ref.WorkflowID)
+	explained, err := explainer.Explain(t.Context(), c, ref.WorkflowID)
 	require.NoError(t, err)
 	assert.Equal(t, "stuck", explained.State)
 	require.Len(t, explained.Reasons, 1)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"go.temporal.io/sdk/client"
 )
 
 // UnreachableError is returned when no Temporal server answers.
@@ -50,4 +52,13 @@ func (e *UnreachableError) Why() string {
 		}
 	}
 	return text
+}
+
+// Reachable asks the server whether it serves. It fails within the context's deadline,
+// with an [*UnreachableError].
+func (c *Client) Reachable(ctx context.Context) error {
+	if _, err := c.temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return &UnreachableError{Cause: err}
+	}
+	return nil
 }

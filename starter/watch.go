@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -20,28 +21,14 @@ const DefaultWatchInterval = time.Second
 // retrying cannot heal, or when ctx ends. A server that is away for a moment
 // does not end it: that shows as Unanswered.
 func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
-	first := Snapshot{Run: Run{RunRef: ref, JobType: JobTypeOfRun(ref.WorkflowID), Status: StatusRunning}}
-	return watch(ctx, r.client, ref, interval, first, r.Show)
-}
-
-// watched is a snapshot of something that ends.
-type watched[S any] interface {
-	Open() bool
-	// unanswered is the snapshot with why there is no newer one.
-	unanswered(why error) S
-}
-
-// watch is the loop of all Watch methods. last is what is yielded as long as
-// nothing is known.
-func watch[S watched[S]](ctx context.Context, c *Client, ref RunRef, interval time.Duration, last S, show func(context.Context, RunRef) (S, error)) iter.Seq2[S, error] {
-	return func(yield func(S, error) bool) {
+	return func(yield func(Snapshot, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		ended := c.Runs().endOf(ctx, ref)
+		ended := r.endOf(ctx, ref)
 		tick := time.NewTicker(cmp.Or(interval, DefaultWatchInterval))
 		defer tick.Stop()
-		for last := last; ; {
-			snapshot, err := show(ctx, ref)
+		for last := unseen(ref); ; {
+			snapshot, err := r.Show(ctx, ref)
 			switch {
 			case ctx.Err() != nil:
 				yield(last, context.Cause(ctx))
@@ -68,6 +55,15 @@ func watch[S watched[S]](ctx context.Context, c *Client, ref RunRef, interval ti
 	}
 }
 
+// unseen is a run of which nothing is known but its name.
+func unseen(ref RunRef) Snapshot {
+	run := Run{RunRef: ref, Kind: ref.Kind(), Status: StatusRunning}
+	if run.DAG, _, _ = contract.DAGOfWorkflow(ref.WorkflowID); run.Kind == KindGroup {
+		run.JobType = JobTypeOfRun(ref.WorkflowID)
+	}
+	return Snapshot{Run: run}
+}
+
 // endOf returns a channel that is closed when the run has ended or can no
 // longer be waited for.
 func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
@@ -81,8 +77,29 @@ func (r Runs) endOf(ctx context.Context, ref RunRef) <-chan struct{} {
 	return ended
 }
 
-// Result waits until the run has ended and returns what it left. A run that
-// left nothing gives a [*RunFailedError].
+// awaitInterval is how often a run is looked at whose end is waited for: the end
+// itself is a long poll.
+const awaitInterval = time.Minute
+
+// Await waits until the run has ended. A run that left nothing gives a
+// [*RunFailedError]; a failed or canceled one is no error, look at the outcome.
+func (r Runs) Await(ctx context.Context, ref RunRef) (last Snapshot, err error) {
+	for last, err = range r.Watch(ctx, ref, awaitInterval) {
+		if err != nil {
+			return last, fmt.Errorf("wait for run %s: %w", ref.WorkflowID, err)
+		}
+	}
+	if last.Result == nil && last.DAGResult == nil {
+		return last, &RunFailedError{Ref: ref, Message: last.Failure}
+	}
+	return last, nil
+}
+
+// Result is Await for a group.
 func (r Runs) Result(ctx context.Context, ref RunRef) (contract.JobGroupResult, error) {
-	return r.result(ctx, ref)
+	ended, err := r.Await(ctx, ref)
+	if err != nil || ended.Result == nil {
+		return contract.JobGroupResult{}, err
+	}
+	return *ended.Result, nil
 }

@@ -40,26 +40,31 @@ func (e *SilentWorkerError) Unwrap() error { return e.Cause }
 // no group. It needs no control plane. A process that does not answer is a
 // [*SilentWorkerError].
 func (w Workers) Ask(ctx context.Context, id string) (contract.WorkerReport, error) {
-	return w.ask(ctx, id, contract.QueryReport)
+	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryReport)
 }
 
 // Refresh makes the worker ask the registry for its settings at once, and
 // returns what it does at that moment.
 func (w Workers) Refresh(ctx context.Context, id string) (contract.WorkerReport, error) {
-	return w.ask(ctx, id, contract.QueryRefresh)
+	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryRefresh)
 }
 
-func (w Workers) ask(ctx context.Context, id, query string) (contract.WorkerReport, error) {
+// Log asks the worker's own process what an attempt has printed. A process that does
+// not answer is a [*SilentWorkerError].
+func (w Workers) Log(ctx context.Context, id string, in contract.LogQueryInput) (contract.LogQueryResult, error) {
+	return ask[contract.LogQueryResult](ctx, w.client, id, contract.QueryLog, in)
+}
+
+func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (report T, err error) {
 	limited, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
-	var report contract.WorkerReport
-	response, err := w.client.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
-		WorkflowID: contract.WorkerWorkflowID(id), QueryType: query, QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NONE,
+	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.WorkerWorkflowID(id), QueryType: query, Args: in, QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NONE,
 	})
 	switch {
 	case err != nil:
 	case response.QueryRejected != nil:
-		err = w.client.rejected(limited, RunRef{WorkflowID: contract.WorkerWorkflowID(id)}, response.QueryRejected.GetStatus())
+		err = c.rejected(limited, RunRef{WorkflowID: contract.WorkerWorkflowID(id)}, response.QueryRejected.GetStatus())
 	default:
 		err = response.QueryResult.Get(&report)
 	}

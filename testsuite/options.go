@@ -20,7 +20,6 @@ type settings struct {
 	file      string
 	namespace string
 	ui        bool
-	port      int
 	extra     []string
 }
 
@@ -34,9 +33,6 @@ func WithNamespace(name string) Option { return func(s *settings) { s.namespace 
 
 // WithUI also serves the Web UI, see [Server.UIURL]. Tests rarely want it.
 func WithUI() Option { return func(s *settings) { s.ui = true } }
-
-// WithPort asks for a fixed port instead of a free one.
-func WithPort(port int) Option { return func(s *settings) { s.port = port } }
 
 // WithBinary starts another server binary than the one [FindServer] finds.
 func WithBinary(path string) Option { return func(s *settings) { s.binary = path } }

@@ -73,7 +73,7 @@ func Launch(options ...Option) (*Server, error) {
 		s.binary = path
 	}
 	server := &Server{Namespace: s.namespace, settings: s}
-	return server, server.start(s.port, 0)
+	return server, server.start(0, 0)
 }
 
 // start runs the binary; port 0 takes a free one.

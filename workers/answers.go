@@ -21,6 +21,8 @@ type answers struct {
 	look func()
 	// attempt says what the process knows of one attempt.
 	attempt func(contract.AttemptQueryInput) contract.AttemptQueryResult
+	// log says what an attempt has printed.
+	log func(contract.LogQueryInput) contract.LogQueryResult
 }
 
 // open is the workflow.
@@ -33,6 +35,10 @@ func (a *answers) open(ctx workflow.Context) error {
 		workflow.QueryHandlerOptions{Description: "Does this process run that attempt, or how did it end?"}); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryLog, a.printed,
+		workflow.QueryHandlerOptions{Description: "What has a job printed in this process?"}); err != nil {
+		return err
+	}
 	return workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
 		workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."})
 }
@@ -41,6 +47,10 @@ func (a *answers) report() (contract.WorkerReport, error) { return a.describe(),
 
 func (a *answers) knows(in contract.AttemptQueryInput) (contract.AttemptQueryResult, error) {
 	return a.attempt(in), nil
+}
+
+func (a *answers) printed(in contract.LogQueryInput) (contract.LogQueryResult, error) {
+	return a.log(in), nil
 }
 
 func (a *answers) refresh() (contract.WorkerReport, error) {

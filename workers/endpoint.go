@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 const (
@@ -20,6 +21,8 @@ const (
 	// endpointTimeout bounds the workflow itself, which takes milliseconds: one
 	// that no process serves must not stay open.
 	endpointTimeout = time.Minute
+	// openTimeout bounds the call that opens it.
+	openTimeout = 10 * time.Second
 	// nudgeTimeout bounds the query to the process that was replaced.
 	nudgeTimeout = 3 * time.Second
 	// endpointRetry is how long it waits where the server does not open one.
@@ -44,7 +47,7 @@ func newEndpoint(c client.Client, n *Node) *endpoint {
 		WorkerStopTimeout:                      time.Second,
 		OnFatalError:                           n.fail,
 	})
-	own := &answers{describe: n.Report, look: n.Refresh, attempt: n.Attempt}
+	own := &answers{describe: n.Report, look: n.Refresh, attempt: n.Attempt, log: n.jobs.Log}
 	d.worker.RegisterWorkflowWithOptions(own.open, workflow.RegisterOptions{Name: contract.WorkerWorkflow})
 	return d
 }
@@ -78,7 +81,7 @@ func (d *endpoint) stayOpen(ctx context.Context) {
 			d.node.options.Logger.Warn("this worker cannot be asked what it runs, trying again", "worker", d.node.options.ID, "error", err)
 			wait = endpointRetry
 		}
-		if sleep(ctx, wait) != nil {
+		if rpc.Wait(ctx, wait) != nil {
 			return
 		}
 	}
@@ -95,7 +98,7 @@ func (d *endpoint) nudgePredecessor(ctx context.Context) {
 }
 
 func (d *endpoint) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	_, err := d.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       contract.WorkerWorkflowID(d.node.options.ID),

@@ -106,7 +106,7 @@ type groupResult struct {
 }
 
 // fakeGroup is a job group reduced to what a worker sees of it: attempts with a
-// recall grace of 3 s, and pages.
+// grace of 3 s, and pages.
 func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	result := groupResult{Ends: map[string]jobEnd{}}
 	err := workflow.SetUpdateHandler(ctx, contract.UpdateDetectPage,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 // ErrIdle is what [Node.Wait] returns when nothing has run for
@@ -25,7 +27,7 @@ func (n *Node) watchIdle(ctx context.Context, limit time.Duration, begun time.Ti
 				return
 			}
 		}
-		if sleep(ctx, wait) != nil {
+		if rpc.Wait(ctx, wait) != nil {
 			return
 		}
 	}

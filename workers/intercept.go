@@ -7,8 +7,8 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/interceptor"
-	"go.temporal.io/sdk/temporal"
 
+	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -135,11 +135,7 @@ func (g *gates) goesBack(args []any, failure contract.FailureKind, message strin
 	if in, ok := args[0].(contract.ExecuteInput); ok {
 		state.Others, state.OthersOfHandler = g.others(in.Job.GroupID, in.Handler)
 	}
-	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{
-		NonRetryable: true,
-		Details:      []any{state},
-		Category:     temporal.ApplicationErrorCategoryBenign,
-	})
+	return jobs.FailureOf(state)
 }
 
 func interceptors(g *gates) []interceptor.WorkerInterceptor {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -209,7 +210,7 @@ func (n *Node) deregister() (end func()) {
 		"worker", n.options.ID, "error", err)
 	var trying sync.WaitGroup
 	trying.Go(func() {
-		for err != nil && sleep(ctx, unregisterRetry) == nil {
+		for err != nil && rpc.Wait(ctx, unregisterRetry) == nil {
 			err = n.registry.unregister(ctx)
 		}
 	})

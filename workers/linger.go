@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 // Runs learn of a deregistration a moment after the registry, and what they have sent
@@ -35,5 +36,5 @@ func (n *Node) linger(ctx context.Context) {
 	if n.options.Linger <= 0 || !n.gates.lately.within(lingerAfter, time.Now()) {
 		return
 	}
-	_ = sleep(ctx, n.options.Linger) // ended early or not, it is over
+	_ = rpc.Wait(ctx, n.options.Linger) // ended early or not, it is over
 }

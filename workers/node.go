@@ -15,6 +15,8 @@ import (
 
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/registry"
+	"github.com/roundsman/roundsman/internal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -97,15 +99,15 @@ func (n *Node) assemble(c client.Client) error {
 	}
 	server := jobs.NewServer(c)
 	n.jobs, err = jobs.New(jobs.Options{
-		Handlers: handlers, WorkerID: n.options.ID, Instance: n.instance, Server: server, Pages: server,
+		Handlers: handlers, WorkerID: n.options.ID, Instance: n.instance, Server: server, Pages: server, Runs: server,
 		Outbox: outbox, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,
 	})
 	if err != nil {
 		return err
 	}
 	n.registry = &registrar{
-		client: c, registration: registrationOf(n.options, n.options.ID, n.instance),
-		wait: sleep, warn: n.options.Logger.Warn,
+		registry: registry.New(c), registration: registrationOf(n.options, n.options.ID, n.instance),
+		wait: rpc.Wait, warn: n.options.Logger.Warn,
 	}
 	if n.claim != nil {
 		n.registry.dead = n.claim.dead
@@ -125,7 +127,7 @@ func (n *Node) assemble(c client.Client) error {
 		},
 	}
 	n.heartbeat = &heartbeat{
-		service: c.WorkflowService(), namespace: n.options.Namespace, identity: n.Identity(), worker: n.registry.registration, started: time.Now(),
+		service: c.WorkflowService(), namespace: n.options.Namespace, worker: n.registry.registration, started: time.Now(),
 		sdk: n.options.HeartbeatInterval, changed: make(chan struct{}, 1), stopping: n.stopping.Load, debug: n.options.Logger.Debug,
 	}
 	n.endpoint = newEndpoint(c, n)
@@ -210,8 +212,7 @@ func (n *Node) Instance() string { return n.instance }
 
 // Identity is what Temporal shows for this worker: <id>@<host>:<pid>.
 func (n *Node) Identity() string {
-	r := n.registry.registration
-	return fmt.Sprintf("%s@%s:%d", r.ID, r.Host, r.PID)
+	return registry.Identity(n.registry.registration)
 }
 
 // StopBudget is the longest that Stop takes: give the process at least as long.
@@ -248,17 +249,5 @@ func (n *Node) fail(err error) {
 	select {
 	case n.failed <- err:
 	default: // The first reason is the one to tell.
-	}
-}
-
-// sleep waits for d or ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
 )
 
 const (
@@ -105,7 +106,7 @@ func (h *notifier) run(ctx context.Context) {
 
 // tellOne reports whether there may be another one to tell.
 func (h *notifier) tellOne(ctx context.Context) bool {
-	if h.refused.empty() || sleep(ctx, roomSettle) != nil {
+	if h.refused.empty() || rpc.Wait(ctx, roomSettle) != nil {
 		return false
 	}
 	next, ok := h.refused.take(h.gate.Room)
@@ -118,7 +119,7 @@ func (h *notifier) tellOne(ctx context.Context) bool {
 	}
 	h.logger.Debug("could not tell a group that there is room", "worker", h.worker, "group", next.workflow, "error", err)
 	h.refused.back(next)
-	return sleep(ctx, roomRetry) == nil
+	return rpc.Wait(ctx, roomRetry) == nil
 }
 
 func (h *notifier) tell(ctx context.Context, one refusal) error {

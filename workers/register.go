@@ -9,21 +9,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
-
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/registry"
 )
 
 // Pace of talking to the registry.
 const (
-	registerTimeout   = 10 * time.Second
-	registerRetry     = time.Second
+	registerRetry   = time.Second
+	unregisterRetry = 200 * time.Millisecond
+	// unregisterTimeout is what one deregistration takes at most.
 	unregisterTimeout = 2 * time.Second
-	unregisterRetry   = 200 * time.Millisecond
 )
 
 // RefusedError is returned when another live worker holds the id.
@@ -45,7 +40,7 @@ func (e *RefusedError) Error() string {
 
 // registrar speaks for one worker with the fleet's registry.
 type registrar struct {
-	client       client.Client
+	registry     *registry.Registry
 	registration contract.WorkerRegistration
 	// dead are incarnations of this id that are known to have ended; they need
 	// not be waited for.
@@ -65,7 +60,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 	registration.TakeOver = takeOver
 	for {
 		r.introduced.Store(true)
-		verdict, err := r.ask(ctx, registration)
+		verdict, err := r.registry.Register(ctx, registration)
 		switch {
 		case err == nil && verdict.Accepted:
 			if verdict.Settings != nil {
@@ -81,7 +76,7 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 			}
 			r.introduced.Store(false)
 			return settings, refused(registration.ID, other)
-		case isFinal(err):
+		case registry.Final(err):
 			return settings, fmt.Errorf("register worker %s: %w", registration.ID, err)
 		}
 		if ctx.Err() != nil {
@@ -95,17 +90,6 @@ func (r *registrar) register(ctx context.Context, takeOver bool) (contract.Worke
 	}
 }
 
-// isFinal tells a refusal to take the registration at all from an absence.
-func isFinal(err error) bool {
-	var (
-		refused *temporal.ApplicationError
-		invalid *serviceerror.InvalidArgument
-		denied  *serviceerror.PermissionDenied
-		unknown *serviceerror.NamespaceNotFound
-	)
-	return errors.As(err, &refused) || errors.As(err, &invalid) || errors.As(err, &denied) || errors.As(err, &unknown)
-}
-
 func refused(id string, other *contract.RegisteredOther) error {
 	e := &RefusedError{ID: id, Host: "unknown"}
 	if other != nil {
@@ -115,61 +99,18 @@ func refused(id string, other *contract.RegisteredOther) error {
 	return e
 }
 
-// ask sends the registration, creating the registry if there is none.
-func (r *registrar) ask(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
-	defer cancel()
-	var verdict contract.RegisterWorkerResult
-	start := r.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID:                       contract.FleetWorkflowID,
-		TaskQueue:                contract.ControlQueue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary:            contract.FleetSummary,
-		StaticDetails:            contract.FleetDetails,
-	}, contract.FleetWorkflow, contract.FleetInput{})
-	handle, err := r.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateName:   contract.UpdateRegisterWorker,
-			Args:         []any{registration},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
-	if err == nil {
-		err = handle.Get(ctx, &verdict)
-	}
-	return verdict, err
-}
-
-// settings asks whether exactly this incarnation is registered, and for what it
-// has to know. A registry that does not answer is no reason to register again;
-// one that is gone is.
+// settings returns what the registry tells this incarnation.
 func (r *registrar) settings(ctx context.Context) (contract.WorkerSettings, error) {
-	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
-	defer cancel()
-	var settings contract.WorkerSettings
-	// A registry that was terminated must not answer from its history.
-	answer, err := r.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
-		WorkflowID: contract.FleetWorkflowID, QueryType: contract.QuerySettings,
-		Args:                 []any{contract.KnownInput{ID: r.registration.ID, Instance: r.registration.Instance}},
-		QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NOT_OPEN,
-	})
-	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
-		return settings, nil
-	}
-	if err != nil || answer.QueryRejected != nil {
-		return settings, err
-	}
-	return settings, answer.QueryResult.Get(&settings)
+	return r.registry.Settings(ctx, r.incarnation())
 }
 
-// unregister deregisters the worker. Without it the registry notices by
-// the missing heartbeat.
+// unregister deregisters the worker.
 func (r *registrar) unregister(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, unregisterTimeout)
-	defer cancel()
-	return r.client.SignalWorkflow(ctx, contract.FleetWorkflowID, "", contract.SignalUnregisterWorker,
-		contract.UnregisterWorkerInput{ID: r.registration.ID, Instance: r.registration.Instance})
+	return r.registry.Unregister(ctx, r.incarnation())
+}
+
+func (r *registrar) incarnation() contract.Incarnation {
+	return contract.Incarnation{ID: r.registration.ID, Instance: r.registration.Instance}
 }
 
 // registrationOf describes the worker.
@@ -184,14 +125,7 @@ func registrationOf(o NodeOptions, id, instance string) contract.WorkerRegistrat
 	}
 	for _, handler := range o.Handlers {
 		descriptor := handler.Descriptor()
-		registration.Capabilities = append(registration.Capabilities, capability(descriptor))
+		registration.Capabilities = append(registration.Capabilities, contract.CapabilityOf(descriptor))
 	}
 	return registration
-}
-
-func capability(d jobtype.Descriptor) contract.Capability {
-	return contract.Capability{
-		Handler: d.Name, Detect: !d.ExecuteOnly, Execute: !d.DetectOnly,
-		MaxDetect: d.MaxDetectConcurrency, MaxExecute: d.MaxExecuteConcurrency, Descriptor: &d,
-	}
 }

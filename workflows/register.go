@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/fleet"
 	"github.com/roundsman/roundsman/workflows/graph"
 	"github.com/roundsman/roundsman/workflows/group"
+	"github.com/roundsman/roundsman/workflows/notify"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -27,6 +28,7 @@ func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(admission.Workflow, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})
+	r.RegisterWorkflowWithOptions(notify.Workflow, workflow.RegisterOptions{Name: contract.NotificationsWorkflow})
 }
 
 // Steering is the interceptor that the workflows need, see [run.Steering].

@@ -15,4 +15,5 @@ const (
 	DAGVersion       = 1
 	AdmissionVersion = 1
 	AuditVersion     = 1
+	NotifyVersion    = 1
 )

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/waiting"
 )
 
 // pause is how long after the first look the second one comes: a workflow that has
@@ -68,24 +69,13 @@ func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput
 
 // sleep waits, with heartbeats.
 func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
-	if pause == 0 {
-		return nil
-	}
-	over := time.After(pause)
-	ticker := time.NewTicker(a.interval)
-	defer ticker.Stop()
-	for {
+	for left := pause; left > 0; left -= a.interval {
 		activity.RecordHeartbeat(ctx)
-		select {
-		case <-over:
-			return nil
-		case <-ticker.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-activity.GetWorkerStopChannel(ctx):
-			return errStopping
+		if err := waiting.Next(ctx, time.After(min(left, a.interval))); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // known adds the holders that admission has heard.

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/waiting"
 )
 
 const (
@@ -24,9 +25,6 @@ const (
 	// it again costs history, looking costs one query.
 	idle = 5 * time.Minute
 )
-
-// errStopping is retried at once by the next control plane.
-var errStopping = errors.New("the control plane is stopping; its successor goes on watching")
 
 // Watched is what is needed to look at holders; the SDK's client has it.
 type Watched interface {
@@ -110,12 +108,8 @@ func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersRes
 		if len(result.Closed) > 0 {
 			return result, nil
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return result, ctx.Err()
-		case <-activity.GetWorkerStopChannel(ctx):
-			return result, errStopping
+		if err := waiting.Next(ctx, ticker.C); err != nil {
+			return result, err
 		}
 	}
 }

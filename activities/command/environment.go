@@ -29,6 +29,7 @@ func jobEnvironment(job jobtype.Job) []string {
 		"ROUNDSMAN_JOB_ID=" + job.ID,
 		"ROUNDSMAN_DEDUPE_KEY=" + withoutNUL(job.DedupeKey),
 		"ROUNDSMAN_ATTEMPT=" + strconv.Itoa(job.Attempt),
+		"ROUNDSMAN_CHECKPOINT=" + withoutNUL(string(job.Checkpoint)),
 		"ROUNDSMAN_FENCE=" + strconv.FormatInt(job.Fence, 10),
 	}
 }

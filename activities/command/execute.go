@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -15,22 +16,7 @@ import (
 // it with the tail of stderr. On cancel the error is the cause; what was
 // printed until then is in the result.
 func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
-	settings, err := readExecute(job.Settings, job.Argv)
-	if err != nil {
-		return jobtype.Result{}, jobtype.Permanent(err)
-	}
-	input, err := inputOf(job)
-	if err != nil {
-		return jobtype.Result{}, jobtype.Permanent(err)
-	}
-	data, err := executeData(job, input)
-	if err != nil {
-		return jobtype.Result{}, jobtype.Permanent(err)
-	}
-	ready, err := settings.render("execute", data)
-	if err != nil && len(job.Batch) > 0 {
-		err = fmt.Errorf("%w (the job type has batch: what a job is about is in %s, .Batch and .Params.items, not in .Params)", err, eachMark)
-	}
+	settings, input, ready, err := prepared(job)
 	if err != nil {
 		return jobtype.Result{}, jobtype.Permanent(err)
 	}
@@ -38,16 +24,43 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		return jobtype.Result{}, context.Cause(ctx)
 	}
 	program := h.program(ready, settings.settings, jobEnvironment(job), input, job.WorkerID)
+	log := jobtype.Log(progress)
 	program.watcher = newWatcher(job.Liveness, job.StallTimeout, progress.Alive)
 	if settings.Progress == progressNone {
 		progress = nil
 	}
 	output, errorOutput := newTail(jobtype.MaxOutputBytes), newTail(stderrKept)
 	outcome, err := program.with(
-		func(stdout io.Reader) error { return follow(stdout, output, progress) },
-		io.MultiWriter(output, errorOutput),
+		func(stdout io.Reader) error { return follow(stdout, io.MultiWriter(output, log), progress) },
+		io.MultiWriter(output, errorOutput, log),
 	).run(ctx)
 	return settings.result(ready.argv[0], outcome, err, output.text(), errorOutput.text())
+}
+
+// prepared fills the templates of a job in; input is what the program gets on its
+// standard input.
+func prepared(job jobtype.Job) (settings executeSettings, input json.RawMessage, ready rendered, err error) {
+	if settings, err = readExecute(job.Settings, job.Argv); err != nil {
+		return settings, nil, ready, err
+	}
+	if input, err = inputOf(job); err != nil {
+		return settings, nil, ready, err
+	}
+	data, err := executeData(job, input)
+	if err != nil {
+		return settings, input, ready, err
+	}
+	ready, err = settings.render("execute", data)
+	if err != nil && len(job.Batch) > 0 {
+		err = fmt.Errorf("%w (the job type has batch: what a job is about is in %s, .Batch and .Params.items, not in .Params)", err, eachMark)
+	}
+	return settings, input, ready, err
+}
+
+// Line is the command line that [Handler.Execute] runs for a job.
+func Line(job jobtype.Job) ([]string, error) {
+	_, _, ready, err := prepared(job)
+	return ready.argv, err
 }
 
 func (s executeSettings) result(name string, outcome ended, err error, output, errorOutput string) (jobtype.Result, error) {

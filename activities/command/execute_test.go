@@ -44,14 +44,14 @@ func TestExecuteEnvironmentStdinAndDir(t *testing.T) {
 	settings["dir"] = "{{.Params.dir}}"
 	got := execute(t, settings, jobtype.Job{
 		ID: "job-00007", GroupID: "group/clean-1", JobType: "clean", DedupeKey: "k\x00ey", WorkerID: "node-a", Attempt: 3, Fence: 42,
-		Params: raw(t, block{"zone": "east", "dir": dir}),
+		Params: raw(t, block{"zone": "east", "dir": dir}), Checkpoint: raw(t, block{"at": 1}),
 	})
 	require.NoError(t, got.Err)
 	resolved, err := filepath.EvalSymlinks(dir)
 	require.NoError(t, err)
 	assert.Equal(t, strings.Join([]string{
 		resolved, string(raw(t, block{"zone": "east", "dir": dir})), "HOME=" + os.Getenv("HOME"),
-		"ROUNDSMAN_ATTEMPT=3", "ROUNDSMAN_BATCH_SIZE=1", `ROUNDSMAN_DEDUPE_KEY=k\x00ey`, "ROUNDSMAN_FENCE=42", "ROUNDSMAN_GROUP_ID=group/clean-1", "ROUNDSMAN_JOB_ID=job-00007", "ROUNDSMAN_JOB_TYPE=clean", "ROUNDSMAN_WORKER_ID=node-a", "ZONE=east\n",
+		"ROUNDSMAN_ATTEMPT=3", "ROUNDSMAN_BATCH_SIZE=1", `ROUNDSMAN_CHECKPOINT={"at":1}`, `ROUNDSMAN_DEDUPE_KEY=k\x00ey`, "ROUNDSMAN_FENCE=42", "ROUNDSMAN_GROUP_ID=group/clean-1", "ROUNDSMAN_JOB_ID=job-00007", "ROUNDSMAN_JOB_TYPE=clean", "ROUNDSMAN_WORKER_ID=node-a", "ZONE=east\n",
 	}, "\n"), got.Result.Output)
 }
 
@@ -236,4 +236,22 @@ func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
 	require.ErrorContains(t, run(nil, "echo", "a\x00b").Err, "holds a NUL byte")
 	require.ErrorContains(t, run(nil, "", "x").Err, "there is no program to start")
 	require.ErrorContains(t, run(nil).Err, "execute: the command handler needs")
+}
+
+// TestLineIsWhatRuns: what operators are shown is what the program gets.
+func TestLineIsWhatRuns(t *testing.T) {
+	t.Parallel()
+	for _, job := range []jobtype.Job{
+		{ID: "job-00001", WorkerID: "node-a", Settings: raw(t, block{"command": []string{"echo", "{{.Params.item}}", "{{.Job.WorkerID}}"}}), Params: json.RawMessage(`{"item":"sda 1"}`)},
+		{Settings: raw(t, block{"command": []string{"none"}}), Argv: []string{"echo", "{{as it is}}"}},
+	} {
+		line, err := command.Line(job)
+		require.NoError(t, err)
+		require.Equal(t, "echo", line[0])
+		got := jobtypetest.Execute(t.Context(), command.New(command.Options{}), job)
+		require.NoError(t, got.Err)
+		assert.Equal(t, strings.Join(line[1:], " ")+"\n", got.Result.Output)
+	}
+	_, err := command.Line(jobtype.Job{Settings: raw(t, block{"command": []string{"echo", "{{.Params.none.more}}"}}), Params: json.RawMessage(`{}`)})
+	require.Error(t, err)
 }

@@ -132,19 +132,22 @@ func (n *note) group(table []process) int {
 		// Killed between the note and the start: the mark finds the leader.
 		var first process
 		for _, p := range table {
-			if !p.zombie && marked(p.pid, n.variable()) && (first.pid == 0 || p.start < first.start) {
+			if !p.zombie && marked(p.pid, n.variable(), 0) && (first.pid == 0 || p.start < first.start) {
 				first = p
 			}
 		}
 		return first.group
 	}
 	for _, p := range table {
-		if p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable())) {
+		if p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {
 			return n.PID
 		}
 	}
 	return 0
 }
+
+// loading is how long a member of a noted group may take to load a program.
+const loading = 50 * time.Millisecond
 
 // endPoll is how often it is looked whether a group has ended.
 const endPoll = 20 * time.Millisecond

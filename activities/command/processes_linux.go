@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // process is one line of the process table.
@@ -91,10 +92,19 @@ func transferred(pid int) uint64 {
 	return sum
 }
 
-// marked reports whether the process inherited that variable.
-func marked(pid int, variable string) bool {
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+variable+"\x00"))
+// marked reports whether the process inherited that variable. One that is just loading
+// a program has no environment for a moment; it is asked again as long as patience
+// lasts.
+func marked(pid int, variable string, patience time.Duration) bool {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if err != nil {
+			return false
+		}
+		if len(environment) > 0 || time.Since(begun) >= patience {
+			return bytes.Contains(append([]byte{0}, environment...), []byte("\x00"+variable+"\x00"))
+		}
+	}
 }
 
 // bootID changes with every start of the machine.

@@ -2,14 +2,16 @@
 
 package command
 
+import "time"
+
 type process struct {
 	pid, parent, group int
 	start, ticks       uint64
 	zombie             bool
 }
 
-func processTable() ([]process, error) { return nil, errNoProcessTable }
-func readProcess(int) (process, bool)  { return process{}, false }
-func transferred(int) uint64           { return 0 }
-func marked(int, string) bool          { return false }
-func bootID() (string, error)          { return "", errNoProcessTable }
+func processTable() ([]process, error)       { return nil, errNoProcessTable }
+func readProcess(int) (process, bool)        { return process{}, false }
+func transferred(int) uint64                 { return 0 }
+func marked(int, string, time.Duration) bool { return false }
+func bootID() (string, error)                { return "", errNoProcessTable }

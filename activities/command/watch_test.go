@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,9 +56,13 @@ func (s *aliveSink) Alive() { s.alive.Add(1) }
 func TestDetectionsShowSignsOfLife(t *testing.T) {
 	t.Parallel()
 	sink := &aliveSink{ProposalSink: &jobtypetest.Sink{}}
-	require.NoError(t, command.New(command.Options{}).Detect(t.Context(), jobtype.DetectInput{
-		Settings: raw(t, shell("timeout 1 sh -c 'while :; do :; done'; :")),
-		Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(time.Second),
-	}, sink))
-	assert.Greater(t, sink.alive.Load(), int64(4))
+	enough, ended := filepath.Join(t.TempDir(), "enough"), make(chan error, 1)
+	in := jobtype.DetectInput{
+		Settings: raw(t, shell("while [ ! -e "+enough+" ]; do :; done")),
+		Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(2 * time.Second),
+	}
+	go func() { ended <- command.New(command.Options{}).Detect(t.Context(), in, sink) }()
+	require.Eventually(t, func() bool { return sink.alive.Load() > 4 }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, os.WriteFile(enough, nil, 0o600))
+	require.NoError(t, <-ended)
 }

@@ -2,9 +2,12 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -44,6 +47,49 @@ func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissi
 		return fmt.Errorf("start admission: %w", err)
 	}
 	return nil
+}
+
+// callTimeout leaves the request time to go as a signal if admission is too busy to
+// answer within the workflow task that waits.
+const callTimeout = 1500 * time.Millisecond
+
+// CallAdmission is [contract.CallAdmissionActivity]. What only gives back is signaled,
+// what requests something is an update that admission answers at once; an update that
+// is not answered in time is repeated as a signal. A repeat changes nothing: requests
+// are idempotent.
+func (c *Control) CallAdmission(ctx context.Context, in contract.AdmissionRequest) (contract.CallAdmissionResult, error) {
+	if len(in.Items) > 0 {
+		answer, err := c.answered(ctx, in)
+		if err == nil {
+			return contract.CallAdmissionResult{Answer: answer}, nil
+		}
+		if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
+			return contract.CallAdmissionResult{Missing: true}, nil
+		}
+	}
+	err := c.tellAdmission(ctx, contract.EnsureAdmissionInput{Request: &in})
+	_, missing := errors.AsType[*serviceerror.NotFound](err)
+	if missing {
+		err = nil
+	}
+	return contract.CallAdmissionResult{Missing: missing}, err
+}
+
+func (c *Control) answered(ctx context.Context, in contract.AdmissionRequest) (*contract.AdmissionAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	handle, err := c.updates.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: contract.AdmissionWorkflowID, UpdateName: contract.UpdateAdmissionRequest, Args: []any{in},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("call admission: %w", err)
+	}
+	var answer contract.AdmissionAnswer
+	if err := handle.Get(ctx, &answer); err != nil {
+		return nil, fmt.Errorf("call admission: %w", err)
+	}
+	return &answer, nil
 }
 
 // tellAdmission must not start it: one that was ended in this very moment would

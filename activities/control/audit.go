@@ -17,6 +17,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/waiting"
 )
 
 const (
@@ -56,10 +57,14 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		if entry.From == "" {
 			entry.From = from
 		}
+		if entry.Via == "" {
+			entry.Via, entry.Auth = recorder.Origin(identity)
+		}
 	}
 	for i := range in.Entries {
 		// What is known of the sender of a terminated run is only its identity.
 		if entry := &in.Entries[i]; entry.Kind == contract.AuditOperator && entry.Actor == "" {
+			entry.Via, entry.Auth = recorder.Origin(entry.From)
 			entry.Actor, entry.From = recorder.ParseIdentity(entry.From)
 		}
 	}
@@ -177,10 +182,8 @@ func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (str
 		if err != nil || found != "" || look == visibilityLooks {
 			return found, err
 		}
-		select {
-		case <-time.After(c.visibilityLag):
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
+		if err := waiting.Next(ctx, time.After(c.visibilityLag)); err != nil {
+			return "", err
 		}
 	}
 }
@@ -218,12 +221,14 @@ func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *con
 	if terminated := last.GetWorkflowExecutionTerminatedEventAttributes(); terminated != nil {
 		entry.Action, entry.Detail = workflowID+".terminate", terminated.GetReason()
 		entry.Actor, entry.From = recorder.ParseIdentity(terminated.GetIdentity())
+		entry.Via, entry.Auth = recorder.Origin(terminated.GetIdentity())
 	}
 	if last.GetWorkflowExecutionCanceledEventAttributes() != nil {
 		entry.Action, entry.Detail = workflowID+".cancel", ""
 		identity, err := c.senderOf(ctx, contract.AuditOrigin{WorkflowID: workflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true})
 		if err == nil {
 			entry.Actor, entry.From = recorder.ParseIdentity(identity)
+			entry.Via, entry.Auth = recorder.Origin(identity)
 		}
 	}
 	return entry

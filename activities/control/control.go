@@ -47,11 +47,23 @@ type Signals interface {
 	SignalWorkflow(ctx context.Context, workflowID, runID, signalName string, arg any) error
 }
 
+// Updates is what is needed to request something of a workflow that answers at once;
+// the SDK's client has it.
+type Updates interface {
+	UpdateWorkflow(ctx context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error)
+}
+
 // Groups is what is needed of job groups; the SDK's client has it.
 type Groups interface {
 	Runs
-	Signals
+	Messages
 	Raw
+}
+
+// Messages is what is needed to send to workflows; the SDK's client has it.
+type Messages interface {
+	Signals
+	Updates
 }
 
 // Raw is what is needed of calls that the SDK does not wrap; its client has it.
@@ -72,16 +84,17 @@ type Control struct {
 	runs      Runs
 	boot      Boot
 	signals   Signals
+	updates   Updates
 	attempts  Attempts
 	raw       Raw
 	converter converter.DataConverter
 	config    contract.FleetConfig
 	// auditEntries is how many entries the audit log is to keep; 0: its default.
 	auditEntries int
+	// notifies says that this control plane has receivers of notifications.
+	notifies bool
 	// visibilityLag is how long visibility is given to show what has happened.
 	visibilityLag time.Duration
-	// keepInterval is shorter in tests.
-	keepInterval time.Duration
 }
 
 // Option changes how a [Control] is made.
@@ -99,21 +112,21 @@ func WithAuditEntries(entries int) Option {
 	return func(control *Control) { control.auditEntries = entries }
 }
 
+// WithNotifications says whether the control plane has receivers of notifications.
+func WithNotifications(has bool) Option {
+	return func(control *Control) { control.notifies = has }
+}
+
 // WithVisibilityLag sets how long visibility is given to show what has happened;
 // the default is two seconds.
 func WithVisibilityLag(lag time.Duration) Option {
 	return func(control *Control) { control.visibilityLag = lag }
 }
 
-// WithKeepInterval sets how often [Control.Keep] looks; the default is two seconds.
-func WithKeepInterval(interval time.Duration) Option {
-	return func(control *Control) { control.keepInterval = interval }
-}
-
 // New returns the activities. config are the thresholds of the registry; zero
 // fields mean the default.
 func New(c Client, config contract.FleetConfig, options ...Option) *Control {
-	control := &Control{fleet: c, runs: c, boot: c, signals: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second, keepInterval: keepInterval}
+	control := &Control{fleet: c, runs: c, boot: c, signals: c, updates: c, attempts: c, raw: c, converter: converter.GetDefaultDataConverter(), config: config.WithDefaults(), visibilityLag: 2 * time.Second}
 	for _, option := range options {
 		option(control)
 	}
@@ -137,5 +150,6 @@ func Register(r Registry, c *Control) {
 	r.RegisterActivityWithOptions(c.RecordAudit, activity.RegisterOptions{Name: contract.RecordAuditActivity})
 	r.RegisterActivityWithOptions(c.AdoptAudit, activity.RegisterOptions{Name: contract.AdoptAuditActivity})
 	r.RegisterActivityWithOptions(c.EntityEnd, activity.RegisterOptions{Name: contract.EntityEndActivity})
+	r.RegisterActivityWithOptions(c.CallAdmission, activity.RegisterOptions{Name: contract.CallAdmissionActivity})
 	r.RegisterActivityWithOptions(c.EnsureAdmission, activity.RegisterOptions{Name: contract.EnsureAdmissionActivity})
 }

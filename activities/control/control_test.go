@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	sdktest "go.temporal.io/sdk/testsuite"
@@ -47,6 +49,9 @@ type temporal struct {
 	// durable is what an entity that has ended answers.
 	durable []byte
 	told    []string
+	// updated are the calls of admission, answered unless there is a fault.
+	updated     []string
+	updateFault error
 }
 
 type run struct {
@@ -247,6 +252,32 @@ func TestPrepareFindsRunsWithoutRecord(t *testing.T) {
 	assert.NotContains(t, f.described, "newer", "what started later is not this group's business")
 }
 
+// TestPrepareFindsTheNewestRecord: a failed run has left it; it knows the runs before.
+func TestPrepareFindsTheNewestRecord(t *testing.T) {
+	t.Parallel()
+	f := &temporal{view: &contract.FleetView{}}
+	details, err := converter.GetDefaultDataConverter().ToPayloads(contract.JobGroupResult{
+		Outcome: contract.OutcomeTimeout, Record: contract.RunRecord{Sequence: 4, Bad: []contract.RunSummary{{WorkflowID: "killed"}, {WorkflowID: "failed"}}},
+	})
+	require.NoError(t, err)
+	f.ran("killed", enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, nil)
+	f.ran("failed", enums.WORKFLOW_EXECUTION_STATUS_FAILED, &historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes{
+		WorkflowExecutionFailedEventAttributes: &historypb.WorkflowExecutionFailedEventAttributes{Failure: &failurepb.Failure{
+			Message: "red", FailureInfo: &failurepb.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: contract.RunFailedError, Details: details}},
+		}},
+	}})
+	f.ran("late", enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT, nil)
+	f.ran("group/scrub-now", enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil)
+	in := input()
+	in.Record.Sequence = 2
+	result, err := prepare(t, f, in)
+	require.NoError(t, err)
+	require.NotNil(t, result.Record)
+	assert.EqualValues(t, 4, result.Record.Sequence)
+	require.Len(t, result.Missed, 1)
+	assert.Equal(t, "late", result.Missed[0].WorkflowID)
+}
+
 func TestPrepareWithoutScheduleHasNoPast(t *testing.T) {
 	t.Parallel()
 	f := &temporal{view: &contract.FleetView{}, noSchedule: true}
@@ -311,4 +342,69 @@ func TestEnsureAdmission(t *testing.T) {
 	require.True(t, ok)
 	assert.Empty(t, started.Inherited.Data)
 	assert.Contains(t, started.Inherited.Fault, "its history is gone")
+}
+
+// UpdateWorkflow plays admission that answers at once.
+func (f *temporal) UpdateWorkflow(_ context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	f.updated = append(f.updated, options.WorkflowID+" "+options.UpdateName)
+	if f.updateFault != nil {
+		return nil, f.updateFault
+	}
+	return granting{}, nil
+}
+
+type granting struct{ client.WorkflowUpdateHandle }
+
+func (granting) Get(_ context.Context, result any) error {
+	if answer, ok := result.(*contract.AdmissionAnswer); ok {
+		answer.Granted = []contract.AdmissionGrant{{ID: "lane", Fence: 7}}
+	}
+	return nil
+}
+
+func TestCallOfAdmission(t *testing.T) {
+	t.Parallel()
+	wants := contract.AdmissionRequest{Items: []contract.AdmissionItem{{ID: "lane", Lane: "default"}}}
+	busy, missing := errors.New("busy"), serviceerror.NewNotFound("no admission")
+	for name, c := range map[string]struct {
+		request              contract.AdmissionRequest
+		updateFault, fault   error
+		updated, told        []string
+		granted, none, fails bool
+	}{
+		"answered":           {request: wants, updated: []string{"admission call"}, granted: true},
+		"too busy to answer": {request: wants, updateFault: busy, updated: []string{"admission call"}, told: []string{"admission request"}},
+		"missing":            {request: wants, updateFault: missing, updated: []string{"admission call"}, none: true},
+		"released":           {request: contract.AdmissionRequest{ReleaseAll: true}, told: []string{"admission request"}},
+		"nobody to tell":     {request: contract.AdmissionRequest{ReleaseAll: true}, fault: missing, told: []string{"admission request"}, none: true},
+		"away":               {request: wants, updateFault: busy, fault: busy, updated: []string{"admission call"}, told: []string{"admission request"}, fails: true},
+	} {
+		f := &temporal{fault: c.fault, updateFault: c.updateFault}
+		result, err := control.New(f, contract.FleetConfig{}).CallAdmission(t.Context(), c.request)
+		assert.Equal(t, c.fails, err != nil, name)
+		assert.Equal(t, c.granted, result.Answer != nil && result.Answer.Granted[0].Fence == 7, name)
+		assert.Equal(t, c.none, result.Missing, name)
+		assert.Equal(t, c.updated, f.updated, name)
+		assert.Equal(t, c.told, f.told, name)
+	}
+}
+
+// TestPrepareWithinATaskIsBounded: the record of a workflow task must not end the
+// workflow.
+func TestPrepareWithinATaskIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int{1, 4000} {
+		f := &temporal{view: &contract.FleetView{Workers: make([]contract.WorkerView, workers)}}
+		for i := range f.view.Workers {
+			f.view.Workers[i].ID = strings.Repeat("w", 300)
+		}
+		var suite sdktest.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		c := control.New(f, contract.FleetConfig{})
+		env.RegisterActivityWithOptions(c.Prepare, activity.RegisterOptions{Name: contract.PrepareActivity})
+		_, err := env.ExecuteActivity(contract.PrepareActivity, contract.PrepareInput{})
+		require.NoError(t, err, "an activity's result is the server's to refuse")
+		_, err = env.ExecuteLocalActivity(c.Prepare, contract.PrepareInput{})
+		assert.Equal(t, workers > 1, err != nil, "%d workers: %v", workers, err)
+	}
 }

@@ -16,14 +16,10 @@ import (
 
 // CompileDAG is [contract.CompileDAGActivity]: the text of a spec as an encoded
 // graph. A text that does not compile is a permanent error of type
-// contract.DAGInvalidError with every fault and its line. It has no files, so a
-// sub-DAG by file is such a fault. Nothing is kept, so a repeat gives the same.
+// contract.DAGInvalidError with every fault and its line. A sub-DAG by file that does
+// not travel with it is such a fault. Nothing is kept, so a repeat gives the same.
 func (*Control) CompileDAG(_ context.Context, in contract.CompileDAGInput) ([]byte, error) {
-	loaded, err := spec.Load(in.Name, []byte(in.Text))
-	if err != nil {
-		return nil, temporal.NewNonRetryableApplicationError(err.Error(), contract.DAGInvalidError, nil)
-	}
-	compiled, err := spec.Compile(loaded, nil)
+	compiled, err := spec.CompileText(in.Name, in.Text, in.Files, in.Params)
 	if err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), contract.DAGInvalidError, nil)
 	}

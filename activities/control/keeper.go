@@ -23,7 +23,7 @@ const keepInterval = 2 * time.Second
 // control planes may do so at once: a start finds the run of the other one. Faults are
 // logged, and met again at the next look.
 func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
-	ticker := time.NewTicker(c.keepInterval)
+	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
 	faults := map[string]string{}
 	for {
@@ -32,7 +32,7 @@ func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 			return
 		case <-ticker.C:
 		}
-		for _, id := range []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID} {
+		for _, id := range c.kept() {
 			fault := ""
 			if err := c.keep(ctx, id, log); err != nil && ctx.Err() == nil {
 				fault = err.Error()
@@ -43,6 +43,16 @@ func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 			faults[id] = fault
 		}
 	}
+}
+
+// kept are the entities that are looked after. The notifier is one where the control
+// plane has receivers.
+func (c *Control) kept() []string {
+	ids := []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID}
+	if c.notifies {
+		ids = append(ids, contract.NotificationsWorkflowID)
+	}
+	return ids
 }
 
 // keep starts one entity if it does not run.
@@ -57,6 +67,8 @@ func (c *Control) keep(ctx context.Context, id string, log *slog.Logger) error {
 		return c.EnsureAdmission(ctx, contract.EnsureAdmissionInput{})
 	case contract.FleetWorkflowID:
 		return c.EnsureFleet(ctx, contract.EnsureFleetInput{})
+	case contract.NotificationsWorkflowID:
+		return c.EnsureNotifications(ctx)
 	}
 	return recorder.Ensure(ctx, recorderClient{c.runs, c.fleet}, c.auditEntries)
 }

@@ -18,42 +18,53 @@ import (
 // actions of a schedule.
 const maxMissed = 10
 
-// missed finds the runs that the schedule started and that left no record,
-// oldest first: those that were terminated, failed, timed out or canceled.
+// missed finds the newest record that the schedule's runs have left, and the later
+// runs that left none, oldest first: those that were terminated, timed out or failed by
+// themselves.
 //
 // A run is known by its workflow id, which carries the time of its tick and is
 // the same across continue-as-new. Runs that the schedule started after the
 // asking one are none of its business: they learn of it.
 //
-// It also counts the ticks that the server dropped; nil: nobody knows.
-func (c *Control) missed(ctx context.Context, in contract.PrepareInput) ([]contract.RunSummary, *contract.TickCounts, error) {
+// It also counts the ticks that the server dropped; nil: the schedule does not tell.
+func (c *Control) missed(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
+	var result contract.PrepareResult
 	described, err := c.runs.ScheduleClient().GetHandle(ctx, contract.ScheduleID(in.JobType)).Describe(ctx)
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
-		return nil, nil, nil
+		return result, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("describe the schedule of %s: %w", in.JobType, err)
+		return result, fmt.Errorf("describe the schedule of %s: %w", in.JobType, err)
 	}
-	ticks := &contract.TickCounts{Skipped: described.Info.NumActionsSkippedOverlap, Missed: described.Info.NumActionsMissedCatchupWindow}
-	known := recorded(in.Record)
-	var missed []contract.RunSummary
+	result.Ticks = &contract.TickCounts{Skipped: described.Info.NumActionsSkippedOverlap, Missed: described.Info.NumActionsMissedCatchupWindow}
+	known, newest := recorded(in.Record), in.Record.Sequence
 	for _, action := range described.Info.RecentActions {
 		started := action.StartWorkflowResult
 		if started == nil || known[started.WorkflowID] {
 			continue
 		}
-		if started.WorkflowID == in.WorkflowID || len(missed) == maxMissed {
+		if started.WorkflowID == in.WorkflowID || len(result.Missed) == maxMissed {
 			break
 		}
-		summary, lost, err := c.lost(ctx, started.WorkflowID, action.ActualTime)
-		if err != nil {
-			return missed, ticks, err
-		}
-		if lost {
-			missed = append(missed, summary)
+		run, lost, err := c.lost(ctx, started.WorkflowID, action.ActualTime)
+		switch {
+		case err != nil:
+			return result, err
+		case !lost:
+		case run.record.Sequence > newest: // It knows the runs before it.
+			record := run.record
+			result.Record, result.Missed, newest = &record, nil, record.Sequence
+		default:
+			result.Missed = append(result.Missed, run.RunSummary)
 		}
 	}
-	return missed, ticks, nil
+	return result, nil
+}
+
+// lostRun is a run that did not complete. record is the one that it left; empty: none.
+type lostRun struct {
+	contract.RunSummary
+	record contract.RunRecord
 }
 
 func recorded(record contract.RunRecord) map[string]bool {
@@ -69,25 +80,25 @@ func recorded(record contract.RunRecord) map[string]bool {
 
 // lost describes a run that began at started. One that is still running, or completed, or is no longer
 // kept by the server, is not lost.
-func (c *Control) lost(ctx context.Context, workflowID string, started time.Time) (contract.RunSummary, bool, error) {
+func (c *Control) lost(ctx context.Context, workflowID string, started time.Time) (lostRun, bool, error) {
 	answer, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
-		return contract.RunSummary{}, false, nil
+		return lostRun{}, false, nil
 	}
 	if err != nil {
-		return contract.RunSummary{}, false, fmt.Errorf("describe run %s: %w", workflowID, err)
+		return lostRun{}, false, fmt.Errorf("describe run %s: %w", workflowID, err)
 	}
 	info := answer.GetWorkflowExecutionInfo()
 	outcome, ended := outcomeOf(info.GetStatus())
 	if !ended {
-		return contract.RunSummary{}, false, nil
+		return lostRun{}, false, nil
 	}
-	summary := contract.RunSummary{
+	run := lostRun{RunSummary: contract.RunSummary{
 		WorkflowID: workflowID, RunID: info.GetExecution().GetRunId(), Outcome: outcome,
 		Reason: reasonOf(info.GetStatus()), StartedAt: started, EndedAt: info.GetCloseTime().AsTime(),
-	}
-	c.explain(ctx, &summary)
-	return summary, true, nil
+	}}
+	c.explain(ctx, &run)
+	return run, true, nil
 }
 
 // outcomeOf is the outcome of a run that left no result; false if it runs or
@@ -120,8 +131,8 @@ func reasonOf(status enums.WorkflowExecutionStatus) string {
 
 // explain adds what the run's last event says. Without it the summary is less
 // precise, but true.
-func (c *Control) explain(ctx context.Context, summary *contract.RunSummary) {
-	events := c.runs.GetWorkflowHistory(ctx, summary.WorkflowID, summary.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
+func (c *Control) explain(ctx context.Context, run *lostRun) {
+	events := c.runs.GetWorkflowHistory(ctx, run.WorkflowID, run.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 	if !events.HasNext() {
 		return
 	}
@@ -132,27 +143,32 @@ func (c *Control) explain(ctx context.Context, summary *contract.RunSummary) {
 	switch attributes := last.GetAttributes().(type) {
 	case *historypb.HistoryEvent_WorkflowExecutionTerminatedEventAttributes:
 		terminated := attributes.WorkflowExecutionTerminatedEventAttributes
-		summary.Reason = withDetail("terminated by "+terminated.GetIdentity(), terminated.GetReason())
+		run.Reason = withDetail("terminated by "+terminated.GetIdentity(), terminated.GetReason())
 	case *historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes:
-		summary.Reason = withDetail(summary.Reason, attributes.WorkflowExecutionFailedEventAttributes.GetFailure().GetMessage())
+		failure := attributes.WorkflowExecutionFailedEventAttributes.GetFailure()
+		run.Reason = withDetail(run.Reason, failure.GetMessage())
+		c.fill(run, failure.GetApplicationFailureInfo().GetDetails(), "")
 	case *historypb.HistoryEvent_WorkflowExecutionCanceledEventAttributes:
-		c.fill(summary, attributes.WorkflowExecutionCanceledEventAttributes.GetDetails())
+		c.fill(run, attributes.WorkflowExecutionCanceledEventAttributes.GetDetails(), "canceled")
 	}
 }
 
-// fill takes the result that a canceled group leaves as its detail.
-func (c *Control) fill(summary *contract.RunSummary, details *commonpb.Payloads) {
+// fill takes the result that a failed or canceled group leaves as its detail.
+func (c *Control) fill(run *lostRun, details *commonpb.Payloads, how string) {
 	var result contract.JobGroupResult
 	if len(details.GetPayloads()) == 0 || c.converter.FromPayloads(details, &result) != nil || result.Outcome == "" {
 		return
 	}
-	summary.Outcome, summary.Counts, summary.StartedAt, summary.EndedAt = result.Outcome, result.Counts, result.StartedAt, result.EndedAt
-	summary.Reason = withDetail("canceled", result.Reason)
+	run.Outcome, run.Counts, run.StartedAt, run.EndedAt = result.Outcome, result.Counts, result.StartedAt, result.EndedAt
+	run.Reason, run.record = withDetail(how, result.Reason), result.Record
 }
 
 func withDetail(what, detail string) string {
-	if detail == "" || detail == what {
+	switch {
+	case detail == "" || detail == what:
 		return what
+	case what == "":
+		return detail
 	}
 	return what + ": " + detail
 }

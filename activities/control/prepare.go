@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"go.temporal.io/sdk/activity"
 
@@ -15,7 +17,26 @@ import (
 // A registry that is missing is created and has no workers yet. Past runs that
 // cannot be looked up are left out with a warning: a group does not fail for
 // its statistics. Nothing is changed, so a repeat answers what is true then.
+//
+// Within a workflow task an answer over [maxMarker] fails: the group then asks again
+// by an activity of its own.
 func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
+	result, err := c.prepare(ctx, in)
+	if err != nil || !activity.GetInfo(ctx).IsLocalActivity {
+		return result, err
+	}
+	encoded, err := json.Marshal(result)
+	if err == nil && len(encoded) > maxMarker {
+		err = fmt.Errorf("%d bytes are too many for a workflow task, which takes %d", len(encoded), maxMarker)
+	}
+	return result, err
+}
+
+// maxMarker bounds what one workflow task records of an answer: the server ends a
+// workflow for a record of 2 MiB, where it only refuses a result.
+const maxMarker = 1 << 20
+
+func (c *Control) prepare(ctx context.Context, in contract.PrepareInput) (contract.PrepareResult, error) {
 	var result contract.PrepareResult
 	view, err := c.view(ctx, contract.WatchFleetInput{WorkflowID: in.WorkflowID, Handler: in.Handler, JobType: in.JobType})
 	if errors.Is(err, errNoFleet) {
@@ -24,13 +45,13 @@ func (c *Control) Prepare(ctx context.Context, in contract.PrepareInput) (contra
 	if err != nil {
 		return result, err
 	}
-	result.Workers, result.WorkersSeq = view.Workers, view.Seq
+	result.Workers, result.WorkersSeq, result.Incomplete = view.Workers, view.Seq, view.Incomplete
 	if in.Scheduled {
-		missed, ticks, err := c.missed(ctx, in)
+		past, err := c.missed(ctx, in)
 		if err != nil {
 			activity.GetLogger(ctx).Warn("Past runs cannot be looked up; those without a record stay unknown.", "job_type", in.JobType, "error", err)
 		}
-		result.Missed, result.Ticks = missed, ticks
+		result.Record, result.Missed, result.Ticks = past.Record, past.Missed, past.Ticks
 	}
 	return result, nil
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/waiting"
 )
 
 // Service is the part of the server that the observer uses; the SDK's
@@ -38,10 +39,6 @@ type Queries interface {
 // requestTimeout bounds one request: a server that hangs must not stop the
 // observer's own heartbeat.
 const requestTimeout = 5 * time.Second
-
-// errStopping is retried at once by the next control plane: the heartbeat that
-// goes with it carries what this one knew.
-var errStopping = errors.New("the control plane is stopping; its successor goes on observing")
 
 // Observer watches the heartbeats of all workers of a namespace.
 type Observer struct {
@@ -92,12 +89,8 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 		if result, due := track.report(); due {
 			return result, nil
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return contract.ObserveWorkersResult{}, ctx.Err()
-		case <-activity.GetWorkerStopChannel(ctx):
-			return contract.ObserveWorkersResult{}, errStopping
+		if err := waiting.Next(ctx, ticker.C); err != nil {
+			return contract.ObserveWorkersResult{}, err
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/joblog"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -29,6 +30,9 @@ type Options struct {
 	// [NewServer].
 	Server Server
 	Pages  Pages
+	// Runs are asked what their jobs have in common, if this process lacks it. Nil: a
+	// job that does not bring it fails.
+	Runs Runs
 	// Outbox keeps outcomes that the server did not take at once. Nil: an
 	// outcome that cannot be delivered before the process ends is lost.
 	Outbox *Outbox
@@ -74,6 +78,7 @@ func (o Options) Validate() error {
 type Activities struct {
 	options     Options
 	descriptors map[string]jobtype.Descriptor
+	commons     *Commons
 
 	// intake ends when no handler may go on; its cause tells why. life ends
 	// when undelivered outcomes are given up.
@@ -82,6 +87,8 @@ type Activities struct {
 
 	mu      sync.Mutex
 	running map[*attempt]struct{}
+	// logs are what jobs print.
+	logs *joblog.Store
 	// ended is when the last attempt ended.
 	ended time.Time
 	// sent are the last outcomes that went by signal, oldest first.
@@ -100,6 +107,8 @@ func New(options Options) (*Activities, error) {
 		options:     options,
 		descriptors: make(map[string]jobtype.Descriptor, len(options.Handlers)),
 		running:     make(map[*attempt]struct{}),
+		logs:        joblog.New(),
+		commons:     NewCommons(options.Runs),
 	}
 	for name, handler := range options.Handlers {
 		a.descriptors[name] = handler.Descriptor()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
@@ -65,9 +64,7 @@ func (a *Activities) notRunning(key attemptKey) error {
 		Failure: contract.FailureNotRunning, Worker: a.options.WorkerID, Instance: a.options.Instance, StartedAt: time.Now().UTC(),
 		Message: fmt.Sprintf("attempt %d of %s does not run in this process of worker %s", key.attempt, key.job, a.options.WorkerID),
 	}
-	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{
-		NonRetryable: true, Details: []any{state}, Category: temporal.ApplicationErrorCategoryBenign,
-	})
+	return FailureOf(state)
 }
 
 // find returns the attempt if it runs or reports, and still has the job: one that

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -10,7 +11,7 @@ import (
 )
 
 // Pace of delivery. The wait between tries stays at or below a second, so that
-// an outcome arrives within the recall grace that a group gives a job whose
+// an outcome arrives within the grace that a group gives a job whose
 // heartbeat timer fired the moment the server was back (docs/adr/0004).
 const (
 	firstDeliveryWait = 50 * time.Millisecond
@@ -64,24 +65,30 @@ func pause(ctx context.Context, wait *time.Duration) bool {
 func (a *Activities) attemptDelivery(d *delivery) error {
 	ctx, cancel := context.WithTimeout(a.life, deliveryTimeout)
 	defer cancel()
+	return d.send(ctx, a.options.Server, a.options.Logger)
+}
+
+// send reports the activity or, if the server does not know it any more, tells the
+// run. It returns nil when nothing is left to do.
+func (d *delivery) send(ctx context.Context, server Server, logger *slog.Logger) error {
 	if !d.bySignal {
-		done, err := a.complete(ctx, d)
+		done, err := d.complete(ctx, server, logger)
 		if done || err != nil {
 			return err
 		}
 		d.bySignal = true
 	}
-	err := a.options.Server.SignalOutcome(ctx, d.WorkflowID, d.Outcome)
+	err := server.SignalOutcome(ctx, d.WorkflowID, d.Outcome)
 	if errors.Is(err, jobtype.ErrLeaseLost) {
 		return nil // The group is gone; its result stands.
 	}
-	return a.giveUpIfRejected(d, err)
+	return d.giveUpIfRejected(logger, err)
 }
 
 // complete reports the activity. done false without an error means that the
 // server does not know it any more.
-func (a *Activities) complete(ctx context.Context, d *delivery) (done bool, err error) {
-	err = a.options.Server.Complete(ctx, d.Token, d.Outcome.Outcome, failureOf(d.Outcome.Outcome))
+func (d *delivery) complete(ctx context.Context, server Server, logger *slog.Logger) (done bool, err error) {
+	err = server.Complete(ctx, d.Token, d.Outcome.Outcome, FailureOf(d.Outcome.Outcome))
 	if errors.Is(err, jobtype.ErrLeaseLost) {
 		return false, nil
 	}
@@ -90,9 +97,9 @@ func (a *Activities) complete(ctx context.Context, d *delivery) (done bool, err 
 		// Bounds are checked before, so this is a limit of a server that is not
 		// ours. A short failure tells the operator more than a lost job.
 		d.Outcome.Outcome = refusedResult(d.Outcome.Outcome, rejected)
-		err = a.options.Server.Complete(ctx, d.Token, d.Outcome.Outcome, failureOf(d.Outcome.Outcome))
+		err = server.Complete(ctx, d.Token, d.Outcome.Outcome, FailureOf(d.Outcome.Outcome))
 	}
-	return true, a.giveUpIfRejected(d, err)
+	return true, d.giveUpIfRejected(logger, err)
 }
 
 func refusedResult(state contract.ExecuteState, rejected error) contract.ExecuteState {
@@ -103,11 +110,11 @@ func refusedResult(state contract.ExecuteState, rejected error) contract.Execute
 }
 
 // giveUpIfRejected keeps transient errors only.
-func (a *Activities) giveUpIfRejected(d *delivery, err error) error {
+func (d *delivery) giveUpIfRejected(logger *slog.Logger, err error) error {
 	if _, rejected := errors.AsType[*RejectedError](err); !rejected {
 		return err
 	}
-	a.options.Logger.Error("the server refuses the outcome of a job; the group will see a lost worker",
+	logger.Error("the server refuses the outcome of a job; the group will see a lost worker",
 		"job", d.Outcome.JobID, "group", d.WorkflowID, "error", err)
 	return nil
 }

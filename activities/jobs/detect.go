@@ -116,7 +116,7 @@ func (r *attempt) detectionFailure() error {
 	case jobtype.IsPermanent(r.err):
 		return detectionError(contract.FailurePermanent, r.err.Error())
 	}
-	return detectionError(contract.FailureFailed, r.err.Error())
+	return detectionError(failureKind(r.err), r.err.Error())
 }
 
 func detectionError(kind contract.FailureKind, message string) error {

@@ -304,3 +304,32 @@ func TestDuplicatesDoNotTravel(t *testing.T) {
 	}
 	assert.Equal(t, 300, sent)
 }
+
+// What fits into 32 KiB comes with the result where the group takes it so; more, or a
+// second page, is sent.
+func TestDetectReturnsASmallPageInline(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		inline       bool
+		found, bytes int
+		pages        int
+	}{
+		"small": {true, 3, 10, 0}, "not asked for": {false, 3, 10, 1}, "large": {true, 20, 3000, 1}, "two pages": {true, 250, 10, 2}, "nothing": {true, 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+				return out.Emit(ctx, proposals(0, c.found, c.bytes)...)
+			})
+			result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1, Inline: c.inline})
+			require.NoError(t, failure)
+			assert.Equal(t, c.pages, result.Pages)
+			assert.Len(t, b.server.pages, c.pages)
+			if c.pages == 0 {
+				assert.Len(t, result.Proposals, c.found)
+			} else {
+				assert.Empty(t, result.Proposals)
+			}
+		})
+	}
+}

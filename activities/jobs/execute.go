@@ -3,12 +3,14 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/joblog"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -25,10 +27,15 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	r.key = keyOf(workflowOf(ctx, in), in.Job)
 	r.limits = limits{progress: in.ProgressTimeout.Std(), quiet: quietLimit(in.Liveness, in.StallTimeout)}
 	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
+	logKey := joblog.Key{Group: r.key.group, Job: r.key.job, Attempt: r.key.attempt}
+	log := a.logs.Begin(logKey, r.what.StartedAt)
+	r.progress.log = log
 	defer a.track(r)()
 
 	stopBeating := r.beat(ctx, in)
 	state, report := r.execute(ctx, in)
+	a.logs.End(logKey, log)
+	a.logEnd(r, in, state)
 	if report {
 		r.reporting.Store(true)
 		bySignal := a.deliver(delivery{Token: r.hold.seal(state).token, WorkflowID: r.key.group, Outcome: contract.JobOutcomeInput{
@@ -51,7 +58,8 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 		refusal = r.activities.refusesWork()
 	}
 	var job jobtype.Job
-	if refusal == nil {
+	in, complete := r.activities.commons.Take(in)
+	if refusal == nil && complete {
 		job, refusal = r.job(in)
 	}
 	if refusal != nil {
@@ -62,6 +70,11 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 	}
 	var result jobtype.Result
 	r.start(func(ctx context.Context) (err error) {
+		if !complete {
+			if job, err = r.completed(ctx, in); err != nil {
+				return err
+			}
+		}
 		result, err = handler.Execute(ctx, job, r.progress)
 		return err
 	})
@@ -70,6 +83,19 @@ func (r *attempt) execute(ctx context.Context, in contract.ExecuteInput) (contra
 		return r.conclude(jobtype.Result{}, false)
 	}
 	return r.conclude(result, true)
+}
+
+// completed asks the run what the job lacks, for as long as the attempt may run.
+func (r *attempt) completed(ctx context.Context, in contract.ExecuteInput) (jobtype.Job, error) {
+	in, err := r.activities.commons.Fetch(ctx, r.key.group, in, r.progress.Alive)
+	if err != nil {
+		return jobtype.Job{}, err
+	}
+	job, refusal := r.job(in)
+	if refusal != nil {
+		return job, jobtype.Permanent(errors.New(refusal.message))
+	}
+	return job, nil
 }
 
 // beat starts the beater and returns what stops it.
@@ -130,21 +156,16 @@ func (a *Activities) refusesWork() *refusal {
 
 // job completes what the handler sees.
 func (r *attempt) job(in contract.ExecuteInput) (jobtype.Job, *refusal) {
-	job := in.Job
-	params, err := mergeParams(job.Params, in.ProposalParams)
+	job, err := Merged(in)
 	if err != nil {
 		return job, &refusal{contract.FailurePermanent, err.Error()}
 	}
 	if len(job.Batch) > 0 && !r.activities.descriptors[in.Handler].Batches {
 		return job, &refusal{contract.FailurePermanent, fmt.Sprintf("handler %q does one proposal at a time: remove batch from job type %s and apply", in.Handler, job.JobType)}
 	}
-	if job.Batch, err = completeItems(in.Job); err != nil {
-		return job, &refusal{contract.FailurePermanent, err.Error()}
-	}
 	beat, _, _ := r.progress.snapshot()
-	job.Params, job.Checkpoint = params, beat.Checkpoint
+	job.Checkpoint = beat.Checkpoint
 	job.WorkerID, job.Deadline = r.activities.options.WorkerID, r.deadline
-	job.Liveness, job.StallTimeout = in.Liveness, in.StallTimeout
 	return job, nil
 }
 

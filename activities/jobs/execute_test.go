@@ -70,6 +70,12 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 		"result too large": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			return jobtype.Result{Data: map[string]any{"x": strings.Repeat("y", 70_000)}}, nil
 		}, contract.FailurePermanent, "the limit is 65536"},
+		"another process is full": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, fmt.Errorf("%w: 4 of 4", jobtype.ErrAtCapacity)
+		}, contract.FailureAtCapacity, "no room for the job: 4 of 4"},
+		"another process is gone": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
+			return jobtype.Result{}, fmt.Errorf("%w: EOF", jobtype.ErrExecutorLost)
+		}, contract.FailureWorkerLost, "EOF"},
 		"result not JSON": {func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
 			return jobtype.Result{Data: map[string]any{"x": math.NaN()}}, nil
 		}, contract.FailurePermanent, "cannot be encoded as JSON"},

@@ -43,7 +43,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	case jobtype.IsPermanent(r.err):
 		state.Failure = contract.FailurePermanent
 	case cause == nil:
-		state.Failure = contract.FailureFailed
+		state.Failure = failureKind(r.err)
 	case errors.Is(cause, jobtype.ErrLeaseLost):
 		return state, false
 	case errors.Is(cause, jobtype.ErrDraining):
@@ -55,6 +55,18 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 		state.Failure, state.Message = kind, head(message+": "+r.err.Error(), maxFailureMessage)
 	}
 	return state, true
+}
+
+// failureKind tells the errors of handlers apart that pass their work to another
+// process.
+func failureKind(err error) contract.FailureKind {
+	switch {
+	case errors.Is(err, jobtype.ErrAtCapacity):
+		return contract.FailureAtCapacity
+	case errors.Is(err, jobtype.ErrExecutorLost):
+		return contract.FailureWorkerLost
+	}
+	return contract.FailureFailed
 }
 
 // overdue words the ways of taking too long.
@@ -107,15 +119,15 @@ func succeed(state contract.ExecuteState, result jobtype.Result) contract.Execut
 	return state
 }
 
-// failureOf makes the activity's error out of a failed state, nil for a
-// success. It is never retried by the server, which would offer the job to the
-// same queue again; the group decides.
-func failureOf(state contract.ExecuteState) error {
-	if state.Failure == "" {
-		return nil
-	}
+// FailureOf makes the activity's error out of a failed state, nil for a success. It
+// is never retried by the server, which would offer the job to the same queue again;
+// the run decides. One that says nothing about the work is benign.
+func FailureOf(state contract.ExecuteState) error {
 	category := temporal.ApplicationErrorCategoryUnspecified
-	if state.Failure == contract.FailureDraining || state.Failure == contract.FailureCanceled {
+	switch state.Failure { //nolint:exhaustive // the others are about the work
+	case contract.FailureNone:
+		return nil
+	case contract.FailureDraining, contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureNotRunning:
 		category = temporal.ApplicationErrorCategoryBenign
 	}
 	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Bounds of what a beat shows to operators.
@@ -27,7 +27,13 @@ type progress struct {
 	// reported is the last sign of life, changed the last report that differed
 	// from the one before it.
 	reported, changed time.Time
+
+	// log takes what the handler prints; nil for a detection.
+	log io.Writer
 }
+
+// Log implements [jobtype.Logger].
+func (p *progress) Log() io.Writer { return p.log }
 
 func newProgress(worker string, checkpoint json.RawMessage, now time.Time) *progress {
 	return &progress{
@@ -39,11 +45,7 @@ func newProgress(worker string, checkpoint json.RawMessage, now time.Time) *prog
 
 // Report implements [jobtype.Progress].
 func (p *progress) Report(percent float64, stage, message string) {
-	if math.IsNaN(percent) || percent < 0 {
-		percent = -1
-	}
-	percent = min(percent, 100)
-	stage, message = head(stage, maxStageBytes), head(message, maxMessageBytes)
+	percent, stage, message = boundReport(percent, stage, message)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.alive()
@@ -51,6 +53,14 @@ func (p *progress) Report(percent float64, stage, message string) {
 		p.changed = now
 		p.beat.Percent, p.beat.Stage, p.beat.Message = percent, stage, message
 	}
+}
+
+// boundReport keeps a report within what a beat shows.
+func boundReport(percent float64, stage, message string) (float64, string, string) {
+	if math.IsNaN(percent) || percent < 0 {
+		percent = -1
+	}
+	return min(percent, 100), head(stage, maxStageBytes), head(message, maxMessageBytes)
 }
 
 // Alive implements [jobtype.Progress].
@@ -66,8 +76,8 @@ func (p *progress) Checkpoint(v any) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint cannot be encoded as JSON: %w", err)
 	}
-	if len(encoded) > jobtype.MaxCheckpointBytes {
-		return fmt.Errorf("checkpoint has %d bytes, the limit is %d: keep a position, not the data", len(encoded), jobtype.MaxCheckpointBytes)
+	if err := CheckCheckpoint(encoded); err != nil {
+		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -34,6 +34,11 @@ type Pages interface {
 	SendPage(ctx context.Context, workflowID, runID, updateID string, page contract.DetectPageInput) (contract.DetectPageResult, error)
 }
 
+// Runs knows what the jobs of a run have in common. Errors are as those of [Pages].
+type Runs interface {
+	Common(ctx context.Context, workflowID, id string) (contract.RunCommon, error)
+}
+
 // RejectedError is an answer that will be the same for every repetition.
 type RejectedError struct{ Err error }
 
@@ -43,7 +48,7 @@ func (e *RejectedError) Error() string { return e.Err.Error() }
 // Unwrap gives the server's own error.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
-// ClientServer is [Server] and [Pages] over a Temporal client.
+// ClientServer is [Server], [Pages] and [Runs] over a Temporal client.
 type ClientServer struct{ client client.Client }
 
 // NewServer returns the adapter of c.
@@ -80,6 +85,19 @@ func (s *ClientServer) SendPage(ctx context.Context, workflowID, runID, updateID
 		err = handle.Get(ctx, &answer)
 	}
 	return answer, classify(err)
+}
+
+// Common implements [Runs]. The run id stays empty, as that of outcomes.
+func (s *ClientServer) Common(ctx context.Context, workflowID, id string) (contract.RunCommon, error) {
+	var common contract.RunCommon
+	answer, err := s.client.QueryWorkflow(ctx, workflowID, "", contract.QueryCommon, id)
+	if err == nil {
+		err = answer.Get(&common)
+	}
+	if _, refused := errors.AsType[*serviceerror.QueryFailed](err); refused {
+		return common, &RejectedError{Err: err}
+	}
+	return common, classify(err)
 }
 
 // classify maps what the SDK returns to the errors that [Server] promises.

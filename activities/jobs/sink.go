@@ -224,6 +224,10 @@ func (s *sink) close(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
+		if s.in.Inline && s.result.Pages == 0 && s.bytes <= contract.MaxInlineBytes {
+			s.result.Proposals, s.result.BatchKeys = s.page, s.keys
+			return nil
+		}
 		s.send(ctx)
 	}
 	return s.failed

@@ -19,7 +19,7 @@ type Added struct {
 // before: the existing tasks that shall wait for it. file is for messages. The
 // error is [Faults].
 func ParseAdded(run *dag.Run, file string, data []byte) (*Added, error) {
-	return compileAdded(run, file, data, "")
+	return compileAdded(run, file, data, "", true)
 }
 
 // CheckAdded reports what is wrong with a list of tasks for every run, as far as
@@ -40,9 +40,9 @@ func (a *Added) Blame(err error) error {
 	return a.unit.err()
 }
 
-func compileAdded(run *dag.Run, file string, data []byte, splitter string) (*Added, error) {
+func compileAdded(run *dag.Run, file string, data []byte, splitter string, operator bool) (*Added, error) {
 	u := &unit{reader: reader{&collector{file: file}}, implied: splitter, known: finder(run), run: run}
-	entries, err := readAdded(u.reader, data, splitter == "")
+	entries, err := readAdded(u.reader, data, operator)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func compileAdded(run *dag.Run, file string, data []byte, splitter string) (*Add
 	if err := u.err(); err != nil {
 		return nil, err
 	}
-	g := &dag.Growth{Tasks: make([]dag.Addition, len(u.tasks))}
+	g := &dag.Growth{Tasks: make([]dag.Addition, len(u.tasks)), FanOuts: u.limits}
 	for k := range u.tasks {
 		g.Tasks[k] = dag.Addition{Task: u.tasks[k], Before: u.before[k]}
 	}

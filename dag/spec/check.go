@@ -2,6 +2,7 @@ package spec
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
@@ -14,11 +15,22 @@ func (r reader) checkTask(t *Task) {
 	if t.Node != "" && len(t.Labels) > 0 {
 		r.at(child(t.node, "labels"), "task %q has both node and labels; node already names the one worker", t.ID)
 	}
+	if !t.NotBefore.IsZero() && !t.ExpiresAt.IsZero() && !t.NotBefore.Before(t.ExpiresAt) {
+		r.at(child(t.node, "expires_at"), "expires_at is not after not_before: task %q could never start", t.ID)
+	}
+	for _, object := range t.Shared {
+		if slices.Contains(t.Exclusive, object) {
+			r.at(child(t.node, "shared"), "object %q is in exclusive, too, which says everything; leave it out of shared", object)
+		}
+	}
 	if child(t.node, "for_each") != nil && len(t.Matrix) > 0 {
 		r.at(child(t.node, "matrix"), "task %q has both for_each and matrix; use one", t.ID)
 	}
 	if len(t.PerItem) > 0 && !t.fans() {
 		r.at(child(t.node, "per_item"), "task %q has per_item but no for_each or matrix; use needs", t.ID)
+	}
+	if t.Concurrency > 0 && !t.fans() {
+		r.at(child(t.node, "concurrency"), "task %q has concurrency but no for_each or matrix; it bounds the tasks of a fan-out", t.ID)
 	}
 	if size := t.fanOut(); size > MaxFanOut {
 		r.at(t.node, "task %q fans out into more than %d tasks; split it into sub-DAGs", t.ID, MaxFanOut)
@@ -65,7 +77,7 @@ func (r reader) checkAction(t *Task) {
 
 // checkUnmetered refuses keys that mean a worker on tasks that use none.
 func (r reader) checkUnmetered(t *Task) {
-	for _, key := range []string{"node", "labels", "resources", "heartbeat_timeout", "retries", "timeout"} {
+	for _, key := range []string{"node", "labels", "resources", "exclusive", "shared", "not_before", "expires_at", "on_worker_loss", "heartbeat_timeout", "retries", "timeout"} {
 		if n := child(t.node, key); n != nil {
 			r.at(n, "%s has no meaning for a task of kind %s, which uses no worker; remove it", key, t.kind)
 		}

@@ -48,14 +48,17 @@ type compiler struct {
 type unit struct {
 	compiler
 	reader
-	params map[string]any
-	chain  []string                     // files that lead here, this one last
-	names  map[string][]string          // entry → ids of its tasks
-	fans   map[string]bool              // entries that fan out
-	lines  map[string]int               // where each entry is
-	items  map[string]map[string]string // fan-out → args → id of its task
+	params  map[string]any
+	chain   []string            // files that lead here, this one last
+	names   map[string][]string // entry → ids of its tasks
+	fans    map[string]bool     // entries that fan out
+	lines   map[string]int      // where each entry is
+	entries map[string]*Task
+	items   map[string]map[string]string // fan-out → args → id of its task
 	// structural are the params that decide which tasks there are.
 	structural map[string]bool
+	// limits are those of fan-outs.
+	limits map[string]int
 	// known finds tasks that exist already, where tasks are added to a run.
 	known func(string) ([]string, bool)
 	// run is the one that they are added to.
@@ -77,7 +80,7 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
-		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, FanOuts: u.limits,
 	}}
 	if u.count() > 0 {
 		u.circles()
@@ -144,12 +147,16 @@ func (u *unit) declares(f dag.Fault) *Task {
 func (u *unit) expand(entries []Task) {
 	u.names, u.fans = make(map[string][]string, len(entries)), map[string]bool{}
 	u.lines, u.items, u.structural = make(map[string]int, len(entries)), map[string]map[string]string{}, map[string]bool{}
+	u.entries = make(map[string]*Task, len(entries))
 	entries = slices.Clone(entries)
 	all := make([][]instance, len(entries))
 	total := 0
 	for k := range entries {
 		u.fillIn(&entries[k])
 		all[k] = u.declare(&entries[k])
+		if u.entries[entries[k].ID] == nil {
+			u.entries[entries[k].ID] = &entries[k]
+		}
 		if total += len(all[k]); total > dag.MaxTasks {
 			u.at(entries[k].node, "the spec has more than %d tasks; split it into sub-DAGs", dag.MaxTasks)
 			return
@@ -158,22 +165,41 @@ func (u *unit) expand(entries []Task) {
 	edges := 0
 	for k := range entries {
 		t := &entries[k]
+		u.checkSource(t)
 		u.checkPerItem(t)
 		needs, before := u.resolve(t, "needs", t.Needs), u.resolve(t, "before", t.Before)
 		if edges += len(needs) * len(all[k]); edges > dag.MaxEdges {
 			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
 			return
 		}
+		u.limit(t)
 		payload := u.definition(t)
 		for _, in := range all[k] {
-			u.tasks = append(u.tasks, dag.Task{
+			task := dag.Task{
 				ID: in.id, Needs: u.withItem(t, in, needs), Priority: t.Priority, Rule: t.TriggerRule,
-				Unmetered: !t.kind.metered(), Gated: len(t.Resources) > 0, Payload: payload, Args: in.args,
-			})
+				Unmetered: !t.kind.metered(), Gated: t.gated(), Payload: payload, Args: in.args,
+			}
+			if t.late() {
+				var err error
+				if task, err = u.standIn(t, needs, payload); err != nil {
+					u.at(t.node, "%v", err)
+				}
+			}
+			u.tasks = append(u.tasks, task)
 			u.source = append(u.source, t)
 			u.before = append(u.before, before)
 		}
 	}
+}
+
+func (u *unit) limit(t *Task) {
+	if t.Concurrency <= 0 {
+		return
+	}
+	if u.limits == nil {
+		u.limits = map[string]int{}
+	}
+	u.limits[t.ID] = t.Concurrency
 }
 
 func (u *unit) declare(t *Task) []instance {
@@ -185,7 +211,7 @@ func (u *unit) declare(t *Task) []instance {
 		return nil
 	}
 	list, err := []instance{{id: t.ID}}, error(nil)
-	if !u.partial {
+	if !u.partial && !t.late() {
 		list, err = t.instances()
 	}
 	if err != nil {
@@ -254,6 +280,7 @@ func (u *unit) definition(t *Task) []byte {
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
 		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
 		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, PerItem: t.PerItem,
+		Exclusive: t.Exclusive, Shared: t.Shared, NotBefore: t.NotBefore, ExpiresAt: t.ExpiresAt, OnWorkerLoss: t.OnWorkerLoss,
 	}
 	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {
 		d.Timeout = DefaultTimeout

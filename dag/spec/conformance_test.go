@@ -38,6 +38,8 @@ func (m memory) ReadFile(name string) ([]byte, error) {
 //	render ID       fill in a task's templates
 //	enter ID        go on with the run of a sub-DAG
 //	marshal         load the input and write it canonically
+//	expand ID       read the input as the result of a task that names items
+//	defer ID        read the input as the result of a task that continues
 //	split ID        read the input as the result of a task
 //	add             read the input as tasks to add
 func TestConformance(t *testing.T) {
@@ -59,7 +61,7 @@ type bench struct {
 
 func (b *bench) answer(c scenario.Command) string {
 	arg := strings.Join(c.Args, " ")
-	if b.run == nil && slices.Contains([]string{"definition", "render", "split", "add"}, c.Name) {
+	if b.run == nil && slices.Contains([]string{"definition", "render", "split", "add", "expand", "defer"}, c.Name) {
 		return "nothing is compiled"
 	}
 	switch c.Name {
@@ -90,6 +92,21 @@ func (b *bench) answer(c scenario.Command) string {
 			return err.Error()
 		}
 		return string(out)
+	case "defer":
+		d, err := spec.Defer(b.run, b.task(arg), []byte(c.Input))
+		if err != nil {
+			return err.Error()
+		}
+		if d == nil {
+			return "it does not continue"
+		}
+		return growth(d.Growth) + "checkpoint " + string(d.Checkpoint)
+	case "expand":
+		e, err := b.program.Expand(b.task(arg), []byte(c.Input))
+		if err != nil {
+			return err.Error()
+		}
+		return growth(&dag.Growth{Tasks: e.Tasks}) + "result " + string(e.Rest)
 	case "split":
 		g, rest, err := spec.Split(b.run, b.task(arg), []byte(c.Input))
 		if err != nil {

@@ -13,6 +13,9 @@ type instance struct {
 	args []byte // nil for an entry that does not fan out
 }
 
+// maxSuffix is the longest value that is part of a task's name.
+const maxSuffix = 100
+
 // instances expands an entry. A fanned-out task is called "<id>.<value>", for a
 // matrix "<id>.<value>.<value>", after its scalar values; where a value has no
 // usable name, or two would get the same, its position takes the name's place.
@@ -41,7 +44,7 @@ func (t *Task) instances() ([]instance, error) {
 	}
 	for k := range out {
 		suffix := suffixes[k]
-		if suffix == "" || count[suffix] > 1 || len(suffix) > 100 {
+		if suffix == "" || count[suffix] > 1 || len(suffix) > maxSuffix {
 			suffix = "#" + strconv.Itoa(k)
 		}
 		out[k].id = t.ID + "." + suffix

@@ -15,6 +15,9 @@ var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$
 
 // fillIn replaces references to lists of the params by the lists.
 func (u *unit) fillIn(t *Task) {
+	if t.source = sourceOf(t.ForEachFrom); t.late() {
+		return
+	}
 	if t.ForEachFrom != "" {
 		t.ForEach = u.listOf(t, t.ForEachFrom, child(t.node, "for_each"))
 	}
@@ -38,8 +41,12 @@ func (u *unit) fillIn(t *Task) {
 func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
 	none := []any{""}
 	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
-	if found == nil {
-		u.at(at, "task %q: the items are a list, or one reference to a list of the params, like '{{.Params.hosts}}', not %.60q", t.ID, text)
+	switch {
+	case found == nil && sourceOf(text) != nil:
+		u.at(at, "task %q: a matrix is over lists of the params only; use for_each for a list in a result", t.ID)
+		return none
+	case found == nil:
+		u.at(at, "task %q: the items are a list, or one reference to a list: of the params, like '{{.Params.hosts}}', or in the result of a task, like '{{.Needs.plan.Result.hosts}}', not %.60q", t.ID, text)
 		return none
 	}
 	if u.doubtful {
@@ -87,8 +94,8 @@ func (u *unit) checkPerItem(t *Task) {
 		at := entryNode(t.node, "per_item", k)
 		switch {
 		case u.fans[name] && name != t.ID && !slices.Contains(t.Needs, name):
-			if missing := u.withoutItem(t, name); missing != "" {
-				u.at(at, "task %q per_item %q: there is no task of %q for the item of %s; both must fan out over the same items", t.ID, name, name, missing)
+			if problem := u.sameItems(t, name); problem != "" {
+				u.at(at, "%s", problem)
 			}
 		case name == t.ID:
 			u.at(at, "task %q needs itself; remove that dependency", t.ID)
@@ -121,7 +128,7 @@ func (u *unit) withoutItem(t *Task, name string) string {
 
 // withItem adds, for one task of a fan-out, the tasks of its own item.
 func (u *unit) withItem(t *Task, in instance, needs []string) []string {
-	if len(t.PerItem) == 0 {
+	if len(t.PerItem) == 0 || t.late() {
 		return needs
 	}
 	needs = slices.Clone(needs)

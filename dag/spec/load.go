@@ -167,6 +167,7 @@ func (r reader) orderFields(t *Task) []field {
 		}},
 		{"matrix", func(n *yamlread.Node) { t.Matrix = r.matrix(n) }},
 		{"per_item", func(n *yamlread.Node) { t.PerItem = r.texts(n, "per_item", true) }},
+		{"concurrency", func(n *yamlread.Node) { t.Concurrency = r.number(n, "concurrency", 1, MaxConcurrency) }},
 	}
 }
 
@@ -189,8 +190,22 @@ func (r reader) placeFields(t *Task) []field {
 				t.Resources[f.Key] = r.number(f.Value, "resources."+f.Key, 1, math.MaxInt32)
 			}
 		}},
+		{"exclusive", func(n *yamlread.Node) { t.Exclusive = r.texts(n, "exclusive", true) }},
+		{"shared", func(n *yamlread.Node) { t.Shared = r.texts(n, "shared", true) }},
+		{"not_before", func(n *yamlread.Node) { t.NotBefore = r.instant(n, "not_before") }},
+		{"expires_at", func(n *yamlread.Node) { t.ExpiresAt = r.instant(n, "expires_at") }},
+		{"on_worker_loss", func(n *yamlread.Node) { t.OnWorkerLoss = r.workerLoss(n) }},
 		{"params", func(n *yamlread.Node) { t.Params = r.object(n, "params") }},
 	}
+}
+
+func (r reader) workerLoss(n *yamlread.Node) jobtype.OnWorkerLoss {
+	text := r.text(n, "on_worker_loss")
+	names := []string{string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)}
+	if isScalar(n) && !slices.Contains(names, text) {
+		r.at(n, "%q is not possible here; %s", text, suggestion(text, names))
+	}
+	return jobtype.OnWorkerLoss(text)
 }
 
 // actionFields are the keys that say what a task does.

@@ -182,6 +182,11 @@ tasks:
     retries: {limit: 3, backoff: 1ms, max_backoff: 1m}
     labels: {zone: "1", "x y": "{{.Matrix.os}}"}
     resources: {db: 2}
+    exclusive: ["volume/{{.Matrix.n}}"]
+    shared: [rack/1]
+    not_before: 2026-12-01T22:00:00Z
+    expires_at: 2026-12-02T04:00:00Z
+    on_worker_loss: hold
     params: {k: ["{{.Matrix.n}}"], t: "yes", n: 1e400x, big: 123456789012345678901234567890}
     matrix: {os: [linux, "a b"], n: [1, 2.5, null]}
     job_type: scrub

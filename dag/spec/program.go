@@ -84,7 +84,7 @@ func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
 	}
 	var out []dag.Index
 	for _, need := range p.run.Needs(i) {
-		if refers(d.Refs, p.run.ID(need)) {
+		if !p.run.IsFanOut(need) && refers(d.Refs, p.run.ID(need)) {
 			out = append(out, need)
 		}
 	}
@@ -94,6 +94,9 @@ func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
 // Referrers returns the direct dependants of i whose templates use its result.
 func (p *Program) Referrers(i dag.Index) ([]dag.Index, error) {
 	var out []dag.Index
+	if p.run.IsFanOut(i) {
+		return nil, nil // It stands for its tasks, and returns nothing.
+	}
 	id := p.run.ID(i)
 	for _, t := range p.run.Dependants(i) {
 		d, err := p.Definition(t)

@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -140,6 +141,15 @@ func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jo
 		return 0
 	}
 	return d
+}
+
+// instant reads a point in time with its offset from UTC.
+func (r reader) instant(n *yamlread.Node, what string) time.Time {
+	at, err := time.Parse(time.RFC3339, r.text(n, what))
+	if err != nil && isScalar(n) {
+		r.at(n, "%s must be a time with its zone, like 2026-12-01T22:00:00+01:00, not %.40q", what, n.Literal)
+	}
+	return at.UTC()
 }
 
 // list reads a sequence; a single scalar stands for a list of one when lone is set.

@@ -24,6 +24,8 @@ type Rendered struct {
 	Labels  map[string]string
 	Params  map[string]any
 	Prompt  string
+	// Exclusive and Shared are the objects that the task holds.
+	Exclusive, Shared []string
 	// Item and Matrix are what the fan-out gave, nil without one.
 	Item   any
 	Matrix map[string]any
@@ -54,9 +56,7 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 	if out.Run = f.condition(d.When); !out.Run {
 		return out, f.err
 	}
-	for _, arg := range d.Command {
-		out.Command = append(out.Command, f.text(arg))
-	}
+	out.Command = f.texts(d.Command)
 	out.Node = f.text(d.Node)
 	for _, key := range slices.Sorted(maps.Keys(d.Labels)) {
 		if out.Labels == nil {
@@ -64,6 +64,7 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 		}
 		out.Labels[key] = f.text(d.Labels[key])
 	}
+	out.Exclusive, out.Shared = f.texts(d.Exclusive), f.texts(d.Shared)
 	if d.Params != nil {
 		out.Params, _ = f.value(d.Params).(map[string]any)
 	}
@@ -140,6 +141,14 @@ func (f *filler) text(text string) string {
 	out, err := t.Execute(f.data)
 	if err != nil {
 		f.err = f.explain(err)
+	}
+	return out
+}
+
+func (f *filler) texts(list []string) []string {
+	var out []string
+	for _, text := range list {
+		out = append(out, f.text(text))
 	}
 	return out
 }

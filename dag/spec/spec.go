@@ -64,11 +64,17 @@ type Task struct {
 	Node             string
 	Labels           map[string]string
 	Resources        map[string]int
+	Exclusive        []string // objects that nothing else may hold meanwhile; templates
+	Shared           []string // objects that nothing may hold exclusively; templates
+	NotBefore        time.Time
+	ExpiresAt        time.Time // of the first attempt's start
+	OnWorkerLoss     jobtype.OnWorkerLoss
 	Params           map[string]any
 	ForEach          []any
-	ForEachFrom      string   // in place of ForEach: a reference to a list of the params
+	ForEachFrom      string   // in place of ForEach: a reference to a list of the params, or of a result
 	Matrix           []Axis   // in the order written
 	PerItem          []string // fan-outs over the same items: each task needs the one of its item
+	Concurrency      int      // the most tasks of a fan-out that are running at a time; 0: no limit of its own
 	Before           []string // add-tasks only: existing tasks that shall wait for this one
 
 	// Exactly one of these says what the task does.
@@ -80,7 +86,9 @@ type Task struct {
 	DAG      string // file of a sub-DAG
 
 	kind Kind
-	node *yamlread.Node
+	// source is where the items come from that only a run knows; nil for others.
+	source *Source
+	node   *yamlread.Node
 	// doubtful: a fault may be why a template refers to what is not there.
 	doubtful bool
 }
@@ -124,6 +132,8 @@ const (
 	KindSleep    Kind = "sleep"
 	KindApproval Kind = "approval"
 	KindDAG      Kind = "dag"
+	// KindFanOut stands for an entry whose items are in the result of another task.
+	KindFanOut Kind = "fan_out"
 )
 
 // metered reports whether a task of this kind occupies a place under the
@@ -139,13 +149,15 @@ type Header struct {
 	Deadline      jobtype.Duration  `json:"deadline,omitempty"`
 	OnFailure     dag.FailurePolicy `json:"on_failure"`
 	HoldOnFailure jobtype.Duration  `json:"hold_on_failure,omitempty"`
+	// FanOuts are the limits that fan-outs have of their own.
+	FanOuts map[string]int `json:"fan_outs,omitempty"`
 	// Params are those that the task of a sub-DAG gave it, in place of its own.
 	Params map[string]any `json:"params,omitempty"`
 }
 
 // Options are the header's settings as a run takes them.
 func (h Header) Options() dag.Options {
-	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0}
+	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0, FanOuts: h.FanOuts}
 }
 
 // Definition is what a graph's payload carries: everything about a task but its
@@ -165,12 +177,20 @@ type Definition struct {
 	Node             string            `json:"node,omitempty"`
 	Labels           map[string]string `json:"labels,omitempty"`
 	Resources        map[string]int    `json:"resources,omitempty"`
+	Exclusive        []string          `json:"exclusive,omitempty"`
+	Shared           []string          `json:"shared,omitempty"`
+	NotBefore        time.Time         `json:"not_before,omitzero"`
+	ExpiresAt        time.Time         `json:"expires_at,omitzero"`
+	// OnWorkerLoss replaces that of the policy; empty: that holds.
+	OnWorkerLoss jobtype.OnWorkerLoss `json:"on_worker_loss,omitempty"`
 	// Params are the task's own, passed to its handler or sub-DAG.
 	Params map[string]any `json:"params,omitempty"`
 	// Globals are those of the spec's params that the templates refer to.
 	Globals map[string]any `json:"globals,omitempty"`
 	// PerItem are the fan-outs of which the task needs only the one of its item.
 	PerItem []string `json:"per_item,omitempty"`
+	// FanOut is that of a stand-in.
+	FanOut *FanOut `json:"fan_out,omitempty"`
 	// Refs are the needs whose results the templates refer to; a fanned-out entry
 	// is named by the entry's id.
 	Refs []string `json:"refs,omitempty"`
@@ -184,6 +204,9 @@ type SubDAG struct {
 	// Declared are the values that the sub-DAG's file has for the params of the task.
 	Declared map[string]any `json:"declared,omitempty"`
 }
+
+// gated reports whether the task requests anything before it runs.
+func (t *Task) gated() bool { return len(t.Resources)+len(t.Exclusive)+len(t.Shared) > 0 }
 
 // args is what a graph's second payload carries for a task of a fan-out.
 type args struct {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -38,8 +39,39 @@ func Split(run *dag.Run, i dag.Index, result []byte) (*dag.Growth, []byte, error
 	return g, rest, nil
 }
 
+// Deferral is what a task returns that continues when other tasks have ended.
+type Deferral struct {
+	// Growth are these tasks, to be passed with EventDeferred.
+	Growth *dag.Growth
+	// Checkpoint is what the task begins with when it continues.
+	Checkpoint json.RawMessage
+}
+
+// Defer looks in the result of task i for tasks that it wants to wait for: a JSON
+// object with the keys "tasks", as [Split] reads it, and "continue", any value but
+// null. It returns nil if there are none. These tasks cannot refer to task i, and
+// those without needs need nothing. The error is [Faults].
+func Defer(run *dag.Run, i dag.Index, result []byte) (*Deferral, error) {
+	var object struct {
+		Tasks    json.RawMessage `json:"tasks"`
+		Continue json.RawMessage `json:"continue"`
+	}
+	if len(result) == 0 || json.Unmarshal(result, &object) != nil || object.Tasks == nil || object.Continue == nil || string(object.Continue) == "null" {
+		return nil, nil //nolint:nilnil,nilerr // a result of another form defers nothing
+	}
+	g, err := parseGrowth(run, "result of task "+run.ID(i), object.Tasks, "")
+	if err != nil {
+		return nil, err
+	}
+	var checkpoint bytes.Buffer
+	if err := json.Compact(&checkpoint, object.Continue); err != nil {
+		return nil, fmt.Errorf("the value of continue: %w", err)
+	}
+	return &Deferral{Growth: g, Checkpoint: checkpoint.Bytes()}, nil
+}
+
 func parseGrowth(run *dag.Run, file string, data []byte, splitter string) (*dag.Growth, error) {
-	added, err := compileAdded(run, file, data, splitter)
+	added, err := compileAdded(run, file, data, splitter, false)
 	if err != nil {
 		return nil, err
 	}

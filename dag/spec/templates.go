@@ -56,6 +56,12 @@ func (t *Task) eachText(f func(text string, at *yamlread.Node)) {
 	for k, arg := range t.Command {
 		f(arg, at("command", k))
 	}
+	for k, object := range t.Exclusive {
+		f(object, at("exclusive", k))
+	}
+	for k, object := range t.Shared {
+		f(object, at("shared", k))
+	}
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
 		f(t.Labels[key], nodeOr(child(child(t.node, "labels"), key), t.node))
 	}
@@ -94,7 +100,7 @@ func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs m
 	case "Params":
 		return u.checkParam(t, ref, d)
 	case "Item":
-		if len(t.ForEach) == 0 {
+		if len(t.ForEach) == 0 && !t.late() {
 			return ".Item exists only in a task with for_each"
 		}
 	case "Matrix":

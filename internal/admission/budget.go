@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Bounds of what is remembered of failures. It travels with the state, which has to
@@ -185,13 +186,4 @@ func (r *record) forget(at int64) {
 	r.keep(r.Cleared + repeatLimit.Milliseconds())
 }
 
-func clip(message string) string {
-	if len(message) <= maxErrorBytes {
-		return message
-	}
-	cut := maxErrorBytes
-	for cut > 0 && message[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return message[:cut] + "…"
-}
+func clip(message string) string { return jobtype.Clip(message, maxErrorBytes) }

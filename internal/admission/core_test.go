@@ -282,7 +282,7 @@ func TestEndOfAHolderFreesTheLaneAtOnceAndClaimsLater(t *testing.T) {
 	assert.Empty(t, p.step(Closed{Holder: group("a")}), "once is enough")
 	p.now = p.now.Add(grace)
 	assert.Equal(t, []string{"b granted"}, told(p.step(Tick{})), "the pool")
-	assert.Empty(t, p.step(Gone{ID: "c"}), "who only waits is dropped")
+	assert.Empty(t, p.step(Closed{Holder: group("c")}), "who only waits is dropped")
 	assert.Equal(t, []Holder{group("b")}, p.d.Holders())
 }
 
@@ -300,7 +300,7 @@ func TestRecoveryGrantsNothingUntilEverybodyWasHeard(t *testing.T) {
 	}}))
 	assert.Empty(t, p.step(Expected{Final: true}))
 	assert.Empty(t, p.step(Requested{Holder: group("w1"), JobType: "w1", Reassert: true, Items: []Request{turn()}}))
-	decisions := p.step(Gone{ID: "dead"})
+	decisions := p.step(Closed{Holder: group("dead")})
 	assert.Equal(t, []string{"w3 granted"}, told(decisions), "the lane and the pool are held")
 	grant, ok := decisions[0].(Granted)
 	require.True(t, ok)

@@ -29,9 +29,6 @@ type MarkedDone struct {
 // Closed says that a holder has ended, however it did.
 type Closed struct{ Holder contract.AdmissionHolder }
 
-// Gone says that no workflow of that id is running.
-type Gone struct{ ID string }
-
 // Expected names workflows that a recovering core must hear before it grants. Final
 // says that no more will be named.
 type Expected struct {

@@ -91,15 +91,6 @@ func (e Closed) apply(c *Core, now time.Time) {
 	}
 }
 
-func (e Gone) apply(c *Core, now time.Time) {
-	c.hear(e.ID)
-	for _, h := range c.holdersNamed(e.ID) {
-		for _, r := range h.requests.list() {
-			c.end(r, now)
-		}
-	}
-}
-
 // holdersNamed lists the holders with that workflow id.
 func (c *Core) holdersNamed(id string) []*holder {
 	var list []*holder

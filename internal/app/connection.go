@@ -3,6 +3,7 @@ package app
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,14 +11,17 @@ import (
 
 	"go.temporal.io/sdk/contrib/envconfig"
 
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 )
 
 // ClientOptions turns connection settings into what [starter.Dial] takes. It
 // reads the certificates, so it fails on a file that is missing.
 func ClientOptions(settings config.Temporal) (starter.Options, error) {
-	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip"}
+	options := starter.Options{Address: settings.Address, Namespace: settings.Namespace, APIKey: settings.APIKey, Gzip: settings.Compression == "gzip", Render: render}
 	switch {
 	case settings.TLS == nil && settings.APIKey == "":
 		return options, nil
@@ -33,6 +37,19 @@ func ClientOptions(settings config.Temporal) (starter.Options, error) {
 	}
 	options.TLS = encryption
 	return options, nil
+}
+
+// render implements [starter.Render] with what workers have.
+func render(in contract.ExecuteInput) (argv []string, params json.RawMessage) {
+	job, err := jobs.Merged(in)
+	if err != nil || in.Handler != command.Name {
+		return nil, job.Params
+	}
+	argv, err = command.Line(job)
+	if err != nil { // The attempt failed with that.
+		return nil, job.Params
+	}
+	return argv, job.Params
 }
 
 func tlsConfig(settings config.TLS) (*tls.Config, error) {

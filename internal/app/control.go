@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/interceptor"
@@ -12,9 +13,11 @@ import (
 	"github.com/roundsman/roundsman/activities/admission"
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/activities/fleet"
+	"github.com/roundsman/roundsman/activities/notify"
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
 	"github.com/roundsman/roundsman/workflows"
@@ -27,9 +30,13 @@ type ControlOptions struct {
 	Fleet config.Fleet
 	// Audit is how much the audit log keeps; zero: its default.
 	Audit config.Audit
+	// Notify are the receivers of notifications, and the rules that hold for all.
+	Notify config.Notify
 	// Health shows how the process is; nil: nobody sees. It must watch Client's
 	// connection.
 	Health *Health
+	// HTTP serves the API; nil: nobody does.
+	HTTP   *HTTP
 	Logger *slog.Logger
 }
 
@@ -39,12 +46,22 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	if err := requireServer(ctx, options.Client); err != nil {
 		return nil, err
 	}
+	if options.Health != nil {
+		if err := options.Health.told.Add(newControlMetrics(askUsage(options.Client))); err != nil {
+			return nil, err
+		}
+		if len(options.Notify.Receivers) > 0 {
+			if err := options.Health.told.Add(newNotifyMetrics(options.Client)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
 	all := func(plane *workers.Control, activities *control.Control) parts {
-		return append(health, controlParts(plane, activities, options.Logger)...)
+		return slices.Concat(health, controlParts(plane, activities, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
-		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit), controlModule(), fx.Provide(all))
+		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Notify), controlModule(), fx.Provide(all))
 }
 
 func fleetConfig(settings config.Fleet) contract.FleetConfig {
@@ -59,20 +76,21 @@ func controlModule() fx.Option {
 	return fx.Module("control", fx.Provide(newActivities, newObserver, newControl))
 }
 
-func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit) *control.Control {
-	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries))
+func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit, told config.Notify) *control.Control {
+	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithNotifications(len(told.Receivers) > 0))
 }
 
 func newObserver(client *starter.Client, thresholds contract.FleetConfig) *fleet.Observer {
 	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), thresholds)
 }
 
-func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, logger *slog.Logger) (*workers.Control, error) {
+func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, logger *slog.Logger) (*workers.Control, error) {
 	return workers.NewControl(client.Temporal(), workers.ControlOptions{
 		Register: []func(worker.Registry){
 			func(registry worker.Registry) { workflows.Register(registry) },
 			func(registry worker.Registry) { control.Register(registry, activities) },
 			func(registry worker.Registry) { fleet.Register(registry, observer) },
+			func(registry worker.Registry) { notify.Register(registry, newNotifier(client, told, logger)) },
 			func(registry worker.Registry) {
 				admission.Register(registry, admission.New(client.Temporal(), client.Namespace()))
 			},
@@ -107,6 +125,9 @@ func (k *keeper) Start(ctx context.Context) error {
 	if err := k.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}); err != nil {
 		return err
 	}
+	if err := k.activities.EnsureNotifications(ctx); err != nil {
+		return err
+	}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop, k.done = stop, make(chan struct{})
 	go func() {
@@ -132,14 +153,14 @@ func (k *keeper) Stop(context.Context) error {
 }
 
 // ServerError lists what a server lacks that Roundsman cannot do without.
-type ServerError struct{ Checks []starter.Check }
+type ServerError struct{ Checks []doctor.Check }
 
 // Error implements error: one line per fault, with its remedy.
 func (e *ServerError) Error() string {
 	var text strings.Builder
 	text.WriteString("this Temporal server cannot run Roundsman:")
 	for _, check := range e.Checks {
-		if check.Verdict == starter.VerdictFail {
+		if check.Verdict == doctor.VerdictFail {
 			text.WriteString("\n  " + check.Name + ": " + check.Found)
 			if check.Fix != "" {
 				text.WriteString("\n    " + check.Fix)
@@ -150,7 +171,7 @@ func (e *ServerError) Error() string {
 }
 
 func requireServer(ctx context.Context, client *starter.Client) error {
-	if checks := client.CheckServer(ctx); starter.Failed(checks) {
+	if checks := doctor.CheckServer(ctx, client); doctor.Failed(checks) {
 		return &ServerError{Checks: checks}
 	}
 	return nil

@@ -13,8 +13,10 @@ import (
 
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/workers"
 )
 
@@ -39,7 +41,9 @@ type DevOptions struct {
 	Workers []string
 	// Handlers of the binary beside the built-in ones.
 	Handlers []jobtype.Handler
-	Logger   *slog.Logger
+	// HTTP serves the API; nil: nobody does.
+	HTTP   *HTTP
+	Logger *slog.Logger
 	// Notify tells the operator what happens by itself.
 	Notify func(string)
 }
@@ -50,7 +54,7 @@ type Dev struct {
 	Client *starter.Client
 	Ready  ServerReady
 	// Applied is what the configuration changed.
-	Applied starter.ApplyResult
+	Applied jobtypes.ApplyResult
 	// Open are the groups, by job type, that were going on when this process
 	// started and that it therefore brings to their end.
 	Open map[string]starter.RunRef
@@ -100,7 +104,7 @@ func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
 		return err
 	}
 	if !options.External {
-		if err := d.Client.EnsureSearchAttributes(ctx); err != nil {
+		if err := doctor.EnsureSearchAttributes(ctx, d.Client); err != nil {
 			return err
 		}
 	}
@@ -141,6 +145,10 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 	}
 	dialing.Logger = options.Logger
 	dialing.HeartbeatInterval = options.Config.Fleet.HeartbeatInterval.Std()
+	options.HTTP.Watch(&dialing)
+	if err := WatchRuns(&dialing, nil, options.Logger); err != nil {
+		return err
+	}
 	d.Client, err = starter.Dial(ctx, dialing)
 	return err
 }
@@ -169,9 +177,10 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 		nodes = append(nodes, node)
 	}
 	process, err := start(ctx, budget, options.Logger,
-		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit), controlModule(),
+		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit, options.Config.Notify), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
-			return append(controlParts(plane, activities, options.Logger), together("workers", nodes))
+			all := append(controlParts(plane, activities, options.Logger), together("workers", nodes))
+			return append(all, options.HTTP.parts(d.Client, options.Logger)...)
 		}))
 	if err != nil {
 		return errors.Join(err, stopAll(ctx, nodes))
@@ -186,7 +195,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
 	d.Open = map[string]starter.RunRef{}
 	for name := range loaded.JobTypes {
-		ticks, err := d.Client.JobTypes().Ticks(ctx, name)
+		ticks, err := jobtypes.Of(d.Client).Ticks(ctx, name)
 		switch {
 		case errors.Is(err, starter.ErrNotFound):
 		case err != nil:
@@ -207,17 +216,17 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 
 func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if loaded.Owner == "" {
-		loaded.Owner = starter.DevOwner // What others have applied here is theirs.
+		loaded.Owner = jobtypes.DevOwner // What others have applied here is theirs.
 	}
 	specs, err := loaded.Specs()
 	if err != nil {
 		return err
 	}
-	plan, err := d.Client.JobTypes().PlanAs(ctx, loaded.Owner, specs, loaded.Enabled())
+	plan, err := jobtypes.Of(d.Client).PlanAs(ctx, loaded.Owner, specs, loaded.Enabled())
 	if err != nil {
 		return err
 	}
-	d.Applied, err = d.Client.JobTypes().Apply(ctx, plan)
+	d.Applied, err = jobtypes.Of(d.Client).Apply(ctx, plan)
 	return err
 }
 
@@ -259,4 +268,28 @@ func (d *Dev) Stop(ctx context.Context) error {
 		faults = append(faults, d.server.Stop())
 	}
 	return errors.Join(append(faults, d.lock.release())...)
+}
+
+// WithDev runs action on processes that are started for it and stopped after it. Its
+// context ends, with the reason as its cause, when one of them fails.
+func WithDev(ctx context.Context, options DevOptions, action func(context.Context, *Dev) error) (err error) {
+	dev, err := StartDev(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := dev.Stop(context.WithoutCancel(ctx)); stopErr != nil && err == nil {
+			err = stopErr
+		}
+	}()
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case reason := <-dev.Failed():
+			cancel(reason)
+		case <-running.Done():
+		}
+	}()
+	return action(running, dev)
 }

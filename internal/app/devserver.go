@@ -43,6 +43,17 @@ type DevServer struct {
 	DBFile, LogFile string
 	// ReadyFile tells other programs the address while the server runs.
 	ReadyFile string
+	// Temporary state is removed after the stop: the server is killed, which saves
+	// the second that Temporal drains for.
+	Temporary bool
+}
+
+// stopWithin is the time of an orderly stop.
+func (s DevServer) stopWithin() time.Duration {
+	if s.Temporary {
+		return 0
+	}
+	return stopServerWithin
 }
 
 // ServerReady describes a healthy server.
@@ -182,7 +193,7 @@ func (k *serverKeeper) restart(ctx context.Context) error {
 func (k *serverKeeper) Stop() error {
 	k.cancel()
 	<-k.done
-	k.current.stop(stopServerWithin)
+	k.current.stop(k.options.stopWithin())
 	if k.options.ReadyFile == "" {
 		return nil
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/activities/scrub"
+	"github.com/roundsman/roundsman/activities/seaweedfs"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -31,12 +33,13 @@ func Handlers(dataDir string, own []jobtype.Handler) ([]jobtype.Handler, error) 
 }
 
 // builtin handlers are shared by all workers of the process: scrub keeps its
-// baseline open once for all of them.
+// baseline open once for all of them, those for SeaweedFS one lease.
 func builtin(dataDir string) []jobtype.Handler {
-	return []jobtype.Handler{
+	handlers := []jobtype.Handler{
 		command.New(command.Options{}),
 		scrub.New(scrub.Options{DataDir: dataDir}),
 	}
+	return append(handlers, seaweedfs.New(seaweedfs.NewConnections(weed.KeeperOptions{}))...)
 }
 
 // Descriptors are what [config.Load] checks a configuration against.

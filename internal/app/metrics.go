@@ -15,12 +15,17 @@ type nodeMetrics struct {
 }
 
 func newNodeMetrics(node *workers.Node) *nodeMetrics {
-	labels := prometheus.Labels{"worker": node.ID()}
+	m := describeNode(node.ID())
+	m.node = node
+	return m
+}
+
+func describeNode(id string) *nodeMetrics {
+	labels := prometheus.Labels{"worker": id}
 	describe := func(name, help string, variable ...string) *prometheus.Desc {
 		return prometheus.NewDesc("roundsman_worker_"+name, help, variable, labels)
 	}
 	return &nodeMetrics{
-		node:        node,
 		slots:       describe("slots", "How many jobs (kind execute) and detections (kind detect) may run at once.", "kind"),
 		used:        describe("slots_used", "How many run now.", "kind"),
 		jobs:        describe("jobs", "Running jobs and detections by job type and state.", "job_type", "state"),

@@ -37,7 +37,7 @@ type importRule struct {
 const leaf = "{leaf}"
 
 // layers are the packages below internal with a rule of their own.
-var layers = append([]string{"internal/app/...", "internal/cli/...", "internal/arch/...", "internal/run/..."}, pure...) //nolint:gochecknoglobals // constant table
+var layers = append([]string{"internal/app/...", "internal/cli/...", "internal/arch/...", "internal/run/...", "internal/gateway/...", "internal/doctor", "internal/api/...", "internal/live/...", "internal/console/..."}, pure...) //nolint:gochecknoglobals // constant table
 
 // noWorld are the standard packages that reach outside the process, or differ
 // from one run to the next. Neither decisions nor workflows may know them.
@@ -52,7 +52,7 @@ var noWorld = []string{ //nolint:gochecknoglobals // constant table
 var noThreads = []string{"sync/..."} //nolint:gochecknoglobals // constant table
 
 // pure are the packages that decide.
-var pure = []string{"dag", "internal/run", "internal/run/group", "internal/admission/...", "internal/fleet/...", "internal/window", "internal/audit"} //nolint:gochecknoglobals // constant table
+var pure = []string{"dag", "internal/run", "internal/run/group", "internal/admission/...", "internal/fleet/...", "internal/window", "internal/audit", "internal/forecast", "internal/ledger", "internal/pace", "internal/access", "internal/notify"} //nolint:gochecknoglobals // constant table
 
 // everything is the scope of rules for the whole repository.
 var everything = []string{".", "./..."} //nolint:gochecknoglobals // constant table
@@ -60,7 +60,7 @@ var everything = []string{".", "./..."} //nolint:gochecknoglobals // constant ta
 // importTable repeats the direction of imports: cmd → cli → app → {workers,
 // starter, config}; workers → {workflows, activities}; workflows → pure.
 func importTable() []importRule {
-	return slices.Concat(coreImports(), edgeImports(), everywhereImports())
+	return slices.Concat(coreImports(), edgeImports(), doorImports(), everywhereImports())
 }
 
 // coreImports bind what decides and what travels.
@@ -77,6 +77,11 @@ func coreImports() []importRule {
 			foreign: []string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak"},
 			deny:    []string{"net/...", "os/exec"},
 			fix:     "a pure package is tested with values; what needs a server belongs into workflows or testsuite",
+		},
+		{
+			name: "seaweedfs-decisions", scope: []string{"internal/seaweedfs/plan", "internal/seaweedfs/steps"},
+			own: []string{"jobtype"}, foreign: []string{}, deny: slices.Concat(noWorld, noThreads),
+			fix: "which volumes need work and which call follows is decided from values; internal/seaweedfs/weed observes and calls",
 		},
 		{
 			name: "dag-spec", scope: []string{"dag/spec/..."},
@@ -118,12 +123,12 @@ func coreImports() []importRule {
 	}
 }
 
-// edgeImports bind what talks to the outside and what assembles.
+// edgeImports bind what talks to the outside.
 func edgeImports() []importRule {
 	return []importRule{
 		{
 			name: "activities", scope: []string{"activities/..."},
-			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "internal/window", leaf},
+			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "internal/window", "internal/notify", leaf},
 			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker"},
 			fix:  "an activity knows its own outside system, contract and jobtype; share through those, wire in workers",
 		},
@@ -133,19 +138,49 @@ func edgeImports() []importRule {
 			fix: "workers assemble task queues; configuration arrives as Options from internal/app",
 		},
 		{
+			name: "gateway", scope: []string{"internal/gateway/..."},
+			own:  []string{"internal/gateway", "internal/api/...", "internal/access", "contract", "jobtype", "activities/jobs", "starter/...", leaf},
+			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker"},
+			fix:  "a gateway translates between a worker's protocol and Temporal's activity API; rules of running a job stand in activities/jobs",
+		},
+		{
 			name: "starter", scope: []string{"starter/..."},
-			own:  []string{"contract", "jobtype", "dag/...", "internal/run/graph", "internal/window", leaf},
+			own:  []string{"contract", "jobtype", "dag/...", "starter/...", "internal/run/graph", "internal/window", "internal/forecast", "internal/ledger", "internal/pace", leaf},
 			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"},
 			fix:  "the starter speaks contract through sdk/client; internal/app translates configuration",
 		},
 		{
+			name: "doctor", scope: []string{"internal/doctor"},
+			own: []string{"starter/...", "contract", "jobtype", leaf}, deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"},
+			fix: "doctor looks at the server and at what the starter finds out; what changes anything belongs there",
+		},
+		{
 			name: "config", scope: []string{"config/..."},
-			own: []string{"contract", "jobtype", "dag/...", "internal/window", leaf}, deny: []string{"go.temporal.io/..."},
+			own: []string{"contract", "jobtype", "dag/...", "internal/window", "internal/access", leaf}, deny: []string{"go.temporal.io/..."},
 			fix: "config is a leaf: it turns YAML into contract's and jobtype's data and knows nobody who uses them",
+		},
+	}
+}
+
+// doorImports bind the ways in for people and programs, and what is left below
+// internal.
+func doorImports() []importRule {
+	return []importRule{
+		{
+			name: "console", scope: []string{"internal/console/..."},
+			own: []string{"internal/api", "internal/api/problem", "internal/access", "starter", "starter/calendar", leaf}, foreign: []string{},
+			fix: "the console serves files and a few read models; the pages are clients of the API",
+		},
+		{
+			name: "api", scope: []string{"internal/api/...", "internal/live/..."},
+			own:     []string{"internal/api/...", "internal/live", "internal/access", "internal/doctor", "starter/...", "config", "contract", "jobtype", "dag/...", "internal/window", leaf},
+			foreign: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/coreos/go-oidc/v3/...", "golang.org/x/oauth2/...", "golang.org/x/sync/...", "google.golang.org/grpc/...", "go.temporal.io/api/..."},
+			deny:    []string{"go.temporal.io/sdk/..."},
+			fix:     "the API asks starter, which alone speaks to Temporal; other packages add operations by api.Options.Extra",
 		},
 		{
 			name: "cli", scope: []string{"internal/cli/..."},
-			own: []string{"internal/cli/...", "internal/app", "starter", "config", "contract", "jobtype", "dag/...", "examples/quickstart", "internal/window", leaf},
+			own: []string{"internal/cli/...", "internal/app", "internal/doctor", "starter/...", "config", "contract", "jobtype", "dag/...", "examples/quickstart", "internal/window", leaf},
 			fix: "a command parses, calls internal/app or starter, and prints; the work happens there",
 		},
 		{

@@ -1,9 +1,8 @@
 package audit
 
 import (
-	"strings"
-
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Unknown is the actor of a message that does not name its sender.
@@ -29,6 +28,8 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 		{&e.Kind, maxName},
 		{&e.Actor, maxName},
 		{&e.From, maxName},
+		{&e.Via, maxName},
+		{&e.Auth, maxName},
 		{&e.Action, maxName},
 		{&e.Code, maxName},
 		{&e.JobType, maxName},
@@ -37,7 +38,7 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 		{&e.After, maxText},
 		{&e.Detail, maxText},
 	} {
-		*field.text = Clip(*field.text, field.most)
+		*field.text = jobtype.Clip(*field.text, field.most)
 	}
 	e.Count = max(e.Count, 1)
 	return e
@@ -53,21 +54,7 @@ func kept(e contract.AuditEntry) contract.AuditEntry {
 	return e
 }
 
-// Clip cuts text to at most so many bytes, visibly, and makes it valid UTF-8.
-func Clip(text string, most int) string {
-	text = strings.ToValidUTF8(text, "�")
-	if len(text) <= most {
-		return text
-	}
-	const mark = "…"
-	cut := max(most-len(mark), 0)
-	for cut > 0 && text[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + mark
-}
-
 func weight(e contract.AuditEntry) int {
-	return overhead + len(e.Kind) + len(e.Actor) + len(e.From) + len(e.Action) + len(e.Code) + len(e.JobType) +
+	return overhead + len(e.Kind) + len(e.Actor) + len(e.From) + len(e.Via) + len(e.Auth) + len(e.Action) + len(e.Code) + len(e.JobType) +
 		len(e.Object) + len(e.Before) + len(e.After) + len(e.Detail)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
@@ -112,7 +113,7 @@ func (h *harness) listed(name string) {
 	require.NoError(h.t, err)
 	defer client.Close()
 	testsuite.WaitFor(h.t, 20*time.Second, name+" is listed", func() bool {
-		types, err := client.JobTypes().List(h.t.Context())
+		types, err := jobtypes.Of(client).List(h.t.Context())
 		for _, known := range types {
 			if known.Name == name {
 				return true

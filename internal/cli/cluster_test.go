@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
@@ -113,11 +114,11 @@ func completeAndFail(t *testing.T, h *harness) {
 	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
 	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
 	jobs := clitest.Decode[struct {
-		Jobs  []starter.Job `json:"jobs"`
-		Total int           `json:"total"`
+		Jobs  []starter.Item `json:"items"`
+		Total int            `json:"total"`
 	}](h.run("jobs", "list", "quick", "--state", "completed", "-o", "json").OK())
 	assert.Equal(t, 3, jobs.Total)
-	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).OK().Says("completed", "node-a", "result   did a", `data     {"exit_code":0}`)
+	h.run("jobs", "show", jobs.Jobs[0].Ref().String()).OK().Says("completed", "node-a", "TRY", "ENDED AS", "result  did a", `data    {"exit_code":0}`)
 	shown := clitest.Decode[struct {
 		Result jobtype.Result `json:"result"`
 	}](h.run("jobs", "show", jobs.Jobs[1].Ref().String(), "-o", "json").OK())
@@ -135,11 +136,12 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
 	h.run("jobtypes", "pause", "quick").OK()
-	h.eventually("group/broken-", "status").Says("FAILED", "STOPPED", "paused", "tester")
+	// Lists of runs and of Schedules come from visibility, which follows a moment later.
+	h.eventually("STOPPED", "status").Says("group/broken-", "FAILED", "paused", "tester")
 	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
 	h.run("explain", "broken").OK().Says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
 		"NOT_DUE_UNTIL(broken)", "`roundsman jobtypes run broken`")
-	why := clitest.Decode[starter.Explanation](h.run("explain", last.WorkflowID, "-o", "json").OK())
+	why := clitest.Decode[explainer.Explanation](h.run("explain", last.WorkflowID, "-o", "json").OK())
 	require.NotNil(t, why.Ended)
 	assert.Equal(t, "partial", why.Ended.Outcome)
 	assert.Equal(t, "1 failed; the first: job-00002 (bad) on node-a: sh exited with status 3: no such disk", why.Ended.Detail)
@@ -228,9 +230,9 @@ func steered(t *testing.T, h *harness, gate string) {
 	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
 	h.run("runs", "set", "slow", "retry_limit=3").OK().Says("it is so already")
 	changed := clitest.Decode[struct {
-		Changed []starter.FieldChange `json:"changed"`
+		Changed []contract.FieldChange `json:"changed"`
 	}](h.run("runs", "set", "slow", "retry_limit=2", "-o", "json").OK())
-	assert.Equal(t, []starter.FieldChange{{Path: "policy.retry_limit", Before: "3", After: "2"}}, changed.Changed)
+	assert.Equal(t, []contract.FieldChange{{Path: "policy.retry_limit", Before: "3", After: "2"}}, changed.Changed)
 	refused := h.run("runs", "set", "slow", "retry_limit=999", "max_runtime=1h").Exits(ui.ExitFailed)
 	refused.Complains("retry_limit: 999 is out of range")
 	assert.NotContains(t, refused.Stderr, "retryable", "the workflow's own words only")

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
 )
 
 // completionWord is the hidden first argument with which the scripts ask for
@@ -20,10 +23,11 @@ func completionRequest(args []string) ([]string, bool) {
 	return nil, false
 }
 
-// complete lists what the last word may become. It asks no server: a key press
-// must not wait for the network.
-func complete(root *cli.Command, words []string) []string {
+// complete lists what the last word may become: commands, flags, their values, and
+// the names that the server knows, as far as it answers within [liveWithin].
+func (c *commands) complete(ctx context.Context, root *cli.Command, words []string) []string {
 	command, last := root, ""
+	typed := words
 	if len(words) > 0 {
 		last = words[len(words)-1]
 		words = words[:len(words)-1]
@@ -45,8 +49,15 @@ func complete(root *cli.Command, words []string) []string {
 		}
 	}
 	if len(words) > 0 && strings.HasPrefix(words[len(words)-1], "-") {
-		if values, ok := flagValues(strings.TrimLeft(words[len(words)-1], "-")); ok {
+		flag := strings.TrimLeft(words[len(words)-1], "-")
+		if flag == ui.FlagOutput || flag == "o" {
+			return matching(ui.Formats(command), last)
+		}
+		if values, ok := flagValues(flag); ok {
 			return matching(values, last)
+		}
+		if kind := liveFlags[flag]; kind != "" {
+			return matching(c.liveNames(ctx, kind, typed), last)
 		}
 	}
 	if strings.HasPrefix(last, "-") {
@@ -58,14 +69,24 @@ func complete(root *cli.Command, words []string) []string {
 		}
 		return matching(flags, last)
 	}
+	if len(command.Subcommands) == 0 {
+		return matching(c.liveNames(ctx, liveArguments[group(command)], typed), last)
+	}
 	return matching(commandNames(command), last)
 }
 
 // flagValues are the values of flags that have a fixed set.
 func flagValues(name string) ([]string, bool) {
 	switch name {
-	case ui.FlagOutput, "o":
-		return []string{ui.OutputTable, ui.OutputJSON}, true
+	case ui.FlagState:
+		return starter.ItemStates(), true
+	case "outcome":
+		return []string{
+			string(contract.OutcomeCompleted), string(contract.OutcomePartial), string(contract.OutcomeFailed), string(contract.OutcomeTimeout),
+			string(contract.OutcomeCanceled), string(contract.OutcomeSkipped),
+		}, true
+	case "kind":
+		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
 	case ui.FlagLogLevel:
 		return []string{"debug", "info", "warn", "error"}, true
 	case ui.FlagLogFormat:

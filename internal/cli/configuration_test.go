@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
@@ -64,14 +64,14 @@ func TestPlanApplyPlan(t *testing.T) {
 	h.run("apply", "-c", config).OK().Says("0 changes applied, 2 unchanged")
 
 	changed := h.write(configOf("pap", 2, "    policy: {retry_limit: 2}\n"))
-	plan := clitest.Decode[starter.Plan](h.run("plan", "-c", changed, "-o", "json").Exits(ui.ExitDifference))
+	plan := clitest.Decode[jobtypes.Plan](h.run("plan", "-c", changed, "-o", "json").Exits(ui.ExitDifference))
 	require.Len(t, plan.Changes, 2)
-	assert.Equal(t, starter.ActionUpdate, plan.Changes[0].Action)
+	assert.Equal(t, jobtypes.ActionUpdate, plan.Changes[0].Action)
 
 	h.run("jobtypes", "show", "pap-0").OK().Says("pap-0", "command", "echo")
 	h.run("jobtypes", "pause", "pap-0", "--note", "new disks").OK().Says("pap-0 is paused")
 	h.run("jobtypes", "show", "pap-0").OK().Says("paused: new disks")
-	known := clitest.Decode[starter.JobType](h.run("jobtypes", "show", "pap-0", "--output=json").OK())
+	known := clitest.Decode[jobtypes.JobType](h.run("jobtypes", "show", "pap-0", "--output=json").OK())
 	assert.True(t, known.Paused)
 	assert.Equal(t, "new disks", known.PauseNote)
 	h.run("apply", "-c", changed).OK()

@@ -223,7 +223,7 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"dag", "run", nine, "--workers", "a"}, "--workers is for --dev"},
 		{[]string{"dag", "run", nine, "--dev", "--workers", "Node A"}, "--workers:"},
 		{[]string{"dag", "run", nine, "--deadline", "soon"}, "--deadline soon"},
-		{[]string{"dag", "run", "--output", "xml", nine}, "must be table or json"},
+		{[]string{"dag", "run", "--output", "xml", nine}, "must be table, json or yaml"},
 		{[]string{"dag", "run", "--dev", "/nonexistent.yaml"}, "/nonexistent.yaml"},
 		{[]string{"dag", "run", nine, "--as", "Bad Name"}, `--as: run name "Bad Name"`},
 		{[]string{"dag", "render"}, "name a FILE, a --run RUN, or both"},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
@@ -36,8 +37,12 @@ tasks:
   - {id: last, needs: [flaky], noop: true}
 `
 
+type itemList struct {
+	Items []starter.Item `json:"items"`
+}
+
 type dagList struct {
-	Runs []starter.DAGRun `json:"runs"`
+	Runs []starter.Run `json:"runs"`
 }
 
 // startDAGCluster runs a control plane and a worker by their commands.
@@ -55,6 +60,7 @@ func TestDAGsOnACluster(t *testing.T) {
 	h := startDAGCluster(t)
 	t.Run("nine tasks, a failure, a resumed run", func(t *testing.T) { runAndResume(t, h) })
 	t.Run("an operated run", func(t *testing.T) { operateDAG(t, h) })
+	t.Run("a run after its end", func(t *testing.T) { endedDAG(t, h) })
 	t.Run("rolling maintenance", func(t *testing.T) { rollingMaintenance(t, h) })
 }
 
@@ -75,16 +81,24 @@ func runAndResume(t *testing.T, h *harness) {
 	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
 	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "succeeded", `data  {"exit_code":0}`)
 	left := clitest.Decode[struct {
-		Result *jobtype.Result `json:"result"`
+		Item starter.ItemDetail `json:"item"`
 	}](h.run("dag", "show", "nine/good", "--task", "4", "-o", "json").OK())
-	require.NotNil(t, left.Result)
-	assert.NotEmpty(t, left.Result.Data)
+	require.NotNil(t, left.Item.Result)
+	assert.NotEmpty(t, left.Item.Result.Data)
+	h.run("jobs", "show", "nine/good/4").OK().Says("dag/nine/good/4", "succeeded", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
+	h.run("jobs", "list", "nine/bad", "--state", "failed").OK().Says("4 ", "false exited with status 1")
+	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
+	require.NotEmpty(t, found.Items)
+	assert.Equal(t, "dag/nine/bad/4", found.Items[0].Ref().String())
 	h.run("explain", "nine/bad", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/bad 4`")
 	o := h.run("dag", "show", "nine/bad", "--state", "failed").OK().Says("4 ")
 	assert.NotContains(t, o.Stdout, "upstream_failed  ")
-	bad := clitest.Decode[dag.Report](h.run("dag", "show", "nine/bad", "-o", "json").OK())
-	assert.Equal(t, []string{"failed", "upstream_failed", "succeeded", "upstream_failed"},
-		[]string{bad.Tasks["4"].State, bad.Tasks["7"].State, bad.Tasks["8"].State, bad.Tasks["9"].State})
+	bad := clitest.Decode[itemList](h.run("dag", "show", "nine/bad", "-o", "json").OK())
+	states := map[string]string{}
+	for _, item := range bad.Items {
+		states[item.ID] = item.State
+	}
+	assert.Equal(t, []string{"failed", "upstream_failed", "succeeded", "upstream_failed"}, []string{states["4"], states["7"], states["8"], states["9"]})
 
 	h.run("dag", "retry", "nine/bad", nine).Exits(ui.ExitUsage).Complains("changed: 4", "--accept-diff")
 	resumed := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/bad", nine, "--accept-diff", "--as", "again", "-o", "json").OK().
@@ -108,6 +122,8 @@ func runAndResume(t *testing.T, h *harness) {
 
 	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
 	assert.Len(t, list.Runs, 4)
+	assert.Equal(t, &starter.Progress{Total: 9, Ended: 9}, list.Runs[0].Progress)
+	h.run("runs", "list", "--dag", "nine").OK().Says("ITEMS", "9/9, 1 failed")
 	h.run("dag", "list").OK().Says("dag/nine/bad", "failed", "dag/nine/again", "completed")
 	h.run("runs", "list").OK().Says("dag nine", "dag/nine/bad", "failed", "dag/nine/again", "completed")
 	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/bad")
@@ -132,30 +148,37 @@ func operateDAG(t *testing.T, h *harness) {
 	run := started.WorkflowID
 	watching := make(chan clitest.Outcome, 1)
 	go func() { watching <- h.run("runs", "watch", run, "--interval", "100ms") }()
+	// The head of `dag show` counts the states of all tasks; the state of one is in its row.
+	becomes := func(task, state string) {
+		testsuite.WaitFor(t, time.Minute, task+" becomes "+state, func() bool {
+			items := clitest.Decode[itemList](h.run("dag", "show", run, "--task", task, "-o", "json").OK()).Items
+			return len(items) == 1 && items[0].State == state
+		})
+	}
 
-	h.eventually("40% waiting for the gate", "dag", "show", run, "--task", "first")
+	h.eventually("waiting for the gate", "dag", "show", run, "--task", "first").Says("40%")
 	h.run("runs", "pause", run, "--note", "lunch").OK().Says("pause requested: " + run)
 	h.eventually("lunch", "runs", "show", "operated")
 	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
 	touch(t, gate)
-	h.eventually("succeeded", "dag", "show", run, "--task", "first")
+	becomes("first", "succeeded")
 	h.run("runs", "resume", run).OK().Says("resume requested")
 	h.eventually("ask waits for an approval: Go on?", "dag", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
 	h.run("dag", "approve", run, "ask", "--note", "fine").OK().Says("approved ask: " + run + " now has")
 	h.run("dag", "reject", run, "veto", "--note", "no").OK().Says("rejected veto")
-	h.eventually("upstream_failed", "dag", "show", run, "--task", "after-veto")
+	becomes("after-veto", "upstream_failed")
 	h.run("dag", "skip", run, "veto").OK().Says("skipped veto")
-	h.eventually("failed", "dag", "show", run, "--task", "flaky")
+	becomes("flaky", "failed")
 
 	touch(t, fixed)
 	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("goes on", "add-tasks")
 	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("goes on", "--as names the new run")
 	retried := h.run("dag", "retry", run, "--output", "json").OK()
 	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
-	h.eventually("succeeded", "dag", "show", run, "--task", "last")
+	becomes("last", "succeeded")
 	h.run("dag", "retry", run, "--from", "flaky").OK().Says("running flaky and what follows again")
-	h.eventually("succeeded", "dag", "show", run, "--task", "last")
+	becomes("last", "succeeded")
 
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["last"], "noop": true}, {"id": "more", "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").OK().Says("added 2 tasks: " + run)
@@ -163,20 +186,22 @@ func operateDAG(t *testing.T, h *harness) {
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: task "last" already exists in the run`)
-	h.eventually("succeeded", "dag", "show", run, "--task", "extra")
-	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency is 6")
+	becomes("extra", "succeeded")
+	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency: ", " → 6")
 	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
 	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitFailed).Complains("concurrency=N is the one setting")
 	h.run("dag", "show", run).OK().Says("concurrency  7")
 
-	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long")
+	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long: " + run)
 	h.eventually("held", "dag", "show", run).Says("roundsman dag release " + run)
 	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
 	// What passed between two of its looks it may not have seen; the end it has.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
-	report := clitest.Decode[dag.Report](h.run("runs", "show", run, "-o", "json").OK())
-	assert.Equal(t, map[string]int{"succeeded": 7, "skipped": 1, "canceled": 1}, report.Counts, "%v", report.Tasks)
+	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
+	assert.Equal(t, starter.Counts{"succeeded": 7, "skipped": 1, "canceled": 1}, report.Counts)
+	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
+	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-task", "too slow")
 }
 
 func rollingMaintenance(t *testing.T, h *harness) {
@@ -191,7 +216,7 @@ func rollingMaintenance(t *testing.T, h *harness) {
 	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
 
 	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman runs watch")
-	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("canceled: dag/rolling-maintenance/y has ended with")
+	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("cancel requested: dag/rolling-maintenance/y has ended as canceled with")
 	h.run("dag", "show", "rolling-maintenance/y").OK().Says("canceled", "not today")
 	list := clitest.Decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
 	assert.Equal(t, contract.OutcomeCanceled, list.Runs[0].Outcome)

@@ -18,19 +18,52 @@ func printHelp(w io.Writer, path string, command *cli.Command) {
 		fmt.Fprintf(w, "\n%s\n", command.Description)
 	}
 	if subs := visible(command.Subcommands); len(subs) > 0 {
-		fmt.Fprintln(w, "\nCommands:")
-		width := 0
-		for _, sub := range subs {
-			width = max(width, len(strings.Join(sub.Names(), ", ")))
-		}
-		for _, sub := range subs {
-			fmt.Fprintf(w, "  %-*s  %s\n", width, strings.Join(sub.Names(), ", "), sub.Usage)
-		}
+		printCommands(w, subs)
 		fmt.Fprintf(w, "\n%s COMMAND --help shows more.\n", path)
 	}
 	own, common := documentedFlags(command)
 	printFlags(w, "Flags", own)
 	printFlags(w, ui.CategoryCommon, common)
+}
+
+// helpGroups are the groups of the root's help, in order. Others are listed last.
+func helpGroups() [][]string {
+	return [][]string{
+		{"Set up", "dev", "init", "validate", "plan", "apply"},
+		{"Look", "status", "explain", "doctor", "forecast", "ledger", "audit", "notifications"},
+		{"Operate", "jobtypes", "runs", "jobs", "dag", "workers", "pools", "keys"},
+		{"Processes", "server", "worker", "gateway"},
+	}
+}
+
+// printCommands lists commands; those of the root in groups.
+func printCommands(w io.Writer, subs []*cli.Command) {
+	width := 0
+	for _, sub := range subs {
+		width = max(width, len(strings.Join(sub.Names(), ", ")))
+	}
+	section := func(title string, belongs func(*cli.Command) bool) {
+		for _, sub := range subs {
+			if !belongs(sub) {
+				continue
+			}
+			if title != "" {
+				fmt.Fprintf(w, "\n%s:\n", title)
+				title = ""
+			}
+			fmt.Fprintf(w, "  %-*s  %s\n", width, strings.Join(sub.Names(), ", "), sub.Usage)
+		}
+	}
+	if !slices.ContainsFunc(subs, func(sub *cli.Command) bool { return sub.Name == "dev" }) {
+		section("Commands", func(*cli.Command) bool { return true })
+		return
+	}
+	grouped := []string{}
+	for _, group := range helpGroups() {
+		section(group[0], func(sub *cli.Command) bool { return slices.Contains(group[1:], sub.Name) })
+		grouped = append(grouped, group[1:]...)
+	}
+	section("Others", func(sub *cli.Command) bool { return !slices.Contains(grouped, sub.Name) })
 }
 
 func usageLine(path string, command *cli.Command) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
@@ -82,7 +83,7 @@ func (h *harness) ran(jobType string) contract.JobGroupResult {
 // reason is the first reason that explain gives.
 func (h *harness) reason(thing string) explain.Reason {
 	h.t.Helper()
-	explanation := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK())
+	explanation := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
 	require.NotEmpty(h.t, explanation.Reasons, thing)
 	return explanation.Reasons[0]
 }
@@ -92,7 +93,7 @@ func (h *harness) reason(thing string) explain.Reason {
 func (h *harness) clear(thing string, code explain.Code) {
 	h.t.Helper()
 	testsuite.GoneWithin(h.t, time.Now(), 2*time.Second, thing+": "+string(code), func() bool {
-		explanation := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK())
+		explanation := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
 		return slices.ContainsFunc(explanation.Reasons, func(r explain.Reason) bool { return r.Code == code })
 	})
 }
@@ -104,14 +105,16 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 		require.Equal(t, 1, failed.Counts.Completed)
 	}
 	third := h.ran("verify")
-	assert.Equal(t, contract.OutcomeCompleted, third.Outcome)
-	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, Completed: 1}, third.Counts)
+	assert.Equal(t, contract.OutcomePartial, third.Outcome)
+	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, HeldBack: 1, Completed: 1}, third.Counts)
 	require.Len(t, third.HeldBack, 1)
 	assert.Equal(t, "bad", third.HeldBack[0].DedupeKey)
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), third.HeldBack[0].Until, time.Minute)
 	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
 	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
 	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman jobs disabled verify`")
+	h.run("jobtypes", "list").OK().Says("1 key held back")
+	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman jobtypes re-enable verify")
 
 	r := h.reason("verify")
 	assert.Equal(t, explain.RetryBudget, r.Code)
@@ -126,8 +129,8 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 		return len(runs) == 3
 	})
 	failedJob := runs[1].WorkflowID + "/" + clitest.Decode[struct {
-		Jobs []starter.Job `json:"jobs"`
-	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").OK()).Jobs[0].JobID
+		Jobs []starter.Item `json:"items"`
+	}](h.run("jobs", "list", runs[1].WorkflowID, "--key", "bad", "-o", "json").OK()).Jobs[0].ID
 	assert.Equal(t, explain.RetryBudget, h.reason(failedJob).Code)
 
 	documented(t, plain, contract.UpdateReEnable, "verify", "bad")
@@ -174,7 +177,7 @@ func disableType(t *testing.T, h *harness, plain client.Client) {
 }
 
 func markReason(h *harness, thing string) explain.Reason {
-	reasons := clitest.Decode[starter.Explanation](h.run("explain", thing, "-o", "json").OK()).Reasons
+	reasons := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK()).Reasons
 	require.NotEmpty(h.t, reasons)
 	for _, r := range reasons {
 		if r.Code == explain.MarkedDone {

@@ -35,11 +35,12 @@ func reference(root *cli.Command) string {
 	fmt.Fprint(&text, "# Command line\n\nGenerated from the commands themselves: `go test ./internal/cli -run TestReference -update`.\n\n"+
 		"Every command takes `--help`. Flags may stand anywhere on the line. Exit codes, in every command:\n"+
 		"0 done, 1 failed, 2 a difference (`plan` would change something, `apply` left deletions), 3 wrong usage or a\n"+
-		"faulty file. Errors go to standard error and say what to do next. `--output json` prints one JSON value on standard output, exact times in RFC 3339. `NO_COLOR` switches\n"+
-		"colors off. Connection settings are looked for in this order: flags, `TEMPORAL_*` variables, the\n"+
+		"faulty file. Errors go to standard error and say what to do next. \n"+
+		"`--output json` prints one JSON value on standard output, exact times in RFC 3339; yaml is the same as YAML.\n"+
+		"In a pipe nothing is cut; on a terminal the last column gives way. `NO_COLOR` switches colors off. Connection settings are looked for in this order: flags, `TEMPORAL_*` variables, the\n"+
 		"configuration, a profile of the Temporal CLI (`TEMPORAL_CONFIG_FILE`, `TEMPORAL_PROFILE`), defaults.\n"+
-		"\nThese flags are common to all commands that talk to a server:\n\n```\n")
-	_, common := documentedFlags(&cli.Command{Flags: ui.CommonFlags()})
+		"\nThese flags are common to all commands that talk to a server; `wide`, `name` and `--no-headers` are of those that list or show:\n\n```\n")
+	_, common := documentedFlags(&cli.Command{Flags: ui.ListFlags()})
 	for _, flag := range common {
 		fmt.Fprintf(&text, "%-24s %s\n", flag.names, flag.about)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/buildinfo"
+	"github.com/roundsman/roundsman/internal/cli/access"
+	"github.com/roundsman/roundsman/internal/cli/calendar"
 	"github.com/roundsman/roundsman/internal/cli/config"
 	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/dev"
@@ -36,7 +38,7 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	c := &commands{&ui.Program{Env: env, Handlers: handlers}}
 	root := c.root()
 	if words, ok := completionRequest(args); ok {
-		for _, word := range complete(root, words) {
+		for _, word := range c.complete(ctx, root, words) {
 			fmt.Fprintln(env.Stdout, word)
 		}
 		return ui.ExitOK
@@ -74,13 +76,13 @@ func (c *commands) root() *cli.Command {
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
 		Subcommands: slices.Concat(
-			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program, dag.Runs(c.Program)),
-			dag.Commands(c.Program), workers.Commands(c.Program), inspect.Commands(c.Program),
-			[]*cli.Command{c.completionCommand()},
+			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program),
+			dag.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
+			[]*cli.Command{c.completionCommand(), c.manCommand()},
 		),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version"}},
 	}
-	prepare(root.Subcommands, ui.ProgramName)
+	c.prepare(root.Subcommands, ui.ProgramName)
 	return root
 }
 
@@ -101,7 +103,7 @@ func (c *commands) app(root *cli.Command) *cli.App {
 }
 
 // prepare gives every command what all of them share.
-func prepare(all []*cli.Command, path string) {
+func (c *commands) prepare(all []*cli.Command, path string) {
 	for _, command := range all {
 		command.HideHelp = true
 		command.OnUsageError = usageError
@@ -118,10 +120,11 @@ func prepare(all []*cli.Command, path string) {
 						return err
 					}
 				}
+				c.Look(ctx)
 				return action(ctx)
 			}
 		}
-		prepare(command.Subcommands, command.HelpName)
+		c.prepare(command.Subcommands, command.HelpName)
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,13 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"doctor", "--address", "http://127.0.0.1:7233"}, `is not host:port, for instance 127.0.0.1:7233`},
 		{[]string{"runs", "list", "--limit", "0"}, "--limit 0"},
 		{[]string{"jobtypes", "detect", "x", "--limit", "0"}, "--limit 0: must be at least 1"},
+		{[]string{"gateway", "http", "--listen", "0.0.0.0:8235"}, "serve HTTP at 0.0.0.0:8235: on another address than loopback callers must log in"},
+		{[]string{"server", "--http", "0.0.0.0:8234"}, "serve HTTP at 0.0.0.0:8234: on another address than loopback callers must log in"},
+		{[]string{"gateway", "seaweedfs", "--listen", "0.0.0.0:23646"}, "whoever reaches it could act as a worker"},
+		{[]string{"gateway", "seaweedfs", "--listen", "23646", "--grpc-listen", "10.0.0.5:33646"}, "whoever reaches it could act as a worker"},
+		{[]string{"gateway", "seaweedfs", "--listen", "10.0.0.5:23646", "--grpc-listen", "127.0.0.1:33646"}, "whoever reaches it could act as a worker"},
+		{[]string{"gateway", "seaweedfs", "--listen", "60000"}, "the gRPC port would be 70000"},
+		{[]string{"gateway", "seaweedfs", "--tls-cert", "admin.crt"}, "--tls-cert and --tls-key belong together"},
 		{[]string{"runs", "show"}, "RUN is missing"},
 		{[]string{"explain"}, "THING is missing: see roundsman explain --help"},
 		{[]string{"explain", "run", "job", "more"}, `unexpected argument "more": see roundsman explain --help`},
@@ -39,11 +47,13 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"jobs", "list"}, "RUN is missing"},
 		{[]string{"jobs", "list", "x", "--state", "finished"}, "must be one of pending"},
 		{[]string{"jobs", "show", "scrub"}, "write it as RUN/JOB"},
-		{[]string{"jobs", "cancel", "12", "--run", "scrub"}, "give the job's id alone"},
+		{[]string{"jobs", "cancel", "a/12", "--run", "scrub"}, "give the job's id alone"},
 		{[]string{"jobs", "cancel"}, "RUN/JOB is missing"},
 		{[]string{"jobs", "cancel", "scrub", "--key", ""}, "--key is empty"},
 		{[]string{"jobs", "show", "scrub", "--run", "scrub", "--key", "k"}, "as the argument or with --run"},
-		{[]string{"version", "--output", "xml"}, "must be table or json"},
+		{[]string{"version", "--output", "xml"}, "must be table, json or yaml"},
+		{[]string{"runs", "list", "--output", "xml"}, "must be table, wide, json, yaml or name"},
+		{[]string{"jobtypes", "pause", "x", "--output", "name"}, "--output name: must be table, json or yaml"},
 		{[]string{"completion", "tcsh"}, "choose bash, zsh or fish"},
 		{[]string{"dev", "--workers", ","}, "name at least one worker"},
 		{[]string{"dev", "--workers", "Node A"}, "must start with a-z"},
@@ -95,6 +105,7 @@ func TestVersion(t *testing.T) {
 	h.run("version").OK().Says("roundsman ")
 	h.run("--version").OK().Says("roundsman ")
 	assert.NotEmpty(t, clitest.Decode[map[string]string](h.run("version", "-o", "json").OK())["version"])
+	h.run("version", "-o", "yaml").OK().Says("version: ")
 }
 
 func TestCompletion(t *testing.T) {
@@ -106,7 +117,8 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, "jobs\njobtypes\n", h.run("__complete", "job").OK().Stdout)
 	assert.Equal(t, "show\n", h.run("__complete", "--output", "json", "runs", "sh").OK().Stdout)
 	assert.Equal(t, "--outcome\n--output\n", h.run("__complete", "runs", "list", "--out").OK().Stdout)
-	assert.Equal(t, "json\ntable\n", h.run("__complete", "runs", "list", "--output", "").OK().Stdout)
+	assert.Equal(t, "json\nname\ntable\nwide\nyaml\n", h.run("__complete", "runs", "list", "--output", "").OK().Stdout)
+	assert.Equal(t, "json\ntable\nyaml\n", h.run("__complete", "version", "-o", "").OK().Stdout)
 	assert.Empty(t, h.run("__complete", "runs", "list", "zzz").OK().Stdout)
 }
 
@@ -177,4 +189,18 @@ func TestExitCodesAreTheSameInEveryCommand(t *testing.T) {
 	}
 	h.run("runs", "list").Exits(1)
 	assert.NotContains(t, h.run("runs", "list", "--f").Exits(3).Stderr, "did you mean")
+}
+
+// TestHelpOfTheRootIsInGroups: each group is there, and has only commands that exist.
+func TestHelpOfTheRootIsInGroups(t *testing.T) {
+	t.Parallel()
+	root := (&commands{&ui.Program{}}).root()
+	o := offline(t).run("--help").OK().Says("\nOthers:\n")
+	for _, group := range helpGroups() {
+		o.Says("\n" + group[0] + ":\n")
+		assert.Subset(t, commandNames(root), group[1:])
+	}
+	for _, name := range commandNames(root) {
+		assert.LessOrEqual(t, strings.Count(o.Stdout, "\n  "+name+" "), 1, name)
+	}
 }

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // obeyWindows closes the window of a job type by an apply, and opens it again.
@@ -37,4 +40,35 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 
 	h.run("apply", "-c", h.write(clusterConfig(gate))).OK()
 	h.run("jobtypes", "run", "quick", "--wait").OK().Says("quick: completed in")
+}
+
+// TestStatusWaitsForWindows: a run waits up to one interval for its window, so status
+// does not call it skipped because the window is closed now.
+func TestStatusWaitsForWindows(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	blackout := func(lasts time.Duration) string {
+		now := time.Now()
+		return fmt.Sprintf("    blackouts: [{from: %s, to: %s}]\n", now.Add(-time.Minute).Format(time.RFC3339), now.Add(lasts).Format(time.RFC3339))
+	}
+	typed := func(name, rest string) string {
+		return "  " + name + ":\n    handler: command\n    schedule: {every: 30m}\n" + rest +
+			"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n"
+	}
+	// Each is due within 30 minutes.
+	h.run("apply", "-c", h.write("version: 1\njob_types:\n"+typed("waits", blackout(30*time.Minute))+typed("never", blackout(48*time.Hour)))).OK()
+	h.eventually("never", "jobtypes", "list", "-o", "name").Says("waits")
+	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
+	h.background("server", "--log-level", "error")
+	h.eventually("node-a", "workers", "list", "--online")
+	due := map[string]string{}
+	for _, tick := range clitest.Decode[struct {
+		Due []struct {
+			JobType string `json:"job_type"`
+			Skipped string `json:"skipped"`
+		} `json:"due"`
+	}](h.run("status", "-o", "json").OK()).Due {
+		due[tick.JobType] = tick.Skipped
+	}
+	assert.Equal(t, map[string]string{"waits": "", "never": "WINDOW_CLOSED_UNTIL"}, due)
 }

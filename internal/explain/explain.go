@@ -10,88 +10,6 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// Facts is what is known. Whatever could not be found out is left empty, with
-// Down saying why.
-type Facts struct {
-	Now time.Time
-	// Type is set for a job type; Runs are its open runs then, MoreRuns counts
-	// those that were not looked at.
-	Type     *TypeFacts
-	Runs     []RunFacts
-	MoreRuns int
-	// Run is the run in question, or that of the job in question.
-	Run *RunFacts
-	Job *contract.JobView
-	// Worker is the worker in question. Workers is the registry, which is asked
-	// where somebody waits for a worker.
-	Worker  *WorkerFacts
-	Workers []contract.WorkerDetail
-	// Asked are workers, by id, that somebody doubts and whose processes were asked
-	// for that reason.
-	Asked map[string]WorkerFacts
-	// Taker is the worker that the job or task was sent to and that has not taken
-	// it yet, since SentAt.
-	Taker  *WorkerFacts
-	SentAt time.Time
-	// DAG is the run of a DAG in question, or that of the task in question.
-	DAG *DAGFacts
-	// Inner are explanations of what the thing itself waits for: the runs of the
-	// sub-DAGs of a run or a job.
-	Inner []Inner
-	// Admission is nil if it was not asked. NoAdmission: it was, and has ended or does
-	// not exist yet.
-	Admission   *contract.AdmissionView
-	NoAdmission bool
-	// Holds is what is held back of the job type.
-	Holds []contract.AdmissionHold
-	// Down says what the control plane did not answer, DownSince when it last
-	// showed a sign of life, if the server still knows.
-	Down      string
-	DownSince time.Time
-	// Frozen are workflows among those that were asked that somebody paused in
-	// Temporal itself: they answer nothing.
-	Frozen []FrozenFacts
-	// Stuck are those that the control plane's code cannot go on with.
-	Stuck []StuckFacts
-}
-
-// TypeFacts is what the Schedule says.
-type TypeFacts struct {
-	Name, Handler    string
-	Paused, Disabled bool
-	PauseNote        string
-	// PausedBy and PausedAt are empty if nobody knows.
-	PausedBy string
-	PausedAt time.Time
-	// Next is the coming tick, LastTick the one before; zero: none.
-	Next, LastTick time.Time
-	// ChangedAt is when the Schedule was last changed by an apply.
-	ChangedAt time.Time
-	// WindowClosed says why its maintenance window is closed, empty if it is not;
-	// WindowSince and WindowOpens when that began and ends, as far as it is known.
-	WindowClosed             string
-	WindowSince, WindowOpens time.Time
-}
-
-// RunFacts is what the server and the group say.
-type RunFacts struct {
-	ID        string
-	JobType   string
-	Open      bool
-	Outcome   string
-	StartedAt time.Time
-	// Status is nil if the group did not answer.
-	Status *contract.GroupStatus
-	// Pending are pending jobs, the most urgent ones.
-	Pending []contract.JobView
-}
-
-// Inner is the explanation of something inside the thing in question.
-type Inner struct {
-	Name    string
-	Reasons []Reason
-}
-
 // Why gives the reasons, ordered. It is empty for what runs or has ended.
 func Why(f Facts) []Reason {
 	var reasons []Reason
@@ -107,10 +25,8 @@ func Why(f Facts) []Reason {
 	switch {
 	case f.Worker != nil:
 		reasons = append(reasons, f.ofWorker()...)
-	case f.DAG != nil:
-		reasons = append(reasons, f.ofDAG()...)
-	case f.Job != nil:
-		reasons = append(reasons, f.ofJob(*f.Run, *f.Job)...)
+	case f.Item != nil:
+		reasons = append(reasons, f.ofItem(*f.Run, *f.Item)...)
 	case f.Run != nil && f.Run.Open:
 		reasons = append(reasons, f.ofRun(*f.Run)...)
 	case f.Type != nil:
@@ -133,14 +49,10 @@ func State(f Facts) string {
 		return string(f.Worker.State)
 	case f.Taker != nil:
 		return "assigned"
-	case f.DAG != nil && f.mute(f.DAG.ID) != "":
-		return f.mute(f.DAG.ID)
 	case f.Run != nil && f.mute(f.Run.ID) != "":
 		return f.mute(f.Run.ID)
-	case f.DAG != nil:
-		return f.DAG.state()
-	case f.Job != nil:
-		return f.Job.State
+	case f.Item != nil:
+		return cmp.Or(f.Item.State, "open")
 	case f.Run != nil:
 		return f.Run.state()
 	case f.Type != nil && len(f.Runs) > 0:
@@ -153,12 +65,14 @@ func (r RunFacts) state() string {
 	switch {
 	case !r.Open:
 		return cmp.Or(r.Outcome, "ended")
-	case r.Status == nil:
+	case r.Answer == nil:
 		return "open"
-	case r.Status.Running > 0:
+	case r.Answer.Running > 0 && r.DAG == "": // The phase of a DAG's run says it.
 		return "running"
+	case r.Answer.Running == 0 && r.Answer.Phase == "running" && len(r.Answer.Waits) > 0:
+		return "waiting"
 	}
-	return r.Status.Phase
+	return r.Answer.Phase
 }
 
 // stateOfType is running as soon as one of the runs is.
@@ -266,59 +180,114 @@ func (t TypeFacts) pauseText() string {
 }
 
 func (f Facts) ofRun(run RunFacts) []Reason {
-	status := run.Status
-	if status == nil {
+	answer := run.Answer
+	if answer == nil {
 		if f.Down != "" || f.mute(run.ID) != "" {
 			return nil
 		}
 		return []Reason{reason(Starting, run.ID, run.StartedAt, time.Time{}, "the run has just been started")}
 	}
 	var reasons []Reason
-	switch {
-	case status.Wait != nil:
-		reasons = append(reasons, f.expand(*status.Wait, run.ID, run.JobType)...)
-	case status.Phase == "preparing":
+	for _, wait := range answer.Waits {
+		reasons = append(reasons, f.expand(wait, run, ItemFacts{})...)
+	}
+	if len(reasons) == 0 && answer.Phase == "preparing" {
 		reasons = append(reasons, reason(Starting, run.ID, run.StartedAt, time.Time{}, "it looks up workers and its past runs"))
 	}
-	if status.Running == 0 {
-		for _, job := range run.Pending {
-			reasons = append(reasons, of(run.ID+"/"+job.JobID, f.ofJob(run, job))...)
+	for _, missed := range answer.Missed {
+		reasons = append(reasons, missedWorker(run.ID, missed, run.StartedAt))
+	}
+	if n := answer.More; n > 0 {
+		reasons[len(reasons)-1].Detail += fmt.Sprintf(" (and %d more reasons of other tasks)", n)
+	}
+	if answer.Running == 0 {
+		for _, item := range run.Pending {
+			reasons = append(reasons, of(run.ID+"/"+item.ID, f.ofItem(run, item))...)
 		}
 	}
-	for _, deduped := range status.Deduped {
-		reasons = append(reasons, reason(Deduped, deduped.DedupeKey, status.StartedAt, time.Time{}, "the same work is active in "+deduped.By))
+	for _, deduped := range answer.Deduped {
+		reasons = append(reasons, reason(Deduped, deduped.DedupeKey, run.StartedAt, time.Time{}, "the same work is active in "+deduped.By))
 	}
 	return reasons
 }
 
-func (f Facts) ofJob(run RunFacts, job contract.JobView) []Reason {
-	if job.Wait == nil {
-		return nil
+// missedWorker says why a run for every worker does not reach one of them.
+func missedWorker(run string, missed contract.MissedWorker, since time.Time) Reason {
+	switch code := Code(missed.Code); code { //nolint:exhaustive // the others are the detection's
+	case WorkerUnreachable, WorkerCordoned, AllSlotsFull:
+		return reason(code, missed.Worker, since, time.Time{}, "the run is for every worker: "+missed.Detail)
 	}
-	return f.expand(*job.Wait, run.ID, run.JobType)
+	found := reason(NoWorker, missed.Worker, since, time.Time{}, string(missed.Code)+": "+missed.Detail)
+	found.Remedy = "repair what the detail says; the next run detects there again; `roundsman runs show " + run + "`"
+	return found
 }
 
-// expand makes a reason of what workflow says it waits for, and adds who is in
-// the way, where admission or the registry knows it.
-func (f Facts) expand(wait contract.WaitReason, workflow, jobType string) []Reason {
-	plain := []Reason{reason(Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)}
-	switch Code(wait.Code) { //nolint:exhaustive // the others are complete
+func (f Facts) ofItem(run RunFacts, item ItemFacts) []Reason {
+	var reasons []Reason
+	for _, wait := range item.Waits {
+		reasons = append(reasons, f.expand(wait, run, item)...)
+	}
+	return reasons
+}
+
+// expand makes a reason of what a run, or an item of it, waits for, and adds who is
+// in the way, where admission or the registry knows it. item is empty for the run.
+func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []Reason {
+	if wait.Since.IsZero() {
+		wait.Since = run.StartedAt
+	}
+	one := reason(Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)
+	if own := remedyIn(one, run, item); own != "" {
+		one.Remedy = own
+	}
+	switch one.Code { //nolint:exhaustive // the others are complete
+	case Paused, ConcurrencyLimit:
+		one.Object = cmp.Or(one.Object, run.ID)
+	case WorkerUnreachable:
+		return f.doubted(wait, one)
+	case NoWorker:
+		return append([]Reason{one}, f.away(wait.Object, cmp.Or(run.JobType, run.DAG))...)
+	case LaneBusy, ClaimsPending, ResourcesPending:
+		return f.admission(wait, run.ID, []Reason{one})
+	}
+	return []Reason{one}
+}
+
+// remedyIn is what helps in this run; "": what helps everywhere.
+func remedyIn(r Reason, run RunFacts, item ItemFacts) string {
+	switch r.Code { //nolint:exhaustive // the others' remedies are the same in all runs
 	case Paused:
-		if wait.Object == "" {
-			plain[0].Object, plain[0].Remedy = workflow, "`roundsman runs resume "+workflow+"`"
+		if r.Object == "" {
+			return "`roundsman runs resume " + run.ID + "`"
 		}
 	case GlobalLimit:
-		plain[0].Remedy = raise(workflow, "global_execution_concurrency")
+		return raise(run.ID, "global_execution_concurrency")
 	case PerWorkerLimit:
-		plain[0].Remedy = raise(workflow, "per_worker_execution_concurrency")
-	case WorkerUnreachable:
-		return f.doubted(wait, plain[0])
-	case NoWorker:
-		return append(plain, f.away(wait.Object, jobType)...)
-	case LaneBusy, ClaimsPending, ResourcesPending:
-		return f.admission(wait, workflow, plain)
+		return raise(run.ID, "per_worker_execution_concurrency")
+	case ConcurrencyLimit:
+		if r.Object != "" {
+			return "wait, or raise `concurrency` of task " + r.Object + " in its file: it holds from the next run"
+		}
+		return raise(run.ID, "concurrency")
+	case Held:
+		return fmt.Sprintf("`roundsman dag retry %s`, `roundsman dag skip %s TASK`, or let it end: `roundsman dag release %s`", run.ID, run.ID, run.ID)
+	case AwaitingApproval:
+		return fmt.Sprintf("`roundsman dag approve %s %s`, or `roundsman dag reject %s %s`", run.ID, r.Object, run.ID, r.Object)
+	case Upstream:
+		first, _, _ := strings.Cut(r.Object, ",")
+		remedy := fmt.Sprintf("`roundsman explain %s %s`", run.ID, first)
+		if item.State == "upstream_failed" {
+			remedy += fmt.Sprintf(", then `roundsman dag retry %s`", run.ID)
+		}
+		return remedy
+	case Sleeping:
+		return fmt.Sprintf("wait, or end it: `roundsman runs cancel %s --task %s`", run.ID, cmp.Or(item.ID, "TASK"))
+	case RetryBackoff:
+		if run.DAG != "" {
+			return "wait, or lower the task's retries.backoff"
+		}
 	}
-	return plain
+	return ""
 }
 
 // raise is how a limit of a run is changed while it goes on.

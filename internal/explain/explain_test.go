@@ -34,8 +34,8 @@ func scrub() *TypeFacts { return &TypeFacts{Name: "scrub", Handler: "scrub", Cha
 // waits is a job of a running run that waits for one thing.
 func waits(wait contract.WaitReason) Facts {
 	return Facts{
-		Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, JobType: "scrub", Status: &contract.GroupStatus{Phase: "dispatching", StartedAt: since}},
-		Job: &contract.JobView{State: "pending", Wait: &wait},
+		Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, JobType: "scrub", Answer: &RunAnswer{Phase: "dispatching"}},
+		Item: &ItemFacts{State: "pending", Waits: []contract.WaitReason{wait}},
 	}
 }
 
@@ -50,9 +50,14 @@ func use(id, item, job string) contract.AdmissionUse {
 
 // task is a task of a run of a DAG that waits for one thing; "" is the run.
 func task(id string, code Code, object string) Facts {
-	return Facts{Now: now, DAG: &DAGFacts{ID: "dag/nightly/r", Name: "nightly", Open: true, Task: id, Answer: &contract.ExplainQueryResult{
-		State: "waiting", Waits: []contract.WaitReason{{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"}},
-	}}}
+	waits := []contract.WaitReason{{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"}}
+	f := Facts{Now: now, Run: &RunFacts{ID: "dag/nightly/r", DAG: "nightly", Open: true}}
+	if id == "" {
+		f.Run.Answer = &RunAnswer{Phase: "running", Waits: waits}
+	} else {
+		f.Item = &ItemFacts{ID: id, State: "waiting", Waits: waits}
+	}
+	return f
 }
 
 // fixtures holds one situation per code.
@@ -61,8 +66,8 @@ func fixtures() map[Code]Facts {
 	plain := func(code Code, object string) Facts {
 		return waits(contract.WaitReason{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"})
 	}
-	open := func(status *contract.GroupStatus) Facts {
-		return Facts{Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, StartedAt: since, Status: status}}
+	open := func(answer *RunAnswer) Facts {
+		return Facts{Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, StartedAt: since, Answer: answer}}
 	}
 	disabled, paused, idle := scrub(), scrub(), scrub()
 	disabled.Disabled, paused.Paused, paused.PausedAt, idle.Next = true, true, since, until
@@ -82,9 +87,9 @@ func fixtures() map[Code]Facts {
 		DoesNotFit:       plain(DoesNotFit, "job-00001"),
 		NotDueUntil:      {Now: now, Type: idle, Workers: well},
 		NoWorker:         {Now: now, Type: idle, Workers: []contract.WorkerDetail{node("node-a", contract.WorkerOffline, false)}},
-		LaneBusy: with(open(&contract.GroupStatus{Phase: "waiting", Wait: &contract.WaitReason{Code: "LANE_BUSY", Object: "default", Since: since, Until: until}}),
+		LaneBusy: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since, Until: until}}}),
 			contract.AdmissionView{Lanes: []contract.AdmissionLane{{Name: "default", Holder: &holder}}}),
-		Recovering: with(open(&contract.GroupStatus{Phase: "waiting", Wait: &contract.WaitReason{Code: "LANE_BUSY", Object: "default", Since: since}}),
+		Recovering: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since}}}),
 			contract.AdmissionView{Recovering: true, Expected: []string{"group/other-1"}}),
 		ClaimHeld: with(asks, contract.AdmissionView{Objects: []contract.AdmissionThing{{
 			Name: "volume/42", Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
@@ -92,7 +97,7 @@ func fixtures() map[Code]Facts {
 		PoolFull: with(asks, contract.AdmissionView{Pools: []contract.AdmissionPool{{
 			Name: "db", Size: 3, Used: 2, Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
 		}}}),
-		Deduped:           open(&contract.GroupStatus{Phase: "dispatching", Running: 1, StartedAt: since, Deduped: []contract.DedupedProposal{{DedupeKey: "k", By: "group/scrub-0"}}}),
+		Deduped:           open(&RunAnswer{Phase: "dispatching", Running: 1, Deduped: []contract.DedupedProposal{{DedupeKey: "k", By: "group/scrub-0"}}}),
 		Starting:          open(nil),
 		WorkerUnreachable: {Now: now, Worker: worker(contract.WorkerUnreachable)},
 		WorkflowStuck: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true}, Stuck: []StuckFacts{
@@ -109,7 +114,7 @@ func fixtures() map[Code]Facts {
 		ResourcesPending: with(asks, contract.AdmissionView{}),
 		OutcomePending:   plain(OutcomePending, "node-a"),
 		RetryBudget:      {Now: now, Type: idle, Workers: well, Holds: []contract.AdmissionHold{typeHold()}},
-		MarkedDone: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, Status: &contract.GroupStatus{
+		MarkedDone: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{
 			Phase: "dispatching", HeldBack: []contract.AdmissionHold{keyHold("MARKED_DONE", "b")},
 		}}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "a"), keyHold("MARKED_DONE", "b")}},
 		Held:             task("", Held, "load"),
@@ -164,7 +169,7 @@ func TestWhoIsInTheWayIsNamed(t *testing.T) {
 // to have it alone next.
 func TestSharedClaimsWaitToo(t *testing.T) {
 	t.Parallel()
-	wait := &contract.WaitReason{Code: "RESOURCES_PENDING", Object: "job-00001.1", Since: since}
+	wait := contract.WaitReason{Code: "RESOURCES_PENDING", Object: "job-00001.1", Since: since}
 	mine := contract.AdmissionUse{WorkflowID: "r", ID: "job-00001.1", Shared: true, Since: since}
 	reader := contract.AdmissionUse{WorkflowID: "group/reader", ID: "job-00002.1", Shared: true}
 	writer := contract.AdmissionUse{WorkflowID: "group/writer", ID: "job-00003.1"}
@@ -175,7 +180,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 		},
 	} {
 		reasons := Why(Facts{
-			Now: now, Run: &RunFacts{ID: "r", Open: true}, Job: &contract.JobView{State: "pending", Wait: wait},
+			Now: now, Run: &RunFacts{ID: "r", Open: true}, Item: &ItemFacts{State: "pending", Waits: []contract.WaitReason{wait}},
 			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
 		})
 		require.Len(t, reasons, 1)
@@ -186,7 +191,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 func TestWhatRunsOrEndedHasNoReason(t *testing.T) {
 	t.Parallel()
 	for state, facts := range map[string]Facts{
-		"running":   {Run: &RunFacts{ID: "r", Open: true}, Job: &contract.JobView{State: "running"}},
+		"running":   {Run: &RunFacts{ID: "r", Open: true}, Item: &ItemFacts{State: "running"}},
 		"completed": {Run: &RunFacts{ID: "r", Outcome: "completed"}},
 		"ONLINE":    {Worker: &WorkerFacts{WorkerDetail: node("a", contract.WorkerOnline, true), Report: &contract.WorkerReport{Executing: 1, Caps: contract.WorkerCaps{MaxExecute: 2}}}},
 	} {

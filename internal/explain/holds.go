@@ -25,14 +25,14 @@ func (f Facts) heldBack() []Reason {
 func (f Facts) concerns(hold contract.AdmissionHold) bool {
 	ofType := hold.DedupeKey == ""
 	switch {
-	case f.Job != nil && ofType:
-		return f.Job.State == "not_started"
-	case f.Job != nil:
-		return hold.DedupeKey == f.Job.DedupeKey && f.Job.State != "completed" && f.Job.State != "running"
+	case f.Item != nil && ofType:
+		return f.Item.State == contract.JobNotStarted
+	case f.Item != nil:
+		return hold.DedupeKey == f.Item.Key && f.Item.State != contract.JobCompleted && f.Item.State != contract.JobRunning
 	case f.Run != nil && f.Run.Open && ofType:
-		return f.Run.Status != nil && f.Run.Status.Running == 0
+		return f.Run.Answer != nil && f.Run.Answer.Running == 0
 	case f.Run != nil && f.Run.Open:
-		return f.Run.Status != nil && leftOut(f.Run.Status.HeldBack, hold.DedupeKey)
+		return f.Run.Answer != nil && leftOut(f.Run.Answer.HeldBack, hold.DedupeKey)
 	case f.Run != nil:
 		return ofType && f.Run.Outcome != string(contract.OutcomeCompleted) && f.Run.Outcome != string(contract.OutcomeCanceled)
 	}

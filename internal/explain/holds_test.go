@@ -26,7 +26,7 @@ func TestWhatIsHeldBackConcerns(t *testing.T) {
 	ended := func(outcome string) *RunFacts {
 		return &RunFacts{ID: "group/scrub-1", JobType: "scrub", Outcome: outcome}
 	}
-	open := &RunFacts{ID: "group/scrub-1", JobType: "scrub", Open: true, Status: &contract.GroupStatus{
+	open := &RunFacts{ID: "group/scrub-1", JobType: "scrub", Open: true, Answer: &RunAnswer{
 		Phase: "dispatching", Running: 1, HeldBack: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a"), keyHold("RETRY_BUDGET", "forgiven since")},
 	}}
 	for name, c := range map[string]struct {
@@ -34,10 +34,10 @@ func TestWhatIsHeldBackConcerns(t *testing.T) {
 		want  []string
 	}{
 		"job type":             {Facts{Type: scrub()}, []string{"scrub", "it's a", "b"}},
-		"failed job":           {Facts{Run: run, Job: &contract.JobView{State: "failed", DedupeKey: "it's a"}}, []string{"it's a"}},
-		"job of another key":   {Facts{Run: run, Job: &contract.JobView{State: "failed", DedupeKey: "c"}}, nil},
-		"completed job":        {Facts{Run: run, Job: &contract.JobView{State: "completed", DedupeKey: "b"}}, nil},
-		"job not started":      {Facts{Run: run, Job: &contract.JobView{State: "not_started", DedupeKey: "c"}}, []string{"scrub"}},
+		"failed job":           {Facts{Run: run, Item: &ItemFacts{State: "failed", Key: "it's a"}}, []string{"it's a"}},
+		"job of another key":   {Facts{Run: run, Item: &ItemFacts{State: "failed", Key: "c"}}, nil},
+		"completed job":        {Facts{Run: run, Item: &ItemFacts{State: "completed", Key: "b"}}, nil},
+		"job not started":      {Facts{Run: run, Item: &ItemFacts{State: "not_started", Key: "c"}}, []string{"scrub"}},
 		"skipped run":          {Facts{Run: ended("skipped")}, []string{"scrub"}},
 		"completed run":        {Facts{Run: ended("completed")}, nil},
 		"run that left it out": {Facts{Run: open}, []string{"it's a"}},
@@ -57,7 +57,7 @@ func TestWhatIsHeldBackConcerns(t *testing.T) {
 
 func TestTheRemedyCanBeTyped(t *testing.T) {
 	t.Parallel()
-	reasons := Why(Facts{Now: now, Run: &RunFacts{}, Job: &contract.JobView{State: "failed", DedupeKey: "it's a"}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a")}})
+	reasons := Why(Facts{Now: now, Run: &RunFacts{}, Item: &ItemFacts{State: "failed", Key: "it's a"}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a")}})
 	require.Len(t, reasons, 1)
 	assert.Contains(t, reasons[0].Remedy, `roundsman jobtypes re-enable scrub --key 'it'\''s a'`)
 	assert.Equal(t, "/srv/a.bin", quoted("/srv/a.bin"))

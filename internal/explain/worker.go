@@ -207,6 +207,9 @@ func keptBy(worker contract.WorkerDetail) string {
 
 // missingWorkers looks whether anybody could do the job type's work now.
 func (f Facts) missingWorkers() []Reason {
+	if f.Type.Handler == "" {
+		return nil // A DAG needs none itself.
+	}
 	for _, worker := range f.Workers {
 		if serves(worker, f.Type) && len(f.troubleOf(worker)) == 0 {
 			return nil

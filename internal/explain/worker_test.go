@@ -97,10 +97,10 @@ func TestWhoIsMissing(t *testing.T) {
 func TestATypeIsAllItsRuns(t *testing.T) {
 	t.Parallel()
 	lane := func(id string) RunFacts {
-		return RunFacts{ID: id, JobType: "scrub", Open: true, Status: &contract.GroupStatus{Phase: "waiting", Wait: &contract.WaitReason{Code: "LANE_BUSY", Object: "default", Since: since, Detail: "it waits"}}}
+		return RunFacts{ID: id, JobType: "scrub", Open: true, Answer: &RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since, Detail: "it waits"}}}}
 	}
-	full := contract.JobView{JobID: "job-00007", State: "pending", Wait: &contract.WaitReason{Code: "ALL_SLOTS_FULL", Object: "node-a", Since: since, Detail: "busy"}}
-	stuck := RunFacts{ID: "group/adhoc", JobType: "scrub", Open: true, Status: &contract.GroupStatus{Phase: "dispatching", Pending: 1}, Pending: []contract.JobView{full}}
+	full := ItemFacts{ID: "job-00007", State: "pending", Waits: []contract.WaitReason{{Code: "ALL_SLOTS_FULL", Object: "node-a", Since: since, Detail: "busy"}}}
+	stuck := RunFacts{ID: "group/adhoc", JobType: "scrub", Open: true, Answer: &RunAnswer{Phase: "dispatching"}, Pending: []ItemFacts{full}}
 	paused := scrub()
 	paused.Paused, paused.PauseNote = true, "disks"
 	f := Facts{Type: paused, Runs: []RunFacts{lane("group/scrub-1"), lane("group/scrub-2"), stuck}, MoreRuns: 3}
@@ -110,12 +110,21 @@ func TestATypeIsAllItsRuns(t *testing.T) {
 	assert.Equal(t, []string{"", "group/scrub-1", "group/adhoc/job-00007"}, []string{reasons[0].Of, reasons[1].Of, reasons[2].Of})
 	assert.Equal(t, "it waits (and 1 more wait for it)", reasons[1].Detail)
 	assert.Equal(t, "busy; 3 more runs were not looked at", reasons[2].Detail)
-	f.Runs[2].Status.Running = 1
+	f.Runs[2].Answer.Running = 1
 	assert.Equal(t, "running", State(f))
+}
+
+func TestTheLimitOfAFanOutIsInItsFile(t *testing.T) {
+	t.Parallel()
+	reasons := Why(task("load.a", ConcurrencyLimit, "load"))
+	require.Len(t, reasons, 1)
+	assert.Equal(t, "load", reasons[0].Object)
+	assert.Equal(t, "wait, or raise `concurrency` of task load in its file: it holds from the next run", reasons[0].Remedy)
 }
 
 func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	t.Parallel()
+	object := map[Code]string{AwaitingApproval: "x", Upstream: "x", Held: "x"}
 	for code, remedy := range map[Code]string{
 		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
 		Upstream:         "`roundsman explain dag/nightly/r x`",
@@ -124,26 +133,26 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 		ConcurrencyLimit: "wait, or `roundsman runs set dag/nightly/r concurrency=N`",
 		Sleeping:         "wait, or end it: `roundsman runs cancel dag/nightly/r --task x`",
 	} {
-		f := task("x", code, "x")
-		f.DAG.Answer.More = 2
-		reasons := Why(f)
+		reasons := Why(task("x", code, object[code]))
 		require.Len(t, reasons, 1)
 		assert.Equal(t, remedy, reasons[0].Remedy)
-		assert.Equal(t, "because (and 2 more reasons of other tasks)", reasons[0].Detail)
 	}
 	blocked := task("x", Upstream, "load, trim")
-	blocked.DAG.Answer.State = "upstream_failed"
+	blocked.Item.State = "upstream_failed"
 	assert.Equal(t, "`roundsman explain dag/nightly/r load`, then `roundsman dag retry dag/nightly/r`", Why(blocked)[0].Remedy)
 
 	ended := task("", Held, "x")
-	ended.DAG.Open, ended.DAG.Outcome = false, "failed"
+	assert.Equal(t, "waiting", State(ended))
+	ended.Run.Answer.More = 2
+	assert.Equal(t, "because (and 2 more reasons of other tasks)", Why(ended)[0].Detail)
+	ended.Run.Open, ended.Run.Outcome = false, "failed"
 	assert.Empty(t, Why(ended))
 	assert.Equal(t, "failed", State(ended))
 }
 
 func TestInnerRunsAreNamed(t *testing.T) {
 	t.Parallel()
-	f := Facts{Job: &contract.JobView{State: "running"}, Run: &RunFacts{ID: "group/scrub-1", Open: true}}
+	f := Facts{Item: &ItemFacts{State: "running"}, Run: &RunFacts{ID: "group/scrub-1", Open: true}}
 	f.Inner = []Inner{{Name: "group/scrub-1/job-00001", Reasons: Why(task("", AwaitingApproval, "ok"))}}
 	reasons := Why(f)
 	require.Len(t, reasons, 1)
@@ -154,7 +163,7 @@ func TestInnerRunsAreNamed(t *testing.T) {
 func TestWorkThatNobodyHasTakenYet(t *testing.T) {
 	t.Parallel()
 	sent := func(worker *WorkerFacts) Facts {
-		return Facts{Run: &RunFacts{ID: "group/scrub-2", Open: true}, Job: &contract.JobView{State: "running"}, Taker: worker, SentAt: since}
+		return Facts{Run: &RunFacts{ID: "group/scrub-2", Open: true}, Item: &ItemFacts{State: "running"}, Taker: worker, SentAt: since}
 	}
 	for detail, f := range map[string]Facts{
 		"it was sent there, where 2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b; not taken within 5 s it is placed again": sent(atWork(contract.WorkerOnline, "a", "b")),

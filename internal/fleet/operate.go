@@ -61,17 +61,24 @@ func (r *Registry) remove(w *worker, e Operate, now time.Time) {
 }
 
 func (e Cleanup) apply(r *Registry, now time.Time) {
-	for _, id := range append(names(nil), r.away...) {
+	for _, id := range r.Removable(e, now) {
 		w := r.workers[id]
-		if w.Liveness != contract.WorkerOffline {
-			continue
-		}
-		if e.AllOffline || !now.Before(r.deleteAt(w, r.pulses[w.Incarnation])) {
-			r.delete(w, now, transition{
-				code: contract.WorkerRemoved, reason: "cleaned up after " + span(now.Sub(w.Since)) + " OFFLINE", by: e.By,
-			})
+		r.delete(w, now, transition{
+			code: contract.WorkerRemoved, reason: "cleaned up after " + span(now.Sub(w.Since)) + " OFFLINE", by: e.By,
+		})
+	}
+}
+
+// Removable are the workers that the clean-up would remove now.
+func (r *Registry) Removable(e Cleanup, now time.Time) []string {
+	removable := []string{}
+	for _, id := range r.away {
+		w := r.workers[id]
+		if w.Liveness == contract.WorkerOffline && (e.AllOffline || !now.Before(r.deleteAt(w, r.pulses[w.Incarnation]))) {
+			removable = append(removable, id)
 		}
 	}
+	return removable
 }
 
 // CheckResize returns the fault of a request for other caps.

@@ -47,6 +47,7 @@ type Registry struct {
 	departures  departures
 	descriptors descriptors
 	watchers    watchers
+	revisions   revisions
 	out         []Decision
 }
 
@@ -57,6 +58,7 @@ type Registry struct {
 func New(config *contract.FleetConfig, now time.Time) *Registry {
 	r := empty(config)
 	r.seq = now.UnixMilli() * 1000
+	r.revisions.floor = r.seq
 	r.rebuilt = now.Add(contract.RebuildTime)
 	return r
 }
@@ -112,10 +114,12 @@ func (Tick) apply(r *Registry, now time.Time) {
 	}
 }
 
-// complete ends the time in which the registry may lack living workers.
+// complete ends the time in which the registry may lack living workers. From a
+// whole view a watcher learns which of those that it knew never came back.
 func (r *Registry) complete() {
 	r.rebuilt = time.Time{}
 	r.seq++
+	r.revisions.floor = r.seq
 }
 
 func (r *Registry) decide(d Decision) { r.out = append(r.out, d) }
@@ -123,6 +127,7 @@ func (r *Registry) decide(d Decision) { r.out = append(r.out, d) }
 // changed marks a change of the worker that others can see.
 func (r *Registry) changed(w *worker) {
 	r.seq++
+	r.revisions.revise(w, r.seq)
 	r.watchers.stale(w.ID)
 	if state := w.shown(); state != w.counted {
 		r.recount(w, state)
@@ -201,6 +206,7 @@ func (r *Registry) forget(w *worker) {
 	r.deleted = r.deleted[1:]
 	r.counts[contract.WorkerDeleted]--
 	r.order.remove(w.ID)
+	r.revisions.forget(w)
 	delete(r.workers, w.ID)
 	r.descriptors.release(w.registration)
 }

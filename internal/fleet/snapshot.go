@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 // behaves as r does.
 type Snapshot struct {
 	Seq        int64                  `json:"seq"`
+	Floor      int64                  `json:"floor,omitempty"`
 	SightSince time.Time              `json:"sight_since,omitzero"`
 	SightUntil time.Time              `json:"sight_until,omitzero"`
 	Rebuilt    time.Time              `json:"rebuilt,omitzero"`
@@ -44,7 +46,7 @@ type unseenWorker struct {
 // keep transitions per worker are copied, the newest ones; 0 keeps all.
 func (r *Registry) Snapshot(keep int) Snapshot {
 	s := Snapshot{
-		Seq: r.seq, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,
+		Seq: r.seq, Floor: r.revisions.floor, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,
 		Departures: slices.Clone(r.departures.list), Watchers: r.watchers.carried(),
 	}
 	if !r.adoptAt.IsZero() {
@@ -99,6 +101,8 @@ func Restore(config *contract.FleetConfig, s Snapshot) *Registry {
 	for _, stored := range s.Workers {
 		r.restoreWorker(stored, s.Descriptors)
 	}
+	r.revisions.floor = cmp.Or(s.Floor, s.Seq)
+	r.revisions.sort()
 	for _, u := range s.Unseen {
 		r.unseen.set(u.Incarnation, u.Due)
 	}
@@ -121,6 +125,7 @@ func (r *Registry) restoreWorker(stored storedWorker, descriptors []jobtype.Desc
 	}
 	w.registration = r.descriptors.share(in)
 	r.workers[w.ID] = &w
+	r.revisions.restore(&w)
 	r.recount(&w, w.shown())
 	r.await(&w)
 }

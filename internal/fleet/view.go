@@ -101,9 +101,23 @@ func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
 	return d
 }
 
-// View returns the workers that a watcher with this filter can use.
+// View returns the workers that a watcher with this filter can use, or what has
+// changed since the view that it has. It gets a whole one where that is not known:
+// after the registry was rebuilt, and when workers have been forgotten meanwhile.
 func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 	view := contract.FleetView{Seq: r.seq, Workers: []contract.WorkerView{}, Incomplete: r.Incomplete()}
+	if changes, known := r.revisions.since(filter.Seq); known {
+		view.Since = filter.Seq
+		for _, change := range changes {
+			w := r.workers[change.id]
+			if v, ok := r.workerView(w, filter.Handler, filter.JobType); ok && w.Liveness != contract.WorkerDeleted {
+				view.Workers = append(view.Workers, v)
+			} else {
+				view.Gone = append(view.Gone, w.ID)
+			}
+		}
+		return view
+	}
 	for _, w := range r.live() {
 		if v, ok := r.workerView(w, filter.Handler, filter.JobType); ok {
 			view.Workers = append(view.Workers, v)
@@ -116,7 +130,7 @@ func (r *Registry) View(filter contract.WatchFleetInput) contract.FleetView {
 func (r *Registry) workerView(w *worker, handler, jobType string) (contract.WorkerView, bool) {
 	in, caps := w.registration, w.registration.Caps()
 	v := contract.WorkerView{
-		ID: w.ID, Instance: w.Instance, State: w.shown(), Beat: w.Beat, Fenced: slices.Clone(w.Fenced),
+		ID: w.ID, Instance: w.Instance, State: w.shown(), Beat: w.Beat, Fenced: append([]string(nil), w.Fenced...),
 		Labels: in.Labels, JobTypes: in.JobTypes, MaxDetect: caps.MaxDetect, MaxExecute: caps.MaxExecute,
 	}
 	if p := r.pulses[w.Incarnation]; p != nil {

@@ -11,7 +11,7 @@ const (
 	// sendPause is the least time between two views to one watcher. Changes in
 	// between are coalesced: only the newest view is sent.
 	sendPause = 500 * time.Millisecond
-	// sendPausePerWorker stretches the pause for large views, so that a rolling
+	// sendPausePerWorker stretches the pause for large fleets, so that a rolling
 	// restart of 1,000 nodes does not fill the watchers' histories: 3.5 s there.
 	sendPausePerWorker = 3 * time.Millisecond
 	// Payloads from compressedFrom on are compressed. A view is a list of workers
@@ -30,13 +30,16 @@ type watchers struct {
 	dirty     names
 }
 
-// watcher is one subscription. Digest is that of the view that it has, 0: of none.
+// watcher is one subscription. Digest is that of the view that it has, 0: of none;
+// Watch.Seq is the number of a view that it is sure to have.
 type watcher struct {
 	Watch    contract.WatchFleetInput `json:"watch"`
 	Digest   uint64                   `json:"digest,omitempty"`
 	NextSend time.Time                `json:"next_send,omitzero"`
-	// sending: a view is on its way.
+	// sending: a view is on its way; sent is its number, 0: the watcher has asked for
+	// another one since.
 	sending bool
+	sent    int64
 }
 
 type filter struct{ handler, jobType string }
@@ -125,12 +128,29 @@ func (r *Registry) digest(a *audience) uint64 {
 	return max(sum, 1)
 }
 
-// bytes estimates in how many bytes the view is sent.
-func (a *audience) bytes() int {
-	if a.size >= compressedFrom {
-		return a.size / compressedTo
+// due is the view that a watcher is due: what has changed since the one that it
+// has, or a whole one where that lists no more workers.
+func (r *Registry) due(w *watcher, a *audience) contract.WatchFleetInput {
+	filter := w.Watch
+	if changes, known := r.revisions.since(filter.Seq); !known || len(changes) > len(a.members) {
+		filter.Seq = 0
 	}
-	return a.size
+	return filter
+}
+
+// bytes estimates in how many bytes the watcher's view is sent.
+func (r *Registry) bytes(w *watcher, a *audience) int {
+	size := a.size
+	if changes, known := r.revisions.since(r.due(w, a).Seq); known {
+		size = 0
+		for _, change := range changes {
+			size += max(a.members[change.id].size, len(change.id))
+		}
+	}
+	if size >= compressedFrom {
+		return size / compressedTo
+	}
+	return size
 }
 
 func (e Watch) apply(r *Registry, _ time.Time) {
@@ -177,19 +197,20 @@ func (r *Registry) NextView(now time.Time) (workflowID string, bytes int) {
 	for _, id := range r.watchers.order {
 		w := r.watchers.byID[id]
 		if a := r.watchers.audiences[w.filter()]; !w.sending && !now.Before(w.NextSend) && r.digest(a) != w.Digest {
-			return id, a.bytes()
+			return id, r.bytes(w, a)
 		}
 	}
 	return "", 0
 }
 
-// Send returns the view that a watcher is due and counts it as on its way until
-// [Delivered].
+// Send returns the view that a watcher is due, of what has changed since the one
+// that it has, and counts it as on its way until [Delivered].
 func (r *Registry) Send(workflowID string, now time.Time) contract.FleetView {
 	w := r.watchers.byID[workflowID]
-	view := r.View(w.Watch)
-	w.Digest, w.sending = r.digest(r.audience(w.filter())), true
-	w.NextSend = now.Add(sendPause + time.Duration(len(view.Workers))*sendPausePerWorker)
+	a := r.audience(w.filter())
+	view := r.View(r.due(w, a))
+	w.Digest, w.sending, w.sent = r.digest(a), true, view.Seq
+	w.NextSend = now.Add(sendPause + time.Duration(len(a.members))*sendPausePerWorker)
 	return view
 }
 
@@ -220,6 +241,9 @@ func (e Delivered) apply(r *Registry, _ time.Time) {
 		return
 	}
 	w.sending = false
+	if w.sent > 0 {
+		w.Watch.Seq = w.sent
+	}
 	if e.Gone {
 		r.unwatch(w)
 	}

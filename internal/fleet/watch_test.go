@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -55,19 +58,64 @@ func TestLaterThresholdsCountFromTheNextObservation(t *testing.T) {
 	assert.Equal(t, contract.WorkerOnline, b.state("a"))
 }
 
-// What a watcher was sent last is what the registry shows, at any time at which
-// nothing is due; it is never sent the same twice, nor more often than its pause.
+// reader is a watcher that puts together what it is sent.
+type reader struct {
+	views   run.Views
+	workers map[string]contract.WorkerView
+	// incomplete: see [contract.FleetView]; partial is how many views were.
+	incomplete bool
+	partial    int
+	// at is when it was sent one last; behind: that got lost; asked: it has watched
+	// again since.
+	at            time.Time
+	behind, asked bool
+}
+
+// read takes a view and reports whether the watcher must request a whole one.
+func (w *reader) read(view contract.FleetView) (lost bool) {
+	changed, ok, lost := w.views.Take(view)
+	if !ok {
+		return lost
+	}
+	if !changed.Partial {
+		w.workers = map[string]contract.WorkerView{}
+	} else {
+		w.partial++
+	}
+	for _, worker := range changed.Workers {
+		w.workers[worker.ID] = worker
+	}
+	for _, id := range changed.Gone {
+		delete(w.workers, id)
+	}
+	w.incomplete, w.behind = changed.Incomplete, false
+	return false
+}
+
+func (w *reader) list() []contract.WorkerView {
+	list := []contract.WorkerView{}
+	for _, id := range slices.Sorted(maps.Keys(w.workers)) {
+		list = append(list, w.workers[id])
+	}
+	return list
+}
+
+// What a watcher puts together is what the registry shows, at any time at which
+// nothing is due, though views get lost and the registry continues as new; it is never
+// sent the same twice, nor more often than its pause.
 func TestWatchersHaveTheNewestView(t *testing.T) {
 	t.Parallel()
 	config := thresholds(90 * time.Second)
+	partial := 0
 	rapid.Check(t, func(t *rapid.T) {
 		r, now := fleet.New(&config, t0), t0
 		filters := map[string]contract.WatchFleetInput{
 			"all": {WorkflowID: "all"}, "scrub": {WorkflowID: "scrub", Handler: "scrub"}, "typed": {WorkflowID: "typed", JobType: "gzip"},
 		}
-		sent, at := map[string]contract.FleetView{}, map[string]time.Time{}
+		readers := map[string]*reader{}
 		for _, name := range []string{"all", "scrub", "typed"} {
 			r.Next(now, fleet.Watch(filters[name]))
+			readers[name] = &reader{}
 		}
 		for i, event := range script(t) {
 			now = now.Add(time.Duration(i) * 300 * time.Millisecond)
@@ -77,21 +125,38 @@ func TestWatchersHaveTheNewestView(t *testing.T) {
 				r = reload(t, r)
 			}
 			for id, _ := r.NextView(now); id != ""; id, _ = r.NextView(now) {
-				view := r.Send(id, now)
-				before := sent[id]
-				require.False(t, !at[id].IsZero() && now.Sub(at[id]) < 500*time.Millisecond, "not that often")
-				require.False(t, !at[id].IsZero() && before.Incomplete == view.Incomplete && assert.ObjectsAreEqual(before.Workers, view.Workers), "nothing new")
-				sent[id], at[id] = view, now
+				view, w := r.Send(id, now), readers[id]
+				require.False(t, !w.at.IsZero() && now.Sub(w.at) < 500*time.Millisecond, "not that often")
+				w.at = now
 				r.Next(now, fleet.Delivered{WorkflowID: id})
+				if rapid.IntRange(0, 19).Draw(t, "lost") == 0 {
+					w.behind = true
+					continue
+				}
+				had, knew, asked := w.list(), w.incomplete, w.asked || w.behind || w.views.Seen == 0
+				w.asked = w.read(view) || rapid.IntRange(0, 19).Draw(t, "watches again") == 0
+				require.True(t, asked || w.asked || knew != w.incomplete || !assert.ObjectsAreEqual(had, w.list()), "nothing new")
+				if w.asked {
+					filter := filters[id]
+					filter.Seq = w.views.Seen
+					r.Next(now, fleet.Watch(filter))
+				}
 			}
 			if r.NextSend(now).IsZero() {
 				for id, filter := range filters {
-					require.Equal(t, r.View(filter).Workers, sent[id].Workers, id)
-					require.Equal(t, r.Incomplete(), sent[id].Incomplete, id)
+					if readers[id].behind {
+						continue // The next change shows it.
+					}
+					require.Equal(t, r.View(filter).Workers, readers[id].list(), id)
+					require.Equal(t, r.Incomplete(), readers[id].incomplete, id)
 				}
 			}
 		}
+		for _, w := range readers {
+			partial += w.partial
+		}
 	})
+	assert.Positive(t, partial, "no watcher was sent only what had changed")
 }
 
 // A watcher that is gone is dropped, one that watches again keeps its pause.

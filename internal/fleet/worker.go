@@ -26,8 +26,10 @@ type worker struct {
 	// Kept is the transition by which an operator set Mode; zero if it is not set.
 	Kept contract.WorkerTransition `json:"kept,omitzero"`
 	// Left: it unregistered; beats of this incarnation do not bring it back.
-	Left        bool                        `json:"left,omitempty"`
-	Beat        int64                       `json:"beat"`
+	Left bool  `json:"left,omitempty"`
+	Beat int64 `json:"beat"`
+	// Revision is the number of its last change that others can see.
+	Revision    int64                       `json:"revision,omitempty"`
 	Fenced      []string                    `json:"fenced,omitempty"`
 	Transitions []contract.WorkerTransition `json:"transitions,omitempty"`
 

@@ -91,6 +91,27 @@ func closedRun(ctx context.Context, c Client) (previous string, first bool, err 
 // server's record of every request says who it was.
 func Identity(program, actor, host string) string { return program + ":" + actor + "@" + host }
 
+// Through is the program in the [Identity] of a client that acts for a caller who
+// came via a way and was known by an authentication.
+func Through(via, auth string) string { return via + "/" + auth }
+
+// Origin reads by which way, and known how, out of a client's identity.
+func Origin(identity string) (via, auth string) {
+	program, _, named := strings.Cut(identity, ":")
+	via, auth, through := strings.Cut(program, "/")
+	switch {
+	case !named || strings.Contains(program, "@"):
+		return "", ""
+	case through:
+		return via, auth
+	case program == "roundsman":
+		return contract.ViaCLI, ""
+	case program == "temporal-cli":
+		return contract.ViaTemporal, ""
+	}
+	return "", ""
+}
+
 // ParseIdentity reads who and from where out of a client's identity. The
 // `temporal` CLI and [Identity] say both; of others the whole is where it came
 // from.

@@ -75,7 +75,7 @@ func TestWhatIsNotAdopted(t *testing.T) {
 		"another process has the id": func(s *script, _ *Ending) {
 			w := node("a", 1)
 			w.Instance = "i2"
-			s.step(WorkersChanged{[]contract.WorkerView{w}})
+			s.step(WorkersChanged{Workers: []contract.WorkerView{w}})
 		},
 		"a run that does not know it": func(s *script, _ *Ending) { s.e.adopt = false },
 	}

@@ -2,10 +2,8 @@ package run
 
 import (
 	"cmp"
-	"container/heap"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -23,10 +21,10 @@ type class struct {
 	// they still need their resources.
 	nowhere, shared, asks bool
 
-	items itemHeap
+	items rankedHeap[*item]
 	// workers are ranked candidates, the best first; possible counts those that
 	// could serve if they were not busy.
-	workers  candidateHeap
+	workers  rankedHeap[*candidate]
 	possible int
 	// noWorkerSince is when the last possible worker was lost; zero while there is
 	// one.
@@ -41,6 +39,10 @@ type class struct {
 	at    int
 	first rankOfItem
 }
+
+func (c *class) before(o *class) bool { return c.first.before(o.first) }
+
+func (c *class) seat() *int { return &c.at }
 
 // rankOfItem is an item's order. Items that hold resources come first, so that
 // what is granted is used.
@@ -116,6 +118,8 @@ func (d *candidate) before(o *candidate) bool {
 	) < 0
 }
 
+func (d *candidate) seat() *int { return &d.at }
+
 // usable reports whether an item may be sent there now.
 func (d *candidate) usable(now time.Time) bool {
 	return d.tier < tierTrial || d.tier == tierTrial && !d.waits.After(now)
@@ -153,36 +157,38 @@ func (c *class) head() *item {
 	return c.items[0]
 }
 
-// keyOf names the class of an item.
-func (e *Engine) keyOf(it *item) string {
-	var key strings.Builder
+// keyOf names the class of an item. The bytes are valid until the next call.
+func (e *Engine) keyOf(it *item) []byte {
+	key := e.key[:0]
 	if it.requests() {
-		key.WriteByte(1)
+		key = append(key, 1)
 	}
-	key.WriteString(it.Work)
+	key = append(append(key, it.Work...), 0)
 	if it.Want.Nowhere {
-		key.WriteString("\x00\x00") // No worker has that id.
-		return key.String()
+		key = append(key, 0) // No worker has that id.
+	} else {
+		key = append(key, it.node()...)
+		for _, name := range slices.Sorted(maps.Keys(it.Want.Labels)) {
+			key = append(key, "\x00"+name+"="+it.Want.Labels[name]...)
+		}
 	}
-	key.WriteString("\x00" + it.node())
-	for _, name := range slices.Sorted(maps.Keys(it.Want.Labels)) {
-		key.WriteString("\x00" + name + "=" + it.Want.Labels[name])
-	}
-	return key.String()
+	e.key = key
+	return key
 }
 
 // classOf finds the item's class, or makes it.
 func (e *Engine) classOf(it *item, now time.Time) *class {
 	key := e.keyOf(it)
-	if c := e.classes[key]; c != nil {
+	if c := e.classes[string(key)]; c != nil {
 		return c
 	}
-	c := &class{key: key, work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, at: -1}
+	c := &class{key: string(key), work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, at: -1}
 	if c.nowhere {
 		c.node, c.labels = "", nil
 	}
 	c.adopt(e.work[it.Work])
-	e.classes[key] = c
+	e.classes[c.key] = c
+	e.touch(c) // One that stays empty is discarded.
 	if c.nowhere {
 		return c
 	}
@@ -216,14 +222,14 @@ func (e *Engine) enlist(c *class, w *worker, now time.Time) {
 	if d.possible {
 		c.possible++
 	}
-	heap.Push(&c.workers, d)
+	c.workers.push(d)
 	w.candidates = append(w.candidates, d)
 }
 
 // dismiss removes a worker from all classes.
 func (e *Engine) dismiss(w *worker) {
 	for _, d := range w.candidates {
-		heap.Remove(&d.c.workers, d.at)
+		d.c.workers.remove(d)
 		if d.possible {
 			d.c.possible--
 		}
@@ -245,7 +251,7 @@ func (e *Engine) rerank(w *worker, now time.Time) {
 		if d.possible {
 			d.c.possible++
 		}
-		heap.Fix(&d.c.workers, d.at)
+		d.c.workers.fix(d)
 		e.touch(d.c)
 	}
 }
@@ -274,88 +280,6 @@ func (e *Engine) discard(c *class) {
 		return
 	}
 	e.pinned[c.node] = rest
-}
-
-// itemHeap has the items of a class that wait for a worker.
-type itemHeap []*item
-
-func (h itemHeap) Len() int           { return len(h) }
-func (h itemHeap) Less(i, j int) bool { return rankOf(h[i]).before(rankOf(h[j])) }
-func (h itemHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (h *itemHeap) Push(x any) {
-	if it, ok := x.(*item); ok {
-		it.at = len(*h)
-		*h = append(*h, it)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *itemHeap) Pop() any {
-	n := len(*h) - 1
-	last := (*h)[n]
-	(*h)[n] = nil
-	*h = (*h)[:n]
-	last.at = -1
-	return last
-}
-
-type candidateHeap []*candidate
-
-func (h candidateHeap) Len() int           { return len(h) }
-func (h candidateHeap) Less(i, j int) bool { return h[i].before(h[j]) }
-func (h candidateHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (h *candidateHeap) Push(x any) {
-	if d, ok := x.(*candidate); ok {
-		d.at = len(*h)
-		*h = append(*h, d)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *candidateHeap) Pop() any {
-	n := len(*h) - 1
-	last := (*h)[n]
-	(*h)[n] = nil
-	*h = (*h)[:n]
-	return last
-}
-
-// readyHeap has the classes whose first item could start now.
-type readyHeap []*class
-
-func (h readyHeap) Len() int           { return len(h) }
-func (h readyHeap) Less(i, j int) bool { return h[i].first.before(h[j].first) }
-func (h readyHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].at, h[j].at = i, j
-}
-
-// Push implements heap.Interface.
-func (h *readyHeap) Push(x any) {
-	if c, ok := x.(*class); ok {
-		c.at = len(*h)
-		*h = append(*h, c)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *readyHeap) Pop() any {
-	n := len(*h) - 1
-	last := (*h)[n]
-	(*h)[n] = nil
-	*h = (*h)[:n]
-	last.at = -1
-	return last
 }
 
 func latest(a, b time.Time) time.Time {

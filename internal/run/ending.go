@@ -3,10 +3,10 @@ package run
 import (
 	"bytes"
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -22,12 +22,7 @@ const (
 	idTries = 60
 )
 
-func clip(message string) string {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	return message
-}
+func clip(message string) string { return jobtype.Clip(message, maxMessage) }
 
 func (v Ended) apply(e *Engine, now time.Time) {
 	it := e.items[v.Item]
@@ -97,7 +92,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		e.reportFailure(it, end)
 		e.retryOr(it, Stale, end, now)
 	case contract.FailureWorkerLost:
-		e.recall(it, end, now)
+		e.workerLost(it, end, now)
 	case contract.FailureNotRunning:
 		e.adoptionFailed(it, end, now)
 	case contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported, contract.FailureNotTaken:

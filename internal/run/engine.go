@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"container/heap"
 	"maps"
 	"slices"
 	"time"
@@ -59,10 +58,13 @@ type Engine struct {
 	// open are the classes without a node, pinned the others by node.
 	open   []*class
 	pinned map[string][]*class
-	dirty  []*class
+	// dirty are the classes to be looked at; looked is memory for the next ones, as key
+	// is for that of the item at hand.
+	dirty, looked []*class
+	key           []byte
 	// ready are the classes that may start an item, asking those whose first item
 	// must request its resources.
-	ready, asking readyHeap
+	ready, asking rankedHeap[*class]
 	// noWorker is since when classes have had no worker whose items are not here yet.
 	noWorker map[string]savedClass
 	fleet    fleet
@@ -101,14 +103,6 @@ type Engine struct {
 	retried, replaced int
 	// freed are workers whose room changed in this step.
 	freed []*worker
-}
-
-// Closing bounds when items may start.
-type Closing struct {
-	// At is when nothing may run any more; zero: no bound.
-	At time.Time `json:"at,omitzero"`
-	// Learned is how long an item without an estimate is taken to run.
-	Learned time.Duration `json:"learned,omitempty"`
 }
 
 // New returns an engine without items; fences count from now.
@@ -296,85 +290,6 @@ func (e *Engine) touchAll() {
 	}
 }
 
-// Stop settles every item that does not run in state, for reason, and whatever
-// would start or start again from now on. A second call changes state and reason.
-func (e *Engine) Stop(now time.Time, state State, reason string) {
-	e.stopped, e.stopReason, e.suspended = state, reason, false
-	for _, it := range e.sortedItems() {
-		if !it.inFlight() {
-			e.settle(it, state, reason, now)
-		}
-	}
-}
-
-// Stopped reports whether [Engine.Stop] was called and not taken back.
-func (e *Engine) Stopped() bool { return e.stopped != Open }
-
-// CancelRunning cancels every attempt in flight because the run is over, or its
-// window.
-func (e *Engine) CancelRunning(now time.Time, reason string) {
-	for _, it := range byID(e.flight) {
-		if it.Phase == PhaseRunning {
-			it.Cut = it.Cut || it.Canceling == ""
-			e.cancel(it, reason, now)
-		}
-	}
-}
-
-// SetClosing bounds when items may start.
-func (e *Engine) SetClosing(now time.Time, closing Closing) {
-	if e.closing.At.Equal(closing.At) && e.closing.Learned == closing.Learned {
-		return
-	}
-	e.closing = closing
-	e.retryLate(now)
-	for _, it := range e.sortedItems() {
-		switch {
-		case it.inFlight() || it.Phase == PhaseLost || it.Phase == PhaseLate:
-		case !e.fits(it, latest(now, it.ReadyAt)):
-			e.park(it, now)
-		default:
-			e.watchClosing(it)
-		}
-	}
-}
-
-// retryLate gives items that did not fit another chance.
-func (e *Engine) retryLate(now time.Time) {
-	if e.late == 0 {
-		return
-	}
-	for _, it := range e.sortedItems() {
-		if it.Phase == PhaseLate {
-			e.leave(it)
-			e.enqueue(it, it.ReadyAt, now)
-		}
-	}
-}
-
-// SetFences gives the run another range, greater than those before. An empty one
-// changes nothing.
-func (e *Engine) SetFences(fence, n int64) {
-	e.wantsFences = false
-	last := fence + n - 1
-	switch {
-	case n <= 0:
-	case e.fenceEnd == 0 && !e.fenced: // None of the clock's was given.
-		e.fence, e.fenceEnd = fence-1, last
-	case e.fenceEnd == 0 && last <= e.fence: // Those of the clock are greater, and do not end.
-	case last > e.fenceEnd:
-		e.fence, e.fenceEnd = max(e.fence, fence-1), last
-	}
-}
-
-// RenewFences makes fences of the clock greater than those from before now: the run
-// was reset, and has forgotten which it gave.
-func (e *Engine) RenewFences(now time.Time) {
-	if e.fenceEnd == 0 {
-		e.fence = max(e.fence, now.UnixMilli()<<20)
-	}
-}
-
 // Forget drops the subscription to the fleet, because the run is away.
 func (e *Engine) Forget() { e.fleet.watching = false }
 
@@ -402,61 +317,4 @@ func byID(m map[int]*item) []*item {
 	}
 	slices.SortFunc(list, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
 	return list
-}
-
-// settle ends an item for good.
-func (e *Engine) settle(it *item, state State, message string, _ time.Time) {
-	e.settleWith(it, state, message, Ending{})
-}
-
-func (e *Engine) settleWith(it *item, state State, message string, end Ending) {
-	late := it.Phase == PhaseLate
-	e.noteSettled(it, state, message, late)
-	e.leave(it)
-	e.release(it)
-	e.forgetCheckpoint(it)
-	delete(e.items, it.ID)
-	e.reports = append(e.reports, Report{
-		Kind: Settled, Item: it.ID, State: state, Message: clip(message), Ending: end, Attempt: it.Attempt, Worker: it.Worker,
-		Cut: it.Cut, Late: late, Resumed: it.Resumed, Checkpoint: it.Checkpoint, Done: it.Done, StartedAt: it.StartedAt,
-	})
-	if len(e.settled) < maxSettled {
-		e.settled = append(e.settled, it)
-	}
-	e.roll.progress = true
-}
-
-// leave takes an item out of whatever phase it is in.
-func (e *Engine) leave(it *item) {
-	switch it.Phase {
-	case PhaseRunning, PhaseGrace:
-		delete(e.flight, it.ID)
-		if it.Want.Idle {
-			e.idle--
-		}
-		if w := e.fleet.release(it.Worker, it.Instance, e.work[it.Work].Handler); w != nil {
-			e.freed = append(e.freed, w)
-		}
-	case PhaseLate:
-		e.late--
-	case PhaseLost:
-		delete(e.lost, it.ID)
-	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
-	}
-	e.dequeue(it)
-	delete(e.gate, it.ID)
-	it.Phase = PhaseNone
-}
-
-// dequeue takes an item out of its class.
-func (e *Engine) dequeue(it *item) {
-	c := it.class
-	if c == nil {
-		return
-	}
-	if it.at >= 0 {
-		heap.Remove(&c.items, it.at)
-	}
-	it.class = nil
-	e.touch(c)
 }

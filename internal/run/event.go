@@ -17,8 +17,15 @@ type Tick struct{}
 
 func (Tick) apply(*Engine, time.Time) {}
 
-// WorkersChanged replaces the view of the fleet.
-type WorkersChanged struct{ Workers []contract.WorkerView }
+// WorkersChanged is a view of the fleet. A whole one replaces the view before it; in
+// an incomplete one the absence of a worker means nothing. A partial one has the
+// workers that have changed and, in Gone, those that are in the view no more.
+type WorkersChanged struct {
+	Workers    []contract.WorkerView
+	Incomplete bool
+	Partial    bool
+	Gone       []string
+}
 
 // WorkerProbed answers a [ProbeWorker] decision.
 type WorkerProbed struct {
@@ -95,6 +102,9 @@ type Ending struct {
 	// Silent: the server heard nothing of the attempt for its heartbeat timeout, and
 	// its handler had not stalled: its worker may still run it.
 	Silent bool `json:"s,omitempty"`
+	// Gone: the worker reported that the process that ran the attempt for it is gone.
+	// No outcome will come.
+	Gone bool `json:"g,omitempty"`
 	// Checkpoint is the last one known, for the next attempt; Done is how much of
 	// the item it stands for, in percent.
 	Checkpoint json.RawMessage `json:"c,omitempty"`

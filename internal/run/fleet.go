@@ -9,56 +9,98 @@ import (
 )
 
 func (v WorkersChanged) apply(e *Engine, now time.Time) {
-	e.updateFleet(v.Workers, now)
-	e.abandonGone(now)
+	if gone := e.updateFleet(v, now); len(gone) > 0 {
+		e.abandonGone(gone, now)
+	}
 	e.returnLost(now)
 }
 
 // updateFleet takes a new view and keeps what is known of the workers that are
 // still the same process. Of one that is in the view no more only that is kept
-// which the run has there.
-func (e *Engine) updateFleet(view []contract.WorkerView, now time.Time) {
-	f := &e.fleet
+// which the run has there; an incomplete view says nothing of those that it lacks.
+// It returns the workers on which attempts may run whose processes are gone.
+func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
+	f, gone := &e.fleet, map[string]bool{}
 	f.view++
+	f.incomplete = v.Incomplete
 	seenNow := 0
-	for i := range view {
-		seen := &view[i]
-		w := f.byID[seen.ID]
+	for i := range v.Workers {
+		seen := &v.Workers[i]
+		var w *worker
+		if i < len(f.list) && f.list[i].ID == seen.ID { // Views are in order: no look-up.
+			w = f.list[i]
+		} else {
+			w = f.byID[seen.ID]
+		}
+		lost := w != nil && w.inFlight > 0 && w.gone()
 		switch {
 		case w != nil && w.view == f.view:
 			continue // It is in the view twice.
 		case w != nil && sameView(&w.WorkerView, seen):
 			w.view = f.view
 			seenNow++
+			if lost {
+				gone[w.ID] = true
+			}
 			continue
 		case w == nil:
-			f.list = nil
 			if w = f.absent[seen.ID]; w != nil && w.Instance != seen.Instance {
 				w = nil
 			}
-		case w.Instance != seen.Instance:
-			f.list = nil
 		}
 		delete(f.absent, seen.ID)
+		lost = lost || len(seen.Fenced) > 0 && (w == nil || !slices.Equal(w.Fenced, seen.Fenced))
 		w = e.see(w, *seen, now)
 		w.view = f.view
-		f.byID[seen.ID] = w
+		f.put(w)
 		seenNow++
+		if lost || w.inFlight > 0 && w.gone() {
+			gone[w.ID] = true
+		}
 	}
-	if len(f.byID) == seenNow {
+	switch {
+	case v.Partial:
+		for _, id := range v.Gone {
+			e.unsee(f.byID[id])
+		}
+	case len(f.byID) != seenNow && !v.Incomplete:
+		for _, w := range slices.Clone(f.sorted()) {
+			if w.view != f.view {
+				e.unsee(w)
+			}
+		}
+	}
+	return gone
+}
+
+// unsee drops a worker that is in the view no more.
+func (e *Engine) unsee(w *worker) {
+	if w == nil {
 		return
 	}
-	for _, w := range slices.Clone(f.sorted()) {
-		if w.view == f.view {
-			continue
-		}
-		e.dismiss(w)
-		delete(f.byID, w.ID)
-		f.list = nil
-		if w.inFlight > 0 {
-			f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight})
+	e.dismiss(w)
+	e.fleet.drop(w)
+	if w.inFlight > 0 {
+		e.fleet.setAbsent(&worker{WorkerView: contract.WorkerView{ID: w.ID, Instance: w.Instance}, own: w.own, inFlight: w.inFlight})
+	}
+}
+
+// Incomplete reports whether workers may live that the newest view lacks.
+func (e *Engine) Incomplete() bool { return e.fleet.incomplete }
+
+// Deserted reports whether no worker in the newest view is ONLINE, or workers may
+// live that it lacks.
+func (e *Engine) Deserted() bool {
+	if e.fleet.incomplete {
+		return true
+	}
+	//workflowcheck:ignore a disjunction does not depend on the order
+	for _, w := range e.fleet.byID {
+		if w.online() {
+			return false
 		}
 	}
+	return true
 }
 
 // sameView reports whether the registry says nothing new of a worker.
@@ -186,17 +228,18 @@ func (e *Engine) Exclude(now time.Time, id, instance, handler string) {
 // WhyGone says why nothing can be expected of that process any more, or "".
 func (e *Engine) WhyGone(id, instance string) string { return e.fleet.whyGone(id, instance) }
 
-// abandonGone ends what still counts as running on a worker that the registry has
-// given up: OFFLINE without a sign of life, or a process that lost the id to
-// another one. Most such attempts have timed out by their heartbeat long before.
+// abandonGone ends what still counts as running on one of these workers if the
+// registry has given it up: OFFLINE without a sign of life, or a process that lost
+// the id to another one. Most such attempts have timed out by their heartbeat long
+// before.
 //
 // A running attempt keeps its activity until the server has ended that: two
 // activities of one item cannot be open at once.
-func (e *Engine) abandonGone(now time.Time) {
+func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 	var lost []*item
 	//workflowcheck:ignore sorted right below
 	for _, it := range e.flight {
-		if it.Instance != "" && e.fleet.whyGone(it.Worker, it.Instance) != "" {
+		if it.Instance != "" && workers[it.Worker] && e.fleet.whyGone(it.Worker, it.Instance) != "" {
 			lost = append(lost, it)
 		}
 	}
@@ -254,6 +297,54 @@ func (e *Engine) Detectors(handler, jobType string) []Detector {
 		}
 	}
 	return able
+}
+
+// Candidate is a worker that work is for, whether it can do it now or not.
+type Candidate struct {
+	ID, Instance string
+	CoolUntil    time.Time
+	// Usable: it can serve now. Online: it can, or may in a moment. Code and Reason say
+	// why it cannot.
+	Usable, Online bool
+	Code           contract.Code
+	Reason         string
+}
+
+// Candidates lists the workers with these labels that have the handler of the work, by
+// id: to detect, or else to execute. Work without a handler is for every worker that
+// accepts its job type.
+func (e *Engine) Candidates(name string, detect bool, labels map[string]string) []Candidate {
+	work := e.work[name]
+	var list []Candidate
+	for _, w := range e.fleet.sorted() {
+		capable := w.slots(work.Handler, work.JobType) > 0
+		switch {
+		case detect:
+			capable = w.detects(work.Handler, work.JobType)
+		case work.Handler == "":
+			capable = w.MaxExecute > 0 && w.accepts(work.JobType)
+		}
+		if !capable || !w.fits("", labels) {
+			continue
+		}
+		c := Candidate{ID: w.ID, Instance: w.Instance, CoolUntil: w.coolUntil, Online: w.online(), Reason: e.reason(w, work.Handler)}
+		if c.Usable = c.Reason == ""; !c.Usable {
+			c.Code = w.troubleCode(work.Handler)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// troubleCode says why a worker cannot serve a handler.
+func (w *worker) troubleCode(handler string) contract.Code {
+	switch {
+	case w.reserved():
+		return contract.CodeCordoned
+	case w.online() && slices.Contains(w.unsupported, handler):
+		return contract.CodeUnsupported
+	}
+	return contract.CodeUnreachable
 }
 
 // Detector is a worker that can detect.

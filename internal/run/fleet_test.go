@@ -7,7 +7,31 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
+
+func TestAFleetIsDesertedWithoutAWorkerOnline(t *testing.T) {
+	t.Parallel()
+	off := node("a", 1)
+	off.State = contract.WorkerOffline
+	for name, c := range map[string]struct {
+		view     WorkersChanged
+		deserted bool
+	}{
+		"no worker":           {WorkersChanged{}, true},
+		"all are OFFLINE":     {WorkersChanged{Workers: []contract.WorkerView{off}}, true},
+		"one is ONLINE":       {WorkersChanged{Workers: []contract.WorkerView{off, node("b", 1)}}, false},
+		"a rebuilt registry":  {WorkersChanged{Workers: []contract.WorkerView{node("b", 1)}, Incomplete: true}, true},
+		"the last one leaves": {WorkersChanged{Partial: true, Gone: []string{"c"}}, true},
+	} {
+		s := play(t, Config{}, jobtype.Policy{})
+		if name == "the last one leaves" {
+			s.step(WorkersChanged{Workers: []contract.WorkerView{node("c", 1)}})
+		}
+		s.step(c.view)
+		assert.Equal(t, c.deserted, s.e.Deserted(), name)
+	}
+}
 
 // A view that differs in any field tells something new.
 func TestEveryFieldOfAViewCounts(t *testing.T) {

@@ -33,6 +33,8 @@ type Item struct {
 	Retry            *Retry        `json:"rt,omitempty"`
 	Timeout          time.Duration `json:"to,omitempty"`
 	HeartbeatTimeout time.Duration `json:"ht,omitempty"`
+	// OnWorkerLoss replaces that of the work's policy; empty: the policy holds.
+	OnWorkerLoss jobtype.OnWorkerLoss `json:"wl,omitempty"`
 	// Attempt is how many attempts the item has had before it was offered.
 	Attempt int `json:"a,omitempty"`
 	// Checkpoint is where the next attempt continues; Done is how much of the work
@@ -183,6 +185,10 @@ type item struct {
 	// at is the item's place in its class's heap; -1: none.
 	at int
 }
+
+func (it *item) before(o *item) bool { return rankOf(it).before(rankOf(o)) }
+
+func (it *item) seat() *int { return &it.at }
 
 // requests reports whether the item must still ask for resources.
 func (it *item) requests() bool { return !it.Granted && it.Needs.some() }

@@ -170,12 +170,12 @@ func TestUncordonEndsACoolDown(t *testing.T) {
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
 	s.plain(1)
 	s.end(1, contract.FailureDraining)
-	assert.Empty(t, starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})), "a view that tells nothing new ends nothing")
+	assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})), "a view that tells nothing new ends nothing")
 	kept := node("a", 1)
 	kept.State = contract.WorkerCordoned
-	s.step(WorkersChanged{[]contract.WorkerView{kept}})
+	s.step(WorkersChanged{Workers: []contract.WorkerView{kept}})
 	assert.Equal(t, contract.CodeNoWorker, s.e.WaitOf(1, s.now).Code)
-	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})))
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
 
 // A worker that did not even answer gets no more than it has, until it is heard.

@@ -1,16 +1,17 @@
 package run
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// recall deals with an attempt whose worker has gone silent: it is adopted where the
+// workerLost deals with an attempt whose worker has gone silent: it is adopted where the
 // worker may still run it, else it gets a moment in which its worker may deliver the
 // outcome.
-func (e *Engine) recall(it *item, end Ending, now time.Time) {
+func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 	it.Ran = true
 	if it.Phase == PhaseRunning && it.Abandoned == it.Attempt {
 		it.Lost = end // Its worker is given up: nothing is waited for.
@@ -18,6 +19,11 @@ func (e *Engine) recall(it *item, end Ending, now time.Time) {
 		return
 	}
 	e.suspect(it.Worker, it.Instance, now)
+	if it.Phase == PhaseRunning && end.Gone {
+		it.Lost = end
+		e.lose(it, true, now)
+		return
+	}
 	if it.Phase != PhaseRunning || e.adopts(it, end, now) {
 		return
 	}
@@ -73,7 +79,8 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	policy := e.work[it.Work].Policy
 	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit
-	fails := policy.OnWorkerLoss == jobtype.WorkerLossFail || it.Losses > limit
+	failsAtOnce := e.onWorkerLoss(it) == jobtype.WorkerLossFail
+	fails := failsAtOnce || it.Losses > limit
 	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
 	verdict := Replaced
 	switch {
@@ -86,7 +93,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	switch {
 	case fails && it.Canceling != "":
 		e.endCanceled(it, "", now)
-	case policy.OnWorkerLoss == jobtype.WorkerLossFail:
+	case failsAtOnce:
 		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
 	case fails:
 		e.settle(it, Failed, textLostTooOften(message, it.Losses, limit), now)
@@ -104,9 +111,14 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	}
 }
 
+// onWorkerLoss is what becomes of the item when its worker is lost.
+func (e *Engine) onWorkerLoss(it *item) jobtype.OnWorkerLoss {
+	return cmp.Or(it.OnWorkerLoss, e.work[it.Work].Policy.OnWorkerLoss)
+}
+
 // holds: a lost item waits for the worker that lost it. From a shared queue nobody
 // can send it there; such an item is placed again.
 func (e *Engine) holds(it *item) bool {
 	work := e.work[it.Work]
-	return work.Policy.OnWorkerLoss == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
+	return e.onWorkerLoss(it) == jobtype.WorkerLossHold && !(sharedRouting(work) && it.Want.Node == "" && len(it.Want.Labels) == 0)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -293,8 +294,32 @@ func (m *model) flip() {
 		delete(m.suspect, key)
 	}
 	m.view[id] = w
-	view := m.seen()
-	m.do(func(e *Engine, now time.Time) { e.Apply(now, WorkersChanged{view}) })
+	m.look()
+}
+
+// look gives the registry's view to the engine, whole or only what has changed. Those
+// that it is compared with always get it whole: there is no difference.
+func (m *model) look() {
+	whole, changed, told := WorkersChanged{Workers: m.seen()}, WorkersChanged{Partial: true}, map[string]contract.WorkerView{}
+	for _, w := range whole.Workers {
+		if told[w.ID] = w; !assert.ObjectsAreEqual(m.told[w.ID], w) {
+			changed.Workers = append(changed.Workers, w)
+		}
+	}
+	for _, id := range workerIDs {
+		if _, known := told[id]; !known {
+			changed.Gone = append(changed.Gone, id) // Whether it was there or not.
+		}
+	}
+	m.told = told
+	main, partial := m.e, rapid.Bool().Draw(m.t, "partial")
+	m.do(func(e *Engine, now time.Time) {
+		if partial && e == main {
+			e.Apply(now, changed)
+			return
+		}
+		e.Apply(now, whole)
+	})
 }
 
 func (m *model) answerProbe(alive bool) {

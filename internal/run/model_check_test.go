@@ -326,8 +326,8 @@ func (m *model) checkClasses() {
 		for i, it := range c.items {
 			require.Same(m.q, c, it.class)
 			require.Equal(m.q, i, it.at)
-			require.Equal(m.q, key, e.keyOf(it))
-			require.False(m.q, i > 0 && c.items.Less(i, (i-1)/2), "heap")
+			require.Equal(m.q, key, string(e.keyOf(it)))
+			require.False(m.q, i > 0 && c.items[i].before(c.items[(i-1)/2]), "heap")
 		}
 		if c.nowhere {
 			require.Empty(m.q, c.workers)
@@ -341,7 +341,7 @@ func (m *model) checkClasses() {
 			stored := *d
 			d.rank(m.now)
 			require.Equal(m.q, stored, *d, "a rank is out of date")
-			require.False(m.q, i > 0 && c.workers.Less(i, (i-1)/2), "heap")
+			require.False(m.q, i > 0 && c.workers[i].before(c.workers[(i-1)/2]), "heap")
 			if d.possible {
 				possible++
 			}

@@ -142,8 +142,7 @@ func (m *model) finish() {
 	}
 	clear(m.hidden)
 	clear(m.suspect)
-	view := m.seen()
-	m.do(func(e *Engine, now time.Time) { e.Apply(now, WorkersChanged{view}) })
+	m.look()
 	for range 2000 {
 		switch {
 		case m.e.Len() == 0:

@@ -28,6 +28,8 @@ type model struct {
 
 	view   map[string]contract.WorkerView
 	hidden map[string]bool
+	// told is the view that the engine has.
+	told map[string]contract.WorkerView
 	// open are the attempts that were started and have not ended.
 	open map[int]Decision
 	// ghosts are attempts that ended without the server's word, which still comes.
@@ -110,7 +112,7 @@ func newModel(t *rapid.T) *model {
 		m.view[id] = m.drawWorker(id, "i1")
 	}
 	m.e = New(m.cfg, m.now)
-	m.apply(WorkersChanged{m.seen()})
+	m.look()
 	return m
 }
 

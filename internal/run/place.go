@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -40,7 +39,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 func (e *Engine) push(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
-	heap.Push(&c.items, it)
+	c.items.push(it)
 	if saved, known := e.noWorker[c.key]; known {
 		delete(e.noWorker, c.key)
 		e.restoreMissing(c, saved)
@@ -52,15 +51,6 @@ func (e *Engine) push(it *item, now time.Time) {
 		delete(e.gate, it.ID)
 	}
 	e.touch(c)
-}
-
-// park takes an item out that does not fit before the window closes: later it
-// fits even less.
-func (e *Engine) park(it *item, now time.Time) {
-	e.leave(it)
-	e.release(it)
-	it.Phase, it.WaitsAt = PhaseLate, now
-	e.late++
 }
 
 // mayStart reports whether anything may start at all.
@@ -92,12 +82,14 @@ func (e *Engine) look(now time.Time) {
 			e.rerank(w, now)
 		}
 		dirty := e.dirty
-		e.dirty = nil
+		e.dirty, e.looked = e.looked, nil
 		slices.SortFunc(dirty, func(a, b *class) int { return cmp.Compare(a.key, b.key) })
 		for _, c := range dirty {
 			c.dirty = false
 			e.assess(c, now)
 		}
+		clear(dirty)
+		e.looked = dirty[:0]
 	}
 }
 
@@ -114,13 +106,13 @@ func (e *Engine) assess(c *class, now time.Time) {
 	}
 	switch {
 	case !able && c.at >= 0:
-		heap.Remove(queue, c.at)
+		queue.remove(c)
 	case able && c.at >= 0:
 		c.first = rankOf(it)
-		heap.Fix(queue, c.at)
+		queue.fix(c)
 	case able:
 		c.first = rankOf(it)
-		heap.Push(queue, c)
+		queue.push(c)
 	}
 	if it == nil {
 		c.noWorkerSince, c.tryAt = time.Time{}, time.Time{}
@@ -303,6 +295,11 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	if c.possible > 0 {
 		return // It has just got one.
 	}
+	if e.fleet.incomplete {
+		c.failAt = now.Add(RebuildPause)
+		e.timers.push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
+		return
+	}
 	var next time.Time
 	var over []*item
 	for _, it := range c.items {
@@ -323,49 +320,4 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 		c.failAt = latest(next, now.Add(noWorkerGrid))
 		e.timers.push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
 	}
-}
-
-// fits reports whether an item that starts at that time ends before the closing.
-func (e *Engine) fits(it *item, at time.Time) bool {
-	closes := e.closing.At
-	return closes.IsZero() || at.Before(closes) && !at.Add(e.estimate(it)).After(closes)
-}
-
-// maxDone is the most that a checkpoint stands for: an item that has not ended has
-// something left to do.
-const maxDone = 99
-
-// estimate is how long an item is taken to run from now on; 0: unknown. One that
-// continues from a checkpoint needs what is left, if its handler reported that.
-func (e *Engine) estimate(it *item) time.Duration {
-	whole := e.whole(it)
-	if len(it.Checkpoint) > 0 && it.Done > 0 {
-		return time.Duration(float64(whole) * (100 - min(it.Done, maxDone)) / 100)
-	}
-	return whole
-}
-
-func (e *Engine) whole(it *item) time.Duration {
-	if it.Estimate > 0 || e.closing.At.IsZero() && e.closing.Learned == 0 {
-		return it.Estimate
-	}
-	return e.closing.Learned
-}
-
-// refit looks again at an item that waits: its rest may have become shorter.
-func (e *Engine) refit(it *item, now time.Time) {
-	if it.Phase == PhaseLate {
-		e.leave(it)
-		e.enqueue(it, it.ReadyAt, now)
-		return
-	}
-	e.watchClosing(it)
-}
-
-// watchClosing has an item looked at when it no longer fits.
-func (e *Engine) watchClosing(it *item) {
-	if e.closing.At.IsZero() || it.inFlight() {
-		return
-	}
-	e.timers.push(timer{at: e.closing.At.Add(time.Millisecond - e.estimate(it)), kind: timerFit, item: it.ID})
 }

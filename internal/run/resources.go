@@ -42,7 +42,7 @@ func (v Granted) apply(e *Engine, now time.Time) {
 		return
 	}
 	e.roll.progress = true
-	e.noteWait(contract.CodeResources, it.ID, needsText(it.Needs), it.WaitsAt, now)
+	e.noteWait(contract.CodeResources, it.ID, it.Needs.String(), it.WaitsAt, now)
 	it.Granted, it.Asking, it.Fence, it.FenceEnd, it.QueuedAt = true, false, v.Fence-1, v.Fence+v.Fences-1, now
 	if e.admit {
 		it.Phase = PhaseGranted
@@ -113,5 +113,28 @@ func (e *Engine) nextFence(it *item) int64 {
 func (e *Engine) releaseIfContended(it *item, c *class) {
 	if it.Granted && (len(c.workers) == 0 || c.workers[0].tier != tierFree) {
 		e.release(it)
+	}
+}
+
+// SetFences gives the run another range, greater than those before. An empty one
+// changes nothing.
+func (e *Engine) SetFences(fence, n int64) {
+	e.wantsFences = false
+	last := fence + n - 1
+	switch {
+	case n <= 0:
+	case e.fenceEnd == 0 && !e.fenced: // None of the clock's was given.
+		e.fence, e.fenceEnd = fence-1, last
+	case e.fenceEnd == 0 && last <= e.fence: // Those of the clock are greater, and do not end.
+	case last > e.fenceEnd:
+		e.fence, e.fenceEnd = max(e.fence, fence-1), last
+	}
+}
+
+// RenewFences makes fences of the clock greater than those from before now: the run
+// was reset, and has forgotten which it gave.
+func (e *Engine) RenewFences(now time.Time) {
+	if e.fenceEnd == 0 {
+		e.fence = max(e.fence, now.UnixMilli()<<20)
 	}
 }

@@ -100,6 +100,9 @@ func (e *Engine) ShouldContinueAsNew() bool {
 	return e.roll.hold && len(e.flight) == e.idle
 }
 
+// Rolling reports whether nothing may start, so that the run can continue as new.
+func (e *Engine) Rolling() bool { return e.roll.hold }
+
 // started counts an attempt that starts now and carries so many bytes.
 func (r *rollover) started(carries int) {
 	r.progress = true

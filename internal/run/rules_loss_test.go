@@ -23,12 +23,23 @@ func TestALostItemIsReplacedAfterItsGrace(t *testing.T) {
 	assert.Equal(t, "1@b", starts(s.wait(time.Millisecond)))
 }
 
+// TestAReportedLossIsReplacedAtOnce: the worker itself says that nothing runs any more.
+func TestAReportedLossIsReplacedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{WorkerLossLimit: 1, RetryLimit: 9}, node("a", 1), node("b", 1))
+	require.Equal(t, "1@a", starts(s.plain(1)))
+	gone := Ending{Failure: contract.FailureWorkerLost, Message: "the stream ended", Gone: true}
+	assert.Equal(t, "1@b", starts(s.step(Ended{Item: 1, Attempt: 1, Ending: gone})))
+	s.step(Ended{Item: 1, Attempt: 2, Ending: gone})
+	assert.Equal(t, "1 failed the stream ended (lost 2 times, worker_loss_limit is 1)", s.ended())
+}
+
 func TestASuspectWorkerGetsWorkAfterASignOfLife(t *testing.T) {
 	t.Parallel()
 	beat, next := node("a", 1), node("a", 1)
 	beat.Beat, next.Instance = 1, "i2"
 	for name, event := range map[string]Event{
-		"probe": WorkerProbed{ID: "a", Instance: "i1", Alive: true}, "beat": WorkersChanged{[]contract.WorkerView{beat}}, "process": WorkersChanged{[]contract.WorkerView{next}},
+		"probe": WorkerProbed{ID: "a", Instance: "i1", Alive: true}, "beat": WorkersChanged{Workers: []contract.WorkerView{beat}}, "process": WorkersChanged{Workers: []contract.WorkerView{next}},
 	} {
 		s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
 		s.plain(1)
@@ -36,7 +47,7 @@ func TestASuspectWorkerGetsWorkAfterASignOfLife(t *testing.T) {
 		assert.Empty(t, starts(s.wait(time.Minute)), name)
 		assert.Equal(t, contract.CodeUnreachable, s.e.WaitOf(1, s.now).Code)
 		assert.Empty(t, starts(s.step(WorkerProbed{ID: "a", Instance: "i1"})), "a silent probe changes nothing")
-		assert.Empty(t, starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})), "the same beat shows nothing")
+		assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})), "the same beat shows nothing")
 		s.reload()
 		assert.Equal(t, "probe", kinds(s.step(Tick{})), "the probe went with the workflow run before")
 		assert.Equal(t, "1@a", starts(s.step(event)), name)
@@ -108,9 +119,9 @@ func TestAnOfflineWorkerLosesWhatRuns(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
 	require.Equal(t, "1@a", starts(s.plain(1)))
-	assert.Empty(t, s.step(WorkersChanged{[]contract.WorkerView{offline("a", true), node("b", 1)}}), "one that said goodbye still ends its work")
-	assert.Empty(t, s.step(WorkersChanged{[]contract.WorkerView{node("b", 1)}}), "an unknown worker is no news")
-	gone := WorkersChanged{[]contract.WorkerView{offline("a", false), node("b", 1)}}
+	assert.Empty(t, s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", true), node("b", 1)}}), "one that said goodbye still ends its work")
+	assert.Empty(t, s.step(WorkersChanged{Workers: []contract.WorkerView{node("b", 1)}}), "an unknown worker is no news")
+	gone := WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}}
 	require.Equal(t, "abandon", kinds(s.step(gone)))
 	assert.Equal(t, "worker a is OFFLINE", s.last[0].Reason)
 	assert.Empty(t, s.step(gone), "once is enough")
@@ -126,7 +137,7 @@ func TestTheGraceEndsWithTheWorker(t *testing.T) {
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
 	s.plain(1)
 	s.end(1, contract.FailureWorkerLost)
-	assert.Equal(t, "1@b", starts(s.step(WorkersChanged{[]contract.WorkerView{offline("a", false), node("b", 1)}})))
+	assert.Equal(t, "1@b", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false), node("b", 1)}})))
 }
 
 func TestAFencedProcessIsIgnored(t *testing.T) {
@@ -135,12 +146,12 @@ func TestAFencedProcessIsIgnored(t *testing.T) {
 	s.plain(1)
 	next := node("a", 0)
 	next.Instance, next.Fenced = "i2", []string{"i1"}
-	assert.Equal(t, "abandon", kinds(s.step(WorkersChanged{[]contract.WorkerView{next}})))
+	assert.Equal(t, "abandon", kinds(s.step(WorkersChanged{Workers: []contract.WorkerView{next}})))
 	s.end(1, contract.FailureWorkerLost)
 	s.step(Delivered{Item: 1, Attempt: 1, Ending: Ending{Worker: "a", Instance: "i1"}})
 	assert.Empty(t, s.ended())
 	next.MaxExecute = 1
-	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{[]contract.WorkerView{next}})))
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{next}})))
 }
 
 // A server that was killed may have taken the end of an attempt without saying so:
@@ -178,14 +189,14 @@ func TestLimitsHoldWhenTheRegistryIsRebuilt(t *testing.T) {
 	require.Equal(t, "1@a 2@a", starts(s.plain(6)))
 	s.step(WorkersChanged{})
 	s.end(1, "")
-	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 4)}})), "one still runs there")
+	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 4)}})), "one still runs there")
 	s.step(WorkersChanged{})
 	s.reload()
-	assert.Empty(t, starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 4)}})))
+	assert.Empty(t, starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 4)}})))
 	s.step(WorkersChanged{})
 	next := node("a", 4)
 	next.Instance = "i2"
-	assert.Equal(t, "4@a 5@a", starts(s.step(WorkersChanged{[]contract.WorkerView{next}})), "another process")
+	assert.Equal(t, "4@a 5@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{next}})), "another process")
 }
 
 func TestCancel(t *testing.T) {

@@ -68,7 +68,7 @@ func TestAnItemThatRanDoesNotExpire(t *testing.T) {
 		s := play(t, Config{}, jobtype.Policy{RetryLimit: 1, RetryBackoff: seconds(40), OnWorkerLoss: jobtype.WorkerLossReplace}, node("a", 1))
 		s.offer(Item{ID: 1, ExpiresAt: epoch.Add(30 * time.Second)})
 		s.end(1, failure)
-		s.step(WorkersChanged{[]contract.WorkerView{offline("a", false)}})
+		s.step(WorkersChanged{Workers: []contract.WorkerView{offline("a", false)}})
 		s.wait(35 * time.Second)
 		assert.Equal(t, expires, strings.Contains(s.ended(), "expired"), failure)
 	}
@@ -170,7 +170,7 @@ func TestUnsupportedWorkerIsLeftOut(t *testing.T) {
 	assert.Equal(t, "1@b", starts(s.end(2, "")))
 	next := node("a", 1)
 	next.Instance = "i2"
-	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{[]contract.WorkerView{next, node("b", 1)}})), "another process may have it")
+	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{next, node("b", 1)}})), "another process may have it")
 }
 
 func TestPinsAndLabels(t *testing.T) {
@@ -202,7 +202,7 @@ func TestAnItemThatJoinsOthersWithoutAWorkerGivesUpInItsOwnTime(t *testing.T) {
 	s.wait(8 * time.Minute)
 	assert.Contains(t, s.ended(), "; 1 failed no worker with handler h is available for 10m0s")
 	s.e.SetWork(s.now, "", s.e.work[""])
-	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})))
+	assert.Equal(t, "3@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
 
 // A worker that comes at the last moment takes the item.
@@ -211,7 +211,7 @@ func TestAWorkerAtTheLastMoment(t *testing.T) {
 	s := play(t, Config{}, jobtype.Policy{ExecutionTimeout: seconds(60)})
 	s.plain(1)
 	s.now = s.now.Add(2 * time.Minute)
-	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{[]contract.WorkerView{node("a", 1)}})))
+	assert.Equal(t, "1@a", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 1)}})))
 }
 
 func TestAShorterTimeoutHoldsForWhatWaitsForAWorker(t *testing.T) {
@@ -249,10 +249,10 @@ func TestTheSharedQueue(t *testing.T) {
 	got := s.offer(Item{ID: 1}, Item{ID: 2}, Item{ID: 3, Want: Want{Node: "b"}}, Item{ID: 4})
 	assert.Equal(t, "1@ 2@ 3@b", starts(got), "what is pinned does not go there")
 	assert.Equal(t, []bool{true, true, false}, []bool{got[1].Shared, got[2].Shared, got[3].Shared}, "after the watch")
-	s.step(WorkersChanged{[]contract.WorkerView{node("b", 1)}})
+	s.step(WorkersChanged{Workers: []contract.WorkerView{node("b", 1)}})
 	assert.Empty(t, starts(s.end(1, "")), "nobody pulls")
 	assert.Equal(t, contract.CodeNoWorker, s.e.WaitOf(4, s.now).Code)
-	assert.Equal(t, "4@", starts(s.step(WorkersChanged{[]contract.WorkerView{pulls}})))
+	assert.Equal(t, "4@", starts(s.step(WorkersChanged{Workers: []contract.WorkerView{pulls}})))
 }
 
 // A worker whose id looks like a word of the engine's is a worker like others.

@@ -29,7 +29,7 @@ func play(t *testing.T, cfg Config, policy jobtype.Policy, workers ...contract.W
 	}
 	s := &script{t: t, now: epoch}
 	s.e = New(cfg, s.now)
-	s.step(WorkersChanged{workers})
+	s.step(WorkersChanged{Workers: workers})
 	return s
 }
 

@@ -70,7 +70,7 @@ func FuzzRestore(f *testing.F) {
 		if err != nil {
 			return
 		}
-		e.Apply(now, WorkersChanged{[]contract.WorkerView{node("a", 2)}})
+		e.Apply(now, WorkersChanged{Workers: []contract.WorkerView{node("a", 2)}})
 		for range 100 {
 			decisions, _ := e.Take(now)
 			for _, d := range decisions {

@@ -22,8 +22,11 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // work is a job of a group, or a task of a DAG.
 type work struct {
 	node string
-	// db is how much it needs of that pool.
-	db int
+	// db is how much it needs of that pool, exclusive an object.
+	db        int
+	exclusive string
+	// notBefore and expiresAt bound its start, from the beginning; 0: unbounded.
+	notBefore, expiresAt time.Duration
 }
 
 // source is a group or a DAG whose items are numbered from 1.
@@ -53,6 +56,12 @@ type rolled interface {
 	roll(now time.Time)
 }
 
+// explained is a source, too.
+type explained interface {
+	// waits are the reasons for which items do not run, as "CODE ×2".
+	waits(now time.Time) []string
+}
+
 // begin begins a source; the decisions are those of its first steps.
 type begin func(t *testing.T, policy jobtype.Policy, list []work, workers []contract.WorkerView) (source, []run.Decision)
 
@@ -72,6 +81,15 @@ func beginGroup(t *testing.T, policy jobtype.Policy, list []work, workers []cont
 		proposals[i].Node = w.node
 		if w.db > 0 {
 			proposals[i].Resources = map[string]int{"db": w.db}
+		}
+		if w.exclusive != "" {
+			proposals[i].Exclusive = []string{w.exclusive}
+		}
+		if w.notBefore > 0 {
+			proposals[i].NotBefore = epoch.Add(w.notBefore)
+		}
+		if w.expiresAt > 0 {
+			proposals[i].ExpiresAt = epoch.Add(w.expiresAt)
 		}
 	}
 	s.Observe(epoch, 3, 0, 0)
@@ -136,6 +154,14 @@ func (s *jobs) roll(now time.Time) {
 	require.NoError(s.t, err)
 }
 
+func (s *jobs) waits(now time.Time) []string {
+	var list []string
+	for _, w := range s.Waits(now) {
+		list = append(list, fmt.Sprintf("%s ×%d", w.Code, w.Items))
+	}
+	return list
+}
+
 // tasks is a run of a DAG.
 type tasks struct {
 	*graph.Graph
@@ -155,6 +181,15 @@ func beginGraph(t *testing.T, policy jobtype.Policy, list []work, workers []cont
 		}
 		if w.db > 0 {
 			fmt.Fprintf(&text, ", resources: {db: %d}", w.db)
+		}
+		if w.exclusive != "" {
+			text.WriteString(", exclusive: [" + w.exclusive + "]")
+		}
+		if w.notBefore > 0 {
+			text.WriteString(", not_before: " + epoch.Add(w.notBefore).Format(time.RFC3339))
+		}
+		if w.expiresAt > 0 {
+			text.WriteString(", expires_at: " + epoch.Add(w.expiresAt).Format(time.RFC3339))
 		}
 		text.WriteString("}\n")
 	}
@@ -232,25 +267,36 @@ func (s *tasks) roll(now time.Time) {
 	require.NoError(s.t, err)
 }
 
+func (s *tasks) waits(time.Time) []string {
+	var list []string
+	waits, _ := s.RunWaits(10)
+	for _, w := range waits {
+		list = append(list, fmt.Sprintf("%s ×%d", w.Code, w.Tasks))
+	}
+	return list
+}
+
 // stage plays a source by hand.
 type stage struct {
 	source
 
 	t   *testing.T
 	now time.Time
-	// first are the starts of the beginning; attempt and ask are the last ones of
-	// each item, holds the requests that were not released.
+	// first are the starts of the beginning; attempt, fence and ask are the last ones
+	// of each item, holds the requests that were not released.
 	first   string
 	attempt map[int]int
+	fence   map[int]int64
 	ask     map[int]int
 	holds   map[int]bool
+	needs   map[int]run.Needs
 	adopted int
 }
 
 func newStage(t *testing.T, start begin, policy jobtype.Policy, list []work, workers ...contract.WorkerView) *stage {
 	t.Helper()
 	policy.GlobalExecutionConcurrency, policy.PerWorkerExecutionConcurrency = 10, 10
-	s := &stage{t: t, now: epoch, attempt: map[int]int{}, ask: map[int]int{}, holds: map[int]bool{}}
+	s := &stage{t: t, now: epoch, attempt: map[int]int{}, fence: map[int]int64{}, ask: map[int]int{}, holds: map[int]bool{}, needs: map[int]run.Needs{}}
 	src, decisions := start(t, policy.WithDefaults(), list, workers)
 	s.source = src
 	s.first = s.does(decisions)
@@ -264,9 +310,9 @@ func (s *stage) does(decisions []run.Decision) string {
 		switch d.Kind {
 		case run.Start:
 			starts = append(starts, fmt.Sprintf("%d@%s", d.Item, d.Worker))
-			s.attempt[d.Item] = d.Attempt
+			s.attempt[d.Item], s.fence[d.Item] = d.Attempt, d.Fence
 		case run.Acquire:
-			s.ask[d.Item], s.holds[d.Ask] = d.Ask, true
+			s.ask[d.Item], s.holds[d.Ask], s.needs[d.Item] = d.Ask, true, *d.Needs
 		case run.Release:
 			delete(s.holds, d.Ask)
 		case run.Adopt:
@@ -292,8 +338,10 @@ func (s *stage) full(item int) string {
 	return s.endWith(item, run.Ending{Failure: contract.FailureAtCapacity, Message: "full", Load: run.LoadReport{At: s.now, Others: 1}})
 }
 
-func (s *stage) grant(item int) string {
-	return s.step(run.Granted{Item: item, Ask: s.ask[item], Fence: 1 << 40, Fences: 4})
+func (s *stage) grant(item int) string { return s.grantFrom(item, 1<<40) }
+
+func (s *stage) grantFrom(item int, fence int64) string {
+	return s.step(run.Granted{Item: item, Ask: s.ask[item], Fence: fence, Fences: 4})
 }
 
 // requests reports whether an item has or wants its resources.

@@ -25,7 +25,7 @@ type row struct {
 // TestBothSourcesKeepTheSameRules plays each scenario with a group and with a DAG: a
 // rule about running an item holds for both. It follows the table of
 // docs/adr/0025-one-run-engine.md, but for what one of the two cannot say: a task has
-// no window, expires_at, estimate or object, and a taken id needs a sub-DAG or a job
+// no window and no estimate, and a taken id needs a sub-DAG or a job
 // that is a DAG, which have tests of their own.
 func TestBothSourcesKeepTheSameRules(t *testing.T) {
 	t.Parallel()
@@ -36,6 +36,30 @@ func TestBothSourcesKeepTheSameRules(t *testing.T) {
 				t.Parallel()
 				r.play(newStage(t, start, r.policy, r.list, r.workers...))
 			})
+		}
+	}
+}
+
+// TestAnObjectSeesGrowingFences: jobs and tasks take turns at one object. The fences of
+// their attempts are those of admission's grants, which grow, and not of the run's own,
+// which count from the clock.
+func TestAnObjectSeesGrowingFences(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{RetryLimit: 5}
+	list := []work{{exclusive: "volume/1"}, {exclusive: "volume/1"}, {}}
+	jobs, tasks := newStage(t, beginGroup, policy, list, online("a", 4)), newStage(t, beginGraph, policy, list, online("a", 4))
+	granted := int64(1) << 40
+	require.Less(t, granted, min(jobs.fence[3], tasks.fence[3]), "what needs no object has fences of another origin")
+	for range 3 {
+		for _, s := range []*stage{jobs, tasks} {
+			for item := range 2 {
+				granted += 4
+				s.wait(time.Minute)
+				require.NotEmpty(t, s.grantFrom(item+1, granted))
+				assert.Equal(t, granted, s.fence[item+1])
+				s.end(item+1, contract.FailureFailed)
+				require.False(t, s.requests(item+1), "others may have it during the back-off")
+			}
 		}
 	}
 }
@@ -163,6 +187,44 @@ func placeRows() []row {
 			assert.Equal(s.t, "2@a 3@a", s.endWith(1, run.Ending{Duration: 50 * time.Millisecond}))
 		}},
 		{"slow work is not", jobtype.Policy{}, items(4), fleet(online("a", 1)), func(s *stage) {
+			assert.Equal(s.t, "2@a", s.endWith(1, run.Ending{Duration: time.Second}))
+		}},
+		{"what does not run waits for something", jobtype.Policy{}, []work{{}, {node: "b"}, {node: "b"}, {node: "b"}, {db: 1}, {db: 1}}, fleet(online("a", 6)), func(s *stage) {
+			asked, ok := s.source.(explained)
+			require.True(s.t, ok)
+			assert.Equal(s.t, []string{"NO_WORKER ×3", "RESOURCES_PENDING ×2"}, asked.waits(s.now))
+		}},
+		{"an exclusive object", jobtype.Policy{}, []work{{exclusive: "v"}}, fleet(b), func(s *stage) {
+			assert.Empty(s.t, s.first)
+			require.True(s.t, s.requests(1))
+			assert.Equal(s.t, []string{"v"}, s.needs[1].Exclusive)
+			assert.Equal(s.t, "1@b", s.grant(1))
+			s.endWith(1, run.Ending{Duration: time.Second})
+			assert.False(s.t, s.requests(1), "it is released")
+		}},
+		{"not_before", jobtype.Policy{}, []work{{notBefore: time.Minute}}, fleet(b), func(s *stage) {
+			assert.Empty(s.t, s.first)
+			assert.Empty(s.t, s.wait(time.Minute-time.Millisecond))
+			assert.Equal(s.t, "1@b", s.wait(time.Millisecond))
+		}},
+		{"expires_at", jobtype.Policy{}, []work{{}, {expiresAt: time.Minute}}, fleet(b), func(s *stage) {
+			require.Equal(s.t, "1@b", s.first)
+			s.wait(time.Minute - time.Millisecond)
+			assert.Equal(s.t, "open", s.how(2))
+			s.wait(time.Millisecond)
+			assert.Contains(s.t, s.how(2), "expires_at")
+			assert.Equal(s.t, "open", s.how(1), "it runs")
+		}},
+		{"a registry that was just rebuilt", minute, items(1), nil, func(s *stage) {
+			s.step(run.WorkersChanged{Workers: nil, Incomplete: true})
+			s.wait(25 * time.Hour)
+			assert.Equal(s.t, "open", s.how(1))
+			s.step(run.WorkersChanged{Workers: nil})
+			s.wait(run.RebuildPause)
+			assert.Contains(s.t, []string{"failed", "not_started"}, strings.Fields(s.how(1))[0])
+		}},
+		{"an incomplete view takes no worker away", jobtype.Policy{}, []work{{node: "a"}, {node: "a"}}, fleet(online("a", 1), online("b", 2)), func(s *stage) {
+			s.step(run.WorkersChanged{Workers: fleet(online("b", 2)), Incomplete: true})
 			assert.Equal(s.t, "2@a", s.endWith(1, run.Ending{Duration: time.Second}))
 		}},
 		{"pinned to an OFFLINE worker", minute, pinned, fleet(node("a", 1, contract.WorkerOffline), b), func(s *stage) {

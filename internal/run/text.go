@@ -49,6 +49,20 @@ func textZombie2(reason, worker string) string {
 	return reason + "; its handler on " + worker + " may still run"
 }
 
+// TextBy is what was done, by whom and why, as far as that is known.
+func TextBy(done, by, note string) string {
+	if by != "" {
+		done += " by " + by
+	}
+	if note != "" {
+		done += ": " + note
+	}
+	return done
+}
+
+// TextPaused is [TextBy] for a run that is paused.
+func TextPaused(by, note string) string { return TextBy("the run is paused", by, note) }
+
 // Labels spells labels, sorted by name and separated by spaces.
 func Labels(labels map[string]string) string {
 	words := make([]string, 0, len(labels))
@@ -71,8 +85,8 @@ func (e *Engine) missing(c *class) string {
 	return fmt.Sprintf("no worker with handler %s is available", c.handler)
 }
 
-// needsText names resources for people.
-func needsText(n Needs) string {
+// String names resources for people.
+func (n Needs) String() string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(n.Pools)) {
 		parts = append(parts, fmt.Sprintf("%d of pool %s", n.Pools[name], name))

@@ -90,7 +90,7 @@ func (e *Engine) WaitOf(id int, now time.Time) Wait {
 		}
 		return Wait{Code: contract.CodeNotBefore, Since: it.WaitsAt, Until: it.ReadyAt, Detail: "not_before " + it.ReadyAt.UTC().Format(time.RFC3339)}
 	case PhaseAsking:
-		return Wait{Code: contract.CodeResources, Ask: it.Ask, Since: it.WaitsAt, Detail: "its resources: " + needsText(it.Needs)}
+		return Wait{Code: contract.CodeResources, Ask: it.Ask, Since: it.WaitsAt, Detail: "its resources: " + it.Needs.String()}
 	case PhaseQueued:
 		return e.waitOfQueued(it, now)
 	case PhaseLate:

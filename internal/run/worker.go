@@ -16,6 +16,9 @@ const (
 	// second; 3 s leaves two of the five seconds within which a lost item must be
 	// placed again.
 	Grace = 3 * time.Second
+	// TakeTimeout is how long a worker may take to draw an attempt from its own
+	// queue before the item goes to another one.
+	TakeTimeout = 5 * time.Second
 	// CoolDown is how long a worker that returned AtCapacity gets nothing.
 	CoolDown = 2 * time.Second
 	// DrainCoolDown is the same for a worker that hands its work back, until it is
@@ -24,6 +27,9 @@ const (
 	// CancelWait is how long beyond heartbeat_timeout the end of a canceled attempt
 	// is waited for.
 	CancelWait = 10 * time.Second
+	// RebuildPause is after how long the run looks again at what has no worker in a
+	// view that is incomplete.
+	RebuildPause = 5 * time.Second
 	// noWorkerGrid bounds how often items are looked at that wait for a worker which
 	// is not there: many may have joined one after another.
 	noWorkerGrid = time.Second
@@ -145,6 +151,8 @@ type fleet struct {
 	// list has the same workers by id, nil: to be made; view numbers the views.
 	list []*worker
 	view uint64
+	// incomplete: the newest view is that of a registry which was just rebuilt.
+	incomplete bool
 	// absent are workers in no view, with what the run still has there: a registry
 	// that was rebuilt learns of them one by one.
 	absent map[string]*worker
@@ -207,6 +215,28 @@ func (f *fleet) occupy(id, instance, handler string) {
 		w.occupy(handler)
 	}
 }
+
+// put adds a worker to the view, or replaces the process that has its id.
+func (f *fleet) put(w *worker) {
+	f.byID[w.ID] = w
+	if f.list == nil {
+		return
+	}
+	at, found := slices.BinarySearchFunc(f.list, w.ID, compareWorker)
+	if !found {
+		f.list = slices.Insert(f.list, at, w)
+	}
+	f.list[at] = w
+}
+
+func (f *fleet) drop(w *worker) {
+	delete(f.byID, w.ID)
+	if at, found := slices.BinarySearchFunc(f.list, w.ID, compareWorker); found {
+		f.list = slices.Delete(f.list, at, at+1)
+	}
+}
+
+func compareWorker(w *worker, id string) int { return cmp.Compare(w.ID, id) }
 
 func (f *fleet) setAbsent(w *worker) {
 	if f.absent == nil {

@@ -66,13 +66,20 @@ const Every = "every"
 
 func everyValue(value string) (json.RawMessage, error) {
 	every, err := jobtype.ParseDuration(value)
-	if err == nil && (every < minEvery || every > maxEvery) {
-		err = fmt.Errorf("%s is out of range: use %s to %s", every, minEvery, maxEvery)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", Every, err)
 	}
+	if err := checkEvery(every); err != nil {
+		return nil, err
+	}
 	return json.Marshal(every)
+}
+
+func checkEvery(every jobtype.Duration) error {
+	if every < minEvery || every > maxEvery {
+		return fmt.Errorf("%s: %s is out of range: use %s to %s", Every, every, minEvery, maxEvery)
+	}
+	return nil
 }
 
 // The bounds of an interval, as in the configuration.
@@ -89,9 +96,15 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 		if err := json.Unmarshal(encoded, &every); err != nil {
 			return spec, fmt.Errorf("%s: %w", Every, err)
 		}
+		if err := checkEvery(every); err != nil {
+			return spec, err
+		}
 		was := spec.Schedule
 		spec.Schedule, spec.Interval = contract.ScheduleSpec{Every: every}, every
-		if was.Offset < every {
+		switch {
+		case len(was.Cron) == 0 && was.Offset == contract.SpreadOffset(spec.Name, was.Every):
+			spec.Schedule.Offset = contract.SpreadOffset(spec.Name, every)
+		case was.Offset < every:
 			spec.Schedule.Offset = was.Offset
 		}
 		if was.Jitter < every {

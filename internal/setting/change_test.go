@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -46,4 +47,31 @@ func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 	_, err = bad.Over(before)
 	require.ErrorContains(t, err, "retry_limit: 999 is out of range")
 	require.ErrorContains(t, err, "on_deadline")
+}
+
+// The API sends JSON that Parse never saw.
+func TestAnIntervalOutOfRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, every := range []string{`"1ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
+		_, err := Change{Every: json.RawMessage(every)}.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: jobtype.DefaultPolicy().WithDefaults()})
+		assert.ErrorContains(t, err, "every: ", every)
+	}
+}
+
+func TestAnotherIntervalIsSpreadAsTheOneBefore(t *testing.T) {
+	t.Parallel()
+	change, err := Parse([]string{"every=10m"})
+	require.NoError(t, err)
+	hour, minutes := jobtype.Duration(time.Hour), jobtype.Duration(10*time.Minute)
+	for was, want := range map[jobtype.Duration]jobtype.Duration{
+		contract.SpreadOffset("tidy", hour): contract.SpreadOffset("tidy", minutes),
+		0:                                   0,
+		jobtype.Duration(time.Minute):       jobtype.Duration(time.Minute),
+		jobtype.Duration(30 * time.Minute):  0,
+	} {
+		spec := contract.JobTypeSpec{Name: "tidy", Schedule: contract.ScheduleSpec{Every: hour, Offset: was}, Policy: jobtype.DefaultPolicy().WithDefaults()}
+		after, err := change.OverSpec(spec)
+		require.NoError(t, err)
+		assert.Equal(t, want, after.Schedule.Offset, "%s", was)
+	}
 }

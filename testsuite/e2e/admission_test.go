@@ -180,13 +180,6 @@ func (p *inProcess) begin(id string, spec contract.JobTypeSpec) client.WorkflowR
 	return run
 }
 
-func (p *inProcess) end(run client.WorkflowRun) contract.JobGroupResult {
-	p.t.Helper()
-	var result contract.JobGroupResult
-	require.NoError(p.t, run.Get(p.t.Context(), &result))
-	return result
-}
-
 func (p *inProcess) admission() contract.AdmissionView {
 	p.t.Helper()
 	answer, err := p.client.Temporal().QueryWorkflow(p.t.Context(), contract.AdmissionWorkflowID, "", contract.QueryAdmission)

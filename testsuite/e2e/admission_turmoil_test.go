@@ -105,7 +105,7 @@ func (x *turmoil) acts() {
 			x.tryReset(id)
 		}
 	case 12:
-		_, _ = x.client.DAGs().CancelTask(ctx, ref, task, "test", "enough")
+		_ = x.client.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: task}, "enough")
 	case 13:
 		_, _ = x.client.DAGs().RerunTask(ctx, ref, task, "test")
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/recorder"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -272,7 +273,7 @@ func TestAuditOfDroppedTicks(t *testing.T) {
 	assert.Positive(t, dropped.Count)
 	var running starter.RunRef
 	testsuite.WaitFor(t, 20*time.Second, "a group runs and is terminated", func() bool {
-		ticks, err := c.client.JobTypes().Ticks(t.Context(), "often")
+		ticks, err := jobtypes.Of(c.client).Ticks(t.Context(), "often")
 		if err != nil || ticks.Running == nil {
 			return false
 		}

@@ -52,16 +52,16 @@ func TestBatches(t *testing.T) {
 
 	mine := c.submitFile("one", files[7])
 	testsuite.WaitFor(t, 20*time.Second, "the submitted job runs", func() bool {
-		jobs, _, err := c.client.Runs().Jobs(t.Context(), mine, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Items(t.Context(), mine, starter.ItemFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 1
 	})
 	run := c.run("pack")
-	var found []starter.Job
+	var found []starter.Item
 	testsuite.WaitFor(t, 30*time.Second, "all batches run", func() bool {
-		jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Items(t.Context(), run, starter.ItemFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 4
 	})
-	found, total, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[6]})
+	found, total, err := c.client.Runs().Items(t.Context(), run, starter.ItemFilter{DedupeKey: files[6]})
 	require.NoError(t, err)
 	require.Equal(t, 1, total, "a job is found by any of its keys")
 	assert.Equal(t, 2, found[0].Items)
@@ -132,14 +132,14 @@ func TestBatchIsCanceledAsAWhole(t *testing.T) {
 	require.NoError(t, os.WriteFile(hold, nil, 0o600))
 	run := c.run("pack")
 	testsuite.WaitFor(t, 30*time.Second, "the batch runs", func() bool {
-		jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{States: []string{"running"}})
+		jobs, _, err := c.client.Runs().Items(t.Context(), run, starter.ItemFilter{States: []string{"running"}})
 		return err == nil && len(jobs) == 1
 	})
 	err := c.client.Temporal().SignalWorkflow(t.Context(), run.WorkflowID, "", contract.SignalCancelJob, contract.CancelJobInput{DedupeKey: files[2], Reason: "not now"})
 	require.NoError(t, err)
 	result := c.result(run, time.Minute)
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, Batched: 2, Canceled: 1}, result.Counts)
-	jobs, _, err := c.client.Runs().Jobs(t.Context(), run, starter.JobFilter{DedupeKey: files[1]})
+	jobs, _, err := c.client.Runs().Items(t.Context(), run, starter.ItemFilter{DedupeKey: files[1]})
 	require.NoError(t, err)
 	require.Len(t, jobs, 1)
 	assert.Equal(t, "not now (with all 3 items of its batch)", jobs[0].Error)

@@ -69,7 +69,7 @@ func TestRetriesOfADisabledKeyEnd(t *testing.T) {
 
 	// Whatever starts it, overlapping or by hand: nobody gets the key.
 	overlapping := p.end(p.begin("scrub-2", spec))
-	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, Completed: 1}, overlapping.Counts)
+	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, HeldBack: 1, Completed: 1}, overlapping.Counts)
 	assert.EqualValues(t, 2, b.attempts.Load())
 }
 
@@ -117,7 +117,7 @@ func TestWhatOperatorsSaidOutlivesAdmission(t *testing.T) {
 		_, err := p.client.Admission().ReEnable(t.Context(), "scrub", "bad/1")
 		require.ErrorContains(t, err, "re-enable scrub: admission is not running")
 		again := p.end(p.begin(fmt.Sprint("scrub-after-", i), spec))
-		assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, Completed: 1}, again.Counts)
+		assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Disabled: 1, HeldBack: 1, Completed: 1}, again.Counts)
 		view := p.admission()
 		require.NotNil(t, view.Inherited)
 		assert.NotEmpty(t, view.Inherited.From)
@@ -204,6 +204,6 @@ func TestFailuresAreCountedExactly(t *testing.T) {
 	})
 	assert.EqualValues(t, 2*keys, b.attempts.Load())
 	third, _ := p.groupOf(contract.JobGroupInput{Spec: spec})
-	assert.Equal(t, contract.GroupCounts{Detected: keys, Disabled: keys}, third.Counts)
-	assert.Equal(t, contract.OutcomeCompleted, third.Outcome)
+	assert.Equal(t, contract.GroupCounts{Detected: keys, Disabled: keys, HeldBack: keys}, third.Counts)
+	assert.Equal(t, contract.OutcomePartial, third.Outcome)
 }

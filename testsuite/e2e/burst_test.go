@@ -9,10 +9,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // noise is text that does not compress well.
@@ -43,16 +45,32 @@ func TestLargeStarts(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 		assert.Equal(t, 450, result.Counts.Completed)
 	})
-	t.Run("55 MB in all", func(t *testing.T) {
-		t.Parallel()
-		p := p.of(t)
-		result, run := p.group(heavy("in-all", 110, 20, 500<<10))
-		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
-		assert.Equal(t, 110, result.Counts.Completed)
+	sizeOf := func(t *testing.T, p *inProcess, run client.WorkflowRun) (bytes int64, renewed bool) {
+		t.Helper()
 		described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 		require.NoError(t, err)
 		info := described.GetWorkflowExecutionInfo()
-		assert.NotEqual(t, info.GetFirstRunId(), info.GetExecution().GetRunId(), "it went on in a new run, after %d bytes in this one", info.GetHistorySizeBytes())
+		return info.GetHistorySizeBytes(), info.GetFirstRunId() != info.GetExecution().GetRunId()
+	}
+	t.Run("55 MB in common", func(t *testing.T) {
+		t.Parallel()
+		p := p.of(t)
+		result, run := p.group(heavy("in-common", 110, 20, 500<<10))
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+		assert.Equal(t, 110, result.Counts.Completed)
+		bytes, _ := sizeOf(t, p, run)
+		assert.Less(t, bytes, int64(4<<20), "it travels once to each worker process")
+	})
+	t.Run("20 MB of jobs", func(t *testing.T) {
+		t.Parallel()
+		p := p.of(t)
+		spec := floodSpec("in-all", 0, 0, jobtype.Policy{GlobalExecutionConcurrency: 450, PerWorkerExecutionConcurrency: 450, MaxJobsPerDetection: 3000})
+		spec.Params = []byte(`{"n":3000,"bytes":3500,"noise":true}`)
+		result, run := p.group(spec)
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
+		assert.Equal(t, 3000, result.Counts.Completed)
+		bytes, renewed := sizeOf(t, p, run)
+		assert.True(t, renewed, "it went on in a new run, after %d bytes in this one", bytes)
 	})
 	t.Run("12 MB of a DAG", func(t *testing.T) {
 		t.Parallel()
@@ -71,8 +89,8 @@ func applyFlood(t *testing.T, c *starter.Client, name string) {
 	t.Helper()
 	spec := floodSpec(name, 0, 0, jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)})
 	spec.Schedule, spec.Hash = contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, name
-	plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{spec}, map[string]bool{name: false})
+	plan, err := jobtypes.Of(c).Plan(t.Context(), []contract.JobTypeSpec{spec}, map[string]bool{name: false})
 	require.NoError(t, err)
-	_, err = c.JobTypes().Apply(t.Context(), plan)
+	_, err = jobtypes.Of(c).Apply(t.Context(), plan)
 	require.NoError(t, err)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"
 )
@@ -164,7 +165,7 @@ func (c *cluster) apply(jobTypes string) {
 // run starts a job type now.
 func (c *cluster) run(name string) starter.RunRef {
 	c.t.Helper()
-	started, err := c.client.JobTypes().RunNow(c.t.Context(), name)
+	started, err := jobtypes.Of(c.client).RunNow(c.t.Context(), name)
 	require.NoError(c.t, err)
 	return started.RunRef
 }

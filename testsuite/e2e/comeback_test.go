@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -57,7 +58,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 		shown, err := c.client.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil && shown.Group.Phase == "waiting" && shown.Group.Wait != nil && shown.Group.Counts.Accepted == jobs
 	})
-	why, err := c.client.Explain(t.Context(), ref.WorkflowID)
+	why, err := explainer.Explain(t.Context(), c.client, ref.WorkflowID)
 	require.NoError(t, err)
 	require.NotEmpty(t, why.Reasons)
 	assert.Equal(t, explain.WindowClosed, why.Reasons[0].Code, "%+v", why.Reasons)

@@ -41,13 +41,13 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 			inner := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(ref.WorkflowID, "one")}
 			becomes := func(want string) {
 				require.Eventually(t, func() bool {
-					tasks, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "one"})
-					return err == nil && len(tasks.Tasks) == 1 && tasks.Tasks[0].State == want
+					task, err := p.client.Runs().Item(t.Context(), starter.ItemRef{Run: ref, ID: "one"})
+					return err == nil && task.State == want
 				}, time.Minute, 50*time.Millisecond, "it becomes %s", want)
 			}
 			for n := range c.times {
 				require.Eventually(t, func() bool { return h.of(ref, "one")+h.of(inner, "inner") > n }, 20*time.Second, 20*time.Millisecond)
-				_, err := p.client.DAGs().CancelTask(t.Context(), ref, "one", "test", "")
+				err := p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "one"}, "")
 				require.NoError(t, err)
 				becomes(c.becomes)
 				_, err = p.client.DAGs().RerunTask(t.Context(), ref, "one", "test")

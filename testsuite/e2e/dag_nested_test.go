@@ -28,13 +28,13 @@ type nested struct {
 	outer, sub starter.RunRef
 }
 
-func (n nested) become(ref starter.RunRef, id, want string) contract.TaskView {
+func (n nested) become(ref starter.RunRef, id, want string) starter.Item {
 	n.t.Helper()
-	var task contract.TaskView
+	var task starter.Item
 	testsuite.WaitFor(n.t, 30*time.Second, id+" becomes "+want, func() bool {
-		tasks, err := n.client.DAGs().Tasks(n.t.Context(), ref, contract.TasksQueryInput{Task: id})
-		if err == nil && len(tasks.Tasks) == 1 {
-			task = tasks.Tasks[0]
+		found, err := n.client.Runs().Item(n.t.Context(), starter.ItemRef{Run: ref, ID: id})
+		if err == nil {
+			task = found
 		}
 		return task.State == want
 	})
@@ -80,7 +80,7 @@ func TestDAGNested(t *testing.T) {
 		t.Parallel()
 		n := begin(t, "canceled", "work.yaml")
 		works(n, n.sub)
-		require.NoError(t, p.client.DAGs().Cancel(t.Context(), n.sub, "not this one"))
+		require.NoError(t, p.client.Runs().Cancel(t.Context(), n.sub, "not this one"))
 		assert.Equal(t, "canceled from outside: dag/canceled/1/sub was canceled: not this one", n.become(n.outer, "sub", "canceled").Error)
 		n.ends()
 	})
@@ -96,7 +96,7 @@ func TestDAGNested(t *testing.T) {
 		})
 		require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), n.sub.WorkflowID, "", "by hand"))
 		works(n, n.sub)
-		_, err = p.client.DAGs().CancelTask(t.Context(), n.sub, "work", "test", "")
+		err = p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: n.sub, ID: "work"}, "")
 		require.NoError(t, err)
 		n.become(n.outer, "sub", "failed")
 		n.ends()
@@ -106,9 +106,9 @@ func TestDAGNested(t *testing.T) {
 		n := begin(t, "twice", "mid.yaml")
 		low := starter.RunRef{WorkflowID: contract.SubDAGWorkflowID(n.sub.WorkflowID, "low")}
 		works(n, low)
-		require.NoError(t, p.client.DAGs().Cancel(t.Context(), n.outer, "enough"))
+		require.NoError(t, p.client.Runs().Cancel(t.Context(), n.outer, "enough"))
 		n.become(low, "clean", "running")
-		require.NoError(t, p.client.DAGs().Cancel(t.Context(), n.outer, "at once"))
+		require.NoError(t, p.client.Runs().Cancel(t.Context(), n.outer, "at once"))
 		result := awaitDAG(t, p.client, n.outer, time.Minute)
 		assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 		assert.Equal(t, map[string]int{"canceled": 2}, result.Counts)
@@ -117,14 +117,14 @@ func TestDAGNested(t *testing.T) {
 		t.Parallel()
 		n := begin(t, "held", "gate.yaml")
 		n.become(n.sub, "bad", "failed")
-		require.NoError(t, p.client.DAGs().Pause(t.Context(), n.outer, "test"))
+		require.NoError(t, p.client.Runs().Pause(t.Context(), n.outer, "test"))
 		_, err := p.client.DAGs().ApproveTask(t.Context(), n.sub, "ok", "test", "")
 		require.NoError(t, err)
 		_, err = p.client.DAGs().SkipTask(t.Context(), n.sub, "bad", "test", "")
 		require.NoError(t, err)
 		n.become(n.outer, "sub", "succeeded")
 		n.become(n.outer, "after", "ready")
-		require.NoError(t, p.client.DAGs().Resume(t.Context(), n.outer))
+		require.NoError(t, p.client.Runs().Resume(t.Context(), n.outer))
 		assert.Equal(t, contract.OutcomeCompleted, awaitDAG(t, p.client, n.outer, time.Minute).Outcome)
 	})
 }
@@ -141,21 +141,21 @@ func TestDAGOrdersToAControlPlaneThatIsAway(t *testing.T) {
 	ctx := t.Context()
 	_, err := c.client.DAGs().ApproveTask(ctx, ref, "gate", "test", "")
 	require.NoError(t, err)
-	_, err = c.client.DAGs().CancelTask(ctx, ref, "slow", "test", "")
+	err = c.client.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: "slow"}, "")
 	require.NoError(t, err)
 	c.control[0].kill()
-	require.NoError(t, c.client.DAGs().Pause(ctx, ref, "first"))
-	require.NoError(t, c.client.DAGs().Resume(ctx, ref))
-	require.NoError(t, c.client.DAGs().Pause(ctx, ref, "second"))
+	require.NoError(t, c.client.Runs().Pause(ctx, ref, "first"))
+	require.NoError(t, c.client.Runs().Resume(ctx, ref))
+	require.NoError(t, c.client.Runs().Pause(ctx, ref, "second"))
 	c.control[0] = c.start("server")
 	n.become(ref, "slow", "canceled")
 	_, err = c.client.DAGs().SkipTask(ctx, ref, "slow", "test", "")
 	require.NoError(t, err)
-	shown, err := c.client.DAGs().Show(ctx, ref)
+	shown, err := c.client.Runs().Show(ctx, ref)
 	require.NoError(t, err)
-	require.NotNil(t, shown.State)
-	assert.Equal(t, "second", shown.State.PauseNote, "the last word was to pause")
-	require.NoError(t, c.client.DAGs().Resume(ctx, ref))
+	require.NotNil(t, shown.DAGStatus)
+	assert.Equal(t, "second", shown.DAGStatus.PauseNote, "the last word was to pause")
+	require.NoError(t, c.client.Runs().Resume(ctx, ref))
 	result := awaitDAG(t, c.client, ref, time.Minute)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
 	assert.Len(t, c.lines("effects.log"), 1)

@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // applyTally makes job type tally known.
@@ -25,9 +26,9 @@ func applyTally(t testing.TB, c *starter.Client) {
 		Name: "tally", Handler: "tally", Policy: jobtype.Policy{CatchupWindow: jobtype.Duration(time.Minute)}.WithDefaults(),
 		Schedule: contract.ScheduleSpec{Every: jobtype.Duration(24 * time.Hour)}, Hash: "tally",
 	}
-	plan, err := c.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{tallySpec}, map[string]bool{"tally": false})
+	plan, err := jobtypes.Of(c).Plan(t.Context(), []contract.JobTypeSpec{tallySpec}, map[string]bool{"tally": false})
 	require.NoError(t, err)
-	_, err = c.JobTypes().Apply(t.Context(), plan)
+	_, err = jobtypes.Of(c).Apply(t.Context(), plan)
 	require.NoError(t, err)
 }
 
@@ -188,11 +189,11 @@ func TestDAGRandomOperators(t *testing.T) {
 				meddle(t, p.client, ref, random, tasks)
 			}
 			// Whatever is left open.
-			if err := p.client.DAGs().Resume(t.Context(), ref); err != nil {
+			if err := p.client.Runs().Resume(t.Context(), ref); err != nil {
 				assert.ErrorIs(t, err, starter.ErrAlreadyEnded)
 			}
 			_, _ = p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
-			_, _ = p.client.DAGs().CancelTask(t.Context(), ref, "runs", "test", "")
+			_ = p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "runs"}, "")
 			result := awaitDAG(t, p.client, ref, 2*time.Minute)
 			checkRest(t, result, len(tasks)+1)
 		})
@@ -215,23 +216,23 @@ func meddle(t *testing.T, c *starter.Client, ref starter.RunRef, random *rand.Ra
 	case 11, 12, 13:
 		_, err = c.DAGs().RerunTask(ctx, ref, task, "test")
 	case 14, 15:
-		_, err = c.DAGs().CancelTask(ctx, ref, task, "test", "")
+		err = c.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: task}, "")
 	case 16:
 		_, err = c.DAGs().ApproveTask(ctx, ref, "gate", "test", "")
 	case 17:
 		_, err = c.DAGs().RejectTask(ctx, ref, "gate", "test", "")
 	case 18, 19:
-		err = c.DAGs().Pause(ctx, ref, "for a test")
+		err = c.Runs().Pause(ctx, ref, "for a test")
 	case 20, 21:
-		err = c.DAGs().Resume(ctx, ref)
+		err = c.Runs().Resume(ctx, ref)
 	case 22:
 		_, err = c.DAGs().AddTasks(ctx, ref, "added", fmt.Appendf(nil, `[{"id": "x%d", "needs": [%q], "noop": true}]`, random.IntN(1000), task), "test")
 	case 23:
 		if random.IntN(3) == 0 {
-			err = c.DAGs().Cancel(ctx, ref, "for a test")
+			err = c.Runs().Cancel(ctx, ref, "for a test")
 		}
 	case 24:
-		_, err = c.DAGs().SetConcurrency(ctx, ref, 1+random.IntN(4))
+		_, err = c.DAGs().SetConcurrency(ctx, ref, 1+random.IntN(4), "test")
 	}
 	if err != nil {
 		assert.NotContains(t, err.Error(), "panic", "%v", err)

@@ -74,7 +74,7 @@ func TestDAGResources(t *testing.T) {
 	for _, n := range seen {
 		assert.Contains(t, []string{"1", "2"}, n)
 	}
-	shown, err := p.client.DAGs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
+	shown, err := p.client.Runs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
 	require.NoError(t, err)
 	assert.NotEqual(t, ref.RunID, shown.RunID, "it has continued as new")
 	for _, pool := range p.admission().Pools {
@@ -92,11 +92,11 @@ func TestDAGResourcesAfterAdmissionIsTerminated(t *testing.T) {
 		counted(dir, "while [ ! -e "+dir+"/go ]; do sleep 0.1; done") + "}\n"
 	first := runDAG(t, p.client, compileDAG(t, fmt.Sprintf(text, "first", "1, 2"), nil), starter.DAGOptions{})
 	waiting := func(ref starter.RunRef, task string) string {
-		page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: task})
-		if err != nil || len(page.Tasks) == 0 {
+		item, err := p.client.Runs().Item(t.Context(), starter.ItemRef{Run: ref, ID: task})
+		if err != nil {
 			return ""
 		}
-		return page.Tasks[0].Waiting
+		return item.Waiting
 	}
 	testsuite.WaitFor(t, 30*time.Second, "one runs and one waits", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "seen"))
@@ -136,14 +136,14 @@ tasks:
   - {id: free, for_each: [1, 2, 3, 4, 5], command: ["true"]}
 `, nil), starter.DAGOptions{})
 	testsuite.WaitFor(t, time.Minute, "all free ones are done", func() bool {
-		page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "free", States: []string{"succeeded"}})
-		return err == nil && page.Total == 5
+		_, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{ID: "free", States: []string{"succeeded"}})
+		return err == nil && total == 5
 	})
-	page, err := p.client.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{Task: "needs"})
+	tasks, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{ID: "needs"})
 	require.NoError(t, err)
-	require.Equal(t, 3, page.Total)
-	assert.Equal(t, []string{"running", "ready", "ready"}, []string{page.Tasks[0].State, page.Tasks[1].State, page.Tasks[2].State})
-	assert.Equal(t, "resources: 1 of pool lone", page.Tasks[0].Waiting)
+	require.Equal(t, 3, total)
+	assert.Equal(t, []string{"running", "ready", "ready"}, []string{tasks[0].State, tasks[1].State, tasks[2].State})
+	assert.Equal(t, "resources: 1 of pool lone", tasks[0].Waiting)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
 	for _, ref := range []starter.RunRef{hold, ref} {
 		assert.Equal(t, contract.OutcomeCompleted, awaitDAG(t, p.client, ref, 60*time.Second).Outcome)

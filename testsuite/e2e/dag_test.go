@@ -107,9 +107,9 @@ func awaitDAG(t testing.TB, c *starter.Client, ref starter.RunRef, limit time.Du
 	defer cancel()
 	result, err := c.DAGs().Await(ctx, ref)
 	if err != nil {
-		shown, _ := c.DAGs().Show(t.Context(), ref)
-		tasks, _ := c.DAGs().Tasks(t.Context(), ref, contract.TasksQueryInput{States: []string{"pending", "ready", "running"}})
-		require.NoError(t, err, "%+v\nstate %+v\ntasks %+v", shown, shown.State, tasks)
+		shown, _ := c.Runs().Show(t.Context(), ref)
+		tasks, _, _ := c.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{"pending", "ready", "running", "assigned"}})
+		require.NoError(t, err, "%+v\nstate %+v\ntasks %+v", shown, shown.DAGStatus, tasks)
 	}
 	return result
 }
@@ -278,8 +278,8 @@ tasks:
 	status := func(until func(contract.DAGStatus) bool) {
 		t.Helper()
 		testsuite.WaitFor(t, 20*time.Second, "the status", func() bool {
-			s, err := p.client.DAGs().Show(t.Context(), ref)
-			return err == nil && s.State != nil && until(*s.State)
+			s, err := p.client.Runs().Show(t.Context(), ref)
+			return err == nil && s.DAGStatus != nil && until(*s.DAGStatus)
 		})
 	}
 	status(func(s contract.DAGStatus) bool { return s.Counts["failed"] == 2 && len(s.Approvals) == 1 })
@@ -337,14 +337,14 @@ tasks:
 `
 	files := mapFiles{"sub.yaml": "version: 1\nname: sub\ntasks:\n  - {id: long, command: [sleep, '60']}\n"}
 	for name, cancel := range map[string]func(starter.RunRef) error{
-		"signal": func(ref starter.RunRef) error { return p.client.DAGs().Cancel(t.Context(), ref, "enough") },
+		"signal": func(ref starter.RunRef) error { return p.client.Runs().Cancel(t.Context(), ref, "enough") },
 		"temporal-cancel": func(ref starter.RunRef) error {
 			return p.client.Temporal().CancelWorkflow(t.Context(), ref.WorkflowID, "")
 		},
 	} {
 		ref := runDAG(t, p.client, compileDAG(t, text, files), starter.DAGOptions{Run: name})
 		testsuite.WaitFor(t, 20*time.Second, "long to run", func() bool {
-			s, err := p.client.DAGs().Show(t.Context(), ref)
+			s, err := p.client.Runs().Show(t.Context(), ref)
 			return err == nil && len(s.Active) == 1 && s.Active[0].Started
 		})
 		require.NoError(t, cancel(ref))
@@ -447,7 +447,7 @@ func TestDAGOfThousands(t *testing.T) {
 	assert.Equal(t, map[string]int{"succeeded": 2001, "failed": 1, "upstream_failed": 1000}, result.Counts)
 	require.Len(t, result.Tasks, 3002)
 	assert.Equal(t, "upstream_failed", result.Tasks["b.#7"].State)
-	shown, err := p.client.DAGs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
+	shown, err := p.client.Runs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})
 	require.NoError(t, err)
 	assert.NotEqual(t, ref.RunID, shown.RunID, "it has continued as new")
 	retried, err := p.client.DAGs().Retry(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID}, starter.DAGRetry{})

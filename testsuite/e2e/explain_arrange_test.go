@@ -17,6 +17,8 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -73,7 +75,7 @@ func frozen(job bool) func(*stage) situation {
 // waits.
 func TestExplainAdmission(t *testing.T) {
 	t.Parallel()
-	p := newInProcess(t, 1, newSite())
+	p := newInProcess(t, 1, newSite(), pauseButton())
 	s := p.stage(t, "admission")
 	s.worker(2, "-ssd")
 	s.hold("x")
@@ -106,7 +108,7 @@ func TestExplainAdmission(t *testing.T) {
 // explain names whom it waits for.
 func TestAdmissionWaitsForPausedHolders(t *testing.T) {
 	t.Parallel()
-	p := newInProcess(t, 1, newSite())
+	p := newInProcess(t, 1, newSite(), pauseButton())
 	s := p.stage(t, "frozen")
 	s.worker(2, "-ssd")
 	s.hold("x")
@@ -200,7 +202,7 @@ func TestExplainChangesNothing(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "a moment in which explaining everything adds nothing", func() bool {
 		before := s.traces(asked, group, ref)
 		for _, thing := range things {
-			_, err := s.client.Explain(t.Context(), thing)
+			_, err := explainer.Explain(t.Context(), s.client, thing)
 			require.NoError(t, err, thing)
 		}
 		return s.traces(asked, group, ref) == before
@@ -208,7 +210,7 @@ func TestExplainChangesNothing(t *testing.T) {
 
 	control.kill()
 	began := time.Now()
-	explanation, err := s.client.Explain(t.Context(), group)
+	explanation, err := explainer.Explain(t.Context(), s.client, group)
 	require.NoError(t, err)
 	assert.Less(t, time.Since(began), 20*time.Second, "the deadline of one query is 10 s")
 	require.Equal(t, explain.ControlPlaneDown, explanation.Reasons[0].Code)
@@ -224,14 +226,14 @@ func (s *stage) traces(workflows []string, group string, ref starter.RunRef) str
 		require.NoError(s.t, err)
 		all = append(all, id, described.GetWorkflowExecutionInfo().GetHistoryLength(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())
 	}
-	jobs, _, err := s.client.Runs().Jobs(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.JobFilter{})
+	jobs, _, err := s.client.Runs().Items(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.ItemFilter{})
 	require.NoError(s.t, err)
 	for i := range jobs {
 		jobs[i].Active = nil // Its heartbeats go on.
 	}
-	tasks, err := s.client.DAGs().Tasks(s.t.Context(), ref, contract.TasksQueryInput{})
+	tasks, _, err := s.client.Runs().Items(s.t.Context(), ref, starter.ItemFilter{})
 	require.NoError(s.t, err)
-	types, err := s.client.JobTypes().List(s.t.Context())
+	types, err := jobtypes.Of(s.client).List(s.t.Context())
 	require.NoError(s.t, err)
 	text, err := json.Marshal(append(all, jobs, tasks, types, s.admission()))
 	require.NoError(s.t, err)

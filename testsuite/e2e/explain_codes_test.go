@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // fixture brings a situation about that has one reason.
@@ -22,6 +24,10 @@ type fixture struct {
 	of      string
 	arrange func(*stage) situation
 }
+
+// passes is how long a situation lasts that passes by itself: time to bring it about
+// and to ask, on a busy machine.
+const passes = 12 * time.Second
 
 // elsewhere names the tests of the codes whose situations would be in the way of
 // the other fixtures.
@@ -49,7 +55,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 // reads code, object and times, does what helps and sees the reason go.
 func TestExplainCodes(t *testing.T) {
 	t.Parallel()
-	p := newInProcess(t, 1, newSite())
+	p := newInProcess(t, 1, newSite(), pauseButton())
 	applied := p.stage(t, "applied")
 	applied.applyTypes(typesOfFixtures(false))
 	for _, f := range fixtures() {
@@ -82,9 +88,9 @@ func (s *stage) applyTypes(enabled map[string]bool) {
 		spec.Policy.CatchupWindow = jobtype.Duration(time.Minute)
 		specs = append(specs, spec)
 	}
-	plan, err := s.client.JobTypes().Plan(s.t.Context(), specs, enabled)
+	plan, err := jobtypes.Of(s.client).Plan(s.t.Context(), specs, enabled)
 	require.NoError(s.t, err)
-	_, err = s.client.JobTypes().Apply(s.t.Context(), plan)
+	_, err = jobtypes.Of(s.client).Apply(s.t.Context(), plan)
 	require.NoError(s.t, err)
 }
 
@@ -100,9 +106,9 @@ func fixturesOfTypes() []fixture {
 			}}
 		}},
 		{code: explain.Paused, arrange: func(s *stage) situation {
-			require.NoError(s.t, s.client.As("ann", nil).JobTypes().Pause(s.t.Context(), "paused", "new disks"))
+			require.NoError(s.t, jobtypes.Of(s.client.As("ann", nil)).Pause(s.t.Context(), "paused", "new disks"))
 			return situation{thing: "paused", object: "paused", says: "paused by ann: new disks", remedy: func() {
-				require.NoError(s.t, s.client.JobTypes().Resume(s.t.Context(), "paused"))
+				require.NoError(s.t, jobtypes.Of(s.client).Resume(s.t.Context(), "paused"))
 			}}
 		}},
 		{code: explain.Paused, of: "plainly", arrange: func(s *stage) situation {
@@ -121,7 +127,7 @@ func fixturesOfTypes() []fixture {
 				}
 			})
 			return situation{thing: s.name, object: s.name, old: true, until: true, remedy: func() {
-				_, err := s.client.JobTypes().RunNow(s.t.Context(), s.name)
+				_, err := jobtypes.Of(s.client).RunNow(s.t.Context(), s.name)
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -134,9 +140,8 @@ func fixturesOfTypes() []fixture {
 			}}
 		}},
 		{code: explain.Starting, arrange: func(s *stage) situation {
-			const delay = 3 * time.Second
-			id := s.delayed(delay, s.spec())
-			return situation{thing: id, object: id, remedy: func() { <-time.After(delay) }}
+			id := s.delayed(passes, s.spec())
+			return situation{thing: id, object: id, remedy: func() { <-time.After(passes) }}
 		}},
 	}
 }
@@ -182,7 +187,7 @@ func fixturesOfGroups() []fixture {
 			holder := s.group("1", s.spec(mine))
 			s.works("x")
 			return situation{thing: s.group("2", s.spec(other)) + "/job-00001", object: s.name + "/1", says: "held by " + holder + "/job-00001", remedy: func() {
-				require.NoError(s.t, s.client.Runs().CancelJob(s.t.Context(), starter.JobRef{Run: starter.RunRef{WorkflowID: holder}, JobID: "job-00001"}, "test"))
+				require.NoError(s.t, s.client.Runs().CancelItem(s.t.Context(), starter.ItemRef{Run: starter.RunRef{WorkflowID: holder}, ID: "job-00001"}, "test"))
 			}}
 		}},
 		{code: explain.PoolFull, arrange: func(s *stage) situation {
@@ -223,7 +228,7 @@ func fixturesOfGroups() []fixture {
 		{code: explain.RetryBackoff, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			spec := s.spec(at("fails"))
-			spec.Policy.RetryLimit, spec.Policy.RetryBackoff = 1, jobtype.Duration(3*time.Second)
+			spec.Policy.RetryLimit, spec.Policy.RetryBackoff = 1, jobtype.Duration(passes)
 			s.hold("fails")
 			return situation{thing: s.group("1", spec) + "/job-00001", says: "attempt 1 failed: no disk", until: true}
 		}},
@@ -270,7 +275,7 @@ func fixturesOfGroups() []fixture {
 		{code: explain.NotBefore, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			later := at("x")
-			later.NotBefore = time.Now().Add(4 * time.Second).UTC()
+			later.NotBefore = time.Now().Add(passes).UTC()
 			s.hold("x")
 			return situation{thing: s.group("1", s.spec(later)) + "/job-00001", exact: later.NotBefore}
 		}},
@@ -380,14 +385,14 @@ func fixturesOfDAGs() []fixture {
 			}}
 		}},
 		{code: explain.Sleeping, arrange: func(s *stage) situation {
-			ref := s.dag("", "  - {id: nap, sleep: 4s}\n")
-			return situation{thing: ref.WorkflowID + "/nap", exact: time.Now().Add(4 * time.Second)}
+			ref := s.dag("", fmt.Sprintf("  - {id: nap, sleep: %s}\n", passes))
+			return situation{thing: ref.WorkflowID + "/nap", lasts: passes}
 		}},
 		{code: explain.ConcurrencyLimit, arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "concurrency of 1 is used up", remedy: func() {
-				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2)
+				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2, "test")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -395,7 +400,7 @@ func fixturesOfDAGs() []fixture {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "it has its resources and gets the next place", remedy: func() {
-				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2)
+				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2, "test")
 				require.NoError(s.t, err)
 			}}
 		}},
@@ -413,9 +418,9 @@ func fixturesOfDAGs() []fixture {
 			s.worker(1, "-ssd")
 			ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, needs: [ok], WORK}\n")
 			s.awaitDAGTask(ref, "ok")
-			require.NoError(s.t, s.client.As("ann", nil).DAGs().Pause(s.t.Context(), ref, "new disks"))
+			require.NoError(s.t, s.client.As("ann", nil).Runs().Pause(s.t.Context(), ref, "new disks"))
 			return situation{thing: ref.WorkflowID + "/a", object: ref.WorkflowID, says: "paused by ann: new disks", remedy: func() {
-				require.NoError(s.t, s.client.DAGs().Resume(s.t.Context(), ref))
+				require.NoError(s.t, s.client.Runs().Resume(s.t.Context(), ref))
 			}}
 		}},
 		{code: explain.NoWorker, of: "task", arrange: func(s *stage) situation {

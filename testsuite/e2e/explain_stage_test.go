@@ -20,6 +20,7 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -161,9 +162,11 @@ type situation struct {
 	says string
 	// timeless: nobody knows since when; old: since before the fixture began.
 	timeless, old bool
-	// until is when it passes by itself; exact if it is known beforehand.
+	// until is when it passes by itself; exact if it is known beforehand, lasts if
+	// only how long after its beginning is.
 	until bool
 	exact time.Time
+	lasts time.Duration
 	// remedy does what helps, and returns when that is done. nil: it passes by
 	// itself.
 	remedy func()
@@ -190,7 +193,7 @@ func (s *stage) check(began time.Time, want situation) {
 	case want.timeless:
 		assert.Zero(t, found.Since)
 	case want.old:
-		assert.WithinRange(t, found.Since, began.Add(-5*time.Minute), began, "since")
+		assert.WithinRange(t, found.Since, began.Add(-time.Hour), began, "since")
 	default:
 		// The server's clock is this one; visibility and Schedules count in seconds.
 		assert.WithinRange(t, found.Since, began.Add(-time.Second), now, "since")
@@ -198,6 +201,8 @@ func (s *stage) check(began time.Time, want situation) {
 	switch {
 	case !want.exact.IsZero():
 		assert.WithinDuration(t, want.exact, found.Until, time.Second, "until")
+	case want.lasts > 0:
+		assert.WithinDuration(t, found.Since.Add(want.lasts), found.Until, time.Second, "until")
 	case want.until:
 		assert.True(t, found.Until.After(found.Since), "until %s, since %s", found.Until, found.Since)
 	default:
@@ -217,7 +222,7 @@ func (s *stage) check(began time.Time, want situation) {
 
 // told finds the reason among those that are told now.
 func (s *stage) told(want situation) (explain.Reason, bool) {
-	explanation, err := s.client.Explain(s.t.Context(), want.thing)
+	explanation, err := explainer.Explain(s.t.Context(), s.client, want.thing)
 	if err != nil {
 		s.t.Logf("explain %s: %v", want.thing, err)
 		return explain.Reason{}, false

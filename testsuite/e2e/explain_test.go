@@ -12,6 +12,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -20,7 +22,7 @@ func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
 	p.t.Helper()
 	var first explain.Reason
 	testsuite.WaitFor(p.t, 20*time.Second, thing+": "+string(code), func() bool {
-		explanation, err := p.client.Explain(p.t.Context(), thing)
+		explanation, err := explainer.Explain(p.t.Context(), p.client, thing)
 		if err != nil || len(explanation.Reasons) == 0 {
 			return false
 		}
@@ -31,9 +33,9 @@ func (p *inProcess) explains(thing string, code explain.Code) explain.Reason {
 }
 
 // explanation asks about a thing that there is.
-func (s *stage) explanation(thing string) starter.Explanation {
+func (s *stage) explanation(thing string) explainer.Explanation {
 	s.t.Helper()
-	found, err := s.client.Explain(s.t.Context(), thing)
+	found, err := explainer.Explain(s.t.Context(), s.client, thing)
 	require.NoError(s.t, err)
 	return found
 }
@@ -52,7 +54,7 @@ func TestExplainFindsThings(t *testing.T) {
 	ref := s.dag("", "  - {id: ok, approval: {}}\n  - {id: a, WORK}\n  - {id: b, needs: [ok], noop: true}\n")
 	testsuite.WaitFor(t, 30*time.Second, "the list has the run", func() bool { return s.explanation("things").State == "running" })
 	testsuite.WaitFor(t, 30*time.Second, "the task runs", func() bool { return s.explanation(ref.WorkflowID+"/a").State == "running" })
-	for thing, want := range map[string]starter.Explanation{
+	for thing, want := range map[string]explainer.Explanation{
 		run:                  {Kind: "run", Name: run, State: "running"},
 		"things-1":           {Kind: "run", Name: run, State: "running"},
 		"things-1/job-00001": {Kind: "job", Name: run + "/job-00001", State: "running"},
@@ -69,14 +71,14 @@ func TestExplainFindsThings(t *testing.T) {
 		if thing != "things/r" && thing != "dag/things" && thing != "dag/things/ok/" && thing != id {
 			assert.Empty(t, found.Reasons, thing)
 		}
-		found.Reasons = nil
+		found.Reasons, found.Pace = nil, nil
 		assert.Equal(t, want, found, thing)
 	}
 	for _, missing := range []string{"thing", "things/r/c", "nothing/r", "things-9", "group/things-9", "things-1/job-00009"} {
-		_, err := s.client.Explain(t.Context(), missing)
+		_, err := explainer.Explain(t.Context(), s.client, missing)
 		assert.ErrorIs(t, err, starter.ErrNotFound, missing)
 	}
-	_, err := s.client.Explain(t.Context(), "things/r/okk")
+	_, err := explainer.Explain(t.Context(), s.client, "things/r/okk")
 	assert.ErrorContains(t, err, "did you mean ok?")
 
 	open()
@@ -104,12 +106,12 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	s.applyTypes(map[string]bool{"kinds": true})
 	_, err := s.client.Workers().Operate(t.Context(), "kinds-ssd", starter.ActionCordon, "ann", "")
 	require.NoError(t, err)
-	scheduled, err := s.client.JobTypes().Trigger(t.Context(), "kinds")
+	scheduled, err := jobtypes.Of(s.client).Trigger(t.Context(), "kinds")
 	require.NoError(t, err)
-	known, err := s.client.JobTypes().Get(t.Context(), "kinds")
+	known, err := jobtypes.Of(s.client).Get(t.Context(), "kinds")
 	require.NoError(t, err)
 	submitted := s.submit(known.Spec, "by-hand", at("z"))
-	found := starter.Explanation{}
+	found := explainer.Explanation{}
 	testsuite.WaitFor(t, 30*time.Second, "both runs and the submitted job wait", func() bool {
 		found = s.explanation("kinds")
 		return len(found.Reasons) > 1 && found.Reasons[0].Code == explain.NoWorker && strings.Contains(found.Reasons[0].Detail, "(and 2 more wait for it)")
@@ -123,7 +125,7 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 	deep.DAG = "version: 1\nname: inner\ntasks: [{id: ok, approval: {prompt: agreed}}]\n"
 	run := s.group("deep", s.spec(deep))
 	testsuite.WaitFor(t, 30*time.Second, "the job's DAG waits for a person", func() bool {
-		inside, err := s.client.Explain(t.Context(), run+"/job-00001")
+		inside, err := explainer.Explain(t.Context(), s.client, run+"/job-00001")
 		return err == nil && len(inside.Reasons) == 1 && inside.Reasons[0].Code == explain.AwaitingApproval && inside.Reasons[0].Of == run+"/job-00001"
 	})
 	remedy := s.explanation(run + "/job-00001").Reasons[0].Remedy

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // TestApplyRecordsAPauseThatItFinds: one made with Temporal's own tools is in the
@@ -23,9 +24,9 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	spec.Policy.CatchupWindow = jobtype.Duration(time.Minute)
 	apply := func() {
 		t.Helper()
-		plan, err := p.client.JobTypes().Plan(ctx, []contract.JobTypeSpec{spec}, nil)
+		plan, err := jobtypes.Of(p.client).Plan(ctx, []contract.JobTypeSpec{spec}, nil)
 		require.NoError(t, err)
-		_, err = p.client.JobTypes().Apply(ctx, plan)
+		_, err = jobtypes.Of(p.client).Apply(ctx, plan)
 		require.NoError(t, err)
 	}
 	apply()
@@ -33,9 +34,9 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	require.NoError(t, schedule.Pause(ctx, client.SchedulePauseOptions{Note: "no power"}))
 	paused := time.Now().Add(time.Second)
-	_, err := p.client.JobTypes().RunNow(ctx, "tidy") // A patch that is no pause.
+	_, err := jobtypes.Of(p.client).RunNow(ctx, "tidy") // A patch that is no pause.
 	require.NoError(t, err)
-	known, err := p.client.JobTypes().Get(ctx, "tidy")
+	known, err := jobtypes.Of(p.client).Get(ctx, "tidy")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"no power", "bob"}, []string{known.PauseNote, known.PausedBy})
 	assert.True(t, known.PausedAt.After(began) && known.PausedAt.Before(paused), "%s", known.PausedAt)
@@ -49,7 +50,7 @@ func TestApplyRecordsAPauseThatItFinds(t *testing.T) {
 	apply()
 
 	require.NoError(t, schedule.Unpause(ctx, client.ScheduleUnpauseOptions{}))
-	require.NoError(t, p.client.As("ann", nil).JobTypes().Pause(ctx, "tidy", "new disks"))
+	require.NoError(t, jobtypes.Of(p.client.As("ann", nil)).Pause(ctx, "tidy", "new disks"))
 	apply()
 	log, err := p.client.Audit().Read(ctx, contract.AuditFilter{Object: contract.ScheduleID("tidy")})
 	require.NoError(t, err)

@@ -133,7 +133,7 @@ func (h *wild) begin(id string, job jobtype.Job) int {
 func TestGroupRandomOperators(t *testing.T) {
 	t.Parallel()
 	h := &wild{began: map[string]int{}, done: map[string]int{}, fences: map[string]map[int64]bool{}}
-	p := newInProcess(t, 64, h)
+	p := newInProcess(t, 64, h, pauseButton())
 	const runs, together = 12, 6
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any seed will do
 	t.Logf("seed %d", seed)
@@ -274,7 +274,7 @@ func (h *wild) checkEnd(t *testing.T, p *inProcess, ref starter.RunRef) {
 	c := result.Counts
 	assert.Equal(t, c.Accepted, c.Completed+c.Failed+c.Canceled+c.Stale+c.Expired+c.NotStarted, ref.WorkflowID)
 	assert.Equal(t, c.Detected, c.Accepted+c.Batched+c.Duplicates+c.AlreadyActive+c.Disabled+c.Surplus+c.Invalid, ref.WorkflowID)
-	views, total, err := p.client.Runs().Jobs(t.Context(), ref, starter.JobFilter{Limit: 200})
+	views, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{Limit: 200})
 	require.NoError(t, err)
 	assert.Equal(t, c.Accepted, total)
 	states := map[string]int{}
@@ -282,7 +282,7 @@ func (h *wild) checkEnd(t *testing.T, p *inProcess, ref starter.RunRef) {
 	defer h.mu.Unlock()
 	for _, view := range views {
 		states[view.State]++
-		id := ref.WorkflowID + " " + view.JobID
+		id := ref.WorkflowID + " " + view.ID
 		assert.LessOrEqual(t, h.began[id], view.Attempt, id)
 		if view.State == "completed" {
 			assert.Positive(t, h.done[id], "%s is said to be done", id)

@@ -68,7 +68,7 @@ func TestGroups(t *testing.T) {
 		"canceled": func(t *testing.T, run func() starter.RunRef) {
 			ref := run()
 			testsuite.WaitFor(t, time.Minute, "the other two completed", func() bool {
-				done, _, err := c.client.Runs().Jobs(t.Context(), ref, starter.JobFilter{States: []string{"completed"}})
+				done, _, err := c.client.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{"completed"}})
 				return err == nil && len(done) == 2
 			})
 			signalByHand(t, c, ref, contract.SignalCancelJob, `{"dedupe_key":"2","reason":"by hand"}`)
@@ -111,7 +111,7 @@ func TestGroups(t *testing.T) {
 	t.Run("stopped", func(t *testing.T) {
 		ref := c.run("stopped")
 		testsuite.WaitFor(t, time.Minute, "jobs run", func() bool {
-			running, _, err := c.client.Runs().Jobs(t.Context(), ref, starter.JobFilter{States: []string{"running"}})
+			running, _, err := c.client.Runs().Items(t.Context(), ref, starter.ItemFilter{States: []string{"running"}})
 			return err == nil && len(running) == 8
 		})
 		require.NoError(t, c.client.Temporal().CancelWorkflow(t.Context(), ref.WorkflowID, ref.RunID))

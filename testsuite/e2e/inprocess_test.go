@@ -31,6 +31,11 @@ type inProcess struct {
 	client *starter.Client
 }
 
+// pauseButton is for a server whose own pause of workflows is switched on.
+func pauseButton() testsuite.Option {
+	return testsuite.WithArgs("--dynamic-config-value", "frontend.WorkflowPauseEnabled=true")
+}
+
 func newInProcess(t *testing.T, slots int, handler jobtype.Handler, options ...testsuite.Option) *inProcess {
 	t.Helper()
 	p := &inProcess{t: t, server: replay.StartServer(t, options...)}
@@ -74,14 +79,24 @@ func (p *inProcess) group(spec contract.JobTypeSpec) (contract.JobGroupResult, c
 	return p.groupOf(contract.JobGroupInput{Spec: spec})
 }
 
+// end waits for the result of a group, which a failed one has as its failure's
+// detail.
+func (p *inProcess) end(run client.WorkflowRun) contract.JobGroupResult {
+	p.t.Helper()
+	var result contract.JobGroupResult
+	if err := run.Get(p.t.Context(), &result); !contract.ResultOfFailure(err, &result) {
+		require.NoError(p.t, err)
+	}
+	return result
+}
+
 func (p *inProcess) groupOf(in contract.JobGroupInput) (contract.JobGroupResult, client.WorkflowRun) {
 	p.t.Helper()
 	run, err := p.client.Temporal().ExecuteWorkflow(p.t.Context(), client.StartWorkflowOptions{
 		ID: "group/" + in.Spec.Name + "-" + strings.ReplaceAll(p.t.Name(), "/", "-"), TaskQueue: contract.ControlQueue,
 	}, contract.JobGroupWorkflow, in)
 	require.NoError(p.t, err)
-	var result contract.JobGroupResult
-	require.NoError(p.t, run.Get(p.t.Context(), &result))
+	result := p.end(run)
 	return result, run
 }
 

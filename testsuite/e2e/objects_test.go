@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/admission"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -58,7 +58,7 @@ func TestSharedObjects(t *testing.T) {
 	waits := p.explains(late.WorkflowID+"/job-00001", explain.ClaimHeld)
 	assert.Equal(t, "held by "+writer.WorkflowID+"/job-00001", waits.Detail)
 	writerGoes()
-	for _, submitted := range []starter.Submitted{readers, writer, late} {
+	for _, submitted := range []jobtypes.Submitted{readers, writer, late} {
 		assert.Equal(t, contract.OutcomeCompleted, p.resultOf(submitted).Outcome, submitted.WorkflowID)
 	}
 }

@@ -12,18 +12,19 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
 // submit submits jobs of a spec that need not be applied.
-func (p *inProcess) submit(spec contract.JobTypeSpec, id string, list ...jobtype.Proposal) starter.Submitted {
+func (p *inProcess) submit(spec contract.JobTypeSpec, id string, list ...jobtype.Proposal) jobtypes.Submitted {
 	p.t.Helper()
-	submitted, err := p.client.JobTypes().Submit(p.t.Context(), starter.JobType{Name: spec.Name, Spec: spec}, contract.Submission{ID: id, By: "tester", Proposals: list})
+	submitted, err := jobtypes.Of(p.client).Submit(p.t.Context(), jobtypes.JobType{Name: spec.Name, Spec: spec}, contract.Submission{ID: id, By: "tester", Proposals: list})
 	require.NoError(p.t, err)
 	return submitted
 }
 
-func (p *inProcess) resultOf(submitted starter.Submitted) contract.JobGroupResult {
+func (p *inProcess) resultOf(submitted jobtypes.Submitted) contract.JobGroupResult {
 	p.t.Helper()
 	result, err := p.client.Runs().Result(p.t.Context(), starter.RunRef{WorkflowID: submitted.WorkflowID})
 	require.NoError(p.t, err)
@@ -71,7 +72,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 
 	gate()
 	open()
-	for _, submitted := range []starter.Submitted{one, two, holder} {
+	for _, submitted := range []jobtypes.Submitted{one, two, holder} {
 		assert.Equal(t, contract.OutcomeCompleted, p.resultOf(submitted).Outcome, submitted.WorkflowID)
 	}
 	for _, run := range []string{first.GetID(), again.GetID(), waits.GetID()} {
@@ -93,10 +94,10 @@ func TestSubmittedJobIsCanceled(t *testing.T) {
 	}
 	submitted := p.submit(siteSpec(t, "tidy", ""), "x", at("a"), at("b"))
 	testsuite.WaitFor(t, 20*time.Second, "both run", func() bool { return s.present("a")+s.present("b") == 2 })
-	jobs, total, err := p.client.Runs().Jobs(t.Context(), submitted.RunRef, starter.JobFilter{DedupeKey: "b"})
+	jobs, total, err := p.client.Runs().Items(t.Context(), submitted.RunRef, starter.ItemFilter{DedupeKey: "b"})
 	require.NoError(t, err)
 	require.Equal(t, 1, total)
-	require.NoError(t, p.client.Runs().CancelJob(t.Context(), jobs[0].Ref(), "not that one"))
+	require.NoError(t, p.client.Runs().CancelItem(t.Context(), jobs[0].Ref(), "not that one"))
 	require.NoError(t, p.client.Runs().Cancel(t.Context(), submitted.RunRef, "enough"))
 	result := p.resultOf(submitted)
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)

@@ -15,6 +15,8 @@ import (
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -109,13 +111,13 @@ func shut(from, to time.Duration) *jobtype.Calendar {
 func (p *inProcess) apply(spec contract.JobTypeSpec) {
 	p.t.Helper()
 	spec.Hash = time.Now().String() // Whatever it is, it differs.
-	plan, err := p.client.JobTypes().Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
+	plan, err := jobtypes.Of(p.client).Plan(p.t.Context(), []contract.JobTypeSpec{spec}, nil)
 	require.NoError(p.t, err)
-	_, err = p.client.JobTypes().Apply(p.t.Context(), plan)
+	_, err = jobtypes.Of(p.client).Apply(p.t.Context(), plan)
 	require.NoError(p.t, err)
 }
 
-func (p *inProcess) outcomeOf(run starter.Triggered) contract.JobGroupResult {
+func (p *inProcess) outcomeOf(run jobtypes.Triggered) contract.JobGroupResult {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -138,7 +140,7 @@ func newWalker() *walker {
 
 // codes lists why a thing does not go on.
 func (p *inProcess) codes(thing string) []explain.Code {
-	explanation, err := p.client.Explain(p.t.Context(), thing)
+	explanation, err := explainer.Explain(p.t.Context(), p.client, thing)
 	require.NoError(p.t, err)
 	var codes []explain.Code
 	for _, reason := range explanation.Reasons {
@@ -167,14 +169,14 @@ func TestClosedWindow(t *testing.T) {
 	closed := spec
 	closed.LaneCalendar = shut(-time.Second, 24*time.Hour)
 	p.apply(closed)
-	trigger := func(how func(context.Context, string) (starter.Triggered, error)) starter.Triggered {
+	trigger := func(how func(context.Context, string) (jobtypes.Triggered, error)) jobtypes.Triggered {
 		t.Helper()
 		run, err := how(t.Context(), "walk")
 		require.NoError(t, err)
 		return run
 	}
 
-	result := p.outcomeOf(trigger(p.client.JobTypes().Trigger))
+	result := p.outcomeOf(trigger(jobtypes.Of(p.client).Trigger))
 	assert.Equal(t, contract.OutcomeSkipped, result.Outcome)
 	assert.Contains(t, result.Reason, "WINDOW_CLOSED_UNTIL "+opens.UTC().Format("2006-01-02T15:04"))
 	assert.Contains(t, result.Reason, "lane default: a blackout: backup")
@@ -182,25 +184,25 @@ func TestClosedWindow(t *testing.T) {
 	assert.Equal(t, "walk", reason.Object)
 	assert.WithinDuration(t, opens, reason.Until, time.Minute)
 	assert.Contains(t, reason.Detail, "a blackout: backup")
-	known, err := p.client.JobTypes().Get(t.Context(), "walk")
+	known, err := jobtypes.Of(p.client).Get(t.Context(), "walk")
 	require.NoError(t, err)
 	require.NotNil(t, known.Window)
 	assert.False(t, known.Window.Open)
 
-	insisted := p.outcomeOf(trigger(p.client.JobTypes().TriggerIgnoringWindow))
+	insisted := p.outcomeOf(trigger(jobtypes.Of(p.client).TriggerIgnoringWindow))
 	assert.Equal(t, contract.OutcomeCompleted, insisted.Outcome, insisted.Reason)
 	assert.True(t, insisted.IgnoredWindow)
-	plan, err := p.client.JobTypes().Plan(t.Context(), []contract.JobTypeSpec{known.Spec}, nil)
+	plan, err := jobtypes.Of(p.client).Plan(t.Context(), []contract.JobTypeSpec{known.Spec}, nil)
 	require.NoError(t, err)
 	assert.True(t, plan.Empty(), "the mark of one run is no change: %s", plan)
-	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(p.client.JobTypes().Trigger)).Outcome, "the next one is bound again")
+	assert.Equal(t, contract.OutcomeSkipped, p.outcomeOf(trigger(jobtypes.Of(p.client).Trigger)).Outcome, "the next one is bound again")
 	p.clears("walk", explain.WindowClosed, func() { p.apply(spec) })
 
 	// The opening is near enough to wait for, and then an apply brings it on.
 	near := spec
 	near.Calendar = shut(-time.Second, 20*time.Minute)
 	p.apply(near)
-	waits := trigger(p.client.JobTypes().Trigger)
+	waits := trigger(jobtypes.Of(p.client).Trigger)
 	reason = p.explains(waits.WorkflowID, explain.WindowClosed)
 	assert.WithinDuration(t, time.Now().Add(20*time.Minute), reason.Until, time.Minute)
 	assert.Equal(t, []explain.Code{explain.WindowClosed}, p.codes("walk"))
@@ -222,7 +224,7 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	})
 	spec.Calendar = shut(30*time.Minute, 40*time.Minute)
 	p.apply(spec)
-	run, err := p.client.JobTypes().Trigger(t.Context(), "walk")
+	run, err := jobtypes.Of(p.client).Trigger(t.Context(), "walk")
 	require.NoError(t, err)
 
 	reason := p.explains(run.WorkflowID+"/job-00002", explain.DoesNotFit)
@@ -243,17 +245,17 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	require.Len(t, first.Record.Checkpoints, 1)
 	assert.Equal(t, "small", first.Record.Checkpoints[0].Key)
 
-	known, err := p.client.JobTypes().Get(t.Context(), "walk")
+	known, err := jobtypes.Of(p.client).Get(t.Context(), "walk")
 	require.NoError(t, err)
-	learned, err := p.client.JobTypes().Learned(t.Context(), known)
+	learned, err := jobtypes.Of(p.client).Learned(t.Context(), known)
 	require.NoError(t, err)
-	assert.Equal(t, starter.Learned{Of: 1, Checkpoints: []string{"small"}}, learned)
+	assert.Equal(t, jobtypes.Learned{Of: 1, Checkpoints: []string{"small"}}, learned)
 
 	stopped := w.reached("small")
 	w.walk("small", stopped+5)
 	spec.Calendar = nil
 	p.apply(spec)
-	again, err := p.client.JobTypes().Trigger(t.Context(), "walk")
+	again, err := jobtypes.Of(p.client).Trigger(t.Context(), "walk")
 	require.NoError(t, err)
 	second := p.outcomeOf(again)
 	assert.Equal(t, contract.OutcomeCompleted, second.Outcome, second.Reason)

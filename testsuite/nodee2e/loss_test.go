@@ -50,7 +50,7 @@ func TestKilledWorker(t *testing.T) {
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "on_worker_loss is fail")
 	testsuite.WaitFor(t, time.Minute, "the third job is held", func() bool {
-		held, _, err := s.client.Runs().Jobs(t.Context(), hold, starter.JobFilter{States: []string{"held"}})
+		held, _, err := s.client.Runs().Items(t.Context(), hold, starter.ItemFilter{States: []string{"held"}})
 		return err == nil && len(held) == 1
 	})
 	s.letGo()

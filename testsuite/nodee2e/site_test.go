@@ -22,6 +22,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"
 )
@@ -261,7 +262,7 @@ func (s *site) apply(groups ...group) {
 // begin starts a job type now.
 func (s *site) begin(name string) starter.RunRef {
 	s.t.Helper()
-	started, err := s.client.JobTypes().RunNow(s.t.Context(), name)
+	started, err := jobtypes.Of(s.client).RunNow(s.t.Context(), name)
 	require.NoError(s.t, err)
 	return started.RunRef
 }

@@ -66,7 +66,7 @@ func dagScenes() []dagScene {
   - {id: sub, dag: slow.yaml}
   - {id: clean, needs: [long], trigger_rule: always, noop: true}`, act: func(s *studio, ref starter.RunRef) {
 			s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Counts["running"] == 2 })
-			require.NoError(s.t, s.client.DAGs().Cancel(s.t.Context(), ref, "recording"))
+			require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), ref, "recording"))
 		}},
 		{name: "operated", settings: "hold_on_failure: 1m\n", tasks: `
   - {id: bad, command: ["false"]}
@@ -86,18 +86,18 @@ func operateDAG(s *studio, ref starter.RunRef) {
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool {
 		return status.Counts["failed"] == 1 && len(status.Approvals) == 2
 	})
-	require.NoError(s.t, c.DAGs().Pause(ctx, ref, "recording"))
+	require.NoError(s.t, c.Runs().Pause(ctx, ref, "recording"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Paused })
 	accept(c.DAGs().ApproveTask(ctx, ref, "gate", "recorder", "yes"))
 	accept(c.DAGs().RejectTask(ctx, ref, "veto", "recorder", "no"))
 	accept(c.DAGs().AddTasks(ctx, ref, "extra.json", []byte(`[{"id": "extra", "needs": ["gate"], "before": ["last"], "noop": true}]`), "recorder"))
-	require.NoError(s.t, c.DAGs().Resume(ctx, ref))
+	require.NoError(s.t, c.Runs().Resume(ctx, ref))
 	accept(c.DAGs().RetryTasks(ctx, ref, []string{"bad"}, "recorder"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Counts["failed"] == 2 })
-	accept(c.DAGs().SetConcurrency(ctx, ref, 3))
+	accept(c.DAGs().SetConcurrency(ctx, ref, 3, "recorder"))
 	accept(c.DAGs().SkipTask(ctx, ref, "bad", "recorder", "never mind"))
-	accept(c.DAGs().CancelTask(ctx, ref, "nap", "recorder", "too long"))
-	accept(c.DAGs().CancelTask(ctx, ref, "long", "recorder", "too long as well"))
+	require.NoError(s.t, c.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: "nap"}, "too long"))
+	require.NoError(s.t, c.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: "long"}, "too long as well"))
 	s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Phase == "held" })
 	accept(c.DAGs().RerunTask(ctx, ref, "extra", "recorder"))
 	accept(c.DAGs().RerunTask(ctx, ref, "long", "recorder"))
@@ -108,8 +108,8 @@ func operateDAG(s *studio, ref starter.RunRef) {
 func (s *studio) awaitDAG(ref starter.RunRef, is func(contract.DAGStatus) bool) {
 	s.t.Helper()
 	testsuite.WaitFor(s.t, time.Minute, "the run to get there", func() bool {
-		shown, err := s.client.DAGs().Show(s.t.Context(), ref)
-		return err == nil && shown.State != nil && is(*shown.State)
+		shown, err := s.client.Runs().Show(s.t.Context(), ref)
+		return err == nil && shown.DAGStatus != nil && is(*shown.DAGStatus)
 	})
 }
 

@@ -23,11 +23,12 @@ import (
 // Versions of the workflows that must have histories, by the workflow's type.
 func Versions() map[string]int {
 	return map[string]int{
-		contract.JobGroupWorkflow:  workflows.JobGroupVersion,
-		contract.FleetWorkflow:     workflows.FleetVersion,
-		contract.AdmissionWorkflow: workflows.AdmissionVersion,
-		contract.DAGWorkflow:       workflows.DAGVersion,
-		contract.AuditWorkflow:     workflows.AuditVersion,
+		contract.JobGroupWorkflow:      workflows.JobGroupVersion,
+		contract.FleetWorkflow:         workflows.FleetVersion,
+		contract.AdmissionWorkflow:     workflows.AdmissionVersion,
+		contract.DAGWorkflow:           workflows.DAGVersion,
+		contract.AuditWorkflow:         workflows.AuditVersion,
+		contract.NotificationsWorkflow: workflows.NotifyVersion,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func newStudio(t *testing.T) *studio {
 		return c
 	}
 	s := &studio{t: t, client: dial("control")}
-	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: s.client, Logger: testsuite.Quiet()})
+	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: s.client, Notify: receivers(), Logger: testsuite.Quiet()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = control.Stop(context.WithoutCancel(t.Context())) })
 	for _, id := range []string{"node-a", "node-b"} {
@@ -118,6 +119,8 @@ type scene struct {
 	batch  *contract.BatchSpec
 	budget *contract.RetryBudget
 	input  contract.JobGroupInput
+	// edit changes what is left of the spec.
+	edit func(spec *contract.JobTypeSpec)
 	// shut begins and ends a blackout so long after the group's start; zero: none.
 	shut [2]time.Duration
 	// act plays the operator once the group runs.
@@ -134,10 +137,19 @@ func scenes() []scene {
 	return []scene{
 		{name: "nothing-to-do", params: `{"keys":[]}`},
 		{name: "lane", params: `{"keys":["a","b"]}`, lane: "default"},
+		{name: "nothing-to-do-in-a-lane", params: `{"keys":[]}`, lane: "default"},
 		{name: "completed", params: `{"keys":["a","b","c","later","e","f","g","h"]}`, policy: wide},
 		{name: "sent-ahead", params: `{"keys":["a"` + strings.Repeat(`,"a"`, 59) + `]}`, policy: jobtype.Policy{GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 10}},
 		{name: "burst", params: `{"keys":["a","b","c","d","e","f"],"filler":"` + strings.Repeat("x", 120<<10) + `"}`, policy: wide},
 		{name: "detection-fails", params: `{"fail":true}`},
+		{name: "dag", params: `{"who":"me"}`, edit: func(spec *contract.JobTypeSpec) {
+			spec.Handler, spec.DAG = "", &contract.DAGSource{
+				Name: "rounds", File: "rounds.yaml", Text: "version: 1\nname: rounds\nparams: {who: none}\ntasks:\n  - {id: below, dag: sub.yaml}\n",
+				Files: map[string]string{"sub.yaml": "version: 1\nname: sub\ntasks:\n  - {id: nothing, noop: true}\n"},
+			}
+		}},
+		{name: "detect-on-every", params: `{"keys":["a","broken"]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) { spec.DetectOn = contract.DetectOnEvery }},
+		{name: "each-worker", params: `{"keys":[]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) { spec.EachWorker = true }},
 		{name: "dry-run", params: `{"keys":["a","b"]}`, input: contract.JobGroupInput{DryRun: true}},
 		{name: "submitted", lane: "default", input: contract.JobGroupInput{Submission: &contract.Submission{ID: "ticket-1", By: "recorder", Proposals: []jobtype.Proposal{
 			{DedupeKey: "a", Detail: "a"}, {DedupeKey: "a", Detail: "a"}, {Detail: "broken", Resources: map[string]int{"db": 1}},
@@ -226,6 +238,10 @@ func (s *studio) await(run client.WorkflowRun, is func(contract.GroupStatus) boo
 // recordAll plays every scene and keeps the history of each of its runs; last
 // it keeps admission's and the registry's.
 func recordAll(t *testing.T) {
+	if *only != "" {
+		recordSome(t, strings.Split(*only, ","))
+		return
+	}
 	require.NoError(t, os.RemoveAll(testdata+"/jobgroup"))
 	s := newStudio(t)
 	for _, each := range scenes() {
@@ -237,10 +253,23 @@ func recordAll(t *testing.T) {
 	s.keep(replay.Name{Workflow: contract.FleetWorkflow, Version: workflows.FleetVersion, Scenario: "two-workers"}, contract.FleetWorkflowID, "")
 }
 
+// recordSome plays the scenes of these names, and leaves the other histories alone.
+func recordSome(t *testing.T, names []string) {
+	s, known := newStudio(t), scenes()
+	for _, name := range names {
+		at := slices.IndexFunc(known, func(each scene) bool { return each.name == name })
+		require.GreaterOrEqual(t, at, 0, "there is no scene %s", name)
+		s.group(known[at])
+	}
+}
+
 func (s *studio) group(each scene) {
 	s.t.Helper()
 	in := each.input
 	in.Spec = contract.JobTypeSpec{Name: each.name, Handler: "actor", Lane: each.lane, Batch: each.batch, Params: []byte(each.params), Policy: each.policy.WithDefaults(), RetryBudget: each.budget, Calendar: blackout(each.shut)}
+	if each.edit != nil {
+		each.edit(&in.Spec)
+	}
 	run, err := s.client.Temporal().ExecuteWorkflow(s.t.Context(), client.StartWorkflowOptions{
 		ID: contract.GroupWorkflowID(each.name), TaskQueue: contract.ControlQueue,
 	}, contract.JobGroupWorkflow, in)

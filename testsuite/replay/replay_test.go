@@ -12,14 +12,17 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/workflows"
 )
 
 const testdata = "testdata"
 
 var (
 	record  = flag.Bool("record", false, "record the histories again, against the real server")
+	only    = flag.String("only", "", "record only the job groups of these names, separated by commas")
 	noCache = flag.Bool("no-cache", false, "replay without a workflow cache")
 )
 
@@ -102,4 +105,14 @@ func TestRecord(t *testing.T) {
 		t.Fatal(errors.Join(err, errors.New("run `make build` first")))
 	}
 	recordAll(t)
+}
+
+// TestAnEmptyTickIsShort: a group that finds nothing is the most frequent one of all.
+func TestAnEmptyTickIsShort(t *testing.T) {
+	t.Parallel()
+	for scenario, most := range map[string]int{"nothing-to-do": 12, "nothing-to-do-in-a-lane": 16} {
+		history, err := replay.Load(testdata, replay.Name{Workflow: contract.JobGroupWorkflow, Version: workflows.JobGroupVersion, Scenario: scenario})
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(history.GetEvents()), most, scenario)
+	}
 }

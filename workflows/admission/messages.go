@@ -13,6 +13,8 @@ import (
 // listen opens admission to people. Handlers never wait.
 func (a *run) listen() error {
 	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateAdmissionRequest, a.call,
+			workflow.UpdateHandlerOptions{Validator: a.checkCall, Description: "Request something, and receive what is decided at once. Runs call it."}),
 		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateResizePool, a.resizePool,
 			workflow.UpdateHandlerOptions{Validator: a.checkResize, Description: "Give a pool another size; 0 returns to the declared one."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmission, a.view,
@@ -21,10 +23,34 @@ func (a *run) listen() error {
 			workflow.QueryHandlerOptions{Description: "Who holds or waits. The watcher asks."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryDurable, a.durable,
 			workflow.QueryHandlerOptions{Description: "What the next admission inherits."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmissionUsage, a.usage,
+			workflow.QueryHandlerOptions{Description: "How much is used and waited for. Metrics ask."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryKeyHolder, a.keyHolder,
 			workflow.QueryHandlerOptions{Description: "Who works on this dedupe key."}),
 		a.listenToOperators(),
 	)
+}
+
+func (a *run) checkCall(_ workflow.Context, in contract.AdmissionRequest) error {
+	if in.Holder.WorkflowID == "" {
+		return errNoHolder
+	}
+	return nil
+}
+
+// errNoHolder refuses a request that nobody could be answered.
+var errNoHolder = errors.New("the request names no holder")
+
+// call takes a request as the signal does, after those that came before it, and
+// returns what the holder would be sent.
+func (a *run) call(_ workflow.Context, in contract.AdmissionRequest) (contract.AdmissionAnswer, error) {
+	a.loop.NoticeReset()
+	a.takeReset() // What was undone must not be granted before the loop sees it.
+	a.collectRequests()
+	a.loop.Received(1)
+	a.step(admission.Requested(in))
+	a.loop.Touch()
+	return a.outbox.answer(in.Holder), nil
 }
 
 func (a *run) checkResize(_ workflow.Context, in contract.ResizePoolInput) error {
@@ -54,6 +80,8 @@ func (a *run) view(filter contract.AdmissionFilter) (contract.AdmissionView, err
 	}
 	return view, nil
 }
+
+func (a *run) usage() (contract.AdmissionUsage, error) { return a.core.Usage(a.loop.Now()), nil }
 
 func (a *run) holders() ([]contract.AdmissionHolder, error) { return a.core.Watched(), nil }
 

@@ -102,7 +102,7 @@ func (a *run) holds(in contract.HoldsInput) (contract.HoldsResult, error) {
 		if in.DedupeKey != "" && in.DedupeKey != held.DedupeKey || in.TypesOnly && held.DedupeKey != "" {
 			continue
 		}
-		if result.Total++; len(result.Holds) < in.Limit {
+		if result.Total++; result.Total > in.Offset && len(result.Holds) < in.Limit {
 			result.Holds = append(result.Holds, held)
 		}
 	}

@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -178,4 +179,41 @@ func (b *model) said() (list []string) {
 		list = append(list, e.Action+" "+e.Code+" "+e.Object)
 	}
 	return list
+}
+
+// TestAdmissionAnswersACallAtOnce: what is decided is the answer, and is sent to nobody;
+// who must wait gets a signal.
+func TestAdmissionAnswersACallAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newModel(t)
+	var answers []contract.AdmissionAnswer
+	call := func(after time.Duration, in contract.AdmissionRequest) {
+		b.RegisterDelayedCallback(func() {
+			b.UpdateWorkflow(contract.UpdateAdmissionRequest, fmt.Sprint(after), &sdktest.TestUpdateCallback{
+				OnAccept: func() {}, OnReject: func(error) { answers = append(answers, contract.AdmissionAnswer{}) },
+				OnComplete: func(result any, err error) {
+					assert.NoError(t, err)
+					answer, ok := result.(contract.AdmissionAnswer)
+					assert.True(t, ok)
+					answers = append(answers, answer)
+				},
+			}, in)
+		}, after)
+	}
+	a, z := wants("a", laneItem()), wants("z", laneItem())
+	call(time.Second, a)
+	call(2*time.Second, a)
+	call(3*time.Second, z)
+	call(4*time.Second, contract.AdmissionRequest{})
+	release := from("a")
+	release.ReleaseAll = true
+	b.at(5*time.Second, release)
+	b.play(contract.AdmissionInput{})
+	require.Len(t, answers, 4)
+	require.Len(t, answers[0].Granted, 1)
+	assert.Equal(t, a.Holder, answers[0].Holder)
+	assert.Equal(t, answers[0], answers[1], "a repeat gets the same grant")
+	assert.Equal(t, contract.AdmissionAnswer{Holder: z.Holder}, answers[2])
+	assert.Empty(t, answers[3], "a request without a holder is refused")
+	assert.Equal(t, []string{"z granted lane"}, b.told)
 }

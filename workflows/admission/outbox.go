@@ -73,6 +73,17 @@ func (o *outbox) add(answer *contract.AdmissionAnswer) *contract.AdmissionAnswer
 	return answer
 }
 
+// answer takes out what was decided for the holder and not sent.
+func (o *outbox) answer(holder contract.AdmissionHolder) contract.AdmissionAnswer {
+	answer := o.of[holder]
+	if answer == nil {
+		return contract.AdmissionAnswer{Holder: holder}
+	}
+	delete(o.of, holder)
+	o.waiting = slices.DeleteFunc(o.waiting, func(waiting *contract.AdmissionAnswer) bool { return waiting == answer })
+	return *answer
+}
+
 // send sends the answers, in order, as far as the server takes them: the rest goes
 // when something has been delivered.
 func (o *outbox) send(loop *entity.Loop) {

@@ -54,7 +54,7 @@ func New(ctx workflow.Context, options Options) *Loop {
 			WorkflowID: options.Name, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID,
 		})
 	}
-	l.noticeReset()
+	l.NoticeReset()
 	return l
 }
 
@@ -96,7 +96,7 @@ func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
 	l.Audit.Collect()
 	l.noticePredecessor()
 	l.noticeCancel()
-	l.noticeReset()
+	l.NoticeReset()
 	return nil
 }
 
@@ -134,12 +134,10 @@ func (l *Loop) noticeCancel() {
 	l.Audit.Canceled(contract.AuditEntry{Action: l.name + ".cancel", Object: l.name, Code: "CANCEL_IGNORED"})
 }
 
-// Canceled reports whether somebody canceled this run.
-func (l *Loop) Canceled() bool { return l.canceled }
-
-// noticeReset compares the id of the run. A side effect tells: during the replay of
+// NoticeReset compares the id of the run, for [Loop.WasReset]. [Loop.Wait] does so, too,
+// which is late for the handler of an update. A side effect tells: during the replay of
 // the history before the reset it has the value of then.
-func (l *Loop) noticeReset() {
+func (l *Loop) NoticeReset() {
 	var run string
 	info := workflow.GetInfo(l.ctx)
 	value := workflow.MutableSideEffect(l.ctx, "run", func(workflow.Context) any {

@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,58 +14,27 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
-// auditSink takes what workflows record.
+// auditSink keeps what the registry records.
 type auditSink struct {
-	mu      sync.Mutex
-	records []contract.RecordAuditInput
-	// ended is how the registry before ended, asked who asked for that.
+	*envtest.Audit
+	mu sync.Mutex
+	// ended is how the registry before ended, asked has the entities that were asked about.
 	ended contract.EntityEndResult
 	asked []string
 }
 
-// takeAudit registers the activity that records.
 func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
-	s := &auditSink{}
+	s := &auditSink{Audit: envtest.RecordAudit(env)}
 	env.RegisterActivityWithOptions(func(_ context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.asked = append(s.asked, in.WorkflowID)
 		return s.ended, nil
 	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
-	env.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.records = append(s.records, in)
-		return nil
-	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
 	return s
-}
-
-func (s *auditSink) entries() []contract.AuditEntry {
-	var list []contract.AuditEntry
-	for _, record := range s.records {
-		list = append(list, record.Entries...)
-	}
-	return list
-}
-
-// said is an entry in one line.
-func said(e contract.AuditEntry) string {
-	words := []string{e.Action, e.Code, e.Object}
-	if e.Count > 1 {
-		words = append(words, fmt.Sprintf("×%d", e.Count))
-	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
-}
-
-func (s *auditSink) said() []string {
-	var list []string
-	for _, e := range s.entries() {
-		list = append(list, said(e))
-	}
-	return list
 }
 
 // TestFleetTells of what operators do to workers, of silence and of refusals; a
@@ -88,13 +56,13 @@ func TestFleetTells(t *testing.T) {
 		b.update(contract.UpdateCleanupWorkers, contract.CleanupWorkersInput{By: "bob"}, func(_ any, err error) { require.NoError(t, err) })
 	})
 	b.play(time.Hour, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
-	said := b.audit.said()
+	said := b.audit.Lines()
 	for _, line := range []string{
 		"refused WORKER_ID_TAKEN worker/a", "worker.take-over worker/a", "worker.cordon worker/a", "worker.resize worker/a", "worker.cleanup fleet",
 	} {
 		assert.Contains(t, said, line)
 	}
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		switch e.Action {
 		case "worker.cordon":
 			assert.Equal(t, []string{"ann", "ONLINE", "CORDONED", "new disks"}, []string{e.Actor, e.Before, e.After, e.Detail})
@@ -125,14 +93,14 @@ func TestManyObjectsAreAddedUp(t *testing.T) {
 	})
 	b.play(time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
 	total := 0
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		if e.Code == "WORKER_ID_TAKEN" {
 			total += e.Count
 		}
 	}
 	assert.Equal(t, workers, total)
-	assert.Len(t, b.audit.entries(), 50)
-	require.Len(t, b.audit.records, 1)
+	assert.Len(t, b.audit.Entries(), 50)
+	require.Len(t, b.audit.Records(), 1)
 }
 
 // TestSilentWorkersAreTold: one that deregisters is no news.
@@ -145,7 +113,7 @@ func TestSilentWorkersAreTold(t *testing.T) {
 		b.SignalWorkflow(contract.SignalUnregisterWorker, contract.UnregisterWorkerInput{ID: "z", Instance: registration("z").Instance})
 	})
 	b.play(3*time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(2 * time.Minute)}})
-	assert.Equal(t, []string{"noticed WORKER_UNREACHABLE worker/a"}, b.audit.said())
+	assert.Equal(t, []string{"noticed WORKER_UNREACHABLE worker/a"}, b.audit.Lines())
 }
 
 // TestWhatHappensAgainAndAgainIsToldLessOften: a process that is refused every
@@ -169,7 +137,7 @@ func TestWhatHappensAgainAndAgainIsToldLessOften(t *testing.T) {
 	b.at(times*time.Second, func() { refuse("b")() })
 	b.play(20*time.Minute, contract.FleetInput{Config: &contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)}})
 	total, entries, news := 0, 0, time.Time{}
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		switch e.Object {
 		case "worker/a":
 			total, entries = total+e.Count, entries+1

@@ -517,9 +517,9 @@ func TestFleetSurvivesACancellation(t *testing.T) {
 	b.ExecuteWorkflow(contract.FleetWorkflow, contract.FleetInput{Config: &contract.FleetConfig{}})
 	var continued *workflow.ContinueAsNewError
 	require.ErrorAs(t, b.GetWorkflowError(), &continued)
-	assert.Equal(t, []string{"fleet.cancel CANCEL_IGNORED fleet"}, b.audit.said())
-	require.Len(t, b.audit.records[0].Origins, 1)
-	assert.True(t, b.audit.records[0].Origins[0].Cancel, "who it was is read from the history")
+	assert.Equal(t, []string{"fleet.cancel CANCEL_IGNORED fleet"}, b.audit.Lines())
+	require.Len(t, b.audit.Records()[0].Origins, 1)
+	assert.True(t, b.audit.Records()[0].Origins[0].Cancel, "who it was is read from the history")
 
 	var in contract.FleetInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(continued.Input, &in))
@@ -539,12 +539,13 @@ func TestFleetRecordsATermination(t *testing.T) {
 	b.audit.ended.Entry = &contract.AuditEntry{ID: "ended|1", Kind: contract.AuditOperator, Actor: "ann", Action: "fleet.terminate", Object: "fleet"}
 	b.run(time.Minute)
 	assert.Equal(t, []string{contract.FleetWorkflowID}, b.audit.asked)
-	assert.Equal(t, []string{"fleet.terminate fleet"}, b.audit.said())
-	assert.Equal(t, "ann", b.audit.entries()[0].Actor)
+	assert.Equal(t, []string{"fleet.terminate fleet"}, b.audit.Lines())
+	assert.Equal(t, "ann", b.audit.Entries()[0].Actor)
 }
 
-// A group that watches a rebuilt registry learns at once that the view is
-// incomplete, then of each worker that registers, and then that none is missing.
+// A group that watches a rebuilt registry learns at once that the view is incomplete,
+// then of each worker that registers, by what has changed, and then from a whole view
+// that none is missing.
 func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
@@ -560,9 +561,9 @@ func TestFleetCallsItsViewsIncompleteAfterARebuild(t *testing.T) {
 	b.run(2 * time.Minute)
 	var seen []string
 	for _, view := range b.views("group/x") {
-		seen = append(seen, fmt.Sprintf("%d %t", len(view.Workers), view.Incomplete))
+		seen = append(seen, fmt.Sprintf("%d %t %t", len(view.Workers), view.Incomplete, view.Since == 0))
 	}
-	assert.Equal(t, []string{"0 true", "1 true", "2 true", "2 false"}, seen)
+	assert.Equal(t, []string{"0 true true", "1 true false", "1 true false", "2 false true"}, seen)
 	inputs := b.told()
 	assert.Equal(t, b.start, inputs[0].WakeAt, "the observer reports when it has settled")
 	assert.Zero(t, inputs[1].WakeAt, "and only once")

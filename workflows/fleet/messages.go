@@ -50,6 +50,10 @@ func (r *run) listenQueries() error {
 		workflow.QueryHandlerOptions{Description: "The settings of a worker process: is it registered, how much may it run?"}); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
+		workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}); err != nil {
+		return err
+	}
 	return workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryHandlers, r.queryHandlers,
 		workflow.QueryHandlerOptions{Description: "Every handler that a registered worker offers."})
 }
@@ -68,6 +72,10 @@ func (r *run) queryWorkers(filter contract.WorkersQueryInput) (contract.WorkersQ
 	result := r.core.Workers(filter)
 	result.Observer = r.fault
 	return result, nil
+}
+
+func (r *run) queryCleanup(in contract.CleanupWorkersInput) (contract.CleanupWorkersResult, error) {
+	return contract.CleanupWorkersResult{Removed: r.core.Removable(fleet.Cleanup(in), r.loop.Now())}, nil
 }
 
 func (r *run) queryHandlers() (contract.HandlersQueryResult, error) { return r.core.Handlers(), nil }

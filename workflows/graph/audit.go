@@ -62,7 +62,7 @@ func (r *dagRun) auditSteer(steer run.Steer) {
 		r.runner.Audit.Signaled(contract.SignalPause, contract.AuditEntry{Action: "dag.pause", Actor: steer.By, Before: r.pauseState(), After: pausedText(steer.Note)})
 		return
 	}
-	r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Before: r.pauseState(), After: goingOn})
+	r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "dag.resume", Actor: steer.By, Before: r.pauseState(), After: goingOn})
 }
 
 func (r *dagRun) pauseState() string {

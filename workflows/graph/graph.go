@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -23,7 +24,7 @@ import (
 // would grow by a third.
 //
 // A completed run returns its result. A failed one fails with it as the detail
-// of a DAGFailedError, a canceled one is Canceled with it as the detail, so that
+// of a [contract.RunFailedError], a canceled one is Canceled with it as the detail, so that
 // Temporal's own status tells the outcome.
 func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (contract.DAGResult, error) {
 	r, err := newRun(ctx, in)
@@ -34,17 +35,10 @@ func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (con
 		return contract.DAGResult{}, err
 	}
 	for r.end == nil {
-		if r.mayContinueAsNew() {
-			if err := r.continueAsNew(); err != nil {
-				return contract.DAGResult{}, err
-			}
+		if err := r.continueAsNew(); err != nil {
+			return contract.DAGResult{}, err
 		}
-		wake := r.core.NextWake()
-		if !r.backlog.Empty() {
-			wake = r.runner.Now()
-		}
-		r.runner.Flush(wake)
-		if err := workflow.Await(r.ctx, r.ready); err != nil {
+		if err := r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready); err != nil {
 			return contract.DAGResult{}, err
 		}
 		r.collect()
@@ -181,7 +175,7 @@ func (r *dagRun) compile() ([]byte, error) {
 	if name == "" {
 		name = r.in.Name
 	}
-	future := callCompileDAG(r.ctx, contract.CompileDAGInput{Name: name, Text: r.in.Source})
+	future := callCompileDAG(r.ctx, contract.CompileDAGInput{Name: name, Text: r.in.Source, Files: r.in.Files, Params: r.in.Params})
 	if err := workflow.Await(r.ctx, func() bool { return future.IsReady() || r.runner.Canceled() }); err != nil {
 		return nil, err
 	}
@@ -212,27 +206,41 @@ func (r *dagRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len() == 0
 }
 
-// continueAsNew returns the error that does so; nil: messages came meanwhile, and the
-// run stays.
+// continueAsNew returns the error that does so; nil: the run stays.
 func (r *dagRun) continueAsNew() error {
+	if !r.mayContinueAsNew() {
+		return nil
+	}
 	whole, err := r.core.Snapshot()
 	if err != nil {
 		return err
 	}
-	state, pages, err := r.runner.Save(whole)
+	in := r.carry()
+	others, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	state, pages, err := r.runner.Save(whole, len(others)+len(r.encoded))
 	switch {
 	case err != nil:
 		return err
 	case len(pages) > 0 && !r.mayContinueAsNew():
-		r.runner.Drop(pages)
+		r.runner.Drop(pages) // Messages came meanwhile.
 		return nil
 	}
+	in = r.carry()
+	in.Carry.Pages = pages
+	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
+}
+
+// carry is the input of the next workflow run, but for the pages of its state.
+func (r *dagRun) carry() contract.DAGInput {
 	in := r.in
 	in.DeclaredAt = r.runner.Admission.DeclaredAt()
 	in.Carry = &contract.DAGCarry{
-		Runs: r.runs + 1, Pages: pages, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Runs: r.runs + 1, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
 	}
-	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
+	return in
 }
 
 // finish gives back what tasks held and writes the result down.
@@ -250,9 +258,7 @@ func (r *dagRun) finish() (contract.DAGResult, error) {
 	case dag.OutcomeCanceled:
 		return result, temporal.NewCanceledError(result)
 	case dag.OutcomeFailed:
-		return result, temporal.NewApplicationErrorWithOptions(r.failure(result), contract.DAGFailedError, temporal.ApplicationErrorOptions{
-			NonRetryable: true, Details: []any{result},
-		})
+		return result, contract.RunFailure(r.failure(result), result)
 	case dag.OutcomeCompleted, dag.NoOutcome:
 	}
 	return result, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -28,19 +29,21 @@ type dagBench struct {
 	*sdktest.TestWorkflowEnvironment
 	t       *testing.T
 	execute func(in contract.ExecuteInput) (contract.ExecuteState, error)
-	audit   *auditSink
-	mu      sync.Mutex
-	calls   []contract.ExecuteInput
+	audit   *envtest.Audit
+	// params are those of job types, by name.
+	params map[string]json.RawMessage
+	mu     sync.Mutex
+	calls  []contract.ExecuteInput
 }
 
 func newDAGBench(t *testing.T) *dagBench {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
-	b := &dagBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
+	b := &dagBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, params: map[string]json.RawMessage{"known": json.RawMessage(`{"base":1}`)}}
 	b.SetTestTimeout(30 * time.Second)
 	workflows.Register(b.TestWorkflowEnvironment)
 	register := func(name string, f any) { b.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
-	b.audit = takeAudit(b.TestWorkflowEnvironment)
+	b.audit = envtest.RecordAudit(b.TestWorkflowEnvironment)
 	register(contract.NoopActivity, func(context.Context) error { return nil })
 	register(contract.EnsureFleetActivity, func(context.Context, contract.EnsureFleetInput) error {
 		node := worker("node-a", 4)
@@ -52,11 +55,12 @@ func newDAGBench(t *testing.T) *dagBench {
 		return contract.ProbeWorkerResult{Alive: true}, nil
 	})
 	register(contract.LookUpJobTypeActivity, func(_ context.Context, in contract.LookUpJobTypeInput) (contract.LookUpJobTypeResult, error) {
-		if in.JobType != "known" {
+		params, known := b.params[in.JobType]
+		if !known {
 			return contract.LookUpJobTypeResult{}, nil
 		}
 		return contract.LookUpJobTypeResult{Spec: &contract.JobTypeSpec{
-			Name: "known", Handler: "fake", Params: json.RawMessage(`{"base":1}`), Policy: jobtype.Policy{}.WithDefaults(),
+			Name: in.JobType, Handler: "fake", Params: params, Policy: jobtype.Policy{}.WithDefaults(),
 		}}, nil
 	})
 	register(contract.ExecuteActivity, func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
@@ -88,7 +92,7 @@ func (b *dagBench) run(text string, in contract.DAGInput) contract.DAGResult {
 	case err == nil:
 		require.NoError(b.t, b.GetWorkflowResult(&result))
 	case errors.As(err, &failed):
-		require.Equal(b.t, contract.DAGFailedError, failed.Type(), "%v", err)
+		require.Equal(b.t, contract.RunFailedError, failed.Type(), "%v", err)
 		require.NoError(b.t, failed.Details(&result))
 	case errors.As(err, &canceled):
 		require.NoError(b.t, canceled.Details(&result))
@@ -225,8 +229,4 @@ func grantAll(in contract.AdmissionRequest) *contract.AdmissionAnswer {
 		answer.Granted = append(answer.Granted, contract.AdmissionGrant{ID: item.ID, Fence: int64(i+1) << 32, Fences: max(item.Fences, 1)})
 	}
 	return answer
-}
-
-func failureWith(kind contract.FailureKind, details ...any) error {
-	return temporal.NewApplicationErrorWithOptions("it went wrong", string(kind), temporal.ApplicationErrorOptions{NonRetryable: true, Details: details})
 }

@@ -1,7 +1,9 @@
 package graph
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -33,10 +35,10 @@ func (r *dagRun) listen() error {
 			return request
 		}),
 		onUpdate(r, contract.UpdateSetConcurrency, "Changes how many tasks run at once.", func(in contract.SetConcurrencyInput) graph.Request {
-			return graph.Request{Kind: graph.SetConcurrency, Limit: in.Concurrency}
+			return graph.Request{Kind: graph.SetConcurrency, Limit: in.Concurrency, By: in.By}
 		}),
-		onUpdate(r, contract.UpdateRelease, "Ends a held run.", func(contract.TaskInput) graph.Request {
-			return graph.Request{Kind: graph.Release}
+		onUpdate(r, contract.UpdateRelease, "Ends a held run.", func(in contract.TaskInput) graph.Request {
+			return graph.Request{Kind: graph.Release, By: in.By}
 		}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
 			workflow.QueryHandlerOptions{Description: "Where the run is: phase, counts, approvals, failed tasks, workers, what it waits for."}),
@@ -95,8 +97,11 @@ func (r *dagRun) operate(ctx workflow.Context, name string, request graph.Reques
 // signal that cannot be decoded is logged and dropped by the SDK.
 func (r *dagRun) collectMessages() {
 	now := r.runner.Now()
-	if changed, ok := r.runner.Fleet(); ok {
-		r.carryOutAll(r.core.Next(now, changed))
+	if views := r.runner.Fleet(); len(views) > 0 {
+		for _, view := range views {
+			r.carryOutAll(r.core.Next(now, view))
+		}
+		r.runner.Viewed(r.core.Deserted())
 	}
 	for _, steer := range r.runner.Steers() {
 		r.auditSteer(steer)
@@ -130,6 +135,32 @@ func (r *dagRun) jobTypeFound(l lookup) (found graph.JobType, problem string) {
 	case result.Spec == nil:
 		return found, "job type " + l.name + " is not applied: add it to the configuration and run `roundsman apply`, then retry"
 	}
+	if total := r.carries(*result.Spec); total > maxCarried {
+		return found, fmt.Sprintf("the graph and the settings of job types that run in it have %d bytes with job type %s, the limit is %d: "+
+			"use fewer job types, or keep their data in files", total, l.name, maxCarried)
+	}
 	r.jobTypes[l.name] = *result.Spec
 	return jobTypeOf(*result.Spec), ""
+}
+
+// maxCarried bounds what a run is given besides its state when it continues as new:
+// the rest is for what it holds and has not recorded yet.
+const maxCarried = run.MaxArguments - 256<<10
+
+// carries is how many bytes of graph and job types travel, with one more.
+func (r *dagRun) carries(more contract.JobTypeSpec) int {
+	total := len(r.encoded) + sizeOf(more)
+	//workflowcheck:ignore a sum does not depend on the order
+	for _, known := range r.jobTypes {
+		total += sizeOf(known)
+	}
+	return total
+}
+
+func sizeOf(spec contract.JobTypeSpec) int {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return maxCarried // It was read from JSON.
+	}
+	return len(encoded)
 }

@@ -133,7 +133,7 @@ func (r *dagRun) explainTask(id string) contract.ExplainQueryResult {
 func (r *dagRun) waitReasons(waits []graph.Wait) []contract.WaitReason {
 	var list []contract.WaitReason
 	for _, w := range waits {
-		reason := contract.WaitReason{Code: string(w.Code), Object: w.Object, Since: w.Since, Until: w.Until, Detail: w.Detail}
+		reason := contract.WaitReason{Code: string(w.Code), Object: w.Object, Since: w.Since, Until: w.Until, Detail: w.Detail, Items: w.Tasks}
 		if w.Ask > 0 {
 			reason.Object = contract.AskID(r.core.Run().ID(w.Task), w.Ask)
 		}
@@ -143,11 +143,11 @@ func (r *dagRun) waitReasons(waits []graph.Wait) []contract.WaitReason {
 }
 
 // details is the text of the Web UI for the workflow, if it is time for another
-// one.
+// one. While nothing runs each event may change what is waited for.
 func (r *dagRun) details(now bool) (text string, changed bool) {
 	run := r.core.Run()
 	done := run.Count(dag.Succeeded) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)
-	if !now && done < r.described+max(1, run.Len()/detailsEvery) {
+	if !now && r.runner.InFlight() > 0 && done < r.described+max(1, run.Len()/detailsEvery) {
 		return "", false
 	}
 	r.described = done
@@ -157,8 +157,9 @@ func (r *dagRun) details(now bool) (text string, changed bool) {
 			text += fmt.Sprintf(" · %d %s", n, s)
 		}
 	}
-	if status := r.core.Status(r.runner.Now()); status.Waiting != "" {
-		text += "\n\n" + status.Waiting
+	waits, _ := r.core.RunWaits(1)
+	if reasons := r.waitReasons(waits); len(reasons) > 0 {
+		return r.runner.Details(&reasons[0], text), true
 	}
 	return text, true
 }

@@ -26,10 +26,7 @@ func (b *bench) submit(policy jobtype.Policy, rollEvents int, list ...jobtype.Pr
 func (b *bench) submitted(policy jobtype.Policy, list ...jobtype.Proposal) contract.JobGroupResult {
 	b.t.Helper()
 	b.submit(policy, 0, list...)
-	var result contract.JobGroupResult
-	require.NoError(b.t, b.GetWorkflowError())
-	require.NoError(b.t, b.GetWorkflowResult(&result))
-	return result
+	return b.result()
 }
 
 func TestAdHocGroupDetectsNothingAndLeavesNoRecord(t *testing.T) {

@@ -39,15 +39,16 @@ func (r *groupRun) auditTicks(now *contract.TickCounts) {
 		return
 	}
 	for _, dropped := range []struct {
-		n            int
-		code, detail string
+		n      int
+		code   contract.Code
+		detail string
 	}{
-		{now.Skipped - before.Skipped, "OVERLAP_SKIPPED", "it was due while the group before still ran (policy.overlap: skip)"},
-		{now.Missed - before.Missed, "CATCHUP_MISSED", "it was due while the server was away for longer than catchup_window"},
+		{now.Skipped - before.Skipped, contract.CodeOverlap, "it was due while the group before still ran (policy.overlap: skip)"},
+		{now.Missed - before.Missed, contract.CodeServerAway, "it was due while the server was away for longer than catchup_window"},
 	} {
 		if dropped.n > 0 {
 			r.runner.Audit.Add(contract.AuditEntry{
-				Kind: contract.AuditScheduler, At: r.runner.Now(), Action: recorder.Refused, Code: dropped.code,
+				Kind: contract.AuditScheduler, At: r.runner.Now(), Action: recorder.Refused, Code: string(dropped.code),
 				Object: contract.ScheduleID(r.in.Spec.Name), Count: dropped.n, Detail: dropped.detail,
 			})
 		}
@@ -89,8 +90,8 @@ func (r *groupRun) jobState(in contract.CancelJobInput) string {
 // auditCalendar records other windows for the running group.
 func (r *groupRun) auditCalendar(in contract.SetCalendarInput) {
 	was, is := recorder.Changes(
-		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, in)
-	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Before: was, After: is})
+		contract.SetCalendarInput{Calendar: r.in.Spec.Calendar, LaneCalendar: r.in.Spec.LaneCalendar}, contract.SetCalendarInput{Calendar: in.Calendar, LaneCalendar: in.LaneCalendar})
+	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "calendar.set", Actor: in.By, Before: was, After: is})
 }
 
 // auditPolicy records the settings that another policy changes; ctx is the update

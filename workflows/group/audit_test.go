@@ -3,16 +3,13 @@ package group_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	sdktest "go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
@@ -21,55 +18,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// auditSink takes what workflows record.
-type auditSink struct {
-	mu      sync.Mutex
-	records []contract.RecordAuditInput
-}
-
-// takeAudit registers the activity that records.
-func takeAudit(env *sdktest.TestWorkflowEnvironment) *auditSink {
-	s := &auditSink{}
-	env.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.records = append(s.records, in)
-		return nil
-	}, activity.RegisterOptions{Name: contract.RecordAuditActivity})
-	return s
-}
-
-func (s *auditSink) entries() []contract.AuditEntry {
-	var list []contract.AuditEntry
-	for _, record := range s.records {
-		list = append(list, record.Entries...)
-	}
-	return list
-}
-
-// said is an entry in one line.
-func said(e contract.AuditEntry) string {
-	words := []string{e.Action, e.Code, e.Object}
-	if e.Count > 1 {
-		words = append(words, fmt.Sprintf("×%d", e.Count))
-	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
-}
-
-func (s *auditSink) said() []string {
-	var list []string
-	for _, e := range s.entries() {
-		list = append(list, said(e))
-	}
-	return list
-}
-
 func TestCleanGroupTellsNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.found, b.lane = proposals(20), "default"
 	b.run(jobtype.Policy{})
-	assert.Empty(t, b.audit.records)
+	assert.Empty(t, b.audit.Records())
 }
 
 // TestGroupTellsOfOperators: every message is told of at once, with what it
@@ -101,9 +55,9 @@ func TestGroupTellsOfOperators(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"run.pause " + run, "job.cancel " + run + "/job-00003", "job.cancel " + run + "/job-00077",
 		"run.resume " + run, "policy.set " + run, "run.cancel " + run,
-	}, b.audit.said())
+	}, b.audit.Lines())
 	byAction := map[string]contract.AuditEntry{}
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		assert.Equal(t, contract.AuditOperator, e.Kind)
 		assert.Equal(t, "scrub", e.JobType)
 		assert.NotEmpty(t, e.ID)
@@ -124,12 +78,12 @@ func TestGroupTellsOfOperators(t *testing.T) {
 	assert.Equal(t, "global_execution_concurrency: 7", byAction["policy.set"].After)
 	assert.Equal(t, "enough", byAction["run.cancel"].Detail)
 
-	assert.Equal(t, contract.SignalPause, b.audit.records[0].Origins[0].Signal)
-	behind := b.audit.records[1].Origins
+	assert.Equal(t, contract.SignalPause, b.audit.Records()[0].Origins[0].Signal)
+	behind := b.audit.Records()[1].Origins
 	require.Len(t, behind, 2, "they waited together until the first was recorded")
 	assert.Equal(t, []int{1, 0}, []int{behind[0].Back, behind[1].Back}, "one more of that name came after the first")
 	updates := 0
-	for _, record := range b.audit.records {
+	for _, record := range b.audit.Records() {
 		for _, origin := range record.Origins {
 			if origin.UpdateID != "" {
 				updates++
@@ -152,16 +106,16 @@ func TestGroupAddsUpWhatItDelays(t *testing.T) {
 		return contract.ExecuteState{}, nil
 	}
 	b.run(jobtype.Policy{RetryLimit: 5, RetryBackoff: jobtype.Duration(7 * time.Second)})
-	require.Len(t, b.audit.records, 1)
+	require.Len(t, b.audit.Records(), 1)
 	run := "default-test-workflow-id"
-	assert.Equal(t, []string{"refused DUPLICATE " + run, "delayed RETRY_BACKOFF_UNTIL " + run + " ×6"}, b.audit.said())
-	backoff := b.audit.entries()[1]
+	assert.Equal(t, []string{"refused DUPLICATE " + run, "delayed RETRY_BACKOFF_UNTIL " + run + " ×6"}, b.audit.Lines())
+	backoff := b.audit.Entries()[1]
 	assert.Equal(t, contract.AuditScheduler, backoff.Kind)
 	assert.Equal(t, 7*time.Second, backoff.Longest.Std())
 	assert.Contains(t, backoff.Detail, "job-00001: ")
 	assert.Contains(t, backoff.Detail, "job-00003: ")
 	assert.True(t, backoff.Since.Before(backoff.At))
-	assert.Empty(t, b.audit.records[0].Origins)
+	assert.Empty(t, b.audit.Records()[0].Origins)
 }
 
 func TestSkippedGroupTellsWhy(t *testing.T) {
@@ -170,8 +124,8 @@ func TestSkippedGroupTellsWhy(t *testing.T) {
 	b.lane = "default"
 	b.answer = func(contract.AdmissionRequest) *contract.AdmissionAnswer { return nil }
 	b.run(jobtype.Policy{CatchupWindow: jobtype.Duration(150 * time.Second)})
-	require.Equal(t, []string{"refused LANE_BUSY default-test-workflow-id"}, b.audit.said())
-	assert.Equal(t, 150*time.Second, b.audit.entries()[0].Longest.Std().Truncate(time.Second))
+	require.Equal(t, []string{"refused LANE_BUSY default-test-workflow-id"}, b.audit.Lines())
+	assert.Equal(t, 150*time.Second, b.audit.Entries()[0].Longest.Std().Truncate(time.Second))
 }
 
 // TestLongGroupTellsNowAndThen: what is gathered is told after five minutes, not
@@ -187,10 +141,10 @@ func TestLongGroupTellsNowAndThen(t *testing.T) {
 		return contract.ExecuteState{}, nil
 	}
 	b.run(jobtype.Policy{RetryLimit: 5, RetryBackoff: jobtype.Duration(4 * time.Minute), MaxRuntime: jobtype.Duration(time.Hour)})
-	assert.Len(t, b.audit.records, 2)
+	assert.Len(t, b.audit.Records(), 2)
 	seen := map[string]bool{}
 	total := 0
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		assert.False(t, seen[e.ID], "each has an id of its own")
 		seen[e.ID] = true
 		total += e.Count
@@ -206,9 +160,9 @@ func TestGroupTellsOfTerminatedRuns(t *testing.T) {
 		{WorkflowID: "group/fake-2", RunID: "2", Outcome: contract.OutcomeCanceled, Reason: "canceled"},
 	}
 	b.run(jobtype.Policy{})
-	require.Equal(t, []string{"run.terminate group/fake-1"}, b.audit.said())
-	assert.Equal(t, "temporal-cli:ann@host", b.audit.entries()[0].From)
-	assert.Equal(t, "by mistake", b.audit.entries()[0].Detail)
+	require.Equal(t, []string{"run.terminate group/fake-1"}, b.audit.Lines())
+	assert.Equal(t, "temporal-cli:ann@host", b.audit.Entries()[0].From)
+	assert.Equal(t, "by mistake", b.audit.Entries()[0].Detail)
 }
 
 // TestTrailTravels: what is gathered is not lost when a run continues as new.
@@ -229,7 +183,7 @@ func TestTrailTravels(t *testing.T) {
 	}, []byte(nil))
 	var next *workflow.ContinueAsNewError
 	require.ErrorAs(t, b.GetWorkflowError(), &next)
-	assert.Empty(t, b.audit.records)
+	assert.Empty(t, b.audit.Records())
 	var in contract.JobGroupInput
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
 	require.NotNil(t, in.State.Audit)
@@ -266,14 +220,14 @@ func TestDroppedTicksAreTold(t *testing.T) {
 	first := newBench(t)
 	first.ticks = &contract.TickCounts{Skipped: 7, Missed: 1}
 	result := first.run(jobtype.Policy{})
-	assert.Empty(t, first.audit.records)
+	assert.Empty(t, first.audit.Records())
 	assert.Equal(t, first.ticks, result.Record.Ticks)
 
 	second := newBench(t)
 	second.SetLastCompletionResult(result)
 	second.ticks = &contract.TickCounts{Skipped: 10, Missed: 1}
 	result = second.run(jobtype.Policy{})
-	require.Equal(t, []string{"refused OVERLAP_SKIPPED jobtype/scrub ×3"}, second.audit.said())
-	assert.Equal(t, "scrub", second.audit.entries()[0].JobType)
+	require.Equal(t, []string{"refused OVERLAP_SKIPPED jobtype/scrub ×3"}, second.audit.Lines())
+	assert.Equal(t, "scrub", second.audit.Entries()[0].JobType)
 	assert.Equal(t, 10, result.Record.Ticks.Skipped)
 }

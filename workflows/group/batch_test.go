@@ -2,6 +2,8 @@ package group_test
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,10 +25,7 @@ func (b *bench) batched(budget *contract.RetryBudget, list ...jobtype.Proposal) 
 		keys[i] = "x"
 	}
 	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec, Submission: &contract.Submission{ID: "s", Proposals: list, BatchKeys: keys}})
-	require.NoError(b.t, b.GetWorkflowError())
-	var result contract.JobGroupResult
-	require.NoError(b.t, b.GetWorkflowResult(&result))
-	return result
+	return b.result()
 }
 
 func TestGroupTellsHandlersTheirBatches(t *testing.T) {
@@ -76,4 +75,37 @@ func TestGroupReportsFailuresOfABatchForEachKey(t *testing.T) {
 	require.Len(t, failed, 2)
 	assert.Equal(t, []string{"key-0", "key-1"}, []string{failed[0].DedupeKey, failed[1].DedupeKey})
 	assert.Equal(t, failed[0].Attempt, failed[1].Attempt, "once for the job type")
+}
+
+// TestWhatJobsHaveInCommonTravelsOnce to each process, and the group answers for it.
+func TestWhatJobsHaveInCommonTravelsOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.workers = []contract.WorkerView{worker("node-a", 2), worker("node-b", 2)}
+	b.found = proposals(20)
+	spec := b.spec(jobtype.Policy{GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 2})
+	spec.Params, spec.Cluster = []byte(`{"filler":"`+strings.Repeat("x", 200)+`"}`), []byte(`{"c":1}`)
+	common := contract.RunCommon{Params: spec.Params, Cluster: spec.Cluster}
+	var whole, bare atomic.Int64
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		assert.Equal(t, common.ID(), in.Common)
+		if len(in.Job.Params) > 0 {
+			whole.Add(1)
+			assert.Equal(t, string(spec.Cluster), string(in.Job.Cluster))
+		} else {
+			bare.Add(1)
+			assert.Empty(t, in.Job.Cluster)
+		}
+		return contract.ExecuteState{}, nil
+	}
+	assert.Equal(t, 20, b.runSpec(spec).Counts.Completed)
+	assert.EqualValues(t, 2, whole.Load())
+	assert.EqualValues(t, 18, bare.Load())
+	value, err := b.QueryWorkflow(contract.QueryCommon, common.ID())
+	require.NoError(t, err)
+	var answer contract.RunCommon
+	require.NoError(t, value.Get(&answer))
+	assert.Equal(t, common, answer)
+	_, err = b.QueryWorkflow(contract.QueryCommon, "another")
+	require.ErrorContains(t, err, "another")
 }

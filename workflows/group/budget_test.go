@@ -34,11 +34,7 @@ func (b *bench) runBudgeted(in contract.JobGroupInput, policy jobtype.Policy, bu
 	in.Spec = b.spec(policy)
 	in.Spec.RetryBudget = budget
 	b.ExecuteWorkflow(contract.JobGroupWorkflow, in)
-	require.True(b.t, b.IsWorkflowCompleted())
-	require.NoError(b.t, b.GetWorkflowError())
-	var result contract.JobGroupResult
-	require.NoError(b.t, b.GetWorkflowResult(&result))
-	return result
+	return b.result()
 }
 
 // endings are all that the group has said of its jobs, one request after the other.
@@ -207,11 +203,35 @@ func TestGroupLeavesOutWhatIsHeldBack(t *testing.T) {
 		return answer
 	}
 	result := b.runBudgeted(contract.JobGroupInput{}, jobtype.Policy{}, budgeted(3, 0))
-	assert.Equal(t, contract.GroupCounts{Detected: 4, Accepted: 2, AlreadyActive: 1, Disabled: 1, Completed: 2}, result.Counts)
+	assert.Equal(t, contract.GroupCounts{Detected: 4, Accepted: 2, AlreadyActive: 1, Disabled: 1, HeldBack: 1, Completed: 2}, result.Counts)
+	assert.Equal(t, contract.OutcomePartial, result.Outcome)
+	assert.Equal(t, `RETRY_BUDGET: 1 held back after failures, such as "key-1"; see: roundsman jobs disabled scrub`, result.Reason)
 	require.Len(t, result.HeldBack, 1)
 	assert.Equal(t, "key-1", result.HeldBack[0].DedupeKey)
 	assert.Equal(t, "scrub", result.HeldBack[0].JobType)
 	assert.True(t, held.Until.Equal(result.HeldBack[0].Until))
+}
+
+// TestAGroupThatFindsOnlyFailingKeysIsPartial: it did nothing, and that is no success.
+// Keys that an operator marked as done are.
+func TestAGroupThatFindsOnlyFailingKeysIsPartial(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]contract.Outcome{contract.HoldRetryBudget: contract.OutcomePartial, contract.HoldMarkedDone: contract.OutcomeCompleted} {
+		b := newBench(t)
+		b.found = proposals(1)
+		held := hold("")
+		held.Code = code
+		b.answer = func(in contract.AdmissionRequest) *contract.AdmissionAnswer {
+			answer := grantAll(in)
+			for i := range answer.Granted {
+				answer.Granted[i].HeldBack = []contract.AdmissionHeldKey{{AdmissionHold: held, Index: 0}}
+			}
+			return answer
+		}
+		result := b.runBudgeted(contract.JobGroupInput{}, jobtype.Policy{}, budgeted(3, 0))
+		assert.Equal(t, want, result.Outcome)
+		assert.Equal(t, want == contract.OutcomeCompleted, !result.Record.LastSuccess.IsZero())
+	}
 }
 
 // TestLastFailuresAreWorthAnAdmission: a group that ends when there is none makes

@@ -7,18 +7,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	engine "github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/workflows/calls"
-	"github.com/roundsman/roundsman/workflows/run"
 )
 
-func callPrepare(ctx workflow.Context, in contract.PrepareInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("look up workers and recent runs"))
-	return workflow.ExecuteActivity(ctx, contract.PrepareActivity, in)
+func callPrepare(ctx workflow.Context, in contract.PrepareInput) *calls.Short {
+	return calls.StartShort(ctx, contract.PrepareActivity, "look up workers and recent runs", in)
 }
 
-func callWindows(ctx workflow.Context, in contract.WindowsInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("when is the maintenance window of "+in.JobType+"?"))
-	return workflow.ExecuteActivity(ctx, contract.WindowsActivity, in)
+func callWindows(ctx workflow.Context, in contract.WindowsInput) *calls.Short {
+	return calls.StartShort(ctx, contract.WindowsActivity, "when is the maintenance window of "+in.JobType+"?", in)
 }
 
 // detectCall is where and for how long a detection runs.
@@ -33,7 +31,7 @@ func callDetect(ctx workflow.Context, call detectCall) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID:             contract.DetectID(call.input.Attempt),
 		TaskQueue:              call.queue,
-		ScheduleToStartTimeout: run.TakeTimeout,
+		ScheduleToStartTimeout: engine.TakeTimeout,
 		StartToCloseTimeout:    call.timeout,
 		HeartbeatTimeout:       call.heartbeatTimeout,
 		WaitForCancellation:    true,

@@ -44,8 +44,10 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.StartDetection:
 		r.startDetection(c)
 	case group.CancelDetection:
-		if r.detecting != nil {
-			r.detecting.cancel()
+		for _, d := range r.detecting {
+			if d.attempt == c.Attempt {
+				d.cancel()
+			}
 		}
 	case group.AskWindows:
 		spec := r.in.Spec
@@ -57,11 +59,7 @@ func (r *groupRun) carryOut(command group.Command) {
 	case group.TakeTurn:
 		r.takeTurn(c.Turn)
 	case group.LeaveTurn:
-		for _, item := range []string{itemLane, itemStart, run.ClaimsPrefix} {
-			if id := turnID(item, c.Turn); r.runner.Admission.Knows(id) {
-				r.runner.Admission.Release(id)
-			}
-		}
+		r.leaveTurn(c)
 	case group.ClaimKeys:
 		r.claims.keys, r.claims.jobs = r.core.DedupeKeys()
 		r.runner.Admission.Request(contract.AdmissionItem{
@@ -86,11 +84,31 @@ func (r *groupRun) hashes(keys []string) []byte {
 
 // takeTurn requests the group's turn, or whether its job type may start at all.
 func (r *groupRun) takeTurn(turn int) {
-	item := contract.AdmissionItem{ID: turnID(itemStart, turn), Start: true, Fences: run.FencesOfRun}
+	item := contract.AdmissionItem{ID: turnID(r.turnItem(), turn), Start: true, Fences: run.FencesOfRun}
 	if r.hasLane() {
-		item = contract.AdmissionItem{ID: turnID(itemLane, turn), Lane: r.in.Spec.Lane, Distinct: r.adHoc(), Fences: run.FencesOfRun}
+		item.Start, item.Lane, item.Distinct = false, r.in.Spec.Lane, r.adHoc()
 	}
-	r.runner.Admission.Request(item)
+	r.runner.Admission.RequestTurn(item)
+}
+
+func (r *groupRun) leaveTurn(c group.LeaveTurn) {
+	if c.Unasked {
+		r.runner.Admission.ReleaseUnasked(turnID(r.turnItem(), c.Turn))
+		return
+	}
+	for _, item := range []string{itemLane, itemStart, run.ClaimsPrefix} {
+		if id := turnID(item, c.Turn); r.runner.Admission.Knows(id) {
+			r.runner.Admission.Release(id)
+		}
+	}
+}
+
+// turnItem is what the group requests before it begins.
+func (r *groupRun) turnItem() string {
+	if r.hasLane() {
+		return itemLane
+	}
+	return itemStart
 }
 
 func (r *groupRun) prepare() {
@@ -109,7 +127,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	call := detectCall{
 		queue: contract.WorkerDetectQueue(d.ID, d.Instance), timeout: d.Timeout, heartbeatTimeout: policy.HeartbeatTimeout.Std(),
 		input: contract.DetectActivityInput{
-			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt,
+			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt, Inline: d.Inline,
 			Input: jobtype.DetectInput{
 				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
 				LastSuccess: r.record.LastSuccess, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
@@ -120,7 +138,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 	if spec.Batch != nil {
 		call.input.BatchBy = spec.Batch.By
 	}
-	r.detecting = &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel}
+	r.detecting = append(r.detecting, &detection{attempt: d.Attempt, worker: d.ID, future: callDetect(ctx, call), cancel: cancel})
 }
 
 // startJob starts an attempt of a job. One whose proposal carries a DAG is a child
@@ -128,21 +146,53 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 // node or labels where they name none of their own.
 func (r *groupRun) startJob(c group.StartJob) {
 	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
-	if p.DAG != "" {
-		r.runner.ExecuteDAG(c.Decision, id, p.Summary, contract.DAGInput{
-			Source: p.DAG, SourceName: "dag of " + id, Deadline: jobtype.Duration(c.Timeout), By: spec.Name,
-			Resources: spec.Resources, Node: p.Node, Labels: p.Labels,
-		}, nil)
+	in := contract.DAGInput{
+		Source: p.DAG, SourceName: "dag of " + id, Deadline: jobtype.Duration(c.Timeout), By: spec.Name,
+		Resources: spec.Resources, Node: p.Node, Labels: p.Labels,
+	}
+	if own := spec.DAG; own != nil {
+		in.Source, in.SourceName, in.Files = own.Text, own.File, own.Files
+		in.Params = mergedParams(spec.Params, p.Params)
+	}
+	if in.Source != "" {
+		r.runner.ExecuteDAG(c.Decision, id, p.Summary, in, nil)
 		return
 	}
-	r.runner.Execute(c.Decision, contract.ExecuteInput{
+	execute := contract.ExecuteInput{
 		Handler: spec.Handler,
 		Job: jobtype.Job{
 			ID: id, JobType: spec.Name, DedupeKey: p.DedupeKey, Summary: p.Summary, Detail: p.Detail, Labels: p.Labels,
 			Params: spec.Params, Batch: c.Batch, Settings: spec.Execute, Cluster: spec.Cluster,
 		},
 		ProposalParams: ownParams(c),
-	}, r.core.Policy())
+	}
+	if execute.Common = r.commonID; r.commonID != "" && r.runner.Given(c.Decision) {
+		execute.Job.Params, execute.Job.Settings, execute.Job.Cluster = nil, nil, nil
+	}
+	r.runner.Execute(c.Decision, execute, r.core.Policy())
+}
+
+// commonOf is what the jobs of a job type have in common.
+func commonOf(spec contract.JobTypeSpec) contract.RunCommon {
+	return contract.RunCommon{Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster}
+}
+
+// common answers [contract.QueryCommon]. It never changes while the group runs.
+func (r *groupRun) common(id string) (contract.RunCommon, error) {
+	if common := commonOf(r.in.Spec); common.ID() == id {
+		return common, nil
+	}
+	return contract.RunCommon{}, fmt.Errorf("this run has nothing in common that is named %q", id)
+}
+
+// mergedParams are those of a DAG: the job's over the job type's. Both were checked
+// when they were written down.
+func mergedParams(base, own json.RawMessage) json.RawMessage {
+	merged, err := jobtype.OverlayParams(base, own)
+	if err != nil {
+		return own // Compiling it says what is wrong.
+	}
+	return merged
 }
 
 // ownParams are the proposal's, unless they travel with the items of its batch.

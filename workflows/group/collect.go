@@ -16,11 +16,9 @@ import (
 
 // ready reports whether there is anything to collect.
 func (r *groupRun) ready() bool {
-	return r.runner.Ready() || r.messages.waiting() || r.detecting != nil && r.detecting.future.IsReady() ||
-		ready(r.preparing) || ready(r.windows)
+	return r.runner.Ready() || r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
+		r.preparing.Ready() || r.windows.Ready()
 }
-
-func ready(future workflow.Future) bool { return future != nil && future.IsReady() }
 
 // collect gives the core everything that is ready. Messages come first: a policy
 // or a cancellation that came with the results must hold for what they set off.
@@ -66,50 +64,72 @@ func (r *groupRun) collect() {
 // collectAnswers takes what activities of the control plane, and the detection,
 // have returned.
 func (r *groupRun) collectAnswers() {
-	if ready(r.windows) {
-		var result contract.WindowsResult
-		err := r.windows.Get(r.ctx, &result)
-		r.windows = nil
-		if err != nil {
-			// It is repeated until it succeeds, so it was refused.
-			workflow.GetLogger(r.ctx).Error("The maintenance windows cannot be worked out.", "error", err)
-			r.step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
-		} else {
-			r.step(group.WindowsKnown{Windows: result})
-		}
+	if r.windows.Ready() {
+		r.collectWindows()
 	}
-	if ready(r.preparing) {
+	if r.preparing.Ready() {
 		r.collectPrepared()
 	}
-	if r.detecting != nil && r.detecting.future.IsReady() {
-		r.collectDetection()
+	for {
+		i := slices.IndexFunc(r.detecting, (*detection).ready)
+		if i < 0 {
+			return
+		}
+		done := r.detecting[i]
+		r.detecting = slices.Delete(r.detecting, i, i+1)
+		r.collectDetection(done)
 	}
+}
+
+func (r *groupRun) collectWindows() {
+	var result contract.WindowsResult
+	done, err := r.windows.Get(&result)
+	if !done {
+		return
+	}
+	r.windows = nil
+	if err != nil {
+		// It is repeated until it succeeds, so it was refused.
+		workflow.GetLogger(r.ctx).Error("The maintenance windows cannot be worked out.", "error", err)
+		r.step(group.WindowsFailed{Reason: run.EndingOfError(err, "").Message})
+		return
+	}
+	r.step(group.WindowsKnown{Windows: result})
 }
 
 func (r *groupRun) collectPrepared() {
 	var prepared contract.PrepareResult
-	err := r.preparing.Get(r.ctx, &prepared)
+	done, err := r.preparing.Get(&prepared)
+	if !done {
+		return
+	}
 	r.preparing = nil
 	if err != nil {
 		r.step(group.PrepareFailed{Reason: run.EndingOfError(err, "").Message})
 		return
 	}
+	event := group.Prepared{Workers: prepared.Workers, Incomplete: prepared.Incomplete}
+	if prepared.Record != nil {
+		r.record = *prepared.Record
+		event.Carried = carriedOf(r.record)
+	}
 	r.record = withMissed(r.record, prepared.Missed)
 	r.auditMissed(prepared.Missed)
 	r.auditTicks(prepared.Ticks)
 	r.runner.SetSeen(prepared.WorkersSeq)
-	r.runner.Workers(prepared.Workers)
-	r.step(group.Prepared{Workers: prepared.Workers})
+	r.step(event)
+	r.runner.Viewed(r.core.Deserted())
 }
 
-func (r *groupRun) collectDetection() {
-	done := r.detecting
-	r.detecting = nil
+func (d *detection) ready() bool { return d.future.IsReady() }
+
+func (r *groupRun) collectDetection(done *detection) {
 	var result contract.DetectActivityResult
 	err := done.future.Get(r.ctx, &result)
 	event := group.DetectionEnded{
 		Attempt: done.attempt, Pages: result.Pages, Emitted: result.Emitted,
 		Surplus: result.Surplus, Duplicates: result.Duplicates, More: result.More, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
+		Proposals: result.Proposals, BatchKeys: result.BatchKeys,
 	}
 	if err != nil {
 		ending := run.EndingOfError(err, done.worker)

@@ -1,6 +1,10 @@
 package group
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -8,6 +12,7 @@ import (
 	engine "github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/internal/run/group"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/calls"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -15,25 +20,20 @@ import (
 // core of a group that continues as new; it is an argument of its own because bytes
 // inside a JSON document would grow by a third.
 //
-// It returns a result for every outcome but `canceled`, which ends the workflow as
-// Canceled with the result as its detail. It fails only on a bug.
+// It returns a result for the outcomes `completed`, `partial` and `skipped`. One of
+// `failed` or `timeout` fails with the result as the detail of a
+// [contract.RunFailedError], a canceled one is Canceled with it as the detail, so that
+// Temporal's own status tells the outcome.
 func JobGroup(ctx workflow.Context, in contract.JobGroupInput, state []byte) (contract.JobGroupResult, error) {
 	r := newRun(ctx, in)
 	if err := r.open(state); err != nil {
 		return contract.JobGroupResult{}, err
 	}
 	for r.end == nil {
-		if r.mayContinueAsNew() {
-			if err := r.continueAsNew(); err != nil {
-				return contract.JobGroupResult{}, err
-			}
+		if err := r.continueAsNew(); err != nil {
+			return contract.JobGroupResult{}, err
 		}
-		wake := r.core.NextWake()
-		if !r.backlog.Empty() {
-			wake = r.runner.Now()
-		}
-		r.runner.Flush(wake)
-		if err := workflow.Await(r.ctx, r.ready); err != nil {
+		if err := r.wait(); err != nil {
 			return contract.JobGroupResult{}, err
 		}
 		r.collect()
@@ -54,8 +54,10 @@ type groupRun struct {
 
 	messages messages
 	// detecting, preparing and windows are activities on their way; nil: none.
-	detecting          *detection
-	preparing, windows workflow.Future
+	detecting          []*detection
+	preparing, windows *calls.Short
+	// commonID names what all jobs have in common; empty: too little.
+	commonID string
 	// claims are the keys that were requested last: the answer counts them.
 	claims claimed
 }
@@ -80,8 +82,22 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 			JobType: in.Spec.Name, Budget: in.Spec.RetryBudget, Grace: in.Spec.Policy.HeartbeatTimeout,
 			DeclaredAt: workflow.GetInfo(ctx).WorkflowStartTime,
 		},
+		Calls: true,
 	})
-	return &groupRun{ctx: runner.Context(), runner: runner, in: in}
+	r := &groupRun{ctx: runner.Context(), runner: runner, in: in}
+	if common := commonOf(in.Spec); common.Bytes() >= contract.MinCommonBytes {
+		r.commonID = common.ID()
+	}
+	return r
+}
+
+// wait blocks until there is something to collect. A call within this very workflow
+// task ends before any timer.
+func (r *groupRun) wait() error {
+	if r.preparing.InTask() || r.windows.InTask() {
+		return r.runner.Await(r.ready)
+	}
+	return r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready)
 }
 
 // open begins the group, or continues from what the run before left.
@@ -106,15 +122,20 @@ func (r *groupRun) open(state []byte) error {
 	return nil
 }
 
+// readRecord takes the newest record that the Schedule hands over: the result of the
+// last run that completed, or the failure of a later one. What neither has, Prepare
+// finds.
 func (r *groupRun) readRecord() {
-	if !workflow.HasLastCompletionResult(r.ctx) {
-		return
+	var completed, failed contract.JobGroupResult
+	if workflow.HasLastCompletionResult(r.ctx) {
+		if err := workflow.GetLastCompletionResult(r.ctx, &completed); err != nil {
+			workflow.GetLogger(r.ctx).Warn("The record of the last runs cannot be read.", "error", err)
+		}
 	}
-	var last contract.JobGroupResult
-	if err := workflow.GetLastCompletionResult(r.ctx, &last); err != nil {
-		workflow.GetLogger(r.ctx).Warn("The record of the last runs cannot be read and begins again.", "error", err)
+	r.record = completed.Record
+	if contract.ResultOfFailure(workflow.GetLastError(r.ctx), &failed) && failed.Record.Sequence > r.record.Sequence {
+		r.record = failed.Record
 	}
-	r.record = last.Record
 }
 
 func (r *groupRun) config() group.Config {
@@ -125,6 +146,12 @@ func (r *groupRun) config() group.Config {
 		Sequence: r.record.Sequence + 1, RollEvents: r.in.RollEvents, Claims: !r.in.DryRun, Budget: spec.RetryBudget != nil,
 		Turn: r.needsTurn(), Windows: r.hasWindows(), MaxWait: maxWait(spec).Std(), ClosedUntil: r.record.ClosedUntil,
 		Took: tookOf(r.record), Carried: carriedOf(r.record),
+	}
+	if !r.adHoc() {
+		config.DetectEvery, config.EachWorker, config.Labels = spec.DetectOn == contract.DetectOnEvery, spec.EachWorker, spec.Labels
+	}
+	if spec.DAG != nil {
+		config.DAG = spec.DAG.Name
 	}
 	if r.hasLane() {
 		config.Lane = spec.Lane
@@ -197,26 +224,40 @@ func (r *groupRun) mayContinueAsNew() bool {
 	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && r.runner.Idle() && !r.messages.waiting()
 }
 
-// continueAsNew returns the error that does so; nil: messages came meanwhile, and the
-// run stays.
+// continueAsNew returns the error that does so; nil: the run stays.
 func (r *groupRun) continueAsNew() error {
+	if !r.mayContinueAsNew() {
+		return nil
+	}
 	whole, err := r.core.Snapshot()
 	if err != nil {
 		return err
 	}
-	state, pages, err := r.runner.Save(whole)
+	in := r.carry()
+	others, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	state, pages, err := r.runner.Save(whole, len(others))
 	switch {
 	case err != nil:
 		return err
 	case len(pages) > 0 && !r.mayContinueAsNew():
-		r.runner.Drop(pages)
+		r.runner.Drop(pages) // Messages came meanwhile.
 		return nil
 	}
+	in = r.carry()
+	in.State.Pages = pages
+	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
+}
+
+// carry is the input of the next workflow run, but for the pages of its state.
+func (r *groupRun) carry() contract.JobGroupInput {
 	in := r.in.WithoutProposals()
 	in.State = &contract.JobGroupState{
-		Record: r.record, Pages: pages, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+		Record: r.record, WorkersSeq: r.runner.Seen(), Runs: r.runs + 1, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
 	}
-	return workflow.NewContinueAsNewError(r.ctx, contract.JobGroupWorkflow, in, state)
+	return in
 }
 
 // finish gives back what the group was granted and writes the result down.
@@ -227,10 +268,23 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	}
 	r.runner.SetOutcome(result.Outcome)
 	workflow.SetCurrentDetails(r.ctx, r.details())
-	if result.Outcome == contract.OutcomeCanceled {
+	switch result.Outcome {
+	case contract.OutcomeCanceled:
 		return result, temporal.NewCanceledError(result)
+	case contract.OutcomeFailed, contract.OutcomeTimeout:
+		return result, contract.RunFailure(failure(result), result)
+	case contract.OutcomeCompleted, contract.OutcomePartial, contract.OutcomeSkipped:
 	}
 	return result, nil
+}
+
+// failure is the cause of a failed group, in one line.
+func failure(result contract.JobGroupResult) string {
+	text := fmt.Sprintf("job group of %s: %s: %s", result.JobType, result.Outcome, result.Reason)
+	if len(result.Errors) > 0 {
+		text += fmt.Sprintf("; first %s: %s", cmp.Or(result.Errors[0].DedupeKey, result.Errors[0].JobID), result.Errors[0].Message)
+	}
+	return text
 }
 
 // step gives the core one event and carries out what it decides.

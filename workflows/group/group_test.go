@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,12 +13,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
+	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -31,6 +34,7 @@ type bench struct {
 	execute func(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error)
 	// detect runs after the pages were sent.
 	detect   func(in contract.DetectActivityInput) error
+	recorded *contract.RunRecord
 	missed   []contract.RunSummary
 	ticks    *contract.TickCounts
 	executed atomic.Int64
@@ -43,7 +47,7 @@ type bench struct {
 	missing bool
 	lane    string
 	ensured atomic.Int64
-	audit   *auditSink
+	audit   *envtest.Audit
 	answer  func(in contract.AdmissionRequest) *contract.AdmissionAnswer
 }
 
@@ -62,7 +66,7 @@ func newBench(t *testing.T) *bench {
 	workflows.Register(b.TestWorkflowEnvironment)
 	register := func(name string, f any) { b.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
 	register(contract.PrepareActivity, func(context.Context, contract.PrepareInput) (contract.PrepareResult, error) {
-		return contract.PrepareResult{Workers: b.workers, WorkersSeq: 1, Missed: b.missed, Ticks: b.ticks}, nil
+		return contract.PrepareResult{Workers: b.workers, WorkersSeq: 1, Record: b.recorded, Missed: b.missed, Ticks: b.ticks}, nil
 	})
 	register(contract.EnsureFleetActivity, func(context.Context, contract.EnsureFleetInput) error {
 		b.watched.Add(1)
@@ -76,6 +80,12 @@ func newBench(t *testing.T) *bench {
 		b.runAdmission(*in.Request)
 		return nil
 	})
+	register(contract.CallAdmissionActivity, func(_ context.Context, in contract.AdmissionRequest) (contract.CallAdmissionResult, error) {
+		if b.missing && b.ensured.Load() == 0 {
+			return contract.CallAdmissionResult{Missing: true}, nil
+		}
+		return contract.CallAdmissionResult{Answer: b.askAdmission(in)}, nil
+	})
 	b.OnSignalExternalWorkflow(mock.Anything, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, mock.Anything).Return(
 		func(_, _, _, _ string, arg any) error {
 			in, ok := arg.(contract.AdmissionRequest)
@@ -85,24 +95,28 @@ func newBench(t *testing.T) *bench {
 			b.runAdmission(in)
 			return nil
 		}).Maybe()
-	b.audit = takeAudit(b.TestWorkflowEnvironment)
+	b.audit = envtest.RecordAudit(b.TestWorkflowEnvironment)
 	register(contract.DetectActivity, b.runDetect)
 	register(contract.ExecuteActivity, b.runExecute)
 	return b
 }
 
-// runAdmission plays admission.
+// runAdmission plays admission, which answers signals.
 func (b *bench) runAdmission(in contract.AdmissionRequest) {
+	if answer := b.askAdmission(in); answer != nil {
+		b.SignalWorkflow(contract.SignalAdmissionAnswer, *answer)
+	}
+}
+
+// askAdmission plays admission.
+func (b *bench) askAdmission(in contract.AdmissionRequest) *contract.AdmissionAnswer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, in)
-	answer := grantAll(in)
 	if b.answer != nil {
-		answer = b.answer(in)
+		return b.answer(in)
 	}
-	if answer != nil {
-		b.SignalWorkflow(contract.SignalAdmissionAnswer, *answer)
-	}
+	return grantAll(in)
 }
 
 func grantAll(in contract.AdmissionRequest) *contract.AdmissionAnswer {
@@ -153,20 +167,23 @@ func (b *bench) spec(policy jobtype.Policy) contract.JobTypeSpec {
 	return contract.JobTypeSpec{Name: "scrub", Handler: "fake", Lane: b.lane, Policy: policy.WithDefaults()}
 }
 
-// run executes the group and returns its result; a canceled group's result is
-// the detail of its error.
+// run executes the group and returns its result.
 func (b *bench) run(policy jobtype.Policy) contract.JobGroupResult {
 	b.t.Helper()
 	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{Spec: b.spec(policy)})
+	return b.result()
+}
+
+// result is that of a group that has ended: a failed or canceled one has it as the
+// detail of its error.
+func (b *bench) result() contract.JobGroupResult {
+	b.t.Helper()
 	require.True(b.t, b.IsWorkflowCompleted())
 	var result contract.JobGroupResult
-	err := b.GetWorkflowError()
-	if canceled, ok := errors.AsType[*temporal.CanceledError](err); ok {
-		require.NoError(b.t, canceled.Details(&result))
-		return result
+	if err := b.GetWorkflowError(); !contract.ResultOfFailure(err, &result) {
+		require.NoError(b.t, err)
+		require.NoError(b.t, b.GetWorkflowResult(&result))
 	}
-	require.NoError(b.t, err)
-	require.NoError(b.t, b.GetWorkflowResult(&result))
 	return result
 }
 
@@ -178,11 +195,7 @@ func proposals(n int) []jobtype.Proposal {
 	return list
 }
 
-func failure(kind contract.FailureKind) error { return failureWith(kind) }
-
-func failureWith(kind contract.FailureKind, details ...any) error {
-	return temporal.NewApplicationErrorWithOptions("it went wrong", string(kind), temporal.ApplicationErrorOptions{NonRetryable: true, Details: details})
-}
+func failure(kind contract.FailureKind) error { return envtest.FailureOf(kind) }
 
 func TestGroupRunsEveryProposalOnce(t *testing.T) {
 	t.Parallel()
@@ -403,6 +416,76 @@ func TestGroupRemembersMissedRuns(t *testing.T) {
 	assert.Len(t, result.Record.Bad, 1)
 }
 
+// TestAFailedGroupFails: its workflow is Failed with the result as the detail, and the
+// next group knows the record from there. It is the newer one of those that the
+// Schedule hands over.
+func TestAFailedGroupFails(t *testing.T) {
+	t.Parallel()
+	older := contract.JobGroupResult{Record: contract.RunRecord{Sequence: 6, Good: []contract.RunSummary{{WorkflowID: "group/scrub-0"}}}}
+	b := newBench(t)
+	b.SetLastCompletionResult(older)
+	b.found = proposals(2)
+	b.execute = func(context.Context, contract.ExecuteInput) (contract.ExecuteState, error) {
+		return contract.ExecuteState{}, envtest.FailureOf(contract.FailurePermanent)
+	}
+	first := b.run(jobtype.Policy{})
+	failed, ok := errors.AsType[*temporal.ApplicationError](b.GetWorkflowError())
+	require.True(t, ok, "%v", b.GetWorkflowError())
+	assert.Equal(t, contract.RunFailedError, failed.Type())
+	assert.True(t, failed.NonRetryable())
+	assert.Equal(t, "job group of scrub: failed: 2 failed; first key-0: it went wrong", failed.Message())
+	assert.Equal(t, contract.OutcomeFailed, first.Outcome)
+	assert.EqualValues(t, 7, first.Record.Sequence)
+
+	next := newBench(t)
+	next.SetLastCompletionResult(older)
+	next.SetLastError(contract.RunFailure(failed.Message(), first))
+	second := next.run(jobtype.Policy{})
+	assert.EqualValues(t, 8, second.Record.Sequence)
+	assert.Len(t, second.Record.Good, 2)
+	assert.Len(t, second.Record.Bad, 1)
+}
+
+// TestTheRecordOfACanceledGroupIsFound: the Schedule does not hand it over.
+func TestTheRecordOfACanceledGroupIsFound(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found = proposals(1)
+	b.SetLastCompletionResult(contract.JobGroupResult{Record: contract.RunRecord{Sequence: 6}})
+	b.recorded = &contract.RunRecord{
+		Sequence: 9, Bad: []contract.RunSummary{{WorkflowID: "group/scrub-1", Outcome: contract.OutcomeCanceled}},
+		Checkpoints: []contract.KeptCheckpoint{{Key: "key-0", Checkpoint: json.RawMessage(`{"at": 7}`), At: b.Now()}},
+	}
+	b.missed = []contract.RunSummary{{WorkflowID: "group/scrub-2", Outcome: contract.OutcomeFailed, Reason: "terminated"}}
+	var checkpoint json.RawMessage
+	b.execute = func(_ context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+		checkpoint = in.Job.Checkpoint
+		return contract.ExecuteState{}, nil
+	}
+	result := b.run(jobtype.Policy{})
+	assert.EqualValues(t, 11, result.Record.Sequence)
+	assert.Len(t, result.Record.Bad, 2)
+	assert.JSONEq(t, `{"at": 7}`, string(checkpoint))
+}
+
+// TestDetailsBeginWithTheReason: the Web UI shows what a group waits for, and the
+// command that says more.
+func TestDetailsBeginWithTheReason(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.workers = nil
+	var details string
+	b.RegisterDelayedCallback(func() {
+		value, err := b.QueryWorkflow("__temporal_workflow_metadata")
+		var metadata sdkpb.WorkflowMetadata
+		if assert.NoError(t, err) && assert.NoError(t, value.Get(&metadata)) {
+			details = metadata.GetCurrentDetails()
+		}
+	}, time.Minute)
+	b.run(jobtype.Policy{})
+	assert.Regexp(t, "^NO_WORKER fake until .*: no usable worker has handler fake.*\n`roundsman explain default-test-workflow-id`\n\n\\*\\*waiting", details)
+}
+
 func TestGroupRenewsItsSubscription(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -520,4 +603,32 @@ func TestGroupAcquiresResources(t *testing.T) {
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "too much of db")
 	assert.Equal(t, []int64{1 << 32, 1 << 32}, fences, "of the grant, not the group's own")
+}
+
+// TestGroupAsksByAnActivityWhatATaskCannotAnswer: a call within the workflow task is made
+// once, and the activity after it until it succeeds.
+func TestGroupAsksByAnActivityWhatATaskCannotAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.found, b.lane = proposals(2), "default"
+	var inTask, after atomic.Int64
+	b.OnActivity(contract.PrepareActivity, mock.Anything, mock.Anything).Return(
+		func(ctx context.Context, _ contract.PrepareInput) (contract.PrepareResult, error) {
+			if activity.GetInfo(ctx).IsLocalActivity {
+				inTask.Add(1)
+				return contract.PrepareResult{}, errors.New("too many bytes")
+			}
+			if after.Add(1) == 1 {
+				return contract.PrepareResult{}, errors.New("not yet")
+			}
+			return contract.PrepareResult{Workers: b.workers, WorkersSeq: 1}, nil
+		})
+	b.OnActivity(contract.CallAdmissionActivity, mock.Anything, mock.Anything).Return(contract.CallAdmissionResult{}, errors.New("too busy"))
+	result := b.run(jobtype.Policy{})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	assert.EqualValues(t, 1, inTask.Load())
+	assert.EqualValues(t, 2, after.Load())
+	assert.EqualValues(t, 2, b.ensured.Load(), "the turn and the release reach admission by an activity")
+	require.NotEmpty(t, b.asked)
+	assert.True(t, b.asked[len(b.asked)-1].ReleaseAll)
 }

@@ -34,6 +34,8 @@ func (r *groupRun) listen() error {
 			workflow.UpdateHandlerOptions{Validator: r.checkPolicy, Description: "Replaces the policy of this running group, and its retry budget."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
 			workflow.QueryHandlerOptions{Description: "Where the group is: phase, counts, workers, what it waits for."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCommon, r.common,
+			workflow.QueryHandlerOptions{Description: "What all jobs of the group have in common, by its id. Workers ask."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryJobs, r.jobs,
 			workflow.QueryHandlerOptions{Description: "The jobs of the group, filtered and paged."}),
 	)
@@ -61,8 +63,11 @@ func (r *groupRun) takePage(_ workflow.Context, in contract.DetectPageInput) (co
 // kinds: only of pauses and resumes it matters which came first. A signal that
 // cannot be decoded is logged and dropped by the SDK.
 func (r *groupRun) collectMessages() {
-	if changed, ok := r.runner.Fleet(); ok {
-		r.step(group.Ran{Event: changed})
+	if views := r.runner.Fleet(); len(views) > 0 {
+		for _, view := range views {
+			r.step(group.Ran{Event: view})
+		}
+		r.runner.Viewed(r.core.Deserted())
 	}
 	r.collectSteering()
 	for _, one := range r.jobMessages(r.messages.cancelJob, contract.SignalCancelJob, "job.cancel") {
@@ -90,7 +95,7 @@ func (r *groupRun) collectSteering() {
 			r.step(group.Paused{By: steer.By, Note: steer.Note})
 			continue
 		}
-		r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Before: r.pauseState(), After: goingOn})
+		r.runner.Audit.Signaled(contract.SignalResume, contract.AuditEntry{Action: "run.resume", Actor: steer.By, Before: r.pauseState(), After: goingOn})
 		r.step(group.Resumed{})
 	}
 }

@@ -69,7 +69,7 @@ func TestSetPolicyReplacesTheRetryBudget(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, told)
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		if e.Action == "policy.set" {
 			assert.Equal(t, `retry_budget: (none)`, e.Before)
 			assert.Contains(t, e.After, `"count":1`)
@@ -113,7 +113,7 @@ func TestSetPolicyChangesSomeSettings(t *testing.T) {
 	assert.Equal(t, want, result.After)
 	assert.Equal(t, 1, result.Before.RetryLimit)
 	assert.Equal(t, 3, ended.Counts.Retries)
-	for _, e := range b.audit.entries() {
+	for _, e := range b.audit.Entries() {
 		if e.Action == "policy.set" {
 			assert.Equal(t, []string{"retry_limit: 1", "retry_limit: 3"}, []string{e.Before, e.After})
 		}

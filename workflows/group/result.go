@@ -9,8 +9,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/pace"
 	"github.com/roundsman/roundsman/internal/run/group"
 	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 func (r *groupRun) status() (contract.GroupStatus, error) {
@@ -20,6 +22,10 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 	status := r.core.Status(r.runner.Now())
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
+	if !r.in.DryRun && !r.adHoc() {
+		usual := pace.UsualOf(r.record.Good)
+		status.Usual = &usual
+	}
 	return status, nil
 }
 
@@ -51,20 +57,13 @@ func (r *groupRun) result() contract.JobGroupResult {
 	}
 	result.Record = withRun(r.record, result.Detector, contract.RunSummary{
 		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
-		Reason: clipReason(result.Reason), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
+		Reason: jobtype.Clip(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
 	})
 	return result
 }
 
 // maxReasonBytes keeps a record of twenty runs far below 64 KiB.
 const maxReasonBytes = 300
-
-func clipReason(reason string) string {
-	if len(reason) > maxReasonBytes {
-		return strings.ToValidUTF8(reason[:maxReasonBytes], "") + "…"
-	}
-	return reason
-}
 
 // withRun extends a record by the run that ends now.
 func withRun(record contract.RunRecord, detector string, run contract.RunSummary) contract.RunRecord {
@@ -88,7 +87,7 @@ func withRun(record contract.RunRecord, detector string, run contract.RunSummary
 func withMissed(record contract.RunRecord, missed []contract.RunSummary) contract.RunRecord {
 	for _, run := range missed {
 		record.Sequence++
-		run.Reason = clipReason(run.Reason)
+		run.Reason = jobtype.Clip(run.Reason, maxReasonBytes)
 		record.Bad = newest(record.Bad, run)
 	}
 	return record
@@ -151,29 +150,10 @@ func (r *groupRun) droppedCheckpoints() *contract.DroppedCheckpoints {
 // details is the text of the Web UI for the workflow.
 func (r *groupRun) details() string {
 	s := r.core.Summary(r.runner.Now())
-	c := s.Counts
-	text := fmt.Sprintf("**%s** · %d found · %d running · %d pending · %d completed", s.Phase, c.Accepted, s.Running, s.Pending, c.Completed)
-	for _, part := range []struct {
-		n    int
-		name string
-	}{
-		{c.Failed, "failed"},
-		{c.Stale, "stale"},
-		{c.Canceled, "canceled"},
-		{c.Expired, "expired"},
-		{c.NotStarted, "not started"},
-		{c.Duplicates, "duplicates"},
-		{c.Batched, "batched with others"},
-		{c.Disabled, "held back"},
-		{c.Surplus, "surplus"},
-		{c.Invalid, "invalid"},
-	} {
-		if part.n > 0 {
-			text += fmt.Sprintf(" · %d %s", part.n, part.name)
-		}
+	text := fmt.Sprintf("**%s** · %d running · %d pending · %s", s.Phase, s.Running, s.Pending, strings.ReplaceAll(s.Counts.String(), ", ", " · "))
+	wait := s.Wait
+	if wait == nil && s.Running == 0 && s.Pending > 0 {
+		wait = r.core.MainWait(r.runner.Now())
 	}
-	if s.Waiting != "" {
-		text += "\n\n" + s.Waiting
-	}
-	return text
+	return r.runner.Details(wait, text)
 }

@@ -9,31 +9,8 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 )
-
-// neighbour plays a worker that others fill until a moment, when it tells so.
-type neighbour struct {
-	began, freed time.Time
-	sentBack     int
-	firstAfter   time.Duration
-}
-
-func (n *neighbour) execute(now time.Time) (contract.ExecuteState, error) {
-	state := contract.ExecuteState{Worker: "node-a", Instance: "i-node-a", StartedAt: now}
-	if now.Before(n.freed) {
-		n.sentBack++
-		state.Failure, state.Others = contract.FailureAtCapacity, 4
-		return state, failureWith(contract.FailureAtCapacity, state)
-	}
-	if n.firstAfter == 0 {
-		n.firstAfter = now.Sub(n.freed)
-	}
-	return state, nil
-}
-
-func (n *neighbour) room() contract.WorkerRoomInput {
-	return contract.WorkerRoomInput{Worker: "node-a", Instance: "i-node-a", Handler: "fake", At: n.freed}
-}
 
 // Everything is full for two minutes. What was sent comes back once, trials become
 // rare, and all is done when the worker says that there is room.
@@ -41,12 +18,11 @@ func TestGroupWaitsForRoomOnAWorkerThatOthersFill(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.found = proposals(40)
-	n := &neighbour{began: b.Now()}
-	n.freed = n.began.Add(2*time.Minute + 500*time.Millisecond)
+	n := envtest.FilledFor("fake", b.Now(), 2*time.Minute+500*time.Millisecond)
 	b.execute = func(context.Context, contract.ExecuteInput) (contract.ExecuteState, error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return n.execute(b.Now())
+		return n.Execute(b.Now())
 	}
 	b.RegisterDelayedCallback(func() {
 		value, err := b.QueryWorkflow(contract.QueryStatus)
@@ -56,11 +32,11 @@ func TestGroupWaitsForRoomOnAWorkerThatOthersFill(t *testing.T) {
 			assert.Zero(t, status.Running)
 		}
 	}, time.Minute)
-	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalWorkerRoom, n.room()) }, n.freed.Sub(n.began))
+	n.ReportRoom(b.TestWorkflowEnvironment)
 	result := b.run(jobtype.Policy{GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4})
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 40, result.Counts.Completed)
-	assert.Equal(t, n.sentBack, result.Counts.Replacements)
-	assert.LessOrEqual(t, n.sentBack, 4+5, "four at first, and trials after 5, 10, 20, 40 and 60 s")
-	assert.Less(t, n.firstAfter, time.Second)
+	assert.Equal(t, n.Returned, result.Counts.Replacements)
+	assert.LessOrEqual(t, n.Returned, 4+5, "four at first, and trials after 5, 10, 20, 40 and 60 s")
+	assert.Less(t, n.FirstAfter, time.Second)
 }

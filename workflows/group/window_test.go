@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 )
 
 // windowed is a bench at a certain time whose windows are really worked out.
@@ -31,11 +32,7 @@ func windowed(t *testing.T, now time.Time) *bench {
 func (b *bench) runSpec(spec contract.JobTypeSpec) contract.JobGroupResult {
 	b.t.Helper()
 	b.ExecuteWorkflow(contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
-	require.True(b.t, b.IsWorkflowCompleted())
-	require.NoError(b.t, b.GetWorkflowError())
-	var result contract.JobGroupResult
-	require.NoError(b.t, b.GetWorkflowResult(&result))
-	return result
+	return b.result()
 }
 
 func (b *bench) status() contract.GroupStatus {
@@ -47,9 +44,9 @@ func (b *bench) status() contract.GroupStatus {
 }
 
 // codes lists the verdicts and codes that a group told the audit log.
-func codes(sink *auditSink) []string {
+func codes(sink *envtest.Audit) []string {
 	var list []string
-	for _, e := range sink.entries() {
+	for _, e := range sink.Entries() {
 		list = append(list, e.Action+" "+e.Code)
 	}
 	return list
@@ -74,12 +71,12 @@ func TestGroupIsSkippedWhileItsWindowIsClosedForLong(t *testing.T) {
 	assert.Zero(t, b.executed.Load())
 	assert.WithinDuration(t, noon, result.StartedAt, time.Second)
 	assert.Equal(t, []string{"refused WINDOW_CLOSED_UNTIL"}, codes(b.audit))
-	require.Equal(t, "until 2026-05-05T20:00:00Z: job type scrub: outside its windows", b.audit.entries()[0].Detail)
+	require.Equal(t, "until 2026-05-05T20:00:00Z: job type scrub: outside its windows", b.audit.Entries()[0].Detail)
 
 	again := windowed(t, noon.Add(time.Hour))
 	again.SetLastCompletionResult(result)
 	assert.Equal(t, contract.OutcomeSkipped, again.runSpec(spec).Outcome)
-	assert.Empty(t, again.audit.entries(), "the audit log is told once of a closed window")
+	assert.Empty(t, again.audit.Entries(), "the audit log is told once of a closed window")
 }
 
 func TestGroupWaitsForAnOpeningThatIsNear(t *testing.T) {
@@ -102,7 +99,9 @@ func TestGroupWaitsForAnOpeningThatIsNear(t *testing.T) {
 		assert.Equal(t, noon.Add(45*time.Minute), status.Wait.Until.UTC())
 		assert.Equal(t, noon, status.Wait.Since.UTC().Truncate(time.Minute))
 		assert.Equal(t, "lane default: a blackout: release", status.Wait.Detail)
-		assert.Empty(t, b.asked)
+		for _, asked := range b.asked {
+			assert.Empty(t, asked.Items, "it waits without its turn")
+		}
 	}, 30*time.Minute)
 	result := b.runSpec(spec)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
@@ -166,10 +165,10 @@ func TestChangedCalendarReachesAWaitingGroup(t *testing.T) {
 		return contract.ExecuteState{}, nil
 	}
 	assert.Equal(t, contract.OutcomeCompleted, b.runSpec(spec).Outcome)
-	require.NotEmpty(t, b.audit.entries())
-	assert.Equal(t, "calendar.set", b.audit.entries()[0].Action)
-	assert.Contains(t, b.audit.entries()[0].Before, "12:30")
-	assert.Contains(t, b.audit.entries()[0].After, "12:02")
+	require.NotEmpty(t, b.audit.Entries())
+	assert.Equal(t, "calendar.set", b.audit.Entries()[0].Action)
+	assert.Contains(t, b.audit.Entries()[0].Before, "12:30")
+	assert.Contains(t, b.audit.Entries()[0].After, "12:02")
 }
 
 func TestWindowThatClosesBeforeTheLaneIsFreeSkips(t *testing.T) {
@@ -241,7 +240,7 @@ func TestWindowEndHandsTheCheckpointToTheNextGroup(t *testing.T) {
 			return contract.ExecuteState{DurationMS: 99}, nil
 		}
 		if in.Job.Attempt == 1 {
-			return contract.ExecuteState{}, failureWith(contract.FailureFailed, contract.ExecuteState{Checkpoint: json.RawMessage(`{"at":7}`)})
+			return contract.ExecuteState{}, envtest.FailureOf(contract.FailureFailed, contract.ExecuteState{Checkpoint: json.RawMessage(`{"at":7}`)})
 		}
 		<-ctx.Done() // The test environment does not wait for what a canceled activity says.
 		return contract.ExecuteState{}, ctx.Err()

@@ -8,7 +8,6 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/audit"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -97,7 +96,7 @@ func extended(text, more string) string {
 	case more == "" || strings.Contains(text, more):
 		return text
 	case text == "":
-		return audit.Clip(more, maxDetail)
+		return jobtype.Clip(more, maxDetail)
 	case len(text)+len(more) > maxDetail:
 		if strings.HasSuffix(text, "…") {
 			return text

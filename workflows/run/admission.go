@@ -38,11 +38,17 @@ type Link struct {
 	// waiting are the items without an answer, held those that were granted.
 	waiting []contract.AdmissionItem
 	held    []contract.AdmissionHeld
-	// sending is the signal on its way and sent its content; ensuring is the
-	// activity that sends it instead because nobody received it.
+	// sending is the signal or, with calling, the call on its way, and sent its
+	// content; ensuring is the activity that sends it instead because nobody received
+	// it.
 	sending, ensuring workflow.Future
-	sent              contract.AdmissionRequest
-	repeat            backoff
+	calling           bool
+	// calls: the run may call admission; atOnce: the next request is a call.
+	calls, atOnce bool
+	// answers are those that calls have returned.
+	answers []contract.AdmissionAnswer
+	sent    contract.AdmissionRequest
+	repeat  backoff
 	// lost are endings, and released items, that could not be delivered yet.
 	lost     []contract.AdmissionEndings
 	released []string
@@ -54,10 +60,10 @@ type Link struct {
 	run string
 }
 
-func newLink(ctx workflow.Context, base contract.AdmissionRequest) *Link {
+func newLink(ctx workflow.Context, base contract.AdmissionRequest, calls bool) *Link {
 	info := workflow.GetInfo(ctx)
 	base.Holder = contract.AdmissionHolder{WorkflowID: info.WorkflowExecution.ID, FirstRunID: info.FirstRunID}
-	return &Link{ctx: ctx, base: base, repeat: backoff{first: repeatFirst, most: repeatMost}}
+	return &Link{ctx: ctx, base: base, calls: calls, repeat: backoff{first: repeatFirst, most: repeatMost}}
 }
 
 // DeclaredAt is when the sizes of the pools were read that the run declares.
@@ -71,6 +77,12 @@ func (l *Link) Request(item contract.AdmissionItem) {
 	l.repeat.stop()
 }
 
+// RequestTurn requests an item without which the run does not begin: it is worth a call.
+func (l *Link) RequestTurn(item contract.AdmissionItem) {
+	l.Request(item)
+	l.atOnce = l.calls
+}
+
 // Release gives an item back, granted or not.
 func (l *Link) Release(id string) {
 	l.Forget(id)
@@ -79,6 +91,15 @@ func (l *Link) Release(id string) {
 	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
 	l.next.Release = append(l.next.Release, id)
 	l.dirty = true
+}
+
+// ReleaseUnasked gives back an item that a call may have requested in a workflow task
+// that was lost.
+func (l *Link) ReleaseUnasked(id string) {
+	if l.calls {
+		l.Release(id)
+		l.atOnce = true
+	}
 }
 
 // Knows reports whether an item is held or waited for.
@@ -187,6 +208,10 @@ func (l *Link) flush() {
 	if now := workflow.Now(l.ctx); l.repeat.at.IsZero() || l.repeat.due(now) {
 		l.repeat.restart(now)
 	}
+	if l.calling, l.atOnce = l.atOnce, false; l.calling {
+		l.sending = callAdmission(l.ctx, l.sent)
+		return
+	}
 	l.sending = workflow.SignalExternalWorkflow(l.ctx, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, l.sent)
 }
 
@@ -202,10 +227,7 @@ func (l *Link) ready() bool {
 // worth a start.
 func (l *Link) collect() {
 	if l.sending != nil && l.sending.IsReady() {
-		err := l.sending.Get(l.ctx, nil)
-		l.sending = nil
-		var unknown *temporal.UnknownExternalWorkflowExecutionError
-		missing := errors.As(err, &unknown)
+		missing, err := l.sendingEnded()
 		if err != nil && !(missing && l.sent.ReleaseAll && !hasFailures(l.sent)) {
 			if missing {
 				l.sent.Endings = once(l.recent, l.sent.Endings)
@@ -221,6 +243,30 @@ func (l *Link) collect() {
 		}
 		l.ensuring = nil
 	}
+}
+
+// errNoAdmission: a call found nobody.
+var errNoAdmission = errors.New("no admission runs")
+
+// sendingEnded takes in the signal or the call that has ended.
+func (l *Link) sendingEnded() (missing bool, err error) {
+	sending, calling := l.sending, l.calling
+	l.sending, l.calling = nil, false
+	if !calling {
+		err = sending.Get(l.ctx, nil)
+		var unknown *temporal.UnknownExternalWorkflowExecutionError
+		return errors.As(err, &unknown), err
+	}
+	var result contract.CallAdmissionResult
+	switch err = sending.Get(l.ctx, &result); {
+	case err != nil:
+		return false, err
+	case result.Missing:
+		return true, errNoAdmission
+	case result.Answer != nil:
+		l.answers = append(l.answers, *result.Answer)
+	}
+	return false, nil
 }
 
 // settle waits until everything was delivered.
@@ -244,6 +290,7 @@ func (l *Link) close(last ...contract.AdmissionEndings) error {
 	l.waiting, l.held, l.released = nil, nil, nil
 	last = once(l.lost, l.next.Endings, last)
 	l.next, l.dirty = contract.AdmissionRequest{ReleaseAll: true, Endings: l.lastEndings(last)}, true
+	l.atOnce = l.calls
 	return l.settle()
 }
 

@@ -125,6 +125,7 @@ func (r *Runner) WasReset(keys []byte) bool {
 	if !l.noticeReset() {
 		return false
 	}
+	l.answers = nil
 	for r.inbox.admission.ReceiveAsync(&contract.AdmissionAnswer{}) {
 	}
 	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends again what it holds.")
@@ -149,22 +150,25 @@ func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.A
 // Answers returns the answers of admission. keys are those of the claims, for an
 // admission that has forgotten them.
 func (r *Runner) Answers(keys []byte) []Answer {
-	r.Admission.collect()
+	l := r.Admission
+	l.collect()
 	var list []Answer
 	for {
 		var answer contract.AdmissionAnswer
-		if !r.inbox.admission.ReceiveAsync(&answer) {
+		if len(l.answers) > 0 {
+			answer, l.answers = l.answers[0], l.answers[1:]
+		} else if !r.inbox.admission.ReceiveAsync(&answer) {
 			break
 		}
 		// Another holder's is for a workflow that had this id before.
-		if answer.Holder == r.Admission.base.Holder {
+		if answer.Holder == l.base.Holder {
 			list = r.take(list, answer)
 		}
 	}
 	for r.inbox.reassert.ReceiveAsync(nil) {
-		r.Admission.reassert(keys)
+		l.reassert(keys)
 	}
-	r.Admission.sendAgain()
+	l.sendAgain()
 	return list
 }
 

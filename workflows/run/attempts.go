@@ -34,7 +34,7 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 		in.StopAfter = policy.StopAfter
 	}
 	call := executeCall{
-		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
+		activity: contract.AttemptID(in.Job.ID, d.Attempt), queue: contract.WorkerQueue(d.Worker, d.Instance), takeTimeout: engine.TakeTimeout, heartbeatTimeout: d.HeartbeatTimeout, input: in,
 	}
 	if d.Shared {
 		call.queue, call.takeTimeout = contract.SharedQueue(in.Job.JobType), d.Timeout
@@ -42,7 +42,24 @@ func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy job
 	r.execute(ctx, d, call, cancel)
 }
 
+// Given reports whether the process that the engine has chosen was sent a job before, and
+// notes that it is now. All processes of a shared queue are one: which of them draws a
+// job is not known.
+func (r *Runner) Given(d engine.Decision) bool {
+	process := d.Worker + "/" + d.Instance
+	if d.Shared {
+		process = ""
+	}
+	given := r.given[process]
+	if r.given == nil {
+		r.given = map[string]bool{}
+	}
+	r.given[process] = true
+	return given
+}
+
 func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCall, cancel workflow.CancelFunc) {
+	call.worker = d.Worker
 	r.attempts = append(r.attempts, attempt{
 		item: d.Item, n: d.Attempt, activity: call.activity, worker: d.Worker, future: callExecute(ctx, call), cancel: cancel,
 	})

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -8,16 +9,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/calls"
 )
 
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in
 // docs/workers.md.
 const (
-	// TakeTimeout is how long a worker may take to draw an attempt from its own
-	// queue before the item goes to another one.
-	TakeTimeout = 5 * time.Second
-	// adoptTimeout is the same for an adoption: a job whose worker is gone is to be
+	// adoptTimeout is [engine.TakeTimeout] for an adoption: a job whose worker is gone is to be
 	// elsewhere within heartbeat_timeout and 5 s.
 	adoptTimeout = 4 * time.Second
 	// probeTimeout bounds a probe: three heartbeat intervals of at most 60 s
@@ -42,6 +41,12 @@ func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput)
 	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
 }
 
+// callAdmission sends a request within the workflow task, which waits for the answer.
+func callAdmission(ctx workflow.Context, in contract.AdmissionRequest) workflow.Future {
+	ctx = workflow.WithLocalActivityOptions(ctx, calls.InTaskOptions("request of admission"))
+	return workflow.ExecuteLocalActivity(ctx, contract.CallAdmissionActivity, in)
+}
+
 func callGiveUp(ctx workflow.Context, in contract.GiveUpInput) workflow.Future {
 	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("abandon "+in.ActivityID+" on "+in.Worker))
 	return workflow.ExecuteActivity(ctx, contract.GiveUpActivity, in)
@@ -57,10 +62,19 @@ func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflo
 // executeCall is where and for how long one attempt runs, under which id.
 type executeCall struct {
 	activity         string
-	queue            string
+	queue, worker    string
 	takeTimeout      time.Duration
 	heartbeatTimeout time.Duration
 	input            contract.ExecuteInput
+}
+
+// summary names what runs where: the key of the item, and the worker.
+func (c executeCall) summary() string {
+	name := jobtype.OneLine(cmp.Or(c.input.Job.DedupeKey, c.input.Job.ID), jobtype.MaxSummaryBytes)
+	if c.worker == "" {
+		return name
+	}
+	return name + " on " + c.worker
 }
 
 func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
@@ -72,7 +86,7 @@ func callExecute(ctx workflow.Context, call executeCall) workflow.Future {
 		HeartbeatTimeout:       call.heartbeatTimeout,
 		WaitForCancellation:    true,
 		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
-		Summary:                call.input.Job.Summary,
+		Summary:                call.summary(),
 	})
 	return workflow.ExecuteActivity(ctx, contract.ExecuteActivity, call.input)
 }

@@ -4,9 +4,9 @@
 // returns what happens as events:
 //
 //	for !ended {
-//		runner.Flush(wake)                          // requests, audit entries, the timer
-//		workflow.Await(ctx, ready)                  // runner.Ready(), or a message of the workflow's own
-//		runner.Begin()
+//		continueAsNew()
+//		runner.Wait(wake, ordered, ready)           // sends; ready is runner.Ready(), or a message of the workflow's own
+//		runner.Collect()
 //		for _, event := range runner.Ended() { step(event) }  // and the other collect methods
 //	}
 //

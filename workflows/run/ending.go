@@ -147,6 +147,7 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 		ending.Duration = time.Duration(state.DurationMS) * time.Millisecond
 		if state.Worker != "" {
 			ending.Worker = state.Worker
+			ending.Gone = ending.Failure == contract.FailureWorkerLost
 		}
 	}
 }

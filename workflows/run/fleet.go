@@ -1,7 +1,6 @@
 package run
 
 import (
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -14,8 +13,8 @@ const (
 	// renewFirst is how soon a run repeats its subscription: a registry that was
 	// terminated comes back without any. Repeating it changes nothing otherwise.
 	renewFirst = 5 * time.Minute
-	// renewEmpty is the same for a run whose view has no worker that is ONLINE, as
-	// that of a registry which was just rebuilt.
+	// renewEmpty is the same for a run whose view has no worker that is ONLINE, or is
+	// incomplete because the registry was just rebuilt.
 	renewEmpty = 15 * time.Second
 	// renewMost is how rare it becomes while nothing happens: a run may wait for
 	// months.
@@ -26,15 +25,15 @@ const (
 type subscription struct {
 	sending workflow.Future
 	renew   backoff
-	// seen is the newest view; empty: no worker in it is ONLINE.
-	seen  int64
-	empty bool
+	views   engine.Views
+	// deserted: see [engine.Engine.Deserted].
+	deserted bool
 }
 
 // plan sets when the subscription is repeated for the first time.
 func (s *subscription) plan(now time.Time) {
 	s.renew.first, s.renew.most = renewFirst, renewMost
-	if s.empty {
+	if s.deserted {
 		s.renew.first = renewEmpty
 	}
 	s.renew.restart(now)
@@ -65,41 +64,40 @@ func (r *Runner) Unwatch() { r.fleet.renew.stop() }
 
 func (r *Runner) subscribe() {
 	in := r.options.Watch
-	in.WorkflowID, in.Seq = workflow.GetInfo(r.ctx).WorkflowExecution.ID, r.fleet.seen
+	in.WorkflowID, in.Seq = workflow.GetInfo(r.ctx).WorkflowExecution.ID, r.fleet.views.Seen
 	r.fleet.sending = callEnsureFleet(r.ctx, contract.EnsureFleetInput{Watch: &in})
 }
 
 // Seen is the newest view of the fleet, by its number.
-func (r *Runner) Seen() int64 { return r.fleet.seen }
+func (r *Runner) Seen() int64 { return r.fleet.views.Seen }
 
 // SetSeen says which view the run has already.
-func (r *Runner) SetSeen(seq int64) { r.fleet.seen = seq }
+func (r *Runner) SetSeen(seq int64) { r.fleet.views.Seen = seq }
 
-// Fleet returns the newest view, if there is a new one.
-func (r *Runner) Fleet() (engine.WorkersChanged, bool) {
-	var newest *contract.FleetView
+// Fleet returns the views that have come, in order. It requests a whole one if some
+// are missing. Once the core has them, [Runner.Viewed] follows.
+func (r *Runner) Fleet() []engine.WorkersChanged {
+	var list []engine.WorkersChanged
 	for {
 		var view contract.FleetView
 		if !r.inbox.fleet.ReceiveAsync(&view) {
-			break
+			return list
 		}
-		if view.Seq > r.fleet.seen {
-			r.fleet.seen, newest = view.Seq, &view
+		changed, ok, lost := r.fleet.views.Take(view)
+		if ok {
+			list = append(list, changed)
+		}
+		if lost && !r.fleet.renew.at.IsZero() {
+			r.subscribe()
 		}
 	}
-	if newest == nil {
-		return engine.WorkersChanged{}, false
-	}
-	r.Workers(newest.Workers)
-	return engine.WorkersChanged{Workers: newest.Workers}, true
 }
 
-// Workers adapts the renewal to a view of the fleet.
-func (r *Runner) Workers(view []contract.WorkerView) {
-	f := &r.fleet
-	f.empty = !slices.ContainsFunc(view, func(w contract.WorkerView) bool { return w.State == contract.WorkerOnline })
-	if !f.renew.at.IsZero() {
-		f.plan(workflow.Now(r.ctx))
+// Viewed adapts the renewal to the newest view; deserted: see [engine.Engine.Deserted].
+func (r *Runner) Viewed(deserted bool) {
+	r.fleet.deserted = deserted
+	if !r.fleet.renew.at.IsZero() {
+		r.fleet.plan(workflow.Now(r.ctx))
 	}
 }
 

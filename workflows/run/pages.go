@@ -15,6 +15,9 @@ const (
 	// maxChunk bounds the part of a state that one payload carries: the server
 	// refuses those over 2 MiB, and one part travels as a JSON string.
 	maxChunk = 1280 << 10
+	// MaxArguments bounds all that a run is given when it continues as new, below the
+	// server's 2 MiB by what encoding adds.
+	MaxArguments = 1900 << 10
 	// pageAge is how long a page is kept for a run that does not read it, such as one
 	// that was terminated.
 	pageAge = 30 * 24 * time.Hour
@@ -47,16 +50,17 @@ func StatePage(ctx workflow.Context, chunk []byte) error {
 }
 
 // Save divides a state that is larger than one payload: first travels as the
-// workflow's argument, each further part in a workflow of its own. Afterwards the
-// state may have changed, or messages may have come: then the run stays, and calls
-// [Runner.Drop].
-func (r *Runner) Save(state []byte) (first []byte, pages []contract.StatePage, err error) {
-	if len(state) <= maxChunk {
+// workflow's argument, besides others of so many bytes, each further part in a
+// workflow of its own. Afterwards the state may have changed, or messages may have
+// come: then the run stays, and calls [Runner.Drop].
+func (r *Runner) Save(state []byte, others int) (first []byte, pages []contract.StatePage, err error) {
+	room := max(min(maxChunk, MaxArguments-others), 0)
+	if len(state) <= room {
 		return state, nil, nil
 	}
 	r.saves++
 	id := workflow.GetInfo(r.ctx).WorkflowExecution
-	first, rest := state[:maxChunk], state[maxChunk:]
+	first, rest := state[:room], state[room:]
 	// One after the other: a workflow task must not order more than 4 MiB.
 	for len(rest) > 0 {
 		chunk := rest[:min(len(rest), maxChunk)]

@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -24,6 +25,10 @@ type Options struct {
 	Request contract.AdmissionRequest
 	// Results: other items see the result of an item.
 	Results bool
+	// Calls: admission is called within the workflow task for a turn and for the
+	// last release. That is for runs that nothing brings back once they have decided
+	// to end: a task that fails after the call is repeated with what came meanwhile.
+	Calls bool
 }
 
 // Runner is one workflow run between its core and Temporal.
@@ -39,10 +44,13 @@ type Runner struct {
 
 	inbox    inbox
 	attempts []attempt
-	ended    []engine.Ended // scratch of Ended
-	probes   []probe
-	fleet    subscription
-	timers   entity.Timers
+	// given are the processes that were sent what the items have in common; a run that
+	// continues as new sends it again.
+	given  map[string]bool
+	ended  []engine.Ended // scratch of Ended
+	probes []probe
+	fleet  subscription
+	timers entity.Timers
 	// fenceAsks counts the requests for more fences.
 	fenceAsks int
 	// saves counts the states that were divided.
@@ -67,7 +75,7 @@ func New(ctx workflow.Context, options Options) *Runner {
 	return &Runner{
 		root: ctx, ctx: detached, noop: noopContext(detached), options: options,
 		Audit:     recorder.New(detached, recorder.RunPace, contract.AuditEntry{JobType: options.JobType, Object: object}),
-		Admission: newLink(detached, options.Request),
+		Admission: newLink(detached, options.Request, options.Calls),
 		inbox: inbox{
 			pause:     workflow.GetSignalChannel(detached, contract.SignalPause),
 			resume:    workflow.GetSignalChannel(detached, contract.SignalResume),
@@ -132,14 +140,32 @@ func (r *Runner) Ready() bool {
 	return r.fleet.sending != nil && r.fleet.sending.IsReady()
 }
 
-// Flush sends what is to be sent, and sets the timer for wake, when the core must
-// be told the time.
-func (r *Runner) Flush(wake time.Time) {
-	r.Admission.flush()
-	r.Audit.Flush()
+// Wait sends what is to be sent, and blocks until ready reports true or until wake,
+// when the core must get the time. With ordered false commands wait for a workflow
+// task of their own, and Wait returns in the next one.
+func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
+	if !ordered {
+		wake = r.Now()
+	}
+	r.flush()
+	if r.Admission.calling {
+		return workflow.Await(r.ctx, ready)
+	}
 	wake = entity.Earlier(wake, r.fleet.renew.at)
 	wake = entity.Earlier(wake, r.Admission.wake())
 	r.timers.SetBy(r.ctx, entity.Earlier(wake, r.Audit.Wake()))
+	return workflow.Await(r.ctx, ready)
+}
+
+// Await is Wait without a timer, for what ends within the workflow task.
+func (r *Runner) Await(ready func() bool) error {
+	r.flush()
+	return workflow.Await(r.ctx, ready)
+}
+
+func (r *Runner) flush() {
+	r.Admission.flush()
+	r.Audit.Flush()
 }
 
 // Collect takes in what the core need not know. It returns whether time has passed
@@ -199,8 +225,23 @@ func (r *Runner) Close(last ...contract.AdmissionEndings) error {
 	return r.Audit.Settle()
 }
 
-// SetOutcome makes the outcome searchable.
+// InFlight is how many attempts have not ended.
+func (r *Runner) InFlight() int { return len(r.attempts) }
+
+// Details is the text of the Web UI for a run: what it waits for, if anything, the
+// command that says more, and where it is.
+func (r *Runner) Details(wait *contract.WaitReason, progress string) string {
+	if wait == nil {
+		return progress
+	}
+	return fmt.Sprintf("%s\n`roundsman explain %s`\n\n%s", wait, workflow.GetInfo(r.ctx).WorkflowExecution.ID, progress)
+}
+
+// SetOutcome makes the outcome searchable, unless Temporal's own status tells it.
 func (r *Runner) SetOutcome(outcome contract.Outcome) {
+	if outcome == contract.OutcomeCompleted {
+		return
+	}
 	key := temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeOutcome)
 	if err := workflow.UpsertTypedSearchAttributes(r.ctx, key.ValueSet(string(outcome))); err != nil {
 		workflow.GetLogger(r.ctx).Error("The outcome cannot be made searchable.", "error", err)

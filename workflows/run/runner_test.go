@@ -25,6 +25,7 @@ type bench struct {
 	t        *testing.T
 	requests []contract.AdmissionRequest
 	watches  []time.Time
+	seen     []int64 // with each of them
 	ensured  []contract.AdmissionRequest
 	// refuse is the answer of the server to a signal for admission.
 	refuse func(in contract.AdmissionRequest) error
@@ -52,8 +53,8 @@ func newBench(t *testing.T) *bench {
 		b.ensured = append(b.ensured, *in.Request)
 		return nil
 	})
-	register(contract.EnsureFleetActivity, func(context.Context, contract.EnsureFleetInput) error {
-		b.watches = append(b.watches, b.Now())
+	register(contract.EnsureFleetActivity, func(_ context.Context, in contract.EnsureFleetInput) error {
+		b.watches, b.seen = append(b.watches, b.Now()), append(b.seen, in.Watch.Seq)
 		return nil
 	})
 	register(contract.RecordAuditActivity, func(context.Context, contract.RecordAuditInput) error { return nil })
@@ -66,14 +67,17 @@ func (b *bench) play(lasts time.Duration, begin func(*run.Runner), see func(*run
 	b.t.Helper()
 	b.ExecuteWorkflow(func(ctx workflow.Context) error {
 		r := run.New(ctx, run.Options{JobType: "scrub"})
+		fleet := engine.New(engine.Config{}, r.Now())
 		begin(r)
 		for until := r.Now().Add(lasts); r.Now().Before(until); {
-			r.Flush(until)
-			if err := workflow.Await(r.Context(), r.Ready); err != nil {
+			if err := r.Wait(until, true, r.Ready); err != nil {
 				return err
 			}
 			r.Collect()
-			r.Fleet()
+			for _, view := range r.Fleet() {
+				fleet.Apply(r.Now(), view)
+				r.Viewed(fleet.Deserted())
+			}
 			for _, answer := range r.Answers(nil) {
 				if see != nil {
 					see(r, answer)
@@ -125,6 +129,24 @@ func TestAnEmptyViewIsDoubted(t *testing.T) {
 	assert.WithinDuration(t, began.Add(75*time.Second), b.watches[1], 2*time.Second)
 }
 
+// TestAMissingViewIsRequested: what changed since a view that did not arrive means
+// nothing; the run requests a whole one, once.
+func TestAMissingViewIsRequested(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	began := b.Now()
+	online := []contract.WorkerView{{ID: "a", Instance: "1", State: contract.WorkerOnline}}
+	for at, view := range []contract.FleetView{
+		{Seq: 7, Workers: online}, {Seq: 8, Since: 7, Workers: online}, {Seq: 12, Since: 10, Workers: online}, {Seq: 13, Since: 12, Gone: []string{"a"}},
+	} {
+		b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalFleetChanged, view) }, time.Duration(at+1)*time.Second)
+	}
+	b.play(time.Minute, func(r *run.Runner) { r.Watch() }, nil)
+	require.Len(t, b.watches, 2)
+	assert.WithinDuration(t, began.Add(3*time.Second), b.watches[1], time.Second)
+	assert.Equal(t, []int64{0, 0}, b.seen)
+}
+
 // TestAReleaseThatFailedIsRepeated: what is given back and does not arrive would be
 // lost for ever.
 func TestAReleaseThatFailedIsRepeated(t *testing.T) {
@@ -138,7 +160,7 @@ func TestAReleaseThatFailedIsRepeated(t *testing.T) {
 	}
 	b.play(5*time.Minute, func(r *run.Runner) {
 		r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil)
-		r.Flush(time.Time{})
+		require.NoError(t, r.Wait(time.Time{}, true, func() bool { return true }))
 		r.CarryOut(engine.Decision{Kind: engine.Release, Ask: 1}, "job-00001")
 	}, nil)
 	require.Len(t, b.ensured, 1)
@@ -163,8 +185,7 @@ func TestWhatIsReleasedIsNotAsserted(t *testing.T) {
 		r.Acquire(pool(1), "job-00001", jobtype.PriorityNormal, nil)
 		r.Acquire(pool(2), "job-00002", jobtype.PriorityNormal, nil)
 		for until := r.Now().Add(3 * time.Second); r.Now().Before(until); {
-			r.Flush(until)
-			if err := workflow.Await(r.Context(), r.Ready); err != nil {
+			if err := r.Wait(until, true, r.Ready); err != nil {
 				return err
 			}
 			r.Collect()

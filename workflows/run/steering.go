@@ -71,7 +71,7 @@ func (r *Runner) Steers() []Steer {
 	var steers []Steer
 	for pause.Len()+resume.Len() > 0 {
 		one := Steer{Pause: s.next(pause.Len() > 0, resume.Len() > 0)}
-		if one.Pause && pause.ReceiveAsync(&one.PauseInput) || !one.Pause && resume.ReceiveAsync(nil) {
+		if one.Pause && pause.ReceiveAsync(&one.PauseInput) || !one.Pause && resume.ReceiveAsync(&one.PauseInput) {
 			steers = append(steers, one)
 		}
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) validateCommand() *cli.Command {
@@ -49,8 +51,8 @@ func (c *commands) validate(ctx *cli.Context) error {
 	loaded, err := c.Load(ctx, known)
 	var faults config.Faults
 	switch {
-	case errors.As(err, &faults) && ui.WantsJSON(ctx):
-		if err := ui.PrintJSON(c.Env.Stdout, map[string]any{"valid": false, "faults": faults, "warnings": []string{}}); err != nil {
+	case errors.As(err, &faults) && ui.WantsData(ctx):
+		if err := c.Answer(ctx, map[string]any{"valid": false, "faults": faults, "warnings": []string{}}); err != nil {
 			return err
 		}
 		return ui.Silent(ui.ExitUsage)
@@ -58,8 +60,8 @@ func (c *commands) validate(ctx *cli.Context) error {
 		return err
 	case ctx.Bool("print"):
 		return c.printConfig(ctx, loaded)
-	case ui.WantsJSON(ctx):
-		return ui.PrintJSON(c.Env.Stdout, map[string]any{"valid": true, "faults": []string{}, "warnings": ui.OrEmpty(loaded.Warnings), "job_types": ui.SortedKeys(loaded.JobTypes)})
+	case ui.WantsData(ctx):
+		return c.Answer(ctx, map[string]any{"valid": true, "faults": []string{}, "warnings": ui.OrEmpty(loaded.Warnings), "job_types": ui.SortedKeys(loaded.JobTypes)})
 	}
 	c.Warn(loaded.Warnings)
 	c.Print("valid: %s", ui.Plural(len(loaded.JobTypes), "job type"))
@@ -113,10 +115,10 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if ui.WantsJSON(ctx) {
-				err = ui.PrintJSON(c.Env.Stdout, struct {
+			if ui.WantsData(ctx) {
+				err = c.Answer(ctx, struct {
 					place
-					starter.Plan
+					jobtypes.Plan
 				}{placeOf(loaded), plan})
 			} else {
 				c.Warn(loaded.Warnings)
@@ -187,31 +189,32 @@ func (c *commands) apply(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !ui.WantsJSON(ctx) {
+	if !ui.WantsData(ctx) {
 		c.Print("%s", placeOf(loaded))
 	}
 	plan, kept, err := c.prune(ctx, plan)
 	if err != nil {
 		return err
 	}
-	result, err := client.JobTypes().Apply(ctx.Context, plan)
-	var incomplete *starter.ApplyError
+	tell := func(jobtypes.Change, error) {}
+	if !ui.WantsData(ctx) {
+		c.Warn(loaded.Warnings)
+		tell = c.tellChanges(len(plan.Changes))
+	}
+	result, err := jobtypes.Of(client).ApplyTelling(ctx.Context, plan, tell)
+	var incomplete *jobtypes.ApplyError
 	if err != nil && !errors.As(err, &incomplete) {
 		return err
 	}
-	if ui.WantsJSON(ctx) {
-		if printErr := ui.PrintJSON(c.Env.Stdout, struct {
+	if ui.WantsData(ctx) {
+		if printErr := c.Answer(ctx, struct {
 			place
-			starter.ApplyResult
-			Kept []starter.Change `json:"kept,omitempty"`
+			jobtypes.ApplyResult
+			Kept []jobtypes.Change `json:"kept,omitempty"`
 		}{placeOf(loaded), result, kept}); printErr != nil {
 			return printErr
 		}
 	} else {
-		c.Warn(loaded.Warnings)
-		for _, change := range result.Applied {
-			c.Print("%s", change)
-		}
 		c.Print("%s applied, %d unchanged", ui.Plural(len(result.Applied), "change"), result.Unchanged)
 	}
 	if err == nil && len(kept) > 0 {
@@ -220,9 +223,28 @@ func (c *commands) apply(ctx *cli.Context) error {
 	return err
 }
 
+// tellChanges prints a line for each change that was made, as soon as it was. On a
+// terminal a counter stays below them.
+func (c *commands) tellChanges(all int) func(jobtypes.Change, error) {
+	const clearLine = "\r\x1b[K"
+	done := 0
+	return func(change jobtypes.Change, err error) {
+		done++
+		if c.Env.Terminal {
+			fmt.Fprint(c.Env.Stdout, clearLine)
+		}
+		if err == nil && change.Action != jobtypes.ActionUnchanged {
+			c.Print("%s", change)
+		}
+		if c.Env.Terminal && done < all {
+			fmt.Fprintf(c.Env.Stdout, "%d of %d", done, all)
+		}
+	}
+}
+
 // prune asks for the deletions of a plan and returns the plan without those that
 // nobody has agreed to.
-func (c *commands) prune(ctx *cli.Context, plan starter.Plan) (agreed starter.Plan, kept []starter.Change, err error) {
+func (c *commands) prune(ctx *cli.Context, plan jobtypes.Plan) (agreed jobtypes.Plan, kept []jobtypes.Change, err error) {
 	deletions := plan.Deletions()
 	if len(deletions) == 0 || ctx.Bool("prune") {
 		return plan, nil, nil
@@ -231,7 +253,7 @@ func (c *commands) prune(ctx *cli.Context, plan starter.Plan) (agreed starter.Pl
 	for _, change := range deletions {
 		c.Complain("  %s", change)
 	}
-	if c.Env.Interactive && !ui.WantsJSON(ctx) {
+	if c.Env.Interactive && !ui.WantsData(ctx) {
 		yes, err := c.Confirm(ctx.Context, "delete them?")
 		if err != nil || yes {
 			return plan, nil, err
@@ -242,12 +264,12 @@ func (c *commands) prune(ctx *cli.Context, plan starter.Plan) (agreed starter.Pl
 	return plan.Keep(), deletions, nil
 }
 
-func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *config.Config) (starter.Plan, error) {
+func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *config.Config) (jobtypes.Plan, error) {
 	specs, err := loaded.Specs()
 	if err != nil {
-		return starter.Plan{}, err
+		return jobtypes.Plan{}, err
 	}
-	plan, err := client.JobTypes().PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
+	plan, err := jobtypes.Of(client).PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
 	if names := ctx.StringSlice("only"); err == nil && len(names) > 0 {
 		if plan, err = plan.Only(names...); err != nil {
 			return plan, ui.Usagef("--only: %w", err)

@@ -13,7 +13,6 @@ import (
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -25,49 +24,28 @@ func (c *commands) runDAGDev(ctx *cli.Context, name string, start func(*starter.
 		return err
 	}
 	defer func() { err = done(err) }()
-	dev, err := app.StartDev(ctx.Context, options)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := dev.Stop(context.WithoutCancel(ctx.Context)); stopErr != nil && err == nil {
-			err = stopErr
+	return app.WithDev(ctx.Context, options, func(running context.Context, dev *app.Dev) error {
+		ref, err := start(dev.Client)
+		if err != nil {
+			return err
 		}
-	}()
-	running, cancel := context.WithCancelCause(ctx.Context)
-	defer cancel(nil)
-	go func() {
-		select {
-		case reason := <-dev.Failed():
-			cancel(reason)
-		case <-running.Done():
+		err = c.follow(running, ctx, dev.Client.Runs(), name, ref)
+		switch cause := context.Cause(running); {
+		case cause == nil:
+			return err
+		case ctx.Context.Err() == nil:
+			return cause
 		}
-	}()
-	ref, err := start(dev.Client)
-	if err != nil {
-		return err
-	}
-	err = c.follow(running, ctx, dev.Client.DAGs(), name, ref)
-	switch cause := context.Cause(running); {
-	case cause == nil:
-		return err
-	case ctx.Context.Err() == nil:
-		return cause
-	}
-	return &ui.ExitError{Code: ui.ExitFailed, Err: fmt.Errorf("interrupted: %s ends with the server that was started for it", ref.WorkflowID)}
+		return &ui.ExitError{Code: ui.ExitFailed, Err: fmt.Errorf("interrupted: %s ends with the server that was started for it", ref.WorkflowID)}
+	})
 }
 
 // dagDevOptions describes the processes. done cleans up: a temporary data dir is
 // removed unless something went wrong that its log can explain.
 func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done func(error) error, err error) {
-	ids := ui.SplitList(ctx.String("workers"))
-	if len(ids) == 0 {
-		return options, nil, ui.Usagef("--workers: name at least one worker")
-	}
-	for _, id := range ids {
-		if err := jobtype.ValidateName(id); err != nil {
-			return options, nil, ui.Usagef("--workers: %w", err)
-		}
+	ids, err := ui.WorkerIDs(ctx)
+	if err != nil {
+		return options, nil, err
 	}
 	loaded, err := c.WholeSettings(ctx)
 	if err != nil {
@@ -90,7 +68,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	options = app.DevOptions{
 		DataDir: dir, Workers: ids, Handlers: c.Handlers, Config: loaded,
 		Temporal: config.Temporal{Address: address, Namespace: loaded.Temporal.Namespace}, External: address != "",
-		Server: app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable},
+		Server: app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
 		Logger: slog.New(slog.NewTextHandler(file, nil)),
 		Notify: func(line string) { fmt.Fprintln(c.Env.Stderr, line) },
 	}

@@ -14,71 +14,68 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/dagdraw"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/dagdraw"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
 // fakeRun is the client's side of one run: what it looks like, look by look.
 type fakeRun struct {
-	looks []starter.DAGSnapshot
+	looks []starter.Snapshot
 	fails error
-	tasks []contract.TaskView
-	asked []contract.TasksQueryInput
+	tasks []starter.Item
+	asked []starter.ItemFilter
 }
 
-func (f *fakeRun) Watch(context.Context, starter.RunRef, time.Duration) iter.Seq2[starter.DAGSnapshot, error] {
-	return func(yield func(starter.DAGSnapshot, error) bool) {
+func (f *fakeRun) Watch(context.Context, starter.RunRef, time.Duration) iter.Seq2[starter.Snapshot, error] {
+	return func(yield func(starter.Snapshot, error) bool) {
 		for _, look := range f.looks {
 			if !yield(look, nil) {
 				return
 			}
 		}
 		if f.fails != nil {
-			yield(starter.DAGSnapshot{}, f.fails)
+			yield(starter.Snapshot{}, f.fails)
 		}
 	}
 }
 
-func (f *fakeRun) Show(context.Context, starter.RunRef) (starter.DAGSnapshot, error) {
+func (f *fakeRun) Show(context.Context, starter.RunRef) (starter.Snapshot, error) {
 	return f.looks[len(f.looks)-1], f.fails
 }
 
-// Tasks pages as the workflow does, by at most two.
-func (f *fakeRun) Tasks(_ context.Context, _ starter.RunRef, filter contract.TasksQueryInput) (contract.TasksQueryResult, error) {
+func (f *fakeRun) Items(_ context.Context, _ starter.RunRef, filter starter.ItemFilter) ([]starter.Item, int, error) {
 	f.asked = append(f.asked, filter)
-	from := min(filter.Offset, len(f.tasks))
-	to := min(from+min(filter.Limit, 2), len(f.tasks))
-	return contract.TasksQueryResult{Tasks: f.tasks[from:to], Total: len(f.tasks)}, nil
+	return f.tasks, len(f.tasks), nil
 }
 
 var errGone = errors.New("the server is gone")
 
-func fakeRef() starter.DAGRun {
-	return starter.DAGRun{RunRef: starter.RunRef{WorkflowID: "dag/nine/x", RunID: "r1"}, DAG: "nine", Status: starter.StatusRunning}
+func fakeRef() starter.Run {
+	return starter.Run{Kind: starter.KindDAG, RunRef: starter.RunRef{WorkflowID: "dag/nine/x", RunID: "r1"}, DAG: "nine", Status: starter.StatusRunning}
 }
 
-func fakeOpen() starter.DAGSnapshot {
-	return starter.DAGSnapshot{DAGRun: fakeRef(), State: &contract.DAGStatus{
-		DAG: "nine", Total: 3, Counts: map[string]int{"succeeded": 1, "running": 1, "pending": 1},
-	}}
+func fakeOpen() starter.Snapshot {
+	run := fakeRef()
+	run.Counts, run.Progress = starter.Counts{"succeeded": 1, "running": 1, "pending": 1}, &starter.Progress{Total: 3, Ended: 1, Running: 1}
+	return starter.Snapshot{Run: run, Phase: "running", DAGStatus: &contract.DAGStatus{DAG: "nine", Total: 3}}
 }
 
-func fakeEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) starter.DAGSnapshot {
+func fakeEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) starter.Snapshot {
 	run := fakeRef()
 	run.Status, run.Outcome = "Completed", outcome
-	return starter.DAGSnapshot{DAGRun: run, Result: &contract.DAGResult{
-		DAG: "nine", WorkflowID: run.WorkflowID, RunID: run.RunID, Outcome: outcome, DurationMS: 42,
-		Counts: map[string]int{"succeeded": 2}, Tasks: tasks,
+	run.Counts, run.Progress = starter.Counts{"succeeded": 2}, &starter.Progress{Total: 2, Ended: 2}
+	return starter.Snapshot{Run: run, DurationMS: 42, DAGResult: &contract.DAGResult{
+		DAG: "nine", WorkflowID: run.WorkflowID, RunID: run.RunID, Outcome: outcome, Tasks: tasks,
 	}}
 }
 
-func fakeViews() []contract.TaskView {
-	return []contract.TaskView{
-		{ID: "1", Kind: "command", DAGTask: contract.DAGTask{State: "succeeded", Attempts: 1, Worker: "node-a", FromRun: "dag/nine/w"}},
-		{ID: "2", Kind: "command", Needs: []string{"1"}, DAGTask: contract.DAGTask{State: "running", Attempts: 2}},
-		{ID: "3", Kind: "approval", Needs: []string{"2"}, DAGTask: contract.DAGTask{State: "pending"}},
+func fakeViews() []starter.Item {
+	return []starter.Item{
+		{ID: "1", Kind: "command", State: "succeeded", Attempt: 1, Worker: "node-a", FromRun: "dag/nine/w"},
+		{ID: "2", Kind: "command", Needs: []string{"1"}, State: "running", Attempt: 2},
+		{ID: "3", Kind: "approval", Needs: []string{"2"}, State: "pending"},
 	}
 }
 
@@ -91,7 +88,7 @@ func command(t *testing.T, action func(*commands, *cli.Context) error, args ...s
 	c := &commands{&ui.Program{Env: env}}
 	app := &cli.App{
 		HideHelp: true, // The help flag is one for the whole process.
-		Flags:    append(append(c.dagRun().Flags, c.dagWatch().Flags[0]), c.dagShow().Flags[:3]...),
+		Flags:    c.dagRun().Flags,
 		Action:   func(ctx *cli.Context) error { return action(c, ctx) }, ExitErrHandler: func(*cli.Context, error) {},
 	}
 	return clitest.Outcome{T: t, Code: env.Finish(t.Context(), app.RunContext(t.Context(), append([]string{"test"}, args...))), Stdout: stdout.String(), Stderr: stderr.String()}
@@ -103,7 +100,7 @@ func started(run *fakeRun) func(*commands, *cli.Context) error {
 
 func TestTheJSONOfARunIsExactly(t *testing.T) {
 	t.Parallel()
-	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{
+	run := &fakeRun{looks: []starter.Snapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{
 		"1": {State: "succeeded", Attempts: 1, Worker: "node-a"}, "2": {State: "succeeded", FromRun: "dag/nine/w", Error: "x"},
 	})}}
 	o := command(t, started(run), "--output", "json").OK()
@@ -124,16 +121,15 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 	for outcome, code := range map[contract.Outcome]int{
 		contract.OutcomeCompleted: ui.ExitOK, contract.OutcomeFailed: ui.ExitFailed, contract.OutcomeCanceled: ui.ExitFailed, "": ui.ExitFailed,
 	} {
-		run := &fakeRun{looks: []starter.DAGSnapshot{fakeEnded(outcome, nil)}, tasks: fakeViews()}
+		run := &fakeRun{looks: []starter.Snapshot{fakeEnded(outcome, nil)}, tasks: fakeViews()}
 		o := command(t, started(run)).Exits(code)
 		assert.Empty(t, o.Stderr)
 		assert.Equal(t, code != ui.ExitOK, strings.Contains(o.Stdout, "roundsman dag retry dag/nine/x"), o.Stdout)
 		command(t, started(run), "--watch").Exits(code)
-		command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef, false) }).Exits(code)
 	}
 	lost := fakeEnded("", nil)
-	lost.Result, lost.Failure = nil, "terminated"
-	o := command(t, started(&fakeRun{looks: []starter.DAGSnapshot{lost}}), "--output", "json").Exits(ui.ExitFailed)
+	lost.DAGResult, lost.Progress, lost.Failure = nil, nil, "terminated"
+	o := command(t, started(&fakeRun{looks: []starter.Snapshot{lost}}), "--output", "json").Exits(ui.ExitFailed)
 	report := clitest.Decode[Report](o)
 	assert.Equal(t, "failed", report.Outcome)
 	assert.NotNil(t, report.Tasks)
@@ -142,23 +138,13 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 
 func TestWaitingEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
-	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen()}, fails: context.Canceled}
+	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, fails: context.Canceled}
 	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x goes on", "roundsman runs watch dag/nine/x", "roundsman runs cancel dag/nine/x")
 	run.fails = errGone
 	command(t, started(run)).Exits(ui.ExitFailed).Complains("the server is gone")
 }
 
-func TestWatchAsJSONIsALinePerLook(t *testing.T) {
-	t.Parallel()
-	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, nil)}}
-	o := command(t, func(c *commands, ctx *cli.Context) error { return c.watchDAG(ctx, run, fakeRef().RunRef, false) }, "--output", "json").OK()
-	lines := strings.Split(strings.TrimSpace(o.Stdout), "\n")
-	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], `"counts":{"pending":1,"running":1,"succeeded":1}`)
-	assert.Contains(t, lines[1], `"outcome":"completed"`)
-}
-
-func TestReportsOfOpenAndLargeRunsAskPageByPage(t *testing.T) {
+func TestReportsOfOpenAndLargeRunsAskForTheItems(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{tasks: fakeViews()}
 	open := fakeOpen()
@@ -169,50 +155,23 @@ func TestReportsOfOpenAndLargeRunsAskPageByPage(t *testing.T) {
 	assert.EqualValues(t, 60_000, report.DurationMS)
 	assert.Len(t, report.Tasks, 3)
 	assert.Equal(t, "dag/nine/w", report.Tasks["1"].FromRun)
-	assert.Len(t, run.asked, 2)
+	assert.Len(t, run.asked, 1)
 
 	report, err = reportOfDAG(t.Context(), run, fakeEnded(contract.OutcomeCompleted, nil), time.Now())
 	require.NoError(t, err)
 	assert.Len(t, report.Tasks, 3, "a result that leaves its tasks out is completed")
 
 	unanswered := fakeOpen()
-	unanswered.State, unanswered.Unanswered = nil, "no control plane"
+	unanswered.Progress, unanswered.Unanswered = nil, "no control plane"
 	report, err = reportOfDAG(t.Context(), run, unanswered, time.Now())
 	require.NoError(t, err)
 	assert.Empty(t, report.Tasks)
 }
 
-func TestTasksOfAClosedRunAreFilteredAndOrdered(t *testing.T) {
-	t.Parallel()
-	closed := fakeEnded(contract.OutcomeFailed, map[string]contract.DAGTask{
-		"a.10": {State: "failed"}, "a.9": {State: "succeeded"}, "b": {State: "upstream_failed"}, "ab": {State: "succeeded"},
-	})
-	show := func(args ...string) (ids []string, total int) {
-		command(t, func(_ *commands, ctx *cli.Context) error {
-			tasks, n, err := shownTasks(ctx, &fakeRun{}, closed)
-			for _, task := range tasks {
-				ids = append(ids, task.ID)
-			}
-			total = n
-			return err
-		}, args...).OK()
-		return ids, total
-	}
-	ids, _ := show()
-	assert.Equal(t, []string{"a.9", "a.10", "ab", "b"}, ids)
-	ids, _ = show("--task", "a")
-	assert.Equal(t, []string{"a.9", "a.10"}, ids)
-	ids, _ = show("--state", "failed", "--state", "upstream_failed")
-	assert.Equal(t, []string{"a.10", "b"}, ids)
-	ids, total := show("--limit", "1")
-	assert.Equal(t, []string{"a.9"}, ids)
-	assert.Equal(t, 4, total)
-}
-
 func TestPictureOfARun(t *testing.T) {
 	t.Parallel()
 	ref := fakeRef().RunRef
-	run := &fakeRun{looks: []starter.DAGSnapshot{fakeOpen()}, tasks: fakeViews()}
+	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, tasks: fakeViews()}
 	drawn, err := pictureOfRun(t.Context(), run, ref, nil)
 	require.NoError(t, err)
 	require.Len(t, drawn.Tasks, 3)
@@ -224,12 +183,11 @@ func TestPictureOfARun(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 running always", "new  ", "1 succeeded ", "3 pending "}, brief(drawn.Tasks))
 
-	closed := &fakeRun{looks: []starter.DAGSnapshot{fakeEnded(contract.OutcomeFailed, map[string]contract.DAGTask{"2": {State: "failed", Error: "why"}})}}
+	closed := &fakeRun{looks: []starter.Snapshot{fakeEnded(contract.OutcomeFailed, nil)}, tasks: []starter.Item{{ID: "2", State: "failed", Error: "why"}}}
 	drawn, err = pictureOfRun(t.Context(), closed, ref, &dagdraw.Picture{Title: "nine", Tasks: []dagdraw.Task{{ID: "2"}, {ID: "new"}}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 failed ", "new  "}, brief(drawn.Tasks))
 	assert.Equal(t, "why", drawn.Tasks[0].Note)
-	assert.Empty(t, closed.asked, "no control plane is needed")
 
 	_, err = pictureOfRun(t.Context(), &fakeRun{looks: closed.looks, fails: errGone}, ref, nil)
 	require.ErrorIs(t, err, errGone)

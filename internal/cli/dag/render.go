@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,11 +12,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
-	"github.com/roundsman/roundsman/internal/cli/dagdraw"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/dagdraw"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -36,6 +34,7 @@ Examples:
   roundsman dag render maintenance.yaml -o maintenance.svg
   roundsman dag render maintenance.yaml --run rolling-maintenance -o now.svg
   roundsman dag render --run dag/nightly/20261120T090000-1f2e3d -o nightly.svg
+  roundsman dag render --run nightly --gantt -o nightly.svg
   roundsman dag render maintenance.yaml --format mermaid >> README.md
   roundsman dag render maintenance.yaml --format dot | dot -Tpdf -o maintenance.pdf
   roundsman dag render huge.yaml --around load-17 -o load-17.svg`,
@@ -43,6 +42,7 @@ Examples:
 			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: svg, dot or mermaid (default: by the name of --out, else svg)"},
 			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write to `FILE` (default: standard output)"},
 			&cli.StringFlag{Name: ui.FlagRun, Usage: "color the tasks by their states in `RUN`"},
+			&cli.BoolFlag{Name: flagGantt, Usage: "draw when the tasks of --run were ready, began and ended, as SVG"},
 			&cli.StringFlag{Name: "around", Usage: "draw only `TASK`, what it needs and what depends on it"},
 			&cli.StringFlag{Name: "collapse", Usage: "draw fan-outs as one box each: `WHEN` is auto, always or never", Value: string(dagdraw.Auto)},
 			&cli.StringFlag{Name: "direction", Usage: "let time run `WHERE`: right or down", Value: "right"},
@@ -63,8 +63,10 @@ func checkRender(ctx *cli.Context) error {
 	if ctx.Args().Len() == 0 && ctx.String(ui.FlagRun) == "" {
 		return ui.Usagef("name a FILE, a --run RUN, or both: see %s --help", ctx.Command.HelpName)
 	}
-	if _, err := renderFormat(ctx); err != nil {
+	if format, err := renderFormat(ctx); err != nil {
 		return err
+	} else if ctx.Bool(flagGantt) && (ctx.String(ui.FlagRun) == "" || ctx.Args().Len() > 0 || format != dagdraw.SVG) {
+		return ui.Usagef("--gantt draws a --run as svg, without a FILE")
 	}
 	if mode := dagdraw.Collapse(ctx.String("collapse")); !slices.Contains(dagdraw.CollapseModes(), mode) {
 		return ui.Usagef("--collapse %s: must be one of %v", mode, dagdraw.CollapseModes())
@@ -98,6 +100,9 @@ func (c *commands) render(ctx *cli.Context) error {
 	format, err := renderFormat(ctx)
 	if err != nil {
 		return err
+	}
+	if ctx.Bool(flagGantt) {
+		return c.gantt(ctx)
 	}
 	picture, err := c.picture(ctx)
 	if err != nil {
@@ -175,11 +180,11 @@ func (c *commands) picture(ctx *cli.Context) (*dagdraw.Picture, error) {
 		return nil, err
 	}
 	defer client.Close()
-	ref, err := client.DAGs().Resolve(ctx.Context, ctx.String(ui.FlagRun))
+	ref, err := client.Runs().ResolveDAG(ctx.Context, ctx.String(ui.FlagRun))
 	if err != nil {
 		return nil, err
 	}
-	return pictureOfRun(ctx.Context, client.DAGs(), ref, drawn)
+	return pictureOfRun(ctx.Context, client.Runs(), ref, drawn)
 }
 
 // pictureOf draws a spec.
@@ -209,8 +214,8 @@ func pictureOf(compiled *spec.Compiled) (*dagdraw.Picture, error) {
 
 // dagPictures is the part of the client that a picture of a run needs.
 type dagPictures interface {
-	taskLister
-	Show(ctx context.Context, ref starter.RunRef) (starter.DAGSnapshot, error)
+	itemLister
+	Show(ctx context.Context, ref starter.RunRef) (starter.Snapshot, error)
 }
 
 // pictureOfRun draws a run. Without a spec it shows the run's own tasks; with one
@@ -221,16 +226,7 @@ func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, d
 		return nil, err
 	}
 	drawn := &dagdraw.Picture{Title: snapshot.DAG, Subtitle: fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot)), Run: true}
-	if declared != nil && snapshot.Result != nil && len(snapshot.Result.Tasks) > 0 {
-		// A closed run tells its states without a control plane.
-		drawn.Tasks = declared.Tasks
-		for i := range drawn.Tasks {
-			task := snapshot.Result.Tasks[drawn.Tasks[i].ID]
-			drawn.Tasks[i].State, drawn.Tasks[i].Note = task.State, task.Error
-		}
-		return drawn, nil
-	}
-	views, _, err := allTasks(ctx, client, ref, contract.TasksQueryInput{}, math.MaxInt)
+	views, _, err := client.Items(ctx, ref, starter.ItemFilter{Limit: starter.All})
 	if err != nil {
 		return nil, err
 	}

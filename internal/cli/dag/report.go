@@ -2,12 +2,9 @@ package dag
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -33,52 +30,40 @@ type TaskReport struct {
 	FromRun string `json:"from_run"`
 }
 
-func taskReportOf(task contract.DAGTask) TaskReport { return TaskReport(task) }
+// itemLister is the part of the client that lists the tasks of a run.
+type itemLister interface {
+	Items(ctx context.Context, ref starter.RunRef, filter starter.ItemFilter) ([]starter.Item, int, error)
+}
 
 // reportOfDAG makes the report of a run, open or closed. The tasks of a closed run
-// come with its result and need no control plane. A run that left no result counts
-// as failed.
-func reportOfDAG(ctx context.Context, client taskLister, snapshot starter.DAGSnapshot, now time.Time) (Report, error) {
+// need no control plane. A run that left no result counts as failed.
+func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapshot, now time.Time) (Report, error) {
 	report := Report{
 		DAG: snapshot.DAG, WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID, Outcome: dagOutcome(snapshot),
-		Counts: map[string]int{}, Tasks: map[string]TaskReport{},
+		Counts: map[string]int{}, DurationMS: snapshot.DurationMS, Tasks: map[string]TaskReport{},
 	}
-	switch {
-	case snapshot.Result != nil:
-		report.Counts, report.DurationMS = snapshot.Result.Counts, snapshot.Result.DurationMS
-		for id, task := range snapshot.Result.Tasks {
-			report.Tasks[id] = taskReportOf(task)
-		}
-		if len(report.Tasks) > 0 || sum(report.Counts) == 0 {
-			return report, nil
-		}
-	case !snapshot.Open():
-		report.DurationMS = snapshot.Ended.Sub(snapshot.Started).Milliseconds()
-		return report, nil
-	default:
+	if snapshot.Open() {
 		report.DurationMS = now.Sub(snapshot.Started).Milliseconds()
-		if snapshot.State == nil {
-			return report, nil
-		}
-		report.Counts = snapshot.State.Counts
 	}
-	views, _, err := allTasks(ctx, client, snapshot.RunRef, contract.TasksQueryInput{}, math.MaxInt)
-	for _, view := range views {
-		report.Tasks[view.ID] = taskReportOf(view.DAGTask)
+	if snapshot.Progress == nil {
+		return report, nil // Nobody can tell.
+	}
+	report.Counts = snapshot.Counts
+	if result := snapshot.DAGResult; result != nil && result.Tasks != nil {
+		for id, task := range result.Tasks {
+			report.Tasks[id] = TaskReport(task)
+		}
+		return report, nil
+	}
+	items, _, err := client.Items(ctx, snapshot.RunRef, starter.ItemFilter{Limit: starter.All})
+	for _, item := range items {
+		report.Tasks[item.ID] = TaskReport(item.DAGTask())
 	}
 	return report, err
 }
 
-func sum(counts map[string]int) int {
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	return total
-}
-
 // dagOutcome is how a run ended, in the words of the report.
-func dagOutcome(snapshot starter.DAGSnapshot) string {
+func dagOutcome(snapshot starter.Snapshot) string {
 	switch {
 	case snapshot.Open():
 		return "running"
@@ -86,19 +71,4 @@ func dagOutcome(snapshot starter.DAGSnapshot) string {
 		return string(snapshot.Outcome)
 	}
 	return string(contract.OutcomeFailed)
-}
-
-// taskPaint colors a task's state by whether somebody must look.
-func taskPaint(state string) ui.Paint {
-	switch state {
-	case dag.Succeeded.String():
-		return ui.Good
-	case dag.Failed.String(), dag.UpstreamFailed.String():
-		return ui.Bad
-	case dag.Skipped.String(), dag.Canceled.String():
-		return ui.Odd
-	case dag.Running.String():
-		return ui.Bold
-	}
-	return ui.Plain
 }

@@ -65,7 +65,7 @@ Examples:
 }
 
 func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starter.RunRef, compiled *spec.Compiled) error {
-	snapshot, err := client.DAGs().Show(ctx.Context, ref)
+	snapshot, err := client.Runs().Show(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	if compiled != nil {
 		name = compiled.Header.Name
 	}
-	return c.started(ctx, client.DAGs(), cmp.Or(name, retried.WorkflowID), retried.RunRef)
+	return c.started(ctx, client.Runs(), cmp.Or(name, retried.WorkflowID), retried.RunRef)
 }
 
 // retryOpen lets a run that goes on try again.

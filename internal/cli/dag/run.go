@@ -138,7 +138,7 @@ func (c *commands) runDAG(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.started(ctx, client.DAGs(), compiled.Header.Name, ref)
+		return c.started(ctx, client.Runs(), compiled.Header.Name, ref)
 	})(ctx)
 }
 
@@ -155,8 +155,8 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 	if !ctx.Bool(ui.FlagDetach) {
 		return ui.GoesOn("runs", ref, c.follow(ctx.Context, ctx, client, name, ref))
 	}
-	if ui.WantsJSON(ctx) {
-		return ui.PrintJSON(c.Env.Stdout, Report{
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, Report{
 			DAG: name, WorkflowID: ref.WorkflowID, RunID: ref.RunID, Outcome: "running",
 			Counts: map[string]int{}, Tasks: map[string]TaskReport{},
 		})
@@ -167,106 +167,56 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 
 // dagFollowed is the part of the client that following a run needs.
 type dagFollowed interface {
-	taskLister
-	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.DAGSnapshot, error]
+	itemLister
+	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.Snapshot, error]
 }
 
 // dagDisplay is where the progress of a run goes: with JSON, beside standard
-// output. watch asks for all of it.
-func (c *commands) dagDisplay(ctx *cli.Context, watch bool) progress.DAGDisplay {
-	out, terminal, width := c.Env.Stdout, c.Env.Terminal, c.Env.Width
-	if ui.WantsJSON(ctx) {
-		out, terminal, width = c.Env.Stderr, false, 0
+// output. Without --watch it has only what needs a person, and the end.
+func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars bool) {
+	out, options := c.Env.Stdout, progress.Options{
+		Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Items: true, NotesOnly: !ctx.Bool(ui.FlagWatch),
 	}
-	if !watch {
-		return progress.NewDAGNotes(out, c.Env.Now)
+	if ui.WantsData(ctx) {
+		out, options.Terminal = c.Env.Stderr, false
 	}
-	return progress.NewDAG(out, terminal, width, c.Env.Now)
+	return progress.New(out, options), options.Terminal && !options.NotesOnly
 }
 
 // follow shows a run to its end and judges it: the error is a silent exit code
 // unless it completed. waiting ends when nobody waits any more; the run goes on.
 func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
-	display := c.dagDisplay(ctx, ctx.Bool(ui.FlagWatch))
+	display, bars := c.dagDisplay(ctx)
 	defer display.Close()
-	display.Note(fmt.Sprintf("%s: started %s", name, ref.WorkflowID))
-	last, err := lastOf(waiting, client, ref, 0, display.Update)
-	if err != nil {
-		return err
+	if bars { // Lines say it themselves.
+		display.Note(fmt.Sprintf("%s: started %s", name, ref.WorkflowID))
+	}
+	var last starter.Snapshot
+	for snapshot, err := range client.Watch(waiting, ref, 0) {
+		if err != nil {
+			return err
+		}
+		last = snapshot
+		display.Update(snapshot)
 	}
 	if !ctx.Bool("dev") { // Whose server is gone before anybody can ask it.
-		display.Note(progress.DAGAdvice(last))
+		display.Note(progress.Advice(last))
 	}
 	display.Close()
 	return c.judge(ctx, client, last)
 }
 
-// lastOf shows each snapshot of a run and returns the last one.
-func lastOf(ctx context.Context, client dagFollowed, ref starter.RunRef, interval time.Duration, show func(starter.DAGSnapshot)) (last starter.DAGSnapshot, err error) {
-	for snapshot, err := range client.Watch(ctx, ref, interval) {
-		if err != nil {
-			return last, err
-		}
-		last = snapshot
-		show(snapshot)
-	}
-	return last, nil
-}
-
 // judge prints a closed run as JSON, if that is asked for, and turns its outcome
 // into the exit code.
-func (c *commands) judge(ctx *cli.Context, client taskLister, last starter.DAGSnapshot) error {
-	if ui.WantsJSON(ctx) {
+func (c *commands) judge(ctx *cli.Context, client itemLister, last starter.Snapshot) error {
+	if ui.WantsData(ctx) {
 		report, err := reportOfDAG(ctx.Context, client, last, c.Env.Now())
 		if err != nil {
 			return err
 		}
-		if err := ui.PrintJSON(c.Env.Stdout, report); err != nil {
+		if err := c.Answer(ctx, report); err != nil {
 			return err
 		}
-	}
-	if last.Outcome != contract.OutcomeCompleted {
-		return ui.Silent(ui.ExitFailed)
-	}
-	return nil
-}
-
-func (c *commands) dagWatch() *cli.Command {
-	return &cli.Command{
-		Name: "watch", ArgsUsage: "RUN", Usage: "follow a run until it ends",
-		Description: dagRunArgument + `
-
-On a terminal there is a live view of counts and running tasks, in a pipe a line now and then; with
---output json a line of JSON per look. The exit code is 0 only if the run completed.
-
-Examples:
-  roundsman dag watch rolling-maintenance
-  roundsman dag watch dag/nightly/20261120T090000-1f2e3d | tee nightly.log
-  roundsman dag watch nightly --output json | jq -c .state.counts`,
-		Flags:  ui.With(ui.IntervalFlag()),
-		Before: ui.CheckInterval,
-		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			return c.watchDAG(ctx, client.DAGs(), ref, false)
-		}),
-	}
-}
-
-func (c *commands) watchDAG(ctx *cli.Context, client dagFollowed, ref starter.RunRef, lines bool) error {
-	var printed error
-	show := func(snapshot starter.DAGSnapshot) {
-		printed = errors.Join(printed, ui.PrintJSONLine(c.Env.Stdout, snapshot))
-	}
-	if !ui.WantsJSON(ctx) {
-		display := c.dagDisplay(ctx, true)
-		if lines {
-			display = progress.NewDAG(c.Env.Stdout, false, 0, c.Env.Now)
-		}
-		defer display.Close()
-		show = display.Update
-	}
-	last, err := lastOf(ctx.Context, client, ref, ctx.Duration(ui.FlagInterval), show)
-	if err := errors.Join(err, printed); err != nil {
-		return err
 	}
 	if last.Outcome != contract.OutcomeCompleted {
 		return ui.Silent(ui.ExitFailed)

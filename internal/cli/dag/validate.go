@@ -101,8 +101,8 @@ func depth(graph *dag.Graph) int {
 }
 
 func (c *commands) printSpecReports(ctx *cli.Context, reports []SpecReport, valid bool) error {
-	if ui.WantsJSON(ctx) {
-		if err := ui.PrintJSON(c.Env.Stdout, map[string]any{"valid": valid, "files": reports}); err != nil {
+	if ui.WantsData(ctx) {
+		if err := c.Answer(ctx, map[string]any{"valid": valid, "files": reports}); err != nil {
 			return err
 		}
 	} else {

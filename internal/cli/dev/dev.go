@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,6 @@ import (
 	"github.com/roundsman/roundsman/internal/buildinfo"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -42,6 +42,7 @@ Examples:
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep the state in `DIR`", Value: ".roundsman"},
 			&cli.IntFlag{Name: "port", Usage: "`PORT` of the Temporal server on 127.0.0.1; 0 chooses a free one", Value: 7233},
 			&cli.IntFlag{Name: "ui-port", Usage: "`PORT` of the Web UI on 127.0.0.1; 0 chooses a free one", Value: 8233},
+			&cli.StringFlag{Name: flagHTTP, Usage: "serve the API at `[HOST:]PORT`, on loopback (default: 8234, or a free port; with --once not at all)"},
 			&cli.StringFlag{Name: "workers", Usage: "ids of the workers to run, `NAME,...`", Value: "node-a,node-b"},
 			&cli.BoolFlag{Name: "once", Usage: "run each enabled job type once and end"},
 			&cli.BoolFlag{Name: ui.FlagJSON, Usage: "the same as --output json"},
@@ -61,6 +62,9 @@ func (c *commands) dev(ctx *cli.Context) error {
 	}
 	loaded, err := c.devConfig(ctx, options.DataDir)
 	if err != nil {
+		return err
+	}
+	if options.HTTP, err = c.devHTTP(ctx, loaded.Access); err != nil {
 		return err
 	}
 	c.Warn(loaded.Warnings)
@@ -87,14 +91,9 @@ func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	if err != nil {
 		return app.DevOptions{}, fmt.Errorf("--data-dir: %w", err)
 	}
-	ids := ui.SplitList(ctx.String("workers"))
-	if len(ids) == 0 {
-		return app.DevOptions{}, ui.Usagef("--workers: name at least one worker")
-	}
-	for _, id := range ids {
-		if err := jobtype.ValidateName(id); err != nil {
-			return app.DevOptions{}, ui.Usagef("--workers: %w", err)
-		}
+	ids, err := ui.WorkerIDs(ctx)
+	if err != nil {
+		return app.DevOptions{}, err
 	}
 	for _, flag := range []string{"port", "ui-port"} {
 		if port := ctx.Int(flag); port < 0 || port > 65535 {
@@ -115,50 +114,52 @@ func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	}, nil
 }
 
-// display is where progress goes: with JSON, beside standard output.
-func (c *commands) display(ctx *cli.Context) progress.Display {
-	if ui.WantsJSON(ctx) {
-		return progress.New(c.Env.Stderr, false, 0, c.Env.Now)
+// defaultHTTP is where the API is served unless told otherwise.
+const defaultHTTP = "8234"
+
+// devHTTP reads where the API is served. Without a flag a busy port is no reason to
+// fail: another `roundsman dev` has it.
+func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, error) {
+	written := ctx.String(flagHTTP)
+	if written == "" && ctx.Bool("once") {
+		return nil, nil //nolint:nilnil // nothing is served
 	}
-	if ctx.Bool("once") {
-		return progress.New(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now)
+	served, err := app.NewHTTP(cmp.Or(written, defaultHTTP), c.Operator(), rules)
+	if err != nil {
+		return nil, ui.Faulty(err)
 	}
-	return newQuiet(progress.NewTimed(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now), c.Env.Now)
+	served.AnyPort, served.Handlers = written == "", c.Handlers
+	return served, nil
 }
 
-func (c *commands) runDev(ctx *cli.Context, options app.DevOptions) (err error) {
+// display is where progress goes: with JSON, beside standard output.
+func (c *commands) display(ctx *cli.Context) progress.Display {
+	if ui.WantsData(ctx) {
+		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now})
+	}
+	if ctx.Bool("once") {
+		return progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now})
+	}
+	return newQuiet(progress.New(c.Env.Stdout, progress.Options{Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now, Timed: true}), c.Env.Now)
+}
+
+func (c *commands) runDev(ctx *cli.Context, options app.DevOptions) error {
 	out := c.Env.Stdout
-	if ui.WantsJSON(ctx) {
+	if ui.WantsData(ctx) {
 		out = c.Env.Stderr
 	}
 	display := c.display(ctx)
 	defer display.Close()
 	options.Notify = display.Note
-	dev, err := app.StartDev(ctx.Context, options)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if stopErr := dev.Stop(context.WithoutCancel(ctx.Context)); stopErr != nil && err == nil {
-			err = stopErr
+	return app.WithDev(ctx.Context, options, func(running context.Context, dev *app.Dev) error {
+		c.banner(out, dev, options)
+		names := enabledNames(options.Config)
+		shown := &follower{client: dev.Client, display: display, open: dev.Open}
+		if ctx.Bool("once") {
+			return c.devOnce(running, ctx, shown, names)
 		}
-	}()
-	c.banner(out, dev, options)
-	running, cancel := context.WithCancelCause(ctx.Context)
-	defer cancel(nil)
-	go func() {
-		select {
-		case reason := <-dev.Failed():
-			cancel(reason)
-		case <-running.Done():
-		}
-	}()
-	names := enabledNames(options.Config)
-	shown := &follower{client: dev.Client, display: display, open: dev.Open}
-	if ctx.Bool("once") {
-		return c.devOnce(running, ctx, shown, names)
-	}
-	return c.devForever(running, ctx, shown, names, options.Logger)
+		return c.devForever(running, ctx, shown, names, options.Logger)
+	})
 }
 
 func enabledNames(loaded *config.Config) []string {
@@ -174,7 +175,11 @@ func enabledNames(loaded *config.Config) []string {
 func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 	shown := &ui.Fields{}
 	shown.Add("Roundsman", ui.Cell{Text: buildinfo.Version(), Paint: ui.Bold})
-	shown.Add("Web UI", ui.Cell{Text: dev.Ready.UIURL, Paint: ui.Bold})
+	if url := options.HTTP.URL(); url != "" {
+		shown.Add("console", ui.Cell{Text: url, Paint: ui.Bold})
+		shown.Add("API", ui.Text(url+"api/v1"))
+	}
+	shown.Add("Web UI", ui.Text(dev.Ready.UIURL))
 	shown.Add("Temporal", ui.Textf("%s, namespace %s", dev.Ready.Address, dev.Client.Namespace()))
 	shown.Add("workers", ui.Text(strings.Join(options.Workers, ", ")))
 	shown.Add("data", ui.Text(options.DataDir))
@@ -184,7 +189,7 @@ func (c *commands) banner(w io.Writer, dev *app.Dev, options app.DevOptions) {
 		if !declared.Enabled {
 			state = "disabled"
 		}
-		shown.Add("job type", ui.Textf("%s (%s), %s", name, declared.Handler, state))
+		shown.Add("job type", ui.Textf("%s (%s), %s", name, cmp.Or(declared.Handler, "dag "+declared.DAG), state))
 	}
 	for _, line := range tryNext(dev.Ready.Address, options) {
 		shown.Add("try", ui.Text(line))
@@ -228,8 +233,8 @@ func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *fol
 		}
 		return err
 	}
-	if ui.WantsJSON(ctx) {
-		if err := ui.PrintJSON(c.Env.Stdout, map[string]any{"groups": reports}); err != nil {
+	if ui.WantsData(ctx) {
+		if err := c.Answer(ctx, map[string]any{"groups": reports}); err != nil {
 			return err
 		}
 	} else if len(reports) == 0 {
@@ -246,9 +251,9 @@ func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *fol
 // devForever shows every run until it is interrupted. Job types that never ran
 // run once at the start: a newcomer has something to see.
 func (c *commands) devForever(running context.Context, ctx *cli.Context, shown *follower, names []string, log *slog.Logger) error {
-	if ui.WantsJSON(ctx) {
+	if ui.WantsData(ctx) {
 		shown.ended = func(snapshot starter.Snapshot) {
-			if err := ui.PrintJSONLine(c.Env.Stdout, reportOf(snapshot)); err != nil {
+			if err := c.AnswerPart(ctx, reportOf(snapshot)); err != nil {
 				log.Warn("report", "error", err)
 			}
 		}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/rpc"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const (
@@ -111,7 +113,7 @@ func (f *follower) runAll(ctx context.Context, names []string) ([]GroupReport, e
 func (f *follower) startOrAdopt(ctx context.Context, name string) (starter.RunRef, error) {
 	ref, adopted := f.open[name]
 	if !adopted {
-		started, err := f.client.JobTypes().RunNow(ctx, name)
+		started, err := jobtypes.Of(f.client).RunNow(ctx, name)
 		if err != nil {
 			return starter.RunRef{}, err
 		}
@@ -161,10 +163,10 @@ func (f *follower) follow(ctx context.Context, name string) {
 				f.display.Note(fmt.Sprintf("%s: %v", name, err))
 			}
 		}
-		ticks, err := f.client.JobTypes().Ticks(ctx, name)
+		ticks, err := jobtypes.Of(f.client).Ticks(ctx, name)
 		next = newest(ticks)
 		if err != nil || next == nil || next.WorkflowID == shown {
-			wait(ctx, nextLook(ticks, time.Now()))
+			_ = rpc.Wait(ctx, nextLook(ticks, time.Now())) // The loop looks at ctx.
 		}
 	}
 }
@@ -175,14 +177,14 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	if ref, open := f.open[name]; open {
 		return "", &ref, nil
 	}
-	ticks, err := f.client.JobTypes().Ticks(ctx, name)
+	ticks, err := jobtypes.Of(f.client).Ticks(ctx, name)
 	switch {
 	case err != nil:
 		return "", nil, err
 	case ticks.Running != nil:
 		return "", ticks.Running, nil
 	case ticks.Runs == 0:
-		started, err := f.client.JobTypes().RunNow(ctx, name)
+		started, err := jobtypes.Of(f.client).RunNow(ctx, name)
 		return "", &started.RunRef, err
 	case ticks.Last != nil:
 		shown = ticks.Last.WorkflowID
@@ -191,7 +193,7 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 }
 
 // newest is the run that goes on, or else the last one.
-func newest(ticks starter.Ticks) *starter.RunRef {
+func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	if ticks.Running != nil {
 		return ticks.Running
 	}
@@ -199,18 +201,9 @@ func newest(ticks starter.Ticks) *starter.RunRef {
 }
 
 // nextLook is how long to wait before asking the Schedule again.
-func nextLook(ticks starter.Ticks, now time.Time) time.Duration {
+func nextLook(ticks jobtypes.Ticks, now time.Time) time.Duration {
 	if ticks.Next.IsZero() {
 		return lookEvery
 	}
 	return min(max(ticks.Next.Sub(now)+afterTick, afterTick), lookEvery)
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

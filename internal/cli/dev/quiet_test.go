@@ -18,13 +18,13 @@ func TestEmptyRoundsAreNoNews(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 30, 15, 0, time.UTC)
 	now := func() time.Time { return at }
 	var out strings.Builder
-	shown := newQuiet(progress.NewTimed(&out, false, 0, now), now)
+	shown := newQuiet(progress.New(&out, progress.Options{Now: now, Timed: true}), now)
 	run := func(id string, detected int, outcome contract.Outcome) {
 		snapshot := starter.Snapshot{Run: starter.Run{RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: starter.StatusRunning, Started: at}}
 		shown.Update(snapshot)
 		snapshot.Group = &contract.GroupStatus{Counts: contract.GroupCounts{Detected: detected}}
 		shown.Update(snapshot)
-		snapshot.Status, snapshot.Ended = "Completed", at.Add(time.Second)
+		snapshot.Status, snapshot.Outcome, snapshot.Ended = "Completed", outcome, at.Add(time.Second)
 		snapshot.Result = &contract.JobGroupResult{Outcome: outcome, Counts: contract.GroupCounts{Detected: detected}}
 		shown.Update(snapshot)
 	}

@@ -69,20 +69,20 @@ that lacks what Roundsman needs, with the remedy.
 
 Examples:
   roundsman server --address temporal.example.com:7233 --namespace maintenance
-  roundsman server --config /etc/roundsman/roundsman.yaml --log-format json`,
-		Flags: ui.With(append([]cli.Flag{healthFlag()}, ui.LogFlags()...)...),
+  roundsman server --config /etc/roundsman/roundsman.yaml --log-format json
+  roundsman server --http 8080`,
+		Flags: ui.With(append([]cli.Flag{
+			&cli.StringFlag{Name: flagHTTP, Usage: "serve the API at `[HOST:]PORT`; a port alone means 127.0.0.1 (default: not at all)"},
+			healthFlag(),
+		}, ui.LogFlags()...)...),
 		Action: func(ctx *cli.Context) error {
-			log, err := logger(ctx, c.Env.Stderr)
-			if err != nil {
-				return err
-			}
-			srv, err := c.ConnectServing(ctx, log)
+			log, served, srv, err := c.connectHTTP(ctx, flagHTTP)
 			if err != nil {
 				return err
 			}
 			defer srv.Client.Close()
 			control, err := app.StartControl(ctx.Context, app.ControlOptions{
-				Client: srv.Client, Fleet: srv.Settings.Fleet, Audit: srv.Settings.Audit, Health: srv.Health, Logger: log,
+				Client: srv.Client, Fleet: srv.Settings.Fleet, Audit: srv.Settings.Audit, Notify: srv.Settings.Notify, Health: srv.Health, HTTP: served, Logger: log,
 			})
 			if err != nil {
 				return err
@@ -121,6 +121,40 @@ Examples:
 	}
 }
 
+// connect connects a process that serves no API.
+func (c *commands) connect(ctx *cli.Context) (*slog.Logger, ui.Serving, error) {
+	log, err := logger(ctx, c.Env.Stderr)
+	if err != nil {
+		return nil, ui.Serving{}, err
+	}
+	srv, err := c.ConnectServing(ctx, log, nil)
+	return log, srv, err
+}
+
+// connectHTTP connects a process that serves the API where a flag says.
+func (c *commands) connectHTTP(ctx *cli.Context, flag string) (*slog.Logger, *app.HTTP, ui.Serving, error) {
+	log, err := logger(ctx, c.Env.Stderr)
+	if err != nil {
+		return nil, nil, ui.Serving{}, err
+	}
+	loaded, err := c.Settings(ctx)
+	if err != nil {
+		return nil, nil, ui.Serving{}, err
+	}
+	served, err := app.NewHTTP(ctx.String(flag), c.Operator(), loaded.Access)
+	if err != nil {
+		return nil, nil, ui.Serving{}, ui.Faulty(err)
+	}
+	if served != nil {
+		served.Handlers = c.Handlers
+	}
+	srv, err := c.ConnectServing(ctx, log, served)
+	return log, served, srv, err
+}
+
+// flagHTTP says where the API is served.
+const flagHTTP = "http"
+
 // healthFlag is on the commands that serve in production.
 func healthFlag() cli.Flag {
 	return &cli.StringFlag{
@@ -134,11 +168,7 @@ func (c *commands) runWorker(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	log, err := logger(ctx, c.Env.Stderr)
-	if err != nil {
-		return err
-	}
-	srv, err := c.ConnectServing(ctx, log)
+	log, srv, err := c.connect(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
@@ -42,7 +41,7 @@ Examples:
   roundsman audit list --actor ann --since 2026-11-20T09:00:00Z --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'
   roundsman audit list --object worker/node-a --limit 20
   roundsman audit list --limit 10 --follow`,
-		Flags: ui.With(append(ui.PeriodFlags(),
+		Flags: ui.ListFlags(append(ui.PeriodFlags(),
 			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
 			&cli.StringFlag{Name: "actor", Usage: "only what `ACTOR` did"},
 			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
@@ -94,8 +93,8 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 	if ctx.Bool("follow") {
 		return c.followAudit(ctx, client, filter, found)
 	}
-	if ui.WantsJSON(ctx) {
-		return ui.PrintJSON(c.Env.Stdout, ui.OrEmpty(found.Entries))
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, ui.OrEmpty(found.Entries), ui.Names(found.Entries, auditObjectOf)...)
 	}
 	c.printAudit(found.Entries, false)
 	return nil
@@ -127,51 +126,31 @@ func (c *commands) followAudit(ctx *cli.Context, client *starter.Client, filter 
 }
 
 func (c *commands) showEntries(ctx *cli.Context, entries []contract.AuditEntry, first bool) error {
-	if !ui.WantsJSON(ctx) {
+	if !ui.WantsData(ctx) {
 		if len(entries) > 0 || first {
 			c.printAudit(entries, !first)
 		}
 		return nil
 	}
 	for _, entry := range entries {
-		if err := ui.PrintJSONLine(c.Env.Stdout, entry); err != nil {
+		if err := c.AnswerPart(ctx, entry, auditObjectOf(entry)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Columns of the table are bounded, so that a line is readable on a terminal; the
-// detail gets what the others leave. JSON has everything.
-const (
-	auditObject    = 42
-	auditDetail    = 80
-	auditDetailMin = 24
-)
+// auditObjectOf is what an entry is about.
+func auditObjectOf(entry contract.AuditEntry) string { return cmp.Or(entry.Object, entry.JobType) }
 
 func (c *commands) printAudit(entries []contract.AuditEntry, bare bool) {
-	listed := ui.NewTable("TIME", "WHO", "WHAT", "OBJECT", "DETAIL")
+	listed := ui.NewTable("TIME", "WHO", "WHAT", "OBJECT", "+JOB TYPE", "DETAIL")
 	listed.Bare = bare
 	day := c.Env.Now().Local().Format(time.DateOnly)
-	widest := make([]int, len(listed.Header)-1)
 	for _, entry := range entries {
-		row := []ui.Cell{ui.Text(auditTime(entry.At, day)), auditWho(entry), auditWhat(entry), ui.Text(ui.Shorten(cmp.Or(entry.Object, entry.JobType), auditObject))}
-		for i := range row {
-			widest[i] = max(widest[i], runewidth.StringWidth(row[i].Text), len(listed.Header[i]))
-		}
-		listed.Add(append(row, ui.Text(auditText(entry)))...)
+		listed.Add(ui.Text(auditTime(entry.At, day)), auditWho(entry), auditWhat(entry), ui.Text(auditObjectOf(entry)), ui.Text(entry.JobType), ui.Text(auditText(entry)))
 	}
-	left := auditDetail
-	if c.Env.Width > 0 {
-		left = c.Env.Width - 2*len(widest)
-		for _, width := range widest {
-			left -= width
-		}
-	}
-	for _, row := range listed.Rows {
-		row[len(widest)].Text = ui.Shorten(row[len(widest)].Text, max(left, auditDetailMin))
-	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "no entries")
+	c.PrintTable(listed, "no entries")
 }
 
 // auditTime leaves the day out if it is today.
@@ -187,7 +166,7 @@ func auditWho(entry contract.AuditEntry) ui.Cell {
 	if entry.Kind == contract.AuditScheduler {
 		return ui.Cell{Text: "scheduler", Paint: ui.Faint}
 	}
-	return ui.Cell{Text: ui.Shorten(entry.Actor, 20), Paint: ui.Bold}
+	return ui.Cell{Text: entry.Actor, Paint: ui.Bold}
 }
 
 func auditWhat(entry contract.AuditEntry) ui.Cell {

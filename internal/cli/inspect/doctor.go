@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/buildinfo"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/doctor"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -27,12 +28,12 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if ui.WantsJSON(ctx) {
-				err = ui.PrintJSON(c.Env.Stdout, map[string]any{"ok": !starter.Failed(checks), "checks": checks})
+			if ui.WantsData(ctx) {
+				err = c.Answer(ctx, map[string]any{"ok": !doctor.Failed(checks), "checks": checks})
 			} else {
 				c.printChecks(checks)
 			}
-			if err == nil && starter.Failed(checks) {
+			if err == nil && doctor.Failed(checks) {
 				return ui.Silent(ui.ExitFailed)
 			}
 			return err
@@ -40,15 +41,15 @@ Examples:
 	}
 }
 
-func (c *commands) examine(ctx *cli.Context) ([]starter.Check, error) {
+func (c *commands) examine(ctx *cli.Context) ([]doctor.Check, error) {
 	settings, err := c.Temporal(ctx)
 	if err != nil {
 		return nil, err
 	}
 	client, err := c.Dial(ctx.Context, settings)
 	if gone, unreachable := errors.AsType[*starter.UnreachableError](err); unreachable {
-		return []starter.Check{{
-			Name: "server", Verdict: starter.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")",
+		return []doctor.Check{{
+			Name: "server", Verdict: doctor.VerdictFail, Found: "no Temporal server answers at " + settings.Address + " (" + gone.Why() + ")",
 			Fix: "start one with `roundsman dev`, or name a running one with --address host:port",
 		}}, nil
 	}
@@ -56,12 +57,13 @@ func (c *commands) examine(ctx *cli.Context) ([]starter.Check, error) {
 		return nil, err
 	}
 	defer client.Close()
-	reached := starter.Check{Name: "server", Verdict: starter.VerdictOK, Found: settings.Address + " answers"}
-	return append([]starter.Check{reached}, client.Doctor(ctx.Context)...), nil
+	reached := doctor.Check{Name: "server", Verdict: doctor.VerdictOK, Found: settings.Address + " answers"}
+	checks := append([]doctor.Check{reached}, doctor.Examine(ctx.Context, client)...)
+	return append(checks, c.clusterChecks(ctx)...), nil
 }
 
-func (c *commands) printChecks(checks []starter.Check) {
-	paints := map[starter.Verdict]ui.Paint{starter.VerdictOK: ui.Good, starter.VerdictWarn: ui.Odd, starter.VerdictFail: ui.Bad}
+func (c *commands) printChecks(checks []doctor.Check) {
+	paints := map[doctor.Verdict]ui.Paint{doctor.VerdictOK: ui.Good, doctor.VerdictWarn: ui.Odd, doctor.VerdictFail: ui.Bad}
 	listed := ui.NewTable("", "CHECK", "FOUND")
 	for _, check := range checks {
 		listed.Add(ui.Cell{Text: string(check.Verdict), Paint: paints[check.Verdict]}, ui.Textf("%s", check.Name), ui.Textf("%s", check.Found))
@@ -69,7 +71,7 @@ func (c *commands) printChecks(checks []starter.Check) {
 			listed.Add(ui.Text(""), ui.Text(""), ui.Cell{Text: "→ " + check.Fix, Paint: ui.Bold})
 		}
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+	c.PrintTable(listed, "")
 }
 
 func (c *commands) versionCommand() *cli.Command {
@@ -78,8 +80,8 @@ func (c *commands) versionCommand() *cli.Command {
 		Description: "Examples:\n  roundsman version\n  roundsman version --output json",
 		Flags:       []cli.Flag{ui.OutputFlag()},
 		Action: func(ctx *cli.Context) error {
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, map[string]string{"version": buildinfo.Version()})
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]string{"version": buildinfo.Version()})
 			}
 			fmt.Fprintln(c.Env.Stdout, buildinfo.Program())
 			return nil

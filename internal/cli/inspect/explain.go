@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,9 +11,12 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 )
 
 func (c *commands) explainCommand() *cli.Command {
@@ -39,7 +43,7 @@ Examples:
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			thing := strings.Join(ctx.Args().Slice(), "/")
-			explanation, err := client.Explain(ctx.Context, thing)
+			explanation, err := explainer.Explain(ctx.Context, client, thing)
 			if err != nil {
 				explanation, err = explainKey(ctx.Context, client, thing, err)
 			}
@@ -47,9 +51,9 @@ Examples:
 				return err
 			}
 			now := activityOf(ctx.Context, client, explanation, c.Env.Now())
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, struct {
-					starter.Explanation
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, struct {
+					explainer.Explanation
 					Now *activity `json:"now,omitempty"`
 				}{explanation, now})
 			}
@@ -59,13 +63,13 @@ Examples:
 	}
 }
 
-// reasonWidth is how wide reasons are printed where the terminal does not say.
-const reasonWidth = 80
-
-func (c *commands) printExplanation(e starter.Explanation, summary ...string) {
+func (c *commands) printExplanation(e explainer.Explanation, summary ...string) {
 	c.Print("%s %s: %s", e.Kind, e.Name, cmp.Or(e.State, "unknown"))
 	for _, line := range summary {
 		c.Print("%s", line)
+	}
+	if e.Pace != nil && e.Pace.Verdict != contract.PaceUnknown {
+		c.Print("pace: %s", runs.PaceText(e.Pace))
 	}
 	if c.printEnded(e) && e.Ended.Of == e.Name && len(e.Reasons) == 0 {
 		return
@@ -84,26 +88,26 @@ func (c *commands) printExplanation(e starter.Explanation, summary ...string) {
 
 // printEnded tells how it ended, or how the last run of a job type did, if there is
 // more to tell than that all went well.
-func (c *commands) printEnded(e starter.Explanation) bool {
+func (c *commands) printEnded(e explainer.Explanation) bool {
 	if e.Ended == nil || e.Ended.Detail == "" && e.Ended.Remedy == "" {
 		return false
 	}
-	width, about := cmp.Or(c.Env.Width, reasonWidth), "it ended"
+	about := "it ended"
 	if e.Ended.Of != e.Name {
 		about = "its last run, " + e.Ended.Of + ", ended as " + e.Ended.Outcome
 	}
 	if !e.Ended.At.IsZero() {
 		about += " " + ui.Ago(e.Ended.At, c.Env.Now())
 	}
-	c.printWrapped("", strings.TrimSuffix(about+": "+ui.OneLine(e.Ended.Detail), ": "), width)
+	c.printWrapped("", strings.TrimSuffix(about+": "+ui.OneLine(e.Ended.Detail), ": "))
 	if e.Ended.Remedy != "" {
-		c.printWrapped("  → ", e.Ended.Remedy, width)
+		c.printWrapped("  → ", e.Ended.Remedy)
 	}
 	return true
 }
 
 // nothing says what it means that there is no reason.
-func nothing(e starter.Explanation) string {
+func nothing(e explainer.Explanation) string {
 	switch {
 	case e.Kind == "worker":
 		return "it has work and could take more"
@@ -116,24 +120,26 @@ func nothing(e starter.Explanation) string {
 }
 
 func (c *commands) printReason(reason explain.Reason) {
-	width, now := cmp.Or(c.Env.Width, reasonWidth), c.Env.Now()
+	now := c.Env.Now()
 	head := ui.Bold.Apply(c.Env.Colors(), string(reason.Code))
 	if reason.Object != "" {
 		head += "(" + ui.OneLine(reason.Object) + ")"
 	}
 	c.Print("\n%s%s", head, sinceUntil(reason.Since, reason.Until, now))
 	if reason.Of != "" {
-		c.printWrapped("  ", "of "+reason.Of, width)
+		c.printWrapped("  ", "of "+reason.Of)
 	}
-	c.printWrapped("  ", reason.Detail, width)
+	c.printWrapped("  ", reason.Detail)
 	if reason.Remedy != "" {
-		c.printWrapped("  → ", reason.Remedy, width)
+		c.printWrapped("  → ", reason.Remedy)
 	}
 }
 
-// printWrapped breaks text between words so that lines fit the width. What is in
-// backquotes is a command line, which stays in one piece: people copy it.
-func (c *commands) printWrapped(first, text string, width int) {
+// printWrapped breaks text between words so that lines fit the terminal; elsewhere it
+// is one line, for grep. What is in backquotes is a command line, which stays in one
+// piece: people copy it.
+func (c *commands) printWrapped(first, text string) {
+	width := cmp.Or(c.Env.Width, math.MaxInt)
 	indent := strings.Repeat(" ", runewidth.StringWidth(first))
 	line := first
 	for _, word := range unbroken(ui.OneLine(text)) {

@@ -11,12 +11,12 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/explain"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 )
 
 var explainedAt = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func printed(width int, e starter.Explanation) string {
+func printed(width int, e explainer.Explanation) string {
 	var out bytes.Buffer
 	c := &commands{&ui.Program{Env: ui.Env{Stdout: &out, Width: width, Now: func() time.Time { return explainedAt }}}}
 	c.printExplanation(e)
@@ -25,7 +25,7 @@ func printed(width int, e starter.Explanation) string {
 
 func TestExplanationsFitTheTerminal(t *testing.T) {
 	t.Parallel()
-	e := starter.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
+	e := explainer.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
 		Code: explain.LaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
 		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence goes on for a while",
 		Remedy: "wait for the holder, cancel it with `roundsman runs cancel`, or give the job type another lane",
@@ -38,7 +38,8 @@ LANE_BUSY(default) since 3m ago
   wait, and this sentence goes on for a while
   → wait for the holder, cancel it with `+"`roundsman runs cancel`"+`, or give the job
     type another lane
-`, printed(0, e))
+`, printed(80, e))
+	assert.Contains(t, printed(0, e), "T11:00:02Z; 3 others wait, and this sentence goes on for a while\n  → wait for", "in a pipe nothing is broken")
 	for _, width := range []int{40, 60, 120} {
 		for line := range strings.Lines(printed(width, e)) {
 			long := strings.Contains(line, "vacuum") // One word is never broken.
@@ -55,7 +56,7 @@ func TestCommandsInRemediesStayInOnePiece(t *testing.T) {
 
 func TestNothingToWaitFor(t *testing.T) {
 	t.Parallel()
-	for want, e := range map[string]starter.Explanation{
+	for want, e := range map[string]explainer.Explanation{
 		"it has work and could take more":       {Kind: "worker", Name: "node-a", State: "ONLINE"},
 		"it runs: it waits for nothing":         {Kind: "job", Name: "group/scrub-1/job-00001", State: "running"},
 		"it has ended: it waits for nothing":    {Kind: "run", Name: "group/scrub-1", State: "partial"},

@@ -1,21 +1,26 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/jobtypes"
+	list "github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/calendar"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const (
@@ -24,17 +29,23 @@ const (
 	failedWithin = 24 * time.Hour
 	// statusRuns bounds each list of runs.
 	statusRuns = 50
+	// statusInterval is how often --watch looks.
+	statusInterval = 2 * time.Second
+	// clearScreen moves to the top of the terminal and clears what is below.
+	clearScreen = "\x1b[H\x1b[J"
 )
 
 // status is the state of everything at one moment.
 type status struct {
-	Running  []runningRun            `json:"running"`
-	Due      []dueRun                `json:"due"`
-	Failed   []starter.Run           `json:"failed"`
-	Stopped  []starter.JobType       `json:"stopped"`
-	Workers  []contract.WorkerDetail `json:"workers"`
+	Running []runningRun            `json:"running"`
+	Due     []dueRun                `json:"due"`
+	Failed  []starter.Run           `json:"failed"`
+	Stopped []jobtypes.JobType      `json:"stopped"`
+	Workers []contract.WorkerDetail `json:"workers"`
+	// Untold are receivers whose last attempt failed: what waits for them is tried again.
+	Untold   []contract.ReceiverView `json:"untold,omitempty"`
 	Unknown  []string                `json:"unknown,omitempty"`
-	jobTypes []starter.JobType
+	jobTypes []jobtypes.JobType
 }
 
 // runningRun is an open run with how far it has come and what it waits for.
@@ -44,10 +55,12 @@ type runningRun struct {
 	Progress string `json:"progress,omitempty"`
 }
 
-// dueRun is a tick within the next hour; Skipped says why nothing will come of it.
+// dueRun is a tick within the next hour. Skipped says why nothing will come of it, Begins
+// when its run is expected to begin, as [calendar.ForecastOf] has it.
 type dueRun struct {
 	JobType string    `json:"job_type"`
 	At      time.Time `json:"at"`
+	Begins  time.Time `json:"begins_at,omitzero"`
 	Skipped string    `json:"skipped,omitempty"`
 }
 
@@ -55,34 +68,59 @@ func (c *commands) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "what runs, what is due, what failed, what is stopped, which workers are not well",
 		Description: `It shows open runs with their progress, what is due in the next hour and what of it will be skipped, the
-runs of the last 24 hours that did not complete, job types that are paused or disabled, and workers that
-take no work. What cannot be found out is named; the rest is shown.
+runs of the last 24 hours that did not complete, job types that are paused, disabled, held back or
+without a worker, workers that take no work, and receivers of notifications that fail. What cannot be found out is named; the rest is shown.
 
 Examples:
   roundsman status
+  roundsman status --watch
   roundsman status --output json | jq '.due[] | select(.skipped)'`,
-		Flags: ui.With(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			now := c.Env.Now()
-			found := statusOf(ctx.Context, client, now)
-			if ctx.Err() != nil {
-				return ctx.Err()
+		Flags: ui.With(
+			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show it again and again, until interrupted"},
+			&cli.DurationFlag{Name: ui.FlagInterval, Usage: "with --watch: look every `DURATION`", Value: statusInterval},
+		),
+		Before: ui.CheckInterval,
+		Action: c.Connected(c.status),
+	}
+}
+
+func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
+	for {
+		now := c.Env.Now()
+		found := statusOf(ctx.Context, client, now)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case ui.WantsData(ctx) && ctx.Bool(ui.FlagWatch):
+			if err := c.AnswerPart(ctx, found); err != nil {
+				return err
 			}
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, found)
+		case ui.WantsData(ctx):
+			return c.Answer(ctx, found)
+		default:
+			if ctx.Bool(ui.FlagWatch) && c.Env.Terminal {
+				fmt.Fprint(c.Env.Stdout, clearScreen)
 			}
 			c.printStatus(found, now)
+		}
+		if !ctx.Bool(ui.FlagWatch) {
 			return nil
-		}),
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx.Context)
+		case <-time.After(ctx.Duration(ui.FlagInterval)):
+		}
 	}
 }
 
 // statusOf asks for everything at the same time; a question without an answer is
 // noted and keeps no other from being answered.
 func statusOf(ctx context.Context, client *starter.Client, now time.Time) status {
-	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []starter.JobType{}, Workers: []contract.WorkerDetail{}}
+	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}}
 	var asking errgroup.Group
-	faults := make([]error, 5)
+	var ahead calendar.Forecast
+	faults := make([]error, 7)
 	asking.Go(func() error {
 		found.Running, faults[0] = openRuns(ctx, client)
 		return nil
@@ -97,8 +135,8 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		return nil
 	})
 	asking.Go(func() error {
-		if found.jobTypes, faults[2] = client.JobTypes().List(ctx); faults[2] == nil {
-			faults[3] = client.JobTypes().AddHolds(ctx, found.jobTypes)
+		if found.jobTypes, faults[2] = jobtypes.Of(client).List(ctx); faults[2] == nil {
+			faults[3] = errors.Join(jobtypes.Of(client).AddHolds(ctx, found.jobTypes), jobtypes.Of(client).AddServed(ctx, found.jobTypes))
 		}
 		return nil
 	})
@@ -112,6 +150,14 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		}
 		return nil
 	})
+	asking.Go(func() error {
+		ahead, faults[5] = calendar.ForecastOf(ctx, client, now, dueWithin)
+		return nil
+	})
+	asking.Go(func() error {
+		found.Untold, faults[6] = failingReceivers(ctx, client)
+		return nil
+	})
 	_ = asking.Wait() // Faults are noted.
 	for _, err := range faults {
 		if err != nil {
@@ -119,13 +165,22 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		}
 	}
 	for _, known := range found.jobTypes {
-		found.Due = append(found.Due, dueOf(known, now)...)
-		if known.Paused || known.DisabledByConfig || known.HeldBack != nil || known.Fault != "" {
+		if known.Paused || known.DisabledByConfig || known.HeldBack != nil || known.HeldKeys > 0 || known.NoWorker || known.Fault != "" {
 			found.Stopped = append(found.Stopped, known)
 		}
 	}
-	slices.SortStableFunc(found.Due, func(a, b dueRun) int { return a.At.Compare(b.At) })
+	found.Due = dueOf(ahead.Ticks, found.jobTypes)
 	return found
+}
+
+// failingReceivers are those that did not take the last notification; none in a
+// namespace without receivers.
+func failingReceivers(ctx context.Context, client *starter.Client) ([]contract.ReceiverView, error) {
+	view, err := client.Notifications().View(ctx)
+	if errors.Is(err, starter.ErrNotFound) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(view.Receivers, func(r contract.ReceiverView) bool { return r.FailingSince.IsZero() }), err
 }
 
 func openRuns(ctx context.Context, client *starter.Client) ([]runningRun, error) {
@@ -136,7 +191,7 @@ func openRuns(ctx context.Context, client *starter.Client) ([]runningRun, error)
 	for i, run := range listed {
 		open[i] = runningRun{Run: run}
 		asking.Go(func() error {
-			open[i].Progress = progressOf(ctx, client, run)
+			open[i].Progress, open[i].Pace = progressOf(ctx, client, run)
 			return nil
 		})
 	}
@@ -144,21 +199,13 @@ func openRuns(ctx context.Context, client *starter.Client) ([]runningRun, error)
 	return open, err
 }
 
-func progressOf(ctx context.Context, client *starter.Client, run starter.Run) string {
-	if run.Kind == starter.KindDAG {
-		snapshot, err := client.DAGs().Show(ctx, run.RunRef)
-		if err != nil || snapshot.State == nil {
-			return ""
-		}
-		return withWait(progress.DAGCounts(snapshot.State.Counts), snapshot.State.Paused, snapshot.State.Waiting)
-	}
+func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (string, *contract.Pace) {
 	snapshot, err := client.Runs().Show(ctx, run.RunRef)
-	if err != nil || snapshot.Group == nil {
-		return ""
+	if err != nil || snapshot.Phase == "" {
+		return "", nil
 	}
-	group := snapshot.Group
-	done := fmt.Sprintf("%s: %d of %d done, %d running", group.Phase, progress.Ended(group.Counts), group.Counts.Accepted, group.Running)
-	return withWait(done, group.Paused, group.Waiting)
+	done := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Done(snapshot), "0 of 0 done"), snapshot.Progress.Running)
+	return withWait(done, snapshot.Paused, snapshot.Waiting), snapshot.Pace
 }
 
 func withWait(text string, paused bool, waiting string) string {
@@ -171,50 +218,53 @@ func withWait(text string, paused bool, waiting string) string {
 	return text
 }
 
-// dueOf are the ticks of a job type within the next hour: the first, which stands for
-// them all where it is due more often.
-func dueOf(known starter.JobType, now time.Time) []dueRun {
-	if len(known.Next) == 0 || known.Next[0].Sub(now) > dueWithin {
-		return nil
+// dueOf are the next ticks of job types: the first of each, which stands for them all
+// where it is due more often. Paused job types are listed as stopped.
+func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
+	due, known := []dueRun{}, map[string]bool{}
+	for _, tick := range ticks {
+		if known[tick.JobType] || tick.Code == contract.CodePaused {
+			continue
+		}
+		known[tick.JobType] = true
+		next := dueRun{JobType: tick.JobType, At: tick.At, Begins: tick.Begins}
+		at := slices.IndexFunc(types, func(t jobtypes.JobType) bool { return t.Name == tick.JobType })
+		switch {
+		case at >= 0 && types[at].NoWorker:
+			next.Skipped, next.Begins = string(contract.CodeNoWorker)+": no worker has handler "+types[at].Spec.Handler, time.Time{}
+		case tick.State == contract.TickSkipped:
+			next.Skipped, next.Begins = strings.TrimSpace(string(tick.Code)+" "+tick.Object), time.Time{}
+		}
+		due = append(due, next)
 	}
-	due := dueRun{JobType: known.Name, At: known.Next[0]}
-	switch w := known.Window; {
-	case known.HeldBack != nil:
-		due.Skipped = "disabled by its retry budget until " + ui.Stamp(known.HeldBack.Until)
-	case w != nil && !w.Open && (w.Until.IsZero() || w.Until.After(due.At)):
-		due.Skipped = "its window is " + runs.WindowState(w, now).Text
-	case w != nil && w.Open && !w.Until.IsZero() && w.Until.Before(due.At):
-		due.Skipped = "its window closes before"
-	}
-	return []dueRun{due}
+	return due
 }
 
 func (c *commands) printStatus(found status, now time.Time) {
-	colors := c.Env.Colors()
-	running := ui.NewTable("RUNNING", "SINCE", "PROGRESS")
+	running := ui.NewTable("RUNNING", "SINCE", "PACE", "PROGRESS")
 	for _, run := range found.Running {
-		running.Add(ui.Text(run.WorkflowID), ui.Text(ui.Ago(run.Started, now)), ui.Text(ui.Shorten(run.Progress, 100)))
+		running.Add(ui.Text(run.WorkflowID), ui.Text(ui.Ago(run.Started, now)), runs.PaceCell(run.Pace), ui.Text(run.Progress))
 	}
-	running.Write(c.Env.Stdout, colors, "nothing runs")
+	c.PrintTable(running, "nothing runs")
 	c.Print("")
-	due := ui.NewTable("DUE", "AT", "SKIPPED BECAUSE")
+	due := ui.NewTable("DUE", "AT", "BEGINS", "SKIPPED BECAUSE")
 	for _, tick := range found.Due {
-		due.Add(ui.Text(tick.JobType), ui.Text(ui.Ago(tick.At, now)), ui.Cell{Text: tick.Skipped, Paint: ui.Odd})
+		due.Add(ui.Text(tick.JobType), ui.Text(ui.Ago(tick.At, now)), ui.Text(ui.Ago(tick.Begins, now)), ui.Cell{Text: tick.Skipped, Paint: ui.Odd})
 	}
-	due.Write(c.Env.Stdout, colors, "nothing is due in the next hour")
+	c.PrintTable(due, "nothing is due in the next hour")
 	c.Print("")
 	failed := ui.NewTable("FAILED", "OUTCOME", "STARTED")
 	for _, run := range found.Failed {
 		failed.Add(ui.Text(run.WorkflowID), runs.RunOutcome(run), ui.Text(ui.Ago(run.Started, now)))
 	}
-	failed.Write(c.Env.Stdout, colors, "nothing failed in the last 24 hours")
+	c.PrintTable(failed, "nothing failed in the last 24 hours")
 	if len(found.Stopped) > 0 {
 		c.Print("")
 		stopped := ui.NewTable("STOPPED", "STATE", "BY")
 		for _, known := range found.Stopped {
-			stopped.Add(ui.Text(known.Name), jobtypes.State(known), ui.Text(known.PausedBy))
+			stopped.Add(ui.Text(known.Name), list.State(known), ui.Text(known.PausedBy))
 		}
-		stopped.Write(c.Env.Stdout, colors, "")
+		c.PrintTable(stopped, "")
 	}
 	if len(found.Workers) > 0 {
 		c.Print("")
@@ -222,7 +272,15 @@ func (c *commands) printStatus(found status, now time.Time) {
 		for _, worker := range found.Workers {
 			unwell.Add(ui.Text(worker.Registration.ID), workers.State(worker), ui.Text(ui.Ago(worker.Since, now)))
 		}
-		unwell.Write(c.Env.Stdout, colors, "")
+		c.PrintTable(unwell, "")
+	}
+	if len(found.Untold) > 0 {
+		c.Print("")
+		untold := ui.NewTable("NOT TOLD", "FAILING SINCE", "WAITING", "ERROR")
+		for _, r := range found.Untold {
+			untold.Add(ui.Text(r.Name), ui.Text(ui.Ago(r.FailingSince, now)), ui.Textf("%d", r.Waiting), ui.Cell{Text: r.Error, Paint: ui.Bad})
+		}
+		c.PrintTable(untold, "")
 	}
 	for _, unknown := range found.Unknown {
 		c.Complain("note: %s", unknown)

@@ -9,9 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const (
@@ -51,7 +54,7 @@ type waitingReason struct {
 }
 
 // activityOf looks at the open run that an explanation is about; nil: there is none.
-func activityOf(ctx context.Context, client *starter.Client, e starter.Explanation, now time.Time) *activity {
+func activityOf(ctx context.Context, client *starter.Client, e explainer.Explanation, now time.Time) *activity {
 	ref, one := runOf(ctx, client, e)
 	if ref.WorkflowID == "" {
 		return nil
@@ -61,12 +64,12 @@ func activityOf(ctx context.Context, client *starter.Client, e starter.Explanati
 		return nil // The explanation itself says why nothing is known.
 	}
 	patience := time.Duration(0)
-	if known, err := client.JobTypes().Get(ctx, snapshot.JobType); err == nil {
+	if known, err := jobtypes.Of(client).Get(ctx, snapshot.JobType); err == nil {
 		patience = known.Spec.Policy.HeartbeatTimeout.Std()
 	}
 	found := runningNow(snapshot.Active, one, patience, now)
 	if one == "" {
-		jobs, _, err := client.Runs().Jobs(ctx, ref, starter.JobFilter{States: []string{"pending"}, Limit: maxWaiting})
+		jobs, _, err := client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending}, Limit: maxWaiting})
 		if err == nil {
 			found.Waiting = waitingFor(jobs)
 		}
@@ -75,9 +78,9 @@ func activityOf(ctx context.Context, client *starter.Client, e starter.Explanati
 }
 
 // runOf is the run that an explanation is about, and the job if it is about one.
-func runOf(ctx context.Context, client *starter.Client, e starter.Explanation) (ref starter.RunRef, job string) {
-	if parsed, err := starter.ParseJobRef(e.Name); err == nil && e.Kind == "job" {
-		return parsed.Run, parsed.JobID
+func runOf(ctx context.Context, client *starter.Client, e explainer.Explanation) (ref starter.RunRef, job string) {
+	if parsed, err := starter.ParseItemRef(e.Name); err == nil && e.Kind == "job" {
+		return parsed.Run, parsed.ID
 	}
 	if e.Kind != "run" && e.Kind != "job type" {
 		return starter.RunRef{}, ""
@@ -90,14 +93,14 @@ func runOf(ctx context.Context, client *starter.Client, e starter.Explanation) (
 }
 
 // runningNow lists the jobs on workers, the one that has been silent longest first.
-func runningNow(active []starter.ActiveJob, one string, patience time.Duration, now time.Time) activity {
+func runningNow(active []starter.ActiveItem, one string, patience time.Duration, now time.Time) activity {
 	found := activity{Running: []jobActivity{}, Waiting: []waitingReason{}}
 	for _, job := range active {
-		if !job.Started || one != "" && job.JobID != one {
+		if !job.Started || one != "" && job.ID != one {
 			continue
 		}
 		shown := jobActivity{
-			Job: job.JobID, Worker: runs.WorkerOf(job), Started: job.StartedAt,
+			Job: job.ID, Worker: job.Worker(), Started: job.StartedAt,
 			Progress: strings.TrimSpace(runs.PercentOf(job) + " " + runs.MessageOf(job)),
 		}
 		last := job.BeatAt
@@ -122,7 +125,7 @@ func runningNow(active []starter.ActiveJob, one string, patience time.Duration, 
 	return found
 }
 
-func waitingFor(jobs []starter.Job) []waitingReason {
+func waitingFor(jobs []starter.Item) []waitingReason {
 	waiting := []waitingReason{}
 	for _, job := range jobs {
 		reason := waitingReason{Code: "QUEUED"}
@@ -181,22 +184,22 @@ func (a *activity) lines(now time.Time) []string {
 
 // explainKey explains the job of an open run that has a dedupe key, where nothing
 // else has that name.
-func explainKey(ctx context.Context, client *starter.Client, key string, unknown error) (starter.Explanation, error) {
-	if _, ok := errors.AsType[*starter.UnknownThingError](unknown); !ok {
+func explainKey(ctx context.Context, client *starter.Client, key string, unknown error) (explainer.Explanation, error) {
+	if _, ok := errors.AsType[*explainer.UnknownThingError](unknown); !ok {
 		if !errors.Is(unknown, starter.ErrNotFound) {
-			return starter.Explanation{}, unknown
+			return explainer.Explanation{}, unknown
 		}
 	}
 	open, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Running: true, Limit: maxKeyRuns})
 	if err != nil {
-		return starter.Explanation{}, unknown
+		return explainer.Explanation{}, unknown
 	}
 	for _, run := range open {
-		if job, err := client.Runs().JobByKey(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, key); err == nil {
-			return client.Explain(ctx, job.Ref().String())
+		if job, err := client.Runs().ItemByKey(ctx, starter.RunRef{WorkflowID: run.WorkflowID}, key); err == nil {
+			return explainer.Explain(ctx, client, job.Ref().String())
 		}
 	}
-	return starter.Explanation{}, unknown
+	return explainer.Explanation{}, unknown
 }
 
 // maxKeyRuns is how many open runs are asked for a key.

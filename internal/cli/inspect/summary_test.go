@@ -15,22 +15,22 @@ import (
 func TestTheSummaryNamesWhatIsSilentAndWhatWaits(t *testing.T) {
 	t.Parallel()
 	now := explainedAt
-	found := runningNow([]starter.ActiveJob{
-		{JobID: "job-00001", Started: true, StartedAt: now.Add(-time.Minute), BeatAt: now.Add(-time.Second), Progress: &contract.Heartbeat{Percent: 40, Message: "copying"}},
-		{JobID: "job-00002", Started: true, StartedAt: now.Add(-10 * time.Minute), BeatAt: now.Add(-4 * time.Minute)},
-		{JobID: "job-00003"},
+	found := runningNow([]starter.ActiveItem{
+		{ID: "job-00001", Started: true, StartedAt: now.Add(-time.Minute), BeatAt: now.Add(-time.Second), Progress: &contract.Heartbeat{Percent: 40, Message: "copying"}},
+		{ID: "job-00002", Started: true, StartedAt: now.Add(-10 * time.Minute), BeatAt: now.Add(-4 * time.Minute)},
+		{ID: "job-00003"},
 	}, "", 5*time.Minute, now)
-	wait := func(code, object string) starter.Job {
-		return starter.Job{JobView: contract.JobView{Wait: &contract.WaitReason{Code: code, Object: object}}}
+	wait := func(code, object string) starter.Item {
+		return starter.Item{Wait: &contract.WaitReason{Code: code, Object: object}}
 	}
-	found.Waiting = waitingFor([]starter.Job{{}, wait("RESOURCE_POOL", "db"), wait("RESOURCE_POOL", "db")})
+	found.Waiting = waitingFor([]starter.Item{{}, wait("RESOURCE_POOL", "db"), wait("RESOURCE_POOL", "db")})
 	lines := found.lines(now)
 	assert.Equal(t, "2 running, 1 of them silent; 2 wait for RESOURCE_POOL(db); 1 wait for QUEUED", lines[0])
 	assert.Contains(t, lines[1], "job-00002 on")
 	assert.Contains(t, lines[1], "for 10m; silent for 4m, lost in 1m unless it reports")
 	assert.Contains(t, lines[2], "job-00001")
 	assert.Contains(t, lines[2], "copying")
-	assert.Len(t, runningNow([]starter.ActiveJob{{JobID: "a", Started: true}, {JobID: "b", Started: true}}, "b", 0, now).Running, 1)
+	assert.Len(t, runningNow([]starter.ActiveItem{{ID: "a", Started: true}, {ID: "b", Started: true}}, "b", 0, now).Running, 1)
 	assert.Empty(t, (&activity{}).lines(now))
 	assert.Empty(t, (*activity)(nil).lines(now))
 }

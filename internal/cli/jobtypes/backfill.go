@@ -3,11 +3,13 @@ package jobtypes
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) jobTypesBackfill() *cli.Command {
@@ -15,10 +17,11 @@ func (c *commands) jobTypesBackfill() *cli.Command {
 		Name: "backfill", ArgsUsage: "NAME", Usage: "start the runs that were due in a span of time, one after the other",
 		Description: `Examples:
   roundsman jobtypes backfill report --from 2026-11-01T00:00:00Z --to 2026-11-08T00:00:00Z
-  roundsman jobtypes backfill report --from 48h`,
+  roundsman jobtypes backfill report --from 48h --dry-run`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: "from", Usage: "from `TIME` on (RFC 3339, or a duration before now)", Required: true},
 			&cli.StringFlag{Name: "to", Usage: "until `TIME` (RFC 3339, or a duration before now; default: now)"},
+			ui.DryRunFlag(),
 		),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			name, err := ui.OneName(ctx)
@@ -31,11 +34,19 @@ func (c *commands) jobTypesBackfill() *cli.Command {
 			if err := errors.Join(fromErr, toErr); err != nil {
 				return ui.Faulty(err)
 			}
-			ticks, err := client.JobTypes().Backfill(ctx.Context, name, from, to)
+			fill := jobtypes.Of(client).Backfill
+			if ctx.Bool(ui.FlagDryRun) {
+				fill = jobtypes.Of(client).PreviewBackfill
+			}
+			filled, err := fill(ctx.Context, name, from, to)
 			if err != nil {
 				return err
 			}
-			return c.Done(ctx, map[string]any{"job_type": name, "runs": ticks}, "%s of %s will be started one after the other", ui.Plural(ticks, "run"), name)
+			if filled.DryRun {
+				return c.Done(ctx, filled, "%s of %s would be started, from %s to %s", ui.Plural(filled.Runs, "run"), name,
+					filled.Ticks[0].Format(time.RFC3339), filled.Ticks[filled.Runs-1].Format(time.RFC3339))
+			}
+			return c.Done(ctx, filled, "%s of %s will be started one after the other", ui.Plural(filled.Runs, "run"), name)
 		}),
 	}
 }

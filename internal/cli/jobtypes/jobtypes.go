@@ -1,24 +1,27 @@
 package jobtypes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) jobTypesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "jobtypes", Usage: "list, show, change, pause, resume, re-enable and run job types",
+		Name: "jobtypes", Usage: "list, show, change, pause, resume, re-enable, run and import job types",
 		Subcommands: []*cli.Command{
 			c.jobTypesList(), c.jobTypesShow(), c.jobTypesSet(), c.jobTypesPause(), c.jobTypesResume(), c.jobTypesReEnable(),
-			c.jobTypesRun(), c.jobTypesDetect(), c.jobTypesBackfill(),
+			c.jobTypesRun(), c.jobTypesDetect(), c.jobTypesBackfill(), c.jobTypesImport(),
 		},
 	}
 }
@@ -30,16 +33,17 @@ func (c *commands) jobTypesList() *cli.Command {
   roundsman jobtypes list
   roundsman jobtypes list --output json | jq -r '.job_types[] | select(.paused) | .name'
   roundsman jobtypes list --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
-		Flags: ui.With(),
+		Flags: ui.ListFlags(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			types, err := client.JobTypes().List(ctx.Context)
+			types, err := jobtypes.Of(client).List(ctx.Context)
 			if err != nil {
 				return err
 			}
-			c.Note(client.JobTypes().AddHolds(ctx.Context, types))
-			client.JobTypes().AddOutcomes(ctx.Context, types, 1)
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, map[string]any{"job_types": ui.OrEmpty(types)})
+			c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
+			c.Note(jobtypes.Of(client).AddServed(ctx.Context, types))
+			jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]any{"job_types": ui.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
 			}
 			c.printJobTypes(types)
 			return nil
@@ -47,27 +51,28 @@ func (c *commands) jobTypesList() *cli.Command {
 	}
 }
 
-func (c *commands) printJobTypes(types []starter.JobType) {
-	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "HANDLER", "WHEN", "NEXT RUN", "LAST RUN", "OUTCOME", "WINDOW", "STATE")
+func (c *commands) printJobTypes(types []jobtypes.JobType) {
+	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "HANDLER", "WHEN", "NEXT RUN", "LAST RUN", "OUTCOME", "WINDOW", "+LANE", "+ABOUT", "STATE")
 	for _, known := range types {
 		last, outcome := "never", ui.Text("-")
 		if len(known.Recent) > 0 {
 			last, outcome = ui.Ago(known.Recent[0].StartedAt, now), scheduledOutcome(known.Recent[0])
 		}
-		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.Handler), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now), State(known))
+		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.String()), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now),
+			ui.Text(known.Spec.Lane), ui.Text(known.Spec.Description), State(known))
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "no job types: write a configuration and `roundsman apply` it")
+	c.PrintTable(listed, "no job types: write a configuration and `roundsman apply` it")
 }
 
 // scheduledOutcome is how a run of the Schedule ended; "-" where that is not known.
-func scheduledOutcome(run starter.ScheduledRun) ui.Cell {
+func scheduledOutcome(run jobtypes.ScheduledRun) ui.Cell {
 	if run.Status == "" {
 		return ui.Text("-")
 	}
 	return runs.RunOutcome(starter.Run{Status: run.Status, Outcome: run.Outcome})
 }
 
-func nextRun(known starter.JobType, now time.Time) string {
+func nextRun(known jobtypes.JobType, now time.Time) string {
 	if len(known.Next) == 0 {
 		return "-"
 	}
@@ -75,7 +80,7 @@ func nextRun(known starter.JobType, now time.Time) string {
 }
 
 // State is what a job type does, or why it does nothing.
-func State(known starter.JobType) ui.Cell {
+func State(known jobtypes.JobType) ui.Cell {
 	switch {
 	case known.Fault != "":
 		return ui.Cell{Text: "FAULT: " + known.Fault, Paint: ui.Bad}
@@ -85,10 +90,17 @@ func State(known starter.JobType) ui.Cell {
 		return ui.Cell{Text: strings.TrimSuffix("paused: "+known.PauseNote, ": "), Paint: ui.Odd}
 	case known.HeldBack != nil:
 		return ui.Cell{Text: "disabled until " + ui.Stamp(known.HeldBack.Until) + " by its retry budget", Paint: ui.Bad}
-	case len(known.Running) > 0:
-		return ui.Cell{Text: "running", Paint: ui.Bold}
+	case known.NoWorker:
+		return ui.Cell{Text: string(contract.CodeNoWorker) + ": no worker has handler " + known.Spec.Handler, Paint: ui.Bad}
 	}
-	return ui.Cell{Text: "ready", Paint: ui.Good}
+	state := ui.Cell{Text: "ready", Paint: ui.Good}
+	if len(known.Running) > 0 {
+		state = ui.Cell{Text: "running", Paint: ui.Bold}
+	}
+	if known.HeldKeys > 0 {
+		state.Text, state.Paint = state.Text+", "+ui.Plural(known.HeldKeys, "key")+" held back", ui.Odd
+	}
+	return state
 }
 
 func (c *commands) jobTypesShow() *cli.Command {
@@ -97,29 +109,30 @@ func (c *commands) jobTypesShow() *cli.Command {
 		Description: `Examples:
   roundsman jobtypes show scrub
   roundsman jobtypes show scrub --output json | jq .spec.policy`,
-		Flags: ui.With(),
+		Flags: ui.ListFlags(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			name, err := ui.OneName(ctx)
 			if err != nil {
 				return err
 			}
-			known, err := client.JobTypes().Get(ctx.Context, name)
+			known, err := jobtypes.Of(client).Get(ctx.Context, name)
 			if err != nil {
 				return err
 			}
-			one := []starter.JobType{known}
-			c.Note(client.JobTypes().AddHolds(ctx.Context, one))
-			client.JobTypes().AddOutcomes(ctx.Context, one, len(known.Recent))
+			one := []jobtypes.JobType{known}
+			c.Note(jobtypes.Of(client).AddHolds(ctx.Context, one))
+			c.Note(jobtypes.Of(client).AddServed(ctx.Context, one))
+			jobtypes.Of(client).AddOutcomes(ctx.Context, one, len(known.Recent))
 			known = one[0]
-			learned, err := client.JobTypes().Learned(ctx.Context, known)
+			learned, err := jobtypes.Of(client).Learned(ctx.Context, known)
 			if err != nil {
 				return err
 			}
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, struct {
-					starter.JobType
-					Learned starter.Learned `json:"learned"`
-				}{known, learned})
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, struct {
+					jobtypes.JobType
+					Learned jobtypes.Learned `json:"learned"`
+				}{known, learned}, known.Name)
 			}
 			c.showJobType(known, learned)
 			return nil
@@ -127,12 +140,19 @@ func (c *commands) jobTypesShow() *cli.Command {
 	}
 }
 
-func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
+func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned) {
 	now, spec, shown := c.Env.Now(), known.Spec, &ui.Fields{}
 	shown.Add("job type", ui.Text(known.Name))
 	shown.Add("about", ui.Text(spec.Description))
 	shown.Add("state", State(known))
-	shown.Add("handler", ui.Text(spec.Handler))
+	if known.Paused && !known.DisabledByConfig {
+		shown.Add("paused", ui.Textf("%s%s: %s", ui.Ago(known.PausedAt, now), ui.ByWhom(known.PausedBy), cmp.Or(known.PauseNote, "no reason given")))
+	}
+	if spec.DAG != nil {
+		shown.Add("dag", ui.Textf("%s (%s)", spec.DAG.Name, spec.DAG.File))
+	} else {
+		shown.Add("handler", ui.Text(spec.Handler))
+	}
 	shown.Add("lane", ui.Text(spec.Lane))
 	shown.Add("when", ui.Text(known.Times))
 	for i, next := range known.Next {
@@ -169,7 +189,7 @@ func (c *commands) showJobType(known starter.JobType, learned starter.Learned) {
 		listed.Add(ui.Text(run.WorkflowID), scheduledOutcome(run), ui.Text(ui.Ago(run.StartedAt, now)), ui.Text(ui.Span(max(run.StartedAt.Sub(run.ScheduledAt), 0))))
 	}
 	fmt.Fprintln(c.Env.Stdout)
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+	c.PrintTable(listed, "")
 }
 
 func (c *commands) jobTypesPause() *cli.Command {
@@ -185,7 +205,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if err := client.JobTypes().Pause(ctx.Context, name, ctx.String("note")); err != nil {
+			if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String("note")); err != nil {
 				return err
 			}
 			return c.Done(ctx, map[string]any{"job_type": name, "paused": true}, "%s is paused", name)
@@ -203,10 +223,10 @@ func (c *commands) jobTypesResume() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := client.JobTypes().Resume(ctx.Context, name); err != nil {
+			if err := jobtypes.Of(client).Resume(ctx.Context, name); err != nil {
 				return err
 			}
-			known, err := client.JobTypes().Get(ctx.Context, name)
+			known, err := jobtypes.Of(client).Get(ctx.Context, name)
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package jobtypes
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,10 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) jobTypesRun() *cli.Command {
@@ -28,32 +30,42 @@ With --wait the exit code is 0 only if the run completed.
 Examples:
   roundsman jobtypes run scrub
   roundsman jobtypes run scrub --ignore-window
+  roundsman jobtypes run nightly --param release=2026.12
   roundsman jobtypes run scrub --wait
   roundsman jobtypes run scrub --wait --output json | jq .counts`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{ui.FlagWatch}, Usage: "show the run and wait until it has ended"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			&cli.GenericFlag{
+				Name: flagParam, Value: &ui.ParamFlag{},
+				Usage: "for a job type with a DAG: `KEY=VALUE` of its params for this run alone; may be given several times",
+			},
 		),
 		Action: c.Connected(c.runJobType),
 	}
 }
+
+const flagParam = "param"
 
 func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 	name, err := ui.OneName(ctx)
 	if err != nil {
 		return err
 	}
-	known, err := client.JobTypes().Get(ctx.Context, name)
+	known, err := jobtypes.Of(client).Get(ctx.Context, name)
 	if err != nil {
 		return err
 	}
 	if known.Paused {
 		c.Complain("note: %s is paused%s; this run is an exception", name, runs.PauseOf(known))
 	}
-	trigger := client.JobTypes().Trigger
+	if given, ok := ctx.Generic(flagParam).(*ui.ParamFlag); ok && given != nil && len(given.Given) > 0 {
+		return c.runWith(ctx, client, known, given.Given)
+	}
+	trigger := jobtypes.Of(client).Trigger
 	switch {
 	case ctx.Bool(ui.FlagIgnoreWindow):
-		trigger = client.JobTypes().TriggerIgnoringWindow
+		trigger = jobtypes.Of(client).TriggerIgnoringWindow
 	case known.Window != nil && !known.Window.Open:
 		c.Complain("note: the window of %s is %s; --ignore-window runs it all the same", name, runs.WindowState(known.Window, c.Env.Now()).Text)
 	}
@@ -61,6 +73,42 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
+	return c.ran(ctx, client, name, triggered)
+}
+
+// runWith starts a run of a DAG with params of its own, which no Schedule can hand
+// over: it is a submission of one job.
+func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, params [][2]string) error {
+	if known.Spec.DAG == nil {
+		return ui.Usagef("--param: %s runs no DAG; submit a job with params: roundsman jobs submit %s --help", known.Name, known.Name)
+	}
+	values := map[string]string{}
+	for _, param := range params {
+		values[param[0]] = param[1]
+	}
+	encoded, err := json.Marshal(values)
+	if err != nil {
+		return err
+	}
+	dag := known.Spec.DAG.Name
+	submission := contract.Submission{
+		ID: newRunName(c.Env.Now()), By: c.Operator(), IgnoreWindow: ctx.Bool(ui.FlagIgnoreWindow),
+		Proposals: []jobtype.Proposal{{
+			DedupeKey: jobtype.KeyOf(dag + " " + string(encoded)), Summary: jobtype.OneLine("DAG "+dag+" with "+string(encoded), jobtype.MaxSummaryBytes), Params: encoded,
+		}},
+	}
+	submitted, err := jobtypes.Of(client).Submit(ctx.Context, known, submission)
+	if _, faulty := errors.AsType[*jobtypes.SubmissionError](err); faulty {
+		return ui.Faulty(err)
+	}
+	if err != nil {
+		return err
+	}
+	return c.ran(ctx, client, known.Name, jobtypes.Triggered{RunRef: submitted.RunRef})
+}
+
+// ran tells of a run that was just started and, with --wait, follows it to its end.
+func (c *commands) ran(ctx *cli.Context, client *starter.Client, name string, triggered jobtypes.Triggered) error {
 	if !ctx.Bool(ui.FlagWait) {
 		how := "started"
 		if triggered.Buffered {
@@ -70,7 +118,7 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
 			"%s %s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, triggered.WorkflowID)
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
-	if !ui.WantsJSON(ctx) {
+	if !ui.WantsData(ctx) {
 		return ui.GoesOn("runs", ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
 	}
 	return ui.GoesOn("runs", ref, runs.WaitJSON(c.Program, ctx, client, ref))
@@ -120,9 +168,9 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
-	if ui.WantsJSON(ctx) {
+	if ui.WantsData(ctx) {
 		result.Proposals = ui.OrEmpty(result.Proposals)
-		err = ui.PrintJSON(c.Env.Stdout, result)
+		err = c.Answer(ctx, result)
 	} else {
 		c.printProposals(result, ctx.Int(ui.FlagLimit))
 	}
@@ -135,7 +183,7 @@ func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
 // specOf is the spec of the file if one was named, or else the applied one.
 func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string) (contract.JobTypeSpec, error) {
 	if len(ctx.StringSlice(ui.FlagConfig)) == 0 {
-		known, err := client.JobTypes().Get(ctx.Context, name)
+		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		return known.Spec, err
 	}
 	loaded, err := c.Load(ctx, nil)
@@ -222,12 +270,12 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
 	shown := result.Proposals[:min(limit, len(result.Proposals))]
 	for _, proposal := range shown {
-		listed.Add(ui.Text(ui.Shorten(proposal.DedupeKey, 80)), ui.Text(string(cmp.Or(proposal.Priority, "normal"))), ui.Text(proposal.Node), ui.Text(ui.Shorten(proposal.Summary, 80)))
+		listed.Add(ui.Text(proposal.DedupeKey), ui.Text(string(cmp.Or(proposal.Priority, "normal"))), ui.Text(proposal.Node), ui.Text(proposal.Summary))
 	}
 	if result.Outcome == contract.OutcomeCompleted || len(shown) > 0 {
-		listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing to do")
+		c.PrintTable(listed, "nothing to do")
 	}
-	fmt.Fprintf(c.Env.Stdout, "%s: %s", result.Outcome, progress.Counts(result.Counts))
+	fmt.Fprintf(c.Env.Stdout, "%s: %s", result.Outcome, result.Counts)
 	if result.Detector != "" {
 		fmt.Fprintf(c.Env.Stdout, ", by %s", result.Detector)
 	}

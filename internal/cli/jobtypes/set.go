@@ -7,6 +7,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func (c *commands) jobTypesSet() *cli.Command {
@@ -33,7 +34,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			changed, err := client.JobTypes().Set(ctx.Context, name, change)
+			changed, err := jobtypes.Of(client).Set(ctx.Context, name, change)
 			if err != nil {
 				return err
 			}

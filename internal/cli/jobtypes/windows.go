@@ -11,11 +11,11 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/window"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // addWindows shows what is configured, whether it is open and what comes next.
-func addWindows(shown *ui.Fields, known starter.JobType, now time.Time) {
+func addWindows(shown *ui.Fields, known jobtypes.JobType, now time.Time) {
 	w := known.Window
 	if w == nil {
 		return
@@ -55,7 +55,7 @@ func addCalendar(shown *ui.Fields, name string, calendar *jobtype.Calendar) {
 	}
 }
 
-func addLearned(shown *ui.Fields, learned starter.Learned) {
+func addLearned(shown *ui.Fields, learned jobtypes.Learned) {
 	switch {
 	case learned.P95 > 0:
 		shown.Add("run time", ui.Textf("learned p95 of %d runs: %s", learned.Of, learned.P95))

@@ -9,12 +9,12 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func TestWhatIsLearnedIsShown(t *testing.T) {
 	t.Parallel()
-	for want, learned := range map[string]starter.Learned{
+	for want, learned := range map[string]jobtypes.Learned{
 		"":                                  {},
 		"12 runs known":                     {Of: 12},
 		"learned p95 of 34 runs: 12m":       {Of: 34, P95: jobtype.Duration(12 * time.Minute)},

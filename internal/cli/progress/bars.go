@@ -3,6 +3,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,36 +13,49 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// refreshEvery is how often the bars are redrawn.
-const refreshEvery = 150 * time.Millisecond
+const (
+	// refreshEvery is how often the bars are redrawn.
+	refreshEvery = 150 * time.Millisecond
+	// maxItemRows is how many running items have a row of their own, maxItemName how
+	// many columns of their names are shown.
+	maxItemRows = 8
+	maxItemName = 32
+)
 
-// bars shows one live bar per open run; the summary of an ended run stays above
-// them.
+// bars shows one live bar per open run and, below it, rows for the first running
+// items; the summary of an ended run stays above them.
 type bars struct {
 	mu        sync.Mutex
 	container *mpb.Progress
 	columns   columns
-	rows      map[string]*row
+	now       func() time.Time
+	stamp     func() string
+	items     bool
+	runs      map[string]*runRows
 	closed    bool
-	// stamp, if not nil, is what every line begins with.
-	stamp func() string
+}
+
+// runRows are the rows of one run.
+type runRows struct {
+	*row
+
+	news  news
+	items map[string]*row
+	ended bool
 }
 
 type row struct {
-	bar   *mpb.Bar
-	ended bool
+	bar *mpb.Bar
 
-	mu   sync.Mutex
-	text string
-	done string
+	mu         sync.Mutex
+	text, done string
 }
 
-func newBars(w io.Writer, width int) *bars {
-	columns := columnsOf(width)
+func newBars(w io.Writer, o Options, stamp func() string) *bars {
+	columns := columnsOf(o.Width)
 	return &bars{
 		container: mpb.New(mpb.WithOutput(w), mpb.WithWidth(columns.width), mpb.WithRefreshRate(refreshEvery), mpb.WithAutoRefresh()),
-		columns:   columns,
-		rows:      map[string]*row{},
+		columns:   columns, now: o.Now, stamp: stamp, items: o.Items, runs: map[string]*runRows{},
 	}
 }
 
@@ -52,29 +66,78 @@ func (b *bars) Update(snapshot starter.Snapshot) {
 	if b.closed {
 		return
 	}
-	shown := b.rows[snapshot.WorkflowID]
+	shown := b.runs[snapshot.WorkflowID]
 	if shown == nil {
-		shown = b.add(snapshot.JobType)
-		b.rows[snapshot.WorkflowID] = shown
+		shown = &runRows{row: b.add(b.columns.name(nameOf(snapshot))), items: map[string]*row{}}
+		b.runs[snapshot.WorkflowID] = shown
 	}
 	if shown.ended {
 		return
 	}
 	if !snapshot.Open() {
 		shown.ended = true
-		shown.bar.Abort(true)
-		shown.bar.Wait()
+		shown.drop()
 		for _, line := range Summary(snapshot) {
 			b.print(line)
 		}
 		return
 	}
-	done := countsOf(snapshot)
-	shown.show(done, b.columns.text(doing(snapshot), done.String()))
+	for _, line := range shown.news.lines(snapshot) {
+		b.print(nameOf(snapshot) + ": " + line)
+	}
+	var p starter.Progress
+	if snapshot.Progress != nil {
+		p = *snapshot.Progress
+	}
+	done := fmt.Sprintf("%d/%d", p.Ended, p.Total)
+	shown.set(p.Ended, p.Total, done, b.columns.text(Doing(snapshot), done))
+	if b.items {
+		b.showItems(shown, snapshot.Active)
+	}
 }
 
-func (b *bars) add(jobType string) *row {
-	name := b.columns.name(jobType)
+// showItems gives running items their rows and takes away those of items that no
+// longer run.
+func (b *bars) showItems(of *runRows, active []starter.ActiveItem) {
+	running := map[string]bool{}
+	for _, item := range active {
+		running[item.ID] = item.Started
+	}
+	for id, shown := range of.items {
+		if !running[id] {
+			shown.bar.Abort(true)
+			delete(of.items, id)
+		}
+	}
+	for _, item := range active {
+		if !item.Started {
+			continue
+		}
+		shown := of.items[item.ID]
+		if shown == nil {
+			if len(of.items) == maxItemRows {
+				continue
+			}
+			shown = b.add(b.columns.indented(shorten(item.ID, maxItemName)))
+			of.items[item.ID] = shown
+		}
+		done := 0
+		if item.Progress != nil {
+			done = int(min(max(item.Progress.Percent, 0), 100))
+		}
+		shown.set(done, 100, percent(item), b.columns.text(itemDoing(item, b.now()), percent(item)))
+	}
+}
+
+func itemDoing(item starter.ActiveItem, now time.Time) string {
+	parts := []string{item.Worker(), now.Sub(item.StartedAt).Round(time.Second).String()}
+	if item.Progress != nil {
+		parts = append(parts, item.Progress.Stage, item.Progress.Message)
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+func (b *bars) add(name string) *row {
 	shown := &row{text: "starting"}
 	// A bar that starts with a total ends by itself when it gets there; this one
 	// ends when its run does.
@@ -98,31 +161,29 @@ func (r *row) doing(decor.Statistics) string {
 	return r.text
 }
 
-func (r *row) show(done tally, text string) {
+func (r *row) set(done, total int, said, text string) {
 	r.mu.Lock()
-	r.text, r.done = text, done.String()
+	r.text, r.done = text, said
 	r.mu.Unlock()
-	r.bar.SetTotal(int64(done.of), false)
-	r.bar.SetCurrent(int64(done.ended))
+	r.bar.SetTotal(int64(total), false)
+	r.bar.SetCurrent(int64(done))
 }
 
-// tally is how many jobs of a run have ended, of how many.
-type tally struct{ ended, of int }
-
-func countsOf(snapshot starter.Snapshot) tally {
-	if snapshot.Group == nil {
-		return tally{}
+// drop removes the rows of a run from the screen.
+func (r *runRows) drop() {
+	for _, shown := range r.items {
+		shown.bar.Abort(true)
+		shown.bar.Wait()
 	}
-	return tally{ended: Ended(snapshot.Group.Counts), of: snapshot.Group.Counts.Accepted}
+	r.bar.Abort(true)
+	r.bar.Wait()
 }
-
-func (t tally) String() string { return fmt.Sprintf("%d/%d", t.ended, t.of) }
 
 // Note implements Display.
 func (b *bars) Note(line string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.closed {
+	if !b.closed && line != "" {
 		b.print(line)
 	}
 }
@@ -130,10 +191,7 @@ func (b *bars) Note(line string) {
 // print puts a line above the bars. After Shutdown mpb refuses it; there is
 // nobody left to tell.
 func (b *bars) print(line string) {
-	if b.stamp != nil {
-		line = b.stamp() + line
-	}
-	_, _ = fmt.Fprintln(b.container, line)
+	_, _ = fmt.Fprintln(b.container, b.stamp()+line)
 }
 
 // Close implements Display.
@@ -144,8 +202,8 @@ func (b *bars) Close() {
 		return
 	}
 	b.closed = true
-	for _, shown := range b.rows {
-		shown.bar.Abort(true)
+	for _, shown := range b.runs {
+		shown.drop()
 	}
 	b.container.Wait()
 }

@@ -3,6 +3,8 @@ package progress
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,19 +13,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/starter"
 )
 
 const dagID = "dag/nightly/x"
 
-func dagOpen(counts map[string]int, change ...func(*starter.DAGSnapshot)) starter.DAGSnapshot {
-	total := 0
-	for _, n := range counts {
-		total += n
+// dagCounts is what the client makes of the counts of a DAG.
+func dagCounts(run starter.Run, counts map[string]int) starter.Run {
+	run.Counts, run.Progress = counts, &starter.Progress{Running: counts["running"], Failed: counts["failed"]}
+	for _, state := range dag.States() {
+		run.Progress.Total += counts[state.String()]
+		if state.Terminal() {
+			run.Progress.Ended += counts[state.String()]
+		}
 	}
-	snapshot := starter.DAGSnapshot{
-		DAGRun: starter.DAGRun{RunRef: starter.RunRef{WorkflowID: dagID}, DAG: "nightly", Status: starter.StatusRunning},
-		State:  &contract.DAGStatus{Phase: "running", Total: total, Counts: counts},
+	return run
+}
+
+func dagOpen(counts map[string]int, change ...func(*starter.Snapshot)) starter.Snapshot {
+	snapshot := starter.Snapshot{
+		Run:   dagCounts(starter.Run{Kind: starter.KindDAG, RunRef: starter.RunRef{WorkflowID: dagID}, DAG: "nightly", Status: starter.StatusRunning}, counts),
+		Phase: "running", DAGStatus: &contract.DAGStatus{},
 	}
 	for _, each := range change {
 		each(&snapshot)
@@ -31,27 +42,28 @@ func dagOpen(counts map[string]int, change ...func(*starter.DAGSnapshot)) starte
 	return snapshot
 }
 
-func dagEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) starter.DAGSnapshot {
+func dagEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) starter.Snapshot {
 	counts := map[string]int{}
-	for _, task := range tasks {
+	var failed []contract.JobError
+	for _, id := range slices.Sorted(maps.Keys(tasks)) {
+		task := tasks[id]
 		counts[task.State]++
+		if task.State == "failed" {
+			failed = append(failed, contract.JobError{JobID: id, Message: task.Error, Worker: task.Worker, Attempts: task.Attempts})
+		}
 	}
-	return starter.DAGSnapshot{
-		DAGRun: starter.DAGRun{RunRef: starter.RunRef{WorkflowID: dagID}, DAG: "nightly", Status: "Completed", Outcome: outcome},
-		Result: &contract.DAGResult{DAG: "nightly", Outcome: outcome, Counts: counts, DurationMS: 4210, Tasks: tasks},
+	run := starter.Run{Kind: starter.KindDAG, RunRef: starter.RunRef{WorkflowID: dagID}, DAG: "nightly", Status: "Completed", Outcome: outcome}
+	return starter.Snapshot{Run: dagCounts(run, counts), DurationMS: 4210, Failed: failed, DAGResult: &contract.DAGResult{}}
+}
+
+func withFailed(id string, attempts int, message string) func(*starter.Snapshot) {
+	return func(s *starter.Snapshot) {
+		s.Failed = append(s.Failed, contract.JobError{JobID: id, Attempts: attempts, Worker: "node-a", Message: message})
 	}
 }
 
-func withFailed(id string, attempts int, message string) func(*starter.DAGSnapshot) {
-	return func(s *starter.DAGSnapshot) {
-		s.State.Failed = append(s.State.Failed, contract.TaskView{ID: id, DAGTask: contract.DAGTask{
-			State: "failed", Attempts: attempts, Worker: "node-a", Error: message,
-		}})
-	}
-}
-
-func withApproval(s *starter.DAGSnapshot) {
-	s.State.Approvals = []contract.TaskView{{ID: "release", Waiting: "an approval: Ship it?"}}
+func withApproval(s *starter.Snapshot) {
+	s.DAGStatus.Approvals = []contract.TaskView{{ID: "release", Waiting: "an approval: Ship it?"}}
 }
 
 func TestDAGSummary(t *testing.T) {
@@ -59,31 +71,31 @@ func TestDAGSummary(t *testing.T) {
 	assert.Equal(t, []string{
 		"nightly: failed in 4.21s: 1 succeeded, 1 failed, 1 upstream_failed",
 		"  load failed (on node-b, attempt 3): no such disk",
-	}, DAGSummary(dagEnded(contract.OutcomeFailed, map[string]contract.DAGTask{
+	}, Summary(dagEnded(contract.OutcomeFailed, map[string]contract.DAGTask{
 		"dump": {State: "succeeded"}, "send": {State: "upstream_failed"},
 		"load": {State: "failed", Attempts: 3, Worker: "node-b", Error: "no such\ndisk"},
 	})))
 
 	many := map[string]contract.DAGTask{}
 	for i := range maxErrors + 3 {
-		many[fmt.Sprint("t", i)] = contract.DAGTask{State: "failed"}
+		many[fmt.Sprint("t", i)] = contract.DAGTask{State: "failed", Error: fmt.Sprintf("disk %d is gone", i)}
 	}
-	lines := DAGSummary(dagEnded(contract.OutcomeFailed, many))
+	lines := Summary(dagEnded(contract.OutcomeFailed, many))
 	require.Len(t, lines, maxErrors+2)
-	assert.Contains(t, lines[len(lines)-1], "8 in all: roundsman runs show dag/nightly/x --state failed")
+	assert.Contains(t, lines[len(lines)-1], "and 3 more failed: roundsman runs show dag/nightly/x")
 
 	lost := dagEnded("", nil)
-	lost.Result, lost.Failure = nil, "terminated"
-	assert.Equal(t, []string{"nightly: no result: terminated (dag/nightly/x)"}, DAGSummary(lost))
-	assert.Contains(t, DAGAdvice(lost), "roundsman dag retry dag/nightly/x")
-	assert.Empty(t, DAGAdvice(dagEnded(contract.OutcomeCompleted, nil)))
+	lost.DAGResult, lost.Failure = nil, "terminated"
+	assert.Equal(t, []string{"nightly: no result: terminated (dag/nightly/x)"}, Summary(lost))
+	assert.Contains(t, Advice(lost), "roundsman dag retry dag/nightly/x")
+	assert.Empty(t, Advice(dagEnded(contract.OutcomeCompleted, nil)))
 }
 
 func TestDAGLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	display := NewDAG(&out, false, 0, func() time.Time { return now })
+	display := New(&out, Options{Now: func() time.Time { return now }})
 	for i := range 100 {
 		now = now.Add(100 * time.Millisecond)
 		display.Update(dagOpen(map[string]int{"succeeded": i, "running": 2, "pending": 98 - min(i, 98)}, withFailed("load", 1, "no such disk"), withApproval))
@@ -98,10 +110,10 @@ func TestDAGLines(t *testing.T) {
 	display.Update(dagOpen(map[string]int{"failed": 1}, withFailed("late", 1, "")))
 	display.Close()
 	assert.Equal(t, []string{
+		"nightly: started dag/nightly/x",
 		"nightly: task load failed (on node-a): no such disk",
 		"nightly: task release waits for an approval: Ship it? (roundsman dag approve dag/nightly/x release)",
-		"nightly: 49 of 100 done, 2 running, 1 waiting for approval",
-		"nightly: 99 of 101 done, 2 running, 1 waiting for approval",
+		"nightly: 50 of 100 done, 2 running, 1 waiting for approval",
 		"nightly: task load failed (on node-a, attempt 2): again",
 		"nightly: 1 of 1 done, 1 failed",
 		"the dev server died",
@@ -113,16 +125,17 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	display := NewDAGNotes(&out, func() time.Time { return now })
-	quiet := starter.DAGSnapshot{DAGRun: starter.DAGRun{Status: starter.StatusRunning}, Unanswered: "the run has just been started"}
+	display := New(&out, Options{NotesOnly: true, Now: func() time.Time { return now }})
+	quiet := starter.Snapshot{Run: starter.Run{RunRef: starter.RunRef{WorkflowID: dagID}, Kind: starter.KindDAG, DAG: "nightly", Status: starter.StatusRunning}, Unanswered: "the run has just been started"}
 	display.Update(quiet)
 	for range 3 {
 		now = now.Add(time.Hour)
 		display.Update(dagOpen(map[string]int{"running": 1}))
 	}
-	assert.Empty(t, out.String())
-	held := func(s *starter.DAGSnapshot) { s.State.HeldUntil = now }
-	paused := func(s *starter.DAGSnapshot) { s.State.Paused = true }
+	assert.Equal(t, "nightly: started dag/nightly/x\n", out.String())
+	out.Reset()
+	held := func(s *starter.Snapshot) { s.DAGStatus.HeldUntil = now }
+	paused := func(s *starter.Snapshot) { s.Paused = true }
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -134,15 +147,15 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 func TestDAGBarsOnATerminal(t *testing.T) {
 	t.Parallel()
 	out, now := &locked{}, time.Now()
-	display := NewDAG(out, true, 120, func() time.Time { return now })
-	active := func(s *starter.DAGSnapshot) {
-		for i := range maxTaskRows + 4 {
-			s.Active = append(s.Active, starter.ActiveJob{
-				JobID: fmt.Sprintf("load.%d", i), Started: true, StartedAt: now.Add(-12 * time.Second), Identity: "node-a@1",
+	display := New(out, Options{Terminal: true, Width: 120, Items: true, Now: func() time.Time { return now }})
+	active := func(s *starter.Snapshot) {
+		for i := range maxItemRows + 4 {
+			s.Active = append(s.Active, starter.ActiveItem{
+				ID: fmt.Sprintf("load.%d", i), Started: true, StartedAt: now.Add(-12 * time.Second), Identity: "node-a@1",
 				Progress: &contract.Heartbeat{Percent: 40, Message: "halfway"},
 			})
 		}
-		s.Active = append(s.Active, starter.ActiveJob{JobID: "not-taken"})
+		s.Active = append(s.Active, starter.ActiveItem{ID: "not-taken"})
 	}
 	display.Update(dagOpen(map[string]int{"succeeded": 3, "running": 12, "pending": 5}, active, withFailed("dump", 1, "no such disk")))
 	eventually(t, out, "nightly", "3/20", "12 running", "load.0", "40%", "node-a 12s halfway", "task dump failed (on node-a): no such disk")

@@ -13,74 +13,81 @@ import (
 // stays readable.
 const lineEvery = 5 * time.Second
 
-// lines prints one line when a run starts, when its detection is done, now and
-// then while it moves, and when it has ended.
+// lines prints one line when a run starts, when its detection is done, for everything
+// that somebody must know, now and then while it moves, and when it has ended.
 type lines struct {
-	mu   sync.Mutex
-	w    io.Writer
-	now  func() time.Time
-	seen map[string]*lineState
+	mu    sync.Mutex
+	w     io.Writer
+	now   func() time.Time
+	stamp func() string
+	// every is how often a run's progress gets a line; 0: never.
+	every time.Duration
+	seen  map[string]*lineState
 }
 
 type lineState struct {
+	news    news
 	found   bool
 	ended   bool
 	last    string
 	printed time.Time
 }
 
-func newLines(w io.Writer, now func() time.Time) *lines {
-	return &lines{w: w, now: now, seen: map[string]*lineState{}}
-}
-
 // Update implements Display.
 func (l *lines) Update(snapshot starter.Snapshot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	state := l.seen[snapshot.WorkflowID]
+	name, state := nameOf(snapshot), l.seen[snapshot.WorkflowID]
 	if state == nil {
 		state = &lineState{printed: l.now()}
 		l.seen[snapshot.WorkflowID] = state
-		fmt.Fprintf(l.w, "%s: started %s\n", snapshot.JobType, snapshot.WorkflowID)
+		l.print(name + ": started " + snapshot.WorkflowID)
 	}
 	switch {
 	case state.ended:
 	case !snapshot.Open():
 		state.ended = true
 		for _, line := range Summary(snapshot) {
-			fmt.Fprintln(l.w, line)
+			l.print(line)
 		}
 	default:
-		l.progress(snapshot, state)
+		for _, line := range state.news.lines(snapshot) {
+			l.print(name + ": " + line)
+		}
+		if l.every > 0 {
+			l.progress(name, snapshot, state)
+		}
 	}
 }
 
-func (l *lines) progress(snapshot starter.Snapshot, state *lineState) {
-	if snapshot.Group == nil {
-		l.maybe(state, fmt.Sprintf("%s: %s", snapshot.JobType, doing(snapshot)), false)
-		return
+// progress prints what is new, at most one line per interval; the end of a detection
+// at once.
+func (l *lines) progress(name string, snapshot starter.Snapshot, state *lineState) {
+	line := name + ": " + Doing(snapshot)
+	done := Done(snapshot)
+	if done != "" {
+		line = fmt.Sprintf("%s: %s, %s", name, done, Doing(snapshot))
 	}
-	counts := snapshot.Group.Counts
-	first := counts.Detected > 0 && !state.found
-	state.found = state.found || first
-	l.maybe(state, fmt.Sprintf("%s: %d of %d done, %s", snapshot.JobType, Ended(counts), counts.Accepted, doing(snapshot)), first)
-}
-
-// maybe prints a line that says something new, at most one per lineEvery.
-func (l *lines) maybe(state *lineState, line string, atOnce bool) {
+	atOnce := done != "" && !state.found && snapshot.Kind == starter.KindGroup
+	state.found = state.found || done != ""
 	now := l.now()
-	if line == state.last || !atOnce && now.Sub(state.printed) < lineEvery {
+	if line == state.last || !atOnce && now.Sub(state.printed) < l.every {
 		return
 	}
 	state.last, state.printed = line, now
-	fmt.Fprintln(l.w, line)
+	l.print(line)
 }
+
+// print writes a whole line at a time. A terminal that is gone is nobody's news.
+func (l *lines) print(line string) { fmt.Fprintln(l.w, l.stamp()+line) }
 
 // Note implements Display.
 func (l *lines) Note(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	fmt.Fprintln(l.w, line)
+	if line != "" {
+		l.print(line)
+	}
 }
 
 // Close implements Display.

@@ -19,20 +19,27 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(id string, accepted, completed, running int) starter.Snapshot {
+	counts := contract.GroupCounts{Detected: accepted, Accepted: accepted, Completed: completed}
 	return starter.Snapshot{
-		Run: starter.Run{RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: starter.StatusRunning},
-		Group: &contract.GroupStatus{
-			Phase: "dispatching", Running: running,
-			Counts: contract.GroupCounts{Detected: accepted, Accepted: accepted, Completed: completed},
+		Run: starter.Run{
+			Kind: starter.KindGroup, RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: starter.StatusRunning,
+			Counts:   starter.Counts{"detected": accepted, "running": running},
+			Progress: &starter.Progress{Total: accepted, Ended: completed, Running: running},
 		},
+		Phase: "dispatching", Group: &contract.GroupStatus{Running: running, Counts: counts},
 	}
 }
 
 func ended(id string, result *contract.JobGroupResult) starter.Snapshot {
-	return starter.Snapshot{
-		Run:    starter.Run{RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: "Completed"},
+	snapshot := starter.Snapshot{
+		Run:    starter.Run{Kind: starter.KindGroup, RunRef: starter.RunRef{WorkflowID: id}, JobType: "scrub", Status: "Completed"},
 		Result: result,
 	}
+	if result != nil {
+		snapshot.Outcome, snapshot.Reason, snapshot.DurationMS, snapshot.Failed = result.Outcome, result.Reason, result.DurationMS, result.Errors
+		snapshot.Progress = &starter.Progress{Total: result.Counts.Accepted, Ended: result.Counts.Ended(), Failed: result.Counts.Failed}
+	}
+	return snapshot
 }
 
 func completed() *contract.JobGroupResult {
@@ -75,7 +82,7 @@ func TestLinesAreFewButSayWhatMatters(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	display := New(&out, false, 0, func() time.Time { return now })
+	display := New(&out, Options{Now: func() time.Time { return now }})
 	display.Update(open("g1", 0, 0, 0))
 	for i := range 100 {
 		now = now.Add(100 * time.Millisecond)
@@ -114,10 +121,10 @@ func (l *locked) String() string {
 func TestBarsMoveAndLeaveASummary(t *testing.T) {
 	t.Parallel()
 	out := &locked{}
-	display := New(out, true, 140, time.Now)
+	display := New(out, Options{Terminal: true, Width: 140, Now: time.Now})
 	display.Update(open("g1", 0, 0, 0))
 	half := open("g1", 4, 2, 2)
-	half.Active = []starter.ActiveJob{{JobID: "job-00003", Progress: &contract.Heartbeat{Percent: 40, Stage: "hashing"}}}
+	half.Active = []starter.ActiveItem{{ID: "job-00003", Progress: &contract.Heartbeat{Percent: 40, Stage: "hashing"}}}
 	display.Update(half)
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "2/4") && strings.Contains(out.String(), "job-00003 40% hashing")
@@ -139,28 +146,32 @@ func TestBarsMoveAndLeaveASummary(t *testing.T) {
 func TestWhatARunDoes(t *testing.T) {
 	t.Parallel()
 	paused := open("g", 4, 1, 0)
-	paused.Group.Paused = true
+	paused.Paused = true
 	noted := open("g", 4, 1, 0)
-	noted.Group.Paused, noted.Group.Waiting = true, "the run is paused by ann: new disks"
-	assert.Equal(t, "the run is paused by ann: new disks", doing(noted))
+	noted.Paused, noted.Waiting = true, "the run is paused by ann: new disks"
+	assert.Equal(t, "the run is paused by ann: new disks", Doing(noted))
 	waiting := open("g", 4, 1, 0)
-	waiting.Group.Waiting = "no worker is online"
+	waiting.Waiting = "no worker is online"
 	silent := open("g", 0, 0, 0)
-	silent.Group, silent.Unanswered = nil, "CONTROL_PLANE_DOWN: query status"
+	silent.Phase, silent.Unanswered = "", "CONTROL_PLANE_DOWN: query status"
 	fresh := silent
 	fresh.Unanswered = ""
-	assert.Equal(t, "paused", doing(paused))
-	assert.Equal(t, "no worker is online", doing(waiting))
-	assert.Equal(t, "CONTROL_PLANE_DOWN: query status", doing(silent))
-	assert.Equal(t, "starting", doing(fresh))
+	assert.Equal(t, "paused", Doing(paused))
+	assert.Equal(t, "no worker is online", Doing(waiting))
+	assert.Equal(t, "CONTROL_PLANE_DOWN: query status", Doing(silent))
+	assert.Equal(t, "starting", Doing(fresh))
 	stale := open("g", 4, 1, 3)
 	stale.Unanswered = "connection refused"
-	assert.Equal(t, "no answer: connection refused", doing(stale), "what was known last is not the present")
-	assert.Equal(t, "dispatching", doing(open("g", 0, 0, 0)))
+	assert.Equal(t, "no answer: connection refused", Doing(stale), "what was known last is not the present")
+	assert.Equal(t, "dispatching", Doing(open("g", 0, 0, 0)))
 }
 
 func TestCountsSayWhenTheyAreNotExact(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "200100 found, 200000 over the limit", Counts(contract.GroupCounts{Detected: 200_100, Surplus: 200_000}))
-	assert.Equal(t, "more than 200100 found, 200000 over the limit", Counts(contract.GroupCounts{Detected: 200_100, DetectedMore: true, Surplus: 200_000}))
+	assert.Equal(t, "200100 found, 200000 over the limit", countsOf(contract.GroupCounts{Detected: 200_100, Surplus: 200_000}))
+	assert.Equal(t, "more than 200100 found, 200000 over the limit", countsOf(contract.GroupCounts{Detected: 200_100, DetectedMore: true, Surplus: 200_000}))
+}
+
+func countsOf(counts contract.GroupCounts) string {
+	return Counts(starter.Snapshot{Group: &contract.GroupStatus{Counts: counts}})
 }

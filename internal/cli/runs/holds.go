@@ -101,7 +101,7 @@ are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
 Examples:
   roundsman jobs disabled
   roundsman jobs disabled scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
-		Flags: ui.With(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}),
+		Flags: ui.ListFlags(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
 				return ui.Usagef("--limit %d: must be at least 1", limit)
@@ -113,8 +113,8 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, held)
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, held, ui.Names(held.Holds, func(hold contract.AdmissionHold) string { return cmp.Or(hold.DedupeKey, hold.JobType) })...)
 			}
 			c.printHolds(held)
 			return nil
@@ -125,12 +125,12 @@ Examples:
 func (c *commands) printHolds(held contract.HoldsResult) {
 	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "KEY", "WHY", "SINCE", "UNTIL", "LAST ERROR")
 	for _, hold := range held.Holds {
-		listed.Add(ui.Text(hold.JobType), ui.Text(ui.Shorten(cmp.Or(hold.DedupeKey, "(all)"), 60)), holdCell(hold), ui.Text(ui.Ago(hold.Since, now)),
-			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Text(ui.Shorten(hold.LastError, 60)))
+		listed.Add(ui.Text(hold.JobType), ui.Text(cmp.Or(hold.DedupeKey, "(all)")), holdCell(hold), ui.Text(ui.Ago(hold.Since, now)),
+			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Text(hold.LastError))
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "nothing is held back")
+	c.PrintTable(listed, "nothing is held back")
 	if held.Total > len(held.Holds) {
-		c.Print("%d of %d; see more with --limit", len(held.Holds), held.Total)
+		c.Remark("%d of %d; see more with --limit", len(held.Holds), held.Total)
 	}
 }
 
@@ -155,8 +155,8 @@ func (c *commands) showHeldBack(snapshot starter.Snapshot) {
 	}
 	listed := ui.NewTable("LEFT OUT", "UNTIL", "WHY")
 	for _, hold := range held {
-		listed.Add(ui.Text(ui.Shorten(hold.DedupeKey, 60)), ui.Text(ui.Stamp(hold.Until)), ui.Text(ui.Shorten(hold.String(), 100)))
+		listed.Add(ui.Text(hold.DedupeKey), ui.Text(ui.Stamp(hold.Until)), ui.Text(hold.String()))
 	}
 	fmt.Fprintln(c.Env.Stdout)
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+	c.PrintTable(listed, "")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,120 +16,178 @@ import (
 
 func (c *commands) jobsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "jobs", Usage: "list, show, submit, cancel and expire jobs; disabled keys",
-		Subcommands: []*cli.Command{c.jobsList(), c.jobsShow(), c.jobsSubmit(), c.jobsCancel(), c.jobsExpire(), c.jobsDisabled(), c.jobsForgive(), c.jobsMarkDone()},
+		Name: "jobs", Usage: "list, search, show, submit, cancel and expire jobs and tasks; disabled keys",
+		Subcommands: []*cli.Command{c.jobsList(), c.jobsShow(), c.jobsLogs(), c.jobsSubmit(), c.jobsCancel(), c.jobsExpire(), c.jobsDisabled(), c.jobsForgive(), c.jobsMarkDone()},
 	}
 }
 
 func (c *commands) jobsList() *cli.Command {
 	return &cli.Command{
-		Name: "list", Aliases: []string{"ls"}, ArgsUsage: "[RUN]", Usage: "list the jobs of a run, open or closed",
+		Name: "list", Aliases: []string{"ls"}, ArgsUsage: "[RUN]", Usage: "list the jobs or tasks of a run, open or closed, or search them over runs",
 		Description: runArgument + `
+
+Without RUN the newest runs are searched: of one job type, since a time, for a node, a state or a key.
 
 Examples:
   roundsman jobs list scrub
   roundsman jobs list group/scrub-2026-11-20T09:00:00Z --state failed --state stale
-  roundsman jobs list scrub --output json | jq '.jobs[] | select(.attempt > 1)'`,
-		Flags: ui.With(
-			&cli.StringSliceFlag{Name: "state", Aliases: []string{"s"}, Usage: "only jobs in `STATE`: " + strings.Join(starter.JobStates(), ", ") + "; may be given several times"},
+  roundsman jobs list rolling-maintenance --state failed
+  roundsman jobs list --node node-7 --state running
+  roundsman jobs list -t scrub --state failed --since 12h
+  roundsman jobs list scrub --output json | jq '.items[] | select(.attempt > 1)'`,
+		Flags: ui.ListFlags(append([]cli.Flag{
+			stateFlag(starter.ItemStates()),
 			&cli.StringFlag{Name: FlagKey, Usage: "only the job with dedupe key `KEY`, alone or in its batch"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` jobs", Value: 200},
-			runFlag(),
-		),
-		Before: checkListJobs,
+			&cli.StringFlag{Name: flagNode, Usage: "search: only what the worker `ID` runs or ran last"},
+			jobTypeFlag(), runFlag(),
+		}, ui.PeriodFlags()...)...),
+		Before: c.checkListJobs,
 		Action: c.Connected(c.listJobs),
 	}
 }
+
+// searchedRuns is how many of the newest runs a search looks at.
+const searchedRuns = 200
 
 func runFlag() cli.Flag {
 	return &cli.StringFlag{Name: ui.FlagRun, Usage: "the `RUN`, where it is not given as an argument"}
 }
 
-func checkListJobs(ctx *cli.Context) error {
-	if ctx.String(ui.FlagRun) == "" && ctx.Args().Len() == 0 {
-		return ui.Usagef("RUN is missing: see %s --help", ctx.Command.HelpName)
+func (c *commands) checkListJobs(ctx *cli.Context) error {
+	if err := checkItems(starter.ItemStates())(ctx); err != nil {
+		return err
 	}
-	for _, state := range ctx.StringSlice("state") {
-		if !slices.Contains(starter.JobStates(), state) {
-			return ui.Usagef("--state %s: must be one of %s", state, strings.Join(starter.JobStates(), ", "))
+	named := ctx.String(ui.FlagRun) != "" || ctx.Args().Len() > 0
+	for _, flag := range []string{flagNode, ui.FlagJobType, "since", "until"} {
+		if named && ctx.IsSet(flag) {
+			return ui.Usagef("--%s searches over runs: leave the RUN out", flag)
 		}
 	}
-	if limit := ctx.Int(ui.FlagLimit); limit < 1 {
-		return ui.Usagef("--limit %d: must be at least 1", limit)
+	searches := ctx.IsSet(flagNode) || ctx.IsSet(ui.FlagJobType) || ctx.IsSet("since") || ctx.IsSet(FlagKey) || ctx.IsSet(ui.FlagState)
+	if !named && !searches {
+		return ui.Usagef("RUN is missing, or what to search for: see %s --help", ctx.Command.HelpName)
 	}
-	return nil
+	_, err := c.search(ctx)
+	return err
+}
+
+func (c *commands) search(ctx *cli.Context) (starter.ItemSearch, error) {
+	since, until, err := c.Period(ctx)
+	if err != nil {
+		return starter.ItemSearch{}, ui.Faulty(err)
+	}
+	search := starter.ItemSearch{
+		Runs:   starter.RunFilter{JobType: ctx.String(ui.FlagJobType), Since: since, Until: until, Limit: searchedRuns},
+		States: ctx.StringSlice(ui.FlagState), DedupeKey: ctx.String(FlagKey), Worker: ctx.String(flagNode), Limit: ctx.Int(ui.FlagLimit),
+	}
+	return search, checkFilter(search.Runs)
 }
 
 func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
-	ref, err := client.Runs().Resolve(ctx.Context, cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First()))
-	if err != nil {
-		return err
+	var (
+		items []starter.Item
+		total int
+		none  = "no jobs match"
+		run   = cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First())
+	)
+	if run != "" {
+		ref, err := client.Runs().Resolve(ctx.Context, run)
+		if err != nil {
+			return err
+		}
+		items, total, err = client.Runs().Items(ctx.Context, ref, starter.ItemFilter{
+			States: ctx.StringSlice(ui.FlagState), DedupeKey: ctx.String(FlagKey), Limit: ctx.Int(ui.FlagLimit),
+		})
+		if err != nil {
+			return err
+		}
+		if len(ctx.StringSlice(ui.FlagState)) == 0 && ctx.String(FlagKey) == "" {
+			none = fmt.Sprintf("%s has no jobs (`roundsman runs show %s` says why; other runs: `roundsman runs list`)", ref.WorkflowID, ref.WorkflowID)
+		}
+	} else {
+		search, err := c.search(ctx)
+		if err != nil {
+			return err
+		}
+		items, err = client.Runs().Search(ctx.Context, search)
+		if len(items) == 0 && err != nil {
+			return err
+		}
+		c.Note(err)
+		total = len(items)
 	}
-	jobs, total, err := client.Runs().Jobs(ctx.Context, ref, starter.JobFilter{
-		States: ctx.StringSlice("state"), DedupeKey: ctx.String(FlagKey), Limit: ctx.Int(ui.FlagLimit),
-	})
-	if err != nil {
-		return err
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"items": ui.OrEmpty(items), "total": total}, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
 	}
-	if ui.WantsJSON(ctx) {
-		return ui.PrintJSON(c.Env.Stdout, map[string]any{"jobs": ui.OrEmpty(jobs), "total": total})
-	}
-	none := "no jobs match"
-	if len(ctx.StringSlice("state")) == 0 && ctx.String(FlagKey) == "" {
-		none = fmt.Sprintf("%s has no jobs (`roundsman runs show %s` says why; other runs: `roundsman runs list`)", ref.WorkflowID, ref.WorkflowID)
-	}
-	c.printJobs(jobs, total, none)
+	c.printItems(items, total, none, run == "")
 	return nil
 }
 
-func (c *commands) printJobs(jobs []starter.Job, total int, none string) {
-	now, listed := c.Env.Now(), ui.NewTable("JOB", "STATE", "WORKER", "TRY", "TOOK", "PROGRESS", "WHAT")
-	for _, job := range jobs {
-		percent := ""
-		if job.Active != nil {
-			percent = PercentOf(*job.Active)
-		}
-		listed.Add(ui.Text(job.JobID), ui.Cell{Text: job.State, Paint: statePaint(job.State)}, ui.Text(job.Worker),
-			ui.Text(attempts(job)), ui.Text(jobTook(job, now)), ui.Text(percent), ui.Text(ui.Shorten(what(job), 80)))
+// printItems lists jobs or tasks. What was searched for over several runs has its run
+// before it.
+func (c *commands) printItems(items []starter.Item, total int, none string, several bool) {
+	isTasks := len(items) > 0 && items[0].Run.Kind() == starter.KindDAG
+	now, columns := c.Env.Now(), []string{"JOB", "STATE", "WORKER", "TRY", "TOOK", "PROGRESS", "+KEY", "+PRIORITY", "+STARTED", "WHAT"}
+	if isTasks && !several {
+		columns = []string{"TASK", "STATE", "WORKER", "TRY", "TOOK", "PROGRESS", "FROM", "+READY", "STARTED", "WHAT"}
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), none)
-	if total > len(jobs) {
-		c.Print("%d of %d jobs; see more with --limit", len(jobs), total)
+	listed := ui.NewTable(columns...)
+	for _, item := range items {
+		percent, worker := "", item.Worker
+		if item.Active != nil {
+			percent, worker = PercentOf(*item.Active), cmp.Or(worker, item.Active.Worker())
+		}
+		name := ui.Text(item.ID)
+		if several {
+			name.Text = item.Ref().String()
+		}
+		cells := []ui.Cell{name, {Text: item.State, Paint: statePaint(item.State)}, ui.Text(worker), ui.Text(attempts(item)), ui.Text(itemTook(item, now)), ui.Text(percent)}
+		if isTasks && !several {
+			cells = append(cells, ui.Text(item.FromRun), ui.Text(ui.Stamp(item.ReadyAt)))
+		} else {
+			cells = append(cells, ui.Text(item.DedupeKey), ui.Text(string(item.Priority)))
+		}
+		listed.Add(append(cells, ui.Text(ui.Stamp(item.StartedAt)), ui.Text(what(item)))...)
+	}
+	c.PrintTable(listed, none)
+	if total > len(items) {
+		c.Remark("%d of %d; see more with --limit", len(items), total)
 	}
 }
 
-func attempts(job starter.Job) string {
-	if job.Attempt == 0 {
+func attempts(item starter.Item) string {
+	if item.Attempt == 0 {
 		return ""
 	}
-	return fmt.Sprint(job.Attempt)
+	return fmt.Sprint(item.Attempt)
 }
 
-// what is the most useful sentence about a job: why it failed or waits, what
+// what is the most useful sentence about an item: why it failed or waits, what
 // it reports, or else what it is about.
-func what(job starter.Job) string {
-	about := job.Summary
-	if about == "" {
-		about = job.DedupeKey
+func what(item starter.Item) string {
+	about := cmp.Or(item.Summary, item.DedupeKey)
+	if item.Decision != nil {
+		about = item.Decision.String()
 	}
 	switch {
-	case job.Error != "":
-		return strings.TrimPrefix(about+": "+job.Error, ": ")
-	case job.Waiting != "":
-		return strings.TrimPrefix(about+" ("+job.Waiting+")", " ")
-	case job.Active != nil && MessageOf(*job.Active) != "":
-		return strings.TrimPrefix(about+": "+MessageOf(*job.Active), ": ")
+	case item.Error != "":
+		return strings.TrimPrefix(about+": "+item.Error, ": ")
+	case item.Waiting != "":
+		return strings.TrimSpace(about + " (" + item.Waiting + ")")
+	case item.Active != nil && MessageOf(*item.Active) != "":
+		return strings.TrimPrefix(about+": "+MessageOf(*item.Active), ": ")
 	}
 	return about
 }
 
 func statePaint(state string) ui.Paint {
 	switch state {
-	case "completed":
+	case "completed", "succeeded":
 		return ui.Good
-	case "failed", "stale":
+	case "failed", "stale", "upstream_failed":
 		return ui.Bad
-	case "canceled":
+	case "canceled", "skipped":
 		return ui.Odd
 	case "running":
 		return ui.Bold
@@ -138,59 +195,51 @@ func statePaint(state string) ui.Paint {
 	return ui.Plain
 }
 
-func jobTook(job starter.Job, now time.Time) string {
+func itemTook(item starter.Item, now time.Time) string {
 	switch {
-	case job.StartedAt.IsZero():
+	case item.State == "assigned":
+		return "not taken yet"
+	case item.StartedAt.IsZero():
 		return ""
-	case job.State == "pending" && job.Active == nil:
-		return "" // It waits for its next attempt; nothing takes time.
-	case job.EndedAt.IsZero():
-		return ui.Span(now.Sub(job.StartedAt))
+	case item.EndedAt.IsZero() && (item.Ended() || item.Active == nil && (item.State == "pending" || item.State == "ready")):
+		return "" // It waits for its next attempt, where nothing takes time, or nothing kept its end.
+	case item.EndedAt.IsZero():
+		return ui.Span(now.Sub(item.StartedAt))
 	}
-	return ui.Span(job.EndedAt.Sub(job.StartedAt))
+	return ui.Span(item.EndedAt.Sub(item.StartedAt))
 }
 
-// WorkerOf names the worker of a running attempt. Before its first heartbeat
-// only the identity of its process is known, which begins with the id.
-func WorkerOf(job starter.ActiveJob) string {
-	if job.Progress != nil && job.Progress.Worker != "" {
-		return job.Progress.Worker
-	}
-	id, _, _ := strings.Cut(job.Identity, "@")
-	return id
-}
-
-// RunningFor is how long the attempt of a job has been running.
-func RunningFor(job starter.ActiveJob, now time.Time) string {
-	if !job.Started {
+// RunningFor is how long the attempt of an item has been running.
+func RunningFor(item starter.ActiveItem, now time.Time) string {
+	if !item.Started {
 		return "not taken yet"
 	}
-	return ui.Span(now.Sub(job.StartedAt))
+	return ui.Span(now.Sub(item.StartedAt))
 }
 
-// PercentOf is the progress that a job has reported, or "".
-func PercentOf(job starter.ActiveJob) string {
-	if job.Progress == nil || job.Progress.Percent < 0 {
+// PercentOf is the progress that an item has reported, or "".
+func PercentOf(item starter.ActiveItem) string {
+	if item.Progress == nil || item.Progress.Percent < 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f%%", job.Progress.Percent)
+	return fmt.Sprintf("%.0f%%", item.Progress.Percent)
 }
 
-// MessageOf is the newest message of a job.
-func MessageOf(job starter.ActiveJob) string {
-	if job.Progress == nil {
+// MessageOf is the newest message of an item.
+func MessageOf(item starter.ActiveItem) string {
+	if item.Progress == nil {
 		return ""
 	}
-	said := strings.TrimSpace(job.Progress.Stage + " " + job.Progress.Message)
-	if job.Progress.Stalled > 0 {
-		said = strings.TrimSpace(said + " (its handler has reported nothing for " + job.Progress.Stalled.String() + ")")
+	said := strings.TrimSpace(item.Progress.Stage + " " + item.Progress.Message)
+	if item.Progress.Stalled > 0 {
+		said = strings.TrimSpace(said + " (its handler has reported nothing for " + item.Progress.Stalled.String() + ")")
 	}
 	return said
 }
 
-const jobArgument = "RUN/JOB names the job, for instance group/scrub-2026-11-20T09:00:00Z/job-00012; or give JOB\n" +
-	"alone and --run RUN; or RUN and --key KEY, the dedupe key of the job or of one item of its batch. RUN may also be\n" +
-	"the name of a job type: its running group, or its last one."
+const jobArgument = "RUN/JOB names the job, for instance group/scrub-2026-11-20T09:00:00Z/job-00012, or the task of a DAG, as\n" +
+	"dag/nightly/x/load; or give JOB alone and --run RUN; or RUN and --key KEY, the dedupe key of the job or of one\n" +
+	"item of its batch. RUN may also be the name of a job type or a DAG: its running or newest run."
 
 func jobKeyFlag() cli.Flag {
 	return &cli.StringFlag{Name: FlagKey, Usage: "the job with dedupe key `KEY`, alone or in its batch"}
@@ -208,37 +257,36 @@ func checkJobRef(ctx *cli.Context) error {
 		return nil
 	case arg == "":
 		return ui.Usagef("RUN/JOB is missing: see %s --help", ctx.Command.HelpName)
-	case run == "":
-		if _, err := starter.ParseJobRef(arg); err != nil {
-			return ui.Faulty(err)
-		}
-	case !starter.IsJobID(arg):
+	case run == "" && !strings.Contains(strings.Trim(arg, "/"), "/"):
+		_, err := starter.ParseItemRef(arg)
+		return ui.Faulty(err)
+	case run != "" && strings.Contains(arg, "/"):
 		return ui.Usagef("job %q: with --run, give the job's id alone, for instance job-00012", arg)
 	}
 	return nil
 }
 
 // jobOf reads the job of a command line.
-func jobOf(ctx *cli.Context, client *starter.Client) (starter.JobRef, error) {
+func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
 	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
 	if key := ctx.String(FlagKey); key != "" {
 		ref, err := client.Runs().Resolve(ctx.Context, cmp.Or(run, arg))
 		if err != nil {
-			return starter.JobRef{}, err
+			return starter.ItemRef{}, err
 		}
-		job, err := client.Runs().JobByKey(ctx.Context, ref, key)
+		job, err := client.Runs().ItemByKey(ctx.Context, ref, key)
 		return job.Ref(), err
 	}
 	if run == "" {
-		return client.Runs().ResolveJob(ctx.Context, arg)
+		return client.Runs().ResolveItem(ctx.Context, arg)
 	}
 	ref, err := client.Runs().Resolve(ctx.Context, run)
-	return starter.JobRef{Run: ref, JobID: arg}, err
+	return starter.ItemRef{Run: ref, ID: arg}, err
 }
 
 func (c *commands) jobsCancel() *cli.Command {
 	return &cli.Command{
-		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job; the others go on",
+		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job or task; the others go on",
 		Description: jobArgument + `
 
 A running job hears of it with its next heartbeat. A batch is one job: all of its items are canceled.
@@ -249,7 +297,7 @@ Examples:
   roundsman jobs cancel compress_logs --key /var/log/app/big.log`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
-		Action: c.endJob("cancel", starter.Runs.CancelJob),
+		Action: c.endJob("cancel", starter.Runs.CancelItem),
 	}
 }
 
@@ -268,7 +316,7 @@ Examples:
   roundsman jobs expire job-00012 --run scrub --reason "node-7 burned down"`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
-		Action: c.endJob("expire", starter.Runs.ExpireJob),
+		Action: c.endJob("expire", starter.Runs.ExpireItem),
 	}
 }
 
@@ -277,7 +325,7 @@ func jobReasonFlag() cli.Flag {
 }
 
 // endJob asks for the end of the job that the command line names.
-func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.JobRef, string) error) cli.ActionFunc {
+func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, starter.ItemRef, string) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 		ref, err := jobOf(ctx, client)
 		if err != nil {

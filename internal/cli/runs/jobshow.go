@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,39 +15,37 @@ import (
 
 func (c *commands) jobsShow() *cli.Command {
 	return &cli.Command{
-		Name: "show", ArgsUsage: "[RUN/JOB]", Usage: "show one job with its progress, or what came of it",
+		Name: "show", ArgsUsage: "[RUN/JOB]", Usage: "show one job or task: its progress, its attempts, what came of it",
 		Description: jobArgument + `
 
 Examples:
   roundsman jobs show group/scrub-2026-11-20T09:00:00Z/job-00012
   roundsman jobs show job-00012 --run scrub
   roundsman jobs show compress_logs --key /var/log/app/big.log`,
-		Flags:  ui.With(runFlag(), jobKeyFlag()),
+		Flags:  ui.ListFlags(runFlag(), jobKeyFlag()),
 		Before: checkJobRef,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			ref, err := jobOf(ctx, client)
 			if err != nil {
 				return err
 			}
-			job, err := client.Runs().Job(ctx.Context, ref)
+			item, err := client.Runs().Item(ctx.Context, ref)
 			if err != nil {
 				return err
 			}
-			result, err := client.Runs().JobResult(ctx.Context, job)
+			detail, err := client.Runs().Detail(ctx.Context, item)
 			c.Note(err)
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, struct {
-					starter.Job
-					Result *jobtype.Result `json:"result,omitempty"`
-				}{job, result})
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, detail, detail.Item.Ref().String())
 			}
-			c.showJob(job, result)
+			c.showJob(detail.Item)
+			c.showHistory(detail)
 			return nil
 		}),
 	}
 }
 
-func (c *commands) showJob(job starter.Job, result *jobtype.Result) {
+func (c *commands) showJob(job starter.Item) {
 	now, shown := c.Env.Now(), &ui.Fields{}
 	shown.Add("job", ui.Textf("%s", job.Ref()))
 	shown.Add("what", ui.Textf("%s", job.Summary))
@@ -56,21 +55,22 @@ func (c *commands) showJob(job starter.Job, result *jobtype.Result) {
 	for _, item := range job.Batch {
 		shown.Add("item", ui.Text(itemText(item)))
 	}
+	shown.Add("needs", ui.Text(strings.Join(job.Needs, ", ")))
 	shown.Add("state", ui.Cell{Text: job.State, Paint: statePaint(job.State)})
+	shown.Add("from run", ui.Text(job.FromRun))
 	shown.Add("waiting for", ui.Textf("%s", job.Waiting))
 	shown.Add("priority", ui.Textf("%s", job.Priority))
 	shown.Add("worker", ui.Textf("%s", job.Worker))
 	shown.Add("attempt", ui.Textf("%s", attempts(job)))
-	if !job.NotBefore.IsZero() {
-		shown.Add("not before", ui.Textf("%s (%s)", ui.Stamp(job.NotBefore), ui.Ago(job.NotBefore, now)))
+	for _, at := range []struct {
+		name string
+		time time.Time
+	}{{"not before", job.NotBefore}, {"until", job.Until}, {"started", job.StartedAt}, {"ended", job.EndedAt}} {
+		if !at.time.IsZero() {
+			shown.Add(at.name, ui.Textf("%s (%s)", ui.Stamp(at.time), ui.Ago(at.time, now)))
+		}
 	}
-	if !job.StartedAt.IsZero() {
-		shown.Add("started", ui.Textf("%s (%s)", ui.Stamp(job.StartedAt), ui.Ago(job.StartedAt, now)))
-	}
-	if !job.EndedAt.IsZero() {
-		shown.Add("ended", ui.Textf("%s (%s)", ui.Stamp(job.EndedAt), ui.Ago(job.EndedAt, now)))
-	}
-	shown.Add("took", ui.Textf("%s", jobTook(job, now)))
+	shown.Add("took", ui.Textf("%s", itemTook(job, now)))
 	shown.Add("error", ui.Cell{Text: job.Error, Paint: ui.Bad})
 	if active := job.Active; active != nil {
 		shown.Add("progress", ui.Textf("%s", strings.TrimSpace(PercentOf(*active)+" "+MessageOf(*active))))
@@ -79,16 +79,58 @@ func (c *commands) showJob(job starter.Job, result *jobtype.Result) {
 		}
 		shown.Add("heartbeat", ui.Textf("%s", ui.Ago(active.BeatAt, now)))
 	}
-	if result != nil {
-		shown.Add("result", ui.Textf("%s", result.Summary))
-		if len(result.Data) > 0 {
-			shown.Add("data", ui.Text(CompactJSON(result.Data)))
-		}
-	}
 	shown.Write(c.Env.Stdout, c.Env.Colors())
-	if result != nil {
-		ShowOutput(c.Program, *result)
+}
+
+// showHistory prints the attempts at an item, what operators asked for, and what was
+// returned and printed.
+func (c *commands) showHistory(detail starter.ItemDetail) {
+	now, colors := c.Env.Now(), c.Env.Colors()
+	if len(detail.Command) > 0 {
+		given := &ui.Fields{}
+		given.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
+		given.Write(c.Env.Stdout, colors)
 	}
+	if len(detail.Attempts) > 0 {
+		listed := ui.NewTable("TRY", "WORKER", "STARTED", "TOOK", "ENDED AS", "ERROR")
+		for _, attempt := range detail.Attempts {
+			listed.Add(ui.Textf("%d", attempt.Number), ui.Text(attempt.Worker), ui.Text(ui.Stamp(attempt.StartedAt)), ui.Text(attemptTook(attempt, now)),
+				ui.Cell{Text: attempt.EndedAs, Paint: statePaint(attempt.EndedAs)}, ui.Text(attempt.Error))
+		}
+		c.Print("")
+		c.PrintTable(listed, "")
+	}
+	if len(detail.Requests) > 0 {
+		listed := ui.NewTable("REQUEST", "BY", "AT", "NOTE")
+		for _, request := range detail.Requests {
+			listed.Add(ui.Text(request.Action), ui.Text(request.By), ui.Text(ui.Stamp(request.At)), ui.Text(request.Note))
+		}
+		c.Print("")
+		c.PrintTable(listed, "")
+	}
+	if detail.Result == nil {
+		return
+	}
+	shown := &ui.Fields{}
+	shown.Add("result", ui.Text(ui.OneLine(detail.Result.Summary)))
+	if len(detail.Result.Data) > 0 {
+		shown.Add("data", ui.Text(CompactJSON(detail.Result.Data)))
+	}
+	if detail.Result.Summary != "" || len(detail.Result.Data) > 0 {
+		c.Print("")
+		shown.Write(c.Env.Stdout, colors)
+	}
+	ShowOutput(c.Program, *detail.Result)
+}
+
+func attemptTook(attempt starter.Attempt, now time.Time) string {
+	switch {
+	case attempt.StartedAt.IsZero():
+		return "not taken"
+	case attempt.EndedAt.IsZero():
+		return ui.Span(now.Sub(attempt.StartedAt))
+	}
+	return ui.Span(attempt.EndedAt.Sub(attempt.StartedAt))
 }
 
 // ShowOutput prints what the job printed, if that is more than its summary, line

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // Flags of a single proposal, which --file excludes.
@@ -129,7 +130,7 @@ func (c *commands) submit(ctx *cli.Context) error {
 		return ui.Faulty(err)
 	}
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		known, err := client.JobTypes().Get(ctx.Context, ctx.String("type"))
+		known, err := jobtypes.Of(client).Get(ctx.Context, ctx.String("type"))
 		if err != nil {
 			return err
 		}
@@ -143,8 +144,8 @@ func (c *commands) submit(ctx *cli.Context) error {
 		if w := known.Window; w != nil && !w.Open && !submission.IgnoreWindow {
 			c.Complain("note: the window of %s is %s; the jobs wait for it (--ignore-window does not)", known.Name, WindowState(w, c.Env.Now()).Text)
 		}
-		submitted, err := client.JobTypes().Submit(ctx.Context, known, submission)
-		if _, wrong := errors.AsType[*starter.SubmissionError](err); wrong {
+		submitted, err := jobtypes.Of(client).Submit(ctx.Context, known, submission)
+		if _, wrong := errors.AsType[*jobtypes.SubmissionError](err); wrong {
 			return ui.Faulty(err)
 		}
 		if err != nil {
@@ -162,7 +163,7 @@ func newSubmissionID(now time.Time) string {
 	return now.UTC().Format("20060102t150405") + "-" + hex.EncodeToString(random[:])
 }
 
-func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, known starter.JobType, submitted starter.Submitted) error {
+func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, submitted jobtypes.Submitted) error {
 	if known.Paused && !submitted.Already {
 		c.Complain("note: %s is paused%s; this submission is an exception", known.Name, PauseOf(known))
 	}
@@ -175,7 +176,7 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 		}
 		return c.Done(ctx, struct {
 			JobType string `json:"job_type"`
-			starter.Submitted
+			jobtypes.Submitted
 		}{known.Name, submitted}, "%s %s (follow it with `roundsman runs watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
 	}
 	// On standard error, so that it is known before the end and after a Ctrl-C.
@@ -191,7 +192,7 @@ func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref 
 	switch {
 	case ctx.Bool(ui.FlagWatch):
 		return Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref)
-	case ui.WantsJSON(ctx):
+	case ui.WantsData(ctx):
 		return WaitJSON(c.Program, ctx, client, ref)
 	}
 	return c.waitSummary(ctx, client, ref)
@@ -199,50 +200,31 @@ func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref 
 
 // waitSummary waits for a run and prints how it ended.
 func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-	if _, err := client.Runs().Result(ctx.Context, ref); err != nil {
-		return err
-	}
-	ended, err := client.Runs().Show(ctx.Context, ref)
+	ended, err := client.Runs().Await(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
 	for _, line := range progress.Summary(ended) {
 		fmt.Fprintln(c.Env.Stdout, line)
 	}
-	if ended.Outcome != contract.OutcomeCompleted {
-		return ui.Silent(ui.ExitFailed)
-	}
-	return nil
+	return exitOf(ended.Outcome)
 }
 
 // checkJobParams checks what the handlers will be given: with this binary's
 // handler, or one that the fleet has registered.
 func (c *commands) checkJobParams(ctx *cli.Context, client *starter.Client, jobType contract.JobTypeSpec, proposals []jobtype.Proposal) error {
+	if jobType.DAG != nil {
+		return nil // Submitting checks them.
+	}
 	handler, err := c.handlerOf(ctx, client, jobType.Handler)
 	if err != nil || handler == nil {
 		return err
 	}
-	check, err := config.NewParamsCheck(*handler)
-	if err != nil {
-		return err
+	faults, err := config.CheckProposals(*handler, jobType.Params, proposals)
+	if err == nil && len(faults) > 0 {
+		err = ui.Faulty(&jobtypes.SubmissionError{JobType: jobType.Name, Faults: faults})
 	}
-	var faults []error
-	for i, p := range proposals {
-		merged, err := jobtype.OverlayParams(jobType.Params, p.Params)
-		if err == nil {
-			err = check.Check(merged)
-		}
-		if handler.DetectOnly && p.DAG == "" {
-			err = fmt.Errorf("handler %s only detects, it executes nothing", handler.Name)
-		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("proposal %d: %w", i+1, err))
-		}
-	}
-	if len(faults) > 0 {
-		return ui.Faulty(&starter.SubmissionError{JobType: jobType.Name, Faults: faults})
-	}
-	return nil
+	return err
 }
 
 // handlerOf is nil where nobody knows the handler and that is allowed.

@@ -1,11 +1,14 @@
 package runs
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/starter"
@@ -23,11 +26,11 @@ Examples:
   roundsman runs pause scrub --note "backup is running"
   roundsman runs pause rolling-maintenance`,
 		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
-		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
-			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "pause"}, "pause requested: %s (resume it with `roundsman runs resume %s`)", ref.WorkflowID, ref.WorkflowID)
+			return c.requested(ctx, ref, "pause", "(resume it with `roundsman runs resume %s`)")
 		}),
 	}
 }
@@ -40,13 +43,22 @@ func (c *commands) runsResume() *cli.Command {
 Examples:
   roundsman runs resume scrub`,
 		Flags: ui.With(),
-		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Resume(ctx.Context, ref); err != nil {
 				return err
 			}
-			return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "resume"}, "resume requested: %s", ref.WorkflowID)
+			return c.requested(ctx, ref, "resume", "")
 		}),
 	}
+}
+
+// requested confirms that the server has taken a request; advice names the run with %s.
+func (c *commands) requested(ctx *cli.Context, ref starter.RunRef, verb, advice string) error {
+	line := verb + " requested: " + ref.WorkflowID
+	if advice != "" {
+		line += " " + fmt.Sprintf(advice, ref.WorkflowID)
+	}
+	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": verb}, "%s", line)
 }
 
 // SettingsArgument tells where the settings of a policy are described.
@@ -69,7 +81,7 @@ Examples:
   roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
 		Flags:  ui.With(),
 		Before: CheckSettings,
-		Action: c.onGroup(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			change, err := setting.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
@@ -85,17 +97,76 @@ Examples:
 
 // CheckSettings judges the settings of a command line without a server.
 func CheckSettings(ctx *cli.Context) error {
-	_, err := setting.Parse(ctx.Args().Tail())
-	if err != nil {
+	if _, err := setting.Parse(ctx.Args().Tail()); err != nil {
 		return ui.Faulty(err)
 	}
 	return nil
 }
 
-// onGroup runs an action on the open run that the first argument names.
-func (c *commands) onGroup(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
+func (c *commands) runsCancel() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", ArgsUsage: "RUN", Usage: "cancel a run, or some of its jobs or tasks: what runs is stopped, the rest never starts",
+		Description: runArgument + `
+
+The same as the Web UI's cancel button and ` + "`temporal workflow cancel`" + `. Finished jobs stay finished.
+Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too. With --task
+only those are canceled; what depends on them is blocked.
+
+Examples:
+  roundsman runs cancel scrub
+  roundsman runs cancel scrub --reason "disk is being replaced" --wait
+  roundsman runs cancel rolling-maintenance --task load.7 --task load.9`,
+		Flags: ui.With(
+			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the run's result"},
+			&cli.StringSliceFlag{Name: ui.FlagTask, Usage: "cancel only `TASK`, or job; may be given several times"},
+			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the run has ended"},
+		),
+		Before: func(ctx *cli.Context) error {
+			if ctx.Bool(ui.FlagWait) && ctx.IsSet(ui.FlagTask) {
+				return ui.Usagef("--wait waits for the end of a run and does not go with --task")
+			}
+			return nil
+		},
+		Action: c.onRun(starter.Runs.Resolve, c.cancelRun),
+	}
+}
+
+func (c *commands) cancelRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+	if items := ctx.StringSlice(ui.FlagTask); len(items) > 0 {
+		return c.cancelItems(ctx, client, ref, items)
+	}
+	if err := client.Runs().Cancel(ctx.Context, ref, ctx.String(ui.FlagReason)); err != nil {
+		return err
+	}
+	if !ctx.Bool(ui.FlagWait) {
+		return c.requested(ctx, ref, "cancel", "(follow it with `roundsman runs watch %s`)")
+	}
+	ended, err := client.Runs().Await(ctx.Context, ref)
+	if err != nil {
+		return err
+	}
+	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "cancel", "outcome": ended.Outcome},
+		"cancel requested: %s has ended as %s with %s", ref.WorkflowID, ended.Outcome, progress.Counts(ended))
+}
+
+// cancelItems cancels one after the other. An error says what was done before it.
+func (c *commands) cancelItems(ctx *cli.Context, client *starter.Client, ref starter.RunRef, items []string) error {
+	const done = "cancel requested for"
+	for i, id := range items {
+		if err := client.Runs().CancelItem(ctx.Context, starter.ItemRef{Run: ref, ID: id}, ctx.String(ui.FlagReason)); err != nil {
+			if i > 0 {
+				err = fmt.Errorf("%s %s, but then: %w", done, strings.Join(items[:i], ", "), err)
+			}
+			return err
+		}
+	}
+	return c.Done(ctx, map[string]any{"workflow_id": ref.WorkflowID, "requested": "cancel", "items": items}, "%s %s: %s", done, strings.Join(items, ", "), ref.WorkflowID)
+}
+
+// onRun carries out an action on the run that the first argument names.
+func (c *commands) onRun(resolve func(starter.Runs, context.Context, string) (starter.RunRef, error), action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := client.Runs().Resolve(ctx.Context, ctx.Args().First())
+		ref, err := resolve(client.Runs(), ctx.Context, ctx.Args().First())
 		if err != nil {
 			return err
 		}

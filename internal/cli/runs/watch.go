@@ -13,19 +13,79 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
+// maxWatched bounds how many runs are followed at once: each costs the server a
+// few requests a second.
+const maxWatched = 20
+
+func (c *commands) runsWatch() *cli.Command {
+	return &cli.Command{
+		Name: "watch", ArgsUsage: "[RUN...]", Usage: "follow runs until they end",
+		Description: runArgument + `
+Without one, every run is followed that is going on.
+
+On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a
+line of JSON per look. The exit code is 0 only if every run completed.
+
+Examples:
+  roundsman runs watch
+  roundsman runs watch scrub
+  roundsman runs watch rolling-maintenance
+  roundsman runs watch group/scrub-2026-11-20T09:00:00Z | tee scrub.log
+  roundsman runs watch scrub --output json | jq -c .counts`,
+		Flags:  ui.With(ui.IntervalFlag()),
+		Before: ui.CheckInterval,
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			refs, err := watchedRuns(ctx, client)
+			if err != nil {
+				return err
+			}
+			if len(refs) == 0 {
+				c.Complain("nothing is running")
+				return nil
+			}
+			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), refs...)
+		}),
+	}
+}
+
+// watchedRuns are those that were named, or else all that are going on.
+func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
+	var refs []starter.RunRef
+	for _, arg := range ctx.Args().Slice() {
+		ref, err := client.Runs().Resolve(ctx.Context, arg)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
+	}
+	if len(refs) > 0 {
+		return refs, nil
+	}
+	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched})
+	for _, run := range runs {
+		refs = append(refs, starter.RunRef{WorkflowID: run.WorkflowID})
+	}
+	return refs, err
+}
+
 // WaitJSON waits for a run and prints its result as one object.
 func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 	result, err := client.Runs().Result(ctx.Context, ref)
 	if err != nil {
 		return err
 	}
-	if err := ui.PrintJSON(c.Env.Stdout, struct {
+	if err := c.Answer(ctx, struct {
 		starter.RunRef
 		contract.JobGroupResult
 	}{ref, result}); err != nil {
 		return err
 	}
-	if result.Outcome != contract.OutcomeCompleted {
+	return exitOf(result.Outcome)
+}
+
+// exitOf turns the outcome of a run into the exit code.
+func exitOf(outcome contract.Outcome) error {
+	if outcome != contract.OutcomeCompleted {
 		return ui.Silent(ui.ExitFailed)
 	}
 	return nil
@@ -35,15 +95,18 @@ func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref start
 // one completed.
 func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, refs ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
-	if ui.WantsJSON(ctx) {
+	if ui.WantsData(ctx) {
 		var mu sync.Mutex
 		show = func(snapshot starter.Snapshot) error {
 			mu.Lock()
 			defer mu.Unlock()
-			return ui.PrintJSONLine(c.Env.Stdout, snapshot)
+			return c.AnswerPart(ctx, snapshot)
 		}
 	} else {
-		display := progress.New(c.Env.Stdout, c.Env.Terminal, c.Env.Width, c.Env.Now)
+		display := progress.New(c.Env.Stdout, progress.Options{
+			Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now,
+			Items: len(refs) == 1 && refs[0].Kind() == starter.KindDAG,
+		})
 		defer display.Close()
 		show = func(snapshot starter.Snapshot) error {
 			display.Update(snapshot)
@@ -70,28 +133,9 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 		return err
 	}
 	for _, snapshot := range last {
-		if snapshot.Outcome != contract.OutcomeCompleted {
-			return ui.Silent(ui.ExitFailed)
+		if err := exitOf(snapshot.Outcome); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// watchAll follows runs of both kinds at the same time.
-func (c *commands) watchAll(ctx *cli.Context, client *starter.Client, refs []starter.RunRef) error {
-	var groups []starter.RunRef
-	var following errgroup.Group
-	for _, ref := range refs {
-		if ref.Kind() == starter.KindDAG {
-			following.Go(func() error { return c.dags.Watch(ctx, client, ref, len(refs) > 1) })
-		} else {
-			groups = append(groups, ref)
-		}
-	}
-	if len(groups) > 0 {
-		following.Go(func() error {
-			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), groups...)
-		})
-	}
-	return following.Wait()
 }

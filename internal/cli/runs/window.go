@@ -7,11 +7,11 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // PauseOf says why a job type is paused and who did that, as far as it is known.
-func PauseOf(known starter.JobType) string {
+func PauseOf(known jobtypes.JobType) string {
 	text := ui.ByWhom(known.PausedBy)
 	if known.PauseNote != "" {
 		text += " (" + known.PauseNote + ")"
@@ -20,7 +20,7 @@ func PauseOf(known starter.JobType) string {
 }
 
 // WindowState says whether the window is open, in a few words.
-func WindowState(w *starter.WindowView, now time.Time) ui.Cell {
+func WindowState(w *jobtypes.WindowView, now time.Time) ui.Cell {
 	switch {
 	case w == nil:
 		return ui.Cell{Text: "-", Paint: ui.Faint}

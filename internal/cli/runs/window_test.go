@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 func TestWindowStates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 5, 12, 0, 0, 0, time.UTC)
-	for want, view := range map[string]*starter.WindowView{
+	for want, view := range map[string]*jobtypes.WindowView{
 		"-":                             nil,
 		"open":                          {Open: true},
 		"open, closes in 2h":            {Open: true, Until: now.Add(2 * time.Hour)},

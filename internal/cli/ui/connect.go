@@ -105,7 +105,8 @@ func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.
 
 // ConnectServing is connect for the commands that serve: the SDK's own messages
 // go to their log, and their workers beat as often as the fleet expects.
-func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger) (Serving, error) {
+// served, if it is not nil, sees what goes over the connection.
+func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger, served *app.HTTP) (Serving, error) {
 	loaded, err := c.Settings(ctx)
 	if err != nil {
 		return Serving{}, err
@@ -120,6 +121,10 @@ func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger) (Serving, e
 		return Serving{}, Faulty(err)
 	}
 	health.Watch(&options)
+	served.Watch(&options)
+	if err := app.WatchRuns(&options, health, log); err != nil {
+		return Serving{}, err
+	}
 	client, err := starter.Dial(ctx.Context, options)
 	return Serving{Client: client, Settings: loaded, Health: health}, err
 }

@@ -18,6 +18,7 @@ const (
 	FlagNote     = "note"
 	FlagDetach   = "detach"
 	FlagWatch    = "watch"
+	FlagDryRun   = "dry-run"
 )
 
 // ReasonFlag is --reason.
@@ -30,6 +31,11 @@ func NoteFlag() cli.Flag {
 	return &cli.StringFlag{Name: FlagNote, Usage: "`TEXT` to keep with the task"}
 }
 
+// DryRunFlag is --dry-run.
+func DryRunFlag() cli.Flag {
+	return &cli.BoolFlag{Name: FlagDryRun, Usage: "tell what it would do, and do nothing"}
+}
+
 // Names of flags that more than one place needs. One name means the same in
 // every command.
 const (
@@ -37,6 +43,7 @@ const (
 	FlagAddress   = "address"
 	flagNamespace = "namespace"
 	FlagOutput    = "output"
+	FlagNoHeaders = "no-headers"
 	FlagJSON      = "json"
 	FlagJobType   = "job-type"
 	FlagReason    = "reason"
@@ -92,8 +99,20 @@ func CheckAddress(c *cli.Context) error {
 func OutputFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: FlagOutput, Aliases: []string{"o"}, Category: CategoryCommon,
-		Usage: "print the answer as `FORMAT`: table or json", Value: OutputTable,
+		Usage: "print the answer as `FORMAT`: table, json or yaml", Value: OutputTable,
 	}
+}
+
+// ListFlags are own followed by the common flags of a command that lists or shows.
+func ListFlags(own ...cli.Flag) []cli.Flag {
+	common := CommonFlags()
+	common[len(common)-1] = &cli.StringFlag{
+		Name: FlagOutput, Aliases: []string{"o"}, Category: CategoryCommon, Value: OutputTable,
+		Usage: "print the answer as `FORMAT`: table, wide (with more columns), json, yaml or name (one id a line)",
+	}
+	return append(append(own, common...), &cli.BoolFlag{
+		Name: FlagNoHeaders, Category: CategoryCommon, Usage: "print tables without their titles; remarks go to standard error",
+	})
 }
 
 // LogFlags are on the commands that serve.

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // SplitList reads a,b,c; blanks around the commas do not matter.
@@ -21,4 +25,18 @@ func SplitList(written string) []string {
 // Plural is "1 job type", "2 job types".
 func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s%s", n, what, cmp.Or(map[bool]string{n != 1: "s"}[true], ""))
+}
+
+// WorkerIDs reads --workers, the ids of the workers to run.
+func WorkerIDs(ctx *cli.Context) ([]string, error) {
+	ids := SplitList(ctx.String("workers"))
+	if len(ids) == 0 {
+		return nil, Usagef("--workers: name at least one worker")
+	}
+	for _, id := range ids {
+		if err := jobtype.ValidateName(id); err != nil {
+			return nil, Usagef("--workers: %w", err)
+		}
+	}
+	return ids, nil
 }

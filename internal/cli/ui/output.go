@@ -1,57 +1,127 @@
 package ui
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/answer"
 )
 
 // The values of --output.
 const (
 	OutputTable = "table"
+	OutputWide  = "wide"
 	OutputJSON  = "json"
+	OutputYAML  = "yaml"
+	OutputName  = "name"
 )
 
-// WantsJSON reports whether the command's --output asks for JSON.
-func WantsJSON(c *cli.Context) bool {
-	return c.String(FlagOutput) == OutputJSON || c.Bool(FlagJSON)
-}
-
-// CheckOutput refuses an unknown --output.
-func CheckOutput(c *cli.Context) error {
-	switch value := c.String(FlagOutput); value {
-	case "", OutputTable, OutputJSON:
-		return nil
-	default:
-		return Usagef("--output %s: must be table or json", value)
+// Formats are the values that --output takes in a command. Only what lists or shows
+// has more columns and names.
+func Formats(command *cli.Command) []string {
+	if slices.ContainsFunc(command.Flags, func(flag cli.Flag) bool { return slices.Contains(flag.Names(), FlagNoHeaders) }) {
+		return []string{OutputTable, OutputWide, OutputJSON, OutputYAML, OutputName}
 	}
+	return []string{OutputTable, OutputJSON, OutputYAML}
 }
 
-// PrintJSON writes value, indented, without escaping < and >: it is read by
-// people and jq, not by browsers.
-func PrintJSON(w io.Writer, value any) error { return writeJSON(w, value, "  ") }
+// format is the value of --output; --json is short for one of them.
+func format(c *cli.Context) string {
+	if c.Bool(FlagJSON) {
+		return OutputJSON
+	}
+	return c.String(FlagOutput)
+}
 
-// PrintJSONLine writes value on one line, for streams.
-func PrintJSONLine(w io.Writer, value any) error { return writeJSON(w, value, "") }
+// WantsJSON reports whether --output is json.
+func WantsJSON(c *cli.Context) bool { return format(c) == OutputJSON }
 
-func writeJSON(w io.Writer, value any, indent string) error {
-	var encoded bytes.Buffer
-	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", indent)
-	err := encoder.Encode(value)
+// WantsData reports whether the answer is for a program: what is said to people does
+// not belong on standard output.
+func WantsData(c *cli.Context) bool {
+	return slices.Contains([]string{OutputJSON, OutputYAML, OutputName}, format(c))
+}
+
+// CheckOutput refuses a --output that the command does not have.
+func CheckOutput(c *cli.Context) error {
+	value, formats := c.String(FlagOutput), Formats(c.Command)
+	if value == "" || slices.Contains(formats, value) {
+		return nil
+	}
+	last := len(formats) - 1
+	return Usagef("--output %s: must be %s or %s", value, strings.Join(formats[:last], ", "), formats[last])
+}
+
+// Answer prints value in the format of --output. names are the ids in it, one of
+// which stands for each thing listed or shown.
+func (c *Program) Answer(ctx *cli.Context, value any, names ...string) error {
+	return c.answer(format(ctx), value, "  ", "", names)
+}
+
+// AnswerPart prints one value of a stream: a line of JSON, or a YAML document.
+func (c *Program) AnswerPart(ctx *cli.Context, value any, names ...string) error {
+	return c.answer(format(ctx), value, "", "---\n", names)
+}
+
+func (c *Program) answer(format string, value any, indent, separator string, names []string) error {
+	var text []byte
+	var err error
+	switch format {
+	case OutputName:
+		for _, name := range names {
+			text = append(text, Printable(name)+"\n"...)
+		}
+	case OutputYAML:
+		text, err = encodeYAML(value)
+		text = append([]byte(separator), text...)
+	default:
+		text, err = answer.JSON(value, indent)
+		text = escapeUnsafe(text)
+	}
 	if err == nil {
-		_, err = w.Write(escapeUnsafe(encoded.Bytes()))
+		_, err = c.Env.Stdout.Write(text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil
+}
+
+// Names are the ids of a list, for --output name.
+func Names[T any](list []T, name func(T) string) []string {
+	names := make([]string, len(list))
+	for i, each := range list {
+		names[i] = name(each)
+	}
+	return names
+}
+
+// PrintTable prints a table as --output and --no-headers want it. On a terminal its last
+// column gives way; in a pipe nothing is cut.
+func (c *Program) PrintTable(table *Table, empty string) {
+	width := 0
+	if c.Env.Terminal {
+		width = c.Env.Width
+	}
+	table.Bare = table.Bare || c.NoHeaders
+	if len(table.Rows) == 0 {
+		c.Remark("%s", empty)
+		return
+	}
+	table.Write(c.Env.Stdout, c.Env.Colors(), c.Wide, width)
+}
+
+// Remark is a sentence beside a table. With --no-headers, standard output has rows alone.
+func (c *Program) Remark(format string, args ...any) {
+	if c.NoHeaders {
+		c.Complain(format, args...)
+		return
+	}
+	c.Print(format, args...)
 }
 
 // OutcomePaint colors an outcome by whether somebody must look.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -60,15 +61,15 @@ func OrEmpty[T any](list []T) []T {
 
 // Done confirms an action: value as JSON, or a line for people.
 func (c *Program) Done(ctx *cli.Context, value any, format string, args ...any) error {
-	if WantsJSON(ctx) {
-		return PrintJSON(c.Env.Stdout, value)
+	if WantsData(ctx) {
+		return c.Answer(ctx, value)
 	}
 	c.Print(format, args...)
 	return nil
 }
 
 // SettingsChanged confirms what a set command changed.
-func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what string, changed []starter.FieldChange) error {
+func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what string, changed []contract.FieldChange) error {
 	value["changed"] = OrEmpty(changed)
 	if len(changed) == 0 {
 		return c.Done(ctx, value, "%s: it is so already", what)
@@ -90,4 +91,11 @@ func (c *Program) Operator() string {
 type Program struct {
 	Env      Env
 	Handlers []jobtype.Handler
+	// Wide and NoHeaders say how tables look; see [Program.PrintTable].
+	Wide, NoHeaders bool
+}
+
+// Look takes from a command line how tables look.
+func (c *Program) Look(ctx *cli.Context) {
+	c.Wide, c.NoHeaders = ctx.String(FlagOutput) == OutputWide, ctx.Bool(FlagNoHeaders)
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/nearest"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 // nothing has the name that was given.
 func (*Program) suggest(ctx context.Context, client *starter.Client, err error) error {
 	meant := ""
-	if unknown, ok := errors.AsType[*starter.UnknownThingError](err); ok {
+	if unknown, ok := errors.AsType[*explainer.UnknownThingError](err); ok {
 		known := unknown.Known
 		if unknown.Down == "" {
 			known = append(known, namesOf(ctx, client, "run of DAG")...)
@@ -48,7 +50,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 	defer cancel()
 	switch kind {
 	case "job type", "run":
-		types, _ := client.JobTypes().List(ctx)
+		types, _ := jobtypes.Of(client).List(ctx)
 		for _, t := range types {
 			names = append(names, t.Name)
 		}
@@ -58,7 +60,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 			names = append(names, w.Registration.ID)
 		}
 	case "run of DAG":
-		runs, _ := client.DAGs().List(ctx, starter.DAGFilter{Limit: suggestDAGs})
+		runs, _ := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindDAG, Limit: suggestDAGs})
 		for _, run := range runs {
 			names = append(names, run.DAG)
 		}

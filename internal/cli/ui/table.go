@@ -47,9 +47,12 @@ func Textf(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(form
 type Table struct {
 	Header []string
 	Rows   [][]Cell
-	// bare leaves the header out: it was printed before.
+	// Bare leaves the header out.
 	Bare bool
 }
+
+// WideOnly begins the title of a column that only --output wide shows.
+const WideOnly = "+"
 
 // NewTable begins a table with these titles.
 func NewTable(header ...string) *Table { return &Table{Header: header} }
@@ -57,32 +60,60 @@ func NewTable(header ...string) *Table { return &Table{Header: header} }
 // Add appends a row.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// Write prints the table, or empty if it has no rows.
-func (t *Table) Write(w io.Writer, colors bool, empty string) {
-	if len(t.Rows) == 0 {
-		fmt.Fprintln(w, empty)
-		return
-	}
-	widths := make([]int, len(t.Header))
-	for i, name := range t.Header {
-		widths[i] = len(name)
-	}
-	for _, row := range t.Rows {
-		for i := range row {
-			row[i].Text = OneLine(row[i].Text)
-			widths[i] = max(widths[i], runewidth.StringWidth(row[i].Text))
-		}
-	}
+const (
+	// columnGap is between two columns, lastColumn what the last one keeps of a narrow
+	// terminal.
+	columnGap  = 2
+	lastColumn = 8
+)
+
+// Write prints the table. Beyond width, the last column gives way; 0 is no bound.
+func (t *Table) Write(w io.Writer, colors, wide bool, width int) {
 	titles := make([]Cell, len(t.Header))
 	for i, name := range t.Header {
-		titles[i] = Cell{Text: name, Paint: Faint}
+		titles[i] = Cell{Text: strings.TrimPrefix(name, WideOnly), Paint: Faint}
 	}
-	if !t.Bare {
-		writeRow(w, colors, widths, titles)
+	var rows [][]Cell
+	for _, row := range append([][]Cell{titles}, t.Rows...) {
+		var shown []Cell
+		for i, c := range row {
+			if wide || !strings.HasPrefix(t.Header[i], WideOnly) {
+				shown = append(shown, Cell{Text: OneLine(c.Text), Paint: c.Paint})
+			}
+		}
+		rows = append(rows, shown)
 	}
-	for _, row := range t.Rows {
+	if t.Bare {
+		rows = rows[1:]
+	}
+	widths := columnWidths(rows)
+	for _, row := range rows {
+		if last := len(row) - 1; width > 0 && last > 0 {
+			row[last].Text = runewidth.Truncate(row[last].Text, max(width-taken(widths[:last]), lastColumn), "…")
+		}
 		writeRow(w, colors, widths, row)
 	}
+}
+
+func columnWidths(rows [][]Cell) []int {
+	var widths []int
+	for _, row := range rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], runewidth.StringWidth(c.Text))
+		}
+	}
+	return widths
+}
+
+// taken is what columns and the gaps after them take.
+func taken(widths []int) (sum int) {
+	for _, width := range widths {
+		sum += width + columnGap
+	}
+	return sum
 }
 
 func writeRow(w io.Writer, colors bool, widths []int, row []Cell) {
@@ -90,7 +121,7 @@ func writeRow(w io.Writer, colors bool, widths []int, row []Cell) {
 	for i, c := range row {
 		line.WriteString(c.Paint.Apply(colors, c.Text))
 		if i < len(row)-1 {
-			line.WriteString(strings.Repeat(" ", widths[i]-runewidth.StringWidth(c.Text)+2))
+			line.WriteString(strings.Repeat(" ", widths[i]-runewidth.StringWidth(c.Text)+columnGap))
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
 )
 
 // drainLook is how often a drain looks at what still runs.
@@ -20,14 +20,18 @@ func (c *commands) workersDrain() *cli.Command {
 	return &cli.Command{
 		Name: "drain", ArgsUsage: "WORKER", Usage: "take no new work and wait until nothing runs there; the process is meant to end",
 		Description: `What runs may finish. A line is printed whenever what runs has changed. Interrupting the command
-or --timeout ends the waiting, not the drain: uncordon does that.
+or --timeout ends the waiting, not the drain: uncordon does that. --dry-run drains nothing and says when the
+worker would be free, by the progress of what runs there, the estimates of its proposals and how long
+past jobs of its type took, and of what nobody knows that.
 
 Examples:
   roundsman workers drain node-a
+  roundsman workers drain node-a --dry-run
   roundsman workers drain node-a --reason "new disks" --timeout 30m && ssh node-a systemctl stop roundsman-worker
   roundsman workers drain node-a --no-wait`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
+			&cli.BoolFlag{Name: ui.FlagDryRun, Usage: "drain nothing: say when the worker would be free"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return at once"},
 			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1 (default: wait as long as it takes)"},
 		),
@@ -36,6 +40,10 @@ Examples:
 			if err != nil {
 				return err
 			}
+			if ctx.Bool(ui.FlagDryRun) {
+				return c.foretellDrain(ctx, client, id)
+			}
+			began := time.Now()
 			after, err := client.Workers().Operate(ctx.Context, id, starter.ActionDrain, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err
@@ -46,13 +54,13 @@ Examples:
 				_, _ = client.Workers().Refresh(ctx.Context, id)
 				return c.Done(ctx, after, "%s", operated(after))
 			}
-			return c.awaitDrained(ctx, client, after)
+			return c.awaitDrained(ctx, client, after, began)
 		}),
 	}
 }
 
 // awaitDrained waits until the worker runs nothing, or its process is gone.
-func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail) error {
+func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker contract.WorkerDetail, began time.Time) error {
 	limited, cancel := ctx.Context, context.CancelFunc(func() {})
 	if limit := ctx.Duration(ui.FlagTimeout); limit > 0 {
 		limited, cancel = context.WithTimeout(limited, limit)
@@ -60,7 +68,7 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 	defer cancel()
 	id, said := worker.Registration.ID, ""
 	for {
-		left, text, err := drainStep(limited, client, id)
+		drain, err := workerview.Drained(limited, client, id, began)
 		switch {
 		case ctx.Context.Err() != nil:
 			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman workers uncordon %s`", id, id)
@@ -68,75 +76,17 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 			return fmt.Errorf("%s is still busy after %s (%s); it stays DRAINING", id, ctx.Duration(ui.FlagTimeout), said)
 		case err != nil:
 			return err
-		case !left:
-			if err := stillKept(ctx.Context, client, id); err != nil {
-				return err
-			}
-			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman workers uncordon %s`", id, text, id)
-		case text != said && !ui.WantsJSON(ctx):
-			c.Print("%s: %s", id, text)
+		case drain.Over:
+			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman workers uncordon %s`", id, drain.Text, id)
+		case drain.Text != said && !ui.WantsData(ctx):
+			c.Print("%s: %s", id, drain.Text)
 		}
-		said = text
+		said = drain.Text
 		select {
 		case <-time.After(drainLook):
 		case <-limited.Done():
 		}
 	}
-}
-
-// stillKept fails if somebody has uncordoned the worker meanwhile: who reads
-// "drained" stops its process.
-func stillKept(ctx context.Context, client *starter.Client, id string) error {
-	worker, err := client.Workers().Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if worker.State == contract.WorkerOnline {
-		return fmt.Errorf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman workers show %s`)", id, id)
-	}
-	return nil
-}
-
-// drainStep looks once. A process that does not answer is waited for as long as
-// the registry believes that it lives.
-func drainStep(ctx context.Context, client *starter.Client, id string) (left bool, text string, err error) {
-	report, err := client.Workers().Refresh(ctx, id)
-	var silent *starter.SilentWorkerError
-	switch {
-	case err == nil:
-		running := report.Detecting + report.Executing
-		switch {
-		case running > 0:
-		case report.Held:
-			return false, "nothing runs there", nil
-		default:
-			// Until its process knows, it takes what a group sends that does not.
-			return true, "nothing runs there; its process has not heard of the drain yet", stillKept(ctx, client, id)
-		}
-		return true, fmt.Sprintf("%s still running%s", ui.Plural(running, "job"), oldest(report)), nil
-	case !errors.As(err, &silent):
-		return true, "", err
-	}
-	worker, err := client.Workers().Get(ctx, id)
-	switch {
-	case err != nil:
-		return true, "", err
-	case worker.State == contract.WorkerOffline || worker.State == contract.WorkerDeleted:
-		return false, "it is " + string(worker.State), nil
-	}
-	return true, "its process does not answer; waiting until it does, or is OFFLINE", nil
-}
-
-func oldest(report contract.WorkerReport) string {
-	if len(report.Jobs) == 0 {
-		return ""
-	}
-	first := report.Jobs[0]
-	text := fmt.Sprintf(", the oldest is %s of %s", first.JobID, first.GroupID)
-	if first.Percent >= 0 {
-		text += fmt.Sprintf(" at %.0f%%", first.Percent)
-	}
-	return text
 }
 
 func (c *commands) workersResize() *cli.Command {

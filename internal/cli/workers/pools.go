@@ -26,20 +26,20 @@ func (c *commands) poolsList() *cli.Command {
 Examples:
   roundsman pools list
   roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
-		Flags: ui.With(),
+		Flags: ui.ListFlags(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
 			if err != nil {
 				return err
 			}
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, map[string]any{"pools": ui.OrEmpty(view.Pools)})
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]any{"pools": ui.OrEmpty(view.Pools)}, ui.Names(view.Pools, func(pool contract.AdmissionPool) string { return pool.Name })...)
 			}
 			listed := ui.NewTable("POOL", "USED", "SIZE", "WAITING", "HELD BY")
 			for _, pool := range view.Pools {
 				listed.Add(ui.Textf("%s", pool.Name), ui.Textf("%d", pool.Used), poolSize(pool), ui.Textf("%d", pool.WaitingCount), ui.Textf("%s", usedBy(pool.Holders)))
 			}
-			listed.Write(c.Env.Stdout, c.Env.Colors(), "no job holds or waits for a pool")
+			c.PrintTable(listed, "no job holds or waits for a pool")
 			return nil
 		}),
 	}

@@ -1,7 +1,7 @@
 package workers
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +12,14 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
 )
 
 func (c *commands) workersShow() *cli.Command {
 	return &cli.Command{
 		Name: "show", ArgsUsage: "WORKER", Usage: "show one worker with its capabilities, jobs and history",
-		Description: `What it runs is asked of the worker's own process. The states of a job there are: running, ending
+		Description: `What it runs is asked of the worker's own process; of one that does not answer, dead or cut off, the
+open runs say what they have there. The states of a job in the process are: running, ending
 (asked to end), reporting (ended, the server has not taken the outcome yet) and zombie (ignores
 that it was asked to end).
 
@@ -25,7 +27,7 @@ Examples:
   roundsman workers show node-a
   roundsman workers show node-a --state zombie
   roundsman workers show node-a --output json | jq .report.jobs`,
-		Flags: ui.With(&cli.StringSliceFlag{
+		Flags: ui.ListFlags(&cli.StringSliceFlag{
 			Name: "state", Aliases: []string{"s"},
 			Usage: "only jobs in `STATE`: running, ending, reporting, zombie; may be given several times",
 		}),
@@ -38,17 +40,13 @@ Examples:
 			if err != nil {
 				return err
 			}
-			worker, err := client.Workers().Get(ctx.Context, id)
+			shown, err := workerview.Shown(ctx.Context, client, id)
 			if err != nil {
 				return err
 			}
-			shown := shownWorker{WorkerDetail: worker, Caps: worker.Registration.Caps()}
-			if err := shown.ask(ctx, client); err != nil {
-				return err
-			}
-			shown.keep(states)
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, shown)
+			keepJobs(shown.Report, states)
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, shown, id)
 			}
 			c.showWorker(shown)
 			return nil
@@ -68,40 +66,10 @@ func workerJobStates(written []string) ([]contract.WorkerJobState, error) {
 	return states, nil
 }
 
-// shownWorker is what the registry and the worker's process say.
-type shownWorker struct {
-	contract.WorkerDetail
-	Caps contract.WorkerCaps `json:"caps"`
-	// Report is the process's own answer; Silent says why there is none.
-	Report *contract.WorkerReport `json:"report,omitempty"`
-	Silent string                 `json:"silent,omitempty"`
-}
-
-// ask asks the worker's process. That it does not answer is worth showing, not
-// an error.
-func (w *shownWorker) ask(ctx *cli.Context, client *starter.Client) error {
-	if w.State == contract.WorkerDeleted {
-		w.Silent = "the worker is DELETED"
-		return nil
-	}
-	report, err := client.Workers().Ask(ctx.Context, w.Registration.ID)
-	var silent *starter.SilentWorkerError
-	switch {
-	case errors.As(err, &silent):
-		w.Silent = silent.Error()
-	case err != nil:
-		return err
-	case report.Instance != w.Registration.Instance:
-		w.Silent = fmt.Sprintf("another process answers for this id (instance %s), not the registered one", report.Instance)
-	default:
-		w.Report = &report
-	}
-	return nil
-}
-
-func (w *shownWorker) keep(states []contract.WorkerJobState) {
-	if w.Report != nil && len(states) > 0 {
-		w.Report.Jobs = slices.DeleteFunc(w.Report.Jobs, func(job contract.WorkerJob) bool { return !slices.Contains(states, job.State) })
+// keepJobs keeps the jobs in one of the states; none: all.
+func keepJobs(report *contract.WorkerReport, states []contract.WorkerJobState) {
+	if report != nil && len(states) > 0 {
+		report.Jobs = slices.DeleteFunc(report.Jobs, func(job contract.WorkerJob) bool { return !slices.Contains(states, job.State) })
 	}
 }
 
@@ -113,7 +81,7 @@ func lastBeat(worker contract.WorkerDetail, now time.Time) string {
 	return ui.Ago(worker.LastBeat, now)
 }
 
-func (c *commands) showWorker(worker shownWorker) {
+func (c *commands) showWorker(worker workerview.ShownWorker) {
 	now, known, shown := c.Env.Now(), worker.Registration, &ui.Fields{}
 	shown.Add("worker", ui.Textf("%s", known.ID))
 	shown.Add("state", State(worker.WorkerDetail))
@@ -130,6 +98,9 @@ func (c *commands) showWorker(worker shownWorker) {
 	if known.Resized != nil {
 		shown.Add("resized", ui.Cell{Text: fmt.Sprintf("by an operator; it was started with %d detect, %d execute", known.MaxDetect, known.MaxExecute), Paint: ui.Odd})
 	}
+	if worker.IfDrained != nil {
+		shown.Add("if drained", ui.Text("free "+freeText(*worker.IfDrained, now)))
+	}
 	shown.Add("job types", ui.Textf("%s", strings.Join(known.JobTypes, ", ")))
 	shown.Add("shared queues", ui.Textf("%s", strings.Join(known.Shared, ", ")))
 	shown.Add("labels", ui.Textf("%s", labelsOf(known.Labels)))
@@ -142,7 +113,7 @@ func (c *commands) showWorker(worker shownWorker) {
 	c.showTransitions(worker.Transitions)
 }
 
-func slotsOf(worker shownWorker) ui.Cell {
+func slotsOf(worker workerview.ShownWorker) ui.Cell {
 	if worker.Report == nil {
 		return ui.Textf("%d detect, %d execute", worker.Caps.MaxDetect, worker.Caps.MaxExecute)
 	}
@@ -164,13 +135,14 @@ func (c *commands) showCapabilities(known contract.WorkerRegistration) {
 		listed.Add(ui.Text(capability.Handler), ui.Text(limit(capability.Detect, capability.MaxDetect)), ui.Text(limit(capability.Execute, capability.MaxExecute)))
 	}
 	fmt.Fprintln(c.Env.Stdout)
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "no handlers")
+	c.PrintTable(listed, "no handlers")
 }
 
-func (c *commands) showWorkerJobs(worker shownWorker) {
+func (c *commands) showWorkerJobs(worker workerview.ShownWorker) {
 	fmt.Fprintln(c.Env.Stdout)
 	if worker.Report == nil {
-		fmt.Fprintln(c.Env.Stdout, ui.Odd.Apply(c.Env.Colors(), "what it runs is not known: "+worker.Silent))
+		fmt.Fprintln(c.Env.Stdout, ui.Odd.Apply(c.Env.Colors(), "its process does not say what it runs: "+worker.Silent))
+		c.showItems(worker)
 		return
 	}
 	now, listed := c.Env.Now(), ui.NewTable("JOB", "RUN", "STATE", "RUNS FOR", "ATTEMPT", "PROGRESS")
@@ -181,10 +153,23 @@ func (c *commands) showWorkerJobs(worker shownWorker) {
 		}
 		listed.Add(ui.Text(job.JobID), ui.Text(job.GroupID), state, ui.Text(ui.Span(max(now.Sub(job.StartedAt), 0))), ui.Textf("%d", job.Attempt), ui.Text(progressOf(job)))
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "it runs nothing")
+	c.PrintTable(listed, "it runs nothing")
 	if worker.Report.Omitted > 0 {
 		c.Print("and %d more", worker.Report.Omitted)
 	}
+}
+
+// showItems lists what open runs have on a worker that does not answer.
+func (c *commands) showItems(worker workerview.ShownWorker) {
+	if worker.Unanswered != "" {
+		c.Complain("note: %s", worker.Unanswered)
+	}
+	now, listed := c.Env.Now(), ui.NewTable("JOB", "RUN", "STATE", "RUNS FOR", "ATTEMPT", "WHAT")
+	for _, item := range worker.Items {
+		listed.Add(ui.Text(item.ID), ui.Text(item.Run.WorkflowID), ui.Text(item.State), ui.Text(ui.Span(max(now.Sub(item.StartedAt), 0))),
+			ui.Textf("%d", item.Attempt), ui.Text(ui.OneLine(cmp.Or(item.DedupeKey, item.Summary))))
+	}
+	c.PrintTable(listed, "no open run has anything there")
 }
 
 func progressOf(job contract.WorkerJob) string {
@@ -197,7 +182,7 @@ func progressOf(job contract.WorkerJob) string {
 			parts = append(parts, said)
 		}
 	}
-	return ui.Shorten(strings.Join(parts, " "), 60)
+	return strings.Join(parts, " ")
 }
 
 func (c *commands) showTransitions(transitions []contract.WorkerTransition) {
@@ -209,5 +194,5 @@ func (c *commands) showTransitions(transitions []contract.WorkerTransition) {
 		listed.Add(ui.Text(ui.Ago(change.At, now)), ui.Textf("%s", change.To), ui.Textf("%s", change.Reason), ui.Textf("%s", change.By))
 	}
 	fmt.Fprintln(c.Env.Stdout)
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "")
+	c.PrintTable(listed, "")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
 )
 
 func (c *commands) workersCommand() *cli.Command {
@@ -34,7 +35,7 @@ func (c *commands) workersList() *cli.Command {
 
 AGE is for how long it has been in its state; DETECT and EXECUTE are slots in use and in all, as the
 worker said with its last heartbeat.`,
-		Flags: ui.With(
+		Flags: ui.ListFlags(
 			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
 		),
@@ -51,8 +52,9 @@ worker said with its last heartbeat.`,
 			if err != nil {
 				c.Complain("roundsman: slots in use are not known: %v", err)
 			}
-			if ui.WantsJSON(ctx) {
-				return ui.PrintJSON(c.Env.Stdout, map[string]any{"workers": listedWorkers(workers, loads), "incomplete": registry.Incomplete})
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]any{"workers": workerview.ListedWorkers(workers, loads), "incomplete": registry.Incomplete},
+					ui.Names(workers, func(worker contract.WorkerDetail) string { return worker.Registration.ID })...)
 			}
 			c.printWorkers(workers, loads)
 			return nil
@@ -60,27 +62,9 @@ worker said with its last heartbeat.`,
 	}
 }
 
-// listedWorker is a worker with what it runs, as far as that is known.
-type listedWorker struct {
-	contract.WorkerDetail
-	Caps contract.WorkerCaps `json:"caps"`
-	Load *starter.WorkerLoad `json:"load,omitempty"`
-}
-
-func listedWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) []listedWorker {
-	listed := make([]listedWorker, len(workers))
-	for i, worker := range workers {
-		listed[i] = listedWorker{WorkerDetail: worker, Caps: worker.Registration.Caps()}
-		if load, known := loads[worker.Registration.ID]; known && worker.Fresh {
-			listed[i].Load = &load
-		}
-	}
-	return listed
-}
-
 func (c *commands) printWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) {
-	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HANDLERS", "HOST", "VERSION", "LABELS")
-	for _, worker := range listedWorkers(workers, loads) {
+	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HANDLERS", "HOST", "VERSION", "+REGISTERED", "LABELS")
+	for _, worker := range workerview.ListedWorkers(workers, loads) {
 		known := worker.Registration
 		detecting, executing := "-", "-"
 		if worker.Load != nil {
@@ -88,9 +72,9 @@ func (c *commands) printWorkers(workers []contract.WorkerDetail, loads map[strin
 		}
 		listed.Add(ui.Textf("%s", known.ID), State(worker.WorkerDetail), ui.Text(ui.Span(max(now.Sub(worker.Since), 0))), ui.Text(lastBeat(worker.WorkerDetail, now)),
 			ui.Textf("%s/%d", detecting, worker.Caps.MaxDetect), ui.Textf("%s/%d", executing, worker.Caps.MaxExecute),
-			ui.Textf("%s", handlersOf(known)), ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Textf("%s", labelsOf(known.Labels)))
+			ui.Textf("%s", handlersOf(known)), ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Text(ui.Stamp(worker.RegisteredAt)), ui.Textf("%s", labelsOf(known.Labels)))
 	}
-	listed.Write(c.Env.Stdout, c.Env.Colors(), "no workers: start one with `roundsman worker --id NAME`")
+	c.PrintTable(listed, "no workers: start one with `roundsman worker --id NAME`")
 }
 
 // State is the state of a worker as lists show it.
@@ -122,7 +106,7 @@ func whileAway(worker contract.WorkerDetail) string {
 	return text
 }
 
-// operated tells what became of the operator's wish: of a worker that is away it
+// operated tells what became of the operator's request: of a worker that is away it
 // holds from the moment that it is back.
 func operated(worker contract.WorkerDetail) string {
 	text := fmt.Sprintf("%s is %s", worker.Registration.ID, worker.State)
@@ -183,17 +167,26 @@ func (c *commands) workersCleanup() *cli.Command {
 		Name: "cleanup", Usage: "remove workers that have been OFFLINE for long from the registry",
 		Description: `Examples:
   roundsman workers cleanup
-  roundsman workers cleanup --offline`,
-		Flags: ui.With(&cli.BoolFlag{Name: "offline", Aliases: []string{"all-offline"}, Usage: "every worker that is OFFLINE, however short"}),
+  roundsman workers cleanup --offline --dry-run`,
+		Flags: ui.With(&cli.BoolFlag{Name: "offline", Aliases: []string{"all-offline"}, Usage: "every worker that is OFFLINE, however short"}, ui.DryRunFlag()),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			removed, err := client.Workers().Cleanup(ctx.Context, ctx.Bool("offline"), c.Operator())
-			if err != nil {
+			removed, err := c.cleanUp(ctx, client)
+			switch {
+			case err != nil:
 				return err
+			case len(removed.Removed) == 0:
+				return c.Done(ctx, removed, "nothing to remove")
+			case removed.DryRun:
+				return c.Done(ctx, removed, "would remove %s", strings.Join(removed.Removed, ", "))
 			}
-			if len(removed) == 0 {
-				return c.Done(ctx, map[string]any{"removed": []string{}}, "nothing to remove")
-			}
-			return c.Done(ctx, map[string]any{"removed": removed}, "removed %s", strings.Join(removed, ", "))
+			return c.Done(ctx, removed, "removed %s", strings.Join(removed.Removed, ", "))
 		}),
 	}
+}
+
+func (c *commands) cleanUp(ctx *cli.Context, client *starter.Client) (starter.RemovedWorkers, error) {
+	if ctx.Bool(ui.FlagDryRun) {
+		return client.Workers().PreviewCleanup(ctx.Context, ctx.Bool("offline"))
+	}
+	return client.Workers().Cleanup(ctx.Context, ctx.Bool("offline"), c.Operator())
 }

@@ -71,7 +71,7 @@ func (g *Graph) job(t *task) *Job {
 		job.Command = t.rendered.Command
 	case spec.KindNoop:
 		job.Command = []string{"true"}
-	case spec.KindSleep, spec.KindApproval, spec.KindDAG:
+	case spec.KindSleep, spec.KindApproval, spec.KindDAG, spec.KindFanOut:
 	}
 	if own := t.definition.HeartbeatTimeout; own > 0 {
 		job.Policy.HeartbeatTimeout, job.Policy.StallTimeout = own, own
@@ -155,29 +155,6 @@ func (g *Graph) fail(t *task, attempts int, message string, now time.Time) {
 func (g *Graph) canceled(t *task, attempts int, message string, now time.Time) {
 	g.close(t, dag.Canceled, attempts, message)
 	g.must(dag.Event{Kind: dag.EventCanceled, Task: t.i}, now)
-}
-
-// succeed ends a task well, unless its result is more than can be kept or
-// describes tasks that cannot be added: then it fails with that reason.
-func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
-	growth, rest, err := spec.Split(g.run, t.i, result)
-	if g.run.Ending() {
-		growth = nil
-	}
-	if err == nil {
-		err = g.checkResult(t.i, rest, growth)
-	}
-	if err != nil {
-		g.fail(t, attempts, textDoneBut+err.Error(), now)
-		return
-	}
-	g.close(t, dag.Succeeded, attempts, "")
-	if err := g.feed(dag.Event{Kind: dag.EventSucceeded, Task: t.i, Growth: growth}, now); err != nil {
-		g.fail(t, attempts, textCannotAdd+err.Error(), now)
-		return
-	}
-	g.book.clear(t.i)
-	g.keep(t.i, rest)
 }
 
 // cancel ends a task at once where nothing runs, else asks its attempt to end.

@@ -44,11 +44,13 @@ type Graph struct {
 	engine  *run.Engine
 	shapes  map[*spec.Definition]*shape
 
-	live    map[dag.Index]*task
-	starts  []dag.Index // started by dag.Run, not yet begun
-	next    int         // head of starts
-	book    book
-	results results
+	live   map[dag.Index]*task
+	starts []dag.Index // started by dag.Run, not yet begun
+	next   int         // head of starts
+	book   book
+	// continues has where tasks continue that waited for tasks they returned.
+	continues continues
+	results   results
 	// refers: some task refers to a result. It saves looking where none does.
 	refers bool
 	// known is how many tasks are counted in results.
@@ -66,8 +68,10 @@ type Graph struct {
 	// fullSince is when the run's concurrency was used up, gateSince when as many
 	// tasks waited for resources; zero while they do not.
 	fullSince, gateSince time.Time
-	reason               string // why the run was canceled or is over
-	outcome              dag.Outcome
+	// fanSince is when the concurrency of a fan-out was used up.
+	fanSince map[string]time.Time
+	reason   string // why the run was canceled or is over
+	outcome  dag.Outcome
 
 	// now is the time of the last step, for looking at the run.
 	now time.Time
@@ -234,6 +238,7 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 	case dag.EventRetry, dag.EventRerun, dag.EventSkip:
 		g.book.reopen(g.run.Transitions())
 	}
+	g.continues.follow(g.run.Transitions())
 	if g.refers {
 		g.followResults()
 	}
@@ -286,6 +291,9 @@ func (g *Graph) ShouldContinueAsNew() bool {
 
 // Watching reports whether the run has asked to be told of the fleet.
 func (g *Graph) Watching() bool { return g.engine.Watching() }
+
+// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
+func (g *Graph) Deserted() bool { return g.engine.Deserted() }
 
 // RenewFences makes the next fences greater than all of before now: the run was
 // reset, and has forgotten which it gave.

@@ -153,6 +153,14 @@ func TestJobTypesAreLookedUpOnce(t *testing.T) {
 	assert.Contains(t, p.running, "a", "the job type's retries hold")
 }
 
+// A job type that runs a DAG has no handler that a task could use.
+func TestTaskOfAJobTypeThatRunsADAG(t *testing.T) {
+	t.Parallel()
+	p := start(t, "version: 1\nname: one\ntasks:\n  - {id: a, job_type: nightly}\n", graph.Config{})
+	p.do(p.g.SetJobType(p.now, "nightly", graph.JobType{}, ""))
+	assert.Equal(t, "job type nightly runs a DAG, and no handler: name its file with dag instead of job_type", p.view("a").Error)
+}
+
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	p := start(t, "version: 1\nname: two\ntasks:\n  - {id: a, approval: {prompt: \"ok?\", timeout: 1h}}\n  - {id: b, approval: {}}\n  - {id: c, noop: true}\n", graph.Config{})

@@ -53,7 +53,9 @@ func TestTasksKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	p.do(p.g.Next(p.now, run.Tick{}))
 	assert.Empty(t, p.on("a"), "it does not have to cool down, it is full")
 	waits, _ := p.g.RunWaits(5)
-	assert.Empty(t, waits, "it passes by itself")
+	require.Len(t, waits, 1)
+	assert.Equal(t, contract.CodeSlots, waits[0].Code)
+	assert.Equal(t, 11, waits[0].Tasks)
 
 	for range 10 {
 		if p.now = p.g.NextWake(); len(p.on("a")) > 0 {

@@ -75,6 +75,25 @@ func TestOfflineWorkerAndOnWorkerLossFail(t *testing.T) {
 	assert.Equal(t, "worker w1 is OFFLINE (on_worker_loss is fail)", p.view("a").Error)
 }
 
+// A task's own on_worker_loss replaces that of its job type, and is kept.
+func TestOnWorkerLossOfATask(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{OnWorkerLoss: jobtype.WorkerLossFail}.WithDefaults()
+	p := start(t, one+"{id: a, job_type: j, on_worker_loss: hold}\n", graph.Config{JobTypes: map[string]graph.JobType{"j": {Handler: "h", Policy: policy}}})
+	p.workers(worker("w1", 1), worker("w2", 1))
+	require.Equal(t, "w1", p.running["a"].Worker)
+	p.workers(offline("w1"), worker("w2", 1))
+	p.ended("a", run.Ending{Failure: contract.FailureWorkerLost, Message: p.lost[0].Reason})
+	assert.Equal(t, "running", p.state("a"))
+	assert.NotContains(t, p.running, "a", "it is held")
+	assert.Equal(t, contract.CodeUnreachable, p.wait("a").Code)
+	back := worker("w1", 1)
+	back.Instance = "i2"
+	p.workers(back, worker("w2", 1))
+	require.Contains(t, p.running, "a")
+	assert.Equal(t, "w1", p.running["a"].Worker)
+}
+
 func TestCanceledTaskOfAnOfflineWorkerIsCanceled(t *testing.T) {
 	t.Parallel()
 	p := start(t, patient, graph.Config{})

@@ -235,7 +235,7 @@ func (g *Graph) decideApproval(req Request, now time.Time) {
 	}
 	end := run.Ending{Result: approvalResult(req)}
 	if req.Kind == Reject {
-		end = run.Ending{Failure: contract.FailurePermanent, Message: textRejected(req.By, req.Note)}
+		end = run.Ending{Failure: contract.FailurePermanent, Message: run.TextBy("rejected", req.By, req.Note)}
 	}
 	g.endIdle(t, end, now)
 }

@@ -17,17 +17,22 @@ type savedRendered struct {
 	Labels  map[string]string `json:"l,omitempty"`
 	Params  json.RawMessage   `json:"p,omitempty"`
 	Prompt  string            `json:"q,omitempty"`
+	// Exclusive and Shared are objects.
+	Exclusive []string `json:"e,omitempty"`
+	Shared    []string `json:"s,omitempty"`
 }
 
 func saveRendered(r *spec.Rendered) *savedRendered {
-	return &savedRendered{Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt}
+	return &savedRendered{
+		Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt, Exclusive: r.Exclusive, Shared: r.Shared,
+	}
 }
 
 //workflowcheck:ignore whether two maps are equal does not depend on the order
 func (s *savedRendered) equal(o *savedRendered) bool {
 	//workflowcheck:ignore equality does not depend on the order
 	return slices.Equal(s.Command, o.Command) && s.Node == o.Node && maps.Equal(s.Labels, o.Labels) &&
-		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt
+		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared)
 }
 
 // changedSince returns what was filled in for a task when it began, if the same
@@ -54,7 +59,7 @@ func (g *Graph) restoreRendered(t *task, saved *savedRendered) error {
 		t.rendered = rendered
 		return err
 	}
-	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt}
+	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt, Exclusive: saved.Exclusive, Shared: saved.Shared}
 	if len(saved.Params) == 0 {
 		return nil
 	}

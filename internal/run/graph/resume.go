@@ -1,19 +1,24 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
 // Plan says what a resumed run takes over and what it executes.
 type Plan struct {
-	Imported int
+	Imported []Taken
 	// Executed are the ids of the tasks that will run, in declaration order.
 	Executed []string
 	// Dropped are tasks that were added and do not come along.
 	Dropped []string
 	Diff    dag.Diff
 }
+
+// Taken is a task that is taken over, and the run that executed it.
+type Taken struct{ Task, From string }
 
 // Prepare makes the state of a run that resumes from an earlier one: what
 // succeeded or was skipped is imported with its results, the rest is executed.
@@ -42,7 +47,7 @@ func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan
 		if err != nil {
 			return nil, Plan{}, err
 		}
-		again = append(again, g.cleanUps(plan)...)
+		again = append(append(again, g.cleanUps(plan)...), g.unexpanded(plan)...)
 		if len(again) == 0 {
 			state, err := g.Snapshot()
 			return state, g.plan(plan), err
@@ -52,7 +57,10 @@ func Prepare(prior *Graph, next *dag.Graph, req dag.ResumeRequest) ([]byte, Plan
 }
 
 func (g *Graph) plan(plan *dag.ResumePlan) Plan {
-	p := Plan{Imported: len(plan.Imported), Dropped: plan.Dropped, Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
+	p := Plan{Imported: make([]Taken, len(plan.Imported)), Dropped: plan.Dropped, Diff: plan.Diff, Executed: make([]string, len(plan.Executed))}
+	for k, in := range plan.Imported {
+		p.Imported[k] = Taken{Task: g.run.ID(in.Task), From: in.From}
+	}
 	for k, i := range plan.Executed {
 		p.Executed[k] = g.run.ID(i)
 	}
@@ -89,6 +97,25 @@ func (g *Graph) unsupplied(plan *dag.ResumePlan) ([]string, error) {
 		}
 	}
 	return ids, nil
+}
+
+// unexpanded lists the imported tasks that name the items of a fan-out which is
+// executed and has no tasks: they were to come with their success.
+func (g *Graph) unexpanded(plan *dag.ResumePlan) []string {
+	var ids []string
+	for _, i := range plan.Executed {
+		if !g.run.IsFanOut(i) || len(g.run.Family(g.run.ID(i))) > 0 {
+			continue
+		}
+		definition, err := g.program.Definition(i)
+		if err != nil {
+			continue // It fails with this error when it begins.
+		}
+		if of, ok := g.run.Lookup(definition.FanOut.Of); ok && g.run.State(of) == dag.Succeeded && !slices.Contains(ids, g.run.ID(of)) {
+			ids = append(ids, g.run.ID(of))
+		}
+	}
+	return ids
 }
 
 // cleanUps lists the imported tasks with the rule always that come after a task

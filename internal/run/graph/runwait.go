@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
@@ -13,9 +12,8 @@ import (
 )
 
 // RunWaits says what the run as a whole waits for, at most limit reasons, and how
-// many more there are. Tasks that wait for the same are told once. While
-// attempts run only what does not pass by itself is told: a person, a worker that
-// is not there. It costs the tasks that have begun, never all tasks.
+// many more there are. Tasks that wait for the same are one reason. It costs the
+// tasks that have begun, never all tasks.
 func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
 	if !g.run.Started() {
 		return []Wait{g.notBegun(dag.None)}, 0
@@ -31,36 +29,34 @@ func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
 	}
 	tasks, running := g.waitsOfTasks()
 	list = append(list, tasks...)
-	if running == 0 && !g.run.Paused() && g.run.Count(dag.Ready) > 0 && !g.fullSince.IsZero() {
+	ready := g.run.Count(dag.Ready)
+	for _, f := range g.run.FanOuts() {
+		if g.run.Paused() || !f.Full() || f.Ready == 0 {
+			continue
+		}
+		w := g.fanOutWait(f, dag.None)
+		w.Tasks, w.Detail = f.Ready, fmt.Sprintf("%d tasks are ready, and %s", f.Ready, w.Detail)
+		list = append(list, w)
+		ready -= f.Ready
+	}
+	if !g.run.Paused() && ready > 0 && !g.fullSince.IsZero() {
 		crowded := g.crowded(dag.None)
-		crowded.Detail = fmt.Sprintf("%d tasks are ready, and %s", g.run.Count(dag.Ready), crowded.Detail)
+		crowded.Tasks = ready
+		crowded.Detail = fmt.Sprintf("%d tasks are ready, and %s", crowded.Tasks, crowded.Detail)
 		list = append(list, crowded)
 	}
-	switch {
-	case running > 0:
-		list = slices.DeleteFunc(list, func(w Wait) bool { return passes(w.Code) })
-	case len(list) == 0:
+	if running == 0 && len(list) == 0 {
 		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textRolls}, Task: dag.None})
 	}
 	return list[:min(len(list), limit)], max(0, len(list)-limit)
-}
-
-// passes reports whether such a wait ends although nobody acts.
-func passes(code contract.Code) bool {
-	switch code { //nolint:exhaustive // the others pass
-	case contract.CodePaused, contract.CodeParked, contract.CodeApproval, contract.CodeNoWorker, contract.CodeUnreachable, contract.CodeCordoned:
-		return false
-	}
-	return true
 }
 
 // waitsOfTasks tells what the tasks that have begun wait for, in the order in
 // which they began to wait, and how many run.
 func (g *Graph) waitsOfTasks() (list []Wait, running int) {
 	type thing struct {
-		code   contract.Code
-		object string
-		ask    int
+		code          contract.Code
+		object, needs string
 	}
 	known := map[thing]int{}
 	for _, t := range g.begun() {
@@ -68,7 +64,10 @@ func (g *Graph) waitsOfTasks() (list []Wait, running int) {
 			running++
 		}
 		for _, w := range g.waitsOfBegun(t) {
-			key := thing{w.Code, w.Object, w.Ask}
+			key := thing{code: w.Code, object: w.Object}
+			if w.Ask > 0 {
+				key.needs = w.Detail
+			}
 			at, told := known[key]
 			if !told {
 				at = len(list)

@@ -21,19 +21,21 @@ var ErrState = errors.New("this is not the state of a DAG run")
 // saved is what a state holds besides dag.Run's own snapshot and the column of
 // workers, which are binary.
 type saved struct {
-	StartedAt time.Time              `json:"started_at,omitzero"`
-	HeldUntil time.Time              `json:"held_until,omitzero"`
-	Pause     pause                  `json:"pause,omitzero"`
-	FullSince time.Time              `json:"full_since,omitzero"`
-	GateSince time.Time              `json:"gate_since,omitzero"`
-	Reason    string                 `json:"reason,omitempty"`
-	Seq       int64                  `json:"seq,omitempty"`
-	Tasks     []savedTask            `json:"tasks,omitempty"`
-	Starts    []dag.Index            `json:"starts,omitempty"`
-	Attempts  map[dag.Index]int      `json:"attempts,omitempty"`
-	Names     []string               `json:"names,omitempty"`
-	Errors    map[dag.Index]string   `json:"errors,omitempty"`
-	Results   map[dag.Index]keptData `json:"results,omitempty"`
+	StartedAt time.Time                     `json:"started_at,omitzero"`
+	HeldUntil time.Time                     `json:"held_until,omitzero"`
+	Pause     pause                         `json:"pause,omitzero"`
+	FullSince time.Time                     `json:"full_since,omitzero"`
+	GateSince time.Time                     `json:"gate_since,omitzero"`
+	FanSince  map[string]time.Time          `json:"fan_since,omitempty"`
+	Reason    string                        `json:"reason,omitempty"`
+	Seq       int64                         `json:"seq,omitempty"`
+	Tasks     []savedTask                   `json:"tasks,omitempty"`
+	Starts    []dag.Index                   `json:"starts,omitempty"`
+	Attempts  map[dag.Index]int             `json:"attempts,omitempty"`
+	Names     []string                      `json:"names,omitempty"`
+	Errors    map[dag.Index]string          `json:"errors,omitempty"`
+	Results   map[dag.Index]keptData        `json:"results,omitempty"`
+	Continues map[dag.Index]json.RawMessage `json:"continues,omitempty"`
 	// Engine is nil in the state of a run that has not begun.
 	Engine *run.Snapshot `json:"engine,omitempty"`
 }
@@ -72,8 +74,8 @@ func (g *Graph) Snapshot() ([]byte, error) {
 
 func (g *Graph) save() saved {
 	s := saved{
-		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, Reason: g.reason,
-		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors,
+		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason,
+		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Continues: g.continues.of,
 	}
 	if g.engine != nil && g.run.Started() {
 		engine := g.engine.Snapshot()
@@ -164,7 +166,7 @@ func read(compiled *dag.Graph, data []byte, cfg Config) (*Graph, saved, error) {
 	}
 	g.outcome = restored.Outcome()
 	g.startedAt, g.heldUntil, g.reason, g.pause = s.StartedAt, s.HeldUntil, s.Reason, s.Pause
-	g.fullSince, g.gateSince, g.seq, g.starts = s.FullSince, s.GateSince, s.Seq, s.Starts
+	g.fullSince, g.gateSince, g.fanSince, g.seq, g.starts = s.FullSince, s.GateSince, s.FanSince, s.Seq, s.Starts
 	return g, s, g.restoreBook(s, workers)
 }
 
@@ -193,6 +195,13 @@ func (g *Graph) restoreBook(s saved, workers []byte) error {
 			return fmt.Errorf("%w: it names task %d", ErrState, i)
 		}
 		g.results.put(i, &kept{data: k.Data, wanted: k.Wanted})
+	}
+	//workflowcheck:ignore each goes to a place of its own
+	for i, checkpoint := range s.Continues {
+		if !valid(i) {
+			return fmt.Errorf("%w: it names task %d", ErrState, i)
+		}
+		g.continues.put(i, checkpoint)
 	}
 	for _, i := range s.Starts {
 		if !valid(i) {

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
@@ -70,7 +72,7 @@ func (g *Graph) shapeOf(d *spec.Definition) *shape {
 		s.work = workCommand
 	default:
 		s.want = run.Want{Nowhere: true, Idle: d.Kind == spec.KindSleep || d.Kind == spec.KindApproval}
-		s.plain = d.Kind == spec.KindNoop && d.When == ""
+		s.plain = d.Kind == spec.KindNoop && d.When == "" && len(d.Exclusive)+len(d.Shared) == 0
 	}
 	if own := d.Retries; own != nil {
 		s.retry = &run.Retry{Limit: own.Limit, Backoff: min(own.Backoff.Std(), maxBackoff), MaxBackoff: min(own.MaxBackoff.Std(), maxBackoff)}
@@ -86,7 +88,7 @@ func wantsWorker(d *spec.Definition) bool {
 		return true
 	case spec.KindNoop:
 		return d.Node != "" || len(d.Labels) > 0
-	case spec.KindSleep, spec.KindApproval, spec.KindDAG:
+	case spec.KindSleep, spec.KindApproval, spec.KindDAG, spec.KindFanOut:
 	}
 	return false
 }
@@ -99,6 +101,10 @@ func (g *Graph) beginTask(i dag.Index, now time.Time) {
 	definition, err := g.program.Definition(i)
 	if err != nil {
 		g.fail(&task{i: i}, g.book.attempts[i], err.Error(), now)
+		return
+	}
+	if definition.Kind == spec.KindFanOut {
+		g.standIn(i, definition, now)
 		return
 	}
 	g.seq++
@@ -142,7 +148,15 @@ func (g *Graph) offer(t *task, now time.Time) {
 	s := g.shapeOf(t.definition)
 	item := run.Item{
 		ID: int(t.i), Work: s.work, Want: s.want, Needs: s.needs, Retry: s.retry, Order: t.seq,
-		Timeout: t.definition.Timeout.Std(), HeartbeatTimeout: t.definition.HeartbeatTimeout.Std(), Attempt: g.book.attempts[t.i],
+		Timeout: t.definition.Timeout.Std(), HeartbeatTimeout: t.definition.HeartbeatTimeout.Std(), Attempt: g.book.attempts[t.i], Checkpoint: g.continues.of[t.i],
+		NotBefore: t.definition.NotBefore, ExpiresAt: t.definition.ExpiresAt, OnWorkerLoss: t.definition.OnWorkerLoss,
+	}
+	if t.rendered != nil {
+		item.Needs.Exclusive, item.Needs.Shared = t.rendered.Exclusive, t.rendered.Shared
+		if fault := objectFault(item.Needs); fault != "" {
+			g.fail(t, item.Attempt, fault, now)
+			return
+		}
 	}
 	if g.run.Ending() {
 		item.Retry = &run.Retry{} // What cleans up gets one attempt.
@@ -160,6 +174,20 @@ func (g *Graph) offer(t *task, now time.Time) {
 	}
 	t.phase = phaseOffered
 	g.engine.Offer(now, item)
+}
+
+// maxObject bounds the name of an object.
+const maxObject = 512
+
+// objectFault says what is wrong with the objects that the templates of a task came
+// out as, or "".
+func objectFault(needs run.Needs) string {
+	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
+		if object == "" || len(object) > maxObject {
+			return fmt.Sprintf("INVALID: %.40q is no name of an object: it has %d bytes, 1 to %d are possible", object, len(object), maxObject)
+		}
+	}
+	return ""
 }
 
 // bytesOf estimates what an attempt carries of its task.
@@ -202,6 +230,9 @@ func (g *Graph) lookUp(t *task) bool {
 // with it, and a later one asks again.
 func (g *Graph) SetJobType(now time.Time, name string, found JobType, problem string) []Decision {
 	g.step()
+	if problem == "" && found.Handler == "" {
+		problem = textRunsDAG(name)
+	}
 	waiting := g.lookups[name]
 	delete(g.lookups, name)
 	if problem == "" {

@@ -2,10 +2,9 @@ package graph
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // The sentences of this package. They are data: the record, the audit log and the
@@ -29,6 +28,14 @@ func textTooLarge(size int) string {
 	return fmt.Sprintf("its command and params have %d bytes, the limit is %d: pass a reference instead of the data", size, maxCarried)
 }
 
+func textNoItems(of, state string) string {
+	return "INVALID: it has no items: " + of + ", which returns them, is " + state + "; rerun " + of + ", or skip this task"
+}
+
+func textRunsDAG(jobType string) string {
+	return "job type " + jobType + " runs a DAG, and no handler: name its file with dag instead of job_type"
+}
+
 func textDeadline(after time.Duration) string {
 	return "the deadline of " + after.String() + " is over"
 }
@@ -37,43 +44,7 @@ func textApproval(timeout fmt.Stringer) string {
 	return "nobody approved it within " + timeout.String()
 }
 
-func textRejected(by, note string) string {
-	text := "rejected"
-	if by != "" {
-		text += " by " + by
-	}
-	if note != "" {
-		text += ": " + note
-	}
-	return text
-}
-
-func (p pause) text() string {
-	text := "the run is paused"
-	if p.By != "" {
-		text += " by " + p.By
-	}
-	if p.Note != "" {
-		text += ": " + p.Note
-	}
-	return text
-}
-
-// poolsText names the quantities for people.
-func poolsText(pools map[string]int) string {
-	parts := make([]string, 0, len(pools))
-	for _, pool := range slices.Sorted(maps.Keys(pools)) {
-		parts = append(parts, fmt.Sprintf("%d of pool %s", pools[pool], pool))
-	}
-	return strings.Join(parts, ", ")
-}
-
 // maxMessage bounds what is kept of one failure.
 const maxMessage = 512
 
-func clip(message string) string {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
-	return message
-}
+func clip(message string) string { return jobtype.Clip(message, maxMessage) }

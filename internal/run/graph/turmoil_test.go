@@ -33,6 +33,7 @@ type turmoil struct {
 	// granted are requests that were answered.
 	granted []graph.Decision
 	kinds   map[string]string // what each task does, as it is written
+	lists   int               // how many of the lists that tasks return are possible
 }
 
 type pastAttempt struct {
@@ -65,18 +66,21 @@ func drawTurmoil(t *rapid.T) (compiled *dag.Graph, text string, kinds map[string
 			}
 		}
 		does := rapid.SampledFrom([]string{
-			"noop: true", "noop: true, when: 'false'", "noop: true, node: w1", "job_type: j", "job_type: k", "job_type: shared", "command: [x]", "command: [split]", "command: [x], node: w0",
+			"noop: true", "noop: true, when: 'false'", "noop: true, node: w1", "job_type: j", "job_type: k", "job_type: shared", "command: [x]", "command: [split]", "command: [defer]", "command: [defer], retries: {limit: 1, backoff: 2s}", "command: [list]", "command: [list]", "command: [x], node: w0",
 			"command: [x], resources: {db: 1}", "noop: true, resources: {db: 2}", "job_type: k, resources: {db: 1}", "command: [x], retries: {limit: 2, backoff: 3s}",
 			"approval: {timeout: 40s}", "approval: {}", "sleep: 7s", "dag: inner.yaml", "dag: inner.yaml, resources: {db: 1}", "dag: inner.yaml, retries: {limit: 1, backoff: 2s}",
 			"command: [x], resources: {db: 1}, retries: {limit: 1, backoff: 3s}",
 		}).Draw(t, "does")
 		if len(needs) > 0 {
 			does += ", trigger_rule: " + rapid.SampledFrom([]string{"all_success", "all_success", "all_done", "one_failed", "always"}).Draw(t, "rule")
-			if strings.HasPrefix(does, "command: [x]") && rapid.Bool().Draw(t, "refers") {
+			single := slices.DeleteFunc(slices.Clone(needs), func(id string) bool { return strings.Contains(kinds[id], "for_each") })
+			if strings.HasPrefix(does, "command: [x]") && len(single) > 0 && rapid.Bool().Draw(t, "refers") {
+				needs := single
 				of := rapid.SampledFrom(needs).Draw(t, "of")
 				does = strings.Replace(does, "[x]", fmt.Sprintf("[x, '{{if eq .Needs.%s.State \"succeeded\"}}{{.Needs.%s.Result.v}}{{end}}']", of, of), 1)
 			}
 		}
+		does += drawFanOut(t, needs, kinds)
 		text += fmt.Sprintf("  - {id: %s, needs: [%s], %s}\n", id, strings.Join(needs, ", "), does)
 		tasks = append(tasks, id)
 		kinds[id] = does
@@ -88,13 +92,34 @@ func drawTurmoil(t *rapid.T) (compiled *dag.Graph, text string, kinds map[string
 	return done.Graph, text, kinds
 }
 
+// drawFanOut makes some tasks fan out, over items of their own or over those that a
+// task before them returns, some of these in chains.
+func drawFanOut(t *rapid.T, needs []string, kinds map[string]string) string {
+	if rapid.IntRange(0, 3).Draw(t, "fansOut") > 0 {
+		return ""
+	}
+	items := "for_each: [a, b, c]"
+	for _, id := range needs {
+		if strings.HasPrefix(kinds[id], "command: [list]") && !strings.Contains(kinds[id], "for_each") {
+			items = fmt.Sprintf("for_each: '{{.Needs.%s.Result.hosts}}'", id)
+		}
+	}
+	chain := ""
+	for _, id := range slices.Sorted(maps.Keys(kinds)) {
+		if strings.Contains(kinds[id], items) && !slices.Contains(needs, id) {
+			chain = ", per_item: " + id
+		}
+	}
+	return ", " + items + chain + rapid.SampledFrom([]string{"", ", concurrency: 1", ", concurrency: 2"}).Draw(t, "ofItems")
+}
+
 func newTurmoil(t *rapid.T) (*turmoil, string) {
 	drawn, text, kinds := drawTurmoil(t)
 	cfg := graph.Config{RollEvents: rapid.IntRange(0, 1).Draw(t, "roll"), JobTypes: map[string]graph.JobType{
 		"j":      {Handler: "h", Policy: jobtype.Policy{RetryLimit: 1}},
 		"shared": {Handler: "h", Policy: jobtype.Policy{Routing: jobtype.RoutingShared}},
 	}}
-	w := &turmoil{play: begin(t, drawn, cfg), rt: t, cfg: cfg, kinds: kinds}
+	w := &turmoil{play: begin(t, drawn, cfg), rt: t, cfg: cfg, kinds: kinds, lists: 8}
 	for n := range 2 {
 		node := worker(fmt.Sprintf("w%d", n), n+1)
 		node.Shared = []string{"shared"}
@@ -106,12 +131,24 @@ func newTurmoil(t *rapid.T) (*turmoil, string) {
 
 // result is what a task returns: something to refer to, or more tasks.
 func (w *turmoil) result(id string) json.RawMessage {
-	if strings.HasPrefix(w.kinds[id], "command: [split]") {
+	if strings.HasPrefix(w.kind(id), "command: [list]") {
+		return json.RawMessage(rapid.SampledFrom([]string{
+			`{"v": 1, "hosts": ["a"]}`, `{"v": 1, "hosts": ["a", "b", "c"]}`, `{"v": 1, "hosts": ["c", "d", {"x": 1}, "a/b"]}`, `{"v": 1, "hosts": ["a", "a-b"]}`,
+			`{"v": 1, "hosts": []}`, `{"v": 1}`, `{"hosts": "a"}`, `{"hosts": ["a", "a"]}`,
+		}[:w.lists]).Draw(w.rt, "hosts"))
+	}
+	if kind := w.kind(id); strings.HasPrefix(kind, "command: [defer]") && id == spec.Entry(id) && !strings.Contains(kind, "one_failed") && len(w.running[id].Checkpoint) == 0 {
+		return fmt.Appendf(nil, `{"tasks": [{"id": %q, "command": ["x"]}, {"id": %q, "noop": true}], "continue": 1}`, id+"-c", id+"-d")
+	}
+	if strings.HasPrefix(w.kind(id), "command: [split]") && id == spec.Entry(id) {
 		first, second := id+"-a", id+"-b"
 		return fmt.Appendf(nil, splitsInto, first, second, first)
 	}
 	return json.RawMessage(`{"v": 1}`)
 }
+
+// kind is what a task does, as its entry is written.
+func (w *turmoil) kind(id string) string { return w.kinds[spec.Entry(id)] }
 
 // open lists what runs, in the order of the tasks.
 func (w *turmoil) open() []string { return slices.Sorted(maps.Keys(w.running)) }
@@ -315,6 +352,15 @@ func (w *turmoil) check() {
 	for _, node := range w.fleet {
 		require.LessOrEqual(w.rt, on[node.ID+"/"+node.Instance], node.MaxExecute, "on %s", node.ID)
 	}
+	for _, f := range w.g.Run().FanOuts() {
+		runs := 0
+		for id := range w.running {
+			if spec.Entry(id) == f.Name {
+				runs++
+			}
+		}
+		require.LessOrEqual(w.rt, runs, f.Limit, "of %s", f.Name)
+	}
 	for n, id := range w.held {
 		require.Equal(w.rt, "running", w.state(id), "request %d is held by what does not need it", n)
 	}
@@ -379,7 +425,7 @@ func (w *turmoil) checkEnded() {
 		if slices.Contains([]dag.State{dag.Failed, dag.UpstreamFailed, dag.Canceled}, state) {
 			bad++
 		}
-		if kind := w.kinds[id]; !strings.HasPrefix(kind, "sleep") && !strings.HasPrefix(kind, "approval") {
+		if kind := w.kind(id); !strings.HasPrefix(kind, "sleep") && !strings.HasPrefix(kind, "approval") {
 			require.Equal(w.rt, w.tries[id], w.view(id).Attempts, "attempts of %s", id)
 		}
 		if state == dag.Failed {
@@ -420,13 +466,13 @@ func (w *turmoil) resume(text string) {
 	for i := range dag.Index(f.Run().Len()) {
 		p.tries[f.Run().ID(i)] = f.View(i).Attempts
 	}
-	next := &turmoil{play: p, rt: w.rt, cfg: w.cfg, kinds: w.kinds, fleet: w.fleet}
+	next := &turmoil{play: p, rt: w.rt, cfg: w.cfg, kinds: w.kinds, fleet: w.fleet, lists: 4}
 	p.do(f.Start(p.now))
 	next.well(text)
 	for i := range dag.Index(f.Run().Len()) {
 		id := f.Run().ID(i)
 		if f.Run().State(i) == dag.Failed {
-			require.Contains(w.rt, p.view(id).Error, "the task it refers to was skipped", text)
+			require.Regexp(w.rt, "the task it refers to was skipped|it has no items: .* is skipped", p.view(id).Error, text)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (g *Graph) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
 	case g.run.Paused() && g.stoppedByPause(t.i):
-		return g.pause.text()
+		return run.TextPaused(g.pause.By, g.pause.Note)
 	case t.phase == phaseSleeping:
 		return "sleeps " + t.definition.Sleep.String()
 	case t.phase == phaseApproval:
@@ -119,9 +119,12 @@ func (g *Graph) waiting(t *task) string {
 	case t.admitted:
 		return textAdmitted
 	case item.Phase == run.PhaseWaiting:
+		if item.Error == "" {
+			return g.engine.WaitOf(int(t.i), g.now).Detail
+		}
 		return "the next attempt: " + item.Error
 	case item.Phase == run.PhaseAsking:
-		return "resources: " + poolsText(t.definition.Resources)
+		return "resources: " + needsOf(t).String()
 	case item.Phase == run.PhaseRunning:
 		return ""
 	}
@@ -169,11 +172,20 @@ func (g *Graph) Status(now time.Time) Status {
 	case g.run.Held():
 		s.HeldUntil, s.Waiting = g.heldUntil, textHeld
 	case g.run.Paused():
-		s.Waiting = g.pause.text()
+		s.Waiting = run.TextPaused(g.pause.By, g.pause.Note)
 	default:
 		s.Waiting = cmp.Or(g.engine.Missing(), g.starved())
 	}
 	return s
+}
+
+// needsOf are the resources of a task that has begun.
+func needsOf(t *task) run.Needs {
+	needs := run.Needs{Pools: t.definition.Resources}
+	if t.rendered != nil {
+		needs.Exclusive, needs.Shared = t.rendered.Exclusive, t.rendered.Shared
+	}
+	return needs
 }
 
 // starved says what the run waits for while nothing runs for want of resources.
@@ -183,7 +195,7 @@ func (g *Graph) starved() string {
 	}
 	for _, t := range g.begun() {
 		if t.asking {
-			return "task " + g.run.ID(t.i) + " waits for resources: " + poolsText(t.definition.Resources)
+			return "task " + g.run.ID(t.i) + " waits for resources: " + needsOf(t).String()
 		}
 	}
 	return ""

@@ -78,7 +78,7 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 }
 
 func (g *Graph) pausedWait(i dag.Index) Wait {
-	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: g.pause.text()}, Task: i}
+	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: run.TextPaused(g.pause.By, g.pause.Note)}, Task: i}
 }
 
 // upstream names the dependencies that a pending task waits for, or those that
@@ -140,6 +140,11 @@ func (g *Graph) doing(i dag.Index) string {
 // needs resources takes no place before it has them, but waits until few enough
 // others have asked ahead of it.
 func (g *Graph) crowded(i dag.Index) Wait {
+	if i != dag.None {
+		if f, limited := g.run.FanOut(i); limited && f.Full() {
+			return g.fanOutWait(f, i)
+		}
+	}
 	w := Wait{Wait: run.Wait{Code: contract.CodeConcurrency, Since: g.fullSince, Detail: g.full()}, Task: i}
 	if i != dag.None && g.run.Gated(i) {
 		w.Since = g.gateSince
@@ -148,12 +153,20 @@ func (g *Graph) crowded(i dag.Index) Wait {
 	return w
 }
 
+// fanOutWait is what the ready tasks of a fan-out wait for that has reached its limit.
+func (g *Graph) fanOutWait(f dag.FanOut, i dag.Index) Wait {
+	return Wait{Wait: run.Wait{
+		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
+		Detail: fmt.Sprintf("the concurrency of %d of the fan-out %s is used up", f.Limit, f.Name),
+	}, Task: i}
+}
+
 func (g *Graph) full() string {
 	return fmt.Sprintf("the run's concurrency of %d is used up", g.run.Options().Concurrency)
 }
 
-// noteFull remembers since when the run's concurrency has been used up, and since
-// when as many tasks as that ask for resources.
+// noteFull remembers since when the run's concurrency, and that of its fan-outs, has
+// been used up, and since when as many tasks as that ask for resources.
 func (g *Graph) noteFull(now time.Time) {
 	note := func(since *time.Time, n int) {
 		limit := g.run.Options().Concurrency
@@ -166,6 +179,17 @@ func (g *Graph) noteFull(now time.Time) {
 	}
 	note(&g.fullSince, g.run.InFlight())
 	note(&g.gateSince, g.run.AtGate())
+	for _, f := range g.run.FanOuts() {
+		switch since := g.fanSince[f.Name]; {
+		case !f.Full():
+			delete(g.fanSince, f.Name)
+		case since.IsZero():
+			if g.fanSince == nil {
+				g.fanSince = map[string]time.Time{}
+			}
+			g.fanSince[f.Name] = now
+		}
+	}
 }
 
 // waitsOfBegun is about a task that dag.Run has started.

@@ -66,6 +66,7 @@ func (g *Group) dropClaimed(v KeysClaimed) {
 		if j := g.jobs.open[h.Job]; j != nil && !active[h.Job] && !disabled[h.Job] {
 			disabled[h.Job] = true
 			g.noteHeldBack(h)
+			g.countHeldBack(h, 1)
 		}
 	}
 	if len(active)+len(disabled) == 0 {
@@ -110,7 +111,15 @@ func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 		if len(g.heldBack) < maxHeldBack {
 			g.heldBack = append(g.heldBack, h)
 		}
+		before := g.counts.Disabled
 		g.skipDuplicate(h.Job, h.Key, textHeldBack(h), &g.counts.Disabled, now)
+		g.countHeldBack(h, g.counts.Disabled-before)
+	}
+}
+
+func (g *Group) countHeldBack(h HeldBack, n int) {
+	if h.Code == contract.HoldRetryBudget {
+		g.counts.HeldBack += n
 	}
 }
 
@@ -144,12 +153,6 @@ func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	g.failDetection(reason)
 }
 
-// Deduped lists the first proposals whose key another group holds.
-func (g *Group) Deduped() []contract.DedupedProposal { return g.deduped }
-
-// HeldBack lists the first proposals whose key is disabled.
-func (g *Group) HeldBack() []HeldBack { return g.heldBack }
-
 func (v KeyStopped) apply(g *Group, now time.Time) {
 	if !g.forJobs() {
 		return
@@ -159,6 +162,7 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 		waits := known && view.Phase != run.PhaseRunning && view.Phase != run.PhaseGrace
 		if waits && v.Done && len(j.Items) > 1 {
 			j.dropItem(v.DedupeKey)
+			g.noteDropped(v.DedupeKey, now)
 			g.counts.Batched--
 			g.counts.Disabled++
 			continue

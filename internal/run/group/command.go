@@ -26,8 +26,12 @@ type Prepare struct{}
 type TakeTurn struct{ Turn int }
 
 // LeaveTurn gives back the turn of that number and the claims made in it, granted or
-// not.
-type LeaveTurn struct{ Turn int }
+// not. Unasked: the group has not requested it, but a workflow task that was lost may
+// have.
+type LeaveTurn struct {
+	Turn    int
+	Unasked bool
+}
 
 // Unwatch ends the subscription to the fleet.
 type Unwatch struct{}
@@ -38,6 +42,8 @@ type StartDetection struct {
 	ID, Instance string
 	// Timeout is detection_timeout, capped by the time left.
 	Timeout time.Duration
+	// Inline: what fits into one small page comes with [DetectionEnded].
+	Inline bool
 }
 
 // CancelDetection ends the running detection.

@@ -46,6 +46,15 @@ type Config struct {
 	Handler string         `json:"handler"`
 	Policy  jobtype.Policy `json:"policy"`
 	DryRun  bool           `json:"dry_run,omitempty"`
+	// DAG names the DAG that each job is a run of; empty: Handler executes them. Such a
+	// group detects nothing: it has one job.
+	DAG string `json:"dag,omitempty"`
+	// DetectEvery: each worker detects, and what it finds is done there. EachWorker: each
+	// worker has one job, and nothing is detected. Labels restrict both to the workers
+	// that have them.
+	DetectEvery bool              `json:"detect_every,omitempty"`
+	EachWorker  bool              `json:"each_worker,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 	// Submitted: the work comes as [Submitted], nothing is detected.
 	Submitted bool `json:"submitted,omitempty"`
 	// BatchSize is how many proposals of one batch key share a job; 0: every
@@ -98,8 +107,6 @@ func (c Config) work() run.Work {
 
 // Window is the span of time in which the group may start jobs.
 type Window struct {
-	// Opens is when it begins; zero: it has begun.
-	Opens time.Time `json:"opens,omitzero"`
 	// Closes is when it ends; zero if it does not end for a long time.
 	Closes time.Time `json:"closes,omitzero"`
 	// Next is when the next one begins, if that is known.

@@ -78,9 +78,7 @@ func (g *Group) stop(cause stopCause, reason string, now time.Time) {
 	case stopNone, stopCanceled, stopBudget:
 	}
 	if g.phase == PhaseDetecting {
-		if g.detect.Running {
-			g.do(CancelDetection{Attempt: g.detect.Attempt})
-		}
+		g.cancelDetections()
 		return
 	}
 	g.stopJobs(cause, reason, now)
@@ -189,7 +187,10 @@ func (g *Group) ownWake() time.Time {
 	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.drainOver:
 		next = earliestSet(next, g.drained())
 	}
-	if g.phase == PhaseDetecting && !g.detect.Running && !g.paused {
+	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
+		next = time.Time{}
+	}
+	if g.phase == PhaseDetecting && !g.paused {
 		next = earliestSet(next, g.detectAgainAt(g.lastTick))
 	}
 	return next

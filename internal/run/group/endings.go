@@ -86,6 +86,15 @@ func (g *Group) noteEnding(j *job, now time.Time) {
 	r.due(now.Add(settleEvery))
 }
 
+// noteDropped writes down that a key's item left its batch: its claim is free, even
+// if the job has begun.
+func (g *Group) noteDropped(key string, now time.Time) {
+	if g.cfg.Claims {
+		g.endings.Endings.Settled = append(g.endings.Endings.Settled, key)
+		g.endings.due(now.Add(settleEvery))
+	}
+}
+
 // report tells what is due. What is left when the group ends goes with its end, see
 // [Group.TakeEndings].
 func (g *Group) report(now time.Time) {

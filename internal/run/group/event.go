@@ -42,8 +42,13 @@ type WindowsFailed struct{ Reason string }
 // CalendarSet says that the calendars were replaced; Windows: there are some.
 type CalendarSet struct{ Windows bool }
 
-// Prepared answers [Prepare].
-type Prepared struct{ Workers []contract.WorkerView }
+// Prepared answers [Prepare]. Carried replaces [Config.Carried], if a newer record was
+// found; nil: it holds.
+type Prepared struct {
+	Workers    []contract.WorkerView
+	Incomplete bool // see [run.WorkersChanged]
+	Carried    []Carried
+}
 
 // PrepareFailed says why the workers cannot be looked up.
 type PrepareFailed struct{ Reason string }
@@ -72,6 +77,10 @@ type DetectionEnded struct {
 	Pages, Emitted, Surplus, Duplicates, Invalid int
 	More                                         bool
 	InvalidErrors                                []string
+	// Proposals are all that there are, where no page was sent. BatchKeys are as in a
+	// [Page].
+	Proposals []jobtype.Proposal
+	BatchKeys []string
 }
 
 // KeysClaimed answers [ClaimKeys]. Active are the keys that other groups hold,

@@ -60,6 +60,8 @@ type Group struct {
 	carried  carried
 	// took are the run times of the last completed attempts.
 	took []time.Duration
+	// phases are those that the group has been in, oldest first.
+	phases []contract.GroupPhase
 
 	out     []Command
 	outcome Outcome
@@ -97,11 +99,11 @@ func (g *Group) Phase() Phase { return g.phase }
 // Counts returns the figures so far.
 func (g *Group) Counts() contract.GroupCounts { return g.counts }
 
-// StartedAt is when the group began; zero before.
-func (g *Group) StartedAt() time.Time { return g.startedAt }
-
 // Watching reports whether the group has asked to be told of the fleet.
 func (g *Group) Watching() bool { return g.engine.Watching() }
+
+// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
+func (g *Group) Deserted() bool { return g.engine.Deserted() }
 
 // Next takes one event and returns what is to be done, in order. The slice is valid
 // until the next call. After [End] was returned, Next returns nothing.
@@ -115,6 +117,7 @@ func (g *Group) Next(now time.Time, event Event) []Command {
 	g.settle(now)
 	g.advance(now)
 	g.report(now)
+	g.enterPhase(now)
 	return g.out
 }
 
@@ -251,7 +254,8 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
-	return g.engine.ShouldContinueAsNew() && g.phase != PhaseEnded && !g.detect.Running && !g.window.asking && !g.turn.preparing
+	due := g.engine.ShouldContinueAsNew() || g.phase == PhaseDetecting && g.detect.pages >= maxRunPages
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.turn.preparing
 }
 
 // Notes returns what was refused or delayed since it was called last, for the audit

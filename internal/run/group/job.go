@@ -6,25 +6,26 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// State is the state of a job. The values are the wire's.
+// State is the state of a job, as package contract names it.
 type State string
 
 // The states of a job.
 const (
-	StatePending    State = "pending"
-	StateRunning    State = "running"
-	StateRecalling  State = "recalling"
-	StateHeld       State = "held"
-	StateCompleted  State = "completed"
-	StateFailed     State = "failed"
-	StateCanceled   State = "canceled"
-	StateStale      State = "stale"
-	StateExpired    State = "expired"
-	StateNotStarted State = "not_started"
+	StatePending    State = contract.JobPending
+	StateRunning    State = contract.JobRunning
+	StateRecalling  State = contract.JobRecalling
+	StateHeld       State = contract.JobHeld
+	StateCompleted  State = contract.JobCompleted
+	StateFailed     State = contract.JobFailed
+	StateCanceled   State = contract.JobCanceled
+	StateStale      State = contract.JobStale
+	StateExpired    State = contract.JobExpired
+	StateNotStarted State = contract.JobNotStarted
 )
 
 func stateOf(s run.State) State {
@@ -55,6 +56,8 @@ type job struct {
 	// stands for where there are several; Proposal then says what they share.
 	BatchKey string              `json:"bk,omitempty"`
 	Items    []jobtype.BatchItem `json:"it,omitempty"`
+	// From is the attempt of the detection that found it.
+	From int `json:"f,omitempty"`
 	// Checkpoint and Done are what an earlier group left for it.
 	Checkpoint json.RawMessage `json:"c,omitempty"`
 	Done       float64         `json:"dn,omitempty"`
@@ -101,9 +104,11 @@ const (
 func newJobs() jobs { return jobs{open: map[int]*job{}, keys: map[string]struct{}{}} }
 
 // add makes a job of a proposal.
-func (js *jobs) add(p jobtype.Proposal, batchKey string) {
+func (js *jobs) add(p jobtype.Proposal, batchKey string) *job {
 	js.last++
-	js.open[js.last] = &job{N: js.last, Proposal: p, BatchKey: batchKey}
+	j := &job{N: js.last, Proposal: p, BatchKey: batchKey}
+	js.open[js.last] = j
+	return j
 }
 
 // sorted lists the open jobs by number.
@@ -197,7 +202,7 @@ func (g *Group) item(j *job) run.Item {
 	p := &j.Proposal
 	return run.Item{
 		ID: j.N, Work: theWork, Order: -int64(p.Priority.Rank()),
-		Want:      run.Want{Node: p.Node, Labels: p.Labels, Nowhere: p.DAG != ""},
+		Want:      run.Want{Node: p.Node, Labels: p.Labels, Nowhere: g.runsDAG(p)},
 		Needs:     run.Needs{Pools: p.Resources, Exclusive: p.Exclusive, Shared: p.Shared},
 		NotBefore: p.NotBefore, ExpiresAt: p.ExpiresAt, Estimate: p.EstimatedRuntime.Std(), Bytes: j.bytes(),
 		Checkpoint: j.Checkpoint, Done: j.Done,

@@ -28,7 +28,7 @@ func (g *Group) judge() (Outcome, string) {
 		return contract.OutcomeFailed, g.detect.Failed
 	case g.stopping == stopWindow && c.Completed > 0 && undone > 0:
 		return contract.OutcomePartial, g.reason
-	case g.outOfTime() && g.detect.Attempt == 0 && !g.cfg.Submitted:
+	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
 		return contract.OutcomeTimeout, g.reason + ": no worker with handler " + g.cfg.Handler + " was available to detect"
 	case g.outOfTime() && (c.NotStarted > 0 || c.Canceled > 0 || c.Accepted == 0):
 		return contract.OutcomeTimeout, g.reason
@@ -38,10 +38,16 @@ func (g *Group) judge() (Outcome, string) {
 		return contract.OutcomePartial, g.reason
 	case g.stopping == stopBudget && undone > 0:
 		return contract.OutcomeFailed, g.reason
+	case c.MissedWorkers > 0 && c.MissedWorkers == c.Workers:
+		return contract.OutcomeFailed, g.textMissed()
+	case undone == 0 && c.MissedWorkers > 0:
+		return contract.OutcomePartial, g.textMissed()
+	case undone == 0 && c.HeldBack > 0:
+		return contract.OutcomePartial, g.textFailing()
 	case undone == 0:
 		return contract.OutcomeCompleted, ""
 	case c.Completed > 0:
-		return contract.OutcomePartial, textUndone(c, g.cfg.Submitted)
+		return contract.OutcomePartial, joinTexts(c.Undone(g.cfg.Submitted), g.textMissed())
 	case g.elsewhere > 0 && c.AlreadyActive+c.Disabled+g.elsewhere == undone && len(g.deduped) > 0:
 		return contract.OutcomeSkipped, g.textAllDeduped()
 	case c.AlreadyActive == undone:
@@ -51,7 +57,7 @@ func (g *Group) judge() (Outcome, string) {
 	case c.Canceled == undone:
 		return contract.OutcomeCanceled, "every job was canceled"
 	}
-	return contract.OutcomeFailed, textUndone(c, g.cfg.Submitted)
+	return contract.OutcomeFailed, joinTexts(c.Undone(g.cfg.Submitted), g.textMissed())
 }
 
 // outOfTime: max_runtime or the window is over.

@@ -28,14 +28,14 @@ type PageAnswer struct {
 // refused.
 func (g *Group) CheckPage(page Page) error {
 	switch {
-	case g.phase != PhaseDetecting || !g.detect.Running:
+	case g.phase != PhaseDetecting || !g.detect.running():
 		return fmt.Errorf("page %d of detection %d: the group is not detecting (it is %s); drop the detection", page.Seq, page.Attempt, g.phase)
-	case page.Attempt != g.detect.Attempt:
+	case g.detect.session(page.Attempt) == nil:
 		return fmt.Errorf("page %d of detection %d: detection %d is the current one; drop the old one", page.Seq, page.Attempt, g.detect.Attempt)
 	case len(page.BatchKeys) != 0 && len(page.BatchKeys) != len(page.Proposals):
 		return fmt.Errorf("page %d of detection %d: it has %d batch keys for %d proposals; this is a bug, please report it", page.Seq, page.Attempt, len(page.BatchKeys), len(page.Proposals))
-	case page.Seq < 0 || page.Seq > len(g.detect.Answers):
-		return fmt.Errorf("page %d of detection %d: page %d is the next one; send the pages in order", page.Seq, page.Attempt, len(g.detect.Answers))
+	case page.Seq < 0 || page.Seq > len(g.detect.session(page.Attempt).Answers):
+		return fmt.Errorf("page %d of detection %d: page %d is the next one; send the pages in order", page.Seq, page.Attempt, len(g.detect.session(page.Attempt).Answers))
 	}
 	return nil
 }
@@ -43,21 +43,30 @@ func (g *Group) CheckPage(page Page) error {
 // TakePage takes a page that CheckPage let pass. A page that comes again is
 // answered as it was the first time and changes nothing.
 func (g *Group) TakePage(page Page) PageAnswer {
-	if page.Seq < len(g.detect.Answers) {
-		return g.detect.Answers[page.Seq]
+	g.detect.pages++
+	return g.takePage(g.detect.session(page.Attempt), page)
+}
+
+func (g *Group) takePage(s *session, page Page) PageAnswer {
+	if page.Seq < len(s.Answers) {
+		return s.Answers[page.Seq]
 	}
 	var answer PageAnswer
 	for i := range page.Proposals {
-		g.takeProposal(page.Proposals[i], keyAt(page.BatchKeys, i), &answer)
+		p := page.Proposals[i]
+		if g.cfg.DetectEvery {
+			p = pinned(p, s.Worker)
+		}
+		g.takeProposal(s, p, keyAt(page.BatchKeys, i), &answer)
 	}
 	answer.Full = g.full()
-	g.detect.Answers = append(g.detect.Answers, answer)
+	s.Answers = append(s.Answers, answer)
 	return answer
 }
 
 func (g *Group) full() bool {
 	js := &g.jobs
-	return js.last >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
+	return len(js.open) >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
 }
 
 func keyAt(keys []string, i int) string {
@@ -67,8 +76,14 @@ func keyAt(keys []string, i int) string {
 	return ""
 }
 
-func (g *Group) takeProposal(p jobtype.Proposal, batchKey string, answer *PageAnswer) {
+// takeProposal makes a job of a proposal, if the group takes it. s found it; nil: it
+// was not detected.
+func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, answer *PageAnswer) {
+	if s == nil {
+		s = &session{}
+	}
 	if err := p.Validate(); err != nil {
+		s.Tally.Invalid++
 		g.counts.Invalid++
 		g.detect.invalid(err.Error())
 		return
@@ -77,6 +92,7 @@ func (g *Group) takeProposal(p jobtype.Proposal, batchKey string, answer *PageAn
 	if p.DedupeKey != "" {
 		if _, seen := js.keys[p.DedupeKey]; seen {
 			answer.Duplicates++
+			s.Tally.Duplicates++
 			g.counts.Duplicates++
 			return
 		}
@@ -84,13 +100,15 @@ func (g *Group) takeProposal(p jobtype.Proposal, batchKey string, answer *PageAn
 	size := proposalBytes(p) + len(batchKey)
 	if g.full() || js.bytes+size > MaxGroupBytes {
 		answer.Surplus++
+		s.Tally.Surplus++
 		g.counts.Surplus++
 		return
 	}
 	answer.Accepted++
+	s.Tally.Accepted++
 	g.counts.Accepted++
 	js.bytes += size
-	js.add(p, batchKey)
+	js.add(p, batchKey).From = s.Attempt
 	if p.DedupeKey != "" {
 		js.keys[p.DedupeKey] = struct{}{}
 	}

@@ -240,7 +240,7 @@ func TestDetectionWaitsForADetectSlot(t *testing.T) {
 	s := play(t, wide(jobtype.Policy{}), []Worker{node("a", 4)})
 	refused := 0
 	for s.now.Before(epoch.Add(5 * time.Minute)) {
-		if s.g.detect.Running {
+		if s.g.detect.running() {
 			refused++
 			s.step(DetectionEnded{Attempt: s.g.detect.Attempt, Failure: FailureAtCapacity, Message: "no free slot"})
 			wait := s.g.Status(s.now).Wait

@@ -56,6 +56,7 @@ type snapshot struct {
 	Endings   reporter                   `json:"endings,omitzero"`
 	Carried   carried                    `json:"carried,omitzero"`
 	Took      []time.Duration            `json:"took,omitempty"`
+	Phases    []contract.GroupPhase      `json:"phases,omitempty"`
 }
 
 // Snapshot encodes the whole state, compressed. Jobs that have ended are a bounded
@@ -68,7 +69,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Ended: g.jobs.ended, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
-		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took,
+		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
 	}
 	var out bytes.Buffer
 	packer, err := flate.NewWriter(&out, flate.BestSpeed)
@@ -110,7 +111,7 @@ func (s *snapshot) restore(now time.Time) (*Group, error) {
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, reason: s.Reason,
 		away: s.Away, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
-		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took,
+		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases,
 		jobs: newJobs(),
 	}
 	g.turn.begun = true

@@ -2,6 +2,9 @@ package group
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -312,4 +315,32 @@ func TestBatchesLoseKeysThatOthersTookMeanwhile(t *testing.T) {
 	s.end(1, FailureNone)
 	s.outcome()
 	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 1, AlreadyActive: 1, Disabled: 1, Completed: 1}, s.g.Counts())
+}
+
+// TestADryRunFitsIntoAPayload: 200 proposals as large as they may be are less than half
+// of what the server takes in one payload, and of larger ones as many are listed as fit.
+func TestADryRunFitsIntoAPayload(t *testing.T) {
+	t.Parallel()
+	found := make([]jobtype.Proposal, contract.MaxDryRunProposals+50)
+	for i := range found {
+		found[i] = jobtype.Proposal{DedupeKey: fmt.Sprintf("k-%03d", i), Detail: strings.Repeat("\x01", 650)} // Six bytes each, encoded.
+		require.NoError(t, found[i].Validate())
+	}
+	found[0].Detail = strings.Repeat("x", 16<<10)
+	require.Error(t, found[0].Validate())
+	s := playWith(t, Config{DryRun: true, Policy: jobtype.Policy{MaxJobsPerDetection: len(found)}}, []Worker{node("a", 1)})
+	pages := 0
+	for page := range slices.Chunk(found, 50) {
+		s.g.TakePage(Page{Attempt: 1, Seq: pages, Proposals: page})
+		pages++
+	}
+	s.step(DetectionEnded{Attempt: 1, Pages: pages, Emitted: len(found)})
+	result := s.g.Result(s.now)
+	assert.Equal(t, 1, result.Counts.Invalid, "the large one")
+	assert.Equal(t, len(found)-1, result.Counts.Accepted)
+	assert.Len(t, result.Proposals, contract.MaxDryRunProposals)
+	data, err := json.Marshal(result)
+	require.NoError(t, err)
+	assert.Less(t, len(data), 1<<20)
+	assert.Len(t, s.g.Proposals(contract.MaxDryRunProposals, 10*proposalBytes(found[1])), 10)
 }

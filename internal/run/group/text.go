@@ -68,6 +68,30 @@ func textDeduped(a Active) string {
 
 func textHeldBack(h HeldBack) string { return fmt.Sprintf("%s: key %q is %s", h.Code, h.Key, h.Detail) }
 
+// textMissed names workers that the group did not reach; "" if there are none.
+func (g *Group) textMissed() string {
+	missed := g.missedWorkers(1)
+	if g.counts.MissedWorkers == 0 || len(missed) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %d workers missed: %s: %s: %s", g.counts.MissedWorkers, g.counts.Workers, missed[0].Worker, missed[0].Code, missed[0].Detail)
+	if more := g.counts.MissedWorkers - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+func joinTexts(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
+}
+
+func (g *Group) textFull() string {
+	return fmt.Sprintf("the group is full before its turn: max_jobs_per_detection is %d", g.cfg.Policy.MaxJobsPerDetection)
+}
+
 // textAllDeduped says which runs have what was submitted.
 func (g *Group) textAllDeduped() string {
 	if len(g.deduped) == 0 {
@@ -92,34 +116,13 @@ func (g *Group) textAllHeldBack() string {
 	return text
 }
 
-// textUndone counts what was not done, by kind. Of a detection, what others hold is
-// no failure.
-func textUndone(c contract.GroupCounts, submitted bool) string {
-	if !submitted {
-		c.AlreadyActive, c.Disabled, c.Surplus = 0, 0, 0
-	}
-	text := ""
-	for _, part := range []struct {
-		n    int
-		name string
-	}{
-		{c.Failed, "failed"},
-		{c.Stale, "stale"},
-		{c.Canceled, "canceled"},
-		{c.Expired, "expired"},
-		{c.NotStarted, "not started"},
-		{c.Invalid, "invalid"},
-		{c.AlreadyActive, "already active"},
-		{c.Disabled, "held back"},
-		{c.Surplus, "over the limit"},
-	} {
-		if part.n == 0 {
-			continue
+// textFailing names the keys that the retry budget keeps a group from working on.
+func (g *Group) textFailing() string {
+	text := fmt.Sprintf("%s: %d held back after failures", contract.HoldRetryBudget, g.counts.HeldBack)
+	for _, h := range g.heldBack {
+		if h.Code == contract.HoldRetryBudget {
+			return text + fmt.Sprintf(", such as %q; see: roundsman jobs disabled %s", h.Key, g.cfg.JobType)
 		}
-		if text != "" {
-			text += ", "
-		}
-		text += fmt.Sprintf("%d %s", part.n, part.name)
 	}
 	return text
 }
@@ -186,18 +189,6 @@ func (g *Group) textLate(j *job) string {
 	text := fmt.Sprintf("%s does not fit before %s", what, closes)
 	if w.Longest > 0 && rest > w.Longest {
 		text += fmt.Sprintf("; it never fits: no window of the next weeks is longer than %s", jobtype.Duration(w.Longest))
-	}
-	return text
-}
-
-// textPause says who paused the group, and why.
-func (g *Group) textPause() string {
-	text := "the run is paused"
-	if g.pausedBy != "" {
-		text += " by " + g.pausedBy
-	}
-	if g.pauseNote != "" {
-		text += ": " + g.pauseNote
 	}
 	return text
 }

@@ -43,6 +43,9 @@ type turn struct {
 	preparing bool
 	// begun: the first event has come.
 	begun bool
+	// disclaimed: the group waits without having requested its turn, and admission
+	// knows that.
+	disclaimed bool
 }
 
 // active reports whether the group is on its way.
@@ -57,6 +60,19 @@ func (g *Group) advanceTurn(now time.Time) {
 	for before := stepNone; g.turn.Step != before && g.phase != PhaseEnded && g.stopping == stopNone; {
 		before = g.turn.Step
 		g.takeStep(now)
+	}
+	g.disclaim()
+}
+
+// disclaim gives back a turn that the group does not know of, once it waits for
+// something else. A turn is requested within a workflow task. A control plane that dies
+// in the middle of it leaves a request behind, and what the task finds when it is
+// repeated may keep the group from its turn for long.
+func (g *Group) disclaim() {
+	waits := g.turn.Step == stepWorker || g.turn.Step == stepWindow && !g.window.asking
+	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
+		g.turn.disclaimed = true
+		g.do(LeaveTurn{Turn: g.turn.Number, Unasked: true})
 	}
 }
 
@@ -90,105 +106,6 @@ func (g *Group) enter(s step, now time.Time) {
 	}
 }
 
-// firstStart is before which nothing of what was submitted may start: before that
-// the group would hold its lane, and spend its max_runtime, on doing nothing.
-func (g *Group) firstStart() time.Time {
-	var first time.Time
-	if !g.cfg.Submitted || g.begun {
-		return first
-	}
-	for i, j := range g.jobs.sorted() {
-		if at := j.Proposal.NotBefore; i == 0 || at.Before(first) {
-			first = at
-		}
-	}
-	return first
-}
-
-// lastStart is when the last of what was submitted expires; zero: never.
-func (g *Group) lastStart() time.Time {
-	var last time.Time
-	for _, j := range g.jobs.sorted() {
-		if j.Proposal.ExpiresAt.IsZero() {
-			return time.Time{}
-		}
-		last = latestOf(last, j.Proposal.ExpiresAt)
-	}
-	return last
-}
-
-// maxWait is how long a group of the Schedule waits for one thing.
-func (g *Group) maxWait() time.Duration {
-	if g.cfg.MaxWait > 0 {
-		return g.cfg.MaxWait
-	}
-	return defaultMaxWait
-}
-
-// laneDeadline is until when the group waits for its turn. A group of the Schedule
-// waits until it is due again; no other comes instead of a submitted one, so that it
-// waits as long as one of its jobs could still start. Zero: for ever.
-func (g *Group) laneDeadline() time.Time {
-	if g.cfg.Submitted {
-		return g.lastStart()
-	}
-	return g.turn.AskedAt.Add(g.maxWait())
-}
-
-// windowDeadline is the same for the window.
-func (g *Group) windowDeadline() time.Time {
-	switch {
-	case g.away:
-		return g.createdAt.Add(MaxAway)
-	case g.cfg.Submitted:
-		return g.lastStart()
-	}
-	return g.turn.Since.Add(g.maxWait())
-}
-
-// workerDeadline bounds how long the group waits for a worker before it has taken
-// its turn.
-func (g *Group) workerDeadline() time.Time {
-	wait := min(g.maxWait(), g.cfg.Policy.MaxRuntime.Std())
-	if g.cfg.Submitted {
-		wait = max(wait, g.cfg.Policy.ExecutionTimeout.Std())
-	}
-	return g.turn.Since.Add(wait)
-}
-
-// awaitWindow continues when the window is open.
-func (g *Group) awaitWindow(now time.Time) {
-	switch opens, closed := g.window.closedUntil(now); {
-	case !g.cfg.Windows:
-		g.enter(stepPrepare, now)
-	case now.Before(g.turn.HoldUntil):
-	case g.window.asking:
-	case g.window.Broken != "":
-		g.skip(textWindowBroken(g.window.Broken), now)
-	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
-		g.askWindows(now) // What is known from before may have come to its end.
-	case !closed:
-		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
-		g.enter(stepPrepare, now)
-	default:
-		if g.opensTooLate(opens) {
-			g.skip(g.textTooLate(opens), now)
-		}
-	}
-}
-
-// opensTooLate reports whether the group does not wait for a window that opens then;
-// zero: none does.
-func (g *Group) opensTooLate(opens time.Time) bool {
-	until := g.windowDeadline()
-	return opens.IsZero() || !until.IsZero() && opens.After(until)
-}
-
-func (g *Group) askWindows(now time.Time) {
-	g.window.asking, g.window.AskedAt = true, now
-	g.do(AskWindows{})
-}
-
 func (g *Group) prepare() {
 	if !g.turn.preparing {
 		g.turn.preparing = true
@@ -201,8 +118,12 @@ func (v Prepared) apply(g *Group, now time.Time) {
 	if g.turn.Step == stepNone {
 		return
 	}
+	if v.Carried != nil && !g.begun {
+		g.carried = carried{}
+		g.carried.inherit(v.Carried, now)
+	}
 	g.turn.PreparedAt = now
-	g.engine.Apply(now, run.WorkersChanged{Workers: v.Workers})
+	g.engine.Apply(now, run.WorkersChanged{Workers: v.Workers, Incomplete: v.Incomplete})
 	if g.turn.Step == stepPrepare {
 		g.enter(stepWorker, now)
 	}
@@ -232,7 +153,13 @@ func (g *Group) awaitWorker(now time.Time) {
 // served reports whether a worker can serve the group: detect for it, or execute
 // what was submitted.
 func (g *Group) served() bool {
-	if !g.cfg.Submitted {
+	if g.spreads() && !g.cfg.Submitted {
+		return g.reachable()
+	}
+	if g.cfg.DAG != "" {
+		return true // Its tasks wait for workers themselves.
+	}
+	if g.detects() {
 		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
 	}
 	if g.engine.Usable(theWork) {
@@ -320,7 +247,7 @@ func (g *Group) leaveTurn() {
 		g.do(LeaveTurn{Turn: g.turn.Number})
 	}
 	g.turn.Number++
-	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences = time.Time{}, false, 0, 0
+	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
 }
 
 // begin starts the group's work: max_runtime counts from here.
@@ -340,9 +267,16 @@ func (g *Group) begin(now time.Time) {
 		return
 	}
 	g.setClosing(now)
-	if !g.cfg.Submitted {
+	if g.detects() {
 		g.phase = PhaseDetecting
 		return
+	}
+	switch {
+	case g.cfg.Submitted:
+	case g.cfg.EachWorker:
+		g.proposeEach()
+	default:
+		g.proposeWhole()
 	}
 	g.detected(now)
 }
@@ -389,7 +323,7 @@ func (v Submitted) apply(g *Group, now time.Time) {
 	}
 	var answer PageAnswer
 	for i := range v.Proposals {
-		g.takeProposal(v.Proposals[i], keyAt(v.BatchKeys, i), &answer)
+		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer)
 	}
 	g.counts.Detected = len(v.Proposals)
 	g.engine.Apply(now, run.Tick{})
@@ -400,7 +334,7 @@ func (g *Group) workersChanged(now time.Time) {
 	if g.turn.Step == stepWorker || g.turn.Step == stepLane {
 		g.turn.PreparedAt = now
 	}
-	g.loseDetection(now)
+	g.loseDetections(now)
 }
 
 // drains: running jobs may end after max_runtime.

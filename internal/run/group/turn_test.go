@@ -50,7 +50,7 @@ func TestTheTurnIsTakenWhenAWorkerComes(t *testing.T) {
 	s.step(TurnGranted{Fence: 1000, Fences: 10})
 	_, detects := find[StartDetection](s.last)
 	assert.True(t, detects)
-	assert.Equal(t, s.now, s.g.StartedAt())
+	assert.Equal(t, s.now, s.g.startedAt)
 }
 
 // TestAWorkerThatLeavesGivesTheTurnBack: between the request and the grant the last
@@ -180,4 +180,42 @@ func TestBrokenCalendarKeepsTheWindowClosed(t *testing.T) {
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)
 	assert.Equal(t, "WINDOW_CLOSED_UNTIL: unknown time zone", reason)
+}
+
+// TestAGroupThatWaitsDisclaimsItsTurn: it is requested within a workflow task, which may
+// be lost. Once is enough.
+func TestAGroupThatWaitsDisclaimsItsTurn(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Turn: true, Lane: "default", MaxWait: time.Hour})
+	s.begin()
+	left, gaveBack := find[LeaveTurn](s.last)
+	require.True(t, gaveBack)
+	assert.Equal(t, LeaveTurn{Turn: 0, Unasked: true}, left)
+	s.wait(time.Minute)
+	_, gaveBack = find[LeaveTurn](s.last)
+	assert.False(t, gaveBack)
+
+	served := open(t, Config{Turn: true, Lane: "default", MaxWait: time.Hour}, node("a", 1))
+	served.begin()
+	_, gaveBack = find[LeaveTurn](served.all)
+	assert.False(t, gaveBack)
+}
+
+// TestADetectionNeedsNoTimer that ends before max_runtime does.
+func TestADetectionNeedsNoTimer(t *testing.T) {
+	t.Parallel()
+	minute := jobtype.Duration(time.Minute)
+	for name, c := range map[string]struct {
+		runtime jobtype.Duration
+		want    bool
+	}{"early": {2 * minute, false}, "late": {minute + jobtype.Duration(time.Second), true}, "both": {minute, true}} {
+		s := open(t, Config{Policy: jobtype.Policy{MaxRuntime: c.runtime, DetectionTimeout: minute}}, node("a", 1))
+		s.begin()
+		detection, detects := find[StartDetection](s.all)
+		require.True(t, detects)
+		assert.Equal(t, time.Minute, detection.Timeout)
+		assert.Equal(t, c.want, !s.g.NextWake().IsZero(), name)
+		s.step(DetectionEnded{Attempt: 1, Failure: failureAtCapacity})
+		assert.False(t, s.g.NextWake().IsZero(), "it is detected again, and max_runtime goes on")
+	}
 }

@@ -68,7 +68,7 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
-		StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
 	}
 	if j.counted {
 		return view
@@ -109,7 +109,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "the group waits for its claims"}
 	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: g.textPause()}
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: cutCode(g.reason)}
 	case !offered:
@@ -127,13 +127,15 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 
 // Wait says what the group as a whole waits for.
 func (g *Group) Wait(now time.Time) run.Wait {
-	detecting := g.phase == PhaseDetecting && !g.detect.Running && g.stopping == stopNone
+	detecting := g.phase == PhaseDetecting && !g.detect.running() && g.stopping == stopNone
 	switch {
 	case g.phase == PhaseEnded:
 	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: g.textPause()}
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.turn.active():
 		return g.turnWait(now)
+	case detecting && g.cfg.DetectEvery:
+		return g.everyWait()
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
 	case detecting:
@@ -229,9 +231,45 @@ func (g *Group) waitingText(wait run.Wait) string {
 	return wait.Detail
 }
 
-// Status describes the group and its workers.
+// maxWaits bounds the reasons of a status.
+const maxWaits = 20
+
+// Waits says what the jobs wait for that do not run. What the group waits for as a
+// whole, all of them do.
+func (g *Group) Waits(now time.Time) []contract.WaitReason {
+	if whole := reasonOf(g.Wait(now), 0); whole != nil {
+		whole.Items = len(g.jobs.open) - g.engine.InFlight()
+		return []contract.WaitReason{*whole}
+	}
+	var list []contract.WaitReason
+	for _, w := range g.engine.Waits(now) {
+		j := g.jobs.open[w.Item]
+		if j == nil || len(list) == maxWaits {
+			continue
+		}
+		if reason := reasonOf(g.waitOf(j, now), w.Item); reason != nil {
+			reason.Items, reason.Since, reason.Until = w.Items, w.Since, w.Until
+			list = append(list, *reason)
+		}
+	}
+	return list
+}
+
+// MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
+// enough for every turn of a workflow.
+func (g *Group) MainWait(now time.Time) *contract.WaitReason {
+	j := g.jobs.open[g.engine.MainWait()]
+	if j == nil {
+		return nil
+	}
+	return reasonOf(g.waitOf(j, now), j.N)
+}
+
+// Status describes the group, its workers and what its jobs wait for.
 func (g *Group) Status(now time.Time) contract.GroupStatus {
 	s := g.Summary(now)
+	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
+	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
 	for _, w := range g.engine.Workers(theWork, now) {
 		s.Workers = append(s.Workers, contract.GroupWorker{
 			ID: w.ID, State: w.State, Usable: w.Reason == "", Reason: w.Reason, Running: w.InFlight, Slots: w.Slots, Others: w.Others,
@@ -288,7 +326,7 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 	result := contract.JobGroupResult{
 		JobType: g.cfg.JobType, Outcome: g.outcome, Reason: g.reason, DryRun: g.cfg.DryRun, Counts: g.counts,
 		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, ByWorker: g.ByWorker(),
-		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped,
+		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}
 	if g.cfg.DryRun {
 		result.Proposals = g.Proposals(contract.MaxDryRunProposals, dryRunBytes)

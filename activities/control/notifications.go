@@ -1,0 +1,29 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// EnsureNotifications starts the notifier where this control plane has receivers and
+// it does not run.
+func (c *Control) EnsureNotifications(ctx context.Context) error {
+	if !c.notifies {
+		return nil
+	}
+	_, err := c.fleet.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: contract.NotificationsWorkflowID, TaskQueue: contract.ControlQueue,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "who is told of what",
+		StaticDetails:            "Watches runs, approvals and workers, and tells the receivers of the control plane's configuration\n\n`roundsman notifications list`",
+	}, contract.NotificationsWorkflow, contract.NotificationsInput{})
+	if err != nil {
+		return fmt.Errorf("start the notifier: %w", err)
+	}
+	return nil
+}

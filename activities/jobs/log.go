@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/joblog"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// outcomeCompleted is the outcome of a job that no failure ended.
+const outcomeCompleted = "completed"
+
+// Log answers [contract.QueryLog]: what an attempt has printed in this process.
+func (a *Activities) Log(in contract.LogQueryInput) contract.LogQueryResult {
+	chunk, known := a.logs.Read(joblog.Key{Group: in.GroupID, Job: in.JobID, Attempt: in.Attempt}, in.Offset, in.Limit)
+	return contract.LogQueryResult{
+		ID: a.options.WorkerID, Instance: a.options.Instance, Known: known, Attempt: chunk.Attempt,
+		Offset: chunk.Offset, Next: chunk.Next, Text: chunk.Text, Running: chunk.Running, StartedAt: chunk.Started.UTC(),
+	}
+}
+
+// logEnd writes one line for each attempt of a job that ends in this process.
+func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract.ExecuteState) {
+	level, outcome := slog.LevelInfo, outcomeCompleted
+	if state.Failure != "" {
+		outcome = string(state.Failure)
+		level = slog.LevelWarn
+	}
+	fields := []any{
+		"job", r.key.job, "run", r.key.group, "job_type", in.Job.JobType, "key", in.Job.DedupeKey, "attempt", r.key.attempt,
+		"outcome", outcome, "took", time.Since(r.what.StartedAt).Round(time.Millisecond).String(),
+	}
+	if state.Message != "" {
+		fields = append(fields, "error", jobtype.OneLine(state.Message, jobtype.MaxSummaryBytes))
+	}
+	a.options.Logger.Log(r.ctx, level, "job ended", fields...)
+}

@@ -1,0 +1,247 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/notify"
+	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/waiting"
+)
+
+const (
+	// interval is how often runs are looked for, rarely how often job types, whose
+	// rules change with an apply, are.
+	interval = 5 * time.Second
+	rarely   = 30 * time.Second
+	// stay is after how long the watcher returns without news, so that its notifier
+	// can continue as new.
+	stay = 6 * time.Hour
+)
+
+// Source is where events are seen.
+type Source interface {
+	Runs
+	Waits
+}
+
+// Runs are those that have ended.
+type Runs interface {
+	// Ended are the runs that ended since: all of them, or where they are too many,
+	// those until a time.
+	Ended(ctx context.Context, since time.Time) (ended []notify.Ended, until time.Time, err error)
+	// LastSuccess is when a run of the job type last completed; zero: not known.
+	LastSuccess(ctx context.Context, jobType string) (time.Time, error)
+	// Describe adds to a notification what its run can tell.
+	Describe(ctx context.Context, of *contract.Notification)
+}
+
+// Waits are the rules, and what may be told of at any time.
+type Waits interface {
+	// TypeRules are the rules of the applied job types, by name.
+	TypeRules(ctx context.Context) ([]notify.TypeRules, error)
+	// Approvals are those that are wanted.
+	Approvals(ctx context.Context) (notify.Approvals, error)
+	// Lost are the workers that are lost.
+	Lost(ctx context.Context) ([]notify.Worker, error)
+}
+
+// Options make the activities.
+type Options struct {
+	Source    Source
+	Receivers receiver.Receivers
+	// Rules hold for all job types, DAGs and workers.
+	Rules     []contract.NotifyRule
+	Namespace string
+	Log       *slog.Logger
+	// Delivered is told of each attempt; nil: nobody is.
+	Delivered func(receiver string, err error)
+	// Interval is how often runs are looked for; 0: every five seconds.
+	Interval time.Duration
+}
+
+// Activities has the activities as methods.
+type Activities struct{ options Options }
+
+// New returns the activities.
+func New(options Options) *Activities {
+	if options.Interval == 0 {
+		options.Interval = interval
+	}
+	if options.Delivered == nil {
+		options.Delivered = func(string, error) {}
+	}
+	return &Activities{options: options}
+}
+
+// Registry is where activities are registered: a worker or a test environment.
+type Registry interface {
+	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
+}
+
+// Register registers the activities under their names.
+func Register(r Registry, a *Activities) {
+	r.RegisterActivityWithOptions(a.WatchEvents, activity.RegisterOptions{Name: contract.WatchEventsActivity})
+	r.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: contract.DeliverActivity})
+}
+
+// infos are the receivers as the notifier may know them.
+func (a *Activities) infos() []contract.ReceiverInfo {
+	infos := []contract.ReceiverInfo{}
+	for _, name := range a.options.Receivers.Names() {
+		infos = append(infos, contract.ReceiverInfo{Name: name, Kind: a.options.Receivers[name].Kind()})
+	}
+	return infos
+}
+
+// WatchEvents is [contract.WatchEventsActivity]. It returns as soon as there is
+// something to tell, when this control plane knows other receivers than the notifier,
+// and when it is canceled.
+//
+// On repeat it resumes from the heartbeat of the attempt before. A server that does
+// not answer is waited for. When the control plane stops it returns an error that is
+// retried.
+func (a *Activities) WatchEvents(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
+	w := &watcher{Activities: a, state: stateOf(ctx, in)}
+	w.state.Begin(time.Now().UTC())
+	stop := w.beating(ctx)
+	defer stop()
+	started := time.Now()
+	ticker := time.NewTicker(a.options.Interval)
+	defer ticker.Stop()
+	for {
+		notices := w.look(ctx)
+		known := a.infos()
+		if len(notices) > 0 || !slices.Equal(known, in.Receivers) || time.Since(started) > stay {
+			return w.result(notices, known)
+		}
+		w.save()
+		if err := waiting.Next(ctx, ticker.C); err != nil {
+			if ctx.Err() != nil && !stopping(ctx) {
+				return w.result(nil, known)
+			}
+			return contract.WatchEventsResult{}, err
+		}
+	}
+}
+
+func stopping(ctx context.Context) bool {
+	select {
+	case <-activity.GetWorkerStopChannel(ctx):
+		return true
+	default:
+		return false
+	}
+}
+
+// stateOf prefers the state of the attempt before.
+func stateOf(ctx context.Context, in contract.WatchEventsInput) *notify.State {
+	var state notify.State
+	if activity.HasHeartbeatDetails(ctx) && activity.GetHeartbeatDetails(ctx, &state) == nil {
+		return &state
+	}
+	if len(in.State) > 0 {
+		if err := json.Unmarshal(in.State, &state); err != nil {
+			activity.GetLogger(ctx).Error("The watcher's state cannot be read; it begins now.", "error", err)
+			return &notify.State{}
+		}
+	}
+	return &state
+}
+
+// watcher is one run of the activity.
+type watcher struct {
+	*Activities
+
+	state  *notify.State
+	rules  notify.Rules
+	looked time.Time
+	// saved is the state without what has not been returned yet.
+	saved atomic.Pointer[json.RawMessage]
+}
+
+// save notes a state of which nothing is left to tell, for the next attempt.
+func (w *watcher) save() {
+	if state, err := json.Marshal(w.state); err == nil {
+		w.saved.Store((*json.RawMessage)(&state))
+	}
+}
+
+// beating gives a sign of life however long a look takes. A look that is interrupted
+// is repeated from what was saved before it.
+func (w *watcher) beating(ctx context.Context) (stop func()) {
+	w.save()
+	return every(min(beat, w.options.Interval), func() { activity.RecordHeartbeat(ctx, *w.saved.Load()) })
+}
+
+func (w *watcher) result(notices []contract.Notice, known []contract.ReceiverInfo) (contract.WatchEventsResult, error) {
+	state, err := json.Marshal(w.state)
+	return contract.WatchEventsResult{State: state, Notices: notices, Receivers: known}, err
+}
+
+// look looks once. What cannot be found out is looked for again at the next look.
+func (w *watcher) look(ctx context.Context) []contract.Notice {
+	now := time.Now().UTC()
+	due := now.Sub(w.looked) >= min(rarely, 6*w.options.Interval)
+	if due {
+		types, err := w.options.Source.TypeRules(ctx)
+		if w.failed(ctx, "the rules of job types", err) {
+			return nil
+		}
+		w.rules, w.looked = notify.Rules{Global: w.options.Rules, Types: types}, now
+		w.successes(ctx)
+	}
+	facts := notify.Facts{Now: now, Rules: w.rules}
+	if w.rules.Wants(contract.NotifyFailed, contract.NotifyPartial, contract.NotifyRecovered) || len(w.rules.Overdue()) > 0 {
+		var err error
+		if facts.Ended, facts.Until, err = w.options.Source.Ended(ctx, w.state.From()); w.failed(ctx, "runs that ended", err) {
+			return nil
+		}
+	} else {
+		w.state.Skip(now)
+	}
+	if w.rules.Wants(contract.NotifyApproval) {
+		if wanted, err := w.options.Source.Approvals(ctx); !w.failed(ctx, "approvals", err) {
+			facts.Approvals = &wanted
+		}
+	}
+	if w.rules.Wants(contract.NotifyWorkerLost) {
+		if lost, err := w.options.Source.Lost(ctx); !w.failed(ctx, "workers", err) {
+			facts.Lost = &lost
+		}
+	}
+	notices := w.state.Watch(facts)
+	for i := range notices {
+		w.options.Source.Describe(ctx, &notices[i].Notification)
+		notices[i].Namespace = w.options.Namespace
+		title(&notices[i].Notification)
+	}
+	return notices
+}
+
+// successes looks up when the job types last completed that must do so now and then.
+func (w *watcher) successes(ctx context.Context) {
+	for _, name := range w.rules.Overdue() {
+		if _, known := w.state.Success[name]; known {
+			continue
+		}
+		last, err := w.options.Source.LastSuccess(ctx, name)
+		if !w.failed(ctx, "the last success of "+name, err) && !last.IsZero() {
+			w.state.Success[name] = last
+		}
+	}
+}
+
+func (w *watcher) failed(ctx context.Context, of string, err error) bool {
+	if err != nil && ctx.Err() == nil {
+		w.options.Log.Warn("What receivers are to be told of cannot be read.", "of", of, "error", err)
+	}
+	return err != nil
+}

@@ -1,0 +1,86 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	sdktest "go.temporal.io/sdk/testsuite"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/notify"
+	"github.com/roundsman/roundsman/internal/receiver"
+)
+
+// source is a fleet in which one run fails.
+type source struct {
+	faults int
+	ended  []notify.Ended
+}
+
+func (s *source) TypeRules(context.Context) ([]notify.TypeRules, error) {
+	if s.faults--; s.faults >= 0 {
+		return nil, errors.New("the server is away")
+	}
+	return []notify.TypeRules{{Name: "scrub", Rules: []contract.NotifyRule{{On: []contract.NotifyEvent{contract.NotifyFailed}, To: []string{"ops"}}}}}, nil
+}
+
+func (s *source) Ended(context.Context, time.Time) ([]notify.Ended, time.Time, error) {
+	return s.ended, time.Time{}, nil
+}
+
+func (s *source) LastSuccess(context.Context, string) (time.Time, error) { return time.Time{}, nil }
+
+func (s *source) Describe(_ context.Context, of *contract.Notification) { of.Detail = "two\nlines" }
+
+func (s *source) Approvals(context.Context) (notify.Approvals, error) {
+	return notify.Approvals{}, errors.New("nobody wants to know")
+}
+
+func (s *source) Lost(context.Context) ([]notify.Worker, error) {
+	return nil, errors.New("nobody wants to know")
+}
+
+// watchOnce runs the watcher until it returns.
+func watchOnce(t *testing.T, from *source, in contract.WatchEventsInput, saved any) (contract.WatchEventsResult, notify.State) {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	if saved != nil {
+		env.SetHeartbeatDetails(saved)
+	}
+	Register(env, New(Options{
+		Source: from, Receivers: receiver.Receivers{"ops": {Command: &receiver.Command{Argv: []string{"true"}}}}, Namespace: "ns",
+		Log: slog.New(slog.DiscardHandler), Interval: 5 * time.Millisecond,
+	}))
+	value, err := env.ExecuteActivity(contract.WatchEventsActivity, in)
+	require.NoError(t, err)
+	var result contract.WatchEventsResult
+	require.NoError(t, value.Get(&result))
+	var state notify.State
+	require.NoError(t, json.Unmarshal(result.State, &state))
+	return result, state
+}
+
+// TestTheWatcherReturnsWithNews: it outlasts a server that is away, and its next
+// attempt resumes from the heartbeat.
+func TestTheWatcherReturnsWithNews(t *testing.T) {
+	t.Parallel()
+	known := []contract.ReceiverInfo{{Name: "ops", Kind: receiver.KindCommand}}
+	first, state := watchOnce(t, &source{}, contract.WatchEventsInput{}, nil)
+	assert.Equal(t, known, first.Receivers, "it returns at once where the notifier does not know the receivers")
+	assert.Empty(t, first.Notices)
+	failed := notify.Ended{JobType: "scrub", Run: "group/scrub-1", RunID: "r", Outcome: contract.OutcomeFailed, End: time.Now().UTC()}
+	in := contract.WatchEventsInput{State: first.State, Receivers: known}
+	second, _ := watchOnce(t, &source{faults: 3, ended: []notify.Ended{failed}}, in, state)
+	require.Len(t, second.Notices, 1)
+	notice := second.Notices[0]
+	assert.Equal(t, []string{"failed/group/scrub-1/r", "scrub: failed", "two lines", "ns", "roundsman runs show group/scrub-1"},
+		[]string{notice.ID, notice.Title, notice.Detail, notice.Namespace, notice.Command})
+	assert.Equal(t, []string{"ops"}, notice.To)
+}

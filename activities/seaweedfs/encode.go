@@ -1,0 +1,87 @@
+package seaweedfs
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+//go:embed encode.schema.json
+var encodeSchema []byte
+
+func encodeKind() kind {
+	return kind{
+		name:   "erasure_coding",
+		help:   "Turns volumes of a SeaweedFS cluster that are full and quiet into 10+4 shards, on the servers: no data passes the worker.",
+		schema: encodeSchema, policy: volumePolicy(5*time.Minute, 500, 30*time.Second),
+		fresh: func() settings { return &encodeSettings{QuietForSeconds: 3600, FullnessRatio: 0.95, MinSizeMB: 30} },
+	}
+}
+
+type encodeSettings struct {
+	CollectionFilter string  `json:"collection_filter"`
+	QuietForSeconds  int64   `json:"quiet_for_seconds"`
+	FullnessRatio    float64 `json:"fullness_ratio"`
+	MinSizeMB        uint64  `json:"min_size_mb"`
+	PreferredTags    string  `json:"preferred_tags"`
+	ReplicaPlacement string  `json:"replica_placement"`
+	Target           *target `json:"target"`
+}
+
+func (s *encodeSettings) validate() error {
+	var faults []error
+	if _, err := plan.NewFilter(s.CollectionFilter, "", "", "", ""); err != nil {
+		faults = append(faults, fmt.Errorf("params.%w", err))
+	}
+	if _, err := plan.NewSpread(s.PreferredTags, s.ReplicaPlacement); err != nil {
+		faults = append(faults, fmt.Errorf("params.replica_placement: %w", err))
+	}
+	return errors.Join(append(faults,
+		inRange("quiet_for_seconds", float64(s.QuietForSeconds), 0, 1<<40), inRange("fullness_ratio", s.FullnessRatio, 0, 1.5),
+		inRange("min_size_mb", float64(s.MinSizeMB), 1, 1<<30),
+	)...)
+}
+
+func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal {
+	filter, _ := plan.NewFilter(s.CollectionFilter, "", "", "", "")  // validated
+	spread, _ := plan.NewSpread(s.PreferredTags, s.ReplicaPlacement) // validated
+	wanted := plan.EncodeSettings{Filter: filter, Spread: spread, QuietSeconds: s.QuietForSeconds, Fullness: s.FullnessRatio, MinBytes: s.MinSizeMB << 20, Limit: in.MaxResults}
+	var proposals []jobtype.Proposal
+	for _, e := range plan.Encodes(t, wanted, now.Unix()) {
+		work := target{Volume: e.Volume, Collection: e.Collection, Replicas: e.Replicas, Finish: e.Finish}
+		for _, place := range e.Targets {
+			work.Targets = append(work.Targets, steps.Placement{Server: place.Server, Disk: place.Disk, Shards: place.Shards})
+		}
+		summary := fmt.Sprintf("volume %d: shards on %d disks", e.Volume, len(e.Targets))
+		if e.Finish {
+			summary = fmt.Sprintf("volume %d: all shards are there, delete the replicas beside them", e.Volume)
+		}
+		estimate := time.Duration(e.Size/gigabyte+1) * 10 * time.Minute //nolint:gosec // sizes of disks
+		proposals = append(proposals, proposal("erasure_coding", summary, work, estimate, jobtype.PriorityLow))
+	}
+	return proposals
+}
+
+// work keeps the places of the detection over all attempts, so that what an earlier
+// one left is looked for where it can be: the files of shards beside a replica that is
+// deleted by now are seen on no topology.
+func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
+	if s.Target == nil || len(s.Target.Targets) == 0 {
+		return nil, 0, errNoTarget
+	}
+	replicas, holders, _ := t.Find(s.Target.Volume)
+	for _, detected := range s.Target.Replicas {
+		if !slices.Contains(replicas, detected) {
+			replicas = append(replicas, detected)
+		}
+	}
+	return &steps.Encode{
+		Volume: s.Target.Volume, Collection: s.Target.Collection, Replicas: replicas, Targets: s.Target.Targets, Holders: holders, Finish: s.Target.Finish,
+	}, s.Target.Volume, nil
+}

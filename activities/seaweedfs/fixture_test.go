@@ -1,0 +1,97 @@
+package seaweedfs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+)
+
+// fixture is a fake cluster over gRPC and the handlers that work on it.
+type fixture struct {
+	*fakeweed.Cluster
+	t        *testing.T
+	block    json.RawMessage
+	servers  []string
+	handlers map[string]jobtype.Handler
+}
+
+// newFixture has servers in two racks, with room for ten volumes each.
+func newFixture(t *testing.T, servers int, options weed.KeeperOptions) *fixture {
+	t.Helper()
+	f := &fixture{Cluster: fakeweed.New(nil), t: t}
+	f.SetVolumeLimit(1)
+	for i := range servers {
+		address := fmt.Sprintf("127.0.0.1:%d", 8080+i)
+		f.servers = append(f.servers, address)
+		f.Add(fakeweed.Server{Address: address, DataCenter: "dc1", Rack: fmt.Sprintf("r%d", i%2), Max: 10})
+	}
+	running, err := f.Serve(fakeweed.Options{})
+	require.NoError(t, err)
+	t.Cleanup(running.Stop)
+	f.block, err = json.Marshal(weed.Spec{Masters: []string{running.Master}})
+	require.NoError(t, err)
+	if options.Linger == 0 {
+		options.Linger = 10 * time.Millisecond
+	}
+	f.handlers = f.process(options)
+	return f
+}
+
+// process returns handlers of a process of its own: it shares no lease.
+func (f *fixture) process(options weed.KeeperOptions) map[string]jobtype.Handler {
+	connections := NewConnections(options)
+	f.t.Cleanup(func() {
+		require.Eventually(f.t, connections.idle, 10*time.Second, time.Millisecond)
+		require.NoError(f.t, connections.Close())
+	})
+	handlers := map[string]jobtype.Handler{}
+	for _, handler := range New(connections) {
+		handlers[handler.Descriptor().Name] = handler
+	}
+	return handlers
+}
+
+// idle reports whether no lease is kept.
+func (c *Connections) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.known {
+		if known.keeper.Running() {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fixture) input(params string) jobtype.DetectInput {
+	return jobtype.DetectInput{Cluster: f.block, Params: json.RawMessage(params)}
+}
+
+func (f *fixture) detect(name, params string) []jobtype.Proposal {
+	f.t.Helper()
+	found := jobtypetest.Detect(f.t.Context(), f.handlers[name], f.input(params))
+	require.NoError(f.t, found.Err)
+	require.Empty(f.t, found.Invalid)
+	return found.Proposals
+}
+
+func (f *fixture) job(params string, proposal jobtype.Proposal) jobtype.Job {
+	f.t.Helper()
+	job, err := jobtypetest.JobOf(f.input(params), proposal, nil)
+	require.NoError(f.t, err)
+	return job
+}
+
+func (f *fixture) execute(ctx context.Context, name, params string, proposal jobtype.Proposal) jobtypetest.Execution {
+	f.t.Helper()
+	return jobtypetest.Execute(ctx, f.handlers[name], f.job(params, proposal))
+}

@@ -1,0 +1,193 @@
+package seaweedfs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// settings are the params of one kind of job type.
+type settings interface {
+	// validate returns every fault; it is also called for defaults.
+	validate() error
+	// propose finds what needs doing.
+	propose(topology plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal
+	// work makes the job for a volume from the topology of now.
+	work(topology plan.Topology) (steps.Job, uint32, error)
+}
+
+// kind is what tells one handler from another.
+type kind struct {
+	name, help string
+	schema     []byte
+	policy     jobtype.Policy
+	fresh      func() settings // with defaults
+	batches    bool
+	// together is how many items of a batch run at once.
+	together func(settings) int
+}
+
+// handler is one of the handlers that work on volumes.
+type handler struct {
+	kind
+	connections *Connections
+	now         func() time.Time
+}
+
+var (
+	_ jobtype.Handler           = (*handler)(nil)
+	_ jobtype.SettingsValidator = (*handler)(nil)
+)
+
+// New returns all handlers of the package, over one set of connections.
+func New(connections *Connections) []jobtype.Handler {
+	handlers := []jobtype.Handler{newScript(connections)}
+	for _, k := range []kind{vacuumKind(), balanceKind(), encodeKind(), ecBalanceKind()} {
+		handlers = append(handlers, &handler{kind: k, connections: connections, now: time.Now})
+	}
+	return handlers
+}
+
+// Descriptor implements [jobtype.Handler].
+func (h *handler) Descriptor() jobtype.Descriptor {
+	return jobtype.Descriptor{Name: h.name, Help: h.help, Params: h.schema, DefaultPolicy: h.policy, Batches: h.batches}
+}
+
+// ValidateSettings implements [jobtype.SettingsValidator].
+func (h *handler) ValidateSettings(params, detect, execute json.RawMessage) error {
+	if len(detect) > 0 || len(execute) > 0 {
+		return fmt.Errorf("the %s handler takes no `detect:` and no `execute:` block, only params", h.name)
+	}
+	_, err := h.read(params)
+	return err
+}
+
+func (h *handler) read(params json.RawMessage) (settings, error) {
+	s := h.fresh()
+	return s, readParams(params, s)
+}
+
+// readParams refuses unknown keys, then what is out of range.
+func readParams(params json.RawMessage, into interface{ validate() error }) error {
+	if len(bytes.TrimSpace(params)) > 0 && string(params) != "null" {
+		decoder := json.NewDecoder(bytes.NewReader(params))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(into); err != nil {
+			return fmt.Errorf("params: %w", err)
+		}
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return errors.New("params: more than one JSON value")
+		}
+	}
+	return into.validate()
+}
+
+// Detect implements [jobtype.Handler].
+func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
+	s, err := h.read(in.Params)
+	if err != nil {
+		return jobtype.Permanent(err)
+	}
+	cluster, err := h.connections.of(in.Cluster)
+	if err != nil {
+		return err
+	}
+	topology, err := cluster.Topology(ctx)
+	if err != nil {
+		return fmt.Errorf("UNREACHABLE: no master gives the topology: %w", err)
+	}
+	proposals := s.propose(topology, in, h.now())
+	for start := 0; start < len(proposals); start += pageSize {
+		if err := out.Emit(ctx, proposals[start:min(start+pageSize, len(proposals))]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageSize is how many proposals are handed over at once.
+const pageSize = 100
+
+// Execute implements [jobtype.Handler]: it works on the volume of the job, or on
+// those of its batch, several at once.
+func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	cluster, err := h.connections.of(job.Cluster)
+	if err != nil {
+		return jobtype.Result{}, err
+	}
+	items := job.Items()
+	shared := newShared(progress, job, len(items))
+	limit := 1
+	results := make([]error, len(items))
+	var running sync.WaitGroup
+	parsed := make([]settings, len(items))
+	for i, item := range items {
+		if parsed[i], err = h.read(item.Params); err != nil {
+			return jobtype.Result{}, jobtype.Permanent(err)
+		}
+		if h.together != nil {
+			limit = max(limit, h.together(parsed[i]))
+		}
+	}
+	slots := make(chan struct{}, limit)
+	for i := range items {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			results[i] = h.one(ctx, cluster, parsed[i], job, shared)
+		})
+	}
+	running.Wait()
+	if err := joinResults(results); err != nil {
+		return jobtype.Result{}, err
+	}
+	return shared.result(), nil
+}
+
+// joinResults is permanent only if no item is worth another attempt.
+func joinResults(results []error) error {
+	joined := errors.Join(results...)
+	for _, err := range results {
+		if err != nil && !jobtype.IsPermanent(err) && jobtype.IsPermanent(joined) {
+			return errors.New(joined.Error())
+		}
+	}
+	return joined
+}
+
+// one works on one volume.
+func (h *handler) one(ctx context.Context, cluster *connection, s settings, job jobtype.Job, shared *shared) error {
+	topology, err := cluster.Topology(ctx)
+	if err != nil {
+		return fmt.Errorf("UNREACHABLE: no master gives the topology: %w", err)
+	}
+	work, volume, err := s.work(topology)
+	if err != nil {
+		return err
+	}
+	checkpoint := shared.checkpoint(volume)
+	if job.Attempt > 1 || len(checkpoint) > 0 {
+		if err := steps.Resume(work, checkpoint); err != nil {
+			return err
+		}
+	}
+	w := &walk{
+		cluster: cluster, work: work, volume: volume, alive: shared.progress.Alive,
+		report: shared.report, keep: func(j steps.Job) error { return shared.keep(volume, j) },
+	}
+	end, err := w.run(ctx)
+	if err != nil {
+		return err
+	}
+	shared.ended(volume, end)
+	return endError(volume, end)
+}

@@ -1,0 +1,111 @@
+package seaweedfs
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// killGrace is the time between SIGTERM and SIGKILL of a shell that is stopped.
+const killGrace = 5 * time.Second
+
+// shellRun is one run of `weed shell`. Its exit code is always 0: errors are lines.
+type shellRun struct {
+	commands []string
+	progress jobtype.Progress
+
+	output    []string
+	bytes     int
+	truncated bool
+	errors    []string
+}
+
+func (r *shellRun) run(ctx context.Context, program string, spec weed.Spec) error {
+	args := []string{"shell", "-master=" + strings.Join(spec.Masters, ",")}
+	if len(spec.Filers) > 0 {
+		args = append(args, "-filer="+spec.Filers[0])
+	}
+	shell := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator names the program
+	shell.Stdin = strings.NewReader("lock\n" + strings.Join(r.commands, "\n") + "\nunlock\nexit\n")
+	// A wrapper script starts the shell as its child: signals go to the whole group.
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGTERM) }
+	shell.WaitDelay = killGrace
+	reader, writer := io.Pipe()
+	shell.Stdout, shell.Stderr = writer, writer
+	if err := shell.Start(); err != nil {
+		return fmt.Errorf("%s cannot be started: %w", program, err)
+	}
+	defer func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }()
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		r.read(reader)
+	}()
+	err := shell.Wait()
+	_ = writer.Close()
+	<-read
+	if ctx.Err() != nil {
+		return fmt.Errorf("the script was stopped: %w; its lease ends within 10s; last output: %s", context.Cause(ctx), r.last())
+	}
+	if err != nil {
+		return fmt.Errorf("weed shell failed: %w; last output: %s", err, r.last())
+	}
+	return nil
+}
+
+func (r *shellRun) read(output io.Reader) {
+	lines := bufio.NewScanner(output)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		r.line(lines.Text())
+	}
+	_, _ = io.Copy(io.Discard, output) // a line that is too long must not block the shell
+}
+
+// line keeps the tail of the output, and what reports an error. A prompt may stand
+// before it.
+func (r *shellRun) line(text string) {
+	text = strings.TrimRight(text, "\r")
+	bare := strings.TrimSpace(strings.TrimLeft(text, "> "))
+	lower := strings.ToLower(bare)
+	switch {
+	case strings.HasPrefix(lower, "error:"), strings.HasPrefix(lower, "unknown command:"):
+		r.errors = append(r.errors, bare)
+	case strings.HasPrefix(lower, "waiting for lock"):
+		r.progress.Report(-1, "waiting for the shell lease", bare)
+	default:
+		r.progress.Alive()
+	}
+	r.output = append(r.output, text)
+	r.bytes += len(text) + 1
+	for r.bytes > jobtype.MaxOutputBytes && len(r.output) > 1 {
+		r.bytes -= len(r.output[0]) + 1
+		r.output, r.truncated = r.output[1:], true
+	}
+}
+
+func (r *shellRun) last() string {
+	if len(r.output) == 0 {
+		return "none"
+	}
+	return r.output[len(r.output)-1]
+}
+
+func (r *shellRun) result() (jobtype.Result, error) {
+	if len(r.errors) > 0 {
+		return jobtype.Result{}, fmt.Errorf("SCRIPT_ERRORS: %d of the script's commands failed: %s", len(r.errors), strings.Join(r.errors, "; "))
+	}
+	return jobtype.Result{
+		Summary: fmt.Sprintf("%d commands", len(r.commands)), Output: strings.Join(r.output, "\n"),
+		Data: map[string]any{"command_count": len(r.commands), "error_count": 0, "commands": r.commands, "script_hash": scriptHash(r.commands), "output_truncated": r.truncated},
+	}, nil
+}

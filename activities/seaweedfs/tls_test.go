@@ -1,0 +1,161 @@
+package seaweedfs
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+)
+
+// authority is a cluster's CA, in files as weed's security.toml names them.
+type authority struct {
+	t           *testing.T
+	dir         string
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t, dir: t.TempDir()}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a CA"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	a.certificate = template
+	pair := a.leaf("ca", template)
+	a.key, _ = pair.PrivateKey.(*ecdsa.PrivateKey)
+	a.certificate = pair.Leaf
+	return a
+}
+
+// leaf signs a certificate and writes NAME.crt and NAME.key.
+func (a *authority) leaf(name string, template *x509.Certificate) tls.Certificate {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(a.t, err)
+	signer := a.key
+	if signer == nil {
+		signer = key
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, signer)
+	require.NoError(a.t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(a.t, err)
+	for file, block := range map[string]*pem.Block{name + ".crt": {Type: "CERTIFICATE", Bytes: raw}, name + ".key": {Type: "PRIVATE KEY", Bytes: secret}} {
+		require.NoError(a.t, os.WriteFile(a.file(file), pem.EncodeToMemory(block), 0o600))
+	}
+	pair, err := tls.LoadX509KeyPair(a.file(name+".crt"), a.file(name+".key"))
+	require.NoError(a.t, err)
+	return pair
+}
+
+func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+
+func (a *authority) member(name string, addresses ...net.IP) tls.Certificate {
+	return a.leaf(name, &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: addresses})
+}
+
+// secured serves a cluster that lets in only clients with a certificate of ca.
+func secured(t *testing.T, ca *authority, server tls.Certificate) *fixture {
+	t.Helper()
+	f := &fixture{Cluster: fakeweed.New(nil), t: t, servers: []string{"127.0.0.1:8080"}}
+	f.Add(fakeweed.Server{Address: f.servers[0], Max: 10})
+	f.Put(fakeweed.Volume{ID: 7, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.certificate)
+	running, err := f.Serve(fakeweed.Options{Credentials: credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{server}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
+	})})
+	require.NoError(t, err)
+	t.Cleanup(running.Stop)
+	f.handlers = f.process(weed.KeeperOptions{Linger: 10 * time.Millisecond})
+	f.use(running.Master, weed.TLS{CA: ca.file("ca.crt"), Cert: ca.file("worker.crt"), Key: ca.file("worker.key")})
+	return f
+}
+
+func (f *fixture) use(master string, files weed.TLS) {
+	f.t.Helper()
+	var err error
+	f.block, err = json.Marshal(weed.Spec{Masters: []string{master}, TLS: &files})
+	require.NoError(f.t, err)
+}
+
+func (f *fixture) spec() weed.Spec {
+	f.t.Helper()
+	spec, err := ReadSpec(f.block)
+	require.NoError(f.t, err)
+	return spec
+}
+
+// TestMutualTLS: a job reaches the master and the volume servers with the certificates
+// of the cluster's CA only, and what is wrong is said. A server that refuses the client
+// closes the connection, often before it says why: then the fix names cluster.tls.
+func TestMutualTLS(t *testing.T) {
+	t.Parallel()
+	ca, other := newAuthority(t), newAuthority(t)
+	ca.member("worker")
+	other.member("worker")
+	f := secured(t, ca, ca.member("master", net.IPv4(127, 0, 0, 1)))
+
+	found := f.detect("vacuum", `{}`)
+	require.Len(t, found, 1)
+	require.NoError(t, f.execute(t.Context(), "vacuum", `{}`, found[0]).Err)
+	probes := probe(t.Context(), f.block)
+	require.Len(t, probes, 1)
+	assert.Equal(t, "knows 1 volume servers", probes[0].Found)
+
+	good := f.spec()
+	for name, bad := range map[string]struct {
+		files weed.TLS
+		want  string
+	}{
+		"the CA is another one":           {weed.TLS{CA: other.file("ca.crt"), Cert: good.TLS.Cert, Key: good.TLS.Key}, "certificate signed by unknown authority"},
+		"any name, and another CA":        {weed.TLS{CA: other.file("ca.crt"), Cert: good.TLS.Cert, Key: good.TLS.Key, AnyName: true}, "certificate signed by unknown authority"},
+		"the certificate is another CA's": {weed.TLS{CA: good.TLS.CA, Cert: other.file("worker.crt"), Key: other.file("worker.key")}, "master 127.0.0.1"},
+		"no certificate":                  {weed.TLS{CA: good.TLS.CA}, "master 127.0.0.1"},
+		"no such file":                    {weed.TLS{CA: "/no/ca.crt"}, "cluster.tls.ca: open /no/ca.crt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.use(good.Masters[0], bad.files)
+			refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
+			require.ErrorContains(t, refused.Err, bad.want)
+			probes := probe(t.Context(), f.block)
+			require.Len(t, probes, 1)
+			assert.Contains(t, probes[0].Found, bad.want)
+			assert.Contains(t, probes[0].Fix, "cluster.tls")
+		})
+	}
+}
+
+// TestCertificatesWithoutAName are what weed's own guide makes.
+func TestCertificatesWithoutAName(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	ca.member("worker")
+	f := secured(t, ca, ca.member("master01"))
+	refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
+	require.ErrorContains(t, refused.Err, "doesn't contain any IP SANs")
+	good := f.spec()
+	good.TLS.AnyName = true
+	f.use(good.Masters[0], *good.TLS)
+	require.Len(t, f.detect("vacuum", `{}`), 1)
+}

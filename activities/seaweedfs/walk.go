@@ -1,0 +1,162 @@
+package seaweedfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// stopGrace is how long a job that is stopped may undo or complete what it began.
+const stopGrace = 20 * time.Second
+
+// walk is one attempt at one volume.
+type walk struct {
+	cluster *connection
+	work    steps.Job
+	volume  uint32
+	report  func(stage, message string)
+	alive   func()
+	// keep writes the checkpoint.
+	keep func(steps.Job) error
+
+	hold    *weed.Hold
+	runner  *steps.Runner
+	stopped bool
+}
+
+// run walks until the end. A nil error comes with an end, good or bad.
+func (w *walk) run(ctx context.Context) (steps.End, error) {
+	hold, err := w.enter(ctx)
+	if err != nil {
+		return steps.End{}, err
+	}
+	w.hold = hold
+	defer hold.Leave()
+	w.runner = steps.NewRunner(w.work)
+	for {
+		if ctx.Err() != nil && !w.stopped {
+			var done func()
+			if ctx, done, err = w.stop(ctx); err != nil {
+				return steps.End{}, err
+			}
+			defer done() //nolint:revive // once in the life of a walk
+		}
+		look, step := w.runner.Next()
+		switch {
+		case look != nil:
+			w.look(ctx, *look)
+		case step.End != nil:
+			return *step.End, nil
+		default:
+			if err := w.take(ctx, step); err != nil {
+				return steps.End{}, err
+			}
+		}
+	}
+}
+
+// enter waits for the lease, and says what it waits for.
+func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
+	ticking, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticking.Done():
+				return
+			case <-ticker.C:
+				w.report("waiting for the shell lease", w.cluster.keeper.Blocked())
+			}
+		}
+	}()
+	return w.cluster.keeper.Enter(ctx)
+}
+
+// stop gives the job a last while to undo what it can. A job that another attempt
+// may have already changes nothing any more.
+func (w *walk) stop(ctx context.Context) (graced context.Context, done func(), err error) {
+	cause := context.Cause(ctx)
+	stopper, ok := w.work.(steps.Stopper)
+	if !ok || errors.Is(cause, jobtype.ErrLeaseLost) || errors.Is(cause, jobtype.ErrDisconnected) {
+		return ctx, func() {}, fmt.Errorf("volume %d: stopped where it was: %w", w.volume, cause)
+	}
+	w.stopped = true
+	stopper.Stop(cause.Error())
+	w.runner.Again()
+	graced, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), stopGrace, cause)
+	return graced, cancel, nil
+}
+
+func (w *walk) look(ctx context.Context, look steps.Look) {
+	w.alive()
+	if look.Shards {
+		w.runner.SawShards(w.cluster.Shards(ctx, look.Server, w.volume))
+		return
+	}
+	w.runner.SawReplica(w.cluster.Replica(ctx, look.Server, w.volume))
+}
+
+// take carries out one call: give the lease to others if it is their turn, write the
+// checkpoint, see that the lease is held, call.
+func (w *walk) take(ctx context.Context, step steps.Step) error {
+	if ctx.Err() != nil {
+		w.runner.Again()
+		if w.stopped {
+			return fmt.Errorf("volume %d: not undone within %s: %w", w.volume, stopGrace, context.Cause(ctx))
+		}
+		return nil
+	}
+	if step.Calm && !w.stopped {
+		handed, err := w.hold.Pause(ctx)
+		if err != nil || handed {
+			w.runner.Again()
+			return lost(w.volume, err)
+		}
+	}
+	call := *step.Call
+	w.report(string(call.Op), call.Server)
+	if err := w.keep(w.work); err != nil {
+		return err
+	}
+	deadline, err := w.hold.Check()
+	if err != nil {
+		return lost(w.volume, err)
+	}
+	answer, err := w.call(ctx, call, deadline)
+	if _, gone := w.hold.Check(); gone != nil {
+		return lost(w.volume, gone)
+	}
+	if err != nil {
+		answer.Err = call.String() + ": " + strings.TrimSpace(weed.Reason(err))
+	}
+	w.runner.Took(call, answer)
+	return nil
+}
+
+// call ends with the lease. A short call ends before it can: a server refuses one
+// whose time is over, so that none is carried out after another client got the lease.
+func (w *walk) call(ctx context.Context, call steps.Call, deadline time.Time) (steps.Answer, error) {
+	ctx, cancel := w.hold.Context(ctx)
+	defer cancel()
+	if !call.Long() {
+		var end context.CancelFunc
+		ctx, end = context.WithDeadline(ctx, deadline)
+		defer end()
+	}
+	return w.cluster.Do(ctx, call, func(int64) { w.alive() })
+}
+
+func lost(volume uint32, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("LEASE_LOST: volume %d is left as it was between two calls, the next attempt continues: %w", volume, err)
+}

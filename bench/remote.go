@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/app"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+)
+
+const (
+	remoteWorkers = 200
+	remoteJobs    = 10_000
+
+	childGateway = "gateway"
+	childNatives = "natives"
+	childRemotes = "remotes"
+)
+
+// remote compares 200 remote workers on one gateway with 200 node workers, all in one
+// process each, one slot each.
+func remote(ctx context.Context, b *bench) error {
+	native, err := b.remoteRate(ctx, func(c *cluster) error {
+		return c.startRole(ctx, b, childNatives, c.server.Address(), "")
+	})
+	if err != nil {
+		return err
+	}
+	far, err := b.remoteRate(ctx, func(c *cluster) error {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		gateway := listener.Addr().String()
+		if err := listener.Close(); err != nil {
+			return err
+		}
+		if err := c.startRole(ctx, b, childGateway, c.server.Address(), gateway); err != nil {
+			return err
+		}
+		return c.startRole(ctx, b, childRemotes, c.server.Address(), gateway)
+	})
+	if err != nil {
+		return err
+	}
+	return b.compared("remote", remoteJobs, "jobs/s", far, native, nil)
+}
+
+// remoteRate is how many jobs a second a fresh cluster runs with 200 workers that
+// start has started.
+func (b *bench) remoteRate(ctx context.Context, start func(*cluster) error) ([]float64, error) {
+	c, err := startCluster(ctx, b, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer c.stop()
+	if err := start(c); err != nil {
+		return nil, err
+	}
+	if err := c.awaitWorkers(ctx, remoteWorkers); err != nil {
+		return nil, err
+	}
+	var rates []float64
+	for rep := range b.reps + 1 {
+		n := remoteJobs
+		if rep == 0 {
+			n = remoteJobs / 10 // It warms caches and pollers up.
+		}
+		done, err := c.runGroup(ctx, jobtype.RoutingWorker, n, remoteWorkers)
+		if err != nil {
+			return nil, err
+		}
+		b.logf("remote: %d jobs in %.2f s", n, done.seconds)
+		if rep > 0 {
+			rates = append(rates, float64(n)/done.seconds)
+		}
+	}
+	return rates, nil
+}
+
+// startRole starts this program again in a role; id is the gateway's address.
+func (c *cluster) startRole(ctx context.Context, b *bench, role, address, id string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	child := exec.CommandContext(context.WithoutCancel(ctx), self, "-child", role, "-id", id, "-address", address)
+	child.Stderr = b.log
+	if _, err := child.StdinPipe(); err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	c.children = append(c.children, child)
+	return nil
+}
+
+// beRemoteChild is a gateway, 200 node workers, or 200 remote workers.
+func beRemoteChild(ctx context.Context, o options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel(errStdinClosed)
+	}()
+	if o.child == childRemotes {
+		return beRemotes(ctx, "http://"+o.childID+"/api/v1")
+	}
+	dialed, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: o.child})
+	if err != nil {
+		return err
+	}
+	defer dialed.Close()
+	if o.child == childNatives {
+		return beNatives(ctx, dialed)
+	}
+	served, err := app.NewHTTP(o.childID, "bench", config.Access{})
+	if err != nil {
+		return err
+	}
+	gateway, err := app.StartGateway(ctx, app.GatewayOptions{Client: dialed, HTTP: served, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return gateway.Stop(context.WithoutCancel(ctx))
+}
+
+func beNatives(ctx context.Context, dialed *starter.Client) error {
+	var all sync.WaitGroup
+	for i := range remoteWorkers {
+		node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
+			ID: fmt.Sprintf("node-%03d", i), MaxExecute: 1, DrainTimeout: -1, Handlers: []jobtype.Handler{noop{}},
+		})
+		if err != nil {
+			return err
+		}
+		all.Go(func() {
+			if err := node.Run(ctx); err != nil && ctx.Err() == nil {
+				_, _ = fmt.Fprintln(os.Stderr, "bench:", err)
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+func beRemotes(ctx context.Context, api string) error {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 3 * remoteWorkers}}
+	var all sync.WaitGroup
+	for i := range remoteWorkers {
+		far := &farWorker{api: api, id: fmt.Sprintf("far-%03d", i), client: client}
+		all.Go(func() { far.run(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+// farWorker speaks the protocol of remote workers.
+type farWorker struct {
+	api, id, token string
+	client         *http.Client
+}
+
+// call repeats a request until a gateway answers it; nil: there was nothing.
+func (w *farWorker) call(ctx context.Context, path string, body any) map[string]any {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil
+	}
+	for ctx.Err() == nil {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.api+path, bytes.NewReader(encoded))
+		if err != nil {
+			return nil
+		}
+		request.Header.Set("Content-Type", "application/json")
+		if w.token != "" {
+			request.Header.Set("Authorization", "Bearer "+w.token)
+		}
+		response, err := w.client.Do(request)
+		if err == nil {
+			var answer map[string]any
+			err = json.NewDecoder(response.Body).Decode(&answer)
+			_ = response.Body.Close()
+			switch {
+			case response.StatusCode == http.StatusNoContent:
+				return nil
+			case err == nil && response.StatusCode == http.StatusOK:
+				return answer
+			}
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (w *farWorker) run(ctx context.Context) {
+	registered := w.call(ctx, "/workers/register", map[string]any{
+		"id": w.id, "max_execute": 1, "capabilities": []map[string]any{{"handler": "noop", "detect": true, "execute": true}},
+	})
+	w.token, _ = registered["token"].(string)
+	var loops sync.WaitGroup
+	loops.Go(func() {
+		for ctx.Err() == nil {
+			w.call(ctx, "/workers/"+w.id+"/ping", map[string]any{"executing": 0, "detecting": 0})
+			select {
+			case <-time.After(5 * time.Second):
+			case <-ctx.Done():
+			}
+		}
+	})
+	loops.Go(func() {
+		for ctx.Err() == nil {
+			if found := w.call(ctx, "/workers/"+w.id+"/detections:poll", map[string]any{"wait": "30s"}); found != nil {
+				w.detect(ctx, found)
+			}
+		}
+	})
+	for ctx.Err() == nil {
+		if job := w.call(ctx, "/workers/"+w.id+"/jobs:poll", map[string]any{"wait": "30s"}); job != nil {
+			w.call(ctx, fmt.Sprintf("/leases/%s/complete", job["lease"]), map[string]any{})
+		}
+	}
+	loops.Wait()
+}
+
+func (w *farWorker) detect(ctx context.Context, found map[string]any) {
+	params, _ := found["params"].(map[string]any)
+	n, _ := params["n"].(float64)
+	cursor, lease := found["cursor"], fmt.Sprintf("/leases/%s", found["lease"])
+	for first := 0; first < int(n); first += 1000 {
+		var page []map[string]any
+		for i := first; i < min(first+1000, int(n)); i++ {
+			page = append(page, map[string]any{"dedupe_key": fmt.Sprintf("object/%06d", i), "summary": fmt.Sprintf("no-op %d", i)})
+		}
+		answer := w.call(ctx, lease+"/proposals", map[string]any{"cursor": cursor, "proposals": page})
+		cursor = answer["cursor"]
+	}
+	w.call(ctx, lease+"/detected", map[string]any{"cursor": cursor})
+}

@@ -1,0 +1,152 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// dag reads the DAG of a job type and the files of its sub-DAGs, and compiles it with
+// the job type's params, so that a run finds no fault that can be found here. It
+// returns nil where there is none, or a faulty one.
+func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
+	written := e.node.Get("dag")
+	if written == nil {
+		return nil
+	}
+	for _, key := range []string{"handler", "batch", "detect", "execute"} {
+		if other := e.node.Field(key); other != nil {
+			l.fault(other.At, join(e.path, key), "has no meaning in a job type with dag, whose tasks name what they do; remove one of them")
+		}
+	}
+	file, at := "", e.path+".dag"
+	l.text(written, at, &file)
+	if file == "" {
+		if written.Kind == yamlread.Text {
+			l.fault(written.Place(), at, "is empty: name the file of the DAG")
+		}
+		return nil
+	}
+	dir := l.dirs[written.Place().File]
+	if dir == "" {
+		l.fault(written.Place(), at, "files cannot be read here: validate and apply the configuration where the file is")
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		l.fault(written.Place(), at, "%s", err)
+		return nil
+	}
+	defer root.Close()
+	files := &tree{root: root, read: map[string]string{}}
+	file = path.Clean(filepath.ToSlash(file))
+	text, err := files.ReadFile(file)
+	if err != nil {
+		l.fault(written.Place(), at, "cannot be read: %s: name a file at or below %s", err, dir)
+		return nil
+	}
+	delete(files.read, file)
+	loaded, err := spec.Load(file, text)
+	if err == nil {
+		err = l.dagParams(e, loaded)
+	}
+	if err == nil {
+		_, err = spec.Compile(loaded, files)
+	}
+	if err != nil {
+		l.dagFaults(written, at, dir, err)
+		return nil
+	}
+	if limit := read.Policy.ExecutionTimeout; loaded.Deadline > limit {
+		l.warn(written.Place(), at, "the deadline of %s, %s, is longer than policy.execution_timeout, %s, which ends it first", loaded.Name, loaded.Deadline, limit)
+	}
+	return &contract.DAGSource{Name: loaded.Name, File: file, Text: string(text), Files: files.read}
+}
+
+// dagParams puts the job type's params in place of those that the DAG declares.
+func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
+	params := e.node.Get("params")
+	if params == nil || params.Kind != yamlread.Object {
+		return nil
+	}
+	values, _ := params.Plain().(map[string]any)
+	for _, err := range joined(loaded.SetParams(values)) {
+		refused, ok := errors.AsType[*spec.ParamError](err)
+		if !ok {
+			return err
+		}
+		l.fault(e.keyPlace([]string{"params"}, refused.Key), join(e.path+".params", refused.Key), "%s", refused.Message)
+	}
+	return nil
+}
+
+// dagFaults reports what is wrong in the DAG at its own lines.
+func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
+	faults, ok := errors.AsType[spec.Faults](err)
+	if !ok {
+		l.fault(written.Place(), at, "%s", err)
+		return
+	}
+	for _, fault := range faults {
+		file := filepath.Join(dir, filepath.FromSlash(fault.File))
+		if _, ranked := l.rank[file]; !ranked {
+			l.rank[file] = len(l.rank)
+		}
+		l.faults = append(l.faults, Fault{File: file, Line: fault.Line, Column: fault.Column, Path: at, Message: fault.Message})
+	}
+}
+
+// handlerSettings are the settings of a policy that hold for handlers: the tasks of a
+// DAG have their own.
+var handlerSettings = []string{ //nolint:gochecknoglobals // a list that never changes
+	"detection_timeout", "max_jobs_per_detection", "per_worker_execution_concurrency", "liveness", "stall_timeout", "progress_timeout",
+	"worker_loss_limit", "on_worker_loss", "on_disconnect", "stop_after", "routing", "interactive",
+}
+
+// dagOddities warns of settings that do nothing for a DAG.
+func (l *loader) dagOddities(e entry) {
+	policy := e.node.Get("policy")
+	for _, key := range handlerSettings {
+		if policy.Get(key) != nil {
+			l.warn(e.blame("policy", key), e.path+".policy."+key, "has no effect in a job type with dag: set it on the tasks")
+		}
+	}
+}
+
+// dagPolicy gives the DAG the time of the whole group, unless it says otherwise.
+func dagPolicy(e entry, policy *jobtype.Policy) {
+	if e.node.Get("dag") != nil && e.node.Get("policy").Get("execution_timeout") == nil {
+		policy.ExecutionTimeout = policy.MaxRuntime
+	}
+}
+
+// tree are the files below the folder of a configuration. It keeps what was read.
+type tree struct {
+	root *os.Root
+	read map[string]string
+}
+
+// ReadFile implements [spec.Files].
+func (t *tree) ReadFile(name string) ([]byte, error) {
+	file, err := t.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxSpecBytes+1))
+	if err == nil && len(data) > maxSpecBytes {
+		err = fmt.Errorf("%s has more than %d bytes, which a job type may have", name, maxSpecBytes)
+	}
+	if err == nil {
+		t.read[name] = string(data)
+	}
+	return data, err
+}

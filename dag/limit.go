@@ -1,0 +1,206 @@
+package dag
+
+import (
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag/internal/wire"
+)
+
+// fanOut counts the tasks of a fan-out with a limit of its own.
+type fanOut struct {
+	limit, running, ready int
+	// parked are the ready tasks that were passed over because the limit was
+	// reached. They have flagParked; other entries are dropped where they are met.
+	parked startHeap
+}
+
+// FanOut is how far a fan-out has used up the limit of its own.
+type FanOut struct {
+	Name string
+	// Limit is the most tasks of it that are running at a time.
+	Limit, Running, Ready int
+}
+
+// Full reports whether no further task of the fan-out starts.
+func (f FanOut) Full() bool { return f.Running >= f.Limit }
+
+// FanOut returns the limited fan-out that i belongs to; ok is false without one.
+func (r *Run) FanOut(i Index) (f FanOut, ok bool) {
+	own := r.fanOutOf(i)
+	if own == nil {
+		return f, false
+	}
+	return own.view(entryOf(r.ID(i))), true
+}
+
+// FanOuts returns the limited fan-outs in the order of their names.
+func (r *Run) FanOuts() []FanOut {
+	list := make([]FanOut, 0, len(r.fanOuts))
+	for _, name := range slices.Sorted(maps.Keys(r.fanOuts)) {
+		list = append(list, r.fanOuts[name].view(name))
+	}
+	return list
+}
+
+func (f *fanOut) view(name string) FanOut {
+	return FanOut{Name: name, Limit: f.limit, Running: f.running, Ready: f.ready}
+}
+
+// entryOf is what stands before the first dot of an id; empty for an id without one.
+func entryOf(id string) string {
+	entry, _, fanned := strings.Cut(id, ".")
+	if !fanned {
+		return ""
+	}
+	return entry
+}
+
+// fanOutOf is nil for a task without such a fan-out. Runs without limits pay
+// nothing for it.
+func (r *Run) fanOutOf(i Index) *fanOut {
+	if r.fanOuts == nil {
+		return nil
+	}
+	return r.fanOuts[entryOf(r.ID(i))]
+}
+
+// limitFanOuts sets limits.
+func (r *Run) limitFanOuts(limits map[string]int) {
+	//workflowcheck:ignore each is set by itself, and which tasks are ready does not depend on the order
+	for name, limit := range limits {
+		if limit <= 0 || name == "" {
+			continue
+		}
+		if r.fanOuts == nil {
+			r.fanOuts = map[string]*fanOut{}
+		}
+		own := r.fanOuts[name]
+		if own == nil {
+			own = &fanOut{}
+			r.fanOuts[name] = own
+			for _, i := range r.Family(name) {
+				own.count(r.nodes[i].state, +1)
+			}
+		}
+		own.limit = limit
+		for r.unpark(own) {
+		}
+	}
+}
+
+// inheritFanOuts takes over the limits of an earlier run's fan-outs that were added
+// to it.
+func (r *Run) inheritFanOuts(prior *Run) {
+	limits := map[string]int{}
+	//workflowcheck:ignore each goes to a place of its own
+	for name, f := range prior.fanOuts {
+		if _, declared := r.Lookup(name); !declared && r.fanOuts[name] == nil && len(r.Family(name)) == 0 {
+			limits[name] = f.limit
+		}
+	}
+	r.limitFanOuts(limits)
+}
+
+// appendFanOuts writes the limits in the order of their names.
+func (r *Run) appendFanOuts(buf []byte) []byte {
+	if len(r.fanOuts) == 0 {
+		return buf
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(r.fanOuts)))
+	for _, f := range r.FanOuts() {
+		buf = wire.AppendBytes(buf, []byte(f.Name))
+		buf = binary.AppendUvarint(buf, uint64(f.Limit))
+	}
+	return buf
+}
+
+// readFanOuts is the inverse of appendFanOuts.
+func readFanOuts(in *wire.Reader) map[string]int {
+	n := in.Count(in.Left(), "limits of fan-outs")
+	limits, last := make(map[string]int, n), ""
+	for range n {
+		name := string(in.Bytes("name"))
+		limit := in.Count(math.MaxInt32, "places")
+		if name <= last || limit == 0 || len(name) > MaxIDLength {
+			in.Fail("the limit of a fan-out is malformed")
+			return nil
+		}
+		limits[name], last = limit, name
+	}
+	if n == 0 {
+		in.Fail("the limits of fan-outs are missing")
+	}
+	return limits
+}
+
+// follow counts a change of a task's state for its fan-out. Each ready task that
+// starts or goes, and each running one that ends, makes room for a parked one.
+func (r *Run) follow(i Index, from, to State) {
+	f := r.fanOutOf(i)
+	if f == nil {
+		return
+	}
+	f.count(from, -1)
+	f.count(to, +1)
+	if from == Ready {
+		r.nodes[i].flag &^= flagParked
+	}
+	if to != Running && (from == Ready || from == Running) {
+		r.unpark(f)
+	}
+}
+
+func (f *fanOut) count(s State, n int) {
+	switch s { //nolint:exhaustive // the others are not counted
+	case Ready:
+		f.ready += n
+	case Running:
+		f.running += n
+	}
+}
+
+// unpark makes the first parked task available again; false if there is none.
+func (r *Run) unpark(f *fanOut) bool {
+	k, ok := f.parked.peek(r.nodes, isParked)
+	if ok {
+		f.parked.pop()
+		r.nodes[k.task].flag &^= flagParked
+		r.enqueue(k.task, r.nodes[k.task].attr)
+	}
+	return ok
+}
+
+func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
+
+// park puts a ready task aside if its fan-out has reached its limit. The caller
+// takes it out of the set it was in.
+func (r *Run) park(k startKey) bool {
+	f := r.fanOutOf(k.task)
+	if f == nil || f.running < f.limit {
+		return false
+	}
+	if n := &r.nodes[k.task]; n.flag&flagParked == 0 {
+		n.flag |= flagParked
+		f.parked.push(k)
+	}
+	return true
+}
+
+// parkFirst puts the first tasks of a set aside until one may start.
+func (r *Run) parkFirst(set *readySet) {
+	for {
+		k, ok := r.first(set)
+		if !ok || !r.park(k) {
+			return
+		}
+		if int(k.task) < r.graph.Len() {
+			set.own.remove(r.rankOf(k.task))
+		} else {
+			set.added.pop()
+		}
+	}
+}

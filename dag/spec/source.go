@@ -1,0 +1,81 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ParamError says that a value cannot replace a param of a spec.
+type ParamError struct {
+	Key, Message string
+}
+
+// Error implements error.
+func (e *ParamError) Error() string { return "params." + e.Key + ": " + e.Message }
+
+// SetParams replaces params that the spec declares. A text is read as JSON where the
+// spec declares something else. The error joins a [*ParamError] for each key that is
+// refused; then nothing is replaced.
+func (s *Spec) SetParams(params map[string]any) error {
+	values, faults := make(map[string]any, len(params)), []error(nil)
+	for _, key := range sortedKeys(params) {
+		declared, ok := s.Params[key]
+		if !ok {
+			hint := "it declares no params"
+			if len(s.Params) > 0 {
+				hint = suggestion(key, sortedKeys(s.Params))
+			}
+			faults = append(faults, &ParamError{key, fmt.Sprintf("DAG %s has no such param; %s", s.Name, hint)})
+			continue
+		}
+		value, err := likeDeclared(declared, params[key])
+		if err != nil {
+			faults = append(faults, &ParamError{key, err.Error()})
+			continue
+		}
+		values[key] = value
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
+	}
+	for _, key := range sortedKeys(values) {
+		s.Params[key] = values[key]
+	}
+	return nil
+}
+
+// CompileText compiles a document that travels with the files of its sub-DAGs. params
+// is a JSON object whose values replace what the document declares.
+func CompileText(name, text string, files map[string]string, params json.RawMessage) (*Compiled, error) {
+	loaded, err := Load(name, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(params)) > 0 {
+		var values map[string]any
+		if err := decodeJSON(params, &values); err != nil {
+			return nil, fmt.Errorf("the params of DAG %s: %w", loaded.Name, err)
+		}
+		if err := loaded.SetParams(values); err != nil {
+			return nil, err
+		}
+	}
+	if len(files) == 0 {
+		return Compile(loaded, nil)
+	}
+	return Compile(loaded, texts(files))
+}
+
+// texts are files that travel as text.
+type texts map[string]string
+
+// ReadFile implements [Files].
+func (t texts) ReadFile(name string) ([]byte, error) {
+	text, ok := t[name]
+	if !ok {
+		return nil, fmt.Errorf("%s does not travel with the spec", name)
+	}
+	return []byte(text), nil
+}

@@ -1,0 +1,54 @@
+package admission
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Usage counts what is used and waited for. It goes through all requests: it is for a
+// query every few seconds, not for an event.
+func (c *Core) Usage(now time.Time) contract.AdmissionUsage {
+	usage := contract.AdmissionUsage{HeldKeys: map[string]int{}}
+	for h := range c.order.all() {
+		for r := range h.requests.all() {
+			if !r.Granted {
+				usage.Waiting++
+				usage.OldestAt = earlier(usage.OldestAt, r.Since)
+			}
+		}
+	}
+	all := contract.AdmissionFilter{Limit: contract.MaxUsageNames}
+	for name := range limited(c.lanes.names.from(""), all) {
+		lane := c.lanes.byName[name]
+		used := contract.LaneUsage{Name: name, Busy: lane.holder != nil, Waiting: lane.waiting.len()}
+		for r := range lane.waiting.all() {
+			used.OldestAt = earlier(used.OldestAt, r.Since)
+		}
+		usage.Lanes = append(usage.Lanes, used)
+	}
+	for name := range limited(c.pools.pools.from(""), all) {
+		pool := c.pools.byName[poolMark+name]
+		usage.Pools = append(usage.Pools, contract.PoolUsage{Name: name, Size: pool.size(), Used: pool.used, Waiting: pool.waiting.len()})
+	}
+	for _, held := range c.HeldBack("", now) {
+		switch {
+		case held.Code != contract.HoldRetryBudget:
+		case held.DedupeKey == "":
+			usage.DisabledTypes = append(usage.DisabledTypes, held.JobType)
+		default:
+			usage.HeldKeys[held.JobType]++
+		}
+	}
+	usage.DisabledTypes = slices.Compact(usage.DisabledTypes)
+	return usage
+}
+
+// earlier returns the earlier of two times, of which a zero one is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,42 @@
+package api
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/starter/keys"
+)
+
+// Times are written with fewer digits when the last ones are zero, which sorts wrongly.
+func TestPagesOfKeysLeaveNoneOut(t *testing.T) {
+	t.Parallel()
+	second := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var all []keys.Key
+	for _, each := range []time.Duration{0, 100 * time.Millisecond, 110 * time.Millisecond, 111 * time.Millisecond, time.Second} {
+		all = append(all, keys.Key{ID: "k" + each.String(), CreatedAt: second.Add(each)})
+	}
+	call, in, seen := &Call{api: New(Options{})}, Listing{Limit: 1}, []keys.Key(nil)
+	for range all {
+		kept, page, err := Cut(call, "keys", in, all, keyPosition)
+		require.NoError(t, err)
+		assert.Equal(t, len(all), page.Total)
+		seen, in.Cursor = append(seen, kept...), page.Next
+	}
+	assert.Equal(t, all, seen)
+	assert.Empty(t, in.Cursor)
+	_, _, err := Cut(call, "workers", Listing{Limit: 1, Cursor: call.api.cursor("keys", "x")}, all, keyPosition)
+	assert.ErrorContains(t, err, "BAD_CURSOR")
+}
+
+func TestPreferWait(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]time.Duration{
+		"": 0, "wait=3": 3 * time.Second, "respond-async, wait=3": 3 * time.Second, "return=minimal; wait=70": time.Minute,
+		"wait=0": 0, "wait=-1": 0, "wait=x": 0, "waiting=3": 0, "wait=9999999999999999999": 0,
+	} {
+		assert.Equal(t, want, waitWanted(header), header)
+	}
+}

@@ -1,0 +1,152 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// From turns an error into a problem. Errors that nobody expected are INTERNAL
+// and keep their text, which the caller logs.
+func From(err error) *Problem {
+	if known, ok := errors.AsType[*Problem](err); ok {
+		return known
+	}
+	for _, translate := range []func(error) *Problem{ofInput, ofState, ofAnswer, ofServer} {
+		if found := translate(err); found != nil {
+			return found
+		}
+	}
+	return New(http.StatusInternalServerError, CodeInternal, starter.Advise(err))
+}
+
+// ofInput is about what was sent.
+func ofInput(err error) *Problem {
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		p := New(http.StatusUnprocessableEntity, CodeInvalid, "the configuration has faults")
+		for _, fault := range faults {
+			p.Errors = append(p.Errors, Fault{Message: fault.Message, Location: fault.Path, File: fault.File, Line: fault.Line, Column: fault.Column})
+		}
+		return p
+	}
+	if faults, ok := errors.AsType[spec.Faults](err); ok {
+		p := New(http.StatusUnprocessableEntity, CodeInvalid, "the spec has faults")
+		for _, fault := range faults {
+			p.Errors = append(p.Errors, Fault{Message: fault.Message, File: fault.File, Line: fault.Line, Column: fault.Column})
+		}
+		return p
+	}
+	if submission, ok := errors.AsType[*jobtypes.SubmissionError](err); ok {
+		p := Newf(http.StatusUnprocessableEntity, CodeInvalid, "the submission to %s has faults; nothing was started", submission.JobType)
+		for _, fault := range submission.Faults {
+			p.Errors = append(p.Errors, Fault{Message: fault.Error()})
+		}
+		return p
+	}
+	if invalid, ok := errors.AsType[*starter.InvalidError](err); ok {
+		return New(http.StatusUnprocessableEntity, CodeInvalid, invalid.Error())
+	}
+	if large, ok := errors.AsType[*starter.DAGTooLargeError](err); ok {
+		return New(http.StatusRequestEntityTooLarge, CodeTooLarge, large.Error())
+	}
+	if diff, ok := errors.AsType[*dag.DiffError](err); ok {
+		return New(http.StatusConflict, "DAG_DIFFERS", diff.Error()).With("send accept_diff to run what changed with everything that depends on it")
+	}
+	return nil
+}
+
+// ofState is about what is there.
+func ofState(err error) *Problem {
+	if errors.Is(err, starter.ErrNotFound) {
+		p := New(http.StatusNotFound, CodeNotFound, err.Error())
+		if missing, ok := errors.AsType[*starter.NotFoundError](err); ok {
+			p.Detail, p.Remedy = missing.What+" "+missing.Name+" does not exist", missing.Hint
+		}
+		return p
+	}
+	if errors.Is(err, starter.ErrAlreadyEnded) {
+		return New(http.StatusConflict, "ALREADY_ENDED", err.Error())
+	}
+	if running, ok := errors.AsType[*jobtypes.AlreadyRunningError](err); ok {
+		return New(http.StatusConflict, "ALREADY_RUNNING", running.Error())
+	}
+	if exists, ok := errors.AsType[*starter.DAGExistsError](err); ok {
+		return New(http.StatusConflict, "ALREADY_EXISTS", exists.Error())
+	}
+	if refused, ok := errors.AsType[*starter.RefusedError](err); ok {
+		return New(http.StatusConflict, "REFUSED", refused.Error())
+	}
+	if failed, ok := errors.AsType[*starter.RunFailedError](err); ok {
+		return New(http.StatusConflict, "RUN_FAILED", failed.Error())
+	}
+	if partly, ok := errors.AsType[*jobtypes.ApplyError](err); ok {
+		p := Newf(http.StatusConflict, "PARTLY_APPLIED", "%d changes applied, %d failed, %d not attempted",
+			len(partly.Result.Applied), len(partly.Result.Failed), len(partly.Result.NotAttempted)).With("plan again: what was applied is not in the next plan")
+		for _, failed := range partly.Result.Failed {
+			p.Errors = append(p.Errors, Fault{Message: failed.Error, Location: "job_types." + failed.JobType})
+		}
+		return p
+	}
+	return nil
+}
+
+// ofAnswer is about workflows and workers that do not answer.
+func ofAnswer(err error) *Problem {
+	if given, ok := errors.AsType[*starter.GivenUpError](err); ok {
+		return New(http.StatusGatewayTimeout, "NOT_ANSWERED", given.Error()).With("look before you repeat it, or repeat it with the same Idempotency-Key")
+	}
+	if silent, ok := errors.AsType[*starter.SilentWorkerError](err); ok {
+		return New(http.StatusGatewayTimeout, "WORKER_SILENT", silent.Error())
+	}
+	var code string
+	switch {
+	case is[*starter.ControlPlaneDownError](err):
+		code = "CONTROL_PLANE_DOWN"
+	case is[*starter.RegistryGoneError](err):
+		code = "REGISTRY_GONE"
+	case is[*starter.PausedWorkflowError](err):
+		code = "WORKFLOW_PAUSED"
+	case is[*starter.StuckWorkflowError](err):
+		code = "WORKFLOW_STUCK"
+	case is[*starter.UnreachableError](err):
+		code = "SERVER_UNREACHABLE"
+	default:
+		return nil
+	}
+	detail, remedy := split(err.Error())
+	return New(http.StatusServiceUnavailable, code, detail).With(remedy)
+}
+
+// ofServer is about Temporal.
+func ofServer(err error) *Problem {
+	switch {
+	case is[*serviceerror.ResourceExhausted](err):
+		return New(http.StatusTooManyRequests, CodeRateLimited, "the Temporal server limits requests: "+err.Error()).With("wait a second and repeat it")
+	case is[*serviceerror.InvalidArgument](err):
+		return New(http.StatusBadRequest, CodeInvalid, err.Error())
+	case is[*serviceerror.NotFound](err):
+		return New(http.StatusNotFound, CodeNotFound, err.Error())
+	case is[*serviceerror.PermissionDenied](err):
+		return New(http.StatusBadGateway, "SERVER_DENIED", "the Temporal server denies it to this control plane: "+err.Error())
+	case is[*serviceerror.Unavailable](err):
+		return New(http.StatusServiceUnavailable, "SERVER_UNREACHABLE", "the Temporal server does not answer: "+err.Error())
+	case is[*serviceerror.DeadlineExceeded](err), errors.Is(err, context.DeadlineExceeded):
+		return New(http.StatusGatewayTimeout, CodeTimeout, "no answer in time: "+err.Error())
+	case errors.Is(err, context.Canceled):
+		return New(http.StatusServiceUnavailable, CodeUnavailable, "the request was given up, or this server stops")
+	}
+	return nil
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/api"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// denialsEvery is how often refused requests reach the audit log: somebody who
+// tries doors writes one entry in that time, not thousands.
+const denialsEvery = 10 * time.Second
+
+// mostDenials bounds how many different ones are added up.
+const mostDenials = 500
+
+// denials adds up requests that were refused for want of a permission.
+type denials struct {
+	client *starter.Client
+	mu     sync.Mutex
+	sums   map[denial]*contract.AuditEntry
+	end    context.CancelFunc
+	done   chan struct{}
+}
+
+type denial struct{ actor, from, via, auth, operation string }
+
+func newDenials(client *starter.Client) *denials {
+	ctx, end := context.WithCancel(context.Background())
+	d := &denials{client: client, sums: map[denial]*contract.AuditEntry{}, end: end, done: make(chan struct{})}
+	go d.run(ctx)
+	return d
+}
+
+func (d *denials) add(caller api.Caller, operation string) {
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := denial{caller.Name, caller.Address, caller.Via, caller.Auth, operation}
+	sum := d.sums[key]
+	if sum == nil {
+		if len(d.sums) == mostDenials {
+			return
+		}
+		sum = &contract.AuditEntry{
+			Kind: contract.AuditOperator, Action: "refused", Code: contract.CodeAccessDenied, Object: operation,
+			Actor: caller.Name, From: caller.Address, Via: caller.Via, Auth: caller.Auth, Since: now,
+		}
+		d.sums[key] = sum
+	}
+	sum.Count++
+	sum.At = now
+}
+
+func (d *denials) run(ctx context.Context) {
+	defer close(d.done)
+	tick := time.NewTicker(denialsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			d.flush(ctx)
+		}
+	}
+}
+
+func (d *denials) flush(ctx context.Context) {
+	d.mu.Lock()
+	entries := make([]contract.AuditEntry, 0, len(d.sums))
+	for _, sum := range d.sums {
+		entries = append(entries, *sum)
+	}
+	clear(d.sums)
+	d.mu.Unlock()
+	if len(entries) == 0 {
+		return
+	}
+	slices.SortFunc(entries, func(a, b contract.AuditEntry) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Object, b.Object))
+	})
+	d.client.Audit().Record(ctx, entries...)
+}
+
+func (d *denials) stop(ctx context.Context) {
+	d.end()
+	<-d.done
+	d.flush(ctx)
+}

@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"go.uber.org/fx"
+
+	"github.com/roundsman/roundsman/internal/api/auth"
+	"github.com/roundsman/roundsman/internal/gateway"
+	"github.com/roundsman/roundsman/internal/gateway/rest"
+	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// GatewayOptions describe a process that serves remote workers over HTTP.
+type GatewayOptions struct {
+	Client *starter.Client
+	// HTTP is where.
+	HTTP *HTTP
+	// Health shows how the process is; nil: nobody sees.
+	Health *Health
+	Logger *slog.Logger
+}
+
+// StartGateway starts a gateway: the process of `roundsman gateway http`.
+func StartGateway(ctx context.Context, options GatewayOptions) (*Process, error) {
+	options.HTTP.bare = true
+	all := append(options.Health.parts(options.Health.gatewayChecks(), options.Logger), options.HTTP.parts(options.Client, options.Logger)...)
+	return start(ctx, stopHTTPWithin, options.Logger, fx.Supply(options.Logger, all))
+}
+
+// gatewayChecks are those of a gateway, which is alive as long as it answers them.
+func (h *Health) gatewayChecks() telemetry.Checks {
+	return telemetry.Checks{Alive: func() error { return nil }, Ready: func() error { return h.answering() }}
+}
+
+func newGateway(ctx context.Context, client *starter.Client, logger *slog.Logger) (*gateway.Gateway, error) {
+	secret, err := gateway.SharedSecret(ctx, client.Temporal())
+	if err != nil {
+		return nil, err
+	}
+	return gateway.New(gateway.Options{
+		Client: client.Temporal(), Namespace: client.Namespace(), Converter: starter.DataConverter(), Secret: secret, Logger: logger,
+	})
+}
+
+// remoteWorker opens the token of a worker for the authenticator.
+func remoteWorker(g *gateway.Gateway) func(token string) (auth.RemoteWorker, error) {
+	return func(token string) (auth.RemoteWorker, error) {
+		w, err := g.Worker(token)
+		if err != nil {
+			return auth.RemoteWorker{}, rest.Problem(err)
+		}
+		return auth.RemoteWorker{ID: w.ID(), Key: w.Key()}, nil
+	}
+}

@@ -1,0 +1,256 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/api"
+	"github.com/roundsman/roundsman/internal/api/authoring"
+	"github.com/roundsman/roundsman/internal/console"
+	"github.com/roundsman/roundsman/internal/gateway"
+	"github.com/roundsman/roundsman/internal/gateway/rest"
+	"github.com/roundsman/roundsman/internal/live"
+	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// HTTP is the REST interface of a control plane. The zero value of *HTTP, nil,
+// serves nothing.
+type HTTP struct {
+	// Address is where it listens, as telemetry.Address completes it.
+	Address string
+	// AnyPort takes another port when that of Address is taken.
+	AnyPort bool
+	// User is who acts where nobody logs in.
+	User string
+	// Access says who may call.
+	Access config.Access
+	// Handlers are those of this binary beside the built-in ones.
+	Handlers []jobtype.Handler
+
+	// bare serves remote workers alone.
+	bare     bool
+	client   *starter.Client
+	gateway  *gateway.Gateway
+	logger   *slog.Logger
+	listener net.Listener
+	server   *http.Server
+	denials  *denials
+	live     *live.Hub
+	failed   chan error
+	files    accessFiles
+}
+
+// Time-outs of the server. Writing has none: events go on for hours, and answers
+// that wait have a bound of their own.
+const (
+	readHeaderWithin = 10 * time.Second
+	readWithin       = 30 * time.Second
+	idleWithin       = 2 * time.Minute
+	mostHeaderBytes  = 64 << 10
+	stopHTTPWithin   = 5 * time.Second
+)
+
+// ErrOpenAddress refuses to serve another address than loopback to everybody.
+var ErrOpenAddress = errors.New("on another address than loopback callers must log in: set access.keys, access.oidc or access.client_ca in the configuration (docs/access.md)")
+
+// NewHTTP prepares the REST interface at address, of which a port alone means
+// loopback; an empty address gives none. user acts where nobody logs in.
+func NewHTTP(address, user string, rules config.Access) (*HTTP, error) {
+	if address == "" {
+		return nil, nil
+	}
+	complete, err := telemetry.Address(address)
+	if err != nil {
+		return nil, fmt.Errorf("serve HTTP: %w", err)
+	}
+	if !Loopback(complete) && !rules.LogIn() {
+		return nil, fmt.Errorf("serve HTTP at %s: %w", address, ErrOpenAddress)
+	}
+	h := &HTTP{Address: complete, User: user, Access: rules, failed: make(chan error, 1), live: live.New()}
+	if err := h.readFiles(); err != nil {
+		return nil, fmt.Errorf("access: %w", err)
+	}
+	return h, nil
+}
+
+// Watch lets the viewers of the API see at once what the control plane does over the
+// connection that options describe.
+func (h *HTTP) Watch(options *starter.Options) {
+	if h == nil {
+		return
+	}
+	first := options.Intercept
+	if first == nil {
+		options.Intercept = h.live.Intercept
+		return
+	}
+	options.Intercept = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, more ...grpc.CallOption) error {
+		return first(ctx, method, req, reply, cc, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, more ...grpc.CallOption) error {
+			return h.live.Intercept(ctx, method, req, reply, cc, invoke, more...)
+		}, more...)
+	}
+}
+
+// Loopback reports whether only this machine reaches the address. Whoever serves another
+// one must know its callers.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// parts is the server as a part of a process, the last to start and the first to
+// stop: who is answered finds a control plane.
+func (h *HTTP) parts(client *starter.Client, logger *slog.Logger) parts {
+	if h == nil {
+		return nil
+	}
+	h.client, h.logger = client, logger
+	return parts{{"http", h}}
+}
+
+// URL is where the API is served, once it is.
+func (h *HTTP) URL() string {
+	if h == nil || h.listener == nil {
+		return ""
+	}
+	scheme := "http://"
+	if h.files.tls != nil {
+		scheme = "https://"
+	}
+	return scheme + h.listener.Addr().String() + "/"
+}
+
+// Start implements component.
+func (h *HTTP) Start(ctx context.Context) error {
+	var err error
+	if h.gateway, err = newGateway(ctx, h.client, h.logger); err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", h.Address)
+	if err != nil && h.AnyPort {
+		listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return fmt.Errorf("http: %w: choose another --http", err)
+	}
+	h.listener = listener
+	if h.files.tls != nil {
+		listener = tls.NewListener(listener, h.files.tls)
+	}
+	h.denials = newDenials(h.client)
+	var served http.Handler
+	options, err := h.options()
+	if err != nil {
+		return err
+	}
+	// The paths of other worker managers are served behind the same guard.
+	foreign := rest.Workers(api.Prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { served.ServeHTTP(w, r) }))
+	options.Pages["/workers"], options.Pages["/workers/"] = foreign, foreign
+	served = api.New(options).Handler()
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	h.server = &http.Server{
+		BaseContext: func(net.Listener) context.Context { return requests },
+		Handler:     served, ReadHeaderTimeout: readHeaderWithin, ReadTimeout: readWithin, IdleTimeout: idleWithin,
+		MaxHeaderBytes: mostHeaderBytes, ErrorLog: slog.NewLogLogger(h.logger.Handler(), slog.LevelDebug),
+	}
+	h.server.RegisterOnShutdown(end) // Polls and events would last for minutes.
+	go func() {
+		if err := h.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			h.failed <- err
+		}
+	}()
+	h.logger.Info("the API is served", "address", listener.Addr().String(), "path", api.Prefix)
+	return nil
+}
+
+func (h *HTTP) options() (api.Options, error) {
+	known, logIn := h.authenticator()
+	descriptors, validators, err := Descriptors(h.Handlers)
+	all := pages(h.bare)
+	maps.Copy(all, logIn)
+	return api.Options{
+		Client: h.client, As: h.as, Auth: known, Denied: h.denials.add, Roles: h.Access.Roles, Guard: h.guard(),
+		Secret: h.files.secret, Live: h.live, Logger: h.logger, Bare: h.bare, Extra: extraOperations(h.gateway, h.bare), Pages: all,
+		Handlers: descriptors, Validators: validators,
+	}, err
+}
+
+// extraOperations are those of other packages. A gateway's own process has no others
+// than the protocol.
+func extraOperations(g *gateway.Gateway, bare bool) []func(*api.API) {
+	if bare {
+		return []func(*api.API){rest.Protocol(g)}
+	}
+	return []func(*api.API){rest.Protocol(g), rest.Management, authoring.Operations, console.Operations()}
+}
+
+// pages serve what is outside of the API. A gateway's own process has none.
+func pages(bare bool) map[string]http.Handler {
+	if bare {
+		return map[string]http.Handler{}
+	}
+	return map[string]http.Handler{"/": console.Handler()}
+}
+
+// as gives a client that acts for a caller.
+func (h *HTTP) as(ctx context.Context, caller api.Caller) (*starter.Client, func(), error) {
+	client, err := h.client.For(ctx, starter.Person{Actor: caller.Name, From: caller.Address, Via: cmp.Or(caller.Via, contract.ViaAPI), Auth: caller.Auth}, func(err error) {
+		h.logger.Warn("not recorded in the audit log", "error", err)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return client, client.Close, nil
+}
+
+// Wait implements component.
+func (h *HTTP) Wait(ctx context.Context) error {
+	select {
+	case err := <-h.failed:
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// Stop implements component. Requests that run may end for a moment.
+func (h *HTTP) Stop(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, stopHTTPWithin)
+	defer cancel()
+	err := h.server.Shutdown(limited)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.server.Close() // Events do not end by themselves.
+	}
+	h.denials.stop(ctx)
+	return err
+}
+
+// APIDocument is the OpenAPI document of all operations, as YAML; old: in OpenAPI 3.0.
+func APIDocument(old bool) ([]byte, error) {
+	built := api.New(api.Options{Extra: extraOperations(nil, false)})
+	if old {
+		return built.Downgraded()
+	}
+	return built.Document()
+}

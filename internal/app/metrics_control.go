@@ -1,0 +1,165 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/runend"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// usageAge is how old an answer may be that is shown again: several scrapers, and
+	// people, cost one question.
+	usageAge = 5 * time.Second
+	// usageWithin bounds the question: below the 10 s that Prometheus waits.
+	usageWithin = 4 * time.Second
+)
+
+// WatchRuns logs the end of each run that the connection of options brings to its
+// end, and counts it in health, if that is not nil.
+func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error {
+	ends, before := runend.New(starter.DataConverter(), log), options.Intercept
+	options.Intercept = ends.Intercept
+	if before != nil {
+		options.Intercept = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, calls ...grpc.CallOption) error {
+			return before(ctx, method, req, reply, cc, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, calls ...grpc.CallOption) error {
+				return ends.Intercept(ctx, method, req, reply, cc, invoke, calls...)
+			}, calls...)
+		}
+	}
+	if health == nil {
+		return nil
+	}
+	return health.told.Add(ends)
+}
+
+// usage is what the control plane knows of the whole namespace.
+type usage struct {
+	admission contract.AdmissionUsage
+	workers   []contract.WorkerDetail
+}
+
+// controlMetrics shows the queue, lanes, pools, keys and workers of the namespace: the
+// same in every control plane.
+type controlMetrics struct {
+	ask func(context.Context) (usage, error)
+
+	mu   sync.Mutex
+	at   time.Time
+	last usage
+	err  error
+
+	up, queue, oldest, keys, disabled, laneBusy, laneWaiting, laneOldest, poolSize, poolUsed, poolWaiting, workers *prometheus.Desc
+}
+
+func newControlMetrics(ask func(context.Context) (usage, error)) *controlMetrics {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("roundsman_"+name, help, labels, nil)
+	}
+	return &controlMetrics{
+		ask:         ask,
+		up:          describe("control_up", "1 if admission and the worker registry answered; 0: the gauges of the namespace are missing."),
+		queue:       describe("queue_length", "Requests for lanes, keys, pools and objects that wait."),
+		oldest:      describe("queue_oldest_wait_seconds", "How long the oldest of them has waited; 0: none waits."),
+		keys:        describe("held_keys", "Dedupe keys that the retry budget holds back.", "job_type"),
+		disabled:    describe("job_type_disabled", "1 for a job type that the retry budget has disabled.", "job_type"),
+		laneBusy:    describe("lane_in_use", "1 if a run holds the exclusive lane.", "lane"),
+		laneWaiting: describe("lane_waiting", "Runs that wait for the exclusive lane.", "lane"),
+		laneOldest:  describe("lane_oldest_wait_seconds", "How long the oldest of them has waited; 0: none waits.", "lane"),
+		poolSize:    describe("pool_size", "The size of the resource pool.", "pool"),
+		poolUsed:    describe("pool_in_use", "How much of the resource pool is in use.", "pool"),
+		poolWaiting: describe("pool_waiting", "Requests that wait for the resource pool.", "pool"),
+		workers:     describe("workers", "Workers in the registry, by state.", "state"),
+	}
+}
+
+// askUsage asks admission and the worker registry, which both answer from memory:
+// visibility is not asked.
+func askUsage(client *starter.Client) func(context.Context) (usage, error) {
+	return func(ctx context.Context) (usage, error) {
+		var answer usage
+		var err error
+		if answer.admission, err = client.Admission().Usage(ctx); err != nil {
+			return answer, err
+		}
+		answer.workers, err = client.Workers().List(ctx, contract.WorkersQueryInput{})
+		return answer, err
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (m *controlMetrics) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{
+		m.up, m.queue, m.oldest, m.keys, m.disabled, m.laneBusy, m.laneWaiting, m.laneOldest, m.poolSize, m.poolUsed, m.poolWaiting, m.workers,
+	} {
+		out <- desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (m *controlMetrics) Collect(out chan<- prometheus.Metric) {
+	known, err := m.current(time.Now())
+	now := time.Now()
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	if err != nil {
+		gauge(m.up, 0)
+		return
+	}
+	gauge(m.up, 1)
+	gauge(m.queue, float64(known.admission.Waiting))
+	gauge(m.oldest, waited(now, known.admission.OldestAt))
+	for jobType, keys := range known.admission.HeldKeys {
+		gauge(m.keys, float64(keys), jobType)
+	}
+	for _, jobType := range known.admission.DisabledTypes {
+		gauge(m.disabled, 1, jobType)
+	}
+	for _, lane := range known.admission.Lanes {
+		gauge(m.laneBusy, float64(map[bool]int{true: 1}[lane.Busy]), lane.Name)
+		gauge(m.laneWaiting, float64(lane.Waiting), lane.Name)
+		gauge(m.laneOldest, waited(now, lane.OldestAt), lane.Name)
+	}
+	for _, pool := range known.admission.Pools {
+		gauge(m.poolSize, float64(pool.Size), pool.Name)
+		gauge(m.poolUsed, float64(pool.Used), pool.Name)
+		gauge(m.poolWaiting, float64(pool.Waiting), pool.Name)
+	}
+	states := map[contract.WorkerState]int{
+		contract.WorkerOnline: 0, contract.WorkerUnreachable: 0, contract.WorkerOffline: 0, contract.WorkerDraining: 0, contract.WorkerCordoned: 0,
+	}
+	for _, worker := range known.workers {
+		states[worker.State]++
+	}
+	for state, count := range states {
+		gauge(m.workers, float64(count), string(state))
+	}
+}
+
+// current returns the last answer, or asks again if that is too old.
+func (m *controlMetrics) current(now time.Time) (usage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.at.IsZero() || now.Sub(m.at) >= usageAge {
+		ctx, cancel := context.WithTimeout(context.Background(), usageWithin)
+		defer cancel()
+		m.last, m.err = m.ask(ctx)
+		m.at = time.Now()
+	}
+	return m.last, m.err
+}
+
+func waited(now, since time.Time) float64 {
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(since).Seconds())
+}

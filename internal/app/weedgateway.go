@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.uber.org/fx"
+
+	"github.com/roundsman/roundsman/internal/weedgateway"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/workers"
+)
+
+// WeedGatewayOptions describe the process that serves weed workers.
+type WeedGatewayOptions struct {
+	Client *starter.Client
+	// DataDir keeps the ids that the gateway holds, and outcomes that the server has not
+	// taken: with it a gateway that was killed has its workers back at once.
+	DataDir string
+	// DrainTimeout is how long running jobs go on after a stop; 0: not at all.
+	DrainTimeout time.Duration
+	// Gateway has the addresses and the limits. Its fleet is set here.
+	Gateway weedgateway.Options
+	Logger  *slog.Logger
+}
+
+// WeedGateway is a running gateway.
+type WeedGateway struct {
+	*Process
+
+	gateway *weedgateway.Gateway
+	leases  *weedgateway.Leases
+}
+
+// Address is what workers are given as -admin, GRPCAddress where their streams are.
+func (g *WeedGateway) Address() string { return g.gateway.Address() }
+
+// GRPCAddress is where the streams are.
+func (g *WeedGateway) GRPCAddress() string { return g.gateway.GRPCAddress() }
+
+// StartWeedGateway starts the process of `roundsman gateway seaweedfs`.
+func StartWeedGateway(ctx context.Context, options WeedGatewayOptions) (*WeedGateway, error) {
+	settings := options.Gateway
+	leases := weedgateway.NewLeases()
+	settings.Fleet, settings.Lease, settings.Logger = weedFleet{options}, leases, options.Logger
+	gateway, err := weedgateway.New(settings)
+	if err != nil {
+		return nil, err
+	}
+	process, err := start(ctx, options.DrainTimeout, options.Logger, fx.Supply(options.Logger, parts{{"gateway", gateway}}))
+	if err != nil {
+		return nil, err
+	}
+	return &WeedGateway{Process: process, gateway: gateway, leases: leases}, nil
+}
+
+// Stop drains the workers and ends the connections to their clusters.
+func (g *WeedGateway) Stop(ctx context.Context) error {
+	return errors.Join(g.Process.Stop(ctx), g.leases.Close())
+}
+
+// weedFleet makes a node worker of every weed worker, in this process.
+type weedFleet struct{ options WeedGatewayOptions }
+
+// Join implements [weedgateway.Fleet].
+func (f weedFleet) Join(ctx context.Context, joining weedgateway.Worker) (weedgateway.Member, error) {
+	settings := NodeOptions{
+		ID: joining.ID, DataDir: f.options.DataDir, Labels: joining.Labels,
+		MaxDetect: joining.MaxDetect, MaxExecute: joining.MaxExecute, DrainTimeout: f.options.DrainTimeout,
+	}.settings()
+	settings.CancelGrace = weedgateway.CancelGrace + time.Second
+	node, err := newWeedNode(f.options.Client, settings, joining, f.options.Logger)
+	if err != nil {
+		return nil, refusedJoin(err)
+	}
+	if err := node.Start(ctx); err != nil {
+		// A node that did not start still holds its claim on the id.
+		_ = node.Stop(context.WithoutCancel(ctx)) // the reason is err
+		return nil, refusedJoin(err)
+	}
+	member := &weedMember{Node: node, failed: make(chan error, 1)}
+	watching, unwatch := context.WithCancel(context.Background())
+	member.unwatch = unwatch
+	go func() {
+		if err := node.Wait(watching); err != nil {
+			member.failed <- refusedJoin(err)
+		}
+	}()
+	return member, nil
+}
+
+func newWeedNode(client *starter.Client, settings workers.NodeOptions, joining weedgateway.Worker, logger *slog.Logger) (*workers.Node, error) {
+	settings.Handlers, settings.Version, settings.Logger = joining.Handlers, joining.Version, logger
+	settings.Namespace, settings.HeartbeatInterval = client.Namespace(), client.HeartbeatInterval()
+	return workers.NewNode(client.Temporal(), settings)
+}
+
+// refusedJoin marks that another live worker has the id.
+func refusedJoin(err error) error {
+	_, elsewhere := errors.AsType[*workers.RefusedError](err)
+	_, here := errors.AsType[*workers.InUseError](err)
+	if elsewhere || here {
+		return &weedgateway.RefusedError{Err: err}
+	}
+	return err
+}
+
+// weedMember is a weed worker as a node worker.
+type weedMember struct {
+	*workers.Node
+
+	failed  chan error
+	unwatch context.CancelFunc
+}
+
+// Failed implements [weedgateway.Member].
+func (m *weedMember) Failed() <-chan error { return m.failed }
+
+// Leave implements [weedgateway.Member].
+func (m *weedMember) Leave(ctx context.Context) error {
+	m.unwatch()
+	return m.Stop(ctx)
+}

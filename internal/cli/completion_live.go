@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"flag"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+const (
+	// liveWithin is how long a key press waits for the server.
+	liveWithin = 300 * time.Millisecond
+	// liveRuns is how many runs are offered, the newest ones.
+	liveRuns = 50
+)
+
+// The kinds of names that a server knows.
+const (
+	liveTypes   = "job types"
+	liveWorkers = "workers"
+	liveRunIDs  = "runs"
+	liveDAGs    = "runs of DAGs"
+	liveAll     = "all"
+)
+
+// liveArguments are the kinds of the arguments of commands, by the group they are in.
+var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant table
+	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "dag": liveDAGs, "explain": liveAll,
+}
+
+// liveFlags are the kinds of the values of flags.
+var liveFlags = map[string]string{ //nolint:gochecknoglobals // constant table
+	ui.FlagJobType: liveTypes, "t": liveTypes, ui.FlagRun: liveRunIDs, "node": liveWorkers, "worker": liveWorkers,
+}
+
+// group is the first word of a command's path.
+func group(command *cli.Command) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(command.HelpName, ui.ProgramName+" "), " ")
+	return first
+}
+
+// liveNames asks the server that the words typed so far, the environment and the
+// configuration name. Without an answer in time there are none.
+func (c *commands) liveNames(ctx context.Context, kind string, typed []string) []string {
+	if kind == "" {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, liveWithin)
+	defer cancel()
+	settings, err := c.Temporal(typedContext(limited, typed))
+	if err != nil {
+		return nil
+	}
+	client, err := c.Dial(limited, settings)
+	if err != nil {
+		return nil
+	}
+	defer client.Close()
+	return namesOf(limited, client, kind)
+}
+
+// typedContext has the flags of typed that say where the server is.
+func typedContext(ctx context.Context, typed []string) *cli.Context {
+	set := flag.NewFlagSet(ui.ProgramName, flag.ContinueOnError)
+	for _, common := range ui.CommonFlags() {
+		if err := common.Apply(set); err != nil {
+			continue // It has its default.
+		}
+	}
+	for i, word := range typed {
+		name, value, whole := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if !whole && i+1 < len(typed) {
+			value = typed[i+1]
+		}
+		if strings.HasPrefix(word, "-") && set.Lookup(name) != nil {
+			_ = set.Set(name, value) // What is no value says nothing about the server.
+		}
+	}
+	from := cli.NewContext(cli.NewApp(), set, nil)
+	from.Context = ctx
+	return from
+}
+
+// namesOf lists what there is of a kind, as far as it can be had.
+func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
+	if kind != liveWorkers && kind != liveDAGs {
+		types, _ := jobtypes.Of(client).List(ctx)
+		for _, known := range types {
+			names = append(names, known.Name)
+		}
+	}
+	if kind == liveWorkers || kind == liveAll {
+		workers, _ := client.Workers().List(ctx, contract.WorkersQueryInput{})
+		for _, worker := range workers {
+			names = append(names, worker.Registration.ID)
+		}
+	}
+	if kind == liveRunIDs || kind == liveDAGs || kind == liveAll {
+		filter := starter.RunFilter{Limit: liveRuns}
+		if kind == liveDAGs {
+			filter.Kind = starter.KindDAG
+		}
+		runs, _ := client.Runs().List(ctx, filter)
+		for _, run := range runs {
+			names = append(names, run.WorkflowID)
+		}
+	}
+	return names
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestCompletionOfLiveNames: the shell offers what the server has, and is not kept
+// waiting by one that does not answer.
+func TestCompletionOfLiveNames(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	h.run("apply", "-c", h.write(twoTypes)).OK()
+	h.eventually("unserved", "jobtypes", "list")
+	offered := func(words ...string) []string {
+		return strings.Fields(h.run(append([]string{completionWord}, words...)...).OK().Stdout)
+	}
+	assert.Equal(t, []string{"served", "unserved"}, offered("jobtypes", "show", ""))
+	assert.Equal(t, []string{"unserved"}, offered("explain", "un"))
+	assert.Equal(t, []string{"served"}, offered("runs", "list", "--job-type", "se"))
+	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "--state", "fai"))
+	assert.Equal(t, []string{"partial"}, offered("runs", "list", "--outcome", "par"))
+
+	assert.Equal(t, "served\nunserved\n", h.run("jobtypes", "list", "-o", "name").OK().Stdout)
+	assert.Equal(t, "served\n", h.run("jobtypes", "show", "served", "-o", "name").OK().Stdout)
+	h.run("jobtypes", "list", "-o", "yaml").OK().Says("job_types:\n  - name: served\n")
+	h.run("jobtypes", "list", "-o", "wide").OK().Says("LANE", "ABOUT")
+	assert.NotContains(t, h.run("jobtypes", "list").OK().Stdout, "LANE")
+	assert.NotContains(t, h.run("jobtypes", "list", "--no-headers").OK().Stdout, "HANDLER")
+	assert.Empty(t, h.run("runs", "list", "--no-headers").OK().Complains("no runs yet").Stdout)
+	assert.Empty(t, h.run("runs", "list", "-o", "name").OK().Stdout)
+
+	away, begun := offline(t), time.Now()
+	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "").OK().Stdout)
+	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "--address", "192.0.2.1:7233", "").OK().Stdout)
+	assert.Less(t, time.Since(begun), 3*time.Second, "300 ms each, on a busy machine")
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite/clitest"
+)
+
+// writeTree writes files into one folder and returns the path of the first.
+func writeTree(t *testing.T, files ...[2]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, file := range files {
+		path := filepath.Join(dir, file[0])
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(file[1]), 0o600))
+	}
+	return filepath.Join(dir, files[0][0])
+}
+
+const nightlyTypes = `version: 1
+job_types:
+  nightly:
+    dag: dags/nightly.yaml
+    schedule: {cron: "0 2 * * *"}
+    params: {hosts: [db1, db2], mode: full}
+    retry_budget: {per_key: {count: 2}}
+`
+
+const nightlyDAG = `version: 1
+name: rounds
+params: {hosts: [none], mode: quick, limit: 3}
+tasks:
+  - {id: visit, for_each: "{{.Params.hosts}}", command: [sh, -c, 'test "$1" != db-bad', sh, "{{.Item}}"]}
+  - {id: close, needs: [visit], dag: close.yaml, params: {mode: "{{.Params.mode}}"}}
+`
+
+const closeDAG = `version: 1
+name: close
+params: {mode: quick}
+tasks:
+  - {id: report, command: [echo, "mode {{.Params.mode}}"]}
+`
+
+// TestJobTypeOfADAG: a DAG with a sub-DAG is due by a Schedule, runs with the params of
+// its job type or those of one run, and has record, retry budget and lane as any job
+// type has.
+func TestJobTypeOfADAG(t *testing.T) {
+	t.Parallel()
+	h := startDAGCluster(t)
+	file := writeTree(t, [2]string{"roundsman.yaml", nightlyTypes}, [2]string{"dags/nightly.yaml", nightlyDAG}, [2]string{"dags/close.yaml", closeDAG})
+	h.run("apply", "-c", file).OK()
+	h.run("plan", "-c", file).OK()
+	h.run("jobtypes", "list").OK().Says("nightly", "dag dags/nightly.yaml")
+	h.run("jobtypes", "show", "nightly").OK().Says("rounds (dags/nightly.yaml)")
+
+	h.run("jobtypes", "run", "nightly", "--wait").OK().Says("nightly: completed in", "1 completed")
+	runs := clitest.Decode[struct {
+		Runs []starter.Run `json:"runs"`
+	}](h.run("runs", "list", "-t", "nightly", "-o", "json").OK()).Runs
+	require.NotEmpty(t, runs)
+	below := runs[len(runs)-1].WorkflowID + "/" + contract.JobID(1)
+	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "succeeded")
+	h.run("explain", "nightly").OK()
+	h.run("doctor").OK()
+
+	h.run("jobtypes", "run", "nightly", "--param", `hosts=["db9"]`, "--param", "mode=some", "--wait").OK().Says("nightly: completed in")
+	h.run("jobtypes", "run", "nightly", "--param", "limits=4").Exits(ui.ExitUsage).Complains(`params.limits: DAG rounds has no such param; did you mean "limit"?`)
+	h.run("jobtypes", "run", "nightly", "--param", "limit=many").Exits(ui.ExitUsage).Complains("params.limit", "is not a number, which the spec declares")
+	h.run("jobtypes", "run", "nightly", "--param", `hosts=["db-bad"]`, "--wait").Exits(ui.ExitFailed).Says("nightly: failed in", "DAG rounds failed: 1 of 2 tasks, first visit.db-bad")
+
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "dags/close.yaml"), []byte(closeDAG+"  - {id: more, noop: true}\n"), 0o600))
+	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("dag.files.dags/close.yaml", "lines, sha256")
+	h.run("jobtypes", "show", "nightly", "-o", "json").OK().Says(`"name": "rounds"`)
+	assert.NotContains(t, h.run("status").OK().Stdout, "NO_WORKER")
+}

@@ -1,0 +1,54 @@
+package inspect
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// probeTimeout bounds the contact to what the cluster block names.
+const probeTimeout = 5 * time.Second
+
+// clusterChecks contact the cluster that the configuration names, as the handlers of
+// its job types do, from this machine. Without a configuration there are none.
+func (c *commands) clusterChecks(ctx *cli.Context) []doctor.Check {
+	if len(c.ConfigFiles(ctx)) == 0 {
+		return nil
+	}
+	options, err := c.LoadOptions()
+	if err != nil {
+		return []doctor.Check{{Name: "cluster", Verdict: doctor.VerdictWarn, Found: err.Error(), Fix: "roundsman validate"}}
+	}
+	loaded, err := c.WholeSettings(ctx)
+	if err != nil {
+		return []doctor.Check{{Name: "cluster", Verdict: doctor.VerdictWarn, Found: "the configuration has faults", Fix: "roundsman validate"}}
+	}
+	bounded, cancel := context.WithTimeout(ctx.Context, probeTimeout)
+	defer cancel()
+	var checks []doctor.Check
+	known := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(loaded.JobTypes)) {
+		user, ok := options.Validators[loaded.JobTypes[name].Handler].(jobtype.ClusterUser)
+		if !ok || !loaded.JobTypes[name].Enabled {
+			continue
+		}
+		for _, probe := range user.ProbeCluster(bounded, loaded.Cluster) {
+			if known[probe.Name] {
+				continue
+			}
+			known[probe.Name] = true
+			check := doctor.Check{Name: probe.Name, Verdict: doctor.VerdictOK, Found: probe.Found, Fix: probe.Fix}
+			if probe.Fix != "" {
+				check.Verdict = doctor.VerdictWarn
+			}
+			checks = append(checks, check)
+		}
+	}
+	return checks
+}

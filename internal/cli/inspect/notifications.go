@@ -1,0 +1,148 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// testLook is how often a test's delivery is looked at, testWithin for how long.
+const (
+	testLook   = 100 * time.Millisecond
+	testWithin = time.Minute
+)
+
+func (c *commands) notificationsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "notifications", Usage: "list what receivers are told of, and test a receiver",
+		Subcommands: []*cli.Command{c.notificationsList(), c.notificationsTest()},
+	}
+}
+
+func (c *commands) notificationsList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list the receivers and the last notifications",
+		Description: `Receivers are those of the control plane's configuration, with what they took and what they did not. A
+notification is tried again with growing pauses for three days; meanwhile others reach their receivers.
+
+Examples:
+  roundsman notifications list
+  roundsman notifications list --output json | jq '.receivers[] | select(.failing_since)'`,
+		Flags: ui.ListFlags(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			view, err := client.Notifications().View(ctx.Context)
+			if errors.Is(err, starter.ErrNotFound) {
+				view, err = contract.NotificationsView{Receivers: []contract.ReceiverView{}, Deliveries: []contract.DeliveryView{}}, nil
+			}
+			if err != nil {
+				return err
+			}
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, view, ui.Names(view.Receivers, func(r contract.ReceiverView) string { return r.Name })...)
+			}
+			c.printNotifications(view)
+			return nil
+		}),
+	}
+}
+
+func (c *commands) printNotifications(view contract.NotificationsView) {
+	receivers := ui.NewTable("RECEIVER", "KIND", "SENT", "WAITING", "FAILED", "FAILING SINCE", "ERROR")
+	for _, r := range view.Receivers {
+		kind := ui.Textf("%s", r.Kind)
+		if r.Kind == "" {
+			kind = ui.Cell{Text: "unknown", Paint: ui.Bad}
+		}
+		receivers.Add(ui.Textf("%s", r.Name), kind, ui.Textf("%d", r.Sent), ui.Textf("%d", r.Waiting), count(r.Failed+r.Dropped),
+			ui.Textf("%s", moment(r.FailingSince)), ui.Textf("%s", r.Error))
+	}
+	c.PrintTable(receivers, "no control plane has receivers: see notify.receivers in docs/notifications.md")
+	if len(view.Deliveries) == 0 {
+		return
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	sent := ui.NewTable("AT", "EVENT", "RECEIVER", "STATE", "TRIES", "TITLE", "ERROR")
+	paints := map[string]ui.Paint{contract.DeliverySent: ui.Good, contract.DeliveryWaiting: ui.Odd, contract.DeliveryFailed: ui.Bad, contract.DeliveryDropped: ui.Bad}
+	for _, d := range view.Deliveries {
+		sent.Add(ui.Textf("%s", moment(d.At)), ui.Textf("%s", d.Event), ui.Textf("%s", d.Receiver), ui.Cell{Text: d.State, Paint: paints[d.State]},
+			ui.Textf("%d", d.Attempts), ui.Textf("%s", d.Title), ui.Textf("%s", d.Error))
+	}
+	c.PrintTable(sent, "")
+}
+
+func count(n int) ui.Cell {
+	if n == 0 {
+		return ui.Text("0")
+	}
+	return ui.Cell{Text: strconv.Itoa(n), Paint: ui.Bad}
+}
+
+func moment(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func (c *commands) notificationsTest() *cli.Command {
+	return &cli.Command{
+		Name: "test", ArgsUsage: "RECEIVER", Usage: "send a test to a receiver and wait for its answer",
+		Description: `It goes before what waits, and is tried once. The exit code is 1 if the receiver did not take it.
+
+Examples:
+  roundsman notifications test ops-chat`,
+		Flags:  ui.With(),
+		Before: func(ctx *cli.Context) error { _, err := ui.OneName(ctx); return err },
+		Action: c.Connected(c.testReceiver),
+	}
+}
+
+func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client) error {
+	name := ctx.Args().First()
+	id, err := client.Notifications().Test(ctx.Context, name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return fmt.Errorf("no control plane has receivers: write notify.receivers.%s into its configuration and start it with --config", name)
+	}
+	if err != nil {
+		return err
+	}
+	ended, err := deliveryOf(ctx.Context, client, id)
+	if err != nil {
+		return err
+	}
+	if ended.State != contract.DeliverySent {
+		return fmt.Errorf("receiver %s did not take the test: %s", name, strings.TrimSpace(ended.Error))
+	}
+	return c.Done(ctx, ended, "receiver %s took the test", name)
+}
+
+// deliveryOf waits until a delivery has ended.
+func deliveryOf(ctx context.Context, client *starter.Client, id string) (contract.DeliveryView, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, testWithin, fmt.Errorf("the test has no answer after %s: see `roundsman notifications list`", testWithin))
+	defer cancel()
+	for {
+		view, err := client.Notifications().View(ctx)
+		if err != nil {
+			return contract.DeliveryView{}, err
+		}
+		for _, d := range view.Deliveries {
+			if d.ID == id && d.State != contract.DeliveryWaiting {
+				return d, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return contract.DeliveryView{}, context.Cause(ctx)
+		case <-time.After(testLook):
+		}
+	}
+}

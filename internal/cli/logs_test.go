@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter/joblogs"
+	"github.com/roundsman/roundsman/testsuite/clitest"
+)
+
+// chatty is a job type whose job fails once, then prints until the file exists, and one
+// that prints nothing.
+func chatty(dir string) string {
+	script := `echo "attempt $ROUNDSMAN_ATTEMPT on stdout"; printf 'bell \007 rings\n' >&2; ` +
+		`if [ "$ROUNDSMAN_ATTEMPT" = 1 ]; then exit 7; fi; touch ` + dir + `/begun; while [ ! -e ` + dir + `/go ]; do sleep 0.05; done; echo "the last line"`
+	return `version: 1
+job_types:
+  chatty:
+    handler: command
+    schedule: {every: 24h}
+    detect: {command: [echo, only], format: lines}
+    execute: {command: [sh, -c, '` + strings.ReplaceAll(script, "'", "''") + `']}
+    policy: {retry_limit: 1, retry_backoff: 1s}
+`
+}
+
+// TestJobsLogs: what a job prints can be read while it runs, followed to its end, read
+// after it, of an earlier attempt, and from the result when the worker is gone.
+func TestJobsLogs(t *testing.T) {
+	t.Parallel()
+	h, dir := alone(t), t.TempDir()
+	h.background("server", "--log-level", "error")
+	stop := h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
+	h.eventually("node-a", "workers", "list", "--online")
+	h.run("apply", "-c", h.write(chatty(dir))).OK()
+	h.run("jobtypes", "run", "chatty").OK()
+	h.eventually("attempt 2 on stdout", "jobs", "logs", "job-00001", "--run", "chatty")
+	h.run("jobs", "logs", "job-00001", "--run", "chatty").OK().Says("bell   rings")
+	assert.NotContains(t, h.run("jobs", "logs", "job-00001", "--run", "chatty").Stdout, "last line")
+	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "1").OK().Says("attempt 1 on stdout")
+	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "9").Exits(ui.ExitFailed).Complains("9")
+
+	followed := make(chan clitest.Outcome, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go func() { followed <- h.runContext(ctx, "jobs", "logs", "job-00001", "--run", "chatty", "-f") }()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), nil, 0o600))
+	answer := <-followed
+	answer.OK().Says("attempt 2 on stdout", "the last line")
+
+	one := clitest.Decode[joblogs.Part](h.run("jobs", "logs", "job-00001", "--run", "chatty", "-o", "json").OK())
+	assert.Equal(t, joblogs.FromWorker, one.From)
+	assert.Equal(t, 2, one.Attempt)
+	assert.Equal(t, "node-a", one.Worker)
+	stop()
+	gone := clitest.Decode[joblogs.Part](h.run("jobs", "logs", "job-00001", "--run", "chatty", "-o", "json").OK())
+	assert.Equal(t, joblogs.FromResult, gone.From)
+	assert.Contains(t, gone.Text, "the last line")
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/testsuite/clitest"
+)
+
+const twoTypes = `version: 1
+job_types:
+  served:
+    handler: command
+    schedule: {every: 24h}
+    detect: {command: ["true"]}
+    execute: {command: ["true"]}
+  unserved:
+    handler: command
+    schedule: {every: 24h}
+    detect: {command: ["true"]}
+    execute: {command: ["true"]}
+`
+
+// TestJobTypeWithoutAWorker: the list of job types and doctor name a job type that no
+// worker can serve; a paused one is nobody's concern.
+func TestJobTypeWithoutAWorker(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	h.background("server", "--log-level", "error")
+	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "served")
+	h.eventually("node-a", "workers", "list", "--online")
+	h.run("apply", "-c", h.write(twoTypes)).OK()
+	h.eventually("NO_WORKER: no worker has handler command", "jobtypes", "list")
+
+	listed := map[string]bool{}
+	for _, known := range clitest.Decode[struct {
+		JobTypes []jobtypes.JobType `json:"job_types"`
+	}](h.run("jobtypes", "list", "-o", "json").OK()).JobTypes {
+		listed[known.Name] = known.NoWorker
+	}
+	assert.Equal(t, map[string]bool{"served": false, "unserved": true}, listed)
+	h.run("jobtypes", "show", "unserved").OK().Says("NO_WORKER")
+	h.run("doctor").OK().Says("NO_WORKER: no worker for unserved (handler command)", "roundsman explain unserved")
+
+	h.run("status").OK().Says("STOPPED", "NO_WORKER: no worker has handler command")
+	watched := make(chan clitest.Outcome, 1)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
+	defer stop()
+	go func() { watched <- h.runContext(ctx, "status", "-w", "--interval", "200ms", "-o", "json") }()
+	assert.Greater(t, strings.Count((<-watched).Stdout, `"running"`), 1, "it looks again and again")
+
+	h.run("jobtypes", "pause", "unserved").OK()
+	var found struct{ Checks []doctor.Check }
+	require.NoError(t, json.Unmarshal([]byte(h.run("doctor", "-o", "json").Exits(ui.ExitOK).Stdout), &found))
+	for _, check := range found.Checks {
+		if check.Name == "job types" || check.Name == "retry budgets" {
+			assert.Equal(t, doctor.VerdictOK, check.Verdict, check.Found)
+		}
+	}
+}

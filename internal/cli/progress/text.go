@@ -1,0 +1,194 @@
+package progress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// maxErrors is how many failures a summary groups.
+	maxErrors = 5
+	// maxMessage is how many columns of a message it shows.
+	maxMessage = 160
+)
+
+// Summary says how a run ended: one line, and one for each of its first failures.
+func Summary(snapshot starter.Snapshot) []string {
+	name := nameOf(snapshot)
+	if snapshot.Result == nil && snapshot.DAGResult == nil {
+		return []string{fmt.Sprintf("%s: no result: %s (%s)", name, cmp.Or(snapshot.Failure, string(snapshot.Status)), snapshot.WorkflowID)}
+	}
+	took := (time.Duration(snapshot.DurationMS) * time.Millisecond).Round(10 * time.Millisecond)
+	line := fmt.Sprintf("%s: %s in %s: %s", name, snapshot.Outcome, took, Counts(snapshot))
+	if result := snapshot.Result; result != nil && len(result.ByWorker) > 0 {
+		line += " (" + byWorker(result.ByWorker) + ")"
+	}
+	if snapshot.Reason != "" {
+		line += ": " + ui.OneLine(snapshot.Reason)
+	}
+	lines, named := []string{line}, 0
+	for _, failure := range firstFailures(snapshot.Failed) {
+		named += failure.Count
+		lines = append(lines, "  "+failureLine(snapshot.Kind, failure))
+	}
+	if p := snapshot.Progress; p != nil && p.Failed > named {
+		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman runs show %s", p.Failed-named, snapshot.WorkflowID))
+	}
+	return lines
+}
+
+func firstFailures(failed []contract.JobError) []explain.Failure {
+	failures := explain.GroupFailures(failed)
+	return failures[:min(len(failures), maxErrors)]
+}
+
+// failureLine is the message with its item, or with how many have it and one example.
+func failureLine(kind starter.Kind, failure explain.Failure) string {
+	key := ui.Shorten(cmp.Or(failure.Example.DedupeKey, failure.Example.JobID), 60)
+	switch {
+	case failure.Count > 1:
+		return fmt.Sprintf("%d × %s (such as %s)", failure.Count, shorten(cmp.Or(failure.Message, "no reason was kept"), maxMessage), key)
+	case kind == starter.KindDAG:
+		return failedItem(failure.Example)
+	}
+	return key + ": " + shorten(failure.Message, maxMessage)
+}
+
+func failedItem(item contract.JobError) string {
+	var where []string
+	if item.Worker != "" {
+		where = append(where, "on "+item.Worker)
+	}
+	if item.Attempts > 1 {
+		where = append(where, fmt.Sprintf("attempt %d", item.Attempts))
+	}
+	line := item.JobID + " failed"
+	if len(where) > 0 {
+		line += " (" + strings.Join(where, ", ") + ")"
+	}
+	if item.Message != "" {
+		line += ": " + shorten(item.Message, maxMessage)
+	}
+	return line
+}
+
+func byWorker(counts map[string]int) string {
+	parts := make([]string, 0, len(counts))
+	for _, worker := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", worker, counts[worker]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Advice says what can be done about a run of a DAG that did not complete; empty for
+// all others.
+func Advice(snapshot starter.Snapshot) string {
+	if snapshot.Outcome == contract.OutcomeCompleted || snapshot.Kind != starter.KindDAG {
+		return ""
+	}
+	return fmt.Sprintf("  see `roundsman runs show %s`; run what is left with `roundsman dag retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
+}
+
+// Counts is the short form of a run's counts: what is zero is left out.
+func Counts(snapshot starter.Snapshot) string {
+	switch {
+	case snapshot.Result != nil:
+		return snapshot.Result.Counts.String()
+	case snapshot.Group != nil:
+		return snapshot.Group.Counts.String()
+	}
+	return States(snapshot.Counts)
+}
+
+// States is the short form of the states that tasks are in, in the order in which
+// people read them.
+func States(counts map[string]int) string {
+	var parts []string
+	for _, state := range dag.States() {
+		if n := counts[state.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Done says how many of its items have ended; empty while none is known.
+func Done(snapshot starter.Snapshot) string {
+	if p := snapshot.Progress; p != nil && (p.Total > 0 || snapshot.Counts["detected"] > 0) {
+		return fmt.Sprintf("%d of %d done", p.Ended, p.Total)
+	}
+	return ""
+}
+
+// Doing says what an open run does at this moment.
+func Doing(snapshot starter.Snapshot) string {
+	switch {
+	case snapshot.Phase == "" && snapshot.Unanswered == "":
+		return "starting"
+	case snapshot.Phase == "":
+		return shorten(snapshot.Unanswered, maxMessage)
+	case snapshot.Unanswered != "":
+		// What was known last would look like the present.
+		return shorten("no answer: "+snapshot.Unanswered, maxMessage)
+	}
+	var parts []string
+	switch {
+	case snapshot.Waiting != "":
+		parts = append(parts, snapshot.Waiting)
+	case snapshot.Paused:
+		parts = append(parts, strings.TrimSpace("paused "+snapshot.PauseNote))
+	case snapshot.Progress == nil || snapshot.Progress.Total == 0:
+		parts = append(parts, snapshot.Phase)
+	}
+	for _, state := range []dag.State{dag.Running, dag.Ready, dag.Failed, dag.UpstreamFailed} {
+		if n := snapshot.Counts[state.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if state := snapshot.DAGStatus; state != nil && len(state.Approvals) > 0 {
+		parts = append(parts, fmt.Sprintf("%d waiting for approval", len(state.Approvals)))
+	}
+	if job := slowest(snapshot.Active); job != "" && snapshot.Kind == starter.KindGroup {
+		parts = append(parts, job)
+	}
+	if len(parts) == 0 {
+		// Between two items, or before the first.
+		return snapshot.Phase
+	}
+	return strings.Join(parts, ", ")
+}
+
+// slowest shows one item that reports progress: the first by id, which started
+// first, so that the line does not jump between items.
+func slowest(active []starter.ActiveItem) string {
+	for _, item := range active {
+		if item.Progress == nil || item.Progress.Percent <= 0 && item.Progress.Message == "" {
+			continue
+		}
+		return shorten(strings.Join(strings.Fields(item.ID+" "+percent(item)+" "+item.Progress.Stage+" "+item.Progress.Message), " "), 60)
+	}
+	return ""
+}
+
+// percent is how far an item has come, as it reported; empty if it did not.
+func percent(item starter.ActiveItem) string {
+	if item.Progress == nil || item.Progress.Percent <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f%%", min(item.Progress.Percent, 100))
+}
+
+// shorten cuts text to one line of at most width columns.
+func shorten(text string, width int) string {
+	return ui.Shorten(text, width)
+}

@@ -1,0 +1,173 @@
+package runs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const runArgument = "RUN is a workflow id as `roundsman runs list` shows it (the group/ or dag/ may be left out), the\n" +
+	"name of a job type, which means its running group or else its last one, or the name of a DAG, which\n" +
+	"means its newest run."
+
+func (c *commands) runsCommand() *cli.Command {
+	return &cli.Command{
+		Name: "runs", Usage: "list, show, watch, pause, change and cancel runs of job types and of DAGs",
+		Subcommands: []*cli.Command{c.runsList(), c.runsShow(), c.runsWatch(), c.runsPause(), c.runsResume(), c.runsSet(), c.runsCancel()},
+	}
+}
+
+func (c *commands) runsList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list runs of job types and of DAGs, newest first",
+		Description: `Examples:
+  roundsman runs list
+  roundsman runs list --job-type scrub --limit 5
+  roundsman runs list --dag rolling-maintenance
+  roundsman runs list --running
+  roundsman runs list --outcome failed,timeout,partial --since 12h
+  roundsman runs list --job-type scrub --outcome failed --output name
+  roundsman runs list --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
+		Flags: ui.ListFlags(append([]cli.Flag{
+			jobTypeFlag(),
+			&cli.StringFlag{Name: "dag", Usage: "only runs of the DAG `NAME`"},
+			&cli.StringFlag{Name: "kind", Usage: "only runs of `KIND`: group (of a job type) or dag"},
+			&cli.StringFlag{Name: "outcome", Usage: "only runs that ended as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped"},
+			&cli.BoolFlag{Name: "running", Usage: "only runs that are going on"},
+			&cli.BoolFlag{Name: "dry-runs", Usage: "also dry runs (see jobtypes detect)"},
+			&cli.BoolFlag{Name: "sub-dags", Usage: "also the runs of sub-DAGs and of jobs"},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` runs", Value: starter.DefaultRunLimit},
+		}, ui.PeriodFlags()...)...),
+		Before: func(ctx *cli.Context) error {
+			_, err := c.runFilter(ctx)
+			return err
+		},
+		Action: c.Connected(c.listRuns),
+	}
+}
+
+func jobTypeFlag() cli.Flag {
+	return &cli.StringFlag{Name: ui.FlagJobType, Aliases: []string{"t"}, Usage: "only runs of job type `NAME`"}
+}
+
+func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
+	since, until, err := c.Period(ctx)
+	if err != nil {
+		return starter.RunFilter{}, ui.Faulty(err)
+	}
+	filter := starter.RunFilter{
+		JobType: ctx.String(ui.FlagJobType), DAG: ctx.String("dag"), Kind: starter.Kind(ctx.String("kind")), Running: ctx.Bool("running"),
+		Since: since, Until: until, DryRuns: ctx.Bool("dry-runs"), SubDAGs: ctx.Bool("sub-dags"), Limit: ctx.Int(ui.FlagLimit), Counts: true,
+	}
+	for _, written := range ui.SplitList(ctx.String("outcome")) {
+		outcome := contract.Outcome(written)
+		if !slices.Contains(outcomes(), outcome) {
+			return filter, ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", written)
+		}
+		filter.Outcomes = append(filter.Outcomes, outcome)
+	}
+	return filter, checkFilter(filter)
+}
+
+func checkFilter(filter starter.RunFilter) error {
+	switch {
+	case filter.Limit < 1 || filter.Limit > 10_000:
+		return ui.Usagef("--limit %d: must be 1 to 10000", filter.Limit)
+	case filter.Kind != "" && filter.Kind != starter.KindGroup && filter.Kind != starter.KindDAG:
+		return ui.Usagef("--kind %s: must be group or dag", filter.Kind)
+	case filter.JobType != "" && (filter.DAG != "" || filter.Kind == starter.KindDAG), filter.DAG != "" && filter.Kind == starter.KindGroup:
+		return ui.Usagef("a run is of a job type or of a DAG: give one of --job-type, --dag and --kind")
+	}
+	for flag, name := range map[string]string{ui.FlagJobType: filter.JobType, "dag": filter.DAG} {
+		if name != "" && jobtype.ValidateName(name) != nil {
+			return ui.Usagef("--%s: %w", flag, jobtype.ValidateName(name))
+		}
+	}
+	return nil
+}
+
+func (c *commands) listRuns(ctx *cli.Context, client *starter.Client) error {
+	filter, err := c.runFilter(ctx)
+	if err != nil {
+		return err
+	}
+	return c.printRuns(ctx, client, filter)
+}
+
+func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter starter.RunFilter) error {
+	runs, err := client.Runs().List(ctx.Context, filter)
+	if err != nil {
+		return err
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"runs": ui.OrEmpty(runs)}, ui.Names(runs, func(run starter.Run) string { return run.WorkflowID })...)
+	}
+	now := c.Env.Now()
+	listed := ui.NewTable("RUN", "OF", "OUTCOME", "ITEMS", "STARTED", "TOOK", "PACE", "+ENDED", "+RUN ID", "+SUBMISSION")
+	for _, run := range runs {
+		of := ui.Text(run.Name())
+		if run.Kind == starter.KindDAG {
+			of.Text = "dag " + run.DAG
+		}
+		listed.Add(ui.Text(run.WorkflowID), of, RunOutcome(run), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc))
+	}
+	empty := "no runs yet: start one with `roundsman jobtypes run NAME` or `roundsman dag run FILE`"
+	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
+		empty = "no runs match"
+	}
+	c.PrintTable(listed, empty)
+	return nil
+}
+
+// ProgressCell is how many items of a run have ended, of how many, and how many failed.
+func ProgressCell(p *starter.Progress) ui.Cell {
+	if p == nil {
+		return ui.Cell{Text: "-", Paint: ui.Faint}
+	}
+	cell := ui.Textf("%d/%d", p.Ended, p.Total)
+	if p.HeldBack > 0 {
+		cell.Text, cell.Paint = cell.Text+fmt.Sprintf(", %d held back", p.HeldBack), ui.Odd
+	}
+	if p.Failed > 0 {
+		cell.Text, cell.Paint = cell.Text+fmt.Sprintf(", %d failed", p.Failed), ui.Bad
+	}
+	return cell
+}
+
+// outcomes are the values of --outcome.
+func outcomes() []contract.Outcome {
+	return []contract.Outcome{
+		contract.OutcomeCompleted, contract.OutcomePartial, contract.OutcomeFailed,
+		contract.OutcomeTimeout, contract.OutcomeCanceled, contract.OutcomeSkipped,
+	}
+}
+
+// RunOutcome is the outcome, or what Temporal says where there is none.
+func RunOutcome(run starter.Run) ui.Cell {
+	switch {
+	case run.Status == starter.StatusPaused:
+		return ui.Cell{Text: "paused in Temporal", Paint: ui.Odd}
+	case run.Open():
+		return ui.Cell{Text: "running", Paint: ui.Bold}
+	case run.Outcome != "":
+		return ui.Cell{Text: string(run.Outcome), Paint: ui.OutcomePaint(run.Outcome)}
+	}
+	return ui.Cell{Text: string(run.Status), Paint: ui.Bad}
+}
+
+func took(run starter.Run, now time.Time) string {
+	switch {
+	case run.Started.IsZero():
+		return "-"
+	case run.Ended.IsZero():
+		return ui.Span(now.Sub(run.Started))
+	}
+	return ui.Span(run.Ended.Sub(run.Started))
+}

@@ -1,0 +1,297 @@
+package runs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/progress"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+)
+
+func (c *commands) runsShow() *cli.Command {
+	return &cli.Command{
+		Name: "show", ArgsUsage: "RUN", Usage: "show one run: what it does, or what came of it",
+		Description: runArgument + `
+
+Of a DAG its tasks are listed; FROM names the earlier run that produced a task's state, where ` + "`dag retry`" + `
+took it over. Those of a run that has ended are in the order in which they began, with what people decided
+and what was returned; --output wide adds when they were ready and began. With --task, one that has ended shows what it
+returned and printed.
+
+Examples:
+  roundsman runs show scrub
+  roundsman runs show rolling-maintenance --state failed
+  roundsman runs show nightly --task load
+  roundsman runs show nightly --tree
+  roundsman runs show group/scrub-2026-11-20T09:00:00Z --output json`,
+		Flags: ui.ListFlags(
+			stateFlag(starter.ItemStates()),
+			&cli.StringFlag{Name: ui.FlagTask, Usage: "only `TASK`, or all tasks of a fan-out, or one job; one that has ended shows its result and output"},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` tasks or jobs", Value: 200},
+			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree: each below the need with the longest way to it"},
+		),
+		Before: checkItems(starter.ItemStates()),
+		Action: c.onRun(starter.Runs.Resolve, c.showRun),
+	}
+}
+
+func stateFlag(states []string) cli.Flag {
+	return &cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only items in `STATE`: " + strings.Join(states, ", ") + "; may be given several times"}
+}
+
+// checkItems judges the flags that choose items.
+func checkItems(states []string) cli.BeforeFunc {
+	return func(ctx *cli.Context) error {
+		for _, state := range ctx.StringSlice(ui.FlagState) {
+			if !slices.Contains(states, state) {
+				return ui.Usagef("--state %s: must be one of %s", state, strings.Join(states, ", "))
+			}
+		}
+		if limit := ctx.Int(ui.FlagLimit); limit < 1 {
+			return ui.Usagef("--limit %d: must be at least 1", limit)
+		}
+		return nil
+	}
+}
+
+// shownRun is a run as JSON, with the items that were listed.
+type shownRun struct {
+	starter.Snapshot
+
+	Failures []explain.Failure `json:"failures,omitempty"`
+	Items    []starter.Item    `json:"items,omitempty"`
+	// Total is how many items match.
+	Total int `json:"total,omitempty"`
+	// Item is the one that --task names, with its history.
+	Item *starter.ItemDetail `json:"item,omitempty"`
+}
+
+func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+	snapshot, err := client.Runs().Show(ctx.Context, ref)
+	if err != nil {
+		return err
+	}
+	shown := shownRun{Snapshot: snapshot}
+	filter := starter.ItemFilter{States: ctx.StringSlice(ui.FlagState), ID: ctx.String(ui.FlagTask), Limit: ctx.Int(ui.FlagLimit)}
+	lists := snapshot.Kind == starter.KindDAG || len(filter.States) > 0 || filter.ID != ""
+	switch {
+	case !lists:
+		var uncounted int
+		shown.Failures, uncounted = client.Runs().Failures(ctx.Context, snapshot)
+		defer func() { c.tellUncounted(ctx, uncounted) }()
+	case snapshot.Progress != nil: // Else nobody can tell; the run says why.
+		shown.Items, shown.Total, err = client.Runs().Items(ctx.Context, snapshot.RunRef, filter)
+		if shown.Items = starter.Listed(shown.Items); err != nil {
+			return err
+		}
+		if filter.ID != "" && len(shown.Items) == 1 && shown.Items[0].Ended() && shown.Items[0].Attempt > 0 {
+			detail, err := client.Runs().Detail(ctx.Context, shown.Items[0])
+			c.Note(err)
+			shown.Item = &detail
+		}
+		if snapshot.Kind == starter.KindDAG && !snapshot.Open() {
+			c.addTimes(ctx, client, &shown)
+		}
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, shown, shown.WorkflowID)
+	}
+	c.printRun(snapshot)
+	if !lists {
+		c.showActive(snapshot.Active)
+		c.showHeldBack(snapshot)
+		c.showErrors(shown.Failures)
+		return nil
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	switch {
+	case ctx.Bool(flagTree):
+		c.printTree(shown.Items, shown.Total)
+	default:
+		c.printItems(shown.Items, shown.Total, "nothing matches", false)
+	}
+	if shown.Item != nil {
+		fmt.Fprintln(c.Env.Stdout)
+		c.showHistory(*shown.Item)
+	}
+	return nil
+}
+
+func (c *commands) tellUncounted(ctx *cli.Context, uncounted int) {
+	if uncounted > 0 && !ui.WantsData(ctx) {
+		c.Print("and %s failed whose messages are not known now", ui.Plural(uncounted, "item"))
+	}
+}
+
+func (c *commands) printRun(snapshot starter.Snapshot) {
+	now, shown := c.Env.Now(), &ui.Fields{}
+	shown.Add("run", ui.Cell{Text: snapshot.WorkflowID, Paint: ui.Bold})
+	shown.Add("job type", ui.Text(snapshot.JobType))
+	shown.Add("DAG", ui.Text(snapshot.DAG))
+	shown.Add("outcome", RunOutcome(snapshot.Run))
+	shown.Add("started", ui.Textf("%s (%s)", ui.Stamp(snapshot.Started), ui.Ago(snapshot.Started, now)))
+	if !snapshot.Ended.IsZero() {
+		shown.Add("ended", ui.Textf("%s (%s)", ui.Stamp(snapshot.Ended), ui.Ago(snapshot.Ended, now)))
+	}
+	shown.Add("took", ui.Text(took(snapshot.Run, now)))
+	shown.Add("pace", ui.Cell{Text: PaceText(snapshot.Pace), Paint: PaceCell(snapshot.Pace).Paint})
+	shown.Add("failure", ui.Cell{Text: snapshot.Failure, Paint: ui.Bad})
+	shown.Add("unanswered", ui.Cell{Text: snapshot.Unanswered, Paint: ui.Odd})
+	shown.Add("reason", ui.Text(ui.OneLine(snapshot.Reason)))
+	shown.Add("phase", ui.Text(snapshot.Phase))
+	if snapshot.Paused {
+		why := cmp.Or(snapshot.PauseNote, "yes"+ui.ByWhom(snapshot.PausedBy))
+		shown.Add("paused", ui.Cell{Text: why + " (roundsman runs resume " + snapshot.WorkflowID + ")", Paint: ui.Odd})
+	}
+	shown.Add("waiting", ui.Cell{Text: snapshot.Waiting, Paint: ui.Odd})
+	if snapshot.Progress != nil {
+		counts := progress.Counts(snapshot)
+		if snapshot.Group != nil {
+			counts += fmt.Sprintf("; %d pending, %d running", snapshot.Group.Pending, snapshot.Group.Running)
+		}
+		shown.Add(itemsNoun(snapshot.Kind), ui.Text(counts))
+	}
+	shown.Add("deadline", ui.Text(ui.Stamp(snapshot.Deadline)))
+	addGroup(shown, snapshot)
+	addDAG(shown, snapshot)
+	for _, worker := range snapshot.Workers {
+		shown.Add("worker", ui.Text(workerText(worker)))
+	}
+	shown.Write(c.Env.Stdout, c.Env.Colors())
+}
+
+func itemsNoun(kind starter.Kind) string {
+	if kind == starter.KindDAG {
+		return "tasks"
+	}
+	return "jobs"
+}
+
+func workerText(worker contract.GroupWorker) string {
+	text := fmt.Sprintf("%s %s, %d of %d slots", worker.ID, worker.State, min(worker.Running, worker.Slots), worker.Slots)
+	if more := worker.Running - worker.Slots; more > 0 {
+		text += fmt.Sprintf(" and %d more", more) // prefetched, or begun under a larger cap
+	}
+	if !worker.Usable {
+		text += ", not used: " + cmp.Or(worker.Reason, "unknown reason")
+	}
+	return text
+}
+
+// addGroup adds what only a group has.
+func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
+	ignored := ui.Cell{Text: "ignored, as an operator asked", Paint: ui.Odd}
+	if group := snapshot.Group; group != nil {
+		switch {
+		case group.IgnoresWindow:
+			shown.Add("window", ignored)
+		case group.Window != nil:
+			shown.Add("window closes", ui.Text(ui.Stamp(group.Window.Closes)))
+		}
+		shown.Add("detector", ui.Text(group.Detector))
+		if group.Targets > 0 && group.Phase == "detecting" {
+			shown.Add("detecting", ui.Textf("on %d of %d workers", group.Detecting, group.Targets))
+		}
+		addMissed(shown, group.Missed, len(group.Missed))
+	}
+	result := snapshot.Result
+	if result == nil {
+		return
+	}
+	if result.Submission != "" {
+		shown.Add("ad hoc", ui.Textf("%s, by %s", result.Submission, cmp.Or(result.SubmittedBy, "an unknown operator")))
+	}
+	if result.IgnoredWindow {
+		shown.Add("window", ignored)
+	}
+	if result.Dropped != nil {
+		shown.Add("dropped", ui.Cell{Text: droppedText(*result.Dropped), Paint: ui.Odd})
+	}
+	shown.Add("detector", ui.Text(result.Detector))
+	addMissed(shown, result.Missed, result.Counts.MissedWorkers)
+	for _, worker := range ui.SortedKeys(result.ByWorker) {
+		shown.Add("worker", ui.Textf("%s completed %d", worker, result.ByWorker[worker]))
+	}
+}
+
+// addMissed lists the workers that a group for every worker does not reach.
+func addMissed(shown *ui.Fields, missed []contract.MissedWorker, all int) {
+	const most = 10
+	for _, one := range missed[:min(len(missed), most)] {
+		text := fmt.Sprintf("%s: %s: %s", one.Worker, one.Code, ui.OneLine(one.Detail))
+		if one.Attempts > 0 {
+			text += " (" + ui.Plural(one.Attempts, "detection") + " tried)"
+		}
+		shown.Add("missed", ui.Cell{Text: text, Paint: ui.Bad})
+	}
+	if more := all - min(len(missed), most); more > 0 {
+		shown.Add("missed", ui.Cell{Text: fmt.Sprintf("and %d more", more), Paint: ui.Bad})
+	}
+}
+
+// addDAG adds what only a run of a DAG has.
+func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
+	state, id := snapshot.DAGStatus, snapshot.WorkflowID
+	if state == nil {
+		return
+	}
+	shown.Add("resumes", ui.Text(state.Resumes))
+	shown.Add("concurrency", ui.Text(strconv.Itoa(state.Concurrency)))
+	if !state.HeldUntil.IsZero() {
+		shown.Add("held", ui.Cell{Text: fmt.Sprintf("until %s: `roundsman dag retry %s` tries again, `roundsman dag release %s` ends it", ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})
+	}
+	for _, task := range state.Approvals {
+		shown.Add("approval", ui.Cell{Text: fmt.Sprintf("%s waits for %s (roundsman dag approve %s %s)", task.ID, cmp.Or(task.Waiting, "an approval"), id, task.ID), Paint: ui.Odd})
+	}
+}
+
+func (c *commands) showActive(active []starter.ActiveItem) {
+	if len(active) == 0 {
+		return
+	}
+	now, listed := c.Env.Now(), ui.NewTable("JOB", "WORKER", "RUNNING", "PROGRESS", "MESSAGE")
+	for _, item := range active {
+		listed.Add(ui.Text(item.ID), ui.Text(item.Worker()), ui.Text(RunningFor(item, now)), ui.Text(PercentOf(item)), ui.Text(MessageOf(item)))
+	}
+	fmt.Fprintln(c.Env.Stdout)
+	c.PrintTable(listed, "")
+}
+
+func (c *commands) showErrors(failures []explain.Failure) {
+	if len(failures) == 0 {
+		return
+	}
+	listed := ui.NewTable("FAILED", "JOB", "KEY", "WORKER", "ERROR")
+	for i, failure := range failures {
+		if i == maxFailures {
+			break
+		}
+		listed.Add(ui.Textf("%d", failure.Count), ui.Text(failure.Example.JobID), ui.Text(failedKey(failure.Example)),
+			ui.Text(failure.Example.Worker), ui.Cell{Text: failure.Message, Paint: ui.Bad})
+	}
+	c.Print("")
+	c.PrintTable(listed, "")
+	if more := len(failures) - maxFailures; more > 0 {
+		c.Print("and %d other messages: roundsman jobs list RUN --state failed", more)
+	}
+}
+
+// maxFailures is how many different messages are shown.
+const maxFailures = 50
+
+// failedKey names a failed job by its dedupe key, or the first of its batch.
+func failedKey(failed contract.JobError) string {
+	key := failed.DedupeKey
+	if failed.Items > 1 {
+		key += fmt.Sprintf(" and %d more", failed.Items-1)
+	}
+	return key
+}

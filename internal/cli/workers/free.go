@@ -1,0 +1,65 @@
+package workers
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
+)
+
+// freeText says when a worker is free if it is drained now: a drain interrupts nothing.
+func freeText(drain workerview.Drain, now time.Time) string {
+	var text string
+	switch {
+	case len(drain.Jobs) == 0 && drain.Unknown == 0:
+		return "at once: nothing runs there"
+	case drain.FreeAt.IsZero():
+		text = "nobody knows when"
+	case drain.Unknown == 0:
+		text = "about " + ui.Ago(drain.FreeAt, now)
+	default:
+		text = "not before " + ui.Ago(drain.FreeAt, now)
+	}
+	if drain.Unknown > 0 {
+		text += fmt.Sprintf(": of %s the end is not known", ui.Plural(drain.Unknown, "job"))
+	}
+	if !drain.Latest.IsZero() {
+		text += fmt.Sprintf("; at the latest %s, by the time limits", ui.Ago(drain.Latest, now))
+	}
+	return text
+}
+
+// foretellDrain says what a drain would wait for, and drains nothing.
+func (c *commands) foretellDrain(ctx *cli.Context, client *starter.Client, id string) error {
+	shown, err := workerview.Shown(ctx.Context, client, id)
+	if err != nil {
+		return err
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"worker": id, "if_drained": shown.IfDrained})
+	}
+	if shown.IfDrained == nil {
+		return fmt.Errorf("what %s runs cannot be found out: %s", id, shown.Silent+shown.Unanswered)
+	}
+	now := c.Env.Now()
+	c.Print("%s would be free %s", id, freeText(*shown.IfDrained, now))
+	listed := ui.NewTable("JOB", "RUN", "ENDS", "BY", "AT THE LATEST")
+	for _, job := range shown.IfDrained.Jobs {
+		by := ui.Text(string(job.Basis))
+		switch {
+		case job.Basis == "":
+			by = ui.Cell{Text: "unknown", Paint: ui.Odd}
+		case job.Of > 0:
+			by.Text = fmt.Sprintf("%d %s", job.Of, job.Basis)
+		}
+		listed.Add(ui.Text(job.JobID), ui.Text(job.WorkflowID), ui.Text(ui.Ago(job.EndsAt, now)), by, ui.Text(ui.Ago(job.Latest, now)))
+	}
+	if len(shown.IfDrained.Jobs) > 0 {
+		c.PrintTable(listed, "")
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+)
+
+//go:embed all:assets
+var assets embed.FS
+
+// policy lets the page load its own files and call its own server, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+const (
+	app         = "assets/app"
+	placeholder = "assets/without-node.html"
+	index       = "index.html"
+)
+
+// page is one file, ready to be sent.
+type page struct {
+	plain, zipped []byte
+	kind          string
+	// forever: its name changes with its content.
+	forever bool
+}
+
+// Built reports whether the binary has the console, and not only the placeholder.
+func Built() bool {
+	_, err := fs.Stat(assets, path.Join(app, index))
+	return err == nil
+}
+
+// Handler serves the console below the path at which it is mounted. State is in the
+// fragment of the address, so that there is one page, and a proxy may mount it
+// anywhere.
+func Handler() http.Handler {
+	pages, err := load(assets)
+	if err != nil { // Embedded files are there, or the binary would not be.
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		})
+	}
+	return &handler{pages}
+}
+
+type handler struct{ pages map[string]page }
+
+// load reads and compresses all files: some 100 KB, once.
+func load(from fs.FS) (map[string]page, error) {
+	pages := map[string]page{}
+	err := fs.WalkDir(from, app, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		read, err := newPage(from, name)
+		pages[strings.TrimPrefix(name, app+"/")] = read
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		pages[index], err = newPage(from, placeholder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the console: %w", err)
+	}
+	return pages, nil
+}
+
+func newPage(from fs.FS, name string) (page, error) {
+	plain, err := fs.ReadFile(from, name)
+	if err != nil {
+		return page{}, err //nolint:wrapcheck // the caller says what it was
+	}
+	var zipped bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&zipped, gzip.BestCompression)
+	if err != nil {
+		return page{}, err //nolint:wrapcheck // the level is a constant
+	}
+	if _, err := writer.Write(plain); err != nil {
+		return page{}, err //nolint:wrapcheck // a buffer takes everything
+	}
+	if err := writer.Close(); err != nil {
+		return page{}, err //nolint:wrapcheck // a buffer takes everything
+	}
+	kind := mime.TypeByExtension(path.Ext(name))
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	return page{plain: plain, zipped: zipped.Bytes(), kind: kind, forever: path.Dir(name) == app+"/assets"}, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "the console is read with GET; operations are at /api/v1", http.StatusMethodNotAllowed)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
+	if name == "" {
+		name = index
+	}
+	found, ok := h.pages[name]
+	if !ok {
+		http.Error(w, "there is no such page: the console is at /, its pages behind the #", http.StatusNotFound)
+		return
+	}
+	head := w.Header()
+	head.Set("Content-Security-Policy", policy)
+	head.Set("Content-Type", found.kind)
+	head.Set("Cache-Control", "no-cache")
+	if found.forever {
+		head.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	head.Set("Vary", "Accept-Encoding")
+	body := found.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		head.Set("Content-Encoding", "gzip")
+		body = found.zipped
+	}
+	head.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(body) // The client is gone: there is nobody to tell.
+	}
+}

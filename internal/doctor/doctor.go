@@ -1,0 +1,118 @@
+// Package doctor checks what must hold for Roundsman to work: the server, the
+// namespace, the control plane and its workers, and the applied job types.
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// maxHolds is more than admission remembers.
+const maxHolds = 10_000
+
+// Examine makes every check. Job types are looked at once a control plane answers.
+func Examine(ctx context.Context, client *starter.Client) []Check {
+	checks := Doctor(ctx, client)
+	if last := checks[len(checks)-1].Name; last != "clocks" {
+		return checks // Without a control plane the rest has no answer.
+	}
+	var asking errgroup.Group
+	var types, holds, receivers Check
+	asking.Go(func() error {
+		types = checkServed(ctx, client)
+		return nil
+	})
+	asking.Go(func() error {
+		holds = checkHolds(ctx, client)
+		return nil
+	})
+	asking.Go(func() error {
+		receivers = checkReceivers(ctx, client, time.Now())
+		return nil
+	})
+	_ = asking.Wait() // A check without an answer says so.
+	return append(checks, types, holds, receivers)
+}
+
+// maxNamed is how many job types a check names.
+const maxNamed = 5
+
+// checkServed names the job types that are due and that no worker can serve.
+func checkServed(ctx context.Context, client *starter.Client) Check {
+	types, err := jobtypes.Of(client).List(ctx)
+	if err == nil {
+		err = jobtypes.Of(client).AddServed(ctx, types)
+	}
+	if err != nil {
+		return Check{Name: "job types", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+	}
+	var missing, handlers []string
+	for _, known := range types {
+		if !known.NoWorker || known.DisabledByConfig || known.Paused {
+			continue
+		}
+		missing = append(missing, known.Name+" (handler "+known.Spec.Handler+")")
+		handlers = append(handlers, known.Name)
+	}
+	if len(missing) == 0 {
+		return Check{Name: "job types", Verdict: VerdictOK, Found: fmt.Sprintf("%d applied, a worker can serve each that is due", len(types))}
+	}
+	return Check{
+		Name: "job types", Verdict: VerdictWarn, Found: fmt.Sprintf("%s: no worker for %s", contract.CodeNoWorker, firstOf(missing)),
+		Fix: "their runs end skipped; start a worker that has the handler: roundsman explain " + handlers[0],
+	}
+}
+
+// checkHolds names the job types of which the retry budget holds back all or some keys.
+func checkHolds(ctx context.Context, client *starter.Client) Check {
+	check := Check{Name: "retry budgets", Verdict: VerdictOK, Found: "failures hold nothing back"}
+	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: maxHolds})
+	if err != nil {
+		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		return check
+	}
+	var types []string
+	keys := map[string]int{}
+	for _, hold := range held.Holds {
+		if hold.Code == contract.HoldMarkedDone {
+			continue
+		}
+		if _, known := keys[hold.JobType]; !known {
+			types = append(types, hold.JobType)
+		}
+		if hold.DedupeKey == "" {
+			keys[hold.JobType] = -1 // The list has job types before keys.
+		} else if keys[hold.JobType] >= 0 {
+			keys[hold.JobType]++
+		}
+	}
+	if len(types) == 0 {
+		return check
+	}
+	texts := make([]string, len(types))
+	for i, name := range types {
+		if texts[i] = fmt.Sprintf("%s (keys: %d)", name, keys[name]); keys[name] < 0 {
+			texts[i] = name + " (all of it)"
+		}
+	}
+	check.Verdict = VerdictWarn
+	check.Found = fmt.Sprintf("%s: failures hold back %s", contract.HoldRetryBudget, firstOf(texts))
+	check.Fix = "see roundsman jobs disabled " + types[0] + "; then roundsman jobtypes re-enable " + types[0]
+	return check
+}
+
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if more := len(names) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// failingLong is how long a receiver may fail before it is named: most restarts are
+// over by then.
+const failingLong = 10 * time.Minute
+
+// checkReceivers names receivers that have failed for long, and those that a job type
+// names and no control plane has.
+func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
+	check := Check{Name: "notifications", Verdict: VerdictOK}
+	view, err := client.Notifications().View(ctx)
+	if err != nil && !errors.Is(err, starter.ErrNotFound) {
+		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+	}
+	types, err := jobtypes.Of(client).List(ctx)
+	if err != nil {
+		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+	}
+	return judgeReceivers(view, types, now)
+}
+
+func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, now time.Time) Check {
+	check := Check{Name: "notifications", Verdict: VerdictWarn, Fix: "see roundsman notifications list; then roundsman notifications test NAME"}
+	var known, failing, unknown []string
+	for _, r := range view.Receivers {
+		if r.Kind != "" {
+			known = append(known, r.Name)
+		}
+		if !r.FailingSince.IsZero() && now.Sub(r.FailingSince) >= failingLong {
+			failing = append(failing, fmt.Sprintf("%s (%d waiting, since %s: %s)", r.Name, r.Waiting, r.FailingSince.UTC().Format(time.RFC3339), r.Error))
+		}
+	}
+	for _, t := range types {
+		for _, rule := range t.Spec.Notify {
+			for _, name := range rule.To {
+				if text := name + " (of job type " + t.Name + ")"; !slices.Contains(known, name) && !slices.Contains(unknown, text) {
+					unknown = append(unknown, text)
+				}
+			}
+		}
+	}
+	switch {
+	case len(failing) > 0:
+		check.Found = "RECEIVER_FAILING: " + firstOf(failing)
+	case len(unknown) > 0:
+		check.Found = "NO_RECEIVER: no control plane has " + firstOf(unknown)
+		check.Fix = "write them into notify.receivers of the configuration of `roundsman server --config FILE`"
+	case len(known) == 0:
+		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}
+	default:
+		return Check{Name: check.Name, Verdict: VerdictOK, Found: "receivers: " + firstOf(known)}
+	}
+	return check
+}

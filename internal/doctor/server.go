@@ -1,0 +1,256 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Verdict is what a check found.
+type Verdict string
+
+// The verdicts. A warning does not keep Roundsman from working.
+const (
+	VerdictOK   Verdict = "ok"
+	VerdictWarn Verdict = "warn"
+	VerdictFail Verdict = "fail"
+)
+
+// Check is one thing that must hold for Roundsman to work.
+type Check struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	// Found is what was seen, Fix what to do about it; empty when all is well.
+	Found string `json:"found"`
+	Fix   string `json:"fix,omitempty"`
+}
+
+const (
+	// minServer is the oldest server with worker heartbeats and ListWorkers.
+	minServer = "1.29"
+	// minRetention is how long closed runs should stay readable.
+	minRetention = 24 * time.Hour
+	// maxSkew is the clock difference that starts to confuse people who compare
+	// times of several machines.
+	maxSkew = 5 * time.Second
+)
+
+// CheckServer looks at the server and the namespace alone: what must hold
+// before a control plane can start.
+func CheckServer(ctx context.Context, c *starter.Client) []Check {
+	namespace, err := c.Temporal().WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: c.Namespace()})
+	if err != nil {
+		return []Check{checkVersion(ctx, c), namespaceFailure(c.Namespace(), err)}
+	}
+	return []Check{
+		checkVersion(ctx, c),
+		checkRetention(c.Namespace(), namespace),
+		checkHeartbeats(namespace),
+		checkSearchAttributes(ctx, c),
+		checkSchedules(ctx, c),
+	}
+}
+
+// Doctor is CheckServer and what lives on it: the control plane and workers.
+func Doctor(ctx context.Context, c *starter.Client) []Check {
+	checks := CheckServer(ctx, c)
+	if Failed(checks) && slices.ContainsFunc(checks, func(check Check) bool { return check.Name == "namespace" && check.Verdict == VerdictFail }) {
+		return checks // Without a namespace there is nobody to ask.
+	}
+	checks = append(checks, checkFrontend(ctx, c)...)
+	checks = append(checks, checkStuck(ctx, c))
+	return append(checks, checkControlPlane(ctx, c)...)
+}
+
+// Failed reports whether one of the checks found a fault.
+func Failed(checks []Check) bool {
+	for _, check := range checks {
+		if check.Verdict == VerdictFail {
+			return true
+		}
+	}
+	return false
+}
+
+func checkVersion(ctx context.Context, c *starter.Client) Check {
+	check := Check{Name: "server version"}
+	info, err := c.Temporal().WorkflowService().GetClusterInfo(ctx, &workflowservice.GetClusterInfoRequest{})
+	if err != nil {
+		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		return check
+	}
+	check.Verdict, check.Found = VerdictOK, info.GetServerVersion()
+	if olderThan(info.GetServerVersion(), minServer) {
+		check.Verdict = VerdictWarn
+		check.Fix = "Roundsman is developed against server 1.32; upgrade to " + minServer + " or newer"
+	}
+	return check
+}
+
+// olderThan compares major and minor; what cannot be read is not older.
+func olderThan(version, oldest string) bool {
+	var major, minor, wantMajor, wantMinor int
+	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
+		return false
+	}
+	if _, err := fmt.Sscanf(oldest, "%d.%d", &wantMajor, &wantMinor); err != nil {
+		return false
+	}
+	return major < wantMajor || major == wantMajor && minor < wantMinor
+}
+
+func namespaceFailure(namespace string, err error) Check {
+	check := Check{Name: "namespace", Verdict: VerdictFail, Found: err.Error()}
+	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing {
+		check.Found = fmt.Sprintf("%q does not exist", namespace)
+		check.Fix = fmt.Sprintf("create it: temporal operator namespace create --namespace %s --retention 72h", namespace)
+	}
+	return check
+}
+
+func checkRetention(name string, namespace *workflowservice.DescribeNamespaceResponse) Check {
+	retention := namespace.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
+	check := Check{
+		Name: "namespace", Verdict: VerdictOK,
+		Found: fmt.Sprintf("%s, closed runs are kept for %s", name, jobtype.Duration(retention)),
+	}
+	if retention < minRetention {
+		check.Verdict = VerdictWarn
+		check.Fix = fmt.Sprintf("runs disappear soon after they end: temporal operator namespace update --namespace %s --retention 72h", name)
+	}
+	return check
+}
+
+func checkHeartbeats(namespace *workflowservice.DescribeNamespaceResponse) Check {
+	if namespace.GetNamespaceInfo().GetCapabilities().GetWorkerHeartbeats() {
+		return Check{Name: "worker heartbeats", Verdict: VerdictOK, Found: "supported"}
+	}
+	return Check{
+		Name: "worker heartbeats", Verdict: VerdictFail, Found: "the server does not take worker heartbeats",
+		Fix: "Roundsman judges by them which workers live; use server " + minServer + " or newer and set frontend.WorkerHeartbeatsEnabled: true in its dynamic configuration",
+	}
+}
+
+func checkSearchAttributes(ctx context.Context, c *starter.Client) Check {
+	check := Check{Name: "search attributes", Verdict: VerdictOK}
+	missing, err := missingSearchAttributes(ctx, c)
+	switch {
+	case err != nil:
+		check.Verdict, check.Found = VerdictWarn, "could not be listed: "+err.Error()
+	case len(missing) > 0:
+		check.Verdict, check.Found = VerdictFail, "missing: "+strings.Join(missing, ", ")
+		check.Fix = "create them: " + createAttributesCommand(c.Namespace(), missing)
+	default:
+		check.Found = contract.SearchAttributeJobType + ", " + contract.SearchAttributeOutcome
+	}
+	return check
+}
+
+func createAttributesCommand(namespace string, names []string) string {
+	command := "temporal operator search-attribute create --namespace " + namespace
+	for _, name := range names {
+		command += " --name " + name + " --type Keyword"
+	}
+	return command
+}
+
+func checkSchedules(ctx context.Context, c *starter.Client) Check {
+	info, err := c.Temporal().WorkflowService().GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
+	switch {
+	case err != nil:
+		return Check{Name: "schedules", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
+	case !info.GetCapabilities().GetSupportsSchedules():
+		return Check{
+			Name: "schedules", Verdict: VerdictFail, Found: "the server does not support Schedules",
+			Fix: "every job type is a Schedule; use server " + minServer + " or newer",
+		}
+	}
+	return Check{Name: "schedules", Verdict: VerdictOK, Found: "supported"}
+}
+
+// checkControlPlane asks the worker registry: pollers of a queue stay listed for
+// five minutes after their process was killed, an answer cannot be stale.
+func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
+	plane := Check{Name: "control plane", Verdict: VerdictOK, Found: "answers"}
+	workers, err := c.Workers().List(ctx, contract.WorkersQueryInput{})
+	if err != nil {
+		plane.Verdict, plane.Found = VerdictFail, err.Error()
+		plane.Fix = "start one: roundsman server"
+		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
+			plane.Found = "CONTROL_PLANE_DOWN: " + down.What()
+		}
+		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
+			plane.Found, plane.Fix = gone.What(), "wait a minute, or restart the control plane: roundsman server"
+		}
+		if stuck, isStuck := errors.AsType[*starter.StuckWorkflowError](err); isStuck {
+			plane.Found, plane.Fix = stuck.What(), stuck.Remedy()
+		}
+		return []Check{plane}
+	}
+	tellVersions(ctx, c, &plane)
+	return []Check{plane, checkWorkers(workers), checkClocks(workers)}
+}
+
+func checkWorkers(workers []contract.WorkerDetail) Check {
+	online, slots := 0, 0
+	var others, kept []string
+	for _, worker := range workers {
+		if worker.State == contract.WorkerOnline && worker.Fresh {
+			online++
+			slots += worker.Registration.Caps().MaxExecute
+		} else {
+			others = append(others, worker.Registration.ID+" "+stateOf(worker))
+		}
+		if worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned {
+			kept = append(kept, "roundsman workers uncordon "+worker.Registration.ID)
+		}
+	}
+	check := Check{Name: "workers", Verdict: VerdictOK, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
+	if len(others) > 0 {
+		check.Verdict = VerdictWarn
+		check.Found += "; " + strings.Join(others, ", ")
+		check.Fix = "see roundsman workers list"
+	}
+	if online == 0 {
+		check.Verdict = VerdictFail
+		remedies := append(kept[:min(len(kept), 3)], "start a worker with roundsman worker --id NAME")
+		check.Fix = "nothing can be detected or executed: " + strings.Join(remedies, ", or ")
+	}
+	return check
+}
+
+// stateOf is the worker's state; ONLINE alone would contradict that it counts as
+// nothing.
+func stateOf(worker contract.WorkerDetail) string {
+	if worker.State == contract.WorkerOnline && !worker.Fresh {
+		return "ONLINE, but not fresh (no heartbeat for three intervals)"
+	}
+	return string(worker.State)
+}
+
+func checkClocks(workers []contract.WorkerDetail) Check {
+	var skewed []string
+	for _, worker := range workers {
+		if worker.State == contract.WorkerOnline && worker.Skew.Std().Abs() > maxSkew {
+			skewed = append(skewed, fmt.Sprintf("%s by %s", worker.Registration.ID, worker.Skew))
+		}
+	}
+	if len(skewed) == 0 {
+		return Check{Name: "clocks", Verdict: VerdictOK, Found: "no worker's clock is off by more than " + maxSkew.String()}
+	}
+	return Check{
+		Name: "clocks", Verdict: VerdictWarn, Found: strings.Join(skewed, ", "),
+		Fix: "synchronise the clocks (NTP): decisions are safe, but times from these workers mislead",
+	}
+}

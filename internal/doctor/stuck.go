@@ -1,0 +1,43 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// namedStuck bounds how many stuck workflows a check names.
+const namedStuck = 5
+
+// checkStuck asks visibility, where the server notes a workflow after five failures
+// in a row, about a minute after the first one.
+func checkStuck(ctx context.Context, c *starter.Client) Check {
+	check := Check{Name: "workflows", Verdict: VerdictOK, Found: "none is stuck"}
+	listed, err := c.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: c.Namespace(), PageSize: namedStuck,
+		Query: contract.QueryOpen + ` AND TemporalReportedProblems IN ("category=WorkflowTaskFailed")`,
+	})
+	if err != nil {
+		if _, old := errors.AsType[*serviceerror.InvalidArgument](err); old {
+			check.Found = "this server does not list those that are stuck; the log of `roundsman server` says it"
+			return check
+		}
+		check.Verdict, check.Found = VerdictWarn, "whether one is stuck is unknown: "+err.Error()
+		return check
+	}
+	var ids []string
+	for _, info := range listed.GetExecutions() {
+		ids = append(ids, info.GetExecution().GetWorkflowId())
+	}
+	if len(ids) > 0 {
+		check.Verdict, check.Found = VerdictFail, "WORKFLOW_STUCK: "+strings.Join(ids, ", ")
+		check.Fix = "`roundsman explain " + ids[0] + "` says why"
+	}
+	return check
+}

@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// pollPatience is a little longer than a poll for work may take: who has not asked
+// for that long is gone, although the server lists it for five minutes.
+const pollPatience = 75 * time.Second
+
+// tellVersions adds to the check of the control plane which processes it has. Of
+// several versions side by side one may be unable to go on with what another began.
+func tellVersions(ctx context.Context, c *starter.Client, plane *Check) {
+	queue, err := c.Temporal().DescribeTaskQueue(ctx, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return // The control plane answers; which versions it has is worth showing, not more.
+	}
+	running, versions := controlPlanes(queue.GetPollers(), time.Now())
+	if len(running) == 0 {
+		return
+	}
+	plane.Found += ": " + strings.Join(running, ", ")
+	if versions > 1 {
+		plane.Verdict = VerdictWarn
+		plane.Fix = "several versions run side by side, as while an upgrade goes on (a process that has ended is listed for a minute more): a workflow may " +
+			"need one of them; leave one version running"
+	}
+}
+
+// controlPlanes names the processes that poll, each with its version, and counts
+// the versions.
+func controlPlanes(pollers []*taskqueuepb.PollerInfo, now time.Time) (running []string, versions int) {
+	var known []string
+	for _, poller := range pollers {
+		if now.Sub(poller.GetLastAccessTime().AsTime()) > pollPatience {
+			continue
+		}
+		buildID := poller.GetWorkerVersionCapabilities().GetBuildId() //nolint:staticcheck // see workers.ControlOptions.Version
+		version := starter.VersionOf(buildID)
+		if version == "" {
+			version = "an unknown version"
+		}
+		running = append(running, fmt.Sprintf("%s (%s)", poller.GetIdentity(), version))
+		if !slices.Contains(known, buildID) {
+			known = append(known, buildID)
+		}
+	}
+	slices.Sort(running)
+	return slices.Compact(running), len(known)
+}

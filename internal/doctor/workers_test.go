@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// TestDoctorOnWorkers: who counts as nothing is named with why, and with what
+// brings him back.
+func TestDoctorOnWorkers(t *testing.T) {
+	t.Parallel()
+	worker := func(id string, state contract.WorkerState, fresh bool) contract.WorkerDetail {
+		return contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: id, MaxExecute: 4}, State: state, Fresh: fresh}
+	}
+	well := worker("a", contract.WorkerOnline, true)
+	assert.Equal(t, Check{Name: "workers", Verdict: VerdictOK, Found: "1 online with 4 slots"}, checkWorkers([]contract.WorkerDetail{well}))
+
+	none := checkWorkers([]contract.WorkerDetail{worker("b", contract.WorkerOnline, false), worker("c", contract.WorkerDraining, true)})
+	assert.Equal(t, VerdictFail, none.Verdict)
+	assert.Equal(t, "0 online with 0 slots; b ONLINE, but not fresh (no heartbeat for three intervals), c DRAINING", none.Found)
+	assert.Equal(t, "nothing can be detected or executed: roundsman workers uncordon c, or start a worker with roundsman worker --id NAME", none.Fix)
+
+	some := checkWorkers([]contract.WorkerDetail{well, worker("d", contract.WorkerOffline, false)})
+	assert.Equal(t, VerdictWarn, some.Verdict)
+	assert.Equal(t, "see roundsman workers list", some.Fix)
+}

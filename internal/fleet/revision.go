@@ -1,0 +1,59 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+)
+
+// revisions lists the workers in the order of their last changes, so that what has
+// changed since a view is found without a look at the others. Of 5,000 workers a
+// change moves 120 KiB at most, a few microseconds.
+type revisions struct {
+	list []revision
+	// floor is the oldest view since which all changes are known: workers have been
+	// forgotten before it, or the registry was not complete.
+	floor int64
+}
+
+type revision struct {
+	seq int64
+	id  string
+}
+
+func compareRevision(a revision, seq int64) int { return cmp.Compare(a.seq, seq) }
+
+// revise makes the worker the one that changed last.
+func (s *revisions) revise(w *worker, seq int64) {
+	s.drop(w)
+	w.Revision = seq
+	s.list = append(s.list, revision{seq, w.ID})
+}
+
+func (s *revisions) drop(w *worker) {
+	if at, found := slices.BinarySearchFunc(s.list, w.Revision, compareRevision); found {
+		s.list = slices.Delete(s.list, at, at+1)
+	}
+}
+
+// forget raises the floor: a watcher that has not taken the worker's end in would
+// never hear of it.
+func (s *revisions) forget(w *worker) {
+	s.drop(w)
+	s.floor = max(s.floor, w.Revision)
+}
+
+// since returns the changes after a view; false if they are not all known.
+func (s *revisions) since(seq int64) ([]revision, bool) {
+	if seq < max(s.floor, 1) {
+		return nil, false
+	}
+	at, _ := slices.BinarySearchFunc(s.list, seq+1, compareRevision)
+	return s.list[at:], true
+}
+
+// restore puts a worker back; the list is in order once [revisions.sort] was called.
+func (s *revisions) restore(w *worker) { s.list = append(s.list, revision{w.Revision, w.ID}) }
+
+func (s *revisions) sort() {
+	slices.SortFunc(s.list, func(a, b revision) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) })
+}

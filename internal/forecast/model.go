@@ -1,0 +1,239 @@
+package forecast
+
+import (
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func (s *model) apply(e event) {
+	switch e.kind {
+	case tickDue:
+		s.due(e.of, e.tick)
+	case runEnds:
+		if e.run.of.open == e.run && e.run.begun {
+			s.end(e.run)
+		}
+	case windowOpens:
+		if e.run.of.open == e.run && !e.run.begun && e.run.asked.IsZero() {
+			s.awaitLane(e.run)
+		}
+	case windowCloses:
+		if s.waitsForLane(e.run) {
+			s.skip(e.run, contract.CodeWindowClosed, "")
+		}
+	case waitEnds:
+		if s.waitsForLane(e.run) {
+			s.skip(e.run, contract.CodeLaneBusy, e.run.of.Lane)
+		}
+	}
+}
+
+func (s *model) waitsForLane(r *run) bool {
+	return r.of.open == r && !r.begun && !r.asked.IsZero()
+}
+
+// due is a tick of the Schedule.
+func (s *model) due(t *typeState, tick int) {
+	switch {
+	case t.Paused:
+		s.ticks[tick].State, s.ticks[tick].Code = contract.TickSkipped, contract.CodePaused
+	case t.open == nil:
+		s.start(t, tick)
+	default:
+		s.overlap(t, tick)
+	}
+}
+
+// overlap applies policy.overlap to a tick that comes while a run is open.
+func (s *model) overlap(t *typeState, tick int) {
+	switch t.Overlap {
+	case jobtype.OverlapBufferAll:
+		t.buffered = append(t.buffered, tick)
+		return
+	case jobtype.OverlapBufferOne:
+		if len(t.buffered) == 0 {
+			t.buffered = append(t.buffered, tick)
+			return
+		}
+	case jobtype.OverlapCancelOther, jobtype.OverlapTerminateOther:
+		s.cut(t.open)
+		s.start(t, tick)
+		return
+	case jobtype.OverlapSkip:
+	}
+	s.ticks[tick].State, s.ticks[tick].Code, s.ticks[tick].Object = contract.TickSkipped, contract.CodeOverlap, t.open.id
+}
+
+// cut ends a run for the sake of the next one.
+func (s *model) cut(r *run) {
+	if r.tick >= 0 {
+		forecast := &s.ticks[r.tick]
+		forecast.Code, forecast.Object = contract.CodeOverlap, ""
+		forecast.State, forecast.Ends = contract.TickRuns, s.now
+		if !r.begun {
+			forecast.State, forecast.Ends = contract.TickSkipped, time.Time{}
+		}
+	}
+	s.release(r)
+}
+
+// start makes the run of a tick.
+func (s *model) start(t *typeState, tick int) {
+	r := &run{of: t, tick: tick, since: s.now}
+	t.open = r
+	s.ticks[tick].State = contract.TickRuns
+	s.awaitWindow(r)
+}
+
+// awaitWindow lets the run wait for an open window, or skips it if none opens
+// within its max wait.
+func (s *model) awaitWindow(r *run) {
+	opens, isOpen := r.of.opensAt(s.now)
+	switch {
+	case isOpen:
+		s.awaitLane(r)
+	case opens.IsZero() || opens.After(r.since.Add(r.of.MaxWait)):
+		s.skip(r, contract.CodeWindowClosed, "")
+	default:
+		s.note(r, contract.CodeWindowClosed, "")
+		s.queue.push(event{at: opens, kind: windowOpens, run: r})
+	}
+}
+
+// opensAt reports whether the window is open, or when the next one opens; zero: none
+// does.
+func (t *typeState) opensAt(now time.Time) (opens time.Time, isOpen bool) {
+	if !t.Windowed {
+		return time.Time{}, true
+	}
+	for _, span := range t.Open {
+		switch {
+		case now.Before(span.From):
+			return span.From, false
+		case span.To.IsZero() || now.Before(span.To):
+			return time.Time{}, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// closesAt is when the window closes that is open now; zero: never.
+func (t *typeState) closesAt(now time.Time) time.Time {
+	if !t.Windowed {
+		return time.Time{}
+	}
+	for _, span := range t.Open {
+		if !now.Before(span.From) && (span.To.IsZero() || now.Before(span.To)) {
+			return span.To
+		}
+	}
+	return time.Time{}
+}
+
+// awaitLane asks for the lane's turn.
+func (s *model) awaitLane(r *run) {
+	r.asked = s.now
+	if s.now.Before(r.of.HeldUntil) {
+		s.skip(r, contract.HoldRetryBudget, "")
+		return
+	}
+	l := s.lane(r)
+	if l == nil || l.holder == nil {
+		if l != nil {
+			l.holder = r
+		}
+		s.begin(r, s.now)
+		return
+	}
+	l.waiting = append(l.waiting, r)
+	s.note(r, contract.CodeLaneBusy, r.of.Lane)
+	s.queue.push(event{at: s.now.Add(r.of.MaxWait), kind: waitEnds, run: r})
+	if closes := r.of.closesAt(s.now); !closes.IsZero() {
+		s.queue.push(event{at: closes, kind: windowCloses, run: r})
+	}
+}
+
+// begin lets the run work from then on, and works out when it ends.
+func (s *model) begin(r *run, at time.Time) {
+	r.begun = true
+	ends := at.Add(r.of.Typical)
+	var code contract.Code
+	bound := func(limit time.Time, why contract.Code) {
+		if ends.After(limit) {
+			ends, code = limit, why
+		}
+	}
+	if r.of.MaxRuntime > 0 {
+		bound(at.Add(r.of.MaxRuntime+r.of.DeadlineGrace), contract.CodeDeadline)
+	}
+	if closes := r.of.closesAt(s.now); !closes.IsZero() {
+		bound(closes.Add(r.of.WindowGrace), contract.CodeWindowEnd)
+	}
+	if ends.Before(s.now) {
+		ends = s.now // It was expected to have ended.
+	}
+	if r.tick >= 0 {
+		forecast := &s.ticks[r.tick]
+		forecast.Begins, forecast.Ends, forecast.Waits = at, ends, jobtype.Duration(at.Sub(forecast.At))
+		if code != "" {
+			forecast.Code, forecast.Object = code, ""
+		}
+	}
+	s.queue.push(event{at: ends, kind: runEnds, run: r})
+}
+
+// note says what the run waits for.
+func (s *model) note(r *run, code contract.Code, object string) {
+	if r.tick >= 0 {
+		s.ticks[r.tick].Code, s.ticks[r.tick].Object = code, object
+	}
+}
+
+// skip ends a run that has not begun.
+func (s *model) skip(r *run, code contract.Code, object string) {
+	s.note(r, code, object)
+	if r.tick >= 0 {
+		s.ticks[r.tick].State = contract.TickSkipped
+	}
+	s.end(r)
+}
+
+// end makes room for the next run of the job type.
+func (s *model) end(r *run) {
+	s.release(r)
+	t := r.of
+	if len(t.buffered) == 0 {
+		return
+	}
+	next := t.buffered[0]
+	t.buffered = t.buffered[1:]
+	s.start(t, next)
+	if s.ticks[next].Code == "" {
+		s.ticks[next].Code, s.ticks[next].Object = contract.CodeOverlap, r.id
+	}
+}
+
+// release gives the lane to the run that has waited longest.
+func (s *model) release(r *run) {
+	if r.of.open == r {
+		r.of.open = nil
+	}
+	l := s.lane(r)
+	if l == nil {
+		return
+	}
+	if l.holder != r {
+		l.waiting = slices.DeleteFunc(l.waiting, func(other *run) bool { return other == r })
+		return
+	}
+	l.holder = nil
+	if len(l.waiting) > 0 {
+		next := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		l.holder = next
+		s.begin(next, s.now)
+	}
+}

@@ -1,0 +1,75 @@
+package gateway
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// MinSecret is the least length of a secret, in bytes.
+const MinSecret = 32
+
+// The purposes of seals. What is sealed for one cannot be opened for another.
+const (
+	sealedWorker = "roundsman gateway worker"
+	sealedLease  = "roundsman gateway lease"
+	sealedCursor = "roundsman gateway cursor"
+)
+
+var errSeal = errors.New("not sealed by a gateway of this namespace")
+
+// sealer encrypts and authenticates what a client carries from call to call.
+type sealer struct{ by map[string]cipher.AEAD }
+
+func newSealer(secret []byte) (*sealer, error) {
+	if len(secret) < MinSecret {
+		return nil, fmt.Errorf("the gateways' secret has %d bytes, it needs at least %d", len(secret), MinSecret)
+	}
+	s := &sealer{by: map[string]cipher.AEAD{}}
+	for _, purpose := range []string{sealedWorker, sealedLease, sealedCursor} {
+		key, err := hkdf.Key(sha256.New, secret, nil, purpose, 32)
+		if err != nil {
+			return nil, fmt.Errorf("derive a key: %w", err)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, fmt.Errorf("derive a key: %w", err)
+		}
+		if s.by[purpose], err = cipher.NewGCMWithRandomNonce(block); err != nil {
+			return nil, fmt.Errorf("derive a key: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// seal returns v as text that is safe in a URL and a header.
+func (s *sealer) seal(purpose string, v any) (string, error) {
+	plain, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(s.by[purpose].Seal(nil, nil, plain, nil)), nil
+}
+
+// open is the inverse of seal. A seal has one spelling: the spare bits of its last
+// letter count.
+func (s *sealer) open(purpose, text string, v any) error {
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return errSeal
+	}
+	plain, err := s.by[purpose].Open(nil, nil, sealed, nil)
+	if err != nil {
+		return errSeal
+	}
+	return json.Unmarshal(plain, v)
+}
+
+// randomInstance names a process that did not name itself.
+func randomInstance() string { return rand.Text()[:16] }

@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+)
+
+const (
+	// secretSchedule keeps the secret: a Schedule lasts as long as the namespace, and
+	// one that is paused never starts anything.
+	secretSchedule = "roundsman/gateway-secret"
+	secretMemo     = "secret"
+	secretNote     = "Key of the gateways for remote workers. Without it all of them register again."
+)
+
+// SharedSecret returns the secret that all gateways of the namespace share, and makes
+// it on first use. It is kept in Temporal: whoever may read it there may complete
+// activities without a gateway as well. Deleting its Schedule and restarting the
+// gateways changes it; workers register again then.
+func SharedSecret(ctx context.Context, c client.Client) ([]byte, error) {
+	handle := c.ScheduleClient().GetHandle(ctx, secretSchedule)
+	secret, err := readSecret(ctx, handle)
+	if _, missing := errors.AsType[*serviceerror.NotFound](err); !missing {
+		return secret, err
+	}
+	fresh := make([]byte, MinSecret)
+	if _, err := rand.Read(fresh); err != nil {
+		return nil, fmt.Errorf("make the gateways' secret: %w", err)
+	}
+	_, err = c.ScheduleClient().Create(ctx, client.ScheduleOptions{
+		ID: secretSchedule, Paused: true, Note: secretNote, Memo: map[string]any{secretMemo: fresh},
+		// A Schedule needs an action, which this one never takes.
+		Action: &client.ScheduleWorkflowAction{ID: secretSchedule, Workflow: secretSchedule, TaskQueue: secretSchedule},
+	})
+	if err != nil && !errors.Is(err, temporal.ErrScheduleAlreadyRunning) {
+		return nil, fmt.Errorf("keep the gateways' secret: %w", err)
+	}
+	// Another gateway may have been first.
+	return readSecret(ctx, handle)
+}
+
+func readSecret(ctx context.Context, handle client.ScheduleHandle) ([]byte, error) {
+	described, err := handle.Describe(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the gateways' secret: %w", err)
+	}
+	var secret []byte
+	kept := described.Memo.GetFields()[secretMemo]
+	if err := converter.GetDefaultDataConverter().FromPayload(kept, &secret); err != nil || len(secret) < MinSecret {
+		return nil, fmt.Errorf("schedule %s keeps no secret of at least %d bytes: delete it, and restart the gateways", secretSchedule, MinSecret)
+	}
+	return secret, nil
+}

@@ -1,0 +1,200 @@
+// Package joblog keeps what the jobs of one worker process print: all of a running
+// job up to a bound, and the end of it for a while after the job has ended.
+package joblog
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// MaxRunning is how much of a running job is kept.
+	MaxRunning = 1 << 20
+	// MaxEnded is how much is kept of a job that has ended.
+	MaxEnded = 16 << 10
+	// fresh is how many jobs that ended last are kept whole, for those who follow them.
+	fresh = 8
+	// MaxLogs is how many ended jobs are remembered: 4 MiB at most.
+	MaxLogs = 256
+	// MaxChunk bounds what one Read returns: a query carries it.
+	MaxChunk = 256 << 10
+)
+
+// slack is how much more than MaxRunning is kept, so that bytes move once for each
+// slack that is printed.
+const slack = MaxRunning / 4
+
+// Key names an attempt. Job and Group are as in its execution.
+type Key struct {
+	Group, Job string
+	Attempt    int
+}
+
+// Chunk is a part of what an attempt has printed. Offsets count bytes from the
+// beginning of the attempt.
+type Chunk struct {
+	Attempt int
+	// Offset is where Text begins: later than was asked for where that is kept no more.
+	Offset, Next int64
+	Text         string
+	Running      bool
+	Started      time.Time
+}
+
+// Store is safe for concurrent use.
+type Store struct {
+	mu   sync.Mutex
+	logs map[Key]*Log
+	// ended are the keys of ended logs, oldest first.
+	ended []Key
+}
+
+// New returns an empty store.
+func New() *Store { return &Store{logs: map[Key]*Log{}} }
+
+// Begin opens the log of an attempt; one of the same attempt is replaced.
+func (s *Store) Begin(key Key, now time.Time) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := &Log{running: true, started: now}
+	s.logs[key] = log
+	return log
+}
+
+// End closes a log and forgets the oldest ended one where there are too many. One
+// that nothing was printed to is forgotten at once.
+func (s *Store) End(key Key, log *Log) {
+	empty := log.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.logs[key] != log {
+		return
+	}
+	if empty {
+		delete(s.logs, key)
+		return
+	}
+	s.ended = append(s.ended, key)
+	if at := len(s.ended) - 1 - fresh; at >= 0 {
+		if old := s.logs[s.ended[at]]; old != nil && !old.open() {
+			old.shorten()
+		}
+	}
+	for len(s.ended) > MaxLogs {
+		if old := s.logs[s.ended[0]]; old != nil && !old.open() {
+			delete(s.logs, s.ended[0])
+		}
+		s.ended = s.ended[1:]
+	}
+}
+
+// Read returns what an attempt has printed from an offset on, at most limit bytes (0:
+// [MaxChunk]); a negative offset counts from the end. Attempt 0 is the newest one
+// that is known.
+func (s *Store) Read(key Key, offset int64, limit int) (Chunk, bool) {
+	s.mu.Lock()
+	log := s.logs[key]
+	if key.Attempt == 0 {
+		for other, candidate := range s.logs {
+			if other.Group == key.Group && other.Job == key.Job && other.Attempt > key.Attempt {
+				key, log = other, candidate
+			}
+		}
+	}
+	s.mu.Unlock()
+	if log == nil {
+		return Chunk{}, false
+	}
+	if limit <= 0 || limit > MaxChunk {
+		limit = MaxChunk
+	}
+	chunk := log.read(offset, limit)
+	chunk.Attempt = key.Attempt
+	return chunk, true
+}
+
+// Log is what one attempt prints.
+type Log struct {
+	mu      sync.Mutex
+	kept    []byte
+	total   int64
+	running bool
+	started time.Time
+}
+
+var _ io.Writer = (*Log)(nil)
+
+// Write implements io.Writer and never fails.
+func (l *Log) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total += int64(len(data))
+	l.kept = append(l.kept, data[max(0, len(data)-MaxRunning):]...)
+	if len(l.kept) > MaxRunning+slack {
+		l.trim(MaxRunning)
+	}
+	return len(data), nil
+}
+
+// trim keeps the end.
+func (l *Log) trim(most int) {
+	if drop := len(l.kept) - most; drop > 0 {
+		l.kept = append([]byte(nil), l.kept[drop:]...)
+	}
+}
+
+func (l *Log) end() (empty bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = false
+	return l.total == 0
+}
+
+// shorten keeps the last MaxEnded bytes.
+func (l *Log) shorten() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trim(MaxEnded)
+}
+
+func (l *Log) open() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.running
+}
+
+func (l *Log) read(offset int64, limit int) Chunk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if offset < 0 {
+		offset += l.total
+	}
+	first := l.total - int64(len(l.kept))
+	from := min(max(offset, first), l.total)
+	piece := l.kept[from-first:]
+	piece = piece[:min(len(piece), limit)]
+	// A character whose rest is not printed, or not in the chunk, is left for the next one.
+	if l.running || from+int64(len(piece)) < l.total {
+		piece = piece[:len(piece)-cut(piece)]
+	}
+	return Chunk{
+		Offset: from, Next: from + int64(len(piece)), Text: strings.ToValidUTF8(string(piece), string(utf8.RuneError)),
+		Running: l.running, Started: l.started,
+	}
+}
+
+// cut is how many bytes at the end belong to a character that is not complete.
+func cut(piece []byte) int {
+	for back := 1; back <= min(utf8.UTFMax, len(piece)); back++ {
+		if last := piece[len(piece)-back:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return back
+		}
+	}
+	return 0
+}

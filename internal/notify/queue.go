@@ -1,0 +1,244 @@
+package notify
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Bounds of the queue.
+const (
+	// GiveUpAfter is how old a delivery gets before it is given up: a weekend.
+	GiveUpAfter = 72 * time.Hour
+	// firstPause and maxPause bound the pause after a failed attempt; it doubles.
+	firstPause = 5 * time.Second
+	maxPause   = 5 * time.Minute
+	// MaxWaiting bounds the queue of a receiver; the oldest delivery is dropped for a
+	// newer one.
+	MaxWaiting = 200
+	// maxReceivers bounds how many queues there are, maxRecent the ended deliveries
+	// that are shown, and maxKnown the ids by which repeats are told.
+	maxReceivers = 2 * contract.MaxNotifyReceivers
+	maxRecent    = 100
+	maxKnown     = 1000
+)
+
+// Queue is what is to be delivered. It is not safe for concurrent use.
+type Queue struct {
+	lanes  []*lane // by name
+	recent []contract.DeliveryView
+	known  []string
+}
+
+// lane is the queue of one receiver.
+type lane struct {
+	contract.ReceiverHealth
+
+	waiting []contract.Delivery
+	next    time.Time
+	busy    bool
+}
+
+// Restore returns a queue from its state; nil: an empty one. What was on its way is
+// tried again.
+func Restore(state *contract.NotifyQueueState) *Queue {
+	q := &Queue{}
+	if state == nil {
+		return q
+	}
+	for _, r := range state.Receivers {
+		q.lanes = append(q.lanes, &lane{ReceiverHealth: r.ReceiverHealth, waiting: slices.Clone(r.Waiting), next: r.Next})
+	}
+	q.recent, q.known = slices.Clone(state.Recent), slices.Clone(state.Known)
+	return q
+}
+
+// State is what [Restore] resumes from.
+func (q *Queue) State() *contract.NotifyQueueState {
+	state := &contract.NotifyQueueState{Recent: slices.Clone(q.recent), Known: slices.Clone(q.known)}
+	for _, l := range q.lanes {
+		state.Receivers = append(state.Receivers, contract.NotifyReceiverState{ReceiverHealth: l.ReceiverHealth, Waiting: slices.Clone(l.waiting), Next: l.next})
+	}
+	return state
+}
+
+// SetReceivers takes the receivers that the control plane knows. Others keep their
+// queue as long as something waits in it.
+func (q *Queue) SetReceivers(known []contract.ReceiverInfo) {
+	for _, l := range q.lanes {
+		l.Kind = ""
+	}
+	for _, r := range known {
+		if l := q.lane(r.Name); l != nil {
+			l.Kind = r.Kind
+		}
+	}
+	q.lanes = slices.DeleteFunc(q.lanes, func(l *lane) bool { return l.Kind == "" && len(l.waiting) == 0 })
+}
+
+// lane finds or makes the queue of a receiver; nil: there are too many.
+func (q *Queue) lane(name string) *lane {
+	i, found := slices.BinarySearchFunc(q.lanes, name, func(l *lane, name string) int { return cmp.Compare(l.Name, name) })
+	if found {
+		return q.lanes[i]
+	}
+	if len(q.lanes) >= maxReceivers {
+		return nil
+	}
+	q.lanes = slices.Insert(q.lanes, i, &lane{ReceiverHealth: contract.ReceiverHealth{Name: name}})
+	return q.lanes[i]
+}
+
+// Add queues the notices that are new and returns how many those are.
+func (q *Queue) Add(now time.Time, notices ...contract.Notice) int {
+	added := 0
+	for _, notice := range notices {
+		if slices.Contains(q.known, notice.ID) {
+			continue
+		}
+		if q.known = append(q.known, notice.ID); len(q.known) > maxKnown {
+			q.known = q.known[1:]
+		}
+		added++
+		for _, name := range notice.To {
+			if l := q.lane(name); l != nil {
+				l.append(contract.Delivery{Notification: notice.Notification, Receiver: name, Queued: now})
+				q.bound(now, l)
+			}
+		}
+	}
+	return added
+}
+
+// append queues a delivery: a test before all others and without a pause, since an
+// operator waits for it.
+func (l *lane) append(d contract.Delivery) {
+	if d.Event != contract.NotifyTest {
+		l.waiting = append(l.waiting, d)
+		return
+	}
+	first := 0
+	if l.busy {
+		first = 1
+	}
+	l.waiting, l.next = slices.Insert(l.waiting, first, d), time.Time{}
+}
+
+// bound drops the oldest delivery of a queue that is too long, but not the one that
+// is on its way.
+func (q *Queue) bound(now time.Time, l *lane) {
+	if len(l.waiting) <= MaxWaiting {
+		return
+	}
+	oldest := 0
+	if l.busy {
+		oldest = 1
+	}
+	l.Dropped++
+	q.end(now, l.waiting[oldest], contract.DeliveryDropped, "the queue of the receiver was full")
+	l.waiting = slices.Delete(l.waiting, oldest, oldest+1)
+}
+
+// Next takes the deliveries that are due, at most one for each receiver. Each must be
+// answered with [Queue.Done].
+func (q *Queue) Next(now time.Time) []contract.Delivery {
+	var due []contract.Delivery
+	for _, l := range q.lanes {
+		if !l.busy && len(l.waiting) > 0 && !l.next.After(now) {
+			l.busy = true
+			due = append(due, l.waiting[0])
+		}
+	}
+	return due
+}
+
+// Wake is when the next delivery is due that waits for a pause; zero: none.
+func (q *Queue) Wake() time.Time {
+	var wake time.Time
+	for _, l := range q.lanes {
+		if !l.busy && len(l.waiting) > 0 && (wake.IsZero() || l.next.Before(wake)) {
+			wake = l.next
+		}
+	}
+	return wake
+}
+
+// Done is told how the attempt of a receiver's first delivery ended.
+func (q *Queue) Done(now time.Time, receiver string, result contract.DeliverResult) {
+	l := q.lane(receiver)
+	if l == nil || !l.busy || len(l.waiting) == 0 {
+		return
+	}
+	l.busy = false
+	first := &l.waiting[0]
+	first.Attempts++
+	if result.Error == "" {
+		l.Sent, l.LastSent = l.Sent+1, now
+		l.FailingSince, l.Failures, l.Error, l.next = time.Time{}, 0, "", time.Time{}
+		q.end(now, *first, contract.DeliverySent, "")
+		l.waiting = slices.Delete(l.waiting, 0, 1)
+		return
+	}
+	if l.Failures == 0 {
+		l.FailingSince = now
+	}
+	l.Failures, l.Error = l.Failures+1, result.Error
+	l.next = now.Add(pauseAfter(first.Attempts))
+	if result.Permanent || now.Sub(first.Queued) >= GiveUpAfter || first.Event == contract.NotifyTest {
+		l.Failed++
+		q.end(now, *first, contract.DeliveryFailed, result.Error)
+		l.waiting = slices.Delete(l.waiting, 0, 1)
+		if result.Permanent || first.Event == contract.NotifyTest {
+			l.next = now.Add(firstPause)
+		}
+	}
+}
+
+// pauseAfter is the pause after so many attempts.
+func pauseAfter(attempts int) time.Duration {
+	pause := firstPause
+	for range attempts - 1 {
+		if pause *= 2; pause >= maxPause {
+			return maxPause
+		}
+	}
+	return pause
+}
+
+func (q *Queue) end(now time.Time, d contract.Delivery, state, fault string) {
+	shown := viewOf(d, state)
+	shown.Ended, shown.Error = now, fault
+	if q.recent = append(q.recent, shown); len(q.recent) > maxRecent {
+		q.recent = q.recent[1:]
+	}
+}
+
+func viewOf(d contract.Delivery, state string) contract.DeliveryView {
+	return contract.DeliveryView{ID: d.ID, Event: d.Event, Title: d.Title, Receiver: d.Receiver, State: state, At: d.At, Attempts: d.Attempts}
+}
+
+// View is the queue as operators see it.
+func (q *Queue) View() contract.NotificationsView {
+	view := contract.NotificationsView{Receivers: []contract.ReceiverView{}, Deliveries: []contract.DeliveryView{}}
+	for _, l := range q.lanes {
+		shown := contract.ReceiverView{ReceiverHealth: l.ReceiverHealth, Waiting: len(l.waiting)}
+		if len(l.waiting) > 0 {
+			shown.Next = l.next
+		}
+		view.Receivers = append(view.Receivers, shown)
+		for i, d := range l.waiting {
+			waiting := viewOf(d, contract.DeliveryWaiting)
+			if i == 0 {
+				waiting.Error = l.Error
+			}
+			view.Deliveries = append(view.Deliveries, waiting)
+		}
+	}
+	slices.SortStableFunc(view.Deliveries, func(a, b contract.DeliveryView) int { return b.At.Compare(a.At) })
+	for _, ended := range slices.Backward(q.recent) {
+		view.Deliveries = append(view.Deliveries, ended)
+	}
+	return view
+}

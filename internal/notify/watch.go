@@ -1,0 +1,366 @@
+package notify
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Overlap is how long before the newest end that was seen the next look begins: the
+// server's list of runs is late by up to that.
+const Overlap = time.Minute
+
+// MaxTold bounds how many runs one look tells of: what a watcher returns must fit into
+// a message. The next look tells of the rest.
+const MaxTold = 100
+
+// maxFailing bounds how many names are known to fail that are no job type's: a DAG may
+// be run once and never again.
+const maxFailing = 1000
+
+// TypeRules are the rules of one job type. A disabled one is never overdue.
+type TypeRules struct {
+	Name     string
+	Disabled bool
+	Rules    []contract.NotifyRule
+}
+
+// Rules are all that apply: Global to every job type, DAG and worker.
+type Rules struct {
+	Global []contract.NotifyRule
+	Types  []TypeRules
+}
+
+// Ended is a run that has ended.
+type Ended struct {
+	// JobType is empty for a run of a DAG, DAG for that of a job type.
+	JobType, DAG string
+	Run, RunID   string
+	// Outcome is empty for a run that was terminated.
+	Outcome    contract.Outcome
+	Start, End time.Time
+}
+
+// Approval is a task that waits for one.
+type Approval struct {
+	// JobType is that of the group whose job the DAG is; empty for a DAG of its own.
+	JobType, DAG     string
+	Run, RunID, Task string
+	Prompt           string
+	Since            time.Time
+}
+
+// Worker is a worker that was lost.
+type Worker struct {
+	ID, Instance string
+	// Seen is its last sign of life.
+	Seen time.Time
+}
+
+// Facts are what was seen in one look.
+type Facts struct {
+	Now   time.Time
+	Rules Rules
+	// Ended are the runs that ended since [State.From], in any order; until Until, if
+	// that is not zero.
+	Ended []Ended
+	Until time.Time
+	// Approvals and Lost are all that there are now; nil: they were not looked for.
+	Approvals *Approvals
+	Lost      *[]Worker
+}
+
+// Approvals are those that are wanted now, and the runs that did not answer.
+type Approvals struct {
+	Wanted     []Approval
+	Unanswered []string
+}
+
+// State is what is known from the looks before.
+type State struct {
+	// Newest is when the newest run ended that was seen.
+	Newest time.Time `json:"newest,omitzero"`
+	// Seen are the runs that were judged and may be listed again, by their run id.
+	Seen map[string]time.Time `json:"seen,omitempty"`
+	// Failing is since when a job type or DAG has not completed, Success when a job
+	// type last did.
+	Failing map[string]time.Time `json:"failing,omitempty"`
+	Success map[string]time.Time `json:"success,omitempty"`
+	// Overdue is the success after which a rule has found a job type overdue.
+	Overdue map[string]time.Time `json:"overdue,omitempty"`
+	// Approvals and Lost are those that were told.
+	Approvals []string `json:"approvals,omitempty"`
+	Lost      []string `json:"lost,omitempty"`
+}
+
+// Begin fills in a state that is new: what ended before now is not told.
+func (s *State) Begin(now time.Time) {
+	if s.Newest.IsZero() {
+		s.Newest = now
+	}
+	for _, m := range []*map[string]time.Time{&s.Seen, &s.Failing, &s.Success, &s.Overdue} {
+		if *m == nil {
+			*m = map[string]time.Time{}
+		}
+	}
+}
+
+// Skip notes that runs that ended until then are done with, but for those of the last
+// [Overlap]: a rule that comes later is not for them.
+func (s *State) Skip(until time.Time) {
+	if until.After(s.Newest) {
+		s.Newest = until
+	}
+}
+
+// From is from which end on runs must be listed.
+func (s *State) From() time.Time { return s.Newest.Add(-Overlap) }
+
+// Wants reports whether any rule names one of these events.
+func (r Rules) Wants(events ...contract.NotifyEvent) bool {
+	for _, event := range events {
+		if len(receivers(r.Global, event)) > 0 {
+			return true
+		}
+		for _, known := range r.Types {
+			if len(receivers(known.Rules, event)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Overdue are the job types that must complete now and then, by name.
+func (r Rules) Overdue() []string {
+	var names []string
+	for _, known := range r.Types {
+		if !known.Disabled && len(r.limits(known)) > 0 {
+			names = append(names, known.Name)
+		}
+	}
+	return names
+}
+
+// limits are the rules with not_succeeded_for that apply to a job type.
+func (r Rules) limits(known TypeRules) []contract.NotifyRule {
+	var found []contract.NotifyRule
+	for _, rule := range slices.Concat(r.Global, known.Rules) {
+		if rule.NotSucceededFor > 0 {
+			found = append(found, rule)
+		}
+	}
+	return found
+}
+
+// of are the rules that apply to a job type; without one, the global ones.
+func (r Rules) of(jobType string) []contract.NotifyRule {
+	for _, known := range r.Types {
+		if jobType != "" && known.Name == jobType {
+			return slices.Concat(r.Global, known.Rules)
+		}
+	}
+	return r.Global
+}
+
+// receivers are those that the rules tell of an event, each once.
+func receivers(rules []contract.NotifyRule, event contract.NotifyEvent) []string {
+	var to []string
+	for _, rule := range rules {
+		if slices.Contains(rule.On, event) {
+			to = appendNew(to, rule.To...)
+		}
+	}
+	return to
+}
+
+func appendNew(list []string, names ...string) []string {
+	for _, name := range names {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Watch judges one look and returns what is to be told. A notice has no title and no
+// details: its caller adds them.
+func (s *State) Watch(f Facts) []contract.Notice {
+	s.Begin(f.Now)
+	notices := s.watchRuns(f)
+	notices = append(notices, s.watchOverdue(f)...)
+	if f.Approvals != nil {
+		notices = append(notices, s.watchApprovals(f)...)
+	}
+	if f.Lost != nil {
+		notices = append(notices, s.watchWorkers(f)...)
+	}
+	s.forget(f.Rules)
+	return notices
+}
+
+// forget drops what no rule will ask for again: job types that are applied no longer,
+// and of DAGs the failures that are oldest.
+func (s *State) forget(rules Rules) {
+	applied := map[string]bool{}
+	for _, known := range rules.Types {
+		applied[known.Name] = true
+	}
+	maps.DeleteFunc(s.Success, func(name string, _ time.Time) bool { return !applied[name] })
+	maps.DeleteFunc(s.Overdue, func(key string, _ time.Time) bool {
+		name, _, _ := strings.Cut(key, "@")
+		return !applied[name]
+	})
+	for len(s.Failing) > len(applied)+maxFailing {
+		delete(s.Failing, slices.MinFunc(slices.Sorted(maps.Keys(s.Failing)), func(a, b string) int { return s.Failing[a].Compare(s.Failing[b]) }))
+	}
+}
+
+func (s *State) watchRuns(f Facts) []contract.Notice {
+	var notices []contract.Notice
+	ended := slices.Clone(f.Ended)
+	slices.SortStableFunc(ended, func(a, b Ended) int { return a.End.Compare(b.End) })
+	for _, run := range ended {
+		if _, seen := s.Seen[run.RunID]; seen {
+			continue
+		}
+		if len(notices) >= MaxTold {
+			f.Until = time.Time{}
+			break
+		}
+		s.Skip(run.End)
+		s.Seen[run.RunID] = run.End
+		if event, since := s.judge(run); event != "" {
+			if to := receivers(f.Rules.of(run.JobType), event); len(to) > 0 {
+				notices = append(notices, noticeOf(event, run, since, to))
+			}
+		}
+	}
+	s.Skip(f.Until)
+	maps.DeleteFunc(s.Seen, func(_ string, end time.Time) bool { return end.Before(s.From()) })
+	return notices
+}
+
+// judge says what the end of a run is, and since when that which it ends lasted.
+func (s *State) judge(run Ended) (event contract.NotifyEvent, since time.Time) {
+	name := nameOf(run.JobType, run.DAG)
+	switch run.Outcome {
+	case contract.OutcomeFailed, contract.OutcomeTimeout, "":
+		event = contract.NotifyFailed
+	case contract.OutcomePartial:
+		event = contract.NotifyPartial
+	case contract.OutcomeCompleted:
+		s.Success[name] = run.End
+		since, failing := s.Failing[name]
+		if !failing {
+			return "", since
+		}
+		delete(s.Failing, name)
+		return contract.NotifyRecovered, since
+	case contract.OutcomeCanceled, contract.OutcomeSkipped:
+		return "", since
+	}
+	if _, failing := s.Failing[name]; !failing {
+		s.Failing[name] = run.End
+	}
+	return event, since
+}
+
+func nameOf(jobType, dag string) string {
+	if jobType == "" {
+		return "dag/" + dag
+	}
+	return jobType
+}
+
+func noticeOf(event contract.NotifyEvent, run Ended, since time.Time, to []string) contract.Notice {
+	return contract.Notice{To: to, Notification: contract.Notification{
+		Version: 1, ID: string(event) + "/" + run.Run + "/" + run.RunID, Event: event, At: run.End, JobType: run.JobType, DAG: run.DAG,
+		Run: run.Run, RunID: run.RunID, Outcome: run.Outcome, StartedAt: run.Start, EndedAt: run.End, Since: since,
+	}}
+}
+
+// watchOverdue tells of a job type once for each rule and last success. One that has
+// not been seen to complete counts from when it was first seen.
+func (s *State) watchOverdue(f Facts) []contract.Notice {
+	var notices []contract.Notice
+	for _, known := range f.Rules.Types {
+		limits := f.Rules.limits(known)
+		if known.Disabled || len(limits) == 0 {
+			continue
+		}
+		last, seen := s.Success[known.Name]
+		if !seen {
+			s.Success[known.Name] = f.Now
+			continue
+		}
+		for _, rule := range limits {
+			key := known.Name + "@" + rule.NotSucceededFor.String()
+			at := last.Add(rule.NotSucceededFor.Std())
+			if f.Now.Before(at) || s.Overdue[key].Equal(last) {
+				continue
+			}
+			s.Overdue[key] = last
+			if _, failing := s.Failing[known.Name]; !failing {
+				s.Failing[known.Name] = last
+			}
+			notices = append(notices, contract.Notice{To: appendNew(nil, rule.To...), Notification: contract.Notification{
+				Version: 1, ID: string(contract.NotifyNotSucceeded) + "/" + key + "/" + last.UTC().Format(time.RFC3339),
+				Event: contract.NotifyNotSucceeded, At: at, JobType: known.Name, Since: last,
+			}})
+		}
+	}
+	return notices
+}
+
+// watchApprovals tells of each approval once. What was told of a run stays told as
+// long as the run does not answer.
+func (s *State) watchApprovals(f Facts) []contract.Notice {
+	var notices []contract.Notice
+	var told []string
+	for _, id := range s.Approvals {
+		if slices.ContainsFunc(f.Approvals.Unanswered, func(run string) bool { return strings.HasPrefix(id, approvalID(run)) }) {
+			told = append(told, id)
+		}
+	}
+	for _, approval := range f.Approvals.Wanted {
+		id := approvalID(approval.Run) + approval.Task + "/" + approval.Since.UTC().Format(time.RFC3339)
+		told = append(told, id)
+		if slices.Contains(s.Approvals, id) {
+			continue
+		}
+		if to := receivers(f.Rules.of(approval.JobType), contract.NotifyApproval); len(to) > 0 {
+			notices = append(notices, contract.Notice{To: to, Notification: contract.Notification{
+				Version: 1, ID: id, Event: contract.NotifyApproval, At: f.Now, JobType: approval.JobType, DAG: approval.DAG,
+				Run: approval.Run, RunID: approval.RunID, Task: approval.Task, Detail: approval.Prompt, Since: approval.Since,
+			}})
+		}
+	}
+	s.Approvals = told
+	return notices
+}
+
+// approvalID begins the ids of a run's approvals. They have no run id: a run that waits
+// long continues as new.
+func approvalID(run string) string { return string(contract.NotifyApproval) + "/" + run + "/" }
+
+func (s *State) watchWorkers(f Facts) []contract.Notice {
+	var notices []contract.Notice
+	var told []string
+	to := receivers(f.Rules.Global, contract.NotifyWorkerLost)
+	for _, worker := range *f.Lost {
+		id := string(contract.NotifyWorkerLost) + "/" + worker.ID + "/" + worker.Instance
+		told = append(told, id)
+		if slices.Contains(s.Lost, id) || len(to) == 0 {
+			continue
+		}
+		notices = append(notices, contract.Notice{To: to, Notification: contract.Notification{
+			Version: 1, ID: id, Event: contract.NotifyWorkerLost, At: f.Now, Worker: worker.ID, Since: worker.Seen,
+		}})
+	}
+	s.Lost = told
+	return notices
+}

@@ -1,0 +1,105 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Limits of one call.
+const (
+	registerTimeout   = 10 * time.Second
+	unregisterTimeout = 2 * time.Second
+)
+
+// Registry calls the registry of the client's namespace.
+type Registry struct{ client client.Client }
+
+// New returns the registry of c.
+func New(c client.Client) *Registry { return &Registry{c} }
+
+// Register sends a registration, and creates the registry if there is none. A
+// repeat of the same instance is accepted again.
+func (r *Registry) Register(ctx context.Context, registration contract.WorkerRegistration) (contract.RegisterWorkerResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	var verdict contract.RegisterWorkerResult
+	start := r.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID:                       contract.FleetWorkflowID,
+		TaskQueue:                contract.ControlQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            contract.FleetSummary,
+		StaticDetails:            contract.FleetDetails,
+	}, contract.FleetWorkflow, contract.FleetInput{})
+	handle, err := r.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateName:   contract.UpdateRegisterWorker,
+			Args:         []any{registration},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &verdict)
+	}
+	return verdict, err
+}
+
+// Final reports whether an error of Register refuses the registration as such: a
+// repeat gets the same answer.
+func Final(err error) bool {
+	var (
+		refused *temporal.ApplicationError
+		invalid *serviceerror.InvalidArgument
+		denied  *serviceerror.PermissionDenied
+		unknown *serviceerror.NamespaceNotFound
+	)
+	return errors.As(err, &refused) || errors.As(err, &invalid) || errors.As(err, &denied) || errors.As(err, &unknown)
+}
+
+// Settings returns whether exactly this incarnation is registered, and its settings.
+// A registry that does not answer is no reason to register again; one that is gone
+// is.
+func (r *Registry) Settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
+	var settings contract.WorkerSettings
+	return settings, r.query(ctx, contract.QuerySettings, who, &settings)
+}
+
+// Workers lists the registry. One that is gone has none.
+func (r *Registry) Workers(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
+	var list contract.WorkersQueryResult
+	return list, r.query(ctx, contract.QueryWorkers, filter, &list)
+}
+
+// query leaves answer as it is if there is no open registry: a registry that was
+// terminated must not answer from its history.
+func (r *Registry) query(ctx context.Context, name string, in, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, registerTimeout)
+	defer cancel()
+	response, err := r.client.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
+		WorkflowID: contract.FleetWorkflowID, QueryType: name, Args: []any{in},
+		QueryRejectCondition: enumspb.QUERY_REJECT_CONDITION_NOT_OPEN,
+	})
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil
+	}
+	if err != nil || response.QueryRejected != nil {
+		return err
+	}
+	return response.QueryResult.Get(answer)
+}
+
+// Unregister makes the worker OFFLINE at once. Without it the registry notices by
+// the missing heartbeat.
+func (r *Registry) Unregister(ctx context.Context, who contract.Incarnation) error {
+	ctx, cancel := context.WithTimeout(ctx, unregisterTimeout)
+	defer cancel()
+	return r.client.SignalWorkflow(ctx, contract.FleetWorkflowID, "", contract.SignalUnregisterWorker, who)
+}

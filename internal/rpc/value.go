@@ -1,0 +1,41 @@
+package rpc
+
+import (
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Time is the zero time where the server names none.
+func Time(stamp *timestamppb.Timestamp) time.Time {
+	if stamp == nil {
+		return time.Time{}
+	}
+	return stamp.AsTime()
+}
+
+// Keyword reads a search attribute of type Keyword; empty when it is not set, or is
+// of another type.
+func Keyword(attributes *commonpb.SearchAttributes, name string) string {
+	payload := attributes.GetIndexedFields()[name]
+	value := ""
+	if payload == nil || converter.GetDefaultDataConverter().FromPayload(payload, &value) != nil {
+		return ""
+	}
+	return value
+}
+
+// KeywordAttribute encodes as the SDK does for a typed Keyword. Search attributes
+// never go through the data converter: the server reads them.
+func KeywordAttribute(name, value string) *commonpb.SearchAttributes {
+	return &commonpb.SearchAttributes{IndexedFields: map[string]*commonpb.Payload{name: {
+		Metadata: map[string][]byte{
+			converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON),
+			"type":                     []byte("Keyword"),
+		},
+		Data: fmt.Appendf(nil, "%q", value),
+	}}}
+}

@@ -1,0 +1,85 @@
+package run
+
+import "time"
+
+// Stop settles every item that does not run in state, for reason, and whatever
+// would start or start again from now on. A second call changes state and reason.
+func (e *Engine) Stop(now time.Time, state State, reason string) {
+	e.stopped, e.stopReason, e.suspended = state, reason, false
+	for _, it := range e.sortedItems() {
+		if !it.inFlight() {
+			e.settle(it, state, reason, now)
+		}
+	}
+}
+
+// Stopped reports whether [Engine.Stop] was called and not taken back.
+func (e *Engine) Stopped() bool { return e.stopped != Open }
+
+// CancelRunning cancels every attempt in flight because the run is over, or its
+// window.
+func (e *Engine) CancelRunning(now time.Time, reason string) {
+	for _, it := range byID(e.flight) {
+		if it.Phase == PhaseRunning {
+			it.Cut = it.Cut || it.Canceling == ""
+			e.cancel(it, reason, now)
+		}
+	}
+}
+
+// settle ends an item for good.
+func (e *Engine) settle(it *item, state State, message string, _ time.Time) {
+	e.settleWith(it, state, message, Ending{})
+}
+
+func (e *Engine) settleWith(it *item, state State, message string, end Ending) {
+	late := it.Phase == PhaseLate
+	e.noteSettled(it, state, message, late)
+	e.leave(it)
+	e.release(it)
+	e.forgetCheckpoint(it)
+	delete(e.items, it.ID)
+	e.reports = append(e.reports, Report{
+		Kind: Settled, Item: it.ID, State: state, Message: clip(message), Ending: end, Attempt: it.Attempt, Worker: it.Worker,
+		Cut: it.Cut, Late: late, Resumed: it.Resumed, Checkpoint: it.Checkpoint, Done: it.Done, StartedAt: it.StartedAt,
+	})
+	if len(e.settled) < maxSettled {
+		e.settled = append(e.settled, it)
+	}
+	e.roll.progress = true
+}
+
+// leave takes an item out of whatever phase it is in.
+func (e *Engine) leave(it *item) {
+	switch it.Phase {
+	case PhaseRunning, PhaseGrace:
+		delete(e.flight, it.ID)
+		if it.Want.Idle {
+			e.idle--
+		}
+		if w := e.fleet.release(it.Worker, it.Instance, e.work[it.Work].Handler); w != nil {
+			e.freed = append(e.freed, w)
+		}
+	case PhaseLate:
+		e.late--
+	case PhaseLost:
+		delete(e.lost, it.ID)
+	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
+	}
+	e.dequeue(it)
+	delete(e.gate, it.ID)
+	it.Phase = PhaseNone
+}
+
+// dequeue takes an item out of its class.
+func (e *Engine) dequeue(it *item) {
+	c := it.class
+	if c == nil {
+		return
+	}
+	if it.at >= 0 {
+		c.items.remove(it)
+	}
+	it.class = nil
+	e.touch(c)
+}

@@ -1,0 +1,28 @@
+package run
+
+import "github.com/roundsman/roundsman/contract"
+
+// Views takes the views of the fleet in the order of their numbers.
+type Views struct {
+	// Seen is the number of the newest view that was taken; 0: none was, or views are
+	// missing. The run requests a whole one then.
+	Seen int64
+	// missing: a view did not arrive, and what later ones say of changes is worth
+	// nothing until a whole one comes.
+	missing bool
+}
+
+// Take returns what a view changes; false: nothing, it is old or views before it are
+// missing. Lost reports the latter once.
+func (v *Views) Take(view contract.FleetView) (changed WorkersChanged, ok, lost bool) {
+	whole := view.Since == 0
+	if view.Seq <= v.Seen || v.missing && !whole {
+		return changed, false, false
+	}
+	if view.Since > v.Seen {
+		v.Seen, v.missing = 0, true
+		return changed, false, true
+	}
+	v.Seen, v.missing = view.Seq, false
+	return WorkersChanged{Workers: view.Workers, Incomplete: view.Incomplete, Partial: !whole, Gone: view.Gone}, true, false
+}

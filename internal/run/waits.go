@@ -1,0 +1,92 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Waiting are items that wait for the same.
+type Waiting struct {
+	Wait
+
+	// Item is the first of them, Items how many there are.
+	Item, Items int
+}
+
+// Waits groups the items that do not run by what they wait for, most items first. It
+// looks at one item of each class, and at all that are in no class.
+func (e *Engine) Waits(now time.Time) []Waiting {
+	type cause struct {
+		code           contract.Code
+		object, detail string
+	}
+	var list []Waiting
+	known := map[cause]int{}
+	add := func(it *item, n int) {
+		w := e.WaitOf(it.ID, now)
+		if w.Code == "" {
+			return
+		}
+		c := cause{code: w.Code, object: w.Object}
+		if w.Ask > 0 {
+			c.detail = w.Detail
+		}
+		at, told := known[c]
+		if !told {
+			at = len(list)
+			known[c] = at
+			list = append(list, Waiting{Wait: w, Item: it.ID})
+		}
+		first := &list[at]
+		first.Items += n
+		if w.Since.Before(first.Since) {
+			first.Since = w.Since
+		}
+		if first.Until.IsZero() || !w.Until.IsZero() && w.Until.Before(first.Until) {
+			first.Until = w.Until
+		}
+	}
+	classes := make([]*class, 0, len(e.classes))
+	//workflowcheck:ignore sorted right below
+	for _, c := range e.classes {
+		if len(c.items) > 0 {
+			classes = append(classes, c)
+		}
+	}
+	slices.SortFunc(classes, func(a, b *class) int { return cmp.Compare(a.key, b.key) })
+	for _, c := range classes {
+		add(c.items[0], len(c.items))
+	}
+	for _, it := range e.sortedItems() {
+		if it.class == nil {
+			add(it, 1)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Waiting) int { return cmp.Compare(b.Items, a.Items) })
+	return list
+}
+
+// MainWait is the item whose wait stands for those of the others: the first of the
+// class with most items, else the first that waits for anything; -1: there is none.
+// It costs the classes, and the items that requested resources or lost their worker.
+func (e *Engine) MainWait() int {
+	first, most := -1, 0
+	//workflowcheck:ignore the greatest does not depend on the order
+	for _, c := range e.classes {
+		if it := c.head(); it != nil && (len(c.items) > most || len(c.items) == most && it.ID < first) {
+			first, most = it.ID, len(c.items)
+		}
+	}
+	for _, items := range []map[int]*item{e.gate, e.lost} {
+		if list := byID(items); first < 0 && len(list) > 0 {
+			first = list[0].ID
+		}
+	}
+	if first < 0 && len(e.timers) > 0 {
+		return e.timers[0].item
+	}
+	return first
+}

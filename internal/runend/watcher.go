@@ -1,0 +1,132 @@
+package runend
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxNames bounds the job types and the DAGs that are counted by name; the others are
+// counted together as otherName, which no job type can be called.
+const (
+	maxNames  = 1000
+	otherName = "(other)"
+)
+
+// Watcher counts and logs the ends of runs. It is safe for concurrent use.
+type Watcher struct {
+	reader converter.DataConverter
+	log    *slog.Logger
+
+	groups, dags *prometheus.CounterVec
+	success      *prometheus.GaugeVec
+
+	mu    sync.Mutex
+	names map[string]bool
+	// last is the newest success of each job type.
+	last map[string]time.Time
+}
+
+// New returns a Watcher that reads results with reader.
+func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
+	return &Watcher{
+		reader: reader, log: log, names: map[string]bool{}, last: map[string]time.Time{},
+		groups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "roundsman_runs_total", Help: "Runs of job types that this control plane brought to their end, by outcome.",
+		}, []string{"job_type", "outcome"}),
+		dags: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "roundsman_dag_runs_total", Help: "Runs of DAGs that this control plane brought to their end, by outcome; sub-DAGs are left out.",
+		}, []string{"dag", "outcome"}),
+		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "roundsman_last_success_timestamp_seconds", Help: "When a scheduled run of the job type last ended completed, as the last run that this control plane ended knows it.",
+		}, []string{"job_type"}),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (w *Watcher) Describe(out chan<- *prometheus.Desc) {
+	w.groups.Describe(out)
+	w.dags.Describe(out)
+	w.success.Describe(out)
+}
+
+// Collect implements [prometheus.Collector].
+func (w *Watcher) Collect(out chan<- prometheus.Metric) {
+	w.groups.Collect(out)
+	w.dags.Collect(out)
+	w.success.Collect(out)
+}
+
+// Intercept sees every call to the server: for the connection's options.
+func (w *Watcher) Intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, cc, options...)
+	answer, ok := req.(*workflowservice.RespondWorkflowTaskCompletedRequest)
+	if !ok || err != nil {
+		return err
+	}
+	if end, ended := endingOf(answer, w.reader); ended {
+		w.count(end)
+		w.write(ctx, end)
+	}
+	return nil
+}
+
+func (w *Watcher) count(end ending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case end.DryRun || end.sub():
+	case end.DAG != "":
+		w.dags.WithLabelValues(w.name("dag/"+end.DAG, end.DAG), string(end.Outcome)).Inc()
+	default:
+		name := w.name("type/"+end.JobType, end.JobType)
+		w.groups.WithLabelValues(name, string(end.Outcome)).Inc()
+		if end.Record.LastSuccess.After(w.last[name]) {
+			w.last[name] = end.Record.LastSuccess
+			w.success.WithLabelValues(name).Set(float64(end.Record.LastSuccess.UnixMilli()) / 1000)
+		}
+	}
+}
+
+func (w *Watcher) name(key, name string) string {
+	if !w.names[key] && len(w.names) >= maxNames {
+		return otherName
+	}
+	w.names[key] = true
+	return name
+}
+
+func (w *Watcher) write(ctx context.Context, end ending) {
+	level := slog.LevelInfo
+	switch end.Outcome {
+	case contract.OutcomePartial, contract.OutcomeFailed, contract.OutcomeTimeout:
+		level = slog.LevelWarn
+	case contract.OutcomeCompleted, contract.OutcomeCanceled, contract.OutcomeSkipped:
+	}
+	fields := []any{"run", end.run}
+	if end.DAG != "" {
+		fields = append(fields, "dag", end.DAG)
+	} else {
+		fields = append(fields, "job_type", end.JobType)
+	}
+	fields = append(fields, "outcome", string(end.Outcome), "took", (time.Duration(end.DurationMS) * time.Millisecond).String(), counted(end.Counts))
+	if end.DryRun {
+		fields = append(fields, "dry_run", true)
+	}
+	if end.Reason != "" {
+		fields = append(fields, "reason", jobtype.OneLine(end.Reason, jobtype.MaxSummaryBytes))
+	}
+	if len(end.Errors) > 0 {
+		fields = append(fields, "error", jobtype.OneLine(end.Errors[0].Message, jobtype.MaxSummaryBytes))
+	}
+	w.log.Log(ctx, level, "run ended", fields...)
+}

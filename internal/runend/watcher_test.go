@@ -1,0 +1,141 @@
+package runend
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	commandpb "go.temporal.io/api/command/v1"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+var reader = converter.GetDefaultDataConverter()
+
+func payloads(t *testing.T, value any) *common.Payloads {
+	t.Helper()
+	encoded, err := reader.ToPayloads(value)
+	require.NoError(t, err)
+	return encoded
+}
+
+func completed(t *testing.T, result any) *commandpb.Command {
+	t.Helper()
+	return &commandpb.Command{Attributes: &commandpb.Command_CompleteWorkflowExecutionCommandAttributes{
+		CompleteWorkflowExecutionCommandAttributes: &commandpb.CompleteWorkflowExecutionCommandAttributes{Result: payloads(t, result)},
+	}}
+}
+
+func canceled(t *testing.T, result any) *commandpb.Command {
+	t.Helper()
+	return &commandpb.Command{Attributes: &commandpb.Command_CancelWorkflowExecutionCommandAttributes{
+		CancelWorkflowExecutionCommandAttributes: &commandpb.CancelWorkflowExecutionCommandAttributes{Details: payloads(t, result)},
+	}}
+}
+
+// failed is what the SDK sends for a run that fails with its result.
+func failed(t *testing.T, result any) *commandpb.Command {
+	t.Helper()
+	failure := temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: reader}).
+		ErrorToFailure(contract.RunFailure("job group of scrub: failed", result))
+	return &commandpb.Command{Attributes: &commandpb.Command_FailWorkflowExecutionCommandAttributes{
+		FailWorkflowExecutionCommandAttributes: &commandpb.FailWorkflowExecutionCommandAttributes{Failure: failure},
+	}}
+}
+
+type play struct {
+	*Watcher
+
+	t   *testing.T
+	log bytes.Buffer
+}
+
+func newPlay(t *testing.T) *play {
+	t.Helper()
+	p := &play{t: t}
+	p.Watcher = New(reader, slog.New(slog.NewTextHandler(&p.log, nil)))
+	return p
+}
+
+func (p *play) answer(id string, fault error, commands ...*commandpb.Command) {
+	p.t.Helper()
+	err := p.Intercept(p.t.Context(), "/x/RespondWorkflowTaskCompleted",
+		&workflowservice.RespondWorkflowTaskCompletedRequest{ResourceId: "workflow:" + id, Commands: commands}, nil, nil,
+		func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return fault })
+	require.Equal(p.t, fault, err)
+}
+
+// values are the values of all series, by their labels' values.
+func (p *play) values(name string) map[string]float64 {
+	p.t.Helper()
+	registry, found := prometheus.NewPedanticRegistry(), map[string]float64{}
+	require.NoError(p.t, registry.Register(p))
+	families, err := registry.Gather()
+	require.NoError(p.t, err)
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			labels := ""
+			for _, label := range metric.GetLabel() {
+				labels += " " + label.GetValue()
+			}
+			found[labels[1:]] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+		}
+	}
+	return found
+}
+
+func TestOutcomesAreCountedWhenTheServerTookThem(t *testing.T) {
+	t.Parallel()
+	p, success := newPlay(t), time.Unix(1_800_000_000, 0).UTC()
+	good := contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeCompleted, Record: contract.RunRecord{LastSuccess: success}}
+	bad := contract.JobGroupResult{
+		JobType: "scrub", Outcome: contract.OutcomeFailed, Counts: contract.GroupCounts{Accepted: 2, Failed: 2}, DurationMS: 1500,
+		Errors: []contract.JobError{{Message: "no such\ndisk"}}, Record: contract.RunRecord{LastSuccess: success.Add(-time.Hour)},
+	}
+	p.answer("group/scrub-1", status.Error(codes.NotFound, "unhandled command"), completed(t, good))
+	assert.Empty(t, p.values("roundsman_runs_total"), "the server did not take it: the task comes again")
+	p.answer("group/scrub-1", nil, completed(t, good))
+	p.answer("group/scrub-2", nil, failed(t, bad))
+	p.answer("group/scrub-3", nil, canceled(t, contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeCanceled}))
+	p.answer("group/scrub-detect-4", nil, completed(t, contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeCompleted, DryRun: true}))
+	p.answer("dag/nightly/1", nil, failed(t, contract.DAGResult{DAG: "nightly", Outcome: contract.OutcomeFailed}))
+	p.answer("dag/nightly/1/sub", nil, completed(t, contract.DAGResult{DAG: "sub", Outcome: contract.OutcomeCompleted}))
+	p.answer("group/scrub-1/job-1", nil, completed(t, contract.DAGResult{DAG: "job", Outcome: contract.OutcomeCompleted}))
+	p.answer("admission", nil, completed(t, map[string]any{"waiting": 3}), &commandpb.Command{})
+	p.answer("worker/w1", nil, completed(t, "text"))
+	assert.Equal(t, map[string]float64{"scrub completed": 1, "scrub failed": 1, "scrub canceled": 1}, p.values("roundsman_runs_total"))
+	assert.Equal(t, map[string]float64{"nightly failed": 1}, p.values("roundsman_dag_runs_total"))
+	assert.Equal(t, map[string]float64{"scrub": float64(success.Unix())}, p.values("roundsman_last_success_timestamp_seconds"), "an older run does not put it back")
+
+	log := p.log.String()
+	assert.Contains(t, log, `level=WARN msg="run ended" run=group/scrub-2 job_type=scrub outcome=failed took=1.5s counts.accepted=2 counts.failed=2 error=`)
+	assert.Contains(t, log, "run=dag/nightly/1/sub dag=sub")
+	assert.Contains(t, log, "dry_run=true")
+	assert.NotContains(t, log, "admission")
+}
+
+func TestNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	for i := range maxNames + 5 {
+		p.answer("group/x", nil, completed(t, contract.JobGroupResult{JobType: "type-" + string(rune('a'+i%26)) + time.Duration(i).String(), Outcome: contract.OutcomeCompleted}))
+	}
+	values := p.values("roundsman_runs_total")
+	assert.Len(t, values, maxNames+1)
+	assert.InDelta(t, 5, values[otherName+" completed"], 0)
+}

@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// fullDisk is the share of a disk's bytes from which nothing is moved there.
+const fullDisk = 0.9
+
+// BalanceSettings say when servers are out of balance.
+type BalanceSettings struct {
+	Filter     Filter
+	Threshold  float64 // of (most − least) / mean
+	MinServers int
+	Limit      int // of moves
+}
+
+// Move is a replica to bring elsewhere.
+type Move struct {
+	Volume         uint32
+	Collection     string
+	Source, Target string
+	DiskType       string
+	Size           uint64
+	Copies         int
+}
+
+// load is one server's disks of one type, with what this plan moves.
+type load struct {
+	server      int
+	place       place
+	count, max  int64
+	used, total uint64
+	volumes     []Volume
+	exhausted   bool
+	departed    map[uint32]bool
+}
+
+// Moves plans moves from the fullest to the emptiest servers, for each type of disk.
+// Utilisation is volumes by slots, so that a large server holds more than a small
+// one; where a server does not tell its slots, the count decides. No move makes its
+// target fuller than its source, so that none of them is worth undoing.
+func Moves(t Topology, settings BalanceSettings) []Move {
+	types := map[string]bool{}
+	for _, s := range t.Servers {
+		for _, d := range s.Disks {
+			types[d.Type] = true
+		}
+	}
+	holders := map[uint32][]place{}
+	for _, replicas := range t.volumes() {
+		for _, r := range replicas {
+			holders[r.ID] = append(holders[r.ID], placeOf(t.Servers[r.server]))
+		}
+	}
+	var moves []Move
+	for _, diskType := range sortedKeys(types) {
+		b := newBalance(t, settings, diskType, holders)
+		for len(moves) < settings.Limit {
+			move, ok := b.next()
+			if !ok {
+				break
+			}
+			moves = append(moves, move)
+		}
+	}
+	return moves
+}
+
+func sortedKeys(set map[string]bool) []string {
+	keys := make([]string, 0, len(set))
+	for key := range set {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+type balance struct {
+	topology Topology
+	settings BalanceSettings
+	diskType string
+	loads    []*load
+	byCount  bool
+	holders  map[uint32][]place
+	moved    map[uint32]bool
+}
+
+func newBalance(t Topology, settings BalanceSettings, diskType string, holders map[uint32][]place) *balance {
+	b := &balance{topology: t, settings: settings, diskType: diskType, holders: holders, moved: map[uint32]bool{}}
+	for i, s := range t.Servers {
+		if !settings.Filter.server(s) {
+			continue
+		}
+		for _, d := range s.Disks {
+			if d.Type != diskType {
+				continue
+			}
+			l := &load{server: i, place: placeOf(s), max: d.Max, total: d.TotalBytes, volumes: d.Volumes, departed: map[uint32]bool{}}
+			if d.TotalBytes > d.FreeBytes {
+				l.used = d.TotalBytes - d.FreeBytes
+			}
+			l.count = int64(len(d.Volumes)) + shardSlots(d)
+			slices.SortFunc(l.volumes, func(a, b Volume) int { return cmp.Compare(a.ID, b.ID) })
+			b.byCount = b.byCount || d.Max <= 0
+			b.loads = append(b.loads, l)
+		}
+	}
+	return b
+}
+
+// shardSlots is how many slots of volumes the shards of a disk take.
+func shardSlots(d Disk) int64 {
+	shards := 0
+	for _, s := range d.Shards {
+		shards += bitsOf(s.Bits)
+	}
+	return int64((shards + 9) / 10)
+}
+
+func (b *balance) utilisation(l *load, change int64) float64 {
+	if b.byCount {
+		return float64(l.count + change)
+	}
+	return float64(l.count+change) / float64(l.max)
+}
+
+// next plans one move and counts it.
+func (b *balance) next() (Move, bool) {
+	for {
+		source, targets := b.extremes()
+		if source == nil || len(targets) == 0 || !b.worthwhile(source, targets[0]) {
+			return Move{}, false
+		}
+		if move, ok := b.from(source, targets); ok {
+			return move, true
+		}
+		source.exhausted = true
+	}
+}
+
+// extremes returns the fullest server that still has something to give, and the
+// others that have room, the emptiest first.
+func (b *balance) extremes() (source *load, targets []*load) {
+	if len(b.loads) < b.settings.MinServers {
+		return nil, nil
+	}
+	for _, l := range b.loads {
+		if !l.exhausted && len(l.volumes) > 0 && (source == nil || b.utilisation(l, 0) > b.utilisation(source, 0)) {
+			source = l
+		}
+	}
+	for _, l := range b.loads {
+		if l != source && (b.byCount || l.count < l.max) && (l.total == 0 || float64(l.used) < fullDisk*float64(l.total)) {
+			targets = append(targets, l)
+		}
+	}
+	slices.SortStableFunc(targets, func(x, y *load) int { return cmp.Compare(b.utilisation(x, 0), b.utilisation(y, 0)) })
+	return source, targets
+}
+
+func (b *balance) worthwhile(source, target *load) bool {
+	sum := 0.0
+	for _, l := range b.loads {
+		sum += b.utilisation(l, 0)
+	}
+	mean := sum / float64(len(b.loads))
+	most, least := b.utilisation(source, 0), b.utilisation(target, 0)
+	return mean > 0 && (most-least)/mean > b.settings.Threshold && b.improves(source, target)
+}
+
+// improves: after the move the target is not fuller than the source.
+func (b *balance) improves(source, target *load) bool {
+	return b.utilisation(target, 1) <= b.utilisation(source, -1)
+}
+
+func (b *balance) from(source *load, targets []*load) (Move, bool) {
+	for _, v := range source.volumes {
+		if source.departed[v.ID] || b.moved[v.ID] || v.Remote || !b.settings.Filter.volume(v, b.topology.LimitBytes) {
+			continue
+		}
+		others, complete := b.others(v, source)
+		if !complete {
+			continue
+		}
+		for _, target := range targets {
+			if !b.improves(source, target) || !hasRoom(target, v) || !keepsPlacement(v.Placement, source.place, target.place, others) {
+				continue
+			}
+			b.book(v, source, target)
+			return Move{v.ID, v.Collection, source.place.server, target.place.server, b.diskType, v.Size, Copies(v.Placement)}, true
+		}
+	}
+	return Move{}, false
+}
+
+// hasRoom looks at bytes: a target stays below the mark with this volume, too.
+func hasRoom(target *load, v Volume) bool {
+	return target.total == 0 || float64(target.used+v.Size) < fullDisk*float64(target.total)
+}
+
+// others are the places of the other replicas; complete is false for a volume that
+// lacks a copy or has one too many, which is for fix.replication first.
+func (b *balance) others(v Volume, source *load) (others []place, complete bool) {
+	for _, p := range b.holders[v.ID] {
+		if p.server != source.place.server {
+			others = append(others, p)
+		}
+	}
+	return others, len(others)+1 == Copies(v.Placement)
+}
+
+func (b *balance) book(v Volume, source, target *load) {
+	source.count--
+	source.departed[v.ID] = true
+	target.count++
+	target.used += v.Size
+	b.moved[v.ID] = true
+}

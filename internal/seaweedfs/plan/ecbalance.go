@@ -1,0 +1,332 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ECBalanceSettings say when shards are out of balance.
+type ECBalanceSettings struct {
+	Filter     Filter
+	DiskType   string
+	Threshold  float64
+	MinServers int
+	Limit      int
+	Spread     Spread
+}
+
+// Phase is why a shard is moved.
+type Phase string
+
+// The phases, the most urgent first.
+const (
+	Dedup      Phase = "dedup"
+	CrossRack  Phase = "cross_rack"
+	WithinRack Phase = "within_rack"
+	Global     Phase = "global"
+)
+
+// ShardMove is one shard to move, or with Dedup to remove from Source.
+type ShardMove struct {
+	Phase          Phase
+	Volume         uint32
+	Collection     string
+	Shard          uint32
+	Source, Target string
+	Disk           uint32
+	Size           int64
+}
+
+// shardNode is one server with its shards.
+type shardNode struct {
+	place place
+	slots int64
+	count int
+	full  bool
+	held  map[uint32]*held // by volume
+	disks []shardDisk
+	rank  int // of the most wanted disk
+}
+
+type held struct {
+	collection string
+	shards     []uint32
+	sizes      map[uint32]int64
+	disk       map[uint32]uint32
+}
+
+// shardDisk is one disk that can take shards.
+type shardDisk struct {
+	id   uint32
+	rank int
+}
+
+// ShardMoves plans at most one move for each volume: a duplicate shard is removed
+// before anything else, then shards are spread over racks, then over the servers of
+// a rack, then servers are evened out.
+func ShardMoves(t Topology, settings ECBalanceSettings) []ShardMove {
+	nodes := shardNodes(t, settings)
+	if len(nodes) < settings.MinServers {
+		return nil
+	}
+	volumes := map[uint32]string{}
+	for _, n := range nodes {
+		for id, h := range n.held {
+			volumes[id] = h.collection
+		}
+	}
+	ids := make([]uint32, 0, len(volumes))
+	for id := range volumes {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	var moves []ShardMove
+	planned := map[uint32]bool{}
+	add := func(move ShardMove, ok bool) {
+		if ok && len(moves) < settings.Limit {
+			moves, planned[move.Volume] = append(moves, move), true
+		}
+	}
+	for _, id := range ids {
+		if settings.Filter.volume(Volume{Collection: volumes[id]}, 0) {
+			add(spread(nodes, id, settings.Spread))
+		}
+	}
+	for range ids {
+		move, ok := even(nodes, settings, planned)
+		if !ok {
+			break
+		}
+		add(move, ok)
+	}
+	rank := map[Phase]int{Dedup: 0, CrossRack: 1, WithinRack: 2, Global: 3}
+	slices.SortStableFunc(moves, func(a, b ShardMove) int { return cmp.Compare(rank[a.Phase], rank[b.Phase]) })
+	return moves
+}
+
+func shardNodes(t Topology, settings ECBalanceSettings) []*shardNode {
+	var nodes []*shardNode
+	for _, s := range t.Servers {
+		if !settings.Filter.server(s) {
+			continue
+		}
+		n := &shardNode{place: placeOf(s), held: map[uint32]*held{}, rank: len(settings.Spread.Tags)}
+		for _, d := range s.Disks {
+			if settings.DiskType != "" && d.Type != settings.DiskType {
+				continue
+			}
+			n.slots += max(1, d.Max-int64(len(d.Volumes)))
+			n.full = n.full || d.TotalBytes > 0 && float64(d.TotalBytes-min(d.TotalBytes, d.FreeBytes)) >= fullDisk*float64(d.TotalBytes)
+			for _, e := range d.Shards {
+				n.take(e)
+			}
+			rank := settings.Spread.rank(d.Tags)
+			n.rank = min(n.rank, rank)
+			for _, disk := range diskIDs(d) {
+				n.disks = append(n.disks, shardDisk{disk, rank})
+			}
+		}
+		if n.slots > 0 {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func (n *shardNode) take(e Shards) {
+	h := n.held[e.ID]
+	if h == nil {
+		h = &held{collection: e.Collection, sizes: map[uint32]int64{}, disk: map[uint32]uint32{}}
+		n.held[e.ID] = h
+	}
+	at := 0
+	for shard := range uint32(totalShards) {
+		if e.Bits&(1<<shard) == 0 {
+			continue
+		}
+		h.shards = append(h.shards, shard)
+		h.disk[shard] = e.Disk
+		if at < len(e.Sizes) {
+			h.sizes[shard] = e.Sizes[at]
+		}
+		at++
+		n.count++
+	}
+}
+
+func (n *shardNode) of(id uint32) []uint32 {
+	if h := n.held[id]; h != nil {
+		return h.shards
+	}
+	return nil
+}
+
+// spread finds the most urgent move of one volume.
+func spread(nodes []*shardNode, id uint32, rules Spread) (ShardMove, bool) {
+	if move, ok := dedup(nodes, id); ok {
+		return move, true
+	}
+	centers, racks, total := counts(nodes, id)
+	perRack := (total + len(racks) - 1) / len(racks)
+	for _, from := range byShards(nodes, id) {
+		for _, to := range slices.Backward(byShards(nodes, id)) {
+			if len(from.of(id)) == 0 || to.full || from == to || !rules.allowsMove(from, to, id, centers, racks) {
+				continue
+			}
+			crosses := from.place.rack != to.place.rack
+			if crosses && racks[from.place.rack] > perRack && racks[to.place.rack] < perRack {
+				return book(from, to, id, CrossRack), true
+			}
+			if !crosses && len(from.of(id)) > len(to.of(id))+1 {
+				return book(from, to, id, WithinRack), true
+			}
+		}
+	}
+	return ShardMove{}, false
+}
+
+// counts are the shards of a volume by data center and rack, and all of them.
+func counts(nodes []*shardNode, id uint32) (centers, racks map[string]int, total int) {
+	centers, racks = map[string]int{}, map[string]int{}
+	for _, n := range nodes {
+		have := len(n.of(id))
+		centers[n.place.dc] += have
+		racks[n.place.rack] += have
+		total += have
+	}
+	return centers, racks, total
+}
+
+// allowsMove counts the shard that moves where it is no longer.
+func (s Spread) allowsMove(from, to *shardNode, id uint32, centers, racks map[string]int) bool {
+	center, rack := centers[to.place.dc], racks[to.place.rack]
+	if from.place.dc == to.place.dc {
+		center--
+	}
+	if from.place.rack == to.place.rack {
+		rack--
+	}
+	return s.allows(center, rack, len(to.of(id)))
+}
+
+// byShards orders by shards of a volume, the most first; of equals the less wanted and
+// the fuller.
+func byShards(nodes []*shardNode, id uint32) []*shardNode {
+	ordered := slices.Clone(nodes)
+	slices.SortStableFunc(ordered, func(a, b *shardNode) int {
+		return cmp.Or(cmp.Compare(len(b.of(id)), len(a.of(id))), cmp.Compare(b.rank, a.rank), cmp.Compare(b.count, a.count))
+	})
+	return ordered
+}
+
+// dedup keeps a shard that is there twice on the server with fewer shards.
+func dedup(nodes []*shardNode, id uint32) (ShardMove, bool) {
+	owner := map[uint32]*shardNode{}
+	for _, n := range nodes {
+		for _, shard := range n.of(id) {
+			other := owner[shard]
+			if other == nil {
+				owner[shard] = n
+				continue
+			}
+			from, keep := n, other
+			if len(from.of(id)) < len(keep.of(id)) {
+				from, keep = keep, from
+			}
+			h := from.held[id]
+			return ShardMove{Phase: Dedup, Volume: id, Collection: h.collection, Shard: shard, Source: from.place.server, Target: keep.place.server, Size: h.sizes[shard]}, true
+		}
+	}
+	return ShardMove{}, false
+}
+
+// even moves a shard from the server with most shards by slots to the one with
+// fewest in the same rack or where the volume has none, if that evens them out.
+func even(nodes []*shardNode, settings ECBalanceSettings, planned map[uint32]bool) (ShardMove, bool) {
+	ordered := slices.Clone(nodes)
+	slices.SortStableFunc(ordered, func(a, b *shardNode) int { return cmp.Compare(b.load(0), a.load(0)) })
+	from, sum := ordered[0], 0.0
+	for _, n := range ordered {
+		sum += n.load(0)
+	}
+	mean := sum / float64(len(ordered))
+	for _, to := range slices.Backward(ordered) {
+		if to.full || mean == 0 || (from.load(0)-to.load(0))/mean <= settings.Threshold || to.load(1) > from.load(-1) {
+			continue
+		}
+		for _, id := range sortedVolumes(from) {
+			if planned[id] || len(to.of(id)) >= len(from.of(id)) || from.place.rack != to.place.rack && len(to.of(id)) > 0 ||
+				!settings.Filter.volume(Volume{Collection: from.held[id].collection}, 0) {
+				continue
+			}
+			if centers, racks, _ := counts(nodes, id); !settings.Spread.allowsMove(from, to, id, centers, racks) {
+				continue
+			}
+			return book(from, to, id, Global), true
+		}
+	}
+	return ShardMove{}, false
+}
+
+func (n *shardNode) load(change int) float64 { return float64(n.count+change) / float64(n.slots) }
+
+func sortedVolumes(n *shardNode) []uint32 {
+	ids := make([]uint32, 0, len(n.held))
+	for id, h := range n.held {
+		if len(h.shards) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// book moves a shard that the target does not have, and counts it: one from the disk
+// with most of the volume's shards, to the disk with fewest.
+func book(from, to *shardNode, id uint32, phase Phase) ShardMove {
+	h := from.held[id]
+	at := 0
+	for i, shard := range h.shards {
+		if h.on(h.disk[shard]) >= h.on(h.disk[h.shards[at]]) {
+			at = i
+		}
+	}
+	shard := h.shards[at]
+	h.shards = slices.Delete(h.shards, at, at+1)
+	into := to.held[id]
+	if into == nil {
+		into = &held{collection: h.collection, sizes: map[uint32]int64{}, disk: map[uint32]uint32{}}
+		to.held[id] = into
+	}
+	disk := to.disks[0]
+	for _, other := range to.disks[1:] {
+		if cmp.Or(cmp.Compare(into.on(other.id), into.on(disk.id)), cmp.Compare(other.rank, disk.rank), cmp.Compare(to.on(other.id), to.on(disk.id))) < 0 {
+			disk = other
+		}
+	}
+	into.shards = append(into.shards, shard)
+	into.sizes[shard], into.disk[shard] = h.sizes[shard], disk.id
+	from.count--
+	to.count++
+	return ShardMove{Phase: phase, Volume: id, Collection: h.collection, Shard: shard, Source: from.place.server, Target: to.place.server, Disk: disk.id, Size: h.sizes[shard]}
+}
+
+// on counts the shards of the volume on one disk.
+func (h *held) on(disk uint32) int {
+	count := 0
+	for _, shard := range h.shards {
+		if h.disk[shard] == disk {
+			count++
+		}
+	}
+	return count
+}
+
+// on counts all shards on one disk.
+func (n *shardNode) on(disk uint32) int {
+	count := 0
+	for _, h := range n.held {
+		count += h.on(disk)
+	}
+	return count
+}

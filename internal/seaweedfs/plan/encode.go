@@ -1,0 +1,239 @@
+package plan
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Shards of Reed-Solomon 10+4.
+const (
+	totalShards = 14
+	// maxPerDomain is how many shards of a volume may be lost at once.
+	maxPerDomain   = 4
+	minECServers   = 4
+	shardsPerSlot  = 10
+	maxFailedPlans = 10
+)
+
+func bitsOf(mask uint32) int { return bits.OnesCount32(mask) }
+
+// EncodeSettings say which volumes are encoded.
+type EncodeSettings struct {
+	Filter       Filter
+	QuietSeconds int64
+	Fullness     float64
+	MinBytes     uint64
+	// Spread gives way where there is no room else: few servers are better than none.
+	Spread Spread
+	Limit  int
+}
+
+// Encode is a volume to encode, and where its shards go.
+type Encode struct {
+	Volume     uint32
+	Collection string
+	Size       uint64
+	Replicas   []string
+	Targets    []ShardTarget
+	// Finish: the shards are all there, and only the replicas beside them have to go.
+	Finish bool
+}
+
+// ShardTarget is one disk of one server with the shards for it.
+type ShardTarget struct {
+	Server string
+	Disk   uint32
+	Shards []uint32
+}
+
+// Encodes lists the volumes that are full, quiet and complete, in order of id, each
+// with a place for every shard. A volume that has shards already is left alone.
+func Encodes(t Topology, settings EncodeSettings, now int64) []Encode {
+	if len(t.Servers) < minECServers {
+		return nil
+	}
+	encoded := shardTargets(t)
+	room := newRoom(t)
+	var found []Encode
+	failures := 0
+	for _, replicas := range t.volumes() {
+		if len(found) >= settings.Limit || failures >= maxFailedPlans && len(found) >= maxFailedPlans {
+			break
+		}
+		targets, has := encoded[replicas[0].ID]
+		if has && settings.finishes(t, replicas, targets, now) {
+			found = append(found, encodeOf(t, replicas, targets, true))
+		}
+		if has || !settings.wants(t, replicas, now) {
+			continue
+		}
+		targets, ok := room.place(replicas[0].Size, settings.Spread)
+		if !ok && settings.Spread.bounded() {
+			targets, ok = room.place(replicas[0].Size, settings.Spread.withoutBounds())
+		}
+		if !ok {
+			failures++
+			continue
+		}
+		failures = 0
+		found = append(found, encodeOf(t, replicas, targets, false))
+	}
+	return found
+}
+
+func encodeOf(t Topology, replicas []placed, targets []ShardTarget, finish bool) Encode {
+	first := replicas[0]
+	e := Encode{Volume: first.ID, Collection: first.Collection, Size: first.Size, Targets: targets, Finish: finish}
+	for _, r := range replicas {
+		e.Replicas = append(e.Replicas, t.Servers[r.server].Address)
+	}
+	return e
+}
+
+// shardTargets are the shards of every encoded volume where they lie, each once.
+func shardTargets(t Topology) map[uint32][]ShardTarget {
+	targets, seen := map[uint32][]ShardTarget{}, map[uint32]uint32{}
+	for _, s := range t.Servers {
+		for _, d := range s.Disks {
+			for _, e := range d.Shards {
+				made := ShardTarget{Server: s.Address, Disk: e.Disk}
+				for shard := range uint32(totalShards) {
+					if e.Bits&^seen[e.ID]&(1<<shard) != 0 {
+						made.Shards = append(made.Shards, shard)
+					}
+				}
+				seen[e.ID] |= e.Bits
+				targets[e.ID] = append(targets[e.ID], made)
+			}
+		}
+	}
+	return targets
+}
+
+// finishes reports whether all shards are there, and the replicas are quiet.
+func (s EncodeSettings) finishes(t Topology, replicas []placed, targets []ShardTarget, now int64) bool {
+	shards := 0
+	for _, target := range targets {
+		shards += len(target.Shards)
+	}
+	for _, r := range replicas {
+		if r.Remote || now-r.ModifiedAt < s.QuietSeconds || !s.Filter.server(t.Servers[r.server]) || !s.Filter.volume(r.Volume, t.LimitBytes) {
+			return false
+		}
+	}
+	return shards == totalShards
+}
+
+func (s EncodeSettings) wants(t Topology, replicas []placed, now int64) bool {
+	if len(replicas) < Copies(replicas[0].Placement) {
+		return false
+	}
+	inside := false
+	for _, r := range replicas {
+		if r.Remote || r.Size < s.MinBytes || now-r.ModifiedAt < s.QuietSeconds || float64(r.Size) < s.Fullness*float64(t.LimitBytes) {
+			return false
+		}
+		inside = inside || s.Filter.server(t.Servers[r.server]) && s.Filter.volume(r.Volume, t.LimitBytes)
+	}
+	return inside
+}
+
+// spot is one disk that can take shards.
+type spot struct {
+	server     string
+	rack, dc   string
+	disk       uint32
+	tags       []string
+	free       int64 // shards
+	freeBytes  uint64
+	knowsBytes bool
+}
+
+// room is what all disks can still take, with what is planned counted.
+type room struct{ spots []*spot }
+
+func newRoom(t Topology) *room {
+	r := &room{}
+	for _, s := range t.Servers {
+		for _, d := range s.Disks {
+			ids := diskIDs(d)
+			used := int64(0)
+			for _, e := range d.Shards {
+				used += int64(bitsOf(e.Bits))
+			}
+			free := (d.Max-int64(len(d.Volumes)))*shardsPerSlot - used
+			if d.Max <= 0 {
+				free = 1 << 20
+			}
+			for _, id := range ids {
+				r.spots = append(r.spots, &spot{
+					server: s.Address, rack: s.DataCenter + "/" + s.Rack, dc: s.DataCenter, disk: id, tags: d.Tags, free: max(0, free) / int64(len(ids)),
+					freeBytes: d.FreeBytes / uint64(len(ids)), knowsBytes: d.TotalBytes > 0,
+				})
+			}
+		}
+	}
+	return r
+}
+
+// diskIDs are the physical disks that the topology shows something on.
+func diskIDs(d Disk) []uint32 {
+	ids := []uint32{}
+	for _, v := range d.Volumes {
+		ids = append(ids, v.Disk)
+	}
+	for _, e := range d.Shards {
+		ids = append(ids, e.Disk)
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) == 0 {
+		return []uint32{0}
+	}
+	return ids
+}
+
+// place finds a disk for every shard: each goes where its volume has fewest shards,
+// by rack, then by server, then by disk, then where most is free. No server gets
+// more than can be lost, if there are enough; but for that, wanted tags go first.
+func (r *room) place(size uint64, spread Spread) ([]ShardTarget, bool) {
+	each := size/shardsPerSlot + 1
+	centers, racks, servers, disks := map[string]int{}, map[string]int{}, map[string]int{}, map[*spot]int{}
+	chosen := map[*spot][]uint32{}
+	for shard := range uint32(totalShards) {
+		var best *spot
+		for _, s := range r.spots {
+			if s.free <= int64(disks[s]) || s.knowsBytes && s.freeBytes < each*uint64(disks[s]+1) { //nolint:gosec // at most fourteen
+				continue
+			}
+			if !spread.allows(centers[s.dc], racks[s.rack], servers[s.server]) {
+				continue
+			}
+			if best == nil || cmp.Or(
+				cmp.Compare(servers[s.server]/maxPerDomain, servers[best.server]/maxPerDomain),
+				cmp.Compare(spread.rank(s.tags), spread.rank(best.tags)),
+				cmp.Compare(racks[s.rack], racks[best.rack]), cmp.Compare(servers[s.server], servers[best.server]),
+				cmp.Compare(disks[s], disks[best]), cmp.Compare(best.free, s.free),
+			) < 0 {
+				best = s
+			}
+		}
+		if best == nil {
+			return nil, false
+		}
+		centers[best.dc]++
+		racks[best.rack]++
+		servers[best.server]++
+		disks[best]++
+		chosen[best] = append(chosen[best], shard)
+	}
+	var targets []ShardTarget
+	for _, s := range r.spots {
+		if shards := chosen[s]; len(shards) > 0 {
+			s.free -= int64(len(shards))
+			s.freeBytes -= min(s.freeBytes, each*uint64(len(shards)))
+			targets = append(targets, ShardTarget{s.server, s.disk, shards})
+		}
+	}
+	return targets, true
+}

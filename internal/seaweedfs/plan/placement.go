@@ -1,0 +1,47 @@
+package plan
+
+// place is where a replica lies.
+type place struct{ server, rack, dc string }
+
+func placeOf(s Server) place { return place{s.Address, s.DataCenter + "/" + s.Rack, s.DataCenter} }
+
+// fits reports whether replicas at these places are what placement xyz asks for: x
+// other data centers, y other racks and z other servers of the rack.
+func fits(placement uint32, places []place) bool {
+	if len(places) != Copies(placement) {
+		return false
+	}
+	others, racks, same := int(placement/100%10), int(placement/10%10), int(placement%10)
+	for _, main := range places {
+		servers, inRack, inCenter := map[string]bool{}, 0, map[string]int{}
+		centers := map[string]int{}
+		for _, p := range places {
+			servers[p.server] = true
+			centers[p.dc]++
+			switch {
+			case p.rack == main.rack:
+				inRack++
+			case p.dc == main.dc:
+				inCenter[p.rack]++
+			}
+		}
+		if len(servers) == len(places) && len(centers) == others+1 && inRack == same+1 && len(inCenter) == racks && centers[main.dc] == 1+racks+same {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsPlacement reports whether replicas may move: the result is what the placement
+// asks for, or the replica stays in its rack, so that nothing gets worse.
+func keepsPlacement(placement uint32, from, to place, others []place) bool {
+	for _, p := range others {
+		if p.server == to.server {
+			return false
+		}
+	}
+	if from.rack == to.rack {
+		return true
+	}
+	return fits(placement, append(append([]place{}, others...), to))
+}

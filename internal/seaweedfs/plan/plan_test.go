@@ -1,0 +1,252 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+)
+
+// drawCluster has servers of different sizes in racks and data centers, and volumes
+// whose replicas lie as their placement asks for where there is room.
+func drawCluster(t *rapid.T) plan.Topology {
+	topology := plan.Topology{LimitBytes: 1000}
+	for i := range rapid.IntRange(2, 8).Draw(t, "servers") {
+		disk := plan.Disk{Type: "hdd", Max: int64(rapid.IntRange(5, 40).Draw(t, "max"))}
+		if rapid.Bool().Draw(t, "knows bytes") {
+			disk.TotalBytes = 40_000
+			disk.FreeBytes = uint64(rapid.IntRange(0, 40_000).Draw(t, "free"))
+		}
+		topology.Servers = append(topology.Servers, plan.Server{
+			Address: fmt.Sprintf("s%d:8080", i), DataCenter: fmt.Sprintf("dc%d", i%2), Rack: fmt.Sprintf("r%d", i%3), Disks: []plan.Disk{disk},
+		})
+	}
+	for id := range uint32(rapid.IntRange(0, 60).Draw(t, "volumes")) {
+		v := plan.Volume{ID: id + 1, Size: uint64(rapid.IntRange(1, 1000).Draw(t, "size")), Placement: rapid.SampledFrom([]uint32{0, 0, 1, 10, 100}).Draw(t, "placement")}
+		first := rapid.IntRange(0, len(topology.Servers)-1).Draw(t, "first")
+		for k := range plan.Copies(v.Placement) {
+			disk := &topology.Servers[(first+k)%len(topology.Servers)].Disks[0]
+			if int64(len(disk.Volumes)) < disk.Max {
+				disk.Volumes = append(disk.Volumes, v)
+			}
+		}
+	}
+	return topology
+}
+
+// carryOut moves the replicas.
+func carryOut(t plan.Topology, moves []plan.Move) {
+	for _, m := range moves {
+		var moved plan.Volume
+		for i, s := range t.Servers {
+			if s.Address == m.Source {
+				at := slices.IndexFunc(s.Disks[0].Volumes, func(v plan.Volume) bool { return v.ID == m.Volume })
+				moved = s.Disks[0].Volumes[at]
+				t.Servers[i].Disks[0].Volumes = slices.Delete(slices.Clone(s.Disks[0].Volumes), at, at+1)
+			}
+		}
+		for i, s := range t.Servers {
+			if s.Address == m.Target {
+				disk := &t.Servers[i].Disks[0]
+				disk.Volumes = append(disk.Volumes, moved)
+				disk.FreeBytes -= min(disk.FreeBytes, moved.Size)
+			}
+		}
+	}
+}
+
+func TestBalanceSettlesAndBreaksNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		topology := drawCluster(t)
+		settings := plan.BalanceSettings{Threshold: rapid.Float64Range(0, 1).Draw(t, "threshold"), MinServers: 2, Limit: rapid.IntRange(1, 30).Draw(t, "limit")}
+		wasAt := map[uint32]map[string]bool{}
+		for round := 0; ; round++ {
+			require.Less(t, round, 400, "it oscillates")
+			moves := plan.Moves(topology, settings)
+			require.LessOrEqual(t, len(moves), settings.Limit)
+			seen := map[uint32]bool{}
+			for _, m := range moves {
+				require.False(t, seen[m.Volume], "two moves of volume %d in one plan", m.Volume)
+				seen[m.Volume] = true
+				replicas, _, v := topology.Find(m.Volume)
+				require.Contains(t, replicas, m.Source)
+				require.NotContains(t, replicas, m.Target)
+				require.Len(t, replicas, plan.Copies(v.Placement))
+				if plan.Copies(v.Placement) == 1 {
+					if wasAt[m.Volume] == nil {
+						wasAt[m.Volume] = map[string]bool{}
+					}
+					require.False(t, wasAt[m.Volume][m.Target], "volume %d returns to %s", m.Volume, m.Target)
+					wasAt[m.Volume][m.Source] = true
+				}
+			}
+			if len(moves) == 0 {
+				return
+			}
+			carryOut(topology, moves)
+			for _, s := range topology.Servers {
+				require.LessOrEqual(t, int64(len(s.Disks[0].Volumes)), s.Disks[0].Max, "%s is overfull", s.Address)
+			}
+		}
+	})
+}
+
+func servers(count, racks int, disk func(i int) plan.Disk) plan.Topology {
+	t := plan.Topology{LimitBytes: 1000}
+	for i := range count {
+		t.Servers = append(t.Servers, plan.Server{Address: fmt.Sprintf("s%02d:8080", i), DataCenter: "dc", Rack: fmt.Sprintf("r%d", i%racks), Disks: []plan.Disk{disk(i)}})
+	}
+	return t
+}
+
+func volumes(from, count int, size uint64) []plan.Volume {
+	made := make([]plan.Volume, count)
+	for i := range made {
+		made[i] = plan.Volume{ID: uint32(from + i), Size: size}
+	}
+	return made
+}
+
+func TestBalanceHeedsCapacity(t *testing.T) {
+	t.Parallel()
+	settings := plan.BalanceSettings{Threshold: 0.2, MinServers: 2, Limit: 100}
+	// A server twice as large holds twice as many: nothing to do.
+	even := servers(2, 1, func(i int) plan.Disk {
+		return plan.Disk{Type: "hdd", Max: int64(10 * (i + 1)), Volumes: volumes(100*i, 5*(i+1), 10)}
+	})
+	assert.Empty(t, plan.Moves(even, settings))
+	// The empty server's disk is nearly full of something else.
+	full := servers(3, 1, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 20, TotalBytes: 1000, FreeBytes: 500}
+		switch i {
+		case 0:
+			d.Volumes = volumes(1, 12, 10)
+		case 1:
+			d.FreeBytes = 90
+		}
+		return d
+	})
+	moves := plan.Moves(full, settings)
+	require.NotEmpty(t, moves)
+	for _, m := range moves {
+		assert.Equal(t, "s02:8080", m.Target)
+	}
+	settings.MinServers = 4
+	assert.Empty(t, plan.Moves(full, settings))
+}
+
+func TestEncodesSpreadShards(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		count, racks := rapid.IntRange(4, 20).Draw(t, "servers"), rapid.IntRange(1, 5).Draw(t, "racks")
+		topology := servers(count, racks, func(i int) plan.Disk {
+			d := plan.Disk{Type: "hdd", Max: 100}
+			if i == 0 {
+				d.Volumes = []plan.Volume{{ID: 1, Size: 960}, {ID: 2, Size: 100}}
+			}
+			return d
+		})
+		found := plan.Encodes(topology, plan.EncodeSettings{Fullness: 0.95, MinBytes: 1, QuietSeconds: 10, Limit: 10}, 100)
+		require.Len(t, found, 1, "the other volume is not full")
+		perServer, perRack, shards := map[string]int{}, map[string]int{}, map[uint32]bool{}
+		for _, target := range found[0].Targets {
+			perServer[target.Server] += len(target.Shards)
+			for _, s := range topology.Servers {
+				if s.Address == target.Server {
+					perRack[s.Rack] += len(target.Shards)
+				}
+			}
+			for _, shard := range target.Shards {
+				require.False(t, shards[shard])
+				shards[shard] = true
+			}
+		}
+		require.Len(t, shards, 14)
+		for server, n := range perServer {
+			if count >= 14 && count%racks == 0 && count/racks*racks >= 14 {
+				require.LessOrEqual(t, n, (14+racks-1)/racks, "%s", server)
+			}
+			require.LessOrEqual(t, n, 4, "%s holds more than can be lost", server)
+		}
+		if racks > 1 && count >= 4*racks {
+			for rack, n := range perRack {
+				require.LessOrEqual(t, n, (14+racks-1)/racks, "%s", rack)
+			}
+		}
+	})
+}
+
+func TestNoTwoShardsOnOneDiskIfAvoidable(t *testing.T) {
+	t.Parallel()
+	topology := servers(4, 2, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 100}
+		for disk := range uint32(4) { // one small volume shows each disk
+			d.Volumes = append(d.Volumes, plan.Volume{ID: uint32(100*i) + disk, Size: 1, Disk: disk})
+		}
+		if i == 0 {
+			d.Volumes = append(d.Volumes, plan.Volume{ID: 9999, Size: 990})
+		}
+		return d
+	})
+	found := plan.Encodes(topology, plan.EncodeSettings{Fullness: 0.95, MinBytes: 500, Limit: 10}, 100)
+	require.Len(t, found, 1)
+	require.Len(t, found[0].Targets, 14, "sixteen disks take fourteen shards")
+}
+
+func TestShardMovesSettle(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		count, racks := rapid.IntRange(3, 8).Draw(t, "servers"), rapid.IntRange(1, 3).Draw(t, "racks")
+		topology := servers(count, racks, func(int) plan.Disk { return plan.Disk{Type: "hdd", Max: 20} })
+		for id := range uint32(rapid.IntRange(1, 6).Draw(t, "volumes")) {
+			bits := make([]uint32, count)
+			for shard := range 14 {
+				bits[rapid.IntRange(0, count-1).Draw(t, "at")] |= 1 << shard
+			}
+			for i, mask := range bits {
+				if mask != 0 {
+					topology.Servers[i].Disks[0].Shards = append(topology.Servers[i].Disks[0].Shards, plan.Shards{ID: id + 1, Bits: mask})
+				}
+			}
+		}
+		for round := 0; ; round++ {
+			require.Less(t, round, 200, "it oscillates")
+			moves := plan.ShardMoves(topology, plan.ECBalanceSettings{Threshold: 0.2, MinServers: 3, Limit: 100})
+			if len(moves) == 0 {
+				return
+			}
+			seen := map[uint32]bool{}
+			for _, m := range moves {
+				require.False(t, seen[m.Volume], "one move for each volume")
+				seen[m.Volume] = true
+				require.NotEqual(t, plan.Dedup, m.Phase)
+				carryShard(t, topology, m)
+			}
+		}
+	})
+}
+
+func carryShard(t *rapid.T, topology plan.Topology, m plan.ShardMove) {
+	for i, s := range topology.Servers {
+		disk := &topology.Servers[i].Disks[0]
+		at := slices.IndexFunc(disk.Shards, func(e plan.Shards) bool { return e.ID == m.Volume })
+		switch s.Address {
+		case m.Source:
+			require.NotZero(t, disk.Shards[at].Bits&(1<<m.Shard))
+			disk.Shards[at].Bits &^= 1 << m.Shard
+		case m.Target:
+			if at < 0 {
+				disk.Shards = append(disk.Shards, plan.Shards{ID: m.Volume})
+				at = len(disk.Shards) - 1
+			}
+			require.Zero(t, disk.Shards[at].Bits&(1<<m.Shard))
+			disk.Shards[at].Bits |= 1 << m.Shard
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Spread says where shards of a volume may lie, beside what keeps them apart anyway.
+type Spread struct {
+	// Tags are labels of disks, the most wanted first.
+	Tags []string
+	// center, rack and server bound the shards of a volume in one of them; 0: no bound.
+	center, rack, server int
+}
+
+// NewSpread reads preferred_tags, a list with commas, and a replica placement xyz: at
+// most x shards of a volume in a data center, y in a rack and z + 1 on a server, where
+// the digit is not 0.
+func NewSpread(tags, placement string) (Spread, error) {
+	s := Spread{Tags: list(tags)}
+	if placement == "" {
+		return s, nil
+	}
+	if len(placement) != 3 || strings.Trim(placement, "0123456789") != "" {
+		return s, fmt.Errorf("%q is no replica placement: write three digits, for example 022", placement)
+	}
+	s.center, s.rack, s.server = int(placement[0]-'0'), int(placement[1]-'0'), int(placement[2]-'0')
+	if s.server > 0 {
+		s.server++
+	}
+	return s, nil
+}
+
+// rank is 0 for a disk with the most wanted tag, more for others.
+func (s Spread) rank(tags []string) int {
+	for i, tag := range s.Tags {
+		if slices.Contains(tags, tag) {
+			return i
+		}
+	}
+	return len(s.Tags)
+}
+
+// allows reports whether another shard may go where so many of its volume lie already.
+func (s Spread) allows(center, rack, server int) bool {
+	below := func(have, bound int) bool { return bound == 0 || have < bound }
+	return below(center, s.center) && below(rack, s.rack) && below(server, s.server)
+}
+
+// withoutBounds is what remains where the bounds leave no place.
+func (s Spread) withoutBounds() Spread { return Spread{Tags: s.Tags} }
+
+func (s Spread) bounded() bool { return s.center+s.rack+s.server > 0 }

@@ -1,0 +1,142 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+)
+
+func spreadOf(t *testing.T, tags, placement string) plan.Spread {
+	t.Helper()
+	s, err := plan.NewSpread(tags, placement)
+	require.NoError(t, err)
+	return s
+}
+
+// sevenServers in two racks; the odd ones have tagged disks, and one has a full volume.
+func sevenServers() plan.Topology {
+	return servers(7, 2, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 100}
+		if i%2 == 1 {
+			d.Tags = []string{"cold"}
+		}
+		if i == 0 {
+			d.Volumes = []plan.Volume{{ID: 1, Size: 990}}
+		}
+		return d
+	})
+}
+
+func encodeWith(t *testing.T, topology plan.Topology, spread plan.Spread) (byServer map[string]int) {
+	t.Helper()
+	found := plan.Encodes(topology, plan.EncodeSettings{Fullness: 0.95, MinBytes: 1, Limit: 10, Spread: spread}, 100)
+	require.Len(t, found, 1)
+	byServer = map[string]int{}
+	for _, target := range found[0].Targets {
+		byServer[target.Server] += len(target.Shards)
+	}
+	return byServer
+}
+
+func TestTaggedDisksAreTakenFirst(t *testing.T) {
+	t.Parallel()
+	found := encodeWith(t, sevenServers(), spreadOf(t, "hot, cold", ""))
+	for _, tagged := range []string{"s01:8080", "s03:8080", "s05:8080"} {
+		assert.GreaterOrEqual(t, found[tagged], 4, "as many as may be lost at once")
+	}
+	for server, shards := range found {
+		assert.LessOrEqual(t, shards, 4, server)
+	}
+}
+
+func TestShardsKeepTheirPlacement(t *testing.T) {
+	t.Parallel()
+	for server, shards := range encodeWith(t, sevenServers(), spreadOf(t, "", "001")) {
+		assert.Equal(t, 2, shards, server)
+	}
+	// Seven shards in each of two racks are more than four: the bound gives way.
+	total := 0
+	for _, shards := range encodeWith(t, sevenServers(), spreadOf(t, "", "040")) {
+		total += shards
+	}
+	assert.Equal(t, 14, total)
+	for _, bad := range []string{"1", "0220", "0a0"} {
+		_, err := plan.NewSpread("", bad)
+		require.ErrorContains(t, err, "no replica placement")
+	}
+}
+
+func shardsAt(bits uint32, disk uint32) plan.Shards {
+	return plan.Shards{ID: 7, Bits: bits, Disk: disk}
+}
+
+// TestAShardMovesToADiskWithout: the target's first disk has a shard of the volume, the
+// second has none; the source gives one of a disk that has two.
+func TestAShardMovesToADiskWithout(t *testing.T) {
+	t.Parallel()
+	topology := servers(3, 1, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 20}
+		switch i {
+		case 0:
+			d.Shards = []plan.Shards{shardsAt(0b11_1111_0000, 1), shardsAt(0b100, 2)}
+		case 1:
+			d.Shards = []plan.Shards{shardsAt(0b1, 3), {ID: 8, Bits: 1, Disk: 4}}
+		case 2:
+			d.Shards = []plan.Shards{shardsAt(0b11_1100_0000_0010, 5)}
+		}
+		return d
+	})
+	moves := plan.ShardMoves(topology, plan.ECBalanceSettings{Threshold: 0.2, MinServers: 3, Limit: 10})
+	require.NotEmpty(t, moves)
+	assert.Equal(t, "s00:8080", moves[0].Source)
+	assert.Equal(t, "s01:8080", moves[0].Target)
+	assert.EqualValues(t, 4, moves[0].Disk)
+	assert.NotEqual(t, uint32(2), moves[0].Shard)
+	// A bound of one shard on a server forbids it.
+	bound := plan.ECBalanceSettings{Threshold: 0.2, MinServers: 3, Limit: 10, Spread: spreadOf(t, "", "011")}
+	for _, move := range plan.ShardMoves(topology, bound) {
+		assert.NotEqual(t, uint32(7), move.Volume)
+	}
+}
+
+// TestALeftReplicaIsFinished: an encoding was killed between two deletes, and has no
+// attempt left.
+func TestALeftReplicaIsFinished(t *testing.T) {
+	t.Parallel()
+	topology := servers(4, 2, func(i int) plan.Disk {
+		d := plan.Disk{Type: "hdd", Max: 20, Shards: []plan.Shards{shardsAt(0b11_1111_1111_1111&(0b1001_0010_0100_1001>>i|0b1<<(13-i)), 0)}}
+		if i == 1 {
+			d.Volumes = []plan.Volume{{ID: 7, Size: 10, ModifiedAt: 50}}
+		}
+		return d
+	})
+	whole := topology.Servers[0].Disks[0].Shards
+	whole[0].Bits = 0b11_1111_1111_1111
+	settings := plan.EncodeSettings{Fullness: 0.95, MinBytes: 1, QuietSeconds: 10, Limit: 10}
+	found := plan.Encodes(topology, settings, 100)
+	require.Len(t, found, 1)
+	assert.True(t, found[0].Finish)
+	assert.Equal(t, []string{"s01:8080"}, found[0].Replicas)
+	assert.Empty(t, plan.Encodes(topology, settings, 55), "it is not quiet")
+	for i := range topology.Servers {
+		topology.Servers[i].Disks[0].Shards[0].Bits &^= 1
+	}
+	assert.Empty(t, plan.Encodes(topology, settings, 100), "a shard is missing")
+}
+
+// TestGarbageOfAStaleReplicaIsNoReason: its job would do nothing, again and again.
+func TestGarbageOfAStaleReplicaIsNoReason(t *testing.T) {
+	t.Parallel()
+	of := func(readOnly ...bool) []plan.Vacuum {
+		return plan.Vacuums(servers(2, 1, func(i int) plan.Disk {
+			return plan.Disk{Type: "hdd", Max: 9, Volumes: []plan.Volume{{ID: 1, Size: 100, DeletedBytes: uint64(50 * i), ReadOnly: readOnly[i]}}}
+		}), plan.VacuumSettings{Threshold: 0.3}, 100)
+	}
+	assert.Empty(t, of(false, true))
+	require.Len(t, of(false, false), 1)
+	require.Len(t, of(true, true), 1)
+	assert.Len(t, of(true, true)[0].Servers, 2)
+}

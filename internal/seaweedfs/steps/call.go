@@ -1,0 +1,123 @@
+package steps
+
+import "strconv"
+
+// Op is a call of a volume server.
+type Op string
+
+// The calls. Check changes nothing; all others do.
+const (
+	Check        Op = "vacuum-check"
+	Compact      Op = "vacuum-compact"
+	Commit       Op = "vacuum-commit"
+	Cleanup      Op = "vacuum-cleanup"
+	MarkReadOnly Op = "mark-readonly"
+	MarkWritable Op = "mark-writable"
+	Copy         Op = "copy"
+	Tail         Op = "tail"
+	Delete       Op = "delete"
+	EcGenerate   Op = "ec-generate"
+	EcCopy       Op = "ec-copy"
+	EcMount      Op = "ec-mount"
+	EcUnmount    Op = "ec-unmount"
+	EcDelete     Op = "ec-delete"
+)
+
+// Call is one call to Server about Volume.
+type Call struct {
+	Op         Op       `json:"op"`
+	Server     string   `json:"server"`
+	Volume     uint32   `json:"volume"`
+	Collection string   `json:"collection,omitempty"`
+	Source     string   `json:"source,omitempty"`
+	Shards     []uint32 `json:"shards,omitempty"`
+	Disk       uint32   `json:"disk,omitempty"`
+	DiskType   string   `json:"disk_type,omitempty"`
+	// Persist keeps a read-only mark over a restart of the server.
+	Persist bool `json:"persist,omitempty"`
+	// SinceNS is where a tail begins: the last append that the copy has.
+	SinceNS uint64 `json:"since_ns,omitempty"`
+	// IOLimit bounds a copy, in bytes per second; 0: no limit.
+	IOLimit int64 `json:"io_limit,omitempty"`
+}
+
+// Long reports whether the call moves data, so that it lasts as long as the volume
+// is large. All others are a matter of milliseconds.
+func (c Call) Long() bool {
+	switch c.Op {
+	case Compact, Commit, Copy, Tail, EcGenerate, EcCopy:
+		return true
+	case Check, Cleanup, MarkReadOnly, MarkWritable, Delete, EcMount, EcUnmount, EcDelete:
+	}
+	return false
+}
+
+// String is for errors and logs: "delete of volume 7 on a:8080".
+func (c Call) String() string {
+	return string(c.Op) + " of volume " + strconv.FormatUint(uint64(c.Volume), 10) + " on " + c.Server
+}
+
+// Answer is the result of a call. Of a call with an error it is unknown whether it
+// had its effect.
+type Answer struct {
+	Err string
+	// SinceNS is a copy's, Garbage a check's, ReadOnly a commit's.
+	SinceNS  uint64
+	Garbage  float64
+	ReadOnly bool
+}
+
+// Presence is whether something is on a server.
+type Presence uint8
+
+// Unknown is a server that did not answer.
+const (
+	Unknown Presence = iota
+	Absent
+	Present
+)
+
+// Replica is a volume on one server.
+type Replica struct {
+	Presence Presence
+	ReadOnly bool
+	// Dat and Idx are sizes of files, Files counts what was ever written.
+	Dat, Idx, Files uint64
+	Revision        uint32
+	// Why is the error of one that is Unknown.
+	Why string
+}
+
+// covers reports whether r holds at least as much as other, by the three sizes that
+// a server reports. It says nothing across a compaction.
+func (r Replica) covers(other Replica) bool {
+	return r.Dat >= other.Dat && r.Idx >= other.Idx && r.Files >= other.Files
+}
+
+// equals reports whether r and other are the same in all that a server reports.
+func (r Replica) equals(other Replica) bool {
+	return r.Revision == other.Revision && r.Files == other.Files && r.Dat == other.Dat && r.Idx == other.Idx
+}
+
+// Shards are the mounted shards of a volume on one server.
+type Shards struct {
+	Presence Presence
+	Sizes    map[uint32]int64
+	// VolumeSize is that of the volume they were made from.
+	VolumeSize uint64
+	Why        string
+}
+
+func (s Shards) has(id uint32) bool { return s.Sizes[id] > 0 }
+
+// Look asks for a volume's replica on Server, or for its shards there.
+type Look struct {
+	Server string
+	Shards bool
+}
+
+// View is what was seen, by server.
+type View struct {
+	Replicas map[string]Replica
+	Shards   map[string]Shards
+}

@@ -1,0 +1,373 @@
+package steps
+
+import (
+	"maps"
+	"slices"
+)
+
+// Counts of Reed-Solomon 10+4: any ten of the fourteen shards hold the volume.
+const (
+	TotalShards = 14
+	DataShards  = 10
+)
+
+// Placement is which shards go to a server, and onto which of its disks.
+type Placement struct {
+	Server string   `json:"server"`
+	Disk   uint32   `json:"disk,omitempty"`
+	Shards []uint32 `json:"shards"`
+}
+
+// Encode turns a volume into shards, on the servers:
+//
+//	mark all replicas read-only → generate on one of them → copy and mount on each
+//	target → see all shards → delete the replicas → delete the surplus shards
+//
+// Until the first replica is deleted a failure removes the shards and makes the
+// replicas writable again. Afterwards it only continues.
+type Encode struct {
+	Volume     uint32      `json:"volume"`
+	Collection string      `json:"collection,omitempty"`
+	Replicas   []string    `json:"replicas"`
+	Targets    []Placement `json:"targets"`
+	// Holders are other servers that the topology shows shards on.
+	Holders []string `json:"holders,omitempty"`
+	IOLimit int64    `json:"io_limit,omitempty"`
+	// Finish: the shards were all there already. Nothing is generated, and they stay.
+	Finish bool `json:"finish,omitempty"`
+
+	// Marked are the replicas that were writable before this job.
+	Marked []string `json:"marked,omitempty"`
+	// Best is where the shards are generated, Dat the size of that replica then: from
+	// here on there may be shards of this job.
+	Best string `json:"best,omitempty"`
+	Dat  uint64 `json:"dat,omitempty"`
+	// Deleting: all shards were seen, and the replicas are being deleted.
+	Deleting bool `json:"deleting,omitempty"`
+
+	// The rest is one attempt's; earlier: there was one before it.
+	earlier   bool
+	generated bool
+	copied    map[try]bool
+	purged    map[string]bool
+	tries     map[try]int
+	lastFail  Answer
+	failure   *End
+}
+
+type try struct {
+	op     Op
+	server string
+	disk   uint32
+}
+
+// Looks implements [Job].
+func (e *Encode) Looks() []Look {
+	var looks []Look
+	for _, server := range e.Replicas {
+		looks = append(looks, Look{Server: server})
+	}
+	for _, server := range e.shardServers() {
+		looks = append(looks, Look{Server: server, Shards: true})
+	}
+	return looks
+}
+
+// shardServers are all servers that can have shards: targets, replicas (where they
+// are generated) and what the topology shows.
+func (e *Encode) shardServers() []string {
+	var servers []string
+	for _, target := range e.Targets {
+		servers = append(servers, target.Server)
+	}
+	servers = slices.Concat(servers, e.Replicas, e.Holders)
+	slices.Sort(servers)
+	return slices.Compact(servers)
+}
+
+// Decide implements [Job].
+func (e *Encode) Decide(seen View) Step {
+	replicas, end := e.present(seen)
+	switch {
+	case end != nil && e.Best == "" && e.readable(seen):
+		return e.markBack(end, seen)
+	case end != nil:
+		return ended(e.leave(end, seen))
+	case len(replicas) == 0:
+		return e.encoded(seen)
+	case e.Deleting:
+		return e.deleteReplica(replicas, seen)
+	case e.Finish && e.failure == nil && !e.complete(replicas, seen):
+		return e.markBack(done(Stale), seen)
+	case e.failure != nil:
+		return e.tearDown(replicas, seen)
+	}
+	if step, ok := e.makeReadOnly(replicas, seen); ok {
+		return step
+	}
+	if end := e.differ(replicas, seen); end != nil {
+		return e.giveUp(end, replicas, seen)
+	}
+	if e.generated {
+		return e.place(replicas, seen)
+	}
+	return e.generate(replicas, seen)
+}
+
+// present lists the replicas that are there. S1: none may be unknown, and no server
+// that can have shards.
+func (e *Encode) present(seen View) ([]string, *End) {
+	var replicas []string
+	for _, server := range e.Replicas {
+		switch replica := seen.Replicas[server]; replica.Presence {
+		case Unknown:
+			return nil, failed(CannotRead).at(server, replica.Why)
+		case Present:
+			replicas = append(replicas, server)
+		case Absent:
+		}
+	}
+	for _, server := range e.shardServers() {
+		if shards := seen.Shards[server]; shards.Presence == Unknown {
+			return nil, failed(CannotRead).at(server, shards.Why)
+		}
+	}
+	return replicas, nil
+}
+
+func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
+	for _, server := range replicas {
+		if seen.Replicas[server].ReadOnly {
+			continue
+		}
+		if e.generated {
+			// It was writable since the shards were made: they may lack an object.
+			e.generated = false
+			return e.giveUp(failed(ReplicaWritable).at(server, ""), replicas, seen), true
+		}
+		if step, ok := e.once(Call{Op: MarkReadOnly, Server: server, Persist: true}); ok {
+			if !slices.Contains(e.Marked, server) {
+				e.Marked = append(e.Marked, server)
+			}
+			return calmly(step), true
+		}
+		return e.giveUp(failed(CallFailed).at(server, e.lastFail.Err), replicas, seen), true
+	}
+	return Step{}, false
+}
+
+// differ compares the replicas: shards are made of one of them, and the others are
+// deleted. Sizes say nothing across compactions, the number of objects does.
+func (e *Encode) differ(replicas []string, seen View) *End {
+	first := seen.Replicas[replicas[0]]
+	for _, server := range replicas[1:] {
+		if !seen.Replicas[server].equals(first) {
+			return failed(ReplicasDiffer).at(server, replicas[0]).final()
+		}
+	}
+	return nil
+}
+
+// generate makes the shards, after those of an earlier attempt are gone.
+func (e *Encode) generate(replicas []string, seen View) Step {
+	best := replicas[0]
+	if slices.Contains(replicas, e.Best) {
+		best = e.Best
+	}
+	sizes, made := e.union(seen)
+	if e.placed(seen) && made == seen.Replicas[best].Dat && made > 0 {
+		// An earlier attempt made them of just this replica.
+		e.Best, e.Dat, e.Deleting = best, made, true
+		return e.deleteReplica(replicas, seen)
+	}
+	if len(sizes) > 0 {
+		if step, ok := e.purge(replicas, seen); ok {
+			return step
+		}
+		return e.giveUp(failed(ShardsDiffer).final(), replicas, seen)
+	}
+	e.Best, e.Dat = best, seen.Replicas[best].Dat
+	if step, ok := e.once(Call{Op: EcGenerate, Server: best}); ok {
+		return step
+	}
+	return e.giveUp(failed(CallFailed).at(best, e.lastFail.Err), replicas, seen)
+}
+
+// place copies and mounts the shards of one target after the other.
+func (e *Encode) place(replicas []string, seen View) Step {
+	for _, target := range e.Targets {
+		if e.mounted(target, seen) {
+			continue
+		}
+		if target.Server != e.Best && !e.copied[try{EcCopy, target.Server, target.Disk}] {
+			if step, ok := e.once(Call{Op: EcCopy, Server: target.Server, Source: e.Best, Shards: target.Shards, Disk: target.Disk, IOLimit: e.IOLimit}); ok {
+				return step
+			}
+			return e.giveUp(failed(CallFailed).at(target.Server, e.lastFail.Err), replicas, seen)
+		}
+		if step, ok := e.once(Call{Op: EcMount, Server: target.Server, Disk: target.Disk, Shards: target.Shards}); ok {
+			return step
+		}
+		return e.giveUp(failed(CallFailed).at(target.Server, e.lastFail.Err), replicas, seen)
+	}
+	if _, made := e.union(seen); made != seen.Replicas[e.Best].Dat {
+		return e.giveUp(failed(ShardsMissing).at(e.Best, ""), replicas, seen)
+	}
+	e.Deleting = true
+	return e.deleteReplica(replicas, seen)
+}
+
+// complete reports whether all shards are where they belong, made of just these replicas.
+func (e *Encode) complete(replicas []string, seen View) bool {
+	_, made := e.union(seen)
+	return made > 0 && e.placed(seen) && !slices.ContainsFunc(replicas, func(server string) bool { return seen.Replicas[server].Dat != made })
+}
+
+// placed reports whether every shard is mounted where it belongs. A server that
+// restarts mounts what was generated there: fourteen shards on one server are none.
+func (e *Encode) placed(seen View) bool {
+	for _, target := range e.Targets {
+		if !e.mounted(target, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *Encode) mounted(target Placement, seen View) bool {
+	for _, shard := range target.Shards {
+		if !seen.Shards[target.Server].has(shard) {
+			return false
+		}
+	}
+	return true
+}
+
+// union collects the mounted shards; made is the size of the volume that all of
+// them come from, 0 where they disagree.
+func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
+	sizes = map[uint32]int64{}
+	first := true
+	for _, server := range e.shardServers() {
+		shards := seen.Shards[server]
+		if len(shards.Sizes) == 0 {
+			continue
+		}
+		if first {
+			made, first = shards.VolumeSize, false
+		} else if made != shards.VolumeSize {
+			made = 0
+		}
+		for _, id := range slices.Sorted(maps.Keys(shards.Sizes)) {
+			if shards.has(id) {
+				sizes[id] = shards.Sizes[id]
+			}
+		}
+	}
+	return sizes, made
+}
+
+// deleteReplica deletes the next replica. S2: all shards are there now, made of a
+// volume as large as this one, which takes no writes.
+func (e *Encode) deleteReplica(replicas []string, seen View) Step {
+	_, made := e.union(seen)
+	server := replicas[0]
+	replica := seen.Replicas[server]
+	switch {
+	case !e.placed(seen):
+		return ended(e.leave(failed(ShardsMissing).at(server, ""), seen))
+	case !replica.ReadOnly:
+		return ended(e.leave(failed(ReplicaWritable).at(server, "").final(), seen))
+	case made != replica.Dat:
+		return ended(e.leave(failed(ShardsDiffer).at(server, "").final(), seen))
+	}
+	if step, ok := e.once(Call{Op: Delete, Server: server}); ok {
+		return step
+	}
+	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen))
+}
+
+// encoded is the end: no replica is left, so shards are all there is.
+func (e *Encode) encoded(seen View) Step {
+	sizes, _ := e.union(seen)
+	switch {
+	case len(sizes) == 0:
+		return ended(failed(VolumeGone).final())
+	case len(sizes) < TotalShards:
+		return ended(failed(ShardsMissing))
+	}
+	for _, server := range e.shardServers() {
+		if step, ok := e.tidy(server, seen); ok {
+			return step
+		}
+	}
+	return ended(done(Encoded))
+}
+
+// tidy removes what was generated on server and belongs elsewhere. Mounted shards stay
+// until all are where they belong.
+func (e *Encode) tidy(server string, seen View) (Step, bool) {
+	var mounted, surplus []uint32
+	placed := e.placed(seen)
+	for id := range uint32(TotalShards) {
+		switch has := seen.Shards[server].has(id); {
+		case e.belongs(server, id), has && !placed:
+		case has:
+			mounted = append(mounted, id)
+			surplus = append(surplus, id)
+		default:
+			surplus = append(surplus, id)
+		}
+	}
+	unmounted := e.tries[try{EcUnmount, server, 0}] > 0 || slices.Contains(e.Replicas, server)
+	next := Call{Op: EcDelete, Server: server, Shards: surplus}
+	switch {
+	case len(mounted) > 0:
+		next = Call{Op: EcUnmount, Server: server, Shards: mounted}
+	case e.purged[server] || len(surplus) == 0 || !unmounted:
+		return Step{}, false
+	}
+	if step, ok := e.once(next); ok {
+		return step, true
+	}
+	return ended(e.leave(failed(CallFailed).at(server, e.lastFail.Err), seen)), true
+}
+
+func (e *Encode) belongs(server string, shard uint32) bool {
+	return slices.ContainsFunc(e.Targets, func(p Placement) bool { return p.Server == server && slices.Contains(p.Shards, shard) })
+}
+
+// Took implements [Job].
+func (e *Encode) Took(c Call, answer Answer) {
+	e.init()
+	key := try{c.Op, c.Server, c.Disk}
+	e.tries[key]++
+	if answer.Err != "" {
+		e.lastFail = answer
+		return
+	}
+	switch c.Op {
+	case EcGenerate:
+		// What was purged and tried before was about other shards.
+		tries := e.tries[key]
+		e.tries, e.copied, e.purged, e.generated = map[try]int{key: tries}, map[try]bool{}, map[string]bool{}, true
+	case EcCopy:
+		e.copied[key] = true
+	case EcDelete:
+		e.purged[c.Server] = true
+	case Check, Compact, Commit, Cleanup, MarkReadOnly, MarkWritable, Copy, Tail, Delete, EcMount, EcUnmount:
+	}
+}
+
+func (e *Encode) init() {
+	if e.tries == nil {
+		e.tries, e.copied, e.purged = map[try]int{}, map[try]bool{}, map[string]bool{}
+	}
+}
+
+// once returns the call, unless this attempt has sent it maxTries times.
+func (e *Encode) once(c Call) (Step, bool) {
+	e.init()
+	c.Volume, c.Collection = e.Volume, e.Collection
+	return call(c), e.tries[try{c.Op, c.Server, c.Disk}] < maxTries
+}

@@ -1,0 +1,182 @@
+package steps
+
+import "slices"
+
+// Stop makes the job undo what it can, and end with cause. An encoding that deletes
+// replicas continues to its end, which takes few short calls.
+func (e *Encode) Stop(cause string) {
+	if e.failure == nil {
+		e.failure = failed(Stopped).at("", cause)
+	}
+}
+
+// giveUp remembers why the job ends, and tears down first.
+func (e *Encode) giveUp(end *End, replicas []string, seen View) Step {
+	if e.failure == nil {
+		e.failure = end
+	}
+	return e.tearDown(replicas, seen)
+}
+
+// tearDown removes the shards, then makes the replicas writable again that this job
+// marked. Shards that stay keep the replicas read-only: a write would be lost in
+// them.
+func (e *Encode) tearDown(replicas []string, seen View) Step {
+	if e.Finish {
+		return e.markBack(e.failure, seen)
+	}
+	if step, ok := e.purge(replicas, seen); ok {
+		return step
+	}
+	if sizes, _ := e.union(seen); len(sizes) > 0 || e.unpurged(seen) != "" {
+		return ended(e.leave(e.failure, seen))
+	}
+	return e.markBack(e.failure, seen)
+}
+
+// markBack makes the replicas writable that this job marked, then ends.
+func (e *Encode) markBack(end *End, seen View) Step {
+	for _, server := range e.Replicas {
+		if replica := seen.Replicas[server]; replica.Presence != Present || !replica.ReadOnly || !slices.Contains(e.Marked, server) {
+			continue
+		}
+		if step, ok := e.once(Call{Op: MarkWritable, Server: server}); ok {
+			return step
+		}
+	}
+	return ended(e.leave(end, seen))
+}
+
+// readable reports whether all replicas were seen, and no shard.
+func (e *Encode) readable(seen View) bool {
+	for _, server := range e.Replicas {
+		if seen.Replicas[server].Presence == Unknown {
+			return false
+		}
+	}
+	sizes, _ := e.union(seen)
+	return len(sizes) == 0
+}
+
+// purge returns the next call that removes a shard of this volume, mounted or not.
+// S4: only while a replica is there that holds what the shards were made of.
+func (e *Encode) purge(replicas []string, seen View) (Step, bool) {
+	if !e.covered(replicas, seen) {
+		return Step{}, false
+	}
+	for _, server := range e.shardServers() {
+		if len(seen.Shards[server].Sizes) == 0 {
+			continue
+		}
+		if step, ok := e.once(Call{Op: EcUnmount, Server: server, Shards: allShards()}); ok {
+			return step, true
+		}
+	}
+	if server := e.unpurged(seen); server != "" {
+		return e.once(Call{Op: EcDelete, Server: server, Shards: allShards()})
+	}
+	return Step{}, false
+}
+
+// unpurged is the first server that can have files of shards from this job or an
+// earlier one, which only a delete tells.
+func (e *Encode) unpurged(seen View) string {
+	if sizes, _ := e.union(seen); e.Best == "" && !e.earlier && len(sizes) == 0 && !e.unmounted() {
+		return ""
+	}
+	for _, server := range e.shardServers() {
+		if !e.purged[server] {
+			return server
+		}
+	}
+	return ""
+}
+
+func (e *Encode) unmounted() bool {
+	for _, server := range e.shardServers() {
+		if e.tries[try{EcUnmount, server, 0}] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// covered reports whether a replica holds what every mounted shard was made of. The
+// volume only grows while it is not compacted, so that of this job's own shards the
+// recorded size decides, and of others only the very same size.
+func (e *Encode) covered(replicas []string, seen View) bool {
+	for _, server := range replicas {
+		dat, all := seen.Replicas[server].Dat, true
+		for _, holder := range e.shardServers() {
+			shards := seen.Shards[holder]
+			if len(shards.Sizes) == 0 {
+				continue
+			}
+			own := e.Dat > 0 && shards.VolumeSize == e.Dat && dat >= e.Dat
+			all = all && (own || shards.VolumeSize == dat)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func allShards() []uint32 {
+	ids := make([]uint32, TotalShards)
+	for i := range ids {
+		ids[i] = uint32(i) //nolint:gosec // fourteen
+	}
+	return ids
+}
+
+// leave names read-only replicas and shards beside them.
+func (e *Encode) leave(end *End, seen View) *End {
+	replicas := false
+	for _, server := range e.Replicas {
+		switch replica := seen.Replicas[server]; {
+		case replica.Presence == Present:
+			replicas = true
+			if replica.ReadOnly {
+				end.leaves(LeftReadOnly, server)
+			}
+		case replica.Presence == Unknown:
+			replicas = true
+			if e.earlier || slices.Contains(e.Marked, server) {
+				end.leaves(LeftReadOnly, server)
+			}
+		}
+	}
+	for _, server := range e.shardServers() {
+		if e.mayHold(server, replicas, seen) {
+			end.leaves(LeftShards, server)
+		}
+	}
+	return end
+}
+
+// mayHold reports whether server may have files of shards that are one too many: any
+// while there are replicas, afterwards those that were generated beside a replica.
+func (e *Encode) mayHold(server string, replicas bool, seen View) bool {
+	made := e.Best != "" || e.earlier
+	switch {
+	case e.Finish:
+		return false
+	case replicas && len(seen.Shards[server].Sizes) > 0:
+		return true
+	case e.purged[server] || !made:
+		return false
+	case replicas:
+		return e.earlier || server == e.Best || seen.Shards[server].Presence == Unknown || e.triedCopy(server)
+	}
+	return slices.Contains(e.Replicas, server) && (e.earlier || server == e.Best)
+}
+
+func (e *Encode) triedCopy(server string) bool {
+	for _, target := range e.Targets {
+		if e.tries[try{EcCopy, server, target.Disk}] > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,243 @@
+package steps
+
+// maxTries is how often a call that failed is sent again by one attempt, where what
+// is seen afterwards says that it had no effect.
+const maxTries = 2
+
+// Move brings a volume from Source to Target:
+//
+//	mark the source read-only → copy → tail → see that the target has as much →
+//	delete the source
+//
+// A copy that exists is never deleted, whoever made it, and completed while it is
+// writable: a tail from the beginning makes any copy complete. A failure makes the source writable again,
+// after the copy became read-only: of two writable copies each takes writes that the
+// other never gets.
+type Move struct {
+	Volume     uint32 `json:"volume"`
+	Collection string `json:"collection,omitempty"`
+	Source     string `json:"source"`
+	Target     string `json:"target"`
+	// Others hold the volume besides; Copies is how many its placement asks for.
+	Others   []string `json:"others,omitempty"`
+	Copies   int      `json:"copies"`
+	DiskType string   `json:"disk_type,omitempty"`
+	IOLimit  int64    `json:"io_limit,omitempty"`
+
+	// Marked: the source was writable before this job.
+	Marked bool `json:"marked,omitempty"`
+	// Copying: a copy by this job may have begun; Copied: it ended well, with
+	// SinceNS.
+	Copying bool   `json:"copying,omitempty"`
+	Copied  bool   `json:"copied,omitempty"`
+	SinceNS uint64 `json:"since_ns,omitempty"`
+
+	// The rest is one attempt's; earlier: there was one before it.
+	earlier  bool
+	tailed   bool
+	tries    map[try]int
+	failure  *End
+	stopped  *End
+	lastFail Answer
+}
+
+// Looks implements [Job].
+func (m *Move) Looks() []Look {
+	looks := []Look{{Server: m.Source}, {Server: m.Target}}
+	for _, other := range m.Others {
+		looks = append(looks, Look{Server: other})
+	}
+	return looks
+}
+
+// Decide implements [Job].
+func (m *Move) Decide(seen View) Step {
+	source, target := seen.Replicas[m.Source], seen.Replicas[m.Target]
+	switch {
+	case source.Presence == Unknown:
+		return ended(m.leave(failed(CannotRead).at(m.Source, source.Why), source, target))
+	case target.Presence == Unknown && m.Marked && !m.Copying && !m.earlier && source.ReadOnly && m.may(MarkWritable, m.Source):
+		m.failure = failed(CannotRead).at(m.Target, target.Why)
+		return m.writable()
+	case target.Presence == Unknown:
+		return ended(m.leave(failed(CannotRead).at(m.Target, target.Why), source, target))
+	case source.Presence == Absent && target.Presence == Present:
+		return ended(m.leaveFence(done(Moved), target))
+	case source.Presence == Absent:
+		return ended(failed(VolumeGone).at(m.Source, "").final())
+	case target.Presence == Present:
+		return m.both(seen, source, target)
+	}
+	return m.alone(source, target)
+}
+
+// alone decides while only the source has the volume.
+func (m *Move) alone(source, target Replica) Step {
+	m.Copied, m.SinceNS, m.tailed = false, 0, false
+	if m.failure == nil && m.stopped != nil {
+		m.failure = m.stopped
+	}
+	if m.failure == nil && m.tries[try{op: Copy, server: m.Target}] >= 1 {
+		m.failure = failed(CallFailed).at(m.Target, m.lastFail.Err)
+	}
+	if m.failure != nil {
+		return m.abandon(false, source, target)
+	}
+	if !source.ReadOnly {
+		if !m.may(MarkReadOnly, m.Source) {
+			return ended(failed(CallFailed).at(m.Source, m.lastFail.Err))
+		}
+		m.Marked = true
+		return calmly(m.readOnly(m.Source))
+	}
+	m.Copying = true
+	return calmly(call(Call{Op: Copy, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, DiskType: m.DiskType, IOLimit: m.IOLimit}))
+}
+
+// both decides while source and target have the volume.
+func (m *Move) both(seen View, source, target Replica) Step {
+	copies := 2
+	for _, other := range m.Others {
+		switch replica := seen.Replicas[other]; {
+		case replica.Presence == Unknown && !m.Copying:
+			return ended(m.leave(failed(CannotRead).at(other, replica.Why), source, target))
+		case replica.Presence != Absent:
+			copies++
+		}
+	}
+	surplus := copies > m.Copies
+	if !surplus && !m.Copying {
+		// The target has a replica of its own: somebody else placed it there.
+		return m.keep(done(Stale), source, target)
+	}
+	if m.failure != nil {
+		return m.abandon(surplus, source, target)
+	}
+	if target.ReadOnly {
+		// A tail is a write, and a copy that is made writable for it can take another
+		// one before it has what the source has.
+		return m.fail(surplus, failed(TargetReadOnly).at(m.Target, "").final(), source, target)
+	}
+	if !source.ReadOnly && surplus {
+		return m.markAgain(source, target)
+	}
+	if !m.tailed {
+		if !m.may(Tail, m.Target) {
+			return m.fail(surplus, failed(CallFailed).at(m.Target, m.lastFail.Err), source, target)
+		}
+		return call(Call{Op: Tail, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, SinceNS: m.SinceNS})
+	}
+	return m.complete(surplus, source, target)
+}
+
+// complete decides about a target that was tailed.
+func (m *Move) complete(surplus bool, source, target Replica) Step {
+	switch {
+	case !surplus:
+		return m.keep(done(KeptSource), source, target)
+	case source.Revision != target.Revision:
+		// Sizes say nothing across a compaction.
+		return m.fail(surplus, failed(ReplicasDiffer).at(m.Target, m.Source).final(), source, target)
+	case !target.covers(source):
+		return m.fail(surplus, failed(TargetSmaller).at(m.Target, "").final(), source, target)
+	case !m.may(Delete, m.Source):
+		// Source and target are complete, and nobody writes to the source: this is
+		// left as it is.
+		return ended(m.leave(failed(CallFailed).at(m.Source, m.lastFail.Err), source, target))
+	}
+	return call(Call{Op: Delete, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
+}
+
+// keep ends with two replicas that are both asked for.
+func (m *Move) keep(end *End, source, target Replica) Step {
+	if m.Marked && source.ReadOnly && m.may(MarkWritable, m.Source) {
+		return m.writable()
+	}
+	return ended(m.leaveFence(m.leave(end, source, Replica{Presence: Absent}), target))
+}
+
+func (m *Move) markAgain(source, target Replica) Step {
+	if !m.may(MarkReadOnly, m.Source) {
+		return m.fail(true, failed(CallFailed).at(m.Source, m.lastFail.Err), source, target)
+	}
+	m.Marked, m.tailed = true, false
+	return m.readOnly(m.Source)
+}
+
+// fail remembers why, and makes the source writable before the end.
+func (m *Move) fail(surplus bool, end *End, source, target Replica) Step {
+	m.failure = end
+	return m.abandon(surplus, source, target)
+}
+
+// abandon makes the source writable again. S6: not before a surplus copy is
+// read-only, and not if that copy took a write by then.
+func (m *Move) abandon(surplus bool, source, target Replica) Step {
+	undo := source.ReadOnly && m.Marked && m.may(MarkWritable, m.Source)
+	if surplus && target.Presence == Present {
+		if !target.ReadOnly && (undo || !source.ReadOnly) && m.may(MarkReadOnly, m.Target) {
+			return m.readOnly(m.Target)
+		}
+		undo = undo && target.ReadOnly && source.Revision == target.Revision && source.covers(target)
+	}
+	if undo {
+		return m.writable()
+	}
+	return ended(m.leave(m.failure, source, target))
+}
+
+// readOnly makes a replica read-only, also over a restart of its server.
+func (m *Move) readOnly(server string) Step {
+	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: true})
+}
+
+func (m *Move) writable() Step {
+	return call(Call{Op: MarkWritable, Server: m.Source, Volume: m.Volume, Collection: m.Collection})
+}
+
+// may reports whether this attempt may send the call (again).
+func (m *Move) may(op Op, server string) bool { return m.tries[try{op: op, server: server}] < maxTries }
+
+// leaveFence names a target that is read-only, or that cannot be read and may be.
+func (m *Move) leaveFence(end *End, target Replica) *End {
+	fenced := m.earlier || m.tries[try{op: MarkReadOnly, server: m.Target}] > 0
+	if target.Presence == Present && target.ReadOnly || target.Presence == Unknown && fenced {
+		end.leaves(LeftReadOnly, m.Target)
+	}
+	return end
+}
+
+// leave names what is left. A server that cannot be read may still have what this
+// job did there.
+func (m *Move) leave(end *End, source, target Replica) *End {
+	if source.Presence == Present && source.ReadOnly || source.Presence == Unknown && (m.Marked || m.earlier) {
+		end.leaves(LeftReadOnly, m.Source)
+	}
+	if target.Presence == Present || target.Presence == Unknown && (m.Copying || m.earlier) {
+		end.leaves(LeftCopy, m.Target)
+	}
+	return m.leaveFence(end, target)
+}
+
+// Stop makes the job end before the copy; a volume that was copied goes its way,
+// which takes the time of a tail.
+func (m *Move) Stop(cause string) { m.stopped = failed(Stopped).at("", cause) }
+
+// Took implements [Job].
+func (m *Move) Took(c Call, answer Answer) {
+	if m.tries == nil {
+		m.tries = map[try]int{}
+	}
+	m.tries[try{op: c.Op, server: c.Server}]++
+	if answer.Err != "" {
+		m.lastFail = answer
+		return
+	}
+	switch c.Op {
+	case Copy:
+		m.Copied, m.SinceNS, m.tailed = true, answer.SinceNS, false
+	case Tail:
+		m.tailed = true
+	case Check, Compact, Commit, Cleanup, MarkReadOnly, MarkWritable, Delete, EcGenerate, EcCopy, EcMount, EcUnmount, EcDelete:
+	}
+}

@@ -1,0 +1,244 @@
+package steps_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+)
+
+// TestASourceThatBecameWritableIsFencedAgain: an operator made it writable during the
+// tail, and it took a write.
+func TestASourceThatBecameWritableIsFencedAgain(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	var ops []steps.Op
+	end, _ := walk(c, &steps.Move{Volume: 1, Source: "a:1", Target: "c:1", Copies: 1}, 1, func(i int, call steps.Call) fate {
+		if ops = append(ops, call.Op); i == 2 {
+			require.NoError(t, c.MarkWritable("a:1", 1))
+		}
+		return well
+	})
+	require.True(t, end.OK)
+	require.Equal(t, []steps.Op{steps.MarkReadOnly, steps.Copy, steps.Tail, steps.MarkReadOnly, steps.Tail, steps.Delete}, ops)
+}
+
+func TestAMoveKeepsASourceThatIsNoSurplus(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	require.NoError(t, c.Delete("b:1", 2))
+	end, _ := walk(c, &steps.Move{Volume: 2, Source: "a:1", Target: "c:1", Others: []string{"b:1"}, Copies: 2}, 2, func(int, steps.Call) fate { return well })
+	require.Equal(t, steps.KeptSource, end.Code)
+	require.Empty(t, end.Left)
+	holders, readOnly := c.Replicas(2)
+	require.Equal(t, []string{"a:1", "c:1"}, holders)
+	require.Empty(t, readOnly)
+}
+
+// TestAnAttemptUndoesWhatAnEarlierOneDid: one is killed after it made the volume
+// read-only, and the next can do nothing else.
+func TestAnAttemptUndoesWhatAnEarlierOneDid(t *testing.T) {
+	t.Parallel()
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			c := fourServers()
+			job := s.job(c)
+			end, checkpoint := walk(c, job, idOf(job), func(_ int, call steps.Call) fate {
+				if call.Op == steps.Copy || call.Op == steps.EcGenerate || call.Op == steps.EcCopy || call.Op == steps.Commit {
+					return unsent
+				}
+				return well
+			})
+			require.Nil(t, end)
+			job = s.job(c)
+			require.NoError(t, steps.Resume(job, checkpoint))
+			end, _ = walk(c, job, idOf(job), func(_ int, call steps.Call) fate {
+				switch call.Op {
+				case steps.MarkWritable, steps.Cleanup, steps.EcUnmount, steps.EcDelete:
+					return well
+				}
+				return refused
+			})
+			require.False(t, end.OK)
+			undone(t, c, idOf(job), steps.Copy, end)
+		})
+	}
+}
+
+func TestAFailedCompactionEndsAVacuum(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	end, _ := walk(c, &steps.Vacuum{Volume: 2, Servers: []string{"a:1", "b:1"}, Threshold: 0.1}, 2, func(_ int, call steps.Call) fate {
+		require.NotEqual(t, steps.Commit, call.Op)
+		if call.Op == steps.Compact && call.Server == "b:1" {
+			return refused
+		}
+		return well
+	})
+	require.Equal(t, steps.CallFailed, end.Code)
+	require.Empty(t, c.Compacted(2))
+}
+
+func TestReplicasThatDifferAreNotEncoded(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	require.NoError(t, c.Compact("b:1", 2))
+	_, err := c.Commit("b:1", 2)
+	require.NoError(t, err)
+	job := encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"})
+	end, _ := walk(c, job, 2, func(_ int, call steps.Call) fate {
+		require.NotEqual(t, steps.EcGenerate, call.Op)
+		return well
+	})
+	require.Equal(t, steps.ReplicasDiffer, end.Code)
+	undone(t, c, 2, steps.EcGenerate, end)
+}
+
+// TestTheLastReplicaStaysIfSomethingChanges while the first of two is being deleted.
+func TestTheLastReplicaStaysIfSomethingChanges(t *testing.T) {
+	t.Parallel()
+	for code, change := range map[steps.Code]func(*fakeweed.Cluster) error{
+		steps.ShardsMissing:   func(c *fakeweed.Cluster) error { return c.EcUnmount("b:1", 2, c.ShardHolders(2)["b:1"]) },
+		steps.ReplicaWritable: func(c *fakeweed.Cluster) error { return c.MarkWritable("b:1", 2) },
+		steps.ShardsDiffer: func(c *fakeweed.Cluster) error {
+			_, err := c.Commit("b:1", 2)
+			return err
+		},
+	} {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+			c := fourServers()
+			require.NoError(t, c.Compact("b:1", 2))
+			deleted := 0
+			end, _ := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"}), 2, func(_ int, call steps.Call) fate {
+				if call.Op == steps.Delete {
+					deleted++
+					require.NoError(t, change(c))
+				}
+				return well
+			})
+			require.Equal(t, code, end.Code)
+			require.Equal(t, 1, deleted)
+			nothingIsLost(t, c)
+		})
+	}
+}
+
+// TestShardsOfAnotherStateAreNobodysToRemove: they were made before an object was
+// written, by a job that is not known any more.
+func TestShardsOfAnotherStateAreNobodysToRemove(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	require.NoError(t, c.EcGenerate("a:1", 2, ""))
+	require.NoError(t, c.EcMount("a:1", 2, []uint32{0, 1}))
+	require.True(t, c.Write(2, 99, 50))
+	end, _ := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"}), 2, func(_ int, call steps.Call) fate {
+		require.NotContains(t, []steps.Op{steps.EcUnmount, steps.EcDelete, steps.EcGenerate}, call.Op)
+		return well
+	})
+	require.Equal(t, steps.ShardsDiffer, end.Code)
+	require.Contains(t, end.Left, steps.Leftover{Kind: steps.LeftShards, Server: "a:1"})
+}
+
+// TestReplicasStayReadOnlyBesideShards: a write would not be in them.
+func TestReplicasStayReadOnlyBesideShards(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	mounts := 0
+	end, _ := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"}), 2, func(_ int, call steps.Call) fate {
+		require.NotEqual(t, steps.MarkWritable, call.Op)
+		if call.Op == steps.EcMount {
+			mounts++
+		}
+		if call.Op == steps.EcMount && mounts > 1 || call.Op == steps.EcUnmount || call.Op == steps.EcDelete {
+			return refused
+		}
+		return well
+	})
+	require.Equal(t, steps.CallFailed, end.Code)
+	for _, left := range []steps.Leftover{{Kind: steps.LeftReadOnly, Server: "a:1"}, {Kind: steps.LeftReadOnly, Server: "b:1"}, {Kind: steps.LeftShards, Server: "b:1"}} {
+		require.Contains(t, end.Left, left)
+	}
+}
+
+func TestAShardOfAnotherStateIsNotTakenForACopy(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	c.Put(fakeweed.Volume{ID: 3, Objects: 9, ObjectSize: 100}, "c:1")
+	require.NoError(t, c.EcGenerate("c:1", 3, ""))
+	require.NoError(t, c.EcMount("c:1", 3, []uint32{0}))
+	end, _ := walk(c, &steps.MoveShard{Volume: 3, Shard: 0, Source: "a:1", Target: "c:1"}, 3, func(_ int, call steps.Call) fate {
+		t.Errorf("%s", call)
+		return well
+	})
+	require.Equal(t, steps.ShardsDiffer, end.Code)
+	require.Equal(t, []steps.Leftover{{Kind: steps.LeftShards, Server: "c:1"}}, end.Left)
+}
+
+// TestShardsOnOneServerAreNotPlaced: a server that restarts mounts what was generated
+// there, before anything was copied.
+func TestShardsOnOneServerAreNotPlaced(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	job := encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"})
+	_, checkpoint := walk(c, job, 2, func(_ int, call steps.Call) fate {
+		if call.Op == steps.EcCopy {
+			return unsent
+		}
+		return well
+	})
+	c.SetDown("a:1", true)
+	c.SetDown("a:1", false)
+	require.Len(t, c.ShardHolders(2)["a:1"], steps.TotalShards)
+	job = encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"})
+	require.NoError(t, steps.Resume(job, checkpoint))
+	end, _ := walk(c, job, 2, func(int, steps.Call) fate { return well })
+	require.True(t, end.OK)
+	onceEach(t, c, 2)
+	require.Empty(t, c.ShardFiles(2)["a:1"])
+}
+
+func TestAShardThatIsNoDuplicateAnyMoreStays(t *testing.T) {
+	t.Parallel()
+	c := fourServers()
+	end, _ := walk(c, &steps.MoveShard{Volume: 3, Shard: 0, Source: "a:1", Target: "c:1", Duplicate: true}, 3, func(_ int, call steps.Call) fate {
+		t.Errorf("%s", call)
+		return well
+	})
+	require.Equal(t, steps.Stale, end.Code)
+}
+
+// TestFinishDeletesReplicasBesideTheirShards, and nothing where the shards are others.
+func TestFinishDeletesReplicasBesideTheirShards(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{false, true} {
+		c := fourServers()
+		servers := []string{"b:1", "c:1", "d:1"}
+		_, _ = walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, servers), 2, func(_ int, call steps.Call) fate {
+			if call.Op == steps.Delete {
+				return unsent
+			}
+			return well
+		})
+		for _, server := range []string{"a:1", "b:1"} {
+			require.NoError(t, c.MarkWritable(server, 2))
+		}
+		if written {
+			require.True(t, c.Write(2, 99, 50))
+		}
+		job := encodeOf(c, 2, []string{"a:1", "b:1"}, servers)
+		job.Finish = true
+		before := c.ShardHolders(2)
+		end, _ := walk(c, job, 2, func(int, steps.Call) fate { return well })
+		require.True(t, end.OK)
+		require.Empty(t, end.Left)
+		holders, readOnly := c.Replicas(2)
+		require.Equal(t, written, len(holders) == 2)
+		require.Empty(t, readOnly)
+		require.Equal(t, before, c.ShardHolders(2))
+		nothingIsLost(t, c)
+	}
+}

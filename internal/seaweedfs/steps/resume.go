@@ -1,0 +1,65 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Resume gives a job that was made from the cluster as it is now what an earlier
+// attempt recorded, which may be nothing. Other replicas and holders of shards are those of now and of
+// then: what an earlier attempt touched is looked at again.
+func Resume(job Job, checkpoint json.RawMessage) error {
+	if len(checkpoint) == 0 {
+		checkpoint = json.RawMessage(`{}`)
+	}
+	var err error
+	switch now := job.(type) {
+	case *Move:
+		var then Move
+		now.earlier = true
+		if err = json.Unmarshal(checkpoint, &then); err == nil && then.Source == now.Source && then.Target == now.Target {
+			now.Marked, now.Copying, now.Copied, now.SinceNS = then.Marked, then.Copying, then.Copied, then.SinceNS
+		}
+	case *Vacuum:
+		var then Vacuum
+		now.earlier = true
+		if err = json.Unmarshal(checkpoint, &then); err == nil {
+			now.Writable, now.Seen, now.Compacting = then.Writable, then.Seen, then.Compacting
+		}
+	case *Encode:
+		var then Encode
+		now.earlier = true
+		if err = json.Unmarshal(checkpoint, &then); err == nil {
+			now.Marked, now.Best, now.Dat, now.Deleting = then.Marked, then.Best, then.Dat, then.Deleting
+			now.Replicas = union(now.Replicas, then.Replicas)
+			now.Holders = union(now.Holders, then.Holders)
+			for _, target := range then.Targets {
+				now.Holders = union(now.Holders, []string{target.Server})
+			}
+		}
+	case *MoveShard:
+		var then MoveShard
+		now.earlier = true
+		if err = json.Unmarshal(checkpoint, &then); err == nil && then.Source == now.Source && then.Target == now.Target {
+			now.Copying, now.Unmounting = then.Copying, then.Unmounting
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the checkpoint of an earlier attempt cannot be read: %w", err)
+	}
+	return nil
+}
+
+// union keeps the order of a and appends what only b has.
+func union(a, b []string) []string {
+	for _, server := range b {
+		found := false
+		for _, known := range a {
+			found = found || known == server
+		}
+		if !found {
+			a = append(a, server)
+		}
+	}
+	return a
+}

@@ -1,0 +1,156 @@
+package steps
+
+// Job is one piece of work on a volume. Its exported fields are its checkpoint.
+type Job interface {
+	// Looks are what Decide needs to see.
+	Looks() []Look
+	// Decide returns the next call, or the end.
+	Decide(seen View) Step
+	// Took records the answer to the call that Decide returned.
+	Took(call Call, answer Answer)
+}
+
+// Step is a call or an end.
+type Step struct {
+	Call *Call
+	End  *End
+	// Calm: nothing on the cluster is half done before this call, so the lease may
+	// be handed over first.
+	Calm bool
+}
+
+// Code says how a job ended.
+type Code string
+
+// Ends that are successes.
+const (
+	Moved       Code = "moved"
+	KeptSource  Code = "kept-source" // the volume would have too few copies without it
+	Stale       Code = "stale"       // there is nothing left to do
+	Vacuumed    Code = "vacuumed"
+	NoGarbage   Code = "no-garbage"
+	Encoded     Code = "encoded"
+	ShardMoved  Code = "shard-moved"
+	ShardPurged Code = "shard-purged" // a duplicate is gone
+)
+
+// Ends that are failures.
+const (
+	CannotRead      Code = "cannot-read"
+	CallFailed      Code = "call-failed"
+	VolumeGone      Code = "volume-gone"
+	TargetSmaller   Code = "target-smaller"
+	TargetReadOnly  Code = "target-read-only"
+	ReplicasDiffer  Code = "replicas-differ"
+	ShardsDiffer    Code = "shards-differ"
+	ShardsMissing   Code = "shards-missing"
+	ReplicaWritable Code = "replica-writable"
+	TooManySteps    Code = "too-many-steps"
+	// Stopped: the job was canceled, or its worker drains.
+	Stopped Code = "stopped"
+)
+
+// Stopper is implemented by jobs that undo what they can when they are stopped
+// between two calls. A job without it is simply left.
+type Stopper interface{ Stop(cause string) }
+
+// Leftover is something that a job leaves behind.
+type Leftover struct {
+	Kind   LeftoverKind `json:"kind"`
+	Server string       `json:"server"`
+}
+
+// LeftoverKind is the kind of a leftover.
+type LeftoverKind string
+
+// What a job can leave.
+const (
+	LeftReadOnly LeftoverKind = "read-only"
+	LeftCopy     LeftoverKind = "surplus-copy"
+	LeftShards   LeftoverKind = "shards"
+)
+
+// End is how a job ended.
+type End struct {
+	Code Code
+	OK   bool
+	// Server and Cause name what failed.
+	Server, Cause string
+	// Final: another attempt would meet the same.
+	Final bool
+	Left  []Leftover
+}
+
+func call(c Call) Step      { return Step{Call: &c} }
+func calmly(s Step) Step    { s.Calm = true; return s }
+func done(code Code) *End   { return &End{Code: code, OK: true} }
+func ended(e *End) Step     { return Step{End: e} }
+func failed(code Code) *End { return &End{Code: code} }
+func (e *End) final() *End  { e.Final = true; return e }
+func (e *End) at(server, cause string) *End {
+	e.Server, e.Cause = server, cause
+	return e
+}
+
+func (e *End) leaves(kind LeftoverKind, servers ...string) *End {
+	for _, server := range servers {
+		e.Left = append(e.Left, Leftover{kind, server})
+	}
+	return e
+}
+
+// maxCalls bounds a job: the longest, an encoding onto 14 servers that is torn down
+// and done again, has some 100.
+const maxCalls = 400
+
+// Runner walks a job through its looks and calls.
+type Runner struct {
+	job   Job
+	looks []Look
+	seen  View
+	calls int
+}
+
+// NewRunner returns a runner that begins with a look.
+func NewRunner(job Job) *Runner {
+	r := &Runner{job: job}
+	r.Again()
+	return r
+}
+
+// Again has the runner look at everything again before it decides.
+func (r *Runner) Again() {
+	r.looks = r.job.Looks()
+	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}}
+}
+
+// Next returns a look to take, or a step. Answer a look with [Runner.SawReplica] or
+// [Runner.SawShards], a call with [Runner.Took].
+func (r *Runner) Next() (look *Look, step Step) {
+	if len(r.looks) > 0 {
+		return &r.looks[0], Step{}
+	}
+	if r.calls >= maxCalls {
+		return nil, ended(failed(TooManySteps))
+	}
+	return nil, r.job.Decide(r.seen)
+}
+
+// SawReplica answers a look.
+func (r *Runner) SawReplica(replica Replica) {
+	r.seen.Replicas[r.looks[0].Server] = replica
+	r.looks = r.looks[1:]
+}
+
+// SawShards answers a look at shards.
+func (r *Runner) SawShards(shards Shards) {
+	r.seen.Shards[r.looks[0].Server] = shards
+	r.looks = r.looks[1:]
+}
+
+// Took answers a call; the runner then looks again.
+func (r *Runner) Took(c Call, answer Answer) {
+	r.calls++
+	r.job.Took(c, answer)
+	r.Again()
+}

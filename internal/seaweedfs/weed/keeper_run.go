@@ -1,0 +1,180 @@
+package weed
+
+import (
+	"context"
+	"time"
+)
+
+// run gets the lease, keeps it, and gives it back, until nobody wants it.
+func (k *Keeper) run() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.wanted() {
+		if k.withheld > 0 {
+			_ = k.wait(context.Background(), nil)
+			continue
+		}
+		if !k.acquire() {
+			continue
+		}
+		if yields := k.hold(); yields && k.wanted() {
+			k.sleep(k.options.Yield)
+		}
+	}
+	k.running, k.blocked = false, ""
+}
+
+func (k *Keeper) wanted() bool { return k.active+k.waiting > 0 }
+
+// acquire asks once for the lease; after a refusal it waits for the next time.
+func (k *Keeper) acquire() bool {
+	made, err := k.request(0, 0)
+	if err != nil {
+		k.blocked = Reason(err)
+		k.broadcast()
+		k.sleep(k.options.Retry)
+		return false
+	}
+	if k.withheld > 0 { // asked for meanwhile
+		k.releaseOf(made)
+		return false
+	}
+	k.blocked, k.epoch, k.open = "", made, true
+	k.epoch.ctx, k.epoch.end = context.WithCancelCause(context.Background())
+	k.broadcast()
+	return true
+}
+
+// request asks the master without the lock.
+func (k *Keeper) request(token, since int64) (*epoch, error) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), k.options.Valid)
+	defer cancel()
+	newToken, newSince, master, err := k.lock.Lease(ctx, token, since)
+	return &epoch{token: newToken, since: newSince, master: master, began: sent, validUntil: sent.Add(k.options.Valid)}, err
+}
+
+// hold renews the lease until it is lost or given back. It yields if it was given
+// back for others, and not because no work was left.
+func (k *Keeper) hold() (yields bool) {
+	e := k.epoch
+	renew, slice := time.Now().Add(k.options.Renew), e.began.Add(k.options.Slice)
+	var idle time.Time
+	for {
+		now := time.Now()
+		if k.wanted() {
+			idle = time.Time{}
+		} else if idle.IsZero() {
+			idle = now.Add(k.options.Linger)
+		}
+		switch {
+		case !now.Before(e.validUntil):
+			k.lose(e)
+			return true
+		case !now.Before(renew):
+			lost := k.renew(e)
+			if lost {
+				k.lose(e)
+				return true
+			}
+			renew = nextRenewal(e, k.options)
+			continue
+		case !idle.IsZero() && !now.Before(idle), !k.open && k.active == 0:
+			yields = !k.open
+			k.giveBack(e)
+			return yields
+		case k.open && (k.withheld > 0 || !now.Before(slice)):
+			k.open = false // those that pause or leave make room for others
+			slice = now.Add(k.options.Drain)
+			k.broadcast()
+			continue
+		case !k.open && k.withheld == 0 && !now.Before(slice) && now.Sub(e.began) < k.options.MaxHold:
+			k.open = true // somebody is in the middle of something long
+			slice = now.Add(k.options.Slice)
+			k.broadcast()
+			continue
+		}
+		k.sleepUntil(earliest(now, e.validUntil, renew, idle, slice))
+	}
+}
+
+// nextRenewal is soon after a renewal that failed.
+func nextRenewal(e *epoch, o KeeperOptions) time.Time {
+	now := time.Now()
+	if regular := e.validUntil.Add(o.Renew - o.Valid); regular.After(now) {
+		return regular
+	}
+	return now.Add(o.Retry)
+}
+
+// earliest is the first of times that is still to come; at least a millisecond away.
+func earliest(now time.Time, times ...time.Time) time.Time {
+	next := now.Add(time.Second)
+	for _, t := range times {
+		if t.After(now) && t.Before(next) {
+			next = t
+		}
+	}
+	return next
+}
+
+// renew reports whether the lease is lost: another client has it, or another master
+// gave it, which cannot know whether somebody had it in between.
+func (k *Keeper) renew(e *epoch) (lost bool) {
+	made, err := k.request(e.token, e.since)
+	if err != nil {
+		k.blocked = Reason(err)
+		return IsLocked(err)
+	}
+	k.blocked = ""
+	if made.master != e.master {
+		k.epoch = nil
+		k.releaseOf(made)
+		return true
+	}
+	e.token, e.since, e.validUntil = made.token, made.since, made.validUntil
+	return false
+}
+
+func (k *Keeper) lose(e *epoch) {
+	e.end(ErrLeaseLost)
+	k.epoch, k.open = nil, false
+	k.broadcast()
+	for k.active > 0 { // they leave soon: their context has ended
+		_ = k.wait(context.Background(), nil)
+	}
+}
+
+func (k *Keeper) giveBack(e *epoch) {
+	k.open = false
+	e.end(nil)
+	k.releaseOf(e)
+	k.epoch = nil
+	k.broadcast()
+}
+
+// releaseOf tells the master; a lease that it does not hear of ends by itself.
+func (k *Keeper) releaseOf(e *epoch) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
+	defer cancel()
+	_ = k.lock.Release(ctx, e.token, e.since)
+}
+
+func (k *Keeper) sleep(d time.Duration) {
+	k.mu.Unlock()
+	defer k.mu.Lock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}
+
+// sleepUntil ends early with any change.
+func (k *Keeper) sleepUntil(t time.Time) {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	_ = k.wait(context.Background(), timer.C)
+}

@@ -1,0 +1,105 @@
+package translate
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+)
+
+// ProposalKey is the key of a proposal's params that holds the worker's own proposal.
+const ProposalKey = "weed"
+
+const (
+	// maxProposalBytes bounds a proposal before it is compressed.
+	maxProposalBytes = 1 << 20
+	// compressAbove is the size below which compression saves nothing worth it.
+	compressAbove = 512
+)
+
+// The forms of a packed proposal.
+const (
+	packedPlain = 'p'
+	packedZstd  = 'z'
+)
+
+// Packer carries whole proposals of workers through params: as base64 of the message's
+// bytes, compressed where that helps. Fields that this program does not know travel as
+// well. It may be used concurrently.
+type Packer struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+// NewPacker makes a packer.
+func NewPacker() (*Packer, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<17), zstd.WithEncoderCRC(false))
+	if err != nil {
+		return nil, fmt.Errorf("compressor: %w", err)
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxProposalBytes))
+	if err != nil {
+		return nil, fmt.Errorf("decompressor: %w", err)
+	}
+	return &Packer{encoder: encoder, decoder: decoder}, nil
+}
+
+// Pack returns the params of a proposal.
+func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
+	if size := proto.Size(proposal); size > maxProposalBytes {
+		return nil, fmt.Errorf("the proposal has %d bytes, the limit is %d: let the worker propose smaller batches", size, maxProposalBytes)
+	}
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(proposal)
+	if err != nil {
+		return nil, err
+	}
+	packed := append([]byte{packedPlain}, raw...)
+	if len(raw) > compressAbove {
+		if small := p.encoder.EncodeAll(raw, []byte{packedZstd}); len(small) < len(packed) {
+			packed = small
+		}
+	}
+	return json.Marshal(map[string]string{ProposalKey: base64.StdEncoding.EncodeToString(packed)})
+}
+
+// errNoProposal is told of jobs that no worker has proposed.
+var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman jobtypes run`")
+
+// Unpack returns the proposal that the params of a job carry.
+func (p *Packer) Unpack(params json.RawMessage) (*pb.JobProposal, error) {
+	var carried struct {
+		Packed string `json:"weed"`
+	}
+	if len(params) > 0 {
+		if err := json.Unmarshal(params, &carried); err != nil {
+			return nil, fmt.Errorf("params: %w", err)
+		}
+	}
+	packed, err := base64.StdEncoding.DecodeString(carried.Packed)
+	if err != nil {
+		return nil, fmt.Errorf("params.%s: %w", ProposalKey, err)
+	}
+	if len(packed) == 0 {
+		return nil, errNoProposal
+	}
+	raw := packed[1:]
+	switch packed[0] {
+	case packedPlain:
+	case packedZstd:
+		if raw, err = p.decoder.DecodeAll(raw, nil); err != nil {
+			return nil, fmt.Errorf("params.%s: %w", ProposalKey, err)
+		}
+	default:
+		return nil, fmt.Errorf("params.%s: unknown form %q", ProposalKey, packed[0])
+	}
+	proposal := &pb.JobProposal{}
+	if err := proto.Unmarshal(raw, proposal); err != nil {
+		return nil, fmt.Errorf("params.%s: %w", ProposalKey, err)
+	}
+	return proposal, nil
+}

@@ -1,0 +1,156 @@
+package translate
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// extension is the annotation of a schema that carries what a policy cannot: whether
+// and how often the job type is due where its worker is at home.
+const extension = "x-weed"
+
+// handlerPrefix keeps the handlers of weed workers apart from the native ones, which
+// never share a job type with them.
+const handlerPrefix = "weed-"
+
+// HandlerName is the handler that stands for a job type of weed workers. A name that
+// is none of Roundsman's is an error.
+func HandlerName(jobType string) (string, error) {
+	name := handlerPrefix + jobType
+	return name, jobtype.ValidateName(name)
+}
+
+// Hints are what `jobtypes import` needs besides a descriptor.
+type Hints struct {
+	JobType string           `json:"job_type"`
+	Version uint32           `json:"version,omitempty"`
+	Enabled bool             `json:"enabled"`
+	Every   jobtype.Duration `json:"every"`
+}
+
+// defaultEvery is the interval of a job type whose worker tells none.
+const defaultEvery = 5 * time.Minute
+
+func hintsOf(d *pb.JobTypeDescriptor) Hints {
+	defaults := d.GetAdminRuntimeDefaults()
+	every := time.Duration(defaults.GetDetectionIntervalMinutes()) * time.Minute
+	if every <= 0 {
+		every = defaultEvery
+	}
+	return Hints{
+		JobType: d.GetJobType(), Version: d.GetDescriptorVersion(), Enabled: defaults.GetEnabled(),
+		Every: jobtype.Duration(min(every, 365*24*time.Hour)),
+	}
+}
+
+// HintsOf reads the hints of a handler of weed workers; false: it is none.
+func HintsOf(d jobtype.Descriptor) (Hints, bool) {
+	var schema struct {
+		Hints *Hints `json:"x-weed"`
+	}
+	if json.Unmarshal(d.Params, &schema) != nil || schema.Hints == nil {
+		return Hints{}, false
+	}
+	return *schema.Hints, true
+}
+
+// minExecution is the shortest timeout that the original allows a job.
+const minExecution = 90
+
+// PolicyOf is the default policy of a job type, each value within Roundsman's limits.
+// The gateway beats for a job, because the worker does not: liveness is process.
+func PolicyOf(defaults *pb.AdminRuntimeDefaults) jobtype.Policy {
+	policy := jobtype.Policy{
+		Liveness:                      jobtype.LivenessProcess,
+		DetectionTimeout:              seconds(defaults.GetDetectionTimeoutSeconds(), 45),
+		ExecutionTimeout:              max(seconds(defaults.GetExecutionTimeoutSeconds(), minExecution), seconds(minExecution, 0)),
+		MaxRuntime:                    seconds(defaults.GetJobTypeMaxRuntimeSeconds(), 1800),
+		MaxJobsPerDetection:           count(defaults.GetMaxJobsPerDetection(), 1000, jobtype.MaxJobsLimit),
+		GlobalExecutionConcurrency:    count(defaults.GetGlobalExecutionConcurrency(), 1, jobtype.MaxGlobalConcurrency),
+		PerWorkerExecutionConcurrency: count(defaults.GetPerWorkerExecutionConcurrency(), 1, jobtype.MaxGlobalConcurrency),
+		RetryLimit:                    min(max(int(defaults.GetRetryLimit()), 0), jobtype.MaxRetryLimit),
+		RetryBackoff:                  seconds(defaults.GetRetryBackoffSeconds(), 5),
+	}
+	policy.PerWorkerExecutionConcurrency = min(policy.PerWorkerExecutionConcurrency, policy.GlobalExecutionConcurrency)
+	return policy
+}
+
+// seconds is a timeout, bounded to a year; s3_lifecycle tells 68 of them.
+func seconds(value, fallback int32) jobtype.Duration {
+	if value <= 0 {
+		value = fallback
+	}
+	return min(jobtype.Duration(time.Duration(value)*time.Second), jobtype.Duration(365*24*time.Hour))
+}
+
+func count(value int32, fallback, limit int) int {
+	if value <= 0 {
+		return fallback
+	}
+	return min(int(value), limit)
+}
+
+// Descriptor describes the handler that stands for a job type of a weed worker. d is
+// nil where the worker told none.
+func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descriptor, error) {
+	name, err := HandlerName(c.GetJobType())
+	if err != nil {
+		return jobtype.Descriptor{}, err
+	}
+	schema, err := Schema(d)
+	if err != nil {
+		return jobtype.Descriptor{}, fmt.Errorf("the form of %s: %w", name, err)
+	}
+	descriptor := jobtype.Descriptor{
+		Name:                  name,
+		Help:                  firstText(d.GetDescription(), c.GetDescription(), d.GetDisplayName(), c.GetDisplayName()),
+		Params:                schema,
+		DefaultPolicy:         PolicyOf(d.GetAdminRuntimeDefaults()),
+		MaxDetectConcurrency:  max(int(c.GetMaxDetectionConcurrency()), 0),
+		MaxExecuteConcurrency: max(int(c.GetMaxExecutionConcurrency()), 0),
+		ExecuteOnly:           !c.GetCanDetect(),
+		DetectOnly:            !c.GetCanExecute(),
+	}
+	return descriptor, descriptor.Validate()
+}
+
+// DetectRuntime is the runtime configuration of a detection: the defaults of the worker's
+// own descriptor, how much the run takes, and the time that is left.
+func DetectRuntime(d *pb.JobTypeDescriptor, maxResults int, left time.Duration) *pb.AdminRuntimeDefaults {
+	told := runtime(d)
+	told.MaxJobsPerDetection = clip32(maxResults, told.GetMaxJobsPerDetection())
+	told.DetectionTimeoutSeconds = clip32(int(left/time.Second), told.GetDetectionTimeoutSeconds())
+	return told
+}
+
+// ExecuteRuntime is that of a job, with the time that is left.
+func ExecuteRuntime(d *pb.JobTypeDescriptor, left time.Duration) *pb.AdminRuntimeDefaults {
+	told := runtime(d)
+	told.ExecutionTimeoutSeconds = clip32(int(left/time.Second), told.GetExecutionTimeoutSeconds())
+	return told
+}
+
+func runtime(d *pb.JobTypeDescriptor) *pb.AdminRuntimeDefaults {
+	defaults := d.GetAdminRuntimeDefaults()
+	return &pb.AdminRuntimeDefaults{
+		Enabled: true, DetectionIntervalMinutes: defaults.GetDetectionIntervalMinutes(),
+		DetectionTimeoutSeconds: defaults.GetDetectionTimeoutSeconds(), MaxJobsPerDetection: defaults.GetMaxJobsPerDetection(),
+		GlobalExecutionConcurrency: defaults.GetGlobalExecutionConcurrency(), PerWorkerExecutionConcurrency: defaults.GetPerWorkerExecutionConcurrency(),
+		RetryLimit: defaults.GetRetryLimit(), RetryBackoffSeconds: defaults.GetRetryBackoffSeconds(),
+		JobTypeMaxRuntimeSeconds: defaults.GetJobTypeMaxRuntimeSeconds(), ExecutionTimeoutSeconds: defaults.GetExecutionTimeoutSeconds(),
+	}
+}
+
+// Count is a number as messages carry it.
+func Count(value int) int32 { return clip32(value, 0) }
+
+func clip32(value int, fallback int32) int32 {
+	if value <= 0 || value > 1<<30 {
+		return fallback
+	}
+	return int32(value)
+}

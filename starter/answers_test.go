@@ -1,0 +1,73 @@
+package starter
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+// silentClient is a server that describes every workflow as one that runs.
+type silentClient struct{ client.Client }
+
+func (silentClient) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return &workflowservice.DescribeWorkflowExecutionResponse{}, nil
+}
+
+// TestWhatIsNotAnsweredMayStillBeDone: the server keeps an update for the next
+// control plane; a query leaves nothing behind.
+func TestWhatIsNotAnsweredMayStillBeDone(t *testing.T) {
+	t.Parallel()
+	c := New(silentClient{}, "", nil)
+	nobody := serviceerror.NewDeadlineExceeded("no poller")
+	assert.ErrorContains(t, c.askError(t.Context(), admissionRef(), askedUpdate+"resize-pool", nobody), "may still be done")
+	assert.NotContains(t, c.askError(t.Context(), admissionRef(), "query admission", nobody).Error(), "may still be done")
+
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	err := c.askError(left, admissionRef(), askedUpdate+"resize-pool", nobody)
+	assert.ErrorContains(t, err, "may be done all the same", "nobody waited for the answer")
+	assert.ErrorIs(t, err, context.Canceled)
+	err = c.askError(left, admissionRef(), "query admission", nobody)
+	assert.NotContains(t, err.Error(), "may be done all the same")
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// droppingClient is a server that drops the first updates.
+type droppingClient struct {
+	silentClient
+	faults []error
+	ids    []string
+}
+
+func (d *droppingClient) UpdateWorkflow(_ context.Context, options client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	d.ids = append(d.ids, options.UpdateID)
+	if n := len(d.ids); n <= len(d.faults) {
+		return nil, d.faults[n-1]
+	}
+	return takenUpdate{}, nil
+}
+
+type takenUpdate struct{ client.WorkflowUpdateHandle }
+
+func (takenUpdate) Get(context.Context, any) error { return nil }
+
+// TestDroppedUpdatesAreSentAgain: the server drops one, and nothing of it is done,
+// when its workflow was just continuing as new. Who asked must not hear of it.
+func TestDroppedUpdatesAreSentAgain(t *testing.T) {
+	t.Parallel()
+	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
+	server := &droppingClient{faults: []error{dropped, dropped}}
+	require.NoError(t, New(server, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil))
+	require.Len(t, server.ids, 3)
+	assert.NotEmpty(t, server.ids[0])
+	assert.Equal(t, []string{server.ids[0], server.ids[0]}, server.ids[1:], "one update, whichever of them arrives")
+
+	refused := &droppingClient{faults: []error{serviceerror.NewInvalidArgument("no such update")}}
+	require.ErrorContains(t, New(refused, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil), "no such update")
+	assert.Len(t, refused.ids, 1)
+}

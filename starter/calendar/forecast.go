@@ -1,0 +1,170 @@
+package calendar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/forecast"
+	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// parallel is how many Schedules are asked at once.
+const parallel = 8
+
+// ForecastTick is the forecast of one instant.
+type ForecastTick = forecast.Tick
+
+// Week is how far forecasts look ahead, and ledgers back.
+const Week = 7 * 24 * time.Hour
+
+// Forecast is what the next days bring.
+type Forecast struct {
+	AsOf  time.Time `json:"as_of"`
+	Until time.Time `json:"until"`
+	// Ticks are in order of time, Types by name.
+	Ticks []forecast.Tick `json:"ticks"`
+	Types []ForecastType  `json:"job_types"`
+}
+
+// ForecastType is what the forecast rests on.
+type ForecastType struct {
+	JobType string `json:"job_type"`
+	Lane    string `json:"lane,omitempty"`
+	// Typical is the median of Of runs; Of 0: none is known, and runs count as short.
+	Typical jobtype.Duration `json:"typical,omitempty"`
+	Of      int              `json:"of"`
+	// Due, Runs and Skipped count its ticks.
+	Due     int `json:"due"`
+	Runs    int `json:"runs"`
+	Skipped int `json:"skipped"`
+	// Fault says why it is not in the forecast.
+	Fault string `json:"fault,omitempty"`
+}
+
+// ForecastOf works out the next days of the named job types; none: of all. All are
+// simulated together, since they share lanes.
+func ForecastOf(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
+	return new(Memory).Forecast(ctx, client, now, ahead, names...)
+}
+
+// Forecast is [ForecastOf] with what earlier forecasts have found out.
+func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.Time, ahead time.Duration, names ...string) (Forecast, error) {
+	known, err := jobtypes.Of(client).List(ctx)
+	if err != nil {
+		return Forecast{}, err
+	}
+	if err := jobtypes.Of(client).AddHolds(ctx, known); err != nil && !starter.Unanswered(err) {
+		return Forecast{}, err // Without a control plane nobody knows of any hold.
+	}
+	found := Forecast{AsOf: now, Until: now.Add(ahead), Types: make([]ForecastType, len(known)), Ticks: []forecast.Tick{}}
+	types := make([]forecast.JobType, len(known))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i := range known {
+		group.Go(func() error {
+			var err error
+			types[i], found.Types[i], err = m.forecastType(groupCtx, client, known[i], now, found.Until)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Forecast{}, fmt.Errorf("forecast: %w", err)
+	}
+	m.forget(known)
+	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
+	for _, tick := range forecast.Of(now, types) {
+		if wanted(tick.JobType) {
+			found.Ticks = append(found.Ticks, tick)
+		}
+		at := slices.IndexFunc(found.Types, func(t ForecastType) bool { return t.JobType == tick.JobType })
+		found.Types[at].Due++
+		if tick.State == contract.TickRuns {
+			found.Types[at].Runs++
+		} else {
+			found.Types[at].Skipped++
+		}
+	}
+	found.Types = slices.DeleteFunc(found.Types, func(t ForecastType) bool { return !wanted(t.JobType) })
+	return found, nil
+}
+
+// forecastType gathers what is known of a job type. One that cannot be read is left
+// out with its fault.
+func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known jobtypes.JobType, now, until time.Time) (forecast.JobType, ForecastType, error) {
+	spec := known.Spec
+	told := ForecastType{JobType: known.Name, Fault: known.Fault}
+	in := forecast.JobType{
+		Name: known.Name, Overlap: spec.Policy.Overlap, MaxWait: spec.Interval.Std(), Paused: known.Paused, MaxRuntime: spec.Policy.MaxRuntime.Std(),
+	}
+	if spec.Lane != "" && !spec.LaneShared {
+		in.Lane, told.Lane = spec.Lane, spec.Lane
+	}
+	if spec.Policy.OnDeadline == jobtype.DeadlineDrain {
+		in.DeadlineGrace = spec.Policy.DrainGrace.Std()
+	}
+	if spec.Policy.OnWindowEnd != jobtype.WindowEndCheckpoint {
+		in.WindowGrace = spec.Policy.DrainGrace.Std()
+	}
+	if known.HeldBack != nil {
+		in.HeldUntil = known.HeldBack.Until
+	}
+	if told.Fault != "" {
+		return in, told, nil
+	}
+	if told.Fault = openSpans(&in, spec, now, until); told.Fault != "" {
+		return in, told, nil
+	}
+	var err error
+	if in.Ticks, err = jobtypes.Of(client).Due(ctx, known.Name, now, until); err != nil {
+		return in, told, err
+	}
+	usual, err := m.usual(ctx, known, client.Runs().Show)
+	if err != nil {
+		return in, told, err
+	}
+	in.Typical, told.Typical, told.Of = usual.Took.Std(), usual.Took, usual.Of
+	in.Running = runningOf(ctx, client, known)
+	return in, told, nil
+}
+
+// openSpans finds when the windows of a job type and of its lane are open, in the
+// span and in the interval that a run may wait after it.
+func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Time) (fault string) {
+	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
+		return ""
+	}
+	own, err := window.New(spec.Calendar, time.LoadLocation)
+	if err != nil {
+		return err.Error() + ": run apply to repair it"
+	}
+	lane, err := window.New(spec.LaneCalendar, time.LoadLocation)
+	if err != nil {
+		return "lane " + spec.Lane + ": " + err.Error() + ": run apply to repair it"
+	}
+	within := window.Span{From: from.UTC(), To: to.UTC().Add(spec.Interval.Std() + Week)}
+	in.Open, in.Windowed = window.Common(within, own, lane), true
+	return ""
+}
+
+// runningOf are the open runs of a Schedule. One whose state nobody answers counts as
+// begun.
+func runningOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) []forecast.Running {
+	var open []forecast.Running
+	for _, running := range known.Running {
+		snapshot, err := client.Runs().Show(ctx, starter.RunRef{WorkflowID: running.WorkflowID})
+		if err != nil || !snapshot.Open() {
+			continue
+		}
+		waits := snapshot.Group != nil && (snapshot.Group.Phase == "waiting" || snapshot.Group.Phase == "preparing")
+		open = append(open, forecast.Running{WorkflowID: running.WorkflowID, Since: snapshot.Started, Waiting: waits})
+	}
+	return open
+}

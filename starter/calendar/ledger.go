@@ -1,0 +1,198 @@
+package calendar
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/ledger"
+	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// LedgerTick is what became of one instant.
+type LedgerTick = ledger.Tick
+
+// maxLedgerRuns bounds how many runs a ledger reads: 20 job types each five minutes,
+// for a week.
+const maxLedgerRuns = 40_000
+
+// Ledger is what became of the instants of the last days.
+type Ledger struct {
+	AsOf time.Time `json:"as_of"`
+	From time.Time `json:"from"`
+	// KeptSince is how far back the server remembers runs.
+	KeptSince time.Time `json:"kept_since,omitzero"`
+	// Ticks are in order of time, newest first; Counts add them up by state.
+	Ticks  []ledger.Tick              `json:"ticks"`
+	Counts map[contract.TickState]int `json:"counts"`
+}
+
+// LedgerOf explains each instant of the named job types since then; none: of all. It
+// lists the runs once, and asks each Schedule once.
+func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, names ...string) (Ledger, error) {
+	found := Ledger{AsOf: now, From: from, Ticks: []ledger.Tick{}, Counts: map[contract.TickState]int{}}
+	known, err := named(ctx, jobtypes.Of(client), names)
+	if err != nil {
+		return found, err
+	}
+	// A run may have begun before the first instant and been in its way.
+	filter := starter.RunFilter{Kind: starter.KindGroup, Since: from.Add(-24 * time.Hour), Limit: maxLedgerRuns}
+	if len(names) == 1 {
+		filter.JobType = names[0]
+	}
+	runs, err := client.Runs().List(ctx, filter)
+	if err != nil {
+		return found, err
+	}
+	audit, err := client.Audit().Read(ctx, contract.AuditFilter{Kind: contract.AuditOperator})
+	if err != nil {
+		return found, err
+	}
+	kept, err := client.Retention(ctx)
+	if err != nil {
+		return found, err
+	}
+	found.KeptSince = now.Add(-kept)
+	parts := make([][]ledger.Tick, len(known))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for i := range known {
+		group.Go(func() error {
+			if known[i].CreatedAt.IsZero() { // A list does not tell it.
+				one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
+				if err != nil {
+					return err
+				}
+				known[i] = one
+			}
+			applied := scheduledSince(known[i], audit.Entries)
+			since := from
+			if applied.After(from) {
+				since = applied
+			}
+			ticks, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, since, now)
+			if err != nil {
+				return err
+			}
+			parts[i] = ledger.Of(now, ledger.JobType{
+				Name: known[i].Name, Ticks: ticks, Runs: ledgerRuns(groupCtx, client, known[i], runs), Jitter: known[i].Spec.Schedule.Jitter.Std(),
+				Pauses: pausesOf(known[i], audit.Entries), AppliedAt: applied, KeptSince: found.KeptSince,
+			})
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return found, fmt.Errorf("ledger: %w", err)
+	}
+	found.Ticks = append(found.Ticks, slices.Concat(parts...)...)
+	found.Count()
+	slices.SortStableFunc(found.Ticks, func(a, b ledger.Tick) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))
+	})
+	return found, nil
+}
+
+// Count adds the instants up.
+func (l *Ledger) Count() {
+	l.Counts = map[contract.TickState]int{}
+	for _, tick := range l.Ticks {
+		l.Counts[tick.State]++
+	}
+}
+
+func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.JobType, error) {
+	if len(names) == 0 {
+		return j.List(ctx)
+	}
+	var known []jobtypes.JobType
+	for _, name := range names {
+		one, err := j.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, one)
+	}
+	return known, nil
+}
+
+// ledgerRuns are the runs of a job type. The reason of a skipped one is in its result.
+func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ledger.Run {
+	var runs []ledger.Run
+	for _, run := range all {
+		if run.JobType != known.Name || run.DryRun {
+			continue
+		}
+		told := ledger.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
+		if run.Outcome == contract.OutcomeSkipped {
+			told.Code = skippedFor(ctx, client, run.RunRef)
+		}
+		runs = append(runs, told)
+	}
+	for _, run := range known.Recent {
+		at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.WorkflowID == run.WorkflowID })
+		if at < 0 { // Visibility does not show it yet.
+			runs = append(runs, ledger.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.StartedAt, Ended: run.EndedAt, Outcome: run.Outcome})
+			continue
+		}
+		runs[at].Started = run.StartedAt // A run that continued as new began earlier.
+	}
+	return runs
+}
+
+func skippedFor(ctx context.Context, client *starter.Client, ref starter.RunRef) contract.Code {
+	snapshot, err := client.Runs().Show(ctx, ref)
+	if err != nil || snapshot.Result == nil {
+		return contract.CodeForgotten
+	}
+	return contract.Code(leadingCode.FindString(snapshot.Result.Reason))
+}
+
+// leadingCode is how the reason of a skipped run begins.
+var leadingCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*`)
+
+// pausesOf are the pauses of a job type, as far as the audit log knows them.
+func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Span {
+	var pauses []window.Span
+	open := false
+	for _, entry := range entries {
+		if entry.JobType != known.Name {
+			continue
+		}
+		begins := entry.Action == "jobtype.pause" || strings.HasPrefix(entry.Action, "apply.") && strings.Contains(entry.After, "enabled: false")
+		ends := entry.Action == "jobtype.resume" || strings.HasPrefix(entry.Action, "apply.") && strings.Contains(entry.After, "enabled: true")
+		switch {
+		case begins && !open:
+			pauses, open = append(pauses, window.Span{From: entry.At}), true
+		case ends && open:
+			pauses[len(pauses)-1].To, open = entry.At, false
+		}
+	}
+	switch {
+	case known.Paused && !open:
+		pauses = append(pauses, window.Span{From: cmp.Or(known.PausedAt, known.UpdatedAt, known.CreatedAt)})
+	case !known.Paused && open:
+		pauses[len(pauses)-1].To = cmp.Or(known.UpdatedAt, pauses[len(pauses)-1].From)
+	}
+	return pauses
+}
+
+// scheduledSince is since when a job type is due at the times at which it is due now.
+func scheduledSince(known jobtypes.JobType, entries []contract.AuditEntry) time.Time {
+	since := known.CreatedAt
+	for _, entry := range entries {
+		changes := entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.")
+		if changes && entry.JobType == known.Name && strings.Contains(entry.After, "schedule") && entry.At.After(since) {
+			since = entry.At
+		}
+	}
+	return since
+}

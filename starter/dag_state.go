@@ -1,0 +1,104 @@
+package starter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/run/graph"
+)
+
+// DAGPicture has the states of all tasks of a run at one moment. It costs one query,
+// however many there are.
+type DAGPicture struct {
+	// RunRef is the workflow run that has the tasks, DAG its name.
+	RunRef
+	DAG   string
+	Open  bool
+	state *graph.Graph
+}
+
+// DAGShape is what the tasks of a workflow run were when it started.
+type DAGShape struct {
+	RunID string
+	graph *dag.Graph
+}
+
+// Picture reads the states of all tasks. known, if it is of the same workflow run,
+// spares reading the graph again; the answer has the shape for the next time.
+func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPicture, DAGShape, error) {
+	snapshot, err := d.client.Runs().Describe(ctx, ref)
+	if err != nil {
+		return DAGPicture{}, known, err
+	}
+	picture := DAGPicture{RunRef: snapshot.RunRef, DAG: snapshot.DAG, Open: snapshot.Open()}
+	final, err := d.newest(ctx, snapshot)
+	if err != nil {
+		return picture, known, err
+	}
+	if known.RunID != snapshot.RunID || known.graph == nil {
+		started, err := d.arguments(ctx, snapshot.RunRef)
+		if err != nil {
+			return picture, known, err
+		}
+		known = DAGShape{RunID: snapshot.RunID, graph: started.graph}
+	}
+	if picture.state, err = graph.Read(known.graph, final); err != nil {
+		return picture, known, fmt.Errorf("DAG run %s: %w", ref.WorkflowID, err)
+	}
+	return picture, known, nil
+}
+
+// newest is the state that a run left, or that it is in.
+func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
+	if !snapshot.Open() {
+		left, err := d.client.Runs().withResult(ctx, snapshot)
+		if err != nil {
+			return nil, err
+		}
+		if left.final != nil {
+			return left.final, nil
+		}
+	}
+	var state []byte
+	if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &state); err != nil {
+		return nil, err
+	}
+	return state, nil
+}
+
+// Len is how many tasks there are.
+func (p DAGPicture) Len() int { return p.state.Run().Len() }
+
+// State is that of the task with an index, in declaration order.
+func (p DAGPicture) State(i int) dag.State { return p.state.Run().State(dag.Index(i)) }
+
+// ID names the task with an index.
+func (p DAGPicture) ID(i int) string { return p.state.Run().ID(dag.Index(i)) }
+
+// Index finds a task.
+func (p DAGPicture) Index(id string) (int, bool) {
+	i, known := p.state.Run().Lookup(id)
+	return int(i), known
+}
+
+// Needs are the tasks that one depends on, Dependants those that depend on it.
+func (p DAGPicture) Needs(i int) []int { return ints(p.state.Run().Needs(dag.Index(i))) }
+
+// Dependants are the tasks that depend on one.
+func (p DAGPicture) Dependants(i int) []int { return ints(p.state.Run().Dependants(dag.Index(i))) }
+
+func ints(of []dag.Index) []int {
+	all := make([]int, len(of))
+	for k, i := range of {
+		all[k] = int(i)
+	}
+	return all
+}
+
+// Task is one task, without what only its run knows: times and what it waits for.
+func (p DAGPicture) Task(i int) Item {
+	v := p.state.View(dag.Index(i))
+	return Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From}
+}

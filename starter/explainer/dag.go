@@ -1,0 +1,165 @@
+package explainer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// dag is about a run of a DAG or a task of it: dag/NAME/RUN, NAME/RUN, with /TASK
+// behind it, or NAME/TASK of the newest run. The run of a sub-DAG goes by the name
+// of its task too; asked is the task, which leads to that run.
+func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.Facts) error {
+	name := found.Name
+	run, task, err := e.dagOf(ctx, name)
+	if err != nil {
+		return err
+	}
+	found.Kind, found.Name = kindDAGRun, run.WorkflowID
+	if task != "" {
+		found.Kind, found.Name = kindDAGTask, run.WorkflowID+"/"+task
+	}
+	if err := e.askDAG(ctx, run, task, facts); err != nil {
+		return err
+	}
+	switch {
+	case task == "" && !facts.Run.Open:
+		e.ended = e.endOf(ctx, run)
+	case facts.Item != nil && facts.Item.State != "":
+		if item, err := e.client.Runs().Item(ctx, starter.ItemRef{Run: run, ID: task}); err == nil {
+			item.Run = run // Without the run's own id.
+			e.ended = endedItem(item, "")
+		}
+	}
+	return e.surroundings(ctx, facts, false)
+}
+
+func unknownTask(run, task, similar string) error {
+	hint := "see `roundsman runs show " + run + "`"
+	if similar != "" {
+		hint = "did you mean " + similar + "? " + hint
+	}
+	return &starter.NotFoundError{What: "task", Name: task + " of " + run, Hint: hint}
+}
+
+// dagOf finds the run, and the task if the last part of the name is one.
+func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef, task string, err error) {
+	front, last := name, ""
+	if cut := strings.LastIndexByte(name, '/'); cut > 0 {
+		front, last = name[:cut], name[cut+1:]
+	}
+	if front != "dag" && last != "" {
+		// NAME/RUN is a run before it is a task of the newest one.
+		whole, wholeErr := e.client.Runs().ResolveDAG(ctx, name)
+		if wholeErr == nil && !isSubDAG(whole.WorkflowID) {
+			return whole, "", nil
+		}
+		parent, parentErr := e.client.Runs().ResolveDAG(ctx, strings.TrimPrefix(front, "dag/"))
+		switch {
+		case parentErr == nil:
+			return parent, last, nil
+		case wholeErr == nil:
+			return whole, "", nil
+		case !errors.Is(wholeErr, starter.ErrNotFound):
+			return starter.RunRef{}, "", wholeErr
+		}
+	} else if run, err := e.client.Runs().ResolveDAG(ctx, last); err == nil {
+		return run, "", nil
+	}
+	return starter.RunRef{}, "", &starter.NotFoundError{
+		What: "a job, DAG run or task named", Name: name,
+		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman runs list` and `roundsman runs show RUN`), " +
+			"or RUN/job-00012 for a job (see `roundsman jobs list RUN`)",
+	}
+}
+
+// isSubDAG reports whether the run belongs to a task of another.
+func isSubDAG(workflowID string) bool {
+	_, unique, ok := contract.DAGOfWorkflow(workflowID)
+	return ok && strings.Contains(unique, "/")
+}
+
+// askDAG asks the run, and follows the sub-DAGs that it waits for.
+func (e *explainer) askDAG(ctx context.Context, ref starter.RunRef, task string, facts *explain.Facts) error {
+	e.seen[ref.WorkflowID] = true
+	described, err := e.client.Runs().Describe(ctx, ref)
+	if err != nil {
+		return err
+	}
+	facts.Run = &explain.RunFacts{
+		ID: ref.WorkflowID, DAG: cmp.Or(described.DAG, ref.WorkflowID), Open: described.Open(), StartedAt: described.Started, Outcome: described.EndedAs(),
+	}
+	if task != "" {
+		facts.Item = &explain.ItemFacts{ID: task}
+	}
+	if !described.Open() && task == "" {
+		return nil
+	}
+	answer, err := e.client.DAGs().Why(ctx, ref, task)
+	switch {
+	case noteDown(facts, err):
+		return nil
+	case starter.NotReady(err):
+		answer = contract.ExplainQueryResult{State: "preparing", Waits: []contract.WaitReason{{
+			Code: string(explain.Starting), Object: ref.WorkflowID, Detail: "the run has just been started",
+		}}}
+	case err != nil:
+		return err
+	}
+	if answer.Unknown {
+		return unknownTask(ref.WorkflowID, task, answer.Similar)
+	}
+	if task == "" {
+		facts.Run.Answer = &explain.RunAnswer{Phase: answer.State, Running: answer.Running + len(answer.SubDAGs), Waits: answer.Waits, More: answer.More}
+	} else {
+		facts.Item.State, facts.Item.Waits = answer.State, answer.Waits
+	}
+	if task != "" && answer.State == contract.JobRunning {
+		for _, active := range described.Active {
+			if active.ID == task && !active.Started {
+				return e.taker(ctx, answer.Worker, answer.StartedAt, facts)
+			}
+		}
+	}
+	inside := answer.SubDAGs
+	if answer.Kind == "dag" && answer.State == contract.JobRunning {
+		inside = []string{task}
+	}
+	for _, one := range inside {
+		e.inner(ctx, contract.SubDAGWorkflowID(ref.WorkflowID, one), facts)
+	}
+	return nil
+}
+
+// endOf is how a run ended; nil if it is open, or cannot be read.
+func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
+	shown, err := e.client.Runs().Show(ctx, ref)
+	if err != nil || shown.Open() {
+		return nil
+	}
+	return endedRun(shown)
+}
+
+// inner adds what the run of a sub-DAG waits for, if there is one. What cannot be
+// found out is left out: the thing that was asked for is explained without it.
+func (e *explainer) inner(ctx context.Context, id string, facts *explain.Facts) {
+	if e.seen[id] || len(e.seen) > maxInner || facts.Down != "" {
+		return
+	}
+	within := explain.Facts{Now: facts.Now}
+	err := e.askDAG(ctx, starter.RunRef{WorkflowID: id}, "", &within)
+	if err == nil {
+		err = e.surroundings(ctx, &within, false)
+	}
+	if err != nil {
+		e.client.Logger().Debug("explain the run of a sub-DAG", "run", id, "error", fmt.Sprint(err))
+		return
+	}
+	facts.Inner = append(facts.Inner, explain.Inner{Name: id, Reasons: explain.Why(within)})
+}

@@ -1,0 +1,158 @@
+package explainer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Ended says how something ended, why, and what to do about it.
+type Ended struct {
+	// Of is what has ended: the thing that was asked for, or the last run of a job type.
+	Of string `json:"of"`
+	// Outcome is that of a run, or the state of a job or task.
+	Outcome string    `json:"outcome"`
+	At      time.Time `json:"at,omitzero"`
+	// Detail is why; empty where nothing went wrong, as Remedy is.
+	Detail string `json:"detail,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// lastRunLooks is how many of its newest runs are looked at for the last one of a
+// job type that has ended: of those that overlap, some are open.
+const lastRunLooks = 3
+
+// lastRun is how the newest run of the job type that is over ended; nil if the
+// Schedule remembers none, or the server does not keep it any more. What cannot be
+// found out is left out: the job type is explained without.
+func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended {
+	looks := 0
+	for _, recent := range known.Recent {
+		if slices.ContainsFunc(known.Running, func(open starter.RunRef) bool { return open.WorkflowID == recent.WorkflowID }) {
+			continue
+		}
+		if looks++; looks > lastRunLooks {
+			break
+		}
+		// Without the run id: the group may have continued as new.
+		described, err := e.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: recent.WorkflowID})
+		if err != nil {
+			e.client.Logger().Debug("explain the last run", "run", recent.WorkflowID, "error", err)
+			return nil
+		}
+		if described.Open() {
+			continue
+		}
+		shown, err := e.client.Runs().Show(ctx, described.RunRef)
+		if err != nil {
+			e.client.Logger().Debug("explain the last run", "run", recent.WorkflowID, "error", err)
+			return nil
+		}
+		e.pace = cmp.Or(e.pace, shown.Pace)
+		return endedRun(shown)
+	}
+	return nil
+}
+
+// endedRun tells the end of a closed run.
+func endedRun(run starter.Snapshot) *Ended {
+	ended := &Ended{Of: run.WorkflowID, Outcome: run.EndedAs(), At: run.Ended}
+	show := "`roundsman runs show " + run.WorkflowID + "`"
+	switch {
+	case run.Failure != "" || run.Progress == nil:
+		ended.Detail, ended.Remedy = cmp.Or(run.Failure, "it left no result"), show
+	case run.Outcome == contract.OutcomeCompleted:
+		return ended
+	default:
+		ended.Detail = endDetail(run)
+	}
+	switch {
+	case run.Outcome == contract.OutcomeSkipped:
+		ended.Remedy = show
+	case run.Outcome == contract.OutcomeCanceled && run.Kind == starter.KindGroup:
+		ended.Remedy = show + "; `roundsman audit list --object " + run.WorkflowID + "` says who did that"
+	case run.Kind == starter.KindDAG:
+		ended.Remedy = show + "; repair it, then " + againDAG(run.WorkflowID)
+	case run.Progress != nil && run.AdHoc != "":
+		ended.Remedy = show + " lists what went wrong; repair it, then submit it again"
+	case run.Progress != nil:
+		ended.Remedy = show + " lists what went wrong; repair it, then `roundsman jobtypes run " + run.JobType + "`"
+	}
+	return ended
+}
+
+// endDetail is the reason of the run and the first item that failed; of a DAG also how
+// many did.
+func endDetail(run starter.Snapshot) string {
+	var parts []string
+	if run.Reason != "" {
+		parts = append(parts, run.Reason)
+	}
+	if len(run.Failed) > 0 {
+		first := "the first: " + itemErrorText(run.Failed[0])
+		if run.Kind == starter.KindDAG {
+			first = fmt.Sprintf("%d failed; %s", run.Progress.Failed, first)
+		}
+		parts = append(parts, first)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func itemErrorText(failed contract.JobError) string {
+	about := failed.JobID
+	if failed.DedupeKey != "" {
+		about = strings.TrimSpace(about + " (" + failed.DedupeKey + ")")
+	}
+	if failed.Worker != "" {
+		about += " on " + failed.Worker
+	}
+	return strings.TrimPrefix(about+": "+cmp.Or(failed.Message, "no reason was kept"), ": ")
+}
+
+// againDAG says how what is left of a run is run. A run inside another is one task,
+// or one job, of that.
+func againDAG(id string) string {
+	if _, _, standalone := contract.DAGOfWorkflow(id); !standalone || isSubDAG(id) {
+		return "run the task or job again that it belongs to"
+	}
+	return "`roundsman dag retry " + id + "` runs what is left"
+}
+
+// endedItem tells the end of a job, or of a task that failed or was canceled; nil for
+// an item that has not ended.
+func endedItem(item starter.Item, jobType string) *Ended {
+	ended := &Ended{Of: item.Ref().String(), Outcome: item.State, At: item.EndedAt, Detail: item.Error}
+	show := "`roundsman jobs show " + item.Ref().String() + "`"
+	_, _, adHoc := contract.AdHocOf(item.Run.WorkflowID)
+	isTask := item.Run.Kind() == starter.KindDAG
+	switch item.State {
+	case contract.JobCompleted:
+		ended.Detail = ""
+		return ended
+	case contract.JobFailed, contract.JobCanceled:
+		if isTask {
+			ended.Detail = itemErrorText(contract.JobError{JobID: item.ID, Worker: item.Worker, Message: item.Error})
+			ended.Remedy = "repair it, then " + againDAG(item.Run.WorkflowID)
+			return ended
+		}
+	case contract.JobStale, contract.JobExpired, contract.JobNotStarted:
+	default:
+		return nil
+	}
+	switch {
+	case item.State == contract.JobCanceled:
+		ended.Remedy = "`roundsman audit list --object " + item.Run.WorkflowID + "` says who canceled it, or its run"
+	case adHoc:
+		ended.Remedy = show + "; submit it again when it can be done"
+	default:
+		ended.Remedy = show + "; what is still to be done the next detection proposes again: `roundsman jobtypes run " + jobType + "`"
+	}
+	return ended
+}

@@ -1,0 +1,226 @@
+package explainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Explanation says why something is not running, or what it waits for.
+type Explanation struct {
+	// Kind is job type, run, job, worker, dag run or dag task; Name which one.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// State is one word for what it is doing.
+	State string `json:"state"`
+	// Reasons are ordered, what to act on first. Empty for what runs, has ended,
+	// or, for a worker, has work and could take more.
+	Reasons []explain.Reason `json:"reasons"`
+	// Ended is how it ended, if it has; of a job type, how its last run did.
+	Ended *Ended `json:"ended,omitempty"`
+	// Pace says whether a run is slower than usual; of a job type, its newest open run,
+	// or else its last one.
+	Pace *contract.Pace `json:"pace,omitempty"`
+}
+
+// The kinds of things that can be explained.
+const (
+	kindJobType = "job type"
+	kindRun     = "run"
+	kindJob     = "job"
+	kindWorker  = "worker"
+	kindDAGRun  = "dag run"
+	kindDAGTask = "dag task"
+)
+
+// Explain answers for a job type, a worker, a run, a job (RUN/JOB), a run of a
+// DAG or a task of it (RUN/TASK), in this order where a name could mean several.
+// It changes nothing. A control plane that is down is a reason, not an error.
+func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
+	e := &explainer{client: client, seen: map[string]bool{}}
+	return e.explain(ctx, strings.Trim(thing, "/ "))
+}
+
+// explainer collects facts about one thing, and about those inside it.
+type explainer struct {
+	client *starter.Client
+	// seen are the runs of DAGs that were asked: a person reads no more than
+	// maxInner of them.
+	seen map[string]bool
+	// ended is how the thing ended, nil while it has not. pace is that of the first run
+	// that was looked at.
+	ended *Ended
+	pace  *contract.Pace
+}
+
+// maxInner bounds how many runs of sub-DAGs one explanation follows.
+const maxInner = 20
+
+func (e *explainer) explain(ctx context.Context, thing string) (Explanation, error) {
+	explanation := Explanation{Name: thing}
+	facts, err := e.factsOf(ctx, &explanation)
+	if err != nil {
+		return explanation, err
+	}
+	if facts.Down != "" {
+		facts.DownSince = e.lastPoll(ctx)
+	}
+	explanation.State = explain.State(facts)
+	explanation.Reasons = explain.Why(facts)
+	explanation.Ended, explanation.Pace = e.ended, e.pace
+	if explanation.Reasons == nil {
+		explanation.Reasons = []explain.Reason{}
+	}
+	return explanation, nil
+}
+
+// factsOf finds out what the thing is: a job by its form; a name without a slash
+// is a job type, a worker, a run or a DAG; the rest is a run or a task of a DAG.
+func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Facts, error) {
+	facts, name := explain.Facts{Now: time.Now()}, found.Name
+	if name == "" {
+		return facts, starter.Invalidf("name what to explain: a job type, a run, a job, a worker, a run of a DAG or a task of it")
+	}
+	if ref, err := starter.ParseItemRef(name); err == nil && ref.Run.Kind() == starter.KindGroup {
+		return facts, e.job(ctx, found, &facts)
+	}
+	switch {
+	case strings.HasPrefix(name, groupPrefix) && !strings.Contains(name[len(groupPrefix):], "/"):
+		ref, err := e.client.Runs().Resolve(ctx, name)
+		if err != nil {
+			return facts, err
+		}
+		return facts, e.run(ctx, found, ref, &facts)
+	case strings.Contains(name, "/"):
+		return facts, e.dag(ctx, found, &facts)
+	}
+	return facts, e.named(ctx, found, &facts)
+}
+
+// named is about a name without a slash.
+func (e *explainer) named(ctx context.Context, found *Explanation, facts *explain.Facts) error {
+	name := found.Name
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return e.unknown(ctx, name, facts) // No id has these, and the server takes none that does.
+	}
+	known, err := e.jobType(ctx, name, facts)
+	if err != nil || known {
+		found.Kind = kindJobType
+		return err
+	}
+	if known, err = e.worker(ctx, name, facts); err != nil || known {
+		found.Kind = kindWorker
+		return err
+	}
+	ref := starter.RunRef{WorkflowID: groupPrefix + name}
+	if described, err := e.client.Runs().Describe(ctx, ref); err == nil && described.Started.Unix() > 0 {
+		return e.run(ctx, found, ref, facts)
+	}
+	if jobtype.ValidateName(name) == nil {
+		runs, err := e.client.Runs().List(ctx, starter.RunFilter{DAG: name, Limit: 1})
+		if err != nil {
+			return err
+		}
+		if len(runs) > 0 {
+			found.Name = runs[0].WorkflowID
+			return e.dag(ctx, found, facts)
+		}
+	}
+	return e.unknown(ctx, name, facts)
+}
+
+// unknown says what might have been meant.
+func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Facts) error {
+	missing := &UnknownThingError{Name: name, Down: facts.Down}
+	if types, err := jobtypes.Of(e.client).List(ctx); err == nil {
+		for _, t := range types {
+			missing.Known = append(missing.Known, t.Name)
+		}
+	}
+	if facts.Down != "" {
+		return missing // It was waited for once.
+	}
+	if workers, err := e.client.Workers().List(ctx, contract.WorkersQueryInput{}); err == nil {
+		for _, w := range workers {
+			missing.Known = append(missing.Known, w.Registration.ID)
+		}
+	}
+	return missing
+}
+
+// UnknownThingError says that nothing goes by that name.
+type UnknownThingError struct {
+	Name string
+	// Known are the names of job types and workers.
+	Known []string
+	// Down says what the control plane did not answer: it could be a worker.
+	Down string
+}
+
+// Error implements error.
+func (e *UnknownThingError) Error() string {
+	text := fmt.Sprintf("%s is no job type, worker, run, job or DAG: see `roundsman jobtypes list`, `workers list`, `runs list`, `jobs list RUN` and `dag list`", e.Name)
+	if e.Down != "" {
+		text += "; workers could not be asked for: " + e.Down
+	}
+	return text
+}
+
+// Is makes errors.Is(err, starter.ErrNotFound) true.
+func (*UnknownThingError) Is(target error) bool { return target == starter.ErrNotFound }
+
+// noteDown keeps why something did not answer as a fact; false: it is another error.
+func noteDown(facts *explain.Facts, err error) bool {
+	if down, ok := errors.AsType[*starter.ControlPlaneDownError](err); ok {
+		facts.Down = down.What()
+		return true
+	}
+	if gone, ok := errors.AsType[*starter.RegistryGoneError](err); ok {
+		facts.Down = gone.What()
+		return true
+	}
+	if paused, ok := errors.AsType[*starter.PausedWorkflowError](err); ok {
+		facts.Frozen = append(facts.Frozen, explain.FrozenFacts{ID: paused.WorkflowID, By: paused.By, Note: paused.Note, Since: paused.Since})
+		return true
+	}
+	if stuck, ok := errors.AsType[*starter.StuckWorkflowError](err); ok {
+		facts.Stuck = append(facts.Stuck, explain.StuckFacts{ID: stuck.WorkflowID, Message: stuck.Message, Times: stuck.Times, Since: stuck.Since, Version: stuck.Version})
+		return true
+	}
+	return false
+}
+
+// lastPoll is when the last control plane asked for work; zero if the server, which
+// remembers it for five minutes, does not know.
+func (e *explainer) lastPoll(ctx context.Context) time.Time {
+	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	queue, err := e.client.Temporal().DescribeTaskQueue(limited, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		e.client.Logger().Debug("ask for the pollers of the control queue", "error", err)
+		return time.Time{}
+	}
+	var last time.Time
+	for _, poller := range queue.GetPollers() {
+		if at := poller.GetLastAccessTime().AsTime(); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+const (
+	groupPrefix = "group/"
+	// answerTimeout is how long the server may take to answer.
+	answerTimeout = 10 * time.Second
+)

@@ -1,0 +1,118 @@
+package explainer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// worker reports whether there is such a worker. Without a control plane its own
+// process tells.
+func (e *explainer) worker(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
+	detail, err := e.client.Workers().Get(ctx, id)
+	switch {
+	case errors.Is(err, starter.ErrNotFound):
+		return false, nil
+	case noteDown(facts, err):
+		return e.workerItself(ctx, id, facts)
+	case err != nil:
+		return false, err
+	}
+	facts.Worker = &explain.WorkerFacts{WorkerDetail: detail}
+	if detail.State == contract.WorkerDeleted || detail.State == contract.WorkerOffline {
+		return true, nil
+	}
+	if err := e.report(ctx, facts.Worker); err != nil {
+		return true, err
+	}
+	if r := facts.Worker.Report; r == nil || r.Executing+r.Detecting > 0 {
+		return true, nil
+	}
+	types, err := jobtypes.Of(e.client).List(ctx)
+	if err != nil {
+		return true, err
+	}
+	for _, t := range types {
+		facts.Worker.Types = append(facts.Worker.Types, typeFacts(t))
+	}
+	return true, nil
+}
+
+// report asks the worker's process. That it does not answer is worth telling, not
+// an error.
+func (e *explainer) report(ctx context.Context, w *explain.WorkerFacts) error {
+	report, err := e.client.Workers().Ask(ctx, w.Registration.ID)
+	silent, isSilent := errors.AsType[*starter.SilentWorkerError](err)
+	switch {
+	case isSilent:
+		w.Silent = silent.Error()
+	case err != nil:
+		return err
+	case report.Instance != w.Registration.Instance && w.Registration.Instance != "":
+		w.Silent = fmt.Sprintf("another process answers for this id (instance %s), not the registered one", report.Instance)
+	default:
+		w.Report = &report
+	}
+	return nil
+}
+
+// taker finds out about the worker that an attempt was sent to and that has not
+// taken it yet; "" stands for the shared queue.
+func (e *explainer) taker(ctx context.Context, worker string, sent time.Time, facts *explain.Facts) error {
+	facts.Taker, facts.SentAt = &explain.WorkerFacts{}, sent
+	facts.Taker.Registration.ID = worker
+	if worker == "" {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, takerTimeout)
+	defer cancel()
+	if err := e.report(limited, facts.Taker); err != nil && ctx.Err() != nil {
+		return err
+	}
+	return nil
+}
+
+// ask asks workers that a run doubts what they do. One that does not answer is
+// what the run says of it.
+func (e *explainer) ask(ctx context.Context, workers []string, facts *explain.Facts) {
+	const most = 5
+	for _, id := range workers {
+		if _, known := facts.Asked[id]; known || len(facts.Asked) >= most {
+			continue
+		}
+		limited, cancel := context.WithTimeout(ctx, takerTimeout)
+		w := explain.WorkerFacts{WorkerDetail: contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: id}}}
+		if err := e.report(limited, &w); err != nil {
+			e.client.Logger().Debug("ask a worker that is doubted", "worker", id, "error", err)
+		}
+		cancel()
+		if facts.Asked == nil {
+			facts.Asked = map[string]explain.WorkerFacts{}
+		}
+		facts.Asked[id] = w
+	}
+}
+
+// takerTimeout is how long a process may take to say that it is full: longer and
+// it is not, or has other troubles.
+const takerTimeout = time.Second
+
+// workerItself finds a worker that no control plane tells of.
+func (e *explainer) workerItself(ctx context.Context, id string, facts *explain.Facts) (bool, error) {
+	_, err := e.client.Temporal().DescribeWorkflowExecution(ctx, contract.WorkerWorkflowID(id), "")
+	if err != nil {
+		// It may be something else; who asks is told at the end if it is not.
+		return false, nil //nolint:nilerr // see above
+	}
+	w := &explain.WorkerFacts{WorkerDetail: contract.WorkerDetail{
+		Registration: contract.WorkerRegistration{ID: id}, State: "unknown", Fresh: true,
+	}}
+	facts.Worker = w
+	return true, e.report(ctx, w)
+}

@@ -1,0 +1,60 @@
+package starter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// CancelItem asks a run to cancel one item. A task is refused by its run where it
+// cannot be canceled. A group cannot refuse, so the job is looked up first; if no
+// control plane answers, the request is sent all the same and acted on later, which
+// the returned error says.
+func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error {
+	if ref.Run.Kind() == KindDAG {
+		_, err := r.client.DAGs().change(ctx, ref.Run, contract.UpdateCancelTask, contract.TaskInput{Task: ref.ID, By: r.client.operator.actor, Reason: reason})
+		return err
+	}
+	return r.endJob(ctx, ref, "cancel", contract.SignalCancelJob, reason)
+}
+
+// ExpireItem makes a group give up one job at once, without waiting for its
+// handler, which is told to stop and whose outcome is ignored. A job that had begun
+// ends as stale, another as expired. For the rest it is like CancelItem.
+func (r Runs) ExpireItem(ctx context.Context, ref ItemRef, reason string) error {
+	if ref.Run.Kind() == KindDAG {
+		return fmt.Errorf("%s is a task of a DAG, which cannot expire: cancel it with `roundsman jobs cancel %s`", ref, ref)
+	}
+	return r.endJob(ctx, ref, "expire", contract.SignalExpireJob, reason)
+}
+
+func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason string) error {
+	described, err := r.opened(ctx, ref.Run, ": there is nothing to "+verb)
+	if err != nil {
+		return err
+	}
+	job, lookupErr := r.Item(ctx, ref)
+	switch {
+	case lookupErr != nil && !Unanswered(lookupErr):
+		return lookupErr
+	case lookupErr == nil && job.Ended():
+		return fmt.Errorf("job %s has %w (%s): there is nothing to %s", ref, ErrAlreadyEnded, job.State, verb)
+	}
+	err = r.client.temporal.SignalWorkflow(ctx, described.WorkflowID, "", signal, contract.CancelJobInput{JobID: ref.ID, Reason: reason, By: r.client.operator.actor})
+	if err != nil {
+		return runEndedMeanwhile(ref.Run, err)
+	}
+	if lookupErr != nil {
+		return fmt.Errorf("the request was sent and will be acted on later: %w", lookupErr)
+	}
+	return nil
+}
+
+// what says which kind of thing the reference names.
+func (r ItemRef) what() string {
+	if r.Run.Kind() == KindDAG {
+		return "task"
+	}
+	return KindJob
+}

@@ -1,0 +1,352 @@
+package starter
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Item is a job of a group or a task of a DAG, as operators see it: what its run
+// reports, and for a running one what its worker last reported.
+type Item struct {
+	Run RunRef `json:"run"`
+	ID  string `json:"id"`
+	// Kind is job, or the kind of the task: command, approval, dag.
+	Kind  string `json:"kind"`
+	State string `json:"state"`
+	// DedupeKey of a job. Items is how many proposals it stands for, if several;
+	// DedupeKey is the first one's, and Batch lists them where one job was asked for.
+	DedupeKey string              `json:"dedupe_key,omitempty"`
+	Items     int                 `json:"items,omitempty"`
+	Batch     []jobtype.BatchItem `json:"batch,omitempty"`
+	Summary   string              `json:"summary,omitempty"`
+	Priority  jobtype.Priority    `json:"priority,omitempty"`
+	// Needs are the tasks that a task depends on. Lists of items have the first
+	// [ListedNeeds] of them, and count the others in NeedsLeftOut.
+	Needs        []string `json:"needs,omitempty"`
+	NeedsLeftOut int      `json:"needs_left_out,omitempty"`
+	// Waiting says what an item waits for that does not run, Wait says it for
+	// programs, Until is when that ends.
+	Waiting string               `json:"waiting,omitempty"`
+	Wait    *contract.WaitReason `json:"wait,omitempty"`
+	Until   time.Time            `json:"until,omitzero"`
+	// Worker runs it, or ran it last.
+	Worker string `json:"worker,omitempty"`
+	// Attempt is the number of the last attempt; 0: there was none.
+	Attempt int    `json:"attempt,omitempty"`
+	Error   string `json:"error,omitempty"`
+	// FromRun is the earlier run that produced the state of a task, if one did.
+	FromRun   string    `json:"from_run,omitempty"`
+	NotBefore time.Time `json:"not_before,omitzero"`
+	// EstimatedRuntime is what the proposal of a job says.
+	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
+	// ReadyAt is when the last of a task's needs had ended, Decision what an operator
+	// decided about it; [Runs.Timeline] fills them in.
+	ReadyAt   time.Time    `json:"ready_at,omitzero"`
+	Decision  *ItemRequest `json:"decision,omitempty"`
+	StartedAt time.Time    `json:"started_at,omitzero"`
+	EndedAt   time.Time    `json:"ended_at,omitzero"`
+	// Value is what a task returned, while another one refers to it.
+	Value  json.RawMessage `json:"value,omitempty"`
+	Active *ActiveItem     `json:"active,omitempty"`
+}
+
+// ListedNeeds is how many needs of a task a list has: those of 100,000 are 1.3 MB.
+const ListedNeeds = 100
+
+// Listed leaves out of each item what is too long for a list.
+func Listed(items []Item) []Item {
+	for i := range items {
+		if more := len(items[i].Needs) - ListedNeeds; more > 0 {
+			items[i].Needs, items[i].NeedsLeftOut = items[i].Needs[:ListedNeeds:ListedNeeds], more
+		}
+	}
+	return items
+}
+
+// KindJob is the kind of an item of a group.
+const KindJob = "job"
+
+// Ref is the item's address.
+func (i Item) Ref() ItemRef { return ItemRef{Run: i.Run, ID: i.ID} }
+
+// DAGTask is a task as a result of its run lists it.
+func (i Item) DAGTask() contract.DAGTask {
+	return contract.DAGTask{State: i.State, Attempts: i.Attempt, Worker: i.Worker, Error: i.Error, FromRun: i.FromRun}
+}
+
+// Ended reports whether the item is in a final state.
+func (i Item) Ended() bool {
+	for _, state := range dag.States() {
+		if i.State == state.String() && state.Terminal() {
+			return true
+		}
+	}
+	switch i.State {
+	case contract.JobCompleted, contract.JobStale, contract.JobExpired, contract.JobNotStarted:
+		return true
+	}
+	return false
+}
+
+// ItemFilter narrows [Runs.Items].
+type ItemFilter struct {
+	// States keeps items in one of these states; empty keeps all.
+	States []string
+	// ID keeps one item, or all tasks of an entry that fans out.
+	ID string
+	// DedupeKey keeps the job with that key.
+	DedupeKey string
+	// Offset and Limit page through what matches; Limit 0 means 200.
+	Offset, Limit int
+}
+
+// All is a limit that leaves nothing out.
+const All = math.MaxInt
+
+// itemsLimit is how many items a list has unless told otherwise; jobsPage and
+// tasksPage are how many one query carries. A job's view has well under 1 KiB, so
+// that a page stays far from the 2 MiB that a payload may have.
+const (
+	itemsLimit = 200
+	jobsPage   = 200
+	tasksPage  = 5000
+)
+
+// TaskStates lists the states a task can be in.
+func TaskStates() []string {
+	var names []string
+	for _, state := range dag.States() {
+		names = append(names, state.String())
+	}
+	return names
+}
+
+// ItemStates lists the states of both kinds of items, each once.
+func ItemStates() []string {
+	states := contract.JobStates()
+	for _, state := range TaskStates() {
+		if !slices.Contains(states, state) {
+			states = append(states, state)
+		}
+	}
+	return states
+}
+
+// Items lists the items of a run, open or closed, and how many match in total. It
+// needs a control plane, but not for the tasks of a DAG that left a result.
+func (r Runs) Items(ctx context.Context, ref RunRef, filter ItemFilter) ([]Item, int, error) {
+	described, err := r.Describe(ctx, ref)
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.itemsOf(ctx, described, filter)
+}
+
+func (r Runs) itemsOf(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
+	if filter.Limit <= 0 {
+		filter.Limit = itemsLimit
+	}
+	list := r.jobs
+	if described.Kind == KindDAG {
+		list = r.tasks
+	}
+	if !filter.selectsAssigned() {
+		return list(ctx, described, filter)
+	}
+	// The run does not tell the two apart, so that all of them are looked at.
+	wide := filter
+	wide.States, wide.Offset, wide.Limit = append(slices.Clone(filter.States), contract.JobRunning), 0, All
+	items, _, err := list(ctx, described, wide)
+	items = slices.DeleteFunc(items, func(item Item) bool { return !slices.Contains(filter.States, item.State) })
+	from := min(filter.Offset, len(items))
+	return items[from:min(from+min(filter.Limit, len(items)), len(items))], len(items), err
+}
+
+// selectsAssigned reports whether it chooses either the assigned or the running
+// items, not both.
+func (f ItemFilter) selectsAssigned() bool {
+	return slices.Contains(f.States, contract.JobAssigned) != slices.Contains(f.States, contract.JobRunning)
+}
+
+func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
+	// Pinned, so that pages of one list come from one workflow run.
+	return pages(described, filter, jobsPage, func(offset, limit int) ([]Item, int, error) {
+		var page contract.JobsQueryResult
+		err := r.client.query(ctx, described.RunRef, contract.QueryJobs, &page, contract.JobsQueryInput{
+			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit,
+		})
+		return itemsOfJobs(page.Jobs), page.Total, err
+	})
+}
+
+func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
+	if filter.DedupeKey != "" {
+		return nil, 0, nil
+	}
+	if !described.Open() {
+		ended, err := r.withResult(ctx, described)
+		if err != nil {
+			return nil, 0, err
+		}
+		if ended.final != nil {
+			return r.endedTasks(ctx, ended, filter)
+		}
+	}
+	return pages(described, filter, tasksPage, func(offset, limit int) ([]Item, int, error) {
+		var page contract.TasksQueryResult
+		err := r.client.query(ctx, RunRef{WorkflowID: described.WorkflowID}, contract.QueryTasks, &page, contract.TasksQueryInput{
+			States: filter.States, Task: filter.ID, Offset: offset, Limit: limit,
+		})
+		items := make([]Item, len(page.Tasks))
+		for i, task := range page.Tasks {
+			items[i] = Item{
+				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
+				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, StartedAt: task.StartedAt, Value: task.Result,
+			}
+		}
+		return items, page.Total, err
+	})
+}
+
+// endedTasks reads the tasks of a closed run from the state that it left.
+func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter) ([]Item, int, error) {
+	started, err := r.client.DAGs().arguments(ctx, ended.RunRef)
+	if err != nil {
+		return nil, 0, err
+	}
+	state, err := graph.Read(started.graph, ended.final)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the tasks of %s: %w", ended.WorkflowID, err)
+	}
+	views, total := state.Tasks(graph.Filter{States: filter.States, Task: filter.ID, Offset: filter.Offset, Limit: filter.Limit})
+	items := make([]Item, len(views))
+	for i, v := range views {
+		items[i] = Item{
+			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker,
+			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, Value: v.Result,
+		}
+	}
+	return items, total, nil
+}
+
+// pages asks page by page for what the filter chooses, and adds what the server
+// knows of running attempts.
+func pages(described Snapshot, filter ItemFilter, most int, ask func(offset, limit int) ([]Item, int, error)) ([]Item, int, error) {
+	var items []Item
+	for {
+		page, total, err := ask(filter.Offset+len(items), min(most, filter.Limit-len(items)))
+		if err != nil {
+			return nil, 0, err
+		}
+		items = append(items, mergeActive(described, page)...)
+		if len(page) == 0 || len(items) >= min(total-filter.Offset, filter.Limit) {
+			return items, total, nil
+		}
+	}
+}
+
+func itemsOfJobs(jobs []contract.JobView) []Item {
+	items := make([]Item, len(jobs))
+	for i, job := range jobs {
+		items[i] = Item{
+			ID: job.JobID, Kind: KindJob, State: job.State, DedupeKey: job.DedupeKey, Items: job.Items, Batch: job.Batch, Summary: job.Summary,
+			Priority: job.Priority, Waiting: job.Waiting, Wait: job.Wait, Worker: job.Worker, Attempt: job.Attempt, Error: job.Error,
+			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, StartedAt: job.StartedAt, EndedAt: job.EndedAt,
+		}
+	}
+	return items
+}
+
+func mergeActive(described Snapshot, items []Item) []Item {
+	active := make(map[string]*ActiveItem, len(described.Active))
+	for i := range described.Active {
+		active[described.Active[i].ID] = &described.Active[i]
+	}
+	for i := range items {
+		items[i].Run, items[i].Active = described.RunRef, active[items[i].ID]
+		if on := items[i].Active; on != nil && items[i].State == contract.JobRunning && !on.Started {
+			items[i].State = contract.JobAssigned
+		}
+	}
+	return items
+}
+
+// Item shows one item.
+func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
+	items, _, err := r.Items(ctx, ref.Run, ItemFilter{ID: ref.ID})
+	if err != nil {
+		return Item{}, err
+	}
+	at := slices.IndexFunc(items, func(item Item) bool { return item.ID == ref.ID })
+	if at < 0 {
+		return Item{}, &NotFoundError{What: ref.what(), Name: ref.String(), Hint: "see `roundsman jobs list " + ref.Run.WorkflowID + "`"}
+	}
+	return items[at], nil
+}
+
+// ItemByKey shows the job of a run that stands for the proposal with a dedupe key.
+func (r Runs) ItemByKey(ctx context.Context, ref RunRef, key string) (Item, error) {
+	items, _, err := r.Items(ctx, ref, ItemFilter{DedupeKey: key, Limit: 1})
+	if err != nil {
+		return Item{}, err
+	}
+	if len(items) == 0 {
+		return Item{}, &NotFoundError{What: "job with key", Name: key, Hint: "see `roundsman jobs list " + ref.WorkflowID + "`"}
+	}
+	// Without the run's own id: the run may continue as new.
+	items[0].Run = RunRef{WorkflowID: ref.WorkflowID}
+	return items[0], nil
+}
+
+// ItemSearch narrows [Runs.Search].
+type ItemSearch struct {
+	// Runs says which runs are looked at; the newest first, at most Runs.Limit.
+	Runs RunFilter
+	// States and DedupeKey are those of [ItemFilter]; Worker keeps the items that a
+	// worker runs or ran last.
+	States            []string
+	DedupeKey, Worker string
+	// Limit is the most items returned. Default 200.
+	Limit int
+}
+
+// Search lists items of several runs, those of the newest run first. A run that does
+// not answer is left out and named in the error, beside what was found.
+func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
+	runs, err := r.List(ctx, search.Runs)
+	if err != nil {
+		return nil, err
+	}
+	found, faults := make([][]Item, len(runs)), make([]error, len(runs))
+	var asking errgroup.Group
+	asking.SetLimit(countParallel)
+	for i, run := range runs {
+		asking.Go(func() error {
+			items, _, err := r.Items(ctx, RunRef{WorkflowID: run.WorkflowID}, ItemFilter{States: search.States, DedupeKey: search.DedupeKey, Limit: searchedItems})
+			if err != nil {
+				faults[i] = fmt.Errorf("run %s was not searched: %w", run.WorkflowID, err)
+			}
+			found[i] = slices.DeleteFunc(items, func(item Item) bool { return search.Worker != "" && item.Worker != search.Worker })
+			return nil
+		})
+	}
+	_ = asking.Wait() // Faults are noted.
+	all := slices.Concat(found...)
+	return all[:min(len(all), cmp.Or(search.Limit, itemsLimit))], errors.Join(faults...)
+}
+
+// searchedItems bounds how many items of one run a search reads.
+const searchedItems = 10_000

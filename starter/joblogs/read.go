@@ -1,0 +1,105 @@
+package joblogs
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Where a part of a log comes from.
+const (
+	// FromWorker: the process that runs the attempt, or ran it.
+	FromWorker = "worker"
+	// FromResult: the end of the output that the job's result kept.
+	FromResult = "result"
+	// FromNowhere: nothing was printed, or nothing of it is kept.
+	FromNowhere = "nowhere"
+)
+
+// Part is what an attempt at a job or task has printed from an offset on.
+type Part struct {
+	Run     string `json:"run"`
+	Job     string `json:"job"`
+	State   string `json:"state"`
+	Worker  string `json:"worker,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	// Offset is where Text begins, Next where the next part does, in bytes from the
+	// beginning of the attempt.
+	Offset int64  `json:"offset"`
+	Next   int64  `json:"next"`
+	Text   string `json:"text"`
+	// Running says that the attempt may print more, Ended that the job will not have
+	// another attempt.
+	Running bool   `json:"running,omitempty"`
+	Ended   bool   `json:"ended,omitempty"`
+	From    string `json:"from"`
+	// Silent is why the worker's process could not be asked.
+	Silent string `json:"silent,omitempty"`
+}
+
+// Read returns what an attempt has printed from offset on, at most 256 KiB; a negative
+// offset counts from the end. Attempt 0 is the last one.
+func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, attempt int, offset int64) (Part, error) {
+	item, err := client.Runs().Item(ctx, ref)
+	if err != nil {
+		return Part{}, err
+	}
+	part := Part{Run: ref.Run.WorkflowID, Job: ref.ID, State: item.State, Worker: item.Worker, Attempt: item.Attempt, Ended: item.Ended(), From: FromNowhere}
+	if attempt != 0 && attempt != item.Attempt {
+		if part.Worker, err = workerOf(ctx, client, item, attempt); err != nil {
+			return Part{}, err
+		}
+		part.Attempt = attempt
+	}
+	if part.Worker != "" {
+		answer, err := client.Workers().Log(ctx, part.Worker, contract.LogQueryInput{
+			GroupID: item.Run.WorkflowID, JobID: ref.ID, Attempt: part.Attempt, Offset: offset,
+		})
+		if silent, isSilent := errors.AsType[*starter.SilentWorkerError](err); isSilent {
+			part.Silent = silent.Error()
+		} else if err != nil {
+			return Part{}, err
+		}
+		if answer.Known {
+			part.Offset, part.Next, part.Text, part.Running, part.From = answer.Offset, answer.Next, answer.Text, answer.Running, FromWorker
+			return part, nil
+		}
+	}
+	if part.Ended && part.Attempt == item.Attempt {
+		err = kept(ctx, client, item, offset, &part)
+	}
+	return part, err
+}
+
+// workerOf is the worker of an earlier attempt.
+func workerOf(ctx context.Context, client *starter.Client, item starter.Item, number int) (string, error) {
+	history, err := client.Runs().History(ctx, item)
+	if err != nil {
+		return "", err
+	}
+	for _, attempt := range history.Attempts {
+		if attempt.Number == number {
+			return attempt.Worker, nil
+		}
+	}
+	return "", &starter.NotFoundError{What: "attempt of " + item.ID, Name: strconv.Itoa(number), Hint: "see `roundsman jobs show " + item.Ref().String() + "`"}
+}
+
+// kept reads the end of the output from the result.
+func kept(ctx context.Context, client *starter.Client, item starter.Item, offset int64, part *Part) error {
+	history, err := client.Runs().History(ctx, item)
+	if err != nil || history.Result == nil || history.Result.Output == "" {
+		return err
+	}
+	output := history.Result.Output
+	size := int64(len(output))
+	if offset < 0 {
+		offset = max(0, size+offset)
+	}
+	offset = min(offset, size)
+	part.Offset, part.Next, part.Text, part.From = offset, size, output[offset:], FromResult
+	return nil
+}

@@ -1,0 +1,236 @@
+package jobtypes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/rpc"
+)
+
+// ApplyResult says what became of every change of a plan.
+type ApplyResult struct {
+	// Applied are the changes that were made, Unchanged counts the job types
+	// that needed none.
+	Applied   []Change `json:"applied"`
+	Unchanged int      `json:"unchanged"`
+	// Failed are the changes that could not be made.
+	Failed []FailedChange `json:"failed,omitempty"`
+	// NotAttempted are the changes that were left because ctx ended.
+	NotAttempted []Change `json:"not_attempted,omitempty"`
+}
+
+// FailedChange is a change and why it could not be made.
+type FailedChange struct {
+	Change
+
+	Error string `json:"error"`
+
+	cause error
+}
+
+// ApplyError is returned when not everything was applied. The result beside it
+// is complete.
+type ApplyError struct {
+	Result ApplyResult
+}
+
+// Error implements error.
+func (e *ApplyError) Error() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d changes applied, %d failed, %d not attempted: run apply again, it goes on where this one ended",
+		len(e.Result.Applied), len(e.Result.Failed), len(e.Result.NotAttempted))
+	for _, failed := range e.Result.Failed {
+		fmt.Fprintf(&text, "\n    %s %s: %s", failed.Action, failed.JobType, failed.Error)
+	}
+	return text.String()
+}
+
+// Unwrap gives the causes.
+func (e *ApplyError) Unwrap() []error {
+	causes := make([]error, len(e.Result.Failed))
+	for i, failed := range e.Result.Failed {
+		causes[i] = failed.cause
+	}
+	return causes
+}
+
+// Apply carries a plan out. Every Schedule is read again right before it is
+// written and compared again after: what changed since the plan is taken into
+// account, a concurrent apply or pause is not overwritten unseen, and applying
+// the same plan again does nothing. Creations and updates come first, deletions
+// last. One failed change does not keep the others from being made; then the
+// error is an [*ApplyError].
+func (c Client) Apply(ctx context.Context, plan Plan) (ApplyResult, error) {
+	return c.ApplyTelling(ctx, plan, func(Change, error) {})
+}
+
+// ApplyTelling is [Client.Apply] that tells of each change of the plan as soon as it
+// and all before it are done, in order, from one goroutine at a time. An error says
+// that the change was not made.
+func (c Client) ApplyTelling(ctx context.Context, plan Plan, tell func(Change, error)) (ApplyResult, error) {
+	s := c.schedules()
+	var written, deleted []Change
+	for _, change := range plan.Changes {
+		if change.Action == ActionDelete {
+			deleted = append(deleted, change)
+		} else {
+			written = append(written, change)
+		}
+	}
+	outcomes := runChanges(ctx, written, func(ctx context.Context, change Change) (Change, error) {
+		return s.converge(ctx, change.JobType, plan.wanted[change.JobType])
+	}, tell)
+	outcomes = append(outcomes, runChanges(ctx, deleted, func(ctx context.Context, change Change) (Change, error) {
+		return s.delete(ctx, plan.owner, change)
+	}, tell)...)
+	result := summarize(outcomes)
+	c.recordChanges(ctx, result.Applied)
+	c.recordFoundPauses(ctx, plan.Changes)
+	if len(result.Failed) > 0 || len(result.NotAttempted) > 0 {
+		err := error(&ApplyError{Result: result})
+		if ctx.Err() != nil {
+			err = errors.Join(err, context.Cause(ctx))
+		}
+		return result, err
+	}
+	return result, nil
+}
+
+type changeOutcome struct {
+	change    Change
+	attempted bool
+	err       error
+}
+
+// runChanges makes several changes at once and keeps their order, in which it tells of
+// them. After ctx has ended no further one is begun.
+func runChanges(ctx context.Context, changes []Change, carryOut func(context.Context, Change) (Change, error), tell func(Change, error)) []changeOutcome {
+	outcomes, done := make([]changeOutcome, len(changes)), make([]bool, len(changes))
+	slots := make(chan struct{}, planParallel)
+	var (
+		group  sync.WaitGroup
+		mu     sync.Mutex
+		untold int
+	)
+	for i, change := range changes {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			outcomes[i].change = change
+			if ctx.Err() == nil {
+				made, err := carryOut(ctx, change)
+				outcomes[i] = changeOutcome{change: made, attempted: true, err: err}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for done[i] = true; untold < len(done) && done[untold]; untold++ {
+				if one := outcomes[untold]; one.attempted {
+					tell(one.change, one.err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return outcomes
+}
+
+func summarize(outcomes []changeOutcome) ApplyResult {
+	result := ApplyResult{Applied: []Change{}}
+	for _, outcome := range outcomes {
+		switch {
+		case !outcome.attempted && outcome.change.Action == ActionUnchanged:
+			result.Unchanged++
+		case !outcome.attempted:
+			result.NotAttempted = append(result.NotAttempted, outcome.change)
+		case outcome.err != nil:
+			result.Failed = append(result.Failed, FailedChange{Change: outcome.change, Error: outcome.err.Error(), cause: outcome.err})
+		case outcome.change.Action == ActionUnchanged:
+			result.Unchanged++
+		default:
+			result.Applied = append(result.Applied, outcome.change)
+		}
+	}
+	return result
+}
+
+// convergeAttempts bounds how often a Schedule that changes under our hands is
+// read and written again.
+const convergeAttempts = 20
+
+// errContested means that somebody else kept changing the Schedule.
+var errContested = errors.New("the Schedule kept changing while it was written: is another apply running? run apply again")
+
+// converge makes a Schedule what is wanted and returns the change that this
+// took. The last look always finds it unchanged: a write that the server
+// dropped because of a newer one is thus made again, over the newer state.
+func (s schedules) converge(ctx context.Context, name string, wanted wantedType) (Change, error) {
+	change := Change{JobType: name, Action: ActionUnchanged}
+	last := change
+	var calendar *calendarChange
+	for attempt := range convergeAttempts {
+		now, err := s.assess(ctx, name, wanted)
+		if err != nil {
+			return change, err
+		}
+		if attempt == 0 && (now.change.Action == ActionUpdate || now.change.Action == ActionDrift) {
+			calendar = s.changesCalendar(now.current, wanted.spec)
+		}
+		if err := s.tell(ctx, calendar, name, now.current.info); err != nil {
+			return change, err
+		}
+		if now.change.Action == ActionUnchanged {
+			if attempt == 0 {
+				change = now.change
+			}
+			return change, nil
+		}
+		if change.Action == ActionUnchanged {
+			change = now.change
+		}
+		last = now.change
+		if err := s.write(ctx, name, wanted, now); err != nil {
+			return change, err
+		}
+		if attempt > 0 {
+			// Two writers in step would undo each other for ever.
+			if err := rpc.Wait(ctx, rand.N(time.Duration(attempt)*20*time.Millisecond)); err != nil { //nolint:gosec // spreads load, guards nothing
+				return change, err
+			}
+		}
+	}
+	return change, fmt.Errorf("%w; last seen: %s", errContested, last)
+}
+
+// write carries one assessment out. That it was too late, the next look finds.
+func (s schedules) write(ctx context.Context, name string, wanted wantedType, now assessment) error {
+	if now.change.Action == ActionConflict {
+		return errors.New(now.change.Note)
+	}
+	schedule, err := s.build(wanted.spec)
+	if err != nil {
+		return err
+	}
+	schedule.State = now.state
+	if now.change.Action == ActionCreate {
+		_, err = s.create(ctx, name, schedule)
+		return err
+	}
+	return s.update(ctx, name, schedule, now.current.token)
+}
+
+// delete removes a Schedule that is still ours. Its running group goes on.
+func (s schedules) delete(ctx context.Context, owner string, change Change) (Change, error) {
+	current, found, err := s.read(ctx, change.JobType)
+	if err != nil {
+		return change, err
+	}
+	if !found || !s.owned(current.memo) || s.ownerOf(current) != owner {
+		return Change{JobType: change.JobType, Action: ActionUnchanged}, nil
+	}
+	return change, s.remove(ctx, change.JobType)
+}

@@ -1,0 +1,206 @@
+package jobtypes
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	commonpb "go.temporal.io/api/common/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/setting"
+)
+
+// specChanges compares two specs setting by setting. Schedules are compared by
+// the times they mean, policies with their zeros. The interval follows from the
+// schedule, and is named only where it alone differs.
+func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
+	changes := setting.Compare(flatSpec(before), flatSpec(after))
+	if slices.ContainsFunc(changes, func(c contract.FieldChange) bool { return c.Path == "schedule" }) {
+		changes = slices.DeleteFunc(changes, func(c contract.FieldChange) bool { return c.Path == "interval" })
+	}
+	return changes
+}
+
+// flatSpec lists every setting of a spec as text under its path, whatever a
+// spec consists of, so that no setting can change unseen.
+func flatSpec(spec contract.JobTypeSpec) map[string]string {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		// Only a block that is no JSON does that, and no configuration has one.
+		return map[string]string{"format": err.Error()}
+	}
+	var blocks map[string]json.RawMessage
+	_ = json.Unmarshal(encoded, &blocks) // It was encoded the line before.
+	for _, written := range []string{"hash", "schedule", "policy", "calendar", "lane_calendar"} {
+		delete(blocks, written)
+	}
+	flat := map[string]string{"schedule": scheduleText(spec.Schedule)}
+	if spec.DAG != nil {
+		delete(blocks, "dag")
+		flat["dag"] = spec.DAG.File
+		flat["dag.text"] = digestText(spec.DAG.Text)
+		for name, text := range spec.DAG.Files {
+			flat["dag.files."+name] = digestText(text)
+		}
+	}
+	for name, block := range blocks {
+		flatten(flat, name, block)
+		if text := ""; json.Unmarshal(block, &text) == nil {
+			flat[name] = text
+		}
+	}
+	flatCalendar(flat, "", spec.Calendar)
+	flatCalendar(flat, "lanes."+spec.Lane+".", spec.LaneCalendar)
+	maps.Copy(flat, setting.Flat(spec.Policy))
+	return flat
+}
+
+// digestText stands for a text of many lines.
+func digestText(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return fmt.Sprintf("%d lines, sha256 %s", strings.Count(text, "\n"), hex.EncodeToString(sum[:6]))
+}
+
+// flatten lists the leaves of a JSON object; a list is a leaf, because the
+// number of an item means nothing to a reader.
+func flatten(into map[string]string, path string, encoded json.RawMessage) {
+	if len(encoded) == 0 {
+		return
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(encoded, &object) == nil && object != nil {
+		if len(object) == 0 {
+			into[path] = "{}"
+		}
+		for key, value := range object {
+			flatten(into, path+"."+key, value)
+		}
+		return
+	}
+	into[path] = leafText(encoded)
+}
+
+// leafText writes a JSON value in one form: the same value can come back from
+// the server with other escapes, spaces or order of keys.
+func leafText(encoded json.RawMessage) string {
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return string(encoded)
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return string(encoded)
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// flatSchedule lists the settings of a Schedule beside its spec: those that can
+// only differ from what the stored spec implies if somebody edited them.
+func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string {
+	start, policies := schedule.GetAction().GetStartWorkflow(), schedule.GetPolicies()
+	flat := map[string]string{
+		"times":                      timesText(schedule.GetSpec()),
+		"overlap":                    overlapName(policies.GetOverlapPolicy().String()),
+		"catchup_window":             short(policies.GetCatchupWindow().AsDuration()),
+		"pause_on_failure":           fmt.Sprint(policies.GetPauseOnFailure()),
+		"keep_original_workflow_id":  fmt.Sprint(policies.GetKeepOriginalWorkflowId()),
+		"limited_actions":            fmt.Sprint(schedule.GetState().GetLimitedActions()),
+		"workflow":                   start.GetWorkflowType().GetName(),
+		"workflow_id":                start.GetWorkflowId(),
+		"task_queue":                 start.GetTaskQueue().GetName(),
+		"workflow_execution_timeout": short(start.GetWorkflowExecutionTimeout().AsDuration()),
+		"workflow_run_timeout":       short(start.GetWorkflowRunTimeout().AsDuration()),
+		"summary":                    s.text(start.GetUserMetadata().GetSummary()),
+		"details":                    s.text(start.GetUserMetadata().GetDetails()),
+	}
+	if retry := start.GetRetryPolicy(); retry != nil {
+		flat["workflow_retry_policy"] = fmt.Sprintf("%d attempts", retry.GetMaximumAttempts())
+	}
+	for name, value := range start.GetSearchAttributes().GetIndexedFields() {
+		flat["search_attributes."+name] = string(value.GetData())
+	}
+	for name := range start.GetMemo().GetFields() {
+		flat["memo."+name] = "(set)"
+	}
+	return flat
+}
+
+// overlapName writes the server's name as the configuration does.
+func overlapName(name string) string {
+	if name == "Unspecified" {
+		return "skip" // what the server makes of it
+	}
+	var words strings.Builder
+	for i, letter := range name {
+		if i > 0 && letter >= 'A' && letter <= 'Z' {
+			words.WriteByte('_')
+		}
+		words.WriteRune(letter)
+	}
+	return strings.ToLower(words.String())
+}
+
+// text decodes a payload that holds text; what does not is shown as it is.
+func (s schedules) text(payload *commonpb.Payload) string {
+	text := ""
+	if payload != nil && s.converter.FromPayload(payload, &text) != nil {
+		return string(payload.GetData())
+	}
+	return text
+}
+
+// difference compares what the server holds with what is wanted.
+func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]contract.FieldChange, error) {
+	stored, err := s.storedSpec(current.schedule)
+	if err != nil {
+		return s.unreadable(current, wanted, err)
+	}
+	changes := specChanges(stored, wanted)
+	// Equal hashes over unequal contents: the argument was edited by hand.
+	edited := stored.Hash == wanted.Hash
+	if len(changes) == 0 && !edited {
+		changes = []contract.FieldChange{{Path: "format", Before: stored.Hash, After: wanted.Hash}}
+	}
+	for i := range changes {
+		changes[i].Drift = edited
+	}
+	implied, err := s.build(stored)
+	if err != nil {
+		// A spec edited into nonsense: compare with what is wanted instead.
+		if implied, err = s.build(wanted); err != nil {
+			return nil, err
+		}
+	}
+	drift := setting.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied))
+	for i := range drift {
+		drift[i].Drift = true
+	}
+	return append(changes, drift...), nil
+}
+
+// unreadable is the difference to a Schedule whose argument is not a spec.
+func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause error) ([]contract.FieldChange, error) {
+	implied, err := s.build(wanted)
+	if err != nil {
+		return nil, err
+	}
+	changes := append(setting.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied)),
+		contract.FieldChange{Path: "input", Before: cause.Error(), After: wanted.Hash})
+	for i := range changes {
+		changes[i].Drift = true
+	}
+	slices.SortFunc(changes, func(a, b contract.FieldChange) int { return cmp.Compare(a.Path, b.Path) })
+	return changes, nil
+}

@@ -1,0 +1,71 @@
+package jobtypes
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// AddOutcomes adds to the newest runs of job types, at most that many of each, how
+// they ended. Each run is asked for by itself, which unlike a list is exact at once
+// and not limited per namespace; where they are many, a list answers first. What the
+// server keeps no more stays empty.
+func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
+	if len(types) > exactOutcomes {
+		c.addListed(ctx, types, most)
+	}
+	var group errgroup.Group
+	group.SetLimit(planParallel)
+	for i := range types {
+		recent := types[i].Recent
+		for k := range recent[:min(most, len(recent))] {
+			if recent[k].Status != "" {
+				continue
+			}
+			group.Go(func() error {
+				c.addOutcome(ctx, &recent[k])
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // Nothing fails: see addOutcome.
+}
+
+// exactOutcomes is for how many job types each run is asked for by itself.
+const exactOutcomes = 20
+
+// addListed fills in what visibility knows of the newest runs; what it does not is
+// left empty.
+func (c Client) addListed(ctx context.Context, types []JobType, most int) {
+	wanted := map[string]*ScheduledRun{}
+	for i := range types {
+		recent := types[i].Recent
+		for k := range recent[:min(most, len(recent))] {
+			if recent[k].Status == "" {
+				wanted[recent[k].WorkflowID] = &recent[k]
+			}
+		}
+	}
+	runs, err := c.client.Runs().Named(ctx, slices.Collect(maps.Keys(wanted)))
+	if err != nil {
+		c.client.Logger().Debug("how runs ended is not listed", "error", err)
+	}
+	for _, run := range runs {
+		of := wanted[run.WorkflowID]
+		of.Status, of.Outcome, of.EndedAt = run.Status, run.Outcome, run.Ended
+	}
+}
+
+func (c Client) addOutcome(ctx context.Context, run *ScheduledRun) {
+	// Without the run id: the group may have continued as new.
+	described, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: run.WorkflowID})
+	if err != nil {
+		c.client.Logger().Debug("how a run ended is not known", "run", run.WorkflowID, "error", err)
+		return
+	}
+	run.Status, run.Outcome, run.EndedAt = described.Status, described.Outcome, described.Ended
+}

@@ -1,0 +1,33 @@
+package jobtypes
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A Schedule keeps one text with its pause, which people also read and write in
+// the Web UI, and no time. Who paused it when is the end of that text.
+var pausedBy = regexp.MustCompile(`^(?:(.*) \(paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?\)|paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?)$`)
+
+// pauseText is what is stored.
+func pauseText(note, by string, at time.Time) string {
+	who := "paused by " + by + " at " + at.UTC().Format(time.RFC3339)
+	if note = strings.TrimSpace(note); note != "" {
+		return note + " (" + who + ")"
+	}
+	return who
+}
+
+// readPause is the inverse of pauseText. A text that somebody wrote elsewhere is
+// all note.
+func readPause(text string) (note, by string, at time.Time) {
+	parts := pausedBy.FindStringSubmatch(text)
+	if parts == nil {
+		return text, "", at
+	}
+	if parsed, err := time.Parse(time.RFC3339, parts[3]+parts[5]); err == nil {
+		at = parsed
+	}
+	return parts[1], parts[2] + parts[4], at
+}

@@ -1,0 +1,297 @@
+package jobtypes
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// ChangeAction says what `apply` does about one job type.
+type ChangeAction string
+
+// The actions.
+const (
+	// ActionCreate: there is no Schedule yet.
+	ActionCreate ChangeAction = "create"
+	// ActionUpdate: the configuration has changed since the last apply.
+	ActionUpdate ChangeAction = "update"
+	// ActionDrift: the configuration has not changed, the Schedule has: somebody
+	// edited it by hand. Apply puts it back.
+	ActionDrift ChangeAction = "drift"
+	// ActionDelete: Roundsman made the Schedule, the configuration no longer
+	// names the job type.
+	ActionDelete ChangeAction = "delete"
+	// ActionConflict: a Schedule of that name exists which Roundsman did not
+	// make. Apply refuses to touch it.
+	ActionConflict ChangeAction = "conflict"
+	// ActionUnchanged: nothing to do.
+	ActionUnchanged ChangeAction = "unchanged"
+)
+
+// Change is what is planned for, or was done to, one job type.
+type Change struct {
+	JobType string                 `json:"job_type"`
+	Action  ChangeAction           `json:"action"`
+	Fields  []contract.FieldChange `json:"fields,omitempty"`
+	// Note tells what else an operator should know, like who paused it.
+	Note string `json:"note,omitempty"`
+}
+
+// String renders the change and its fields, one per line.
+func (c Change) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s", c.Action, c.JobType)
+	if c.Note != "" {
+		fmt.Fprintf(&text, " (%s)", c.Note)
+	}
+	for _, field := range c.Fields {
+		text.WriteString("\n    " + field.String())
+	}
+	return text.String()
+}
+
+// Plan is the difference between a configuration and a namespace.
+type Plan struct {
+	// Changes are sorted by job type; every job type of the configuration is
+	// among them, unchanged ones too.
+	Changes []Change `json:"changes"`
+
+	owner  string
+	wanted map[string]wantedType
+}
+
+type wantedType struct {
+	spec    contract.JobTypeSpec
+	enabled bool
+}
+
+// Deletions are the job types that the configuration lacks.
+func (p Plan) Deletions() []Change {
+	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action != ActionDelete })
+}
+
+// Keep is the plan without its deletions.
+func (p Plan) Keep() Plan {
+	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action == ActionDelete })
+	return p
+}
+
+// Only is the plan for some job types. A name that the plan does not know is an
+// error.
+func (p Plan) Only(names ...string) (Plan, error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(p.Changes, func(c Change) bool { return c.JobType == name }) {
+			return p, starter.Invalidf("job type %s is neither in the configuration nor applied", name)
+		}
+	}
+	p.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return !slices.Contains(names, c.JobType) })
+	return p, nil
+}
+
+// Empty reports whether there is nothing to do.
+func (p Plan) Empty() bool { return len(p.Pending()) == 0 }
+
+// Pending are the changes that are not [ActionUnchanged].
+func (p Plan) Pending() []Change {
+	var pending []Change
+	for _, change := range p.Changes {
+		if change.Action != ActionUnchanged {
+			pending = append(pending, change)
+		}
+	}
+	return pending
+}
+
+// String renders the pending changes for people.
+func (p Plan) String() string {
+	pending := p.Pending()
+	if len(pending) == 0 {
+		return fmt.Sprintf("no changes: %d job types are as configured", len(p.Changes))
+	}
+	lines := make([]string, len(pending))
+	for i, change := range pending {
+		lines[i] = change.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// planParallel is how many Schedules are read or written at once: enough to
+// hide the round trips, few enough for any namespace's limits.
+const planParallel = 8
+
+// Plan compares specs with the namespace and changes nothing. A job type that
+// enabled says false of is wanted paused; one that it does not name is enabled.
+//
+// Known job types are read from their Schedules, exactly. Job types to delete
+// are found by a list that may be a few seconds old: one that was applied just
+// before may be missing, and is found by the next plan.
+func (c Client) Plan(ctx context.Context, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
+	return c.PlanAs(ctx, "", specs, enabled)
+}
+
+// PlanAs is Plan for the configuration of an owner: only its own job types are
+// found to be deleted, and those of another owner are a conflict.
+func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTypeSpec, enabled map[string]bool) (Plan, error) {
+	s := c.schedules()
+	plan := Plan{owner: owner, wanted: map[string]wantedType{}}
+	for _, spec := range specs {
+		if _, twice := plan.wanted[spec.Name]; twice {
+			return Plan{}, fmt.Errorf("job type %s is given twice", spec.Name)
+		}
+		on, named := enabled[spec.Name]
+		plan.wanted[spec.Name] = wantedType{spec: spec, enabled: on || !named}
+	}
+	plan.Changes = make([]Change, len(specs))
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(planParallel)
+	for i, spec := range specs {
+		group.Go(func() error {
+			assessed, err := s.assess(groupCtx, spec.Name, plan.wanted[spec.Name])
+			plan.Changes[i] = assessed.change
+			return err
+		})
+	}
+	var orphans []Change
+	group.Go(func() (err error) {
+		orphans, err = s.orphans(groupCtx, owner, plan.wanted)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return Plan{}, fmt.Errorf("plan: %w", err)
+	}
+	plan.Changes = append(plan.Changes, orphans...)
+	slices.SortFunc(plan.Changes, func(a, b Change) int { return cmp.Compare(a.JobType, b.JobType) })
+	return plan, nil
+}
+
+func (s schedules) orphans(ctx context.Context, owner string, wanted map[string]wantedType) ([]Change, error) {
+	entries, err := s.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var orphans []Change
+	for _, entry := range entries {
+		name, _ := contract.JobTypeOfSchedule(entry.GetScheduleId())
+		if _, known := wanted[name]; known {
+			continue
+		}
+		if read, complete := s.listed(entry); complete && read.Spec.Owner != owner {
+			continue
+		}
+		current, found, err := s.read(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if found && s.owned(current.memo) && s.ownerOf(current) == owner {
+			orphans = append(orphans, Change{JobType: name, Action: ActionDelete, Note: runningNote(current.info)})
+		}
+	}
+	return orphans, nil
+}
+
+// DevOwner owns the job types that `roundsman dev` has made. Every other
+// configuration may take them over.
+const DevOwner = "dev"
+
+// ownerOf is empty for a job type without an owner, and where it cannot be read.
+func (s schedules) ownerOf(current held) string {
+	spec, err := s.storedSpec(current.schedule)
+	if err != nil {
+		return ""
+	}
+	return spec.Owner
+}
+
+func runningNote(info *schedulepb.ScheduleInfo) string {
+	if running := info.GetRunningWorkflows(); len(running) > 0 {
+		return "its running group " + running[0].GetWorkflowId() + " goes on"
+	}
+	return ""
+}
+
+// assessment is a change together with what it was derived from.
+type assessment struct {
+	change  Change
+	current held
+	// state is the Schedule's state as it must be after the change.
+	state *schedulepb.ScheduleState
+}
+
+// assess reads one Schedule and says what has to be done about it.
+func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (assessment, error) {
+	current, found, err := s.read(ctx, name)
+	if err != nil {
+		return assessment{}, err
+	}
+	if !found {
+		change := Change{JobType: name, Action: ActionCreate}
+		if !wanted.enabled {
+			change.Note = "paused: " + disabledNote
+		}
+		return assessment{change: change, state: pauseState(&schedulepb.ScheduleState{}, wanted.enabled)}, nil
+	}
+	if !s.owned(current.memo) {
+		return assessment{change: Change{
+			JobType: name, Action: ActionConflict,
+			Note: fmt.Sprintf("the Schedule %s was not made by Roundsman: delete it or rename the job type", contract.ScheduleID(name)),
+		}}, nil
+	}
+	if other := s.ownerOf(current); other != "" && other != DevOwner && wanted.spec.Owner != "" && other != wanted.spec.Owner {
+		return assessment{change: Change{
+			JobType: name, Action: ActionConflict,
+			Note: fmt.Sprintf("it belongs to the configuration of owner %s: rename the job type, or delete it there", other),
+		}}, nil
+	}
+	fields, err := s.difference(current, wanted.spec)
+	if err != nil {
+		return assessment{}, err
+	}
+	return assessed(current, fields, name, wanted.enabled), nil
+}
+
+func assessed(current held, fields []contract.FieldChange, name string, enabled bool) assessment {
+	before := current.schedule.GetState()
+	after := pauseState(before, enabled)
+	if before.GetPaused() != after.GetPaused() {
+		fields = append(fields, contract.FieldChange{
+			Path: "enabled", Before: fmt.Sprint(!before.GetPaused()), After: fmt.Sprint(!after.GetPaused()),
+		})
+	}
+	change := Change{JobType: name, Action: actionOf(fields), Fields: fields}
+	if after.GetPaused() && after.GetNotes() != disabledNote {
+		change.Note = pausedNote + after.GetNotes()
+	}
+	return assessment{change: change, current: current, state: after}
+}
+
+func actionOf(fields []contract.FieldChange) ChangeAction {
+	switch {
+	case len(fields) == 0:
+		return ActionUnchanged
+	case slices.ContainsFunc(fields, func(f contract.FieldChange) bool { return !f.Drift }):
+		return ActionUpdate
+	}
+	return ActionDrift
+}
+
+// pauseState is the state after apply. A disabled job type is paused; whoever
+// paused it first keeps the note. An enabled one is resumed only if the
+// configuration had paused it: what a person paused stays paused.
+func pauseState(before *schedulepb.ScheduleState, enabled bool) *schedulepb.ScheduleState {
+	after := &schedulepb.ScheduleState{Paused: before.GetPaused(), Notes: before.GetNotes()}
+	switch {
+	case !enabled && !before.GetPaused():
+		after.Paused, after.Notes = true, disabledNote
+	case enabled && before.GetPaused() && before.GetNotes() == disabledNote:
+		after.Paused, after.Notes = false, ""
+	}
+	return after
+}

@@ -1,0 +1,172 @@
+package jobtypes
+
+import (
+	"fmt"
+	"strings"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	sdkpb "go.temporal.io/api/sdk/v1"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// ownerKey and ownerValue are the memo that marks a Schedule as made by
+	// `apply`. Nothing without it is ever changed or deleted.
+	ownerKey   = "managed_by"
+	ownerValue = "roundsman"
+
+	// disabledNote is the pause note of a job type with `enabled: false`. Any
+	// other note means that a person paused it, which `apply` leaves alone.
+	disabledNote = "disabled in the configuration (enabled: false)"
+
+	// maxSummary is what the server's 400 bytes for an encoded summary hold.
+	maxSummary = 200
+)
+
+// schedules builds and reads the Schedules of job types.
+type schedules struct {
+	client    *starter.Client
+	converter converter.DataConverter
+}
+
+func (c Client) schedules() schedules {
+	return schedules{client: c.client, converter: starter.DataConverter()}
+}
+
+// build makes the Schedule of a job type, not paused. The same spec gives the
+// same Schedule: `plan` compares it with what the server holds.
+func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error) {
+	times, err := scheduleSpec(spec.Schedule)
+	if err != nil {
+		return nil, fmt.Errorf("job type %s: %w", spec.Name, err)
+	}
+	action, err := s.action(spec)
+	if err != nil {
+		return nil, fmt.Errorf("job type %s: %w", spec.Name, err)
+	}
+	overlap, err := overlapPolicy(spec.Policy.Overlap)
+	if err != nil {
+		return nil, fmt.Errorf("job type %s: %w", spec.Name, err)
+	}
+	return &schedulepb.Schedule{
+		Spec:   times,
+		Action: &schedulepb.ScheduleAction{Action: &schedulepb.ScheduleAction_StartWorkflow{StartWorkflow: action}},
+		Policies: &schedulepb.SchedulePolicies{
+			OverlapPolicy: overlap,
+			CatchupWindow: durationpb.New(spec.Policy.CatchupWindow.Std()),
+		},
+		State: &schedulepb.ScheduleState{},
+	}, nil
+}
+
+func (s schedules) action(spec contract.JobTypeSpec) (*workflowpb.NewWorkflowExecutionInfo, error) {
+	input, err := s.converter.ToPayloads(contract.JobGroupInput{Spec: spec})
+	if err != nil {
+		return nil, fmt.Errorf("encode the group's input: %w", err)
+	}
+	summary, err := s.converter.ToPayload(summaryOf(spec))
+	if err != nil {
+		return nil, fmt.Errorf("encode the summary: %w", err)
+	}
+	details, err := s.converter.ToPayload(detailsOf(spec))
+	if err != nil {
+		return nil, fmt.Errorf("encode the details: %w", err)
+	}
+	return &workflowpb.NewWorkflowExecutionInfo{
+		WorkflowId:       contract.GroupWorkflowID(spec.Name),
+		WorkflowType:     &commonpb.WorkflowType{Name: contract.JobGroupWorkflow},
+		TaskQueue:        &taskqueuepb.TaskQueue{Name: contract.ControlQueue, Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
+		Input:            input,
+		SearchAttributes: rpc.KeywordAttribute(contract.SearchAttributeJobType, spec.Name),
+		UserMetadata:     &sdkpb.UserMetadata{Summary: summary, Details: details},
+	}, nil
+}
+
+// summaryOf is the one line that the Web UI shows beside every group.
+func summaryOf(spec contract.JobTypeSpec) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
+	if text == "" {
+		text = fmt.Sprintf("%s (%s)", spec.Name, executorText(spec, "handler "+spec.Handler))
+	}
+	return jobtype.Clip(text, maxSummary)
+}
+
+// detailsOf is Markdown for the Web UI.
+func detailsOf(spec contract.JobTypeSpec) string {
+	var text strings.Builder
+	if spec.Description != "" {
+		text.WriteString(jobtype.Clip(spec.Description, 4000) + "\n\n")
+	}
+	fmt.Fprintf(&text, "Job type `%s`, %s, %s", spec.Name, executorText(spec, "handler `"+spec.Handler+"`"), jobtype.Clip(scheduleText(spec.Schedule), 2000))
+	if spec.Lane != "" {
+		fmt.Fprintf(&text, ", lane `%s`", spec.Lane)
+	}
+	for _, line := range calendarLines(spec) {
+		text.WriteString("\n- " + jobtype.Clip(line, 2000))
+	}
+	fmt.Fprintf(&text, "\n\nManaged by `roundsman apply`: `roundsman jobtypes show %s`", spec.Name)
+	return text.String()
+}
+
+// executorText names the DAG of a job type, or else its handler.
+func executorText(spec contract.JobTypeSpec, handler string) string {
+	if spec.DAG != nil {
+		return spec.String()
+	}
+	return handler
+}
+
+func overlapPolicy(overlap jobtype.Overlap) (enumspb.ScheduleOverlapPolicy, error) {
+	switch overlap {
+	case jobtype.OverlapSkip, "":
+		return enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, nil
+	case jobtype.OverlapBufferOne:
+		return enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE, nil
+	case jobtype.OverlapBufferAll:
+		return enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ALL, nil
+	case jobtype.OverlapCancelOther:
+		return enumspb.SCHEDULE_OVERLAP_POLICY_CANCEL_OTHER, nil
+	case jobtype.OverlapTerminateOther:
+		return enumspb.SCHEDULE_OVERLAP_POLICY_TERMINATE_OTHER, nil
+	}
+	return 0, fmt.Errorf("policy.overlap %q is not supported: use skip, buffer_one, buffer_all, cancel_other or terminate_other", overlap)
+}
+
+// owned reports whether `apply` made the Schedule.
+func (s schedules) owned(memo *commonpb.Memo) bool {
+	payload, found := memo.GetFields()[ownerKey]
+	if !found {
+		return false
+	}
+	owner := ""
+	return s.converter.FromPayload(payload, &owner) == nil && owner == ownerValue
+}
+
+// memo says whose the Schedule is and what its job type is.
+func (s schedules) memo(spec contract.JobTypeSpec) (*commonpb.Memo, error) {
+	fields := map[string]*commonpb.Payload{}
+	for key, value := range map[string]any{ownerKey: ownerValue, specKey: spec} {
+		payload, err := s.converter.ToPayload(value)
+		if err != nil {
+			return nil, fmt.Errorf("encode the memo of job type %s: %w", spec.Name, err)
+		}
+		fields[key] = payload
+	}
+	return &commonpb.Memo{Fields: fields}, nil
+}
+
+// storedSpec reads the job type back from the Schedule's argument.
+func (s schedules) storedSpec(schedule *schedulepb.Schedule) (contract.JobTypeSpec, error) {
+	input, err := s.storedInput(schedule)
+	return input.Spec, err
+}

@@ -1,0 +1,130 @@
+package jobtypes
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc/codes"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// The SDK's ScheduleClient sends updates without a conflict token: of two
+// writers one would lose silently. These calls are the same requests, with the
+// token and with a request id that survives retries.
+
+// schedulePage is how many Schedules one list call asks for.
+const schedulePage = 500
+
+// held is a Schedule as the server holds it.
+type held struct {
+	schedule *schedulepb.Schedule
+	info     *schedulepb.ScheduleInfo
+	memo     *commonpb.Memo
+	// token proves on an update that nothing has changed in between.
+	token []byte
+}
+
+// read describes a Schedule; found is false if there is none.
+func (s schedules) read(ctx context.Context, name string) (state held, found bool, err error) {
+	response, err := s.client.DescribeSchedule(ctx, name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return held{}, false, nil
+	}
+	if err != nil {
+		return held{}, false, err
+	}
+	return held{
+		schedule: response.GetSchedule(), info: response.GetInfo(), memo: response.GetMemo(), token: response.GetConflictToken(),
+	}, true, nil
+}
+
+// create reports false if somebody else has created the Schedule meanwhile.
+func (s schedules) create(ctx context.Context, name string, schedule *schedulepb.Schedule) (created bool, err error) {
+	attributes, spec, err := s.digestOf(schedule)
+	if err != nil {
+		return false, err
+	}
+	memo, err := s.memo(spec)
+	if err != nil {
+		return false, err
+	}
+	request := &workflowservice.CreateScheduleRequest{
+		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Schedule: schedule,
+		Memo: memo, SearchAttributes: attributes, Identity: s.client.Identity(), RequestId: rand.Text(),
+	}
+	err = rpc.Retry(ctx, func(ctx context.Context) error {
+		_, callErr := s.client.Temporal().WorkflowService().CreateSchedule(ctx, request)
+		return callErr
+	})
+	if rpc.Code(err) == codes.AlreadyExists {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("create Schedule %s: %w", request.GetScheduleId(), rpc.Advised(err))
+	}
+	return true, nil
+}
+
+// update writes the schedule if the server still holds what the token saw. An
+// old token is refused by some servers and silently ignored by others: the
+// caller reads again and compares.
+func (s schedules) update(ctx context.Context, name string, schedule *schedulepb.Schedule, token []byte) error {
+	attributes, _, err := s.digestOf(schedule)
+	if err != nil {
+		return err
+	}
+	request := &workflowservice.UpdateScheduleRequest{
+		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Schedule: schedule, SearchAttributes: attributes,
+		ConflictToken: token, Identity: s.client.Identity(), RequestId: rand.Text(),
+	}
+	err = rpc.Retry(ctx, func(ctx context.Context) error {
+		_, callErr := s.client.Temporal().WorkflowService().UpdateSchedule(ctx, request)
+		return callErr
+	})
+	switch rpc.Code(err) {
+	case codes.FailedPrecondition, codes.NotFound, codes.OK:
+		return nil
+	default:
+		return fmt.Errorf("update Schedule %s: %w", request.GetScheduleId(), rpc.Advised(err))
+	}
+}
+
+func (s schedules) patch(ctx context.Context, name string, patch *schedulepb.SchedulePatch) error {
+	request := &workflowservice.PatchScheduleRequest{
+		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Patch: patch,
+		Identity: s.client.Identity(), RequestId: rand.Text(),
+	}
+	if repeated, is := starter.RequestOf(ctx); is {
+		request.RequestId = repeated.ID
+	}
+	err := rpc.Retry(ctx, func(ctx context.Context) error {
+		_, callErr := s.client.Temporal().WorkflowService().PatchSchedule(ctx, request)
+		return callErr
+	})
+	if err != nil {
+		return fmt.Errorf("change Schedule %s: %w", request.GetScheduleId(), err)
+	}
+	return nil
+}
+
+// remove deletes a Schedule; one that is gone already is fine.
+func (s schedules) remove(ctx context.Context, name string) error {
+	err := rpc.Retry(ctx, func(ctx context.Context) error {
+		_, callErr := s.client.Temporal().WorkflowService().DeleteSchedule(ctx, &workflowservice.DeleteScheduleRequest{
+			Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Identity: s.client.Identity(),
+		})
+		return callErr
+	})
+	if err != nil && rpc.Code(err) != codes.NotFound {
+		return fmt.Errorf("delete Schedule %s: %w", contract.ScheduleID(name), err)
+	}
+	return nil
+}

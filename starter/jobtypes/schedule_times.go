@@ -1,0 +1,204 @@
+package jobtypes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/crontab"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxComment is the longest comment that the server takes on a calendar.
+const maxComment = 200
+
+// scheduleSpec says when a job type is due in the server's terms. Cron
+// expressions become structured calendars here and not on the server: so what
+// is stored can be compared with what is wanted, and a restricted day of month
+// beside a restricted weekday means "either", as cron has it.
+func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, error) {
+	spec := &schedulepb.ScheduleSpec{}
+	if written.Jitter > 0 {
+		spec.Jitter = durationpb.New(written.Jitter.Std())
+	}
+	if written.Every > 0 {
+		spec.Interval = []*schedulepb.IntervalSpec{{
+			Interval: durationpb.New(written.Every.Std()), Phase: durationpb.New(written.Offset.Std()),
+		}}
+		return spec, nil
+	}
+	if len(written.Cron) == 0 {
+		return nil, errors.New("schedule says neither every nor cron")
+	}
+	spec.TimezoneName = cmp.Or(written.Timezone, "UTC")
+	for _, text := range written.Cron {
+		expression, err := crontab.Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("schedule: %w", err)
+		}
+		for _, calendar := range expression.Calendars() {
+			spec.StructuredCalendar = append(spec.StructuredCalendar, structured(calendar, text))
+		}
+	}
+	return spec, nil
+}
+
+func structured(calendar crontab.Calendar, comment string) *schedulepb.StructuredCalendarSpec {
+	return &schedulepb.StructuredCalendarSpec{
+		Second:     ranges([]int{0}),
+		Minute:     ranges(calendar.Minute),
+		Hour:       ranges(calendar.Hour),
+		DayOfMonth: ranges(calendar.DayOfMonth),
+		Month:      ranges(calendar.Month),
+		DayOfWeek:  ranges(calendar.DayOfWeek),
+		Comment:    jobtype.Clip(comment, maxComment),
+	}
+}
+
+// run is an arithmetic progression.
+type run struct{ start, end, step int }
+
+// runs splits sorted values into as few progressions as a greedy walk finds.
+// Two values alone are not worth a step.
+func runs(values []int) []run {
+	var found []run
+	for i := 0; i < len(values); {
+		r := run{start: values[i], end: values[i], step: 1}
+		next := i + 1
+		if next < len(values) {
+			step := values[next] - values[i]
+			length := 1
+			for next < len(values) && values[next]-values[next-1] == step {
+				next, length = next+1, length+1
+			}
+			if step == 1 || length > 2 {
+				r.end, r.step = values[next-1], step
+			} else {
+				next = i + 1
+			}
+		}
+		found = append(found, r)
+		i = next
+	}
+	return found
+}
+
+func ranges(values []int) []*schedulepb.Range {
+	split := runs(values)
+	converted := make([]*schedulepb.Range, len(split))
+	for i, r := range split {
+		converted[i] = &schedulepb.Range{Start: int32(r.start), End: int32(r.end), Step: int32(r.step)} //nolint:gosec // calendar values are below 60
+	}
+	return converted
+}
+
+// timesText renders a spec so that two specs that mean the same times give the
+// same text, whatever ranges and comments they are written with. People read it
+// in a plan: "every 5m", "0 2 * * 1-5 in Europe/Berlin".
+func timesText(spec *schedulepb.ScheduleSpec) string {
+	var times []string
+	for _, interval := range spec.GetInterval() {
+		text := "every " + short(interval.GetInterval().AsDuration())
+		if phase := interval.GetPhase().AsDuration(); phase != 0 {
+			text += " offset " + short(phase)
+		}
+		times = append(times, text)
+	}
+	for _, calendar := range spec.GetStructuredCalendar() {
+		times = append(times, "cron "+calendarText(calendar))
+	}
+	for _, text := range spec.GetCronString() {
+		times = append(times, "cron string "+text)
+	}
+	slices.Sort(times)
+	parts := []string{strings.Join(slices.Compact(times), " or ")}
+	for _, excluded := range spec.GetExcludeStructuredCalendar() {
+		parts = append(parts, "except "+calendarText(excluded))
+	}
+	if zone := spec.GetTimezoneName(); zone != "" && zone != "UTC" {
+		parts = append(parts, "in "+zone)
+	}
+	if jitter := spec.GetJitter().AsDuration(); jitter != 0 {
+		parts = append(parts, "jitter "+short(jitter))
+	}
+	if start := spec.GetStartTime(); start != nil {
+		parts = append(parts, "from "+start.AsTime().Format(time.RFC3339))
+	}
+	if end := spec.GetEndTime(); end != nil {
+		parts = append(parts, "until "+end.AsTime().Format(time.RFC3339))
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+// scheduleText is timesText of a schedule as written; what cannot be converted
+// is shown as it is.
+func scheduleText(written contract.ScheduleSpec) string {
+	spec, err := scheduleSpec(written)
+	if err != nil {
+		return fmt.Sprintf("%v (%v)", written, err)
+	}
+	return timesText(spec)
+}
+
+func calendarText(calendar *schedulepb.StructuredCalendarSpec) string {
+	fields := []string{
+		fieldText(calendar.GetMinute(), 0, 59), fieldText(calendar.GetHour(), 0, 23),
+		fieldText(calendar.GetDayOfMonth(), 1, 31), fieldText(calendar.GetMonth(), 1, 12),
+		fieldText(calendar.GetDayOfWeek(), 0, 6),
+	}
+	if second := fieldText(calendar.GetSecond(), 0, 59); second != "0" {
+		fields = append(fields, "second "+second)
+	}
+	if len(calendar.GetYear()) > 0 {
+		fields = append(fields, "year "+fieldText(calendar.GetYear(), 2000, 2100))
+	}
+	return strings.Join(fields, " ")
+}
+
+// fieldText renders the values that the ranges name: "*", "1-5", "0-55/5",
+// "1,15".
+func fieldText(given []*schedulepb.Range, low, high int) string {
+	values := expand(given)
+	if len(values) == 0 {
+		return "never"
+	}
+	if len(values) == high-low+1 && values[0] == low {
+		return "*"
+	}
+	var parts []string
+	for _, r := range runs(values) {
+		switch {
+		case r.start == r.end:
+			parts = append(parts, strconv.Itoa(r.start))
+		case r.step == 1:
+			parts = append(parts, fmt.Sprintf("%d-%d", r.start, r.end))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d/%d", r.start, r.end, r.step))
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// expand lists the values of ranges as the server reads them: no step means 1,
+// an end before the start means the start.
+func expand(given []*schedulepb.Range) []int {
+	var values []int
+	for _, r := range given {
+		step, end := max(int(r.GetStep()), 1), max(int(r.GetEnd()), int(r.GetStart()))
+		for value := int(r.GetStart()); value <= end; value += step {
+			values = append(values, value)
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+func short(duration time.Duration) string { return jobtype.Duration(duration).String() }

@@ -1,0 +1,94 @@
+package jobtypes
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestTimesText(t *testing.T) {
+	t.Parallel()
+	for want, written := range map[string]contract.ScheduleSpec{
+		"every 5m":                             {Every: jobtype.Duration(5 * time.Minute)},
+		"every 1h offset 10m":                  {Every: jobtype.Duration(time.Hour), Offset: jobtype.Duration(10 * time.Minute)},
+		"every 5m jitter 10s":                  {Every: jobtype.Duration(5 * time.Minute), Jitter: jobtype.Duration(10 * time.Second)},
+		"cron 0 2 * * *":                       {Cron: []string{"0 2 * * *"}, Timezone: "UTC"},
+		"cron 0 0 * * *":                       {Cron: []string{"@daily"}},
+		"cron 0 2 * * * in Asia/Tokyo":         {Cron: []string{"0 2 * * *"}, Timezone: "Asia/Tokyo"},
+		"cron 0-55/5 9-17 * * 1-5":             {Cron: []string{"*/5 9-17 * * mon-fri"}},
+		"cron 0 2 * * 5 or cron 0 2 13 * *":    {Cron: []string{"0 2 13 * fri"}},
+		"cron 0 2 * * * or cron 30 4 1,15 * *": {Cron: []string{"30 4 1,15 * *", "0 2 * * *", "00 02 * * *"}},
+	} {
+		assert.Equal(t, want, scheduleText(written))
+	}
+	_, err := scheduleSpec(contract.ScheduleSpec{Cron: []string{"@every 5m"}})
+	require.ErrorContains(t, err, "use schedule.every")
+	_, err = scheduleSpec(contract.ScheduleSpec{})
+	require.ErrorContains(t, err, "neither every nor cron")
+}
+
+// What somebody can add in the Web UI shows, so that it is found as drift.
+func TestTimesTextShowsForeignAdditions(t *testing.T) {
+	t.Parallel()
+	spec, err := scheduleSpec(contract.ScheduleSpec{Cron: []string{"0 2 * * *"}})
+	require.NoError(t, err)
+	plain := timesText(spec)
+	at := timestamppb.New(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	for _, add := range []func(){
+		func() { spec.Interval = []*schedulepb.IntervalSpec{{Interval: durationpb.New(time.Hour)}} },
+		func() { spec.ExcludeStructuredCalendar = spec.GetStructuredCalendar() },
+		func() { spec.StartTime = at },
+		func() { spec.EndTime = at },
+		func() { spec.Jitter = durationpb.New(time.Second) },
+		func() { spec.TimezoneName = "Europe/Berlin" },
+		func() { spec.StructuredCalendar[0].Year = []*schedulepb.Range{{Start: 2030}} },
+		func() { spec.StructuredCalendar[0].Second = []*schedulepb.Range{{Start: 30}} },
+	} {
+		add()
+		next := timesText(spec)
+		assert.NotEqual(t, plain, next)
+		plain = next
+	}
+}
+
+// Ranges name exactly the values they were made from, and the text does not
+// depend on how the ranges are cut.
+func TestRangesKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfNDistinct(rapid.IntRange(0, 59), 1, 60, rapid.ID[int]).Draw(t, "values")
+		slices.Sort(values)
+		split := ranges(values)
+		require.Equal(t, values, expand(split))
+		single := make([]*schedulepb.Range, len(values))
+		for i, value := range values {
+			single[i] = &schedulepb.Range{Start: int32(value)}
+		}
+		assert.Equal(t, fieldText(single, 0, 59), fieldText(split, 0, 59))
+	})
+}
+
+func TestDifferentTimesHaveDifferentTexts(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string) []*schedulepb.Range {
+			values := rapid.SliceOfNDistinct(rapid.IntRange(0, 23), 1, 24, rapid.ID[int]).Draw(t, label)
+			slices.Sort(values)
+			return ranges(values)
+		}
+		a, b := draw("a"), draw("b")
+		assert.Equal(t, slices.Equal(expand(a), expand(b)), fieldText(a, 0, 23) == fieldText(b, 0, 23),
+			fmt.Sprint(expand(a), expand(b)))
+	})
+}

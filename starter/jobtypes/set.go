@@ -1,0 +1,63 @@
+package jobtypes
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Set changes settings of an applied job type's policy until the next
+// apply, which puts back what the configuration says; a running group keeps its
+// policy. It returns what has changed: nothing, if it was so already. What others
+// change at the same time stays.
+func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]contract.FieldChange, error) {
+	s := c.schedules()
+	var fields []contract.FieldChange
+	for range convergeAttempts {
+		current, err := s.readOwned(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := s.storedSpec(current.schedule)
+		if err != nil {
+			return nil, fmt.Errorf("job type %s: %w: run apply to repair it", name, err)
+		}
+		after, err := change.OverSpec(spec)
+		if err != nil {
+			return nil, &starter.InvalidError{Err: err}
+		}
+		changed := specChanges(spec, after)
+		if len(changed) == 0 { // Also the look after the last write, which may have been dropped.
+			c.recordSet(ctx, name, fields)
+			return fields, nil
+		}
+		fields = changed
+		if err := s.replace(ctx, name, current, after); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman jobtypes show %s` and try again", name, name)
+}
+
+// replace writes another spec over the state that was read. The hash stays that of
+// the configuration: plan then tells this from a changed configuration.
+func (s schedules) replace(ctx context.Context, name string, current held, spec contract.JobTypeSpec) error {
+	schedule, err := s.build(spec)
+	if err != nil {
+		return err
+	}
+	schedule.State = current.schedule.GetState()
+	return s.update(ctx, name, schedule, current.token)
+}
+
+func (c Client) recordSet(ctx context.Context, name string, fields []contract.FieldChange) {
+	if len(fields) == 0 {
+		return
+	}
+	entry := contract.AuditEntry{Action: "jobtype.set"}
+	entry.Before, entry.After = beforeAndAfter(fields)
+	c.recordSchedule(ctx, name, entry)
+}

@@ -1,0 +1,260 @@
+package jobtypes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
+	dagspec "github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Submitted tells what a submission led to.
+type Submitted struct {
+	starter.RunRef
+
+	// ID is the submission's.
+	ID string `json:"id"`
+	// Already: it was submitted before, and nothing was started now.
+	Already bool `json:"already_submitted"`
+	// Jobs is how many proposals it has.
+	Jobs int `json:"jobs"`
+}
+
+// submissionKey is the memo that holds the digest of what was submitted.
+const submissionKey = "roundsman_submission"
+
+var submissionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// Submit runs jobs of an applied job type without a detection: in a group of
+// their own, through the same lane, claims, placement, limits and retries as
+// those that a detection finds. A paused job type takes them too.
+//
+// The same submission again, by its id, starts nothing and says so, for as long
+// as the server keeps the first one; another one under the same id is refused.
+// Faults of what is submitted come as a [*SubmissionError].
+func (c Client) Submit(ctx context.Context, known JobType, submission contract.Submission) (Submitted, error) {
+	if known.Fault != "" {
+		return Submitted{}, &starter.RefusedError{Asked: "job type " + known.Name, Reason: known.Fault}
+	}
+	digest, err := checkSubmission(known.Spec, submission, time.Now())
+	if err != nil {
+		return Submitted{}, err
+	}
+	if submission.BatchKeys, err = batchKeys(known.Spec, submission); err != nil {
+		return Submitted{}, err
+	}
+	submitted := Submitted{
+		RunRef: starter.RunRef{WorkflowID: contract.AdHocWorkflowID(known.Name, submission.ID)},
+		ID:     submission.ID, Jobs: len(submission.Proposals),
+	}
+	run, err := c.client.Temporal().ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID:                                       submitted.WorkflowID,
+		TaskQueue:                                contract.ControlQueue,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            summaryOfSubmission(known.Name, submission),
+		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman runs show %s` tells how far they are",
+			known.Name, submitted.WorkflowID),
+		Memo: map[string]any{submissionKey: digest},
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(known.Name),
+		),
+	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: known.Spec, Submission: &submission})
+	if _, twice := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); twice {
+		submitted.Already = true
+		return submitted, c.sameSubmission(ctx, known.Name, submitted, digest)
+	}
+	if err != nil {
+		return Submitted{}, fmt.Errorf("start an ad-hoc group of %s: %w", known.Name, rpc.Advised(err))
+	}
+	submitted.RunID = run.GetRunID()
+	entry := contract.AuditEntry{Action: "jobs.submit", JobType: known.Name, Object: submitted.WorkflowID, Count: submitted.Jobs}
+	if submission.IgnoreWindow {
+		entry.Detail = "whatever its windows say"
+	}
+	c.client.Audit().Record(ctx, entry)
+	return submitted, nil
+}
+
+// CheckSubmission finds what [Client.Submit] would refuse before it starts anything.
+func CheckSubmission(known JobType, submission contract.Submission) error {
+	if _, err := checkSubmission(known.Spec, submission, time.Now()); err != nil {
+		return err
+	}
+	_, err := batchKeys(known.Spec, submission)
+	return err
+}
+
+// batchKeys renders what a detection would render for its proposals.
+func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]string, error) {
+	if spec.Batch == nil {
+		return nil, nil
+	}
+	keys, err := batchkey.Keys(spec.Batch.By, spec.Params, submission.Proposals)
+	if err != nil {
+		return nil, &SubmissionError{JobType: spec.Name, Faults: []error{err}}
+	}
+	return keys, nil
+}
+
+// sameSubmission makes sure that what runs under the id is what was submitted.
+func (c Client) sameSubmission(ctx context.Context, name string, submitted Submitted, digest string) error {
+	described, err := c.client.Temporal().DescribeWorkflowExecution(ctx, submitted.WorkflowID, "")
+	if err != nil {
+		return fmt.Errorf("run %s: %w", submitted.WorkflowID, err)
+	}
+	info := described.GetWorkflowExecutionInfo()
+	other := ""
+	if payload := info.GetMemo().GetFields()[submissionKey]; payload != nil {
+		if err := starter.DataConverter().FromPayload(payload, &other); err != nil {
+			return fmt.Errorf("run %s: its memo cannot be read: %w", submitted.WorkflowID, err)
+		}
+	}
+	if other != digest || rpc.Keyword(info.GetSearchAttributes(), contract.SearchAttributeJobType) != name {
+		return &SubmissionError{JobType: name, Faults: []error{fmt.Errorf(
+			"id %s: something else was submitted under it (see `roundsman runs show %s`): choose another id", submitted.ID, submitted.WorkflowID)}}
+	}
+	return nil
+}
+
+func summaryOfSubmission(name string, submission contract.Submission) string {
+	text := fmt.Sprintf("ad-hoc %s %s", name, submission.ID)
+	if len(submission.Proposals) == 1 && submission.Proposals[0].Summary != "" {
+		text = submission.Proposals[0].Summary
+	}
+	return jobtype.Clip(text, maxSummary)
+}
+
+// SubmissionError says everything that is wrong with a submission. Nothing was
+// started.
+type SubmissionError struct {
+	JobType string
+	Faults  []error
+}
+
+// Error implements error.
+func (e *SubmissionError) Error() string {
+	return fmt.Sprintf("nothing was submitted for job type %s: %v", e.JobType, errors.Join(e.Faults...))
+}
+
+// Unwrap gives the faults.
+func (e *SubmissionError) Unwrap() []error { return e.Faults }
+
+// checkSubmission refuses what the group would have to drop, and returns a
+// digest of what is submitted.
+func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, now time.Time) (string, error) {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if !submissionID.MatchString(submission.ID) {
+		fault("id %q: it must match %s", submission.ID, submissionID)
+	}
+	switch n, limit := len(submission.Proposals), spec.Policy.MaxJobsPerDetection; {
+	case n == 0:
+		fault("there is no proposal in it")
+	case n > limit:
+		fault("it has %d proposals, max_jobs_per_detection of %s is %d: submit it in parts", n, spec.Name, limit)
+	}
+	first := firstStart(submission.Proposals, now)
+	for i, p := range submission.Proposals {
+		err := proposalFault(spec, p, first, now)
+		if err == nil {
+			err = dagFault(spec, p)
+		}
+		if err != nil {
+			fault("proposal %d: %w", i+1, err)
+		}
+	}
+	encoded, err := json.Marshal(submission.Proposals)
+	if err == nil && len(encoded) > contract.MaxSubmissionBytes {
+		err = fmt.Errorf("its proposals have %d bytes as JSON, the limit is %d: submit it in parts", len(encoded), contract.MaxSubmissionBytes)
+	}
+	if err != nil && len(faults) == 0 {
+		faults = append(faults, err)
+	}
+	if len(faults) > 0 {
+		return "", &SubmissionError{JobType: spec.Name, Faults: faults}
+	}
+	return digestOf(submission.Proposals)
+}
+
+// digestOf identifies what is to be done. When is left out: whoever repeats a
+// submission may have said it relative to now.
+func digestOf(proposals []jobtype.Proposal) (string, error) {
+	work := slices.Clone(proposals)
+	for i := range work {
+		work[i].NotBefore, work[i].ExpiresAt = time.Time{}, time.Time{}
+	}
+	encoded, err := json.Marshal(work)
+	if err != nil {
+		return "", fmt.Errorf("encode the submission: %w", err)
+	}
+	digest := sha256.Sum256(encoded)
+	return hex.EncodeToString(digest[:]), nil
+}
+
+// dagFault says why the DAG of a job type cannot run with the params of a proposal.
+func dagFault(known contract.JobTypeSpec, p jobtype.Proposal) error {
+	switch {
+	case known.DAG == nil:
+		return nil
+	case p.DAG != "":
+		return fmt.Errorf("dag: job type %s runs %s: leave it out", known.Name, known.DAG.File)
+	}
+	merged, err := jobtype.OverlayParams(known.Params, p.Params)
+	if err == nil {
+		_, err = dagspec.CompileText(known.DAG.File, known.DAG.Text, known.DAG.Files, merged)
+	}
+	return err
+}
+
+// maxAhead bounds how far ahead a submission may lie: what is further away is a
+// typing error.
+const maxAhead = 366 * 24 * time.Hour
+
+// firstStart is when the group begins: when the first of its jobs may start.
+func firstStart(proposals []jobtype.Proposal, now time.Time) time.Time {
+	var first time.Time
+	for i, p := range proposals {
+		if i == 0 || p.NotBefore.Before(first) {
+			first = p.NotBefore
+		}
+	}
+	if first.Before(now) {
+		return now
+	}
+	return first
+}
+
+func proposalFault(spec contract.JobTypeSpec, p jobtype.Proposal, first, now time.Time) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	at := p.NotBefore.UTC().Format(time.RFC3339)
+	if p.NotBefore.After(now.Add(maxAhead)) {
+		return fmt.Errorf("not_before %s is more than a year away", at)
+	}
+	if p.NotBefore.After(first.Add(spec.Policy.MaxRuntime.Std())) {
+		return fmt.Errorf("not_before %s is further after the first job's, %s, than max_runtime of %s (%s), the group would have ended by then: submit it apart, or raise max_runtime",
+			at, first.UTC().Format(time.RFC3339), spec.Name, spec.Policy.MaxRuntime)
+	}
+	if !p.ExpiresAt.IsZero() && !p.ExpiresAt.After(now) {
+		return fmt.Errorf("expires_at %s has passed", p.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	return nil
+}

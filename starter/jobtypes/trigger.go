@@ -1,0 +1,237 @@
+package jobtypes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// triggerWait is how long Trigger waits for its group. The server starts one
+	// within a second; after a restart it can take some more.
+	triggerWait = 30 * time.Second
+	// foreignActionAge: servers that ignore the trigger's own time name the
+	// group differently; another new action is taken for it after this long.
+	foreignActionAge = 3 * time.Second
+	// maxBackfill is how many ticks one backfill may have: the server's buffer
+	// holds 1,000 and drops what is over it without a word.
+	maxBackfill = 900
+)
+
+// Triggered tells what a trigger led to.
+type Triggered struct {
+	// starter.RunRef is the started group. Empty RunID: it is buffered.
+	starter.RunRef
+
+	// Buffered: a group is running and policy.overlap makes this one wait.
+	Buffered bool `json:"buffered,omitempty"`
+}
+
+// AlreadyRunningError says that a trigger was dropped because the last group
+// still runs, as policy.overlap demands.
+type AlreadyRunningError struct {
+	JobType string
+	Running []starter.RunRef
+	// Waits: another one waits for its end already, which is all that buffer_one
+	// takes.
+	Waits bool
+}
+
+// Error implements error.
+func (e *AlreadyRunningError) Error() string {
+	what := "a group"
+	if len(e.Running) > 0 {
+		what = e.Running[0].WorkflowID
+	}
+	why := "policy.overlap: skip"
+	if e.Waits {
+		why = "and the next one waits for its end already, policy.overlap: buffer_one"
+	}
+	return fmt.Sprintf("job type %s was not started: %s still runs (%s); watch it with `roundsman runs watch %s`, "+
+		"cancel it with `roundsman runs cancel %s`, or set another overlap", e.JobType, what, why, what, what)
+}
+
+// Trigger starts a group now, as the Schedule would, and waits until it is
+// there. A paused job type can be triggered. If the last group still runs,
+// policy.overlap decides: skip gives an [*AlreadyRunningError], and so does
+// buffer_one if another one waits already.
+func (c Client) Trigger(ctx context.Context, name string) (Triggered, error) {
+	s := c.schedules()
+	before, err := s.readOwned(ctx, name)
+	if err != nil {
+		return Triggered{}, err
+	}
+	at, was := c.tick(ctx, name, before)
+	if was != nil {
+		return *was, nil
+	}
+	triggered, err := s.triggerAt(ctx, name, at, before)
+	if err == nil {
+		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID})
+	}
+	return triggered, err
+}
+
+// tick is the second that a triggered group is named after. A request that is repeated
+// has one, that of its first attempt, whose group may be there already.
+func (c Client) tick(ctx context.Context, name string, before held) (time.Time, *Triggered) {
+	request, repeatable := starter.RequestOf(ctx)
+	if !repeatable {
+		return freeSecond(name, before.info, time.Now()), nil
+	}
+	at := request.At.UTC().Truncate(time.Second)
+	was, err := c.client.Runs().Describe(ctx, starter.RunRef{WorkflowID: groupAt(name, at)})
+	if err != nil {
+		return at, nil // Not there, or not known: triggering it again starts no second one.
+	}
+	return at, &Triggered{RunRef: was.RunRef}
+}
+
+// triggerAt triggers the group of a tick and waits until it is there.
+func (s schedules) triggerAt(ctx context.Context, name string, at time.Time, before held) (Triggered, error) {
+	err := s.patch(ctx, name, &schedulepb.SchedulePatch{
+		TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{ScheduledTime: timestamppb.New(at)},
+	})
+	if err != nil {
+		return Triggered{}, err
+	}
+	return s.awaitTriggered(ctx, name, groupAt(name, at), before.info)
+}
+
+// groupAt is the workflow id that the server gives the group of a tick.
+func groupAt(name string, at time.Time) string {
+	return contract.GroupWorkflowID(name) + "-" + at.UTC().Format(time.RFC3339)
+}
+
+// freeSecond is the next second whose group does not exist yet: ids count in
+// seconds, and a trigger may follow a tick or another trigger at once.
+func freeSecond(name string, info *schedulepb.ScheduleInfo, now time.Time) time.Time {
+	at := now.UTC().Truncate(time.Second)
+	for started(info, groupAt(name, at)) != nil {
+		at = at.Add(time.Second)
+	}
+	return at
+}
+
+func started(info *schedulepb.ScheduleInfo, workflowID string) *schedulepb.ScheduleActionResult {
+	index := slices.IndexFunc(info.GetRecentActions(), func(action *schedulepb.ScheduleActionResult) bool {
+		return action.GetStartWorkflowResult().GetWorkflowId() == workflowID
+	})
+	if index < 0 {
+		return nil
+	}
+	return info.GetRecentActions()[index]
+}
+
+func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, before *schedulepb.ScheduleInfo) (Triggered, error) {
+	sent, wait := time.Now(), 20*time.Millisecond
+	for time.Since(sent) < triggerWait {
+		now, err := s.readOwned(ctx, name)
+		if err != nil {
+			return Triggered{}, err
+		}
+		action := started(now.info, workflowID)
+		if action == nil && time.Since(sent) > foreignActionAge {
+			action = firstNew(before, now.info)
+		}
+		switch {
+		case action != nil:
+			result := action.GetStartWorkflowResult()
+			return Triggered{RunRef: starter.RunRef{WorkflowID: result.GetWorkflowId(), RunID: result.GetRunId()}}, nil
+		case now.info.GetOverlapSkipped() > before.GetOverlapSkipped():
+			return Triggered{}, &AlreadyRunningError{JobType: name, Running: starter.RefsOf(now.info.GetRunningWorkflows()), Waits: now.info.GetBufferSize() > 0}
+		case len(now.info.GetRunningWorkflows()) > 0 && buffered(before, now):
+			return Triggered{RunRef: starter.RunRef{WorkflowID: workflowID}, Buffered: true}, nil
+		}
+		if err := rpc.Wait(ctx, wait); err != nil {
+			return Triggered{}, fmt.Errorf("wait for the triggered group of %s: %w", name, err)
+		}
+		wait = min(wait*3/2, 500*time.Millisecond)
+	}
+	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman jobtypes show %s`; the server may be overloaded", name, triggerWait, name)
+}
+
+// firstNew is the oldest action that was not there before.
+func firstNew(before, now *schedulepb.ScheduleInfo) *schedulepb.ScheduleActionResult {
+	for _, action := range now.GetRecentActions() {
+		if started(before, action.GetStartWorkflowResult().GetWorkflowId()) == nil {
+			return action
+		}
+	}
+	return nil
+}
+
+// buffered reports whether the tick is among those that wait. buffer_one takes no
+// second one, so that what waited before must not be mistaken for it.
+func buffered(before *schedulepb.ScheduleInfo, now held) bool {
+	waits := now.info.GetBufferSize()
+	if now.schedule.GetPolicies().GetOverlapPolicy() != enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ONE {
+		return waits > 0
+	}
+	return waits > before.GetBufferSize() || waits > 0 && firstNew(before, now.info) != nil
+}
+
+// Backfilled says which groups are started one after the other; of a dry run, which
+// would be.
+type Backfilled struct {
+	JobType string `json:"job_type"`
+	Runs    int    `json:"runs"`
+	// Ticks are when they were due.
+	Ticks  []time.Time `json:"ticks"`
+	DryRun bool        `json:"dry_run,omitempty"`
+}
+
+// PreviewBackfill tells what Backfill would start. A span without any tick, or with
+// more than one backfill may have, is a [*starter.InvalidError].
+func (c Client) PreviewBackfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
+	preview := Backfilled{JobType: name, DryRun: true}
+	if !from.Before(to) {
+		return preview, starter.Invalidf("backfill %s: %s is not before %s", name, from.Format(time.RFC3339), to.Format(time.RFC3339))
+	}
+	s := c.schedules()
+	if _, err := s.readOwned(ctx, name); err != nil {
+		return preview, err
+	}
+	var err error
+	if preview.Ticks, err = s.ticks(ctx, name, from, to, maxBackfill+1); err != nil {
+		return preview, err
+	}
+	switch preview.Runs = len(preview.Ticks); {
+	case preview.Runs == 0:
+		return preview, starter.Invalidf("backfill %s: it was not due between %s and %s", name, from.Format(time.RFC3339), to.Format(time.RFC3339))
+	case preview.Runs > maxBackfill:
+		return preview, starter.Invalidf("backfill %s: it was due more than %d times in this span: choose a shorter one", name, maxBackfill)
+	}
+	return preview, nil
+}
+
+// Backfill starts the groups that were due from one time to another, both
+// inclusive, one after the other. A run that exists already under a tick's name is
+// started again.
+func (c Client) Backfill(ctx context.Context, name string, from, to time.Time) (Backfilled, error) {
+	filled, err := c.PreviewBackfill(ctx, name, from, to)
+	if err != nil {
+		return filled, err
+	}
+	filled.DryRun = false
+	err = c.schedules().patch(ctx, name, &schedulepb.SchedulePatch{BackfillRequest: []*schedulepb.BackfillRequest{{
+		StartTime: timestamppb.New(from), EndTime: timestamppb.New(to),
+		// The type's own policy, usually skip, would drop all but the first.
+		OverlapPolicy: enumspb.SCHEDULE_OVERLAP_POLICY_BUFFER_ALL,
+	}}})
+	if err == nil {
+		c.recordSchedule(ctx, name, contract.AuditEntry{
+			Action: "jobtype.backfill", Count: filled.Runs, Detail: from.UTC().Format(time.RFC3339) + " to " + to.UTC().Format(time.RFC3339),
+		})
+	}
+	return filled, err
+}

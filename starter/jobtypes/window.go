@@ -1,0 +1,234 @@
+package jobtypes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"go.temporal.io/api/serviceerror"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// WindowView says whether the maintenance window of a job type is open.
+type WindowView struct {
+	Open bool `json:"open"`
+	// Closed says why it is closed; Since is when that began, as far as it is
+	// known.
+	Closed string    `json:"closed,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	// Until is when the open window closes, or the closed one opens. Zero: not
+	// within 400 days.
+	Until time.Time `json:"until,omitzero"`
+	// Next are the coming windows, the open one first.
+	Next []contract.WindowSpan `json:"next,omitempty"`
+	// Fault is why the windows cannot be worked out. They count as closed.
+	Fault string `json:"fault,omitempty"`
+}
+
+// windowAt works out the windows of a job type; nil if it has none.
+func windowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
+	if spec.Calendar.Empty() && spec.LaneCalendar.Empty() {
+		return nil
+	}
+	own, err := window.New(spec.Calendar, time.LoadLocation)
+	if err != nil {
+		return &WindowView{Fault: fmt.Sprintf("%s: run apply to repair it", err)}
+	}
+	lane, err := window.New(spec.LaneCalendar, time.LoadLocation)
+	if err != nil {
+		return &WindowView{Fault: fmt.Sprintf("lane %s: %s: run apply to repair it", spec.Lane, err)}
+	}
+	view := &WindowView{}
+	var why []string
+	if text := own.Why(now); text != "" {
+		why = append(why, "job type "+spec.Name+": "+text)
+	}
+	if text := lane.Why(now); text != "" {
+		why = append(why, "lane "+spec.Lane+": "+text)
+	}
+	for _, span := range window.Upcoming(now, contract.MaxWindows, own, lane) {
+		view.Next = append(view.Next, contract.WindowSpan(span))
+	}
+	if view.Open = len(why) == 0; view.Open {
+		if len(view.Next) > 0 {
+			view.Until = view.Next[0].To
+		}
+		return view
+	}
+	view.Closed, view.Since = strings.Join(why, "; "), window.ClosedSince(now, own, lane)
+	if len(view.Next) > 0 {
+		view.Until = view.Next[0].From
+	}
+	return view
+}
+
+// Learned is what a job type has learned of its jobs.
+type Learned struct {
+	// P95 is the run time that 95 of 100 jobs keep, known from the last Of ones;
+	// 0 until 20 are known.
+	P95 jobtype.Duration `json:"p95,omitempty"`
+	Of  int              `json:"of"`
+	// Checkpoints are the dedupe keys of jobs that the end of a window stopped, and
+	// that the next run goes on with.
+	Checkpoints []string `json:"checkpoints,omitempty"`
+}
+
+// Learned reads what the newest run of a job type that has ended left for the
+// next ones. Nothing is known before the first run.
+func (c Client) Learned(ctx context.Context, known JobType) (Learned, error) {
+	record, err := c.Record(ctx, known)
+	return learnedOf(record), err
+}
+
+func learnedOf(record contract.RunRecord) Learned {
+	took := make([]time.Duration, len(record.TookMS))
+	for i, ms := range record.TookMS {
+		took[i] = time.Duration(ms) * time.Millisecond
+	}
+	p95, _ := window.P95(took)
+	learned := Learned{P95: jobtype.Duration(p95), Of: len(took)}
+	for _, kept := range record.Checkpoints {
+		learned.Checkpoints = append(learned.Checkpoints, kept.Key)
+	}
+	return learned
+}
+
+// maxToldRuns bounds how many submitted runs of a job type are told of changed
+// windows.
+const maxToldRuns = 1000
+
+// calendarChange tells running groups of a job type that its windows have
+// changed. nil: they have not.
+type calendarChange struct {
+	to   contract.SetCalendarInput
+	told map[string]bool
+}
+
+// changesCalendar compares what is stored with what is wanted. What cannot be
+// read is replaced, and its groups go on as they are.
+func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *calendarChange {
+	before, err := s.storedSpec(stored.schedule)
+	if err != nil || reflect.DeepEqual(before.Calendar, wanted.Calendar) && reflect.DeepEqual(before.LaneCalendar, wanted.LaneCalendar) {
+		return nil
+	}
+	return &calendarChange{contract.SetCalendarInput{Calendar: wanted.Calendar, LaneCalendar: wanted.LaneCalendar, By: s.client.Actor()}, map[string]bool{}}
+}
+
+// tell tells each running group once. It is called before the Schedule is
+// written, so that an apply that is killed in between finds the difference again,
+// and after that, for a group that was started meanwhile. One that ends has no
+// use for it.
+//
+// What was submitted by hand is no run of the Schedule, and may wait for its
+// window for weeks; visibility knows it, a second later.
+func (s schedules) tell(ctx context.Context, change *calendarChange, name string, info *schedulepb.ScheduleInfo) error {
+	if change == nil {
+		return nil
+	}
+	var ids []string
+	for _, running := range info.GetRunningWorkflows() {
+		ids = append(ids, running.GetWorkflowId())
+	}
+	open, err := s.client.Runs().List(ctx, starter.RunFilter{JobType: name, Running: true, Limit: maxToldRuns})
+	if err != nil {
+		return fmt.Errorf("find the submitted runs of %s to tell them of the changed windows: %w", name, err)
+	}
+	for _, run := range open {
+		if _, _, adHoc := contract.AdHocOf(run.WorkflowID); adHoc {
+			ids = append(ids, run.WorkflowID)
+		}
+	}
+	return s.tellEach(ctx, change, ids)
+}
+
+func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []string) error {
+	for _, id := range ids {
+		if change.told[id] {
+			continue
+		}
+		err := s.client.Temporal().SignalWorkflow(ctx, id, "", contract.SignalSetCalendar, change.to)
+		if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+			return fmt.Errorf("tell the running group %s of the changed windows: %w", id, err)
+		}
+		change.told[id] = true
+	}
+	return nil
+}
+
+// TriggerIgnoringWindow is Trigger for a group that runs although its window is
+// closed. It is marked in the Schedule's argument by its workflow id, which no
+// other group ever has, and triggered then: a mark without its group means
+// nothing.
+func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
+	s := c.schedules()
+	for range convergeAttempts {
+		before, err := s.readOwned(ctx, name)
+		if err != nil {
+			return Triggered{}, err
+		}
+		at, was := c.tick(ctx, name, before)
+		if was != nil {
+			return *was, nil
+		}
+		if err := s.mark(ctx, name, before, groupAt(name, at)); err != nil {
+			return Triggered{}, err
+		}
+		if now, err := s.readOwned(ctx, name); err != nil || s.marked(now.schedule) != groupAt(name, at) {
+			continue // Somebody wrote it at the same time.
+		}
+		triggered, err := s.triggerAt(ctx, name, at, before)
+		if err == nil {
+			c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: triggered.WorkflowID, Detail: "whatever its windows say"})
+		}
+		return triggered, err
+	}
+	return Triggered{}, errContested
+}
+
+func (s schedules) mark(ctx context.Context, name string, current held, workflowID string) error {
+	input, err := s.storedInput(current.schedule)
+	if err != nil {
+		return fmt.Errorf("job type %s: %w: run apply to repair it", name, err)
+	}
+	input.IgnoreWindow = workflowID
+	payloads, err := s.converter.ToPayloads(input)
+	if err != nil {
+		return fmt.Errorf("encode the group's input: %w", err)
+	}
+	schedule, ok := proto.Clone(current.schedule).(*schedulepb.Schedule)
+	if !ok {
+		return fmt.Errorf("job type %s: its Schedule cannot be copied", name)
+	}
+	schedule.GetAction().GetStartWorkflow().Input = payloads
+	return s.update(ctx, name, schedule, current.token)
+}
+
+func (s schedules) marked(schedule *schedulepb.Schedule) string {
+	input, err := s.storedInput(schedule)
+	if err != nil {
+		return ""
+	}
+	return input.IgnoreWindow
+}
+
+// storedInput reads the Schedule's argument.
+func (s schedules) storedInput(schedule *schedulepb.Schedule) (contract.JobGroupInput, error) {
+	var input contract.JobGroupInput
+	payloads := schedule.GetAction().GetStartWorkflow().GetInput().GetPayloads()
+	if len(payloads) != 1 {
+		return input, fmt.Errorf("the Schedule's workflow has %d arguments instead of 1", len(payloads))
+	}
+	if err := s.converter.FromPayload(payloads[0], &input); err != nil {
+		return input, fmt.Errorf("the Schedule's argument cannot be read: %w", err)
+	}
+	return input, nil
+}

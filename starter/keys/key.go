@@ -1,0 +1,114 @@
+package keys
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Prefix begins every API key.
+const Prefix = "rmk_"
+
+// Most is how many keys a namespace may have: together they stay far below what one
+// argument may weigh.
+const Most = 500
+
+const (
+	randomBytes = 32
+	idLength    = 10
+)
+
+// Key is an API key as it is kept and listed.
+type Key struct {
+	ID string `json:"id"`
+	// Name says whose or what for it is.
+	Name string `json:"name"`
+	// Role of package access, within globs of job types and DAGs.
+	Role     string   `json:"role"`
+	JobTypes []string `json:"job_types,omitempty"`
+	DAGs     []string `json:"dags,omitempty"`
+	// Worker is the only worker id that the key may act for; empty: it is none of a
+	// worker.
+	Worker    string    `json:"worker,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+	ExpiresAt time.Time `json:"expires_at,omitzero"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+	RevokedBy string    `json:"revoked_by,omitempty"`
+	// LastUsed is exact to an hour.
+	LastUsed time.Time `json:"last_used,omitzero"`
+}
+
+// stored is a key with its sum, as the Schedule holds it.
+type stored struct {
+	Key
+	// Sum is the SHA-256 of the whole key in hexadecimal.
+	Sum string `json:"sum"`
+}
+
+// ErrUnknown is the answer to a key that is wrong, revoked or expired.
+var ErrUnknown = errors.New("the key is not known, revoked or expired")
+
+// Validate checks what the creator of a key says.
+func (k Key) Validate() error {
+	var faults []error
+	if k.Name == "" || len(k.Name) > 100 || strings.ContainsFunc(k.Name, func(r rune) bool { return r < ' ' }) {
+		faults = append(faults, fmt.Errorf("name %q: give 1 to 100 characters that say what the key is for", k.Name))
+	}
+	if k.Role == "" {
+		faults = append(faults, errors.New("role is missing"))
+	}
+	for _, glob := range slices.Concat(k.JobTypes, k.DAGs) {
+		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+			faults = append(faults, fmt.Errorf("%q is no pattern", glob))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// valid reports whether the key may be used at that time.
+func (k Key) valid(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// newSecret makes the id and the text of a key, rmk_<id>_<random>.
+func newSecret() (id, secret string) {
+	random := make([]byte, randomBytes)
+	_, _ = rand.Read(random) // It never fails.
+	id = strings.ToLower(rand.Text()[:idLength])
+	return id, Prefix + id + "_" + base64.RawURLEncoding.EncodeToString(random)
+}
+
+func sumOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// idOf is the id within a secret, or "".
+func idOf(secret string) string {
+	rest, is := strings.CutPrefix(secret, Prefix)
+	id, _, whole := strings.Cut(rest, "_")
+	if !is || !whole || len(id) != idLength {
+		return ""
+	}
+	return id
+}
+
+// match finds the key that secret is.
+func match(all []stored, secret string, now time.Time) (Key, error) {
+	id, sum := idOf(secret), sumOf(secret)
+	for _, each := range all {
+		if each.ID == id && subtle.ConstantTimeCompare([]byte(each.Sum), []byte(sum)) == 1 && each.valid(now) {
+			return each.Key, nil
+		}
+	}
+	return Key{}, ErrUnknown
+}

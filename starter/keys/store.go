@@ -1,0 +1,207 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	schedulepb "go.temporal.io/api/schedule/v1"
+	"go.temporal.io/api/serviceerror"
+	taskqueuepb "go.temporal.io/api/taskqueue/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// ScheduleID of the Schedule that holds the keys.
+	ScheduleID = "access/keys"
+	// Nobody polls the queue, and the workflow type is not registered: the action is
+	// never meant to run.
+	holderType, holderQueue = "roundsman.Keys", "roundsman/none"
+	// attempts of a write that others disturb.
+	attempts = 8
+	// usedEvery is how often the last use of a key is noted.
+	usedEvery = time.Hour
+)
+
+// record is what the Schedule holds.
+type record struct {
+	Keys []stored `json:"keys"`
+}
+
+// Store reads and changes the keys of the namespace of a client.
+type Store struct{ client *starter.Client }
+
+// New gives the store of the client's namespace. Changes are recorded in the audit
+// log under the client's actor.
+func New(client *starter.Client) *Store { return &Store{client} }
+
+// List lists all keys, the oldest first.
+func (s *Store) List(ctx context.Context) ([]Key, error) {
+	held, _, err := s.read(ctx)
+	list := make([]Key, len(held.Keys))
+	for i, each := range held.Keys {
+		list[i] = each.Key
+	}
+	return list, err
+}
+
+// Create makes a key and returns its secret, which nobody can read again.
+func (s *Store) Create(ctx context.Context, wanted Key, by string) (Key, string, error) {
+	if err := wanted.Validate(); err != nil {
+		return Key{}, "", err
+	}
+	id, secret := newSecret()
+	wanted.ID, wanted.CreatedAt, wanted.CreatedBy = id, time.Now().UTC(), by
+	err := s.change(ctx, func(held *record) error {
+		held.Keys = slices.DeleteFunc(held.Keys, func(k stored) bool { return len(held.Keys) >= Most && !k.valid(wanted.CreatedAt) })
+		if len(held.Keys) >= Most {
+			return &starter.RefusedError{Asked: "create key " + wanted.Name, Reason: fmt.Sprintf("there are %d keys, which is the most: revoke some", Most)}
+		}
+		held.Keys = append(held.Keys, stored{wanted, sumOf(secret)})
+		return nil
+	}, func(held record) bool {
+		return slices.ContainsFunc(held.Keys, func(k stored) bool { return k.ID == id })
+	})
+	if err != nil {
+		return Key{}, "", err
+	}
+	s.client.Audit().Record(ctx, contract.AuditEntry{Action: "key.create", Object: "key/" + id, After: wanted.Role, Detail: wanted.Name})
+	return wanted, secret, nil
+}
+
+// Revoke ends a key. It stays in the list.
+func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
+	var revoked Key
+	revokedIn := func(held record) *stored {
+		if at := slices.IndexFunc(held.Keys, func(k stored) bool { return k.ID == id }); at >= 0 {
+			return &held.Keys[at]
+		}
+		return nil
+	}
+	err := s.change(ctx, func(held *record) error {
+		key := revokedIn(*held)
+		if key == nil {
+			return &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys list`"}
+		}
+		if key.RevokedAt.IsZero() {
+			key.RevokedAt, key.RevokedBy = time.Now().UTC(), by
+		}
+		revoked = key.Key
+		return nil
+	}, func(held record) bool { key := revokedIn(held); return key != nil && !key.RevokedAt.IsZero() })
+	if err == nil {
+		s.client.Audit().Record(ctx, contract.AuditEntry{Action: "key.revoke", Object: "key/" + id, Before: revoked.Role, Detail: revoked.Name})
+	}
+	return revoked, err
+}
+
+// used notes that keys were used.
+func (s *Store) used(ctx context.Context, at map[string]time.Time) error {
+	return s.change(ctx, func(held *record) error {
+		for i, key := range held.Keys {
+			if when, was := at[key.ID]; was && when.Sub(key.LastUsed) >= usedEvery {
+				held.Keys[i].LastUsed = when.UTC().Truncate(time.Minute)
+			}
+		}
+		return nil
+	}, func(record) bool { return true })
+}
+
+// change reads, edits and writes until the Schedule shows the edit: an old token is
+// refused by some servers and ignored by others.
+func (s *Store) change(ctx context.Context, edit func(*record) error, done func(record) bool) error {
+	for range attempts {
+		held, token, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if err := edit(&held); err != nil {
+			return err
+		}
+		if err := s.write(ctx, held, token); err != nil {
+			return err
+		}
+		after, _, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if done(after) {
+			return nil
+		}
+	}
+	return errors.New("others change the keys all the time: try again")
+}
+
+// read gives the record and the token that proves on a write that nothing has changed.
+// No token: there is no Schedule yet.
+func (s *Store) read(ctx context.Context) (record, []byte, error) {
+	var held record
+	described, err := s.client.Temporal().WorkflowService().DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{
+		Namespace: s.client.Namespace(), ScheduleId: ScheduleID,
+	})
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return held, nil, nil
+	}
+	if err != nil {
+		return held, nil, fmt.Errorf("read the keys: %w", err)
+	}
+	input := described.GetSchedule().GetAction().GetStartWorkflow().GetInput()
+	if err := starter.DataConverter().FromPayloads(input, &held); err != nil {
+		return held, nil, fmt.Errorf("read the keys: the Schedule %s is damaged: %w", ScheduleID, err)
+	}
+	return held, described.GetConflictToken(), nil
+}
+
+func (s *Store) write(ctx context.Context, held record, token []byte) error {
+	slices.SortStableFunc(held.Keys, func(a, b stored) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	input, err := starter.DataConverter().ToPayloads(held)
+	if err != nil {
+		return fmt.Errorf("write the keys: %w", err)
+	}
+	service, schedule := s.client.Temporal().WorkflowService(), holder(input)
+	if token == nil {
+		_, err = service.CreateSchedule(ctx, &workflowservice.CreateScheduleRequest{
+			Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, Identity: s.client.Identity(), RequestId: rand.Text(),
+		})
+	} else {
+		_, err = service.UpdateSchedule(ctx, &workflowservice.UpdateScheduleRequest{
+			Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, ConflictToken: token, Identity: s.client.Identity(), RequestId: rand.Text(),
+		})
+	}
+	var (
+		exists  *serviceerror.AlreadyExists
+		started *serviceerror.WorkflowExecutionAlreadyStarted
+		changed *serviceerror.FailedPrecondition
+	)
+	if errors.As(err, &exists) || errors.As(err, &started) || errors.As(err, &changed) {
+		return nil // Others were faster: the caller looks and tries again.
+	}
+	if err != nil {
+		return fmt.Errorf("write the keys: %w", err)
+	}
+	return nil
+}
+
+// holder is a Schedule that is never due and paused besides.
+func holder(input *commonpb.Payloads) *schedulepb.Schedule {
+	return &schedulepb.Schedule{
+		Spec:  &schedulepb.ScheduleSpec{},
+		State: &schedulepb.ScheduleState{Paused: true, Notes: "holds the API keys (sums only); see `roundsman keys list`"},
+		Action: &schedulepb.ScheduleAction{Action: &schedulepb.ScheduleAction_StartWorkflow{StartWorkflow: &workflowpb.NewWorkflowExecutionInfo{
+			WorkflowId: ScheduleID, WorkflowType: &commonpb.WorkflowType{Name: holderType},
+			TaskQueue: &taskqueuepb.TaskQueue{Name: holderQueue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, Input: input,
+			WorkflowExecutionTimeout: durationpb.New(time.Second),
+		}}},
+	}
+}

@@ -1,0 +1,31 @@
+package starter
+
+import (
+	"context"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Notifications is the part of the client about who is told of what.
+type Notifications struct{ client *Client }
+
+// Notifications gives the part of the client about who is told of what.
+func (c *Client) Notifications() Notifications { return Notifications{c} }
+
+func notifierRef() RunRef { return RunRef{WorkflowID: contract.NotificationsWorkflowID} }
+
+// View lists the receivers and the notifications. A namespace whose control planes have
+// no receivers has no notifier: a [*NotFoundError].
+func (n Notifications) View(ctx context.Context) (contract.NotificationsView, error) {
+	var view contract.NotificationsView
+	err := n.client.query(ctx, notifierRef(), contract.QueryNotifications, &view)
+	return view, err
+}
+
+// Test queues a test for a receiver and returns its id: [Notifications.View] tells how
+// it ended.
+func (n Notifications) Test(ctx context.Context, receiver string) (string, error) {
+	var result contract.TestNotificationResult
+	err := n.client.update(ctx, notifierRef(), contract.UpdateTestNotification, &result, contract.TestNotificationInput{Receiver: receiver, By: n.client.operator.actor})
+	return result.ID, err
+}

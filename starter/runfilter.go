@@ -1,0 +1,92 @@
+package starter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// RunFilter narrows [Runs.List].
+type RunFilter struct {
+	// JobType keeps the runs of one job type, DAG those of one DAG.
+	JobType, DAG string
+	// Kind keeps one kind; empty: both.
+	Kind Kind
+	// Since and Until keep runs that started within; zero: no bound.
+	Since, Until time.Time
+	// EndedSince and EndedUntil keep runs that ended within; zero: no bound.
+	EndedSince, EndedUntil time.Time
+	// Running keeps open runs only.
+	Running bool
+	// Outcomes keeps runs that ended as one of these; empty: all.
+	Outcomes []contract.Outcome
+	// DryRuns adds the dry runs, SubDAGs the runs of sub-DAGs and of jobs; both are
+	// left out otherwise.
+	DryRuns, SubDAGs bool
+	// Counts asks each run for its counts: one call for each.
+	Counts bool
+	// Limit is the most runs returned, newest first. Default 20.
+	Limit int
+}
+
+// DefaultRunLimit is how many runs a list shows unless told otherwise.
+const DefaultRunLimit = 20
+
+func (f RunFilter) query() (string, error) {
+	types := map[Kind]string{
+		KindGroup: fmt.Sprintf("WorkflowType = '%s'", contract.JobGroupWorkflow),
+		KindDAG:   fmt.Sprintf("WorkflowType = '%s'", contract.DAGWorkflow),
+		"":        fmt.Sprintf("WorkflowType IN ('%s', '%s')", contract.JobGroupWorkflow, contract.DAGWorkflow),
+	}
+	kind := f.Kind
+	var terms []string
+	// Names enter the query's text: validated, they cannot leave their quotes.
+	if f.JobType != "" {
+		if err := jobtype.ValidateName(f.JobType); err != nil {
+			return "", fmt.Errorf("job type: %w", err)
+		}
+		kind = KindGroup
+		terms = append(terms, fmt.Sprintf("%s = '%s'", contract.SearchAttributeJobType, f.JobType))
+	}
+	if f.DAG != "" {
+		if err := jobtype.ValidateName(f.DAG); err != nil {
+			return "", fmt.Errorf("DAG: %w", err)
+		}
+		kind = KindDAG
+		terms = append(terms, fmt.Sprintf("WorkflowId STARTS_WITH '%s'", contract.DAGWorkflowID(f.DAG, "")))
+	}
+	if f.Running {
+		terms = append(terms, contract.QueryOpen)
+	}
+	if !f.Since.IsZero() {
+		terms = append(terms, fmt.Sprintf("StartTime >= '%s'", f.Since.UTC().Format(time.RFC3339Nano)))
+	}
+	if !f.Until.IsZero() {
+		terms = append(terms, fmt.Sprintf("StartTime <= '%s'", f.Until.UTC().Format(time.RFC3339Nano)))
+	}
+	if !f.EndedSince.IsZero() {
+		terms = append(terms, fmt.Sprintf("CloseTime >= '%s'", f.EndedSince.UTC().Format(time.RFC3339Nano)))
+	}
+	if !f.EndedUntil.IsZero() {
+		terms = append(terms, fmt.Sprintf("CloseTime <= '%s'", f.EndedUntil.UTC().Format(time.RFC3339Nano)))
+	}
+	var outcomes []string
+	for _, outcome := range f.Outcomes {
+		if err := jobtype.ValidateName(string(outcome)); err != nil {
+			return "", fmt.Errorf("outcome: %w", err)
+		}
+		outcomes = append(outcomes, "'"+string(outcome)+"'")
+	}
+	if len(outcomes) > 0 {
+		term := fmt.Sprintf("%s IN (%s)", contract.SearchAttributeOutcome, strings.Join(outcomes, ", "))
+		if slices.Contains(f.Outcomes, contract.OutcomeCompleted) {
+			term = fmt.Sprintf("(%s OR %s IS NULL AND ExecutionStatus = 'Completed')", term, contract.SearchAttributeOutcome)
+		}
+		terms = append(terms, term)
+	}
+	return strings.Join(append([]string{types[kind], "ExecutionStatus != 'ContinuedAsNew'"}, terms...), " AND "), nil
+}

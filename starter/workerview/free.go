@@ -1,0 +1,135 @@
+package workerview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/pace"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Drain says when a worker would be free if it were drained now.
+type (
+	Drain = pace.Drain
+	// DrainJob is what is known of the end of one attempt.
+	DrainJob = pace.DrainJob
+)
+
+// attempt is an attempt on a worker, with whose it is.
+type attempt struct {
+	pace.Running
+
+	jobType   string
+	detection bool
+}
+
+// learned is what a job type knows of its jobs and detections.
+type learned struct {
+	limit, detectLimit time.Duration
+	past               []time.Duration
+}
+
+// drainOf estimates the end of all that a worker runs: by the progress of its jobs,
+// the estimates of their proposals and the record of their job types. What cannot be
+// found out counts as unknown.
+func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Drain {
+	if shown.State == contract.WorkerDeleted || shown.Report == nil && shown.Unanswered != "" {
+		return nil
+	}
+	attempts, omitted := attemptsOn(shown)
+	estimates, types := map[string]map[string]time.Duration{}, map[string]*learned{}
+	for _, one := range attempts {
+		estimates[one.WorkflowID], types[one.jobType] = map[string]time.Duration{}, &learned{}
+	}
+	var asking errgroup.Group
+	asking.SetLimit(describers)
+	for run, of := range estimates {
+		asking.Go(func() error {
+			items, _, err := client.Runs().Items(ctx, starter.RunRef{WorkflowID: run}, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: starter.All})
+			for _, item := range items {
+				of[item.ID] = item.EstimatedRuntime.Std()
+			}
+			return err
+		})
+	}
+	for name, of := range types {
+		asking.Go(func() error {
+			var err error
+			*of, err = learnedBy(ctx, client, name)
+			return err
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		client.Logger().Debug("estimate when a worker is free", "worker", shown.Registration.ID, "error", err)
+	}
+	running := make([]pace.Running, len(attempts))
+	for i, one := range attempts {
+		known := types[one.jobType]
+		switch {
+		case one.detection:
+			one.Limit = known.detectLimit
+		default:
+			one.Estimated, one.Past = estimates[one.WorkflowID][one.JobID], known.past
+			if known.limit > 0 {
+				one.Limit = max(known.limit, min(one.Estimated, jobtype.MaxEstimatedRuntime.Std()))
+			}
+		}
+		running[i] = one.Running
+	}
+	drain := pace.DrainOf(time.Now(), running, omitted)
+	return &drain
+}
+
+// attemptsOn are the attempts on a worker, by its own report or else by the open runs.
+func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
+	if shown.Report == nil {
+		for _, item := range shown.Items {
+			percent := -1.0
+			if item.Active != nil && item.Active.Progress != nil {
+				percent = item.Active.Progress.Percent
+			}
+			one := pace.Running{JobID: item.ID, WorkflowID: item.Run.WorkflowID, StartedAt: item.StartedAt, Attempt: pace.Attempt{Percent: percent}}
+			attempts = append(attempts, attempt{Running: one, jobType: starter.JobTypeOfRun(item.Run.WorkflowID)})
+		}
+		return attempts, 0
+	}
+	for _, job := range shown.Report.Jobs {
+		one := pace.Running{JobID: job.JobID, WorkflowID: job.GroupID, StartedAt: job.StartedAt, Attempt: pace.Attempt{Percent: job.Percent}}
+		switch job.State { //nolint:exhaustive // the others go on
+		case contract.WorkerJobReporting:
+			one.Percent = 100
+		case contract.WorkerJobZombie:
+			one.Percent, job.JobType = -1, "" // Neither its past nor a limit ends it.
+		}
+		attempts = append(attempts, attempt{one, job.JobType, job.Detection})
+	}
+	return attempts, shown.Report.Omitted
+}
+
+// learnedBy reads what a job type knows; nothing for a DAG that is none.
+func learnedBy(ctx context.Context, client *starter.Client, name string) (learned, error) {
+	if name == "" || strings.Contains(name, "/") {
+		return learned{}, nil
+	}
+	known, err := jobtypes.Of(client).Get(ctx, name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return learned{}, nil
+	}
+	if err != nil {
+		return learned{}, fmt.Errorf("job type %s: %w", name, err)
+	}
+	of := learned{limit: known.Spec.Policy.ExecutionTimeout.Std(), detectLimit: known.Spec.Policy.DetectionTimeout.Std()}
+	record, err := jobtypes.Of(client).Record(ctx, known)
+	for _, ms := range record.TookMS {
+		of.past = append(of.past, time.Duration(ms)*time.Millisecond)
+	}
+	return of, err
+}

@@ -1,0 +1,113 @@
+package workerview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/registry"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// describers is how many runs are looked into at once.
+const describers = 8
+
+// maxSearched is in how many open runs the jobs of a remote worker are looked for.
+const maxSearched = 1000
+
+// Jobs lists what a worker runs. A node worker's process answers that itself. A
+// remote worker has no process that could; the server knows which attempts it has
+// taken, so all open runs are looked through.
+func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
+	worker, err := client.Workers().Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !worker.Registration.Remote {
+		report, err := client.Workers().Ask(ctx, id)
+		return report.Jobs, err
+	}
+	page, err := client.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: client.Namespace(), PageSize: maxSearched,
+		Query: fmt.Sprintf("WorkflowType IN ('%s', '%s') AND %s", contract.JobGroupWorkflow, contract.DAGWorkflow, contract.QueryOpen),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the open runs: %w", err)
+	}
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		found []contract.WorkerJob
+		fault error
+	)
+	open := page.GetExecutions()
+	for describer := range min(describers, len(open)) {
+		group.Go(func() {
+			for i := describer; i < len(open); i += describers {
+				jobs, err := jobsIn(ctx, client, worker.Registration, open[i].GetExecution().GetWorkflowId())
+				mu.Lock()
+				found, fault = append(found, jobs...), errors.Join(fault, err)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	slices.SortFunc(found, func(a, b contract.WorkerJob) int { return a.StartedAt.Compare(b.StartedAt) })
+	return found, fault
+}
+
+// jobsIn are the attempts of one run that a remote worker has taken.
+func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerRegistration, workflowID string) ([]contract.WorkerJob, error) {
+	described, err := client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look into run %s: %w", workflowID, err)
+	}
+	var jobs []contract.WorkerJob
+	for _, activity := range described.GetPendingActivities() {
+		if activity.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED || activity.GetLastWorkerIdentity() != registry.Identity(worker) {
+			continue
+		}
+		job := contract.WorkerJob{
+			JobID: contract.JobOfAttempt(activity.GetActivityId()), GroupID: workflowID, JobType: typeOfRun(workflowID), State: contract.WorkerJobRunning,
+			Detection: activity.GetActivityType().GetName() == contract.DetectActivity, StartedAt: activity.GetLastStartedTime().AsTime(), Percent: -1,
+		}
+		if at := activity.GetLastHeartbeatTime(); at != nil {
+			job.ReportedAt = at.AsTime()
+		}
+		var beat contract.Heartbeat
+		if details := activity.GetHeartbeatDetails(); details != nil && starter.DataConverter().FromPayloads(details, &beat) == nil {
+			job.Percent, job.Stage, job.Message = beat.Percent, beat.Stage, beat.Message
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs, nil
+}
+
+// typeOfRun is the job type or DAG of a run, as far as its id says.
+func typeOfRun(workflowID string) string {
+	if name, _, ok := contract.DAGOfWorkflow(workflowID); ok {
+		return name
+	}
+	name, ok := strings.CutPrefix(workflowID, contract.GroupWorkflowID(""))
+	if !ok {
+		return ""
+	}
+	// The server appends -<time>, of which the date has two more hyphens.
+	for range 3 {
+		if at := strings.LastIndexByte(name, '-'); at > 0 {
+			name = name[:at]
+		}
+	}
+	return name
+}

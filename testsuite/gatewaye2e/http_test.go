@@ -1,0 +1,339 @@
+package gatewaye2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// freeAddress is one that nothing listens on at this moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// gateway starts a gateway process.
+func (s *site) gateway(address string) *process {
+	s.t.Helper()
+	return s.serve(address, "gateway", "http", "--listen", address)
+}
+
+// serve starts a process that listens at address.
+func (s *site) serve(address string, args ...string) *process {
+	s.t.Helper()
+	p := s.start(args...)
+	testsuite.WaitFor(s.t, 30*time.Second, "the gateway listens", func() bool {
+		c, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", address)
+		if err != nil {
+			return false
+		}
+		return c.Close() == nil
+	})
+	return p
+}
+
+// remote is a client that knows the protocol and nothing else.
+type remote struct {
+	t     *testing.T
+	base  string
+	id    string
+	token string
+	// header is sent beside the others.
+	header http.Header
+}
+
+// clients has connections enough for many workers in one process.
+var clients = sync.OnceValue(func() *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
+})
+
+// answer is what a gateway said.
+type answer struct {
+	status int
+	header http.Header
+	body   map[string]any
+}
+
+func (a answer) text(name string) string {
+	text, _ := a.body[name].(string)
+	return text
+}
+
+// send sends one request; an error means that nobody answered.
+func (r *remote) send(ctx context.Context, method, path string, body any) (answer, error) {
+	var sent io.Reader
+	if body != nil {
+		encoded, err := json.Marshal(body)
+		if err != nil {
+			return answer{}, err
+		}
+		sent = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, r.base+path, sent)
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	maps.Copy(request.Header, r.header)
+	if r.token != "" {
+		request.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	response, err := clients().Do(request)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	read, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{status: response.StatusCode, header: response.Header}
+	if len(read) > 0 {
+		err = json.Unmarshal(read, &a.body)
+	}
+	return a, err
+}
+
+func (r *remote) post(path string, body any) answer {
+	r.t.Helper()
+	a, err := r.send(r.t.Context(), http.MethodPost, path, body)
+	require.NoError(r.t, err)
+	return a
+}
+
+type object = map[string]any
+
+func (r *remote) register(more object) answer {
+	r.t.Helper()
+	body := object{"id": r.id, "host": "far-away", "max_execute": 1, "capabilities": []object{{"handler": "tidy", "detect": true, "execute": true}}}
+	maps.Copy(body, more)
+	a := r.post("/workers/register", body)
+	if a.status == http.StatusOK {
+		r.token = a.text("token")
+	}
+	return a
+}
+
+// join registers and pings until the test ends.
+func (s *site) join(address, id string) *remote {
+	s.t.Helper()
+	r := &remote{t: s.t, base: "http://" + address + "/api/v1", id: id}
+	a := r.register(nil)
+	require.Equal(s.t, http.StatusOK, a.status, "%v", a.body)
+	go r.pinging(s.t.Context(), 500*time.Millisecond)
+	s.await(id, "fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
+	return r
+}
+
+func (r *remote) pinging(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		_, _ = r.send(ctx, http.MethodPost, "/workers/"+r.id+"/ping", object{"executing": 0, "detecting": 0})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// detect answers the next detection with these keys.
+func (r *remote) detect(keys ...string) {
+	r.t.Helper()
+	d := r.poll("detections")
+	proposals := []object{}
+	for _, key := range keys {
+		proposals = append(proposals, object{"dedupe_key": key})
+	}
+	page := r.post("/leases/"+d.text("lease")+"/proposals", object{"cursor": d.text("cursor"), "proposals": proposals})
+	require.Equal(r.t, http.StatusOK, page.status, "%v", page.body)
+	end := r.post("/leases/"+d.text("lease")+"/detected", object{"cursor": page.text("cursor")})
+	require.Equal(r.t, http.StatusOK, end.status, "%v", end.body)
+}
+
+// poll waits for a job or a detection.
+func (r *remote) poll(what string) (a answer) {
+	r.t.Helper()
+	testsuite.WaitFor(r.t, time.Minute, "something to do in "+what, func() bool {
+		a = r.post("/workers/"+r.id+"/"+what+":poll", object{"wait": "5s"})
+		return a.status == http.StatusOK
+	})
+	return a
+}
+
+// TestAnswers: each answer that docs/remote-workers.md promises.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := freeAddress(t)
+	s.gateway(address)
+	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s, global_execution_concurrency: 2"))
+	one := s.join(address, "one")
+
+	t.Log("204: nothing to do")
+	assert.Equal(t, http.StatusNoContent, one.post("/workers/one/jobs:poll", object{"wait": "1s"}).status)
+	assert.Equal(t, http.StatusNoContent, one.post("/workers/one/detections:poll", object{"wait": "1s"}).status)
+
+	t.Log("409: the id of a live worker, with host and age")
+	twin := &remote{t: t, base: one.base, id: "one"}
+	a := twin.register(nil)
+	assert.Equal(t, http.StatusConflict, a.status)
+	assert.Equal(t, "ID_IN_USE", a.text("code"))
+	holder, _ := a.body["holder"].(object)
+	assert.Equal(t, "far-away", holder["host"])
+	assert.NotEmpty(t, holder["age"])
+	assert.NotEmpty(t, a.header.Get("Retry-After"))
+	assert.Equal(t, "application/problem+json", a.header.Get("Content-Type"))
+
+	t.Log("401, 403: a token is of use to its worker alone")
+	assert.Equal(t, http.StatusUnauthorized, twin.post("/workers/one/ping", object{"executing": 0, "detecting": 0}).status)
+	two := s.join(address, "two")
+	a = two.post("/workers/one/jobs:poll", object{"wait": "1s"})
+	assert.Equal(t, http.StatusForbidden, a.status)
+	assert.Equal(t, "NOT_YOURS", a.text("code"))
+
+	t.Log("422: what cannot be taken")
+	a = twin.register(object{"id": "Not a name"})
+	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
+	assert.Equal(t, "INVALID", a.text("code"))
+
+	ref := s.begin("tidy")
+	testsuite.WaitFor(t, time.Minute, "a detection", func() bool {
+		for _, r := range []*remote{one, two} {
+			d := r.post("/workers/"+r.id+"/detections:poll", object{"wait": "1s"})
+			if d.status != http.StatusOK {
+				continue
+			}
+			lease := "/leases/" + d.text("lease")
+			assert.Equal(t, "tidy", d.text("handler"))
+			page := r.post(lease+"/proposals", object{"cursor": d.text("cursor"), "proposals": []object{{"dedupe_key": "a"}}})
+			require.Equal(t, http.StatusOK, page.status, "%v", page.body)
+			require.Equal(t, http.StatusOK, r.post(lease+"/detected", object{"cursor": page.text("cursor")}).status)
+			return true
+		}
+		return false
+	})
+	owner, other := one, two
+	var job answer
+	testsuite.WaitFor(t, time.Minute, "the job", func() bool {
+		for _, r := range []*remote{one, two} {
+			if job = r.post("/workers/"+r.id+"/jobs:poll", object{"wait": "1s"}); job.status == http.StatusOK {
+				if owner = r; r == two {
+					other = one
+				}
+				return true
+			}
+		}
+		return false
+	})
+	lease := "/leases/" + job.text("lease")
+	t.Logf("a lease has %d characters", len(job.text("lease")))
+	a = other.post(lease+"/complete", object{})
+	assert.Equal(t, http.StatusForbidden, a.status, "another's lease")
+	a = owner.post(lease+"/heartbeat", object{"percent": 10, "checkpoint": 4})
+	assert.Equal(t, true, a.body["continue"])
+
+	t.Log("410: the owner goes silent, the other gets the job with its checkpoint")
+	silent := time.Now()
+	second := other.poll("jobs")
+	took := time.Since(silent)
+	t.Logf("the job was elsewhere %.1f s after its worker's last heartbeat", took.Seconds())
+	assert.Less(t, took, 8*time.Second, "heartbeat timeout + 5 s")
+	assert.InDelta(t, 4, second.body["checkpoint"], 0)
+	a = owner.post(lease+"/heartbeat", object{"percent": 20})
+	assert.Equal(t, http.StatusGone, a.status)
+	assert.Equal(t, "LEASE_LOST", a.text("code"))
+	a = owner.post(lease+"/complete", object{"summary": "late"})
+	assert.Equal(t, http.StatusGone, a.status)
+	assert.Equal(t, true, a.body["delivered"])
+	a = other.post("/leases/"+second.text("lease")+"/complete", object{"summary": "in time"})
+	require.Equal(t, http.StatusOK, a.status, "%v", a.body)
+	result := s.result(ref)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	assert.Equal(t, 1, result.Counts.Completed)
+	assert.Equal(t, map[string]int{other.id: 1}, result.ByWorker, "another attempt has started: the late outcome changes nothing")
+}
+
+// TestLateOutcome: the server has given the attempt up, and no other has started: what
+// its worker reports by the old lease counts.
+func TestLateOutcome(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := freeAddress(t)
+	s.gateway(address)
+	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s"))
+	one := s.join(address, "one")
+	ref := s.begin("tidy")
+	one.detect("a")
+	job := one.poll("jobs")
+	testsuite.WaitFor(t, time.Minute, "the server times the attempt out", func() bool {
+		return s.events(ref, enums.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT) > 0
+	})
+	a := one.post("/leases/"+job.text("lease")+"/complete", object{"summary": "late"})
+	assert.Equal(t, http.StatusGone, a.status)
+	assert.Equal(t, true, a.body["delivered"])
+	result := s.result(ref)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Zero(t, result.Counts.Replacements)
+	a = one.post("/leases/"+job.text("lease")+"/complete", object{"summary": "late"})
+	assert.Equal(t, http.StatusGone, a.status, "a repeat")
+}
+
+// TestRenewedLease: a worker that still runs a job which the server has given up gets
+// a new lease for it, if it says what it runs.
+func TestRenewedLease(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := freeAddress(t)
+	s.gateway(address)
+	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s"))
+	one := s.join(address, "one")
+	ref := s.begin("tidy")
+	one.detect("a")
+	job := one.poll("jobs")
+	var renewed answer
+	testsuite.WaitFor(t, time.Minute, "the lease is renewed", func() bool {
+		renewed = one.post("/workers/one/jobs:poll", object{"wait": "5s", "full": true, "running": []string{job.text("lease")}})
+		return renewed.status == http.StatusOK
+	})
+	assert.Equal(t, job.text("lease"), renewed.text("replaces"))
+	assert.Equal(t, http.StatusGone, one.post("/leases/"+job.text("lease")+"/heartbeat", object{}).status)
+	assert.Equal(t, true, one.post("/leases/"+renewed.text("lease")+"/heartbeat", object{"percent": 50}).body["continue"])
+	assert.Equal(t, http.StatusOK, one.post("/leases/"+renewed.text("lease")+"/complete", object{}).status)
+	result := s.result(ref)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Zero(t, result.Counts.Replacements)
+}
+
+// events counts the events of a type in a run's history.
+func (s *site) events(ref starter.RunRef, kind enums.EventType) (count int) {
+	s.t.Helper()
+	history := s.client.Temporal().GetWorkflowHistory(s.t.Context(), ref.WorkflowID, ref.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for history.HasNext() {
+		event, err := history.Next()
+		require.NoError(s.t, err)
+		if event.GetEventType() == kind {
+			count++
+		}
+	}
+	return count
+}

@@ -1,0 +1,113 @@
+package gatewaye2e
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// insist sends a request until it is answered for good.
+func (r *remote) insist(ctx context.Context, path string, body any) answer {
+	for ctx.Err() == nil {
+		a, err := r.send(ctx, http.MethodPost, path, body)
+		if err == nil && a.status < http.StatusInternalServerError && a.status != http.StatusTooManyRequests {
+			return a
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return answer{}
+}
+
+// TestOneKeyOneEffect: twenty repeat each of four requests under one key while every
+// control plane is killed and started again. Each is done once, and all are told the
+// same.
+func TestOneKeyOneEffect(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := freeAddress(t)
+	s.serve(address, "server", "--http", address)
+	s.apply(jobType("tidy", "tidy", "") + jobType("mop", "mop", ""))
+	plain := &remote{t: t, base: "http://" + address + "/api/v1"}
+	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", object{"document": "version: 1\nname: gate\ntasks:\n- {id: ask, approval: {prompt: go on}}\n- {id: next, needs: [ask], approval: {prompt: and on}}\n", "as": "open"}).status)
+	testsuite.WaitFor(t, time.Minute, "the task waits for its approval", func() bool {
+		a, err := plain.send(t.Context(), http.MethodGet, "/runs/gate~open/items/ask", nil)
+		return err == nil && a.text("state") == "running"
+	})
+	requests := []struct {
+		path   string
+		body   object
+		status int
+		name   string
+	}{
+		{"/job-types/tidy/run", object{}, http.StatusAccepted, "workflow_id"},
+		{"/job-types/mop/submissions?allow_unregistered=true", object{"proposals": []object{{"dedupe_key": "a"}}}, http.StatusAccepted, "workflow_id"},
+		{"/dag-runs", object{"document": "version: 1\nname: once\ntasks: [{id: a, approval: {prompt: x}}]\n"}, http.StatusAccepted, "workflow_id"},
+		{"/runs/gate~open/items/ask/approve", object{"note": "fine"}, http.StatusOK, "tasks"},
+	}
+	answers := make([][]answer, len(requests))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var callers sync.WaitGroup
+	var answered atomic.Int64
+	for i, request := range requests {
+		answers[i] = make([]answer, 20)
+		for k := range answers[i] {
+			callers.Go(func() {
+				r := &remote{t: t, base: plain.base, header: http.Header{"Idempotency-Key": {request.path}}}
+				answers[i][k] = r.insist(ctx, request.path, request.body)
+				answered.Add(1)
+			})
+		}
+	}
+	var before []int64
+	for _, after := range []time.Duration{150 * time.Millisecond, 400 * time.Millisecond, time.Second} {
+		select {
+		case <-time.After(after):
+		case <-ctx.Done():
+		}
+		before = append(before, answered.Load())
+		for _, p := range s.processes {
+			p.kill()
+		}
+		s.serve(address, "server", "--http", address)
+	}
+	callers.Wait()
+	for i, request := range requests {
+		for _, a := range answers[i] {
+			require.Equal(t, request.status, a.status, "%s: %v", request.path, a.body)
+			assert.Equal(t, answers[i][0].body[request.name], a.body[request.name], request.path)
+		}
+	}
+	assert.Less(t, before[0], int64(20*len(requests)), "the first kill met requests")
+	for _, query := range []string{"job_type=tidy", "job_type=mop", "dag=once"} {
+		var found []object
+		testsuite.WaitFor(t, 30*time.Second, query+" is listed", func() bool {
+			a, err := plain.send(t.Context(), http.MethodGet, "/runs?"+query, nil)
+			found = list(a, "runs")
+			return err == nil && len(found) > 0
+		})
+		assert.Len(t, found, 1, query)
+	}
+	entries := map[any]int{}
+	recorded, err := plain.send(t.Context(), http.MethodGet, "/audit?kind=operator", nil)
+	require.NoError(t, err)
+	for _, entry := range list(recorded, "entries") {
+		entries[entry["action"]]++
+	}
+	for _, action := range []string{"jobtype.run", "jobs.submit", "dag.approve"} {
+		assert.LessOrEqual(t, entries[action], 1, action)
+	}
+	assert.Equal(t, http.StatusConflict, plain.post("/runs/gate~open/items/ask/approve", object{}).status, "without the key it is another request")
+	t.Logf("of %d requests %d were answered before the kills", 20*len(requests), before)
+}

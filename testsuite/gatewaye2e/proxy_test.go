@@ -1,0 +1,110 @@
+package gatewaye2e
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/replay"
+)
+
+// showing is a proxy that shows a server at /rm, and holds answers back until they are whole unless they
+// forbid it.
+func showing(t *testing.T, address string, strip, encrypted bool) *httptest.Server {
+	t.Helper()
+	target := &url.URL{Scheme: "http", Host: address}
+	var handler http.Handler = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.SetXForwarded()
+		},
+		ModifyResponse: func(r *http.Response) error {
+			if r.Header.Get("X-Accel-Buffering") == "no" {
+				return nil
+			}
+			body, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			return err
+		},
+	}
+	if strip {
+		handler = http.StripPrefix("/rm", handler)
+	}
+	start := httptest.NewServer
+	if encrypted {
+		start = httptest.NewTLSServer
+	}
+	server := start(handler)
+	t.Cleanup(server.CloseClientConnections)
+	return server
+}
+
+// TestBehindAProxy: at a path, which the proxy removes or not, with TLS or without, and
+// with answers held back.
+func TestBehindAProxy(t *testing.T) {
+	t.Parallel()
+	s := &site{t: t, dir: t.TempDir()}
+	s.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
+	settings := scaled + "access: {base_path: /rm, proxies: [127.0.0.0/8], hosts: [ops.example]}\njob_types: {}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "fleet.yaml"), []byte(settings), 0o600))
+	address := freeAddress(t)
+	s.serve(address, "server", "--http", address)
+	s.apply(jobType("tidy", "tidy", ""))
+	for _, way := range []struct{ strip, encrypted bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		server := showing(t, address, way.strip, way.encrypted)
+		scheme := map[bool]string{true: "https", false: "http"}[way.encrypted]
+		ask := func(method, path, origin, body string) (int, io.Reader) {
+			request, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/rm"+path, strings.NewReader(body))
+			require.NoError(t, err)
+			request.Host = "ops.example"
+			request.Header.Set("Content-Type", "application/json")
+			if origin != "" {
+				request.Header.Set("Origin", origin)
+			}
+			answered, err := server.Client().Do(request)
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = answered.Body.Close() })
+			return answered.StatusCode, answered.Body
+		}
+		status := func(method, path, origin, body string) int {
+			status, _ := ask(method, path, origin, body)
+			return status
+		}
+		assert.Equal(t, http.StatusOK, status("GET", "/api/v1/me", "", ""), "%+v", way)
+		assert.Equal(t, http.StatusOK, status("GET", "/", "", ""), "the console, %+v", way)
+		assert.Equal(t, http.StatusOK, status("POST", "/api/v1/job-types/tidy/pause", scheme+"://ops.example", `{"note":"x"}`), "%+v", way)
+		assert.Equal(t, http.StatusForbidden, status("POST", "/api/v1/job-types/tidy/pause", scheme+"://evil.example", `{}`), "%+v", way)
+		code, events := ask("GET", "/api/v1/events?topic=job-types", "", "")
+		require.Equal(t, http.StatusOK, code)
+		read := make(chan string, 1)
+		go func() {
+			text, part := "", make([]byte, 4096)
+			for !strings.Contains(text, "event: snapshot") {
+				n, err := events.Read(part)
+				text += string(part[:n])
+				if err != nil {
+					break
+				}
+			}
+			read <- text
+		}()
+		select {
+		case text := <-read:
+			assert.Contains(t, text, "event: snapshot", "%+v", way)
+		case <-time.After(20 * time.Second):
+			assert.Fail(t, "no event came through", "%+v", way)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// An action is a button that opens a dialog: what will happen, what it needs to know,
+// and the same as lines for a shell.
+import type { ComponentChildren } from 'preact';
+import { useId, useRef, useState } from 'preact/hooks';
+import { curl, type Request, send } from './api';
+import { changed } from './data';
+import { Failure } from './ui';
+
+export interface Field {
+  name: string;
+  label: string;
+  kind?: 'text' | 'number' | 'checkbox' | 'datetime-local' | 'textarea';
+  value?: string;
+  hint?: string;
+  required?: boolean;
+}
+
+export type Values = Record<string, string>;
+
+export interface Act {
+  label: string;
+  // title is the question that the dialog asks, about what it acts on.
+  title: string;
+  effect: ComponentChildren;
+  fields?: Field[];
+  request: (values: Values) => Request;
+  // lines are what does the same: roundsman always, temporal where its own tools can.
+  roundsman: (values: Values) => string;
+  temporal?: (values: Values) => string | undefined;
+  danger?: boolean;
+  small?: boolean;
+  disabled?: string | undefined;
+  done?: (answer: unknown) => ComponentChildren;
+}
+
+export function Action(act: Act) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [open, setOpen] = useState(false);
+  const show = () => {
+    setOpen(true);
+    // The dialog exists after this render.
+    queueMicrotask(() => requestAnimationFrame(() => dialog.current?.showModal()));
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`${act.danger ? 'danger' : ''} ${act.small ? 'small' : ''}`}
+        onClick={show}
+        disabled={act.disabled !== undefined}
+        title={act.disabled}
+      >
+        {act.label}
+      </button>
+      {open && (
+        <dialog ref={dialog} onClose={() => setOpen(false)} aria-label={act.title}>
+          <Form act={act} close={() => dialog.current?.close()} />
+        </dialog>
+      )}
+    </>
+  );
+}
+
+function Form({ act, close }: { act: Act; close: () => void }) {
+  const id = useId();
+  const [values, setValues] = useState<Values>(Object.fromEntries((act.fields ?? []).map((f) => [f.name, f.value ?? ''])));
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const [done, setDone] = useState<ComponentChildren>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      const answer = await send(act.request(values));
+      await changed();
+      if (act.done) setDone(act.done(answer));
+      else close();
+    } catch (cause) {
+      setError(cause); // What was typed stays.
+    } finally {
+      setBusy(false);
+    }
+  };
+  if (done !== undefined) {
+    return (
+      <form method="dialog">
+        <h2>{act.title}</h2>
+        <div role="status">{done}</div>
+        <div class="buttons">
+          <button type="submit" autofocus>
+            Close
+          </button>
+        </div>
+      </form>
+    );
+  }
+  return (
+    <form onSubmit={submit}>
+      <h2>{act.title}</h2>
+      <p>{act.effect}</p>
+      {(act.fields ?? []).map((f) => (
+        <div class="field" key={f.name}>
+          <label for={`${id}${f.name}`}>{f.label}</label>
+          <Input field={f} id={`${id}${f.name}`} value={values[f.name] ?? ''} set={(value) => setValues({ ...values, [f.name]: value })} />
+          {f.hint && <small id={`${id}${f.name}hint`}>{f.hint}</small>}
+        </div>
+      ))}
+      {error !== undefined && <Failure error={error} />}
+      <div class="buttons">
+        <button type="submit" class={act.danger ? 'danger' : 'primary'} disabled={busy}>
+          {busy ? 'Working…' : act.label}
+        </button>
+        <button type="button" onClick={close}>
+          Leave it
+        </button>
+      </div>
+      <Lines roundsman={act.roundsman(values)} temporal={act.temporal?.(values)} curl={curl(act.request(values))} />
+    </form>
+  );
+}
+
+function Input({ field, id, value, set }: { field: Field; id: string; value: string; set: (value: string) => void }) {
+  const hint = field.hint ? `${id}hint` : undefined;
+  if (field.kind === 'checkbox') {
+    return (
+      <input
+        id={id}
+        type="checkbox"
+        checked={value === 'true'}
+        aria-describedby={hint}
+        onChange={(e) => set(String(e.currentTarget.checked))}
+      />
+    );
+  }
+  if (field.kind === 'textarea') {
+    return (
+      <textarea
+        id={id}
+        rows={4}
+        value={value}
+        required={field.required ?? false}
+        aria-describedby={hint}
+        onInput={(e) => set(e.currentTarget.value)}
+      />
+    );
+  }
+  return (
+    <input
+      id={id}
+      {...({ type: field.kind ?? 'text' } as { type: 'text' })}
+      value={value}
+      required={field.required ?? false}
+      aria-describedby={hint}
+      autocomplete="off"
+      onInput={(e) => set(e.currentTarget.value)}
+    />
+  );
+}
+
+// Lines are the same as a button for a shell.
+export function Lines({ roundsman, temporal, curl: request }: { roundsman: string; temporal?: string | undefined; curl?: string }) {
+  return (
+    <details class="lines">
+      <summary>The same in a shell</summary>
+      {[roundsman, temporal, request]
+        .filter((line): line is string => line !== undefined)
+        .map((line) => (
+          <Line key={line} text={line} />
+        ))}
+    </details>
+  );
+}
+
+function Line({ text }: { text: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      setCopied(false); // The text can be selected.
+    }
+  };
+  return (
+    <div class="line">
+      <code>{text}</code>
+      <button type="button" class="small" onClick={copy} aria-label={`Copy: ${text.slice(0, 40)}`}>
+        {copied ? 'Copied' : 'Copy'}
+      </button>
+    </div>
+  );
+}

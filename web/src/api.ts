@@ -1,0 +1,120 @@
+// The client of the REST API. Addresses are relative to the page, so that a proxy may
+// mount the console anywhere.
+import { connection, login } from './connection';
+
+export const base = new URL('api/v1', document.baseURI).pathname;
+
+export interface Fault {
+  message: string;
+  location?: string;
+  file?: string;
+  line?: number;
+  column?: number;
+}
+
+// Problem is a refused request, as RFC 9457 has it.
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly remedy = '',
+    readonly errors: Fault[] = [],
+  ) {
+    super(message);
+  }
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface Request {
+  method: Method;
+  // path begins with / and is below /api/v1.
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export async function send<T>(request: Request, signal?: AbortSignal): Promise<T> {
+  return (await sendTagged<T>(request, signal)).answer;
+}
+
+// sendTagged answers with the ETag of what was read besides, without its quotes.
+export async function sendTagged<T>(request: Request, signal?: AbortSignal): Promise<{ answer: T; tag: string }> {
+  let response: Response;
+  const headers: Record<string, string> = { Accept: 'application/json', ...request.headers };
+  const init: RequestInit = { method: request.method, headers };
+  if (signal) init.signal = signal;
+  if (request.method !== 'GET') {
+    headers['Content-Type'] = 'application/json';
+    init.body = JSON.stringify(request.body ?? {});
+  }
+  try {
+    response = await fetch(base + request.path, init);
+  } catch (cause) {
+    if (signal?.aborted) throw cause;
+    throw unreachable();
+  }
+  const text = await response.text();
+  connection.found('plane');
+  if (response.ok) {
+    return { answer: (text === '' ? undefined : JSON.parse(text)) as T, tag: (response.headers.get('ETag') ?? '').replaceAll('"', '') };
+  }
+  throw problemOf(response.status, text);
+}
+
+// unreachable is the problem of a control plane that does not answer.
+export function unreachable(): Problem {
+  const why = 'The control plane does not answer.';
+  connection.lost('plane', why);
+  return new Problem(0, 'UNREACHABLE', why, 'The console tries again by itself.');
+}
+
+// Written is a problem as the API writes it.
+export interface Written {
+  status?: number;
+  code?: string;
+  detail?: string;
+  title?: string;
+  remedy?: string;
+  errors?: Fault[];
+}
+
+export const problemOfJSON = (p: Written, status = p.status ?? 0) =>
+  new Problem(status, p.code ?? `HTTP_${status}`, p.detail ?? p.title ?? 'The server gave no reason.', p.remedy, p.errors);
+
+export function problemOf(status: number, text: string): Problem {
+  if (status === 401) login.set(true);
+  try {
+    return problemOfJSON(JSON.parse(text) as Written, status);
+  } catch {
+    return new Problem(status, `HTTP_${status}`, text.slice(0, 300) || 'The server gave no reason.');
+  }
+}
+
+export const get = <T>(path: string, signal?: AbortSignal) => send<T>({ method: 'GET', path }, signal);
+
+// query makes ?a=b of what is set.
+export function query(values: Record<string, string | number | boolean | undefined>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== '' && value !== false) params.set(name, String(value));
+  }
+  const text = params.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+// segment is one part of a path; a colon may stand in it as it is.
+export const segment = (text: string) => encodeURIComponent(text).replaceAll('%3A', ':');
+
+// curl is the request as a line for a shell.
+export function curl(request: Request): string {
+  const url = new URL(base + request.path, document.baseURI).href;
+  if (request.method === 'GET') return `curl -sS ${quote(url)}`;
+  const body = JSON.stringify(request.body ?? {});
+  const headers = Object.entries(request.headers ?? {}).map(([name, value]) => ` -H ${quote(`${name}: ${value}`)}`);
+  return `curl -sS -X ${request.method} -H 'Content-Type: application/json'${headers.join('')} -d ${quote(body)} ${quote(url)}`;
+}
+
+// quote makes one word of a shell.
+export const quote = (text: string) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

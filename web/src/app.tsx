@@ -1,0 +1,180 @@
+// The frame of all pages: navigation, the banner of a server that is away, the choice
+// of zone and theme.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useConnection, useLogIn } from './connection';
+import { Access } from './pages/access';
+import { Audit } from './pages/audit';
+import { CalendarPage } from './pages/calendar';
+import { Doctor } from './pages/doctor';
+import { LogIn } from './pages/login';
+import { PlanPage } from './pages/plan';
+import { SubmitPage } from './pages/submit';
+import { JobTypePage } from './pages/jobtype';
+import { JobTypes } from './pages/jobtypes';
+import { Locks } from './pages/locks';
+import { Overview } from './pages/overview';
+import { ItemPage } from './pages/item';
+import { RunPage } from './pages/run';
+import { Runs } from './pages/runs';
+import { WorkerPage } from './pages/worker';
+import { Workers } from './pages/workers';
+import { type Route, useRoute } from './route';
+import { setZone, span, useNow, useZone, zones } from './time';
+import { stream } from './stream';
+import { Empty, Page } from './ui';
+
+const menu: [string, string][] = [
+  ['', 'Overview'],
+  ['job-types', 'Job types'],
+  ['runs', 'Runs'],
+  ['workers', 'Workers'],
+  ['locks', 'Locks and pools'],
+  ['calendar', 'Calendar'],
+  ['audit', 'Audit'],
+  ['access', 'Access'],
+  ['doctor', 'Doctor'],
+];
+
+function pageOf({ parts, params }: Route): ComponentChildren {
+  const [first = '', second] = parts;
+  switch (first) {
+    case '':
+      return <Overview />;
+    case 'job-types':
+      return second === undefined ? <JobTypes params={params} /> : <JobTypePage key={second} name={second} />;
+    case 'plan':
+      return <PlanPage />;
+    case 'submit':
+      return <SubmitPage key={second} name={second ?? ''} />;
+    case 'workers':
+      return second === undefined ? <Workers params={params} /> : <WorkerPage key={second} id={second} />;
+    case 'runs':
+      if (second === undefined) return <Runs params={params} />;
+      if (parts[3] !== undefined) return <ItemPage key={parts.join('/')} run={second} id={parts[3]} />;
+      return <RunPage key={second} id={second} params={params} />;
+    case 'locks':
+      return <Locks />;
+    case 'calendar':
+      return <CalendarPage params={params} />;
+    case 'audit':
+      return <Audit params={params} />;
+    case 'access':
+      return <Access />;
+    case 'doctor':
+      return <Doctor />;
+  }
+  return (
+    <Page title="No such page">
+      <Empty>
+        There is no page at this address. <a href="#/">Go to the overview</a>.
+      </Empty>
+    </Page>
+  );
+}
+
+export function App() {
+  const asked = useLogIn();
+  useZone(); // Every time on the page is told anew.
+  const route = useRoute();
+  const main = useRef<HTMLElement>(null);
+  const path = route.parts.join('/');
+  const first = useRef(true);
+  useEffect(() => stream.watch('server', () => {}), []); // The banner follows from it.
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else main.current?.querySelector('h1')?.focus(); // So that a screen reader reads the new page.
+    scrollTo(0, 0);
+  }, [path]);
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </button>
+      <header>
+        <a class="brand" href="#/">
+          Roundsman
+        </a>
+        <Menu current={route.parts[0] ?? ''} />
+        <Settings />
+      </header>
+      <Banner />
+      <main ref={main} id="main" tabIndex={-1}>
+        {asked ? <LogIn /> : pageOf(route)}
+      </main>
+    </>
+  );
+}
+
+function Menu({ current }: { current: string }) {
+  return (
+    <nav class="menu" aria-label="Pages">
+      {menu.map(([path, name]) => (
+        <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Banner() {
+  const { lost, since, why } = useConnection();
+  const now = useNow();
+  return (
+    <div aria-live="assertive">
+      {lost && (
+        <p class="banner">
+          {why} What you see is as of {span(Math.max(now - since, 0))} ago; it is live again as soon as there is an answer. What you typed
+          stays.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Settings() {
+  const zone = useZone();
+  const [theme, setTheme] = useState(document.documentElement.dataset.theme ?? stored());
+  useEffect(() => {
+    if (theme === '') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    try {
+      localStorage.setItem('roundsman.theme', theme);
+    } catch {
+      // The choice lasts as long as the page.
+    }
+  }, [theme]);
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="settings" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{zone}</summary>
+      <div>
+        <label>
+          Time zone
+          <select value={zone} onChange={(event) => setZone(event.currentTarget.value)}>
+            {(open ? zones() : [zone]).map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Colors
+          <select value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
+            <option value="">as the system</option>
+            <option value="light">light</option>
+            <option value="dark">dark</option>
+          </select>
+        </label>
+      </div>
+    </details>
+  );
+}
+
+function stored(): string {
+  try {
+    return localStorage.getItem('roundsman.theme') ?? '';
+  } catch {
+    return '';
+  }
+}

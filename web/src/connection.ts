@@ -1,0 +1,65 @@
+// connection says whether the control plane and Temporal's server answer. Requests and
+// the stream of events report to it, and the banner shows it.
+import { useSyncExternalStore } from 'preact/compat';
+
+export interface State {
+  lost: boolean;
+  since: number;
+  why: string;
+}
+
+// Part is what can be away on its own.
+type Part = 'plane' | 'server';
+
+class Connection {
+  #lost = new Map<Part, string>();
+  #state: State = { lost: false, since: 0, why: '' };
+  #listeners = new Set<() => void>();
+
+  subscribe = (listener: () => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  snapshot = () => this.#state;
+
+  lost(part: Part, why: string) {
+    this.#lost.set(part, why);
+    this.#tell();
+  }
+
+  found(part: Part) {
+    if (this.#lost.delete(part)) this.#tell();
+  }
+
+  #tell() {
+    const why = this.#lost.get('plane') ?? this.#lost.get('server');
+    const was = this.#state;
+    if (why === (was.lost ? was.why : undefined)) return;
+    this.#state = why === undefined ? { lost: false, since: 0, why: '' } : { lost: true, since: was.lost ? was.since : Date.now(), why };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const connection = new Connection();
+export const useConnection = () => useSyncExternalStore(connection.subscribe as never, connection.snapshot);
+
+// login says whether the server asks who somebody is. The page stays where it is.
+class LogIn {
+  #needed = false;
+  #listeners = new Set<() => void>();
+
+  subscribe = (listener: () => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  snapshot = () => this.#needed;
+
+  set(needed: boolean) {
+    if (this.#needed === needed) return;
+    this.#needed = needed;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+export const login = new LogIn();
+export const useLogIn = () => useSyncExternalStore(login.subscribe as never, login.snapshot);

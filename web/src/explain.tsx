@@ -1,0 +1,129 @@
+// Explain says why something does not continue, and offers what would change it.
+
+import { type Act, Action } from './action';
+import { quote, segment } from './api';
+import { useGet } from './data';
+import { href, runHref } from './route';
+import { approve, reject } from './runs';
+import { Time } from './time';
+import type { Explanation, Reason } from './types';
+import { Empty, Loaded, State } from './ui';
+
+export function Explain({ thing }: { thing: string }) {
+  const found = useGet<Explanation>(`/explain?thing=${segment(thing)}`);
+  return (
+    <Loaded of={found} what="The explanation">
+      {(explanation) => {
+        const reasons = explanation.reasons ?? [];
+        if (reasons.length === 0) {
+          return (
+            <Empty>
+              Nothing holds it up: it is {explanation.state}
+              {explanation.ended?.detail ? `: ${explanation.ended.detail}` : ''}.
+            </Empty>
+          );
+        }
+        return (
+          <ul class="reasons">
+            {reasons.map((reason) => (
+              <li key={`${reason.code}${reason.of}${reason.object}`}>
+                <ReasonLine reason={reason} thing={explanation} />
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function ReasonLine({ reason, thing }: { reason: Reason; thing: Explanation }) {
+  const remedies = actsOf(reason, thing);
+  return (
+    <>
+      <State word={reason.code} tone="odd" /> {reason.of && <span>{reason.of} </span>}
+      {reason.object && <ObjectLink code={reason.code} object={reason.object} />} <span class="detail">{reason.detail}</span>{' '}
+      {reason.since && (
+        <small>
+          since <Time at={reason.since} />
+        </small>
+      )}{' '}
+      {reason.until && (
+        <small>
+          until <Time at={reason.until} relative={false} />
+        </small>
+      )}
+      {reason.remedy && (
+        <p class="remedy">
+          <Prose text={reason.remedy} />
+        </p>
+      )}
+      {remedies.map((act) => (
+        <Action key={act.label} {...act} small />
+      ))}
+    </>
+  );
+}
+
+// Prose shows what is between backticks as code.
+export function Prose({ text }: { text: string }) {
+  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}
+
+// ObjectLink links what a code is about.
+export function ObjectLink({ code, object }: { code: string; object: string }) {
+  if (/^(group|dag|adhoc)\//.test(object)) return <a href={runHref(object)}>{object}</a>;
+  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return <a href={href('workers', object)}>{object}</a>;
+  if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD')
+    return <a href={href('locks')}>{object}</a>;
+  return <span>{object}</span>;
+}
+
+// actsOf are the remedies as buttons, where one request is a remedy.
+function actsOf(reason: Reason, thing: Explanation): Act[] {
+  const jobType = thing.kind === 'job type' ? thing.name : undefined;
+  if (reason.code === 'PAUSED' && jobType && !reason.of) return [resumeJobType(jobType)];
+  if (reason.code === 'RETRY_BUDGET' && jobType) return [reEnable(jobType, '')];
+  if (reason.code === 'AWAITING_APPROVAL' && reason.object && thing.kind === 'dag run') {
+    const task = { run: { workflow_id: thing.name, run_id: '' }, id: reason.object };
+    return [approve(task), reject(task)];
+  }
+  if (reason.code === 'WORKER_CORDONED') {
+    const worker = thing.kind === 'worker' ? thing.name : reason.object;
+    if (worker && !worker.includes(' ') && !worker.includes(',')) return [uncordon(worker)];
+  }
+  return [];
+}
+
+export const resumeJobType = (name: string): Act => ({
+  label: 'Resume',
+  title: `Resume ${name}?`,
+  effect: 'It is due again at its next scheduled time.',
+  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/resume` }),
+  roundsman: () => `roundsman jobtypes resume ${name}`,
+  temporal: () => `temporal schedule toggle --schedule-id jobtype/${name} --unpause --reason 'resumed'`,
+});
+
+export const reEnable = (name: string, key: string): Act => ({
+  label: 'Re-enable',
+  title: `Re-enable ${key === '' ? name : `key ${key} of ${name}`}?`,
+  effect: 'Its failures count from zero; the next run takes it again.',
+  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/re-enable`, body: key === '' ? {} : { dedupe_key: key } }),
+  roundsman: () => `roundsman jobtypes re-enable ${name}${key === '' ? '' : ` --key ${key}`}`,
+});
+
+export const uncordon = (id: string): Act => ({
+  label: 'Uncordon',
+  title: `Uncordon ${id}?`,
+  effect: 'It takes work again at once.',
+  request: () => ({ method: 'POST', path: `/workers/${segment(id)}/uncordon` }),
+  roundsman: () => `roundsman workers uncordon ${id}`,
+});
+
+export const forgive = (name: string, key: string): Act => ({
+  label: 'Forgive',
+  title: `Forgive ${key}?`,
+  effect: 'Everything that is held against the key is forgotten; the next run takes it again.',
+  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/keys/forgive`, body: { dedupe_key: key } }),
+  roundsman: () => `roundsman jobs forgive ${name} ${quote(key)}`,
+});

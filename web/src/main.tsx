@@ -1,0 +1,18 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { render } from 'preact';
+import { App } from './app';
+import { client } from './data';
+import { back } from './pages/login';
+import './style.css';
+
+back();
+
+const root = document.getElementById('app');
+if (root) {
+  render(
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>,
+    root,
+  );
+}

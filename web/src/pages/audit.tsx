@@ -1,0 +1,154 @@
+import { useState } from 'preact/hooks';
+import { Action } from '../action';
+import { get, query } from '../api';
+import { useGet } from '../data';
+import { forgive, resumeJobType, uncordon } from '../explain';
+import { href, runHref, setParams } from '../route';
+import { exact, Time } from '../time';
+import type { AuditEntry, AuditList } from '../types';
+import { Choice, Loaded, Page, Rows, Section, State, useNarrow } from '../ui';
+
+export function Audit({ params }: { params: URLSearchParams }) {
+  const filter = {
+    kind: params.get('kind') ?? '',
+    actor: params.get('actor') ?? '',
+    object: params.get('object') ?? '',
+    job_type: params.get('job_type') ?? '',
+  };
+  const path = `/audit${query({ ...filter, limit: 100 })}`;
+  const found = useGet<AuditList>(path);
+  return (
+    <Page title="Audit">
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          label="Who"
+          value={filter.kind}
+          of={[
+            ['', 'everybody'],
+            ['operator', 'operators'],
+            ['scheduler', 'the scheduler'],
+          ]}
+          set={(kind) => setParams({ kind })}
+        />
+        {(['actor', 'object', 'job_type'] as const).map((name) => (
+          <label class="choice" key={name}>
+            {{ actor: 'Actor', object: 'Object begins with', job_type: 'Job type' }[name]}
+            <input type="search" value={filter[name]} onChange={(event) => setParams({ [name]: event.currentTarget.value.trim() })} />
+          </label>
+        ))}
+      </form>
+      <Loaded of={found} what="The audit log">
+        {(audit) => <Entries key={path} path={path} first={audit} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Entries({ path, first }: { path: string; first: AuditList }) {
+  const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
+  const small = useNarrow();
+  const next = older ? older.next : first.next;
+  const more = async () => {
+    if (!next || older?.busy) return;
+    setOlder({ entries: older?.entries ?? [], next, busy: true });
+    try {
+      const page = await get<AuditList>(`${path}&cursor=${encodeURIComponent(next)}`);
+      setOlder({ entries: [...(older?.entries ?? []), ...page.entries.reverse()], next: page.next, busy: false });
+    } catch {
+      setOlder({ entries: older?.entries ?? [], next, busy: false }); // The banner says why; the next look tries again.
+    }
+  };
+  const newest = [...first.entries].reverse();
+  const seen = new Set(newest.map((entry) => entry.seq));
+  const rows = [...newest, ...(older?.entries ?? []).filter((entry) => !seen.has(entry.seq))];
+  return (
+    <Section
+      title="Entries"
+      note={`the log keeps ${first.keeps.toLocaleString('en')}${first.dropped > 0 ? `, ${first.dropped.toLocaleString('en')} older ones were dropped` : ''}`}
+    >
+      <Rows
+        label="Audit log"
+        rows={rows}
+        id={(entry) => String(entry.seq)}
+        onEnd={more}
+        empty="No entry matches: nothing was done, refused or delayed."
+        columns={[
+          {
+            name: 'When',
+            show: (entry) => (
+              <span title={exact(entry.at)}>
+                <Time at={entry.at} />
+              </span>
+            ),
+            width: small ? '4.5rem' : '7rem',
+          },
+          {
+            name: 'Who',
+            show: (entry) =>
+              entry.kind === 'scheduler' ? (
+                <span class="faint">scheduler</span>
+              ) : (
+                <span title={[entry.from && `from ${entry.from}`, entry.via && `by ${entry.via}`].filter(Boolean).join(', ')}>
+                  {entry.actor}
+                </span>
+              ),
+            width: '8rem',
+            optional: true,
+          },
+          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '19rem' },
+          { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
+          { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
+          { name: 'Put it back', show: (entry) => back(entry, rows), width: '7rem', optional: true },
+        ]}
+      />
+    </Section>
+  );
+}
+
+// back is the button that takes back what an entry did, if nothing was done to the same
+// object since.
+function back(entry: AuditEntry, newestFirst: AuditEntry[]) {
+  const last = newestFirst.find((other) => other.object === entry.object && other.kind === entry.kind);
+  if (last?.seq !== entry.seq || entry.kind === 'scheduler') return null;
+  const worker = entry.object.match(/^worker\/([^/]+)$/)?.[1];
+  const key = entry.object.match(/^jobtype\/[^/]+\/key (.+)$/)?.[1];
+  if (entry.action === 'jobtype.pause') return <Action {...resumeJobType(entry.job_type)} small />;
+  if (worker && (entry.action === 'worker.cordon' || entry.action === 'worker.drain')) return <Action {...uncordon(worker)} small />;
+  if (key && entry.action === 'hold.mark-done') return <Action {...forgive(entry.job_type, key)} small />;
+  return null;
+}
+
+function what(entry: AuditEntry) {
+  const times = entry.count > 1 ? ` ×${entry.count}` : '';
+  if (entry.kind !== 'scheduler')
+    return (
+      <code>
+        {entry.action}
+        {times}
+      </code>
+    );
+  return (
+    <>
+      <State word={entry.action} />{' '}
+      <code>
+        {entry.code}
+        {times}
+      </code>
+    </>
+  );
+}
+
+function detail(entry: AuditEntry): string {
+  const change = entry.before !== '' && entry.after !== '' ? `${entry.before} → ${entry.after}` : entry.before + entry.after;
+  return [change, entry.detail].filter((text) => text !== '').join('; ');
+}
+
+function AuditObject({ entry }: { entry: AuditEntry }) {
+  const object = entry.object || entry.job_type;
+  const worker = object.match(/^worker\/([^/]+)$/)?.[1];
+  const jobType = object.match(/^jobtype\/([^/]+)/)?.[1] ?? (entry.object === '' ? entry.job_type : undefined);
+  if (worker) return <a href={href('workers', worker)}>{object}</a>;
+  if (jobType) return <a href={href('job-types', jobType)}>{object}</a>;
+  if (/^(group|dag|adhoc)\//.test(object)) return <a href={runHref(object)}>{object}</a>;
+  return <span title={object}>{object}</span>;
+}

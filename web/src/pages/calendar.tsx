@@ -1,0 +1,189 @@
+// What the next seven days bring, and what became of each instant of the last seven.
+import { query } from '../api';
+import { useGet } from '../data';
+import { href, runHref, setParams } from '../route';
+import { dayOf, span, Time, Took, useZone } from '../time';
+import type { Forecast, ForecastTick, Ledger, LedgerTick } from '../types';
+import { Choice, Loaded, Page, plural, Rows, Section, State } from '../ui';
+
+export function CalendarPage({ params }: { params: URLSearchParams }) {
+  const past = params.get('view') === 'past';
+  const type = params.get('type') ?? '';
+  const dropped = params.get('show') === 'dropped';
+  useZone();
+  return (
+    <Page title="Calendar">
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          label="Days"
+          value={past ? 'past' : ''}
+          of={[
+            ['', 'the next seven'],
+            ['past', 'the last seven'],
+          ]}
+          set={(value) => setParams({ view: value })}
+        />
+        <Choice
+          label="Instants"
+          value={dropped ? 'dropped' : ''}
+          of={[
+            ['', 'all'],
+            ['dropped', 'skipped or missed'],
+          ]}
+          set={(value) => setParams({ show: value })}
+        />
+        <label class="choice">
+          Job type
+          <input type="search" value={type} onChange={(event) => setParams({ type: event.currentTarget.value.trim() })} />
+        </label>
+      </form>
+      {past ? <Past type={type} dropped={dropped} /> : <Coming type={type} dropped={dropped} />}
+    </Page>
+  );
+}
+
+// Tick is an instant of either.
+type Tick = ForecastTick | LedgerTick;
+
+const isDropped = (tick: Tick) => tick.state === 'skipped' || tick.state === 'missed';
+const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a>;
+const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
+
+function Coming({ type, dropped }: { type: string; dropped: boolean }) {
+  const found = useGet<Forecast>(`/forecast${query({ job_type: type })}`);
+  return (
+    <Loaded of={found} what="The forecast">
+      {(forecast) => {
+        const rows = forecast.ticks.filter((tick) => !dropped || isDropped(tick));
+        const unknown = forecast.job_types.filter((t) => t.of === 0 && t.due > 0);
+        const total = forecast.job_types.reduce((sum, t) => ({ runs: sum.runs + t.runs, skipped: sum.skipped + t.skipped }), {
+          runs: 0,
+          skipped: 0,
+        });
+        return (
+          <>
+            <Days ticks={forecast.ticks} />
+            <Section title="The next seven days" note={`${plural(total.runs, 'run')}, ${total.skipped.toLocaleString('en')} skipped`}>
+              {unknown.length > 0 && (
+                <p class="note">The run time of {unknown.map((t) => t.job_type).join(', ')} is not known yet; runs count as short.</p>
+              )}
+              <Rows
+                label="Forecast"
+                rows={rows}
+                id={idOf}
+                empty={dropped ? 'Nothing will be skipped.' : 'Nothing is due within seven days.'}
+                columns={[
+                  { name: 'Due', show: (tick) => <Time at={tick.at} relative={false} />, width: '11rem' },
+                  { name: 'Job type', show: jobType, wide: true },
+                  {
+                    name: 'Will',
+                    show: (tick) => (
+                      <State word={tick.state === 'runs' ? 'run' : tick.state} tone={tick.state === 'runs' ? 'good' : 'odd'} />
+                    ),
+                    width: '6rem',
+                  },
+                  { name: 'Begins', show: (tick) => (tick.begins_at ? late(tick) : ''), width: '9rem' },
+                  {
+                    name: 'Takes',
+                    show: (tick) => (tick.ends_at && tick.begins_at ? span(Date.parse(tick.ends_at) - Date.parse(tick.begins_at)) : ''),
+                    number: true,
+                    width: '7rem',
+                    optional: true,
+                  },
+                  { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, width: '13rem' },
+                  {
+                    name: 'Of',
+                    show: (tick) =>
+                      tick.object && (tick.object.includes('/') ? <a href={runHref(tick.object)}>{tick.object}</a> : tick.object),
+                    width: '10rem',
+                    optional: true,
+                  },
+                ]}
+              />
+            </Section>
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+function late(tick: ForecastTick) {
+  const by = Date.parse(tick.begins_at ?? '') - Date.parse(tick.at);
+  return by < 1000 ? 'at once' : `${span(by)} later`;
+}
+
+function Past({ type, dropped }: { type: string; dropped: boolean }) {
+  const found = useGet<Ledger>(`/ledger${query({ job_type: type })}`);
+  return (
+    <Loaded of={found} what="The ledger">
+      {(ledger) => {
+        const rows = ledger.ticks.filter((tick) => !dropped || isDropped(tick));
+        const counts = Object.entries(ledger.counts).map(([state, n]) => `${n.toLocaleString('en')} ${state}`);
+        return (
+          <>
+            <Days ticks={[...ledger.ticks].reverse()} />
+            <Section title="The last seven days" note={counts.join(', ') || undefined}>
+              <Rows
+                label="Ledger"
+                rows={rows}
+                id={idOf}
+                empty={dropped ? 'Nothing was skipped or missed.' : 'Nothing was due in the last seven days.'}
+                columns={[
+                  { name: 'Due', show: (tick) => <Time at={tick.at} relative={false} />, width: '11rem' },
+                  { name: 'Job type', show: jobType, wide: true },
+                  { name: 'State', show: (tick) => <State word={tick.state} />, width: '6rem' },
+                  { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, width: '13rem' },
+                  { name: 'Outcome', show: (tick) => tick.outcome && <State word={tick.outcome} />, width: '7rem' },
+                  {
+                    name: 'Took',
+                    show: (tick) => tick.started_at && <Took from={tick.started_at} to={tick.ended_at} />,
+                    number: true,
+                    width: '6rem',
+                    optional: true,
+                  },
+                  { name: 'Run', show: (tick) => tick.run && <a href={runHref(tick.run)}>{tick.run}</a>, width: '18rem', optional: true },
+                ]}
+              />
+            </Section>
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}
+
+// Days is one bar a day: what runs, and what does not.
+function Days({ ticks }: { ticks: Tick[] }) {
+  const days = new Map<string, { ran: number; dropped: number; missed: number }>();
+  for (const tick of ticks) {
+    const day = dayOf(tick.at);
+    const sum = days.get(day) ?? { ran: 0, dropped: 0, missed: 0 };
+    if (tick.state === 'missed') sum.missed++;
+    else if (tick.state === 'skipped') sum.dropped++;
+    else sum.ran++;
+    days.set(day, sum);
+  }
+  if (days.size === 0) return null;
+  const most = Math.max(...[...days.values()].map((d) => d.ran + d.dropped + d.missed));
+  const height = (n: number) => (n / most) * 60;
+  return (
+    <ul class="days" aria-label="Instants a day">
+      {[...days].map(([day, d]) => (
+        <li key={day}>
+          <svg width="40" height="60" viewBox="0 0 40 60" aria-hidden="true">
+            <rect class="ran" x="0" width="40" y={60 - height(d.ran)} height={height(d.ran)} />
+            <rect class="dropped" x="0" width="40" y={60 - height(d.ran + d.dropped)} height={height(d.dropped)} />
+            <rect class="missed" x="0" width="40" y={60 - height(d.ran + d.dropped + d.missed)} height={height(d.missed)} />
+          </svg>
+          <span>{day}</span>
+          <small>
+            {d.ran.toLocaleString('en')} run
+            {d.dropped > 0 && <>, {d.dropped.toLocaleString('en')} skipped</>}
+            {d.missed > 0 && <>, {d.missed.toLocaleString('en')} missed</>}
+          </small>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,207 @@
+// A job or a task: what it does or what came of it, its attempts, and what it printed.
+import { Action } from '../action';
+import { quote } from '../api';
+import { useGet } from '../data';
+import { Explain } from '../explain';
+import { href, runHref } from '../route';
+import { actsOnItem, isOpen, itemHref, itemPath, runPath } from '../runs';
+import { exact, span, Time, Took } from '../time';
+import type { ItemDetail, Printed, Snapshot } from '../types';
+import { Empty, Facts, Json, Loaded, Page, plural, Section, State, Table } from '../ui';
+
+const ended = new Set(['completed', 'succeeded', 'failed', 'upstream_failed', 'skipped', 'canceled', 'stale', 'expired', 'not_started']);
+// idle are the kinds of tasks that run on no worker.
+const idle = new Set(['approval', 'sleep', 'noop', 'fan_out']);
+
+export function ItemPage({ run, id }: { run: string; id: string }) {
+  const found = useGet<ItemDetail>(itemPath(run, id));
+  const of = useGet<Snapshot>(runPath(run));
+  const workflow = of.data?.workflow_id;
+  const open = of.data !== undefined && isOpen(of.data);
+  return (
+    <Page
+      title={id}
+      crumbs={[
+        ['Runs', href('runs')],
+        [workflow ?? run, runHref(run)],
+      ]}
+      actions={found.data && actsOnItem(found.data, open).map((act) => <Action key={act.label} {...act} />)}
+    >
+      <Loaded of={found} what={id}>
+        {(item) => (
+          <>
+            <Now item={item} />
+            <Given item={item} />
+            {!ended.has(item.state) && workflow && (
+              <Section title="What it waits for">
+                <Explain thing={`${workflow}/${id}`} />
+              </Section>
+            )}
+            {!idle.has(item.kind) && <Attempts item={item} />}
+            {!idle.has(item.kind) && <Output item={item} />}
+            <Asked item={item} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+// shownNeeds are links: a task may need 100,000 others.
+const shownNeeds = 100;
+
+function Now({ item }: { item: ItemDetail }) {
+  const progress = item.active?.progress;
+  return (
+    <Section title={ended.has(item.state) ? 'What came of it' : 'Now'}>
+      <Facts
+        of={[
+          ['State', <State key="state" word={item.state} />],
+          ['Key', item.dedupe_key],
+          ['Summary', item.summary],
+          ['Kind', item.kind !== 'job' && item.kind],
+          ['Waits for', item.waiting],
+          ['Until', item.until && <Time key="until" at={item.until} relative={false} />],
+          ['Not before', item.not_before && <Time key="before" at={item.not_before} relative={false} />],
+          ['Error', item.error],
+          ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
+          ['Stage', progress?.stage],
+          ['Says', progress?.message],
+          ['Last beat', item.active?.beat_at && <Time key="beat" at={item.active.beat_at} />],
+          ['Worker', item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>],
+          ['Started', item.started_at && <Time key="started" at={item.started_at} />],
+          [ended.has(item.state) ? 'Took' : 'For', item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
+          [
+            'Needs',
+            (item.needs ?? []).length > 0 && (
+              <>
+                {(item.needs ?? []).slice(0, shownNeeds).map((need, i) => (
+                  <span key={need}>
+                    {i > 0 && ', '}
+                    <a href={itemHref(item.run.workflow_id, need)}>{need}</a>
+                  </span>
+                ))}
+                {(item.needs ?? []).length > shownNeeds && ` and ${plural((item.needs ?? []).length - shownNeeds, 'more task')}`}
+              </>
+            ),
+          ],
+          ['Taken from', item.from_run && <a href={itemHref(item.from_run, item.id)}>{item.from_run}</a>],
+        ]}
+      />
+      {(item.batch ?? []).length > 0 && (
+        <details>
+          <summary>Params</summary>
+          <Json of={item.batch} />
+        </details>
+      )}
+    </Section>
+  );
+}
+
+// Given is what the worker was told to do.
+function Given({ item }: { item: ItemDetail }) {
+  const command = item.command ?? [];
+  if (command.length === 0 && item.params === undefined) return null;
+  return (
+    <Section title={command.length > 0 ? 'Command' : 'Params'} note={command.length > 0 ? 'of the last attempt, templates filled in' : undefined}>
+      {command.length > 0 && <pre tabIndex={0}>{command.map(quote).join(' ')}</pre>}
+      {item.params !== undefined && (
+        <details open={command.length === 0}>
+          <summary>Params</summary>
+          <Json of={item.params} />
+        </details>
+      )}
+    </Section>
+  );
+}
+
+const Percent = ({ of }: { of: number }) => (
+  <span class="meter">
+    <meter min={0} max={100} value={of} aria-label="done" />
+    <span class="number">{Math.round(of)} %</span>
+  </span>
+);
+
+// startOf is when an attempt began: of one that runs the run knows it, no history yet.
+function startOf(attempt: { started_at?: string; ended_as?: string }, item: ItemDetail) {
+  const at = attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at);
+  return at ? exact(at) : <span class="faint">–</span>;
+}
+
+function Attempts({ item }: { item: ItemDetail }) {
+  return (
+    <Section title="Attempts">
+      <Table
+        label={`Attempts at ${item.id}`}
+        rows={item.attempts ?? []}
+        id={(attempt) => String(attempt.number)}
+        empty={ended.has(item.state) ? 'It ended without an attempt.' : 'None yet: it has not been given to a worker.'}
+        columns={[
+          { name: '#', show: (attempt) => attempt.number, number: true },
+          {
+            name: 'State',
+            show: (attempt) => <State word={attempt.ended_as || (attempt.started_at || item.active?.started ? 'running' : 'sent')} />,
+          },
+          { name: 'Worker', show: (attempt) => attempt.worker && <a href={href('workers', attempt.worker)}>{attempt.worker}</a> },
+          { name: 'Sent', show: (attempt) => <Time at={attempt.sent_at} /> },
+          {
+            name: 'Waited',
+            show: (attempt) => attempt.started_at && attempt.sent_at && span(Date.parse(attempt.started_at) - Date.parse(attempt.sent_at)),
+            number: true,
+            optional: true,
+          },
+          { name: 'Started', show: (attempt) => startOf(attempt, item), optional: true },
+          { name: 'Took', show: (attempt) => <Took from={attempt.started_at ?? (attempt.ended_as ? undefined : item.active?.started_at)} to={attempt.ended_at} />, number: true },
+          { name: 'Ended', show: (attempt) => <Time at={attempt.ended_at} />, optional: true },
+          { name: 'Error', show: (attempt) => attempt.error, wide: true },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Output({ item }: { item: ItemDetail }) {
+  const printed = useGet<Printed>(`${itemPath(item.run.workflow_id, item.id)}/output`, !ended.has(item.state));
+  const data = item.result?.data ?? item.value;
+  const text = printed.data?.text || item.result?.output;
+  return (
+    <>
+      <Section title="Output" note={(printed.data?.offset ?? 0) > 0 ? 'its end' : undefined}>
+        {printed.data?.silent && <p class="note">{printed.data.silent}</p>}
+        {text ? (
+          <pre tabIndex={0}>{text}</pre>
+        ) : (
+          <Empty>{ended.has(item.state) ? 'It printed nothing, or what it printed is not kept any more.' : 'It has printed nothing yet.'}</Empty>
+        )}
+      </Section>
+      <Section title="Result">
+        {item.result?.summary && <p>{item.result.summary}</p>}
+        {data !== undefined && <Json of={data} />}
+        {!item.result?.summary && data === undefined && (
+          <Empty>{ended.has(item.state) ? 'It returned nothing.' : 'It comes with the end of an attempt.'}</Empty>
+        )}
+      </Section>
+    </>
+  );
+}
+
+function Asked({ item }: { item: ItemDetail }) {
+  const requests = item.requests ?? [];
+  if (requests.length === 0) return null;
+  return (
+    <Section title="What operators asked for">
+      <Table
+        label={`Requests about ${item.id}`}
+        rows={requests}
+        id={(request) => `${request.at}${request.action}`}
+        empty="Nothing."
+        columns={[
+          { name: 'When', show: (request) => <Time at={request.at} /> },
+          { name: 'What', show: (request) => <code>{request.action}</code> },
+          { name: 'By', show: (request) => request.by },
+          { name: 'Why', show: (request) => request.note, wide: true },
+        ]}
+      />
+    </Section>
+  );
+}

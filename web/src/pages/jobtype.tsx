@@ -1,0 +1,249 @@
+import { type Act, Action } from '../action';
+import { quote, segment } from '../api';
+import { useGet } from '../data';
+import { Explain, forgive, reEnable, resumeJobType } from '../explain';
+import { SchemaForm } from '../form';
+import { href, runHref } from '../route';
+import { span, Time, Took } from '../time';
+import type { Backfilled, Calendar, HandlerList, Holds, JobType, RunRef, Schema, ShownJobType } from '../types';
+import { Empty, Facts, Loaded, Page, Section, State, Table } from '../ui';
+import { jobTypeState } from './jobtypes';
+
+const path = (name: string) => `/job-types/${segment(name)}`;
+
+export function JobTypePage({ name }: { name: string }) {
+  const found = useGet<ShownJobType>(path(name));
+  return (
+    <Page title={name} crumbs={[['Job types', href('job-types')]]} actions={found.data && <Actions type={found.data} />}>
+      <Loaded of={found} what={`Job type ${name}`}>
+        {(type) => (
+          <>
+            {type.spec.description && <p class="lead">{type.spec.description}</p>}
+            <Section title="Now">
+              <Facts
+                of={[
+                  ['State', jobTypeState(type)],
+                  ['Paused by', type.paused && (type.paused_by ?? 'not known')],
+                  ['Paused', type.paused && type.paused_at && <Time at={type.paused_at} />],
+                  ['Note', type.paused && type.pause_note],
+                  [
+                    'Next',
+                    type.next?.[0] && (
+                      <>
+                        <Time at={type.next[0]} /> (<Time at={type.next[0]} relative={false} />)
+                      </>
+                    ),
+                  ],
+                  ['When', type.times],
+                  ['Handler', type.spec.handler],
+                  ['Lane', type.spec.lane && <a href={href('locks')}>{type.spec.lane}</a>],
+                  ['Run time', type.learned && learned(type.learned)],
+                  [
+                    'Ticks',
+                    type.counts &&
+                      `${type.counts.started} started, ${type.counts.skipped} skipped because one was open, ${type.counts.missed} missed`,
+                  ],
+                ]}
+              />
+              <Explain thing={name} />
+            </Section>
+            <Recent type={type} />
+            <Windows type={type} />
+            <Held name={name} />
+            <Settings type={type} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function learned({ p95, of }: { p95?: string; of: number }): string {
+  if (p95) return `95 of 100 jobs take at most ${p95} (the last ${of})`;
+  return of > 0 ? `${of} of 20 jobs known that a learned run time needs` : 'no job has completed yet';
+}
+
+function Actions({ type }: { type: JobType }) {
+  const name = type.name;
+  const pause: Act = {
+    label: 'Pause',
+    title: `Pause ${name}?`,
+    effect: 'It is not due until somebody resumes it. A running group continues.',
+    fields: [{ name: 'note', label: 'Why', hint: 'Everybody sees it here and in the audit log.' }],
+    request: ({ note }) => ({ method: 'POST', path: `${path(name)}/pause`, body: { note } }),
+    roundsman: ({ note }) => `roundsman jobtypes pause ${name}${note ? ` --note ${quote(note)}` : ''}`,
+    temporal: ({ note }) => `temporal schedule toggle --schedule-id jobtype/${name} --pause --reason ${quote(note || 'paused')}`,
+  };
+  const run: Act = {
+    label: 'Run now',
+    title: `Run ${name} now?`,
+    effect: type.paused
+      ? 'It is paused; this run is an exception.'
+      : 'A run starts as if it were due. If one is open, policy.overlap decides.',
+    fields: type.window && !type.window.open ? [{ name: 'ignore', label: 'Although its window is closed', kind: 'checkbox' }] : [],
+    request: ({ ignore }) => ({ method: 'POST', path: `${path(name)}/run`, body: ignore === 'true' ? { ignore_window: true } : {} }),
+    roundsman: ({ ignore }) => `roundsman jobtypes run ${name}${ignore === 'true' ? ' --ignore-window' : ''}`,
+    temporal: () => `temporal schedule trigger --schedule-id jobtype/${name}`,
+    done: started,
+  };
+  const detect: Act = {
+    label: 'Dry run',
+    title: `What would ${name} do now?`,
+    effect: 'It detects and executes nothing. The run lists what it found.',
+    request: () => ({ method: 'POST', path: `${path(name)}/detect` }),
+    roundsman: () => `roundsman jobtypes detect ${name}`,
+    done: started,
+  };
+  const backfill: Act = {
+    label: 'Backfill',
+    title: `Run what ${name} was due for?`,
+    effect: 'The runs that were due in this span start one after the other.',
+    fields: [
+      { name: 'from', label: 'From', kind: 'datetime-local', required: true, hint: 'In the time zone of this browser.' },
+      { name: 'to', label: 'To', kind: 'datetime-local', required: true },
+    ],
+    request: ({ from, to }) => ({ method: 'POST', path: `${path(name)}/backfill`, body: { from: iso(from), to: iso(to) } }),
+    roundsman: ({ from, to }) => `roundsman jobtypes backfill ${name} --from ${iso(from)} --to ${iso(to)}`,
+    done: (answer) => `${(answer as Backfilled).runs} runs start one after the other.`,
+  };
+  return (
+    <>
+      <Action {...run} />
+      {type.paused ? <Action {...resumeJobType(name)} /> : <Action {...pause} />}
+      <Action {...detect} />
+      <a class="button" href={href('submit', name)}>
+        Submit a job
+      </a>
+      <Action {...backfill} />
+    </>
+  );
+}
+
+const iso = (local: string | undefined) => (local ? new Date(local).toISOString() : '');
+
+function started(answer: unknown) {
+  const { workflow_id } = answer as RunRef;
+  return workflow_id ? (
+    <p>
+      Started: <a href={runHref(workflow_id)}>{workflow_id}</a>
+    </p>
+  ) : (
+    <p>It starts when the run that is open has ended.</p>
+  );
+}
+
+function Recent({ type }: { type: JobType }) {
+  return (
+    <Section title="Last runs" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
+      <Table
+        label={`Last runs of ${type.name}`}
+        rows={type.recent ?? []}
+        id={(run) => run.workflow_id}
+        empty="It has not run yet: wait until it is due, or run it now."
+        columns={[
+          { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
+          { name: 'Outcome', show: (run) => <State word={(run.outcome || run.status || 'started').toLowerCase()} /> },
+          { name: 'Started', show: (run) => <Time at={run.started_at} /> },
+          {
+            name: 'Late by',
+            show: (run) => span(Math.max(Date.parse(run.started_at) - Date.parse(run.scheduled_at), 0)),
+            number: true,
+            optional: true,
+          },
+          {
+            name: 'Took',
+            show: (run) => (run.ended_at ? <Took from={run.started_at} to={run.ended_at} /> : <span class="faint">–</span>),
+            number: true,
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Windows({ type }: { type: JobType }) {
+  const w = type.window;
+  if (!w) {
+    return (
+      <Section title="Windows">
+        <Empty>It may run at any time. Windows and blackouts are set in the configuration.</Empty>
+      </Section>
+    );
+  }
+  return (
+    <Section title="Windows" note={w.open ? 'open' : 'closed'}>
+      <Facts
+        of={[
+          ['State', <State key="state" word={w.open ? 'open' : 'closed'} tone={w.open ? 'good' : 'odd'} />],
+          ['Because', w.closed],
+          [
+            w.open ? 'Closes' : 'Opens',
+            w.until ? (
+              <>
+                <Time at={w.until} /> (<Time at={w.until} relative={false} />)
+              </>
+            ) : (
+              'not within 400 days'
+            ),
+          ],
+          ['Fault', w.fault],
+          ['Windows', list(type.spec.calendar)],
+          ["The lane's", list(type.spec.lane_calendar)],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function list(calendar: Calendar | undefined): string {
+  const text = (w: { days?: string[] | null; from: string; to: string; timezone?: string; note?: string }) =>
+    `${w.days ? `${w.days.join(', ')} ` : ''}${w.from}–${w.to} ${w.timezone ?? 'UTC'}${w.note ? ` (${w.note})` : ''}`;
+  return [...(calendar?.windows ?? []).map(text), ...(calendar?.blackouts ?? []).map((b) => `not ${text(b)}`)].join('; ');
+}
+
+function Held({ name }: { name: string }) {
+  const held = useGet<Holds>(`${path(name)}/keys`);
+  return (
+    <Section title="Held back" note={held.data && held.data.total > 0 ? `${held.data.total} keys` : undefined}>
+      <Loaded of={held} what="What is held back">
+        {({ holds }) => (
+          <Table
+            label={`Keys of ${name} that are held back`}
+            rows={holds ?? []}
+            id={(hold) => `${hold.dedupe_key}${hold.code}`}
+            empty="Nothing is held back: no key was disabled by the retry budget, and none was marked as done."
+            columns={[
+              { name: 'Key', show: (hold) => hold.dedupe_key ?? 'the whole job type', wide: true },
+              { name: 'Because', show: (hold) => <code>{hold.code}</code> },
+              { name: 'Until', show: (hold) => <Time at={hold.until} relative={false} /> },
+              { name: 'Failures', show: (hold) => hold.failures, number: true },
+              { name: 'Last error', show: (hold) => hold.last_error, wide: true, optional: true },
+              {
+                name: 'Remedy',
+                show: (hold) =>
+                  hold.dedupe_key ? <Action {...forgive(name, hold.dedupe_key)} small /> : <Action {...reEnable(name, '')} small />,
+              },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Settings({ type }: { type: JobType }) {
+  const handlers = useGet<HandlerList>('/handlers?limit=1000');
+  const handler = handlers.data?.handlers.find((h) => h.name === type.spec.handler);
+  return (
+    <Section title="Settings" note="changed by roundsman apply">
+      {handler?.help && <p>{handler.help}</p>}
+      <SchemaForm legend="Params" schema={handler?.params as Schema | undefined} value={type.spec.params} />
+      <SchemaForm legend="Detect" schema={handler?.detect_settings as Schema | undefined} value={type.spec.detect} />
+      <SchemaForm legend="Execute" schema={handler?.execute_settings as Schema | undefined} value={type.spec.execute} />
+      <details>
+        <summary>Policy</summary>
+        <Facts of={Object.entries(type.spec.policy).map(([name, value]) => [name.replaceAll('_', ' '), String(value)])} />
+      </details>
+    </Section>
+  );
+}

@@ -1,0 +1,104 @@
+import { useGet } from '../data';
+import { href, runHref, setParams } from '../route';
+import { exact, Time } from '../time';
+import type { JobType, JobTypeList } from '../types';
+import { Choice, Loaded, Page, Rows, State } from '../ui';
+
+// jobTypeState is one word for what a job type does.
+export function jobTypeState(type: JobType) {
+  if (type.fault) return <State word="fault" title={type.fault} />;
+  if (type.held_back) return <State word="disabled" title={`by its retry budget until ${exact(type.held_back.until)}`} />;
+  if (type.disabled_by_config) return <State word="paused" title="enabled: false in the configuration" />;
+  if (type.paused) return <State word="paused" title={type.pause_note} />;
+  if ((type.running ?? []).length > 0) return <State word="running" />;
+  if (type.window && !type.window.open) return <State word="waiting" title={type.window.closed} />;
+  return <State word="ready" />;
+}
+
+function matches(type: JobType, text: string, state: string): boolean {
+  if (text !== '' && !`${type.name} ${type.spec.handler ?? ''} ${type.spec.lane ?? ''}`.toLowerCase().includes(text.toLowerCase())) return false;
+  switch (state) {
+    case 'stopped':
+      return type.paused || type.held_back !== undefined || type.fault !== undefined;
+    case 'running':
+      return (type.running ?? []).length > 0;
+  }
+  return true;
+}
+
+export function JobTypes({ params }: { params: URLSearchParams }) {
+  const found = useGet<JobTypeList>('/job-types?limit=1000');
+  const text = params.get('name') ?? '';
+  const state = params.get('state') ?? '';
+  return (
+    <Page
+      title="Job types"
+      actions={
+        <>
+          <a class="button" href={href('plan')}>
+            Plan and apply
+          </a>
+          <a class="button" href={href('submit')}>
+            Submit jobs
+          </a>
+        </>
+      }
+    >
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <label class="choice">
+          Name, handler or lane
+          <input type="search" value={text} onInput={(event) => setParams({ name: event.currentTarget.value })} />
+        </label>
+        <Choice
+          label="State"
+          value={state}
+          of={[
+            ['', 'all'],
+            ['running', 'running'],
+            ['stopped', 'paused, disabled or faulty'],
+          ]}
+          set={(value) => setParams({ state: value })}
+        />
+      </form>
+      <Loaded of={found} what="Job types">
+        {({ job_types }) => (
+          <Rows
+            label="Job types"
+            rows={job_types.filter((type) => matches(type, text, state))}
+            id={(type) => type.name}
+            empty={
+              job_types.length === 0 ? (
+                <>
+                  No job type is applied yet. Run{' '}
+                  <code>roundsman apply --config roundsman.yaml</code>.
+                </>
+              ) : (
+                'No job type matches these filters.'
+              )
+            }
+            columns={[
+              { name: 'Job type', show: (type) => <a href={href('job-types', type.name)}>{type.name}</a>, wide: true },
+              { name: 'State', show: jobTypeState, width: '6.5rem' },
+              { name: 'When', show: (type) => <span title={type.times}>{type.times}</span>, width: '15rem', optional: true },
+              { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, width: '7rem' },
+              { name: 'Last run', show: lastRun, width: '8rem', optional: true },
+              { name: 'Handler', show: (type) => type.spec.handler, optional: true },
+              { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '6rem' },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function lastRun(type: JobType) {
+  const last = type.recent?.[0];
+  if (!last) return <span class="faint">none yet</span>;
+  const word = last.outcome || (last.status === 'Running' ? 'running' : last.status || 'started');
+  return (
+    <a href={runHref(last.workflow_id)} title={exact(last.started_at)}>
+      <State word={word.toLowerCase()} />
+    </a>
+  );
+}

@@ -1,0 +1,87 @@
+// Who are you? Shown in place of a page when the server asks; afterwards the same page is
+// there again.
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'preact/hooks';
+import { client } from '../data';
+import { login } from '../connection';
+import { stream } from '../stream';
+import { Problem, problemOf } from '../api';
+import { Empty, Failure, Page } from '../ui';
+
+const at = (path: string) => new URL(path, document.baseURI).pathname;
+const backKey = 'roundsman.back';
+
+interface Ways {
+  oidc: boolean;
+  keys: boolean;
+}
+
+export function LogIn() {
+  const ways = useQuery<Ways, Error>({ queryKey: ['auth/ways'], queryFn: async () => (await fetch(at('auth/ways'))).json() as Promise<Ways> });
+  const [key, setKey] = useState('');
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const enter = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const response = await fetch(at('auth/key'), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ key: key.trim() }) });
+      if (!response.ok) throw problemOf(response.status, await response.text());
+      entered();
+    } catch (cause) {
+      setError(cause instanceof Problem ? cause : new Problem(0, '', 'The control plane does not answer.'));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const { oidc, keys } = ways.data ?? { oidc: false, keys: false };
+  return (
+    <Page title="Log in">
+      {oidc && (
+        <p>
+          <a class="button" href={at('auth/login')} onClick={() => sessionStorage.setItem(backKey, location.hash)}>
+            Log in with your organization
+          </a>
+        </p>
+      )}
+      {keys && (
+        <form class="narrow" onSubmit={enter}>
+          <div class="field">
+            <label for="key">API key</label>
+            <input id="key" type="password" required autocomplete="off" value={key} aria-describedby="key-hint" onInput={(e) => setKey(e.currentTarget.value)} />
+            <small id="key-hint">
+              It begins with rmk_. <code>roundsman keys create</code> makes one. The session ends after 12 hours, or with the key.
+            </small>
+          </div>
+          {error !== undefined && <Failure error={error} what="You are not logged in" />}
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={busy}>
+              Log in
+            </button>
+          </div>
+        </form>
+      )}
+      {ways.data && !oidc && !keys && <Empty>This server knows callers by their client certificates alone: choose one in the browser.</Empty>}
+    </Page>
+  );
+}
+
+function entered() {
+  login.set(false);
+  stream.restart();
+  void client.resetQueries();
+}
+
+// back restores the page that somebody left for the identity provider.
+export function back() {
+  const page = sessionStorage.getItem(backKey);
+  sessionStorage.removeItem(backKey);
+  if (page && location.hash === '') location.hash = page;
+}
+
+export async function logOut() {
+  await fetch(at('auth/logout'), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+  client.clear();
+  login.set(true);
+  stream.stop();
+}

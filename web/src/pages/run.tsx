@@ -1,0 +1,269 @@
+// A run: what it does or what came of it, its items, and why it does not continue.
+import { Action } from '../action';
+import { Graph } from './graph';
+import { Preview } from './retry';
+import { query } from '../api';
+import { useGet, useWindow } from '../data';
+import { Explain } from '../explain';
+import { href, runHref, setParams } from '../route';
+import { actsOnRun, isOpen, itemHref, runPath, stateOfRun } from '../runs';
+import { exact, span, Time, Took, useNow } from '../time';
+import type { Item, Snapshot } from '../types';
+import { Choice, Facts, Loaded, Meter, Page, plural, Rows, Section, State, Table } from '../ui';
+
+export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
+  const found = useGet<Snapshot>(runPath(id));
+  const run = found.data;
+  return (
+    <Page
+      title={run?.workflow_id ?? id}
+      crumbs={[['Runs', href('runs')]]}
+      actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
+    >
+      <Loaded of={found} what={`Run ${id}`}>
+        {(snapshot) => (
+          <>
+            <Now run={snapshot} />
+            {isOpen(snapshot) && (
+              <Section title="What it waits for">
+                <Explain thing={snapshot.workflow_id} />
+              </Section>
+            )}
+            {snapshot.kind === 'dag' && <Graph run={snapshot} chosen={params.get('task') ?? ''} />}
+            <Items run={snapshot} state={params.get('state') ?? ''} of={params.get('id') ?? ''} />
+            <Phases run={snapshot} />
+            <Workers run={snapshot} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Now({ run }: { run: Snapshot }) {
+  const open = isOpen(run);
+  const detector = run.group?.detector ?? run.result?.detector;
+  return (
+    <Section title={open ? 'Now' : 'What came of it'}>
+      <Facts
+        of={[
+          [
+            'State',
+            <>
+              <State word={run.paused ? 'paused' : stateOfRun(run)} /> {open && run.phase !== stateOfRun(run) && <span class="faint">{run.phase}</span>}
+            </>,
+          ],
+          ['Paused', run.paused && [run.paused_by && `by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ')],
+          ['Waits for', open && run.waiting],
+          ['Because', run.reason],
+          ['Failure', run.failure],
+          ['No answer', run.unanswered],
+          ['Job type', run.job_type && <a href={href('job-types', run.job_type)}>{run.job_type}</a>],
+          ['DAG', run.dag && <a href={`${href('runs')}?kind=dag&name=${encodeURIComponent(run.dag)}`}>{run.dag}</a>],
+          [
+            run.kind === 'dag' ? 'Tasks' : 'Jobs',
+            run.progress && <Meter used={run.progress.ended} of={run.progress.total} label="ended" />,
+          ],
+          ['Started', <Time key="started" at={run.started_at} />],
+          [open ? 'For' : 'Took', <Took key="took" from={run.started_at} to={run.ended_at} />],
+          ['Ends by', run.deadline && <Time key="deadline" at={run.deadline} relative={false} />],
+          ['Held until', run.dag_status?.held_until && <Time key="held" at={run.dag_status.held_until} relative={false} />],
+          ['Lane', run.group?.lane && <a href={href('locks')}>{run.group.lane}</a>],
+          ['Detected by', detector && <a href={href('workers', detector)}>{detector}</a>],
+          ['Continues', run.dag_status?.resumes && <a href={runHref(run.dag_status.resumes)}>{run.dag_status.resumes}</a>],
+          ['Submitted', run.ad_hoc && `${run.ad_hoc}${run.result?.submitted_by ? ` by ${run.result.submitted_by}` : ''}`],
+          ['Dry run', run.dry_run && 'nothing was executed'],
+        ]}
+      />
+      <Counts of={run.counts ?? {}} />
+    </Section>
+  );
+}
+
+// phaseOf says a phase, and what is waited for in it.
+function phaseOf({ phase, code }: { phase: string; code?: string }): string {
+  const waits: Record<string, string> = {
+    WINDOW_CLOSED: 'waiting for its window',
+    LANE_BUSY: 'waiting for its turn in the lane',
+    NO_WORKER: 'waiting for a worker',
+    NOT_BEFORE: 'waiting for not_before',
+    PAUSED: 'paused',
+  };
+  const words: Record<string, string> = { dispatching: 'running jobs', claiming: 'claiming keys', preparing: 'looking up workers' };
+  return (code && waits[code]) || words[phase] || phase;
+}
+
+// Phases are how a run of a job type came to where it is.
+function Phases({ run }: { run: Snapshot }) {
+  const now = useNow();
+  const phases = run.group?.phases ?? run.result?.phases ?? [];
+  if (phases.length === 0) return null;
+  return (
+    <Section title="Phases">
+      <Table
+        label="Phases"
+        rows={phases}
+        id={(phase) => `${phase.at}${phase.phase}${phase.code}`}
+        empty=""
+        columns={[
+          { name: 'Phase', show: (phase) => phaseOf(phase), wide: true },
+          { name: 'Code', show: (phase) => phase.code && <code>{phase.code}</code>, optional: true },
+          { name: 'Began', show: (phase) => exact(phase.at) },
+          {
+            name: 'Took',
+            show: (phase) => {
+              const next = phases[phases.indexOf(phase) + 1]?.at;
+              if (phase.phase === 'ended') return <span class="faint">–</span>;
+              return span(Math.max((next ? Date.parse(next) : now) - Date.parse(phase.at), 0));
+            },
+            number: true,
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+// Counts are all numbers of a run that are not zero.
+function Counts({ of }: { of: Record<string, number> }) {
+  const shown = Object.entries(of).filter(([, n]) => n > 0);
+  if (shown.length === 0) return null;
+  return (
+    <p class="counts">
+      {shown.map(([name, n]) => (
+        <State key={name} word={`${n.toLocaleString('en')} ${name.replaceAll('_', ' ')}`} tone="plain" />
+      ))}
+    </p>
+  );
+}
+
+const states = {
+  group: ['pending', 'assigned', 'running', 'recalling', 'held', 'completed', 'failed', 'canceled', 'stale', 'expired', 'not_started'],
+  dag: ['pending', 'ready', 'running', 'succeeded', 'failed', 'upstream_failed', 'skipped', 'canceled'],
+};
+
+// pageOf is how many items a request asks for.
+const pageOf = 100;
+
+function Items({ run, state, of }: { run: Snapshot; state: string; of: string }) {
+  const found = useWindow<Item>(`${runPath(run.workflow_id)}/items${query({ state, id: of })}`, pageOf, run.kind === 'group', isOpen(run)); // The last task may need 100,000.
+  const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
+  return (
+    <Section title={what} note={found.total !== undefined && plural(found.total, what.toLowerCase().slice(0, -1))}>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          label="State"
+          value={state}
+          of={[['', 'all'], ...states[run.kind].map((word): [string, string] => [word, word.replaceAll('_', ' ')])]}
+          set={(value) => setParams({ state: value })}
+        />
+        {of !== '' && (
+          <button type="button" onClick={() => setParams({ id: '' })}>
+            All, not only {of}
+          </button>
+        )}
+      </form>
+      <Loaded of={found} what={what}>
+        {(items) => <List key={`${state} ${of}`} run={run} items={items} show={found.show} label={what} filtered={state !== '' || of !== ''} />}
+      </Loaded>
+    </Section>
+  );
+}
+
+function List({ run, items, show, label, filtered }: { run: Snapshot; items: (Item | undefined)[]; show: (first: number, last: number) => void; label: string; filtered: boolean }) {
+  return (
+    <Rows
+      label={label}
+      rows={items}
+      id={(item) => item.id}
+      onShown={show}
+      empty={filtered ? 'None is in that state: choose another one.' : emptyOf(run)}
+      columns={[
+        { name: label.slice(0, -1), show: (item) => <a href={itemHref(run.workflow_id, item.id)}>{item.id}</a>, width: '8rem' },
+        run.kind === 'dag'
+          ? { name: 'Kind', show: (item) => item.kind, width: '6rem', optional: true }
+          : { name: 'Key', show: keyOf, wide: true },
+        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '9rem' : '7rem' },
+        { name: 'Detail', show: (item) => <span title={saying(item)}>{saying(item)}</span>, wide: true, optional: true },
+        {
+          name: 'Worker',
+          show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>,
+          width: '8rem',
+          optional: true,
+        },
+        { name: 'Attempt', show: (item) => item.attempt || <span class="faint">–</span>, number: true, width: '4.5rem', optional: true },
+        { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : <span class="faint">–</span>), number: true, width: '6rem', optional: true },
+        { name: 'Ended', show: (item) => <Time at={item.ended_at} />, width: '7rem', optional: true },
+        { name: 'When', show: (item) => <Bar item={item} run={run} />, width: '10rem', optional: true },
+      ]}
+    />
+  );
+}
+
+// Bar is when an item ran within the time of its run: a line of a Gantt chart.
+function Bar({ item, run }: { item: Item; run: Snapshot }) {
+  const now = useNow();
+  const from = Date.parse(run.started_at ?? '');
+  const whole = Math.max((isOpen(run) ? now : Date.parse(run.ended_at ?? '')) - from, 1);
+  if (!item.started_at || Number.isNaN(whole) || (!item.ended_at && item.state !== 'running')) return <span class="faint">–</span>;
+  const [began, ended] = [Date.parse(item.started_at) - from, (item.ended_at ? Date.parse(item.ended_at) : now) - from];
+  const left = Math.min(Math.max((began / whole) * 100, 0), 99);
+  const width = Math.min(Math.max(((ended - began) / whole) * 100, 1), 100 - left);
+  const text = `began ${span(Math.max(began, 0))} after its run, at ${exact(item.started_at)}${item.ended_at ? `, took ${span(ended - began)}` : ''}`;
+  return (
+    <svg class="bar" width="100%" height="12" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={text}>
+      <title>{text}</title>
+      <rect class="whole" width="100" height="12" />
+      <rect class={`bar-${item.state}`} x={left} width={width} height="12" />
+    </svg>
+  );
+}
+
+function emptyOf(run: Snapshot) {
+  if (isOpen(run)) return 'None is known yet: the detection has not found any.';
+  return run.job_type ? (
+    <>
+      The detection found nothing to do. <a href={href('job-types', run.job_type)}>Its settings</a> say where it looks.
+    </>
+  ) : (
+    'It ended before it had any task.'
+  );
+}
+
+const keyOf = (item: Item) => (
+  <span title={item.dedupe_key}>
+    {item.dedupe_key}
+    {(item.items ?? 0) > 1 && <small> and {(item.items ?? 0) - 1} more</small>}
+  </span>
+);
+
+// saying is one line about an item: its error, what it waits for, or how far it is.
+function saying(item: Item): string {
+  const at = item.active?.progress;
+  if (item.error) return item.error;
+  if (item.waiting) return item.waiting;
+  if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
+  return item.summary ?? '';
+}
+
+function Workers({ run }: { run: Snapshot }) {
+  const workers = run.workers ?? [];
+  if (!isOpen(run) || workers.length === 0) return null;
+  return (
+    <Section title="Workers" note="those that it may use">
+      <Table
+        label="Workers of this run"
+        rows={workers}
+        id={(worker) => worker.id}
+        empty="None."
+        columns={[
+          { name: 'Worker', show: (worker) => <a href={href('workers', worker.id)}>{worker.id}</a> },
+          { name: 'State', show: (worker) => <State word={worker.state} /> },
+          { name: 'Runs here', show: (worker) => worker.running, number: true },
+          { name: 'Slots', show: (worker) => worker.slots, number: true },
+          { name: 'Not usable because', show: (worker) => !worker.usable && worker.reason, wide: true },
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,247 @@
+import { useQueries } from '@tanstack/react-query';
+import { type Act, Action } from '../action';
+import { get, quote, segment } from '../api';
+import { useGet } from '../data';
+import { Explain, uncordon } from '../explain';
+import { mayReboot, type Verdict } from '../reboot';
+import { href, runHref } from '../route';
+import { itemHref } from '../runs';
+import { span, Time, Took, useNow } from '../time';
+import type { JobTypeList, ShownJobType, Worker, WorkerList } from '../types';
+import { Facts, Loaded, Page, plural, Section, State, Table } from '../ui';
+import { Slots } from './workers';
+
+const path = (id: string) => `/workers/${segment(id)}`;
+
+export function WorkerPage({ id }: { id: string }) {
+  const found = useGet<Worker>(path(id));
+  return (
+    <Page title={id} crumbs={[['Workers', href('workers')]]} actions={found.data && <Actions worker={found.data} />}>
+      <Loaded of={found} what={`Worker ${id}`}>
+        {(worker) => (
+          <>
+            <Section title="Now">
+              <Facts
+                of={[
+                  ['State', <State key="state" word={worker.state} />],
+                  ['Since', <Time key="since" at={worker.since} />],
+                  ['Because', worker.kept?.reason || worker.cause?.reason],
+                  ['By', worker.kept?.by],
+                  ['Jobs', <Slots key="slots" worker={worker} />],
+                  ['Detections', worker.report && `${worker.report.detecting} of ${worker.report.caps.max_detect}`],
+                  ['Host', `${worker.registration.host}, process ${worker.registration.pid}`],
+                  [
+                    'Labels',
+                    Object.entries(worker.registration.labels ?? {})
+                      .map(([name, value]) => `${name}=${value}`)
+                      .join(', '),
+                  ],
+                  ['Version', worker.registration.version],
+                  ['Only for', (worker.registration.job_types ?? []).join(', ')],
+                  ['Clock', worker.skew && `${worker.skew} ahead`],
+                  ['No answer', worker.silent],
+                  ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
+                ]}
+              />
+              <Explain thing={id} />
+            </Section>
+            <Reboot worker={worker} />
+            <Jobs worker={worker} />
+            <Section title="What it can do">
+              <Table
+                label="Handlers"
+                rows={worker.registration.capabilities ?? []}
+                id={(c) => c.handler}
+                empty="It has no handler: it does nothing."
+                columns={[
+                  { name: 'Handler', show: (c) => c.handler, wide: true },
+                  { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', ') },
+                  { name: 'At most', show: (c) => (c.max_execute ? `${c.max_execute} at once` : 'as its slots'), optional: true },
+                ]}
+              />
+            </Section>
+            <Section title="History">
+              <Table
+                label={`Transitions of ${id}`}
+                rows={[...(worker.transitions ?? [])].reverse()}
+                id={(t) => `${t.at}${t.to}${t.code}`}
+                empty="Nothing has changed since it registered."
+                columns={[
+                  { name: 'When', show: (t) => <Time at={t.at} /> },
+                  { name: 'From', show: (t) => t.from && <State word={t.from} />, optional: true },
+                  { name: 'To', show: (t) => <State word={t.to} /> },
+                  { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true },
+                  { name: 'Why', show: (t) => t.reason, wide: true },
+                  { name: 'By', show: (t) => t.by },
+                ]}
+              />
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Actions({ worker }: { worker: Worker }) {
+  const id = worker.registration.id;
+  const reason = { name: 'reason', label: 'Why', hint: "Kept in the worker's history and in the audit log." };
+  const flag = (text: string | undefined) => (text ? ` --reason ${quote(text)}` : '');
+  const drain: Act = {
+    label: 'Drain',
+    title: `Drain ${id}?`,
+    effect: 'It takes no new work; what runs may finish. Then its process can end.',
+    fields: [reason],
+    request: (v) => ({ method: 'POST', path: `${path(id)}/drain`, body: { reason: v.reason } }),
+    roundsman: (v) => `roundsman workers drain ${id} --no-wait${flag(v.reason)}`,
+  };
+  const cordon: Act = {
+    label: 'Cordon',
+    title: `Cordon ${id}?`,
+    effect: 'It takes no new work until somebody uncordons it; what runs may finish.',
+    fields: [reason],
+    request: (v) => ({ method: 'POST', path: `${path(id)}/cordon`, body: { reason: v.reason } }),
+    roundsman: (v) => `roundsman workers cordon ${id}${flag(v.reason)}`,
+  };
+  const resize: Act = {
+    label: 'Resize',
+    title: `Change how much ${id} runs at once?`,
+    effect: 'It holds at once and over restarts. What runs above a smaller cap continues.',
+    fields: [
+      { name: 'execute', label: 'Jobs at once', kind: 'number', value: String(worker.caps.max_execute), required: true },
+      { name: 'detect', label: 'Detections at once', kind: 'number', value: String(worker.caps.max_detect), required: true },
+      reason,
+    ],
+    request: (v) => ({
+      method: 'POST',
+      path: `${path(id)}/resize`,
+      body: { max_execute: Number(v.execute), max_detect: Number(v.detect), reason: v.reason },
+    }),
+    roundsman: (v) => `roundsman workers resize ${id} --max-execute ${v.execute} --max-detect ${v.detect}${flag(v.reason)}`,
+  };
+  const remove: Act = {
+    label: 'Remove',
+    title: `Remove ${id} from the registry?`,
+    effect: 'A living worker registers again. Jobs that still run there are placed elsewhere.',
+    danger: true,
+    fields: [reason],
+    request: (v) => ({ method: 'POST', path: `${path(id)}/remove`, body: { reason: v.reason } }),
+    roundsman: (v) => `roundsman workers remove ${id}${flag(v.reason)}`,
+  };
+  return (
+    <>
+      {worker.mode ? <Action {...uncordon(id)} /> : <Action {...drain} />}
+      {!worker.mode && <Action {...cordon} />}
+      <Action {...resize} />
+      <Action {...remove} />
+    </>
+  );
+}
+
+function Reboot({ worker }: { worker: Worker }) {
+  const fleet = useGet<WorkerList>('/workers?limit=1000&loads=false');
+  const types = useGet<JobTypeList>('/job-types?limit=1000');
+  const names = [...new Set((worker.report?.jobs ?? []).map((job) => job.job_type))];
+  const shown = useQueries({
+    queries: names.map((name) => ({
+      queryKey: [`/job-types/${name}`],
+      queryFn: () => get<ShownJobType>(`/job-types/${segment(name)}`),
+      staleTime: 60_000,
+    })),
+  });
+  const now = useNow();
+  const learned = new Map(names.map((name, i) => [name, shown[i]?.data?.learned?.p95]));
+  return (
+    <Section title="May I reboot this node?">
+      {fleet.data && types.data ? (
+        <Answer verdict={mayReboot(worker, fleet.data.workers, types.data.job_types, learned, now)} id={worker.registration.id} />
+      ) : (
+        <p class="empty" aria-busy="true">
+          Looking at the fleet…
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function Answer({ verdict, id }: { verdict: Verdict; id: string }) {
+  const words = {
+    yes: ['Yes.', 'good'],
+    'drain first': ['Drain it first.', 'odd'],
+    'work would wait': ['Only if work may wait.', 'bad'],
+  } as const;
+  const [text, tone] = words[verdict.word];
+  return (
+    <div class={`verdict ${tone}`}>
+      <p>
+        <strong>{text}</strong>{' '}
+        {verdict.runs.length === 0
+          ? 'Nothing runs there.'
+          : `${plural(verdict.runs.length, 'job')} ${verdict.runs.length === 1 ? 'runs' : 'run'} there; a drain is likely to take ${verdict.within === undefined ? 'as long as they do (their run times are not known yet)' : span(verdict.within)}.`}
+      </p>
+      {verdict.alone.length > 0 && (
+        <p>
+          Nobody else can do now:{' '}
+          {verdict.alone.map((type, i) => (
+            <span key={type.name}>
+              {i > 0 && ', '}
+              <a href={href('job-types', type.name)}>{type.name}</a>
+              {type.next && (
+                <>
+                  {' '}
+                  (due <Time at={type.next} />)
+                </>
+              )}
+            </span>
+          ))}
+          . It would wait for {id} to come back.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Jobs({ worker }: { worker: Worker }) {
+  if (!worker.report) {
+    return (
+      <Section title="Jobs" note="as open runs have it: its process gives no report">
+        <p class="note">{worker.silent}</p>
+        {worker.unanswered && <p class="note">Not all runs could be asked: {worker.unanswered}</p>}
+        <Table
+          label={`Items on ${worker.registration.id}`}
+          rows={worker.items ?? []}
+          id={(item) => `${item.run.workflow_id}/${item.id}`}
+          empty="No open run has anything there."
+          columns={[
+            { name: 'Item', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
+            { name: 'Run', show: (item) => <a href={runHref(item.run.workflow_id)}>{item.run.workflow_id}</a>, wide: true },
+            { name: 'State', show: (item) => <State word={item.state} /> },
+            { name: 'For', show: (item) => <Took from={item.started_at} />, number: true },
+          ]}
+        />
+      </Section>
+    );
+  }
+  return (
+    <Section title="Jobs" note={plural((worker.report.jobs ?? []).length + (worker.report.omitted ?? 0), 'job')}>
+      <Table
+        label={`Jobs on ${worker.registration.id}`}
+        rows={worker.report.jobs ?? []}
+        id={(job) => `${job.group_id}/${job.job_id}`}
+        empty="Nothing runs there now."
+        columns={[
+          { name: 'Job', show: (job) => <a href={`${runHref(job.group_id)}/items/${segment(job.job_id)}`}>{job.job_id}</a> },
+          { name: 'Run', show: (job) => <a href={runHref(job.group_id)}>{job.group_id}</a>, wide: true, optional: true },
+          { name: 'State', show: (job) => <State word={job.state} /> },
+          { name: 'For', show: (job) => <Took from={job.started_at} />, number: true },
+          {
+            name: 'Progress',
+            show: (job) => `${job.percent >= 0 ? `${Math.round(job.percent)} % ` : ''}${job.stage ?? ''} ${job.message ?? ''}`,
+            wide: true,
+            optional: true,
+          },
+        ]}
+      />
+    </Section>
+  );
+}

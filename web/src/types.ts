@@ -1,0 +1,77 @@
+// What the API answers, under the names that the pages use. openapi.d.ts is generated
+// from docs/openapi.yaml by each build, so that a page that reads what no answer has
+// does not compile.
+import type { components } from './openapi';
+
+type Schemas = components['schemas'];
+
+// Filled is an answer whose lists are never null: the API writes an empty one as [].
+type Filled<T, K extends keyof T> = Omit<T, K> & { [P in K]-?: NonNullable<T[P]> };
+
+export type RunRef = Schemas['RunRef'];
+export type Hold = Schemas['AdmissionHold'];
+export type Holds = Schemas['HeldList'];
+export type Calendar = Schemas['Calendar'];
+export type JobType = Schemas['JobType'];
+export type ShownJobType = Schemas['ShownJobType'];
+export type JobTypeList = Filled<Schemas['JobTypeList'], 'job_types'>;
+export type ListedWorker = Schemas['ListedWorker'];
+export type Worker = Schemas['ShownWorker'];
+export type WorkerList = Filled<Schemas['WorkerList'], 'workers'>;
+export type Use = Schemas['AdmissionUse'];
+export type Lane = Schemas['AdmissionLane'];
+export type LaneList = Filled<Schemas['LaneList'], 'lanes'>;
+export type Pool = Schemas['AdmissionPool'];
+export type PoolList = Filled<Schemas['PoolList'], 'pools'>;
+export type Thing = Schemas['AdmissionThing'];
+export type ThingList = Filled<Schemas['ObjectList'], 'objects'>;
+export type Reason = Schemas['ExplainReason'];
+export type Explanation = Schemas['Explanation'];
+export type Doctor = Filled<Schemas['Doctor'], 'checks'>;
+export type AuditEntry = Schemas['AuditEntry'];
+export type AuditList = Filled<Schemas['AuditList'], 'entries'>;
+export type ForecastTick = Schemas['ForecastTick'];
+export type LedgerTick = Schemas['LedgerTick'];
+export type Forecast = Filled<Schemas['Forecast'], 'ticks' | 'job_types'>;
+export type Ledger = Filled<Schemas['Ledger'], 'ticks'>;
+export type Handler = Schemas['Descriptor'];
+export type HandlerList = Filled<Schemas['HandlerList'], 'handlers'>;
+export type Me = Filled<Schemas['Me'], 'grants'>;
+export type Version = Schemas['Version'];
+export type Run = Schemas['Run'];
+export type RunList = Schemas['RunList'];
+export type Snapshot = Schemas['Snapshot'];
+export type Item = Schemas['Item'];
+export type ItemDetail = Schemas['ItemDetail'];
+export type Printed = Schemas['Part'];
+export type Drawing = Filled<Omit<Schemas['Drawing'], 'boxes'>, 'edges'> & { boxes: Filled<Schemas['Box'], 'lines'>[] };
+export type RunGraph = Filled<Omit<Schemas['RunGraph'], 'drawing'>, 'states'> & { drawing?: Drawing };
+export type RetryPreview = Schemas['DAGRetryPreview'];
+export type Plan = Schemas['Planned'];
+export type PlannedChange = Schemas['PlannedChange'];
+export type Change = Schemas['Change'];
+export type Applied = Schemas['Applied'];
+export type Detecting = Schemas['Detecting'];
+export type Submitted = Schemas['SubmittedJobs'];
+export type RemovedWorkers = Schemas['RemovedWorkers'];
+export type Backfilled = Schemas['Backfilled'];
+export type Requested = Schemas['Requested'];
+
+// Schema is the part of JSON Schema that forms are made of: a handler's own, which the
+// API passes on as it is.
+export interface Schema {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  enum?: unknown[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+  additionalProperties?: boolean | Schema;
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+}

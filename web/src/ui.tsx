@@ -1,0 +1,377 @@
+// The building blocks of all pages.
+import { useVirtualizer } from '@tanstack/react-virtual';
+import type { ComponentChildren } from 'preact';
+import { useSyncExternalStore } from 'preact/compat';
+import { useEffect, useRef } from 'preact/hooks';
+import { Problem } from './api';
+
+export type Tone = 'good' | 'bad' | 'odd' | 'busy' | 'plain';
+
+const tones: Record<string, Tone> = {
+  completed: 'good',
+  ran: 'good',
+  succeeded: 'good',
+  ONLINE: 'good',
+  ok: 'good',
+  ready: 'good',
+  active: 'good',
+  runs: 'good',
+  approved: 'good',
+  open: 'busy',
+  running: 'busy',
+  Running: 'busy',
+  executing: 'busy',
+  detecting: 'busy',
+  PREPARING: 'busy',
+  failed: 'bad',
+  timeout: 'bad',
+  terminated: 'bad',
+  upstream_failed: 'bad',
+  worker_lost: 'bad',
+  missed: 'bad',
+  OFFLINE: 'bad',
+  fail: 'bad',
+  Failed: 'bad',
+  Terminated: 'bad',
+  TimedOut: 'bad',
+  refused: 'bad',
+  stale: 'bad',
+  rejected: 'bad',
+  disabled: 'bad',
+  fault: 'bad',
+  partial: 'odd',
+  canceled: 'odd',
+  skipped: 'odd',
+  SUSPECT: 'odd',
+  CORDONED: 'odd',
+  DRAINING: 'odd',
+  UNREACHABLE: 'odd',
+  warn: 'odd',
+  warning: 'odd',
+  paused: 'odd',
+  waiting: 'odd',
+  delayed: 'odd',
+  held: 'odd',
+  expired: 'odd',
+  not_started: 'odd',
+  recalling: 'odd',
+};
+
+export const toneOf = (word: string): Tone => tones[word] ?? 'plain';
+
+export function State({ word, tone, title }: { word: string; tone?: Tone; title?: string | undefined }) {
+  return (
+    <span class={`state ${tone ?? toneOf(word)}`} title={title}>
+      {word}
+    </span>
+  );
+}
+
+export function Page({
+  title,
+  crumbs = [],
+  actions,
+  children,
+}: {
+  title: string;
+  crumbs?: [string, string][];
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  useEffect(() => {
+    document.title = `${title} · Roundsman`;
+  }, [title]);
+  return (
+    <>
+      {crumbs.length > 0 && (
+        <nav class="crumbs" aria-label="Breadcrumb">
+          {crumbs.map(([name, address]) => (
+            <a key={address} href={address}>
+              {name}
+            </a>
+          ))}
+        </nav>
+      )}
+      <div class="title">
+        <h1 tabIndex={-1}>{title}</h1>
+        {actions !== undefined && <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </>
+  );
+}
+
+export function Section({
+  title,
+  note,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  return (
+    <section>
+      <h2>
+        {title} {note !== undefined && <small>{note}</small>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+// Empty says what to do where there is nothing to see.
+export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>;
+
+export function Failure({ error, what }: { error: unknown; what?: string }) {
+  const problem = error instanceof Problem ? error : undefined;
+  return (
+    <div class="failure" role="alert">
+      <strong>{what ?? 'It did not work'}</strong>: {problem?.message ?? String(error)}{' '}
+      {problem && problem.code !== '' && <code>{problem.code}</code>}
+      {problem?.remedy && <p>{problem.remedy.replaceAll('`', '')}</p>}
+      {problem && problem.errors.length > 0 && (
+        <ul>
+          {problem.errors.map((fault) => (
+            <li key={`${fault.location}${fault.line}${fault.message}`}>
+              {fault.line ? `line ${fault.line}: ` : ''}
+              {fault.location ? `${fault.location}: ` : ''}
+              {fault.message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+// Loaded shows what a query has, or why it has nothing. A picture that is there stays.
+export function Loaded<T>({
+  of,
+  what,
+  children,
+}: {
+  of: { data: T | undefined; error: unknown; isPending: boolean };
+  what: string;
+  children: (data: T) => ComponentChildren;
+}) {
+  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.error) return <Failure error={of.error} what={`${what} cannot be shown`} />;
+  return (
+    <p class="empty" aria-busy="true">
+      Loading {what.toLowerCase()}…
+    </p>
+  );
+}
+
+export interface Column<T> {
+  name: string;
+  show: (row: T) => ComponentChildren;
+  number?: boolean;
+  // Narrow screens hide optional columns; wide ones take the room that is left.
+  optional?: boolean;
+  wide?: boolean;
+  // width counts for Rows; the default is 8rem.
+  width?: string;
+}
+
+// Table is an ordinary table; for thousands of rows there is Rows.
+export function Table<T>({
+  rows,
+  columns,
+  id,
+  label,
+  empty,
+  stacked,
+}: {
+  rows: T[];
+  columns: Column<T>[];
+  id: (row: T) => string;
+  label: string;
+  empty: ComponentChildren;
+  // stacked: narrow screens show the cells of a row below each other.
+  stacked?: boolean;
+}) {
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  return (
+    <div class={stacked ? 'scroll stacked' : 'scroll'} role="region" aria-label={label} tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((c) => (
+              <th key={c.name} scope="col" class={classOf(c)}>
+                {c.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={id(row)}>
+              {columns.map((c) => (
+                <td key={c.name} class={classOf(c)}>
+                  {c.show(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOf<T>(c: Column<T>): string | undefined {
+  const names = [c.number && 'number', c.optional && 'optional', c.wide && 'wide'].filter(Boolean);
+  return names.length > 0 ? names.join(' ') : undefined;
+}
+
+const rowHeight = 34;
+const headHeight = 36;
+
+const narrow = matchMedia('(max-width: 48rem)');
+const onNarrow = (changed: () => void) => {
+  narrow.addEventListener('change', changed);
+  return () => narrow.removeEventListener('change', changed);
+};
+export const useNarrow = () => useSyncExternalStore(onNarrow as never, () => narrow.matches);
+
+// Rows shows any number of rows, of which only those on screen are elements.
+export function Rows<T>({
+  rows,
+  columns: all,
+  id,
+  label,
+  empty,
+  total,
+  onEnd,
+  onShown,
+}: {
+  // Rows that are not there yet are undefined.
+  rows: (T | undefined)[];
+  columns: Column<T>[];
+  id: (row: T) => string;
+  label: string;
+  empty: ComponentChildren;
+  total?: number;
+  onEnd?: () => void;
+  // onShown tells which rows are on screen.
+  onShown?: (first: number, last: number) => void;
+}) {
+  const small = useNarrow();
+  const columns = small ? all.filter((c) => !c.optional) : all;
+  const scroll = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroll.current,
+    estimateSize: () => rowHeight,
+    overscan: 3,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  const first = items[0]?.index ?? 0;
+  useEffect(() => onShown?.(first, last), [first, last, onShown]);
+  useEffect(() => {
+    if (last >= rows.length - 1) onEnd?.();
+  }, [last, rows.length, onEnd]);
+  // A browser glides to the end, past all that is between, which would be read for nothing.
+  const jump = (event: KeyboardEvent) => {
+    if (event.target !== scroll.current || (event.key !== 'End' && event.key !== 'Home')) return;
+    event.preventDefault();
+    scroll.current?.scrollTo({ top: event.key === 'End' ? scroll.current.scrollHeight : 0, behavior: 'instant' });
+  };
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  // Each row is a grid of its own: that columns are in line, no width may hang on what is in them.
+  const least = columns.map((c) => (c.wide ? (small ? '7rem' : '12rem') : (c.width ?? '8rem')));
+  const grid = {
+    gridTemplateColumns: columns.map((c, i) => (c.wide ? `minmax(${least[i]}, 1fr)` : least[i])).join(' '),
+    minWidth: `calc(${least.join(' + ')} + ${(columns.length + 1) * 0.75}rem)`,
+  };
+  return (
+    <div
+      class="rows"
+      ref={scroll}
+      onKeyDown={jump}
+      role="table"
+      aria-label={label}
+      aria-rowcount={(total ?? rows.length) + 1}
+      tabIndex={0}
+      style={{ height: `min(70vh, ${rows.length * rowHeight + headHeight + 20}px)` }}
+    >
+      <div class="rows-head" role="row" aria-rowindex={1} style={grid}>
+        {columns.map((c) => (
+          <span key={c.name} role="columnheader" class={classOf(c)}>
+            {c.name}
+          </span>
+        ))}
+      </div>
+      <div class="rows-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+        {items.map((item) => {
+          const row = rows[item.index];
+          return (
+            <div
+              class="row"
+              role="row"
+              aria-rowindex={item.index + 2}
+              key={row === undefined ? item.index : id(row)}
+              style={{ ...grid, transform: `translateY(${item.start}px)` }}
+            >
+              {columns.map((c) => (
+                <span key={c.name} role="cell" class={classOf(c)}>
+                  {row === undefined ? <span class="faint">…</span> : c.show(row)}
+                </span>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+// Facts are names and values.
+export function Facts({ of }: { of: [string, ComponentChildren][] }) {
+  return (
+    <dl>
+      {of
+        .filter(([, value]) => value !== undefined && value !== '' && value !== null && value !== false)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+export function Meter({ used, of, label }: { used: number; of: number; label: string }) {
+  return (
+    <span class="meter">
+      <meter min={0} max={Math.max(of, 1)} value={used} aria-label={label} />
+      <span class="number">
+        {used.toLocaleString('en')} of {of.toLocaleString('en')}
+      </span>
+    </span>
+  );
+}
+
+// Choice is a filter whose value is in the address.
+export function Choice({ label, value, of, set }: { label: string; value: string; of: [string, string][]; set: (value: string) => void }) {
+  return (
+    <label class="choice">
+      {label}
+      <select value={value} onChange={(event) => set(event.currentTarget.value)}>
+        {of.map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export const Json = ({ of }: { of: unknown }) => <pre>{JSON.stringify(of, null, 2)}</pre>;
+
+export const plural = (n: number, what: string) => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;

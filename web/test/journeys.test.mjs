@@ -1,0 +1,248 @@
+// Journeys by keyboard alone. What the audit log says of the button is what it says of
+// the command line that is shown beside it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { key, missing, Stage, tabTo as tabOn, until } from './stage.mjs';
+
+const skip = missing();
+let stage;
+let page;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  page = await stage.page();
+});
+after(() => stage?.down());
+
+const tabTo = (name) => tabOn(page, name);
+
+// act presses a button, fills in its dialog and confirms; it returns the line for a
+// shell, and what the audit log says.
+async function act(route, button, fields = {}) {
+  await stage.open(page, route);
+  const verb = { Retry: 'rerun' }[button] ?? button.toLowerCase().split(' ')[0];
+  const last = (await stage.audit()).at(-1)?.seq ?? 0;
+  await until(`a button ${button}`, () => page.evaluate((name) => [...document.querySelectorAll('main button')].some((b) => b.textContent === name && !b.disabled), button));
+  await tabTo(button);
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('dialog[open]');
+  for (const [label, value] of Object.entries(fields)) {
+    await tabTo(label);
+    if (value === true) {
+      await page.keyboard.press('Space');
+      continue;
+    }
+    await page.keyboard.down('Control');
+    await page.keyboard.press('a');
+    await page.keyboard.up('Control');
+    await page.keyboard.type(value);
+  }
+  await tabTo('The same in a shell');
+  await page.keyboard.press('Enter');
+  const lines = await page.$$eval('dialog .line code', (all) => all.map((one) => one.textContent));
+  await page.keyboard.down('Shift');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.up('Shift');
+  await page.keyboard.press('Enter');
+  await until(`${button} is done`, () => page.evaluate(() => !document.querySelector('dialog[open]') || document.querySelector('dialog [role=status], dialog [role=alert]')));
+  const fault = await page.$('dialog [role=alert]');
+  if (fault) throw new Error(await fault.evaluate((e) => e.textContent));
+  await page.keyboard.press('Escape');
+  const entries = await until(`an audit entry of ${verb}`, async () => {
+    // The entry of what was done before may come late.
+    const found = (await stage.audit(last)).filter((one) => one.action.includes(verb));
+    return found.length > 0 && found;
+  });
+  return { lines, entry: effect(entries[0]) };
+}
+
+// effect is what an entry says, but for the time and the way it came.
+function effect({ action, job_type, object, before: was, after: is, actor, detail }) {
+  const free = (text) => (text ?? '').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/\d{8}T\d{6}-[0-9a-f]+/g, 'TIME');
+  return { action, job_type, object: free(object), before: free(was), after: free(is), actor, detail: free(detail) };
+}
+
+// sameInShell types a line and compares what the audit log says of it. The line may be
+// about another run than the button was: [that of the button, that of the line].
+async function sameInShell(shown, entry, [from, to] = ['', '']) {
+  const renamed = (text) => (from === '' ? text : text.replaceAll(from, to).replaceAll(key(from), key(to)));
+  const line = renamed(shown);
+  const expected = effect({ ...entry, object: renamed(entry.object), before: renamed(entry.before), after: renamed(entry.after) });
+  const last = (await stage.audit()).at(-1)?.seq ?? 0;
+  await stage.shell(line);
+  // Entries of what was done before may come late: the line's own is looked for.
+  let entries = [];
+  await until(`an audit entry of ${line}`, async () => {
+    entries = (await stage.audit(last)).filter((one) => one.action === entry.action).map(effect);
+    return entries.some((one) => isDeepStrictEqual(one, expected));
+  }).catch(() => assert.deepEqual(entries[0], expected, line));
+}
+
+const stateOf = async (name) => (await stage.get(`/job-types/${name}`)).paused;
+
+test('pause and resume a job type', { skip, timeout: 90_000 }, async () => {
+  const paused = await act('job-types/compact', 'Pause', { Why: 'new disks' });
+  assert.equal(paused.entry.action, 'jobtype.pause');
+  assert.equal(await stateOf('compact'), true);
+  await until('why, on the page', () => page.evaluate(() => /new disks/.test(document.body.innerText)));
+  // Explain names the pause and offers its end; the chip is gone soon after.
+  const done = Date.now();
+  const resumed = await act('job-types/compact', 'Resume');
+  assert.equal(await stateOf('compact'), false);
+  await until('the chip is gone', () => page.evaluate(() => ![...document.querySelectorAll('.reasons .state')].some((e) => e.textContent === 'PAUSED')), 2000);
+  assert.ok(Date.now() - done < 30_000);
+  await sameInShell(paused.lines[0], paused.entry);
+  await sameInShell(resumed.lines[0], resumed.entry);
+  await sameInShell(paused.lines.at(-1), paused.entry);
+  await sameInShell(resumed.lines.at(-1), resumed.entry);
+});
+
+test('run a job type', { skip, timeout: 90_000 }, async () => {
+  const ran = await act('job-types/compact', 'Run now');
+  assert.equal(ran.entry.action, 'jobtype.run');
+  await until('the end of its run', async () => {
+    const { running, recent } = await stage.get('/job-types/compact');
+    return (running ?? []).length === 0 && recent?.[0]?.outcome === 'completed'; // While it is open the line is refused.
+  });
+  await sameInShell(`${ran.lines[0]} --no-wait`.replace(' --no-wait', ''), ran.entry);
+});
+
+test('cordon, uncordon and drain a worker', { skip, timeout: 90_000 }, async () => {
+  const worker = async () => (await stage.get('/workers/node-b')).state;
+  const cordoned = await act('workers/node-b', 'Cordon', { Why: 'new disks' });
+  assert.equal(await worker(), 'CORDONED');
+  const back = await act('workers/node-b', 'Uncordon');
+  assert.equal(await worker(), 'ONLINE');
+  await sameInShell(cordoned.lines[0], cordoned.entry);
+  await sameInShell(back.lines[0], back.entry);
+  const drained = await act('workers/node-b', 'Drain', { Why: 'reboot' });
+  assert.equal(await worker(), 'DRAINING');
+  await act('workers/node-b', 'Uncordon');
+  await sameInShell(drained.lines[0], drained.entry);
+  await act('workers/node-b', 'Uncordon');
+});
+
+test('put back what the audit log has', { skip, timeout: 90_000 }, async () => {
+  await stage.shell('roundsman workers cordon node-b');
+  const back = await act('audit', 'Uncordon');
+  assert.equal(back.entry.action, 'worker.uncordon');
+  assert.equal((await stage.get('/workers/node-b')).state, 'ONLINE');
+  await until('no button, since it is back', () => page.evaluate(() => ![...document.querySelectorAll('main button')].some((b) => b.textContent === 'Uncordon')));
+});
+
+test('resize a worker', { skip, timeout: 90_000 }, async () => {
+  const resized = await act('workers/node-b', 'Resize', { 'Jobs at once': '7', Why: 'more memory' });
+  assert.equal((await stage.get('/workers/node-b')).caps.max_execute, 7);
+  assert.match(resized.entry.after, /7/);
+  await stage.shell('roundsman workers resize node-b --reset');
+  await sameInShell(resized.lines[0], resized.entry);
+});
+
+test('forgive a key', { skip, timeout: 90_000 }, async () => {
+  const mark = () => stage.shell('roundsman jobs mark-done compact volume-1');
+  await mark();
+  const forgiven = await act('job-types/compact', 'Forgive');
+  assert.equal((await stage.get('/job-types/compact/keys')).total, 0);
+  await mark();
+  await sameInShell(forgiven.lines[0], forgiven.entry);
+});
+
+test('explain what waits', { skip, timeout: 90_000 }, async () => {
+  await stage.open(page, 'job-types/nightly');
+  await until('a reason', () => page.$('.reasons .state'));
+  assert.match(await page.$eval('.reasons .state', (e) => e.textContent), /^[A-Z_]+$/);
+});
+
+test('may I reboot this node?', { skip, timeout: 90_000 }, async () => {
+  await until('a job of slow', async () => {
+    for (const id of ['node-a', 'node-b']) {
+      if (((await stage.get(`/workers/${id}`)).report?.jobs ?? []).some((job) => job.job_type === 'slow' && !job.detection)) return id;
+    }
+    return false;
+  }).then(async (id) => {
+    await stage.open(page, `workers/${id}`);
+    await until('the answer', () => page.evaluate(() => /Drain it first\./.test(document.body.innerText)));
+  });
+});
+
+test('cancel, pause and resume a run', { skip, timeout: 120_000 }, async () => {
+  const first = await stage.openRun('slow');
+  const run = `runs/${key(first)}`;
+  const paused = await act(run, 'Pause', { Why: 'backup' });
+  await until('the pause', async () => (await stage.get(`/${run}`)).paused);
+  const resumed = await act(run, 'Resume');
+  await until('its end', async () => !(await stage.get(`/${run}`)).paused);
+  await sameInShell(paused.lines[0], paused.entry);
+  await sameInShell(resumed.lines[0], resumed.entry);
+  await sameInShell(paused.lines.at(-1), paused.entry);
+  await sameInShell(resumed.lines.at(-1), resumed.entry);
+  const canceled = await act(run, 'Cancel', { Why: 'new disks' });
+  await until('the end of the run', async () => (await stage.get(`/${run}`)).outcome === 'canceled');
+  await until('its outcome on the page', () => page.evaluate(() => document.querySelector('main dl .state')?.textContent === 'canceled'));
+  for (const line of [canceled.lines[0], canceled.lines.at(-1)]) {
+    const next = await stage.openRun('slow');
+    await sameInShell(line, canceled.entry, [first, next]);
+    await until('the end of the next run', async () => (await stage.get(`/runs/${key(next)}`)).outcome === 'canceled');
+  }
+});
+
+test('cancel a job', { skip, timeout: 90_000 }, async () => {
+  const run = await stage.openRun('slow');
+  const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;
+  const canceled = await act(`runs/${key(run)}/items/${job}`, 'Cancel', { Why: 'in use' });
+  assert.match(canceled.entry.object, new RegExp(`${job}$`));
+  await until('the end of the job', async () => (await stage.get(`/runs/${key(run)}/items/${job}`)).state === 'canceled');
+});
+
+test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async () => {
+  const [first, second, third] = [await stage.runDAG('first'), await stage.runDAG('second'), await stage.runDAG('third')];
+  const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
+  const approved = await act(`runs/${key(first)}/items/go-ahead`, 'Approve', { Why: 'agreed' });
+  assert.equal(approved.entry.action, 'dag.approve');
+  await until('the approval', async () => (await state(first, 'go-ahead')) === 'succeeded');
+  await sameInShell(approved.lines[0], approved.entry, [first, second]);
+  await sameInShell(approved.lines.at(-1), approved.entry, [first, third]);
+  const retried = await act(`runs/${key(first)}/items/broken`, 'Retry');
+  await until('another attempt that failed', async () => (await stage.get(`/runs/${key(first)}/items/broken`)).attempts.length > 1 && (await state(first, 'broken')) === 'failed');
+  await sameInShell(retried.lines[0], retried.entry, [first, second]);
+  const skipped = await act(`runs/${key(first)}/items/broken`, 'Skip', { Why: 'not needed' });
+  await until('the end of the run', async () => (await stage.get(`/runs/${key(first)}`)).outcome === 'completed');
+  await until('the failure again', async () => (await state(second, 'broken')) === 'failed');
+  await sameInShell(skipped.lines[0], skipped.entry, [first, second]);
+  const [fourth, fifth] = [await stage.runDAG('fourth'), await stage.runDAG('fifth')];
+  const rejected = await act(`runs/${key(fourth)}/items/go-ahead`, 'Reject', { Why: 'not today' });
+  await until('the rejection', async () => (await state(fourth, 'go-ahead')) === 'failed');
+  await sameInShell(rejected.lines[0], rejected.entry, [fourth, fifth]);
+});
+
+test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 120_000 }, async () => {
+  const [first, second] = [await stage.runDAG('added'), await stage.runDAG('added-too')];
+  const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
+  const added = await act(`runs/${key(first)}`, 'Add tasks', { 'Tasks, as in a DAG, with before beside needs': '- {id: again, needs: check, command: ["true"]}' });
+  await until('the task that was added', async () => (await state(first, 'again')) === 'succeeded');
+  await sameInShell(added.lines[0], added.entry, [first, second]);
+  await until('the same in the other run', async () => (await state(second, 'again')) === 'succeeded');
+  for (const run of [first, second]) await stage.shell(`roundsman dag reject ${run} go-ahead`);
+  for (const run of [first, second]) await until('a run that is held', async () => (await stage.get(`/runs/${key(run)}`)).phase === 'held');
+  const released = await act(`runs/${key(first)}`, 'Release');
+  await sameInShell(released.lines[0], released.entry, [first, second]);
+  await until('its end', async () => (await stage.get(`/runs/${key(first)}`)).outcome === 'failed');
+
+  await stage.open(page, `runs/${key(first)}`);
+  await until('a button Retry', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Retry')));
+  await tabTo('Retry');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? ''));
+  const [again, kept] = await page.$$eval('dialog .names', (all) => all.map((one) => one.textContent));
+  for (const task of ['broken', 'go-ahead', 'after']) assert.match(again, new RegExp(`\\b${task}\\b`));
+  assert.match(kept, /^Taken over from dag\/steps\/added: .*check/);
+  await tabTo('Retry');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('dialog [role=status] a');
+  const next = await page.$eval('dialog [role=status] a', (a) => a.textContent);
+  assert.equal((await stage.get(`/runs/${key(next)}/items/check`)).from_run, first);
+  await page.keyboard.press('Escape');
+});

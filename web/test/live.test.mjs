@@ -1,0 +1,206 @@
+// What is on screen follows what happens, by one stream for each tab, also after the
+// control plane or the server was killed.
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { key, missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+let stage;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+});
+after(() => stage?.down());
+
+const p95 = (all) => [...all].sort((a, b) => a - b)[Math.ceil(all.length * 0.95) - 1];
+const post = async (path, body = {}) => {
+  const response = await fetch(`${stage.base}api/v1${path}`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+};
+
+// childOf is the process that another one started and whose command line has a word.
+function childOf(pid, word) {
+  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+    try {
+      const parent = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1];
+      if (Number(parent) === pid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(word)) return Number(name);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  throw new Error(`${pid} has no child ${word}`);
+}
+
+// shown is when the page said something, by the clock that this test has, too.
+const shown = (page, selector, text, there = true) =>
+  page.waitForFunction((s, t, is) => ([...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)) === is ? Date.now() : false), { polling: 'mutation', timeout: 20_000 }, selector, text, there).then((handle) => handle.jsonValue());
+
+test('changes are on screen', { skip, timeout: 120_000 }, async () => {
+  // One after the other: a page that is not in front loads nothing and draws nothing.
+  const workers = await stage.page();
+  await stage.open(workers, 'workers');
+  const types = await stage.page();
+  await stage.open(types, 'job-types');
+  const took = { worker: [], jobType: [] };
+  await workers.bringToFront();
+  for (let i = 0; i < 10; i++) {
+    for (const [verb, is] of [['cordon', true], ['uncordon', false]]) {
+      await post(`/workers/node-b/${verb}`);
+      const done = Date.now();
+      took.worker.push(Math.max((await shown(workers, '.state', 'CORDONED', is)) - done, 0));
+    }
+  }
+  await types.bringToFront();
+  for (let i = 0; i < 10; i++) {
+    for (const [verb, is] of [['pause', true], ['resume', false]]) {
+      await post(`/job-types/compact/${verb}`);
+      const done = Date.now();
+      took.jobType.push(Math.max((await shown(types, '.state', 'paused', is)) - done, 0));
+    }
+  }
+  console.log(`from the answer to the page, 95 of 100: workers ${p95(took.worker)} ms, job types ${p95(took.jobType)} ms`);
+  await workers.close();
+  await types.close();
+});
+
+// quiet opens a page on its own that counts what it requests and the comments of its
+// stream, of which one comes every 15 s.
+async function quiet(route) {
+  const context = await stage.browser.createBrowserContext(); // A browser has six connections to a server.
+  const page = await stage.page({ context });
+  page.asked = [];
+  page.on('request', (request) => page.asked.push(request.url().replace(stage.base, '')));
+  await page.evaluateOnNewDocument(() => {
+    Object.defineProperty(document, 'hidden', { get: () => false }); // Others are in front of it.
+    const plain = window.fetch;
+    window.fetch = async (...request) => {
+      const response = await plain(...request);
+      if (!/\/events\?/.test(request[0]) || !response.body) return response;
+      window.comments = 0;
+      const [one, other] = response.body.tee();
+      const reader = other.pipeThrough(new TextDecoderStream()).getReader();
+      const read = ({ done, value }) => {
+        if (done) return;
+        window.comments += (value.match(/^:/gm) ?? []).length;
+        reader.read().then(read, () => {});
+      };
+      reader.read().then(read, () => {});
+      return new Response(one, response);
+    };
+  });
+  await stage.open(page, route);
+  return page;
+}
+
+const comments = (page, n) => page.waitForFunction((least) => window.comments >= least, { timeout: 120_000, polling: 500 }, n);
+
+test('an idle page requests nothing again', { skip, timeout: 300_000 }, async () => {
+  await stage.runDAG('idle');
+  const pages = [];
+  const idle = ['', 'job-types', 'job-types/compact', 'submit/compact', 'runs', 'runs?kind=dag&name=steps', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'runs/dag~steps~idle', 'runs/dag~steps~idle/items/go-ahead', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'audit?kind=operator', 'access', 'doctor'];
+  for (const route of idle) pages.push([route, await quiet(route)]);
+  await Promise.all(pages.map(async ([route, page]) => {
+    await comments(page, 1);
+    page.asked.length = 0;
+    await comments(page, 3); // That is half a minute.
+    assert.deepEqual(page.asked, [], `#/${route}`);
+    await page.browserContext().close();
+  }));
+});
+
+test('what happens is on screen without a request', { skip, timeout: 180_000 }, async () => {
+  const run = await stage.openRun('slow');
+  await stage.runDAG('watched');
+  const { items } = await stage.get(`/runs/${key(run)}/items?state=running`);
+  const says = (page, selector, text) => page.waitForFunction((s, t) => [...document.querySelectorAll(s)].some((e) => e.textContent.includes(t)), { timeout: 30_000 }, selector, text).catch(async (cause) => { throw new Error(`${selector} never says ${text}: ${await page.evaluate(() => document.querySelector('main').innerText)}`, { cause }); });
+  // Page, what is done, and where it shows.
+  const all = [
+    ['runs/dag~steps~watched', 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
+    ['runs/dag~steps~watched/items/go-ahead', 'main dl .state', 'succeeded', () => post('/runs/steps~watched/items/go-ahead/approve')],
+    ['runs/dag~steps~watched', 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel')],
+    ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
+    [`runs/SLOW/items/${items[0].id}`, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/items/${items[0].id}/cancel`)],
+    ['runs/SLOW', 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/cancel`)],
+    ['runs', '.row', 'steps/later', () => stage.runDAG('later')],
+    ['', 'main table', 'steps/latest', () => stage.runDAG('latest')],
+    ['workers/node-b', 'main dl .state', 'CORDONED', () => post('/workers/node-b/cordon')],
+    ['workers/node-b', 'main dl .state', 'ONLINE', () => post('/workers/node-b/uncordon')],
+    ['job-types/compact', 'main dl .state', 'paused', () => post('/job-types/compact/pause')],
+    ['job-types/compact', 'main dl .state', 'ready', () => post('/job-types/compact/resume')],
+    ['audit?kind=operator', '.row', 'worker/node-a', () => post('/workers/node-a/cordon')],
+  ];
+  for (const [route, selector, text, act] of all) {
+    const page = await quiet(route);
+    assert.ok(!(await page.$$eval(selector, (found, t) => found.some((e) => e.textContent.includes(t)), text)), `#/${route} does not say ${text} yet`);
+    await until('its stream', () => page.evaluate(() => window.comments >= 0));
+    const before = page.asked.length;
+    await act();
+    await says(page, selector, text);
+    assert.deepEqual(page.asked.slice(before).filter((path) => !path.includes('/events?')), [], `#/${route} follows the stream`);
+    await page.browserContext().close();
+  }
+  await post('/workers/node-a/uncordon');
+});
+
+test('a control plane and a server that are killed', { skip, timeout: 180_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'job-types/compact');
+  await page.evaluate(() => [...document.querySelectorAll('button')].find((b) => b.textContent === 'Pause').click());
+  await page.waitForSelector('dialog[open] input');
+  await page.type('dialog input', 'new disks');
+  const stays = async () => {
+    assert.ok(await page.evaluate(() => document.body.innerText.includes('Compacts the volumes')), 'the last picture stays');
+    assert.equal(await page.$eval('dialog input', (input) => input.value), 'new disks', 'what was typed stays');
+  };
+  const banner = async (killed) => {
+    const told = (await shown(page, '.banner', 'What you see is as of')) - killed;
+    await stays();
+    return told;
+  };
+  const live = async (back) => {
+    await page.waitForFunction(() => !document.querySelector('.banner'), { timeout: 20_000 });
+    const took = Date.now() - back;
+    await stays();
+    return took;
+  };
+
+  // The server alone: `roundsman dev` starts it again.
+  // One that is back at once is not missed: it is killed again, but less often than
+  // `roundsman dev` puts up with.
+  let killed = Date.now();
+  const kill = () => process.kill(childOf(stage.process.pid, 'roundsman-devserver'), 'SIGKILL');
+  kill();
+  let more = 3;
+  const again = setInterval(() => {
+    try {
+      if (more > 0) kill();
+      more--;
+    } catch {
+      // It is not up yet.
+    }
+  }, 700);
+  const server = [await banner(killed).finally(() => clearInterval(again))];
+  await until('the server again', () => stage.get('/job-types/compact'), 60_000);
+  server.push(await live(Date.now()));
+  await post('/workers/node-b/cordon');
+
+  // Both.
+  const gone = new Promise((resolve) => stage.process.once('exit', resolve));
+  killed = Date.now();
+  stage.process.kill('SIGKILL');
+  await gone;
+  const both = [await banner(killed)];
+  await stage.start(1);
+  both.push(await live(Date.now()));
+  console.log(`server: banner after ${server[0]} ms, live again ${server[1]} ms after its first answer; both: ${both[0]} ms, ${both[1]} ms`);
+
+  // It is live: what happens now is shown.
+  await page.evaluate(() => document.querySelector('dialog').close());
+  await page.evaluate(() => { location.hash = '#/workers'; });
+  await shown(page, '.state', 'CORDONED');
+  await post('/workers/node-b/uncordon');
+  await shown(page, '.state', 'CORDONED', false);
+  await page.close();
+});

@@ -1,0 +1,105 @@
+// Every page: no fault, no violation of the policy or of accessibility, in both themes
+// and down to 360 px.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { missing, routes, Stage, until } from './stage.mjs';
+
+const skip = missing();
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+let stage;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+  await stage.runDAG('pages');
+});
+after(() => stage?.down());
+
+async function accessible(page) {
+  await page.evaluate(axe.replace(/^/, '')); // Puppeteer evaluates past the page's policy.
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`);
+}
+
+for (const dark of [false, true]) {
+  test(`pages in ${dark ? 'dark' : 'light'} colors`, { skip, timeout: 240_000 }, async () => {
+    const page = await stage.page({ dark });
+    for (const route of routes) {
+      await stage.open(page, route);
+      assert.deepEqual(await accessible(page), [], `axe-core on #/${route}`);
+      assert.match(await page.title(), / · Roundsman$/);
+      assert.deepEqual(await page.evaluate(() => window.violations), [], `policy on #/${route}`);
+    }
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  });
+}
+
+test('pages fit 360 px', { skip, timeout: 120_000 }, async () => {
+  const page = await stage.page({ width: 360, height: 740 });
+  for (const route of routes) {
+    await stage.open(page, route);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `#/${route} is ${wide} px wide`);
+  }
+  await page.close();
+});
+
+test('filters are in the address', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'job-types');
+  await page.type('input[type=search]', 'night');
+  await until('one row', () => page.$$eval('.row', (rows) => rows.length === 1));
+  assert.match(page.url(), /#\/job-types\?name=night$/);
+  await page.reload();
+  await page.waitForSelector('.row');
+  assert.equal((await page.$$('.row')).length, 1);
+  await page.close();
+});
+
+test('a run shows its tasks, and those of one state', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page();
+  const rows = () => page.$$eval('[aria-label=Tasks] .row', (all) => all.map((row) => row.textContent));
+  await stage.open(page, 'runs/dag~steps~pages');
+  await until('four tasks', async () => (await rows()).length === 4);
+  await page.select('.filters select', 'failed');
+  await until('the failed one', async () => (await rows()).length === 1 && /^broken/.test((await rows())[0]));
+  assert.match(page.url(), /\?state=failed$/);
+  await page.click('.row a');
+  await until('its attempts', () => page.evaluate(() => /exited with status 1/.test(document.querySelector('[aria-label="Attempts at broken"]')?.textContent ?? '')));
+  assert.equal(await page.title(), 'broken · Roundsman');
+  await page.close();
+});
+
+test('a run has its phases with their times, a job its command', { skip, timeout: 90_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'runs/SLOW');
+  await until('its phases', () => page.$eval('[aria-label=Phases]', (e) => /detecting.*running jobs/s.test(e.textContent) && /20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/.test(e.textContent)));
+  await stage.open(page, 'runs/SLOW/items/job-00001');
+  await until('its command', () => page.$$eval('section pre', (all) => all.some((e) => /^sh -c 'for i in .* sh sda$/.test(e.textContent))));
+  await stage.open(page, 'runs/dag~steps~pages/items/broken');
+  await until('that of a task', () => page.$$eval('section pre', (all) => all.some((e) => e.textContent === 'false')));
+  await page.close();
+});
+
+test('a graph is drawn in the colors of states', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'runs/dag~steps~pages');
+  await page.waitForSelector('.graph rect');
+  const fills = await page.$$eval('.graph rect', (all) => all.map((rect) => getComputedStyle(rect).fill));
+  assert.ok(!fills.includes('rgb(0, 0, 0)'), `no box is black: ${fills}`);
+  assert.ok(new Set(fills).size >= 3, `states differ: ${fills}`);
+  await page.close();
+});
+
+test('times follow the chosen zone', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page();
+  await stage.open(page, 'job-types/nightly');
+  await page.click('.settings summary');
+  await until('all zones', () => page.$$eval('.settings select option', (all) => all.length > 100));
+  await page.select('.settings select', 'Europe/Berlin');
+  await until('02:00 in Berlin', () => page.evaluate(() => /02:00 (CET|GMT\+1)/.test(document.body.innerText)));
+  await page.close();
+});

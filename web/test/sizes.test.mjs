@@ -1,0 +1,130 @@
+// Large things stay usable. How long they take is printed, and stands in docs/console.md:
+// a busy machine is not the console's fault. What must hold is how much is transferred and shown.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { missing, Stage, until } from './stage.mjs';
+
+const skip = missing();
+let stage;
+
+before(async () => {
+  if (skip) return;
+  stage = await Stage.up();
+});
+after(() => stage?.down());
+
+// measured opens a page that counts what is transferred.
+async function measured() {
+  const page = await stage.page();
+  const session = await page.createCDPSession();
+  await session.send('Network.enable');
+  page.bytes = 0;
+  session.on('Network.dataReceived', ({ dataLength }) => { page.bytes += dataLength; }); // A stream does not finish.
+  return page;
+}
+
+const nodes = (page) => page.evaluate(() => document.querySelectorAll('body *').length);
+
+test('a run of a DAG with 100,000 tasks', { skip, timeout: 180_000 }, async () => {
+  const file = join(stage.dir, 'big.yaml');
+  writeFileSync(file, `version: 1
+name: big
+tasks:
+  - {id: go, approval: {prompt: "Begin?"}}
+  - {id: load, needs: go, command: ["true"], for_each: [${Array.from({ length: 99_998 }, (_, i) => i).join(',')}]}
+  - {id: done, needs: load, command: ["true"]}
+`);
+  await stage.shell(`roundsman dag run ${file} --as big --detach`);
+  const page = await measured();
+  await page.goto(stage.base);
+  await page.waitForSelector('.tile');
+  page.bytes = 0;
+  let began = Date.now();
+  await page.evaluate(() => { location.hash = '#/runs/dag~big~big'; });
+  await page.waitForFunction(() => {
+    const canvas = document.querySelector('canvas');
+    return canvas && canvas.height > 100 && canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3] === 255;
+  });
+  const map = Date.now() - began;
+  const bytes = page.bytes;
+  assert.ok(bytes <= 2_000_000, `${bytes} bytes`);
+  const box = await (await page.$('canvas')).boundingBox();
+  began = Date.now();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => document.querySelector('.chosen .reasons .state'));
+  const explained = Date.now() - began;
+  assert.match(await page.$eval('.chosen h3', (e) => e.textContent), /^load\.\d+ pending/);
+  await page.focus('canvas');
+  await page.keyboard.press('Home');
+  await until('the first task', () => page.$eval('.chosen h3', (e) => /^go running/.test(e.textContent)));
+  await page.waitForFunction(() => document.querySelector('.chosen .reasons .state')?.textContent === 'AWAITING_APPROVAL');
+  console.log(`100,000 tasks: map after ${map} ms, ${Math.round(bytes / 1000)} kB; click to explanation ${explained} ms; ${await nodes(page)} elements`);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});
+
+test('a group of 10,000 jobs', { skip, timeout: 180_000 }, async () => {
+  const file = join(stage.dir, 'jobs.json');
+  writeFileSync(file, Array.from({ length: 10_000 }, (_, i) => JSON.stringify({ dedupe_key: `disk-${i}`, params: { item: `disk-${i}` } })).join('\n'));
+  await stage.shell(`roundsman jobs submit --type slow --file ${file} --id many`);
+  const run = await until('a group of 10,000 jobs', async () => {
+    const { runs } = await stage.get('/runs?counts=true&job_type=slow');
+    return runs.find((one) => one.progress?.total >= 10_000)?.workflow_id;
+  }, 60_000);
+  for (let i = 0; i < 3; i++) {
+    const page = await measured();
+    await page.goto(stage.base);
+    await page.waitForSelector('.tile');
+    page.bytes = 0;
+    let began = Date.now();
+    await page.evaluate((id) => { location.hash = `#/runs/${id.replaceAll('/', '~')}`; }, run);
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label=Jobs] .row .state').length > 10);
+    const usable = Date.now() - began;
+    const bytes = page.bytes;
+    const elements = await nodes(page);
+    await page.focus('[aria-label=Jobs]');
+    began = Date.now();
+    await page.keyboard.press('End');
+    const shown = await page.waitForFunction(() => (/disk-9999/.test(document.querySelector('[aria-label=Jobs]')?.textContent ?? '') ? Date.now() : false), { polling: 'mutation' });
+    const end = (await shown.jsonValue()) - began;
+    console.log(`10,000 jobs: usable after ${usable} ms, ${elements} elements, ${Math.round(bytes / 1000)} kB; End key ${end} ms`);
+    assert.ok(elements <= 600, `${elements} elements`);
+    assert.ok(bytes <= 200_000, `${bytes} bytes`);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  }
+});
+
+test('500 job types', { skip, timeout: 400_000 }, async () => {
+  const file = join(stage.dir, 'many.yaml');
+  const types = Array.from({ length: 500 }, (_, i) => `  type-${String(i).padStart(3, '0')}:\n    handler: command\n    schedule: {every: 24h}\n    detect: {command: [printf, ''], format: lines}\n    execute: {command: ["true"]}\n`);
+  writeFileSync(file, `version: 1\nowner: many\njob_types:\n${types.join('')}`);
+  let began = Date.now();
+  await stage.shell(`roundsman apply --config ${file}`);
+  const applied = Date.now() - began;
+  await until('500 job types in the list', async () => (await stage.get('/job-types?limit=1000')).job_types.length >= 500, 60_000);
+  began = Date.now();
+  const forecast = await stage.get('/forecast?days=1');
+  const forecasted = Date.now() - began;
+  assert.ok(forecast.job_types.length >= 500);
+  const page = await measured();
+  await page.goto(stage.base);
+  await page.waitForSelector('.tile');
+  page.bytes = 0;
+  began = Date.now();
+  await page.evaluate(() => { location.hash = '#/job-types'; });
+  await page.waitForFunction(() => document.querySelectorAll('[aria-label="Job types"] .row .state').length > 10);
+  const usable = Date.now() - began;
+  await page.focus('[aria-label="Job types"]');
+  began = Date.now();
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => /type-499/.test(document.querySelector('[aria-label="Job types"]')?.textContent ?? ''));
+  const end = Date.now() - began;
+  const elements = await nodes(page);
+  console.log(`500 job types: applied in ${applied} ms, forecast of a day after ${forecasted} ms; page usable after ${usable} ms, ${elements} elements, End key ${end} ms`);
+  assert.ok(elements <= 600, `${elements} elements`);
+  assert.deepEqual(page.faults, []);
+  await page.close();
+});

@@ -1,0 +1,224 @@
+// A stage for tests: a real control plane with two workers (`roundsman dev`), and a
+// real browser.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import puppeteer from 'puppeteer-core';
+
+const top = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
+const binary = process.env.ROUNDSMAN ?? join(top, 'bin', 'roundsman');
+export const chromium = process.env.CHROMIUM ?? ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+
+// missing says what a test cannot run without, or nothing.
+export function missing() {
+  if (!chromium) return 'no Chromium: install Debian\'s chromium, or name one with CHROMIUM';
+  if (!existsSync(binary)) return `no ${binary}: run make build`;
+  return false;
+}
+
+export const configuration = `version: 1
+lanes: {disk: {exclusive: true}}
+resources: {db: 3}
+job_types:
+  compact:
+    handler: command
+    description: Compacts the volumes that have the most garbage.
+    schedule: {every: 1h}
+    detect: {command: [printf, 'volume-1\\nvolume-2\\n'], format: lines}
+    execute: {command: [echo, "compacted {{.Params.item}}"]}
+  failing:
+    handler: command
+    description: One of two jobs fails.
+    schedule: {every: 6h}
+    detect: {command: [printf, 'good\\nbad\\n'], format: lines}
+    execute: {command: [sh, -c, '[ "$1" = good ] || { echo "no such disk" >&2; exit 3; }', sh, "{{.Params.item}}"]}
+  nightly:
+    handler: command
+    description: Moves old volumes at night.
+    schedule: {cron: ["0 2 * * *"], timezone: Europe/Berlin}
+    windows: [{days: [mon-fri], from: "22:00", to: "05:00", timezone: Europe/Berlin}]
+    detect: {command: [printf, 'volume-1\\n'], format: lines}
+    execute: {command: [sleep, "1"]}
+  slow:
+    handler: command
+    description: Reads every block of a disk.
+    schedule: {every: 12h}
+    lane: disk
+    policy: {heartbeat_timeout: 5s, interactive: true, max_runtime: 2h, max_jobs_per_detection: 10000}
+    detect: {command: [printf, 'sda\\nsdb\\n'], format: lines}
+    execute: {command: [sh, -c, 'for i in 10 40 70; do echo "::progress $i reading $1"; sleep 600; done', sh, "{{.Params.item}}"]}
+`;
+
+// A DAG that waits for a person and then fails.
+export const steps = `version: 1
+name: steps
+hold_on_failure: 1h
+tasks:
+  - {id: check, command: [echo, '{"replicas": 3}']}
+  - {id: go-ahead, needs: check, approval: {prompt: "Both nodes are upgraded. Go live?", timeout: 8h}}
+  - {id: broken, needs: check, command: ["false"]}
+  - {id: after, needs: [broken, go-ahead], command: ["true"]}
+`;
+
+const freePort = () =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+
+export async function until(what, check, within = 30_000) {
+  const end = Date.now() + within;
+  let last;
+  while (Date.now() < end) {
+    try {
+      const found = await check();
+      if (found) return found;
+    } catch (cause) {
+      last = cause;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`timed out: ${what}`, { cause: last });
+}
+
+export class Stage {
+  static async up() {
+    const stage = new Stage();
+    stage.dir = mkdtempSync(join(tmpdir(), 'roundsman-console-'));
+    stage.config = join(stage.dir, 'roundsman.yaml');
+    writeFileSync(stage.config, configuration);
+    stage.dag = join(stage.dir, 'steps.yaml');
+    writeFileSync(stage.dag, steps);
+    [stage.port, stage.http] = [await freePort(), await freePort()];
+    stage.base = `http://127.0.0.1:${stage.http}/`;
+    await stage.start();
+    stage.browser = await puppeteer.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'], protocolTimeout: 60_000 });
+    return stage;
+  }
+
+  // start returns when a number of workers is ONLINE.
+  async start(online = 2) {
+    this.process = spawn(
+      binary,
+      ['dev', '--config', this.config, '--data-dir', join(this.dir, 'data'), '--port', String(this.port), '--ui-port', '0', '--http', String(this.http)],
+      { stdio: 'ignore', env: { ...process.env, USER: 'ann', ROUNDSMAN_ACTOR: 'ann', ROUNDSMAN_CONFIG: '' } },
+    );
+    await until('the control plane and two workers', async () => {
+      const { workers } = await this.get('/workers');
+      const { job_types } = await this.get('/job-types');
+      return workers.filter((w) => w.state === 'ONLINE').length >= online && job_types.length === 4;
+    }, 90_000);
+  }
+
+  async get(path) {
+    const response = await fetch(`${this.base}api/v1${path}`);
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+
+  // runDAG starts the DAG of the stage and returns the id of its run, which waits for
+  // an approval then and has a task that failed.
+  async runDAG(name) {
+    await this.shell(`roundsman dag run ${this.dag} --as ${name} --detach`);
+    const run = `dag/steps/${name}`;
+    await until('an approval that is waited for and a failed task', async () => {
+      const { items } = await this.get(`/runs/${key(run)}/items`);
+      return items.find((item) => item.id === 'broken')?.state === 'failed' && items.find((item) => item.id === 'go-ahead')?.state === 'running';
+    });
+    return run;
+  }
+
+  // openRun is the open run of a job type in which a job runs, started if there is none.
+  async openRun(jobType) {
+    const open = async () => (await this.get(`/runs?running=true&counts=true&job_type=${jobType}`)).runs[0];
+    if (!(await open())) await this.shell(`roundsman jobtypes run ${jobType}`);
+    return until(`a run of ${jobType} in which a job runs`, async () => {
+      const run = await open();
+      return run?.progress?.running > 0 && run.workflow_id;
+    });
+  }
+
+  // audit are the operators' entries after one of them, oldest first.
+  async audit(after = 0) {
+    const { entries } = await this.get('/audit?kind=operator&limit=1000');
+    return entries.filter((entry) => entry.seq > after);
+  }
+
+  // shell types a line that the console shows, with the addresses of this stage.
+  shell(line) {
+    return new Promise((resolve, reject) => {
+      const child = spawn('sh', ['-c', line.replace(/^roundsman /, `${binary} `)], {
+        env: { ...process.env, TEMPORAL_ADDRESS: `127.0.0.1:${this.port}`, ROUNDSMAN_ACTOR: 'ann', ROUNDSMAN_CONFIG: '' },
+      });
+      let text = '';
+      child.stdout.on('data', (data) => { text += data; });
+      child.stderr.on('data', (data) => { text += data; });
+      child.on('exit', (code) => (code === 0 ? resolve(text) : reject(new Error(`${line}: ${code} ${text}`))));
+    });
+  }
+
+  // page opens a page that tells of every error and every violation of its policy.
+  async page({ width = 1280, height = 900, dark = false, scale = 1, context = this.browser } = {}) {
+    const page = await context.newPage();
+    page.faults = [];
+    page.on('pageerror', (error) => page.faults.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED|status of (4|5)\d\d/.test(message.text())) page.faults.push(message.text());
+    });
+    await page.evaluateOnNewDocument(() => {
+      window.violations = [];
+      addEventListener('securitypolicyviolation', (e) => window.violations.push(`${e.violatedDirective} ${e.blockedURI}`));
+    });
+    await page.setViewport({ width, height, deviceScaleFactor: scale });
+    await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }]);
+    return page;
+  }
+
+  // open goes to a page; SLOW in its address is the open run of slow.
+  async open(page, route) {
+    const at = route.includes('SLOW') ? route.replace('SLOW', key(await this.openRun('slow'))) : route;
+    await page.goto(`${this.base}#/${at}`);
+    await page.waitForSelector('main h1');
+    await page.waitForFunction(() => !document.querySelector('[aria-busy]'), { timeout: 30_000 });
+  }
+
+  async down() {
+    await this.browser?.close();
+    if (this.process?.exitCode === null) {
+      const gone = new Promise((resolve) => this.process.once('exit', resolve));
+      this.process.kill('SIGTERM');
+      const second = setTimeout(() => this.process.kill('SIGTERM'), 8000); // Jobs that run are not waited for.
+      await gone;
+      clearTimeout(second);
+    }
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+// tabTo moves the focus with the Tab key until it is on a control of that name.
+export async function tabTo(page, name) {
+  for (let i = 0; i < 120; i++) {
+    const at = await page.evaluate(() => {
+      const e = document.activeElement;
+      return { name: (e?.getAttribute('aria-label') ?? e?.labels?.[0]?.textContent ?? e?.textContent ?? '').trim(), shown: e?.matches(':focus-visible') ?? false };
+    });
+    if (at.name === name) {
+      if (!at.shown) throw new Error(`the focus on ${name} cannot be seen`);
+      return;
+    }
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`no control named ${name}`);
+}
+
+// key is a run in an address.
+export const key = (run) => run.replace(/^group\//, '').replaceAll('/', '~');
+
+export const routes = ['', 'job-types', 'job-types/compact', 'job-types/nightly', 'plan', 'submit', 'submit/compact', 'runs', 'runs?kind=dag&name=none', 'runs/dag~steps~pages', 'runs/dag~steps~pages?state=failed', 'runs/dag~steps~pages/items/go-ahead', 'runs/dag~steps~pages/items/broken', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'workers', 'workers/node-a', 'locks', 'calendar', 'calendar?view=past', 'audit', 'access', 'doctor', 'runs/none', 'nowhere'];

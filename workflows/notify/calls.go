@@ -1,0 +1,41 @@
+package notify
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// watchTimeout bounds one attempt of the watcher, which returns by itself after
+	// a quarter of it.
+	watchTimeout = 24 * time.Hour
+	// heartbeat is how soon a control plane is noticed that was killed.
+	heartbeat = 15 * time.Second
+	// deliverTimeout bounds one attempt of a delivery: the longest time limit of a
+	// receiver and a margin.
+	deliverTimeout = time.Minute
+)
+
+func callWatchEvents(ctx workflow.Context, in contract.WatchEventsInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: contract.ControlQueue, StartToCloseTimeout: watchTimeout, HeartbeatTimeout: heartbeat,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+		WaitForCancellation: true,
+		Summary:             "watch for events that receivers are told of",
+	})
+	return workflow.ExecuteActivity(ctx, contract.WatchEventsActivity, in)
+}
+
+// callDeliver makes one attempt: when to repeat it is the queue's decision.
+func callDeliver(ctx workflow.Context, in contract.Delivery) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: contract.ControlQueue, StartToCloseTimeout: deliverTimeout, HeartbeatTimeout: heartbeat,
+		RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:     string(in.Event) + " to " + in.Receiver,
+	})
+	return workflow.ExecuteActivity(ctx, contract.DeliverActivity, in)
+}

@@ -1,0 +1,216 @@
+// Package notify is the workflow of the notifier, one per namespace: it keeps the queue
+// of internal/notify, starts the watcher that finds what is to be told, and one
+// delivery for each receiver at a time. See docs/adr/0061-notifications.md.
+package notify
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/notify"
+	"github.com/roundsman/roundsman/workflows/entity"
+)
+
+func limits() entity.Limits {
+	l := entity.DefaultLimits()
+	l.Events = 10_000
+	return l
+}
+
+// watchPause is how long the notifier waits after the watcher failed for good.
+const watchPause = time.Minute
+
+// Workflow is the one notifier of a namespace. It lives for ever, as a chain of runs.
+// Nothing waits for it: runs end without it, and a receiver that is dead has a queue of
+// its own.
+//
+// The control plane starts it. One that comes after a run that was terminated begins
+// now: what waited is lost, and what happened meanwhile is not told. A cancellation
+// ends nothing. It fails only on a bug.
+func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
+	r := &run{
+		loop:  entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued}),
+		queue: notify.Restore(in.Queue), watched: in.Watch,
+	}
+	r.ctx = r.loop.Context()
+	if err := r.listen(); err != nil {
+		return err
+	}
+	for {
+		r.closing = r.closing || r.loop.Full(limits(), true)
+		if r.closing && r.settled() {
+			return r.continueAsNew()
+		}
+		r.watch()
+		r.deliver()
+		r.loop.Flush()
+		if err := r.loop.Wait(r.wake(), r.woken); err != nil {
+			return err
+		}
+		r.collect()
+	}
+}
+
+// run is the notifier between its core and Temporal.
+type run struct {
+	ctx   workflow.Context
+	loop  *entity.Loop
+	queue *notify.Queue
+	// watched is where the watcher stopped last; watching is the one that runs.
+	watched  contract.WatchEventsInput
+	watching workflow.Future
+	stop     workflow.CancelFunc
+	retryAt  time.Time
+	// sent are the deliveries on their way, in the order of their start.
+	sent []sent
+	// closing says that nothing new begins.
+	closing bool
+}
+
+type sent struct {
+	receiver string
+	future   workflow.Future
+}
+
+func (r *run) listen() error {
+	err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryNotifications,
+		func() (contract.NotificationsView, error) { return r.queue.View(), nil },
+		workflow.QueryHandlerOptions{Description: "The receivers, and the notifications that wait and that ended last."})
+	if err != nil {
+		return err
+	}
+	return workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateTestNotification, r.test,
+		workflow.UpdateHandlerOptions{Description: "Sends a test to a receiver."})
+}
+
+// test queues a test; the query tells how it ended.
+func (r *run) test(ctx workflow.Context, in contract.TestNotificationInput) (contract.TestNotificationResult, error) {
+	if !r.knows(in.Receiver) {
+		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman notifications list`", "NoReceiver", nil)
+	}
+	now := workflow.Now(ctx)
+	notice := contract.Notice{To: []string{in.Receiver}, Notification: contract.Notification{
+		Version: 1, ID: "test/" + in.Receiver + "/" + now.UTC().Format(time.RFC3339Nano), Event: contract.NotifyTest, At: now,
+	}}
+	if in.By != "" {
+		notice.Detail = "asked for by " + in.By
+	}
+	r.queue.Add(now, notice)
+	r.loop.Touch()
+	return contract.TestNotificationResult{ID: notice.ID}, nil
+}
+
+func (r *run) knows(name string) bool {
+	for _, known := range r.watched.Receivers {
+		if known.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// watch makes sure that the watcher runs, or ends when the run is to end.
+func (r *run) watch() {
+	switch {
+	case r.watching != nil && r.closing:
+		r.stop()
+	case r.watching == nil && !r.closing && !r.retryAt.After(r.loop.Now()):
+		ctx, stop := workflow.WithCancel(r.ctx)
+		r.watching, r.stop = callWatchEvents(ctx, r.watched), stop
+	}
+}
+
+func (r *run) deliver() {
+	if r.closing {
+		return
+	}
+	for _, due := range r.queue.Next(r.loop.Now()) {
+		r.sent = append(r.sent, sent{due.Receiver, callDeliver(r.ctx, due)})
+	}
+}
+
+// wake is when a pause is over.
+func (r *run) wake() time.Time {
+	if r.closing {
+		return time.Time{}
+	}
+	wake := r.queue.Wake()
+	if r.watching == nil {
+		wake = entity.Earlier(wake, r.retryAt)
+	}
+	return wake
+}
+
+func (r *run) woken() bool {
+	if r.watching != nil && r.watching.IsReady() {
+		return true
+	}
+	for _, s := range r.sent {
+		if s.future.IsReady() {
+			return true
+		}
+	}
+	return false
+}
+
+// collect takes in what has ended.
+func (r *run) collect() {
+	if r.watching != nil && r.watching.IsReady() {
+		r.watchEnded()
+	}
+	open := r.sent[:0:0]
+	for _, s := range r.sent {
+		if !s.future.IsReady() {
+			open = append(open, s)
+			continue
+		}
+		var result contract.DeliverResult
+		if err := s.future.Get(r.ctx, &result); err != nil {
+			result = contract.DeliverResult{Error: "the attempt did not report: " + cause(err)}
+		}
+		r.queue.Done(r.loop.Now(), s.receiver, result)
+	}
+	r.sent = open
+}
+
+func (r *run) watchEnded() {
+	var result contract.WatchEventsResult
+	err := r.watching.Get(r.ctx, &result)
+	r.watching, r.stop = nil, nil
+	if temporal.IsCanceledError(err) {
+		return
+	}
+	if err != nil {
+		workflow.GetLogger(r.ctx).Error("Events are not watched.", "error", err)
+		r.retryAt = r.loop.Now().Add(watchPause)
+		return
+	}
+	r.watched = contract.WatchEventsInput{State: result.State, Receivers: result.Receivers}
+	r.queue.SetReceivers(result.Receivers)
+	r.queue.Add(r.loop.Now(), result.Notices...)
+}
+
+// cause is the kind of failure, without the texts of the server.
+func cause(err error) string {
+	if temporal.IsTimeoutError(err) {
+		return "timeout"
+	}
+	return "failed"
+}
+
+// settled reports whether nothing is on its way.
+func (r *run) settled() bool {
+	return r.watching == nil && len(r.sent) == 0
+}
+
+func (r *run) continueAsNew() error {
+	if err := r.loop.Finish(); err != nil {
+		return err
+	}
+	return workflow.NewContinueAsNewError(r.ctx, contract.NotificationsWorkflow, contract.NotificationsInput{
+		Continued: true, Watch: r.watched, Queue: r.queue.State(), Audit: r.loop.Audit.State(),
+	})
+}

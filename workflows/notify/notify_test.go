@@ -1,0 +1,126 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	sdktest "go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows"
+)
+
+// model is the notifier with receivers that do as they are told.
+type model struct {
+	*sdktest.TestWorkflowEnvironment
+
+	t *testing.T
+	// watched are the inputs of the watcher, and what it returns each time; then it
+	// fails for good or, without any, stays until it is canceled.
+	watched []contract.WatchEventsInput
+	results []contract.WatchEventsResult
+	// tried are the attempts, fails says which are refused.
+	tried []string
+	fails func(contract.Delivery) contract.DeliverResult
+}
+
+func newModel(t *testing.T) *model {
+	t.Helper()
+	var suite sdktest.WorkflowTestSuite
+	m := &model{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
+	m.SetTestTimeout(20 * time.Second)
+	workflows.Register(m.TestWorkflowEnvironment)
+	m.RegisterActivityWithOptions(func(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
+		m.watched = append(m.watched, in)
+		if n := len(m.watched); n <= len(m.results) {
+			return m.results[n-1], nil
+		} else if len(m.results) > 0 {
+			return contract.WatchEventsResult{}, temporal.NewNonRetryableApplicationError("it cannot watch", "", nil)
+		}
+		<-ctx.Done()
+		return contract.WatchEventsResult{State: json.RawMessage(`"last"`), Receivers: in.Receivers}, nil
+	}, activity.RegisterOptions{Name: contract.WatchEventsActivity})
+	m.RegisterActivityWithOptions(func(_ context.Context, in contract.Delivery) (contract.DeliverResult, error) {
+		m.tried = append(m.tried, fmt.Sprintf("%s<%s %d", in.Receiver, in.ID, in.Attempts))
+		return m.fails(in), nil
+	}, activity.RegisterOptions{Name: contract.DeliverActivity})
+	m.RegisterActivityWithOptions(func(context.Context, contract.EntityEndInput) (contract.EntityEndResult, error) {
+		return contract.EntityEndResult{}, nil
+	}, activity.RegisterOptions{Name: contract.EntityEndActivity})
+	return m
+}
+
+// end lets the notifier continue as new and returns what it hands over.
+func (m *model) end() contract.NotificationsInput {
+	m.t.Helper()
+	require.True(m.t, m.IsWorkflowCompleted())
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(m.t, m.GetWorkflowError(), &next)
+	var in contract.NotificationsInput
+	require.NoError(m.t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	return in
+}
+
+func notice(id string, to ...string) contract.Notice {
+	return contract.Notice{To: to, Notification: contract.Notification{ID: id, Event: contract.NotifyFailed}}
+}
+
+// TestNotifierDeliversAndContinues: the dead receiver is tried again and delays
+// nothing, and what waits is handed to the next run.
+func TestNotifierDeliversAndContinues(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	known := []contract.ReceiverInfo{{Name: "dead", Kind: "webhook"}, {Name: "ops", Kind: "smtp"}}
+	m.results = []contract.WatchEventsResult{
+		{State: json.RawMessage(`1`), Receivers: known, Notices: []contract.Notice{notice("a", "dead", "ops")}},
+		{State: json.RawMessage(`2`), Receivers: known, Notices: []contract.Notice{notice("a", "dead", "ops"), notice("b", "ops")}},
+	}
+	m.fails = func(d contract.Delivery) contract.DeliverResult {
+		if d.Receiver == "dead" {
+			return contract.DeliverResult{Error: "HTTP 503"}
+		}
+		return contract.DeliverResult{}
+	}
+	m.RegisterDelayedCallback(func() {
+		m.SetContinueAsNewSuggested(true)
+		m.UpdateWorkflow(contract.UpdateTestNotification, "u", &sdktest.TestUpdateCallback{
+			OnReject: func(error) {}, OnAccept: func() {}, OnComplete: func(any, error) {},
+		}, contract.TestNotificationInput{Receiver: "ops"})
+	}, 18*time.Second)
+	m.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{})
+	in := m.end()
+	assert.Subset(t, m.tried, []string{"dead<a 0", "dead<a 1", "dead<a 2", "ops<a 0", "ops<b 0"})
+	assert.JSONEq(t, `1`, string(m.watched[1].State), "the watcher resumes where it was")
+	assert.True(t, in.Continued)
+	assert.JSONEq(t, `2`, string(in.Watch.State))
+	require.Len(t, in.Queue.Receivers, 2)
+	assert.Len(t, in.Queue.Receivers[0].Waiting, 1, "the dead one's")
+	assert.GreaterOrEqual(t, in.Queue.Receivers[1].Sent, 2)
+}
+
+// TestUnknownReceiverIsNotTested: the refusal reaches who asked.
+func TestUnknownReceiverIsNotTested(t *testing.T) {
+	t.Parallel()
+	m := newModel(t)
+	var refusal error
+	m.RegisterDelayedCallback(func() {
+		m.UpdateWorkflow(contract.UpdateTestNotification, "u", &sdktest.TestUpdateCallback{
+			OnReject: func(error) {}, OnAccept: func() {}, OnComplete: func(_ any, err error) { refusal = err },
+		}, contract.TestNotificationInput{Receiver: "nobody"})
+	}, 100*time.Millisecond)
+	m.RegisterDelayedCallback(func() { m.SetCurrentHistoryLength(20_000) }, 200*time.Millisecond)
+	m.RegisterDelayedCallback(m.CancelWorkflow, 300*time.Millisecond)
+	m.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{})
+	m.end()
+	require.ErrorContains(t, refusal, "there is no receiver nobody")
+	assert.Empty(t, m.tried)
+}

@@ -242,6 +242,16 @@ func ends(t *testing.T, run client.WorkflowRun) map[string]jobEnd {
 	return result.Ends
 }
 
+// lasted is the time from an instant to the end of a run as the server has it: at high
+// load the server drops the news of an end, and who waits for it learns of it from the
+// next long poll, 20 s later (history.longPollExpirationInterval).
+func (h *house) lasted(t *testing.T, since time.Time, run client.WorkflowRun) time.Duration {
+	t.Helper()
+	described, err := h.client.DescribeWorkflowExecution(t.Context(), run.GetID(), run.GetRunID())
+	require.NoError(t, err)
+	return described.GetWorkflowExecutionInfo().GetCloseTime().AsTime().Sub(since)
+}
+
 func someJobs(n int, edit ...func(*contract.ExecuteInput)) []contract.ExecuteInput {
 	var list []contract.ExecuteInput
 	for i := range n {

@@ -233,11 +233,14 @@ func TestLane(t *testing.T) {
 
 	terminated := time.Now()
 	require.NoError(t, p.client.Temporal().TerminateWorkflow(t.Context(), first.GetID(), first.GetRunID(), "test"))
+	var last time.Time // Who waits for an end may learn of it 20 s later, at high load.
 	for _, run := range []client.WorkflowRun{a, b, c} {
-		assert.Equal(t, contract.OutcomeCompleted, p.end(run).Outcome)
+		result := p.end(run)
+		assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+		last = result.EndedAt
 	}
-	t.Logf("terminated → three groups later: %s", time.Since(terminated))
-	assert.Less(t, time.Since(terminated), 10*time.Second)
+	t.Logf("terminated → three groups later: %s", last.Sub(terminated))
+	assert.Less(t, last.Sub(terminated), 10*time.Second)
 	assert.Equal(t, []string{"m", "o", "a", "b", "c"}, s.order())
 	view := p.admission()
 	assert.Empty(t, view.Lanes)

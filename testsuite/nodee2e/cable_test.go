@@ -158,5 +158,5 @@ lanes: {free: {exclusive: false}}
 	result = s.result(blind)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.Contains(t, fmt.Sprint(result), "no report, output, CPU or I/O for 2s (stall_timeout)")
-	assert.Less(t, time.Since(begun), 20*time.Second)
+	assert.Less(t, time.Since(begun), time.Minute, "detection_timeout is 10m")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ type model struct {
 	*sdktest.TestWorkflowEnvironment
 
 	t *testing.T
+	// mu guards watched and tried: activities run in goroutines of their own, and one
+	// may start while the workflow ends.
+	mu sync.Mutex
 	// watched are the inputs of the watcher, and what it returns each time; then it
 	// fails for good or, without any, stays until it is canceled.
 	watched []contract.WatchEventsInput
@@ -40,8 +44,11 @@ func newModel(t *testing.T) *model {
 	m.SetTestTimeout(20 * time.Second)
 	workflows.Register(m.TestWorkflowEnvironment)
 	m.RegisterActivityWithOptions(func(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
+		m.mu.Lock()
 		m.watched = append(m.watched, in)
-		if n := len(m.watched); n <= len(m.results) {
+		n := len(m.watched)
+		m.mu.Unlock()
+		if n <= len(m.results) {
 			return m.results[n-1], nil
 		} else if len(m.results) > 0 {
 			return contract.WatchEventsResult{}, temporal.NewNonRetryableApplicationError("it cannot watch", "", nil)
@@ -50,6 +57,8 @@ func newModel(t *testing.T) *model {
 		return contract.WatchEventsResult{State: json.RawMessage(`"last"`), Receivers: in.Receivers}, nil
 	}, activity.RegisterOptions{Name: contract.WatchEventsActivity})
 	m.RegisterActivityWithOptions(func(_ context.Context, in contract.Delivery) (contract.DeliverResult, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
 		m.tried = append(m.tried, fmt.Sprintf("%s<%s %d", in.Receiver, in.ID, in.Attempts))
 		return m.fails(in), nil
 	}, activity.RegisterOptions{Name: contract.DeliverActivity})
@@ -98,6 +107,8 @@ func TestNotifierDeliversAndContinues(t *testing.T) {
 	}, 18*time.Second)
 	m.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{})
 	in := m.end()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	assert.Subset(t, m.tried, []string{"dead<a 0", "dead<a 1", "dead<a 2", "ops<a 0", "ops<b 0"})
 	assert.JSONEq(t, `1`, string(m.watched[1].State), "the watcher resumes where it was")
 	assert.True(t, in.Continued)
@@ -122,5 +133,7 @@ func TestUnknownReceiverIsNotTested(t *testing.T) {
 	m.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{})
 	m.end()
 	require.ErrorContains(t, refusal, "there is no receiver nobody")
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	assert.Empty(t, m.tried)
 }

@@ -94,10 +94,11 @@ func describeHolder(err error, path, holder string) error {
 		strings.TrimSuffix(path, lockSuffix), err, who, lockWait)
 }
 
-// release gives the lock back; the descriptor's close releases it.
+// release unlocks, then closes: closing alone would not unlock while a process is
+// being started, which has a copy of every descriptor until it executes.
 func (l *fileLock) release() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Close()
+	return errors.Join(syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN), l.file.Close())
 }

@@ -160,9 +160,11 @@ func (c *claim) registered() error {
 }
 
 // release frees the id. The file stays: removing it would let two processes
-// lock two files of one name.
+// lock two files of one name. Closing alone would not unlock while a command is being
+// started: until it executes, the new process has a copy of every descriptor.
 func (c *claim) release() {
 	if c != nil {
+		_ = syscall.Flock(int(c.file.Fd()), syscall.LOCK_UN)
 		_ = c.file.Close()
 	}
 }

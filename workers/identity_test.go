@@ -3,6 +3,7 @@ package workers
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -45,6 +46,10 @@ func TestClaimIsExclusiveAndKnowsTheDead(t *testing.T) {
 	require.NoError(t, err)
 	other.release()
 
+	// A command that is being started has a copy of the descriptor.
+	started, err := syscall.Dup(int(first.file.Fd()))
+	require.NoError(t, err)
+	defer func() { _ = syscall.Close(started) }()
 	first.release()
 	second, err := takeClaim(dir, "node-a", "i4")
 	require.NoError(t, err)

@@ -84,10 +84,11 @@ func inUse(ctx context.Context, dir, holder string, wait time.Duration, err erro
 	return fmt.Errorf("data dir %s is %w by %s (waited %s): stop that one, or choose another --data-dir", dir, err, who, wait)
 }
 
-// release unlocks by closing.
+// release unlocks, then closes: closing alone would not unlock while a command is
+// being started, whose process has a copy of every descriptor until it executes.
 func (l *dirLock) release() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Close()
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/api/enums/v1"
-	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
@@ -20,14 +18,8 @@ import (
 	"github.com/roundsman/roundsman/internal/waiting"
 )
 
-const (
-	// originEvents is how far back in a history the message is looked for that an
-	// operator's entry comes from. It was read a moment ago.
-	originEvents = 3000
-	originPage   = 200
-	// visibilityLooks is how often visibility is asked for an earlier log.
-	visibilityLooks = 3
-)
+// visibilityLooks is how often visibility is asked for an earlier log.
+const visibilityLooks = 3
 
 // recorderClient is what recording needs, put together from the ports.
 type recorderClient struct {
@@ -40,17 +32,12 @@ type recorderClient struct {
 // message cannot be found is recorded without. Entries have ids, so a repeat
 // changes nothing.
 func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput) error {
-	for _, origin := range in.Origins {
-		if origin.Entry < 0 || origin.Entry >= len(in.Entries) {
-			continue
-		}
-		identity, err := c.senderOf(ctx, origin)
-		if err != nil {
-			activity.GetLogger(ctx).Warn("The sender of a message is not known.", "workflow", origin.WorkflowID, "error", err)
+	for i, identity := range c.senders(ctx, in.Origins) {
+		if i < 0 || i >= len(in.Entries) {
 			continue
 		}
 		actor, from := recorder.ParseIdentity(identity)
-		entry := &in.Entries[origin.Entry]
+		entry := &in.Entries[i]
 		if entry.Actor == "" {
 			entry.Actor = actor
 		}
@@ -74,65 +61,6 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		return temporal.NewNonRetryableApplicationError(err.Error(), "Refused", err)
 	}
 	return err
-}
-
-// senderOf reads the history backwards from where the message was read.
-func (c *Control) senderOf(ctx context.Context, origin contract.AuditOrigin) (string, error) {
-	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
-		Namespace: activity.GetInfo(ctx).Namespace, MaximumPageSize: originPage,
-		Execution: &commonpb.WorkflowExecution{WorkflowId: origin.WorkflowID, RunId: origin.RunID},
-	}
-	back := origin.Back
-	for seen := 0; seen < originEvents; {
-		page, err := c.raw.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
-		if err != nil {
-			return "", fmt.Errorf("read the history of %s: %w", origin.WorkflowID, err)
-		}
-		for _, event := range page.GetHistory().GetEvents() {
-			seen++
-			identity, found := senderIn(event, origin)
-			switch {
-			case !found || event.GetEventId() > origin.EventID && origin.UpdateID == "":
-			case back > 0:
-				back--
-			default:
-				return identity, nil
-			}
-		}
-		if request.NextPageToken = page.GetNextPageToken(); len(request.GetNextPageToken()) == 0 {
-			break
-		}
-	}
-	return "", errors.New("the message is not in the history")
-}
-
-// senderIn reports whether the event is such a message, and who sent it.
-func senderIn(event *historypb.HistoryEvent, origin contract.AuditOrigin) (identity string, found bool) {
-	signaled := event.GetWorkflowExecutionSignaledEventAttributes()
-	updated := event.GetWorkflowExecutionUpdateAcceptedEventAttributes()
-	canceled := event.GetWorkflowExecutionCancelRequestedEventAttributes()
-	failed := event.GetWorkflowTaskFailedEventAttributes()
-	switch {
-	case origin.Signal != "" && signaled != nil:
-		return signaled.GetIdentity(), signaled.GetSignalName() == origin.Signal
-	case origin.UpdateID != "" && updated != nil:
-		meta := updated.GetAcceptedRequest().GetMeta()
-		return meta.GetIdentity(), meta.GetUpdateId() == origin.UpdateID
-	case origin.Cancel && canceled != nil:
-		return canceled.GetIdentity(), true
-	case origin.Reset && failed.GetCause() == enums.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW:
-		return resetter(failed.GetIdentity()), true
-	}
-	return "", false
-}
-
-// resetter is the identity of a reset's sender. Servers up to 1.32 write their own
-// name instead.
-func resetter(identity string) string {
-	if identity == "history-resetter" || identity == "history-service" {
-		return ""
-	}
-	return identity
 }
 
 // AdoptAudit is [contract.AdoptAuditActivity]. It changes nothing.
@@ -225,8 +153,8 @@ func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *con
 	}
 	if last.GetWorkflowExecutionCanceledEventAttributes() != nil {
 		entry.Action, entry.Detail = workflowID+".cancel", ""
-		identity, err := c.senderOf(ctx, contract.AuditOrigin{WorkflowID: workflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true})
-		if err == nil {
+		origin := contract.AuditOrigin{WorkflowID: workflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true}
+		if identity, found := c.senders(ctx, []contract.AuditOrigin{origin})[origin.Entry]; found {
 			entry.Actor, entry.From = recorder.ParseIdentity(identity)
 			entry.Via, entry.Auth = recorder.Origin(identity)
 		}

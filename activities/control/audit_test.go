@@ -41,7 +41,9 @@ type auditServer struct {
 	last   *historypb.HistoryEvent
 	listed []string
 	looked int
-	fault  error
+	// read counts the pages of history that were asked for.
+	read  int
+	fault error
 
 	recorded []contract.AuditRecord
 	inputs   []contract.AuditInput
@@ -60,6 +62,7 @@ type auditCalls struct {
 }
 
 func (s auditCalls) GetWorkflowExecutionHistoryReverse(_ context.Context, in *workflowservice.GetWorkflowExecutionHistoryReverseRequest, _ ...grpc.CallOption) (*workflowservice.GetWorkflowExecutionHistoryReverseResponse, error) {
+	s.server.read++
 	end := len(s.server.history)
 	if token := in.GetNextPageToken(); len(token) > 0 {
 		end = int(token[0])
@@ -182,6 +185,7 @@ func TestSendersAreFound(t *testing.T) {
 		},
 	}))
 	require.Len(t, s.recorded, 1)
+	assert.LessOrEqual(t, s.read, len(s.history), "two histories, two events a page: each is read once, not once for each entry")
 	var who []string
 	for _, entry := range s.recorded[0].Entries {
 		who = append(who, entry.Actor+"/"+entry.From)

@@ -3,6 +3,7 @@ package gatewaye2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,8 +61,9 @@ func TestSeed(t *testing.T) {
 	silent := &remote{t: t, base: api.base, id: "silent"}
 	require.Equal(t, http.StatusOK, silent.register(nil).status)
 	assert.Equal(t, http.StatusOK, silent.post("/workers/silent/ping", ping).status)
-	s.await("silent", "UNREACHABLE after 5 s of silence", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerUnreachable })
-	s.await("silent", "OFFLINE after 10 s", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	gone := s.await("silent", "OFFLINE after 10 s", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	assert.True(t, slices.ContainsFunc(gone.Transitions, func(change contract.WorkerTransition) bool { return change.To == contract.WorkerUnreachable }),
+		"UNREACHABLE after 5 s of silence: %+v", gone.Transitions)
 	assert.Equal(t, 0, len(fmt.Sprint(operator.post("/workers/cleanup", object{}).body["removed"]))-len("[]"), "not offline for long")
 	removed := operator.post("/workers/cleanup-offline", nil)
 	assert.Equal(t, []any{"silent"}, removed.body["removed"])

@@ -141,7 +141,9 @@ func TestPartition(t *testing.T) {
 	t.Logf("placed elsewhere %.1f s after the cut, from step %d", start.at.Sub(lost).Seconds(), start.done)
 	assert.Less(t, start.at.Sub(lost), 12*time.Second, "heartbeat timeout + 4 s in which the worker may say that it goes on + 5 s")
 	assert.Positive(t, start.done)
-	s.await("node-a", "UNREACHABLE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerUnreachable })
+	s.await("node-a", "UNREACHABLE, or OFFLINE by now", func(w contract.WorkerDetail) bool {
+		return w.State == contract.WorkerUnreachable || w.State == contract.WorkerOffline
+	})
 	i.heal()
 	s.awaitFresh("node-a")
 	s.awaitBook("the island's handler ends, one way or the other", func(b book) bool {

@@ -13,9 +13,24 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	sdktest "go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 
 	"github.com/roundsman/roundsman/contract"
 )
+
+// Patience is how long a workflow task may compute, and how long an environment may do
+// nothing: the SDK's 1 s and 3 s are passed under the race detector on a busy machine.
+const Patience = 2 * time.Minute
+
+// New makes an environment with [Patience]. Who sets its worker's options sets that of
+// the detection of deadlocks as well.
+func New() *sdktest.TestWorkflowEnvironment {
+	var suite sdktest.WorkflowTestSuite
+	env := suite.NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: Patience})
+	env.SetTestTimeout(Patience)
+	return env
+}
 
 // Audit keeps what workflows record in the audit log.
 type Audit struct {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -39,9 +40,7 @@ type model struct {
 
 func newModel(t *testing.T) *model {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &model{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, gone: map[string]bool{}}
-	b.SetTestTimeout(30 * time.Second)
+	b := &model{TestWorkflowEnvironment: envtest.New(), t: t, gone: map[string]bool{}}
 	workflows.Register(b.TestWorkflowEnvironment)
 	b.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
 		b.mu.Lock()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/audit"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -34,9 +35,7 @@ type auditBench struct {
 
 func newAuditBench(t *testing.T) *auditBench {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &auditBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
-	b.SetTestTimeout(30 * time.Second)
+	b := &auditBench{TestWorkflowEnvironment: envtest.New(), t: t}
 	workflows.Register(b.TestWorkflowEnvironment)
 	b.RegisterActivityWithOptions(func(_ context.Context, in contract.AdoptAuditInput) (contract.AdoptAuditResult, error) {
 		b.asked = append(b.asked, in)

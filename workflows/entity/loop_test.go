@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 
@@ -52,8 +53,7 @@ type model struct {
 
 func newModel(t *testing.T) *model {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	m := &model{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment()}
+	m := &model{TestWorkflowEnvironment: envtest.New()}
 	m.RegisterWorkflowWithOptions(count, workflow.RegisterOptions{Name: counter})
 	m.RegisterActivityWithOptions(func(_ context.Context, in contract.RecordAuditInput) error {
 		m.records = append(m.records, in)

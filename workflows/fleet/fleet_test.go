@@ -21,6 +21,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -50,11 +51,9 @@ type look struct {
 
 func newFleetBench(t *testing.T) *fleetBench {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &fleetBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, sent: map[string][]contract.FleetView{}, gone: map[string]bool{}}
+	b := &fleetBench{TestWorkflowEnvironment: envtest.New(), t: t, sent: map[string][]contract.FleetView{}, gone: map[string]bool{}}
 	b.start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b.SetStartTime(b.start)
-	b.SetTestTimeout(30 * time.Second)
 	workflows.Register(b.TestWorkflowEnvironment)
 	b.audit = takeAudit(b.TestWorkflowEnvironment)
 	b.RegisterActivityWithOptions(

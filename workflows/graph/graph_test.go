@@ -38,9 +38,7 @@ type dagBench struct {
 
 func newDAGBench(t *testing.T) *dagBench {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &dagBench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, params: map[string]json.RawMessage{"known": json.RawMessage(`{"base":1}`)}}
-	b.SetTestTimeout(30 * time.Second)
+	b := &dagBench{TestWorkflowEnvironment: envtest.New(), t: t, params: map[string]json.RawMessage{"known": json.RawMessage(`{"base":1}`)}}
 	workflows.Register(b.TestWorkflowEnvironment)
 	register := func(name string, f any) { b.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
 	b.audit = envtest.RecordAudit(b.TestWorkflowEnvironment)

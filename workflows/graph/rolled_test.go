@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -24,8 +25,8 @@ import (
 // runs as it takes, with an admission that loses the first requests for a pool.
 type rolledRun struct {
 	t        *testing.T
-	loses    int
-	requests int
+	loses    int64
+	requests atomic.Int64 // sent by goroutines that may outlast their workflow run
 	runs     int
 	children int
 	began    time.Time
@@ -89,7 +90,7 @@ func (r *rolledRun) bench(now time.Time) *dagBench {
 			if len(request.Items) == 0 {
 				return nil
 			}
-			if r.requests++; r.requests > r.loses {
+			if r.requests.Add(1) > r.loses {
 				b.SignalWorkflow(contract.SignalAdmissionAnswer, *grantAll(request))
 			}
 			return nil
@@ -132,7 +133,7 @@ func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 		"a task is added": {ask(contract.UpdateAddTasks, contract.AddTasksInput{Text: "- {id: more, noop: true}"})},
 	} {
 		for at := range 4 {
-			for loses := range 3 {
+			for loses := range int64(3) {
 				t.Run(fmt.Sprintf("%s in run %d, %d requests lost", name, at, loses), func(t *testing.T) {
 					t.Parallel()
 					r := &rolledRun{t: t, loses: loses}

@@ -60,9 +60,7 @@ func worker(id string, slots int) contract.WorkerView {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t, workers: []contract.WorkerView{worker("node-a", 4)}}
-	b.SetTestTimeout(30 * time.Second)
+	b := &bench{TestWorkflowEnvironment: envtest.New(), t: t, workers: []contract.WorkerView{worker("node-a", 4)}}
 	workflows.Register(b.TestWorkflowEnvironment)
 	register := func(name string, f any) { b.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
 	register(contract.PrepareActivity, func(context.Context, contract.PrepareInput) (contract.PrepareResult, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -28,7 +29,9 @@ func (b *bench) groupStatus() contract.GroupStatus {
 func TestTheLastOfPausesAndResumesCounts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.SetWorkerOptions(sdkworker.Options{Interceptors: []interceptor.WorkerInterceptor{workflows.Steering()}})
+	b.SetWorkerOptions(sdkworker.Options{
+		Interceptors: []interceptor.WorkerInterceptor{workflows.Steering()}, DeadlockDetectionTimeout: envtest.Patience,
+	})
 	b.found, b.lane = proposals(2), "night"
 	open := false
 	b.answer = func(in contract.AdmissionRequest) *contract.AdmissionAnswer {

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows"
 )
 
@@ -39,9 +40,7 @@ type model struct {
 
 func newModel(t *testing.T) *model {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	m := &model{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
-	m.SetTestTimeout(20 * time.Second)
+	m := &model{TestWorkflowEnvironment: envtest.New(), t: t}
 	workflows.Register(m.TestWorkflowEnvironment)
 	m.RegisterActivityWithOptions(func(ctx context.Context, in contract.WatchEventsInput) (contract.WatchEventsResult, error) {
 		m.mu.Lock()

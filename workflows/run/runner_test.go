@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	engine "github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/testsuite/envtest"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -33,9 +34,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	var suite sdktest.WorkflowTestSuite
-	b := &bench{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), t: t}
-	b.SetTestTimeout(30 * time.Second)
+	b := &bench{TestWorkflowEnvironment: envtest.New(), t: t}
 	b.OnSignalExternalWorkflow(mock.Anything, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, mock.Anything).Return(
 		func(_, _, _, _ string, arg any) error {
 			in, ok := arg.(contract.AdmissionRequest)

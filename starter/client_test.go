@@ -17,7 +17,7 @@ func TestDialWithoutServerSaysHowToStartOne(t *testing.T) {
 	require.ErrorAs(t, err, &unreachable)
 	assert.ErrorContains(t, err, "roundsman dev")
 	assert.ErrorContains(t, err, "--address")
-	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Less(t, time.Since(begin), 30*time.Second)
 }
 
 func TestDialGivesUpOnASilentServer(t *testing.T) {

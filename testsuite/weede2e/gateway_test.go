@@ -28,7 +28,7 @@ func TestAWorkerConnectsAndWorks(t *testing.T) {
 	detected := append(one.stdout.with("detect"), two.stdout.with("detect")...)
 	took := detected[0].at.Sub(one.started)
 	t.Logf("first detection %s after the process was started", took)
-	assert.Less(t, took, 5*time.Second, "2 s on a quiet machine")
+	assert.Less(t, took, testsuite.Slack(5*time.Second), "2 s on a quiet machine")
 
 	result := s.result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
@@ -85,7 +85,7 @@ func TestAKilledWorkersJobsRunElsewhere(t *testing.T) {
 	require.Len(t, starts, 4)
 	again := starts[3].at.Sub(killed)
 	t.Logf("all lost jobs began elsewhere %s after the kill", again)
-	assert.Less(t, again, 5*time.Second, "before the others have ended")
+	assert.Less(t, again, testsuite.Slack(5*time.Second), "before the others have ended")
 }
 
 // TestAKilledGatewayComesBack: its workers connect again and their jobs run once more.

@@ -59,6 +59,12 @@ const (
 	CodeDetectionFailed Code = "DETECTION_FAILED"
 )
 
+// Why a receiver of notifications is not told.
+const (
+	CodeReceiverFailing Code = "RECEIVER_FAILING"
+	CodeNoReceiver      Code = "NO_RECEIVER"
+)
+
 // NoteCodes lists the codes that runs note in the audit log.
 func NoteCodes() []Code {
 	return []Code{

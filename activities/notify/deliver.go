@@ -32,7 +32,7 @@ func permanent(format string, args ...any) error {
 func (a *Activities) Deliver(ctx context.Context, in contract.Delivery) (contract.DeliverResult, error) {
 	to, known := a.options.Receivers[in.Receiver]
 	if !known {
-		return contract.DeliverResult{Error: "NO_RECEIVER: the configuration of this control plane has no notify.receivers." + in.Receiver}, nil
+		return contract.DeliverResult{Error: string(contract.CodeNoReceiver) + ": the configuration of this control plane has no notify.receivers." + in.Receiver}, nil
 	}
 	if in.Title == "" {
 		title(&in.Notification)

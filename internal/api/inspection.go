@@ -104,7 +104,7 @@ func (a *API) listHandlers(ctx context.Context, call *Call, in *struct{ Listing 
 }
 
 type explainInput struct {
-	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG or task (RUN/TASK)"`
+	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG, task (RUN/TASK) or receiver of notifications"`
 }
 
 // explain answers about one thing. The holders that a reason names may be of other
@@ -118,6 +118,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		return explanation, err
 	}
 	if !call.Sees(access.Scope{}) {
+		explanation.Receiver = nil // What waits for it is of any job type.
 		for i := range explanation.Reasons {
 			reason := &explanation.Reasons[i]
 			reason.Object, reason.Detail, reason.Remedy = "", "", ""

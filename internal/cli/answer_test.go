@@ -62,7 +62,7 @@ func TestNamesThatNothingCanHave(t *testing.T) {
 	t.Parallel()
 	server := testsuite.StartServer(t)
 	h := offline(t).at(server.Address())
-	h.run("explain", "日本").Exits(ui.ExitFailed).Complains("日本 is no job type, worker, run, job or DAG")
+	h.run("explain", "日本").Exits(ui.ExitFailed).Complains("日本 is no job type, worker, run, job, DAG or receiver")
 	h.run("jobtypes", "list", "--namespace", "nowhere").Exits(ui.ExitFailed).Complains("nowhere", "namespace create --namespace nowhere")
 	o := h.run("doctor", "--namespace", "nowhere").Exits(ui.ExitFailed).Says(`"nowhere" does not exist`)
 	assert.NotContains(t, o.Stdout, "control plane", "without a namespace there is none to look for")

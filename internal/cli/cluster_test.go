@@ -152,7 +152,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
 	h.run("jobtypes", "list").OK().Says("partial")
 	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial")
-	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job or DAG", "did you mean quick?")
+	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job, DAG or receiver", "did you mean quick?")
 	h.run("jobtypes", "run", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
 	h.run("jobtypes", "resume", "quick").OK()
 }

@@ -27,12 +27,14 @@ const (
 	liveWorkers = "workers"
 	liveRunIDs  = "runs"
 	liveDAGs    = "runs of DAGs"
+	liveTold    = "receivers"
 	liveAll     = "all"
 )
 
 // liveArguments are the kinds of the arguments of commands, by the group they are in.
 var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant table
 	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "dag": liveDAGs, "explain": liveAll,
+	"notifications": liveTold,
 }
 
 // liveFlags are the kinds of the values of flags.
@@ -90,7 +92,7 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 
 // namesOf lists what there is of a kind, as far as it can be had.
 func namesOf(ctx context.Context, client *starter.Client, kind string) (names []string) {
-	if kind != liveWorkers && kind != liveDAGs {
+	if kind != liveWorkers && kind != liveDAGs && kind != liveTold {
 		types, _ := jobtypes.Of(client).List(ctx)
 		for _, known := range types {
 			names = append(names, known.Name)
@@ -110,6 +112,12 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 		runs, _ := client.Runs().List(ctx, filter)
 		for _, run := range runs {
 			names = append(names, run.WorkflowID)
+		}
+	}
+	if kind == liveTold || kind == liveAll {
+		view, _ := client.Notifications().View(ctx)
+		for _, receiver := range view.Receivers {
+			names = append(names, receiver.Name)
 		}
 	}
 	return names

@@ -53,9 +53,9 @@ func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, n
 	}
 	switch {
 	case len(failing) > 0:
-		check.Found = "RECEIVER_FAILING: " + firstOf(failing)
+		check.Found = string(contract.CodeReceiverFailing) + ": " + firstOf(failing)
 	case len(unknown) > 0:
-		check.Found = "NO_RECEIVER: no control plane has " + firstOf(unknown)
+		check.Found = string(contract.CodeNoReceiver) + ": no control plane has " + firstOf(unknown)
 		check.Fix = "write them into notify.receivers of the configuration of `roundsman server --config FILE`"
 	case len(known) == 0:
 		return Check{Name: check.Name, Verdict: VerdictOK, Found: "nobody is told of failures: see docs/notifications.md"}

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // Code names a kind of reason.
@@ -44,6 +46,10 @@ const (
 	ConcurrencyLimit Code = "CONCURRENCY_LIMIT"
 	Sleeping         Code = "SLEEPING"
 
+	// Those of receivers of notifications alone.
+	ReceiverFailing = Code(contract.CodeReceiverFailing)
+	NoReceiver      = Code(contract.CodeNoReceiver)
+
 	// Idle is a worker's: it could work, and there is nothing to do.
 	Idle Code = "IDLE"
 )
@@ -68,7 +74,7 @@ type Reason struct {
 // everything first, what passes by itself last.
 func Codes() []Code {
 	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned,
+		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, NoReceiver, ReceiverFailing,
 		ClaimHeld, PoolFull, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, NotBefore, Sleeping,
 		Upstream, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}
@@ -121,6 +127,10 @@ func remedy(code Code, object string) string {
 		return "wait a few seconds: the lost worker may still deliver the outcome"
 	case Sleeping:
 		return "wait"
+	case ReceiverFailing:
+		return "repair it: the next try tells it; after `roundsman notifications test " + object + "` the rest follows at once"
+	case NoReceiver:
+		return "write `notify.receivers." + object + "` into the configuration of `roundsman server --config FILE` and start it again"
 	case Idle:
 		return "nothing to do; apply a job type that uses its handlers"
 	case RetryBudget, MarkedDone:

@@ -25,6 +25,8 @@ func Why(f Facts) []Reason {
 	switch {
 	case f.Worker != nil:
 		reasons = append(reasons, f.ofWorker()...)
+	case f.Receiver != nil:
+		reasons = append(reasons, f.ofReceiver()...)
 	case f.Item != nil:
 		reasons = append(reasons, f.ofItem(*f.Run, *f.Item)...)
 	case f.Run != nil && f.Run.Open:
@@ -47,6 +49,8 @@ func State(f Facts) string {
 	switch {
 	case f.Worker != nil:
 		return string(f.Worker.State)
+	case f.Receiver != nil:
+		return f.stateOfReceiver()
 	case f.Taker != nil:
 		return "assigned"
 	case f.Run != nil && f.mute(f.Run.ID) != "":

@@ -122,6 +122,8 @@ func fixtures() map[Code]Facts {
 		Upstream:         task("report", Upstream, "load, ok"),
 		ConcurrencyLimit: task("load", ConcurrencyLimit, ""),
 		Sleeping:         task("nap", Sleeping, ""),
+		NoReceiver:       {Now: now, Receiver: receiver("", "nobody took it")},
+		ReceiverFailing:  {Now: now, Receiver: receiver("webhook", "connection refused")},
 		Idle:             {Now: now, Worker: &WorkerFacts{WorkerDetail: well[0], Report: &contract.WorkerReport{}, Types: []TypeFacts{*idle}}},
 	}
 }
@@ -133,6 +135,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
 		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
 		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", Idle: "node-a",
+		NoReceiver: "chat", ReceiverFailing: "chat",
 		RetryBudget: "scrub", MarkedDone: "b", WorkflowStuck: "group/scrub-1",
 	}
 	timeless := map[Code]bool{ControlPlaneDown: true, NotDueUntil: true, Idle: true}
@@ -224,4 +227,45 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 		assert.Contains(t, string(page), "| `"+string(code)+"` |")
 	}
 	assert.Equal(t, len(Codes()), strings.Count(string(page), "\n| `"), "and nothing else")
+}
+
+// receiver is one that has not taken what it was sent.
+func receiver(kind, fault string) *ReceiverFacts {
+	return &ReceiverFacts{
+		ReceiverView: contract.ReceiverView{
+			ReceiverHealth: contract.ReceiverHealth{Name: "chat", Kind: kind, FailingSince: since, Failures: 4, Error: fault}, Waiting: 2, Next: until,
+		},
+		Deliveries: []contract.DeliveryView{{Title: "scrub: failed", At: since}, {Title: "scrub: failed", At: now}},
+		Named:      []string{"scrub"},
+	}
+}
+
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	refused := Facts{Now: now, Receiver: receiver("webhook", "connection refused")}
+	reasons := Why(refused)
+	require.Len(t, reasons, 1)
+	assert.Equal(t, "failing", State(refused))
+	assert.Equal(t, until, reasons[0].Until)
+	assert.Contains(t, reasons[0].Detail, "2 notifications waiting, the oldest since "+stamp(since)+"; 4 attempts failed, the last one: connection refused")
+	refused.Receiver.Next = now
+	assert.Zero(t, Why(refused)[0].Until, "it is being tried")
+
+	unknown := Facts{Now: now, Receiver: receiver("", "")}
+	assert.Equal(t, "unknown", State(unknown))
+	assert.Contains(t, Why(unknown)[0].Detail, "job types that name it: scrub; 2 notifications waiting")
+
+	unknown.Down = "nobody answers"
+	assert.Equal(t, ControlPlaneDown, Why(unknown)[0].Code)
+	assert.Len(t, Why(unknown), 1, "without a control plane nothing is known")
+	paused := Facts{Now: now, Receiver: receiver("", ""), Frozen: []FrozenFacts{{ID: contract.NotificationsWorkflowID, Since: since}}}
+	assert.Equal(t, "paused", State(paused))
+	assert.Equal(t, Paused, Why(paused)[0].Code)
+	assert.Len(t, Why(paused), 1)
+
+	well := Facts{Receiver: &ReceiverFacts{ReceiverView: contract.ReceiverView{ReceiverHealth: contract.ReceiverHealth{Name: "chat", Kind: "smtp"}}}}
+	assert.Empty(t, Why(well))
+	assert.Equal(t, "idle", State(well))
+	well.Receiver.Waiting = 1
+	assert.Equal(t, "delivering", State(well))
 }

@@ -22,6 +22,8 @@ type Facts struct {
 	// where somebody waits for a worker.
 	Worker  *WorkerFacts
 	Workers []contract.WorkerDetail
+	// Receiver is the receiver of notifications in question.
+	Receiver *ReceiverFacts
 	// Asked are workers, by id, that somebody doubts and whose processes were asked
 	// for that reason.
 	Asked map[string]WorkerFacts

@@ -18,7 +18,7 @@ import (
 
 // Explanation says why something is not running, or what it waits for.
 type Explanation struct {
-	// Kind is job type, run, job, worker, dag run or dag task; Name which one.
+	// Kind is job type, run, job, worker, dag run, dag task or receiver; Name which one.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 	// State is one word for what it is doing.
@@ -28,6 +28,8 @@ type Explanation struct {
 	Reasons []explain.Reason `json:"reasons"`
 	// Ended is how it ended, if it has; of a job type, how its last run did.
 	Ended *Ended `json:"ended,omitempty"`
+	// Receiver is how deliveries to a receiver of notifications go.
+	Receiver *Receiver `json:"receiver,omitempty"`
 	// Pace says whether a run is slower than usual; of a job type, its newest open run,
 	// or else its last one.
 	Pace *contract.Pace `json:"pace,omitempty"`
@@ -41,10 +43,14 @@ const (
 	kindWorker  = "worker"
 	kindDAGRun  = "dag run"
 	kindDAGTask = "dag task"
+
+	// KindReceiver is a receiver of notifications.
+	KindReceiver = "receiver"
 )
 
 // Explain answers for a job type, a worker, a run, a job (RUN/JOB), a run of a
-// DAG or a task of it (RUN/TASK), in this order where a name could mean several.
+// DAG, a task of it (RUN/TASK) or a receiver of notifications, in this order where a
+// name could mean several.
 // It changes nothing. A control plane that is down is a reason, not an error.
 func Explain(ctx context.Context, client *starter.Client, thing string) (Explanation, error) {
 	e := &explainer{client: client, seen: map[string]bool{}}
@@ -61,6 +67,10 @@ type explainer struct {
 	// that was looked at.
 	ended *Ended
 	pace  *contract.Pace
+	// receiver is how deliveries go, if the thing is a receiver; receivers are the names
+	// of all of them.
+	receiver  *Receiver
+	receivers []string
 }
 
 // maxInner bounds how many runs of sub-DAGs one explanation follows.
@@ -77,7 +87,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	}
 	explanation.State = explain.State(facts)
 	explanation.Reasons = explain.Why(facts)
-	explanation.Ended, explanation.Pace = e.ended, e.pace
+	explanation.Ended, explanation.Pace, explanation.Receiver = e.ended, e.pace, e.receiver
 	if explanation.Reasons == nil {
 		explanation.Reasons = []explain.Reason{}
 	}
@@ -89,7 +99,7 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Facts, error) {
 	facts, name := explain.Facts{Now: time.Now()}, found.Name
 	if name == "" {
-		return facts, starter.Invalidf("name what to explain: a job type, a run, a job, a worker, a run of a DAG or a task of it")
+		return facts, starter.Invalidf("name what to explain: a job type, a run, a job, a worker, a run of a DAG, a task of it or a receiver")
 	}
 	if ref, err := starter.ParseItemRef(name); err == nil && ref.Run.Kind() == starter.KindGroup {
 		return facts, e.job(ctx, found, &facts)
@@ -135,13 +145,17 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 			found.Name = runs[0].WorkflowID
 			return e.dag(ctx, found, facts)
 		}
+		if known, err := e.ofReceiver(ctx, name, facts); err != nil || known {
+			found.Kind = KindReceiver
+			return err
+		}
 	}
 	return e.unknown(ctx, name, facts)
 }
 
 // unknown says what might have been meant.
 func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Facts) error {
-	missing := &UnknownThingError{Name: name, Down: facts.Down}
+	missing := &UnknownThingError{Name: name, Down: facts.Down, Known: e.receivers}
 	if types, err := jobtypes.Of(e.client).List(ctx); err == nil {
 		for _, t := range types {
 			missing.Known = append(missing.Known, t.Name)
@@ -161,7 +175,7 @@ func (e *explainer) unknown(ctx context.Context, name string, facts *explain.Fac
 // UnknownThingError says that nothing goes by that name.
 type UnknownThingError struct {
 	Name string
-	// Known are the names of job types and workers.
+	// Known are the names of job types, workers and receivers.
 	Known []string
 	// Down says what the control plane did not answer: it could be a worker.
 	Down string
@@ -169,7 +183,7 @@ type UnknownThingError struct {
 
 // Error implements error.
 func (e *UnknownThingError) Error() string {
-	text := fmt.Sprintf("%s is no job type, worker, run, job or DAG: see `roundsman jobtypes list`, `workers list`, `runs list`, `jobs list RUN` and `dag list`", e.Name)
+	text := fmt.Sprintf("%s is no job type, worker, run, job, DAG or receiver: see `roundsman jobtypes list`, `workers list`, `runs list`, `jobs list RUN`, `dag list` and `notifications list`", e.Name)
 	if e.Down != "" {
 		text += "; workers could not be asked for: " + e.Down
 	}

@@ -35,6 +35,8 @@ var elsewhere = map[explain.Code]string{
 	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
 	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
 	explain.Recovering:       "TestExplainAdmission",
+	explain.ReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
+	explain.NoReceiver:       "TestNotificationsArriveAtLeastOnce",
 	explain.ClaimsPending:    "TestExplainAdmission",
 	explain.ResourcesPending: "TestExplainAdmission",
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -75,6 +78,39 @@ func told(t *testing.T, c *cluster) int {
 	return strings.Count(string(text), "\n")
 }
 
+// explainsReceivers: one that takes nothing, one that took all, and one that only a rule
+// names.
+func (o *operator) explainsReceivers() {
+	o.t.Helper()
+	o.answers("what waits for hook?", []string{"0 sent, 1 waiting, 0 given up"}, "explain", "hook")
+	o.answers("since when, and when is it tried again?", []string{"RECEIVER_FAILING(hook) since"}, "explain", "hook")
+	o.answers("why?", []string{"1 notification waiting", "attempt", "failed, the last one:", "connection refused"}, "explain", "hook")
+	var found explainer.Explanation
+	require.NoError(o.t, json.Unmarshal([]byte(o.ask("explain", "hook", "-o", "json")), &found))
+	assert.Equal(o.t, "failing", found.State)
+	require.Len(o.t, found.Receiver.Deliveries, 1)
+	assert.Equal(o.t, contract.NotifyFailed, found.Receiver.Deliveries[0].Event)
+	assert.Equal(o.t, explain.ReceiverFailing, found.Reasons[0].Code)
+	assert.False(o.t, found.Reasons[0].Since.IsZero())
+
+	o.until("1 sent, 0 waiting, 0 given up", "explain", "file")
+	o.answers("and gone?", []string{"NO_RECEIVER(gone)"}, "explain", "gone")
+	o.answers("who names gone?", []string{"job types that name it: shaky"}, "explain", "gone")
+	testsuite.WaitFor(o.t, time.Minute, "the shell offers receivers", func() bool {
+		return o.offered("explain", "ho") == "hook\n" && o.offered("notifications", "test", "") == "file\nhook\n"
+	})
+}
+
+// offered is what completion offers for words. It has 300 ms to ask the server.
+func (o *operator) offered(words ...string) string {
+	o.t.Helper()
+	command := exec.CommandContext(o.t.Context(), binary(o.t), append([]string{"__complete"}, words...)...)
+	command.Dir, command.Env = o.dir, append(os.Environ(), "TEMPORAL_ADDRESS="+o.server.Address())
+	said, err := command.Output()
+	require.NoError(o.t, err)
+	return string(said)
+}
+
 // TestNotificationsArriveAtLeastOnce: one receiver is dead while a run fails and the
 // control plane is killed. The run ends at once, the other receiver is told at once,
 // and the dead one is when it is back, by the next control plane.
@@ -105,7 +141,7 @@ job_types: {}
 	})
 
 	c.apply(script("shaky", "global_execution_concurrency: 1", "echo x", "test -e healed") +
-		"    notify: [{on: [failed, recovered], to: [hook, file]}]\n")
+		"    notify: [{on: [failed, recovered], to: [hook, file]}, {on: [partial], to: [gone]}]\n")
 	ref := c.run("shaky")
 	result := c.result(ref, time.Minute)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
@@ -116,6 +152,7 @@ job_types: {}
 	})
 	o := &operator{cluster: c, took: map[string]time.Duration{}}
 	o.answers("who is not told of failures, since when, and what waits?", []string{"hook", "1", "connection refused"}, "status")
+	o.explainsReceivers()
 	first.kill()
 	control()
 

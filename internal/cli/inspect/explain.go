@@ -21,10 +21,11 @@ import (
 
 func (c *commands) explainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "why a job type, run, job, DAG run, task or worker is not running, or what it waits for",
+		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "why a job type, run, job, DAG run, task, worker or receiver does nothing, or what it waits for",
 		Description: `THING is a job type (with all its open runs), a worker, a run, a job (RUN/JOB), a run of a DAG
 (dag/NAME/RUN; NAME alone is the newest one) or a task of it (RUN/TASK). JOB and TASK may also
-follow their run as a word of their own. The dedupe key of a job in an open run is found as well.
+follow their run as a word of their own. The dedupe key of a job in an open run is found as well, and
+the name of a receiver of notifications.
 
 Of an open run the answer begins with a summary: what runs, what has been silent since when and until
 when, how many wait for which code.
@@ -57,7 +58,7 @@ Examples:
 					Now *activity `json:"now,omitempty"`
 				}{explanation, now})
 			}
-			c.printExplanation(explanation, now.lines(c.Env.Now())...)
+			c.printExplanation(explanation, append(now.lines(c.Env.Now()), receiverLines(explanation.Receiver, c.Env.Now())...)...)
 			return nil
 		}),
 	}
@@ -109,6 +110,8 @@ func (c *commands) printEnded(e explainer.Explanation) bool {
 // nothing says what it means that there is no reason.
 func nothing(e explainer.Explanation) string {
 	switch {
+	case e.Kind == explainer.KindReceiver:
+		return "it took what it was told: nothing waits for it"
 	case e.Kind == "worker":
 		return "it has work and could take more"
 	case e.State == "running":

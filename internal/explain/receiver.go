@@ -1,0 +1,76 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// ReceiverFacts is what the notifier says of a receiver of notifications.
+type ReceiverFacts struct {
+	contract.ReceiverView
+
+	// Deliveries are those that wait, the oldest first.
+	Deliveries []contract.DeliveryView
+	// Named are the job types whose rules name it.
+	Named []string
+}
+
+// ofReceiver says why a receiver is not told: no control plane knows it, or it does
+// not take what it is sent.
+func (f Facts) ofReceiver() []Reason {
+	r := *f.Receiver
+	switch {
+	case f.Down != "" || f.mute(contract.NotificationsWorkflowID) != "":
+		return nil
+	case r.Kind == "":
+		detail := "no control plane has a receiver of this name"
+		if len(r.Named) > 0 {
+			detail += "; job types that name it: " + strings.Join(r.Named, ", ")
+		}
+		return []Reason{reason(NoReceiver, r.Name, r.oldest(), time.Time{}, detail+"; "+r.waits())}
+	case !r.FailingSince.IsZero():
+		until := r.Next
+		if !until.After(f.Now) {
+			until = time.Time{} // It is being tried.
+		}
+		return []Reason{reason(ReceiverFailing, r.Name, r.FailingSince, until,
+			fmt.Sprintf("%s; %s failed, the last one: %s", r.waits(), counted(r.Failures, "attempt"), r.Error))}
+	}
+	return nil
+}
+
+// stateOfReceiver is one word for how deliveries go.
+func (f Facts) stateOfReceiver() string {
+	r := *f.Receiver
+	switch mute := f.mute(contract.NotificationsWorkflowID); {
+	case mute != "":
+		return mute
+	case f.Down != "" || r.Kind == "":
+		return "unknown"
+	case !r.FailingSince.IsZero():
+		return "failing"
+	case r.Waiting > 0:
+		return "delivering"
+	}
+	return "idle"
+}
+
+// oldest is when the event happened that has waited longest.
+func (r ReceiverFacts) oldest() time.Time {
+	if len(r.Deliveries) == 0 {
+		return time.Time{}
+	}
+	return r.Deliveries[0].At
+}
+
+// waits counts what waits for the receiver, and says since when.
+func (r ReceiverFacts) waits() string {
+	text := counted(r.Waiting, "notification") + " waiting"
+	if at := r.oldest(); !at.IsZero() {
+		text += ", the oldest since " + stamp(at)
+	}
+	return text
+}

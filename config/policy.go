@@ -4,17 +4,9 @@ import (
 	"errors"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/roundsman/roundsman/internal/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
-)
-
-// Bounds of the default catch-up window: a Temporal server knows no shorter and
-// no longer one.
-const (
-	minCatchup = jobtype.Duration(10 * time.Second)
-	maxCatchup = jobtype.Duration(365 * 24 * time.Hour)
 )
 
 // setting is one field of a policy under its name in the configuration. The
@@ -61,11 +53,9 @@ func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 		policy.StopAfter = derived.StopAfter
 	}
 	if window := n.Get("catchup_window"); window != nil && policy.CatchupWindow == 0 {
-		l.fault(window.Place(), path+".catchup_window", "0s is out of range: use %s to %s", minCatchup, maxCatchup)
+		l.fault(window.Place(), path+".catchup_window", "0s is out of range: leave it out for one interval, or use at least 10s")
 	}
-	if policy.CatchupWindow == 0 {
-		policy.CatchupWindow = min(max(interval, minCatchup), maxCatchup)
-	}
+	policy = policy.WithCatchupWindow(interval)
 	// A setting that could not be read has kept its default, which is in range.
 	l.policyFaults(e, policy)
 	return policy

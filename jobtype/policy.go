@@ -162,7 +162,7 @@ type Policy struct {
 }
 
 // DefaultPolicy returns the built-in defaults. CatchupWindow stays 0 because
-// it depends on the schedule, StallTimeout and StopAfter because they follow other
+// it depends on the schedule (see [Policy.WithCatchupWindow]), StallTimeout and StopAfter because they follow other
 // settings, see [Policy.WithDerived].
 func DefaultPolicy() Policy {
 	return Policy{
@@ -190,6 +190,16 @@ func DefaultPolicy() Policy {
 // WithDefaults fills every zero field with the built-in default.
 func (p Policy) WithDefaults() Policy {
 	return p.Over(DefaultPolicy()).WithDerived()
+}
+
+// WithCatchupWindow fills the catch-up window of a job type that is due once in an
+// interval: one interval, within what a Temporal server takes. A server puts a window of
+// its own in the place of none.
+func (p Policy) WithCatchupWindow(interval Duration) Policy {
+	if p.CatchupWindow == 0 {
+		p.CatchupWindow = min(max(interval, minCatchupWindow), maxPolicyDuration)
+	}
+	return p
 }
 
 // WithDerived fills the settings whose defaults follow other settings.

@@ -355,6 +355,14 @@ func TestServerReturnsWhatWasApplied(t *testing.T) {
 			spec.Params, spec.Cluster = json.RawMessage(`{"a":"<b>&\u2028"}`), json.RawMessage(`{"n":12345678901234567890}`)
 		})
 	}
+	// What a spec leaves out gets its default before it is written, as in a configuration.
+	for _, schedule := range []contract.ScheduleSpec{
+		{Every: jobtype.Duration(time.Second)}, {Every: jobtype.Duration(5*time.Minute + 500*time.Millisecond)}, {Every: jobtype.Duration(365 * 24 * time.Hour)}, {Cron: []string{"0 2 * * *"}},
+	} {
+		add(func(spec *contract.JobTypeSpec) {
+			*spec = contract.JobTypeSpec{Name: spec.Name, Handler: spec.Handler, Schedule: schedule}
+		})
+	}
 	// A large argument travels compressed.
 	add(func(spec *contract.JobTypeSpec) {
 		spec.Params = json.RawMessage(`{"text":"` + strings.Repeat("long ", 60_000) + `"}`)
@@ -363,4 +371,10 @@ func TestServerReturnsWhatWasApplied(t *testing.T) {
 	plan := planOf(t, c, map[string]bool{"type-00": false}, specs...)
 	assert.True(t, plan.Empty(), "%s", plan)
 	assert.Len(t, plan.Changes, len(specs))
+
+	// A setting that is taken away gets its default, too.
+	_, err := jobtypes.Of(c).Set(t.Context(), "type-11", map[string]json.RawMessage{"catchup_window": json.RawMessage(`"0s"`)})
+	require.NoError(t, err)
+	plan = planOf(t, c, map[string]bool{"type-00": false}, specs...)
+	assert.True(t, plan.Empty(), "%s", plan)
 }

@@ -147,7 +147,7 @@ func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTy
 			return Plan{}, fmt.Errorf("job type %s is given twice", spec.Name)
 		}
 		on, named := enabled[spec.Name]
-		plan.wanted[spec.Name] = wantedType{spec: spec, enabled: on || !named}
+		plan.wanted[spec.Name] = wantedType{spec: completed(spec), enabled: on || !named}
 	}
 	plan.Changes = make([]Change, len(specs))
 	group, groupCtx := errgroup.WithContext(ctx)

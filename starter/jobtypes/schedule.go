@@ -1,6 +1,7 @@
 package jobtypes
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,17 @@ func (s schedules) build(spec contract.JobTypeSpec) (*schedulepb.Schedule, error
 		},
 		State: &schedulepb.ScheduleState{},
 	}, nil
+}
+
+// completed is a spec with what the server would otherwise put in: without it a
+// Schedule never is what its spec says. A configuration is complete already.
+func completed(spec contract.JobTypeSpec) contract.JobTypeSpec {
+	interval := cmp.Or(spec.Interval, spec.Schedule.Every)
+	if interval == 0 {
+		interval = gapOf(spec.Schedule.Cron)
+	}
+	spec.Policy = spec.Policy.WithCatchupWindow(interval)
+	return spec
 }
 
 func (s schedules) action(spec contract.JobTypeSpec) (*workflowpb.NewWorkflowExecutionInfo, error) {

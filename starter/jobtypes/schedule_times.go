@@ -51,6 +51,23 @@ func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, erro
 	return spec, nil
 }
 
+// gapOf is the smallest gap between two ticks of cron expressions; 0 if one is none,
+// which [scheduleSpec] reports.
+func gapOf(texts []string) jobtype.Duration {
+	var expressions []crontab.Expression
+	for _, text := range texts {
+		expression, err := crontab.Parse(text)
+		if err != nil {
+			return 0
+		}
+		expressions = append(expressions, expression)
+	}
+	if len(expressions) == 0 {
+		return 0
+	}
+	return jobtype.Duration(crontab.Gap(expressions))
+}
+
 func structured(calendar crontab.Calendar, comment string) *schedulepb.StructuredCalendarSpec {
 	return &schedulepb.StructuredCalendarSpec{
 		Second:     ranges([]int{0}),

@@ -29,6 +29,7 @@ func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]
 		if err != nil {
 			return nil, &starter.InvalidError{Err: err}
 		}
+		after = completed(after)
 		changed := specChanges(spec, after)
 		if len(changed) == 0 { // Also the look after the last write, which may have been dropped.
 			c.recordSet(ctx, name, fields)

@@ -25,7 +25,7 @@ func ParseAdded(run *dag.Run, file string, data []byte) (*Added, error) {
 // CheckAdded reports what is wrong with a list of tasks for every run, as far as
 // the document shows it by itself. The error is [Faults].
 func CheckAdded(file string, data []byte) error {
-	_, err := readAdded(reader{&collector{file: file}}, data, true)
+	_, err := readAdded(newReader(file), data, true)
 	return err
 }
 
@@ -41,7 +41,7 @@ func (a *Added) Blame(err error) error {
 }
 
 func compileAdded(run *dag.Run, file string, data []byte, splitter string, operator bool) (*Added, error) {
-	u := &unit{reader: reader{&collector{file: file}}, implied: splitter, known: finder(run), run: run}
+	u := &unit{reader: newReader(file), implied: splitter, known: finder(run), run: run}
 	entries, err := readAdded(u.reader, data, operator)
 	if err != nil {
 		return nil, err

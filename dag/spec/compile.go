@@ -49,11 +49,11 @@ type unit struct {
 	compiler
 	reader
 	params  map[string]any
-	chain   []string            // files that lead here, this one last
-	names   map[string][]string // entry → ids of its tasks
-	fans    map[string]bool     // entries that fan out
-	lines   map[string]int      // where each entry is
-	entries map[string]*Task
+	chain   []string       // files that lead here, this one last
+	names   map[string]int // id → position of the first entry that has it
+	entries []Task
+	fans    map[string]bool              // entries that fan out
+	fanned  map[int][]instance           // position of one → its tasks
 	items   map[string]map[string]string // fan-out → args → id of its task
 	// structural are the params that decide which tasks there are.
 	structural map[string]bool
@@ -64,7 +64,8 @@ type unit struct {
 	// run is the one that they are added to.
 	run         *dag.Run
 	tasks       []dag.Task
-	before      [][]string
+	before      [][]string // of added tasks
+	payloads    map[string][]byte
 	source      []*Task // per element of tasks
 	attachments [][]byte
 	implied     string // the splitter that tasks without needs depend on
@@ -74,8 +75,19 @@ type unit struct {
 }
 
 func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
+	out, err := c.attempt(s, chain)
+	if err == nil || s.text == nil {
+		return out, err
+	}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	return c.attempt(s, chain)
+}
+
+func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	u := &unit{
-		compiler: c, reader: reader{&collector{file: s.file}}, params: s.Params, chain: chain,
+		compiler: c, reader: newReader(s.file), params: s.Params, chain: chain,
 	}
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, Header: Header{
@@ -143,55 +155,6 @@ func (u *unit) declares(f dag.Fault) *Task {
 	return nil
 }
 
-// expand turns entries into tasks of a graph.
-func (u *unit) expand(entries []Task) {
-	u.names, u.fans = make(map[string][]string, len(entries)), map[string]bool{}
-	u.lines, u.items, u.structural = make(map[string]int, len(entries)), map[string]map[string]string{}, map[string]bool{}
-	u.entries = make(map[string]*Task, len(entries))
-	entries = slices.Clone(entries)
-	all := make([][]instance, len(entries))
-	total := 0
-	for k := range entries {
-		u.fillIn(&entries[k])
-		all[k] = u.declare(&entries[k])
-		if u.entries[entries[k].ID] == nil {
-			u.entries[entries[k].ID] = &entries[k]
-		}
-		if total += len(all[k]); total > dag.MaxTasks {
-			u.at(entries[k].node, "the spec has more than %d tasks; split it into sub-DAGs", dag.MaxTasks)
-			return
-		}
-	}
-	edges := 0
-	for k := range entries {
-		t := &entries[k]
-		u.checkSource(t)
-		u.checkPerItem(t)
-		needs, before := u.resolve(t, "needs", t.Needs), u.resolve(t, "before", t.Before)
-		if edges += len(needs) * len(all[k]); edges > dag.MaxEdges {
-			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
-			return
-		}
-		u.limit(t)
-		payload := u.definition(t)
-		for _, in := range all[k] {
-			task := dag.Task{
-				ID: in.id, Needs: u.withItem(t, in, needs), Priority: t.Priority, Rule: t.TriggerRule,
-				Unmetered: !t.kind.metered(), Gated: t.gated(), Payload: payload, Args: in.args,
-			}
-			if t.late() {
-				var err error
-				if task, err = u.standIn(t, needs, payload); err != nil {
-					u.at(t.node, "%v", err)
-				}
-			}
-			u.tasks = append(u.tasks, task)
-			u.source = append(u.source, t)
-			u.before = append(u.before, before)
-		}
-	}
-}
-
 func (u *unit) limit(t *Task) {
 	if t.Concurrency <= 0 {
 		return
@@ -202,65 +165,11 @@ func (u *unit) limit(t *Task) {
 	u.limits[t.ID] = t.Concurrency
 }
 
-func (u *unit) declare(t *Task) []instance {
-	if _, taken := u.names[t.ID]; taken {
-		u.at(nodeOr(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, u.lines[t.ID])
-		return nil
-	}
-	if u.partial && t.ID == "" {
-		return nil
-	}
-	list, err := []instance{{id: t.ID}}, error(nil)
-	if !u.partial && !t.late() {
-		list, err = t.instances()
-	}
-	if err != nil {
-		u.at(t.node, "%v", err)
-	}
-	ids := make([]string, len(list))
-	items := make(map[string]string, len(list))
-	for k := range list {
-		ids[k] = list[k].id
-		items[string(list[k].args)] = list[k].id
-	}
-	u.items[t.ID] = items
-	u.names[t.ID], u.fans[t.ID] = ids, t.fans()
-	if t.node != nil {
-		u.lines[t.ID] = t.node.Place().Line
-	}
-	return list
-}
-
-// resolve turns the names of one entry into ids of tasks.
-func (u *unit) resolve(t *Task, key string, names []string) []string {
-	var ids []string
-	for k, name := range names {
-		found, ok := u.names[name]
-		if !ok && u.known != nil {
-			found, ok = u.known(name)
-		}
-		if !ok && u.nameless {
-			continue
-		}
-		if ok && name != t.ID {
-			ids = append(ids, found...)
-			continue
-		}
-		at := entryNode(t.node, key, k)
-		if name == t.ID {
-			u.at(at, "task %q needs itself; remove that dependency", t.ID)
-			continue
-		}
-		u.at(at, "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
-	}
-	return ids
-}
-
 func (u *unit) similar(name string) string {
 	known := make([]string, 0, len(u.names))
 	//workflowcheck:ignore sorted right below
-	for k := range u.names {
-		known = append(known, k)
+	for name := range u.names {
+		known = append(known, name)
 	}
 	if u.run != nil {
 		for i := range dag.Index(min(u.run.Len(), maxSimilar)) {
@@ -293,8 +202,22 @@ func (u *unit) definition(t *Task) []byte {
 	if err != nil {
 		u.at(t.node, "task %q: %v", t.ID, err)
 	}
-	return encoded
+	return u.once(encoded)
 }
+
+// once keeps equal payloads in one place: most tasks of a large document are alike.
+func (u *unit) once(payload []byte) []byte {
+	if known, ok := u.payloads[string(payload)]; ok {
+		return known
+	}
+	if len(u.payloads) < maxAlike {
+		u.payloads[string(payload)] = payload
+	}
+	return payload
+}
+
+// maxAlike bounds what is remembered where all payloads differ.
+const maxAlike = 1000
 
 // subDAG compiles the file a task names, relative to its own file, and attaches
 // the graph.

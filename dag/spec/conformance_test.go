@@ -150,6 +150,7 @@ func (b *bench) compile(name, input string) string {
 		input = b.files[name]
 	}
 	b.run = nil
+	sameEitherWay(b.t, name, []byte(input), b.files)
 	s, err := spec.Load(name, []byte(input))
 	if err != nil {
 		return err.Error()

@@ -5,10 +5,7 @@ import "github.com/roundsman/roundsman/internal/yamlread"
 // parseDocument reads one document into nodes that know their place; lists also
 // takes a JSON list, as which tasks are added to a run.
 func parseDocument(c *collector, data []byte, lists bool) *yamlread.Node {
-	root, faults := yamlread.Read(c.file, data, yamlread.Options{
-		Bytes: MaxFileSize, JSON: true, Lists: lists,
-		TooLarge: "split it into sub-DAGs or use for_each", Empty: "a spec needs at least version, name and tasks",
-	})
+	root, faults := yamlread.Read(c.file, data, documentOptions(lists))
 	for _, f := range faults {
 		if f.Path != "" {
 			f.Message = f.Path + ": " + f.Message
@@ -16,4 +13,11 @@ func parseDocument(c *collector, data []byte, lists bool) *yamlread.Node {
 		c.add(Fault{File: c.file, Line: f.Line, Column: f.Column, Message: f.Message})
 	}
 	return root
+}
+
+func documentOptions(lists bool) yamlread.Options {
+	return yamlread.Options{
+		Bytes: MaxFileSize, JSON: true, Lists: lists,
+		TooLarge: "split it into sub-DAGs or use for_each", Empty: "a spec needs at least version, name and tasks",
+	}
 }

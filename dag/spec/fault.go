@@ -56,6 +56,8 @@ type collector struct {
 	faults Faults
 	// dropped counts faults beyond maxFaults.
 	dropped int
+	// last is the task that was read last.
+	last Task
 }
 
 func (c *collector) at(n *yamlread.Node, format string, args ...any) {

@@ -15,6 +15,11 @@ var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$
 
 // fillIn replaces references to lists of the params by the lists.
 func (u *unit) fillIn(t *Task) {
+	if !t.fans() {
+		return
+	}
+	own := *t.Settings // Other tasks, and the spec, have them too.
+	t.Settings = &own
 	if t.source = sourceOf(t.ForEachFrom); t.late() {
 		return
 	}
@@ -101,7 +106,7 @@ func (u *unit) checkPerItem(t *Task) {
 			u.at(at, "task %q needs itself; remove that dependency", t.ID)
 		case u.fans[name]:
 			u.at(at, "task %q has %q in needs and in per_item; keep one", t.ID, name)
-		case u.names[name] != nil:
+		case u.entry(name) != nil:
 			u.at(at, "task %q per_item %q, which does not fan out; use needs", t.ID, name)
 		case !u.nameless:
 			u.at(at, "task %q per_item %q, which is not a task; %s", t.ID, name, u.similar(name))

@@ -56,7 +56,7 @@ func (u *unit) checkSource(t *Task) {
 	}
 	at := nodeOr(child(t.node, "for_each"), t.node)
 	of := t.source.Of
-	declared := u.entries[of]
+	declared := u.entry(of)
 	switch {
 	case !slices.Contains(t.Needs, of):
 		u.at(at, "task %q: its items come from the result of %q, which is not among its needs; add it there", t.ID, of)
@@ -85,7 +85,7 @@ func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 // sameItems reports why two entries that are chained per item do not fan out over
 // the same items; empty if they do, as far as it can be known.
 func (u *unit) sameItems(t *Task, name string) string {
-	other := u.entries[name]
+	other := u.entry(name)
 	if other == nil || t.late() != other.late() || t.late() && !t.source.equal(*other.source) {
 		return fmt.Sprintf("task %q per_item %q: both must fan out over the same items; give both the same for_each", t.ID, name)
 	}

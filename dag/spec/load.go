@@ -21,13 +21,27 @@ import (
 // graph (names, cycles, templates, sub-DAGs) is checked by [Compile]. A document
 // with faults is checked as a whole too, as far as it can be understood, so that
 // all its faults are reported at once.
+//
+// Of a large document without faults only the text is kept, which must not be
+// modified: a fault that [Compile] finds is placed by reading it again.
 func Load(file string, data []byte) (*Spec, error) {
-	r := reader{&collector{file: file}}
+	if len(data) >= largeFrom {
+		if s := loadLarge(file, data); s != nil {
+			return s, nil
+		}
+	}
+	return loadWhole(file, data)
+}
+
+// loadWhole reads a document into one tree, which takes fifty times its size.
+func loadWhole(file string, data []byte) (*Spec, error) {
+	r := newReader(file)
 	root := parseDocument(r.collector, data, false)
 	if root == nil {
 		return nil, r.err()
 	}
-	s := r.spec(root)
+	s := r.spec(root, func(n *yamlread.Node) []Task { return r.tasks(n, false) })
+	s.size = len(data)
 	if r.count() > 0 {
 		r.whole(s)
 		return nil, r.err()
@@ -46,8 +60,8 @@ func (r reader) whole(s *Spec) {
 	u.circles()
 }
 
-func (r reader) spec(root *yamlread.Node) *Spec {
-	s := &Spec{Concurrency: DefaultConcurrency, file: r.file, root: root}
+func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Spec {
+	s := &Spec{Concurrency: DefaultConcurrency, file: r.file}
 	if root.Kind != yamlread.Object {
 		r.at(root, "a spec must be a mapping with version, name and tasks, not %s", kindOf(root))
 		return s
@@ -71,7 +85,7 @@ func (r reader) spec(root *yamlread.Node) *Spec {
 			s.HoldOnFailure = r.duration(n, "hold_on_failure", jobtype.Duration(time.Second))
 		}},
 		{"params", func(n *yamlread.Node) { s.Params = r.object(n, "params") }},
-		{"tasks", func(n *yamlread.Node) { s.Tasks = r.tasks(n, false) }},
+		{"tasks", func(n *yamlread.Node) { s.Tasks = tasks(n) }},
 	})
 	r.require(root, "version", "name", "tasks")
 	return s
@@ -124,7 +138,7 @@ func actions() []string {
 }
 
 func (r reader) task(n *yamlread.Node, added bool) Task {
-	t := Task{node: n}
+	t := Task{Settings: &Settings{}, node: n}
 	if n.Kind != yamlread.Object {
 		r.at(n, "a task must be a mapping with an id and what it does, not %s", kindOf(n))
 		return t
@@ -136,6 +150,7 @@ func (r reader) task(n *yamlread.Node, added bool) Task {
 	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix", "per_item"}, fields)
 	r.require(n, "id")
 	r.checkTask(&t)
+	r.share(&t)
 	return t
 }
 

@@ -102,8 +102,11 @@ func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) 
 
 // keyPlace is where a key below another was written.
 func keyPlace(n *yamlread.Node, key, below string) yamlread.Place {
-	if f := child(n, key).Field(below); f != nil {
+	switch f := child(n, key).Field(below); {
+	case f != nil:
 		return f.At
+	case n != nil:
+		return n.Place()
 	}
-	return n.Place()
+	return yamlread.Place{}
 }

@@ -15,6 +15,8 @@ type reader struct {
 	*collector
 }
 
+func newReader(file string) reader { return reader{&collector{file: file}} }
+
 // field is one key of a mapping and how to read its value.
 type field struct {
 	name string

@@ -44,17 +44,34 @@ type Spec struct {
 	Tasks         []Task
 
 	file     string
-	root     *yamlread.Node
+	size     int
 	doubtful bool
+	// text is the document where the tasks do not know their places.
+	text []byte
 }
 
 // File is the name the document was loaded under.
 func (s *Spec) File() string { return s.file }
 
-// Task is one entry of tasks; with ForEach or Matrix it fans out.
+// Size is the length of the document in bytes.
+func (s *Spec) Size() int { return s.size }
+
+// Task is one entry of tasks; with ForEach or Matrix it fans out. It has by itself
+// what differs from task to task in a document of very many.
 type Task struct {
-	ID               string
-	Needs            []string
+	ID      string
+	Needs   []string
+	Command []string
+	// Settings is the rest, which tasks share where it is equal: do not modify it.
+	*Settings
+
+	node *yamlread.Node
+	// doubtful: a fault may be why a template refers to what is not there.
+	doubtful bool
+}
+
+// Settings are the keys of a task that most tasks of a document have in common.
+type Settings struct {
 	When             string // template; the task is skipped unless it renders true
 	TriggerRule      dag.Rule
 	Priority         int32
@@ -77,8 +94,7 @@ type Task struct {
 	Concurrency      int      // the most tasks of a fan-out that are running at a time; 0: no limit of its own
 	Before           []string // add-tasks only: existing tasks that shall wait for this one
 
-	// Exactly one of these says what the task does.
-	Command  []string
+	// Exactly one of these, or Command, says what the task does.
 	JobType  string
 	Noop     bool
 	Sleep    jobtype.Duration
@@ -88,9 +104,6 @@ type Task struct {
 	kind Kind
 	// source is where the items come from that only a run knows; nil for others.
 	source *Source
-	node   *yamlread.Node
-	// doubtful: a fault may be why a template refers to what is not there.
-	doubtful bool
 }
 
 // Kind returns which of the actions the task has.

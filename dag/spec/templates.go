@@ -80,7 +80,7 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 	case []any:
 		for k, item := range v {
 			next := at
-			if at.Kind == yamlread.List && k < len(at.Items) {
+			if at != nil && at.Kind == yamlread.List && k < len(at.Items) {
 				next = at.Items[k]
 			}
 			eachLeaf(item, next, f)
@@ -128,7 +128,7 @@ func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool
 	}
 	id := ref.Path[0]
 	if !slices.Contains(needs, id) {
-		if _, exists := u.names[id]; exists {
+		if u.entry(id) != nil {
 			return "it refers to the result of " + strconv.Quote(id) + ", which is not among its needs; add it there"
 		}
 		if len(needs) == 0 {

@@ -17,6 +17,7 @@ type parser struct {
 	repeated  int
 	text      int
 	exhausted bool
+	anchored  bool // an anchor or an alias was seen
 	// active holds the anchors being expanded: one inside itself is endless.
 	active map[*yaml.Node]bool
 }
@@ -61,6 +62,7 @@ func (p *parser) exhaust(from *yaml.Node, at *trail, format string, args ...any)
 func (p *parser) convert(from *yaml.Node, at *trail, depth int) *Node {
 	n := &Node{file: p.file, line: int32(max(from.Line, 1)), column: int32(max(from.Column, 1))}
 	p.charge(from, len(from.Value), at)
+	p.anchored = p.anchored || from.Anchor != "" || from.Kind == yaml.AliasNode
 	switch {
 	case p.exhausted:
 		return n
@@ -179,6 +181,7 @@ func (p *parser) merge(key, value *yaml.Node, at *trail, depth int) []*Node {
 
 func (p *parser) key(from *yaml.Node, at *trail) (string, bool) {
 	target := from
+	p.anchored = p.anchored || from.Anchor != "" || from.Kind == yaml.AliasNode
 	if from.Kind == yaml.AliasNode {
 		target = from.Alias
 	}

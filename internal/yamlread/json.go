@@ -11,23 +11,33 @@ import (
 
 // readJSON reads a JSON document into the nodes that readYAML makes.
 func readJSON(file *string, data []byte) (*Node, []Fault) {
+	p := newJSONParser(file, data)
+	return p.document(), p.faults
+}
+
+func newJSONParser(file *string, data []byte) *jsonParser {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	p := jsonParser{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
+	p := &jsonParser{file: file, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
 	p.decoder.UseNumber()
 	for at, b := range data {
 		if b == '\n' {
 			p.lines = append(p.lines, at+1)
 		}
 	}
+	return p
+}
+
+// document is the one value of a document, nil if nothing of it can be used.
+func (p *jsonParser) document() *Node {
 	n := p.value(nil, 0)
 	if n == nil {
-		return nil, p.faults
+		return nil
 	}
 	if _, err := p.decoder.Token(); !errors.Is(err, io.EOF) {
 		p.fail(p.decoder.InputOffset(), nil, "something follows the document, which is one value")
-		return nil, p.faults
+		return nil
 	}
-	return n, p.faults
+	return n
 }
 
 type jsonParser struct {
@@ -36,6 +46,11 @@ type jsonParser struct {
 	decoder *json.Decoder
 	lines   []int // offsets at which lines 2, 3, … begin
 	faults  []Fault
+	// each takes the items of the list that the root has under apart, in place of the
+	// tree; stopped: it wants no more of them.
+	apart   string
+	each    func(*Node) bool
+	stopped bool
 }
 
 func (p *jsonParser) place(offset int64) (line, column int) {
@@ -118,7 +133,12 @@ func (p *jsonParser) list(n *Node, at *trail, depth int) *Node {
 		if item == nil {
 			return nil
 		}
-		n.Items = append(n.Items, item)
+		if p.each == nil || depth != 1 || at.key != p.apart {
+			n.Items = append(n.Items, item)
+		} else if !p.each(item) {
+			p.stopped = true
+			return nil
+		}
 	}
 	if _, end := p.next(at); end == nil {
 		return nil

@@ -44,6 +44,18 @@ type Fault struct {
 // Read turns a document into a tree. It returns nil when nothing of it can be
 // used; the faults say why.
 func Read(file string, data []byte, options Options) (*Node, []Fault) {
+	asJSON, fault := judge(data, options)
+	switch {
+	case fault != nil:
+		return nil, []Fault{*fault}
+	case asJSON:
+		return readJSON(&file, data)
+	}
+	return readYAML(&file, data, options)
+}
+
+// judge finds out what a document is written in, or why it cannot be read.
+func judge(data []byte, options Options) (asJSON bool, fault *Fault) {
 	trimmed := bytes.TrimLeft(data, " \t\r\n\ufeff")
 	start := Fault{Line: 1, Column: 1}
 	switch {
@@ -56,12 +68,10 @@ func Read(file string, data []byte, options Options) (*Node, []Fault) {
 		start.Message = "the file is not UTF-8 from here on: save it as UTF-8"
 	case len(trimmed) == 0:
 		start.Message = "the file is empty: " + options.Empty
-	case options.JSON && trimmed[0] == '{', options.Lists && trimmed[0] == '[':
-		return readJSON(&file, data)
 	default:
-		return readYAML(&file, data, options)
+		return options.JSON && trimmed[0] == '{' || options.Lists && trimmed[0] == '[', nil
 	}
-	return nil, []Fault{start}
+	return false, &start
 }
 
 func firstInvalid(data []byte) int {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -43,7 +44,7 @@ func (p *ParamFlag) String() string {
 
 // ReadSpec reads a file, or standard input, within the size a spec may have.
 func (c *Program) ReadSpec(name string) ([]byte, error) {
-	from := c.Env.Stdin
+	from, size := c.Env.Stdin, int64(0)
 	if name != StdinName {
 		file, err := os.Open(name)
 		if err != nil {
@@ -51,10 +52,14 @@ func (c *Program) ReadSpec(name string) ([]byte, error) {
 		}
 		defer file.Close()
 		from = file
+		if info, err := file.Stat(); err == nil {
+			size = min(info.Size(), spec.MaxFileSize)
+		}
 	}
-	data, err := io.ReadAll(io.LimitReader(from, spec.MaxFileSize+1))
-	if err != nil {
+	// The room is made at once: a buffer that grows leaves as much behind again.
+	data := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(from, spec.MaxFileSize+1)); err != nil {
 		return nil, Usagef("%s: %w", name, err)
 	}
-	return data, nil
+	return data.Bytes(), nil
 }

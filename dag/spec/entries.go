@@ -1,0 +1,168 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// expand turns entries into tasks of a graph. An entry that does not fan out, of
+// which there may be very many, takes no more than its name and its task.
+func (u *unit) expand(entries []Task) {
+	u.names, u.fans, u.fanned = make(map[string]int, len(entries)), map[string]bool{}, map[int][]instance{}
+	u.items, u.structural, u.payloads = map[string]map[string]string{}, map[string]bool{}, map[string][]byte{}
+	if slices.ContainsFunc(entries, func(t Task) bool { return t.fans() }) {
+		entries = slices.Clone(entries) // Their items are filled in.
+	}
+	u.entries = entries
+	total := 0
+	for k := range entries {
+		u.fillIn(&entries[k])
+		u.declare(k)
+		if total += len(u.instances(k)); total > dag.MaxTasks {
+			u.at(entries[k].node, "the spec has more than %d tasks; split it into sub-DAGs", dag.MaxTasks)
+			return
+		}
+	}
+	u.tasks, u.source = make([]dag.Task, 0, total), make([]*Task, 0, total)
+	edges := 0
+	for k := range entries {
+		t := &entries[k]
+		u.checkSource(t)
+		u.checkPerItem(t)
+		needs, before := u.resolve(t, "needs", t.Needs), u.resolve(t, "before", t.Before)
+		instances := u.instances(k)
+		if edges += len(needs) * len(instances); edges > dag.MaxEdges {
+			u.at(t.node, "the spec has more than %d dependencies; put a noop task between wide fan-outs", dag.MaxEdges)
+			return
+		}
+		u.limit(t)
+		u.addTasks(t, instances, needs, before)
+	}
+}
+
+// addTasks adds the tasks of an entry.
+func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
+	payload := u.definition(t)
+	for _, in := range instances {
+		task := dag.Task{
+			ID: in.id, Needs: u.withItem(t, in, needs), Priority: t.Priority, Rule: t.TriggerRule,
+			Unmetered: !t.kind.metered(), Gated: t.gated(), Payload: payload, Args: in.args,
+		}
+		if t.late() {
+			var err error
+			if task, err = u.standIn(t, needs, payload); err != nil {
+				u.at(t.node, "%v", err)
+			}
+		}
+		u.tasks, u.source = append(u.tasks, task), append(u.source, t)
+		if u.run != nil {
+			u.before = append(u.before, before)
+		}
+	}
+}
+
+// entry finds the first entry of that id; nil if there is none.
+func (u *unit) entry(id string) *Task {
+	if k, ok := u.names[id]; ok {
+		return &u.entries[k]
+	}
+	return nil
+}
+
+// instances are the tasks of an entry; none if its id is taken.
+func (u *unit) instances(k int) []instance {
+	id := u.entries[k].ID
+	if first, ok := u.names[id]; !ok || first != k {
+		return nil
+	}
+	if fanned, ok := u.fanned[k]; ok {
+		return fanned
+	}
+	return []instance{{id: id}}
+}
+
+// declare gives an entry its name, and expands it if it fans out.
+func (u *unit) declare(k int) {
+	t := &u.entries[k]
+	if first := u.entry(t.ID); first != nil {
+		line := 0
+		if first.node != nil {
+			line = first.node.Place().Line
+		}
+		u.at(nodeOr(child(t.node, "id"), t.node), "task %q is already declared in line %d; rename one of them", t.ID, line)
+		return
+	}
+	if u.partial && t.ID == "" {
+		return
+	}
+	u.names[t.ID] = k
+	if !t.fans() {
+		return
+	}
+	u.fans[t.ID] = true
+	if u.partial || t.late() {
+		return
+	}
+	list, err := t.instances()
+	if err != nil {
+		u.at(t.node, "%v", err)
+	}
+	items := make(map[string]string, len(list))
+	for _, in := range list {
+		items[string(in.args)] = in.id
+	}
+	u.fanned[k], u.items[t.ID] = list, items
+}
+
+// resolve turns the names of one entry into ids of tasks.
+func (u *unit) resolve(t *Task, key string, names []string) []string {
+	if u.plain(t, names) {
+		return names
+	}
+	var ids []string
+	for k, name := range names {
+		found, ok := u.idsOf(name)
+		if !ok && u.nameless {
+			continue
+		}
+		if ok && name != t.ID {
+			ids = append(ids, found...)
+			continue
+		}
+		at := entryNode(t.node, key, k)
+		if name == t.ID {
+			u.at(at, "task %q needs itself; remove that dependency", t.ID)
+			continue
+		}
+		u.at(at, "task %q %s %q, which is not a task; %s", t.ID, key, name, u.similar(name))
+	}
+	return ids
+}
+
+// plain reports whether names are those of tasks already.
+func (u *unit) plain(t *Task, names []string) bool {
+	for _, name := range names {
+		if u.entry(name) == nil || u.fans[name] || name == t.ID {
+			return false
+		}
+	}
+	return true
+}
+
+// idsOf are the ids of the tasks of an entry, or of a task of the run.
+func (u *unit) idsOf(name string) ([]string, bool) {
+	k, ok := u.names[name]
+	if !ok {
+		if u.known != nil {
+			return u.known(name)
+		}
+		return nil, false
+	}
+	instances := u.instances(k)
+	ids := make([]string, len(instances))
+	for k, in := range instances {
+		ids[k] = in.id
+	}
+	return ids, true
+}

@@ -1,0 +1,61 @@
+package spec
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/roundsman/roundsman/internal/yamlread"
+)
+
+// largeFrom is the size of a document from which on its tasks are read one by one.
+const largeFrom = 256 << 10
+
+// loadLarge reads a document whose nodes are not kept: those of 300,000 tasks take
+// more than a gigabyte. It returns nil where there is a fault, or might be one, which
+// only loadWhole can tell.
+func loadLarge(file string, data []byte) *Spec {
+	r := newReader(file)
+	var tasks []Task
+	root := yamlread.ReadItems(file, data, documentOptions(false), "tasks", func(n *yamlread.Node) bool {
+		t := r.task(n, false)
+		t.node = nil
+		tasks = append(tasks, t)
+		return r.count() == 0
+	})
+	if root == nil || len(tasks) == 0 {
+		return nil
+	}
+	s := r.spec(root, func(*yamlread.Node) []Task { return tasks })
+	if r.count() > 0 {
+		return nil
+	}
+	s.text, s.size = data, len(data)
+	return s
+}
+
+// place reads a large document again, for the places of its tasks.
+func (s *Spec) place() error {
+	whole, err := loadWhole(s.file, s.text)
+	if err != nil {
+		return err
+	}
+	for k := range min(len(s.Tasks), len(whole.Tasks)) {
+		s.Tasks[k].node = whole.Tasks[k].node
+	}
+	s.text = nil
+	return nil
+}
+
+// share lets a task have what the task before it has, where that is equal: in a
+// document of many tasks most are alike.
+func (r reader) share(t *Task) {
+	if last := r.last; last.Settings != nil {
+		if reflect.DeepEqual(last.Settings, t.Settings) {
+			t.Settings = last.Settings
+		}
+		if slices.Equal(last.Command, t.Command) {
+			t.Command = last.Command
+		}
+	}
+	r.last = Task{Settings: t.Settings, Command: t.Command}
+}

@@ -61,6 +61,8 @@ func TestDocumentedMessages(t *testing.T) {
 		contract.UpdateCleanupWorkers: func() any { return &contract.CleanupWorkersInput{} },
 		contract.QueryHolds:           func() any { return &contract.HoldsInput{} },
 		contract.QueryAudit:           func() any { return &contract.AuditFilter{} },
+		contract.UpdateResizeWorker:   func() any { return &contract.ResizeWorkerInput{} },
+		contract.UpdateResizePool:     func() any { return &contract.ResizePoolInput{} },
 		contract.UpdateReEnable:       func() any { return &contract.ReEnableInput{} },
 		contract.UpdateForgive:        func() any { return &contract.ForgiveInput{} },
 		contract.UpdateMarkDone:       func() any { return &contract.MarkDoneInput{} },
@@ -130,6 +132,10 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	h.eventually(`"window"`, "runs", "show", run, "-o", "json")
 	send("update execute", contract.UpdateOperateWorker)
 	h.run("workers", "show", "node-a").OK().Says("DRAINING", "alice", "new disks")
+	send("update execute", contract.UpdateResizeWorker)
+	h.run("workers", "show", "node-a").OK().Says("8 execute", "more memory")
+	send("update execute", contract.UpdateResizePool)
+	h.run("pools", "list").OK().Says("10 (resized)")
 	send("update execute", contract.UpdateCleanupWorkers)
 	send("signal", contract.SignalCancelGroup)
 	h.eventually("disk is being replaced", "runs", "show", run)

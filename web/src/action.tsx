@@ -3,7 +3,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { curl, type Request, send } from './api';
-import { changed } from './data';
+import { changed, useGet } from './data';
+import type { Me } from './types';
 import { Failure } from './ui';
 
 export interface Field {
@@ -17,6 +18,11 @@ export interface Field {
 
 export type Values = Record<string, string>;
 
+// None says why there is no line.
+export interface None {
+  none: string;
+}
+
 export interface Act {
   label: string;
   // title is the question that the dialog asks, about what it acts on.
@@ -24,9 +30,9 @@ export interface Act {
   effect: ComponentChildren;
   fields?: Field[];
   request: (values: Values) => Request;
-  // lines are what does the same: roundsman always, temporal where its own tools can.
+  // The lines that do the same in a shell; Temporal's own tools cannot do everything.
   roundsman: (values: Values) => string;
-  temporal?: (values: Values) => string | undefined;
+  temporal: (values: Values) => string | None;
   danger?: boolean;
   small?: boolean;
   disabled?: string | undefined;
@@ -115,7 +121,7 @@ function Form({ act, close }: { act: Act; close: () => void }) {
           Leave it
         </button>
       </div>
-      <Lines roundsman={act.roundsman(values)} temporal={act.temporal?.(values)} curl={curl(act.request(values))} />
+      <Lines act={act} values={values} />
     </form>
   );
 }
@@ -159,15 +165,16 @@ function Input({ field, id, value, set }: { field: Field; id: string; value: str
 }
 
 // Lines are the same as a button for a shell.
-export function Lines({ roundsman, temporal, curl: request }: { roundsman: string; temporal?: string | undefined; curl?: string }) {
+function Lines({ act, values }: { act: Act; values: Values }) {
+  const me = useGet<Me>('/me', false);
+  const temporal = act.temporal(values);
+  const request = curl(act.request(values), me.data?.auth);
   return (
     <details class="lines">
       <summary>The same in a shell</summary>
-      {[roundsman, temporal, request]
-        .filter((line): line is string => line !== undefined)
-        .map((line) => (
-          <Line key={line} text={line} />
-        ))}
+      <Line text={act.roundsman(values)} />
+      {typeof temporal === 'string' ? <Line text={temporal} /> : <p class="note">Not with temporal alone: {temporal.none}.</p>}
+      <Line text={request} />
     </details>
   );
 }

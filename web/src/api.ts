@@ -107,13 +107,15 @@ export function query(values: Record<string, string | number | boolean | undefin
 // segment is one part of a path; a colon may stand in it as it is.
 export const segment = (text: string) => encodeURIComponent(text).replaceAll('%3A', ':');
 
-// curl is the request as a line for a shell.
-export function curl(request: Request): string {
+// curl is the request as a line for a shell. Where callers log in, it has a place for an
+// API key.
+export function curl(request: Request, auth = 'none'): string {
+  const key = auth === 'none' ? '' : auth === 'certificate' ? ' --cert "$CERT" --key "$CERT_KEY"' : ' -H "Authorization: Bearer $KEY"';
   const url = new URL(base + request.path, document.baseURI).href;
-  if (request.method === 'GET') return `curl -sS ${quote(url)}`;
+  if (request.method === 'GET') return `curl -sS${key} ${quote(url)}`;
   const body = JSON.stringify(request.body ?? {});
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) => ` -H ${quote(`${name}: ${value}`)}`);
-  return `curl -sS -X ${request.method} -H 'Content-Type: application/json'${headers.join('')} -d ${quote(body)} ${quote(url)}`;
+  return `curl -sS${key} -X ${request.method} -H 'Content-Type: application/json'${headers.join('')} -d ${quote(body)} ${quote(url)}`;
 }
 
 // quote makes one word of a shell.

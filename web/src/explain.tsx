@@ -1,10 +1,13 @@
 // Explain says why something does not continue, and offers what would change it.
 
 import { type Act, Action } from './action';
-import { quote, segment } from './api';
+import { reEnable } from './acts/admission';
+import { approve, reject } from './acts/items';
+import { resumeJobType } from './acts/jobtypes';
+import { uncordon } from './acts/workers';
+import { segment } from './api';
 import { useGet } from './data';
 import { href, runHref } from './route';
-import { approve, reject } from './runs';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
 import { Empty, Loaded, State } from './ui';
@@ -94,36 +97,3 @@ function actsOf(reason: Reason, thing: Explanation): Act[] {
   }
   return [];
 }
-
-export const resumeJobType = (name: string): Act => ({
-  label: 'Resume',
-  title: `Resume ${name}?`,
-  effect: 'It is due again at its next scheduled time.',
-  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/resume` }),
-  roundsman: () => `roundsman jobtypes resume ${name}`,
-  temporal: () => `temporal schedule toggle --schedule-id jobtype/${name} --unpause --reason 'resumed'`,
-});
-
-export const reEnable = (name: string, key: string): Act => ({
-  label: 'Re-enable',
-  title: `Re-enable ${key === '' ? name : `key ${key} of ${name}`}?`,
-  effect: 'Its failures count from zero; the next run takes it again.',
-  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/re-enable`, body: key === '' ? {} : { dedupe_key: key } }),
-  roundsman: () => `roundsman jobtypes re-enable ${name}${key === '' ? '' : ` --key ${key}`}`,
-});
-
-export const uncordon = (id: string): Act => ({
-  label: 'Uncordon',
-  title: `Uncordon ${id}?`,
-  effect: 'It takes work again at once.',
-  request: () => ({ method: 'POST', path: `/workers/${segment(id)}/uncordon` }),
-  roundsman: () => `roundsman workers uncordon ${id}`,
-});
-
-export const forgive = (name: string, key: string): Act => ({
-  label: 'Forgive',
-  title: `Forgive ${key}?`,
-  effect: 'Everything that is held against the key is forgotten; the next run takes it again.',
-  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/keys/forgive`, body: { dedupe_key: key } }),
-  roundsman: () => `roundsman jobs forgive ${name} ${quote(key)}`,
-});

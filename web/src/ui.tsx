@@ -373,5 +373,3 @@ export function Choice({ label, value, of, set }: { label: string; value: string
 }
 
 export const Json = ({ of }: { of: unknown }) => <pre>{JSON.stringify(of, null, 2)}</pre>;
-
-export const plural = (n: number, what: string) => `${n.toLocaleString('en')} ${what}${n === 1 ? '' : 's'}`;

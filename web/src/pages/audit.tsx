@@ -1,8 +1,10 @@
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
+import { forgive } from '../acts/admission';
+import { resumeJobType } from '../acts/jobtypes';
+import { uncordon } from '../acts/workers';
 import { get, query } from '../api';
 import { useGet } from '../data';
-import { forgive, resumeJobType, uncordon } from '../explain';
 import { href, runHref, setParams } from '../route';
 import { exact, Time } from '../time';
 import type { AuditEntry, AuditList } from '../types';

@@ -2,13 +2,15 @@
 // a square for each task, in which one can be chosen.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
+import { actsOnItem } from '../acts/items';
 import { query } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { runHref, setParams } from '../route';
-import { actsOnItem, isOpen, itemHref, runPath } from '../runs';
+import { isOpen, itemHref, runPath } from '../runs';
 import type { Drawing, RunGraph, Snapshot } from '../types';
-import { Empty, Loaded, plural, Section, State } from '../ui';
+import { Empty, Loaded, Section, State } from '../ui';
+import { plural } from '../words';
 
 const words = (state: string) => state.replaceAll('_', ' ');
 

@@ -1,13 +1,15 @@
 // A job or a task: what it does or what came of it, its attempts, and what it printed.
 import { Action } from '../action';
+import { actsOnItem } from '../acts/items';
 import { quote } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { href, runHref } from '../route';
-import { actsOnItem, isOpen, itemHref, itemPath, runPath } from '../runs';
+import { isOpen, itemHref, itemPath, runPath } from '../runs';
 import { exact, span, Time, Took } from '../time';
 import type { ItemDetail, Printed, Snapshot } from '../types';
-import { Empty, Facts, Json, Loaded, Page, plural, Section, State, Table } from '../ui';
+import { Empty, Facts, Json, Loaded, Page, Section, State, Table } from '../ui';
+import { plural } from '../words';
 
 const ended = new Set(['completed', 'succeeded', 'failed', 'upstream_failed', 'skipped', 'canceled', 'stale', 'expired', 'not_started']);
 // idle are the kinds of tasks that run on no worker.

@@ -1,7 +1,9 @@
-import { type Act, Action } from '../action';
-import { quote, segment } from '../api';
+import { Action } from '../action';
+import { forgive, reEnable } from '../acts/admission';
+import { backfill, detect, pauseJobType, resumeJobType, runJobType } from '../acts/jobtypes';
+import { segment } from '../api';
 import { useGet } from '../data';
-import { Explain, forgive, reEnable, resumeJobType } from '../explain';
+import { Explain } from '../explain';
 import { SchemaForm } from '../form';
 import { href, runHref } from '../route';
 import { span, Time, Took } from '../time';
@@ -65,61 +67,18 @@ function learned({ p95, of }: { p95?: string; of: number }): string {
 
 function Actions({ type }: { type: JobType }) {
   const name = type.name;
-  const pause: Act = {
-    label: 'Pause',
-    title: `Pause ${name}?`,
-    effect: 'It is not due until somebody resumes it. A running group continues.',
-    fields: [{ name: 'note', label: 'Why', hint: 'Everybody sees it here and in the audit log.' }],
-    request: ({ note }) => ({ method: 'POST', path: `${path(name)}/pause`, body: { note } }),
-    roundsman: ({ note }) => `roundsman jobtypes pause ${name}${note ? ` --note ${quote(note)}` : ''}`,
-    temporal: ({ note }) => `temporal schedule toggle --schedule-id jobtype/${name} --pause --reason ${quote(note || 'paused')}`,
-  };
-  const run: Act = {
-    label: 'Run now',
-    title: `Run ${name} now?`,
-    effect: type.paused
-      ? 'It is paused; this run is an exception.'
-      : 'A run starts as if it were due. If one is open, policy.overlap decides.',
-    fields: type.window && !type.window.open ? [{ name: 'ignore', label: 'Although its window is closed', kind: 'checkbox' }] : [],
-    request: ({ ignore }) => ({ method: 'POST', path: `${path(name)}/run`, body: ignore === 'true' ? { ignore_window: true } : {} }),
-    roundsman: ({ ignore }) => `roundsman jobtypes run ${name}${ignore === 'true' ? ' --ignore-window' : ''}`,
-    temporal: () => `temporal schedule trigger --schedule-id jobtype/${name}`,
-    done: started,
-  };
-  const detect: Act = {
-    label: 'Dry run',
-    title: `What would ${name} do now?`,
-    effect: 'It detects and executes nothing. The run lists what it found.',
-    request: () => ({ method: 'POST', path: `${path(name)}/detect` }),
-    roundsman: () => `roundsman jobtypes detect ${name}`,
-    done: started,
-  };
-  const backfill: Act = {
-    label: 'Backfill',
-    title: `Run what ${name} was due for?`,
-    effect: 'The runs that were due in this span start one after the other.',
-    fields: [
-      { name: 'from', label: 'From', kind: 'datetime-local', required: true, hint: 'In the time zone of this browser.' },
-      { name: 'to', label: 'To', kind: 'datetime-local', required: true },
-    ],
-    request: ({ from, to }) => ({ method: 'POST', path: `${path(name)}/backfill`, body: { from: iso(from), to: iso(to) } }),
-    roundsman: ({ from, to }) => `roundsman jobtypes backfill ${name} --from ${iso(from)} --to ${iso(to)}`,
-    done: (answer) => `${(answer as Backfilled).runs} runs start one after the other.`,
-  };
   return (
     <>
-      <Action {...run} />
-      {type.paused ? <Action {...resumeJobType(name)} /> : <Action {...pause} />}
-      <Action {...detect} />
+      <Action {...runJobType(name, type.paused, type.window?.open === false)} done={started} />
+      {type.paused ? <Action {...resumeJobType(name)} /> : <Action {...pauseJobType(name)} />}
+      <Action {...detect(name)} done={started} />
       <a class="button" href={href('submit', name)}>
         Submit a job
       </a>
-      <Action {...backfill} />
+      <Action {...backfill(name)} done={(answer) => `${(answer as Backfilled).runs} runs start one after the other.`} />
     </>
   );
 }
-
-const iso = (local: string | undefined) => (local ? new Date(local).toISOString() : '');
 
 function started(answer: unknown) {
   const { workflow_id } = answer as RunRef;

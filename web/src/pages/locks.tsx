@@ -1,6 +1,6 @@
 // Who holds what, who waits for it, and since when.
-import { type Act, Action } from '../action';
-import { segment } from '../api';
+import { Action } from '../action';
+import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
 import { runHref } from '../route';
 import { Time } from '../time';
@@ -57,7 +57,7 @@ export function Locks() {
                 { name: 'Pool', show: (pool) => pool.name },
                 { name: 'In use', show: (pool) => <Meter used={pool.used} of={pool.size} label={`pool ${pool.name}`} /> },
                 ...columns<Pool>((pool) => pool.holders),
-                { name: 'Size', show: (pool) => <Action {...resize(pool)} small /> },
+                { name: 'Size', show: (pool) => <Action {...resizePool(pool.name, pool.size, pool.declared)} small /> },
               ]}
             />
           )}
@@ -83,16 +83,6 @@ export function Locks() {
     </Page>
   );
 }
-
-const resize = (pool: Pool): Act => ({
-  label: 'Resize',
-  title: `Give pool ${pool.name} another size?`,
-  effect: `It holds at once, until it is resized again. 0 goes back to what the configuration declares${pool.declared ? `: ${pool.declared}` : ''}.`,
-  fields: [{ name: 'size', label: 'Size', kind: 'number', value: String(pool.size), required: true }],
-  request: ({ size }) => ({ method: 'PUT', path: `/pools/${segment(pool.name)}/size`, body: { size: Number(size) } }),
-  roundsman: ({ size }) =>
-    Number(size) === 0 ? `roundsman pools resize ${pool.name} --reset` : `roundsman pools resize ${pool.name} ${size}`,
-});
 
 function Uses({ of, none, more = 0 }: { of: Use[]; none: string; more?: number }) {
   if (of.length === 0) return <span class="faint">{none}</span>;

@@ -6,7 +6,8 @@ import { href, runHref } from '../route';
 import { stateOfRun } from '../runs';
 import { Time } from '../time';
 import type { Doctor as DoctorReport, Forecast, JobTypeList, RunList, WorkerList } from '../types';
-import { Empty, Loaded, Page, plural, Section, State, Table } from '../ui';
+import { Empty, Loaded, Page, Section, State, Table } from '../ui';
+import { plural } from '../words';
 import { jobTypeState } from './jobtypes';
 
 export function Overview() {

@@ -1,12 +1,14 @@
 // Plan and apply: a configuration, its faults at their lines, what it would change and
 // who changed something since, what changed job types would do, and exactly that applied.
 import { useRef, useState } from 'preact/hooks';
-import { type Act, Action } from '../action';
-import { Problem, query, type Request, send } from '../api';
+import { Action } from '../action';
+import { apply, detectPlanned } from '../acts/plan';
+import { Problem, send } from '../api';
 import { href, runHref } from '../route';
 import { Time } from '../time';
 import type { Applied, Detecting, Plan, PlannedChange } from '../types';
-import { Empty, Failure, Page, plural, Section, State, Table } from '../ui';
+import { Empty, Failure, Page, Section, State, Table } from '../ui';
+import { plural } from '../words';
 
 // kept is the text while somebody looks at another page: it may have taken long to write.
 let kept = '';
@@ -133,8 +135,10 @@ function Found({ plan, text, stale, again }: { plan: Plan; text: string; stale: 
       </Section>
       {!plan.empty && !stale && (
         <div class="actions">
-          {detectable.length > 0 && <Detect text={text} names={detectable.map((change) => change.job_type)} />}
-          <Action {...apply(plan, text, changes)} />
+          {detectable.length > 0 && (
+            <Action {...detectPlanned(text, detectable.map((change) => change.job_type))} done={(answer) => <Detections of={answer as Detecting} />} />
+          )}
+          <Action {...apply(text, plan.hash, changes)} done={(answer) => <Done of={answer as Applied} />} />
           <button type="button" onClick={again}>
             Plan again
           </button>
@@ -184,51 +188,24 @@ function OneChange({ change }: { change: PlannedChange }) {
   );
 }
 
-// Detect starts dry runs with the new settings: what would they find?
-function Detect({ text, names }: { text: string; names: string[] }) {
-  const act: Act = {
-    label: 'Dry detection',
-    title: `What would ${names.length === 1 ? names[0] : `${names.length} job types`} find?`,
-    effect: 'Each created or changed job type detects once with its new settings. Nothing is executed, and nothing is applied.',
-    request: () => ({ method: 'POST', path: '/plan/detect', body: { document: text } }),
-    roundsman: () => names.map((name) => `roundsman jobtypes detect ${name} --config roundsman.yaml`).join('; '),
-    done: (answer) => (
-      <ul>
-        {((answer as Detecting).runs ?? []).map((run) => (
-          <li key={run.workflow_id}>
-            {run.job_type}: <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>
-          </li>
-        ))}
-      </ul>
-    ),
-  };
-  return <Action {...act} />;
+function Detections({ of }: { of: Detecting }) {
+  return (
+    <ul>
+      {(of.runs ?? []).map((run) => (
+        <li key={run.workflow_id}>
+          {run.job_type}: <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
-function apply(plan: Plan, text: string, changes: PlannedChange[]): Act {
-  const deletions = changes.filter((change) => change.action === 'delete').length;
-  const pruned = (values: Record<string, string>) => values.prune === 'true';
-  const request = (values: Record<string, string>): Request => ({
-    method: 'POST',
-    path: `/apply${query({ prune: pruned(values) })}`,
-    body: { document: text },
-    headers: { 'If-Match': `"${plan.hash}"` },
-  });
-  return {
-    label: 'Apply',
-    title: `Apply ${plural(changes.length, 'change')}?`,
-    effect: 'Exactly this plan: if something has changed meanwhile it is refused, and you plan again.',
-    fields: deletions > 0 ? [{ name: 'prune', label: `Delete ${plural(deletions, 'job type')}`, kind: 'checkbox' }] : [],
-    request,
-    roundsman: (values) => `roundsman apply --config roundsman.yaml${pruned(values) ? ' --prune' : ''}`,
-    done: (answer) => {
-      const { applied, kept: left } = answer as Applied;
-      return (
-        <p>
-          Applied: {(applied ?? []).map((change) => `${change.job_type} (${change.action})`).join(', ') || 'nothing'}.
-          {(left ?? []).length > 0 && ` Kept, because deleting was not asked for: ${(left ?? []).map((change) => change.job_type).join(', ')}.`}
-        </p>
-      );
-    },
-  };
+function Done({ of }: { of: Applied }) {
+  const left = of.kept ?? [];
+  return (
+    <p>
+      Applied: {(of.applied ?? []).map((change) => `${change.job_type} (${change.action})`).join(', ') || 'nothing'}.
+      {left.length > 0 && ` Kept, because deleting was not asked for: ${left.map((change) => change.job_type).join(', ')}.`}
+    </p>
+  );
 }

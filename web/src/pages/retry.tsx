@@ -5,7 +5,8 @@ import { send } from '../api';
 import { runHref } from '../route';
 import { runPath } from '../runs';
 import type { RetryPreview } from '../types';
-import { Failure, plural } from '../ui';
+import { Failure } from '../ui';
+import { plural } from '../words';
 
 const most = 50;
 

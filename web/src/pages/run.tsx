@@ -1,15 +1,17 @@
 // A run: what it does or what came of it, its items, and why it does not continue.
 import { Action } from '../action';
+import { actsOnRun } from '../acts/runs';
 import { Graph } from './graph';
 import { Preview } from './retry';
 import { query } from '../api';
 import { useGet, useWindow } from '../data';
 import { Explain } from '../explain';
 import { href, runHref, setParams } from '../route';
-import { actsOnRun, isOpen, itemHref, runPath, stateOfRun } from '../runs';
+import { isOpen, itemHref, runPath, stateOfRun } from '../runs';
 import { exact, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
-import { Choice, Facts, Loaded, Meter, Page, plural, Rows, Section, State, Table } from '../ui';
+import { Choice, Facts, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
+import { plural } from '../words';
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
   const found = useGet<Snapshot>(runPath(id));

@@ -1,27 +1,19 @@
 // Submit jobs: run a job of a job type now, without a detection. The form is the
 // handler's own.
 import { useState } from 'preact/hooks';
-import { type Act, Action } from '../action';
-import { quote, segment } from '../api';
+import { Action } from '../action';
+import { type Submission, submit } from '../acts/jobtypes';
 import { useGet } from '../data';
 import { SchemaForm } from '../form';
 import { go, href, runHref } from '../route';
-import type { Handler, HandlerList, JobType, JobTypeList, Schema, Submitted } from '../types';
-import { Choice, Empty, Loaded, Page, plural, Section } from '../ui';
+import type { Handler, HandlerList, JobType, JobTypeList, Schema, SubmittedJobs } from '../types';
+import { Choice, Empty, Loaded, Page, Section } from '../ui';
+import { plural } from '../words';
 
-interface Form {
-  key: string;
-  summary: string;
-  priority: string;
-  node: string;
-  params: Record<string, unknown>;
-  ignore: boolean;
-}
-
-const blank: Form = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
+const blank: Submission = { key: '', summary: '', priority: '', node: '', params: {}, ignore: false };
 
 // kept are the forms that were not sent yet, by job type.
-const kept = new Map<string, Form>();
+const kept = new Map<string, Submission>();
 
 export function SubmitPage({ name }: { name: string }) {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
@@ -56,7 +48,7 @@ export function SubmitPage({ name }: { name: string }) {
 
 function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined }) {
   const [form, setForm] = useState(kept.get(type.name) ?? blank);
-  const set = (changes: Partial<Form>) => {
+  const set = (changes: Partial<Submission>) => {
     const next = { ...form, ...changes };
     kept.set(type.name, next);
     setForm(next);
@@ -85,7 +77,13 @@ function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined
         )}
       </form>
       <div class="actions">
-        <Action {...submit(type.name, form)} />
+        <Action
+          {...submit(type.name, form)}
+          done={(answer) => {
+            kept.delete(type.name);
+            return <Submitted of={answer as SubmittedJobs} />;
+          }}
+        />
       </div>
       <Section title="How it runs">
         <p>
@@ -96,42 +94,10 @@ function OneJob({ type, handler }: { type: JobType; handler: Handler | undefined
   );
 }
 
-function submit(name: string, form: Form): Act {
-  const params = Object.fromEntries(Object.entries(form.params).filter(([, value]) => value !== undefined && value !== ''));
-  const some = Object.keys(params).length > 0;
-  const proposal = {
-    ...(form.key && { dedupe_key: form.key }),
-    ...(form.summary && { summary: form.summary }),
-    ...(form.priority && { priority: form.priority }),
-    ...(form.node && { node: form.node }),
-    ...(some && { params }),
-  };
-  const flags = [
-    some && `--params ${quote(JSON.stringify(params))}`,
-    form.key && `--key ${quote(form.key)}`,
-    form.summary && `--summary ${quote(form.summary)}`,
-    form.priority && `--priority ${form.priority}`,
-    form.node && `--node ${quote(form.node)}`,
-    form.ignore && '--ignore-window',
-  ].filter(Boolean);
-  return {
-    label: 'Submit',
-    title: `Run a job of ${name} now?`,
-    effect: 'It runs in a run of its own, through everything that detected jobs go through.',
-    request: () => ({
-      method: 'POST',
-      path: `/job-types/${segment(name)}/submissions`,
-      body: { proposals: [proposal], ...(form.ignore && { ignore_window: true }) },
-    }),
-    roundsman: () => `roundsman jobs submit --type ${name} ${flags.join(' ')}`.trim(),
-    done: (answer) => {
-      const { workflow_id, jobs } = answer as Submitted;
-      kept.delete(name);
-      return (
-        <p>
-          Submitted {plural(jobs, 'job')}: <a href={runHref(workflow_id)}>{workflow_id}</a>
-        </p>
-      );
-    },
-  };
+function Submitted({ of }: { of: SubmittedJobs }) {
+  return (
+    <p>
+      Submitted {plural(of.jobs, 'job')}: <a href={runHref(of.workflow_id)}>{of.workflow_id}</a>
+    </p>
+  );
 }

@@ -1,14 +1,16 @@
 import { useQueries } from '@tanstack/react-query';
-import { type Act, Action } from '../action';
-import { get, quote, segment } from '../api';
+import { Action } from '../action';
+import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/workers';
+import { get, segment } from '../api';
 import { useGet } from '../data';
-import { Explain, uncordon } from '../explain';
+import { Explain } from '../explain';
 import { mayReboot, type Verdict } from '../reboot';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { span, Time, Took, useNow } from '../time';
 import type { JobTypeList, ShownJobType, Worker, WorkerList } from '../types';
-import { Facts, Loaded, Page, plural, Section, State, Table } from '../ui';
+import { Facts, Loaded, Page, Section, State, Table } from '../ui';
+import { plural } from '../words';
 import { Slots } from './workers';
 
 const path = (id: string) => `/workers/${segment(id)}`;
@@ -85,55 +87,12 @@ export function WorkerPage({ id }: { id: string }) {
 
 function Actions({ worker }: { worker: Worker }) {
   const id = worker.registration.id;
-  const reason = { name: 'reason', label: 'Why', hint: "Kept in the worker's history and in the audit log." };
-  const flag = (text: string | undefined) => (text ? ` --reason ${quote(text)}` : '');
-  const drain: Act = {
-    label: 'Drain',
-    title: `Drain ${id}?`,
-    effect: 'It takes no new work; what runs may finish. Then its process can end.',
-    fields: [reason],
-    request: (v) => ({ method: 'POST', path: `${path(id)}/drain`, body: { reason: v.reason } }),
-    roundsman: (v) => `roundsman workers drain ${id} --no-wait${flag(v.reason)}`,
-  };
-  const cordon: Act = {
-    label: 'Cordon',
-    title: `Cordon ${id}?`,
-    effect: 'It takes no new work until somebody uncordons it; what runs may finish.',
-    fields: [reason],
-    request: (v) => ({ method: 'POST', path: `${path(id)}/cordon`, body: { reason: v.reason } }),
-    roundsman: (v) => `roundsman workers cordon ${id}${flag(v.reason)}`,
-  };
-  const resize: Act = {
-    label: 'Resize',
-    title: `Change how much ${id} runs at once?`,
-    effect: 'It holds at once and over restarts. What runs above a smaller cap continues.',
-    fields: [
-      { name: 'execute', label: 'Jobs at once', kind: 'number', value: String(worker.caps.max_execute), required: true },
-      { name: 'detect', label: 'Detections at once', kind: 'number', value: String(worker.caps.max_detect), required: true },
-      reason,
-    ],
-    request: (v) => ({
-      method: 'POST',
-      path: `${path(id)}/resize`,
-      body: { max_execute: Number(v.execute), max_detect: Number(v.detect), reason: v.reason },
-    }),
-    roundsman: (v) => `roundsman workers resize ${id} --max-execute ${v.execute} --max-detect ${v.detect}${flag(v.reason)}`,
-  };
-  const remove: Act = {
-    label: 'Remove',
-    title: `Remove ${id} from the registry?`,
-    effect: 'A living worker registers again. Jobs that still run there are placed elsewhere.',
-    danger: true,
-    fields: [reason],
-    request: (v) => ({ method: 'POST', path: `${path(id)}/remove`, body: { reason: v.reason } }),
-    roundsman: (v) => `roundsman workers remove ${id}${flag(v.reason)}`,
-  };
   return (
     <>
-      {worker.mode ? <Action {...uncordon(id)} /> : <Action {...drain} />}
-      {!worker.mode && <Action {...cordon} />}
-      <Action {...resize} />
-      <Action {...remove} />
+      {worker.mode ? <Action {...uncordon(id)} /> : <Action {...drain(id)} />}
+      {!worker.mode && <Action {...cordon(id)} />}
+      <Action {...resizeWorker(id, worker.caps)} />
+      <Action {...removeWorker(id)} />
     </>
   );
 }

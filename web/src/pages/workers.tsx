@@ -1,4 +1,5 @@
 import { Action } from '../action';
+import { cleanUp } from '../acts/workers';
 import { useGet } from '../data';
 import { href, setParams } from '../route';
 import { Time } from '../time';
@@ -22,12 +23,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
       title="Workers"
       actions={
         <Action
-          label="Clean up"
-          title="Remove workers that are gone?"
-          effect="Workers that have been OFFLINE for long leave the registry. One that comes back registers again."
-          fields={[{ name: 'all', label: 'Every worker that is OFFLINE, however short', kind: 'checkbox' }]}
-          request={({ all }) => ({ method: 'POST', path: '/workers/cleanup', body: all === 'true' ? { all_offline: true } : {} })}
-          roundsman={({ all }) => `roundsman workers cleanup${all === 'true' ? ' --all-offline' : ''}`}
+          {...cleanUp()}
           done={(answer) => {
             const removed = (answer as RemovedWorkers).removed ?? [];
             return removed.length === 0 ? 'There was none to remove.' : `Removed: ${removed.join(', ')}.`;

@@ -1,0 +1,47 @@
+// What can be done to pools and to what is held back.
+import type { Act } from '../action';
+import { quote, segment } from '../api';
+import { flag, update } from './shell';
+
+export const resizePool = (pool: string, size: number, declared = 0): Act => ({
+  label: 'Resize',
+  title: `Give pool ${pool} another size?`,
+  effect: `It holds at once, until it is resized again. 0 goes back to what the configuration declares${declared ? `: ${declared}` : ''}.`,
+  fields: [{ name: 'size', label: 'Size', kind: 'number', value: String(size), required: true }],
+  ...sized(pool),
+});
+
+// poolBack gives a pool the size that it had; 0 is what the configuration declares.
+export const poolBack = (pool: string, size: number): Act => ({
+  label: 'Put back',
+  title: `Give pool ${pool} its former size?`,
+  effect: size === 0 ? 'What the configuration declares holds again, at once.' : `Its size is ${size} again, at once.`,
+  ...sized(pool, size),
+});
+
+const sized = (pool: string, fixed?: number): Pick<Act, 'request' | 'roundsman' | 'temporal'> => {
+  const of = (text: string | undefined) => fixed ?? Number(text);
+  return {
+    request: ({ size }) => ({ method: 'PUT', path: `/pools/${segment(pool)}/size`, body: { size: of(size) } }),
+    roundsman: ({ size }) => `roundsman pools resize ${quote(pool)} --size ${of(size)}`,
+    temporal: ({ size }) => update('admission', 'resize-pool', { pool, size: of(size) }),
+  };
+};
+
+export const reEnable = (name: string, key: string): Act => ({
+  label: 'Re-enable',
+  title: `Re-enable ${key === '' ? name : `key ${key} of ${name}`}?`,
+  effect: 'Its failures count from zero; the next run takes it again.',
+  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/re-enable`, body: key === '' ? {} : { dedupe_key: key } }),
+  roundsman: () => `roundsman jobtypes re-enable ${quote(name)}${flag('key', key)}`,
+  temporal: () => update('admission', 're-enable', { job_type: name, key }),
+});
+
+export const forgive = (name: string, key: string): Act => ({
+  label: 'Forgive',
+  title: `Forgive ${key}?`,
+  effect: 'Everything that is held against the key is forgotten; the next run takes it again.',
+  request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/keys/forgive`, body: { dedupe_key: key } }),
+  roundsman: () => `roundsman jobs forgive ${quote(name)} ${quote(key)}`,
+  temporal: () => update('admission', 'forgive', { job_type: name, key }),
+});

@@ -1,0 +1,121 @@
+// What can be done to jobs and tasks.
+import type { Act } from '../action';
+import { quote } from '../api';
+import { itemPath } from '../runs';
+import type { Item } from '../types';
+import { filled, flag, signal, update } from './shell';
+
+// Of is what names an item.
+export type Of = Pick<Item, 'run' | 'id'>;
+
+interface Lines {
+  roundsman: string;
+  temporal: (id: string, text: string | undefined) => string;
+}
+
+// onItem is what one request does to one item; field names what it may say about it.
+function onItem(item: Of, action: string, act: Pick<Act, 'label' | 'effect' | 'danger'>, lines: Lines, field: 'note' | 'reason' | '' = 'note'): Act {
+  return {
+    ...act,
+    title: `${act.label} ${item.id}?`,
+    fields: field === '' ? [] : [{ name: field, label: 'Why', hint: 'Kept with the run, where it is shown to others.' }],
+    request: (values) => ({
+      method: 'POST',
+      path: `${itemPath(item.run.workflow_id, item.id)}/${action}`,
+      body: field === '' ? {} : filled({ [field]: values[field] }),
+    }),
+    roundsman: (values) => `${lines.roundsman}${field === '' ? '' : flag(field, values[field])}`,
+    temporal: (values) => lines.temporal(item.run.workflow_id, field === '' ? undefined : values[field]),
+  };
+}
+
+const both = (item: Of) => `${quote(item.run.workflow_id)} ${quote(item.id)}`;
+const job = (item: Of) => quote(`${item.run.workflow_id}/${item.id}`);
+
+export const approve = (item: Of): Act =>
+  onItem(
+    item,
+    'approve',
+    { label: 'Approve', effect: 'The task succeeds, and what needs it goes on.' },
+    { roundsman: `roundsman dag approve ${both(item)}`, temporal: (run, note) => update(run, 'approve', { task: item.id, note }) },
+  );
+
+export const reject = (item: Of): Act =>
+  onItem(
+    item,
+    'reject',
+    { label: 'Reject', effect: 'The task fails.', danger: true },
+    { roundsman: `roundsman dag reject ${both(item)}`, temporal: (run, note) => update(run, 'reject', { task: item.id, note }) },
+  );
+
+export const rerun = (item: Of): Act =>
+  onItem(
+    item,
+    'rerun',
+    { label: 'Retry', effect: 'It runs again, and everything after it.' },
+    {
+      roundsman: `roundsman dag retry ${quote(item.run.workflow_id)} --from ${quote(item.id)}`,
+      temporal: (run) => update(run, 'rerun', { task: item.id }),
+    },
+    '',
+  );
+
+export const skip = (item: Of): Act =>
+  onItem(
+    item,
+    'skip',
+    { label: 'Skip', effect: 'It counts as done without running; what it blocked goes on.' },
+    { roundsman: `roundsman dag skip ${both(item)}`, temporal: (run, reason) => update(run, 'skip', { task: item.id, reason }) },
+    'reason',
+  );
+
+const stop: Pick<Act, 'label' | 'effect' | 'danger'> = { label: 'Cancel', effect: 'It is stopped, or never starts. The others go on.', danger: true };
+
+export const cancelTask = (item: Of): Act =>
+  onItem(
+    item,
+    'cancel',
+    stop,
+    {
+      roundsman: `roundsman runs cancel ${quote(item.run.workflow_id)} --task ${quote(item.id)}`,
+      temporal: (run, reason) => update(run, 'cancel-task', { task: item.id, reason }),
+    },
+    'reason',
+  );
+
+export const cancelJob = (item: Of): Act =>
+  onItem(
+    item,
+    'cancel',
+    stop,
+    { roundsman: `roundsman jobs cancel ${job(item)}`, temporal: (run, reason) => signal(run, 'cancel-job', { job_id: item.id, reason }) },
+    'reason',
+  );
+
+export const expireJob = (item: Of): Act =>
+  onItem(
+    item,
+    'expire',
+    { label: 'Give up', effect: 'It ends at once, whatever its handler does: for one that does not hear of a cancellation.', danger: true },
+    { roundsman: `roundsman jobs expire ${job(item)}`, temporal: (run, reason) => signal(run, 'expire-job', { job_id: item.id, reason }) },
+    'reason',
+  );
+
+const failed = new Set(['failed', 'upstream_failed', 'canceled']);
+const again = new Set(['failed', 'canceled', 'succeeded']);
+const waits = new Set(['pending', 'ready']);
+const goesOn = new Set(['pending', 'assigned', 'running', 'recalling', 'held', 'ready']);
+
+// actsOnItem are the buttons of an item in its present state, while its run is open.
+export function actsOnItem(item: Item, open: boolean): Act[] {
+  if (!open) return [];
+  const task = item.kind !== 'job';
+  const approval = item.wait?.code === 'AWAITING_APPROVAL' || (item.kind === 'approval' && item.state === 'running');
+  return [
+    ...(approval ? [approve(item), reject(item)] : []),
+    ...(task && again.has(item.state) ? [rerun(item)] : []),
+    ...(task && (waits.has(item.state) || failed.has(item.state)) ? [skip(item)] : []),
+    ...(goesOn.has(item.state) ? [task ? cancelTask(item) : cancelJob(item)] : []),
+    ...(!task && item.state === 'running' ? [expireJob(item)] : []),
+  ];
+}

@@ -1,0 +1,36 @@
+// What can be done with a configuration.
+import type { Act } from '../action';
+import { query, type Request } from '../api';
+import { plural } from '../words';
+
+const none = () => ({ none: 'the control plane makes the Schedules of a configuration, and dry runs with its settings' });
+
+// detectPlanned starts dry runs with the new settings: what would they find?
+export const detectPlanned = (text: string, names: string[]): Act => ({
+  label: 'Dry detection',
+  title: `What would ${names.length === 1 ? names[0] : `${names.length} job types`} find?`,
+  effect: 'Each created or changed job type detects once with its new settings. Nothing is executed, and nothing is applied.',
+  request: () => ({ method: 'POST', path: '/plan/detect', body: { document: text } }),
+  roundsman: () => names.map((name) => `roundsman jobtypes detect ${name} --config roundsman.yaml`).join('; '),
+  temporal: none,
+});
+
+export function apply(text: string, hash: string, changes: { action: string }[]): Act {
+  const deletions = changes.filter((change) => change.action === 'delete').length;
+  const pruned = (values: Record<string, string>) => values.prune === 'true';
+  const request = (values: Record<string, string>): Request => ({
+    method: 'POST',
+    path: `/apply${query({ prune: pruned(values) })}`,
+    body: { document: text },
+    headers: { 'If-Match': `"${hash}"` },
+  });
+  return {
+    label: 'Apply',
+    title: `Apply ${plural(changes.length, 'change')}?`,
+    effect: 'Exactly this plan: if something has changed meanwhile it is refused, and you plan again.',
+    fields: deletions > 0 ? [{ name: 'prune', label: `Delete ${plural(deletions, 'job type')}`, kind: 'checkbox' }] : [],
+    request,
+    roundsman: (values) => `roundsman apply --config roundsman.yaml${pruned(values) ? ' --prune' : ''}`,
+    temporal: none,
+  };
+}

@@ -1,0 +1,94 @@
+// What can be done to runs.
+import { type ComponentChildren, h } from 'preact';
+import type { Act } from '../action';
+import { quote } from '../api';
+import { runHref } from '../route';
+import { isOpen, runPath } from '../runs';
+import type { Run, RunRef, Snapshot } from '../types';
+import { filled, flag, signal, update } from './shell';
+
+const why = { name: 'note', label: 'Why', hint: 'Kept with the run, where it is shown to others.' };
+
+export const cancelRun = (id: string, kind: Run['kind']): Act => ({
+  label: 'Cancel',
+  title: `Cancel ${id}?`,
+  effect: 'Jobs that run are stopped, the rest never starts. What has ended stays as it is.',
+  danger: true,
+  fields: [{ ...why, name: 'reason' }],
+  request: ({ reason }) => ({ method: 'POST', path: `${runPath(id)}/cancel`, body: filled({ reason }) }),
+  roundsman: ({ reason }) => `roundsman runs cancel ${quote(id)}${flag('reason', reason)}`,
+  temporal: ({ reason }) =>
+    reason ? signal(id, kind === 'dag' ? 'cancel' : 'cancel-group', { reason }) : `temporal workflow cancel --workflow-id ${quote(id)}`,
+});
+
+export const pauseRun = (id: string): Act => ({
+  label: 'Pause',
+  title: `Pause ${id}?`,
+  effect: 'No more jobs start until it is resumed. What runs goes on.',
+  fields: [why],
+  request: ({ note }) => ({ method: 'POST', path: `${runPath(id)}/pause`, body: filled({ note }) }),
+  roundsman: ({ note }) => `roundsman runs pause ${quote(id)}${flag('note', note)}`,
+  temporal: ({ note }) => signal(id, 'pause', { note }),
+});
+
+export const resumeRun = (id: string): Act => ({
+  label: 'Resume',
+  title: `Resume ${id}?`,
+  effect: 'Jobs start again at once.',
+  request: () => ({ method: 'POST', path: `${runPath(id)}/resume` }),
+  roundsman: () => `roundsman runs resume ${quote(id)}`,
+  temporal: () => signal(id, 'resume'),
+});
+
+export const retryRun = (id: string, preview: ComponentChildren): Act => ({
+  label: 'Retry',
+  title: `Retry ${id}?`,
+  effect: preview,
+  request: () => ({ method: 'POST', path: `${runPath(id)}/retry` }),
+  roundsman: () => `roundsman dag retry ${quote(id)} --detach`,
+  temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),
+  done: (answer) => {
+    const { workflow_id: next } = answer as RunRef;
+    return h('p', null, 'Started: ', h('a', { href: runHref(next) }, next));
+  },
+});
+
+export const releaseRun = (id: string): Act => ({
+  label: 'Release',
+  title: `Let ${id} end?`,
+  effect: 'It is held because something failed. It ends as it is now.',
+  request: () => ({ method: 'POST', path: `${runPath(id)}/release` }),
+  roundsman: () => `roundsman dag release ${quote(id)}`,
+  temporal: () => update(id, 'release', {}),
+});
+
+export const addTasks = (id: string): Act => ({
+  label: 'Add tasks',
+  title: `Add tasks to ${id}?`,
+  effect: 'They run as if they had been in the DAG from the start. A task may need any other, and be needed by one that has not begun.',
+  fields: [
+    {
+      name: 'text',
+      label: 'Tasks, as in a DAG, with before beside needs',
+      kind: 'textarea',
+      required: true,
+      hint: 'YAML, like: - {id: check-again, needs: check, command: [check-disks]}',
+    },
+  ],
+  request: ({ text }) => ({ method: 'POST', path: `${runPath(id)}/tasks`, body: { text } }),
+  roundsman: ({ text }) => `roundsman dag add-tasks ${quote(id)} - <<'END'\n${text ?? ''}\nEND`,
+  temporal: ({ text }) => update(id, 'add-tasks', { text }),
+});
+
+// actsOnRun are the buttons of a run in its present state. The preview says what a retry
+// would do.
+export function actsOnRun(run: Snapshot, preview: ComponentChildren): Act[] {
+  const id = run.workflow_id;
+  if (!isOpen(run)) return run.kind === 'dag' && run.outcome !== 'completed' ? [retryRun(id, preview)] : [];
+  return [
+    ...(run.phase === 'held' ? [releaseRun(id)] : []),
+    ...(run.kind === 'dag' ? [addTasks(id)] : []),
+    run.paused ? resumeRun(id) : pauseRun(id),
+    cancelRun(id, run.kind),
+  ];
+}

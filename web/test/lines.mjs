@@ -1,0 +1,86 @@
+// The lines for a shell of every action, as JSON: internal/cli holds them to the command
+// line, the document of the API and the messages of the workflows.
+import { readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createServer } from 'vite';
+
+globalThis.document = { baseURI: 'http://127.0.0.1:8234/' };
+const web = join(dirname(fileURLToPath(import.meta.url)), '..');
+const server = await createServer({ root: web, logLevel: 'error', appType: 'custom', optimizeDeps: { noDiscovery: true }, server: { middlewareMode: true, watch: null, hmr: false, ws: false } });
+
+const [run, dag] = ["group/scrub-2026-11-20T09:00:00Z", 'dag/nightly/a'];
+const job = { run: { workflow_id: run, run_id: '' }, id: 'job-00012' };
+const task = { run: { workflow_id: dag, run_id: '' }, id: "go/it's" };
+const form = { key: 'sda', summary: "ann's disk", priority: 'high', node: 'node-7', params: { item: 'sda', n: 3 }, ignore: true };
+
+// Each action with what it is about, and what somebody fills in; an action that has
+// fields is shown without them, too.
+const table = {
+  drain: [['node-7'], { reason: "ann's new disks" }],
+  cordon: [['node-7'], { reason: 'new disks' }],
+  uncordon: [['node-7']],
+  removeWorker: [['node-7'], { reason: 'gone' }],
+  resizeWorker: [['node-7', { max_execute: 4, max_detect: 1 }], { execute: '8', detect: '2', reason: 'more memory' }],
+  ownSize: [['node-7']],
+  cleanUp: [[], { all: 'true' }],
+  resizePool: [['db', 3, 5], { size: '7' }],
+  poolBack: [['db', 3]],
+  reEnable: [['scrub', '/srv/a b']],
+  forgive: [['scrub', '/srv/a b']],
+  pauseJobType: [['scrub'], { note: 'new disks' }],
+  resumeJobType: [['scrub']],
+  runJobType: [['scrub', false, true], { ignore: 'true' }],
+  detect: [['scrub']],
+  backfill: [['scrub'], { from: '2026-11-20T09:00', to: '2026-11-20T12:00' }],
+  setJobType: [['scrub', { max_runtime: '2h', retry_limit: 2, interactive: false, every: '8h' }]],
+  submit: [['scrub', form]],
+  detectPlanned: [['version: 1\n', ['scrub', 'tidy']]],
+  apply: [['version: 1\n', 'abc', [{ action: 'delete' }]], { prune: 'true' }],
+  cancelRun: [[run, 'group'], { reason: 'new disks' }],
+  pauseRun: [[run], { note: 'backup' }],
+  resumeRun: [[run]],
+  retryRun: [[dag, '']],
+  releaseRun: [[dag]],
+  addTasks: [[dag], { text: '- {id: again, command: ["true"]}' }],
+  approve: [[task], { note: 'agreed' }],
+  reject: [[task], { note: 'not today' }],
+  rerun: [[task]],
+  skip: [[task], { reason: 'not needed' }],
+  cancelTask: [[task], { reason: 'not needed' }],
+  cancelJob: [[job], { reason: 'in use' }],
+  expireJob: [[job], { reason: 'node burned down' }],
+};
+// The same with something else in it.
+const others = [
+  ['poolBack', ['db', 0]],
+  ['reEnable', ['scrub', '']],
+  ['cancelRun', [dag, 'dag'], { reason: 'wrong cluster' }],
+  ['submit', ['scrub', { key: '', summary: '', priority: '', node: '', params: {}, ignore: false }]],
+];
+
+const { curl } = await server.ssrLoadModule('/src/api.ts');
+const found = {};
+for (const file of readdirSync(join(web, 'src', 'acts'))) Object.assign(found, await server.ssrLoadModule(`/src/acts/${file}`));
+const lines = [];
+function write(name, act, values) {
+  const request = act.request(values);
+  const temporal = act.temporal(values);
+  lines.push({
+    name, method: request.method, path: request.path, body: request.body ?? {}, roundsman: act.roundsman(values), curl: curl(request),
+    ...(typeof temporal === 'string' ? { temporal } : { none: temporal.none }),
+  });
+}
+for (const [name, args, values = {}] of [...Object.entries(table).map(([name, [args, values]]) => [name, args, values]), ...others]) {
+  if (!found[name]) throw new Error(`no action ${name}`);
+  const act = found[name](...args);
+  const defaults = Object.fromEntries((act.fields ?? []).map((f) => [f.name, f.value ?? '']));
+  if ((act.fields ?? []).every((f) => !f.required || f.value)) write(name, act, defaults);
+  if (Object.keys(values).length > 0) write(name, act, { ...defaults, ...values });
+}
+// An action is a function that gives a request; what else acts/ has is for them.
+const helpers = ['flag', 'filled', 'signal', 'update', 'schedule', 'iso', 'actsOnRun', 'actsOnItem'];
+const missing = Object.keys(found).filter((name) => !table[name] && !helpers.includes(name));
+if (missing.length > 0) throw new Error(`not in the table of test/lines.mjs: ${missing.join(', ')}`);
+await server.close();
+process.stdout.write(`${JSON.stringify(lines)}\n`);

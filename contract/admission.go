@@ -51,6 +51,8 @@ const (
 
 	// QueryAdmission takes an AdmissionFilter and answers an AdmissionView.
 	QueryAdmission = "admission"
+	// QueryPastGrants takes a PastGrantsFilter and answers PastGrants.
+	QueryPastGrants = "past-grants"
 	// QueryHolders answers a list of AdmissionHolder, for the watcher.
 	QueryHolders = "holders"
 	// QueryAdmissionUsage answers an AdmissionUsage, for metrics.

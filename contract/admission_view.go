@@ -87,6 +87,45 @@ type AdmissionThing struct {
 	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
+// PastGrantsFilter asks for what was held before. What is empty does not filter.
+type PastGrantsFilter struct {
+	Lane       string `json:"lane,omitempty"`
+	Pool       string `json:"pool,omitempty"`
+	Object     string `json:"object,omitempty"`
+	WorkflowID string `json:"workflow_id,omitempty"`
+	// Before is the Seq of the last grant of the page before; 0: the first page.
+	Before int64 `json:"before,omitempty"`
+	// Limit is the most grants of a page. 0: 100; at most 1,000.
+	Limit int `json:"limit,omitempty"`
+}
+
+// PastGrants are turns in lanes, and uses of pools and objects, that were released:
+// the last release first.
+type PastGrants struct {
+	Grants []PastGrant `json:"grants,omitempty"`
+	// More: there are older ones that match.
+	More bool `json:"more,omitempty"`
+	// Kept is how many are remembered in all, of all that were Released.
+	Kept     int   `json:"kept"`
+	Released int64 `json:"released"`
+}
+
+// PastGrant is what somebody held, and what it was requested with.
+type PastGrant struct {
+	// Seq counts the releases, from 1.
+	Seq        int64             `json:"seq"`
+	WorkflowID string            `json:"workflow_id"`
+	JobType    string            `json:"job_type,omitempty"`
+	For        string            `json:"for,omitempty"`
+	Lane       string            `json:"lane,omitempty"`
+	Pools      []AdmissionAmount `json:"pools,omitempty"`
+	Objects    []AdmissionObject `json:"objects,omitempty"`
+
+	RequestedAt time.Time `json:"requested_at"`
+	GrantedAt   time.Time `json:"granted_at"`
+	ReleasedAt  time.Time `json:"released_at"`
+}
+
 // AdmissionUsage is how much of everything is used and waited for.
 type AdmissionUsage struct {
 	// Waiting counts requests that wait; OldestAt is when the first of them was asked.

@@ -30,6 +30,17 @@ func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (c
 	return view, err
 }
 
+// PastGrants shows what was released, the last release first, as far as admission
+// remembers it and the filter asks for it. It needs a control plane.
+func (a Admission) PastGrants(ctx context.Context, filter contract.PastGrantsFilter) (contract.PastGrants, error) {
+	var past contract.PastGrants
+	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryPastGrants, &past, filter)
+	if errors.Is(err, ErrNotFound) {
+		return past, &NoAdmissionError{Doing: "see who held what"}
+	}
+	return past, err
+}
+
 // Usage says how much of everything is used and waited for. It needs a control plane.
 func (a Admission) Usage(ctx context.Context) (contract.AdmissionUsage, error) {
 	var usage contract.AdmissionUsage

@@ -41,6 +41,9 @@ type Core struct {
 	pools    resources
 	// outcomes are what is remembered of failures.
 	outcomes *outcomes
+	// past is what was released last, now the time of the event.
+	past past
+	now  time.Time
 	// recovery is nil once everything is known.
 	recovery *recovery
 	// weight bounds the bytes of the state, see [MaxWeight].
@@ -75,7 +78,7 @@ func empty() *Core {
 // Next takes one event and returns the decisions, in order. The slice is valid
 // until the next call.
 func (c *Core) Next(now time.Time, event Event) []Decision {
-	c.out = c.out[:0]
+	c.out, c.now = c.out[:0], now
 	event.apply(c, now)
 	c.expire(now)
 	c.claims.purge()
@@ -87,6 +90,7 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 		c.serveLanes(now)
 		c.serveResources(now)
 	}
+	c.past.makeRoom(MaxWeight - c.Weight())
 	return c.out
 }
 
@@ -111,6 +115,7 @@ func (c *Core) NextDeadline() time.Time {
 // grant gives a request its fences and tells the holder.
 func (c *Core) grant(r *request, now time.Time) {
 	r.Fences = max(r.Fences, 1)
+	r.Waited = now.Sub(r.Since).Truncate(time.Millisecond)
 	r.Granted, r.Since, r.Fence = true, now, c.next
 	c.next += r.Fences
 	c.answer(r)
@@ -150,12 +155,19 @@ func (c *Core) add(r *request) {
 	c.weight += r.weight()
 }
 
-// drop forgets a request and frees what it held. One that was never added is
-// ignored.
+// drop frees what a request held and remembers that it was held. One that was never
+// added is ignored.
 func (c *Core) drop(r *request) {
+	if c.remove(r) {
+		c.remember(r)
+	}
+}
+
+// remove frees what a request held, and reports whether it was known.
+func (c *Core) remove(r *request) bool {
 	h := c.holders[r.Holder]
 	if h == nil || h.byID[r.ID] != r {
-		return
+		return false
 	}
 	c.free(r)
 	c.setFreeAt(r, time.Time{})
@@ -172,6 +184,7 @@ func (c *Core) drop(r *request) {
 	if ofType.remove(r); ofType.len() == 0 {
 		delete(c.ofType, r.JobType)
 	}
+	return true
 }
 
 func (c *Core) free(r *request) {

@@ -11,13 +11,15 @@ type Durable struct {
 	// Sizes are operators' sizes of pools.
 	Sizes    map[string]int `json:"sizes,omitempty"`
 	Outcomes *outcomes      `json:"outcomes,omitempty"`
+	// Past is what was released last.
+	Past *savedPasts `json:"past,omitempty"`
 	// Fence is the next one: all that were ever given are lower.
 	Fence int64 `json:"fence,omitempty"`
 }
 
 // Durable returns that part.
 func (c *Core) Durable() Durable {
-	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Fence: c.next}
+	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Past: c.past.save(), Fence: c.next}
 	for name := range c.pools.pools.all() {
 		if size := c.pools.byName[poolMark+name].operator; size > 0 {
 			kept.Sizes[name] = size
@@ -37,6 +39,7 @@ func (c *Core) inherit(now time.Time, durable Durable) {
 		}
 	}
 	c.outcomes.restore(durable.Outcomes)
+	c.past.restore(durable.Past)
 }
 
 // restore takes over what was saved; what is known already stays.

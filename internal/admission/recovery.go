@@ -92,7 +92,7 @@ func (c *Core) reassert(e Requested, held contract.AdmissionHeld, now time.Time)
 		if known.Granted && !e.Reset {
 			return
 		}
-		c.drop(known)
+		c.remove(known)
 	}
 	r, readable := c.newRequest(e, held.AdmissionItem, earliest(held.Since, now))
 	r.Granted, r.Fence = true, held.Fence

@@ -20,7 +20,9 @@ type request struct {
 	// Since is when it was asked or, once Granted, when it was granted.
 	Since   time.Time
 	Granted bool
-	Fence   int64
+	// Waited is how long it waited for its grant.
+	Waited time.Duration
+	Fence  int64
 	// FreeAt is set when its holder has ended, or was reset and does not know of it:
 	// then it is an orphan, which stays so unless it is asked for again.
 	FreeAt time.Time
@@ -137,7 +139,7 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 			c.again(known, e, item)
 			return
 		}
-		c.drop(known)
+		c.remove(known)
 	}
 	r, readable := c.newRequest(e, item, now)
 	if rule := r.fault(); rule != "" || !readable {

@@ -21,6 +21,7 @@ type Snapshot struct {
 	Had        map[string]map[string]int64 `json:"had,omitempty"`
 	Passes     map[string][]int64          `json:"passes,omitempty"`
 	Outcomes   *outcomes                   `json:"outcomes,omitempty"`
+	Past       *savedPasts                 `json:"past,omitempty"`
 	Recovering bool                        `json:"recovering,omitempty"`
 	Until      int64                       `json:"until,omitempty"`
 }
@@ -51,6 +52,7 @@ type savedRequest struct {
 	Granted  bool          `json:"g,omitempty"`
 	Fence    int64         `json:"f,omitempty"`
 	FreeAt   int64         `json:"e,omitempty"`
+	Waited   time.Duration `json:"u,omitempty"`
 	Orphan   bool          `json:"x,omitempty"`
 	Aged     bool          `json:"h,omitempty"`
 	Reserve  *savedReserve `json:"v,omitempty"`
@@ -124,7 +126,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps
 
 // Snapshot returns the state.
 func (c *Core) Snapshot() Snapshot {
-	s := Snapshot{Seq: c.seq, Next: c.next, Had: map[string]map[string]int64{}, Passes: map[string][]int64{}, Outcomes: c.outcomes}
+	s := Snapshot{Seq: c.seq, Next: c.next, Had: map[string]map[string]int64{}, Passes: map[string][]int64{}, Outcomes: c.outcomes, Past: c.past.save()}
 	for h := range c.order.all() {
 		saved := savedHolder{ID: h.WorkflowID, Run: h.FirstRunID, Grace: h.grace, Budget: h.budget}
 		for r := range h.requests.all() {
@@ -155,7 +157,7 @@ func (c *Core) Snapshot() Snapshot {
 func (c *Core) save(r *request) savedRequest {
 	saved := savedRequest{
 		ID: r.ID, Lane: r.Lane, Distinct: r.Distinct, Priority: r.Priority, Fences: r.Fences, For: r.For, Start: r.Start,
-		JobType: r.JobType, Seq: r.Seq, Since: nanos(r.Since), Granted: r.Granted, Fence: r.Fence, FreeAt: nanos(r.FreeAt), Orphan: r.Orphan, Aged: r.Aged,
+		JobType: r.JobType, Seq: r.Seq, Since: nanos(r.Since), Granted: r.Granted, Fence: r.Fence, FreeAt: nanos(r.FreeAt), Waited: r.Waited, Orphan: r.Orphan, Aged: r.Aged,
 	}
 	if saved.Keys = PackKeys(r.keys); r.Granted {
 		saved.Keys = PackKeys(c.claims.keysOf(r))
@@ -182,6 +184,7 @@ func Restore(s Snapshot) (*Core, error) {
 		c.setOperator(p, saved.Operator)
 	}
 	c.outcomes.restore(s.Outcomes)
+	c.past.restore(s.Past)
 	var all []*request
 	for i := range s.Holders {
 		saved := &s.Holders[i]
@@ -226,7 +229,7 @@ func (s *savedRequest) restore(holder contract.AdmissionHolder) (*request, error
 		AdmissionItem: contract.AdmissionItem{
 			ID: s.ID, Lane: s.Lane, Distinct: s.Distinct, Priority: s.Priority, Fences: s.Fences, For: s.For, Start: s.Start,
 		},
-		Holder: holder, JobType: s.JobType, Seq: s.Seq, Since: timeOf(s.Since), Granted: s.Granted, Fence: s.Fence, FreeAt: timeOf(s.FreeAt), Orphan: s.Orphan,
+		Holder: holder, JobType: s.JobType, Seq: s.Seq, Since: timeOf(s.Since), Granted: s.Granted, Fence: s.Fence, FreeAt: timeOf(s.FreeAt), Waited: s.Waited, Orphan: s.Orphan,
 	}
 	for _, amount := range s.Pools {
 		r.Pools = append(r.Pools, contract.AdmissionAmount{Pool: amount.Pool, N: amount.N})

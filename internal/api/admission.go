@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/access"
 	"github.com/roundsman/roundsman/internal/api/problem"
+	"github.com/roundsman/roundsman/internal/live"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -33,6 +34,17 @@ type objectList struct {
 // heldList is what is held back: job types and keys.
 type heldList struct {
 	contract.HoldsResult
+	// Next is the cursor of the next page; empty: there is none.
+	Next string    `json:"next,omitempty"`
+	AsOf time.Time `json:"as_of"`
+}
+
+// pastGrantList is what was released, the last release first.
+type pastGrantList struct {
+	Grants []contract.PastGrant `json:"grants"`
+	// Kept is how many releases are remembered in all, of all that were Released.
+	Kept     int   `json:"kept"`
+	Released int64 `json:"released"`
 	// Next is the cursor of the next page; empty: there is none.
 	Next string    `json:"next,omitempty"`
 	AsOf time.Time `json:"as_of"`
@@ -74,6 +86,13 @@ func (a *API) admission() {
 		May: viewAdmission,
 	}, a.listObjects)
 	Add(a, Operation{
+		ID: "list-past-grants", Method: http.MethodGet, Path: "/past-grants", Tag: tag,
+		Summary:     "List who held lanes, pools and objects before, from when to when, and for how long that was waited for",
+		Description: "The last release comes first. Admission remembers the newest few hundred of lanes, and as many of pools and objects.",
+		May:         viewAdmission,
+		Live:        &live.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{contract.AdmissionWorkflowID}},
+	}, a.listPastGrants)
+	Add(a, Operation{
 		ID: "list-held", Method: http.MethodGet, Path: "/held", Tag: tag, Summary: "List what is held back: job types and keys that the retry budget disabled, and keys that were marked as done",
 		May: access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: Some,
 	}, a.listHeld)
@@ -112,6 +131,34 @@ func (a *API) listPools(ctx context.Context, call *Call, in *struct{ Listing }) 
 	}
 	names := func(p contract.AdmissionPool) string { return p.Name }
 	return poolList{orEmpty(view.Pools), pageOf(a, "pools", at, view.Pools, names, view.PoolCount)}, nil
+}
+
+func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
+	Listing
+	Lane   string `query:"lane" maxLength:"63" doc:"Only turns in this lane"`
+	Pool   string `query:"pool" maxLength:"63" doc:"Only with this pool"`
+	Object string `query:"object" maxLength:"1000" doc:"Only with this object"`
+	Run    string `query:"run" maxLength:"1000" doc:"Only what this run held: its workflow id"`
+},
+) (pastGrantList, error) {
+	const name = "past-grants"
+	list := pastGrantList{Grants: []contract.PastGrant{}, AsOf: time.Now().UTC()}
+	after, err := a.position(name, in.Cursor)
+	if err != nil {
+		return list, err
+	}
+	before, _ := strconv.ParseInt(after, 10, 64) // What is signed is a number, or empty.
+	past, err := call.Client.Admission().PastGrants(ctx, contract.PastGrantsFilter{
+		Lane: in.Lane, Pool: in.Pool, Object: in.Object, WorkflowID: in.Run, Before: before, Limit: in.Limit,
+	})
+	if is404(err) {
+		return list, nil // Nobody ever asked for anything.
+	}
+	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
+	if past.More {
+		list.Next = a.cursor(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
+	}
+	return list, err
 }
 
 func (a *API) listObjects(ctx context.Context, call *Call, in *struct{ Listing }) (objectList, error) {

@@ -113,6 +113,10 @@ func completeAndFail(t *testing.T, h *harness) {
 	o := h.run("jobtypes", "run", "quick", "--wait").OK()
 	o.Says("quick: started group/quick-", "quick: completed in", "4 found, 1 duplicate, 3 completed (node-a 3)")
 	h.run("runs", "show", "quick").OK().Says("completed", "4 found, 1 duplicate, 3 completed", "node-a completed 3")
+	h.run("locks", "list").OK()
+	h.eventually("lane default", "locks", "past", "--lane", "default")
+	past := clitest.Decode[contract.PastGrants](h.run("locks", "past", "--lane", "default", "-o", "json").OK())
+	assert.Contains(t, past.Grants[len(past.Grants)-1].WorkflowID, "group/quick-")
 	jobs := clitest.Decode[struct {
 		Jobs  []starter.Item `json:"items"`
 		Total int            `json:"total"`

@@ -337,7 +337,7 @@ func (e every) dag() {
 func (e every) admission() {
 	e.ask("PUT", "/pools/{pool}/size", object{"size": 3}, 200, "disks")
 	e.ask("GET", "/pools/{pool}/size", nil, 200, "disks")
-	for _, path := range []string{"/pools", "/lanes", "/objects", "/held"} {
+	for _, path := range []string{"/pools", "/lanes", "/objects", "/held", "/past-grants"} {
 		e.ask("GET", path, nil, 200)
 	}
 }

@@ -54,7 +54,7 @@ function pageOf({ parts, params }: Route): ComponentChildren {
       if (parts[3] !== undefined) return <ItemPage key={parts.join('/')} run={second} id={parts[3]} />;
       return <RunPage key={second} id={second} params={params} />;
     case 'locks':
-      return <Locks />;
+      return <Locks params={params} />;
     case 'calendar':
       return <CalendarPage params={params} />;
     case 'audit':

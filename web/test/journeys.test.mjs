@@ -189,6 +189,17 @@ test('cancel, pause and resume a run', { skip, timeout: 120_000 }, async () => {
   }
 });
 
+test('who held a lane before', { skip, timeout: 90_000 }, async () => {
+  const run = await stage.openRun('slow');
+  await stage.shell(`roundsman runs cancel ${run} --wait`);
+  await until('the release', async () => (await stage.get('/past-grants?lane=disk')).grants[0]?.workflow_id === run);
+  await stage.open(page, 'locks?lane=disk');
+  const shown = () => page.$eval('[aria-label="Held before"] .row', (e) => e.textContent);
+  await until('the run', async () => (await shown()).includes(run.replace(/^group\//, '')));
+  assert.match(await shown(), /^lane disk/);
+  assert.match(await stage.shell('roundsman locks past --lane disk'), new RegExp(run));
+});
+
 test('cancel a job', { skip, timeout: 90_000 }, async () => {
   const run = await stage.openRun('slow');
   const job = (await stage.get(`/runs/${key(run)}/items?state=running`)).items[0].id;

@@ -19,6 +19,8 @@ func (a *run) listen() error {
 			workflow.UpdateHandlerOptions{Validator: a.checkResize, Description: "Give a pool another size; 0 returns to the declared one."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryAdmission, a.view,
 			workflow.QueryHandlerOptions{Description: "Lanes, pools and objects: who holds them, who waits."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryPastGrants, a.past,
+			workflow.QueryHandlerOptions{Description: "Who held lanes, pools and objects before, and for how long."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryHolders, a.holders,
 			workflow.QueryHandlerOptions{Description: "Who holds or waits. The watcher asks."}),
 		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryDurable, a.durable,
@@ -79,6 +81,10 @@ func (a *run) view(filter contract.AdmissionFilter) (contract.AdmissionView, err
 		view.Inherited = &a.inherited
 	}
 	return view, nil
+}
+
+func (a *run) past(filter contract.PastGrantsFilter) (contract.PastGrants, error) {
+	return a.core.Past(filter), nil
 }
 
 func (a *run) usage() (contract.AdmissionUsage, error) { return a.core.Usage(a.loop.Now()), nil }

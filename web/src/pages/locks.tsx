@@ -1,4 +1,4 @@
-// Who holds what, who waits for it, and since when.
+// Who holds what, who waits for it, and since when; and who held it before.
 import { Action } from '../action';
 import { resizePool } from '../acts/admission';
 import { useGet } from '../data';
@@ -6,8 +6,9 @@ import { runHref } from '../route';
 import { Time } from '../time';
 import type { Lane, LaneList, Pool, PoolList, Thing, ThingList, Use } from '../types';
 import { Loaded, Meter, Page, Section, Table } from '../ui';
+import { Past, pastHref } from './past';
 
-export function Locks() {
+export function Locks({ params }: { params: URLSearchParams }) {
   const lanes = useGet<LaneList>('/lanes?limit=1000');
   const pools = useGet<PoolList>('/pools?limit=1000');
   const objects = useGet<ThingList>('/objects?limit=1000');
@@ -36,7 +37,7 @@ export function Locks() {
                   No run holds or waits for a lane. Job types take turns in one that they name with <code>lane:</code>.
                 </>
               }
-              columns={[{ name: 'Lane', show: (lane) => lane.name }, ...columns<Lane>((lane) => (lane.holder ? [lane.holder] : []))]}
+              columns={[{ name: 'Lane', show: (lane) => <a href={pastHref('lane', lane.name)}>{lane.name}</a> }, ...columns<Lane>((lane) => (lane.holder ? [lane.holder] : []))]}
             />
           )}
         </Loaded>
@@ -54,7 +55,7 @@ export function Locks() {
                 </>
               }
               columns={[
-                { name: 'Pool', show: (pool) => pool.name },
+                { name: 'Pool', show: (pool) => <a href={pastHref('pool', pool.name)}>{pool.name}</a> },
                 { name: 'In use', show: (pool) => <Meter used={pool.used} of={pool.size} label={`pool ${pool.name}`} /> },
                 ...columns<Pool>((pool) => pool.holders),
                 { name: 'Size', show: (pool) => <Action {...resizePool(pool.name, pool.size, pool.declared)} small /> },
@@ -75,11 +76,12 @@ export function Locks() {
                   No job holds or waits for an object. Jobs and tasks name objects with <code>exclusive</code> and <code>shared</code>.
                 </>
               }
-              columns={[{ name: 'Object', show: (thing) => thing.name }, ...columns<Thing>((thing) => thing.holders)]}
+              columns={[{ name: 'Object', show: (thing) => <a href={pastHref('object', thing.name)}>{thing.name}</a> }, ...columns<Thing>((thing) => thing.holders)]}
             />
           )}
         </Loaded>
       </Section>
+      <Past params={params} />
     </Page>
   );
 }

@@ -1,0 +1,135 @@
+package workers
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// defaultPast is how many releases a table shows.
+const defaultPast = 50
+
+func (c *commands) locksCommand() *cli.Command {
+	return &cli.Command{
+		Name: "locks", Usage: "who holds lanes, pools and objects, and who held them before",
+		Subcommands: []*cli.Command{c.locksList(), c.locksPast()},
+	}
+}
+
+func (c *commands) locksList() *cli.Command {
+	return &cli.Command{
+		Name: "list", Aliases: []string{"ls"}, Usage: "list who holds lanes, pools and objects, and how many wait",
+		Description: `What nobody holds and nobody waits for is not listed.
+
+Examples:
+  roundsman locks list
+  roundsman locks list --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
+		Flags: ui.ListFlags(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
+			if err != nil {
+				return err
+			}
+			if ui.WantsData(ctx) {
+				return c.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
+			}
+			listed := ui.NewTable("KIND", "NAME", "WAITING", "SINCE", "HELD BY")
+			add := func(kind, name string, waiting int, holders []contract.AdmissionUse) {
+				since := time.Time{}
+				if len(holders) > 0 {
+					since = holders[0].Since
+				}
+				listed.Add(ui.Text(kind), ui.Textf("%s", name), ui.Textf("%d", waiting), ui.Text(ui.Ago(since, c.Env.Now())), ui.Textf("%s", usedBy(holders)))
+			}
+			for _, lane := range view.Lanes {
+				var holders []contract.AdmissionUse
+				if lane.Holder != nil {
+					holders = append(holders, *lane.Holder)
+				}
+				add("lane", lane.Name, lane.WaitingCount, holders)
+			}
+			for _, pool := range view.Pools {
+				add("pool", pool.Name, pool.WaitingCount, pool.Holders)
+			}
+			for _, object := range view.Objects {
+				add("object", object.Name, object.WaitingCount, object.Holders)
+			}
+			c.PrintTable(listed, "nobody holds or waits for a lane, a pool or an object")
+			return nil
+		}),
+	}
+}
+
+func (c *commands) locksPast() *cli.Command {
+	return &cli.Command{
+		Name: "past", Usage: "list who held lanes, pools and objects before, for how long, and how long that was waited for",
+		Description: `The last release comes first. Admission remembers the newest few hundred turns in lanes, and as many uses of pools
+and objects. Jobs without a lane, a pool or an object are not in it.
+
+Examples:
+  roundsman locks past --lane default
+  roundsman locks past --object volume/17
+  roundsman locks past --pool db --limit 200 --output json | jq '.grants[] | {workflow_id, granted_at, released_at}'`,
+		Flags: ui.ListFlags(
+			&cli.StringFlag{Name: "lane", Usage: "only turns in lane `NAME`"},
+			&cli.StringFlag{Name: "pool", Usage: "only with pool `NAME`"},
+			&cli.StringFlag{Name: "object", Usage: "only with object `NAME`"},
+			&cli.StringFlag{Name: "run", Usage: "only what run `ID` held"},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the last `N` releases, at most 1,000", Value: defaultPast},
+		),
+		Before: func(ctx *cli.Context) error {
+			if limit := ctx.Int(ui.FlagLimit); limit < 1 || limit > 1000 {
+				return ui.Usagef("--limit %d: give 1 to 1,000", limit)
+			}
+			return nil
+		},
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			past, err := client.Admission().PastGrants(ctx.Context, contract.PastGrantsFilter{
+				Lane: ctx.String("lane"), Pool: ctx.String("pool"), Object: ctx.String("object"), WorkflowID: ctx.String("run"), Limit: ctx.Int(ui.FlagLimit),
+			})
+			if err != nil {
+				return err
+			}
+			if ui.WantsData(ctx) {
+				past.Grants = ui.OrEmpty(past.Grants)
+				return c.Answer(ctx, past, ui.Names(past.Grants, func(g contract.PastGrant) string { return g.WorkflowID })...)
+			}
+			listed := ui.NewTable("RELEASED", "HELD", "WAITED", "WHAT", "BY", "+FOR")
+			for _, g := range past.Grants {
+				listed.Add(ui.Text(ui.Ago(g.ReleasedAt, c.Env.Now())), ui.Text(ui.Span(g.ReleasedAt.Sub(g.GrantedAt))), ui.Text(ui.Span(g.GrantedAt.Sub(g.RequestedAt))),
+					ui.Textf("%s", things(g)), ui.Textf("%s", g.WorkflowID), ui.Textf("%s", g.For))
+			}
+			c.PrintTable(listed, "nothing that matches was released, as far as admission remembers")
+			return nil
+		}),
+	}
+}
+
+// things names what a grant was of.
+func things(g contract.PastGrant) string {
+	var all []string
+	if g.Lane != "" {
+		all = append(all, "lane "+g.Lane)
+	}
+	for _, amount := range g.Pools {
+		text := "pool " + amount.Pool
+		if amount.N > 1 {
+			text += fmt.Sprintf(" ×%d", amount.N)
+		}
+		all = append(all, text)
+	}
+	for _, object := range g.Objects {
+		text := "object " + object.Name
+		if object.Shared {
+			text += " (shared)"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,94 @@
+// Who held lanes, pools and objects before, for how long, and how long that was waited for.
+import { useList } from '../data';
+import { query } from '../api';
+import { href, runHref } from '../route';
+import { itemHref } from '../runs';
+import { exact, span, Time } from '../time';
+import type { PastGrant, PastGrantList } from '../types';
+import { Loaded, Rows, Section } from '../ui';
+
+const kinds = ['lane', 'pool', 'object'] as const;
+
+export const pastHref = (kind: (typeof kinds)[number], name: string) => `${href('locks')}?${kind}=${encodeURIComponent(name)}`;
+
+export function Past({ params }: { params: URLSearchParams }) {
+  const kind = kinds.find((one) => params.get(one));
+  const name = kind && (params.get(kind) ?? '');
+  const found = useList<PastGrantList>(`/past-grants${query({ limit: 100, ...(kind && { [kind]: name }) })}`);
+  const first = found.data?.pages[0];
+  return (
+    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && `of ${first.released.toLocaleString('en')} releases the last ${first.kept.toLocaleString('en')} are known`}>
+      {kind && (
+        <p>
+          <a href={href('locks')}>Show all lanes, pools and objects</a>
+        </p>
+      )}
+      <Loaded of={found} what="What was held before">
+        {({ pages }) => <Grants of={pages.flatMap((page) => page.grants)} more={found.more} />}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Grants({ of, more }: { of: PastGrant[]; more: () => void }) {
+  return (
+    <Rows
+      label="Held before"
+      rows={of}
+      id={(grant) => String(grant.seq)}
+      onEnd={more}
+      empty="Nothing was released yet, as far as admission remembers: the newest few hundred turns in lanes, and as many uses of pools and objects."
+      columns={[
+        { name: 'What', show: (grant) => <Things of={grant} />, wide: true },
+        { name: 'Held by', show: (grant) => <Holder of={grant} />, wide: true },
+        {
+          name: 'From',
+          show: (grant) => (
+            <span title={`${exact(grant.granted_at)} to ${exact(grant.released_at)}`}>
+              <Time at={grant.granted_at} relative={false} />
+            </span>
+          ),
+          width: '11.5rem',
+          optional: true,
+        },
+        { name: 'Held for', show: (grant) => span(between(grant.granted_at, grant.released_at)), number: true, width: '6.5rem' },
+        { name: 'Waited', show: (grant) => span(between(grant.requested_at, grant.granted_at)), number: true, width: '6.5rem', optional: true },
+        { name: 'Released', show: (grant) => <Time at={grant.released_at} />, width: '7rem', optional: true },
+      ]}
+    />
+  );
+}
+
+const between = (from: string, to: string) => Math.max(Date.parse(to) - Date.parse(from), 0);
+
+function Things({ of }: { of: PastGrant }) {
+  const all = [
+    ...(of.lane ? [{ kind: 'lane' as const, name: of.lane, more: '' }] : []),
+    ...(of.pools ?? []).map(({ pool, n }) => ({ kind: 'pool' as const, name: pool, more: n > 1 ? ` ×${n}` : '' })),
+    ...(of.objects ?? []).map(({ name, shared }) => ({ kind: 'object' as const, name, more: shared ? ' (reads)' : '' })),
+  ];
+  return (
+    <>
+      {all.map(({ kind, name, more }, i) => (
+        <span key={`${kind} ${name}`}>
+          {i > 0 && ', '}
+          {kind} <a href={pastHref(kind, name)}>{name}</a>
+          {more}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function Holder({ of }: { of: PastGrant }) {
+  const run = of.workflow_id.replace(/^group\//, '');
+  return of.for ? (
+    <a href={itemHref(of.workflow_id, of.for)} title={`${of.workflow_id} ${of.for}`}>
+      {of.for} of {run}
+    </a>
+  ) : (
+    <a href={runHref(of.workflow_id)} title={of.workflow_id}>
+      {run}
+    </a>
+  );
+}

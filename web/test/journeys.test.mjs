@@ -22,7 +22,7 @@ const tabTo = (name) => tabOn(page, name);
 // shell, and what the audit log says.
 async function act(route, button, fields = {}) {
   await stage.open(page, route);
-  const verb = { Retry: 'rerun' }[button] ?? button.toLowerCase().split(' ')[0];
+  const verb = { Retry: 'rerun', 'Put back': '' }[button] ?? button.toLowerCase().split(' ')[0];
   const last = (await stage.audit()).at(-1)?.seq ?? 0;
   await until(`a button ${button}`, () => page.evaluate((name) => [...document.querySelectorAll('main button')].some((b) => b.textContent === name && !b.disabled), button));
   await tabTo(button);
@@ -131,6 +131,24 @@ test('put back what the audit log has', { skip, timeout: 90_000 }, async () => {
   assert.equal(back.entry.action, 'worker.uncordon');
   assert.equal((await stage.get('/workers/node-b')).state, 'ONLINE');
   await until('no button, since it is back', () => page.evaluate(() => ![...document.querySelectorAll('main button')].some((b) => b.textContent === 'Uncordon')));
+});
+
+test('put back what was resized and set', { skip, timeout: 120_000 }, async () => {
+  const worker = async () => (await stage.get('/workers/node-b')).caps.max_execute;
+  const [own, policy] = [await worker(), async () => (await stage.get('/job-types/compact/policy')).policy];
+  const before = await policy();
+  for (const [line, object] of [['workers resize node-b --max-execute 9', 'worker/node-b'], ['pools resize db --size 7', 'pool/db'], ['jobtypes set compact retry_limit=4 max_runtime=1h', 'jobtype/compact']]) {
+    await stage.shell(`roundsman ${line}`);
+    const back = await act(`audit?object=${encodeURIComponent(object)}`, 'Put back');
+    assert.equal(back.entry.object, object);
+    await stage.shell(back.lines[0]); // It is so already: the line is understood, and changes nothing.
+  }
+  assert.equal(await worker(), own);
+  assert.deepEqual(await policy(), before);
+  assert.ok(!(await stage.get('/pools')).pools.some((pool) => pool.operator));
+  await stage.shell('roundsman runs cancel ' + (await stage.openRun('slow')) + ' --wait');
+  await stage.open(page, 'audit');
+  await until('why a run is not put back', () => page.evaluate(() => /what ended has ended/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
 });
 
 test('resize a worker', { skip, timeout: 90_000 }, async () => {

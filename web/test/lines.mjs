@@ -1,13 +1,8 @@
 // The lines for a shell of every action, as JSON: internal/cli holds them to the command
 // line, the document of the API and the messages of the workflows.
 import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { createServer } from 'vite';
-
-globalThis.document = { baseURI: 'http://127.0.0.1:8234/' };
-const web = join(dirname(fileURLToPath(import.meta.url)), '..');
-const server = await createServer({ root: web, logLevel: 'error', appType: 'custom', optimizeDeps: { noDiscovery: true }, server: { middlewareMode: true, watch: null, hmr: false, ws: false } });
+import { join } from 'node:path';
+import { sources, web } from './source.mjs';
 
 const [run, dag] = ["group/scrub-2026-11-20T09:00:00Z", 'dag/nightly/a'];
 const job = { run: { workflow_id: run, run_id: '' }, id: 'job-00012' };
@@ -23,6 +18,7 @@ const table = {
   removeWorker: [['node-7'], { reason: 'gone' }],
   resizeWorker: [['node-7', { max_execute: 4, max_detect: 1 }], { execute: '8', detect: '2', reason: 'more memory' }],
   ownSize: [['node-7']],
+  capsBack: [['node-7', { max_execute: 4, max_detect: 1 }]],
   cleanUp: [[], { all: 'true' }],
   resizePool: [['db', 3, 5], { size: '7' }],
   poolBack: [['db', 3]],
@@ -59,9 +55,11 @@ const others = [
   ['submit', ['scrub', { key: '', summary: '', priority: '', node: '', params: {}, ignore: false }]],
 ];
 
-const { curl } = await server.ssrLoadModule('/src/api.ts');
 const found = {};
-for (const file of readdirSync(join(web, 'src', 'acts'))) Object.assign(found, await server.ssrLoadModule(`/src/acts/${file}`));
+const { curl } = await sources(async (load) => {
+  for (const file of readdirSync(join(web, 'src', 'acts'))) Object.assign(found, await load(`/src/acts/${file}`));
+  return load('/src/api.ts');
+});
 const lines = [];
 function write(name, act, values) {
   const request = act.request(values);
@@ -79,8 +77,7 @@ for (const [name, args, values = {}] of [...Object.entries(table).map(([name, [a
   if (Object.keys(values).length > 0) write(name, act, { ...defaults, ...values });
 }
 // An action is a function that gives a request; what else acts/ has is for them.
-const helpers = ['flag', 'filled', 'signal', 'update', 'schedule', 'iso', 'actsOnRun', 'actsOnItem'];
+const helpers = ['flag', 'filled', 'signal', 'update', 'schedule', 'iso', 'actsOnRun', 'actsOnItem', 'putBack', 'settingsOf'];
 const missing = Object.keys(found).filter((name) => !table[name] && !helpers.includes(name));
 if (missing.length > 0) throw new Error(`not in the table of test/lines.mjs: ${missing.join(', ')}`);
-await server.close();
 process.stdout.write(`${JSON.stringify(lines)}\n`);

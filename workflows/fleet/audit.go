@@ -57,12 +57,18 @@ func (r *run) auditOperate(ctx workflow.Context, in contract.OperateWorkerInput,
 func (r *run) auditCaps(ctx workflow.Context, in contract.ResizeWorkerInput, before, after contract.WorkerDetail) {
 	r.loop.Audit.Updated(ctx, contract.AuditEntry{
 		Action: "worker.resize", Actor: in.By, Object: workerName(in.ID),
-		Before: capsText(before.Registration.Caps()), After: capsText(after.Registration.Caps()), Detail: in.Reason,
+		Before: capsText(before.Registration), After: capsText(after.Registration), Detail: in.Reason,
 	})
 }
 
-func capsText(caps contract.WorkerCaps) string {
-	return fmt.Sprintf("detect: %d; execute: %d", caps.MaxDetect, caps.MaxExecute)
+// capsText says besides whether an operator has set the caps, so that they can be put back.
+func capsText(r contract.WorkerRegistration) string {
+	caps := r.Caps()
+	text := fmt.Sprintf("detect: %d; execute: %d", caps.MaxDetect, caps.MaxExecute)
+	if r.Resized != nil {
+		text += " (resized)"
+	}
+	return text
 }
 
 func (r *run) auditCleanup(ctx workflow.Context, in contract.CleanupWorkersInput, removed []string) {

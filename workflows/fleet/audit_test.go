@@ -67,7 +67,8 @@ func TestFleetTells(t *testing.T) {
 		case "worker.cordon":
 			assert.Equal(t, []string{"ann", "ONLINE", "CORDONED", "new disks"}, []string{e.Actor, e.Before, e.After, e.Detail})
 		case "worker.resize":
-			assert.Contains(t, e.After, "execute: 9")
+			assert.NotContains(t, e.Before, "(resized)")
+			assert.Regexp(t, `^detect: \d; execute: 9 \(resized\)$`, e.After)
 		}
 	}
 }

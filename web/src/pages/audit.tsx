@@ -1,8 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Action } from '../action';
-import { forgive } from '../acts/admission';
-import { resumeJobType } from '../acts/jobtypes';
-import { uncordon } from '../acts/workers';
+import { putBack } from '../acts/back';
 import { get, query } from '../api';
 import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
@@ -19,6 +17,8 @@ export function Audit({ params }: { params: URLSearchParams }) {
   };
   const path = `/audit${query({ ...filter, limit: 100 })}`;
   const found = useGet<AuditList>(path);
+  const unfiltered = useGet<AuditList>('/audit?limit=100');
+  const filtered = Object.values(filter).some((value) => value !== '');
   return (
     <Page title="Audit">
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -40,13 +40,14 @@ export function Audit({ params }: { params: URLSearchParams }) {
         ))}
       </form>
       <Loaded of={found} what="The audit log">
-        {(audit) => <Entries key={path} path={path} first={audit} />}
+        {(audit) => <Entries key={path} path={path} first={audit} newest={filtered ? (unfiltered.data?.entries ?? []) : undefined} />}
       </Loaded>
     </Page>
   );
 }
 
-function Entries({ path, first }: { path: string; first: AuditList }) {
+// newest are the newest entries of all, if those on the page are filtered.
+function Entries({ path, first, newest: unfiltered }: { path: string; first: AuditList; newest: AuditEntry[] | undefined }) {
   const [older, setOlder] = useState<{ entries: AuditEntry[]; next: string | undefined; busy: boolean }>();
   const small = useNarrow();
   const next = older ? older.next : first.next;
@@ -63,6 +64,7 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
   const newest = [...first.entries].reverse();
   const seen = new Set(newest.map((entry) => entry.seq));
   const rows = [...newest, ...(older?.entries ?? []).filter((entry) => !seen.has(entry.seq))];
+  const all = unfiltered ? [...unfiltered].reverse() : rows;
   return (
     <Section
       title="Entries"
@@ -100,24 +102,18 @@ function Entries({ path, first }: { path: string; first: AuditList }) {
           { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '19rem' },
           { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
           { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
-          { name: 'Put it back', show: (entry) => back(entry, rows), width: '7rem', optional: true },
+          { name: 'Put it back', show: (entry) => <Back entry={entry} all={all} />, width: '12rem', optional: true },
         ]}
       />
     </Section>
   );
 }
 
-// back is the button that takes back what an entry did, if nothing was done to the same
-// object since.
-function back(entry: AuditEntry, newestFirst: AuditEntry[]) {
-  const last = newestFirst.find((other) => other.object === entry.object && other.kind === entry.kind);
-  if (last?.seq !== entry.seq || entry.kind === 'scheduler') return null;
-  const worker = entry.object.match(/^worker\/([^/]+)$/)?.[1];
-  const key = entry.object.match(/^jobtype\/[^/]+\/key (.+)$/)?.[1];
-  if (entry.action === 'jobtype.pause') return <Action {...resumeJobType(entry.job_type)} small />;
-  if (worker && (entry.action === 'worker.cordon' || entry.action === 'worker.drain')) return <Action {...uncordon(worker)} small />;
-  if (key && entry.action === 'hold.mark-done') return <Action {...forgive(entry.job_type, key)} small />;
-  return null;
+// Back is the button that takes back what an entry tells, or why there is none.
+function Back({ entry, all }: { entry: AuditEntry; all: AuditEntry[] }) {
+  if (entry.kind === 'scheduler') return null;
+  const back = putBack(entry, all);
+  return 'none' in back ? <span class="faint">{back.none}</span> : <Action {...back} small />;
 }
 
 function what(entry: AuditEntry) {

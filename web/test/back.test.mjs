@@ -1,0 +1,50 @@
+// What the audit page offers to put back, and why it does not.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sources } from './source.mjs';
+
+const { putBack, settingsOf } = await sources((load) => load('/src/acts/back.ts'));
+
+const entry = (seq, action, object, more = {}) => ({ seq, kind: 'operator', action, object, job_type: '', before: '', after: '', ...more });
+const line = (...entries) => {
+  const back = putBack(entries[0], entries.toSorted((a, b) => b.seq - a.seq));
+  return back.none ?? back.roundsman({});
+};
+
+test('each thing goes back to what it was', () => {
+  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 3', after: 'size: 7 (resized)' })), 'roundsman pools resize db --size 0');
+  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 5 (resized)', after: 'size: 3' })), 'roundsman pools resize db --size 5');
+  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 1; execute: 4', after: 'detect: 1; execute: 7 (resized)' })), 'roundsman workers resize n --reset');
+  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 2; execute: 4 (resized)', after: '' })), 'roundsman workers resize n --max-execute 4 --max-detect 2');
+  assert.equal(line(entry(1, 'worker.uncordon', 'worker/n', { before: 'CORDONED', after: 'ONLINE' })), 'roundsman workers cordon n');
+  assert.equal(line(entry(1, 'run.pause', 'group/a')), 'roundsman runs resume group/a');
+  const set = { job_type: 'scrub', before: 'policy.retry_limit: 2; policy.max_runtime: 2h; schedule: every 8h offset 10m', after: 'policy.retry_limit: 0; policy.max_runtime: 1h; schedule: every 4h' };
+  for (const action of ['jobtype.set', 'apply.update', 'apply.drift']) {
+    assert.equal(line(entry(1, action, 'jobtype/scrub', set)), 'roundsman jobtypes set scrub retry_limit=2 max_runtime=2h every=8h');
+  }
+});
+
+test('what cannot be put back says why', () => {
+  const was = { before: 'size: 3', after: 'size: 7 (resized)' };
+  assert.equal(line(entry(1, 'pool.resize', 'pool/db', was), entry(2, 'pool.resize', 'pool/db', was)), 'changed again since');
+  assert.equal(line(entry(1, 'worker.cordon', 'worker/n'), entry(2, 'worker.resize', 'worker/n')), 'roundsman workers uncordon n');
+  assert.equal(line(entry(1, 'run.cancel', 'group/a')), 'what ended has ended');
+  assert.equal(line(entry(1, 'dag.approve', 'dag/a/b')), 'what follows has begun');
+  assert.equal(putBack(entry(1, 'pool.resize', 'pool/db', was), [entry(9, 'run.pause', 'group/a')]).none, 'look without filters');
+  assert.equal(line(entry(1, 'apply.update', 'jobtype/scrub', { before: 'handler: command', after: 'handler: scrub' })), 'apply the former configuration');
+});
+
+test('only settings that can be set by themselves are read', () => {
+  assert.deepEqual(settingsOf('policy.interactive: true; policy.on_deadline: drain', ''), { interactive: true, on_deadline: 'drain' });
+  for (const [before, after] of [
+    ['', ''],
+    ['policy.retry_limit: 2; description: Moves; volumes', ''],
+    ['policy.on_deadline: (none)', ''],
+    ['policy.retry_limit: 2; policy.max_runt…', ''],
+    ['schedule: cron 0 2 * * *', 'schedule: every 8h'],
+    ['schedule: every 8h', 'schedule: cron 0 2 * * *'],
+    ['schedule: every 8h or cron 0 2 * * *', 'schedule: every 8h'],
+  ]) {
+    assert.equal(settingsOf(before, after), undefined, before);
+  }
+});

@@ -210,6 +210,8 @@ func wireTypes() []any {
 		WorkerRoomInput{},
 		WorkerSettings{},
 		WorkerTransition{},
+		WorkerUsage{},
+		WorkerUsageSpan{},
 		WorkerView{},
 		WorkersQueryInput{},
 		WorkersQueryResult{},

@@ -20,7 +20,29 @@ const (
 	QueryAttempt = "attempt"
 	// QueryLog takes a [LogQueryInput] and answers a [LogQueryResult].
 	QueryLog = "log"
+	// QueryWorkerUsage takes nothing and answers a [WorkerUsage].
+	QueryWorkerUsage = "usage"
 )
+
+// WorkerUsage is how much of its slots for jobs a worker process used in the last hours,
+// since it was started: it is kept in its memory alone.
+type WorkerUsage struct {
+	ID       string            `json:"id"`
+	Instance string            `json:"instance"`
+	At       time.Time         `json:"at"`
+	Spans    []WorkerUsageSpan `json:"spans"`
+}
+
+// WorkerUsageSpan is a part of the past, the oldest first; the last one is not over yet.
+type WorkerUsageSpan struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	// Used is the mean number of slots in use, Full the share of the time in which no
+	// slot was free, 0 to 1; Slots is how many there were at the end.
+	Used  float64 `json:"used"`
+	Full  float64 `json:"full"`
+	Slots int     `json:"slots"`
+}
 
 // LogQueryInput asks for what an attempt has printed. GroupID is the id of the run's
 // workflow.

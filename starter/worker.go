@@ -43,6 +43,12 @@ func (w Workers) Ask(ctx context.Context, id string) (contract.WorkerReport, err
 	return ask[contract.WorkerReport](ctx, w.client, id, contract.QueryReport)
 }
 
+// Usage asks the worker's own process how much of its slots it used in the last hours. A
+// process that does not answer is a [*SilentWorkerError].
+func (w Workers) Usage(ctx context.Context, id string) (contract.WorkerUsage, error) {
+	return ask[contract.WorkerUsage](ctx, w.client, id, contract.QueryWorkerUsage)
+}
+
 // Refresh makes the worker ask the registry for its settings at once, and
 // returns what it does at that moment.
 func (w Workers) Refresh(ctx context.Context, id string) (contract.WorkerReport, error) {

@@ -21,6 +21,8 @@ type answers struct {
 	look func()
 	// attempt says what the process knows of one attempt.
 	attempt func(contract.AttemptQueryInput) contract.AttemptQueryResult
+	// used says how many slots were in use in the last hours.
+	used func() contract.WorkerUsage
 	// log says what an attempt has printed.
 	log func(contract.LogQueryInput) contract.LogQueryResult
 }
@@ -39,6 +41,10 @@ func (a *answers) open(ctx workflow.Context) error {
 		workflow.QueryHandlerOptions{Description: "What has a job printed in this process?"}); err != nil {
 		return err
 	}
+	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryWorkerUsage, a.usage,
+		workflow.QueryHandlerOptions{Description: "How many slots were in use in the last hours?"}); err != nil {
+		return err
+	}
 	return workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
 		workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."})
 }
@@ -48,6 +54,8 @@ func (a *answers) report() (contract.WorkerReport, error) { return a.describe(),
 func (a *answers) knows(in contract.AttemptQueryInput) (contract.AttemptQueryResult, error) {
 	return a.attempt(in), nil
 }
+
+func (a *answers) usage() (contract.WorkerUsage, error) { return a.used(), nil }
 
 func (a *answers) printed(in contract.LogQueryInput) (contract.LogQueryResult, error) {
 	return a.log(in), nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // gateMaxWait is how long a task that finds the gate shut may wait. A slot
@@ -30,6 +32,9 @@ type gate struct {
 	waiting []*waiter
 	// changed gets a word when there may be room that was not there before.
 	changed chan struct{}
+	// past adds up how much was used; now is the clock for it.
+	past usage
+	now  func() time.Time
 }
 
 // limit is a cap (0: none) and what counts against it.
@@ -44,10 +49,11 @@ type waiter struct {
 
 // newGate limits the total; caps holds limits of single keys, 0 meaning none.
 func newGate(total int, caps map[string]int) *gate {
-	g := &gate{total: limit{cap: total}, keys: make(map[string]*limit, len(caps)), changed: make(chan struct{}, 1)}
+	g := &gate{total: limit{cap: total}, keys: make(map[string]*limit, len(caps)), changed: make(chan struct{}, 1), now: time.Now}
 	for key, limited := range caps {
 		g.keys[key] = &limit{cap: limited}
 	}
+	g.pass()
 	return g
 }
 
@@ -90,6 +96,7 @@ func (g *gate) take(key string) bool {
 	if !g.total.open() || !own.open() {
 		return false
 	}
+	g.pass()
 	g.total.used++
 	own.used++
 	return true
@@ -120,6 +127,7 @@ func (g *gate) withdraw(w *waiter) bool {
 func (g *gate) leave(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.pass()
 	g.total.used--
 	g.limit(key).used--
 	g.admit()
@@ -159,8 +167,20 @@ func (g *gate) Room(key string) bool {
 func (g *gate) Resize(total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.pass()
 	g.total.cap = total
 	g.admit()
+}
+
+// pass adds up what was used since the last change; the caller holds the lock.
+func (g *gate) pass() { g.past.pass(g.now(), g.total.used, g.total.cap) }
+
+// Usage tells how much was used until now.
+func (g *gate) Usage() []contract.WorkerUsageSpan {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pass()
+	return g.past.told()
 }
 
 // Waiting counts the tasks that wait to be admitted.

@@ -60,6 +60,11 @@ func stateOf(r jobs.Running) contract.WorkerJobState {
 	return contract.WorkerJobRunning
 }
 
+// Usage says how many slots for jobs were in use in the last hours.
+func (n *Node) Usage() contract.WorkerUsage {
+	return contract.WorkerUsage{ID: n.options.ID, Instance: n.instance, At: time.Now().UTC(), Spans: n.gates.execute.Usage()}
+}
+
 // Attempt says what this process knows of one attempt.
 func (n *Node) Attempt(in contract.AttemptQueryInput) contract.AttemptQueryResult {
 	result := contract.AttemptQueryResult{ID: n.options.ID, Instance: n.instance}

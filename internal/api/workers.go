@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -45,6 +46,12 @@ func (a *API) workers() {
 	}, func(ctx context.Context, call *Call, in *WorkerPath) (workerview.ShownWorker, error) {
 		return workerview.Shown(ctx, call.Client, in.ID)
 	})
+	Add(a, Operation{
+		ID: "get-worker-usage", Method: http.MethodGet, Path: one + "/usage", Tag: tag, Summary: "Tell how much of its slots a worker used in the last twelve hours",
+		Description: "Its process knows it, since it was started. A worker that has none, or whose process does not answer, has no spans.",
+		May:         viewWorkers,
+		Live:        &live.Topic{Every: seldomEvery},
+	}, workerUsage)
 	Add(a, Operation{
 		ID: "drain-worker", Method: http.MethodPost, Path: one + "/drain", Tag: tag, Summary: "Take no new work; the process is meant to end",
 		Description: "Who waits gets 200 when nothing runs on it any more, or it is OFFLINE.",
@@ -138,6 +145,19 @@ func operateWorker(action starter.WorkerAction) func(context.Context, *Call, *wo
 		}
 		return after, err
 	}
+}
+
+// workerUsage asks the worker's process; one that the registry does not know is not asked.
+func workerUsage(ctx context.Context, call *Call, in *WorkerPath) (contract.WorkerUsage, error) {
+	usage := contract.WorkerUsage{ID: in.ID, At: time.Now().UTC(), Spans: []contract.WorkerUsageSpan{}}
+	if _, err := call.Client.Workers().Get(ctx, in.ID); err != nil {
+		return usage, err
+	}
+	told, err := call.Client.Workers().Usage(ctx, in.ID)
+	if _, silent := errors.AsType[*starter.SilentWorkerError](err); silent {
+		return usage, nil
+	}
+	return told, err
 }
 
 func resizeWorker(ctx context.Context, call *Call, in *struct {

@@ -17,6 +17,7 @@ export type ShownJobType = Schemas['ShownJobType'];
 export type JobTypeList = Filled<Schemas['JobTypeList'], 'job_types'>;
 export type ListedWorker = Schemas['ListedWorker'];
 export type Worker = Schemas['ShownWorker'];
+export type Usage = Filled<Schemas['WorkerUsage'], 'spans'>;
 export type WorkerList = Filled<Schemas['WorkerList'], 'workers'>;
 export type Use = Schemas['AdmissionUse'];
 export type Lane = Schemas['AdmissionLane'];

@@ -73,6 +73,15 @@ test('a run shows its tasks, and those of one state', { skip, timeout: 60_000 },
   await page.close();
 });
 
+test('a worker shows its slots over time', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page();
+  await stage.openRun('slow');
+  await stage.open(page, 'workers/node-a');
+  await until('the chart', () => page.$eval('.usage svg', (e) => /^Slots in use: \d+ % in the last hour/.test(e.getAttribute('aria-label'))));
+  await until('the words', () => page.$eval('.usage figcaption', (e) => /no slot was free for \d+ of \d+ min/.test(e.textContent)));
+  await page.close();
+});
+
 test('a run has its phases with their times, a job its command', { skip, timeout: 90_000 }, async () => {
   const page = await stage.page();
   await stage.open(page, 'runs/SLOW');

@@ -11,6 +11,7 @@ import { span, Time, Took, useNow } from '../time';
 import type { JobTypeList, ShownJobType, Worker, WorkerList } from '../types';
 import { Facts, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
+import { SlotsOverTime } from './usage';
 import { Slots } from './workers';
 
 const path = (id: string) => `/workers/${segment(id)}`;
@@ -49,6 +50,7 @@ export function WorkerPage({ id }: { id: string }) {
             </Section>
             <Reboot worker={worker} />
             <Jobs worker={worker} />
+            <SlotsOverTime id={id} silent={worker.silent} />
             <Section title="What it can do">
               <Table
                 label="Handlers"

@@ -175,6 +175,7 @@ test('explain what waits', { skip, timeout: 90_000 }, async () => {
 });
 
 test('may I reboot this node?', { skip, timeout: 90_000 }, async () => {
+  await stage.openRun('slow');
   await until('a job of slow', async () => {
     for (const id of ['node-a', 'node-b']) {
       if (((await stage.get(`/workers/${id}`)).report?.jobs ?? []).some((job) => job.job_type === 'slow' && !job.detection)) return id;

@@ -128,3 +128,38 @@ test('500 job types', { skip, timeout: 400_000 }, async () => {
   assert.deepEqual(page.faults, []);
   await page.close();
 });
+
+test('1,000 workers', { skip, timeout: 300_000 }, async () => {
+  const left = Array.from({ length: 998 }, (_, i) => `rack-${String(i).padStart(4, '0')}`);
+  const began = Date.now();
+  // They register as workers in any language do, and do not ping: some are UNREACHABLE soon.
+  await Promise.all(Array.from({ length: 16 }, async () => {
+    for (let id = left.pop(); id; id = left.pop()) {
+      const body = JSON.stringify({ id, host: `${id}.example.com`, max_execute: 4, labels: { rack: id.slice(5, 7) }, capabilities: [{ handler: 'purge', execute: true }] });
+      const response = await fetch(`${stage.base}api/v1/workers/register`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+      if (!response.ok) throw new Error(`${id}: ${response.status} ${await response.text()}`);
+    }
+  }));
+  const registered = Date.now() - began;
+  await until('1,000 workers in the list', async () => (await stage.get('/workers?limit=1000&loads=false')).workers.length === 1000, 60_000);
+  for (let i = 0; i < 3; i++) {
+    const page = await measured();
+    await page.goto(stage.base);
+    await page.waitForSelector('.tile');
+    page.bytes = 0;
+    let at = Date.now();
+    await page.evaluate(() => { location.hash = '#/workers'; });
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label=Workers] .row .state').length > 10);
+    const usable = Date.now() - at;
+    const [elements, bytes] = [await nodes(page), page.bytes];
+    await page.focus('[aria-label=Workers]');
+    at = Date.now();
+    await page.keyboard.press('End');
+    await page.waitForFunction(() => /rack-0997/.test(document.querySelector('[aria-label=Workers]')?.textContent ?? ''), { polling: 'mutation' });
+    const end = Date.now() - at;
+    console.log(`1,000 workers: registered in ${registered} ms; usable after ${usable} ms, ${elements} elements, ${Math.round(bytes / 1000)} kB; End key ${end} ms`);
+    assert.ok(elements <= 600, `${elements} elements`);
+    assert.deepEqual(page.faults, []);
+    await page.close();
+  }
+});

@@ -44,8 +44,13 @@ export function Workers({ params }: { params: URLSearchParams }) {
         />
       </form>
       <Loaded of={found} what="Workers">
-        {({ workers, incomplete }) => (
+        {({ workers, incomplete, next, total }) => (
           <>
+            {next && (
+              <p class="note">
+                The first {workers.length.toLocaleString('en')} of {total.toLocaleString('en')} workers. <code>roundsman workers list</code> shows all.
+              </p>
+            )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}
             <Rows
               label="Workers"

@@ -85,6 +85,7 @@ type API struct {
 	needs   map[string]Operation
 	live    *live.Hub
 	viewed  map[string]viewable
+	streams streams
 	// known are the lists that cost calls to visibility: one fetch for all.
 	known lists
 	// visibility is the pace of topics that list runs.
@@ -104,7 +105,9 @@ func New(options Options) *API {
 		a.live = live.New()
 	}
 	a.known = a.lists()
-	a.live.Patrol(patrolEvery, a.goneOn)
+	if options.Client != nil {
+		a.live.Patrol(patrolEvery, a.goneOn)
+	}
 	a.huma = humago.NewWithPrefix(a.mux, Prefix, a.description())
 	if !options.Bare {
 		a.inspection()

@@ -69,7 +69,12 @@ func (a *API) events() {
 		if err != nil {
 			return nil, err
 		}
+		leave, err := a.streams.enter(caller)
+		if err != nil {
+			return nil, err
+		}
 		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			defer leave()
 			r, w := humago.Unwrap(hc)
 			stream := a.live.Join(seats, in.Last)
 			defer stream.Close()

@@ -1,9 +1,12 @@
 package workerview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +40,10 @@ type learned struct {
 	past               []time.Duration
 }
 
+// mostAsked bounds how many runs, and how many job types, one estimate asks: viewers of
+// a worker repeat it each 2 s. What belongs to the others counts as unknown.
+const mostAsked = 10
+
 // drainOf estimates the end of all that a worker runs: by the progress of its jobs,
 // the estimates of their proposals and the record of their job types. What cannot be
 // found out counts as unknown.
@@ -51,7 +58,8 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 	}
 	var asking errgroup.Group
 	asking.SetLimit(describers)
-	for run, of := range estimates {
+	for _, run := range busiest(attempts, func(one attempt) string { return one.WorkflowID }) {
+		of := estimates[run]
 		asking.Go(func() error {
 			items, _, err := client.Runs().Items(ctx, starter.RunRef{WorkflowID: run}, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: starter.All})
 			for _, item := range items {
@@ -60,7 +68,8 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 			return err
 		})
 	}
-	for name, of := range types {
+	for _, name := range busiest(attempts, func(one attempt) string { return one.jobType }) {
+		of := types[name]
 		asking.Go(func() error {
 			var err error
 			*of, err = learnedBy(ctx, client, name)
@@ -86,6 +95,18 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 	}
 	drain := pace.DrainOf(time.Now(), running, omitted)
 	return &drain
+}
+
+// busiest are those that have most of the attempts, at most mostAsked.
+func busiest(attempts []attempt, of func(attempt) string) []string {
+	counts := map[string]int{}
+	for _, one := range attempts {
+		counts[of(one)]++
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+	return names[:min(len(names), mostAsked)]
 }
 
 // attemptsOn are the attempts on a worker, by its own report or else by the open runs.

@@ -115,9 +115,12 @@ func (g *guard) forwarded(r *http.Request) *http.Request {
 			}
 			from.address = address.Unmap()
 		}
-		if scheme := r.Header.Get("X-Forwarded-Proto"); scheme != "" {
-			from.secure = scheme == "https"
+		// Of a chain of proxies, each of which adds what it sees, the first speaks to the client.
+		scheme, _, _ := strings.Cut(r.Header.Get("X-Forwarded-Proto"), ",")
+		if scheme = strings.TrimSpace(scheme); scheme != "" {
+			from.secure = strings.EqualFold(scheme, "https")
 		}
+		// Of two hosts a page could have sent the first: none is taken.
 		if host := r.Header.Get("X-Forwarded-Host"); host != "" {
 			r = r.Clone(r.Context())
 			r.Host = host

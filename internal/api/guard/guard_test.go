@@ -91,6 +91,12 @@ func TestProxiesAreBelievedOnlyIfTrusted(t *testing.T) {
 	trusted := guard.Options{Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
 	_, body = ask(t, trusted, "GET", "/x", "", said)
 	assert.Equal(t, "https 203.0.113.7 /x", body, "what the client itself claims is not believed")
+	for written, want := range map[string]string{"https, http": "https", "HTTPS": "https", " https ,https": "https", "http, https": "http", ",": "http"} {
+		_, body = ask(t, trusted, "GET", "/x", "", map[string]string{"X-Forwarded-Proto": written})
+		assert.Equal(t, want+" 192.0.2.1 /x", body, "%q: the client speaks to the first proxy of a chain", written)
+	}
+	status, _ := ask(t, trusted, "GET", "/x", "", map[string]string{"X-Forwarded-Host": "localhost, evil.example"})
+	assert.Equal(t, 403, status, "a page may send the first of two")
 }
 
 func TestBasePathIsRemovedOnce(t *testing.T) {

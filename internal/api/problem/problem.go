@@ -65,6 +65,7 @@ const (
 	CodeChanged         = "CHANGED"
 	CodeConflict        = "CONFLICT"
 	CodeRateLimited     = "RATE_LIMITED"
+	CodeTooManyStreams  = "TOO_MANY_STREAMS"
 	CodeInternal        = "INTERNAL"
 	CodeUnavailable     = "UNAVAILABLE"
 	CodeTimeout         = "TIMEOUT"

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/internal/access"
 	"github.com/roundsman/roundsman/internal/api/problem"
 	"github.com/roundsman/roundsman/internal/live"
 )
@@ -19,17 +20,25 @@ func TestABugInATopicEndsNoProcess(t *testing.T) {
 	a := New(Options{})
 	odd := viewable{a.needs["get-version"], func(context.Context, *Call) (any, error) { panic("odd") }}
 	a.live.Declare(live.Topic{Name: "odd", Every: visibleEvery})
-	stream := a.live.Join([]live.Seat{{Topic: "odd", Set: "all", Make: a.draw(odd, Caller{})}}, "")
-	defer stream.Close()
-	var events []live.Event
-	for len(events) == 0 {
-		<-stream.Ready()
-		events = stream.Next()
+	var p access.Policy
+	runs, r, is := a.watched("/runs")
+	require.True(t, is)
+	for _, seat := range []live.Seat{
+		{Topic: "odd", Set: "all", Make: a.draw(odd, Caller{})},
+		{Topic: runs.Name, Set: "all", Make: a.look(r, Caller{Rights: p.Grant(access.Viewer, nil, nil)}), Passing: runs}, // It needs a client.
+	} {
+		stream := a.live.Join([]live.Seat{seat}, "")
+		t.Cleanup(stream.Close)
+		var events []live.Event
+		for len(events) == 0 {
+			<-stream.Ready()
+			events = stream.Next()
+		}
+		require.Equal(t, live.Refused, events[0].Kind, seat.Topic)
+		refused := problem.From(events[0].Why)
+		assert.Equal(t, http.StatusInternalServerError, refused.Status, seat.Topic)
+		assert.NotContains(t, refused.Detail, "odd", "what a bug says is for the log")
 	}
-	require.Equal(t, live.Refused, events[0].Kind)
-	refused := problem.From(events[0].Why)
-	assert.Equal(t, http.StatusInternalServerError, refused.Status)
-	assert.NotContains(t, refused.Detail, "odd", "what a bug says is for the log")
 	_, err := a.known.jobTypes.Get(t.Context()) // Without a client it is one.
 	assert.Equal(t, problem.CodeInternal, problem.From(err).Code)
 }

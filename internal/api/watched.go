@@ -107,7 +107,7 @@ func concerns(thing string) []string {
 // look answers a GET request of viewers with these rights as the operation does.
 func (a *API) look(r *http.Request, caller Caller) live.Make {
 	viewers := Caller{Name: "viewers", Rights: caller.Rights}
-	return func(ctx context.Context) (live.Picture, error) {
+	return survives(a, func(ctx context.Context) (live.Picture, error) {
 		if r.URL.Path == Prefix+"/runs" {
 			a.visibility.wait()
 		}
@@ -123,7 +123,7 @@ func (a *API) look(r *http.Request, caller Caller) live.Make {
 		}
 		picture.Body, picture.Digest = bytes.TrimSpace(kept.body.Bytes()), digest(kept.body.Bytes())
 		return picture, nil
-	}
+	})
 }
 
 // pace lets callers go on visibleApart after each other.

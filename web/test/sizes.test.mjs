@@ -133,11 +133,14 @@ test('1,000 workers', { skip, timeout: 300_000 }, async () => {
   const left = Array.from({ length: 998 }, (_, i) => `rack-${String(i).padStart(4, '0')}`);
   const began = Date.now();
   // They register as workers in any language do, and do not ping: some are UNREACHABLE soon.
-  await Promise.all(Array.from({ length: 16 }, async () => {
+  await Promise.all(Array.from({ length: 8 }, async () => {
     for (let id = left.pop(); id; id = left.pop()) {
-      const body = JSON.stringify({ id, host: `${id}.example.com`, max_execute: 4, labels: { rack: id.slice(5, 7) }, capabilities: [{ handler: 'purge', execute: true }] });
-      const response = await fetch(`${stage.base}api/v1/workers/register`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
-      if (!response.ok) throw new Error(`${id}: ${response.status} ${await response.text()}`);
+      const body = JSON.stringify({ id, host: `${id}.example.com`, max_execute: 4, labels: { rack: id.slice(5, 7) }, capabilities: [{ handler: 'purge', detect: false, execute: true }] });
+      await until(`${id} in the registry`, async () => {
+        const response = await fetch(`${stage.base}api/v1/workers/register`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+        if (!response.ok && response.status !== 503) throw new Error(`${id}: ${response.status} ${await response.text()}`);
+        return response.ok; // A busy registry asks to repeat.
+      }, 120_000);
     }
   }));
   const registered = Date.now() - began;

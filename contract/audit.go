@@ -49,6 +49,13 @@ const (
 // of a permission.
 const CodeAccessDenied = "ACCESS_DENIED"
 
+// What follows the workflow's id in the Action of an entry about a run of an entity that
+// ended: AuditTerminated if somebody terminated it, AuditEnded if it ended otherwise.
+const (
+	AuditTerminated = ".terminate"
+	AuditEnded      = ".end"
+)
+
 // Kinds of audit entries.
 const (
 	AuditOperator  = "operator"

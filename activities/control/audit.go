@@ -144,10 +144,10 @@ func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *con
 	}
 	entry := &contract.AuditEntry{
 		ID: "ended|" + runID, At: last.GetEventTime().AsTime(), Kind: contract.AuditOperator,
-		Object: workflowID, Action: workflowID + ".end", Detail: "its run ended: " + last.GetEventType().String(),
+		Object: workflowID, Action: workflowID + contract.AuditEnded, Detail: "its run ended: " + last.GetEventType().String(),
 	}
 	if terminated := last.GetWorkflowExecutionTerminatedEventAttributes(); terminated != nil {
-		entry.Action, entry.Detail = workflowID+".terminate", terminated.GetReason()
+		entry.Action, entry.Detail = workflowID+contract.AuditTerminated, terminated.GetReason()
 		entry.Actor, entry.From = recorder.ParseIdentity(terminated.GetIdentity())
 		entry.Via, entry.Auth = recorder.Origin(terminated.GetIdentity())
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 // over by then.
 const failingLong = 10 * time.Minute
 
+// lossShown is how long the end of a notifier is named.
+const lossShown = 24 * time.Hour
+
 // checkReceivers names receivers that have failed for long, and those that a job type
 // names and no control plane has.
 func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) Check {
@@ -28,7 +32,30 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 	if err != nil {
 		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	}
-	return judgeReceivers(view, types, now)
+	check = judgeReceivers(view, types, now)
+	if check.Verdict != VerdictOK {
+		return check
+	}
+	log, err := client.Audit().Read(ctx, contract.AuditFilter{Object: contract.NotificationsWorkflowID, Since: now.Add(-lossShown)})
+	if err != nil {
+		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "whether notifications were lost is unknown: " + err.Error()}
+	}
+	return judgeLoss(check, log.Entries)
+}
+
+// judgeLoss names the last end of a notifier: the next one begins with an empty queue.
+func judgeLoss(check Check, entries []contract.AuditEntry) Check {
+	for _, e := range slices.Backward(entries) {
+		if e.Object != contract.NotificationsWorkflowID || e.Action != e.Object+contract.AuditTerminated && e.Action != e.Object+contract.AuditEnded {
+			continue
+		}
+		return Check{
+			Name: check.Name, Verdict: VerdictWarn,
+			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug")),
+			Fix:   "look yourself: roundsman runs list --outcome failed,timeout,partial --since 24h; roundsman audit list --object notifications",
+		}
+	}
+	return check
 }
 
 func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, now time.Time) Check {

@@ -38,3 +38,20 @@ func TestReceiversAreJudged(t *testing.T) {
 		assert.Equal(t, c.verdict == VerdictWarn, check.Fix != "")
 	}
 }
+
+// TestALostQueueIsTold: what waited when somebody ended the notifier is not delivered.
+func TestALostQueueIsTold(t *testing.T) {
+	t.Parallel()
+	fine := Check{Name: "notifications", Verdict: VerdictOK, Found: "receivers: ops"}
+	at := time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)
+	terminated := contract.AuditEntry{At: at, Actor: "ann", Object: "notifications", Action: "notifications.terminate"}
+	ignored := contract.AuditEntry{At: at.Add(time.Hour), Actor: "bob", Object: "notifications", Action: "notifications.cancel", Code: "CANCEL_IGNORED"}
+	other := contract.AuditEntry{At: at, Object: "notifications/x", Action: "notifications.terminate"}
+	assert.Equal(t, fine, judgeLoss(fine, []contract.AuditEntry{ignored, other}))
+	check := judgeLoss(fine, []contract.AuditEntry{terminated, ignored})
+	assert.Equal(t, VerdictWarn, check.Verdict)
+	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost", check.Found)
+	assert.Contains(t, check.Fix, "runs list --outcome failed")
+	terminated.Action, terminated.Actor = "notifications.end", ""
+	assert.Contains(t, judgeLoss(fine, []contract.AuditEntry{terminated}).Found, "by a bug")
+}

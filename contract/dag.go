@@ -187,15 +187,31 @@ type AddTasksInput struct {
 	By   string `json:"by,omitempty"`
 }
 
-// SetConcurrencyInput changes how many tasks run at once.
+// SetConcurrencyInput changes how many tasks run at once: of the run, or of one fan-out
+// of it.
 type SetConcurrencyInput struct {
 	Concurrency int    `json:"concurrency"`
+	FanOut      string `json:"fan_out,omitempty"`
 	By          string `json:"by,omitempty"`
+}
+
+// ConcurrencySetting is the one setting of an open run of a DAG; followed by a dot and
+// the name of a fan-out it is that one's.
+const ConcurrencySetting = "concurrency"
+
+// ConcurrencyOf names the setting of a fan-out; of the run for an empty name.
+func ConcurrencyOf(fanOut string) string {
+	if fanOut == "" {
+		return ConcurrencySetting
+	}
+	return ConcurrencySetting + "." + fanOut
 }
 
 // DAGChanged answers an update: the states of the run after it.
 type DAGChanged struct {
 	Counts map[string]int `json:"counts"`
+	// Before is the limit before it (set-concurrency); 0: there was none.
+	Before int `json:"before,omitempty"`
 	// Tasks lists the added tasks (add-tasks) or those brought back.
 	Tasks []string `json:"tasks,omitempty"`
 }

@@ -60,7 +60,8 @@ const (
 	EventResume
 	// EventAddTasks inserts Event.Growth.
 	EventAddTasks
-	// EventSetConcurrency changes the limit to Event.Limit; running tasks continue.
+	// EventSetConcurrency changes the limit to Event.Limit, that of the run or, with
+	// Event.FanOut, that of a fan-out; running tasks continue.
 	EventSetConcurrency
 	// EventRelease ends a held run with its outcome, failed.
 	EventRelease
@@ -83,8 +84,12 @@ type Event struct {
 	// Task the event is about; None with EventRetry means all. Ignored where the
 	// kind is about the run.
 	Task Index
-	// Limit is the new concurrency limit (EventSetConcurrency); 0 means unlimited.
+	// Limit is the new concurrency limit (EventSetConcurrency); 0 means unlimited. That
+	// of a fan-out is at least 1.
 	Limit int
+	// FanOut names the fan-out whose limit changes (EventSetConcurrency); empty: the
+	// run's own.
+	FanOut string
 	// Growth is what to insert (EventAddTasks; optional with EventSucceeded).
 	Growth *Growth
 }

@@ -92,6 +92,20 @@ func (r *Run) limitFanOuts(limits map[string]int) {
 	}
 }
 
+// setConcurrency changes the limit of the run, or that of a fan-out, which may not have
+// had one.
+func (r *Run) setConcurrency(ev Event) error {
+	switch {
+	case ev.FanOut == "":
+		r.opts.Concurrency = max(ev.Limit, 0)
+	case ev.Limit <= 0 || r.fanOuts[ev.FanOut] == nil && len(r.Family(ev.FanOut)) == 0:
+		return r.refuse(ev, RefusedInvalid, "there is no fan-out %q yet that could run %d tasks at a time", ev.FanOut, ev.Limit)
+	default:
+		r.limitFanOuts(map[string]int{ev.FanOut: ev.Limit})
+	}
+	return nil
+}
+
 // inheritFanOuts takes over the limits of an earlier run's fan-outs that were added
 // to it.
 func (r *Run) inheritFanOuts(prior *Run) {

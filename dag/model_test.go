@@ -123,7 +123,12 @@ func (p *pair) states() map[string]dag.State {
 func (p *pair) step(kind dag.EventKind, id string, limit int, g *dag.Growth) {
 	before := p.states()
 	snapshot := p.run.Snapshot()
-	ev := dag.Event{Kind: kind, Task: p.index(id), Limit: limit, Growth: g}
+	ev := dag.Event{Kind: kind, Task: dag.None, Limit: limit, Growth: g}
+	if kind == dag.EventSetConcurrency {
+		ev.FanOut = id
+	} else {
+		ev.Task = p.index(id)
+	}
 	twin, err := dag.Restore(p.graph, snapshot)
 	require.NoError(p.t, err)
 
@@ -376,6 +381,8 @@ func (p *pair) request() {
 			return
 		}
 		p.grow(kind, "")
+	case dag.EventSetConcurrency:
+		p.step(kind, rapid.SampledFrom([]string{"", "", "f", "g", "none"}).Draw(p.t, "fanOut"), rapid.IntRange(0, 3).Draw(p.t, "limit"), nil)
 	case dag.EventSucceeded, dag.EventFailed, dag.EventSkip, dag.EventRerun, dag.EventCancelTask:
 		if kind == dag.EventRerun && rapid.Bool().Draw(p.t, "splitter") {
 			if id := p.splitter(); id != "" {

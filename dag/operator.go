@@ -42,7 +42,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 	case EventPause, EventResume:
 		r.paused = ev.Kind == EventPause
 	case EventSetConcurrency:
-		r.opts.Concurrency = max(ev.Limit, 0)
+		return buf, r.setConcurrency(ev)
 	case EventAddTasks:
 		return buf, r.addTasks(ev)
 	case EventRelease:

@@ -213,6 +213,9 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		r.paused = kind == dag.EventPause
 		return r.decide(), true
 	case dag.EventSetConcurrency:
+		if id != "" {
+			return r.limitFanOut(id, limit)
+		}
 		r.limit = limit
 		return r.decide(), true
 	}
@@ -220,6 +223,22 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		return nil, false
 	}
 	return r.request(kind, id, growth)
+}
+
+// limitFanOut changes the limit of a fan-out of which there is a task, or a limit.
+func (r *reference) limitFanOut(name string, limit int) ([]out, bool) {
+	there := r.limits[name] > 0
+	for _, t := range r.tasks {
+		there = there || t.fanOut == name
+	}
+	if limit <= 0 || !there {
+		return nil, false
+	}
+	if r.limits == nil {
+		r.limits = map[string]int{}
+	}
+	r.limits[name] = limit
+	return r.decide(), true
 }
 
 func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([]out, bool) {

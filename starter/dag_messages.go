@@ -48,6 +48,11 @@ func (d DAGs) SetConcurrency(ctx context.Context, ref RunRef, concurrency int, b
 	return d.change(ctx, ref, contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: concurrency, By: by})
 }
 
+// SetFanOut changes how many tasks of one fan-out of an open run are in flight.
+func (d DAGs) SetFanOut(ctx context.Context, ref RunRef, fanOut string, concurrency int, by string) (contract.DAGChanged, error) {
+	return d.change(ctx, ref, contract.UpdateSetConcurrency, contract.SetConcurrencyInput{Concurrency: concurrency, FanOut: fanOut, By: by})
+}
+
 // Release ends a run that is held after a failure.
 func (d DAGs) Release(ctx context.Context, ref RunRef, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateRelease, contract.TaskInput{By: by})

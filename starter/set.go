@@ -12,7 +12,7 @@ import (
 
 // Set changes settings of an open run at once, for this run only. A refusal is the
 // error; nothing was changed then. Setting what is set already changes nothing. A run
-// of a DAG has one of the settings: concurrency.
+// of a DAG has [setting.Change.OfDAG] alone.
 func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]contract.FieldChange, error) {
 	if ref.Kind() == KindDAG {
 		return r.setDAG(ctx, ref, change)
@@ -37,23 +37,17 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]con
 }
 
 func (r Runs) setDAG(ctx context.Context, ref RunRef, change setting.Change) ([]contract.FieldChange, error) {
-	var n int
-	if len(change) != 1 || change[setting.Concurrency] == nil || json.Unmarshal(change[setting.Concurrency], &n) != nil {
-		return nil, Invalidf("run %s is that of a DAG: concurrency=N is the one setting that it can change", ref.WorkflowID)
-	}
-	before, err := r.Show(ctx, ref)
+	fanOut, n, err := change.OfDAG()
 	if err != nil {
-		return nil, err
+		return nil, &InvalidError{Err: fmt.Errorf("run %s is that of a DAG: %w", ref.WorkflowID, err)}
 	}
-	if _, err := r.client.DAGs().SetConcurrency(ctx, ref, n, r.client.operator.actor); err != nil {
+	changed, err := r.client.DAGs().SetFanOut(ctx, ref, fanOut, n, r.client.operator.actor)
+	if err != nil || changed.Before == n {
 		return nil, err
 	}
 	was := ""
-	if before.DAGStatus != nil {
-		was = strconv.Itoa(before.DAGStatus.Concurrency)
+	if changed.Before > 0 {
+		was = strconv.Itoa(changed.Before)
 	}
-	if was == strconv.Itoa(n) {
-		return nil, nil
-	}
-	return []contract.FieldChange{{Path: "concurrency", Before: was, After: strconv.Itoa(n)}}, nil
+	return []contract.FieldChange{{Path: contract.ConcurrencyOf(fanOut), Before: was, After: strconv.Itoa(n)}}, nil
 }

@@ -93,7 +93,7 @@ func (a *API) runs() {
 		May: operateRuns, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
-		Body map[string]json.RawMessage `doc:"Settings by their names in the configuration; a run of a DAG has concurrency only"`
+		Body map[string]json.RawMessage `doc:"Settings by their names in the configuration; a run of a DAG has concurrency, and concurrency.FANOUT for each fan-out, only"`
 	},
 	) (RunSettingsChanged, error) {
 		if err := settable(in.Ref(), in.Body); err != nil {
@@ -185,8 +185,10 @@ func ofDAG[T any](path RunPath, do func() (T, error)) (T, error) {
 func settable(ref starter.RunRef, change setting.Change) error {
 	_, every := change[setting.Every]
 	switch {
-	case ref.Kind() == starter.KindDAG && (len(change) != 1 || change[setting.Concurrency] == nil):
-		return problem.New(http.StatusUnprocessableEntity, "", "a run of a DAG has one setting: concurrency")
+	case ref.Kind() == starter.KindDAG:
+		if _, _, err := change.OfDAG(); err != nil {
+			return problem.Newf(http.StatusUnprocessableEntity, "", "a run of a DAG: %v", err)
+		}
 	case every:
 		return problem.New(http.StatusUnprocessableEntity, "", "every is a setting of the job type").With("PATCH /job-types/{name}/policy")
 	}

@@ -270,7 +270,7 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) string {
 		return raise(run.ID, "per_worker_execution_concurrency")
 	case ConcurrencyLimit:
 		if r.Object != "" {
-			return "wait, or raise `concurrency` of task " + r.Object + " in its file: it holds from the next run"
+			return raise(run.ID, contract.ConcurrencyOf(r.Object))
 		}
 		return raise(run.ID, "concurrency")
 	case Held:

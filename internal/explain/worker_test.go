@@ -114,12 +114,12 @@ func TestATypeIsAllItsRuns(t *testing.T) {
 	assert.Equal(t, "running", State(f))
 }
 
-func TestTheLimitOfAFanOutIsInItsFile(t *testing.T) {
+func TestTheLimitOfAFanOutIsSetInItsRun(t *testing.T) {
 	t.Parallel()
 	reasons := Why(task("load.a", ConcurrencyLimit, "load"))
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "load", reasons[0].Object)
-	assert.Equal(t, "wait, or raise `concurrency` of task load in its file: it holds from the next run", reasons[0].Remedy)
+	assert.Equal(t, "wait, or `roundsman runs set dag/nightly/r concurrency.load=N`", reasons[0].Remedy)
 }
 
 func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {

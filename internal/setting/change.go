@@ -37,7 +37,7 @@ func Parse(settings []string) (Change, error) {
 	change, faults := Change{}, []error(nil)
 	for _, setting := range settings {
 		name, value, found := strings.Cut(setting, "=")
-		if name == "concurrency" {
+		if name == contract.ConcurrencySetting {
 			name = Concurrency
 		}
 		var encoded json.RawMessage
@@ -47,6 +47,8 @@ func Parse(settings []string) (Change, error) {
 			err = fmt.Errorf("%q: write it as SETTING=VALUE", setting)
 		case name == Every && found:
 			encoded, err = everyValue(value)
+		case strings.HasPrefix(name, contract.ConcurrencySetting+"."):
+			encoded, err = policyValue(Concurrency, value)
 		case change[name] != nil:
 			err = fmt.Errorf("%s is given twice", name)
 		default:
@@ -147,6 +149,24 @@ func policyValue(name, value string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%s is no setting of a policy: did you mean %s?", name, meant)
 	}
 	return nil, fmt.Errorf("%s is no setting of a policy: use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// OfDAG is what a run of a DAG can change: its concurrency, or that of a fan-out.
+func (change Change) OfDAG() (fanOut string, n int, err error) {
+	err = errors.New("concurrency=N, or concurrency.FANOUT=N, is the one setting that it can change")
+	if len(change) != 1 {
+		return "", 0, err
+	}
+	for name, encoded := range change {
+		own, isFanOut := strings.CutPrefix(name, contract.ConcurrencySetting+".")
+		if !isFanOut && name != Concurrency && name != contract.ConcurrencySetting || isFanOut && own == "" || json.Unmarshal(encoded, &n) != nil {
+			return "", 0, err
+		}
+		if isFanOut {
+			fanOut = own
+		}
+	}
+	return fanOut, n, nil
 }
 
 // Over returns the changed policy, or why it cannot be.

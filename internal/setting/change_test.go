@@ -29,6 +29,28 @@ func TestPolicyChangeIsLaidOverAPolicy(t *testing.T) {
 	assert.False(t, zero.Interactive)
 }
 
+func TestConcurrencyOfDAGs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"concurrency=4": "", "global_execution_concurrency=4": "", "concurrency.load=4": "load"} {
+		change, err := Parse([]string{text})
+		require.NoError(t, err)
+		fanOut, n, err := change.OfDAG()
+		require.NoError(t, err)
+		assert.Equal(t, want, fanOut)
+		assert.Equal(t, 4, n)
+		_, err = change.Over(jobtype.DefaultPolicy().WithDefaults())
+		assert.Equal(t, want != "", err != nil, "a policy has no fan-outs: %s: %v", text, err)
+	}
+	_, _, err := Change{"concurrency": json.RawMessage("4")}.OfDAG()
+	require.NoError(t, err, "as the API has it")
+	for _, bad := range []Change{{}, {"retry_limit": json.RawMessage("4")}, {"concurrency.": json.RawMessage("4")}, {"concurrency": json.RawMessage(`"x"`)}} {
+		_, _, err := bad.OfDAG()
+		require.ErrorContains(t, err, "concurrency.FANOUT=N")
+	}
+	_, err = Parse([]string{"concurrency.load=many"})
+	require.ErrorContains(t, err, `"many" is not a number`)
+}
+
 func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	_, err := Parse([]string{"retry_limt=3", "nonsense=1", "retry_limit=x", "max_runtime=soon", "interactive=perhaps", "=", "on_deadline", "retry_backoff=1s", "retry_backoff=2s"})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/internal/setting"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -396,6 +398,20 @@ func fixturesOfDAGs() []fixture {
 			return situation{thing: ref.WorkflowID + "/b", object: ref.WorkflowID, says: "concurrency of 1 is used up", remedy: func() {
 				_, err := s.client.DAGs().SetConcurrency(s.t.Context(), ref, 2, "test")
 				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.ConcurrencyLimit, of: "fan-out", arrange: func(s *stage) situation {
+			s.worker(2, "-ssd")
+			ref := s.dag("", "  - {id: a, for_each: [x, y], concurrency: 1, WORK}\n")
+			return situation{thing: ref.WorkflowID + "/a.y", object: "a", says: "concurrency of 1 of the fan-out a is used up", remedy: func() {
+				changed, err := s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.a": json.RawMessage("2")})
+				require.NoError(s.t, err)
+				assert.Equal(s.t, []contract.FieldChange{{Path: "concurrency.a", Before: "1", After: "2"}}, changed)
+				changed, err = s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.a": json.RawMessage("2")})
+				require.NoError(s.t, err)
+				assert.Empty(s.t, changed)
+				_, err = s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.gone": json.RawMessage("2")})
+				require.ErrorContains(s.t, err, "there is no fan-out")
 			}}
 		}},
 		{code: explain.ConcurrencyLimit, of: "granted", arrange: func(s *stage) situation {

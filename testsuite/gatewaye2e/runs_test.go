@@ -150,6 +150,10 @@ func TestRunsAndItems(t *testing.T) {
 	file := filepath.Join(s.dir, "gate.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: gate\ntasks:\n- id: ask\n  approval: {prompt: go on}\n"), 0o600))
 	s.command("dag", "run", "--as", "x", "--detach", file)
+	gate := contract.RunKey("dag/gate/x")
+	api.ask("PATCH", "/runs/{run}", object{"concurrency": 2}, 200, gate)
+	api.ask("PATCH", "/runs/{run}", object{"retry_limit": 2}, 422, gate)
+	assert.Contains(t, api.ask("PATCH", "/runs/{run}", object{"concurrency.ask": 2}, 409, gate).text("detail"), "no fan-out")
 	api.approveGate(s)
 
 	var listed answer

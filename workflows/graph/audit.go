@@ -36,7 +36,7 @@ func (r *dagRun) auditBefore(request graph.Request) string {
 	run := r.core.Run()
 	switch request.Kind { //nolint:exhaustive // the others are about tasks
 	case graph.SetConcurrency:
-		return "concurrency: " + strconv.Itoa(run.Options().Concurrency)
+		return contract.ConcurrencyOf(request.FanOut) + ": " + strconv.Itoa(r.core.Limit(request.FanOut))
 	case graph.Release:
 		return r.phase()
 	}

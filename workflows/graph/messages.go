@@ -35,7 +35,7 @@ func (r *dagRun) listen() error {
 			return request
 		}),
 		onUpdate(r, contract.UpdateSetConcurrency, "Changes how many tasks run at once.", func(in contract.SetConcurrencyInput) graph.Request {
-			return graph.Request{Kind: graph.SetConcurrency, Limit: in.Concurrency, By: in.By}
+			return graph.Request{Kind: graph.SetConcurrency, Limit: in.Concurrency, FanOut: in.FanOut, By: in.By}
 		}),
 		onUpdate(r, contract.UpdateRelease, "Ends a held run.", func(in contract.TaskInput) graph.Request {
 			return graph.Request{Kind: graph.Release, By: in.By}
@@ -81,7 +81,7 @@ func onUpdate[T any](r *dagRun, name, description string, request func(T) graph.
 
 func (r *dagRun) operate(ctx workflow.Context, name string, request graph.Request) (contract.DAGChanged, error) {
 	r.observe()
-	before := r.auditBefore(request)
+	before, limit := r.auditBefore(request), r.core.Limit(request.FanOut)
 	decisions, changed, err := r.core.Operate(r.runner.Now(), request)
 	r.carryOutAll(decisions)
 	r.runner.Touch()
@@ -90,7 +90,11 @@ func (r *dagRun) operate(ctx workflow.Context, name string, request graph.Reques
 	}
 	r.auditUpdate(ctx, name, request, before, changed)
 	r.describe(true)
-	return contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed}, nil
+	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed}
+	if request.Kind == graph.SetConcurrency {
+		result.Before = limit
+	}
+	return result, nil
 }
 
 // collectMessages gives the core all signals that have come, but outcomes. A

@@ -70,6 +70,7 @@ func (c *commands) runsSet() *cli.Command {
 		Description: runArgument + `
 
 ` + SettingsArgument + `
+A run of a DAG has concurrency, and concurrency.FANOUT for each of its fan-outs.
 They are in force at once: more jobs start, fewer follow those that run, a deadline moves. The run refuses
 what is out of range, and nothing is changed then. Later runs are as configured: for those, and the next
 ones, use roundsman jobtypes set, or the configuration and apply.
@@ -78,6 +79,7 @@ Examples:
   roundsman runs set scrub global_execution_concurrency=8 per_worker_execution_concurrency=4
   roundsman runs set scrub max_runtime=4h on_deadline=drain
   roundsman runs set rolling-maintenance concurrency=4
+  roundsman runs set rolling-maintenance concurrency.restart=2
   roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
 		Flags:  ui.With(),
 		Before: CheckSettings,

@@ -22,8 +22,9 @@ type Request struct {
 	// under.
 	Data []byte
 	File string
-	// Limit is the new concurrency.
-	Limit int
+	// Limit is the new concurrency, that of FanOut or, without one, that of the run.
+	Limit  int
+	FanOut string
 	// By and Note are the operator's.
 	By, Note string
 }
@@ -165,7 +166,7 @@ func (g *Graph) eventsOf(req Request) ([]dag.Event, error) {
 		if req.Limit < 1 || req.Limit > spec.MaxConcurrency {
 			return nil, fmt.Errorf("concurrency %d: use 1 to %d", req.Limit, spec.MaxConcurrency)
 		}
-		return []dag.Event{{Kind: dag.EventSetConcurrency, Limit: req.Limit}}, nil
+		return []dag.Event{{Kind: dag.EventSetConcurrency, Limit: req.Limit, FanOut: req.FanOut}}, nil
 	case Release:
 		return []dag.Event{{Kind: dag.EventRelease}}, nil
 	case Approve, Reject, Add:

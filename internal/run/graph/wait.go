@@ -165,6 +165,20 @@ func (g *Graph) full() string {
 	return fmt.Sprintf("the run's concurrency of %d is used up", g.run.Options().Concurrency)
 }
 
+// Limit is the concurrency of a fan-out, 0 without a limit of its own; of the run for an
+// empty name.
+func (g *Graph) Limit(fanOut string) int {
+	if fanOut == "" {
+		return g.run.Options().Concurrency
+	}
+	for _, f := range g.run.FanOuts() {
+		if f.Name == fanOut {
+			return f.Limit
+		}
+	}
+	return 0
+}
+
 // noteFull remembers since when the run's concurrency, and that of its fan-outs, has
 // been used up, and since when as many tasks as that ask for resources.
 func (g *Graph) noteFull(now time.Time) {

@@ -25,12 +25,14 @@ type Config struct {
 	// Resources are the sizes of the named pools.
 	Resources map[string]int `json:"resources"`
 	// Cluster is handed to every detector and executor as it is.
-	Cluster  json.RawMessage    `json:"cluster,omitempty"`
-	Fleet    Fleet              `json:"fleet"`
-	Audit    Audit              `json:"audit"`
-	Access   Access             `json:"access,omitzero"`
-	Notify   Notify             `json:"notify,omitzero"`
-	JobTypes map[string]JobType `json:"job_types"`
+	Cluster json.RawMessage `json:"cluster,omitempty"`
+	Fleet   Fleet           `json:"fleet"`
+	Audit   Audit           `json:"audit"`
+	// Retention is how long what has happened is kept.
+	Retention Retention          `json:"retention,omitzero"`
+	Access    Access             `json:"access,omitzero"`
+	Notify    Notify             `json:"notify,omitzero"`
+	JobTypes  map[string]JobType `json:"job_types"`
 
 	// Warnings are what validation found odd but not wrong.
 	Warnings Faults `json:"-"`
@@ -83,6 +85,13 @@ type Lane struct {
 type Audit struct {
 	// Entries is how many of the newest entries are kept. Default 4,000.
 	Entries int `json:"entries"`
+}
+
+// Retention says after how long what has happened is deleted, where the namespace
+// keeps it for longer.
+type Retention struct {
+	// Runs is how long runs are kept after their end; 0: as long as the namespace does.
+	Runs jobtype.Duration `json:"runs,omitempty"`
 }
 
 // Fleet holds the thresholds of a worker's life-cycle, all measured from the

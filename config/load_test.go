@@ -421,6 +421,23 @@ func TestAuditEntriesAreBounded(t *testing.T) {
 	assert.Contains(t, faults(t, minimal+"audit: {entrys: 500}\n", nil)[0], "entrys")
 }
 
+func TestRetentionIsBounded(t *testing.T) {
+	t.Parallel()
+	loaded, err := load(minimal)
+	require.NoError(t, err)
+	assert.Zero(t, loaded.Retention, "the namespace decides")
+	loaded, err = load(minimal + "retention: {runs: 30d}\n")
+	require.NoError(t, err)
+	assert.Equal(t, "720h", loaded.Retention.Runs.String())
+	for _, wrong := range []string{"59m", "4000d"} {
+		got := faults(t, minimal+"retention: {runs: "+wrong+"}\n", nil)
+		require.Len(t, got, 1)
+		assert.Contains(t, got[0], "retention.runs: ")
+		assert.Contains(t, got[0], "is out of range: use 1h to 87600h")
+	}
+	assert.Contains(t, faults(t, minimal+"retention: {runs: 30}\n", nil)[0], "has no unit")
+}
+
 // TestFleetThresholdsFollow: unreachable_after alone moves the later ones.
 func TestFleetThresholdsFollow(t *testing.T) {
 	t.Parallel()

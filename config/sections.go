@@ -21,12 +21,15 @@ const (
 	// missedBeats is how many heartbeats a worker may miss before it can be
 	// called unreachable; fewer would call every hiccup an outage.
 	missedBeats = 3
+	// A run that ended within the hour is looked at by whoever waits for it.
+	minRetention = jobtype.Duration(time.Hour)
+	maxRetention = jobtype.Duration(10 * 365 * 24 * time.Hour)
 	// What the audit log keeps travels as one argument of a workflow.
 	defaultAuditEntries, minAuditEntries, maxAuditEntries = 4000, 100, 20_000
 )
 
 func topKeys() []string {
-	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "access", "notify", "job_types"}
+	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "retention", "access", "notify", "job_types"}
 }
 
 func (l *loader) config(root *yamlread.Node) *Config {
@@ -40,6 +43,7 @@ func (l *loader) config(root *yamlread.Node) *Config {
 		Cluster:   l.raw(root.Get("cluster"), "cluster"),
 		Fleet:     l.fleet(root.Get("fleet")),
 		Audit:     l.audit(root.Get("audit")),
+		Retention: l.retention(root.Get("retention")),
 		Access:    l.access(root.Get("access")),
 		Notify:    l.notify(root.Get("notify")),
 	}
@@ -182,6 +186,17 @@ func (l *loader) audit(n *yamlread.Node) Audit {
 		}
 	}
 	return audit
+}
+
+func (l *loader) retention(n *yamlread.Node) Retention {
+	var kept Retention
+	if l.object(n, "retention", "runs") {
+		l.duration(n.Get("runs"), "retention.runs", &kept.Runs)
+		if kept.Runs != 0 && (kept.Runs < minRetention || kept.Runs > maxRetention) {
+			l.fault(n.Get("runs").Place(), "retention.runs", "%s is out of range: use %s to %s", kept.Runs, minRetention, maxRetention)
+		}
+	}
+	return kept
 }
 
 // fleet reads the thresholds. Those that are left out follow the others, see

@@ -30,6 +30,8 @@ type ControlOptions struct {
 	Fleet config.Fleet
 	// Audit is how much the audit log keeps; zero: its default.
 	Audit config.Audit
+	// Retention is after how long runs are deleted; zero: when the namespace does so.
+	Retention config.Retention
 	// Notify are the receivers of notifications, and the rules that hold for all.
 	Notify config.Notify
 	// Health shows how the process is; nil: nobody sees. It must watch Client's
@@ -46,7 +48,13 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	if err := requireServer(ctx, options.Client); err != nil {
 		return nil, err
 	}
+	sweeper := newSweeper(options.Client, options.Retention, options.Logger)
 	if options.Health != nil {
+		if sweeper != nil {
+			if err := options.Health.told.Add(newRetentionMetrics(sweeper)); err != nil {
+				return nil, err
+			}
+		}
 		if err := options.Health.told.Add(newControlMetrics(askUsage(options.Client))); err != nil {
 			return nil, err
 		}
@@ -58,7 +66,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	}
 	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
 	all := func(plane *workers.Control, activities *control.Control) parts {
-		return slices.Concat(health, controlParts(plane, activities, options.Logger), options.HTTP.parts(options.Client, options.Logger))
+		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
 		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Notify), controlModule(), fx.Provide(all))

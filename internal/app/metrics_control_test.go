@@ -97,7 +97,7 @@ func described(t *testing.T) []string {
 	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)
 	descs := make(chan *prometheus.Desc, 100)
 	for _, collector := range []prometheus.Collector{
-		newControlMetrics(busy), runend.New(starter.DataConverter(), slog.New(slog.DiscardHandler)), describeNode("n1"),
+		newControlMetrics(busy), runend.New(starter.DataConverter(), slog.New(slog.DiscardHandler)), describeNode("n1"), newRetentionMetrics(nil),
 	} {
 		collector.Describe(descs)
 	}

@@ -59,6 +59,7 @@ func (c *commands) examine(ctx *cli.Context) ([]doctor.Check, error) {
 	defer client.Close()
 	reached := doctor.Check{Name: "server", Verdict: doctor.VerdictOK, Found: settings.Address + " answers"}
 	checks := append([]doctor.Check{reached}, doctor.Examine(ctx.Context, client)...)
+	checks = append(checks, c.retentionCheck(ctx, client)...)
 	return append(checks, c.clusterChecks(ctx)...), nil
 }
 

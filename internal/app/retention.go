@@ -1,0 +1,93 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/retention"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// newSweeper makes what deletes old runs; nil: they are kept as long as the namespace does.
+func newSweeper(client *starter.Client, settings config.Retention, log *slog.Logger) *retention.Sweeper {
+	if settings.Runs == 0 {
+		return nil
+	}
+	return retention.New(retention.Options{
+		Client: client.Temporal(), Namespace: client.Namespace(), After: settings.Runs.Std(), Logger: log,
+	})
+}
+
+// sweeping is a sweeper as a part of the control plane.
+type sweeping struct {
+	sweeper *retention.Sweeper
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+func sweeperParts(sweeper *retention.Sweeper) parts {
+	if sweeper == nil {
+		return nil
+	}
+	return parts{{"retention", &sweeping{sweeper: sweeper}}}
+}
+
+// Start implements component.
+func (s *sweeping) Start(ctx context.Context) error {
+	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop, s.done = stop, make(chan struct{})
+	go func() {
+		defer close(s.done)
+		s.sweeper.Keep(sweeping)
+	}()
+	return nil
+}
+
+// Wait implements component.
+func (*sweeping) Wait(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Stop implements component.
+func (s *sweeping) Stop(context.Context) error {
+	if s.stop != nil {
+		s.stop()
+		<-s.done
+	}
+	return nil
+}
+
+// retentionMetrics shows what a sweeper did.
+type retentionMetrics struct {
+	sweeper         *retention.Sweeper
+	deleted, failed *prometheus.Desc
+}
+
+func newRetentionMetrics(sweeper *retention.Sweeper) *retentionMetrics {
+	return &retentionMetrics{
+		sweeper: sweeper,
+		deleted: prometheus.NewDesc("roundsman_runs_deleted_total", "Runs that this control plane deleted because retention.runs has passed since their end.", nil, nil),
+		failed:  prometheus.NewDesc("roundsman_retention_failed", "1 if the last look for old runs failed, for instance because runs may not be deleted.", nil, nil),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (m *retentionMetrics) Describe(out chan<- *prometheus.Desc) {
+	out <- m.deleted
+	out <- m.failed
+}
+
+// Collect implements [prometheus.Collector].
+func (m *retentionMetrics) Collect(out chan<- prometheus.Metric) {
+	state := m.sweeper.State()
+	failed := 0.0
+	if state.Fault != nil {
+		failed = 1
+	}
+	out <- prometheus.MustNewConstMetric(m.deleted, prometheus.CounterValue, float64(state.Deleted))
+	out <- prometheus.MustNewConstMetric(m.failed, prometheus.GaugeValue, failed)
+}

@@ -1,0 +1,42 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/internal/retention"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// retentionSlack is how long after its time a run may still be there: two sweeps.
+const retentionSlack = 2 * time.Hour
+
+// CheckRetention tells what becomes of runs that ended long ago. runs is how long the
+// configuration wants them kept.
+func CheckRetention(ctx context.Context, c *starter.Client, runs time.Duration, now time.Time) Check {
+	check := Check{Name: "retention", Verdict: VerdictOK}
+	kept, err := c.Retention(ctx)
+	if err != nil {
+		check.Verdict, check.Found = VerdictWarn, "unknown: "+err.Error()
+		return check
+	}
+	if kept > 0 && kept <= runs {
+		check.Verdict = VerdictWarn
+		check.Found = fmt.Sprintf("retention.runs is %s, but the namespace keeps closed runs for %s only", jobtype.Duration(runs), jobtype.Duration(kept))
+		check.Fix = fmt.Sprintf("temporal operator namespace update --namespace %s --retention %dh", c.Namespace(), int(runs.Hours())+24)
+		return check
+	}
+	counted, err := c.Temporal().CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: c.Namespace(), Query: retention.Query(now.Add(-runs - retentionSlack)),
+	})
+	if err != nil {
+		check.Verdict, check.Found = VerdictWarn, "how many old runs there are is unknown: "+err.Error()
+		return check
+	}
+	check.Found = fmt.Sprintf("runs are deleted %s after their end; %d older ones are still needed, or not deleted yet", jobtype.Duration(runs), counted.GetCount())
+	return check
+}

@@ -1,0 +1,116 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+)
+
+// Options describe a [Sweeper].
+type Options struct {
+	Client    Client
+	Namespace string
+	// After is how long after its end a run is deleted.
+	After time.Duration
+	// Every is the time between two sweeps, default one hour; a sixtieth of it after one
+	// that ended early.
+	Every time.Duration
+	// Pause is the time between two deletions. Default 50ms.
+	Pause  time.Duration
+	Logger *slog.Logger
+}
+
+// Sweeper deletes runs that ended long ago.
+type Sweeper struct {
+	options Options
+
+	mu    sync.Mutex
+	state State
+}
+
+// State is what a sweeper did since it was made.
+type State struct {
+	Deleted int
+	// Fault is why the last sweep ended early; nil: it did not.
+	Fault error
+}
+
+// New returns a sweeper. Several of a namespace do no harm.
+func New(options Options) *Sweeper {
+	if options.Every == 0 {
+		options.Every = time.Hour
+	}
+	if options.Pause == 0 {
+		options.Pause = 50 * time.Millisecond
+	}
+	return &Sweeper{options: options}
+}
+
+// State returns what it did so far.
+func (s *Sweeper) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Sweep deletes, once and at most 2,000 runs, what ended before the limit.
+func (s *Sweeper) Sweep(ctx context.Context, now time.Time) (Swept, error) {
+	work := &sweep{client: s.options.Client, namespace: s.options.Namespace, before: now.Add(-s.options.After), pause: s.options.Pause, most: mostDeleted}
+	err := work.run(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Deleted += work.Deleted
+	if ctx.Err() == nil {
+		s.state.Fault = err
+	}
+	return work.Swept, err
+}
+
+// Keep sweeps until ctx ends. It begins at a random moment of the first tenth of an
+// interval, so that control planes that start together do not sweep together. A fault
+// is logged once, and met again at the next sweep.
+func (s *Sweeper) Keep(ctx context.Context) {
+	wait, failing := time.Duration(rand.Int64N(int64(s.options.Every/10)+1)), false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		swept, err := s.Sweep(ctx, time.Now())
+		if wait = s.options.Every; swept.More || err != nil && !isDenied(err) {
+			wait /= 60
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.tell(swept, err, failing)
+		failing = err != nil
+	}
+}
+
+func (s *Sweeper) tell(swept Swept, err error, failing bool) {
+	log := s.options.Logger
+	if swept.Deleted > 0 {
+		log.Info("Runs that ended long ago were deleted.", "deleted", swept.Deleted, "after", s.options.After)
+	}
+	if err == nil || failing {
+		return
+	}
+	if isDenied(err) {
+		log.Warn("RETENTION_DENIED: old runs stay, because these credentials may not delete runs. "+
+			"Allow DeleteWorkflowExecution in the namespace, or remove retention.runs.", "namespace", s.options.Namespace, "error", err)
+		return
+	}
+	log.Warn("Old runs cannot be deleted.", "namespace", s.options.Namespace, "error", err)
+}
+
+func isDenied(err error) bool {
+	_, denied := errors.AsType[*serviceerror.PermissionDenied](err)
+	return denied
+}

@@ -511,14 +511,16 @@ func TestGroupCreatesMissingAdmission(t *testing.T) {
 	assert.True(t, b.asked[1].ReleaseAll)
 }
 
-// TestGroupSpeaksLittle: a lane, 1,000 proposals and the end are three exchanges.
+// TestGroupSpeaksLittle: a lane, 1,000 proposals and the end are three exchanges, and the
+// endings of every ten seconds one more.
 func TestGroupSpeaksLittle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.found, b.lane = proposals(1000), "default"
+	began := time.Now()
 	result := b.run(jobtype.Policy{GlobalExecutionConcurrency: 100, PerWorkerExecutionConcurrency: 100})
 	assert.Equal(t, 1000, result.Counts.Completed)
-	assert.Len(t, b.asked, 3)
+	assert.LessOrEqual(t, len(b.asked), 3+int(time.Since(began)/(10*time.Second)))
 }
 
 func TestGroupAsksAgainAndWaitsNoLongerThanItsInterval(t *testing.T) {

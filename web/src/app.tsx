@@ -107,8 +107,13 @@ export function App() {
 }
 
 function Menu({ current }: { current: string }) {
+  const menuOf = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // A narrow screen shows a part of the menu: that with the page.
+    menuOf.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   return (
-    <nav class="menu" aria-label="Pages">
+    <nav class="menu" aria-label="Pages" ref={menuOf}>
       {menu.map(([path, name]) => (
         <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
           {name}

@@ -37,6 +37,15 @@ for (const dark of [false, true]) {
   });
 }
 
+test('a narrow screen shows where one is in the menu', { skip, timeout: 60_000 }, async () => {
+  const page = await stage.page({ width: 360, height: 740 });
+  for (const route of ['audit', 'doctor', 'job-types']) {
+    await stage.open(page, route);
+    await until(`${route} in the menu`, () => page.$eval('.menu [aria-current]', (e) => e.getBoundingClientRect().left >= 0 && e.getBoundingClientRect().right <= innerWidth));
+  }
+  await page.close();
+});
+
 test('pages fit 360 px', { skip, timeout: 120_000 }, async () => {
   const page = await stage.page({ width: 360, height: 740 });
   for (const route of routes) {
@@ -77,8 +86,8 @@ test('a worker shows its slots over time', { skip, timeout: 60_000 }, async () =
   const page = await stage.page();
   await stage.openRun('slow');
   await stage.open(page, 'workers/node-a');
-  await until('the chart', () => page.$eval('.usage svg', (e) => /^Slots in use: \d+ % in the last hour/.test(e.getAttribute('aria-label'))));
-  await until('the words', () => page.$eval('.usage figcaption', (e) => /no slot was free for \d+ of \d+ min/.test(e.textContent)));
+  await until('the chart', () => page.$eval('.usage svg', (e) => /^Slots in use: \d+ % in the last \d+ (s|min)/.test(e.getAttribute('aria-label'))));
+  await until('the words', () => page.$eval('.usage figcaption', (e) => /A slot was free all the last|No slot was free for/.test(e.textContent)));
   await page.close();
 });
 

@@ -69,7 +69,7 @@ const backs: Record<string, [string, (entry: AuditEntry) => Back]> = {
   'jobtype.set': ['settings', settings],
   'apply.update': ['settings', settings],
   'apply.drift': ['settings', settings],
-  'apply.create': ['settings', no('apply without it, and prune')],
+  'apply.create': ['settings', no('prune it with apply')],
   'apply.delete': ['settings', no('apply the former configuration')],
   'worker.cordon': ['mode', uncordoned],
   'worker.drain': ['mode', uncordoned],

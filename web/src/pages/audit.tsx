@@ -99,7 +99,7 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
             width: '8rem',
             optional: true,
           },
-          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '19rem' },
+          { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '17rem' },
           { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
           { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
           { name: 'Put it back', show: (entry) => <Back entry={entry} all={all} />, width: '12rem', optional: true },
@@ -113,7 +113,7 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
 function Back({ entry, all }: { entry: AuditEntry; all: AuditEntry[] }) {
   if (entry.kind === 'scheduler') return null;
   const back = putBack(entry, all);
-  return 'none' in back ? <span class="faint">{back.none}</span> : <Action {...back} small />;
+  return 'none' in back ? <span class="faint" title={back.none}>{back.none}</span> : <Action {...back} small />;
 }
 
 function what(entry: AuditEntry) {

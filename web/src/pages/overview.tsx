@@ -147,6 +147,7 @@ export function Overview() {
                     ) : (
                       <State word="skipped" />
                     ),
+                  wide: true,
                 },
                 { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, wide: true, optional: true },
               ]}

@@ -6,6 +6,7 @@ import { itemHref } from '../runs';
 import { exact, span, Time } from '../time';
 import type { PastGrant, PastGrantList } from '../types';
 import { Loaded, Rows, Section } from '../ui';
+import { plural } from '../words';
 
 const kinds = ['lane', 'pool', 'object'] as const;
 
@@ -17,7 +18,7 @@ export function Past({ params }: { params: URLSearchParams }) {
   const found = useList<PastGrantList>(`/past-grants${query({ limit: 100, ...(kind && { [kind]: name }) })}`);
   const first = found.data?.pages[0];
   return (
-    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && `of ${first.released.toLocaleString('en')} releases the last ${first.kept.toLocaleString('en')} are known`}>
+    <Section title={kind ? `Held before: ${kind} ${name}` : 'Held before'} note={first && `the last ${first.kept.toLocaleString('en')} of ${plural(first.released, 'release')}`}>
       {kind && (
         <p>
           <a href={href('locks')}>Show all lanes, pools and objects</a>
@@ -51,9 +52,9 @@ function Grants({ of, more }: { of: PastGrant[]; more: () => void }) {
           width: '11.5rem',
           optional: true,
         },
+        { name: 'Released', show: (grant) => <Time at={grant.released_at} />, width: '7.5rem', optional: true },
         { name: 'Held for', show: (grant) => span(between(grant.granted_at, grant.released_at)), number: true, width: '6.5rem' },
         { name: 'Waited', show: (grant) => span(between(grant.requested_at, grant.granted_at)), number: true, width: '6.5rem', optional: true },
-        { name: 'Released', show: (grant) => <Time at={grant.released_at} />, width: '7rem', optional: true },
       ]}
     />
   );

@@ -92,6 +92,8 @@ type Audit struct {
 type Retention struct {
 	// Runs is how long runs are kept after their end; 0: as long as the namespace does.
 	Runs jobtype.Duration `json:"runs,omitempty"`
+	// Audit is how long the audit log keeps an entry at most; 0: as long as its number allows.
+	Audit jobtype.Duration `json:"audit,omitempty"`
 }
 
 // Fleet holds the thresholds of a worker's life-cycle, all measured from the

@@ -435,6 +435,7 @@ func TestRetentionIsBounded(t *testing.T) {
 		assert.Contains(t, got[0], "retention.runs: ")
 		assert.Contains(t, got[0], "is out of range: use 1h to 87600h")
 	}
+	assert.Contains(t, faults(t, minimal+"retention: {audit: 1m}\n", nil)[0], "retention.audit: 1m is out of range")
 	assert.Contains(t, faults(t, minimal+"retention: {runs: 30}\n", nil)[0], "has no unit")
 }
 

@@ -34,7 +34,10 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 				"type": "integer", "minimum": minAuditEntries, "maximum": maxAuditEntries,
 				"description": "how many of the newest entries the audit log keeps; default 4000",
 			}}),
-			"retention": closed(object{"runs": duration("how long runs are kept after their end, where the namespace keeps them for longer; at least 1h; default: as the namespace does")}),
+			"retention": closed(object{
+				"runs":  duration("how long runs are kept after their end, where the namespace keeps them for longer; at least 1h; default: as the namespace does"),
+				"audit": duration("how long the audit log keeps an entry at most; at least 1h; default: as long as audit.entries allows"),
+			}),
 			"access":    accessSchema(),
 			"notify":    notifySchema(),
 			"job_types": named(object{"$ref": "#/$defs/job_type"}),

@@ -190,13 +190,18 @@ func (l *loader) audit(n *yamlread.Node) Audit {
 
 func (l *loader) retention(n *yamlread.Node) Retention {
 	var kept Retention
-	if l.object(n, "retention", "runs") {
-		l.duration(n.Get("runs"), "retention.runs", &kept.Runs)
-		if kept.Runs != 0 && (kept.Runs < minRetention || kept.Runs > maxRetention) {
-			l.fault(n.Get("runs").Place(), "retention.runs", "%s is out of range: use %s to %s", kept.Runs, minRetention, maxRetention)
-		}
+	if l.object(n, "retention", "runs", "audit") {
+		l.kept(n.Get("runs"), "retention.runs", &kept.Runs)
+		l.kept(n.Get("audit"), "retention.audit", &kept.Audit)
 	}
 	return kept
+}
+
+func (l *loader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
+	l.duration(n, path, into)
+	if *into != 0 && (*into < minRetention || *into > maxRetention) {
+		l.fault(n.Place(), path, "%s is out of range: use %s to %s", *into, minRetention, maxRetention)
+	}
 }
 
 // fleet reads the thresholds. Those that are left out follow the others, see

@@ -103,6 +103,8 @@ type AuditRecord struct {
 	Entries []AuditEntry `json:"entries"`
 	// Keep is how many entries the log keeps from now on; 0: as before.
 	Keep int `json:"keep,omitempty"`
+	// MaxAge is how long it keeps each from now on; 0: as before, below 0: without end.
+	MaxAge jobtype.Duration `json:"max_age,omitempty"`
 }
 
 // AuditInput starts the audit log. The second argument of the workflow is the

@@ -55,7 +55,7 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 			entry.Actor, entry.From = recorder.ParseIdentity(entry.From)
 		}
 	}
-	err := recorder.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries})
+	err := recorder.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries, MaxAge: c.auditAge})
 	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); refused {
 		// It would be refused for ever, and the sender waits.
 		return temporal.NewNonRetryableApplicationError(err.Error(), "Refused", err)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // auditServer plays what recording needs of the server.
@@ -122,7 +123,7 @@ func (s *auditServer) record(t *testing.T, in contract.RecordAuditInput) error {
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	control.Register(env, control.New(s, contract.FleetConfig{}, control.WithAuditEntries(250)))
+	control.Register(env, control.New(s, contract.FleetConfig{}, control.WithAuditEntries(250), control.WithAuditAge(jobtype.Duration(time.Hour))))
 	_, err := env.ExecuteActivity(contract.RecordAuditActivity, in)
 	return err
 }
@@ -192,6 +193,7 @@ func TestSendersAreFound(t *testing.T) {
 	}
 	assert.Equal(t, []string{"ann/desk (temporal CLI)", "bob/console", "eve@host/domain (temporal CLI)", "said/4711@worker@", "/web", "/", "/"}, who)
 	assert.Equal(t, 250, s.recorded[0].Keep)
+	assert.Equal(t, jobtype.Duration(time.Hour), s.recorded[0].MaxAge)
 	assert.Empty(t, s.inputs[0].Previous)
 }
 

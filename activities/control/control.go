@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Fleet is what is needed to speak with the registry; the SDK's client has it.
@@ -91,6 +93,8 @@ type Control struct {
 	config    contract.FleetConfig
 	// auditEntries is how many entries the audit log is to keep; 0: its default.
 	auditEntries int
+	// auditAge is how long it is to keep each; below 0: without end.
+	auditAge jobtype.Duration
 	// notifies says that this control plane has receivers of notifications.
 	notifies bool
 	// visibilityLag is how long visibility is given to show what has happened.
@@ -110,6 +114,11 @@ func WithConverter(c converter.DataConverter) Option {
 // WithAuditEntries sets how many entries the audit log keeps.
 func WithAuditEntries(entries int) Option {
 	return func(control *Control) { control.auditEntries = entries }
+}
+
+// WithAuditAge sets how long the audit log keeps an entry; 0: without end.
+func WithAuditAge(age jobtype.Duration) Option {
+	return func(control *Control) { control.auditAge = cmp.Or(age, -1) }
 }
 
 // WithNotifications says whether the control plane has receivers of notifications.

@@ -69,7 +69,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
-		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Notify), controlModule(), fx.Provide(all))
+		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Retention, options.Notify), controlModule(), fx.Provide(all))
 }
 
 func fleetConfig(settings config.Fleet) contract.FleetConfig {
@@ -84,8 +84,8 @@ func controlModule() fx.Option {
 	return fx.Module("control", fx.Provide(newActivities, newObserver, newControl))
 }
 
-func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit, told config.Notify) *control.Control {
-	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithNotifications(len(told.Receivers) > 0))
+func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit, kept config.Retention, told config.Notify) *control.Control {
+	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
 }
 
 func newObserver(client *starter.Client, thresholds contract.FleetConfig) *fleet.Observer {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -20,6 +21,7 @@ const maxDecoded = 64 << 20
 // state is the log as it travels.
 type state struct {
 	Limit   int                   `json:"limit"`
+	MaxAge  time.Duration         `json:"max_age,omitempty"`
 	Seq     int64                 `json:"seq"`
 	Dropped int64                 `json:"dropped,omitempty"`
 	IDs     []uint64              `json:"ids,omitempty"`
@@ -32,7 +34,7 @@ type state struct {
 func (l *Log) Encode(most int) ([]byte, error) {
 	kept := l.entries
 	for {
-		s := state{Limit: l.limit, Seq: l.seq, Dropped: l.dropped + int64(len(l.entries)-len(kept)), IDs: l.ids, Entries: kept}
+		s := state{Limit: l.limit, MaxAge: l.maxAge, Seq: l.seq, Dropped: l.dropped + int64(len(l.entries)-len(kept)), IDs: l.ids, Entries: kept}
 		encoded, err := s.encode()
 		if err != nil || len(encoded) <= most || len(kept) == 0 {
 			return encoded, err
@@ -65,6 +67,7 @@ func Decode(encoded []byte) (*Log, error) {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
 	l := New(s.Limit)
+	l.maxAge = s.MaxAge
 	l.seq, l.dropped, l.ids, l.entries = s.Seq, s.Dropped, s.IDs, s.Entries
 	for _, id := range s.IDs {
 		l.known[id] = struct{}{}

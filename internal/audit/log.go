@@ -24,6 +24,7 @@ const (
 // concurrent use.
 type Log struct {
 	limit   int
+	maxAge  time.Duration // 0: without end
 	entries []contract.AuditEntry
 	bytes   int
 	seq     int64
@@ -56,6 +57,14 @@ func (l *Log) SetLimit(limit int) {
 	}
 }
 
+// SetMaxAge changes how long an entry is kept: it goes with the first one that is
+// recorded after that. 0 changes nothing, less than 0 means without end.
+func (l *Log) SetMaxAge(age time.Duration) {
+	if age != 0 {
+		l.maxAge = max(age, 0)
+	}
+}
+
 // Record takes entries in their order and returns how many were new. One whose
 // ID was taken already is left out; one without an ID always counts.
 func (l *Log) Record(now time.Time, entries ...contract.AuditEntry) int {
@@ -73,6 +82,9 @@ func (l *Log) Record(now time.Time, entries ...contract.AuditEntry) int {
 		l.entries = append(l.entries, entry)
 		l.bytes += weight(entry)
 		taken++
+	}
+	if l.maxAge > 0 {
+		l.drop(func(oldest contract.AuditEntry) bool { return now.Sub(oldest.At) > l.maxAge })
 	}
 	l.trim()
 	return taken
@@ -99,14 +111,17 @@ func (l *Log) isNew(id string) bool {
 
 // trim drops the oldest entries until the rest is within the bounds.
 func (l *Log) trim() {
-	cut := 0
-	for cut < len(l.entries) && (len(l.entries)-cut > l.limit || l.bytes > MaxBytes) {
-		l.bytes -= weight(l.entries[cut])
-		l.entries[cut] = contract.AuditEntry{} // Its texts are not kept by the array behind the slice.
-		cut++
+	l.drop(func(contract.AuditEntry) bool { return len(l.entries) > l.limit || l.bytes > MaxBytes })
+}
+
+// drop drops the oldest entries as long as they are too many or too old.
+func (l *Log) drop(superfluous func(oldest contract.AuditEntry) bool) {
+	for len(l.entries) > 0 && superfluous(l.entries[0]) {
+		l.bytes -= weight(l.entries[0])
+		l.entries[0] = contract.AuditEntry{} // Its texts are not kept by the array behind the slice.
+		l.entries = l.entries[1:]
+		l.dropped++
 	}
-	l.entries = l.entries[cut:]
-	l.dropped += int64(cut)
 }
 
 // Len is how many entries are kept.

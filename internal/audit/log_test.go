@@ -251,3 +251,26 @@ func allPages(l *Log, filter contract.AuditFilter) (all []contract.AuditEntry) {
 	}
 	return all
 }
+
+// TestEntriesOfAnAge go with the next one that is recorded, also after the log travelled.
+func TestEntriesOfAnAge(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	l := New(0)
+	l.SetMaxAge(24 * time.Hour)
+	for day := range 3 {
+		l.Record(start.Add(time.Duration(day)*12*time.Hour), contract.AuditEntry{Action: "x"})
+	}
+	assert.Equal(t, 3, l.Len(), "the first is a day old")
+	encoded, err := l.Encode(MaxEncoded)
+	require.NoError(t, err)
+	l, err = Decode(encoded)
+	require.NoError(t, err)
+	l.SetMaxAge(0)
+	l.Record(start.Add(40*time.Hour), contract.AuditEntry{Action: "x"})
+	assert.Equal(t, 2, l.Len())
+	assert.Equal(t, int64(2), l.Dropped())
+	l.SetMaxAge(-1)
+	l.Record(start.Add(4000*time.Hour), contract.AuditEntry{Action: "x"})
+	assert.Equal(t, 3, l.Len(), "nobody bounds it any more")
+}

@@ -39,7 +39,7 @@ func Record(ctx context.Context, c Client, record contract.AuditRecord) error {
 	input := contract.AuditInput{Keep: record.Keep, Previous: previous, First: first}
 	for part := range slices.Chunk(record.Entries, perSignal) {
 		_, err := c.SignalWithStartWorkflow(ctx, contract.AuditWorkflowID, contract.SignalRecord,
-			contract.AuditRecord{Entries: part, Keep: record.Keep}, options(), contract.AuditWorkflow, input, []byte(nil))
+			contract.AuditRecord{Entries: part, Keep: record.Keep, MaxAge: record.MaxAge}, options(), contract.AuditWorkflow, input, []byte(nil))
 		if err != nil {
 			return fmt.Errorf("record in the audit log: %w", err)
 		}

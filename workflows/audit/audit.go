@@ -137,6 +137,7 @@ func (r *run) collect() {
 		}
 		r.loop.Received(1)
 		r.log.SetLimit(in.Keep)
+		r.log.SetMaxAge(in.MaxAge.Std())
 		for _, entry := range in.Entries {
 			r.note(entry)
 		}

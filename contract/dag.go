@@ -175,7 +175,7 @@ type DecideTaskInput struct {
 	Note string `json:"note,omitempty"`
 }
 
-// AddTasksInput adds tasks to a run: a list like that of a spec with `before`
+// AddTasksInput adds tasks to a run, or redefines some that have not started: a list like that of a spec with `before`
 // beside `needs`, at most 1 MiB.
 type AddTasksInput struct {
 	// Tasks is the list in JSON, for whoever types the message.
@@ -214,6 +214,8 @@ type DAGChanged struct {
 	Before int `json:"before,omitempty"`
 	// Tasks lists the added tasks (add-tasks) or those brought back.
 	Tasks []string `json:"tasks,omitempty"`
+	// Redefined lists the tasks that add-tasks gave another definition.
+	Redefined []string `json:"redefined,omitempty"`
 }
 
 // TasksQueryInput filters and pages the tasks of a run.
@@ -241,6 +243,8 @@ type TaskView struct {
 	Kind  string   `json:"kind"`
 	Needs []string `json:"needs,omitempty"`
 	DAGTask
+	// Redefined: its definition was replaced after the run had begun.
+	Redefined bool `json:"redefined,omitempty"`
 	// Waiting says what a task waits for that is ready or runs without being on a
 	// worker: a worker, a retry, an approval with its prompt.
 	Waiting string `json:"waiting,omitempty"`

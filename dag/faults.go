@@ -31,6 +31,10 @@ const (
 	// FaultTargetStarted: a task to be added should run before Fault.Ref, which has
 	// already started or ended.
 	FaultTargetStarted
+	// FaultStarted: a task to be redefined has already started or ended.
+	FaultStarted
+	// FaultNotRedefinable: a task cannot be redefined for another reason.
+	FaultNotRedefinable
 	// FaultUnknownFanOut: Fault.Ref is no fan-out of the run, or no task adds this one.
 	FaultUnknownFanOut
 )
@@ -64,7 +68,7 @@ func (f Fault) Error() string {
 		return fmt.Sprintf("the id of task %d has %d bytes; use at most %d", f.Task, len(f.ID), MaxIDLength)
 	case FaultDuplicate:
 		if f.Other == None {
-			return fmt.Sprintf("task %q already exists in the run, defined otherwise or added by somebody else; choose another id", f.ID)
+			return fmt.Sprintf("task %q already exists in the run, and the task that returns it did not add it; choose another id", f.ID)
 		}
 		return fmt.Sprintf("task %q is declared twice (tasks %d and %d); rename one", f.ID, f.Other, f.Task)
 	case FaultUnknownNeed:
@@ -79,6 +83,10 @@ func (f Fault) Error() string {
 		return fmt.Sprintf("task %q has the rule one_failed but needs no task; name the tasks whose failure it handles", f.ID)
 	case FaultTooLarge:
 		return f.Detail
+	case FaultStarted:
+		return fmt.Sprintf("%s: task %q is already %s, only one that has not started can be redefined; give the new task another id", RefusedState, f.ID, f.Detail)
+	case FaultNotRedefinable:
+		return fmt.Sprintf("%s: task %q cannot be redefined: %s", RefusedState, f.ID, f.Detail)
 	case FaultUnknownFanOut:
 		return fmt.Sprintf("task %q is of fan-out %q, which the run does not have", f.ID, f.Ref)
 	case FaultTargetStarted:

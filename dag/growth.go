@@ -24,6 +24,11 @@ type Addition struct {
 // depends on every addition that no other addition needs. A task that the same
 // splitter has already added, with the same definition, is left as it is, so a
 // splitter may run again.
+//
+// A task of the growth that the run has already is redefined: it then does what the
+// new definition says, needs what that needs, and what waits for it goes on waiting.
+// It must not have started; one that is defined like that already is left alone
+// whatever its state. A splitter redefines only tasks that it added itself.
 type Growth struct {
 	Tasks []Addition
 	// FanOuts are limits of fan-outs among the tasks, as in Options.
@@ -39,6 +44,11 @@ type growth struct {
 	deps    map[Index][]Index // dependants the graph does not know, of any task
 	edges   int
 	blobs   map[string][]byte // distinct payloads and args
+
+	steps  []redefinition
+	latest map[Index]int     // redefined task → its last one in steps
+	rows   map[Index][]Index // dependants that the graph knows, without redefined ones
+	ahead  map[Index][]Index // redefined task → the tasks that so came to wait for it
 }
 
 type addedTask struct {
@@ -62,6 +72,7 @@ func (r *Run) ensureGrowth() *growth {
 	if r.growth == nil {
 		r.growth = &growth{
 			byID: map[string]Index{}, needs: map[Index][]Index{}, deps: map[Index][]Index{}, blobs: map[string][]byte{},
+			latest: map[Index]int{}, rows: map[Index][]Index{}, ahead: map[Index][]Index{},
 		}
 	}
 	return r.growth
@@ -88,7 +99,7 @@ func (r *Run) addTasks(ev Event) error {
 	if ev.Growth == nil || len(ev.Growth.Tasks) == 0 {
 		return r.refuse(ev, RefusedInvalid, "there are no tasks to add")
 	}
-	if err := r.grow(ev.Growth, None); err != nil {
+	if changed, err := r.grow(ev.Growth, None); err != nil || !changed {
 		return err
 	}
 	r.settle()
@@ -102,7 +113,8 @@ func (r *Run) split(ev Event) error {
 		return r.refuse(ev, RefusedCanceling,
 			"the run is ending and takes no more tasks; report the success without them")
 	}
-	return r.grow(ev.Growth, ev.Task)
+	_, err := r.grow(ev.Growth, ev.Task)
+	return err
 }
 
 // deferTask carries out EventDeferred: the task waits for each task that it adds.
@@ -147,28 +159,46 @@ func (r *Run) deferTask(ev Event) error {
 // deferred reports whether the splitter of a batch waits for it.
 func (b batch) deferred() bool { return len(b.before) > 0 && slices.Contains(b.before[0], b.parent) }
 
-// grow validates and inserts; parent is the splitter or None. Nothing changes
-// when it returns an error.
-func (r *Run) grow(g *Growth, parent Index) error {
+// grow validates, inserts and redefines; parent is the splitter or None. Nothing
+// changes when it returns an error, or changed is false.
+func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	p := r.planGrowth(g, parent, false)
 	if len(p.faults) > 0 {
-		return &FaultsError{Faults: p.faults}
+		return false, &FaultsError{Faults: p.faults}
 	}
-	if len(p.tasks) == 0 {
-		return nil
+	if len(p.tasks)+len(p.redefined) == 0 {
+		return false, nil
 	}
 	from := Index(len(r.nodes))
 	r.limitFanOuts(g.FanOuts)
-	r.insert(p.tasks, p.batch)
+	r.carryOut(p)
 	r.swept = false
 	for i := from; int(i) < len(r.nodes); i++ {
-		r.judge(i)
+		if r.nodes[i].state == Pending {
+			r.judge(i)
+		}
 	}
 	r.settle()
 	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
 		r.sweep(from)
 	}
-	return nil
+	if len(p.redefined) > 0 {
+		r.rejudgeRedefined(p.redefined)
+	}
+	return true, nil
+}
+
+// carryOut inserts and redefines what was planned.
+func (r *Run) carryOut(p *growthPlan) {
+	if len(p.tasks) > 0 {
+		r.insert(p.tasks, p.batch)
+	}
+	if len(p.redefined) > 0 {
+		for k := range p.redefined {
+			p.redefined[k].after = len(r.ensureGrowth().batches)
+		}
+		r.redefine(p.redefined)
+	}
 }
 
 // insert adds validated tasks and their edges. The dependants of a splitter are
@@ -279,13 +309,6 @@ func (r *Run) link(from, to Index) {
 	if n.state == Ready && n.attr.rule() != OneFailed {
 		r.move(to, Pending)
 	}
-}
-
-// sameTask reports whether an addition repeats what its splitter added before.
-func (r *Run) sameTask(i, parent Index, a *Addition) bool {
-	return parent != None && r.AddedBy(i) == parent && r.underID(i) == a.Under && r.Rule(i) == a.Rule &&
-		r.nodes[i].attr == newAttr(&a.Task) &&
-		bytes.Equal(r.Payload(i), a.Payload) && bytes.Equal(r.Args(i), a.Args)
 }
 
 // underID names the fan-out of an added task; empty for other tasks.

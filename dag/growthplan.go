@@ -17,15 +17,21 @@ type growthPlan struct {
 	faults []Fault
 	tasks  []addedTask
 	batch  batch
-	fresh  map[string]Index // ids of the new tasks
+	// redefined are tasks of the run that get another definition.
+	redefined []redefinition
+	fresh     map[string]Index // ids of the new tasks
 	// deferring: the splitter runs, and will wait for the tasks.
 	deferring bool
 	source    []int // position in the declaration of each new task
+	known     []int // positions of those that the run has already
+	// again has their positions by task, changed those of redefined ones in redefined.
+	again   map[Index]Index
+	changed map[Index]int
 }
 
 func (r *Run) planGrowth(g *Growth, parent Index, deferring bool) *growthPlan {
 	p := &growthPlan{
-		run: r, fresh: map[string]Index{}, deferring: deferring,
+		run: r, fresh: map[string]Index{}, again: map[Index]Index{}, changed: map[Index]int{}, deferring: deferring,
 		batch: batch{parent: parent, first: Index(len(r.nodes))},
 	}
 	if n := len(r.nodes) + len(g.Tasks); n > MaxTasks {
@@ -39,6 +45,10 @@ func (r *Run) planGrowth(g *Growth, parent Index, deferring bool) *growthPlan {
 	for n, k := range p.source {
 		p.resolve(n, k, &g.Tasks[k])
 	}
+	for _, k := range p.known {
+		p.redefine(Index(k), &g.Tasks[k])
+	}
+	p.checkFamilies(g)
 	p.checkEdges()
 	if len(p.faults) == 0 {
 		p.checkCycles()
@@ -57,14 +67,12 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	for _, f := range checkTask(&a.Task) {
 		p.fault(at, f)
 	}
-	if i, ok := p.run.Lookup(a.ID); ok {
-		if !p.run.sameTask(i, p.batch.parent, a) {
-			p.fault(at, Fault{Kind: FaultDuplicate, ID: a.ID, Other: None})
-		}
-		return
-	}
 	if i, ok := p.fresh[a.ID]; ok {
 		p.fault(at, Fault{Kind: FaultDuplicate, ID: a.ID, Other: Index(p.source[i-p.batch.first])})
+		return
+	}
+	if _, ok := p.run.Lookup(a.ID); ok {
+		p.known = append(p.known, k)
 		return
 	}
 	p.fresh[a.ID] = p.batch.first + Index(len(p.tasks))
@@ -97,8 +105,14 @@ func (p *growthPlan) find(id string) (Index, bool) {
 
 // resolve turns the names of new task n, declared as a, into indices.
 func (p *growthPlan) resolve(n, k int, a *Addition) {
-	at, i := Index(k), p.batch.first+Index(n)
-	needs, before := []Index{}, []Index{}
+	needs, before := p.rows(Index(k), p.batch.first+Index(n), a)
+	p.batch.needs = append(p.batch.needs, needs)
+	p.batch.before = append(p.batch.before, before)
+}
+
+// rows resolves what task i, declared as a, needs and which tasks shall wait for it.
+func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
+	needs, before = []Index{}, []Index{}
 	for _, id := range a.Needs {
 		d, ok := p.find(id)
 		switch {
@@ -117,7 +131,7 @@ func (p *growthPlan) resolve(n, k int, a *Addition) {
 			p.fault(at, Fault{Kind: FaultUnknownNeed, ID: a.ID, Ref: id})
 		case t == i:
 			p.fault(at, Fault{Kind: FaultSelfNeed, ID: a.ID})
-		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready && !(p.deferring && t == p.batch.parent):
+		case int(t) < len(p.run.nodes) && p.run.nodes[t].state > Ready && !(p.deferring && t == p.batch.parent) && !p.waits(t, i):
 			p.fault(at, Fault{Kind: FaultTargetStarted, ID: a.ID, Ref: id, Detail: p.run.nodes[t].state.String()})
 		default:
 			before = append(before, t)
@@ -129,8 +143,12 @@ func (p *growthPlan) resolve(n, k int, a *Addition) {
 	if a.Rule == OneFailed && len(needs) == 0 && len(a.Needs) == 0 {
 		p.fault(at, Fault{Kind: FaultNothingToReactTo, ID: a.ID})
 	}
-	p.batch.needs = append(p.batch.needs, distinct(needs))
-	p.batch.before = append(p.batch.before, distinct(before))
+	return distinct(needs), distinct(before)
+}
+
+// waits reports whether task t waits for task i, which the run has, already.
+func (p *growthPlan) waits(t, i Index) bool {
+	return i < p.batch.first && slices.Contains(p.run.Needs(t), i)
 }
 
 func distinct(row []Index) []Index {
@@ -142,6 +160,9 @@ func (p *growthPlan) checkEdges() {
 	edges := p.run.heirEdges(p.batch, p.tasks)
 	for n := range p.batch.needs {
 		edges += len(p.batch.needs[n]) + len(p.batch.before[n])
+	}
+	for k := range p.redefined {
+		edges += len(p.redefined[k].needs) + len(p.redefined[k].before)
 	}
 	held := p.run.graph.Edges() + edges
 	if p.run.growth != nil {
@@ -175,13 +196,18 @@ func (p *growthPlan) checkCycles() {
 		}
 		starts = append(starts, i)
 	}
-	if !p.local() {
+	switch {
+	case len(p.redefined) > 0:
+		starts = append(starts, p.replan(after)...)
+	case !p.local():
 		last = p.lastNeed()
 	}
 	next := func(i Index) []Index {
 		switch {
 		case i >= p.batch.first:
 			return after[i]
+		case len(p.redefined) > 0:
+			return slices.Concat(p.kept(i), after[i])
 		case last < 0 || p.run.order[i] > last: // No way leads back to what is needed.
 			return nil
 		}

@@ -211,7 +211,7 @@ func (r *Run) parkFirst(set *readySet) {
 		if !ok || !r.park(k) {
 			return
 		}
-		if int(k.task) < r.graph.Len() {
+		if r.ranked(k.task) {
 			set.own.remove(r.rankOf(k.task))
 		} else {
 			set.added.pop()

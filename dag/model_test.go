@@ -2,6 +2,7 @@ package dag_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -248,7 +249,32 @@ func (p *pair) growth(splitter string) *dag.Growth {
 		g.Tasks = append(g.Tasks, a)
 		fresh = append(fresh, id)
 	}
+	p.redefine(g, splitter, fresh)
 	return g
+}
+
+// redefine adds tasks to a growth that the run has already.
+func (p *pair) redefine(g *dag.Growth, splitter string, fresh []string) {
+	choice := p.ref.where(func(t *refTask) bool {
+		continues := slices.ContainsFunc(t.needs, func(n string) bool { return p.ref.tasks[p.ref.tasks[n].parent] == t })
+		return t.state < dag.Running && !t.fan && t.under == "" && (splitter == "" || t.parent == splitter) && !continues
+	})
+	if len(choice) == 0 || rapid.IntRange(0, 2).Draw(p.t, "redefines") > 0 {
+		return
+	}
+	for _, id := range rapid.SliceOfNDistinct(rapid.SampledFrom(choice), 1, min(2, len(choice)), rapid.ID).Draw(p.t, "redefined") {
+		earlier := slices.DeleteFunc(append(slices.Clone(p.ref.order), fresh...), func(n string) bool { return n == id })
+		a := dag.Addition{Task: drawTask(p.t, id, earlier)}
+		a.FanOut = false
+		if splitter == "" && rapid.Bool().Draw(p.t, "before") {
+			if waiting := p.ref.where(func(t *refTask) bool { return t.state < dag.Running && t != p.ref.tasks[id] }); len(waiting) > 0 {
+				a.Before = []string{rapid.SampledFrom(waiting).Draw(p.t, "target")}
+			}
+		}
+		a.Payload = fmt.Appendf(nil, "again %d", p.added)
+		p.added++
+		g.Tasks = append(g.Tasks, a)
+	}
 }
 
 // closesCycle says whether the growth would close a cycle, the simple way.
@@ -256,6 +282,11 @@ func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	needs := map[string][]string{}
 	for id, t := range p.ref.tasks {
 		needs[id] = append([]string{}, t.needs...)
+	}
+	for _, a := range g.Tasks {
+		if p.ref.tasks[a.ID] != nil {
+			needs[a.ID] = p.ref.imposed(a.ID, a.Needs)
+		}
 	}
 	for _, a := range g.Tasks {
 		needs[a.ID] = append(needs[a.ID], a.Needs...)
@@ -268,7 +299,7 @@ func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	}
 	for _, a := range g.Tasks {
 		for _, id := range p.ref.heirs(splitter, a.Under) {
-			if !neededBeside(g, a) {
+			if p.ref.tasks[a.ID] == nil && !neededBeside(g, a) {
 				needs[id] = append(needs[id], a.ID)
 			}
 		}
@@ -325,6 +356,7 @@ func (p *pair) deferTo(id string) {
 		return
 	}
 	g := p.growth(id)
+	g.Tasks = slices.DeleteFunc(g.Tasks, func(a dag.Addition) bool { return p.ref.tasks[a.ID] != nil })
 	for k := range g.Tasks {
 		g.Tasks[k].Under, g.Tasks[k].Before = "", []string{id}
 	}

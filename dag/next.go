@@ -7,7 +7,7 @@ package dag
 // The error is a [*Refusal], or a [*FaultsError] when added tasks are invalid;
 // the run is then unchanged and nothing is appended.
 func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
-	r.moves = r.moves[:0]
+	r.moves, r.redefined = r.moves[:0], r.redefined[:0]
 	switch ev.Kind { //nolint:exhaustive // the rest are requests of an operator.
 	case EventSucceeded, EventFailed, EventCanceled, EventSkipped:
 		late, err := r.reported(ev)
@@ -120,7 +120,7 @@ func (r *Run) move(i Index, to State) {
 			r.gates--
 		}
 	}
-	if from == Ready && int(i) < r.graph.Len() && !n.attr.unmetered() {
+	if from == Ready && !n.attr.unmetered() && r.ranked(i) {
 		r.setOf(n.attr).own.remove(r.rankOf(i))
 	}
 	n.state = to

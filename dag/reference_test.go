@@ -42,6 +42,7 @@ type refTask struct {
 	parent    string
 	fan       bool
 	under     string
+	ahead     []string // tasks that wait for it because it was added before them
 }
 
 // out is what a step decided, by name, in order.
@@ -349,9 +350,15 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 			t.state = dag.Pending
 		}
 	}
+	redefined := map[string]bool{}
 	for _, a := range g.Tasks {
 		if len(a.Needs) == 0 && parent != "" {
 			a.Needs = []string{parent}
+		}
+		if r.tasks[a.ID] != nil {
+			r.redefine(a.Task)
+			redefined[a.ID] = true
+			continue
 		}
 		r.declare(a.Task, parent, a.Under)
 		fresh = append(fresh, a.ID)
@@ -359,8 +366,9 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 	for _, a := range g.Tasks {
 		for _, b := range a.Before {
 			wait(b, a.ID)
+			r.tasks[a.ID].ahead = append(r.tasks[a.ID].ahead, b)
 		}
-		if !neededBeside(g, a) {
+		if !redefined[a.ID] && !neededBeside(g, a) {
 			for _, h := range heirs[a.Under] {
 				wait(h, a.ID)
 			}
@@ -370,11 +378,37 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 	if r.stop {
 		for _, t := range r.tasks {
 			if t.state == dag.Failed {
+				if len(redefined) > 0 {
+					fresh = r.order
+				}
 				r.sweep(fresh)
 				break
 			}
 		}
 	}
+}
+
+// imposed are the dependencies that a task keeps when it is redefined.
+func (r *reference) imposed(id string, needs []string) []string {
+	var kept []string
+	for _, n := range r.tasks[id].needs {
+		by := r.tasks[n].parent
+		if of := r.tasks[n].under; of != "" {
+			by = of
+		}
+		sibling := r.tasks[n].parent != "" && r.tasks[n].parent == r.tasks[id].parent
+		if slices.Contains(r.tasks[n].ahead, id) || slices.Contains(needs, by) || sibling {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// redefine replaces what a task does and needs.
+func (r *reference) redefine(a dag.Task) {
+	t := r.tasks[a.ID]
+	t.needs = append(slices.Clone(a.Needs), r.imposed(a.ID, a.Needs)...)
+	t.rule, t.priority, t.free, t.gated, t.state = a.Rule, a.Priority, a.Unmetered, a.Gated && !a.Unmetered, dag.Pending
 }
 
 // back makes tasks pending again, with everything behind them that did not run because of them.

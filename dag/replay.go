@@ -11,10 +11,12 @@ func (s *resumption) build() {
 		return
 	}
 	for k, b := range s.prior.growth.batches {
+		s.redefine(k)
 		if !s.drop[k] && s.replay(b) {
 			s.batch[len(s.run.growth.batches)-1] = k
 		}
 	}
+	s.redefine(len(s.prior.growth.batches))
 }
 
 // replay repeats one growth with the tasks that fit the new run; false if none
@@ -141,18 +143,14 @@ func (s *resumption) splitterAgain(i Index) Index {
 	if int(i) < s.prior.graph.Len() {
 		return None
 	}
-	batches := s.prior.growth.batches
-	k, exact := slices.BinarySearchFunc(batches, i, func(b batch, i Index) int { return int(b.first - i) })
-	if !exact {
-		k--
-	}
+	k := s.prior.growth.batchOf(i)
 	if !s.drop[k] {
 		return None
 	}
 	if of := s.prior.Under(i); of != None {
 		return of
 	}
-	return batches[k].parent
+	return s.prior.growth.batches[k].parent
 }
 
 func (r *replayed) names(row []Index) []string {

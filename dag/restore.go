@@ -25,7 +25,7 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 		return nil, ErrOtherGraph
 	}
 	opts := Options{Concurrency: in.Count(math.MaxInt32, "places"), OnFailure: FailurePolicy(in.Byte(uint8(policyCount), "failure policy"))}
-	switches := in.Byte(4, "set of truth values")
+	switches := in.Byte(8, "set of truth values")
 	opts.Hold = switches&1 != 0
 	r := NewRun(g, opts)
 	r.phase = phase(in.Byte(uint8(phaseFinished)+1, "phase"))
@@ -34,7 +34,7 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	if switches&2 != 0 {
 		r.limitFanOuts(readFanOuts(in))
 	}
-	r.readGrowth(in)
+	r.readGrowth(in, switches&4 != 0)
 	r.readStates(in)
 	r.readOrigins(in)
 	if err := in.End(); err != nil {
@@ -47,32 +47,47 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	return r, nil
 }
 
-func (r *Run) readGrowth(in *wire.Reader) {
+func (r *Run) readGrowth(in *wire.Reader, redefined bool) {
+	var steps replayedSteps
+	if redefined {
+		steps = readSteps(in)
+	}
 	batches := in.Count(in.Left(), "batches")
-	if batches == 0 || in.Err() != nil {
+	if batches == 0 && !redefined || in.Err() != nil {
 		return
 	}
 	var payloads, args []uint64
-	for range batches {
+	for k := range batches {
+		steps.carryOut(r, in, k)
 		p, a := r.readBatch(in)
 		payloads, args = append(payloads, p...), append(args, a...)
 		if in.Err() != nil {
 			return
 		}
 	}
+	steps.carryOut(r, in, batches)
+	if len(steps.list) > 0 && in.Err() == nil {
+		in.Fail("a redefinition comes after %d batches", batches)
+	}
 	table := readTable(in, "payloads")
+	if in.Err() != nil {
+		return
+	}
+	stored := func(n uint64) []byte {
+		switch {
+		case n == 0:
+			return nil
+		case n > uint64(len(table)):
+			in.Fail("an added task has a payload that is not stored")
+			return nil
+		}
+		return r.growth.intern(table[n-1])
+	}
 	for k := range r.growth.tasks {
-		t := &r.growth.tasks[k]
-		if payloads[k] > uint64(len(table)) || args[k] > uint64(len(table)) {
-			in.Fail("added task %d has a payload that is not stored", k)
-			return
-		}
-		if payloads[k] > 0 {
-			t.payload = r.growth.intern(table[payloads[k]-1])
-		}
-		if args[k] > 0 {
-			t.args = r.growth.intern(table[args[k]-1])
-		}
+		r.growth.tasks[k].payload, r.growth.tasks[k].args = stored(payloads[k]), stored(args[k])
+	}
+	for k := range r.growth.steps {
+		r.growth.steps[k].payload, r.growth.steps[k].args = stored(steps.payloads[k]), stored(steps.args[k])
 	}
 	if in.Err() == nil && r.tangled() {
 		in.Fail("the added tasks form a cycle")

@@ -113,7 +113,10 @@ func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *Re
 	if req.Run == "" || len(req.Run) > maxRunIDLength {
 		return nil, nil, &Refusal{Event: EventStart, Reason: RefusedInvalid, Task: None, Detail: "the earlier run has no usable id"}
 	}
-	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}}
+	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}, changed: map[string]bool{}}
+	for _, id := range diff.Changed {
+		s.changed[id] = true
+	}
 	for {
 		s.build()
 		if err := s.choose(diff); err != nil {
@@ -137,8 +140,10 @@ type resumption struct {
 	drop  map[int]bool // batches of prior's growth that do not come along
 	batch map[int]int  // batch of the new run's growth → batch of prior's
 	lost  []string
-	run   *Run
-	exec  []bool
+	// changed are the tasks that next defines otherwise than prior's graph.
+	changed map[string]bool
+	run     *Run
+	exec    []bool
 }
 
 // choose decides which tasks are executed.

@@ -47,6 +47,8 @@ type Run struct {
 
 	stack []Index // work list of settle: tasks just become terminal
 	moves []Transition
+	// redefined are the tasks that the last event redefined.
+	redefined []Index
 }
 
 // node is the state of one task, kept to eight bytes so that visiting a
@@ -210,7 +212,7 @@ func (r *Run) Lookup(id string) (Index, bool) {
 // within the growth. Do not modify the slice.
 func (r *Run) Needs(i Index) []Index {
 	var base []Index
-	if int(i) < r.graph.Len() {
+	if r.ranked(i) {
 		base = r.graph.Needs(i)
 	}
 	if r.growth == nil || len(r.growth.needs[i]) == 0 {
@@ -235,12 +237,18 @@ func (r *Run) dependants(i Index) (base, more []Index) {
 	}
 	if r.growth != nil {
 		more = r.growth.deps[i]
+		if row, changed := r.growth.rows[i]; changed {
+			base = row
+		}
 	}
 	return base, more
 }
 
 // Priority returns the priority of i.
 func (r *Run) Priority(i Index) int32 {
+	if d := r.latest(i); d != nil {
+		return d.priority
+	}
 	if k := int(i) - r.graph.Len(); k >= 0 {
 		return r.growth.tasks[k].priority
 	}
@@ -252,6 +260,9 @@ func (r *Run) Rule(i Index) Rule { return r.nodes[i].attr.rule() }
 
 // Payload returns the payload of i, nil if it has none. Do not modify it.
 func (r *Run) Payload(i Index) []byte {
+	if d := r.latest(i); d != nil {
+		return d.payload
+	}
 	if k := int(i) - r.graph.Len(); k >= 0 {
 		return r.growth.tasks[k].payload
 	}
@@ -260,6 +271,9 @@ func (r *Run) Payload(i Index) []byte {
 
 // Args returns the second payload of i, nil if it has none. Do not modify it.
 func (r *Run) Args(i Index) []byte {
+	if d := r.latest(i); d != nil {
+		return d.args
+	}
 	if k := int(i) - r.graph.Len(); k >= 0 {
 		return r.growth.tasks[k].args
 	}

@@ -31,6 +31,7 @@ const (
 //
 //	magic, hash of the graph, options, phase, pause, way of ending
 //	limits of fan-outs, if the options say that there are any
+//	redefinitions, if the options say that there are any
 //	batches of added tasks
 //	states, two per byte
 //	origins: ids of runs | number per task in runs of equal differences
@@ -41,7 +42,7 @@ func (r *Run) Snapshot() []byte {
 	buf = append(buf, snapshotMagic...)
 	buf = append(buf, hash[:]...)
 	buf = binary.AppendUvarint(buf, uint64(max(r.opts.Concurrency, 0)))
-	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold)|truth(len(r.fanOuts) > 0)<<1, byte(r.phase), truth(r.paused), byte(r.ending))
+	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold)|truth(len(r.fanOuts) > 0)<<1|truth(r.growth.redefined())<<2, byte(r.phase), truth(r.paused), byte(r.ending))
 	buf = r.appendFanOuts(buf)
 	buf = r.growth.appendTo(buf)
 	for i := 0; i < len(r.nodes); i += 2 {
@@ -95,7 +96,6 @@ func (g *growth) appendTo(buf []byte) []byte {
 	if g == nil {
 		return binary.AppendUvarint(buf, 0)
 	}
-	buf = binary.AppendUvarint(buf, uint64(len(g.batches)))
 	numbers := map[string]uint64{}
 	var table [][]byte
 	number := func(p []byte) uint64 { // 0: none
@@ -109,12 +109,13 @@ func (g *growth) appendTo(buf []byte) []byte {
 		numbers[string(p)] = uint64(len(table))
 		return uint64(len(table))
 	}
-	base := g.batches[0].first
+	buf = g.appendSteps(buf, number)
+	buf = binary.AppendUvarint(buf, uint64(len(g.batches)))
 	for _, b := range g.batches {
 		buf = binary.AppendUvarint(buf, uint64(b.parent+1))
 		buf = binary.AppendUvarint(buf, uint64(len(b.needs)))
 		for k := range b.needs {
-			t := &g.tasks[int(b.first-base)+k]
+			t := &g.tasks[int(b.first-g.batches[0].first)+k]
 			buf = wire.AppendBytes(buf, []byte(t.id))
 			if t.under == None {
 				buf = append(buf, byte(t.attr))
@@ -130,6 +131,31 @@ func (g *growth) appendTo(buf []byte) []byte {
 		}
 	}
 	return appendTable(buf, table)
+}
+
+func (g *growth) redefined() bool { return g != nil && len(g.steps) > 0 }
+
+// appendSteps writes the redefinitions in their order, if there are any.
+func (g *growth) appendSteps(buf []byte, number func([]byte) uint64) []byte {
+	if !g.redefined() {
+		return buf
+	}
+	buf = binary.AppendUvarint(buf, uint64(len(g.steps)))
+	after := 0
+	for k := range g.steps {
+		d := &g.steps[k]
+		buf = binary.AppendUvarint(buf, uint64(d.after-after))
+		buf = binary.AppendUvarint(buf, uint64(d.task))
+		buf = binary.AppendUvarint(buf, uint64(d.parent+1))
+		buf = append(buf, byte(d.attr))
+		buf = binary.AppendUvarint(buf, wire.Zigzag(int64(d.priority)))
+		buf = binary.AppendUvarint(buf, number(d.payload))
+		buf = binary.AppendUvarint(buf, number(d.args))
+		buf = appendRow(buf, d.needs)
+		buf = appendRow(buf, d.before)
+		after = d.after
+	}
+	return buf
 }
 
 // appendRow writes an ascending row as differences.

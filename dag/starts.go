@@ -25,7 +25,7 @@ func (r *Run) enqueue(i Index, a attr) {
 		r.gating, r.gated.own = true, newRankSet(r.graph.Len())
 	}
 	set := r.setOf(a)
-	if int(i) < r.graph.Len() {
+	if r.ranked(i) {
 		set.own.add(r.rankOf(i))
 		return
 	}
@@ -165,7 +165,7 @@ func (r *Run) popEither(set *readySet) Index {
 	if !ok {
 		return None
 	}
-	if int(k.task) >= r.graph.Len() {
+	if !r.ranked(k.task) {
 		set.added.pop()
 	}
 	return k.task

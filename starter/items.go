@@ -48,7 +48,9 @@ type Item struct {
 	Attempt int    `json:"attempt,omitempty"`
 	Error   string `json:"error,omitempty"`
 	// FromRun is the earlier run that produced the state of a task, if one did.
-	FromRun   string    `json:"from_run,omitempty"`
+	FromRun string `json:"from_run,omitempty"`
+	// Redefined: the definition of a task was replaced after the run had begun.
+	Redefined bool      `json:"redefined,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// EstimatedRuntime is what the proposal of a job says.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
@@ -214,7 +216,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 		for i, task := range page.Tasks {
 			items[i] = Item{
 				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
-				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, StartedAt: task.StartedAt, Value: task.Result,
+				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, Redefined: task.Redefined, StartedAt: task.StartedAt, Value: task.Result,
 			}
 		}
 		return items, page.Total, err
@@ -236,7 +238,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	for i, v := range views {
 		items[i] = Item{
 			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker,
-			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, Value: v.Result,
+			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, Redefined: v.Redefined, Value: v.Result,
 		}
 	}
 	return items, total, nil

@@ -134,7 +134,7 @@ func (u *unit) blame(faults *dag.FaultsError) {
 			at = nodeOr(child(t.node, "needs"), t.node)
 		case dag.FaultTargetStarted:
 			at = nodeOr(child(t.node, "before"), t.node)
-		case dag.FaultDuplicate:
+		case dag.FaultDuplicate, dag.FaultStarted, dag.FaultNotRedefinable:
 			at = nodeOr(child(t.node, "id"), t.node)
 		}
 		u.at(at, "%s", f.Error())

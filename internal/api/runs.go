@@ -145,7 +145,7 @@ func (a *API) dagRunActions(tag, one string) {
 		return ofDAG(*in, func() (contract.DAGChanged, error) { return call.Client.DAGs().Release(ctx, in.Ref(), call.Name) })
 	})
 	Add(a, Operation{
-		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG",
+		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG, or redefine some that have not started",
 		Description: "What the tasks are is the caller's to write, so it needs the permission to change the configuration.",
 		May:         access.Permission{Verb: access.Change, Kind: access.Configuration}, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *struct {

@@ -182,10 +182,18 @@ func operateDAG(t *testing.T, h *harness) {
 
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["last"], "noop": true}, {"id": "more", "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").OK().Says("added 2 tasks: " + run)
+	for _, step := range []struct{ sleeps, says string }{
+		{"1h", "added 1 task: "}, {"1ms", "redefined 1 task: "}, {"1ms", "changed nothing, the tasks are defined like that already: "},
+	} {
+		h.env.Stdin = strings.NewReader("- {id: nap, needs: [long], sleep: " + step.sleeps + "}")
+		h.run("dag", "add-tasks", run, "-").OK().Says(step.says + run)
+	}
+	h.run("jobs", "show", run+"/nap").OK().Says("definition", "replaced after the run had begun")
+	h.eventually("redefined: nap", "audit", "list", "--object", run)
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["ghost"], "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
-	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: task "last" already exists in the run`)
+	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: WRONG_STATE: task "last" is already succeeded`, "give the new task another id")
 	becomes("extra", "succeeded")
 	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency: ", " → 6")
 	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
@@ -199,7 +207,7 @@ func operateDAG(t *testing.T, h *harness) {
 	// What passed between two of its looks it may not have seen; the end it has.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
 	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
-	assert.Equal(t, starter.Counts{"succeeded": 7, "skipped": 1, "canceled": 1}, report.Counts)
+	assert.Equal(t, starter.Counts{"succeeded": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)
 	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
 	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-task", "too slow")
 }

@@ -25,8 +25,8 @@ func (r *dagRun) auditUpdate(ctx workflow.Context, name string, request graph.Re
 	switch {
 	case len(request.Tasks) == 1:
 		entry.Object = r.runner.Audit.Object() + "/" + request.Tasks[0]
-	case len(request.Tasks) == 0 && len(changed) > 0:
-		entry.Detail, entry.Count = listed(changed), len(changed)
+	case len(request.Tasks) == 0:
+		entry.Detail, entry.Count = r.listChanges(changed)
 	}
 	r.runner.Audit.Updated(ctx, entry)
 }
@@ -47,6 +47,16 @@ func (r *dagRun) auditBefore(request graph.Request) string {
 		}
 	}
 	return strings.Join(states, "; ")
+}
+
+// listChanges names the tasks that a request brought back or added, and those that it
+// redefined.
+func (r *dagRun) listChanges(changed []string) (detail string, count int) {
+	redefined := r.core.Redefined()
+	if detail = listed(changed); len(redefined) > 0 {
+		detail = strings.TrimPrefix(detail+"; redefined: "+listed(redefined), "; ")
+	}
+	return detail, len(changed) + len(redefined)
 }
 
 func listed(names []string) string {

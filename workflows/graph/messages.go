@@ -27,7 +27,7 @@ func (r *dagRun) listen() error {
 		onUpdate(r, contract.UpdateCancelTask, "Cancels one task.", taskRequest(graph.CancelTask)),
 		onUpdate(r, contract.UpdateApprove, "Lets a task go on that waits for an approval.", decideRequest(graph.Approve)),
 		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(graph.Reject)),
-		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks.", func(in contract.AddTasksInput) graph.Request {
+		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks, and redefines tasks that have not started.", func(in contract.AddTasksInput) graph.Request {
 			request := graph.Request{Kind: graph.Add, Data: in.Tasks, File: in.File, By: in.By}
 			if in.Text != "" {
 				request.Data = []byte(in.Text)
@@ -90,7 +90,7 @@ func (r *dagRun) operate(ctx workflow.Context, name string, request graph.Reques
 	}
 	r.auditUpdate(ctx, name, request, before, changed)
 	r.describe(true)
-	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed}
+	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed, Redefined: r.core.Redefined()}
 	if request.Kind == graph.SetConcurrency {
 		result.Before = limit
 	}

@@ -32,7 +32,7 @@ func taskViews(views []graph.TaskView) []contract.TaskView {
 	list := make([]contract.TaskView, 0, len(views))
 	for _, v := range views {
 		list = append(list, contract.TaskView{
-			ID: v.ID, Kind: string(v.Kind), Needs: v.Needs, DAGTask: taskOf(v), Waiting: v.Waiting,
+			ID: v.ID, Kind: string(v.Kind), Needs: v.Needs, DAGTask: taskOf(v), Redefined: v.Redefined, Waiting: v.Waiting,
 			Until: v.Until, StartedAt: v.StartedAt, Result: v.Result,
 		})
 	}

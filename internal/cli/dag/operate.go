@@ -45,6 +45,9 @@ func inTurn(tasks []string, done string, act func(string) (contract.DAGChanged, 
 // changed confirms what was done to a run, and how it is now.
 func (c *commands) changed(ctx *cli.Context, ref starter.RunRef, changed contract.DAGChanged, format string, args ...any) error {
 	value := map[string]any{"workflow_id": ref.WorkflowID, "counts": changed.Counts, "tasks": ui.OrEmpty(changed.Tasks)}
+	if len(changed.Redefined) > 0 {
+		value["redefined"] = changed.Redefined
+	}
 	line := fmt.Sprintf(format, args...) + ": " + ref.WorkflowID
 	if counts := progress.States(changed.Counts); counts != "" {
 		line += " now has " + counts
@@ -95,11 +98,12 @@ Examples:
 
 func (c *commands) dagAddTasks() *cli.Command {
 	return &cli.Command{
-		Name: "add-tasks", ArgsUsage: "RUN FILE", Usage: "add tasks to a run that goes on",
+		Name: "add-tasks", ArgsUsage: "RUN FILE", Usage: "add tasks to a run that goes on, or redefine some that have not started",
 		Description: dagRunArgument + `
 
 FILE is a list of tasks as a spec has it, in YAML or JSON; - reads standard input. Beside needs they
-may have before: existing tasks, not yet started, that shall wait for them.
+may have before: existing tasks, not yet started, that shall wait for them. A task of the run that
+has not started gets the new definition; one that is defined like that already is left alone.
 
 Examples:
   roundsman dag add-tasks rolling-maintenance extra.yaml
@@ -122,10 +126,24 @@ Examples:
 				if err != nil {
 					return err
 				}
-				return c.changed(ctx, ref, changed, "added %s", ui.Plural(len(changed.Tasks), "task"))
+				return c.changed(ctx, ref, changed, "%s", addedText(changed))
 			})(ctx)
 		},
 	}
+}
+
+// addedText says what adding tasks has changed.
+func addedText(changed contract.DAGChanged) string {
+	added, redefined := ui.Plural(len(changed.Tasks), "task"), ui.Plural(len(changed.Redefined), "task")
+	switch {
+	case len(changed.Tasks)+len(changed.Redefined) == 0:
+		return "changed nothing, the tasks are defined like that already"
+	case len(changed.Redefined) == 0:
+		return "added " + added
+	case len(changed.Tasks) == 0:
+		return "redefined " + redefined
+	}
+	return "added " + added + ", redefined " + redefined
 }
 
 func (c *commands) dagRelease() *cli.Command {

@@ -170,6 +170,9 @@ func what(item starter.Item) string {
 	if item.Decision != nil {
 		about = item.Decision.String()
 	}
+	if item.Redefined {
+		about = strings.TrimSuffix("redefined: "+about, ": ")
+	}
 	switch {
 	case item.Error != "":
 		return strings.TrimPrefix(about+": "+item.Error, ": ")

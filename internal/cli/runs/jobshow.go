@@ -58,6 +58,9 @@ func (c *commands) showJob(job starter.Item) {
 	shown.Add("needs", ui.Text(strings.Join(job.Needs, ", ")))
 	shown.Add("state", ui.Cell{Text: job.State, Paint: statePaint(job.State)})
 	shown.Add("from run", ui.Text(job.FromRun))
+	if job.Redefined {
+		shown.Add("definition", ui.Text("replaced after the run had begun"))
+	}
 	shown.Add("waiting for", ui.Textf("%s", job.Waiting))
 	shown.Add("priority", ui.Textf("%s", job.Priority))
 	shown.Add("worker", ui.Textf("%s", job.Worker))

@@ -65,6 +65,8 @@ type Graph struct {
 	deadline  time.Time
 	heldUntil time.Time
 	pause     pause
+	// redefined are the tasks that the last request redefined.
+	redefined []string
 	// fullSince is when the run's concurrency was used up, gateSince when as many
 	// tasks waited for resources; zero while they do not.
 	fullSince, gateSince time.Time
@@ -115,7 +117,7 @@ func open(r *dag.Run, cfg Config) (*Graph, error) {
 		cfg: cfg, run: r, program: program, live: map[dag.Index]*task{}, shapes: map[*spec.Definition]*shape{},
 		lookups: map[string][]*task{}, results: results{of: map[dag.Index]*kept{}}, known: r.Len(),
 	}
-	g.refers, err = anyReference(r, program, 0)
+	g.refers, err = anyReference(program, 0, dag.Index(r.Len()))
 	return g, err
 }
 
@@ -244,6 +246,9 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 	}
 	if g.run.Len() > g.known {
 		g.grown()
+	}
+	if len(g.run.Redefined()) > 0 {
+		g.recount()
 	}
 	var cancels []dag.Index
 	for _, d := range decisions {

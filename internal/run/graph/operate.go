@@ -65,20 +65,24 @@ func (g *Graph) Check(req Request) error {
 			return blame(err)
 		}
 	}
-	return g.checkResults(trial)
+	return g.checkResults(trial, req.Kind)
 }
 
 // checkResults refuses what would run a task whose input is not there any more.
-func (g *Graph) checkResults(trial *dag.Run) error {
-	if !g.refers {
+func (g *Graph) checkResults(trial *dag.Run, kind RequestKind) error {
+	if !g.refers && kind != Add {
 		return nil
+	}
+	redefined := make(map[dag.Index]bool, len(trial.Redefined()))
+	for _, i := range trial.Redefined() {
+		redefined[i] = true
 	}
 	program, err := spec.Open(trial)
 	if err != nil {
 		return err
 	}
 	for i := range dag.Index(trial.Len()) {
-		if trial.State(i).Terminal() || int(i) < g.run.Len() && !g.run.State(i).Terminal() {
+		if trial.State(i).Terminal() || !redefined[i] && int(i) < g.run.Len() && !g.run.State(i).Terminal() {
 			continue
 		}
 		missing, err := gone(trial, program, i, func(n dag.Index) bool { return g.results.of[n] != nil })
@@ -99,6 +103,7 @@ func (g *Graph) Operate(now time.Time, req Request) (decisions []Decision, chang
 		return nil, nil, err
 	}
 	g.step()
+	g.redefined = nil
 	if req.Kind == Approve || req.Kind == Reject {
 		g.decideApproval(req, now)
 		return g.advance(now), nil, nil
@@ -114,6 +119,11 @@ func (g *Graph) Operate(now time.Time, req Request) (decisions []Decision, chang
 			return g.advance(now), changed, err
 		}
 		changed = append(changed, g.broughtBack()...)
+		for _, i := range g.run.Redefined() {
+			if len(g.redefined) < maxChanged {
+				g.redefined = append(g.redefined, g.run.ID(i))
+			}
+		}
 	}
 	if req.Kind == Add {
 		for i := before; i < g.run.Len() && len(changed) < maxChanged; i++ {
@@ -124,6 +134,9 @@ func (g *Graph) Operate(now time.Time, req Request) (decisions []Decision, chang
 }
 
 const maxChanged = 200
+
+// Redefined are the tasks that the last request redefined, at most maxChanged.
+func (g *Graph) Redefined() []string { return g.redefined }
 
 func (g *Graph) broughtBack() []string {
 	var ids []string

@@ -145,13 +145,33 @@ func (g *Graph) count(i dag.Index, more bool) {
 func (g *Graph) grown() {
 	first := dag.Index(g.known) //nolint:gosec // a number of tasks
 	g.known = g.run.Len()
-	if refers, err := anyReference(g.run, g.program, first); err != nil || !refers {
+	if refers, err := anyReference(g.program, first, dag.Index(g.known)); err != nil || !refers {
 		return // As in count.
 	}
 	g.refers = true
 	for i := first; int(i) < g.known; i++ {
 		if !satisfied(g.run.State(i)) {
 			g.count(i, true)
+		}
+	}
+}
+
+// recount counts the tasks that need each result, after some were redefined.
+func (g *Graph) recount() {
+	for _, i := range g.run.Redefined() {
+		if refers, err := anyReference(g.program, i, i+1); err == nil && refers {
+			g.refers = true
+		}
+	}
+	//workflowcheck:ignore each is counted by itself
+	for i, k := range g.results.of {
+		wanted, err := g.wanted(i)
+		switch {
+		case err != nil: // As in count.
+		case wanted == 0:
+			g.results.drop(i)
+		default:
+			k.wanted = wanted
 		}
 	}
 }
@@ -172,10 +192,11 @@ func gone(run *dag.Run, program *spec.Program, i dag.Index, has func(dag.Index) 
 	return missing, nil
 }
 
-// anyReference reports whether a task of the run, from first on, refers to a result.
-func anyReference(run *dag.Run, program *spec.Program, first dag.Index) (bool, error) {
+// anyReference reports whether a task of the run, from first until end, refers to a
+// result.
+func anyReference(program *spec.Program, first, end dag.Index) (bool, error) {
 	var last *spec.Definition
-	for i := first; int(i) < run.Len(); i++ {
+	for i := first; i < end; i++ {
 		d, err := program.Definition(i)
 		if err != nil {
 			return false, err

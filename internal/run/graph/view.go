@@ -23,6 +23,8 @@ type TaskView struct {
 	Error    string
 	// From is the run that produced the state, where that is an earlier one.
 	From string
+	// Redefined: its definition was replaced after the run had begun.
+	Redefined bool
 	// Waiting says what a task waits for that has begun and does not run.
 	Waiting   string
 	Until     time.Time
@@ -62,7 +64,7 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 func (g *Graph) View(i dag.Index) TaskView {
 	v := TaskView{
 		ID: g.run.ID(i), State: g.run.State(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
-		Error: g.book.errors[i], From: g.run.From(i), Result: g.results.get(i),
+		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
 	}
 	if definition, err := g.program.Definition(i); err == nil {
 		v.Kind = definition.Kind

@@ -45,7 +45,7 @@ func TestApplyDeletesOnlyWhatItIsToldTo(t *testing.T) {
 	h.run("apply", "-c", two).OK()
 	h.listed("del-1")
 	h.run("apply", "-c", one).Exits(ui.ExitDifference).Says("0 changes applied, 1 unchanged").
-		Complains("the configuration lacks 1 job type", "delete del-1", "--prune")
+		Complains("the configuration lacks 1 job type of this namespace:", "delete del-1", "--prune")
 	h.run("jobtypes", "show", "del-1").OK()
 
 	h.env.Interactive, h.env.Stdin = true, strings.NewReader("n\n")

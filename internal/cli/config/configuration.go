@@ -249,7 +249,7 @@ func (c *commands) prune(ctx *cli.Context, plan jobtypes.Plan) (agreed jobtypes.
 	if len(deletions) == 0 || ctx.Bool("prune") {
 		return plan, nil, nil
 	}
-	c.Complain("the configuration lacks %s that are applied:", ui.Plural(len(deletions), "job type"))
+	c.Complain("the configuration lacks %s of this namespace:", ui.Plural(len(deletions), "job type"))
 	for _, change := range deletions {
 		c.Complain("  %s", change)
 	}

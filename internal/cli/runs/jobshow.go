@@ -149,13 +149,15 @@ func ShowOutput(c *ui.Program, result jobtype.Result) {
 	}
 }
 
-// CompactJSON is a value on one line.
+// CompactJSON is a value on one line, for people: > stays what it is.
 func CompactJSON(value any) string {
-	encoded, err := json.Marshal(value)
-	if err != nil {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
 		return err.Error()
 	}
-	return string(encoded)
+	return strings.TrimSuffix(text.String(), "\n")
 }
 
 // itemText is the key of an item of a batch and what it is about, if that says

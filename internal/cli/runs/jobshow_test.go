@@ -1,0 +1,12 @@
+package runs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestCommandsAreShownAsTheyAreTyped(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, `["sh","-c","echo a >&2 && cat <b"]`, CompactJSON([]string{"sh", "-c", "echo a >&2 && cat <b"}))
+}

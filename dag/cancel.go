@@ -33,7 +33,7 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 	hard := r.ending.hard()
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		if !hard && n.attr.rule() == Always {
+		if !hard && n.attr.Rule() == Always {
 			continue
 		}
 		switch n.state {
@@ -71,7 +71,7 @@ func (e ending) after(k EventKind) ending {
 func (r *Run) sweep(from Index) {
 	for i := from; int(i) < len(r.nodes); i++ {
 		n := &r.nodes[i]
-		rule := n.attr.rule()
+		rule := n.attr.Rule()
 		if n.state > Ready || rule == Always || rule == OneFailed {
 			continue
 		}

@@ -85,4 +85,5 @@
 //	I15 A gated task proceeds exactly once, after it was admitted, as soon as there is a place that no ready task of a higher priority takes; it does not if it is canceled before.
 //	I17 A deferred task starts again when all that it added has ended as its rule wants, and not before.
 //	I16 At most Options.FanOuts tasks of a fan-out are running, and one of it that is ready waits only for that, or as I2 says.
+//	I18 A redefined task waits for what its new definition needs and for what was put before it; one that has started is never redefined, and a repeated request changes nothing.
 package dag

@@ -1,6 +1,11 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/names"
+)
 
 // EventKind is what happened or what an operator requests.
 type EventKind uint8
@@ -76,7 +81,7 @@ var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
 }
 
 // String returns the kind's name as operators write it.
-func (k EventKind) String() string { return nameOf(eventNames[:], int(k), "EventKind") }
+func (k EventKind) String() string { return names.Of(eventNames[:], int(k), "EventKind") }
 
 // Event is one input of [Run.Next].
 type Event struct {
@@ -117,7 +122,7 @@ const (
 var decisionNames = [decisionCount]string{"start", "proceed", "cancel", "hold", "finish"} //nolint:gochecknoglobals // constant table
 
 // String returns the kind's name.
-func (k DecisionKind) String() string { return nameOf(decisionNames[:], int(k), "DecisionKind") }
+func (k DecisionKind) String() string { return names.Of(decisionNames[:], int(k), "DecisionKind") }
 
 // Decision is one output of [Run.Next].
 type Decision struct {
@@ -145,12 +150,12 @@ type Reason string
 
 // The reasons for which an event is refused.
 const (
-	RefusedNotStarted  Reason = "NOT_STARTED"  // the run has not begun
-	RefusedFinished    Reason = "FINISHED"     // the run is over
-	RefusedCanceling   Reason = "CANCELING"    // the run is being canceled
-	RefusedUnknownTask Reason = "UNKNOWN_TASK" // no such task
-	RefusedState       Reason = "WRONG_STATE"  // the task's or run's state does not allow it
-	RefusedInvalid     Reason = "INVALID"      // the event itself makes no sense
+	RefusedNotStarted  Reason = "NOT_STARTED"    // the run has not begun
+	RefusedFinished    Reason = "FINISHED"       // the run is over
+	RefusedCanceling   Reason = "CANCELING"      // the run is being canceled
+	RefusedUnknownTask Reason = "UNKNOWN_TASK"   // no such task
+	RefusedState       Reason = graph.WrongState // the task's or run's state does not allow it
+	RefusedInvalid     Reason = "INVALID"        // the event itself makes no sense
 )
 
 // Refusal is the error of an event that was not accepted. The run is unchanged.

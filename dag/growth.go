@@ -306,7 +306,7 @@ func (r *Run) link(from, to Index) {
 	}
 	n := &r.nodes[to]
 	n.wait++
-	if n.state == Ready && n.attr.rule() != OneFailed {
+	if n.state == Ready && n.attr.Rule() != OneFailed {
 		r.move(to, Pending)
 	}
 }
@@ -325,11 +325,11 @@ func (r *Run) Flatten() *Graph {
 	if r.growth == nil {
 		return r.graph
 	}
-	in := Input{Meta: r.graph.meta, Attachments: r.graph.attachments, Tasks: make([]Task, r.Len())}
+	in := Input{Meta: r.graph.Meta(), Attachments: r.graph.Attachments(), Tasks: make([]Task, r.Len())}
 	for n := range in.Tasks {
 		i := Index(n)
 		t := Task{
-			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.unmetered(), Gated: r.nodes[i].attr.gated(), FanOut: r.IsFanOut(i),
+			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.Unmetered(), Gated: r.nodes[i].attr.Gated(), FanOut: r.IsFanOut(i),
 			Payload: r.Payload(i), Args: r.Args(i),
 		}
 		for _, d := range r.Needs(i) {

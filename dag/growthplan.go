@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/roundsman/roundsman/dag/internal/cycles"
+	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
 // maxGrowthEdges bounds what one growth may add, so that a splitter between wide
@@ -64,7 +65,7 @@ func (p *growthPlan) fault(k Index, f Fault) {
 // declare names a new task.
 func (p *growthPlan) declare(k int, a *Addition) {
 	at := Index(k)
-	for _, f := range checkTask(&a.Task) {
+	for _, f := range graph.CheckTask(&a.Task) {
 		p.fault(at, f)
 	}
 	if i, ok := p.fresh[a.ID]; ok {
@@ -78,7 +79,7 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	p.fresh[a.ID] = p.batch.first + Index(len(p.tasks))
 	p.source = append(p.source, k)
 	p.tasks = append(p.tasks, addedTask{
-		under: p.under(at, a), id: a.ID, attr: newAttr(&a.Task), priority: a.Priority, parent: p.batch.parent,
+		under: p.under(at, a), id: a.ID, attr: graph.NewAttr(&a.Task), priority: a.Priority, parent: p.batch.parent,
 		payload: a.Payload, args: a.Args,
 	})
 }

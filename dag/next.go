@@ -113,14 +113,14 @@ func (r *Run) untrigger(i Index) {
 func (r *Run) move(i Index, to State) {
 	n := &r.nodes[i]
 	from := n.state
-	if from == Running && !n.attr.unmetered() {
+	if from == Running && !n.attr.Unmetered() {
 		if n.flag&flagGate == 0 {
 			r.flight--
 		} else {
 			r.gates--
 		}
 	}
-	if from == Ready && !n.attr.unmetered() && r.ranked(i) {
+	if from == Ready && !n.attr.Unmetered() && r.ranked(i) {
 		r.setOf(n.attr).own.remove(r.rankOf(i))
 	}
 	n.state = to
@@ -136,10 +136,7 @@ func (r *Run) move(i Index, to State) {
 }
 
 func (r *Run) rankOf(i Index) Index {
-	if r.graph.rank == nil {
-		return i
-	}
-	return r.graph.rank[i]
+	return r.graph.Rank(i)
 }
 
 // settle tells the dependants of every task on the work list that it is
@@ -167,7 +164,7 @@ func (r *Run) arrive(d Index, how State) {
 	if n.state != Pending {
 		return
 	}
-	switch n.attr.rule() {
+	switch n.attr.Rule() {
 	case AllSuccess:
 		if how.blocks() {
 			r.end(d, UpstreamFailed)
@@ -197,7 +194,7 @@ func (r *Run) judge(i Index) {
 		failed = failed || s.failure()
 	}
 	n := &r.nodes[i]
-	rule := n.attr.rule()
+	rule := n.attr.Rule()
 	switch {
 	case rule == AllSuccess && blocked:
 		r.end(i, UpstreamFailed)

@@ -174,7 +174,7 @@ func (r *Run) unsettle(i Index) {
 	for _, d := range r.Dependants(i) {
 		n := &r.nodes[d]
 		n.wait++
-		if n.state == Ready && n.attr.rule() != OneFailed {
+		if n.state == Ready && n.attr.Rule() != OneFailed {
 			r.move(d, Pending)
 		}
 	}

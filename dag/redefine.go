@@ -188,7 +188,7 @@ func (r *Run) requeue() {
 	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
-		r.gating = r.gating || n.attr.gated() && n.state == Running
+		r.gating = r.gating || n.attr.Gated() && n.state == Running
 		if n.state == Ready {
 			n.flag &^= flagParked
 		}

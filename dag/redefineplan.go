@@ -3,6 +3,8 @@ package dag
 import (
 	"fmt"
 	"slices"
+
+	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
 // redefine plans what becomes of a declared task that the run has already.
@@ -24,7 +26,7 @@ func (p *growthPlan) redefine(at Index, a *Addition) {
 		return
 	}
 	d := redefinition{
-		task: i, parent: parent, attr: newAttr(&a.Task), priority: a.Priority, payload: a.Payload, args: a.Args, needs: needs, before: before,
+		task: i, parent: parent, attr: graph.NewAttr(&a.Task), priority: a.Priority, payload: a.Payload, args: a.Args, needs: needs, before: before,
 	}
 	if p.repeated(&d) {
 		return
@@ -58,7 +60,7 @@ func (p *growthPlan) fixed(d *redefinition) *Fault {
 	switch state := p.run.nodes[d.task].state; {
 	case state > Ready:
 		return &Fault{Kind: FaultStarted, Detail: state.String()}
-	case p.run.IsFanOut(d.task) || d.attr.fanOut() || p.run.Under(d.task) != None:
+	case p.run.IsFanOut(d.task) || d.attr.FanOut() || p.run.Under(d.task) != None:
 		return &Fault{Kind: FaultNotRedefinable, Detail: "a result decides which tasks its fan-out has; skip it and add tasks of another name"}
 	case p.deferring || p.continues(d.task):
 		return &Fault{Kind: FaultNotRedefinable, Detail: "it is part of a task that has begun and continues; give the new task another id"}
@@ -90,7 +92,7 @@ func (p *growthPlan) checkFamilies(g *Growth) {
 			if n, changed := p.changed[i]; changed {
 				other = p.redefined[n]
 			}
-			if other.attr.unmetered() != d.attr.unmetered() || other.attr.gated() != d.attr.gated() || other.priority != d.priority {
+			if other.attr.Unmetered() != d.attr.Unmetered() || other.attr.Gated() != d.attr.Gated() || other.priority != d.priority {
 				p.fault(None, Fault{Kind: FaultNotRedefinable, ID: p.run.ID(d.task), Detail: fmt.Sprintf(
 					"the tasks of %s, which has a concurrency, share their priority and whether they need resources; redefine all of them", name)})
 				break

@@ -173,7 +173,7 @@ func (r *replayed) plan(parent Index) {
 		g.Tasks = append(g.Tasks, Addition{
 			Task: Task{
 				ID: t.id, Needs: r.names(r.batch.needs[k]), Priority: t.priority,
-				Rule: t.attr.rule(), Unmetered: t.attr.unmetered(), Gated: t.attr.gated(), FanOut: t.attr.fanOut(), Payload: t.payload, Args: t.args,
+				Rule: t.attr.Rule(), Unmetered: t.attr.Unmetered(), Gated: t.attr.Gated(), FanOut: t.attr.FanOut(), Payload: t.payload, Args: t.args,
 			},
 			Under:  r.s.prior.underID(i),
 			Before: r.names(r.batch.before[k]),

@@ -73,7 +73,7 @@ func (s *resumption) addition(d *redefinition) (Addition, bool) {
 	before, every := s.names(d.before)
 	return Addition{
 		Task: Task{
-			ID: s.prior.ID(d.task), Needs: needs, Priority: d.priority, Rule: d.attr.rule(), Unmetered: d.attr.unmetered(), Gated: d.attr.gated(),
+			ID: s.prior.ID(d.task), Needs: needs, Priority: d.priority, Rule: d.attr.Rule(), Unmetered: d.attr.Unmetered(), Gated: d.attr.Gated(),
 			Payload: d.payload, Args: d.args,
 		},
 		Before: before,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/roundsman/roundsman/dag/internal/graph"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func (r *Run) readGrowth(in *wire.Reader, redefined bool) {
 	if len(steps.list) > 0 && in.Err() == nil {
 		in.Fail("a redefinition comes after %d batches", batches)
 	}
-	table := readTable(in, "payloads")
+	table := graph.ReadTable(in, "payloads")
 	if in.Err() != nil {
 		return
 	}
@@ -103,7 +104,7 @@ func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	tasks := make([]addedTask, 0, n)
 	fresh := map[string]bool{}
 	for k := range n {
-		t := addedTask{id: string(in.Bytes("id")), attr: attr(in.Byte(uint8(attrMax|attrUnder)+1, "attribute")), parent: b.parent, under: None}
+		t := addedTask{id: string(in.Bytes("id")), attr: attr(in.Byte(uint8(graph.AttrMax|attrUnder)+1, "attribute")), parent: b.parent, under: None}
 		if t.attr&attrUnder != 0 {
 			t.attr &^= attrUnder
 			t.under = Index(in.Count(int(first)-1, "fan-out"))
@@ -119,7 +120,7 @@ func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 		if _, taken := r.Lookup(t.id); taken || fresh[t.id] || t.id == "" || len(t.id) > MaxIDLength {
 			in.Fail("the id of added task %d is malformed", k)
 		}
-		if in.Err() == nil && t.attr.rule() == OneFailed && len(b.needs[k]) == 0 {
+		if in.Err() == nil && t.attr.Rule() == OneFailed && len(b.needs[k]) == 0 {
 			in.Fail("added task %d has the rule one_failed and no dependencies", k)
 		}
 		if in.Err() != nil {
@@ -186,10 +187,10 @@ func (r *Run) readStates(in *wire.Reader) {
 			n.state, n.flag = Canceled, flagSwept
 		case code == codeCanceling:
 			n.state, n.flag = Running, flagCanceling
-		case code >= codeGate && code <= codeAdmitted && !n.attr.gated():
+		case code >= codeGate && code <= codeAdmitted && !n.attr.Gated():
 			in.Fail("task %d cannot be at a gate", i)
 			return
-		case code == codeUntriggered && n.attr.rule() != OneFailed:
+		case code == codeUntriggered && n.attr.Rule() != OneFailed:
 			in.Fail("task %d reacts to no failure", i)
 			return
 		case code == codeUntriggered:
@@ -244,7 +245,7 @@ func (r *Run) recount() {
 		n := &r.nodes[i]
 		r.counts[n.state]++
 		switch {
-		case n.state != Running || n.attr.unmetered():
+		case n.state != Running || n.attr.Unmetered():
 		case n.flag&flagGate != 0:
 			r.gates++
 		default:
@@ -300,7 +301,7 @@ func (r *Run) overdue(i Index, n *node) bool {
 	}
 	for _, d := range r.Needs(i) {
 		s := r.nodes[d].state
-		if (n.attr.rule() == AllSuccess && s.blocks()) || (n.attr.rule() == OneFailed && s.failure()) {
+		if (n.attr.Rule() == AllSuccess && s.blocks()) || (n.attr.Rule() == OneFailed && s.failure()) {
 			return true
 		}
 	}

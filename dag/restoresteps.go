@@ -3,6 +3,7 @@ package dag
 import (
 	"slices"
 
+	"github.com/roundsman/roundsman/dag/internal/graph"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -21,7 +22,7 @@ func readSteps(in *wire.Reader) replayedSteps {
 	for range n {
 		after += in.Count(MaxTasks, "batches before a redefinition")
 		d := redefinition{after: after, task: Index(in.Count(MaxTasks, "task")), parent: Index(in.Count(MaxTasks, "splitter")) - 1}
-		d.attr, d.priority = attr(in.Byte(uint8(attrMax)+1, "attribute")), in.Int32()
+		d.attr, d.priority = attr(in.Byte(uint8(graph.AttrMax)+1, "attribute")), in.Int32()
 		s.payloads, s.args = append(s.payloads, in.Uvarint()), append(s.args, in.Uvarint())
 		d.needs, d.before = row(in, MaxTasks), row(in, MaxTasks)
 		if in.Err() != nil {
@@ -60,7 +61,7 @@ func (r *Run) redefinable(d *redefinition) bool {
 			return false
 		}
 	}
-	return d.task < most && d.parent < most && !d.attr.fanOut() && !r.IsFanOut(d.task) && r.Under(d.task) == None &&
-		(d.attr.rule() != OneFailed || len(d.needs) > 0) &&
+	return d.task < most && d.parent < most && !d.attr.FanOut() && !r.IsFanOut(d.task) && r.Under(d.task) == None &&
+		(d.attr.Rule() != OneFailed || len(d.needs) > 0) &&
 		(d.parent == None || r.AddedBy(d.task) == d.parent)
 }

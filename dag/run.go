@@ -108,8 +108,8 @@ func NewRun(g *Graph, opts Options) *Run {
 	r := &Run{graph: g, opts: opts, nodes: make([]node, g.Len()), ready: readySet{own: newRankSet(g.Len())}}
 	for i := range r.nodes {
 		r.nodes[i] = node{
-			wait: int32(g.needsOff[i+1] - g.needsOff[i]),
-			attr: g.attrs[i],
+			wait: int32(len(g.Needs(Index(i)))),
+			attr: g.Attr(Index(i)),
 		}
 	}
 	r.counts[Pending] = len(r.nodes)
@@ -145,10 +145,10 @@ func (r *Run) InFlight() int { return r.flight }
 func (r *Run) AtGate() int { return r.gates }
 
 // Gated reports whether i takes its place only after EventAdmit.
-func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.gated() }
+func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.Gated() }
 
 // IsFanOut reports whether i stands for a fan-out whose tasks another task brings.
-func (r *Run) IsFanOut(i Index) bool { return r.nodes[i].attr.fanOut() }
+func (r *Run) IsFanOut(i Index) bool { return r.nodes[i].attr.FanOut() }
 
 // Under returns the fan-out that the added task i belongs to; None for other tasks.
 func (r *Run) Under(i Index) Index {
@@ -256,7 +256,7 @@ func (r *Run) Priority(i Index) int32 {
 }
 
 // Rule returns the trigger rule of i.
-func (r *Run) Rule(i Index) Rule { return r.nodes[i].attr.rule() }
+func (r *Run) Rule(i Index) Rule { return r.nodes[i].attr.Rule() }
 
 // Payload returns the payload of i, nil if it has none. Do not modify it.
 func (r *Run) Payload(i Index) []byte {

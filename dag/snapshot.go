@@ -3,11 +3,12 @@ package dag
 import (
 	"encoding/binary"
 
+	"github.com/roundsman/roundsman/dag/internal/graph"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
 // attrUnder says in a snapshot that the number of the fan-out follows.
-const attrUnder = attrMax + 1
+const attrUnder = graph.AttrMax + 1
 
 // snapshotMagic begins every snapshot; its last byte is the version.
 const snapshotMagic = "RMS1"
@@ -130,7 +131,7 @@ func (g *growth) appendTo(buf []byte) []byte {
 			buf = appendRow(buf, b.before[k])
 		}
 	}
-	return appendTable(buf, table)
+	return graph.AppendTable(buf, table)
 }
 
 func (g *growth) redefined() bool { return g != nil && len(g.steps) > 0 }

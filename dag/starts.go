@@ -9,7 +9,7 @@ type readySet struct {
 
 // setOf is where ready tasks with these attributes, which are metered, wait.
 func (r *Run) setOf(a attr) *readySet {
-	if a.gated() {
+	if a.Gated() {
 		return &r.gated
 	}
 	return &r.ready
@@ -17,11 +17,11 @@ func (r *Run) setOf(a attr) *readySet {
 
 // enqueue makes a task that has just become ready available to decide.
 func (r *Run) enqueue(i Index, a attr) {
-	if a.unmetered() {
+	if a.Unmetered() {
 		r.free.push(startKey{r.Priority(i), i})
 		return
 	}
-	if a.gated() && !r.gating { // Most runs have no gated task.
+	if a.Gated() && !r.gating { // Most runs have no gated task.
 		r.gating, r.gated.own = true, newRankSet(r.graph.Len())
 	}
 	set := r.setOf(a)
@@ -135,11 +135,7 @@ func (r *Run) first(set *readySet) (startKey, bool) {
 
 // firstOwn is the graph's own task of the set to start first.
 func (r *Run) firstOwn(set *readySet) Index {
-	rank := set.own.least()
-	if rank != None && r.graph.byRank != nil {
-		return r.graph.byRank[rank]
-	}
-	return rank
+	return r.graph.AtRank(set.own.least())
 }
 
 // pop takes the task of the set to start first; None if it is empty. The caller
@@ -152,11 +148,7 @@ func (r *Run) pop(set *readySet) Index {
 		return r.popEither(set)
 	}
 	// As firstOwn does: this is called for every task of every run.
-	rank := set.own.least()
-	if rank != None && r.graph.byRank != nil {
-		return r.graph.byRank[rank]
-	}
-	return rank
+	return r.graph.AtRank(set.own.least())
 }
 
 // popEither is pop of a set that may hold added tasks.

@@ -1,13 +1,6 @@
 package dag
 
-import "fmt"
-
-// Index is a task's dense number: its place in declaration order, tasks added
-// at run time following those of the graph.
-type Index int32
-
-// None is the Index that stands for "no task".
-const None Index = -1
+import "github.com/roundsman/roundsman/dag/internal/names"
 
 // State is the state of a task. The zero value is Pending.
 type State uint8
@@ -36,14 +29,14 @@ var stateNames = [stateCount]string{ //nolint:gochecknoglobals // constant table
 }
 
 // String returns the state's name as it is written on the wire and shown.
-func (s State) String() string { return nameOf(stateNames[:], int(s), "State") }
+func (s State) String() string { return names.Of(stateNames[:], int(s), "State") }
 
 // MarshalText makes a state travel as its name.
-func (s State) MarshalText() ([]byte, error) { return marshalName(stateNames[:], int(s), "state") }
+func (s State) MarshalText() ([]byte, error) { return names.Marshal(stateNames[:], int(s), "state") }
 
 // UnmarshalText is the inverse of MarshalText.
 func (s *State) UnmarshalText(text []byte) error {
-	n, err := parseName(stateNames[:], string(text), "state")
+	n, err := names.Parse(stateNames[:], string(text), "state")
 	*s = State(n)
 	return err
 }
@@ -63,35 +56,6 @@ func (s State) blocks() bool { return s == Failed || s == UpstreamFailed || s ==
 // failure reports whether a dependency in this state triggers a one_failed dependant.
 func (s State) failure() bool { return s == Failed || s == UpstreamFailed }
 
-// Rule says when a task may start, given how its dependencies ended.
-// The zero value is AllSuccess.
-type Rule uint8
-
-// The trigger rules; see the package documentation.
-const (
-	AllSuccess Rule = iota
-	AllDone
-	OneFailed
-	Always
-
-	ruleCount
-)
-
-var ruleNames = [ruleCount]string{"all_success", "all_done", "one_failed", "always"} //nolint:gochecknoglobals // constant table
-
-// String returns the rule's name as it is written in a spec.
-func (r Rule) String() string { return nameOf(ruleNames[:], int(r), "Rule") }
-
-// MarshalText makes a rule travel as its name.
-func (r Rule) MarshalText() ([]byte, error) { return marshalName(ruleNames[:], int(r), "trigger rule") }
-
-// UnmarshalText is the inverse of MarshalText.
-func (r *Rule) UnmarshalText(text []byte) error {
-	n, err := parseName(ruleNames[:], string(text), "trigger rule")
-	*r = Rule(n)
-	return err
-}
-
 // FailurePolicy says what a failed task does to tasks that do not depend on it.
 // The zero value is Continue.
 type FailurePolicy uint8
@@ -110,16 +74,16 @@ const (
 var policyNames = [policyCount]string{"continue", "stop"} //nolint:gochecknoglobals // constant table
 
 // String returns the policy's name as it is written in a spec.
-func (p FailurePolicy) String() string { return nameOf(policyNames[:], int(p), "FailurePolicy") }
+func (p FailurePolicy) String() string { return names.Of(policyNames[:], int(p), "FailurePolicy") }
 
 // MarshalText makes a policy travel as its name.
 func (p FailurePolicy) MarshalText() ([]byte, error) {
-	return marshalName(policyNames[:], int(p), "failure policy")
+	return names.Marshal(policyNames[:], int(p), "failure policy")
 }
 
 // UnmarshalText is the inverse of MarshalText.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
-	n, err := parseName(policyNames[:], string(text), "failure policy")
+	n, err := names.Parse(policyNames[:], string(text), "failure policy")
 	*p = FailurePolicy(n)
 	return err
 }
@@ -140,39 +104,16 @@ const (
 var outcomeNames = [outcomeCount]string{"", "completed", "failed", "canceled"} //nolint:gochecknoglobals // constant table
 
 // String returns the outcome's name; that of NoOutcome is empty.
-func (o Outcome) String() string { return nameOf(outcomeNames[:], int(o), "Outcome") }
+func (o Outcome) String() string { return names.Of(outcomeNames[:], int(o), "Outcome") }
 
 // MarshalText makes an outcome travel as its name.
 func (o Outcome) MarshalText() ([]byte, error) {
-	return marshalName(outcomeNames[:], int(o), "outcome")
+	return names.Marshal(outcomeNames[:], int(o), "outcome")
 }
 
 // UnmarshalText is the inverse of MarshalText.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	n, err := parseName(outcomeNames[:], string(text), "outcome")
+	n, err := names.Parse(outcomeNames[:], string(text), "outcome")
 	*o = Outcome(n)
 	return err
-}
-
-func nameOf(names []string, n int, kind string) string {
-	if n >= len(names) {
-		return fmt.Sprintf("%s(%d)", kind, n)
-	}
-	return names[n]
-}
-
-func marshalName(names []string, n int, kind string) ([]byte, error) {
-	if n >= len(names) {
-		return nil, fmt.Errorf("dag: %d is not a %s", n, kind)
-	}
-	return []byte(names[n]), nil
-}
-
-func parseName(names []string, text, kind string) (int, error) {
-	for n, name := range names {
-		if name == text {
-			return n, nil
-		}
-	}
-	return 0, fmt.Errorf("dag: %q is not a %s; use one of %q", text, kind, names)
 }

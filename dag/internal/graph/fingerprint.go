@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ type fingerprint struct {
 	buf [8]byte
 }
 
-func newFingerprint(id string, a attr, payload, args []byte) *fingerprint {
+func newFingerprint(id string, a Attr, payload, args []byte) *fingerprint {
 	f := &fingerprint{h: sha256.New()}
 	f.part([]byte(id))
 	f.part([]byte{byte(a)})

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"encoding/binary"
@@ -41,8 +41,8 @@ func (g *Graph) encode() {
 	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(g.attrs[i]) })
 	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.payload, Index(i))) })
 	buf = wire.AppendRuns(buf, n, func(i int) int64 { return int64(blobIndex(g.args, Index(i))) })
-	buf = appendTable(buf, g.blobs)
-	buf = appendTable(buf, g.attachments)
+	buf = AppendTable(buf, g.blobs)
+	buf = AppendTable(buf, g.attachments)
 	g.keep(wire.Sealed(buf))
 }
 
@@ -95,7 +95,8 @@ func (g *Graph) appendNeeds(buf []byte) []byte {
 	return buf
 }
 
-func appendTable(buf []byte, blobs [][]byte) []byte {
+// AppendTable writes distinct blobs; ReadTable is the inverse.
+func AppendTable(buf []byte, blobs [][]byte) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(blobs)))
 	for _, p := range blobs {
 		buf = binary.AppendUvarint(buf, uint64(len(p)))

@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 
 // Decode is the inverse of [Graph.Encode]. It accepts canonical encodings of
 // valid graphs only, so Decode(b) without an error means that Encode returns b
-// again; everything else is an error that wraps [ErrCorrupt] or [ErrVersion].
+// again; everything else is an error that wraps [wire.ErrCorrupt] or [wire.ErrVersion].
 // What it allocates is bounded by the length of data (ids expand to at most
 // MaxIDLength each). The graph keeps data; do not modify it.
 func Decode(data []byte) (*Graph, error) {
@@ -36,7 +36,7 @@ func Decode(data []byte) (*Graph, error) {
 	}
 	g.deps, g.depsOff = transpose(g.needs, g.needsOff)
 	if !acyclic(g) {
-		return nil, fmt.Errorf("%w: the dependencies form a cycle", ErrCorrupt)
+		return nil, fmt.Errorf("%w: the dependencies form a cycle", wire.ErrCorrupt)
 	}
 	g.order()
 	g.keepOnce(data)
@@ -151,7 +151,7 @@ func (g *Graph) readAttributes(r *wire.Reader, n int) {
 	if r.Err() != nil {
 		return
 	}
-	g.attrs = make([]attr, n)
+	g.attrs = make([]Attr, n)
 	column := func(low, high, absent int64) []int32 {
 		var col []int32
 		r.Runs(n, low, high, func(i int, v int64) {
@@ -168,9 +168,9 @@ func (g *Graph) readAttributes(r *wire.Reader, n int) {
 		return col
 	}
 	g.priority = column(math.MinInt32, math.MaxInt32, 0)
-	r.Runs(n, 0, int64(attrMax), func(i int, v int64) { g.attrs[i] = attr(v) })
+	r.Runs(n, 0, int64(AttrMax), func(i int, v int64) { g.attrs[i] = Attr(v) })
 	for i, a := range g.attrs {
-		if a.rule() == OneFailed && r.Err() == nil && g.needsOff[i] == g.needsOff[i+1] {
+		if a.Rule() == OneFailed && r.Err() == nil && g.needsOff[i] == g.needsOff[i+1] {
 			r.Fail("task %d has the rule one_failed and no dependencies", i)
 		}
 	}
@@ -181,7 +181,7 @@ func (g *Graph) readAttributes(r *wire.Reader, n int) {
 // readBlobs reads the distinct payloads; the columns must name them in the order
 // of first use and leave none out.
 func (g *Graph) readBlobs(r *wire.Reader) {
-	g.blobs = readTable(r, "payloads")
+	g.blobs = ReadTable(r, "payloads")
 	if r.Err() != nil {
 		return
 	}
@@ -211,7 +211,7 @@ func (g *Graph) readBlobs(r *wire.Reader) {
 }
 
 func (g *Graph) readAttachments(r *wire.Reader) {
-	g.attachments = readTable(r, "attachments")
+	g.attachments = ReadTable(r, "attachments")
 	for k, p := range g.attachments {
 		sum := sha256.Sum256(p)
 		if k > 0 && bytes.Compare(g.attachIDs[k-1][:], sum[:]) >= 0 {
@@ -222,7 +222,8 @@ func (g *Graph) readAttachments(r *wire.Reader) {
 	}
 }
 
-func readTable(r *wire.Reader, what string) [][]byte {
+// ReadTable reads distinct blobs, none of them twice.
+func ReadTable(r *wire.Reader, what string) [][]byte {
 	n := r.Count(r.Left(), what)
 	if n == 0 || r.Err() != nil {
 		return nil

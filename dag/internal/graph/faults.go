@@ -1,9 +1,12 @@
-package dag
+package graph
 
 import (
 	"fmt"
 	"strings"
 )
+
+// WrongState is the code of a fault that is about the state of a task.
+const WrongState = "WRONG_STATE"
 
 // FaultKind says what is wrong with a declared task.
 type FaultKind uint8
@@ -84,9 +87,9 @@ func (f Fault) Error() string {
 	case FaultTooLarge:
 		return f.Detail
 	case FaultStarted:
-		return fmt.Sprintf("%s: task %q is already %s, only one that has not started can be redefined; give the new task another id", RefusedState, f.ID, f.Detail)
+		return fmt.Sprintf("%s: task %q is already %s, only one that has not started can be redefined; give the new task another id", WrongState, f.ID, f.Detail)
 	case FaultNotRedefinable:
-		return fmt.Sprintf("%s: task %q cannot be redefined: %s", RefusedState, f.ID, f.Detail)
+		return fmt.Sprintf("%s: task %q cannot be redefined: %s", WrongState, f.ID, f.Detail)
 	case FaultUnknownFanOut:
 		return fmt.Sprintf("task %q is of fan-out %q, which the run does not have", f.ID, f.Ref)
 	case FaultTargetStarted:

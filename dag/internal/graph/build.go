@@ -1,4 +1,4 @@
-package dag
+package graph
 
 import (
 	"bytes"
@@ -72,14 +72,14 @@ func (b *builder) fits() bool {
 func (b *builder) names() {
 	n := len(b.in.Tasks)
 	off := make([]uint32, 1, n+1)
-	b.g.attrs = make([]attr, n)
+	b.g.attrs = make([]Attr, n)
 	var text strings.Builder
 	for i := range b.in.Tasks {
 		t := &b.in.Tasks[i]
 		text.WriteString(t.ID)
 		off = append(off, uint32(text.Len()))
-		b.g.attrs[i] = newAttr(t)
-		for _, f := range checkTask(t) {
+		b.g.attrs[i] = NewAttr(t)
+		for _, f := range CheckTask(t) {
 			f.Task = Index(i)
 			b.fault(f)
 		}
@@ -91,8 +91,8 @@ func (b *builder) names() {
 	})
 }
 
-// checkTask returns the faults of a task that are visible without its graph.
-func checkTask(t *Task) []Fault {
+// CheckTask returns the faults of a task that are visible without its graph.
+func CheckTask(t *Task) []Fault {
 	var faults []Fault
 	if t.ID == "" {
 		faults = append(faults, Fault{Kind: FaultEmptyID})

@@ -1,0 +1,271 @@
+package graph
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"iter"
+	"sync"
+
+	"github.com/roundsman/roundsman/dag/internal/ids"
+)
+
+// Limits that every graph respects, however it came to be. They bound what a
+// corrupt or hostile encoding can make a decoder allocate.
+const (
+	// MaxTasks is the largest number of tasks of one graph or run.
+	MaxTasks = 1 << 22
+	// MaxEdges is the largest number of dependencies of one graph or run.
+	MaxEdges = 1 << 25
+	// MaxIDLength is the longest task id in bytes.
+	MaxIDLength = 255
+	// maxIDBytes bounds the sum of all id lengths.
+	maxIDBytes = 1 << 26
+)
+
+// Task is what a caller declares: one node of a graph.
+type Task struct {
+	// ID names the task; unique, not empty, at most MaxIDLength bytes.
+	ID string
+	// Needs are the ids of the tasks it depends on, in any order. Naming one twice
+	// is harmless.
+	Needs []string
+	// Priority: among the tasks that are ready, the highest starts first. Default 0.
+	Priority int32
+	// Rule is the trigger rule. Default AllSuccess.
+	Rule Rule
+	// Unmetered tasks do not occupy a place under the concurrency limit and start
+	// as soon as they are ready: waits (sleep, approval) that use no worker.
+	Unmetered bool
+	// Gated tasks need something from outside before they can do their work. Such
+	// a task is started without a place under the concurrency limit; it takes one
+	// after EventAdmit. An unmetered task takes none, so it cannot be gated.
+	Gated bool
+	// FanOut tasks stand for a fan-out whose tasks are not known yet: another task
+	// brings them when it succeeds ([Addition.Under]). Such a task is unmetered.
+	FanOut bool
+	// Payload is the task's definition, opaque here. Equal payloads are stored once.
+	Payload []byte
+	// Args is a second opaque payload, for what differs between tasks that share
+	// one definition (the item of a fan-out). Equal ones are stored once.
+	Args []byte
+}
+
+// Input is everything [Build] makes a graph of.
+type Input struct {
+	// Meta is opaque and belongs to the graph as a whole (name, limits, …).
+	Meta []byte
+	// Tasks in declaration order.
+	Tasks []Task
+	// Attachments are opaque blobs that travel with the graph and are found by
+	// their SHA-256 (the encoded graph of a sub-DAG). Equal ones are stored once.
+	Attachments [][]byte
+}
+
+// Graph is an immutable directed acyclic graph of tasks in compressed sparse rows.
+// It is safe for concurrent use.
+type Graph struct {
+	meta        []byte
+	ids         ids.Table[Index]
+	needsOff    []uint32 // needs of i: needs[needsOff[i]:needsOff[i+1]], ascending
+	needs       []Index
+	depsOff     []uint32 // dependants of i, ascending
+	deps        []Index
+	attrs       []Attr
+	priority    []int32    // nil when every task has priority 0
+	rank        []Index    // place of task i in start order; nil when that is i itself
+	byRank      []Index    // inverse of rank
+	payload     []int32    // index into blobs, -1 for none; nil when no task has one
+	args        []int32    // the same for Task.Args
+	blobs       [][]byte   // distinct payloads and args, in the order of first use
+	attachments [][]byte   // in ascending order of their SHA-256
+	attachIDs   [][32]byte // their SHA-256
+
+	encodeOnce sync.Once
+	encoded    []byte
+	hash       [32]byte
+}
+
+// Attr packs a task's rule (low bits) and how it takes its place.
+type Attr uint8
+
+const (
+	attrRuleMask  Attr = 3
+	attrUnmetered Attr = 4
+	attrGated     Attr = 8
+	attrFanOut         = attrUnmetered | attrGated // no task is unmetered and gated at once
+	// AttrMax has all of them.
+	AttrMax = attrRuleMask | attrFanOut
+)
+
+// NewAttr are the attributes of a task.
+func NewAttr(t *Task) Attr {
+	a := Attr(t.Rule)
+	switch {
+	case t.FanOut:
+		a |= attrFanOut
+	case t.Unmetered:
+		a |= attrUnmetered
+	case t.Gated:
+		a |= attrGated
+	}
+	return a
+}
+
+// Rule is the trigger rule.
+func (a Attr) Rule() Rule { return Rule(a & attrRuleMask) }
+
+// Unmetered reports whether the task takes no place.
+func (a Attr) Unmetered() bool { return a&attrUnmetered != 0 }
+
+// Gated reports whether it takes its place only after it was admitted.
+func (a Attr) Gated() bool { return a&attrFanOut == attrGated }
+
+// FanOut reports whether it stands for a fan-out.
+func (a Attr) FanOut() bool { return a&attrFanOut == attrFanOut }
+
+// Attr returns how task i takes its place, and its rule.
+func (g *Graph) Attr(i Index) Attr { return g.attrs[i] }
+
+// Rank is the place of task i in the start order; AtRank is the inverse.
+func (g *Graph) Rank(i Index) Index {
+	if g.rank == nil {
+		return i
+	}
+	return g.rank[i]
+}
+
+// AtRank is the task at a place of the start order, None for None.
+func (g *Graph) AtRank(rank Index) Index {
+	if rank != None && g.byRank != nil {
+		return g.byRank[rank]
+	}
+	return rank
+}
+
+// Len is the number of tasks.
+func (g *Graph) Len() int { return len(g.attrs) }
+
+// Edges is the number of dependencies.
+func (g *Graph) Edges() int { return len(g.needs) }
+
+// Meta returns the opaque bytes of the graph as a whole. Do not modify them.
+func (g *Graph) Meta() []byte { return g.meta }
+
+// ID returns the id of task i.
+func (g *Graph) ID(i Index) string { return g.ids.At(i) }
+
+// Lookup finds a task by id.
+func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.Find(id) }
+
+// Needs returns the direct dependencies of i in ascending order. Do not modify.
+func (g *Graph) Needs(i Index) []Index { return g.needs[g.needsOff[i]:g.needsOff[i+1]] }
+
+// Dependants returns the tasks that directly depend on i, ascending. Do not modify.
+func (g *Graph) Dependants(i Index) []Index { return g.deps[g.depsOff[i]:g.depsOff[i+1]] }
+
+// Priority returns the priority of i.
+func (g *Graph) Priority(i Index) int32 {
+	if g.priority == nil {
+		return 0
+	}
+	return g.priority[i]
+}
+
+// Rule returns the trigger rule of i.
+func (g *Graph) Rule(i Index) Rule { return g.attrs[i].Rule() }
+
+// Unmetered reports whether i is outside the concurrency limit.
+func (g *Graph) Unmetered(i Index) bool { return g.attrs[i].Unmetered() }
+
+// Gated reports whether i takes its place only after EventAdmit.
+func (g *Graph) Gated(i Index) bool { return g.attrs[i].Gated() }
+
+// IsFanOut reports whether i stands for a fan-out whose tasks are not known yet.
+func (g *Graph) IsFanOut(i Index) bool { return g.attrs[i].FanOut() }
+
+// PayloadIndex identifies the payload of i among the graph's blobs, for callers
+// that keep decoded definitions in a cache; -1 if it has none.
+func (g *Graph) PayloadIndex(i Index) int { return blobIndex(g.payload, i) }
+
+// Payload returns the payload of i, nil if it has none. Do not modify it.
+func (g *Graph) Payload(i Index) []byte { return g.blob(blobIndex(g.payload, i)) }
+
+// Args returns the second payload of i, nil if it has none. Do not modify it.
+func (g *Graph) Args(i Index) []byte { return g.blob(blobIndex(g.args, i)) }
+
+// Attachment finds an attachment by its SHA-256.
+func (g *Graph) Attachment(sum [32]byte) ([]byte, bool) {
+	for k := range g.attachIDs {
+		if g.attachIDs[k] == sum {
+			return g.attachments[k], true
+		}
+	}
+	return nil, false
+}
+
+// Attachments returns the distinct attachments in the order of their hashes. Do
+// not modify them.
+func (g *Graph) Attachments() [][]byte { return g.attachments }
+
+// WithMeta returns a graph of the same tasks with another Meta.
+func (g *Graph) WithMeta(meta []byte) *Graph {
+	return &Graph{
+		meta: bytes.Clone(meta), ids: g.ids, needsOff: g.needsOff, needs: g.needs, depsOff: g.depsOff, deps: g.deps, attrs: g.attrs,
+		priority: g.priority, rank: g.rank, byRank: g.byRank, payload: g.payload, args: g.args, blobs: g.blobs,
+		attachments: g.attachments, attachIDs: g.attachIDs,
+	}
+}
+
+// Roots yields the tasks without dependencies in declaration order.
+func (g *Graph) Roots() iter.Seq[Index] {
+	return func(yield func(Index) bool) {
+		for i := range g.attrs {
+			if g.needsOff[i] == g.needsOff[i+1] && !yield(Index(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Fingerprint is a hash of everything that decides what task i does and when it
+// may run: id, dependencies, rule, payload and args. Priority is not part of it,
+// because it changes only the order, never a result.
+func (g *Graph) Fingerprint(i Index) [32]byte {
+	h := newFingerprint(g.ID(i), g.attrs[i], g.Payload(i), g.Args(i))
+	for _, d := range g.Needs(i) {
+		h.need(g.ID(d))
+	}
+	return h.sum()
+}
+
+// Hash identifies the graph: the SHA-256 of its canonical encoding. It is
+// computed once.
+func (g *Graph) Hash() [32]byte {
+	g.encodeOnce.Do(g.encode)
+	return g.hash
+}
+
+// keep remembers the canonical encoding; called inside encodeOnce only.
+func (g *Graph) keep(encoded []byte) {
+	g.encoded = encoded
+	g.hash = sha256.Sum256(encoded)
+}
+
+// keepOnce spares Encode the work for a graph that was just decoded.
+func (g *Graph) keepOnce(encoded []byte) {
+	g.encodeOnce.Do(func() { g.keep(encoded) })
+}
+
+func (g *Graph) blob(n int) []byte {
+	if n < 0 {
+		return nil
+	}
+	return g.blobs[n]
+}
+
+func blobIndex(column []int32, i Index) int {
+	if column == nil {
+		return -1
+	}
+	return int(column[i])
+}

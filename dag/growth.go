@@ -179,17 +179,22 @@ func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 		}
 	}
 	r.settle()
-	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
-		r.sweep(from)
-	}
 	if len(p.redefined) > 0 {
 		r.rejudgeRedefined(p.redefined)
+		from = 0
+	}
+	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
+		r.sweep(from)
 	}
 	return true, nil
 }
 
 // carryOut inserts and redefines what was planned.
 func (r *Run) carryOut(p *growthPlan) {
+	if len(p.redefined) > 0 {
+		// The new tasks may close a cycle with dependencies that redefined ones still have.
+		r.order = nil
+	}
 	if len(p.tasks) > 0 {
 		r.insert(p.tasks, p.batch)
 	}

@@ -136,7 +136,6 @@ func (r *Run) redefine(list []redefinition) {
 			}
 		}
 	}
-	r.order = nil
 }
 
 // unlink takes all dependencies from tasks that are redefined.
@@ -172,9 +171,6 @@ func (r *Run) rejudgeRedefined(list []redefinition) {
 		}
 	}
 	r.settle()
-	if r.opts.OnFailure == Stop && r.counts[Failed] > 0 {
-		r.sweep(0)
-	}
 }
 
 // requeue fills the sets of ready tasks again: how a task takes its place may have

@@ -113,7 +113,7 @@ func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *Re
 	if req.Run == "" || len(req.Run) > maxRunIDLength {
 		return nil, nil, &Refusal{Event: EventStart, Reason: RefusedInvalid, Task: None, Detail: "the earlier run has no usable id"}
 	}
-	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}, changed: map[string]bool{}}
+	s := resumption{prior: prior, next: next, opts: opts, req: req, drop: map[int]bool{}, changed: map[string]bool{}, chosen: map[string]bool{}, descendants: map[string]bool{}}
 	for _, id := range diff.Changed {
 		s.changed[id] = true
 	}
@@ -142,8 +142,13 @@ type resumption struct {
 	lost  []string
 	// changed are the tasks that next defines otherwise than prior's graph.
 	changed map[string]bool
-	run     *Run
-	exec    []bool
+	// chosen are the tasks that were to be executed in one of the builds, descendants
+	// those of them that were with all that follows. Both stay when the part of a
+	// splitter goes that was the reason: their own parts went with it.
+	chosen, descendants map[string]bool
+
+	run  *Run
+	exec []bool
 }
 
 // choose decides which tasks are executed.
@@ -151,7 +156,7 @@ func (s *resumption) choose(diff Diff) error {
 	s.exec = make([]bool, s.run.Len())
 	for n := range s.exec {
 		j, ok := s.prior.Lookup(s.run.ID(Index(n)))
-		s.exec[n] = !ok || !s.prior.State(j).satisfies()
+		s.exec[n] = !ok || !s.prior.State(j).satisfies() || s.chosen[s.run.ID(Index(n))]
 	}
 	for _, id := range s.req.Also {
 		i, err := s.find(id)
@@ -163,6 +168,11 @@ func (s *resumption) choose(diff Diff) error {
 		}
 	}
 	var again []Index
+	for n := range s.run.Len() {
+		if s.descendants[s.run.ID(Index(n))] {
+			again = append(again, Index(n))
+		}
+	}
 	for _, id := range s.req.From {
 		i, err := s.find(id)
 		if err != nil {
@@ -180,6 +190,11 @@ func (s *resumption) choose(diff Diff) error {
 	s.withDescendants(again)
 	s.withSources(diff.Changed)
 	s.withUntriggered()
+	for n, execute := range s.exec {
+		if execute {
+			s.chosen[s.run.ID(Index(n))] = true
+		}
+	}
 	return nil
 }
 
@@ -244,7 +259,7 @@ func (s *resumption) withDescendants(queue []Index) {
 		if seen[i] {
 			continue
 		}
-		seen[i], s.exec[i] = true, true
+		seen[i], s.exec[i], s.descendants[s.run.ID(i)] = true, true, true
 		queue = append(queue, s.run.Dependants(i)...)
 	}
 }

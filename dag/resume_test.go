@@ -29,7 +29,7 @@ func TestResumeExecutesExactly(t *testing.T) {
 		if rapid.Bool().Draw(t, "change") && len(in.Tasks) > 0 {
 			k := rapid.IntRange(0, len(in.Tasks)-1).Draw(t, "changed")
 			in.Tasks[k].Payload = []byte("changed")
-			again[in.Tasks[k].ID] = true
+			again[in.Tasks[k].ID], sources[in.Tasks[k].ID] = true, true
 			for _, id := range p.ref.where(func(t *refTask) bool { return t.under == in.Tasks[k].ID }) {
 				sources[p.ref.tasks[id].parent] = true
 			}
@@ -60,32 +60,13 @@ func TestResumeExecutesExactly(t *testing.T) {
 }
 
 func checkPlan(t *rapid.T, p *pair, run *dag.Run, plan *dag.ResumePlan, again, sources map[string]bool) {
-	// The simple way: repeat until nothing more has to be executed.
-	for changed := true; changed; {
-		changed = false
-		for i := range dag.Index(run.Len()) {
-			for _, d := range run.Needs(i) {
-				if again[run.ID(d)] && !again[run.ID(i)] {
-					again[run.ID(i)], changed = true, true
-				}
-			}
-		}
+	// The simple way: repeat until nothing more has to be executed, in the earlier run
+	// and then in the new one, where parts that come again are not there.
+	executed := map[string]bool{}
+	for _, r := range []*dag.Run{p.run, run} {
+		p.execute(r, again, sources, executed)
 	}
 	var want, got []string
-	executed := map[string]bool{}
-	for changed := true; changed; {
-		changed = false
-		for i := range dag.Index(run.Len()) {
-			id := run.ID(i)
-			s := p.ref.tasks[id].state
-			redo := again[id] || sources[id] || (s != dag.Succeeded && s != dag.Skipped)
-			for _, d := range run.Needs(i) {
-				redo = redo || p.ref.tasks[id].idle && executed[run.ID(d)]
-			}
-			changed = changed || redo != executed[id]
-			executed[id] = redo
-		}
-	}
 	for i := range dag.Index(run.Len()) {
 		id := run.ID(i)
 		s := p.ref.tasks[id].state
@@ -114,14 +95,42 @@ func checkPlan(t *rapid.T, p *pair, run *dag.Run, plan *dag.ResumePlan, again, s
 	}
 }
 
+// execute adds what follows from what is executed already by the dependencies of r.
+func (p *pair) execute(r *dag.Run, again, sources, executed map[string]bool) {
+	for changed := true; changed; {
+		changed = false
+		for i := range dag.Index(r.Len()) {
+			id := r.ID(i)
+			task := p.ref.tasks[id]
+			redo := again[id] || sources[id] || (task.state != dag.Succeeded && task.state != dag.Skipped)
+			for _, d := range r.Needs(i) {
+				if r == p.run && sources[r.ID(d)] && r.IsRedefined(d) {
+					continue // The new graph says what it does, and the redefinition goes.
+				}
+				if again[r.ID(d)] && !again[id] {
+					again[id], changed = true, true
+				}
+				redo = redo || task.idle && executed[r.ID(d)]
+			}
+			if redo && !executed[id] {
+				executed[id], changed = true, true
+			}
+		}
+	}
+}
+
 // dropped says whether a task was added by a splitter that is executed again, or
 // is reported as one that could not come along.
 func (p *pair) dropped(run *dag.Run, plan *dag.ResumePlan, id string) bool {
-	if parent := p.ref.tasks[id].parent; parent != "" {
-		i, ok := run.Lookup(parent)
-		return !ok || slices.Contains(plan.Executed, i)
+	if slices.Contains(plan.Dropped, id) {
+		return true
 	}
-	return slices.Contains(plan.Dropped, id)
+	parent := p.ref.tasks[id].parent
+	if parent == "" {
+		return false
+	}
+	i, ok := run.Lookup(parent)
+	return !ok || slices.Contains(plan.Executed, i)
 }
 
 // drive2 runs to the end, everything succeeding.

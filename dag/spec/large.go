@@ -50,6 +50,7 @@ func (s *Spec) place() error {
 // document of many tasks most are alike.
 func (r reader) share(t *Task) {
 	if last := r.last; last.Settings != nil {
+		//workflowcheck:ignore the order in which it reads maps does not matter
 		if reflect.DeepEqual(last.Settings, t.Settings) {
 			t.Settings = last.Settings
 		}

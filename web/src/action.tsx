@@ -1,7 +1,8 @@
 // An action is a button that opens a dialog: what will happen, what it needs to know,
 // and the same as lines for a shell.
 import type { ComponentChildren } from 'preact';
-import { useId, useRef, useState } from 'preact/hooks';
+import { useSyncExternalStore } from 'preact/compat';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { curl, type Request, send } from './api';
 import { changed, useGet } from './data';
 import type { Me } from './types';
@@ -39,31 +40,44 @@ export interface Act {
   done?: (answer: unknown) => ComponentChildren;
 }
 
+// asked is what an operator is asked about. It is not a part of the page that asked: rows
+// come and go while somebody types why.
+let asked: Act | undefined;
+const listeners = new Set<() => void>();
+const ask = (act: Act | undefined) => {
+  asked = act;
+  for (const listener of listeners) listener();
+};
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
 export function Action(act: Act) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [open, setOpen] = useState(false);
-  const show = () => {
-    setOpen(true);
-    // The dialog exists after this render.
-    queueMicrotask(() => requestAnimationFrame(() => dialog.current?.showModal()));
-  };
   return (
-    <>
-      <button
-        type="button"
-        class={`${act.danger ? 'danger' : ''} ${act.small ? 'small' : ''}`}
-        onClick={show}
-        disabled={act.disabled !== undefined}
-        title={act.disabled}
-      >
-        {act.label}
-      </button>
-      {open && (
-        <dialog ref={dialog} onClose={() => setOpen(false)} aria-label={act.title}>
-          <Form act={act} close={() => dialog.current?.close()} />
-        </dialog>
-      )}
-    </>
+    <button
+      type="button"
+      class={`${act.danger ? 'danger' : ''} ${act.small ? 'small' : ''}`}
+      onClick={() => ask(act)}
+      disabled={act.disabled !== undefined}
+      title={act.disabled}
+    >
+      {act.label}
+    </button>
+  );
+}
+
+// Dialog asks about an action as it was offered; another page closes it.
+export function Dialog({ page }: { page: string }) {
+  const act = useSyncExternalStore(subscribe as never, () => asked);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => () => ask(undefined), [page]);
+  useLayoutEffect(() => dialog.current?.showModal(), [act]);
+  if (!act) return null;
+  return (
+    <dialog ref={dialog} onClose={() => ask(undefined)} aria-label={act.title}>
+      <Form act={act} close={() => dialog.current?.close()} />
+    </dialog>
   );
 }
 

@@ -2,6 +2,7 @@
 // of zone and theme.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Dialog } from './action';
 import { useConnection, useLogIn } from './connection';
 import { Access } from './pages/access';
 import { Audit } from './pages/audit';
@@ -102,6 +103,7 @@ export function App() {
       <main ref={main} id="main" tabIndex={-1}>
         {asked ? <LogIn /> : pageOf(route)}
       </main>
+      {!asked && <Dialog page={path} />}
     </>
   );
 }

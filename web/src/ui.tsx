@@ -145,17 +145,24 @@ export function Failure({ error, what }: { error: unknown; what?: string }) {
   );
 }
 
-// Loaded shows what a query has, or why it has nothing. A picture that is there stays.
+// Loaded shows what a query has, or why it has nothing. A picture that is there stays;
+// that of other filters is called busy until theirs is there.
 export function Loaded<T>({
   of,
   what,
   children,
 }: {
-  of: { data: T | undefined; error: unknown; isPending: boolean };
+  of: { data: T | undefined; error: unknown; isPending: boolean; isPlaceholderData?: boolean };
   what: string;
   children: (data: T) => ComponentChildren;
 }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.data !== undefined) {
+    return (
+      <div class="loaded" aria-busy={of.isPlaceholderData || undefined}>
+        {children(of.data)}
+      </div>
+    );
+  }
   if (of.error) return <Failure error={of.error} what={`${what} cannot be shown`} />;
   return (
     <p class="empty" aria-busy="true">

@@ -18,15 +18,17 @@ func (r Runs) Failures(ctx context.Context, snapshot Snapshot) (failures []expla
 	if snapshot.Open() || snapshot.Progress == nil {
 		return nil, 0
 	}
-	failed, listed := snapshot.Progress.Failed, snapshot.Failed
-	if failed > len(listed) {
-		items, _, err := r.itemsOf(ctx, snapshot, ItemFilter{States: []string{contract.JobFailed}, Limit: min(failed, maxFailures)})
-		if err == nil && len(items) >= len(listed) {
-			listed = make([]contract.JobError, len(items))
-			for i, item := range items {
-				listed[i] = contract.JobError{DedupeKey: item.DedupeKey, Message: item.Error, JobID: item.ID, Worker: item.Worker, Items: item.Items, Attempts: item.Attempt}
-			}
-		}
+	failed, listed := snapshot.Progress.Failed, len(snapshot.Failed)
+	if failed <= listed {
+		return snapshot.Failures()
 	}
-	return explain.GroupFailures(listed), max(0, failed-len(listed))
+	items, _, err := r.itemsOf(ctx, snapshot, ItemFilter{States: []string{contract.JobFailed}, Limit: min(failed, maxFailures)})
+	if err != nil || len(items) < listed {
+		return snapshot.Failures()
+	}
+	all := make([]contract.JobError, len(items))
+	for i, item := range items {
+		all[i] = contract.JobError{DedupeKey: item.DedupeKey, Message: item.Error, JobID: item.ID, Worker: item.Worker, Items: item.Items, Attempts: item.Attempt}
+	}
+	return explain.GroupFailures(all), max(0, failed-len(all))
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/pace"
 	"github.com/roundsman/roundsman/internal/rpc"
 )
@@ -56,6 +57,19 @@ type Snapshot struct {
 	DAGResult *contract.DAGResult      `json:"dag_result,omitempty"`
 	// final is the last state of a DAG, from which its items are read.
 	final []byte
+	// failures and uncounted are what [Runs.Failures] found when a watch saw the end.
+	failures  []explain.Failure
+	uncounted int
+}
+
+// Failures groups the failed items by their messages, the most frequent first; uncounted
+// is how many are in no group: those that the result does not list, unless the snapshot
+// is the last one of [Runs.Watch], which has read them.
+func (s Snapshot) Failures() (failures []explain.Failure, uncounted int) {
+	if s.failures != nil || s.Progress == nil {
+		return s.failures, s.uncounted
+	}
+	return explain.GroupFailures(s.Failed), max(0, s.Progress.Failed-len(s.Failed))
 }
 
 // ActiveItem is one attempt in flight, as the server sees it.

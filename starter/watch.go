@@ -16,8 +16,8 @@ import (
 const DefaultWatchInterval = time.Second
 
 // Watch yields a snapshot of the run at once, then one per interval, and a last
-// one, with the result, as soon as it has ended: the end is a long poll, not
-// noticed by the clock. It stops after the last one, after a failure that
+// one, with the result and all its failures counted, as soon as it has ended: the
+// end is a long poll, not noticed by the clock. It stops after the last one, after a failure that
 // retrying cannot heal, or when ctx ends. A server that is away for a moment
 // does not end it: that shows as Unanswered.
 func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) iter.Seq2[Snapshot, error] {
@@ -39,6 +39,7 @@ func (r Runs) Watch(ctx context.Context, ref RunRef, interval time.Duration) ite
 			case err != nil:
 				snapshot = last.unanswered(err)
 			}
+			snapshot.failures, snapshot.uncounted = r.Failures(ctx, snapshot)
 			last = snapshot
 			if !yield(snapshot, nil) || !snapshot.Open() {
 				return

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,6 +69,15 @@ func submitAdHoc(t *testing.T, h *harness) {
 	assert.Equal(t, contract.GroupCounts{Detected: 2, Accepted: 1, Duplicates: 1, Completed: 1}, result.Counts)
 	assert.Zero(t, result.Record)
 	h.run("jobs", "submit", "--type", "broken", "--params", `{"item": "bad"}`, "--watch").Exits(ui.ExitFailed).Says("broken: failed", "no such disk")
+	// A result lists its first 50 failures; the last line of a watched run counts all of them.
+	var bad strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&bad, `{"dedupe_key": "disk-%d", "params": {"item": "bad"}}`+"\n", i)
+	}
+	h.env.Stdin = strings.NewReader(bad.String())
+	wrecked := h.run("jobs", "submit", "--type", "broken", "--file", "-", "--watch").Exits(ui.ExitFailed)
+	wrecked.Says("60 failed", "60 × sh exited with status 3: no such disk (such as disk-")
+	assert.NotContains(t, wrecked.Stdout, "more failed")
 	h.run("jobs", "submit", "--type", "nothing", "--params", `{}`).Exits(ui.ExitFailed).Complains("job type nothing does not exist")
 	h.run("jobs", "submit", "--type", "broken", "--params", `{"item": "late"}`, "--not-before", "2h", "--id", "late").OK()
 	h.eventually("NOT_BEFORE", "explain", "broken-adhoc-late").Says("waiting")

@@ -36,20 +36,19 @@ func Summary(snapshot starter.Snapshot) []string {
 	if snapshot.Reason != "" {
 		line += ": " + ui.OneLine(snapshot.Reason)
 	}
-	lines, named := []string{line}, 0
-	for _, failure := range firstFailures(snapshot.Failed) {
-		named += failure.Count
-		lines = append(lines, "  "+failureLine(snapshot.Kind, failure))
+	lines := []string{line}
+	failures, more := snapshot.Failures()
+	for i, failure := range failures {
+		if i < maxErrors {
+			lines = append(lines, "  "+failureLine(snapshot.Kind, failure))
+		} else {
+			more += failure.Count
+		}
 	}
-	if p := snapshot.Progress; p != nil && p.Failed > named {
-		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman runs show %s", p.Failed-named, snapshot.WorkflowID))
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman runs show %s", more, snapshot.WorkflowID))
 	}
 	return lines
-}
-
-func firstFailures(failed []contract.JobError) []explain.Failure {
-	failures := explain.GroupFailures(failed)
-	return failures[:min(len(failures), maxErrors)]
 }
 
 // failureLine is the message with its item, or with how many have it and one example.

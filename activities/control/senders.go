@@ -17,7 +17,8 @@ const (
 	// originEvents is how far back in a history messages are looked for. They were
 	// read a moment ago, or while many others were.
 	originEvents = 10_000
-	originPage   = 500
+	// originPage is the largest page that a server gives; it logs a warning when more is asked for.
+	originPage = 256
 	// originShare is the part of an activity's time in which senders are looked for:
 	// an entry without its sender is worth more than none.
 	originShare = 2

@@ -132,6 +132,8 @@ type JobType struct {
 
 	jobtype.Calendar
 
+	// Resources are what each job takes from pools at least.
+	Resources map[string]int `json:"resources,omitempty"`
 	// RetryBudget is nil if nothing bounds how much may fail.
 	RetryBudget *contract.RetryBudget `json:"retry_budget,omitempty"`
 	// Notify adds to the rules of the control plane.

@@ -29,6 +29,25 @@ func TestEveryWorker(t *testing.T) {
 	assert.True(t, each.JobTypes["check"].EachWorker)
 }
 
+func TestResourcesOfAJobType(t *testing.T) {
+	t.Parallel()
+	const pools = "resources: {disks: 4, tapes: 1}\n"
+	loaded, err := load(pools + typeWith("    resources: {disks: 2}\n"))
+	require.NoError(t, err)
+	specs, err := loaded.Specs()
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"disks": 2}, specs[0].JobResources)
+	for lines, want := range map[string]string{
+		"    resources: {disk: 2}\n":  `r.yaml:7:17: job_types.check.resources.disk: there is no such pool: did you mean "disks"?: write its size under the top level resources`,
+		"    resources: {disks: 5}\n": "r.yaml:7:24: job_types.check.resources.disks: 5 is out of range: use 1 to 4",
+		"    resources: {tapes: 0}\n": "r.yaml:7:24: job_types.check.resources.tapes: 0 is out of range: use 1 to 1",
+		"    resources: [disks]\n":    "r.yaml:7:16: job_types.check.resources: ",
+	} {
+		_, err := load(pools + typeWith(lines))
+		assert.ErrorContains(t, err, want)
+	}
+}
+
 func TestFaultsOfEveryWorker(t *testing.T) {
 	t.Parallel()
 	for lines, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
-	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "retry_budget", "notify", "batch", "params", "detect", "execute"}
+	return []string{"handler", "dag", "detect_on", "each_worker", "labels", "description", "enabled", "lane", "schedule", "windows", "blackouts", "policy", "resources", "retry_budget", "notify", "batch", "params", "detect", "execute"}
 }
 
 func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobType {
@@ -87,6 +87,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	var interval jobtype.Duration
 	read.Schedule, interval = l.schedule(e)
 	read.Policy, read.Interval = l.policy(e, interval), interval
+	read.Resources = l.jobResources(e, loaded.Resources)
 	read.RetryBudget = l.retryBudget(e)
 	read.Notify = l.notifyRules(e.node.Get("notify"), path+".notify", &loaded.Notify)
 	read.Batch = l.batch(e)

@@ -125,6 +125,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 			"windows":      windowsSchema(),
 			"blackouts":    blackoutsSchema(),
 			"policy":       policySchema(),
+			"resources":    object{"type": "object", "additionalProperties": object{"type": "integer", "minimum": 1, "maximum": maxResource}, "description": "what each job takes from pools at least"},
 			"retry_budget": budgetSchema(),
 			"notify":       notifyRulesSchema(),
 			"batch":        batchSchema(),

@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -165,16 +167,41 @@ func (l *loader) lanes(n *yamlread.Node) map[string]Lane {
 }
 
 func (l *loader) resources(n *yamlread.Node) map[string]int {
-	resources := map[string]int{}
-	for _, f := range l.named(n, "resources", "pool sizes") {
-		path, size := join("resources", f.Key), 1
-		l.integer(f.Value, path, &size)
-		if size < 1 || size > maxResource {
-			l.fault(f.Value.Place(), path, "%d is out of range: use 1 to %d", size, maxResource)
+	return l.amounts(n, "resources", "pool sizes", func(string) int { return maxResource })
+}
+
+// amounts reads integers by name, each from 1 to what its pool may have; 0: the name
+// has a fault of its own.
+func (l *loader) amounts(n *yamlread.Node, path, what string, limit func(name string) int) map[string]int {
+	amounts := map[string]int{}
+	for _, f := range l.named(n, path, what) {
+		at, amount, most := join(path, f.Key), 1, limit(f.Key)
+		l.integer(f.Value, at, &amount)
+		if most > 0 && (amount < 1 || amount > most) {
+			l.fault(f.Value.Place(), at, "%d is out of range: use 1 to %d", amount, most)
 		}
-		resources[f.Key] = size
+		amounts[f.Key] = amount
 	}
-	return resources
+	return amounts
+}
+
+// jobResources reads what each job of a type takes from the pools of the file.
+func (l *loader) jobResources(e entry, pools map[string]int) map[string]int {
+	written, path := e.node.Field("resources"), e.path+".resources"
+	if written == nil {
+		return nil
+	}
+	if e.node.Get("dag") != nil {
+		l.fault(written.At, path, "a job type with dag takes nothing itself: give its tasks resources")
+		return nil
+	}
+	return l.amounts(written.Value, path, "pools", func(name string) int {
+		size, declared := pools[name]
+		if !declared {
+			l.fault(written.Value.Field(name).At, join(path, name), "there is no such pool%s: write its size under the top level resources", didYouMean(name, slices.Sorted(maps.Keys(pools))))
+		}
+		return size
+	})
 }
 
 func (l *loader) audit(n *yamlread.Node) Audit {

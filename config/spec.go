@@ -61,6 +61,7 @@ func (c *Config) spec(name string) (contract.JobTypeSpec, error) {
 		LaneShared:   !c.Lanes[declared.Lane].Exclusive,
 		Interval:     declared.Interval,
 		Resources:    c.Resources,
+		JobResources: declared.Resources,
 		Policy:       declared.Policy,
 		RetryBudget:  declared.RetryBudget,
 		Notify:       declared.Notify,

@@ -36,7 +36,9 @@ type JobTypeSpec struct {
 	Interval jobtype.Duration `json:"interval,omitempty"`
 	// Resources are the declared sizes of pools.
 	Resources map[string]int `json:"resources,omitempty"`
-	Policy    jobtype.Policy `json:"policy"`
+	// JobResources are what each job takes from pools at least.
+	JobResources map[string]int `json:"job_resources,omitempty"`
+	Policy       jobtype.Policy `json:"policy"`
 	// Batch makes one job of several proposals; nil: each is a job of its own.
 	Batch *BatchSpec `json:"batch,omitempty"`
 	// Calendar says when groups and jobs may start, LaneCalendar what their lane

@@ -150,6 +150,7 @@ func (r *groupRun) config() group.Config {
 	if !r.adHoc() {
 		config.DetectEvery, config.EachWorker, config.Labels = spec.DetectOn == contract.DetectOnEvery, spec.EachWorker, spec.Labels
 	}
+	config.Resources = spec.JobResources
 	if spec.DAG != nil {
 		config.DAG = spec.DAG.Name
 	}

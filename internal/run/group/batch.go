@@ -93,7 +93,6 @@ func (j *job) takes(other *job, most int) bool {
 func (j *job) join(other *job) {
 	if len(j.Items) == 0 {
 		j.Items = []jobtype.BatchItem{itemOf(j.Proposal)}
-		j.Proposal.Resources = maps.Clone(j.Proposal.Resources)
 		j.Proposal.Exclusive, j.Proposal.Shared = slices.Clone(j.Proposal.Exclusive), slices.Clone(j.Proposal.Shared)
 	}
 	j.Items = append(j.Items, itemOf(other.Proposal))
@@ -101,12 +100,7 @@ func (j *job) join(other *job) {
 	if q.Priority.Rank() > p.Priority.Rank() {
 		p.Priority = q.Priority
 	}
-	for _, pool := range slices.Sorted(maps.Keys(q.Resources)) {
-		if p.Resources == nil {
-			p.Resources = map[string]int{}
-		}
-		p.Resources[pool] = max(p.Resources[pool], q.Resources[pool])
-	}
+	p.Resources = largest(p.Resources, q.Resources)
 	p.Exclusive = union(p.Exclusive, q.Exclusive)
 	p.Shared = union(p.Shared, q.Shared)
 	p.NotBefore, p.ExpiresAt = latestOf(p.NotBefore, q.NotBefore), earliestSet(p.ExpiresAt, q.ExpiresAt)
@@ -204,4 +198,20 @@ func (j *job) itemsText() string {
 		return ""
 	}
 	return fmt.Sprintf(" (with all %d items of its batch)", len(j.Items))
+}
+
+// largest has of each pool as much as the larger of both takes. Neither is changed.
+func largest(a, b map[string]int) map[string]int {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	merged := maps.Clone(a)
+	//workflowcheck:ignore each pool has its own maximum, whatever the order
+	for pool, amount := range b {
+		merged[pool] = max(merged[pool], amount)
+	}
+	return merged
 }

@@ -145,6 +145,20 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 	assert.Equal(t, []int{1, 1, 1}, jobs)
 }
 
+// TestJobsTakeWhatTheirTypeTakes of pools, or more where their proposal says so.
+func TestJobsTakeWhatTheirTypeTakes(t *testing.T) {
+	t.Parallel()
+	list := items("a", "b", "c")
+	list[1].Resources = map[string]int{"disks": 3, "net": 1}
+	list[2].Resources = map[string]int{"disks": 1}
+	g := New(Config{JobType: "jt", Handler: "h", Submitted: true, Resources: map[string]int{"disks": 2}, Policy: wide(jobtype.Policy{}).WithDefaults()}, epoch)
+	g.Next(epoch, Submitted{Proposals: list})
+	for n, want := range []map[string]int{{"disks": 2}, {"disks": 3, "net": 1}, {"disks": 2}} {
+		assert.Equal(t, want, g.item(jobAt(g, n+1)).Needs.Pools)
+	}
+	assert.Equal(t, map[string]int{"disks": 1}, list[2].Resources, "what was found is not changed")
+}
+
 // TestBatchWithoutActiveKeys: a member that is active elsewhere is left out, the
 // others are done.
 func TestBatchWithoutActiveKeys(t *testing.T) {

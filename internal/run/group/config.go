@@ -57,6 +57,8 @@ type Config struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	// Submitted: the work comes as [Submitted], nothing is detected.
 	Submitted bool `json:"submitted,omitempty"`
+	// Resources are what each job takes from pools at least.
+	Resources map[string]int `json:"resources,omitempty"`
 	// BatchSize is how many proposals of one batch key share a job; 0: every
 	// proposal is a job of its own.
 	BatchSize int `json:"batch_size,omitempty"`

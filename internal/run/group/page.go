@@ -88,6 +88,7 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 		g.detect.invalid(err.Error())
 		return
 	}
+	p.Resources = largest(p.Resources, g.cfg.Resources)
 	js := &g.jobs
 	if p.DedupeKey != "" {
 		if _, seen := js.keys[p.DedupeKey]; seen {

@@ -18,8 +18,13 @@ type call struct {
 	// advanced is the last progress that is not taken, alive a sign of life.
 	advanced *session.Advanced
 	alive    bool
-	ended    *session.Ended
+	// printed is the end of what the worker wrote and nobody has taken.
+	printed []byte
+	ended   *session.Ended
 }
+
+// maxPrinted bounds what is kept of a worker that writes faster than it is read.
+const maxPrinted = 64 << 10
 
 type page struct {
 	proposals []*pb.JobProposal
@@ -38,6 +43,9 @@ func (c *call) note(event session.Event) {
 		c.pages = append(c.pages, page{e.Proposals, e.Bytes})
 	case session.Advanced:
 		c.advanced = &e
+	case session.Printed:
+		c.printed = append(c.printed, e.Lines...)
+		c.printed = c.printed[max(0, len(c.printed)-maxPrinted):]
 	case session.Ended:
 		c.ended = &e
 	}
@@ -48,15 +56,25 @@ func (c *call) note(event session.Event) {
 	}
 }
 
+// news is what has happened since the last [call.take].
+type news struct {
+	page     *page
+	advanced *session.Advanced
+	alive    bool
+	printed  []byte
+	ended    *session.Ended
+}
+
 // take returns what is new, each once; an end comes after all pages.
-func (c *call) take() (next *page, advanced *session.Advanced, alive bool, ended *session.Ended) {
+func (c *call) take() news {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	advanced, alive, c.advanced, c.alive = c.advanced, c.alive, nil, false
+	n := news{advanced: c.advanced, alive: c.alive, printed: c.printed}
+	c.advanced, c.alive, c.printed = nil, false, nil
 	if len(c.pages) > 0 {
-		next = &c.pages[0]
-		c.pages = c.pages[1:]
-		return next, advanced, alive, nil
+		n.page, c.pages = &c.pages[0], c.pages[1:]
+	} else {
+		n.ended = c.ended
 	}
-	return nil, advanced, alive, c.ended
+	return n
 }

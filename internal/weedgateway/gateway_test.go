@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -128,9 +129,12 @@ func (s *sink) Emit(_ context.Context, proposals ...jobtype.Proposal) error {
 }
 
 type progress struct {
-	mu     sync.Mutex
-	stages []string
+	mu      sync.Mutex
+	stages  []string
+	printed bytes.Buffer
 }
+
+func (p *progress) Log() io.Writer { return &p.printed }
 
 func (p *progress) Report(_ float64, stage, _ string) {
 	p.mu.Lock()
@@ -180,6 +184,8 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	assert.Equal(t, "vacuumed", result.Summary)
 	assert.EqualValues(t, 7, result.Data["bytes"])
 	assert.Contains(t, reported.stages, "compact")
+	assert.Contains(t, reported.printed.String(), "compact: 50 percent of vacuum:2\n", "its activities are what it prints")
+	assert.True(t, strings.HasSuffix(reported.printed.String(), "\ncompleted: the job has ended\n"), reported.printed.String())
 	sent := <-requests
 	assert.EqualValues(t, 2, sent.GetAttempt())
 	assert.InDelta(t, 200, sent.GetAdminRuntime().GetExecutionTimeoutSeconds(), 10, "the time that is left, not the form's 1800 s")

@@ -126,6 +126,7 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		})
 	}, watcher{
 		advanced: func(a *session.Advanced) { progress.Report(a.Percent, a.Stage, a.Message) },
+		printed:  func(lines []byte) { _, _ = jobtype.Log(progress).Write(lines) },
 		alive:    progress.Alive,
 		release:  release,
 	})
@@ -151,6 +152,7 @@ func (h *handler) hold(ctx context.Context, p prepared, waits func(reason string
 type watcher struct {
 	found    func(id string, next *page) error
 	advanced func(*session.Advanced)
+	printed  func(lines []byte)
 	alive    func()
 	// release is called when the worker has ended the request, which may be after it is
 	// waited for.
@@ -209,23 +211,26 @@ func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*se
 		cancel()
 	}
 	for {
-		next, advanced, alive, ended := c.take()
-		if alive && w.alive != nil {
+		n := c.take()
+		if n.alive && w.alive != nil {
 			w.alive()
 		}
-		if advanced != nil && w.advanced != nil {
-			w.advanced(advanced)
+		if n.printed != nil && w.printed != nil {
+			w.printed(n.printed)
+		}
+		if n.advanced != nil && w.advanced != nil {
+			w.advanced(n.advanced)
 		}
 		switch {
-		case next != nil:
+		case n.page != nil:
 			if w.found == nil {
 				continue
 			}
-			if err := w.found(id, next); err != nil && failed == nil {
+			if err := w.found(id, n.page); err != nil && failed == nil {
 				stop(err)
 			}
-		case ended != nil:
-			return ended, outcome(ended, failed)
+		case n.ended != nil:
+			return n.ended, outcome(n.ended, failed)
 		default:
 			select {
 			case <-c.news:

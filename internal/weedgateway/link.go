@@ -85,6 +85,8 @@ func (l *link) carryOut(event session.Event) {
 		l.tell(e.Request, e)
 	case session.Advanced:
 		l.tell(e.Request, e)
+	case session.Printed:
+		l.tell(e.Request, e)
 	case session.Ended:
 		l.tell(e.Request, e)
 		delete(l.calls, e.Request)
@@ -130,11 +132,11 @@ func (l *link) afterwards(c *call, release func()) {
 	l.abandoned.Go(func() {
 		defer release()
 		for {
-			page, _, _, ended := c.take()
+			n := c.take()
 			switch {
-			case page != nil:
+			case n.page != nil:
 				continue
-			case ended != nil:
+			case n.ended != nil:
 				return
 			}
 			select {

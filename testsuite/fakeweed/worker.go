@@ -360,6 +360,7 @@ func (c *connectionState) runJob(ctx context.Context, in *pb.ExecuteJobRequest) 
 	report := func(percent float64, stage string) {
 		c.say(&pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_JobProgressUpdate{JobProgressUpdate: &pb.JobProgressUpdate{
 			RequestId: in.GetRequestId(), JobId: job.GetJobId(), JobType: job.GetJobType(), State: pb.JobState_JOB_STATE_RUNNING, ProgressPercent: percent, Stage: stage,
+			Activities: []*pb.ActivityEvent{{Stage: stage, Message: fmt.Sprintf("%g percent of %s", percent, job.GetDedupeKey())}},
 		}}})
 	}
 	report(0, "assigned")
@@ -373,7 +374,10 @@ func (c *connectionState) runJob(ctx context.Context, in *pb.ExecuteJobRequest) 
 }
 
 func (c *connectionState) completed(in *pb.ExecuteJobRequest, result *pb.JobResult, err error) {
-	done := &pb.JobCompleted{RequestId: in.GetRequestId(), JobId: in.GetJob().GetJobId(), JobType: in.GetJob().GetJobType(), Success: err == nil, Result: result}
+	done := &pb.JobCompleted{
+		RequestId: in.GetRequestId(), JobId: in.GetJob().GetJobId(), JobType: in.GetJob().GetJobType(), Success: err == nil, Result: result,
+		Activities: []*pb.ActivityEvent{{Stage: "completed", Message: "the job has ended"}, {Stage: "nothing"}},
+	}
 	if err != nil {
 		done.ErrorMessage = err.Error()
 	}

@@ -3155,6 +3155,7 @@ type JobProgressUpdate struct {
 	ProgressPercent float64                `protobuf:"fixed64,5,opt,name=progress_percent,json=progressPercent,proto3" json:"progress_percent,omitempty"`
 	Stage           string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
 	Message         string                 `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	Activities      []*ActivityEvent       `protobuf:"bytes,9,rep,name=activities,proto3" json:"activities,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -3238,6 +3239,74 @@ func (x *JobProgressUpdate) GetMessage() string {
 	return ""
 }
 
+func (x *JobProgressUpdate) GetActivities() []*ActivityEvent {
+	if x != nil {
+		return x.Activities
+	}
+	return nil
+}
+
+// ActivityEvent is a line that a worker writes about a job.
+type ActivityEvent struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Stage         string                 `protobuf:"bytes,3,opt,name=stage,proto3" json:"stage,omitempty"`
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityEvent) Reset() {
+	*x = ActivityEvent{}
+	mi := &file_pluginpb_plugin_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityEvent) ProtoMessage() {}
+
+func (x *ActivityEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_pluginpb_plugin_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityEvent.ProtoReflect.Descriptor instead.
+func (*ActivityEvent) Descriptor() ([]byte, []int) {
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ActivityEvent) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ActivityEvent) GetStage() string {
+	if x != nil {
+		return x.Stage
+	}
+	return ""
+}
+
+func (x *ActivityEvent) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
 type JobCompleted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RequestId     string                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3246,13 +3315,14 @@ type JobCompleted struct {
 	Success       bool                   `protobuf:"varint,4,opt,name=success,proto3" json:"success,omitempty"`
 	ErrorMessage  string                 `protobuf:"bytes,5,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
 	Result        *JobResult             `protobuf:"bytes,6,opt,name=result,proto3" json:"result,omitempty"`
+	Activities    []*ActivityEvent       `protobuf:"bytes,7,rep,name=activities,proto3" json:"activities,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobCompleted) Reset() {
 	*x = JobCompleted{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[32]
+	mi := &file_pluginpb_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3264,7 +3334,7 @@ func (x *JobCompleted) String() string {
 func (*JobCompleted) ProtoMessage() {}
 
 func (x *JobCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[32]
+	mi := &file_pluginpb_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3277,7 +3347,7 @@ func (x *JobCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobCompleted.ProtoReflect.Descriptor instead.
 func (*JobCompleted) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{32}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *JobCompleted) GetRequestId() string {
@@ -3322,6 +3392,13 @@ func (x *JobCompleted) GetResult() *JobResult {
 	return nil
 }
 
+func (x *JobCompleted) GetActivities() []*ActivityEvent {
+	if x != nil {
+		return x.Activities
+	}
+	return nil
+}
+
 type JobResult struct {
 	state         protoimpl.MessageState  `protogen:"open.v1"`
 	OutputValues  map[string]*ConfigValue `protobuf:"bytes,1,rep,name=output_values,json=outputValues,proto3" json:"output_values,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -3332,7 +3409,7 @@ type JobResult struct {
 
 func (x *JobResult) Reset() {
 	*x = JobResult{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[33]
+	mi := &file_pluginpb_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3344,7 +3421,7 @@ func (x *JobResult) String() string {
 func (*JobResult) ProtoMessage() {}
 
 func (x *JobResult) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[33]
+	mi := &file_pluginpb_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3357,7 +3434,7 @@ func (x *JobResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobResult.ProtoReflect.Descriptor instead.
 func (*JobResult) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{33}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *JobResult) GetOutputValues() map[string]*ConfigValue {
@@ -3386,7 +3463,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[34]
+	mi := &file_pluginpb_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +3475,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[34]
+	mi := &file_pluginpb_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3488,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{34}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CancelRequest) GetTargetId() string {
@@ -3452,7 +3529,7 @@ type AdminShutdown struct {
 
 func (x *AdminShutdown) Reset() {
 	*x = AdminShutdown{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[35]
+	mi := &file_pluginpb_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3464,7 +3541,7 @@ func (x *AdminShutdown) String() string {
 func (*AdminShutdown) ProtoMessage() {}
 
 func (x *AdminShutdown) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[35]
+	mi := &file_pluginpb_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3477,7 +3554,7 @@ func (x *AdminShutdown) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdminShutdown.ProtoReflect.Descriptor instead.
 func (*AdminShutdown) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{35}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AdminShutdown) GetReason() string {
@@ -3503,7 +3580,7 @@ type WorkerObservations struct {
 
 func (x *WorkerObservations) Reset() {
 	*x = WorkerObservations{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[36]
+	mi := &file_pluginpb_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3515,7 +3592,7 @@ func (x *WorkerObservations) String() string {
 func (*WorkerObservations) ProtoMessage() {}
 
 func (x *WorkerObservations) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[36]
+	mi := &file_pluginpb_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3528,7 +3605,7 @@ func (x *WorkerObservations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerObservations.ProtoReflect.Descriptor instead.
 func (*WorkerObservations) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{36}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WorkerObservations) GetJobType() string {
@@ -3547,7 +3624,7 @@ type ObjectPreviewResponse struct {
 
 func (x *ObjectPreviewResponse) Reset() {
 	*x = ObjectPreviewResponse{}
-	mi := &file_pluginpb_plugin_proto_msgTypes[37]
+	mi := &file_pluginpb_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3559,7 +3636,7 @@ func (x *ObjectPreviewResponse) String() string {
 func (*ObjectPreviewResponse) ProtoMessage() {}
 
 func (x *ObjectPreviewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_pluginpb_plugin_proto_msgTypes[37]
+	mi := &file_pluginpb_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3572,7 +3649,7 @@ func (x *ObjectPreviewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObjectPreviewResponse.ProtoReflect.Descriptor instead.
 func (*ObjectPreviewResponse) Descriptor() ([]byte, []int) {
-	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{37}
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ObjectPreviewResponse) GetRequestId() string {
@@ -3882,7 +3959,7 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x13.plugin.ConfigValueR\x05value:\x028\x01\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9e\x02\n" +
 	"\x11JobProgressUpdate\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x15\n" +
@@ -3891,7 +3968,15 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x10.plugin.JobStateR\x05state\x12)\n" +
 	"\x10progress_percent\x18\x05 \x01(\x01R\x0fprogressPercent\x12\x14\n" +
 	"\x05stage\x18\x06 \x01(\tR\x05stage\x12\x18\n" +
-	"\amessage\x18\a \x01(\tR\amessage\"\xc9\x01\n" +
+	"\amessage\x18\a \x01(\tR\amessage\x125\n" +
+	"\n" +
+	"activities\x18\t \x03(\v2\x15.plugin.ActivityEventR\n" +
+	"activities\"z\n" +
+	"\rActivityEvent\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
+	"\x05stage\x18\x03 \x01(\tR\x05stage\x129\n" +
+	"\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x80\x02\n" +
 	"\fJobCompleted\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x15\n" +
@@ -3899,7 +3984,10 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\bjob_type\x18\x03 \x01(\tR\ajobType\x12\x18\n" +
 	"\asuccess\x18\x04 \x01(\bR\asuccess\x12#\n" +
 	"\rerror_message\x18\x05 \x01(\tR\ferrorMessage\x12)\n" +
-	"\x06result\x18\x06 \x01(\v2\x11.plugin.JobResultR\x06result\"\xc5\x01\n" +
+	"\x06result\x18\x06 \x01(\v2\x11.plugin.JobResultR\x06result\x125\n" +
+	"\n" +
+	"activities\x18\a \x03(\v2\x15.plugin.ActivityEventR\n" +
+	"activities\"\xc5\x01\n" +
 	"\tJobResult\x12H\n" +
 	"\routput_values\x18\x01 \x03(\v2#.plugin.JobResult.OutputValuesEntryR\foutputValues\x12\x18\n" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x1aT\n" +
@@ -3973,7 +4061,7 @@ func file_pluginpb_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_pluginpb_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_pluginpb_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_pluginpb_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_pluginpb_plugin_proto_goTypes = []any{
 	(WorkKind)(0),                 // 0: plugin.WorkKind
 	(JobPriority)(0),              // 1: plugin.JobPriority
@@ -4012,31 +4100,32 @@ var file_pluginpb_plugin_proto_goTypes = []any{
 	(*ExecuteJobRequest)(nil),     // 34: plugin.ExecuteJobRequest
 	(*JobSpec)(nil),               // 35: plugin.JobSpec
 	(*JobProgressUpdate)(nil),     // 36: plugin.JobProgressUpdate
-	(*JobCompleted)(nil),          // 37: plugin.JobCompleted
-	(*JobResult)(nil),             // 38: plugin.JobResult
-	(*CancelRequest)(nil),         // 39: plugin.CancelRequest
-	(*AdminShutdown)(nil),         // 40: plugin.AdminShutdown
-	(*WorkerObservations)(nil),    // 41: plugin.WorkerObservations
-	(*ObjectPreviewResponse)(nil), // 42: plugin.ObjectPreviewResponse
-	nil,                           // 43: plugin.WorkerHello.MetadataEntry
-	nil,                           // 44: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
-	nil,                           // 45: plugin.ConfigForm.DefaultValuesEntry
-	nil,                           // 46: plugin.ValueMap.FieldsEntry
-	nil,                           // 47: plugin.ClusterContext.MetadataEntry
-	nil,                           // 48: plugin.RunDetectionRequest.AdminConfigValuesEntry
-	nil,                           // 49: plugin.RunDetectionRequest.WorkerConfigValuesEntry
-	nil,                           // 50: plugin.JobProposal.ParametersEntry
-	nil,                           // 51: plugin.JobProposal.LabelsEntry
-	nil,                           // 52: plugin.ExecuteJobRequest.AdminConfigValuesEntry
-	nil,                           // 53: plugin.ExecuteJobRequest.WorkerConfigValuesEntry
-	nil,                           // 54: plugin.JobSpec.ParametersEntry
-	nil,                           // 55: plugin.JobSpec.LabelsEntry
-	nil,                           // 56: plugin.JobResult.OutputValuesEntry
-	(*timestamppb.Timestamp)(nil), // 57: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 58: google.protobuf.Duration
+	(*ActivityEvent)(nil),         // 37: plugin.ActivityEvent
+	(*JobCompleted)(nil),          // 38: plugin.JobCompleted
+	(*JobResult)(nil),             // 39: plugin.JobResult
+	(*CancelRequest)(nil),         // 40: plugin.CancelRequest
+	(*AdminShutdown)(nil),         // 41: plugin.AdminShutdown
+	(*WorkerObservations)(nil),    // 42: plugin.WorkerObservations
+	(*ObjectPreviewResponse)(nil), // 43: plugin.ObjectPreviewResponse
+	nil,                           // 44: plugin.WorkerHello.MetadataEntry
+	nil,                           // 45: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
+	nil,                           // 46: plugin.ConfigForm.DefaultValuesEntry
+	nil,                           // 47: plugin.ValueMap.FieldsEntry
+	nil,                           // 48: plugin.ClusterContext.MetadataEntry
+	nil,                           // 49: plugin.RunDetectionRequest.AdminConfigValuesEntry
+	nil,                           // 50: plugin.RunDetectionRequest.WorkerConfigValuesEntry
+	nil,                           // 51: plugin.JobProposal.ParametersEntry
+	nil,                           // 52: plugin.JobProposal.LabelsEntry
+	nil,                           // 53: plugin.ExecuteJobRequest.AdminConfigValuesEntry
+	nil,                           // 54: plugin.ExecuteJobRequest.WorkerConfigValuesEntry
+	nil,                           // 55: plugin.JobSpec.ParametersEntry
+	nil,                           // 56: plugin.JobSpec.LabelsEntry
+	nil,                           // 57: plugin.JobResult.OutputValuesEntry
+	(*timestamppb.Timestamp)(nil), // 58: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 59: google.protobuf.Duration
 }
 var file_pluginpb_plugin_proto_depIdxs = []int32{
-	57, // 0: plugin.WorkerToAdminMessage.sent_at:type_name -> google.protobuf.Timestamp
+	58, // 0: plugin.WorkerToAdminMessage.sent_at:type_name -> google.protobuf.Timestamp
 	7,  // 1: plugin.WorkerToAdminMessage.hello:type_name -> plugin.WorkerHello
 	10, // 2: plugin.WorkerToAdminMessage.heartbeat:type_name -> plugin.WorkerHeartbeat
 	12, // 3: plugin.WorkerToAdminMessage.acknowledge:type_name -> plugin.WorkerAcknowledge
@@ -4044,18 +4133,18 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	31, // 5: plugin.WorkerToAdminMessage.detection_proposals:type_name -> plugin.DetectionProposals
 	32, // 6: plugin.WorkerToAdminMessage.detection_complete:type_name -> plugin.DetectionComplete
 	36, // 7: plugin.WorkerToAdminMessage.job_progress_update:type_name -> plugin.JobProgressUpdate
-	37, // 8: plugin.WorkerToAdminMessage.job_completed:type_name -> plugin.JobCompleted
-	41, // 9: plugin.WorkerToAdminMessage.observations:type_name -> plugin.WorkerObservations
-	42, // 10: plugin.WorkerToAdminMessage.object_preview_response:type_name -> plugin.ObjectPreviewResponse
-	57, // 11: plugin.AdminToWorkerMessage.sent_at:type_name -> google.protobuf.Timestamp
+	38, // 8: plugin.WorkerToAdminMessage.job_completed:type_name -> plugin.JobCompleted
+	42, // 9: plugin.WorkerToAdminMessage.observations:type_name -> plugin.WorkerObservations
+	43, // 10: plugin.WorkerToAdminMessage.object_preview_response:type_name -> plugin.ObjectPreviewResponse
+	58, // 11: plugin.AdminToWorkerMessage.sent_at:type_name -> google.protobuf.Timestamp
 	8,  // 12: plugin.AdminToWorkerMessage.hello:type_name -> plugin.AdminHello
 	13, // 13: plugin.AdminToWorkerMessage.request_config_schema:type_name -> plugin.RequestConfigSchema
 	30, // 14: plugin.AdminToWorkerMessage.run_detection_request:type_name -> plugin.RunDetectionRequest
 	34, // 15: plugin.AdminToWorkerMessage.execute_job_request:type_name -> plugin.ExecuteJobRequest
-	39, // 16: plugin.AdminToWorkerMessage.cancel_request:type_name -> plugin.CancelRequest
-	40, // 17: plugin.AdminToWorkerMessage.shutdown:type_name -> plugin.AdminShutdown
+	40, // 16: plugin.AdminToWorkerMessage.cancel_request:type_name -> plugin.CancelRequest
+	41, // 17: plugin.AdminToWorkerMessage.shutdown:type_name -> plugin.AdminShutdown
 	9,  // 18: plugin.WorkerHello.capabilities:type_name -> plugin.JobTypeCapability
-	43, // 19: plugin.WorkerHello.metadata:type_name -> plugin.WorkerHello.MetadataEntry
+	44, // 19: plugin.WorkerHello.metadata:type_name -> plugin.WorkerHello.MetadataEntry
 	11, // 20: plugin.WorkerHeartbeat.running_work:type_name -> plugin.RunningWork
 	0,  // 21: plugin.RunningWork.kind:type_name -> plugin.WorkKind
 	2,  // 22: plugin.RunningWork.state:type_name -> plugin.JobState
@@ -4063,9 +4152,9 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	16, // 24: plugin.JobTypeDescriptor.admin_config_form:type_name -> plugin.ConfigForm
 	16, // 25: plugin.JobTypeDescriptor.worker_config_form:type_name -> plugin.ConfigForm
 	28, // 26: plugin.JobTypeDescriptor.admin_runtime_defaults:type_name -> plugin.AdminRuntimeDefaults
-	44, // 27: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
+	45, // 27: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
 	17, // 28: plugin.ConfigForm.sections:type_name -> plugin.ConfigSection
-	45, // 29: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
+	46, // 29: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
 	18, // 30: plugin.ConfigSection.fields:type_name -> plugin.ConfigField
 	3,  // 31: plugin.ConfigField.field_type:type_name -> plugin.ConfigFieldType
 	21, // 32: plugin.ConfigField.min_value:type_name -> plugin.ConfigValue
@@ -4074,7 +4163,7 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	20, // 35: plugin.ConfigField.validation_rules:type_name -> plugin.ValidationRule
 	21, // 36: plugin.ConfigField.visible_when_equals:type_name -> plugin.ConfigValue
 	4,  // 37: plugin.ValidationRule.type:type_name -> plugin.ValidationRuleType
-	58, // 38: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
+	59, // 38: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
 	22, // 39: plugin.ConfigValue.string_list:type_name -> plugin.StringList
 	23, // 40: plugin.ConfigValue.int64_list:type_name -> plugin.Int64List
 	24, // 41: plugin.ConfigValue.double_list:type_name -> plugin.DoubleList
@@ -4082,50 +4171,53 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	26, // 43: plugin.ConfigValue.list_value:type_name -> plugin.ValueList
 	27, // 44: plugin.ConfigValue.map_value:type_name -> plugin.ValueMap
 	21, // 45: plugin.ValueList.values:type_name -> plugin.ConfigValue
-	46, // 46: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
-	47, // 47: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
+	47, // 46: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
+	48, // 47: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
 	28, // 48: plugin.RunDetectionRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	48, // 49: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
-	49, // 50: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
+	49, // 49: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
+	50, // 50: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
 	29, // 51: plugin.RunDetectionRequest.cluster_context:type_name -> plugin.ClusterContext
-	57, // 52: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
+	58, // 52: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
 	33, // 53: plugin.DetectionProposals.proposals:type_name -> plugin.JobProposal
 	1,  // 54: plugin.JobProposal.priority:type_name -> plugin.JobPriority
-	50, // 55: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
-	51, // 56: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
-	57, // 57: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
-	57, // 58: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
+	51, // 55: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
+	52, // 56: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
+	58, // 57: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
+	58, // 58: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
 	35, // 59: plugin.ExecuteJobRequest.job:type_name -> plugin.JobSpec
 	28, // 60: plugin.ExecuteJobRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	52, // 61: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
-	53, // 62: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
+	53, // 61: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
+	54, // 62: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
 	29, // 63: plugin.ExecuteJobRequest.cluster_context:type_name -> plugin.ClusterContext
 	1,  // 64: plugin.JobSpec.priority:type_name -> plugin.JobPriority
-	54, // 65: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
-	55, // 66: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
-	57, // 67: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
-	57, // 68: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
+	55, // 65: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
+	56, // 66: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
+	58, // 67: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
+	58, // 68: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
 	2,  // 69: plugin.JobProgressUpdate.state:type_name -> plugin.JobState
-	38, // 70: plugin.JobCompleted.result:type_name -> plugin.JobResult
-	56, // 71: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
-	0,  // 72: plugin.CancelRequest.target_kind:type_name -> plugin.WorkKind
-	21, // 73: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 74: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 75: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
-	21, // 76: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 77: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 78: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 79: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 80: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 81: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 82: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
-	5,  // 83: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
-	6,  // 84: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
-	84, // [84:85] is the sub-list for method output_type
-	83, // [83:84] is the sub-list for method input_type
-	83, // [83:83] is the sub-list for extension type_name
-	83, // [83:83] is the sub-list for extension extendee
-	0,  // [0:83] is the sub-list for field type_name
+	37, // 70: plugin.JobProgressUpdate.activities:type_name -> plugin.ActivityEvent
+	58, // 71: plugin.ActivityEvent.created_at:type_name -> google.protobuf.Timestamp
+	39, // 72: plugin.JobCompleted.result:type_name -> plugin.JobResult
+	37, // 73: plugin.JobCompleted.activities:type_name -> plugin.ActivityEvent
+	57, // 74: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
+	0,  // 75: plugin.CancelRequest.target_kind:type_name -> plugin.WorkKind
+	21, // 76: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 77: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 78: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
+	21, // 79: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 80: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 81: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 82: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 83: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 84: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 85: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
+	5,  // 86: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
+	6,  // 87: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
+	87, // [87:88] is the sub-list for method output_type
+	86, // [86:87] is the sub-list for method input_type
+	86, // [86:86] is the sub-list for extension type_name
+	86, // [86:86] is the sub-list for extension extendee
+	0,  // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_pluginpb_plugin_proto_init() }
@@ -4173,7 +4265,7 @@ func file_pluginpb_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pluginpb_plugin_proto_rawDesc), len(file_pluginpb_plugin_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   52,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

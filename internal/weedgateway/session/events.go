@@ -28,6 +28,12 @@ type Advanced struct {
 	Stage, Message string
 }
 
+// Printed brings what a worker writes about a job, in whole lines.
+type Printed struct {
+	Request string
+	Lines   []byte
+}
+
 // Ended ends a request.
 type Ended struct {
 	Request string
@@ -57,6 +63,7 @@ func (Introduced) event() {}
 func (Alive) event()      {}
 func (Found) event()      {}
 func (Advanced) event()   {}
+func (Printed) event()    {}
 func (Ended) event()      {}
 func (Resized) event()    {}
 func (Refused) event()    {}

@@ -196,19 +196,40 @@ func (s *Session) progress(now time.Time, in *pb.JobProgressUpdate) {
 		return
 	}
 	r.accepted = true
+	s.print(r, in.GetActivities())
 	s.events = append(s.events, Advanced{Request: r.id, Percent: percent(in.GetProgressPercent()), Stage: clip(in.GetStage()), Message: clip(in.GetMessage())})
 }
 
 func (s *Session) completed(now time.Time, in *pb.JobCompleted) {
 	r := s.find(now, in.GetRequestId(), in.GetJobType(), pb.WorkKind_WORK_KIND_EXECUTION)
+	if r == nil || !s.isJob(now, r, in.GetJobId()) {
+		return
+	}
+	s.print(r, in.GetActivities())
 	switch {
-	case r == nil || !s.isJob(now, r, in.GetJobId()):
 	case in.GetSuccess():
 		s.end(r, Succeeded, "", in.GetResult())
 	case strings.Contains(in.GetErrorMessage(), atCapacity):
 		s.end(r, AtCapacity, clip(in.GetErrorMessage()), nil)
 	default:
 		s.end(r, failure(in.GetErrorMessage()), clip(in.GetErrorMessage()), in.GetResult())
+	}
+}
+
+// print tells a job's activities, those without a message left out.
+func (s *Session) print(r *request, activities []*pb.ActivityEvent) {
+	var lines []byte
+	for _, activity := range activities {
+		if activity.GetMessage() == "" {
+			continue
+		}
+		if stage := activity.GetStage(); stage != "" {
+			lines = append(append(lines, clip(stage)...), ": "...)
+		}
+		lines = append(append(lines, clip(activity.GetMessage())...), '\n')
+	}
+	if len(lines) > 0 {
+		s.events = append(s.events, Printed{Request: r.id, Lines: lines})
 	}
 }
 

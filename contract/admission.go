@@ -3,6 +3,7 @@ package contract
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -80,6 +81,9 @@ type AdmissionRequest struct {
 	// Release gives items back, by id; ReleaseAll everything.
 	Release    []string `json:"release,omitempty"`
 	ReleaseAll bool     `json:"release_all,omitempty"`
+	// Results are what tasks with a key returned that are given back; they are taken in
+	// first.
+	Results []KeyResult `json:"results,omitempty"`
 	// Budget is what the job type may fail, Endings how its jobs ended.
 	Budget  *RetryBudget       `json:"budget,omitempty"`
 	Endings []AdmissionEndings `json:"endings,omitempty"`
@@ -161,6 +165,25 @@ type AdmissionGrant struct {
 	// that nobody gets now.
 	Taken    []AdmissionTaken   `json:"taken,omitempty"`
 	HeldBack []AdmissionHeldKey `json:"held_back,omitempty"`
+	// Result is the last one of the key that was granted.
+	Result *KeyResult `json:"result,omitempty"`
+}
+
+// MaxKeyResult bounds a result that is kept for others with the same key, in bytes.
+const MaxKeyResult = 2 << 10
+
+// KeyResult is what a task with a key returned, for the next one that holds its object.
+type KeyResult struct {
+	// ID is the request that is given back with it.
+	ID     string `json:"id,omitempty"`
+	Object string `json:"object"`
+	// Digest tells tasks apart that have the same key and do something else.
+	Digest string          `json:"digest"`
+	Result json.RawMessage `json:"result,omitempty"`
+	// At is when the task succeeded, By its run.
+	At   time.Time `json:"at"`
+	By   string    `json:"by,omitempty"`
+	Task string    `json:"task"`
 }
 
 // AdmissionTaken lists keys that another workflow holds, by their index in the
@@ -242,6 +265,8 @@ type AdmissionLinkState struct {
 	Untold []AdmissionEndings `json:"untold,omitempty"`
 	// Released are items that were given back, which admission does not know yet.
 	Released []string `json:"released,omitempty"`
+	// Results are the last ones that were given back with their keys.
+	Results []KeyResult `json:"results,omitempty"`
 }
 
 // AdmissionInput starts admission. The second argument of the workflow is the state, as

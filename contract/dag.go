@@ -106,6 +106,9 @@ type DAGTask struct {
 	// FromRun is the workflow id of the run that produced the state, where that
 	// is an earlier one.
 	FromRun string `json:"from_run,omitempty"`
+	// FromTask is the task of that run whose result was taken over, because it has the
+	// same key.
+	FromTask string `json:"from_task,omitempty"`
 }
 
 // DAGInvalidError is the type of the error of a run whose input cannot be run

@@ -133,6 +133,7 @@ func wireTypes() []any {
 		KeptCheckpoint{},
 		KeyHolderInput{},
 		KeyHolderResult{},
+		KeyResult{},
 		LaneUsage{},
 		LogQueryInput{},
 		LogQueryResult{},

@@ -49,6 +49,8 @@ type Item struct {
 	Error   string `json:"error,omitempty"`
 	// FromRun is the earlier run that produced the state of a task, if one did.
 	FromRun string `json:"from_run,omitempty"`
+	// FromTask is the task there whose result was taken over, as that of the same key.
+	FromTask string `json:"from_task,omitempty"`
 	// Redefined: the definition of a task was replaced after the run had begun.
 	Redefined bool      `json:"redefined,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -86,7 +88,7 @@ func (i Item) Ref() ItemRef { return ItemRef{Run: i.Run, ID: i.ID} }
 
 // DAGTask is a task as a result of its run lists it.
 func (i Item) DAGTask() contract.DAGTask {
-	return contract.DAGTask{State: i.State, Attempts: i.Attempt, Worker: i.Worker, Error: i.Error, FromRun: i.FromRun}
+	return contract.DAGTask{State: i.State, Attempts: i.Attempt, Worker: i.Worker, Error: i.Error, FromRun: i.FromRun, FromTask: i.FromTask}
 }
 
 // Ended reports whether the item is in a final state.
@@ -216,7 +218,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 		for i, task := range page.Tasks {
 			items[i] = Item{
 				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
-				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, Redefined: task.Redefined, StartedAt: task.StartedAt, Value: task.Result,
+				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, StartedAt: task.StartedAt, Value: task.Result,
 			}
 		}
 		return items, page.Total, err
@@ -238,7 +240,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	for i, v := range views {
 		items[i] = Item{
 			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker,
-			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, Redefined: v.Redefined, Value: v.Result,
+			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, Value: v.Result,
 		}
 	}
 	return items, total, nil

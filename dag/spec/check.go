@@ -44,6 +44,12 @@ func (r reader) checkTask(t *Task) {
 	if when := strings.TrimSpace(t.When); when != "" && when != "true" && when != "false" && !gotemplate.Templated(when) {
 		r.at(child(t.node, "when"), "when is a condition that comes out as true or false, not %.60q%s", when, notWhen(when))
 	}
+	if t.Key != "" && t.kind == KindDAG {
+		r.at(child(t.node, "key"), "a sub-DAG has no key: give its tasks keys")
+	}
+	if t.KeyValid > 0 && t.Key == "" {
+		r.at(child(t.node, "key_valid"), "task %q has key_valid but no key; it bounds the age of a result that is taken over", t.ID)
+	}
 	if !t.kind.metered() {
 		r.checkUnmetered(t)
 	}
@@ -77,7 +83,7 @@ func (r reader) checkAction(t *Task) {
 
 // checkUnmetered refuses keys that mean a worker on tasks that use none.
 func (r reader) checkUnmetered(t *Task) {
-	for _, key := range []string{"node", "labels", "resources", "exclusive", "shared", "not_before", "expires_at", "on_worker_loss", "heartbeat_timeout", "retries", "timeout"} {
+	for _, key := range []string{"node", "labels", "resources", "exclusive", "shared", "not_before", "expires_at", "on_worker_loss", "key", "key_valid", "heartbeat_timeout", "retries", "timeout"} {
 		if n := child(t.node, key); n != nil {
 			r.at(n, "%s has no meaning for a task of kind %s, which uses no worker; remove it", key, t.kind)
 		}

@@ -189,7 +189,7 @@ func (u *unit) definition(t *Task) []byte {
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
 		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
 		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, PerItem: t.PerItem,
-		Exclusive: t.Exclusive, Shared: t.Shared, NotBefore: t.NotBefore, ExpiresAt: t.ExpiresAt, OnWorkerLoss: t.OnWorkerLoss,
+		Exclusive: t.Exclusive, Shared: t.Shared, NotBefore: t.NotBefore, ExpiresAt: t.ExpiresAt, OnWorkerLoss: t.OnWorkerLoss, Key: t.Key, KeyValid: t.KeyValid,
 	}
 	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {
 		d.Timeout = DefaultTimeout

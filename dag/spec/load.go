@@ -210,6 +210,16 @@ func (r reader) placeFields(t *Task) []field {
 		{"not_before", func(n *yamlread.Node) { t.NotBefore = r.instant(n, "not_before") }},
 		{"expires_at", func(n *yamlread.Node) { t.ExpiresAt = r.instant(n, "expires_at") }},
 		{"on_worker_loss", func(n *yamlread.Node) { t.OnWorkerLoss = r.workerLoss(n) }},
+		{"key", func(n *yamlread.Node) {
+			if t.Key = r.text(n, "key"); t.Key == "" && isScalar(n) {
+				r.at(n, "key is empty: name what the task does, or remove it")
+			}
+		}},
+		{"key_valid", func(n *yamlread.Node) {
+			if t.KeyValid = r.duration(n, "key_valid", jobtype.Duration(time.Second)); t.KeyValid > MaxKeyValid {
+				r.at(n, "key_valid %s is too long: a result is kept for %s at most", t.KeyValid, MaxKeyValid)
+			}
+		}},
 		{"params", func(n *yamlread.Node) { t.Params = r.object(n, "params") }},
 	}
 }

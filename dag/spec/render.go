@@ -26,6 +26,8 @@ type Rendered struct {
 	Prompt  string
 	// Exclusive and Shared are the objects that the task holds.
 	Exclusive, Shared []string
+	// Key is empty for a task without one.
+	Key string
 	// Item and Matrix are what the fan-out gave, nil without one.
 	Item   any
 	Matrix map[string]any
@@ -64,7 +66,7 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 		}
 		out.Labels[key] = f.text(d.Labels[key])
 	}
-	out.Exclusive, out.Shared = f.texts(d.Exclusive), f.texts(d.Shared)
+	out.Exclusive, out.Shared, out.Key = f.texts(d.Exclusive), f.texts(d.Shared), f.text(d.Key)
 	if d.Params != nil {
 		out.Params, _ = f.value(d.Params).(map[string]any)
 	}

@@ -22,6 +22,8 @@ const (
 	// DefaultTimeout bounds one attempt of a task. That of a job type has the
 	// execution_timeout of its policy.
 	DefaultTimeout = jobtype.Duration(30 * time.Minute)
+	// MaxKeyValid is how long the result of a task with a key is kept.
+	MaxKeyValid = jobtype.Duration(24 * time.Hour)
 	// DefaultBackoff is the wait before a task's first retry.
 	DefaultBackoff = jobtype.Duration(5 * time.Second)
 	// MaxFileSize bounds one document.
@@ -86,6 +88,8 @@ type Settings struct {
 	NotBefore        time.Time
 	ExpiresAt        time.Time // of the first attempt's start
 	OnWorkerLoss     jobtype.OnWorkerLoss
+	Key              string           // what the task does, for all runs: one executes it, the others take its result over; a template
+	KeyValid         jobtype.Duration // how old a result may be that is taken over; 0: not older than the task's begin
 	Params           map[string]any
 	ForEach          []any
 	ForEachFrom      string   // in place of ForEach: a reference to a list of the params, or of a result
@@ -196,6 +200,9 @@ type Definition struct {
 	ExpiresAt        time.Time         `json:"expires_at,omitzero"`
 	// OnWorkerLoss replaces that of the policy; empty: that holds.
 	OnWorkerLoss jobtype.OnWorkerLoss `json:"on_worker_loss,omitempty"`
+	// Key and KeyValid say whose result is taken over.
+	Key      string           `json:"key,omitempty"`
+	KeyValid jobtype.Duration `json:"key_valid,omitempty"`
 	// Params are the task's own, passed to its handler or sub-DAG.
 	Params map[string]any `json:"params,omitempty"`
 	// Globals are those of the spec's params that the templates refer to.
@@ -219,7 +226,7 @@ type SubDAG struct {
 }
 
 // gated reports whether the task requests anything before it runs.
-func (t *Task) gated() bool { return len(t.Resources)+len(t.Exclusive)+len(t.Shared) > 0 }
+func (t *Task) gated() bool { return len(t.Resources)+len(t.Exclusive)+len(t.Shared)+len(t.Key) > 0 }
 
 // args is what a graph's second payload carries for a task of a fan-out.
 type args struct {

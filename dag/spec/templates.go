@@ -62,6 +62,7 @@ func (t *Task) eachText(f func(text string, at *yamlread.Node)) {
 	for k, object := range t.Shared {
 		f(object, at("shared", k))
 	}
+	f(t.Key, at("key", 0))
 	for _, key := range slices.Sorted(maps.Keys(t.Labels)) {
 		f(t.Labels[key], nodeOr(child(child(t.node, "labels"), key), t.node))
 	}

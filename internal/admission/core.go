@@ -42,8 +42,9 @@ type Core struct {
 	// outcomes are what is remembered of failures.
 	outcomes *outcomes
 	// past is what was released last, now the time of the event.
-	past past
-	now  time.Time
+	past    past
+	results results
+	now     time.Time
 	// recovery is nil once everything is known.
 	recovery *recovery
 	// weight bounds the bytes of the state, see [MaxWeight].
@@ -71,7 +72,7 @@ func empty() *Core {
 		expiring: newSorted(func(a, b *request) int {
 			return cmp.Or(a.FreeAt.Compare(b.FreeAt), cmp.Compare(a.Seq, b.Seq))
 		}),
-		lanes: newLanes(), claims: newClaims(), pools: newResources(), outcomes: newOutcomes(),
+		lanes: newLanes(), claims: newClaims(), pools: newResources(), outcomes: newOutcomes(), results: newResults(),
 	}
 }
 
@@ -82,6 +83,7 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 	event.apply(c, now)
 	c.expire(now)
 	c.claims.purge()
+	c.results.expire(now)
 	if c.recovery != nil && c.recovery.over(now) {
 		c.recovery = nil
 		c.answerKeys(now)
@@ -90,7 +92,8 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 		c.serveLanes(now)
 		c.serveResources(now)
 	}
-	c.past.makeRoom(MaxWeight - c.Weight())
+	c.results.fit(MaxWeight - c.Weight())
+	c.past.makeRoom(MaxWeight - c.Weight() - c.results.weight)
 	return c.out
 }
 
@@ -133,7 +136,7 @@ func (c *Core) renew(r *request) {
 
 // answer repeats a grant as it was decided.
 func (c *Core) answer(r *request) {
-	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences}})
+	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.resultFor(r)}})
 }
 
 func (c *Core) add(r *request) {

@@ -3,6 +3,8 @@ package admission
 import (
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // Durable is the part of the state that no holder knows: what operators said, what
@@ -13,13 +15,15 @@ type Durable struct {
 	Outcomes *outcomes      `json:"outcomes,omitempty"`
 	// Past is what was released last.
 	Past *savedPasts `json:"past,omitempty"`
+	// Results are those of keys.
+	Results []contract.KeyResult `json:"results,omitempty"`
 	// Fence is the next one: all that were ever given are lower.
 	Fence int64 `json:"fence,omitempty"`
 }
 
 // Durable returns that part.
 func (c *Core) Durable() Durable {
-	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Past: c.past.save(), Fence: c.next}
+	kept := Durable{Sizes: map[string]int{}, Outcomes: c.outcomes, Past: c.past.save(), Results: c.results.save(), Fence: c.next}
 	for name := range c.pools.pools.all() {
 		if size := c.pools.byName[poolMark+name].operator; size > 0 {
 			kept.Sizes[name] = size
@@ -40,6 +44,7 @@ func (c *Core) inherit(now time.Time, durable Durable) {
 	}
 	c.outcomes.restore(durable.Outcomes)
 	c.past.restore(durable.Past)
+	c.results.restore(durable.Results)
 }
 
 // restore takes over what was saved; what is known already stays.

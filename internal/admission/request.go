@@ -46,6 +46,7 @@ func (e Requested) apply(c *Core, now time.Time) {
 		c.forgetOthers(e, now)
 	}
 	c.settle(e, now)
+	c.keepResults(e)
 	released := c.release(e)
 	for _, held := range e.Held {
 		// A holder that gives back what it asserts in one message has it no more: the

@@ -22,6 +22,7 @@ type Snapshot struct {
 	Passes     map[string][]int64          `json:"passes,omitempty"`
 	Outcomes   *outcomes                   `json:"outcomes,omitempty"`
 	Past       *savedPasts                 `json:"past,omitempty"`
+	Results    []contract.KeyResult        `json:"results,omitempty"`
 	Recovering bool                        `json:"recovering,omitempty"`
 	Until      int64                       `json:"until,omitempty"`
 }
@@ -126,7 +127,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps
 
 // Snapshot returns the state.
 func (c *Core) Snapshot() Snapshot {
-	s := Snapshot{Seq: c.seq, Next: c.next, Had: map[string]map[string]int64{}, Passes: map[string][]int64{}, Outcomes: c.outcomes, Past: c.past.save()}
+	s := Snapshot{Seq: c.seq, Next: c.next, Had: map[string]map[string]int64{}, Passes: map[string][]int64{}, Outcomes: c.outcomes, Past: c.past.save(), Results: c.results.save()}
 	for h := range c.order.all() {
 		saved := savedHolder{ID: h.WorkflowID, Run: h.FirstRunID, Grace: h.grace, Budget: h.budget}
 		for r := range h.requests.all() {
@@ -185,6 +186,7 @@ func Restore(s Snapshot) (*Core, error) {
 	}
 	c.outcomes.restore(s.Outcomes)
 	c.past.restore(s.Past)
+	c.results.restore(s.Results)
 	var all []*request
 	for i := range s.Holders {
 		saved := &s.Holders[i]

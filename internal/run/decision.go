@@ -3,6 +3,8 @@ package run
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // Kind says what a [Decision] asks for.
@@ -97,4 +99,6 @@ type Report struct {
 	Checkpoint json.RawMessage
 	Done       float64
 	StartedAt  time.Time
+	// Known is the result of the item's key (Admitted).
+	Known *contract.KeyResult
 }

@@ -65,6 +65,8 @@ type Delivered struct {
 type Granted struct {
 	Item, Ask     int
 	Fence, Fences int64
+	// Result is what the last one returned that held the item's key; nil: unknown.
+	Result *contract.KeyResult
 }
 
 // Refused answers [Acquire]: the item will never get its resources.

@@ -46,7 +46,7 @@ func (v Granted) apply(e *Engine, now time.Time) {
 	it.Granted, it.Asking, it.Fence, it.FenceEnd, it.QueuedAt = true, false, v.Fence-1, v.Fence+v.Fences-1, now
 	if e.admit {
 		it.Phase = PhaseGranted
-		e.reports = append(e.reports, Report{Kind: Admitted, Item: it.ID})
+		e.reports = append(e.reports, Report{Kind: Admitted, Item: it.ID, Known: v.Result})
 		return
 	}
 	e.push(it, now)

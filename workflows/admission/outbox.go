@@ -103,6 +103,9 @@ func answerBytes(answer *contract.AdmissionAnswer) int {
 	size := perEntry * (1 + len(answer.Granted) + 2*len(answer.Refused) + 2*len(answer.Lost) + 4*len(answer.Stopped))
 	for _, grant := range answer.Granted {
 		size += len(grant.HeldBack) * perKey
+		if grant.Result != nil {
+			size += perEntry + len(grant.Result.Result) + len(grant.Result.By)
+		}
 		for _, taken := range grant.Taken {
 			size += perEntry + len(taken.Indexes)*perIndex
 		}

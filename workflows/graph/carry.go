@@ -61,6 +61,12 @@ func (r *dagRun) carryOut(d *graph.Decision) {
 		// the priority of a normal job.
 		r.runner.Admission.SetGrace(jobtype.Duration(d.Grace))
 		r.runner.Acquire(d.Decision, r.id(d.Item), jobtype.PriorityNormal, r.in.Resources)
+	case engine.Release:
+		if d.Keep == nil {
+			r.runner.CarryOut(d.Decision, r.id(d.Item))
+			break
+		}
+		r.runner.Admission.ReleaseKey(contract.AskID(r.id(d.Item), d.Ask), *d.Keep)
 	case engine.Probe, engine.Watch, engine.MoreFences:
 		r.runner.CarryOut(d.Decision, "")
 	default:

@@ -25,7 +25,7 @@ const (
 const detailsEvery = 100
 
 func taskOf(v graph.TaskView) contract.DAGTask {
-	return contract.DAGTask{State: v.State.String(), Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From}
+	return contract.DAGTask{State: v.State.String(), Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From, FromTask: v.FromTask}
 }
 
 func taskViews(views []graph.TaskView) []contract.TaskView {

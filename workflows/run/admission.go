@@ -52,6 +52,8 @@ type Link struct {
 	// lost are endings, and released items, that could not be delivered yet.
 	lost     []contract.AdmissionEndings
 	released []string
+	// results are the last ones that were given back with their keys.
+	results []contract.KeyResult
 	// recent are the last endings that were sent.
 	recent []contract.AdmissionEndings
 	// used: the run has requested something, which must be given back.
@@ -91,6 +93,14 @@ func (l *Link) Release(id string) {
 	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
 	l.next.Release = append(l.next.Release, id)
 	l.dirty = true
+}
+
+// ReleaseKey gives an item back, and keeps what its task returned for others with its
+// key: both in one message, so that nobody does it again in between.
+func (l *Link) ReleaseKey(id string, result contract.KeyResult) {
+	l.Release(id)
+	result.ID = id
+	l.next.Results = append(l.next.Results, result)
 }
 
 // ReleaseUnasked gives back an item that a call may have requested in a workflow task
@@ -163,7 +173,10 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 // claims.
 func (l *Link) reassert(keys []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
-	l.next = contract.AdmissionRequest{Reassert: true, Reset: l.next.Reset, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings}
+	l.next = contract.AdmissionRequest{
+		Reassert: true, Reset: l.next.Reset, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings,
+		Results: slices.Concat(l.results, l.next.Results),
+	}
 	l.lost, l.released = nil, nil
 	for i := range l.next.Held {
 		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {
@@ -193,6 +206,9 @@ func (l *Link) sendAgain() {
 	l.repeat.next(now)
 	l.next.Items, l.dirty = slices.Clone(l.waiting), true
 	l.next.Endings, l.lost = once(l.lost, l.next.Endings), nil
+	if len(l.released) > 0 {
+		l.next.Results = slices.Concat(l.results, l.next.Results)
+	}
 	l.next.Release, l.released = append(l.released, l.next.Release...), nil
 }
 
@@ -205,6 +221,8 @@ func (l *Link) flush() {
 	l.sent.Holder, l.sent.JobType, l.sent.Grace, l.sent.DeclaredAt = l.base.Holder, l.base.JobType, l.base.Grace, l.base.DeclaredAt
 	l.sent.Budget = l.base.Budget
 	l.next, l.dirty = contract.AdmissionRequest{}, false
+	l.postpone()
+	l.results = newest(append(l.results, l.sent.Results...))
 	if now := workflow.Now(l.ctx); l.repeat.at.IsZero() || l.repeat.due(now) {
 		l.repeat.restart(now)
 	}
@@ -213,6 +231,48 @@ func (l *Link) flush() {
 		return
 	}
 	l.sending = workflow.SignalExternalWorkflow(l.ctx, contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest, l.sent)
+}
+
+// maxResultBytes bounds the results of one message, and those that are said again to an
+// admission that was started again: it may not have read what it was sent.
+const maxResultBytes = 128 << 10
+
+// postpone leaves the results that are too much for one message, and the items that
+// are given back with them, to the next one.
+func (l *Link) postpone() {
+	size := 0
+	at := slices.IndexFunc(l.sent.Results, func(result contract.KeyResult) bool {
+		size += len(result.Result) + len(result.Object)
+		return size > maxResultBytes
+	})
+	if at < 0 {
+		return
+	}
+	l.next.Results, l.dirty = slices.Clone(l.sent.Results[at:]), true
+	l.next.ReleaseAll, l.sent.ReleaseAll = l.sent.ReleaseAll, false
+	later := make(map[string]bool, len(l.next.Results))
+	for _, result := range l.next.Results {
+		later[result.ID] = true
+	}
+	l.sent.Results = l.sent.Results[:at:at]
+	release := l.sent.Release
+	l.sent.Release = nil
+	for _, id := range release {
+		if later[id] {
+			l.next.Release = append(l.next.Release, id)
+		} else {
+			l.sent.Release = append(l.sent.Release, id)
+		}
+	}
+}
+
+// newest leaves out the oldest results that are too much for one message.
+func newest(results []contract.KeyResult) []contract.KeyResult {
+	size, first := 0, len(results)
+	for ; first > 0 && size <= maxResultBytes; first-- {
+		size += len(results[first-1].Result) + len(results[first-1].Object)
+	}
+	return results[first:]
 }
 
 func (l *Link) idle() bool { return l.sending == nil && l.ensuring == nil }
@@ -228,7 +288,7 @@ func (l *Link) ready() bool {
 func (l *Link) collect() {
 	if l.sending != nil && l.sending.IsReady() {
 		missing, err := l.sendingEnded()
-		if err != nil && !(missing && l.sent.ReleaseAll && !hasFailures(l.sent)) {
+		if err != nil && !(missing && l.sent.ReleaseAll && !hasFailures(l.sent) && len(l.sent.Results) == 0) {
 			if missing {
 				l.sent.Endings = once(l.recent, l.sent.Endings)
 			}
@@ -287,9 +347,14 @@ func (l *Link) close(last ...contract.AdmissionEndings) error {
 	if !l.used {
 		return nil
 	}
-	l.waiting, l.held, l.released = nil, nil, nil
+	l.waiting, l.held = nil, nil
+	results := l.next.Results
+	if len(l.released) > 0 {
+		results = slices.Concat(l.results, results)
+	}
+	l.released = nil
 	last = once(l.lost, l.next.Endings, last)
-	l.next, l.dirty = contract.AdmissionRequest{ReleaseAll: true, Endings: l.lastEndings(last)}, true
+	l.next, l.dirty = contract.AdmissionRequest{ReleaseAll: true, Endings: l.lastEndings(last), Results: results}, true
 	l.atOnce = l.calls
 	return l.settle()
 }
@@ -300,7 +365,7 @@ func (l *Link) State() *contract.AdmissionLinkState {
 		return nil
 	}
 	return &contract.AdmissionLinkState{
-		Waiting: l.waiting, Held: l.held, DeclaredAt: l.base.DeclaredAt, Told: l.recent, Untold: l.lost, Released: l.released,
+		Waiting: l.waiting, Held: l.held, DeclaredAt: l.base.DeclaredAt, Told: l.recent, Untold: l.lost, Released: l.released, Results: l.results,
 	}
 }
 
@@ -310,6 +375,6 @@ func (l *Link) Restore(state *contract.AdmissionLinkState) {
 		return
 	}
 	l.waiting, l.held, l.base.DeclaredAt, l.used = state.Waiting, state.Held, state.DeclaredAt, true
-	l.recent, l.lost, l.released = state.Told, state.Untold, state.Released
+	l.recent, l.lost, l.released, l.results = state.Told, state.Untold, state.Released, state.Results
 	l.repeat.restart(workflow.Now(l.ctx))
 }

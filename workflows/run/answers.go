@@ -92,7 +92,7 @@ type Answer struct {
 func (a Answer) Event(item int) engine.Event {
 	switch a.Kind {
 	case Granted:
-		return engine.Granted{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences}
+		return engine.Granted{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences, Result: a.Grant.Result}
 	case Renewed:
 		return engine.Renewed{Item: item, Ask: a.Ask, Fence: a.Grant.Fence, Fences: a.Grant.Fences}
 	case Refused:

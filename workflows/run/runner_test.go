@@ -2,6 +2,9 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -209,4 +212,43 @@ func TestWhatIsReleasedIsNotAsserted(t *testing.T) {
 	require.Len(t, asserted.Held, 1)
 	assert.Equal(t, "job-00002.2", asserted.Held[0].ID)
 	assert.Equal(t, []string{"job-00001.1"}, asserted.Release)
+}
+
+// TestResultsTravelWithTheirKeys: what is too much for one message is given back with the
+// next one, and an admission that asks what is held hears the last ones again.
+func TestResultsTravelWithTheirKeys(t *testing.T) {
+	t.Parallel()
+	const many = 100
+	b := newBench(t)
+	large := json.RawMessage(`"` + strings.Repeat("x", contract.MaxKeyResult-2) + `"`)
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalReassert, nil) }, time.Minute)
+	b.play(2*time.Minute, func(r *run.Runner) {
+		for i := range many {
+			r.Acquire(pool(i+1), fmt.Sprintf("t%d", i), jobtype.PriorityNormal, nil)
+		}
+		require.NoError(t, r.Wait(time.Time{}, true, func() bool { return true }))
+		for i := range many {
+			name := fmt.Sprintf("t%d", i)
+			r.Admission.ReleaseKey(contract.AskID(name, i+1), contract.KeyResult{Object: "key:" + name, Result: large, Task: name})
+		}
+	}, nil)
+	results, released, again := map[string]bool{}, 0, 0
+	for _, in := range b.requests {
+		size := 0
+		for _, result := range in.Results {
+			size += len(result.Result)
+			results[result.ID] = true
+		}
+		assert.LessOrEqual(t, size, 256<<10)
+		if in.Reassert {
+			again = len(in.Results)
+		}
+		for _, id := range in.Release {
+			assert.True(t, results[id], "%s is given back without its result", id)
+			released++
+		}
+	}
+	assert.Len(t, results, many)
+	assert.Equal(t, many, released)
+	assert.Greater(t, again, 50)
 }

@@ -28,6 +28,8 @@ type TaskReport struct {
 	Error    string `json:"error"`
 	// FromRun is the earlier run that produced the state; empty: this one.
 	FromRun string `json:"from_run"`
+	// FromTask is the task there whose result was taken over, as that of the same key.
+	FromTask string `json:"from_task,omitempty"`
 }
 
 // itemLister is the part of the client that lists the tasks of a run.

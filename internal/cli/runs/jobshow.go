@@ -57,7 +57,11 @@ func (c *commands) showJob(job starter.Item) {
 	}
 	shown.Add("needs", ui.Text(strings.Join(job.Needs, ", ")))
 	shown.Add("state", ui.Cell{Text: job.State, Paint: statePaint(job.State)})
-	shown.Add("from run", ui.Text(job.FromRun))
+	if job.FromTask != "" {
+		shown.Add("taken over", ui.Text("from "+job.FromRun+"/"+job.FromTask+", which has the same key"))
+	} else {
+		shown.Add("from run", ui.Text(job.FromRun))
+	}
 	if job.Redefined {
 		shown.Add("definition", ui.Text("replaced after the run had begun"))
 	}

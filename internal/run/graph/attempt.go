@@ -104,7 +104,9 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 	}
 	switch r.Kind {
 	case run.Admitted:
-		g.admit(t, now)
+		if !g.takeOver(t, r.Known, now) {
+			g.admit(t, now)
+		}
 	case run.Settled:
 		g.settle(t, r, now)
 	case run.AttemptFailed:
@@ -115,6 +117,7 @@ func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
 	g.book.setWorker(t.i, r.Worker, g.run.Len())
 	switch r.State {
 	case run.Completed:
+		g.book.execute(t.i)
 		g.succeed(t, r.Attempt, r.Ending.Result, now)
 	case run.Canceled:
 		g.canceled(t, r.Attempt, g.whyCanceled(t, r), now)

@@ -24,6 +24,12 @@ type book struct {
 	known   map[string]uint16
 	errors  map[dag.Index]string
 	bytes   int
+	// taken has the tasks whose results were taken over, by who took them.
+	taken      map[dag.Index]string
+	takenBytes int
+	// rerun are tasks with a key that had succeeded and that an operator has executed
+	// again.
+	rerun map[dag.Index]bool
 }
 
 // implied is how many attempts a task in that state has had, usually.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/run"
 	"github.com/roundsman/roundsman/jobtype"
@@ -35,6 +36,8 @@ type Decision struct {
 	// (Acquire).
 	Grace   time.Duration
 	Outcome dag.Outcome
+	// Keep is for others with the key that is given back (Release); nil: nothing.
+	Keep *contract.KeyResult
 }
 
 // Job is what an attempt on a worker carries besides what the engine decided.

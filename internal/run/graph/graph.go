@@ -239,6 +239,7 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 	switch ev.Kind { //nolint:exhaustive // the others bring nothing back
 	case dag.EventRetry, dag.EventRerun, dag.EventSkip:
 		g.book.reopen(g.run.Transitions())
+		g.noteRerun(g.run.Transitions())
 	}
 	g.continues.follow(g.run.Transitions())
 	if g.refers {

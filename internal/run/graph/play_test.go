@@ -47,6 +47,7 @@ type play struct {
 	lost     []graph.Decision // attempts on workers that are given up
 	asks     []graph.Decision // requests for resources without an answer
 	held     map[int]string   // granted requests, by their number
+	released []graph.Decision // all that was given back
 	end      *graph.Decision
 	grants   int64
 }
@@ -112,6 +113,7 @@ func (p *play) do(decisions []graph.Decision) {
 		case run.Release:
 			p.asks = slices.DeleteFunc(p.asks, func(a graph.Decision) bool { return a.Ask == d.Ask })
 			delete(p.held, d.Ask)
+			p.released = append(p.released, d)
 		case graph.End:
 			require.Nil(p.t, p.end, "a run ends once")
 			p.end = &d

@@ -20,11 +20,12 @@ type savedRendered struct {
 	// Exclusive and Shared are objects.
 	Exclusive []string `json:"e,omitempty"`
 	Shared    []string `json:"s,omitempty"`
+	Key       string   `json:"k,omitempty"`
 }
 
 func saveRendered(r *spec.Rendered) *savedRendered {
 	return &savedRendered{
-		Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt, Exclusive: r.Exclusive, Shared: r.Shared,
+		Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt, Exclusive: r.Exclusive, Shared: r.Shared, Key: r.Key,
 	}
 }
 
@@ -32,7 +33,7 @@ func saveRendered(r *spec.Rendered) *savedRendered {
 func (s *savedRendered) equal(o *savedRendered) bool {
 	//workflowcheck:ignore equality does not depend on the order
 	return slices.Equal(s.Command, o.Command) && s.Node == o.Node && maps.Equal(s.Labels, o.Labels) &&
-		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared)
+		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared) && s.Key == o.Key
 }
 
 // changedSince returns what was filled in for a task when it began, if the same
@@ -59,7 +60,7 @@ func (g *Graph) restoreRendered(t *task, saved *savedRendered) error {
 		t.rendered = rendered
 		return err
 	}
-	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt, Exclusive: saved.Exclusive, Shared: saved.Shared}
+	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt, Exclusive: saved.Exclusive, Shared: saved.Shared, Key: saved.Key}
 	if len(saved.Params) == 0 {
 		return nil
 	}

@@ -73,6 +73,9 @@ func (g *Graph) inherit(prior *Graph, plan *dag.ResumePlan) {
 		if n, ok := prior.book.attempts[in.Prior]; ok {
 			g.book.setAttempts(in.Task, g.run.State(in.Task), n)
 		}
+		if from := prior.book.taken[in.Prior]; from != "" {
+			g.book.takeOver(in.Task, from)
+		}
 		g.book.setWorker(in.Task, prior.book.worker(in.Prior), g.run.Len())
 		if k := prior.results.of[in.Prior]; k != nil {
 			g.keep(in.Task, k.data)

@@ -34,6 +34,8 @@ type saved struct {
 	Attempts  map[dag.Index]int             `json:"attempts,omitempty"`
 	Names     []string                      `json:"names,omitempty"`
 	Errors    map[dag.Index]string          `json:"errors,omitempty"`
+	Taken     map[dag.Index]string          `json:"taken,omitempty"`
+	Rerun     map[dag.Index]bool            `json:"rerun,omitempty"`
 	Results   map[dag.Index]keptData        `json:"results,omitempty"`
 	Continues map[dag.Index]json.RawMessage `json:"continues,omitempty"`
 	// Engine is nil in the state of a run that has not begun.
@@ -75,7 +77,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 func (g *Graph) save() saved {
 	s := saved{
 		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason,
-		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Continues: g.continues.of,
+		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of,
 	}
 	if g.engine != nil && g.run.Started() {
 		engine := g.engine.Snapshot()
@@ -189,6 +191,14 @@ func (g *Graph) restoreBook(s saved, workers []byte) error {
 		}
 		g.book.bytes += len(message)
 	}
+	//workflowcheck:ignore each goes to a place of its own
+	for i, from := range s.Taken {
+		if !valid(i) {
+			return fmt.Errorf("%w: it names task %d", ErrState, i)
+		}
+		g.book.takeOver(i, from)
+	}
+	g.book.rerun = s.Rerun
 	//workflowcheck:ignore each goes to a place of its own
 	for i, k := range s.Results {
 		if !valid(i) {

@@ -12,6 +12,8 @@ type gain struct {
 	growth *dag.Growth
 	// gone are tasks of fan-outs whose items the result does not have any more.
 	gone []dag.Index
+	// splits: the result names tasks.
+	splits bool
 	// rest is what of the result is kept where somebody refers to it.
 	rest []byte
 }
@@ -34,6 +36,9 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
 	}
 	g.book.clear(t.i)
 	g.keep(t.i, gain.rest)
+	if !gain.splits {
+		g.hand(t, result, now)
+	}
 	g.skipGone(gain.gone, now)
 }
 
@@ -66,7 +71,7 @@ func (g *Graph) gainOf(i dag.Index, result []byte) (gain, error) {
 	if err != nil {
 		return gain{}, err
 	}
-	out := gain{growth: growth, rest: rest}
+	out := gain{growth: growth, splits: growth != nil, rest: rest}
 	var expansion *spec.Expansion
 	if g.run.Ending() {
 		out.growth = nil

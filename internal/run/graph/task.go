@@ -72,7 +72,7 @@ func (g *Graph) shapeOf(d *spec.Definition) *shape {
 		s.work = workCommand
 	default:
 		s.want = run.Want{Nowhere: true, Idle: d.Kind == spec.KindSleep || d.Kind == spec.KindApproval}
-		s.plain = d.Kind == spec.KindNoop && d.When == "" && len(d.Exclusive)+len(d.Shared) == 0
+		s.plain = d.Kind == spec.KindNoop && d.When == "" && len(d.Exclusive)+len(d.Shared)+len(d.Key) == 0
 	}
 	if own := d.Retries; own != nil {
 		s.retry = &run.Retry{Limit: own.Limit, Backoff: min(own.Backoff.Std(), maxBackoff), MaxBackoff: min(own.MaxBackoff.Std(), maxBackoff)}
@@ -152,7 +152,7 @@ func (g *Graph) offer(t *task, now time.Time) {
 		NotBefore: t.definition.NotBefore, ExpiresAt: t.definition.ExpiresAt, OnWorkerLoss: t.definition.OnWorkerLoss,
 	}
 	if t.rendered != nil {
-		item.Needs.Exclusive, item.Needs.Shared = t.rendered.Exclusive, t.rendered.Shared
+		item.Needs = t.needs()
 		if fault := objectFault(item.Needs); fault != "" {
 			g.fail(t, item.Attempt, fault, now)
 			return
@@ -183,7 +183,7 @@ const maxObject = 512
 // out as, or "".
 func objectFault(needs run.Needs) string {
 	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
-		if object == "" || len(object) > maxObject {
+		if object == "" || object == keyObject("") || len(object) > maxObject {
 			return fmt.Sprintf("INVALID: %.40q is no name of an object: it has %d bytes, 1 to %d are possible", object, len(object), maxObject)
 		}
 	}

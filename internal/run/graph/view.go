@@ -21,8 +21,9 @@ type TaskView struct {
 	Attempts int
 	Worker   string
 	Error    string
-	// From is the run that produced the state, where that is an earlier one.
-	From string
+	// From is the run that produced the state, where that is another one. FromTask is set
+	// where the result of a task with the same key was taken over.
+	From, FromTask string
 	// Redefined: its definition was replaced after the run had begun.
 	Redefined bool
 	// Waiting says what a task waits for that has begun and does not run.
@@ -65,6 +66,10 @@ func (g *Graph) View(i dag.Index) TaskView {
 	v := TaskView{
 		ID: g.run.ID(i), State: g.run.State(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
 		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
+	}
+	if from, ok := g.book.taken[i]; ok {
+		at := strings.LastIndexByte(from, '/')
+		v.From, v.FromTask = from[:at], from[at+1:]
 	}
 	if definition, err := g.program.Definition(i); err == nil {
 		v.Kind = definition.Kind
@@ -126,7 +131,7 @@ func (g *Graph) waiting(t *task) string {
 		}
 		return "the next attempt: " + item.Error
 	case item.Phase == run.PhaseAsking:
-		return "resources: " + needsOf(t).String()
+		return "resources: " + t.needs().String()
 	case item.Phase == run.PhaseRunning:
 		return ""
 	}
@@ -181,15 +186,6 @@ func (g *Graph) Status(now time.Time) Status {
 	return s
 }
 
-// needsOf are the resources of a task that has begun.
-func needsOf(t *task) run.Needs {
-	needs := run.Needs{Pools: t.definition.Resources}
-	if t.rendered != nil {
-		needs.Exclusive, needs.Shared = t.rendered.Exclusive, t.rendered.Shared
-	}
-	return needs
-}
-
 // starved says what the run waits for while nothing runs for want of resources.
 func (g *Graph) starved() string {
 	if g.engine.Busy() > 0 {
@@ -197,7 +193,7 @@ func (g *Graph) starved() string {
 	}
 	for _, t := range g.begun() {
 		if t.asking {
-			return "task " + g.run.ID(t.i) + " waits for resources: " + needsOf(t).String()
+			return "task " + g.run.ID(t.i) + " waits for resources: " + t.needs().String()
 		}
 	}
 	return ""

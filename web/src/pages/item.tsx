@@ -87,7 +87,7 @@ function Now({ item }: { item: ItemDetail }) {
               </>
             ),
           ],
-          ['Taken from', item.from_run && <a href={itemHref(item.from_run, item.id)}>{item.from_run}</a>],
+          ['Taken from', item.from_run && <a href={itemHref(item.from_run, item.from_task || item.id)}>{item.from_run}{item.from_task && `/${item.from_task}`}</a>],
         ]}
       />
       {(item.batch ?? []).length > 0 && (

@@ -228,6 +228,10 @@ const (
 	FullKeys  = "dedupe keys"
 	FullState = "bytes of requests"
 	TakenKey  = "dedupe key"
+
+	RuleOneKind = "ONE_KIND"
+	RulePool    = "POOL"
+	RuleObject  = "OBJECT"
 )
 
 // String is the refusal for operators: the cause, then the remedy.
@@ -240,7 +244,7 @@ func (r AdmissionRefusal) String() string {
 	case RefusedFull:
 		return fmt.Sprintf("admission carries %d of %d %s, %d more do not fit: lower max_jobs_per_detection or wait for runs to end", r.Used, r.Limit, r.Object, r.N)
 	case RefusedInvalid:
-		return "the request breaks a rule: " + r.Object
+		return "the request breaks a rule: " + ruleText(r.Object)
 	case RefusedTaken:
 		return fmt.Sprintf("%s belongs to %s now", r.Object, r.By)
 	case HoldRetryBudget:
@@ -252,6 +256,18 @@ func (r AdmissionRefusal) String() string {
 }
 
 // Error makes a refusal the answer of an update.
+func ruleText(rule string) string {
+	switch rule {
+	case RuleOneKind:
+		return "one of lane, keys, resources"
+	case RulePool:
+		return "a pool has a name and an amount of at least 1"
+	case RuleObject:
+		return "an object has a name"
+	}
+	return rule
+}
+
 func (r AdmissionRefusal) Error() string { return r.Code + ": " + r.String() }
 
 // AdmissionLinkState is what a holder carries across continue-as-new.

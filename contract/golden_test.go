@@ -73,6 +73,7 @@ func wireTypes() []any {
 		Capability{},
 		CleanupWorkersInput{},
 		CleanupWorkersResult{},
+		Closure{},
 		CompileDAGInput{},
 		Count{},
 		DAGCarry{},

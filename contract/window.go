@@ -43,6 +43,22 @@ type WindowsResult struct {
 	Longest jobtype.Duration `json:"longest,omitempty"`
 }
 
+// Closure says why a calendar is closed. The zero one is that of an open calendar.
+type Closure struct {
+	Code ClosureCode `json:"code,omitempty"`
+	// Note is what is written at the blackout.
+	Note string `json:"note,omitempty"`
+}
+
+// ClosureCode is the kind of a [Closure].
+type ClosureCode string
+
+// The kinds of closures; an open calendar has none.
+const (
+	ClosedOutside  ClosureCode = "OUTSIDE_WINDOWS"
+	ClosedBlackout ClosureCode = "BLACKOUT"
+)
+
 // WindowSpan is the time from From on and before To. A zero To says that it
 // does not end within 400 days.
 type WindowSpan struct {

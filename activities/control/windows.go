@@ -2,12 +2,12 @@ package control
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -29,7 +29,7 @@ func (*Control) Windows(_ context.Context, in contract.WindowsInput) (contract.W
 	}
 	result := contract.WindowsResult{
 		Longest: jobtype.Duration(window.Longest(in.At, own, lane)),
-		Closed:  closed(in, own.Why(in.At), lane.Why(in.At)),
+		Closed:  explain.Closed(in.JobType, own.Why(in.At), in.Lane, lane.Why(in.At)),
 	}
 	for _, span := range window.Upcoming(in.At, contract.MaxWindows, own, lane) {
 		result.Open = append(result.Open, contract.WindowSpan(span))
@@ -39,15 +39,4 @@ func (*Control) Windows(_ context.Context, in contract.WindowsInput) (contract.W
 
 func unreadable(whose string, err error) error {
 	return temporal.NewNonRetryableApplicationError("the windows of "+whose+" cannot be read: "+err.Error()+"; run apply to repair them", invalidCalendar, err)
-}
-
-func closed(in contract.WindowsInput, own, lane string) string {
-	var parts []string
-	if own != "" {
-		parts = append(parts, "job type "+in.JobType+": "+own)
-	}
-	if lane != "" {
-		parts = append(parts, "lane "+in.Lane+": "+lane)
-	}
-	return strings.Join(parts, "; ")
 }

@@ -199,13 +199,6 @@ func (r *request) same(item contract.AdmissionItem) bool {
 // sameAmount leaves out the declared size, which is no part of the request.
 func sameAmount(a, b contract.AdmissionAmount) bool { return a.Pool == b.Pool && a.N == b.N }
 
-// The rules of a request, as the object of a refusal.
-const (
-	ruleOneKind = "one of lane, keys, resources"
-	rulePool    = "a pool has a name and an amount of at least 1"
-	ruleObject  = "an object has a name"
-)
-
 // fault returns the rule that the request breaks, or "".
 func (r *request) fault() string {
 	kinds := 0
@@ -215,16 +208,16 @@ func (r *request) fault() string {
 		}
 	}
 	if kinds > 1 {
-		return ruleOneKind
+		return contract.RuleOneKind
 	}
 	for _, amount := range r.Pools {
 		if amount.Pool == "" || amount.N < 1 {
-			return rulePool
+			return contract.RulePool
 		}
 	}
 	for _, object := range r.Objects {
 		if object.Name == "" {
-			return ruleObject
+			return contract.RuleObject
 		}
 	}
 	return ""

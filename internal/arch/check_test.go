@@ -119,6 +119,7 @@ func brokenCases() []struct {
 			"dag/run.go":      "// f begins Anew.\nfunc f() {}\n\n// Two\n// are sent\n// ahead.\nvar anew, goodbyes = 1, \"anew\"",
 			"dag/run_test.go": "/* that bounced */",
 		}, []string{`dag/run.go:4 writes "Anew"`, `dag/run.go:7 writes "sent ahead"`, `dag/run_test.go:4 writes "bounced"`}},
+		{"no-sentences", sources{"internal/window/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
 		{"named-workflows", sources{"workers/group.go": "func f(w R) { w.RegisterWorkflowWithOptions(func() {}, 1); w.RegisterWorkflow(make()) }"}, []string{"without a name", "without a name"}},
 	}
 }
@@ -192,6 +193,7 @@ func TestAllowed(t *testing.T) {
 		"dag/run.go":                        imports("errors", "slices", "sync", "time", "~/jobtype"),
 		"dag/run_test.go":                   imports("os", "sync", "pgregory.net/rapid", "github.com/stretchr/testify/require", "~/dag"),
 		"internal/fleet/ids.go":             "func f(m M) { g(slices.Sorted(maps.Keys(m)), slices.SortedFunc(maps.Values(m), cmp)) }",
+		"internal/fleet/codes.go":           "type t struct { F int `a:\"b c\"` }\nvar a, b, c = \"2006-01-02 15:04\", \"%d on %s\", fmt.Errorf(\"it is not there\")",
 		"starter/list.go":                   "func f(m M) { g(slices.Collect(maps.Keys(m))) }",
 		"dag/spec/parse.go":                 imports("go.yaml.in/yaml/v3", "~/dag"),
 		"internal/run/next.go":              imports("sort", "time", "~/jobtype"),

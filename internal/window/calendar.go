@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -78,34 +79,23 @@ func (c *Calendar) Spans(within Span) []Span {
 	return subtract(open, merge(closed))
 }
 
-// Why says for people why the calendar is closed at that moment; "" if it is
-// open.
-func (c *Calendar) Why(at time.Time) string {
+// Why says why the calendar is closed at that moment; nothing if it is open.
+func (c *Calendar) Why(at time.Time) contract.Closure {
 	moment := Span{at, at.Add(1)}
-	switch {
-	case c == nil:
-		return ""
-	case len(c.Spans(moment)) > 0:
-		return ""
+	if len(c.Spans(moment)) > 0 {
+		return contract.Closure{}
 	}
 	for _, o := range c.single {
 		if o.contains(at) {
-			return noted("a blackout", o.note)
+			return contract.Closure{Code: contract.ClosedBlackout, Note: o.note}
 		}
 	}
 	for _, r := range c.blackouts {
 		if len(r.spans(moment)) > 0 {
-			return noted("a blackout", r.note)
+			return contract.Closure{Code: contract.ClosedBlackout, Note: r.note}
 		}
 	}
-	return "outside its windows"
-}
-
-func noted(what, note string) string {
-	if note == "" {
-		return what
-	}
-	return what + ": " + note
+	return contract.Closure{Code: contract.ClosedOutside}
 }
 
 // Upcoming lists the first spans, at most limit, in which all of the calendars

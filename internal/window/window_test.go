@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -216,7 +217,7 @@ func TestSingleBlackoutsCoverRepeatedAndSkippedTimes(t *testing.T) {
 		require.Len(t, spans, 2)
 		assert.Equal(t, c.wantFrom, spans[0].To.Format(time.RFC3339))
 		assert.Equal(t, c.wantTo, spans[1].From.Format(time.RFC3339))
-		assert.Equal(t, "a blackout: freeze", calendar.Why(spans[0].To))
+		assert.Equal(t, contract.Closure{Code: contract.ClosedBlackout, Note: "freeze"}, calendar.Why(spans[0].To))
 		assert.Empty(t, calendar.Why(spans[1].From))
 	}
 }
@@ -277,11 +278,11 @@ func TestUpcomingWithoutAnEndAndWithoutABeginning(t *testing.T) {
 	assert.Zero(t, window.Longest(now, nil))
 	always := compile(t, &jobtype.Calendar{Blackouts: []jobtype.Blackout{{From: "00:00", To: "24:00"}}})
 	assert.Empty(t, window.Upcoming(now, 4, always))
-	assert.Equal(t, "a blackout", always.Why(now))
+	assert.Equal(t, contract.Closure{Code: contract.ClosedBlackout}, always.Why(now))
 	days := compile(t, &jobtype.Calendar{Windows: []jobtype.Window{{Days: []string{"mon-sun"}, From: "00:00", To: "24:00"}}})
 	assert.Equal(t, []window.Span{{From: now}}, window.Upcoming(now, 4, days), "days that touch are one span")
 	nights := compile(t, &jobtype.Calendar{Windows: []jobtype.Window{{From: "22:00", To: "23:00"}}})
-	assert.Equal(t, "outside its windows", nights.Why(now))
+	assert.Equal(t, contract.Closure{Code: contract.ClosedOutside}, nights.Why(now))
 	assert.Equal(t, time.Hour, window.Longest(now, nights))
 }
 

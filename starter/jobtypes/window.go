@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	schedulepb "go.temporal.io/api/schedule/v1"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/window"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -47,24 +47,17 @@ func windowAt(spec contract.JobTypeSpec, now time.Time) *WindowView {
 	if err != nil {
 		return &WindowView{Fault: fmt.Sprintf("lane %s: %s: run apply to repair it", spec.Lane, err)}
 	}
-	view := &WindowView{}
-	var why []string
-	if text := own.Why(now); text != "" {
-		why = append(why, "job type "+spec.Name+": "+text)
-	}
-	if text := lane.Why(now); text != "" {
-		why = append(why, "lane "+spec.Lane+": "+text)
-	}
+	view := &WindowView{Closed: explain.Closed(spec.Name, own.Why(now), spec.Lane, lane.Why(now))}
 	for _, span := range window.Upcoming(now, contract.MaxWindows, own, lane) {
 		view.Next = append(view.Next, contract.WindowSpan(span))
 	}
-	if view.Open = len(why) == 0; view.Open {
+	if view.Open = view.Closed == ""; view.Open {
 		if len(view.Next) > 0 {
 			view.Until = view.Next[0].To
 		}
 		return view
 	}
-	view.Closed, view.Since = strings.Join(why, "; "), window.ClosedSince(now, own, lane)
+	view.Since = window.ClosedSince(now, own, lane)
 	if len(view.Next) > 0 {
 		view.Until = view.Next[0].From
 	}

@@ -94,15 +94,17 @@ type WorkerRegistration struct {
 	// worker repeats what it was told, in case the registry has lost it.
 	Resized *WorkerCaps `json:"resized,omitempty"`
 	// Kept is the operator's drain or cordon, repeated for the same reason.
-	Kept *WorkerKept `json:"kept,omitempty"`
+	Kept *WorkerTransition `json:"kept,omitempty"`
 }
 
-// WorkerKept is an operator's word that keeps work from a worker.
-type WorkerKept struct {
-	// Mode is draining or cordoned.
-	Mode string `json:"mode"`
-	WorkerTransition
+// WorkerProcess is a process of a worker, for people.
+type WorkerProcess struct {
+	Host string `json:"host"`
+	PID  int    `json:"pid"`
 }
+
+// Process is the one that registers.
+func (r WorkerRegistration) Process() WorkerProcess { return WorkerProcess{Host: r.Host, PID: r.PID} }
 
 // RegisterWorkerResult is the verdict. Refused is set when another live
 // instance holds the id.
@@ -313,12 +315,24 @@ type WorkerDetail struct {
 // WorkerTransition is one change of a worker. From equals To where something
 // changed that is not the state, such as the process that holds the id.
 type WorkerTransition struct {
-	At     time.Time   `json:"at"`
-	From   WorkerState `json:"from,omitempty"`
-	To     WorkerState `json:"to"`
-	Code   WorkerEvent `json:"code,omitempty"`
-	Reason string      `json:"reason"`
-	By     string      `json:"by,omitempty"`
+	At   time.Time   `json:"at"`
+	From WorkerState `json:"from,omitempty"`
+	To   WorkerState `json:"to"`
+	Code WorkerEvent `json:"code,omitempty"`
+	// Since is when what ended or went on began: the last heartbeat, a silence, the
+	// time OFFLINE.
+	Since time.Time `json:"since,omitzero"`
+	// Process is a new process that holds the id, Former the one that held it.
+	Process WorkerProcess `json:"process,omitzero"`
+	Former  WorkerProcess `json:"former,omitzero"`
+	// Mode and Caps are those that an operator set: draining, cordoned or none.
+	Mode string     `json:"mode,omitempty"`
+	Caps WorkerCaps `json:"caps,omitzero"`
+	// Note is the operator's reason.
+	Note string `json:"note,omitempty"`
+	By   string `json:"by,omitempty"`
+	// Reason is all of it as a sentence. The registry leaves it empty: clients fill it in.
+	Reason string `json:"reason"`
 }
 
 // WorkerEvent is the cause of a transition.
@@ -338,6 +352,34 @@ const (
 	WorkerResized      WorkerEvent = "RESIZED"
 	WorkerRemoved      WorkerEvent = "REMOVED"
 	WorkerExpired      WorkerEvent = "EXPIRED"
+)
+
+// WorkerEvents lists the causes.
+func WorkerEvents() []WorkerEvent {
+	return []WorkerEvent{
+		WorkerRegistered, WorkerReplaced, WorkerTakenOver, WorkerChanged, WorkerSilent, WorkerBack, WorkerUnregistered,
+		WorkerShuttingDown, WorkerModeSet, WorkerResized, WorkerRemoved, WorkerExpired,
+	}
+}
+
+// WorkerRejection is why the registry does not do as it was asked.
+type WorkerRejection struct {
+	Code WorkerFault `json:"code"`
+	ID   string      `json:"id,omitempty"`
+	// Process is the one that it is about.
+	Process WorkerProcess `json:"process,omitzero"`
+	Action  string        `json:"action,omitempty"`
+}
+
+// WorkerFault is the kind of a [WorkerRejection].
+type WorkerFault string
+
+// The kinds of rejections.
+const (
+	WorkerUnknown       WorkerFault = "NOT_REGISTERED"
+	WorkerActionUnknown WorkerFault = "UNKNOWN_ACTION"
+	WorkerAlive         WorkerFault = "ALIVE"
+	WorkerDeparted      WorkerFault = "UNREGISTERED"
 )
 
 // GiveUpInput is the argument of GiveUpActivity: end an activity whose worker is

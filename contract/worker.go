@@ -228,8 +228,8 @@ type WorkerSettings struct {
 	Resized *WorkerCaps `json:"resized,omitempty"`
 	// Held: it is DRAINING or CORDONED and must not pull shared queues. Kept says by
 	// whose word.
-	Held bool        `json:"held,omitempty"`
-	Kept *WorkerKept `json:"kept,omitempty"`
+	Held bool              `json:"held,omitempty"`
+	Kept *WorkerTransition `json:"kept,omitempty"`
 	// Fleet has the heartbeat interval and the thresholds that the worker is
 	// judged by; nil: the registry does not know them yet.
 	Fleet *FleetConfig `json:"fleet,omitempty"`

@@ -103,7 +103,7 @@ func TestNodeRegistersAgainWhenForgotten(t *testing.T) {
 	h := newHouse(t)
 	node := h.started(t, &handler{execute: done}, func(o *workers.NodeOptions) { o.CheckInterval = 100 * time.Millisecond })
 	said := contract.WorkerSettings{
-		Resized: &contract.WorkerCaps{MaxDetect: 3, MaxExecute: 7}, Held: true, Kept: &contract.WorkerKept{Mode: "cordoned"},
+		Resized: &contract.WorkerCaps{MaxDetect: 3, MaxExecute: 7}, Held: true, Kept: &contract.WorkerTransition{Mode: "cordoned"},
 	}
 	require.NoError(t, h.client.SignalWorkflow(t.Context(), contract.FleetWorkflowID, "", "settings", said))
 	testsuite.WaitFor(t, 10*time.Second, "the worker has learned what the operator said", func() bool { return node.Report().Held })

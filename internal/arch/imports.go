@@ -95,7 +95,7 @@ func coreImports() []importRule {
 		},
 		{
 			name: "workflows", scope: []string{"workflows/..."},
-			own: append([]string{"contract", "jobtype", "dag/...", "workflows/calls", "workflows/entity", "workflows/recorder", "workflows/run", "internal/run/graph"}, pure...),
+			own: append([]string{"contract", "jobtype", "dag/...", "workflows/calls", "workflows/entity", "workflows/recorder", "workflows/run", "internal/run/graph", "internal/explain"}, pure...),
 			foreign: []string{
 				"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/sdk/converter", "go.temporal.io/sdk/interceptor",
 				"go.temporal.io/sdk/log", "go.temporal.io/api/...", "go.uber.org/fx",

@@ -55,13 +55,13 @@ func (e Unregister) apply(r *Registry, now time.Time) {
 	who := contract.Incarnation(e)
 	r.departures.add(who, now)
 	if w := r.workers[e.ID]; r.Known(who) && !w.Left {
-		r.leave(w, now, transition{code: contract.WorkerUnregistered, reason: "unregistered"})
+		r.leave(w, now, contract.WorkerTransition{Code: contract.WorkerUnregistered})
 	}
 }
 
 // leave makes the worker OFFLINE by its own request. One that was OFFLINE before
 // keeps the time from which its deletion is counted.
-func (r *Registry) leave(w *worker, at time.Time, t transition) {
+func (r *Registry) leave(w *worker, at time.Time, t contract.WorkerTransition) {
 	w.Left = true
 	if w.Liveness == contract.WorkerOffline {
 		r.note(w, at, contract.WorkerOffline, t)

@@ -85,7 +85,7 @@ type (
 	}
 
 	// Rejected says why it cannot be done.
-	Rejected struct{ Reason string }
+	Rejected contract.WorkerRejection
 
 	// Observe says that the running observation does not know of a worker that
 	// should have been seen by now, or has old thresholds: start a new one with the

@@ -54,7 +54,7 @@ func anything(t *rapid.T, now time.Time) fleet.Event {
 		e := registration(subject(), "h", 1)
 		e.TakeOver, e.Version = rapid.Bool().Draw(t, "over"), rapid.SampledFrom([]string{"1", "2"}).Draw(t, "version")
 		if mode := rapid.SampledFrom([]string{"", "", contract.ModeCordoned, "bad"}).Draw(t, "said"); mode != "" {
-			e.Kept = &contract.WorkerKept{Mode: mode, WorkerTransition: contract.WorkerTransition{At: t0, To: contract.WorkerCordoned, Reason: "said before"}}
+			e.Kept = &contract.WorkerTransition{At: t0, To: contract.WorkerCordoned, Code: contract.WorkerModeSet, Mode: mode, Note: "said before"}
 		}
 		return e
 	case 3:
@@ -127,7 +127,7 @@ func record(told map[string]*chronicle, event fleet.Event, decisions []fleet.Dec
 			// Only of a worker that is new here its own word counts.
 			told[d.ID] = &chronicle{}
 			if registered.Kept != nil && registered.Kept.Mode == contract.ModeCordoned {
-				told[d.ID].mode, told[d.ID].kept = registered.Kept.Mode, registered.Kept.WorkerTransition
+				told[d.ID].mode, told[d.ID].kept = registered.Kept.Mode, *registered.Kept
 			}
 		}
 		c := told[d.ID]

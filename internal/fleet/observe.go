@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -69,7 +68,7 @@ func (r *Registry) take(change contract.WorkerPulse, at time.Time) bool {
 		w.Beat = r.seq
 	}
 	if change.ShuttingDown && !w.Left {
-		r.leave(w, at, transition{code: contract.WorkerShuttingDown, reason: "its process is shutting down"})
+		r.leave(w, at, contract.WorkerTransition{Code: contract.WorkerShuttingDown})
 	}
 	return true
 }
@@ -80,10 +79,10 @@ func (r *Registry) judge(w *worker, at time.Time, settled bool) {
 	p := r.pulses[w.Incarnation]
 	to := r.calledFor(w, p.Fresh, at.Sub(p.LastChange))
 	if to != w.Liveness && (settled || to == contract.WorkerOnline) {
-		r.move(w, at, to, w.causeOf(to, at, p.LastChange))
+		r.move(w, at, to, w.causeOf(to, p.LastChange))
 	}
 	if settled && w.Liveness == contract.WorkerOffline && !at.Before(r.deleteAt(w, p)) {
-		r.delete(w, at, transition{code: contract.WorkerExpired, reason: "OFFLINE for " + span(at.Sub(w.Since))})
+		r.delete(w, at, contract.WorkerTransition{Code: contract.WorkerExpired, Since: w.Since})
 		return
 	}
 	r.await(w)
@@ -102,11 +101,11 @@ func (r *Registry) calledFor(w *worker, fresh bool, silent time.Duration) contra
 	}
 }
 
-func (w *worker) causeOf(to contract.WorkerState, at, last time.Time) transition {
+func (w *worker) causeOf(to contract.WorkerState, last time.Time) contract.WorkerTransition {
 	if to == contract.WorkerOnline {
-		return transition{code: contract.WorkerBack, reason: fmt.Sprintf("its heartbeat is back after %s %s", span(at.Sub(w.Since)), w.Liveness)}
+		return contract.WorkerTransition{Code: contract.WorkerBack, Since: w.Since}
 	}
-	return transition{code: contract.WorkerSilent, reason: fmt.Sprintf("no heartbeat for %s (last at %s)", span(at.Sub(last)), last.UTC().Format(time.RFC3339))}
+	return contract.WorkerTransition{Code: contract.WorkerSilent, Since: last}
 }
 
 // strangers reports whether an incarnation beats that holds no id and did not

@@ -8,39 +8,35 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-func notRegistered(id string) Rejected {
-	return Rejected{Reason: fmt.Sprintf("worker %q is not registered; `roundsman workers list` shows those that are", id)}
-}
-
 func (e Operate) apply(r *Registry, now time.Time) {
 	w := r.workers[e.ID]
 	// An operator's setting outlives a deletion: a node that was away for days comes
 	// back as it was. So it can be taken back meanwhile.
 	if w == nil || (w.Liveness == contract.WorkerDeleted && e.Action != contract.UncordonWorker) {
-		r.decide(notRegistered(e.ID))
+		r.decide(Rejected{Code: contract.WorkerUnknown, ID: e.ID})
 		return
 	}
 	switch e.Action {
 	case contract.DrainWorker:
-		r.setMode(w, e, now, contract.ModeDraining, "draining")
+		r.setMode(w, e, now, contract.ModeDraining)
 	case contract.CordonWorker:
-		r.setMode(w, e, now, contract.ModeCordoned, "cordoned")
+		r.setMode(w, e, now, contract.ModeCordoned)
 	case contract.UncordonWorker:
-		r.setMode(w, e, now, "", "uncordoned")
+		r.setMode(w, e, now, "")
 	case contract.RemoveWorker:
 		r.remove(w, e, now)
 	default:
-		r.decide(Rejected{Reason: fmt.Sprintf("action %q is unknown; use drain, cordon, uncordon or remove", e.Action)})
+		r.decide(Rejected{Code: contract.WorkerActionUnknown, Action: e.Action})
 	}
 }
 
-func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode, reason string) {
+func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode string) {
 	if w.Mode == mode {
 		return
 	}
 	from := w.shown()
 	w.Mode = mode
-	t := r.note(w, now, from, transition{code: contract.WorkerModeSet, reason: because(reason, e.Reason), by: e.By})
+	t := r.note(w, now, from, contract.WorkerTransition{Code: contract.WorkerModeSet, Mode: mode, Note: e.Reason, By: e.By})
 	w.Kept = t
 	if mode == "" {
 		w.Kept = contract.WorkerTransition{}
@@ -53,19 +49,16 @@ func (r *Registry) setMode(w *worker, e Operate, now time.Time, mode, reason str
 // remove refuses a worker that beats: it would be back within a minute.
 func (r *Registry) remove(w *worker, e Operate, now time.Time) {
 	if w.Liveness == contract.WorkerOnline && r.fresh(w) {
-		r.decide(Rejected{Reason: fmt.Sprintf(
-			"worker %q is alive and would register again within a minute; stop its process (%s) first, or cordon it", w.ID, w.process())})
+		r.decide(Rejected{Code: contract.WorkerAlive, ID: w.ID, Process: w.registration.Process()})
 		return
 	}
-	r.delete(w, now, transition{code: contract.WorkerRemoved, reason: because("removed", e.Reason), by: e.By})
+	r.delete(w, now, contract.WorkerTransition{Code: contract.WorkerRemoved, Note: e.Reason, By: e.By})
 }
 
 func (e Cleanup) apply(r *Registry, now time.Time) {
 	for _, id := range r.Removable(e, now) {
 		w := r.workers[id]
-		r.delete(w, now, transition{
-			code: contract.WorkerRemoved, reason: "cleaned up after " + span(now.Sub(w.Since)) + " OFFLINE", by: e.By,
-		})
+		r.delete(w, now, contract.WorkerTransition{Code: contract.WorkerRemoved, Since: w.Since, By: e.By})
 	}
 }
 
@@ -105,7 +98,7 @@ func CheckCaps(caps contract.WorkerCaps) error {
 func (e Resize) apply(r *Registry, now time.Time) {
 	w := r.workers[e.ID]
 	if w == nil || w.Liveness == contract.WorkerDeleted {
-		r.decide(notRegistered(e.ID))
+		r.decide(Rejected{Code: contract.WorkerUnknown, ID: e.ID})
 		return
 	}
 	resized := resizedCaps(w.registration, contract.ResizeWorkerInput(e))
@@ -113,9 +106,7 @@ func (e Resize) apply(r *Registry, now time.Time) {
 		return
 	}
 	w.registration.Resized = resized
-	caps := w.registration.Caps()
-	text := fmt.Sprintf("resized to %d detect, %d execute", caps.MaxDetect, caps.MaxExecute)
-	r.note(w, now, w.shown(), transition{code: contract.WorkerResized, reason: because(text, e.Reason), by: e.By})
+	r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerResized, Caps: w.registration.Caps(), Note: e.Reason, By: e.By})
 }
 
 // resizedCaps are the operator's caps after the request; nil: the worker's own.
@@ -135,11 +126,4 @@ func resizedCaps(registration contract.WorkerRegistration, in contract.ResizeWor
 
 func equalCaps(a, b *contract.WorkerCaps) bool {
 	return a == b || (a != nil && b != nil && *a == *b)
-}
-
-func because(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return text + ": " + reason
 }

@@ -47,9 +47,8 @@ func (r *Registry) Check(in contract.WorkerRegistration) error {
 func (e Register) apply(r *Registry, now time.Time) {
 	in := contract.WorkerRegistration(e)
 	who := contract.Incarnation{ID: in.ID, Instance: in.Instance}
-	process := processText(in.Host, in.PID)
 	if r.departures.has(who, now) {
-		r.decide(Rejected{Reason: fmt.Sprintf("process %s has unregistered: a new process can register", process)})
+		r.decide(Rejected{Code: contract.WorkerDeparted, ID: in.ID, Process: in.Process()})
 		return
 	}
 	kept, resized := in.Kept, in.Resized
@@ -64,21 +63,17 @@ func (e Register) apply(r *Registry, now time.Time) {
 	switch {
 	case w == nil:
 		a.registration.Resized = resized
-		r.admit(r.rebuild(who, kept, &a.registration), a, now, transition{code: contract.WorkerRegistered, reason: "registered"})
+		r.admit(r.rebuild(who, kept, &a.registration), a, now, contract.WorkerTransition{Code: contract.WorkerRegistered})
 	case w.Liveness == contract.WorkerDeleted:
-		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered again after it was deleted"})
+		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered})
 	case w.Instance == in.Instance:
 		r.renew(w, a, now)
 	case w.Left:
-		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered as a new process " + process})
+		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered, Process: in.Process()})
 	case !r.fresh(w):
-		r.replace(w, a, now, transition{
-			code: contract.WorkerReplaced, reason: fmt.Sprintf("process %s replaces %s, whose heartbeat is stale", process, w.process()),
-		})
+		r.replace(w, a, now, contract.WorkerReplaced)
 	case e.TakeOver:
-		r.replace(w, a, now, transition{
-			code: contract.WorkerTakenOver, reason: fmt.Sprintf("process %s took over from %s, which is fenced", process, w.process()),
-		})
+		r.replace(w, a, now, contract.WorkerTakenOver)
 	default:
 		r.decide(Refused{Holder: r.holder(w, now)})
 	}
@@ -91,10 +86,10 @@ type admission struct {
 }
 
 // rebuild returns a new worker with the operator's settings that it repeats.
-func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerKept, in *contract.WorkerRegistration) *worker {
+func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerTransition, in *contract.WorkerRegistration) *worker {
 	w := &worker{Incarnation: who}
 	if kept != nil && (kept.Mode == contract.ModeDraining || kept.Mode == contract.ModeCordoned) {
-		w.Mode, w.Kept = kept.Mode, kept.WorkerTransition
+		w.Mode, w.Kept = kept.Mode, *kept
 	}
 	if in.Resized != nil && CheckCaps(*in.Resized) != nil {
 		in.Resized = nil
@@ -108,30 +103,30 @@ func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerKept, 
 // worker is back.
 func (r *Registry) renew(w *worker, a admission, now time.Time) {
 	if w.Liveness != contract.WorkerOnline || !r.fresh(w) {
-		r.admit(w, a, now, transition{code: contract.WorkerRegistered, reason: "registered again"})
+		r.admit(w, a, now, contract.WorkerTransition{Code: contract.WorkerRegistered})
 		return
 	}
 	if w.Digest != a.digest {
 		r.setRegistration(w, a)
-		r.note(w, now, w.shown(), transition{code: contract.WorkerChanged, reason: "registered with other labels, capabilities or slots"})
+		r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerChanged})
 	}
 	r.decide(Accepted{Incarnation: w.Incarnation})
 }
 
 // replace fences the holder. A stale one is fenced too: it may only be cut off
 // or stopped, and the id has one owner.
-func (r *Registry) replace(w *worker, a admission, now time.Time, t transition) {
+func (r *Registry) replace(w *worker, a admission, now time.Time, code contract.WorkerEvent) {
 	w.Fenced = append(w.Fenced, w.Instance)
 	if surplus := len(w.Fenced) - maxFenced; surplus > 0 {
 		w.Fenced = slices.Delete(w.Fenced, 0, surplus)
 	}
-	r.admit(w, a, now, t)
+	r.admit(w, a, now, contract.WorkerTransition{Code: code, Process: a.registration.Process(), Former: w.registration.Process()})
 }
 
 // admit gives the id to the registering incarnation. The operator's mode stays:
 // a cordoned node that restarts is still cordoned. The registration counts as a
 // beat, so that a worker gets work before its first heartbeat.
-func (r *Registry) admit(w *worker, a admission, now time.Time, t transition) {
+func (r *Registry) admit(w *worker, a admission, now time.Time, t contract.WorkerTransition) {
 	from, fenced := contract.WorkerState(""), ""
 	if len(w.Transitions) > 0 {
 		from = w.shown()

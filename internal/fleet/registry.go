@@ -165,35 +165,30 @@ func (r *Registry) fresh(w *worker) bool {
 	return p != nil && p.Fresh
 }
 
-// transition is a change as it is decided: its code, its words, and the operator.
-type transition struct {
-	code       contract.WorkerEvent
-	reason, by string
-}
-
 // move changes the liveness.
-func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t transition) {
+func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t contract.WorkerTransition) {
 	from := w.shown()
 	w.Liveness, w.Since = to, at
 	w.Why = r.note(w, at, from, t)
 	r.await(w)
 }
 
-// note records a change whose new state is already in force, and returns it.
-func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t transition) contract.WorkerTransition {
-	noted := contract.WorkerTransition{At: at, From: from, To: w.shown(), Code: t.code, Reason: t.reason, By: t.by}
-	w.Transitions = append(w.Transitions, noted)
+// note records a change whose new state is already in force, and returns it with
+// the time and both states.
+func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t contract.WorkerTransition) contract.WorkerTransition {
+	t.At, t.From, t.To = at, from, w.shown()
+	w.Transitions = append(w.Transitions, t)
 	if surplus := len(w.Transitions) - MaxTransitions; surplus > 0 {
 		w.Transitions = slices.Delete(w.Transitions, 0, surplus)
 	}
 	r.changed(w)
-	r.decide(Transitioned{ID: w.ID, WorkerTransition: noted})
-	return noted
+	r.decide(Transitioned{ID: w.ID, WorkerTransition: t})
+	return t
 }
 
 // delete turns the worker into a memory of itself, and forgets the oldest of the
 // deleted ones above MaxDeleted.
-func (r *Registry) delete(w *worker, at time.Time, t transition) {
+func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) {
 	r.move(w, at, contract.WorkerDeleted, t)
 	r.unseen.drop(w.Incarnation)
 	r.prune(w.Incarnation)

@@ -152,14 +152,17 @@ func TestCascadeTellsWhyAndWhen(t *testing.T) {
 	b.at(7 * time.Minute).observe(beats("a", "1", 7*time.Minute))
 	var got []string
 	for _, tr := range b.worker("a").Transitions {
-		got = append(got, fmt.Sprintf("%s %s→%s %s", tr.At.Sub(t0), tr.From, tr.To, tr.Reason))
+		got = append(got, fmt.Sprintf("%s %s→%s %s", tr.At.Sub(t0), tr.From, tr.To, tr.Code))
 	}
 	assert.Equal(t, []string{
-		"0s →ONLINE registered",
-		"2m0s ONLINE→UNREACHABLE no heartbeat for 2m (last at 2026-03-01T12:00:00Z)",
-		"6m0s UNREACHABLE→OFFLINE no heartbeat for 6m (last at 2026-03-01T12:00:00Z)",
-		"7m0s OFFLINE→ONLINE its heartbeat is back after 1m OFFLINE",
+		"0s →ONLINE REGISTERED",
+		"2m0s ONLINE→UNREACHABLE SILENT",
+		"6m0s UNREACHABLE→OFFLINE SILENT",
+		"7m0s OFFLINE→ONLINE BACK",
 	}, got)
+	transitions := b.worker("a").Transitions
+	assert.Equal(t, t0, transitions[2].Since, "the last heartbeat")
+	assert.Equal(t, t0.Add(6*time.Minute), transitions[3].Since, "the beginning of what is over")
 }
 
 func TestWakeAtIsTheNextThresholdOfASilentWorker(t *testing.T) {
@@ -237,7 +240,7 @@ func TestHelloAfterGoodbyeIsVoid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.next(fleet.Unregister(who("a", "1")))
-	rejected := fleet.Rejected{Reason: "process 7 on host-1 has unregistered: a new process can register"}
+	rejected := fleet.Rejected{Code: contract.WorkerDeparted, ID: "a", Process: contract.WorkerProcess{Host: "host-1", PID: 7}}
 	assert.Equal(t, []fleet.Decision{rejected}, b.at(10*time.Minute-1).register("a", "1"))
 	_, known := b.r.Worker("a")
 	assert.False(t, known)
@@ -274,7 +277,7 @@ func TestShuttingDownCountsAsGoodbye(t *testing.T) {
 	w := b.worker("a")
 	assert.Equal(t, contract.WorkerOffline, w.State)
 	assert.True(t, w.Leaving)
-	assert.Contains(t, w.Transitions[1].Reason, "shutting down")
+	assert.Equal(t, contract.WorkerShuttingDown, w.Transitions[1].Code)
 }
 
 func TestDuplicateID(t *testing.T) {
@@ -357,7 +360,7 @@ func TestOperator(t *testing.T) {
 	assert.Equal(t, contract.WorkerDraining, b.state("a"))
 	assert.Empty(t, b.next(fleet.Operate{ID: "a", Action: contract.DrainWorker}), "a repeat")
 	last := b.worker("a").Transitions[1]
-	assert.Equal(t, contract.WorkerTransition{At: t0, From: contract.WorkerOnline, To: contract.WorkerDraining, Code: contract.WorkerModeSet, Reason: "draining: disk swap", By: "ann"}, last)
+	assert.Equal(t, contract.WorkerTransition{At: t0, From: contract.WorkerOnline, To: contract.WorkerDraining, Code: contract.WorkerModeSet, Mode: contract.ModeDraining, Note: "disk swap", By: "ann"}, last)
 
 	b.at(15 * time.Second).observe(silent("a", "1", 0))
 	b.at(2 * time.Minute).observe()

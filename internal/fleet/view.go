@@ -70,7 +70,8 @@ func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
 	w := r.workers[who.ID]
 	settings := contract.WorkerSettings{Known: true, Resized: w.registration.Resized, Held: w.Mode != ""}
 	if settings.Held {
-		settings.Kept = &contract.WorkerKept{Mode: w.Mode, WorkerTransition: w.Kept}
+		kept := w.Kept
+		settings.Kept = &kept
 	}
 	if r.configured {
 		config := r.Config()

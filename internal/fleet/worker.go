@@ -1,11 +1,9 @@
 package fleet
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
 )
 
 // worker is one id.
@@ -50,18 +48,4 @@ func (w *worker) shown() contract.WorkerState {
 	default:
 		return contract.WorkerOnline
 	}
-}
-
-func (w *worker) process() string { return processText(w.registration.Host, w.registration.PID) }
-
-func processText(host string, pid int) string { return fmt.Sprintf("%d on %s", pid, host) }
-
-// span writes a duration for people: whole seconds from one second on, else whole
-// milliseconds.
-func span(d time.Duration) string {
-	unit := time.Millisecond
-	if d >= time.Second {
-		unit = time.Second
-	}
-	return jobtype.Duration(d.Truncate(unit)).String()
 }

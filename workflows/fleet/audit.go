@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/fleet"
 	"github.com/roundsman/roundsman/workflows/recorder"
 )
@@ -20,7 +21,7 @@ func (r *run) auditTransition(t fleet.Transitioned) {
 		return
 	}
 	r.loop.Audit.Decided(recorder.Decision{
-		Action: recorder.Noticed, Code: "WORKER_" + string(t.To), Object: workerName(t.ID), Detail: t.Reason,
+		Action: recorder.Noticed, Code: "WORKER_" + string(t.To), Object: workerName(t.ID), Detail: explain.Transition(t.WorkerTransition),
 	})
 }
 

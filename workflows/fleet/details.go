@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/fleet"
 )
 
@@ -52,7 +53,7 @@ func details(core *fleet.Registry, fault string) string {
 
 // awayText is about one worker.
 func awayText(w contract.WorkerDetail) string {
-	reason := w.Cause.Reason
+	reason := explain.Transition(w.Cause)
 	if w.Cause.By != "" {
 		reason = strings.TrimSpace(reason + ", by " + w.Cause.By)
 	}

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/fleet"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
@@ -105,7 +106,7 @@ func (r *run) step(event fleet.Event) []fleet.Decision {
 	for _, decision := range decisions {
 		switch d := decision.(type) {
 		case fleet.Transitioned:
-			workflow.GetLogger(r.ctx).Info("Worker changed.", "worker", d.ID, "from", d.From, "to", d.To, "reason", d.Reason, "by", d.By)
+			workflow.GetLogger(r.ctx).Info("Worker changed.", "worker", d.ID, "from", d.From, "to", d.To, "reason", explain.Transition(d.WorkerTransition), "by", d.By)
 			r.auditTransition(d)
 		case fleet.Observe:
 			r.stopObserving()

@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/fleet"
 )
 
@@ -167,7 +168,7 @@ func (r *run) register(ctx workflow.Context, in contract.WorkerRegistration) (co
 
 // rejected is the error of an update that cannot be carried out.
 func rejected(d fleet.Rejected) error {
-	return temporal.NewNonRetryableApplicationError(d.Reason, rejectedType, nil)
+	return temporal.NewNonRetryableApplicationError(explain.Rejection(contract.WorkerRejection(d)), rejectedType, nil)
 }
 
 // rejection returns the error if the core rejected the event.

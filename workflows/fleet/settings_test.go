@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 )
 
 func (b *fleetBench) settings(id, instance string) contract.WorkerSettings {
@@ -59,7 +60,7 @@ func TestFleetResize(t *testing.T) {
 		assert.Equal(t, contract.WorkerSettings{Known: true, Resized: resized}, b.settings("a", "i-a"))
 		b.resize(contract.ResizeWorkerInput{ID: "a", MaxExecute: 9, By: "again"}, "")
 		w := b.worker("a")
-		assert.Equal(t, "resized to 1 detect, 9 execute: more memory", w.Transitions[len(w.Transitions)-1].Reason)
+		assert.Equal(t, "resized to 1 detect, 9 execute: more memory", explain.Transition(w.Transitions[len(w.Transitions)-1]))
 		assert.Equal(t, "me", w.Transitions[len(w.Transitions)-1].By, "a repeat changes nothing")
 		assert.Equal(t, 4, w.Registration.MaxExecute, "what it was started with is still known")
 		b.SignalWorkflow(contract.SignalUnregisterWorker, contract.UnregisterWorkerInput{ID: "a", Instance: "i-a"})
@@ -94,15 +95,15 @@ func TestFleetTakesTheWorkersWordForItsCaps(t *testing.T) {
 	t.Parallel()
 	b := newFleetBench(t)
 	b.observe()
-	cordoned := &contract.WorkerKept{Mode: "cordoned"}
-	cordoned.At, cordoned.By, cordoned.Reason = b.start.Add(-time.Hour), "ann", "cordoned: disks"
+	cordoned := &contract.WorkerTransition{Mode: "cordoned"}
+	cordoned.At, cordoned.By, cordoned.Note = b.start.Add(-time.Hour), "ann", "disks"
 	b.at(time.Second, func() {
 		r := registration("a")
 		r.Resized = &contract.WorkerCaps{MaxDetect: 2, MaxExecute: 8}
 		b.register(r)
 		r = registration("b")
 		r.Resized = &contract.WorkerCaps{MaxDetect: 2, MaxExecute: contract.MaxWorkerCap + 1}
-		r.Kept = &contract.WorkerKept{Mode: "bad"}
+		r.Kept = &contract.WorkerTransition{Mode: "bad"}
 		b.register(r)
 		r = registration("c")
 		r.Kept = cordoned

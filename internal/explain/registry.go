@@ -1,0 +1,96 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Worker writes the sentences of a worker's transitions.
+func Worker(w *contract.WorkerDetail) {
+	w.Cause.Reason, w.Kept.Reason = Transition(w.Cause), Transition(w.Kept)
+	for i, t := range w.Transitions {
+		w.Transitions[i].Reason = Transition(t)
+	}
+}
+
+// Transition says why a worker changed; "" of the zero one.
+func Transition(t contract.WorkerTransition) string {
+	if t.Reason != "" {
+		return t.Reason // An older registry wrote it.
+	}
+	switch t.Code {
+	case contract.WorkerRegistered:
+		return registered(t)
+	case contract.WorkerReplaced:
+		return fmt.Sprintf("process %s replaces %s, whose heartbeat is stale", process(t.Process), process(t.Former))
+	case contract.WorkerTakenOver:
+		return fmt.Sprintf("process %s took over from %s, which is fenced", process(t.Process), process(t.Former))
+	case contract.WorkerChanged:
+		return "registered with other labels, capabilities or slots"
+	case contract.WorkerSilent:
+		return fmt.Sprintf("no heartbeat for %s (last at %s)", lasted(t), stamp(t.Since))
+	case contract.WorkerBack:
+		return fmt.Sprintf("its heartbeat is back after %s %s", lasted(t), t.From)
+	case contract.WorkerUnregistered:
+		return "unregistered"
+	case contract.WorkerShuttingDown:
+		return "its process is shutting down"
+	case contract.WorkerModeSet:
+		if t.Mode == "" {
+			return noted("uncordoned", t.Note)
+		}
+		return noted(t.Mode, t.Note)
+	case contract.WorkerResized:
+		return noted(fmt.Sprintf("resized to %d detect, %d execute", t.Caps.MaxDetect, t.Caps.MaxExecute), t.Note)
+	case contract.WorkerRemoved:
+		if !t.Since.IsZero() {
+			return "cleaned up after " + lasted(t) + " OFFLINE"
+		}
+		return noted("removed", t.Note)
+	case contract.WorkerExpired:
+		return "OFFLINE for " + lasted(t)
+	}
+	return string(t.Code)
+}
+
+func registered(t contract.WorkerTransition) string {
+	switch {
+	case t.Process != contract.WorkerProcess{}:
+		return "registered as a new process " + process(t.Process)
+	case t.From == contract.WorkerDeleted:
+		return "registered again after it was deleted"
+	case t.From != "":
+		return "registered again"
+	}
+	return "registered"
+}
+
+// Rejection says why the registry does not do as it was asked.
+func Rejection(r contract.WorkerRejection) string {
+	switch r.Code {
+	case contract.WorkerUnknown:
+		return fmt.Sprintf("worker %q is not registered; `roundsman workers list` shows those that are", r.ID)
+	case contract.WorkerActionUnknown:
+		return fmt.Sprintf("action %q is unknown; use drain, cordon, uncordon or remove", r.Action)
+	case contract.WorkerAlive:
+		return fmt.Sprintf("worker %q is alive and would register again within a minute; stop its process (%s) first, or cordon it", r.ID, process(r.Process))
+	case contract.WorkerDeparted:
+		return "process " + process(r.Process) + " has unregistered: a new process can register"
+	}
+	return string(r.Code)
+}
+
+func process(p contract.WorkerProcess) string { return fmt.Sprintf("%d on %s", p.PID, p.Host) }
+
+// lasted writes how long what ended or went on has lasted: whole seconds from one
+// second on, else whole milliseconds.
+func lasted(t contract.WorkerTransition) string {
+	d, unit := t.At.Sub(t.Since), time.Millisecond
+	if d >= time.Second {
+		unit = time.Second
+	}
+	return jobtype.Duration(d.Truncate(unit)).String()
+}

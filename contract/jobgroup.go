@@ -242,7 +242,9 @@ const MaxJobErrors = 50
 type JobGroupResult struct {
 	JobType string  `json:"job_type"`
 	Outcome Outcome `json:"outcome"`
-	// Reason explains an outcome that the counts do not.
+	// Reason explains an outcome that the counts do not; Code is its kind, if it has
+	// one.
+	Code       Code        `json:"code,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 	DryRun     bool        `json:"dry_run,omitempty"`
 	Counts     GroupCounts `json:"counts"`

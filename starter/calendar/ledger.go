@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -153,11 +152,8 @@ func skippedFor(ctx context.Context, client *starter.Client, ref starter.RunRef)
 	if err != nil || snapshot.Result == nil {
 		return contract.CodeForgotten
 	}
-	return contract.Code(leadingCode.FindString(snapshot.Result.Reason))
+	return snapshot.Result.Code
 }
-
-// leadingCode is how the reason of a skipped run begins.
-var leadingCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*`)
 
 // pausesOf are the pauses of a job type, as far as the audit log knows them.
 func pausesOf(known jobtypes.JobType, entries []contract.AuditEntry) []window.Span {

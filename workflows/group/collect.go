@@ -210,7 +210,7 @@ func (r *groupRun) takeStop(stop contract.AdmissionStop) {
 	switch {
 	case stop.JobType != r.in.Spec.Name:
 	case stop.DedupeKey == "":
-		r.step(group.TypeStopped{Reason: fmt.Sprintf("%s: job type %s is %s", stop.Code, stop.JobType, stop.String())})
+		r.step(group.TypeStopped{Code: contract.Code(stop.Code), Reason: fmt.Sprintf("job type %s is %s", stop.JobType, stop.String())})
 	default:
 		r.step(group.KeyStopped{
 			DedupeKey: stop.DedupeKey, Done: stop.Code == contract.HoldMarkedDone,

@@ -88,7 +88,8 @@ func (g *Group) noteActive(a Active) {
 	if len(g.deduped) < maxDeduped {
 		g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
 	}
-	g.note(run.Rejected, contract.CodeDeduped, fmt.Sprintf("key %q is active in %s", a.Key, a.By), 0)
+	why := activeIn(a)
+	g.note(run.Rejected, why.Code, why.Detail, 0)
 }
 
 func (g *Group) noteHeldBack(h HeldBack) {
@@ -105,14 +106,14 @@ func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
 		if len(g.deduped) < maxDeduped {
 			g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
 		}
-		g.skipDuplicate(a.Job, a.Key, textDeduped(a), &g.counts.AlreadyActive, now)
+		g.skipDuplicate(a.Job, a.Key, activeIn(a).String(), &g.counts.AlreadyActive, now)
 	}
 	for _, h := range v.HeldBack {
 		if len(g.heldBack) < maxHeldBack {
 			g.heldBack = append(g.heldBack, h)
 		}
 		before := g.counts.Disabled
-		g.skipDuplicate(h.Job, h.Key, textHeldBack(h), &g.counts.Disabled, now)
+		g.skipDuplicate(h.Job, h.Key, heldBack(h).String(), &g.counts.Disabled, now)
 		g.countHeldBack(h, g.counts.Disabled-before)
 	}
 }
@@ -144,13 +145,13 @@ func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	if g.phase != PhaseClaiming {
 		return
 	}
-	reason := textClaimsRefused + v.Reason
+	why := textClaimsRefused + v.Reason
 	if g.begun {
 		g.phase = PhaseRunning
-		g.stop(stopWindow, reason, now)
+		g.stop(stopWindow, reason{Detail: why}, now)
 		return
 	}
-	g.failDetection(reason)
+	g.failDetection(why)
 }
 
 func (v KeyStopped) apply(g *Group, now time.Time) {
@@ -172,6 +173,7 @@ func (v KeyStopped) apply(g *Group, now time.Time) {
 }
 
 func (v TypeStopped) apply(g *Group, now time.Time) {
-	g.note(run.Terminated, contract.CodeStopped, v.Reason, 0)
-	g.stop(stopBudget, v.Reason, now)
+	why := reason{Code: v.Code, Detail: v.Reason}
+	g.note(run.Terminated, contract.CodeStopped, why.String(), 0)
+	g.stop(stopBudget, why, now)
 }

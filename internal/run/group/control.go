@@ -46,42 +46,42 @@ func (v GroupCanceled) apply(g *Group, now time.Time) {
 	if g.stopping == stopCanceled {
 		return
 	}
-	reason := cmp.Or(v.Reason, "the group was canceled")
+	why := reason{Detail: cmp.Or(v.Reason, "the group was canceled")}
 	if g.turn.active() && !g.away {
-		g.giveUp(contract.OutcomeCanceled, reason, now)
+		g.giveUp(contract.OutcomeCanceled, why, now)
 		return
 	}
 	g.stopping = stopNone
-	g.stop(stopCanceled, reason, now)
+	g.stop(stopCanceled, why, now)
 }
 
 // stop keeps everything from starting. What does not run ends here; what runs is
 // canceled, or left to drain after a deadline under on_deadline drain.
-func (g *Group) stop(cause stopCause, reason string, now time.Time) {
+func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 	switch {
 	case g.stopping != stopNone && (!g.leaving || cause == stopWindow):
 		return
 	case g.turn.active() && !g.away:
-		g.giveUp(contract.OutcomeSkipped, reason, now)
+		g.giveUp(contract.OutcomeSkipped, why, now)
 		return
 	}
 	if g.away || g.leaving {
 		g.away, g.leaving, g.turn.Step = false, false, stepNone
 		g.phase = PhaseRunning
 	}
-	g.stopping, g.reason = cause, reason
+	g.stopping, g.why = cause, why
 	switch cause {
 	case stopDeadline:
-		g.note(run.Terminated, contract.CodeDeadline, reason, 0)
+		g.note(run.Terminated, contract.CodeDeadline, why.String(), 0)
 	case stopWindow:
-		g.note(run.Terminated, contract.CodeWindowEnd, reason, 0)
+		g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
 	case stopNone, stopCanceled, stopBudget:
 	}
 	if g.phase == PhaseDetecting {
 		g.cancelDetections()
 		return
 	}
-	g.stopJobs(cause, reason, now)
+	g.stopJobs(cause, why.String(), now)
 	if !g.begun {
 		g.beginRunning(now) // Every proposal is counted where it ends.
 	}
@@ -144,7 +144,7 @@ func (v PolicySet) apply(g *Group, now time.Time) {
 	g.engine.SetWork(now, theWork, g.cfg.work())
 	g.setDeadline()
 	if g.stopping == stopWindow && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
-		g.engine.CancelRunning(now, g.reason) // It closed under another policy.
+		g.engine.CancelRunning(now, g.why.String()) // It closed under another policy.
 	}
 }
 
@@ -246,12 +246,12 @@ func (g *Group) fireTimers(now time.Time) {
 // reachDeadline stops the group at max_runtime. One that was stopped before has only
 // its running jobs left.
 func (g *Group) reachDeadline(now time.Time) {
-	reason := "max_runtime of " + g.cfg.Policy.MaxRuntime.String() + " is over"
+	why := "max_runtime of " + g.cfg.Policy.MaxRuntime.String() + " is over"
 	switch {
 	case g.stopping == stopBudget && !g.drains() && !g.drainOver:
 		g.drainOver = true
-		g.engine.CancelRunning(now, reason)
+		g.engine.CancelRunning(now, why)
 	case g.stopping == stopNone || g.leaving:
-		g.stop(stopDeadline, reason, now)
+		g.stop(stopDeadline, reason{Detail: why}, now)
 	}
 }

@@ -140,7 +140,10 @@ type KeyStopped struct {
 
 // TypeStopped says that the job type is disabled from now on: what runs continues,
 // nothing starts.
-type TypeStopped struct{ Reason string }
+type TypeStopped struct {
+	Code   contract.Code
+	Reason string
+}
 
 func (v Ran) apply(g *Group, now time.Time) {
 	g.engine.Apply(now, v.Event)

@@ -31,7 +31,7 @@ type Group struct {
 	hardStop time.Time
 	// stopping is why nothing new starts; empty while jobs may start.
 	stopping stopCause
-	reason   string
+	why      reason
 	// away: the window has closed, and the group waits for the next one.
 	away bool
 	// leaving: the same, but attempts still run.

@@ -2,7 +2,6 @@ package group
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -49,19 +48,18 @@ func (g *Group) noteDetection(v DetectionEnded) {
 
 // noteSkip notes a run that did not take its turn. A job type that ticks all day and
 // may run at night would fill the audit log with what its first tick said.
-func (g *Group) noteSkip(reason string, now time.Time) {
+func (g *Group) noteSkip(why reason, now time.Time) {
 	if opens, closed := g.window.closedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
 		known := g.cfg.ClosedUntil.Equal(opens)
 		if g.cfg.ClosedUntil = opens; known {
 			return
 		}
 	}
-	code, detail, _ := strings.Cut(reason, ": ")
-	code, until, _ := strings.Cut(code, " ")
-	if until != "" {
-		detail = strings.TrimSuffix("until "+until+": "+detail, ": ")
+	detail := why.Detail
+	if !why.Until.IsZero() {
+		detail = joined(": ", "until "+at(why.Until), detail)
 	}
-	g.note(run.Rejected, contract.Code(code), detail, now.Sub(g.createdAt))
+	g.note(run.Rejected, why.Code, detail, now.Sub(g.createdAt))
 }
 
 // ClosedUntil is the opening until which the group was skipped, for the next run's

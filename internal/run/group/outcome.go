@@ -10,12 +10,12 @@ func (g *Group) endIfDone() {
 		return
 	}
 	g.phase, g.turn.Step = PhaseEnded, stepNone
-	g.outcome, g.reason = g.judge()
-	g.do(End{Outcome: g.outcome, Reason: g.reason})
+	g.outcome, g.why = g.judge()
+	g.do(End{Outcome: g.outcome, Reason: g.why.String()})
 }
 
 // judge says how the group ended, and why where the counts do not tell.
-func (g *Group) judge() (Outcome, string) {
+func (g *Group) judge() (Outcome, reason) {
 	c := g.counts
 	undone := c.Failed + c.Canceled + c.Stale + c.Expired + c.NotStarted + c.Invalid
 	if g.cfg.Submitted {
@@ -23,41 +23,48 @@ func (g *Group) judge() (Outcome, string) {
 	}
 	switch {
 	case g.stopping == stopCanceled:
-		return contract.OutcomeCanceled, g.reason
+		return contract.OutcomeCanceled, g.why
 	case g.detect.Failed != "":
-		return contract.OutcomeFailed, g.detect.Failed
+		return contract.OutcomeFailed, reason{Detail: g.detect.Failed}
 	case g.stopping == stopWindow && c.Completed > 0 && undone > 0:
-		return contract.OutcomePartial, g.reason
+		return contract.OutcomePartial, g.why
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
-		return contract.OutcomeTimeout, g.reason + ": no worker with handler " + g.cfg.Handler + " was available to detect"
+		why := g.why
+		why.Detail += ": no worker with handler " + g.cfg.Handler + " was available to detect"
+		return contract.OutcomeTimeout, why
 	case g.outOfTime() && (c.NotStarted > 0 || c.Canceled > 0 || c.Accepted == 0):
-		return contract.OutcomeTimeout, g.reason
+		return contract.OutcomeTimeout, g.why
 	case g.stopping == stopBudget && c.Accepted == 0:
-		return contract.OutcomeSkipped, g.reason
+		return contract.OutcomeSkipped, g.why
 	case g.stopping == stopBudget && undone > 0 && c.Completed > 0:
-		return contract.OutcomePartial, g.reason
+		return contract.OutcomePartial, g.why
 	case g.stopping == stopBudget && undone > 0:
-		return contract.OutcomeFailed, g.reason
+		return contract.OutcomeFailed, g.why
 	case c.MissedWorkers > 0 && c.MissedWorkers == c.Workers:
-		return contract.OutcomeFailed, g.textMissed()
+		return contract.OutcomeFailed, reason{Detail: g.textMissed()}
 	case undone == 0 && c.MissedWorkers > 0:
-		return contract.OutcomePartial, g.textMissed()
+		return contract.OutcomePartial, reason{Detail: g.textMissed()}
 	case undone == 0 && c.HeldBack > 0:
-		return contract.OutcomePartial, g.textFailing()
+		return contract.OutcomePartial, g.failing()
 	case undone == 0:
-		return contract.OutcomeCompleted, ""
+		return contract.OutcomeCompleted, reason{}
 	case c.Completed > 0:
-		return contract.OutcomePartial, joinTexts(c.Undone(g.cfg.Submitted), g.textMissed())
+		return contract.OutcomePartial, g.undone()
 	case g.elsewhere > 0 && c.AlreadyActive+c.Disabled+g.elsewhere == undone && len(g.deduped) > 0:
-		return contract.OutcomeSkipped, g.textAllDeduped()
+		return contract.OutcomeSkipped, g.allDeduped()
 	case c.AlreadyActive == undone:
-		return contract.OutcomeSkipped, g.textAllDeduped()
+		return contract.OutcomeSkipped, g.allDeduped()
 	case c.Disabled > 0 && c.Disabled+c.AlreadyActive == undone:
-		return contract.OutcomeSkipped, g.textAllHeldBack()
+		return contract.OutcomeSkipped, g.allHeldBack()
 	case c.Canceled == undone:
-		return contract.OutcomeCanceled, "every job was canceled"
+		return contract.OutcomeCanceled, reason{Detail: "every job was canceled"}
 	}
-	return contract.OutcomeFailed, joinTexts(c.Undone(g.cfg.Submitted), g.textMissed())
+	return contract.OutcomeFailed, g.undone()
+}
+
+// undone says what was not done.
+func (g *Group) undone() reason {
+	return reason{Detail: joined("; ", g.counts.Undone(g.cfg.Submitted), g.textMissed())}
 }
 
 // outOfTime: max_runtime or the window is over.

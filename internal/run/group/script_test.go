@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 
@@ -165,11 +166,16 @@ func find[C Command](commands []Command) (C, bool) {
 	return none, false
 }
 
+// outcome is how the group ended. Its code is the one that its reason begins with.
 func (s *script) outcome() (Outcome, string) {
 	s.t.Helper()
 	require.Equal(s.t, PhaseEnded, s.g.Phase())
-	return s.g.outcome, s.g.reason
+	result := s.g.Result(s.now)
+	require.Equal(s.t, leadingCode.FindString(result.Reason), string(result.Code))
+	return result.Outcome, result.Reason
 }
+
+var leadingCode = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*\b`)
 
 func (s *script) jobs() []contract.JobView {
 	s.t.Helper()

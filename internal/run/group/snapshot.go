@@ -31,7 +31,7 @@ type snapshot struct {
 	TurnAt    time.Time                  `json:"turn_at,omitzero"`
 	PausedFor time.Duration              `json:"paused_for,omitempty"`
 	Stopping  stopCause                  `json:"stopping,omitempty"`
-	Reason    string                     `json:"reason,omitempty"`
+	Why       reason                     `json:"why,omitzero"`
 	Away      bool                       `json:"away,omitempty"`
 	Leaving   bool                       `json:"leaving,omitempty"`
 	Begun     bool                       `json:"begun,omitempty"`
@@ -65,7 +65,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 	g.jobs.trim(maxEndedToTravel)
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, Window: g.window, Closing: g.closing,
-		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Reason: g.reason,
+		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Ended: g.jobs.ended, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
@@ -108,7 +108,7 @@ func (s *snapshot) restore(now time.Time) (*Group, error) {
 	}
 	g := &Group{
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, window: s.Window, closing: s.Closing,
-		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, reason: s.Reason,
+		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
 		away: s.Away, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases,

@@ -262,7 +262,7 @@ func TestATypeThatIsDisabledDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	s := submittedUntil(t, jobtype.Policy{}, closing(time.Hour), takes(2*time.Hour))
 	require.Equal(t, PhaseWaiting, s.g.Phase())
-	s.step(TypeStopped{Reason: "RETRY_BUDGET: disabled"})
+	s.step(TypeStopped{Code: contract.HoldRetryBudget, Reason: "disabled"})
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomeFailed, outcome)
 	assert.Equal(t, "RETRY_BUDGET: disabled", reason)

@@ -8,21 +8,27 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// The reasons with which groups and jobs end. They are data: the record, the audit
-// log and the terminal show them as they are.
+// reason is why a group ends, or leaves.
+type reason struct {
+	Code contract.Code `json:"code,omitempty"`
+	// Until is when that is over, for WINDOW_CLOSED_UNTIL.
+	Until  time.Time `json:"until,omitzero"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// String is the reason as the record, the audit log and the terminal show it: the code
+// first.
+func (r reason) String() string {
+	code := string(r.Code)
+	if !r.Until.IsZero() {
+		code += " " + at(r.Until)
+	}
+	return joined(": ", code, r.Detail)
+}
 
 const textClaimsRefused = "the claims were refused: "
 
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-func textClosedUntil(opens time.Time, why string) string {
-	if opens.IsZero() {
-		return string(contract.CodeWindowClosed) + ": no window opens within 400 days" + why
-	}
-	return fmt.Sprintf("%s %s%s", contract.CodeWindowClosed, at(opens), why)
-}
-
-func textWindowBroken(why string) string { return string(contract.CodeWindowClosed) + ": " + why }
 
 func textUnprepared(why string) string { return "the workers could not be looked up: " + why }
 
@@ -30,28 +36,29 @@ func textNoDetector(handler string) string {
 	return "no worker with handler " + handler + " was usable"
 }
 
-func textNoWorkerSkip(handler string, waited time.Duration) string {
-	return fmt.Sprintf("%s: no usable worker has handler %s (waited %s)", contract.CodeNoWorker, handler, waited.Round(time.Second))
+func noWorker(handler string, waited time.Duration) reason {
+	return reason{Code: contract.CodeNoWorker, Detail: fmt.Sprintf("no usable worker has handler %s (waited %s)", handler, waited.Round(time.Second))}
 }
 
-func textRefused(v TurnRefused) string {
-	if v.Code == "" || v.Code == contract.CodeLaneBusy {
-		return string(contract.CodeLaneBusy) + ": " + v.Reason
+func refused(v TurnRefused) reason {
+	switch {
+	case v.Code == contract.HoldRetryBudget:
+		return reason{Code: v.Code, Detail: v.Reason}
+	case v.Code == contract.CodeLaneBusy:
+		return reason{Code: contract.CodeLaneBusy, Detail: v.Reason}
 	}
-	if v.Code == contract.HoldRetryBudget {
-		return string(v.Code) + ": " + v.Reason
-	}
-	return fmt.Sprintf("%s: %s: %s", contract.CodeLaneBusy, v.Code, v.Reason)
+	return reason{Code: contract.CodeLaneBusy, Detail: joined(": ", string(v.Code), v.Reason)}
 }
 
-func (g *Group) textLaneTooLate() string {
+func (g *Group) laneTooLate() reason {
+	detail := fmt.Sprintf("lane %s was busy for a whole interval (%s)", g.cfg.Lane, g.maxWait())
 	switch {
 	case g.cfg.Lane == "":
-		return fmt.Sprintf("%s: admission did not answer for a whole interval (%s)", contract.CodeLaneBusy, g.maxWait())
+		detail = fmt.Sprintf("admission did not answer for a whole interval (%s)", g.maxWait())
 	case g.cfg.Submitted:
-		return fmt.Sprintf("%s: lane %s was busy until every job had expired (expires_at)", contract.CodeLaneBusy, g.cfg.Lane)
+		detail = fmt.Sprintf("lane %s was busy until every job had expired (expires_at)", g.cfg.Lane)
 	}
-	return fmt.Sprintf("%s: lane %s was busy for a whole interval (%s)", contract.CodeLaneBusy, g.cfg.Lane, g.maxWait())
+	return reason{Code: contract.CodeLaneBusy, Detail: detail}
 }
 
 func textPagesLost(sent, arrived int) string {
@@ -62,11 +69,13 @@ func textDetectionFailed(worker, message string) string {
 	return fmt.Sprintf("detection on %s: %s", worker, message)
 }
 
-func textDeduped(a Active) string {
-	return fmt.Sprintf("%s: key %q is active in %s", contract.CodeDeduped, a.Key, a.By)
+func activeIn(a Active) reason {
+	return reason{Code: contract.CodeDeduped, Detail: fmt.Sprintf("key %q is active in %s", a.Key, a.By)}
 }
 
-func textHeldBack(h HeldBack) string { return fmt.Sprintf("%s: key %q is %s", h.Code, h.Key, h.Detail) }
+func heldBack(h HeldBack) reason {
+	return reason{Code: contract.Code(h.Code), Detail: fmt.Sprintf("key %q is %s", h.Key, h.Detail)}
+}
 
 // textMissed names workers that the group did not reach; "" if there are none.
 func (g *Group) textMissed() string {
@@ -81,50 +90,51 @@ func (g *Group) textMissed() string {
 	return text
 }
 
-func joinTexts(a, b string) string {
+func joined(by, a, b string) string {
 	if a == "" || b == "" {
 		return a + b
 	}
-	return a + "; " + b
+	return a + by + b
 }
 
 func (g *Group) textFull() string {
 	return fmt.Sprintf("the group is full before its turn: max_jobs_per_detection is %d", g.cfg.Policy.MaxJobsPerDetection)
 }
 
-// textAllDeduped says which runs have what was submitted.
-func (g *Group) textAllDeduped() string {
+// allDeduped says which runs have what was submitted.
+func (g *Group) allDeduped() reason {
 	if len(g.deduped) == 0 {
-		return string(contract.CodeDeduped) + ": every key is active in another run"
+		return reason{Code: contract.CodeDeduped, Detail: "every key is active in another run"}
 	}
-	text := fmt.Sprintf("%s: %q is active in %s", contract.CodeDeduped, g.deduped[0].DedupeKey, g.deduped[0].By)
+	text := fmt.Sprintf("%q is active in %s", g.deduped[0].DedupeKey, g.deduped[0].By)
 	if more := g.counts.AlreadyActive - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more with others", more)
 	}
-	return text
+	return reason{Code: contract.CodeDeduped, Detail: text}
 }
 
-// textAllHeldBack says why nothing of what was submitted is done.
-func (g *Group) textAllHeldBack() string {
+// allHeldBack says why nothing of what was submitted is done.
+func (g *Group) allHeldBack() reason {
 	if len(g.heldBack) == 0 {
-		return "every key is held back"
+		return reason{Detail: "every key is held back"}
 	}
-	text := textHeldBack(g.heldBack[0])
+	why := heldBack(g.heldBack[0])
 	if more := g.counts.Disabled + g.counts.AlreadyActive - 1; more > 0 {
-		text += fmt.Sprintf(", and %d more are held back or active elsewhere", more)
+		why.Detail += fmt.Sprintf(", and %d more are held back or active elsewhere", more)
 	}
-	return text
+	return why
 }
 
-// textFailing names the keys that the retry budget keeps a group from working on.
-func (g *Group) textFailing() string {
-	text := fmt.Sprintf("%s: %d held back after failures", contract.HoldRetryBudget, g.counts.HeldBack)
+// failing names the keys that the retry budget keeps a group from working on.
+func (g *Group) failing() reason {
+	text := fmt.Sprintf("%d held back after failures", g.counts.HeldBack)
 	for _, h := range g.heldBack {
 		if h.Code == contract.HoldRetryBudget {
-			return text + fmt.Sprintf(", such as %q; see: roundsman jobs disabled %s", h.Key, g.cfg.JobType)
+			text += fmt.Sprintf(", such as %q; see: roundsman jobs disabled %s", h.Key, g.cfg.JobType)
+			break
 		}
 	}
-	return text
+	return reason{Code: contract.HoldRetryBudget, Detail: text}
 }
 
 func doNotFit(n int) string {
@@ -134,19 +144,19 @@ func doNotFit(n int) string {
 	return fmt.Sprintf("%d jobs do not fit", n)
 }
 
-func (g *Group) textNothingFits(late int) string {
-	return fmt.Sprintf("%s: %s before the window closes at %s%s", contract.CodeWindowFit, doNotFit(late), at(g.closes()), g.textNever())
+func (g *Group) nothingFits(late int) reason {
+	return reason{Code: contract.CodeWindowFit, Detail: fmt.Sprintf("%s before the window closes at %s%s", doNotFit(late), at(g.closes()), g.textNever())}
 }
 
-func (g *Group) textWindowClosed() string {
-	reason := fmt.Sprintf("%s: the window closed at %s", contract.CodeWindowEnd, at(g.closes()))
+func (g *Group) windowClosed() reason {
+	text := "the window closed at " + at(g.closes())
 	if next := g.closing.Next; !next.IsZero() {
-		reason += ", the next one opens at " + at(next)
+		text += ", the next one opens at " + at(next)
 	}
 	if late := g.engine.Late(); late > 0 {
-		reason += fmt.Sprintf("; %s into what was left of it%s", doNotFit(late), g.textNever())
+		text += fmt.Sprintf("; %s into what was left of it%s", doNotFit(late), g.textNever())
 	}
-	return reason
+	return reason{Code: contract.CodeWindowEnd, Detail: text}
 }
 
 // textNever says that jobs are left which no window is long enough for: only a person
@@ -198,10 +208,17 @@ func (g *Group) textHold() string {
 	return "nothing that is left fits into this window; the next one opens at " + at(g.turn.HoldUntil)
 }
 
-// textTooLate is why a group does not wait for a window that opens then.
-func (g *Group) textTooLate(opens time.Time) string {
+// tooLate is why a group does not wait for a window that opens then.
+func (g *Group) tooLate(opens time.Time) reason {
 	if g.away && !opens.IsZero() {
-		return fmt.Sprintf("%s: it has been coming back for %d days: submit again what is still wanted", contract.CodeWindowEnd, MaxAway/(24*time.Hour))
+		return reason{Code: contract.CodeWindowEnd, Detail: fmt.Sprintf("it has been coming back for %d days: submit again what is still wanted", MaxAway/(24*time.Hour))}
 	}
-	return g.window.closedText(opens)
+	closed := ""
+	if known := g.window.Known; known != nil {
+		closed = known.Closed
+	}
+	if !opens.IsZero() {
+		return reason{Code: contract.CodeWindowClosed, Until: opens, Detail: closed}
+	}
+	return reason{Code: contract.CodeWindowClosed, Detail: joined(": ", "no window opens within 400 days", closed)}
 }

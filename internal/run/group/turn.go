@@ -132,7 +132,7 @@ func (v Prepared) apply(g *Group, now time.Time) {
 func (v PrepareFailed) apply(g *Group, now time.Time) {
 	g.turn.preparing = false
 	if g.turn.Step != stepNone {
-		g.giveUp(contract.OutcomeFailed, textUnprepared(v.Reason), now)
+		g.giveUp(contract.OutcomeFailed, reason{Detail: textUnprepared(v.Reason)}, now)
 	}
 }
 
@@ -144,7 +144,7 @@ func (g *Group) awaitWorker(now time.Time) {
 		g.noteWait(contract.CodeNoWorker, textNoDetector(g.cfg.Handler), g.turn.Since, now)
 		g.askTurn(now)
 	case !now.Before(g.workerDeadline()):
-		g.skip(textNoWorkerSkip(g.cfg.Handler, now.Sub(g.turn.Since)), now)
+		g.skip(noWorker(g.cfg.Handler, now.Sub(g.turn.Since)), now)
 	default:
 		g.engine.Watch()
 	}
@@ -193,7 +193,7 @@ func (v TurnGranted) apply(g *Group, now time.Time) {
 
 func (v TurnRefused) apply(g *Group, now time.Time) {
 	if g.turn.Step == stepLane {
-		g.skip(textRefused(v), now)
+		g.skip(refused(v), now)
 	}
 }
 
@@ -217,7 +217,7 @@ func (g *Group) awaitTurn(now time.Time) {
 		g.missTurn(opens, now)
 	case !g.turn.Granted:
 		if until := g.laneDeadline(); !until.IsZero() && !now.Before(until) {
-			g.skip(g.textLaneTooLate(), now)
+			g.skip(g.laneTooLate(), now)
 		}
 	case !g.served():
 		g.leaveTurn()
@@ -233,7 +233,7 @@ func (g *Group) awaitTurn(now time.Time) {
 // for the next window.
 func (g *Group) missTurn(opens, now time.Time) {
 	if !g.cfg.Submitted || g.opensTooLate(opens) {
-		g.skip(g.textTooLate(opens), now)
+		g.skip(g.tooLate(opens), now)
 		return
 	}
 	g.leaveTurn()
@@ -282,19 +282,19 @@ func (g *Group) begin(now time.Time) {
 }
 
 // skip ends a group that has not begun, or has left and does not come back.
-func (g *Group) skip(reason string, now time.Time) {
+func (g *Group) skip(why reason, now time.Time) {
 	if g.away {
-		g.stayAway(reason, now)
+		g.stayAway(why, now)
 		return
 	}
-	g.noteSkip(reason, now)
-	g.giveUp(contract.OutcomeSkipped, reason, now)
+	g.noteSkip(why, now)
+	g.giveUp(contract.OutcomeSkipped, why, now)
 }
 
 // giveUp ends a group before it has begun: nothing of it was done.
-func (g *Group) giveUp(outcome Outcome, reason string, now time.Time) {
+func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
 	if g.away {
-		g.stayAway(reason, now)
+		g.stayAway(why, now)
 		return
 	}
 	state := StateNotStarted
@@ -307,14 +307,14 @@ func (g *Group) giveUp(outcome Outcome, reason string, now time.Time) {
 		} else {
 			g.counts.NotStarted++
 		}
-		j.State, j.EndedAt, j.Error = state, now, reason
+		j.State, j.EndedAt, j.Error = state, now, why.String()
 		g.jobs.close(j)
 	}
 	if !g.turn.AskedAt.IsZero() {
 		g.leaveTurn()
 	}
-	g.turn.Step, g.phase, g.outcome, g.reason = stepNone, PhaseEnded, outcome, reason
-	g.do(End{Outcome: outcome, Reason: reason})
+	g.turn.Step, g.phase, g.outcome, g.why = stepNone, PhaseEnded, outcome, why
+	g.do(End{Outcome: outcome, Reason: why.String()})
 }
 
 func (v Submitted) apply(g *Group, now time.Time) {

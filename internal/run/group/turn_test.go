@@ -170,6 +170,10 @@ func TestWindowIsWaitedFor(t *testing.T) {
 	outcome, reason := far.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)
 	assert.Equal(t, "WINDOW_CLOSED_UNTIL 2026-01-02T04:05:05Z", reason)
+	notes := far.g.Notes()
+	require.Len(t, notes, 1)
+	assert.Equal(t, contract.CodeWindowClosed, notes[0].Code)
+	assert.Equal(t, "until 2026-01-02T04:05:05Z", notes[0].Detail)
 }
 
 func TestBrokenCalendarKeepsTheWindowClosed(t *testing.T) {

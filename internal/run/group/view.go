@@ -111,7 +111,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case g.paused:
 		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.leaving:
-		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: cutCode(g.reason)}
+		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case !offered:
 		return run.Wait{}
 	}
@@ -156,7 +156,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 	case stepWindow:
 		opens, closed := g.window.closedUntil(now)
 		if now.Before(g.turn.HoldUntil) {
-			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: cutCode(g.textHold())}
+			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: g.textHold()}
 		}
 		if !closed {
 			return run.Wait{}
@@ -218,7 +218,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 func (g *Group) waitingText(wait run.Wait) string {
 	switch {
 	case g.stopping != stopNone && g.phase != PhaseEnded:
-		return "stopping: " + g.reason
+		return "stopping: " + g.why.String()
 	case wait.Code == contract.CodeSlots:
 		return "a detect slot of " + wait.Object
 	case wait.Code == contract.CodeLaneBusy:
@@ -324,7 +324,7 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 	}
 	s := g.Summary(now)
 	result := contract.JobGroupResult{
-		JobType: g.cfg.JobType, Outcome: g.outcome, Reason: g.reason, DryRun: g.cfg.DryRun, Counts: g.counts,
+		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.counts,
 		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, ByWorker: g.ByWorker(),
 		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}
@@ -332,13 +332,4 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 		result.Proposals = g.Proposals(contract.MaxDryRunProposals, dryRunBytes)
 	}
 	return result
-}
-
-// cutCode removes the code that a reason begins with.
-func cutCode(reason string) string {
-	const prefix = string(contract.CodeWindowEnd) + ": "
-	if len(reason) > len(prefix) && reason[:len(prefix)] == prefix {
-		return reason[len(prefix):]
-	}
-	return reason
 }

@@ -85,7 +85,7 @@ func (g *Group) awaitWindow(now time.Time) {
 	case now.Before(g.turn.HoldUntil):
 	case g.window.asking:
 	case g.window.Broken != "":
-		g.skip(textWindowBroken(g.window.Broken), now)
+		g.skip(reason{Code: contract.CodeWindowClosed, Detail: g.window.Broken}, now)
 	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
 		g.askWindows(now) // What is known from before may have come to its end.
 	case !closed:
@@ -93,7 +93,7 @@ func (g *Group) awaitWindow(now time.Time) {
 		g.enter(stepPrepare, now)
 	default:
 		if g.opensTooLate(opens) {
-			g.skip(g.textTooLate(opens), now)
+			g.skip(g.tooLate(opens), now)
 		}
 	}
 }

@@ -56,15 +56,6 @@ func (w *windows) closedUntil(now time.Time) (opens time.Time, closed bool) {
 	return span.Next, true
 }
 
-// closedText is the reason of a group that is skipped.
-func (w *windows) closedText(opens time.Time) string {
-	why := ""
-	if w.Known != nil && w.Known.Closed != "" {
-		why = ": " + w.Known.Closed
-	}
-	return textClosedUntil(opens, why)
-}
-
 func (v WindowsKnown) apply(g *Group, now time.Time) {
 	g.window.asking, g.window.Known, g.window.Broken = false, &v.Windows, ""
 	g.windowChanged(now)
@@ -105,11 +96,11 @@ func (g *Group) stayIfOpen(now time.Time) {
 	opens, closed := g.window.closedUntil(now)
 	switch {
 	case !closed:
-		g.stopping, g.reason, g.leaving = stopNone, "", false
+		g.stopping, g.why, g.leaving = stopNone, reason{}, false
 		g.engine.Unsuspend(now)
 		g.setClosing(now)
 	case opens.IsZero() || !opens.Before(g.createdAt.Add(MaxAway)):
-		g.stayAway(g.reason, now)
+		g.stayAway(g.why, now)
 	}
 }
 
@@ -141,27 +132,27 @@ func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGr
 // Waiting for that would hold the lane for nothing.
 func (g *Group) endIfNothingFits(now time.Time) {
 	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone {
-		g.shut(g.textNothingFits(late), now)
+		g.shut(g.nothingFits(late), now)
 	}
 }
 
 // closeWindow: from now on nothing starts. What runs drains, or is canceled and
 // keeps its checkpoint.
 func (g *Group) closeWindow(now time.Time) {
-	reason := g.textWindowClosed()
-	g.shut(reason, now)
+	why := g.windowClosed()
+	g.shut(why, now)
 	if g.cfg.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
-		g.engine.CancelRunning(now, reason)
+		g.engine.CancelRunning(now, why.String())
 	}
 }
 
 // shut ends what the window lets start: for good, or until the next one.
-func (g *Group) shut(reason string, now time.Time) {
+func (g *Group) shut(why reason, now time.Time) {
 	if g.comesBack() {
-		g.suspend(reason, now)
+		g.suspend(why, now)
 		return
 	}
-	g.stop(stopWindow, reason, now)
+	g.stop(stopWindow, why, now)
 }
 
 // comesBack reports whether the closing of the window is not the end: what a person
@@ -174,16 +165,16 @@ func (g *Group) comesBack() bool {
 
 // suspend is stop for a group that comes back. What waits continues to wait, but for
 // jobs that no window is long enough for.
-func (g *Group) suspend(reason string, now time.Time) {
-	g.stopping, g.reason, g.leaving = stopWindow, reason, true
-	g.note(run.Delayed, contract.CodeWindowEnd, reason, 0)
+func (g *Group) suspend(why reason, now time.Time) {
+	g.stopping, g.why, g.leaving = stopWindow, why, true
+	g.note(run.Delayed, contract.CodeWindowEnd, why.String(), 0)
 	if g.phase == PhaseClaiming {
 		g.phase = PhaseRunning
 	}
 	if longest := g.closing.Longest; longest > 0 && g.begun {
 		for _, j := range g.jobs.sorted() {
 			if rest, _ := g.engine.Estimate(j.N); rest > longest {
-				g.engine.End(now, j.N, run.NotStarted, string(contract.CodeWindowFit)+": "+g.textLate(j))
+				g.engine.End(now, j.N, run.NotStarted, reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String())
 			}
 		}
 	}
@@ -197,7 +188,7 @@ func (g *Group) leave(now time.Time) {
 		return
 	}
 	g.leaving, g.away = false, true
-	g.stopping, g.reason = stopNone, ""
+	g.stopping, g.why = stopNone, reason{}
 	g.engine.Forget()
 	g.do(Unwatch{})
 	g.leaveTurn()
@@ -231,11 +222,11 @@ func (g *Group) resume(now time.Time) {
 }
 
 // stayAway ends what was to continue with the next window.
-func (g *Group) stayAway(reason string, now time.Time) {
+func (g *Group) stayAway(why reason, now time.Time) {
 	g.leaving, g.away, g.turn.Step = false, false, stepNone
-	g.stopping, g.reason, g.phase = stopWindow, reason, PhaseRunning
-	g.note(run.Terminated, contract.CodeWindowEnd, reason, 0)
-	g.engine.Stop(now, run.NotStarted, reason)
+	g.stopping, g.why, g.phase = stopWindow, why, PhaseRunning
+	g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
+	g.engine.Stop(now, run.NotStarted, why.String())
 	if !g.begun {
 		g.beginRunning(now)
 	}

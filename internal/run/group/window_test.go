@@ -130,6 +130,7 @@ func TestWindowEndDrains(t *testing.T) {
 	assert.Equal(t, 2, s.g.engine.InFlight()-1)
 	decisions := s.wait(time.Minute)
 	assert.Contains(t, fmt.Sprint(decisions), "WINDOW_CLOSED: the window and drain_grace are over")
+	s.roll()
 	for _, job := range []int{3, 4, 5} {
 		s.end(job, FailureCanceled)
 	}

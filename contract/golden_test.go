@@ -190,6 +190,7 @@ func wireTypes() []any {
 		TaskView{},
 		TasksQueryInput{},
 		TasksQueryResult{},
+		Termination{},
 		TestNotificationInput{},
 		TestNotificationResult{},
 		TickCounts{},

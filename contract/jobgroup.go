@@ -332,4 +332,12 @@ type RunSummary struct {
 	StartedAt  time.Time   `json:"started_at,omitzero"`
 	EndedAt    time.Time   `json:"ended_at,omitzero"`
 	Counts     GroupCounts `json:"counts"`
+	// Terminated is set if somebody terminated it.
+	Terminated *Termination `json:"terminated,omitempty"`
+}
+
+// Termination says who terminated a run, and why.
+type Termination struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
 }

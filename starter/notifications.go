@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/explain"
 )
 
 // Notifications is the part of the client about who is told of what.
@@ -19,6 +20,9 @@ func notifierRef() RunRef { return RunRef{WorkflowID: contract.NotificationsWork
 func (n Notifications) View(ctx context.Context) (contract.NotificationsView, error) {
 	var view contract.NotificationsView
 	err := n.client.query(ctx, notifierRef(), contract.QueryNotifications, &view)
+	for i := range view.Deliveries {
+		explain.Delivery(&view.Deliveries[i])
+	}
 	return view, err
 }
 

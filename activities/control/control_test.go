@@ -243,7 +243,7 @@ func TestPrepareFindsRunsWithoutRecord(t *testing.T) {
 	require.NoError(t, err)
 	end := t0.Add(time.Minute)
 	assert.Equal(t, []contract.RunSummary{
-		{WorkflowID: "killed", RunID: "run-killed", Outcome: contract.OutcomeFailed, Reason: "terminated by ann: stuck", StartedAt: t0, EndedAt: end},
+		{WorkflowID: "killed", RunID: "run-killed", Outcome: contract.OutcomeFailed, Reason: "terminated by ann: stuck", StartedAt: t0, EndedAt: end, Terminated: &contract.Termination{By: "ann", Reason: "stuck"}},
 		{WorkflowID: "broken", RunID: "run-broken", Outcome: contract.OutcomeFailed, Reason: "its workflow failed: a bug", StartedAt: t0, EndedAt: end},
 		{WorkflowID: "late", RunID: "run-late", Outcome: contract.OutcomeTimeout, Reason: "its workflow timed out", StartedAt: t0, EndedAt: end},
 		{WorkflowID: "canceled", RunID: "run-canceled", Outcome: contract.OutcomeCanceled, Reason: "canceled: operator", StartedAt: t0, EndedAt: t0.Add(time.Second), Counts: contract.GroupCounts{Completed: 3}},

@@ -143,7 +143,8 @@ func (c *Control) explain(ctx context.Context, run *lostRun) {
 	switch attributes := last.GetAttributes().(type) {
 	case *historypb.HistoryEvent_WorkflowExecutionTerminatedEventAttributes:
 		terminated := attributes.WorkflowExecutionTerminatedEventAttributes
-		run.Reason = withDetail("terminated by "+terminated.GetIdentity(), terminated.GetReason())
+		run.Terminated = &contract.Termination{By: terminated.GetIdentity(), Reason: terminated.GetReason()}
+		run.Reason = withDetail("terminated by "+run.Terminated.By, run.Terminated.Reason)
 	case *historypb.HistoryEvent_WorkflowExecutionFailedEventAttributes:
 		failure := attributes.WorkflowExecutionFailedEventAttributes.GetFailure()
 		run.Reason = withDetail(run.Reason, failure.GetMessage())

@@ -11,7 +11,7 @@ import (
 
 // speechless are the packages whose decisions have codes and fields, and no
 // sentences: internal/explain has those.
-var speechless = []string{"internal/admission", "internal/fleet", "internal/window"} //nolint:gochecknoglobals // constant table
+var speechless = []string{"internal/access", "internal/admission", "internal/audit", "internal/fleet", "internal/forecast", "internal/ledger", "internal/notify", "internal/seaweedfs/plan", "internal/window"} //nolint:gochecknoglobals // constant table
 
 // verbs are those of fmt, proseWord is a word of people: a code and a layout of a time
 // have none.

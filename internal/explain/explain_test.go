@@ -269,3 +269,12 @@ func TestReceivers(t *testing.T) {
 	well.Receiver.Waiting = 1
 	assert.Equal(t, "delivering", State(well))
 }
+
+func TestDroppedDeliveries(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{contract.DeliveryDropped: "the queue of the receiver was full", contract.DeliverySent: ""} {
+		delivery := contract.DeliveryView{State: state}
+		Delivery(&delivery)
+		assert.Equal(t, want, delivery.Error)
+	}
+}

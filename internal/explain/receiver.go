@@ -74,3 +74,10 @@ func (r ReceiverFacts) waits() string {
 	}
 	return text
 }
+
+// Delivery writes why a notification was dropped; what a receiver answered is known.
+func Delivery(d *contract.DeliveryView) {
+	if d.State == contract.DeliveryDropped && d.Error == "" {
+		d.Error = "the queue of the receiver was full"
+	}
+}

@@ -137,7 +137,7 @@ func (q *Queue) bound(now time.Time, l *lane) {
 		oldest = 1
 	}
 	l.Dropped++
-	q.end(now, l.waiting[oldest], contract.DeliveryDropped, "the queue of the receiver was full")
+	q.end(now, l.waiting[oldest], contract.DeliveryDropped, "")
 	l.waiting = slices.Delete(l.waiting, oldest, oldest+1)
 }
 

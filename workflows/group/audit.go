@@ -15,14 +15,11 @@ const goingOn = "going on"
 // auditMissed records runs that were terminated: they could not.
 func (r *groupRun) auditMissed(missed []contract.RunSummary) {
 	for _, run := range missed {
-		identity, terminated := strings.CutPrefix(run.Reason, "terminated by ")
-		if !terminated {
-			continue
+		if by := run.Terminated; by != nil {
+			r.runner.Audit.Add(contract.AuditEntry{
+				Kind: contract.AuditOperator, At: run.EndedAt, From: by.By, Action: "run.terminate", Object: run.WorkflowID, Detail: by.Reason,
+			})
 		}
-		identity, detail, _ := strings.Cut(identity, ": ")
-		r.runner.Audit.Add(contract.AuditEntry{
-			Kind: contract.AuditOperator, At: run.EndedAt, From: identity, Action: "run.terminate", Object: run.WorkflowID, Detail: detail,
-		})
 	}
 }
 

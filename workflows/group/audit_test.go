@@ -156,12 +156,12 @@ func TestGroupTellsOfTerminatedRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.missed = []contract.RunSummary{
-		{WorkflowID: "group/fake-1", RunID: "1", Outcome: contract.OutcomeFailed, Reason: "terminated by temporal-cli:ann@host: by mistake"},
+		{WorkflowID: "group/fake-1", RunID: "1", Outcome: contract.OutcomeFailed, Terminated: &contract.Termination{By: "temporal-cli: ann@host", Reason: "by mistake"}},
 		{WorkflowID: "group/fake-2", RunID: "2", Outcome: contract.OutcomeCanceled, Reason: "canceled"},
 	}
 	b.run(jobtype.Policy{})
 	require.Equal(t, []string{"run.terminate group/fake-1"}, b.audit.Lines())
-	assert.Equal(t, "temporal-cli:ann@host", b.audit.Entries()[0].From)
+	assert.Equal(t, "temporal-cli: ann@host", b.audit.Entries()[0].From)
 	assert.Equal(t, "by mistake", b.audit.Entries()[0].Detail)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/time/rate"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/access"
@@ -88,8 +89,8 @@ type API struct {
 	streams streams
 	// known are the lists that cost calls to visibility: one fetch for all.
 	known lists
-	// visibility is the pace of topics that list runs.
-	visibility pace
+	// visibility limits the fetches of topics that list runs to one every visibleApart.
+	visibility *rate.Limiter
 	// away: the server did not answer when it was last asked for the topic server.
 	away atomic.Bool
 }
@@ -100,7 +101,10 @@ func New(options Options) *API {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &API{options: options, mux: http.NewServeMux(), needs: map[string]Operation{}, live: options.Live, viewed: map[string]viewable{}}
+	a := &API{
+		options: options, mux: http.NewServeMux(), needs: map[string]Operation{}, live: options.Live, viewed: map[string]viewable{},
+		visibility: rate.NewLimiter(rate.Every(visibleApart), 1),
+	}
 	if a.live == nil {
 		a.live = live.New()
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/time/rate"
 
 	"github.com/roundsman/roundsman/internal/access"
 	"github.com/roundsman/roundsman/internal/api/problem"
@@ -41,4 +43,20 @@ func TestABugInATopicEndsNoProcess(t *testing.T) {
 	}
 	_, err := a.known.jobTypes.Get(t.Context()) // Without a client it is one.
 	assert.Equal(t, problem.CodeInternal, problem.From(err).Code)
+}
+
+// A look at lists of runs that waits for its turn at visibility ends with its viewers, and
+// leaves its turn to the others.
+func TestALookThatNobodyWaitsForEndsBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	a := New(Options{})
+	a.visibility.SetLimit(rate.Every(time.Hour))
+	require.True(t, a.visibility.Allow())
+	_, r, is := a.watched("/runs")
+	require.True(t, is)
+	ctx, leave := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, leave)
+	_, err := a.look(r, Caller{})(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, a.visibility.AllowN(time.Now().Add(61*time.Minute), 1))
 }

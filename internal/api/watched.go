@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -48,7 +47,7 @@ const (
 	calendarGap = 15 * time.Second
 	// busyEvery shows the progress of what runs, of which no workflow takes note.
 	busyEvery = 2 * time.Second
-	// visibleApart is the time between two fetches of lists of runs as topics, so that
+	// visibleApart is the least time between two fetches of lists of runs as topics, so that
 	// viewers with many filters leave others of the ten calls that visibility takes in a second.
 	visibleApart = 300 * time.Millisecond
 )
@@ -109,7 +108,9 @@ func (a *API) look(r *http.Request, caller Caller) live.Make {
 	viewers := Caller{Name: "viewers", Rights: caller.Rights}
 	return survives(a, func(ctx context.Context) (live.Picture, error) {
 		if r.URL.Path == Prefix+"/runs" {
-			a.visibility.wait()
+			if err := a.visibility.Wait(ctx); err != nil {
+				return live.Picture{}, fmt.Errorf("wait for the turn at visibility: %w", err)
+			}
 		}
 		picture := live.Picture{AsOf: time.Now().UTC()}
 		kept := &buffered{header: http.Header{}, status: http.StatusOK}
@@ -124,17 +125,4 @@ func (a *API) look(r *http.Request, caller Caller) live.Make {
 		picture.Body, picture.Digest = bytes.TrimSpace(kept.body.Bytes()), digest(kept.body.Bytes())
 		return picture, nil
 	})
-}
-
-// pace lets callers go on visibleApart after each other.
-type pace struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-func (p *pace) wait() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	<-time.After(time.Until(p.last.Add(visibleApart)))
-	p.last = time.Now()
 }

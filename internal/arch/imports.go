@@ -174,7 +174,7 @@ func doorImports() []importRule {
 		{
 			name: "api", scope: []string{"internal/api/...", "internal/live/..."},
 			own:     []string{"internal/api/...", "internal/live", "internal/access", "internal/doctor", "starter/...", "config", "contract", "jobtype", "dag/...", "internal/window", leaf},
-			foreign: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/coreos/go-oidc/v3/...", "golang.org/x/oauth2/...", "golang.org/x/sync/...", "google.golang.org/grpc/...", "go.temporal.io/api/..."},
+			foreign: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/coreos/go-oidc/v3/...", "golang.org/x/oauth2/...", "golang.org/x/sync/...", "golang.org/x/time/rate", "google.golang.org/grpc/...", "go.temporal.io/api/..."},
 			deny:    []string{"go.temporal.io/sdk/..."},
 			fix:     "the API asks starter, which alone speaks to Temporal; other packages add operations by api.Options.Extra",
 		},

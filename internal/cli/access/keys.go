@@ -34,15 +34,11 @@ Examples:
 			&cli.StringFlag{Name: "worker", Usage: "only for the remote worker `ID`"},
 			&cli.StringFlag{Name: "expires", Usage: "refuse the key after `DURATION`, like 90d (default: never)"},
 		),
-		Action: c.Connected(c.createKey),
+		Action: c.Named(c.createKey),
 	}
 }
 
-func (c *commands) createKey(ctx *cli.Context, client *starter.Client) error {
-	name, err := ui.OneName(ctx)
-	if err != nil {
-		return err
-	}
+func (c *commands) createKey(ctx *cli.Context, client *starter.Client, name string) error {
 	wanted := keys.Key{
 		Name: name, Role: ctx.String("role"), Worker: ctx.String("worker"),
 		JobTypes: ui.SplitList(ctx.String("job-types")), DAGs: ui.SplitList(ctx.String("dags")),
@@ -114,11 +110,7 @@ func (c *commands) keysRevoke() *cli.Command {
 		Name: "revoke", ArgsUsage: "ID", Usage: "refuse an API key from now on",
 		Description: "Every control plane refuses it within 5 seconds.\n\nExamples:\n  roundsman keys revoke 4mzq7bx2ka",
 		Flags:       ui.With(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			id, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			key, err := keys.New(client).Revoke(ctx.Context, id, c.Operator())
 			if err != nil {
 				return err

@@ -101,13 +101,11 @@ func (c *commands) notificationsTest() *cli.Command {
 Examples:
   roundsman notifications test ops-chat`,
 		Flags:  ui.With(),
-		Before: func(ctx *cli.Context) error { _, err := ui.OneName(ctx); return err },
-		Action: c.Connected(c.testReceiver),
+		Action: c.Named(c.testReceiver),
 	}
 }
 
-func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client) error {
-	name := ctx.Args().First()
+func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name string) error {
 	id, err := client.Notifications().Test(ctx.Context, name)
 	if errors.Is(err, starter.ErrNotFound) {
 		return fmt.Errorf("no control plane has receivers: write notify.receivers.%s into its configuration and start it with --config", name)

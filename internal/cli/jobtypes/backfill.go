@@ -23,11 +23,7 @@ func (c *commands) jobTypesBackfill() *cli.Command {
 			&cli.StringFlag{Name: "to", Usage: "until `TIME` (RFC 3339, or a duration before now; default: now)"},
 			ui.DryRunFlag(),
 		),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			now := c.Env.Now()
 			from, fromErr := ui.ParseTime("--from", ctx.String("from"), now)
 			to, toErr := ui.ParseTime("--to", cmp.Or(ctx.String("to"), "0s"), now)

@@ -110,11 +110,7 @@ func (c *commands) jobTypesShow() *cli.Command {
   roundsman jobtypes show scrub
   roundsman jobtypes show scrub --output json | jq .spec.policy`,
 		Flags: ui.ListFlags(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			known, err := jobtypes.Of(client).Get(ctx.Context, name)
 			if err != nil {
 				return err
@@ -200,11 +196,7 @@ func (c *commands) jobTypesPause() *cli.Command {
 Examples:
   roundsman jobtypes pause scrub --note "until the new disks are in"`,
 		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "`TEXT` that tells others why"}),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String("note")); err != nil {
 				return err
 			}
@@ -218,11 +210,7 @@ func (c *commands) jobTypesResume() *cli.Command {
 		Name: "resume", ArgsUsage: "NAME", Usage: "end a pause",
 		Description: "Examples:\n  roundsman jobtypes resume scrub",
 		Flags:       ui.With(),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if err := jobtypes.Of(client).Resume(ctx.Context, name); err != nil {
 				return err
 			}

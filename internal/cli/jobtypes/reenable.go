@@ -22,11 +22,7 @@ Examples:
   roundsman jobtypes re-enable scrub
   roundsman jobtypes re-enable scrub --key /srv/a.bin`,
 		Flags: ui.With(&cli.StringFlag{Name: runs.FlagKey, Usage: "only the dedupe key `KEY`, not the job type"}),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if ctx.IsSet(runs.FlagKey) && ctx.String(runs.FlagKey) == "" {
 				return ui.Usagef("--key is empty: give a dedupe key, or leave it out to re-enable the job type")
 			}

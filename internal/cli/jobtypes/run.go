@@ -41,17 +41,13 @@ Examples:
 				Usage: "for a job type with a DAG: `KEY=VALUE` of its params for this run alone; may be given several times",
 			},
 		),
-		Action: c.Connected(c.runJobType),
+		Action: c.Named(c.runJobType),
 	}
 }
 
 const flagParam = "param"
 
-func (c *commands) runJobType(ctx *cli.Context, client *starter.Client) error {
-	name, err := ui.OneName(ctx)
-	if err != nil {
-		return err
-	}
+func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name string) error {
 	known, err := jobtypes.Of(client).Get(ctx.Context, name)
 	if err != nil {
 		return err
@@ -147,15 +143,11 @@ Examples:
 			}
 			return nil
 		},
-		Action: c.Connected(c.detect),
+		Action: c.Named(c.detect),
 	}
 }
 
-func (c *commands) detect(ctx *cli.Context, client *starter.Client) error {
-	name, err := ui.OneName(ctx)
-	if err != nil {
-		return err
-	}
+func (c *commands) detect(ctx *cli.Context, client *starter.Client, name string) error {
 	spec, err := c.specOf(ctx, client, name)
 	if err != nil {
 		return err

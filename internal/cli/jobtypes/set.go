@@ -25,14 +25,10 @@ Examples:
   roundsman jobtypes set scrub global_execution_concurrency=8 && roundsman runs set scrub global_execution_concurrency=8`,
 		Flags:  ui.With(),
 		Before: runs.CheckSettings,
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			change, err := setting.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
-			}
-			name, err := ui.OneName(ctx)
-			if err != nil {
-				return err
 			}
 			changed, err := jobtypes.Of(client).Set(ctx.Context, name, change)
 			if err != nil {

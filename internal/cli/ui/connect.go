@@ -151,3 +151,14 @@ func (c *Program) Connected(action func(*cli.Context, *starter.Client) error) cl
 		return nil
 	}
 }
+
+// Named is [Program.Connected] for an action on the one name that is the command's argument.
+func (c *Program) Named(action func(ctx *cli.Context, client *starter.Client, name string) error) cli.ActionFunc {
+	return func(ctx *cli.Context) error {
+		name, err := OneName(ctx)
+		if err != nil {
+			return err
+		}
+		return c.Connected(func(ctx *cli.Context, client *starter.Client) error { return action(ctx, client, name) })(ctx)
+	}
+}

@@ -35,11 +35,7 @@ Examples:
 			&cli.BoolFlag{Name: "no-wait", Usage: "return at once"},
 			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1 (default: wait as long as it takes)"},
 		),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			id, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			if ctx.Bool(ui.FlagDryRun) {
 				return c.foretellDrain(ctx, client, id)
 			}
@@ -105,11 +101,7 @@ Examples:
 			&cli.BoolFlag{Name: "reset", Usage: "go back to what the worker was started with"},
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
 		),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			id, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			if err := checkResize(ctx); err != nil {
 				return err
 			}

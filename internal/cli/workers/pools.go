@@ -71,16 +71,12 @@ Examples:
   roundsman pools resize db --size 0`,
 		Flags: ui.With(&cli.IntFlag{Name: "size", Usage: "the new size, `N`", Value: -1}),
 		Before: func(ctx *cli.Context) error {
-			if _, err := ui.OneName(ctx); err != nil {
-				return err
-			}
 			if ctx.Int("size") < 0 {
 				return ui.Usagef("--size is missing: give at least 1, or 0 to go back to the declared size")
 			}
 			return nil
 		},
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			pool := ctx.Args().First()
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, pool string) error {
 			after, err := client.Admission().ResizePool(ctx.Context, pool, ctx.Int("size"), c.Operator())
 			if err != nil {
 				return err

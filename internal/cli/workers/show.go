@@ -31,11 +31,7 @@ Examples:
 			Name: "state", Aliases: []string{"s"},
 			Usage: "only jobs in `STATE`: running, ending, reporting, zombie; may be given several times",
 		}),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			id, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			states, err := workerJobStates(ctx.StringSlice("state"))
 			if err != nil {
 				return err

@@ -143,11 +143,7 @@ func (c *commands) workersAct(action starter.WorkerAction, usage string) *cli.Co
 		Name: string(action), ArgsUsage: "WORKER", Usage: usage,
 		Description: fmt.Sprintf("Examples:\n  roundsman workers %s node-a\n  roundsman workers %s node-a --reason \"new disks\"", action, action),
 		Flags:       ui.With(&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"}),
-		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			id, err := ui.OneName(ctx)
-			if err != nil {
-				return err
-			}
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			after, err := client.Workers().Operate(ctx.Context, id, action, c.Operator(), ctx.String(ui.FlagReason))
 			if err != nil {
 				return err

@@ -323,29 +323,3 @@ func (r *Run) underID(i Index) string {
 	}
 	return ""
 }
-
-// Flatten returns a graph with the added tasks and dependencies in it; indices
-// are those of the run. Without growth it is the run's graph itself.
-func (r *Run) Flatten() *Graph {
-	if r.growth == nil {
-		return r.graph
-	}
-	in := Input{Meta: r.graph.Meta(), Attachments: r.graph.Attachments(), Tasks: make([]Task, r.Len())}
-	for n := range in.Tasks {
-		i := Index(n)
-		t := Task{
-			ID: r.ID(i), Priority: r.Priority(i), Rule: r.Rule(i), Unmetered: r.nodes[i].attr.Unmetered(), Gated: r.nodes[i].attr.Gated(), FanOut: r.IsFanOut(i),
-			Payload: r.Payload(i), Args: r.Args(i),
-		}
-		for _, d := range r.Needs(i) {
-			t.Needs = append(t.Needs, r.ID(d))
-		}
-		in.Tasks[n] = t
-	}
-	g, err := Build(in)
-	if err != nil {
-		// Growth is validated when it is added, so this is a defect of this package.
-		panic("dag: a grown run is not a graph: " + err.Error())
-	}
-	return g
-}

@@ -117,8 +117,7 @@ func NewRun(g *Graph, opts Options) *Run {
 	return r
 }
 
-// Graph is the graph the run was made of, without added tasks; [Run.Flatten]
-// includes them.
+// Graph is the graph the run was made of, without added tasks.
 func (r *Run) Graph() *Graph { return r.graph }
 
 // Options returns the options in force; Concurrency may have changed. Those in

@@ -48,7 +48,6 @@ func (p *pulse) news() bool {
 // entry is one SDK worker of an incarnation in the server's list; a process has
 // one for each of its queues.
 type entry struct {
-	owner contract.Incarnation
 	// beat is the heartbeat's time by the worker's clock, described when it was
 	// read, both zero until then.
 	beat, described time.Time

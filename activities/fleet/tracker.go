@@ -148,7 +148,7 @@ func (t *tracker) see(now time.Time, s sighting) {
 	}
 	e := t.entries[s.key]
 	if e == nil {
-		e = &entry{owner: s.owner}
+		e = &entry{}
 		t.entries[s.key] = e
 	}
 	if s.beat.IsZero() {

@@ -53,8 +53,6 @@ type Dev struct {
 	// Client talks to the server. Ready tells where that is.
 	Client *starter.Client
 	Ready  ServerReady
-	// Applied is what the configuration changed.
-	Applied jobtypes.ApplyResult
 	// Open are the groups, by job type, that were going on when this process
 	// started and that it therefore brings to their end.
 	Open map[string]starter.RunRef
@@ -227,7 +225,7 @@ func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if err != nil {
 		return err
 	}
-	d.Applied, err = jobtypes.Of(d.Client).Apply(ctx, plan)
+	_, err = jobtypes.Of(d.Client).Apply(ctx, plan)
 	return err
 }
 

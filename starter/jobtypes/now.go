@@ -78,8 +78,7 @@ type Ticks struct {
 	// Runs counts the runs that were ever started.
 	Runs int64
 	// Next is when the next one is due; zero if none is.
-	Next   time.Time
-	Paused bool
+	Next time.Time
 }
 
 // Ticks asks a job type's Schedule. It costs the server one query and
@@ -89,7 +88,7 @@ func (c Client) Ticks(ctx context.Context, name string) (Ticks, error) {
 	if err != nil {
 		return Ticks{}, err
 	}
-	ticks := Ticks{Runs: known.Counts.Started, Paused: known.Paused}
+	ticks := Ticks{Runs: known.Counts.Started}
 	if ref, open := c.client.Runs().FirstOpen(ctx, known.Running); open {
 		ticks.Running = &ref
 	}

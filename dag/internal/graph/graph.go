@@ -3,7 +3,6 @@ package graph
 import (
 	"bytes"
 	"crypto/sha256"
-	"iter"
 	"sync"
 
 	"github.com/roundsman/roundsman/dag/internal/ids"
@@ -183,10 +182,6 @@ func (g *Graph) Gated(i Index) bool { return g.attrs[i].Gated() }
 // IsFanOut reports whether i stands for a fan-out whose tasks are not known yet.
 func (g *Graph) IsFanOut(i Index) bool { return g.attrs[i].FanOut() }
 
-// PayloadIndex identifies the payload of i among the graph's blobs, for callers
-// that keep decoded definitions in a cache; -1 if it has none.
-func (g *Graph) PayloadIndex(i Index) int { return blobIndex(g.payload, i) }
-
 // Payload returns the payload of i, nil if it has none. Do not modify it.
 func (g *Graph) Payload(i Index) []byte { return g.blob(blobIndex(g.payload, i)) }
 
@@ -213,17 +208,6 @@ func (g *Graph) WithMeta(meta []byte) *Graph {
 		meta: bytes.Clone(meta), ids: g.ids, needsOff: g.needsOff, needs: g.needs, depsOff: g.depsOff, deps: g.deps, attrs: g.attrs,
 		priority: g.priority, rank: g.rank, byRank: g.byRank, payload: g.payload, args: g.args, blobs: g.blobs,
 		attachments: g.attachments, attachIDs: g.attachIDs,
-	}
-}
-
-// Roots yields the tasks without dependencies in declaration order.
-func (g *Graph) Roots() iter.Seq[Index] {
-	return func(yield func(Index) bool) {
-		for i := range g.attrs {
-			if g.needsOff[i] == g.needsOff[i+1] && !yield(Index(i)) {
-				return
-			}
-		}
 	}
 }
 

@@ -28,7 +28,6 @@ type Move struct {
 
 // load is one server's disks of one type, with what this plan moves.
 type load struct {
-	server      int
 	place       place
 	count, max  int64
 	used, total uint64
@@ -89,7 +88,7 @@ type balance struct {
 
 func newBalance(t Topology, settings BalanceSettings, diskType string, holders map[uint32][]place) *balance {
 	b := &balance{topology: t, settings: settings, diskType: diskType, holders: holders, moved: map[uint32]bool{}}
-	for i, s := range t.Servers {
+	for _, s := range t.Servers {
 		if !settings.Filter.server(s) {
 			continue
 		}
@@ -97,7 +96,7 @@ func newBalance(t Topology, settings BalanceSettings, diskType string, holders m
 			if d.Type != diskType {
 				continue
 			}
-			l := &load{server: i, place: placeOf(s), max: d.Max, total: d.TotalBytes, volumes: d.Volumes, departed: map[uint32]bool{}}
+			l := &load{place: placeOf(s), max: d.Max, total: d.TotalBytes, volumes: d.Volumes, departed: map[uint32]bool{}}
 			if d.TotalBytes > d.FreeBytes {
 				l.used = d.TotalBytes - d.FreeBytes
 			}

@@ -39,11 +39,9 @@ type Volume struct {
 	ID           uint32
 	Collection   string
 	Size         uint64
-	Files        uint64
 	DeletedBytes uint64
 	ReadOnly     bool
 	Placement    uint32
-	Revision     uint32
 	ModifiedAt   int64 // seconds
 	Remote       bool
 	Disk         uint32

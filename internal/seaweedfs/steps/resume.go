@@ -22,7 +22,6 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 		}
 	case *Vacuum:
 		var then Vacuum
-		now.earlier = true
 		if err = json.Unmarshal(checkpoint, &then); err == nil {
 			now.Writable, now.Seen, now.Compacting = then.Writable, then.Seen, then.Compacting
 		}

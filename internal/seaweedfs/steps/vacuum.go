@@ -25,8 +25,7 @@ type Vacuum struct {
 	// Compacting: a compaction may have begun, so that its files may be there.
 	Compacting bool `json:"compacting,omitempty"`
 
-	// The rest is one attempt's; earlier: there was one before it.
-	earlier bool
+	// The rest is one attempt's.
 	begun   bool
 	garbage float64
 	todo    []string

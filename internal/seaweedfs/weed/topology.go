@@ -66,8 +66,8 @@ func convertDisk(name string, disk *masterpb.Disk) plan.Disk {
 	}
 	for _, v := range disk.GetVolumes() {
 		made.Volumes = append(made.Volumes, plan.Volume{
-			ID: v.GetId(), Collection: v.GetCollection(), Size: v.GetSize(), Files: v.GetFileCount(), DeletedBytes: v.GetDeletedBytes(),
-			ReadOnly: v.GetReadOnly(), Placement: v.GetReplicaPlacement(), Revision: v.GetCompactRevision(),
+			ID: v.GetId(), Collection: v.GetCollection(), Size: v.GetSize(), DeletedBytes: v.GetDeletedBytes(),
+			ReadOnly: v.GetReadOnly(), Placement: v.GetReplicaPlacement(),
 			ModifiedAt: v.GetModifiedAtSecond(), Remote: v.GetRemoteStorageName() != "", Disk: v.GetDiskId(),
 		})
 	}

@@ -151,7 +151,6 @@ func (s *Session) acknowledge(now time.Time, in *pb.WorkerAcknowledge) {
 		}
 		s.end(r, Rejected, "the worker did not accept it: "+clip(in.GetMessage()), nil)
 	default:
-		r.accepted = true
 		s.events = append(s.events, Alive{Request: r.id})
 	}
 }
@@ -195,7 +194,6 @@ func (s *Session) progress(now time.Time, in *pb.JobProgressUpdate) {
 	if r == nil || !s.isJob(now, r, in.GetJobId()) {
 		return
 	}
-	r.accepted = true
 	s.print(r, in.GetActivities())
 	s.events = append(s.events, Advanced{Request: r.id, Percent: percent(in.GetProgressPercent()), Stage: clip(in.GetStage()), Message: clip(in.GetMessage())})
 }

@@ -26,8 +26,7 @@ type request struct {
 	kind    pb.WorkKind
 	jobType string
 	// jobID is that of a job.
-	jobID    string
-	accepted bool
+	jobID string
 	// canceled: its end was asked for; denied counts the answers that the worker does not
 	// have it.
 	canceled bool

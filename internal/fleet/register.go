@@ -90,6 +90,7 @@ func (r *Registry) rebuild(who contract.Incarnation, kept *contract.WorkerTransi
 	w := &worker{Incarnation: who}
 	if kept != nil && (kept.Mode == contract.ModeDraining || kept.Mode == contract.ModeCordoned) {
 		w.Mode, w.Kept = kept.Mode, *kept
+		w.Kept.Note = jobtype.Clip(kept.Note, MaxNote)
 	}
 	if in.Resized != nil && CheckCaps(*in.Resized) != nil {
 		in.Resized = nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -15,6 +16,9 @@ const (
 	settleIntervals = 6
 	// MaxTransitions is how many transitions of one worker are remembered.
 	MaxTransitions = 50
+	// MaxNote bounds what an operator writes at one of them, in bytes: the state of
+	// thousands of workers travels whole.
+	MaxNote = 1024
 	// MaxDeleted is how many deleted workers are remembered.
 	MaxDeleted = 200
 	// maxFenced is how many fenced instances of one worker are remembered.
@@ -176,7 +180,7 @@ func (r *Registry) move(w *worker, at time.Time, to contract.WorkerState, t cont
 // note records a change whose new state is already in force, and returns it with
 // the time and both states.
 func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t contract.WorkerTransition) contract.WorkerTransition {
-	t.At, t.From, t.To = at, from, w.shown()
+	t.At, t.From, t.To, t.Note = at, from, w.shown(), jobtype.Clip(t.Note, MaxNote)
 	w.Transitions = append(w.Transitions, t)
 	if surplus := len(w.Transitions) - MaxTransitions; surplus > 0 {
 		w.Transitions = slices.Delete(w.Transitions, 0, surplus)

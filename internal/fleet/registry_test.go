@@ -352,6 +352,21 @@ func TestForgottenInstanceRegistersAgain(t *testing.T) {
 	assert.True(t, b.worker("a").Fresh)
 }
 
+func TestWhatOperatorsWriteIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.register("a", "1")
+	b.next(fleet.Operate{ID: "a", Action: contract.CordonWorker, Reason: strings.Repeat("x", 10_000)})
+	w := b.worker("a")
+	assert.Len(t, w.Transitions[1].Note, fleet.MaxNote)
+	assert.Equal(t, w.Transitions[1], w.Kept)
+	w.Kept.Note = strings.Repeat("y", 10_000)
+	e := registration(who("b", "1"), "h", 1)
+	e.Kept = &w.Kept
+	b.next(e)
+	assert.Len(t, b.worker("b").Kept.Note, fleet.MaxNote, "a worker repeats it to a new registry")
+}
+
 func TestOperator(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

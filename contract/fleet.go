@@ -331,7 +331,8 @@ type WorkerTransition struct {
 	// Note is the operator's reason.
 	Note string `json:"note,omitempty"`
 	By   string `json:"by,omitempty"`
-	// Reason is all of it as a sentence. The registry leaves it empty: clients fill it in.
+	// Reason is all of it as a sentence. It is written where the registry answers
+	// operators: its state has none.
 	Reason string `json:"reason"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -44,9 +43,6 @@ func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput
 	if err := w.client.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
 		return answer, err
 	}
-	for i := range answer.Workers {
-		explain.Worker(&answer.Workers[i])
-	}
 	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
 		if a.Registration.ID < b.Registration.ID {
 			return -1
@@ -79,7 +75,6 @@ func (w Workers) Operate(ctx context.Context, id string, action WorkerAction, by
 	if err != nil {
 		return after, fmt.Errorf("%s worker %s: %w", action, id, err)
 	}
-	explain.Worker(&after)
 	return after, nil
 }
 

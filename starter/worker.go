@@ -15,7 +15,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
 	"github.com/roundsman/roundsman/internal/workerlist"
 )
 
@@ -92,7 +91,6 @@ func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (con
 	if err := w.client.update(ctx, fleetRef(), contract.UpdateResizeWorker, &after, in); err != nil {
 		return after, fmt.Errorf("resize worker %s: %w", in.ID, err)
 	}
-	explain.Worker(&after)
 	return after, nil
 }
 

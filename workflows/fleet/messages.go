@@ -72,6 +72,9 @@ func (r *run) querySettings(in contract.KnownInput) (contract.WorkerSettings, er
 func (r *run) queryWorkers(filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	result := r.core.Workers(filter)
 	result.Observer = r.fault
+	for i := range result.Workers {
+		explain.Worker(&result.Workers[i])
+	}
 	return result, nil
 }
 
@@ -189,6 +192,7 @@ func (r *run) operate(ctx workflow.Context, in contract.OperateWorkerInput) (con
 	}
 	after, _ := r.core.Worker(in.ID)
 	r.auditOperate(ctx, in, before, after)
+	explain.Worker(&after)
 	return after, nil
 }
 
@@ -204,6 +208,7 @@ func (r *run) resize(ctx workflow.Context, in contract.ResizeWorkerInput) (contr
 	}
 	after, _ := r.core.Worker(in.ID)
 	r.auditCaps(ctx, in, before, after)
+	explain.Worker(&after)
 	return after, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
 )
 
 func (b *fleetBench) settings(id, instance string) contract.WorkerSettings {
@@ -60,7 +59,7 @@ func TestFleetResize(t *testing.T) {
 		assert.Equal(t, contract.WorkerSettings{Known: true, Resized: resized}, b.settings("a", "i-a"))
 		b.resize(contract.ResizeWorkerInput{ID: "a", MaxExecute: 9, By: "again"}, "")
 		w := b.worker("a")
-		assert.Equal(t, "resized to 1 detect, 9 execute: more memory", explain.Transition(w.Transitions[len(w.Transitions)-1]))
+		assert.Equal(t, "resized to 1 detect, 9 execute: more memory", w.Transitions[len(w.Transitions)-1].Reason)
 		assert.Equal(t, "me", w.Transitions[len(w.Transitions)-1].By, "a repeat changes nothing")
 		assert.Equal(t, 4, w.Registration.MaxExecute, "what it was started with is still known")
 		b.SignalWorkflow(contract.SignalUnregisterWorker, contract.UnregisterWorkerInput{ID: "a", Instance: "i-a"})

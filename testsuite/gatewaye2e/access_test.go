@@ -24,6 +24,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/api/auth"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // guarded is a site whose API asks callers who they are, by keys and by sessions.
@@ -53,13 +54,13 @@ job_types: {}
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
-	g := &guarded{site: newSite(t), address: freeAddress(t), keys: map[string]string{}}
+	g := &guarded{site: newSite(t), address: sites.FreeAddress(t), keys: map[string]string{}}
 	secret, client := []byte(rand.Text()+rand.Text()), rand.Text()
 	g.secrets = append(g.secrets, string(secret), client)
-	files := []string{filepath.Join(g.dir, "secret"), filepath.Join(g.dir, "client")}
+	files := []string{filepath.Join(g.Dir, "secret"), filepath.Join(g.Dir, "client")}
 	require.NoError(t, os.WriteFile(files[0], secret, 0o600))
 	require.NoError(t, os.WriteFile(files[1], []byte(client), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(g.dir, "fleet.yaml"), fmt.Appendf(nil, scaled+accessConfig, files[0], files[1]), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(g.Dir, "fleet.yaml"), fmt.Appendf(nil, sites.Scaled+accessConfig, files[0], files[1]), 0o600))
 	sessions, err := auth.NewSessions(secret, time.Now)
 	require.NoError(t, err)
 	g.cookie, err = sessions.Close(auth.Person{Name: "eve@example.org", Groups: []string{"sre"}})
@@ -71,39 +72,39 @@ func newGuarded(t *testing.T) *guarded {
 
 // key makes a key by the command and returns its id.
 func (g *guarded) key(name string, more ...string) (id string) {
-	g.t.Helper()
+	g.T.Helper()
 	var made struct{ ID, Secret string }
-	require.NoError(g.t, json.Unmarshal([]byte(g.command(append([]string{"keys", "create", "--output", "json"}, append(more, name)...)...)), &made))
-	require.True(g.t, strings.HasPrefix(made.Secret, "rmk_"))
+	require.NoError(g.T, json.Unmarshal([]byte(g.Command(append([]string{"keys", "create", "--output", "json"}, append(more, name)...)...)), &made))
+	require.True(g.T, strings.HasPrefix(made.Secret, "rmk_"))
 	// The command prints it, once, and is not a log.
-	g.processes = g.processes[:len(g.processes)-1]
+	g.Processes = g.Processes[:len(g.Processes)-1]
 	g.keys[name] = made.Secret
 	g.secrets = append(g.secrets, made.Secret)
 	return made.ID
 }
 
 func (g *guarded) as(name string) *remote {
-	return &remote{t: g.t, base: "http://" + g.address + "/api/v1", token: g.keys[name]}
+	return &remote{t: g.T, base: "http://" + g.address + "/api/v1", token: g.keys[name]}
 }
 
 // worker registers and pings until the test ends.
 func (g *guarded) worker(name, id string) *remote {
-	g.t.Helper()
+	g.T.Helper()
 	r := g.as(name)
 	r.id = id
 	a := r.register(nil)
-	require.Equal(g.t, http.StatusOK, a.status, "%v", a.body)
+	require.Equal(g.T, http.StatusOK, a.status, "%v", a.body)
 	g.secrets = append(g.secrets, r.token)
-	go r.pinging(g.t.Context(), 500*time.Millisecond)
-	g.await(id, "fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
+	go r.pinging(g.T.Context(), 500*time.Millisecond)
+	g.Await(id, "fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
 	return r
 }
 
 // raw answers a GET as it is.
 func (g *guarded) raw(name, path string, edit func(*http.Request)) (status int, body string) {
-	g.t.Helper()
-	request, err := http.NewRequestWithContext(g.t.Context(), http.MethodGet, "http://"+g.address+path, http.NoBody)
-	require.NoError(g.t, err)
+	g.T.Helper()
+	request, err := http.NewRequestWithContext(g.T.Context(), http.MethodGet, "http://"+g.address+path, http.NoBody)
+	require.NoError(g.T, err)
 	if name != "" {
 		request.Header.Set("Authorization", "Bearer "+g.keys[name])
 	}
@@ -111,10 +112,10 @@ func (g *guarded) raw(name, path string, edit func(*http.Request)) (status int, 
 		edit(request)
 	}
 	response, err := clients().Do(request)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	defer response.Body.Close()
 	read, err := io.ReadAll(response.Body)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	return response.StatusCode, string(read)
 }
 
@@ -134,26 +135,26 @@ const applied = `  alpha:
 // it, a run of the DAG hidden-dag, and what operators do to them. It returns the runs'
 // keys.
 func (g *guarded) neighbours(worker *remote) (alpha, secretive string) {
-	g.t.Helper()
+	g.T.Helper()
 	g.apply(applied)
-	holds := g.begin("secretive")
+	holds := g.Begin("secretive")
 	worker.detect("secretive-object")
-	require.Equal(g.t, http.StatusOK, worker.poll("jobs").status)
-	waits := g.begin("alpha")
-	testsuite.WaitFor(g.t, time.Minute, "alpha waits for the lane", func() bool {
+	require.Equal(g.T, http.StatusOK, worker.poll("jobs").status)
+	waits := g.Begin("alpha")
+	testsuite.WaitFor(g.T, time.Minute, "alpha waits for the lane", func() bool {
 		_, body := g.raw("boss", "/api/v1/lanes", nil)
 		return strings.Contains(body, holds.WorkflowID) && strings.Contains(body, waits.WorkflowID)
 	})
-	file := filepath.Join(g.dir, "hidden.yaml")
-	require.NoError(g.t, os.WriteFile(file, []byte("version: 1\nname: hidden-dag\ntasks:\n- id: ask\n  approval: {prompt: go on}\n"), 0o600))
-	g.command("dag", "run", "--as", "x", "--detach", file)
+	file := filepath.Join(g.Dir, "hidden.yaml")
+	require.NoError(g.T, os.WriteFile(file, []byte("version: 1\nname: hidden-dag\ntasks:\n- id: ask\n  approval: {prompt: go on}\n"), 0o600))
+	g.Command("dag", "run", "--as", "x", "--detach", file)
 	root := g.as("boss")
 	for _, name := range []string{"alpha", "secretive"} {
-		require.Equal(g.t, http.StatusOK, root.post("/job-types/"+name+"/pause", object{"note": "for " + name}).status)
+		require.Equal(g.T, http.StatusOK, root.post("/job-types/"+name+"/pause", object{"note": "for " + name}).status)
 		a := root.post("/job-types/"+name+"/keys/mark-done", object{"dedupe_key": name + "-key"})
-		require.Equal(g.t, http.StatusOK, a.status, "%v", a.body)
+		require.Equal(g.T, http.StatusOK, a.status, "%v", a.body)
 	}
-	testsuite.WaitFor(g.t, time.Minute, "both runs and the DAG's are listed", func() bool {
+	testsuite.WaitFor(g.T, time.Minute, "both runs and the DAG's are listed", func() bool {
 		_, body := g.raw("boss", "/api/v1/runs", nil)
 		return strings.Contains(body, holds.WorkflowID) && strings.Contains(body, waits.WorkflowID) && strings.Contains(body, "hidden-dag")
 	})
@@ -230,7 +231,7 @@ func TestAccess(t *testing.T) {
 
 // foreign: pages of other sites, and names that are not this server's.
 func (g *guarded) foreign() {
-	g.t.Helper()
+	g.T.Helper()
 	for name, edit := range map[string]func(*http.Request){
 		"Host":           func(r *http.Request) { r.Host = "evil.example" },
 		"Origin":         func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") },
@@ -238,36 +239,36 @@ func (g *guarded) foreign() {
 	} {
 		for _, path := range []string{"/api/v1/me", "/workers", "/"} {
 			status, body := g.raw("boss", path, edit)
-			assert.Equal(g.t, http.StatusForbidden, status, "%s %s: %s", name, path, body)
+			assert.Equal(g.T, http.StatusForbidden, status, "%s %s: %s", name, path, body)
 		}
 	}
 	status, _ := g.raw("", "/api/v1/me", func(r *http.Request) { r.AddCookie(&http.Cookie{Name: auth.CookieName, Value: g.cookie}) })
-	assert.Equal(g.t, http.StatusOK, status, "a session")
+	assert.Equal(g.T, http.StatusOK, status, "a session")
 	for _, wrong := range []string{"rmk_0123456789_" + rand.Text(), "rmw_" + rand.Text(), "eyJ." + rand.Text() + ".x"} {
 		g.secrets = append(g.secrets, wrong)
 		status, _ := g.raw("", "/api/v1/me", func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+wrong) })
-		assert.Equal(g.t, http.StatusUnauthorized, status)
+		assert.Equal(g.T, http.StatusUnauthorized, status)
 	}
 }
 
 // namesOfOthers: nothing that a scoped caller reads has the name of another job type or
 // DAG, in the lists, the search and the events.
 func (g *guarded) namesOfOthers(alpha, secretive string) {
-	g.t.Helper()
+	g.T.Helper()
 	about := map[string]map[string]string{
 		"scoped": {"name": "alpha", "run": alpha, "item": "job-00001", "id": "far-1", "pool": "p", "key": "k"},
 		"boss":   {"name": "secretive", "run": secretive, "item": "job-00001", "id": "far-1", "pool": "p", "key": "k"},
 	}
 	shown := map[string]int{}
-	for _, o := range readers(g.t) {
+	for _, o := range readers(g.T) {
 		queries := []string{""}
 		if o.id == "explain" {
 			queries = []string{"?thing=alpha", "?thing=" + url.QueryEscape(contract.WorkflowOfRunKey(alpha))}
 		}
 		for _, query := range queries {
 			status, body := g.raw("scoped", "/api/v1"+o.filled(about["scoped"])+query, nil)
-			assert.NotContains(g.t, body, "secretive", "%s%s: %d", o.path, query, status)
-			assert.NotContains(g.t, body, "hidden-dag", "%s%s: %d", o.path, query, status)
+			assert.NotContains(g.T, body, "secretive", "%s%s: %d", o.path, query, status)
+			assert.NotContains(g.T, body, "hidden-dag", "%s%s: %d", o.path, query, status)
 			if status == http.StatusOK {
 				shown["scoped"]++
 			}
@@ -279,42 +280,42 @@ func (g *guarded) namesOfOthers(alpha, secretive string) {
 	for _, query := range []string{"/runs?job_type=secretive", "/runs?dag=hidden-dag", "/audit?job_type=secretive", "/audit?object=job-type/secretive", "/forecast?job_type=secretive"} {
 		_, body := g.raw("scoped", "/api/v1"+query, nil)
 		for _, theirs := range []string{"group/secretive", "dag/hidden-dag", "job-type/secretive", "for secretive"} {
-			assert.NotContains(g.t, body, theirs, query)
+			assert.NotContains(g.T, body, theirs, query)
 		}
 	}
-	assert.Greater(g.t, shown["scoped"], 12, "answers that the scoped caller got")
-	assert.Greater(g.t, shown["boss"], 12, "answers that name it to others")
+	assert.Greater(g.T, shown["scoped"], 12, "answers that the scoped caller got")
+	assert.Greater(g.T, shown["boss"], 12, "answers that name it to others")
 	for _, topic := range g.topics() {
 		body := g.firstEvent("scoped", topic)
-		assert.NotContains(g.t, body, "secretive", topic)
-		assert.NotContains(g.t, body, "hidden-dag", topic)
+		assert.NotContains(g.T, body, "secretive", topic)
+		assert.NotContains(g.T, body, "hidden-dag", topic)
 	}
-	assert.Contains(g.t, g.firstEvent("boss", "job-types"), "secretive")
-	assert.Contains(g.t, g.firstEvent("scoped", "job-types"), "alpha")
+	assert.Contains(g.T, g.firstEvent("boss", "job-types"), "secretive")
+	assert.Contains(g.T, g.firstEvent("scoped", "job-types"), "alpha")
 }
 
 // topics are those that the refusal of an odd one names.
 func (g *guarded) topics() []string {
-	g.t.Helper()
+	g.T.Helper()
 	status, body := g.raw("boss", "/api/v1/events?topic=odd", nil)
-	require.Equal(g.t, http.StatusUnprocessableEntity, status, body)
+	require.Equal(g.T, http.StatusUnprocessableEntity, status, body)
 	var refused struct{ Remedy string }
-	require.NoError(g.t, json.Unmarshal([]byte(body), &refused))
+	require.NoError(g.T, json.Unmarshal([]byte(body), &refused))
 	names := strings.Split(strings.TrimPrefix(refused.Remedy, "the topics are "), ", ")
-	require.Greater(g.t, len(names), 5)
+	require.Greater(g.T, len(names), 5)
 	return names
 }
 
 // firstEvent is the first picture of a topic, or the refusal.
 func (g *guarded) firstEvent(name, topic string) string {
-	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), 30*time.Second)
+	g.T.Helper()
+	ctx, cancel := context.WithTimeout(g.T.Context(), 30*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+g.address+"/api/v1/events?topic="+topic, http.NoBody)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	request.Header.Set("Authorization", "Bearer "+g.keys[name])
 	response, err := clients().Do(request)
-	require.NoError(g.t, err)
+	require.NoError(g.T, err)
 	defer response.Body.Close()
 	lines, seen := bufio.NewScanner(response.Body), bytes.Buffer{}
 	lines.Buffer(nil, 16<<20)

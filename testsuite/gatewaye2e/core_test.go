@@ -58,11 +58,11 @@ func TestOneRun(t *testing.T) {
 		require.NoError(t, err)
 		return settings.HeartbeatInterval == jobtype.Duration(time.Second)
 	}, time.Minute, 50*time.Millisecond)
-	seen := s.await("far", "ONLINE and fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
+	seen := s.Await("far", "ONLINE and fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
 	assert.Equal(t, "far-away", seen.Registration.Host)
 	go pinging(t, w)
 
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	d, err := w.PollDetection(t.Context(), 30*time.Second)
 	require.NoError(t, err)
 	require.NotNil(t, d)
@@ -104,7 +104,7 @@ func TestOneRun(t *testing.T) {
 		assert.Equal(t, gateway.CodeLeaseLost, codeOf(l.Complete(t.Context(), jobtype.Result{})), "a repeat changes nothing")
 		done++
 	}
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomePartial, result.Outcome, "for the invalid proposal: %+v", result)
 	assert.Equal(t, 1, result.Counts.Invalid)
 	assert.Equal(t, 3, result.Counts.Completed)
@@ -112,7 +112,7 @@ func TestOneRun(t *testing.T) {
 	assert.Equal(t, map[string]int{"far": 3}, result.ByWorker)
 
 	require.NoError(t, w.Unregister(t.Context()))
-	s.await("far", "OFFLINE at once", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	s.Await("far", "OFFLINE at once", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 }
 
 // pinging keeps a worker alive until the test ends.
@@ -142,9 +142,9 @@ func TestBinding(t *testing.T) {
 	require.NoError(t, err)
 	_, err = owner.Ping(t.Context(), gateway.Ping{})
 	require.NoError(t, err)
-	s.await("one", "fresh", func(w contract.WorkerDetail) bool { return w.Fresh })
+	s.Await("one", "fresh", func(w contract.WorkerDetail) bool { return w.Fresh })
 	go pinging(t, owner)
-	s.begin("tidy")
+	s.Begin("tidy")
 	d, err := owner.PollDetection(t.Context(), 30*time.Second)
 	require.NoError(t, err)
 	require.NotNil(t, d)

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +22,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // countVisibility counts the calls that Temporal limits to 10 a second.
@@ -105,22 +103,17 @@ func (v *viewer) state() (kinds []string, id string) {
 func TestEventsReachTheirViewers(t *testing.T) {
 	t.Parallel()
 	var visibility atomic.Int64
-	s := &site{t: t, dir: t.TempDir()}
-	s.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
-	address := freeAddress(t)
+	s := &site{sites.Bare(t, sites.Scaled+"job_types: {}\n")}
+	address := sites.FreeAddress(t)
 	served, err := app.NewHTTP(address, "ann", config.Access{})
 	require.NoError(t, err)
-	options := starter.Options{Address: s.server.Address(), Intercept: countVisibility(&visibility)}
+	options := starter.Options{Intercept: countVisibility(&visibility)}
 	served.Watch(&options)
-	s.client, err = starter.Dial(t.Context(), options)
-	require.NoError(t, err)
-	t.Cleanup(s.client.Close)
-	file := filepath.Join(s.dir, "fleet.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(scaled+"job_types: {}\n"), 0o600))
-	loaded, err := config.Load(config.Options{Files: []string{file}})
+	s.Dial(options)
+	loaded, err := config.Load(config.Options{Files: []string{s.File()}})
 	require.NoError(t, err)
 	process, err := app.StartControl(t.Context(), app.ControlOptions{
-		Client: s.client, Fleet: loaded.Fleet, HTTP: served, Logger: slog.New(slog.DiscardHandler),
+		Client: s.Client, Fleet: loaded.Fleet, HTTP: served, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.apply(jobType("tidy", "tidy", ""))
@@ -139,7 +132,7 @@ func TestEventsReachTheirViewers(t *testing.T) {
 	for _, v := range viewers {
 		testsuite.WaitFor(t, 20*time.Second, "the pause is shown", func() bool { return v.shows("job-types", `"paused":true`) && v.shows("audit", "jobtype.pause") })
 	}
-	require.NoError(t, jobtypes.Of(s.client).Resume(t.Context(), "tidy"))
+	require.NoError(t, jobtypes.Of(s.Client).Resume(t.Context(), "tidy"))
 	testsuite.WaitFor(t, 20*time.Second, "the end of the pause is shown", func() bool { return first.shows("job-types", `"paused":false`) })
 
 	before := visibility.Load()

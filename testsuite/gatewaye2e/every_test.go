@@ -19,6 +19,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // written is the configuration that the tests of documents plan and apply.
@@ -64,11 +65,9 @@ tasks:
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
-	self, err := os.Executable()
-	require.NoError(t, err)
-	s.run(self, "worker", "--data-dir", filepath.Join(s.dir, "node-a"), "--address", s.server.Address(), "--id", "node-a")
+	s.Play("roundsman", "worker", "--data-dir", filepath.Join(s.Dir, "node-a"), "--address", s.Server.Address(), "--id", "node-a")
 	e := every{newDocumented(t, address), s}
 	testsuite.WaitFor(t, time.Minute, "node-a is there", func() bool {
 		return strings.Contains(e.text("GET", "/workers"), `"node-a"`)
@@ -354,7 +353,7 @@ func (e every) remote(address string) {
 	w.ask("POST", "/workers/{id}/jobs:poll", object{"wait": "1s"}, 204, "r1")
 	w.ask("POST", "/workers/{id}/detections:poll", object{"wait": "1s"}, 204, "r1")
 	go r.pinging(e.t.Context(), 500*time.Millisecond)
-	e.site.begin("far")
+	e.site.Begin("far")
 	d := w.polled("detections")
 	page := w.ask("POST", "/leases/{lease}/proposals", object{"cursor": d.text("cursor"), "proposals": []object{
 		{"dedupe_key": "1"}, {"dedupe_key": "2"}, {"dedupe_key": "3"}, {"dedupe_key": "4"},
@@ -406,9 +405,9 @@ func (e every) workers() {
 	e.ask("POST", "/workers/{id}/drain", object{}, 202, "node-a")
 	gone := &remote{t: e.t, base: e.base, id: "r2"}
 	require.Equal(e.t, http.StatusOK, gone.register(nil).status)
-	e.site.processOf("node-a").kill()
+	e.site.processOf("node-a").Kill()
 	for _, id := range []string{"node-a", "r2"} {
-		e.site.await(id, "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+		e.site.Await(id, "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	}
 	e.ask("POST", "/workers/{id}/remove", object{}, 200, "node-a")
 	e.ask("DELETE", "/workers/{id}", nil, 200, "r2")

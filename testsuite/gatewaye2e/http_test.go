@@ -19,29 +19,21 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// freeAddress is one that nothing listens on at this moment.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // gateway starts a gateway process.
-func (s *site) gateway(address string) *process {
-	s.t.Helper()
+func (s *site) gateway(address string) *sites.Process {
+	s.T.Helper()
 	return s.serve(address, "gateway", "http", "--listen", address)
 }
 
 // serve starts a process that listens at address.
-func (s *site) serve(address string, args ...string) *process {
-	s.t.Helper()
-	p := s.start(args...)
-	testsuite.WaitFor(s.t, 30*time.Second, "the gateway listens", func() bool {
-		c, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", address)
+func (s *site) serve(address string, args ...string) *sites.Process {
+	s.T.Helper()
+	p := s.Start(args...)
+	testsuite.WaitFor(s.T, 30*time.Second, "the gateway listens", func() bool {
+		c, err := (&net.Dialer{}).DialContext(s.T.Context(), "tcp", address)
 		if err != nil {
 			return false
 		}
@@ -134,12 +126,12 @@ func (r *remote) register(more object) answer {
 
 // join registers and pings until the test ends.
 func (s *site) join(address, id string) *remote {
-	s.t.Helper()
-	r := &remote{t: s.t, base: "http://" + address + "/api/v1", id: id}
+	s.T.Helper()
+	r := &remote{t: s.T, base: "http://" + address + "/api/v1", id: id}
 	a := r.register(nil)
-	require.Equal(s.t, http.StatusOK, a.status, "%v", a.body)
-	go r.pinging(s.t.Context(), 500*time.Millisecond)
-	s.await(id, "fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
+	require.Equal(s.T, http.StatusOK, a.status, "%v", a.body)
+	go r.pinging(s.T.Context(), 500*time.Millisecond)
+	s.Await(id, "fresh", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline && w.Fresh })
 	return r
 }
 
@@ -184,7 +176,7 @@ func (r *remote) poll(what string) (a answer) {
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.gateway(address)
 	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s, global_execution_concurrency: 2"))
 	one := s.join(address, "one")
@@ -216,7 +208,7 @@ func TestAnswers(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
 	assert.Equal(t, "INVALID", a.text("code"))
 
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	testsuite.WaitFor(t, time.Minute, "a detection", func() bool {
 		for _, r := range []*remote{one, two} {
 			d := r.post("/workers/"+r.id+"/detections:poll", object{"wait": "1s"})
@@ -267,7 +259,7 @@ func TestAnswers(t *testing.T) {
 	assert.Equal(t, true, a.body["delivered"])
 	a = other.post("/leases/"+second.text("lease")+"/complete", object{"summary": "in time"})
 	require.Equal(t, http.StatusOK, a.status, "%v", a.body)
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Completed)
 	assert.Equal(t, map[string]int{other.id: 1}, result.ByWorker, "another attempt has started: the late outcome changes nothing")
@@ -278,11 +270,11 @@ func TestAnswers(t *testing.T) {
 func TestLateOutcome(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.gateway(address)
 	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s"))
 	one := s.join(address, "one")
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	one.detect("a")
 	job := one.poll("jobs")
 	testsuite.WaitFor(t, time.Minute, "the server times the attempt out", func() bool {
@@ -291,7 +283,7 @@ func TestLateOutcome(t *testing.T) {
 	a := one.post("/leases/"+job.text("lease")+"/complete", object{"summary": "late"})
 	assert.Equal(t, http.StatusGone, a.status)
 	assert.Equal(t, true, a.body["delivered"])
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Zero(t, result.Counts.Replacements)
 	a = one.post("/leases/"+job.text("lease")+"/complete", object{"summary": "late"})
@@ -303,11 +295,11 @@ func TestLateOutcome(t *testing.T) {
 func TestRenewedLease(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.gateway(address)
 	s.apply(jobType("tidy", "tidy", "heartbeat_timeout: 3s"))
 	one := s.join(address, "one")
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	one.detect("a")
 	job := one.poll("jobs")
 	var renewed answer
@@ -319,18 +311,18 @@ func TestRenewedLease(t *testing.T) {
 	assert.Equal(t, http.StatusGone, one.post("/leases/"+job.text("lease")+"/heartbeat", object{}).status)
 	assert.Equal(t, true, one.post("/leases/"+renewed.text("lease")+"/heartbeat", object{"percent": 50}).body["continue"])
 	assert.Equal(t, http.StatusOK, one.post("/leases/"+renewed.text("lease")+"/complete", object{}).status)
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Zero(t, result.Counts.Replacements)
 }
 
 // events counts the events of a type in a run's history.
 func (s *site) events(ref starter.RunRef, kind enums.EventType) (count int) {
-	s.t.Helper()
-	history := s.client.Temporal().GetWorkflowHistory(s.t.Context(), ref.WorkflowID, ref.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	s.T.Helper()
+	history := s.Client.Temporal().GetWorkflowHistory(s.T.Context(), ref.WorkflowID, ref.RunID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
-		require.NoError(s.t, err)
+		require.NoError(s.T, err)
 		if event.GetEventType() == kind {
 			count++
 		}

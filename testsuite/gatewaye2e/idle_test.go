@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +21,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // calls counts what a connection asks the server, by method.
@@ -69,17 +67,11 @@ func (everybody) Authenticate(*http.Request) (api.Caller, error) {
 // learns of nothing but by asking; what others do reaches its viewers all the same.
 func TestIdleViewersCostLittle(t *testing.T) {
 	t.Parallel()
-	s := &site{t: t, dir: t.TempDir()}
-	s.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
-	file := filepath.Join(s.dir, "fleet.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("version: 1\njob_types: {}\n"), 0o600))
-	address := freeAddress(t)
+	s := &site{sites.Bare(t, "version: 1\njob_types: {}\n")}
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
 	hub, count := live.New(), &calls{of: map[string]int{}}
-	var err error
-	s.client, err = starter.Dial(t.Context(), starter.Options{Address: s.server.Address(), Intercept: count.intercept(hub)})
-	require.NoError(t, err)
-	t.Cleanup(s.client.Close)
+	s.Dial(starter.Options{Intercept: count.intercept(hub)})
 	var types strings.Builder
 	for i := range 100 {
 		types.WriteString(jobType(fmt.Sprintf("type-%03d", i), "tidy", ""))
@@ -90,7 +82,7 @@ func TestIdleViewersCostLittle(t *testing.T) {
 		require.Equal(t, http.StatusOK, r.register(nil).status)
 		go r.pinging(t.Context(), 20*time.Second)
 	}
-	served := httptest.NewServer(api.New(api.Options{Client: s.client, Auth: everybody{}, Live: hub}).Handler())
+	served := httptest.NewServer(api.New(api.Options{Client: s.Client, Auth: everybody{}, Live: hub}).Handler())
 	t.Cleanup(served.CloseClientConnections)
 	topics := []string{"job-types", "runs", "workers", "lanes", "pools", "objects", "held", "handlers", "audit", "server", "doctor"}
 	var viewers []*viewer
@@ -114,11 +106,11 @@ func TestIdleViewersCostLittle(t *testing.T) {
 	var took []time.Duration
 	for i := range 4 {
 		note := fmt.Sprintf("note %d", i)
-		require.NoError(t, jobtypes.Of(s.client).Pause(t.Context(), "type-042", note))
+		require.NoError(t, jobtypes.Of(s.Client).Pause(t.Context(), "type-042", note))
 		began := time.Now()
 		testsuite.WaitFor(t, 20*time.Second, "the pause is shown", func() bool { return viewers[3].shows("job-types", note) })
 		took = append(took, time.Since(began).Round(time.Millisecond))
-		require.NoError(t, jobtypes.Of(s.client).Resume(t.Context(), "type-042"))
+		require.NoError(t, jobtypes.Of(s.Client).Resume(t.Context(), "type-042"))
 		testsuite.WaitFor(t, 20*time.Second, "its end is shown", func() bool { return !viewers[3].shows("job-types", note) })
 	}
 	t.Logf("changes of another's were shown after %s", took)

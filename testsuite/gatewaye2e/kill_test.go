@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // ledger notes what was executed under which fence.
@@ -89,8 +90,8 @@ func (f *fleetOf) serve(ctx context.Context, r *remote, turn int) {
 func TestKilledGateways(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	f := &fleetOf{gateways: []string{freeAddress(t), freeAddress(t)}, ledger: &ledger{highest: map[string]float64{}, done: map[string]int{}}}
-	processes := []*process{s.gateway(f.gateways[0]), s.gateway(f.gateways[1])}
+	f := &fleetOf{gateways: []string{sites.FreeAddress(t), sites.FreeAddress(t)}, ledger: &ledger{highest: map[string]float64{}, done: map[string]int{}}}
+	processes := []*sites.Process{s.gateway(f.gateways[0]), s.gateway(f.gateways[1])}
 	const jobs = 2000
 	s.apply(jobType("tidy", "tidy", fmt.Sprintf("heartbeat_timeout: 3s, global_execution_concurrency: 8, per_worker_execution_concurrency: 2, max_jobs_per_detection: %d", jobs)))
 	ctx, end := context.WithCancel(t.Context())
@@ -119,9 +120,9 @@ func TestKilledGateways(t *testing.T) {
 		})
 	}
 	for _, r := range workers {
-		s.await(r.id, "fresh", func(w contract.WorkerDetail) bool { return w.Fresh })
+		s.Await(r.id, "fresh", func(w contract.WorkerDetail) bool { return w.Fresh })
 	}
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	keys := make([]string, jobs)
 	for i := range keys {
 		keys[i] = fmt.Sprintf("object-%d", i)
@@ -135,7 +136,7 @@ func TestKilledGateways(t *testing.T) {
 	}
 	kills := 0
 	ended := make(chan contract.JobGroupResult, 1)
-	working.Go(func() { ended <- s.result(ref) })
+	working.Go(func() { ended <- s.Result(ref) })
 	for tick := time.NewTicker(5 * time.Second); ; {
 		select {
 		case result := <-ended:
@@ -151,7 +152,7 @@ func TestKilledGateways(t *testing.T) {
 			return
 		case <-tick.C:
 			which := kills % len(processes)
-			processes[which].kill()
+			processes[which].Kill()
 			kills++
 			processes[which] = s.gateway(f.gateways[which])
 		}
@@ -160,7 +161,7 @@ func TestKilledGateways(t *testing.T) {
 
 // detectAnywhere answers the next detection, whichever worker gets it.
 func (s *site) detectAnywhere(workers []*remote, keys []string) {
-	s.t.Helper()
+	s.T.Helper()
 	found := make(chan struct{})
 	var once sync.Once
 	var asking sync.WaitGroup
@@ -173,7 +174,7 @@ func (s *site) detectAnywhere(workers []*remote, keys []string) {
 					return
 				default:
 				}
-				d, err := own.send(s.t.Context(), http.MethodPost, "/workers/"+own.id+"/detections:poll", object{"wait": "1s"})
+				d, err := own.send(s.T.Context(), http.MethodPost, "/workers/"+own.id+"/detections:poll", object{"wait": "1s"})
 				if err != nil || d.status != http.StatusOK {
 					continue
 				}
@@ -185,15 +186,15 @@ func (s *site) detectAnywhere(workers []*remote, keys []string) {
 					for _, key := range page {
 						proposals = append(proposals, object{"dedupe_key": key})
 					}
-					a, err := own.send(s.t.Context(), http.MethodPost, "/leases/"+d.text("lease")+"/proposals", object{"cursor": cursor, "proposals": proposals})
+					a, err := own.send(s.T.Context(), http.MethodPost, "/leases/"+d.text("lease")+"/proposals", object{"cursor": cursor, "proposals": proposals})
 					if err != nil || a.status != http.StatusOK {
-						s.t.Errorf("a page was not taken: %v %v", a.body, err)
+						s.T.Errorf("a page was not taken: %v %v", a.body, err)
 					}
 					cursor = a.text("cursor")
 				}
-				a, err := own.send(s.t.Context(), http.MethodPost, "/leases/"+d.text("lease")+"/detected", object{"cursor": cursor})
+				a, err := own.send(s.T.Context(), http.MethodPost, "/leases/"+d.text("lease")+"/detected", object{"cursor": cursor})
 				if err != nil || a.status != http.StatusOK {
-					s.t.Errorf("the detection was not ended: %v %v", a.body, err)
+					s.T.Errorf("the detection was not ended: %v %v", a.body, err)
 				}
 				once.Do(func() { close(found) })
 			}
@@ -207,7 +208,7 @@ func (s *site) detectAnywhere(workers []*remote, keys []string) {
 func TestPingsWriteNoHistory(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.gateway(address)
 	const many = 1000
 	ctx, end := context.WithCancel(t.Context())
@@ -222,7 +223,7 @@ func TestPingsWriteNoHistory(t *testing.T) {
 		pinging.Go(func() { r.pinging(ctx, time.Second) })
 	}
 	fresh := func() (count int) {
-		list, err := s.client.Workers().List(t.Context(), contract.WorkersQueryInput{Online: true})
+		list, err := s.Client.Workers().List(t.Context(), contract.WorkersQueryInput{Online: true})
 		if err != nil {
 			return 0
 		}
@@ -234,7 +235,7 @@ func TestPingsWriteNoHistory(t *testing.T) {
 		return count
 	}
 	length := func() int64 {
-		described, err := s.client.Temporal().DescribeWorkflowExecution(t.Context(), contract.FleetWorkflowID, "")
+		described, err := s.Client.Temporal().DescribeWorkflowExecution(t.Context(), contract.FleetWorkflowID, "")
 		require.NoError(t, err)
 		require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_RUNNING, described.GetWorkflowExecutionInfo().GetStatus())
 		return described.GetWorkflowExecutionInfo().GetHistoryLength()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // insist sends a request until it is answered for good.
@@ -35,7 +36,7 @@ func (r *remote) insist(ctx context.Context, path string, body any) answer {
 func TestOneKeyOneEffect(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", "") + jobType("mop", "mop", ""))
 	plain := &remote{t: t, base: "http://" + address + "/api/v1"}
@@ -77,8 +78,8 @@ func TestOneKeyOneEffect(t *testing.T) {
 		case <-ctx.Done():
 		}
 		before = append(before, answered.Load())
-		for _, p := range s.processes {
-			p.kill()
+		for _, p := range s.Processes {
+			p.Kill()
 		}
 		s.serve(address, "server", "--http", address)
 	}

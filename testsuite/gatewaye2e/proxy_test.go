@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // showing is a proxy that shows a server at /rm, and holds answers back until they are whole unless they
@@ -55,11 +52,8 @@ func showing(t *testing.T, address string, strip, encrypted bool) *httptest.Serv
 // with answers held back.
 func TestBehindAProxy(t *testing.T) {
 	t.Parallel()
-	s := &site{t: t, dir: t.TempDir()}
-	s.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(s.dir, "temporal.db")))
-	settings := scaled + "access: {base_path: /rm, proxies: [127.0.0.0/8], hosts: [ops.example]}\njob_types: {}\n"
-	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "fleet.yaml"), []byte(settings), 0o600))
-	address := freeAddress(t)
+	s := &site{sites.Bare(t, sites.Scaled+"access: {base_path: /rm, proxies: [127.0.0.0/8], hosts: [ops.example]}\njob_types: {}\n")}
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", ""))
 	for _, way := range []struct{ strip, encrypted bool }{{false, false}, {true, false}, {false, true}, {true, true}} {

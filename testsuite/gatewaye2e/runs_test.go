@@ -19,6 +19,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // documented is a caller whose answers must be what docs/openapi.yaml says.
@@ -110,12 +111,12 @@ func list(a answer, name string) (found []object) {
 func TestRunsAndItems(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", ""))
 	api := newDocumented(t, address)
 	worker := s.join(address, "r1")
-	ref := s.begin("tidy")
+	ref := s.Begin("tidy")
 	worker.detect("a", "b")
 	key := contract.RunKey(ref.WorkflowID)
 	testsuite.WaitFor(t, 30*time.Second, "both jobs are known", func() bool {
@@ -144,12 +145,12 @@ func TestRunsAndItems(t *testing.T) {
 	api.ask("POST", "/runs/{run}/cancel", object{"reason": "a test"}, 202, key)
 	canceled := worker.post("/leases/"+job.text("lease")+"/canceled", object{"message": "stopped"})
 	assert.Equal(t, http.StatusOK, canceled.status, "%v", canceled.body)
-	assert.Equal(t, contract.OutcomeCanceled, s.result(ref).Outcome)
+	assert.Equal(t, contract.OutcomeCanceled, s.Result(ref).Outcome)
 	assert.Equal(t, "ALREADY_ENDED", api.ask("POST", "/runs/{run}/cancel", object{}, 409, key).text("code"))
 
-	file := filepath.Join(s.dir, "gate.yaml")
+	file := filepath.Join(s.Dir, "gate.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: gate\ntasks:\n- id: ask\n  approval: {prompt: go on}\n"), 0o600))
-	s.command("dag", "run", "--as", "x", "--detach", file)
+	s.Command("dag", "run", "--as", "x", "--detach", file)
 	gate := contract.RunKey("dag/gate/x")
 	api.ask("PATCH", "/runs/{run}", object{"concurrency": 2}, 200, gate)
 	api.ask("PATCH", "/runs/{run}", object{"retry_limit": 2}, 422, gate)

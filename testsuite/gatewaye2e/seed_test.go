@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 func (r *remote) get(path string) answer {
@@ -26,7 +27,7 @@ func (r *remote) get(path string) answer {
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	address := freeAddress(t)
+	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", ""))
 	api := &remote{t: t, base: "http://" + address, id: "seed"}
@@ -35,7 +36,7 @@ func TestSeed(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.status, "%v", a.body)
 	ping := object{"executing": 0, "detecting": 0}
 	assert.Equal(t, http.StatusOK, api.post("/workers/seed/ping", ping).status)
-	s.await("seed", "ONLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline })
+	s.Await("seed", "ONLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOnline })
 	count := func(path, list string) int {
 		a := operator.get(path)
 		require.Equal(t, http.StatusOK, a.status, "%s: %v", path, a.body)
@@ -49,7 +50,7 @@ func TestSeed(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, operator.get("/workers/nobody/jobs").status)
 
 	go api.pinging(t.Context(), time.Second)
-	s.begin("tidy")
+	s.Begin("tidy")
 	work := &remote{t: t, base: api.base + "/api/v1", id: api.id, token: api.token}
 	work.detect("a")
 	job := api.poll("jobs")
@@ -61,7 +62,7 @@ func TestSeed(t *testing.T) {
 	silent := &remote{t: t, base: api.base, id: "silent"}
 	require.Equal(t, http.StatusOK, silent.register(nil).status)
 	assert.Equal(t, http.StatusOK, silent.post("/workers/silent/ping", ping).status)
-	gone := s.await("silent", "OFFLINE after 10 s", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	gone := s.Await("silent", "OFFLINE after 10 s", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	assert.True(t, slices.ContainsFunc(gone.Transitions, func(change contract.WorkerTransition) bool { return change.To == contract.WorkerUnreachable }),
 		"UNREACHABLE after 5 s of silence: %+v", gone.Transitions)
 	assert.Equal(t, 0, len(fmt.Sprint(operator.post("/workers/cleanup", object{}).body["removed"]))-len("[]"), "not offline for long")
@@ -73,7 +74,7 @@ func TestSeed(t *testing.T) {
 	require.Equal(t, http.StatusOK, silent.register(nil).status)
 	require.Equal(t, http.StatusOK, silent.post("/workers/silent/unregister", nil).status)
 	assert.Equal(t, 2, count("/workers?findDeleted=true", "workers"))
-	s.await("silent", "OFFLINE at once", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	s.Await("silent", "OFFLINE at once", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	deleted, err := operator.send(t.Context(), http.MethodDelete, "/workers/silent", nil)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, deleted.status, strings.TrimSpace(fmt.Sprint(deleted.body)))

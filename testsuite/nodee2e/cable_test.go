@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // cable is a way to the server that can be cut: what is sent then arrives when it is
@@ -96,15 +95,15 @@ func (c *cable) cut(t *testing.T) (mend func()) {
 func TestCutOffWorkerStopsFirst(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	c := newCable(t, s.server.Address())
+	c := newCable(t, s.Server.Address())
 	s.hold("fenced")
 	s.apply(group{"fenced", "steps", "heartbeat_timeout: 6s, on_disconnect: stop", 1, 30, 100})
-	s.startAt(c.address, "worker", "--id", "node-a", "--data-dir", filepath.Join(s.dir, "node-a"))
-	s.awaitFresh("node-a")
-	ref := s.begin("fenced")
+	s.StartAt(c.address, "worker", "--id", "node-a", "--data-dir", filepath.Join(s.Dir, "node-a"))
+	s.AwaitFresh("node-a")
+	ref := s.Begin("fenced")
 	s.awaitBook("it works", func(b book) bool { return len(b.of("step").on("node-a")) > 6 })
 	s.worker("node-b")
-	s.awaitFresh("node-b")
+	s.AwaitFresh("node-b")
 	mend := c.cut(t)
 	lost := time.Now()
 	b := s.awaitBook("the job runs elsewhere", func(b book) bool { return len(b.of("start").on("node-b")) > 0 })
@@ -115,7 +114,7 @@ func TestCutOffWorkerStopsFirst(t *testing.T) {
 	assert.Less(t, stop[0].at.Sub(lost), testsuite.Slack(4*time.Second), "stop_after is 3 s")
 	mend()
 	s.letGo()
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 1, result.Counts.Completed)
 }
@@ -125,7 +124,7 @@ func TestCutOffWorkerStopsFirst(t *testing.T) {
 func TestHungCommandIsFound(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	config := strings.TrimSuffix(scaled, " {}\n") + "\n" + `  hangs:
+	config := sites.Scaled + "job_types:\n" + `  hangs:
     handler: command
     lane: free
     schedule: {every: 365d}
@@ -141,22 +140,17 @@ func TestHungCommandIsFound(t *testing.T) {
     execute: {command: ["true"]}
 lanes: {free: {exclusive: false}}
 `
-	path := filepath.Join(s.dir, "hangs.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	p := s.run(self, "apply", "--prune", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
-	require.Equal(t, 0, p.code(t, time.Minute), p.stderr.last())
+	s.Apply(config)
 	s.worker("node-a")
-	s.awaitFresh("node-a")
+	s.AwaitFresh("node-a")
 	begun := time.Now()
-	hangs, blind := s.begin("hangs"), s.begin("blind")
-	result := s.result(hangs)
+	hangs, blind := s.Begin("hangs"), s.Begin("blind")
+	result := s.Result(hangs)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Stale)
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "no report, output, CPU or I/O for 2s (stall_timeout)")
-	result = s.result(blind)
+	result = s.Result(blind)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.Contains(t, fmt.Sprint(result), "no report, output, CPU or I/O for 2s (stall_timeout)")
 	assert.Less(t, time.Since(begun), time.Minute, "detection_timeout is 10m")

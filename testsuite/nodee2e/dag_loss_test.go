@@ -31,19 +31,19 @@ tasks:
 
 // runPatient starts the tasks.
 func (s *site) runPatient() starter.RunRef {
-	s.t.Helper()
-	script := fmt.Sprintf(`echo "$0 $ROUNDSMAN_WORKER_ID" >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.1; done; echo $0 >> %[1]s/ends`, s.dir)
+	s.T.Helper()
+	script := fmt.Sprintf(`echo "$0 $ROUNDSMAN_WORKER_ID" >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.1; done; echo $0 >> %[1]s/ends`, s.Dir)
 	loaded, err := spec.Load("patient.yaml", fmt.Appendf(nil, patientTasks, script))
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	compiled, err := spec.Compile(loaded, nil)
-	require.NoError(s.t, err)
-	ref, err := s.client.DAGs().Run(s.t.Context(), compiled, starter.DAGOptions{})
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
+	ref, err := s.Client.DAGs().Run(s.T.Context(), compiled, starter.DAGOptions{})
+	require.NoError(s.T, err)
 	return ref
 }
 
 func (s *site) lines(name string) []string {
-	data, err := os.ReadFile(filepath.Join(s.dir, name))
+	data, err := os.ReadFile(filepath.Join(s.Dir, name))
 	if err != nil {
 		return nil
 	}
@@ -51,8 +51,8 @@ func (s *site) lines(name string) []string {
 }
 
 func (s *site) awaitStart(line string, times int) {
-	s.t.Helper()
-	testsuite.WaitFor(s.t, 2*time.Minute, fmt.Sprintf("%q starts %d times", line, times), func() bool {
+	s.T.Helper()
+	testsuite.WaitFor(s.T, 2*time.Minute, fmt.Sprintf("%q starts %d times", line, times), func() bool {
 		n := 0
 		for _, start := range s.lines("starts") {
 			if start == line {
@@ -64,11 +64,11 @@ func (s *site) awaitStart(line string, times int) {
 }
 
 func (s *site) dagResult(ref starter.RunRef) contract.DAGResult {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 2*time.Minute)
 	defer cancel()
-	result, err := s.client.DAGs().Await(ctx, ref)
-	require.NoError(s.t, err)
+	result, err := s.Client.DAGs().Await(ctx, ref)
+	require.NoError(s.T, err)
 	return result
 }
 
@@ -79,14 +79,14 @@ func TestOfflineWorkerLosesItsTasks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	victim := s.worker("node-a")
-	s.awaitFresh("node-a")
+	s.AwaitFresh("node-a")
 	ref := s.runPatient()
 	s.awaitStart("anywhere node-a", 1)
 	s.awaitStart("pinned node-a", 1)
 	s.worker("node-b")
-	s.awaitFresh("node-b")
-	victim.kill()
-	offline := s.await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	s.AwaitFresh("node-b")
+	victim.Kill()
+	offline := s.Await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	s.awaitStart("anywhere node-b", 1)
 	t.Logf("placed again at most %.1f s after OFFLINE", time.Since(offline.Since).Seconds())
 	assert.Less(t, time.Since(offline.Since), testsuite.Slack(15*time.Second))
@@ -104,11 +104,11 @@ func TestTakenOverWorkerLosesItsTasks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	first := s.worker("node-a")
-	s.awaitFresh("node-a")
+	s.AwaitFresh("node-a")
 	ref := s.runPatient()
 	s.awaitStart("anywhere node-a", 1)
 	s.awaitStart("pinned node-a", 1)
-	s.start("worker", "--id", "node-a", "--data-dir", s.dir+"/elsewhere", "--take-over")
+	s.Start("worker", "--id", "node-a", "--data-dir", s.Dir+"/elsewhere", "--take-over")
 	s.awaitStart("anywhere node-a", 2)
 	s.awaitStart("pinned node-a", 2)
 	s.letGo()
@@ -116,6 +116,6 @@ func TestTakenOverWorkerLosesItsTasks(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 2, result.Tasks["anywhere"].Attempts)
 	assert.Equal(t, 2, result.Tasks["pinned"].Attempts)
-	assert.Equal(t, 1, first.code(t, 90*time.Second), "the first process ends")
-	assert.Contains(t, first.stderr.String(), "fenced")
+	assert.Equal(t, 1, first.Code(t, 90*time.Second), "the first process ends")
+	assert.Contains(t, first.Stderr.String(), "fenced")
 }

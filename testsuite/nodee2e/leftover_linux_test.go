@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // leftScript fails its second attempt if what the first one started in the
@@ -27,25 +26,20 @@ sleep 1000 & echo $! > first.new; mv first.new first; wait`
 func TestKilledWorkerLeavesNoProgramBehind(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	config := fmt.Sprintf("%s\n  left:\n    handler: command\n    schedule: {every: 365d}\n    policy: {heartbeat_timeout: 3s}\n"+
+	config := fmt.Sprintf("%sjob_types:\n  left:\n    handler: command\n    schedule: {every: 365d}\n    policy: {heartbeat_timeout: 3s}\n"+
 		"    detect: {command: [echo, one]}\n    execute: {command: [sh, -c, %q, sh, %q]}\n",
-		strings.TrimSuffix(scaled, " {}\n"), leftScript, s.dir)
-	path := filepath.Join(s.dir, "left.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	p := s.run(self, "apply", "--prune", "--config", path, "--address", s.server.Address(), "--allow-unregistered")
-	require.Equal(t, 0, p.code(t, time.Minute), p.stderr.last())
+		sites.Scaled, leftScript, s.Dir)
+	s.Apply(config)
 	victim := s.worker("node-a")
-	s.awaitFresh("node-a")
-	ref := s.begin("left")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("left")
 	testsuite.WaitFor(t, time.Minute, "the program has started another one", func() bool {
-		_, err := os.Stat(filepath.Join(s.dir, "first"))
+		_, err := os.Stat(filepath.Join(s.Dir, "first"))
 		return err == nil
 	})
-	victim.kill()
+	victim.Kill()
 	s.worker("node-a")
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Errors)
 	assert.Equal(t, 1, result.Counts.Replacements)
 }

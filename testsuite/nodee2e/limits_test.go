@@ -28,7 +28,7 @@ func TestFourLimits(t *testing.T) {
 	for _, id := range ids {
 		s.worker(id, "--max-execute", "6")
 	}
-	s.awaitFresh(ids...)
+	s.AwaitFresh(ids...)
 	const wide = "global_execution_concurrency: 100, per_worker_execution_concurrency: 4"
 	s.apply(
 		group{"alone", "steps", wide, jobs, 2, 150},
@@ -39,26 +39,26 @@ func TestFourLimits(t *testing.T) {
 		group{"global", "steps", "global_execution_concurrency: 3, per_worker_execution_concurrency: 3", jobs, 2, 150},
 	)
 	finished := func(ref starter.RunRef) {
-		result := s.result(ref)
+		result := s.Result(ref)
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 		assert.Equal(t, jobs, result.Counts.Completed)
 		assert.Zero(t, result.Counts.Retries)
 	}
-	finished(s.begin("alone"))
+	finished(s.Begin("alone"))
 	for _, id := range ids {
 		assert.Equal(t, 4, s.book().on(id).worst(), "per_worker_execution_concurrency 4 with enough jobs is 4 on %s, not 2", id)
 	}
 
-	graph := s.start("dag", "run", s.writeDAG("graph", jobs))
+	graph := s.Start("dag", "run", s.writeDAG("graph", jobs))
 	var refs []starter.RunRef
 	together := []string{"one", "two", "handler", "global"}
 	for _, name := range together {
-		refs = append(refs, s.begin(name))
+		refs = append(refs, s.Begin(name))
 	}
 	for _, ref := range refs {
 		finished(ref)
 	}
-	assert.Equal(t, 0, graph.code(t, time.Minute), graph.stderr.last())
+	assert.Equal(t, 0, graph.Code(t, time.Minute), graph.Stderr.Last())
 	b := s.book().where(func(e entry) bool { return e.jobType != "alone" })
 	for _, name := range together {
 		assert.Len(t, b.typed(name).of("end"), jobs, name)
@@ -88,12 +88,12 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 	for _, id := range ids {
 		s.worker(id, "--max-execute", strconv.Itoa(slots))
 	}
-	s.awaitFresh(ids...)
+	s.AwaitFresh(ids...)
 	s.apply(group{"quick", "steps", "global_execution_concurrency: 20, per_worker_execution_concurrency: 10", jobs, 1, 20})
-	ref := s.begin("quick")
+	ref := s.Begin("quick")
 	ahead := 0
 	testsuite.WaitFor(t, time.Minute, "the group sends ahead", func() bool {
-		shown, err := s.client.Runs().Show(t.Context(), ref)
+		shown, err := s.Client.Runs().Show(t.Context(), ref)
 		if err != nil || shown.Group == nil {
 			return false
 		}
@@ -102,7 +102,7 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 		}
 		return ahead > 0 || shown.Result != nil
 	})
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.Positive(t, ahead)
@@ -118,13 +118,13 @@ func TestQuickJobsAreSentAhead(t *testing.T) {
 
 // writeDAG writes a DAG of independent tasks that do what the groups' jobs do.
 func (s *site) writeDAG(name string, tasks int) string {
-	s.t.Helper()
+	s.T.Helper()
 	var text strings.Builder
 	fmt.Fprintf(&text, "version: 1\nname: %s\ntasks:\n", name)
 	for i := range tasks {
 		fmt.Fprintf(&text, "  - {id: task-%d, job_type: tasks}\n", i)
 	}
-	path := filepath.Join(s.dir, name+".yaml")
-	require.NoError(s.t, os.WriteFile(path, []byte(text.String()), 0o600))
+	path := filepath.Join(s.Dir, name+".yaml")
+	require.NoError(s.T, os.WriteFile(path, []byte(text.String()), 0o600))
 	return path
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // TestKilledWorker: kill -9 while three jobs of different policies run there.
@@ -29,15 +30,15 @@ func TestKilledWorker(t *testing.T) {
 		group{"hold", "steps", timeout + ", on_worker_loss: hold", 1, 12, 250},
 	)
 	victim := s.worker("node-a")
-	s.awaitFresh("node-a")
-	replace, fail, hold := s.begin("replace"), s.begin("fail"), s.begin("hold")
+	s.AwaitFresh("node-a")
+	replace, fail, hold := s.Begin("replace"), s.Begin("fail"), s.Begin("hold")
 	s.awaitBook("every job has a checkpoint", func(b book) bool {
 		steps := b.of("step").perKey()
 		return steps["replace-0"] > 6 && steps["fail-0"] > 6 && steps["hold-0"] > 6
 	})
 	s.worker("node-b")
-	s.awaitFresh("node-b")
-	victim.kill()
+	s.AwaitFresh("node-b")
+	victim.Kill()
 	killed := time.Now()
 
 	onB := s.awaitBook("the job runs on the other worker", func(b book) bool { return len(b.of("start").on("node-b")) > 0 }).of("start").on("node-b")
@@ -45,21 +46,21 @@ func TestKilledWorker(t *testing.T) {
 	t.Logf("started on the other worker %.1f s after kill -9, with checkpoint %d", took.Seconds(), onB[0].done)
 	assert.Less(t, took, testsuite.Slack(8*time.Second), "heartbeat timeout + 5 s")
 	assert.Positive(t, onB[0].done, "it goes on from its checkpoint")
-	result := s.result(fail)
+	result := s.Result(fail)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	require.Len(t, result.Errors, 1)
 	assert.Contains(t, result.Errors[0].Message, "on_worker_loss is fail")
 	testsuite.WaitFor(t, time.Minute, "the third job is held", func() bool {
-		held, _, err := s.client.Runs().Items(t.Context(), hold, starter.ItemFilter{States: []string{"held"}})
+		held, _, err := s.Client.Runs().Items(t.Context(), hold, starter.ItemFilter{States: []string{"held"}})
 		return err == nil && len(held) == 1
 	})
 	s.letGo()
-	result = s.result(replace)
+	result = s.Result(replace)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 1, result.Counts.Replacements)
 	assert.Zero(t, result.Counts.Retries, "a lost worker costs no retry")
 	s.worker("node-a")
-	result = s.result(hold)
+	result = s.Result(hold)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, map[string]int{"node-a": 1}, result.ByWorker, "it waited for its worker")
 	assert.Len(t, s.book().typed("replace").of("end"), 1)
@@ -74,12 +75,12 @@ func TestFrozenWorker(t *testing.T) {
 		group{"second", "steps", "heartbeat_timeout: 3s, global_execution_concurrency: 2, per_worker_execution_concurrency: 1", 2, 60, 250},
 	)
 	frozen := s.worker("node-a")
-	s.awaitFresh("node-a")
-	ref := s.begin("second")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("second")
 	s.awaitBook("it has begun on node-a", func(b book) bool { return len(b.of("step").on("node-a")) > 2 })
 	s.worker("node-b")
-	s.awaitFresh("node-b")
-	frozen.signal(t, syscall.SIGSTOP)
+	s.AwaitFresh("node-b")
+	frozen.Signal(t, syscall.SIGSTOP)
 	s.awaitBook("both run on node-b, one after the other or at once", func(b book) bool {
 		for _, start := range b.of("start").on("node-b") {
 			if start.attempt > 1 {
@@ -88,12 +89,12 @@ func TestFrozenWorker(t *testing.T) {
 		}
 		return false
 	})
-	frozen.signal(t, syscall.SIGCONT)
+	frozen.Signal(t, syscall.SIGCONT)
 	s.awaitBook("the frozen handler is told that its job is somebody else's, or ends", func(b book) bool {
 		onA := b.on("node-a")
 		return len(onA.of("stop"))+len(onA.of("end")) > 0
 	})
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 2, result.Counts.Completed, "the late result does not count twice")
 	assert.Equal(t, 1, result.Counts.Replacements)
@@ -107,15 +108,15 @@ func TestOfflineWorkerLosesItsJobs(t *testing.T) {
 	s.hold("patient")
 	s.apply(group{"patient", "steps", "heartbeat_timeout: 10m, liveness: process", 1, 8, 250})
 	victim := s.worker("node-a")
-	s.awaitFresh("node-a")
-	ref := s.begin("patient")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("patient")
 	s.awaitBook("it runs", func(b book) bool { return len(b.of("step")) > 0 })
 	s.worker("node-b")
-	s.awaitFresh("node-b")
-	victim.kill()
+	s.AwaitFresh("node-b")
+	victim.Kill()
 	s.letGo()
-	offline := s.await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
-	result := s.result(ref)
+	offline := s.Await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, map[string]int{"node-b": 1}, result.ByWorker)
 	started := s.book().of("start").on("node-b")
@@ -132,25 +133,25 @@ func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 	s.hold("contested")
 	s.apply(group{"contested", "steps", "heartbeat_timeout: 10m, liveness: process", 1, 8, 250})
 	first := s.worker("node-a")
-	s.awaitFresh("node-a")
-	ref := s.begin("contested")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("contested")
 	s.awaitBook("it runs", func(b book) bool { return len(b.of("step")) > 2 })
 
-	second := s.start("worker", "--id", "node-a", "--data-dir", s.dir+"/elsewhere")
-	assert.Equal(t, 1, second.code(t, 30*time.Second))
-	before, err := s.client.Workers().Get(t.Context(), "node-a")
+	second := s.Start("worker", "--id", "node-a", "--data-dir", s.Dir+"/elsewhere")
+	assert.Equal(t, 1, second.Code(t, 30*time.Second))
+	before, err := s.Client.Workers().Get(t.Context(), "node-a")
 	require.NoError(t, err)
 	for _, part := range []string{"node-a", before.Registration.Host, "registered", "--take-over"} {
-		assert.Contains(t, second.stderr.String(), part)
+		assert.Contains(t, second.Stderr.String(), part)
 	}
 	assert.Equal(t, first.Process.Pid, before.Registration.PID)
 
-	s.start("worker", "--id", "node-a", "--data-dir", s.dir+"/elsewhere", "--take-over")
+	s.Start("worker", "--id", "node-a", "--data-dir", s.Dir+"/elsewhere", "--take-over")
 	s.awaitBook("the job runs in the new process", func(b book) bool { return len(b.of("start")) == 2 })
-	assert.Equal(t, 1, first.code(t, 90*time.Second), "the first process ends")
-	assert.Contains(t, first.stderr.String(), "fenced")
+	assert.Equal(t, 1, first.Code(t, 90*time.Second), "the first process ends")
+	assert.Contains(t, first.Stderr.String(), "fenced")
 	s.letGo()
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 1, result.Counts.Completed)
 	assert.Equal(t, 1, result.Counts.Replacements)
@@ -165,16 +166,16 @@ func TestDrainHandsBack(t *testing.T) {
 	s.hold("long")
 	s.apply(group{"long", "steps", "heartbeat_timeout: 30s", 1, 20, 250})
 	leaving := s.worker("node-a", "--drain-timeout", "500ms")
-	s.awaitFresh("node-a")
-	ref := s.begin("long")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("long")
 	s.awaitBook("it runs", func(b book) bool { return len(b.of("step")) > 3 })
 	s.worker("node-b")
-	s.awaitFresh("node-b")
-	leaving.stop(t)
+	s.AwaitFresh("node-b")
+	leaving.Stop(t)
 	s.letGo()
-	w := s.await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
+	w := s.Await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	assert.Equal(t, "unregistered", w.Transitions[len(w.Transitions)-1].Reason)
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Zero(t, result.Counts.Retries)
 	b := s.book()
@@ -185,11 +186,11 @@ func TestDrainHandsBack(t *testing.T) {
 	assert.Len(t, b.of("step"), 20, "no step is taken twice")
 	assert.Less(t, started[0].at.Sub(stopped[0].at), testsuite.Slack(5*time.Second))
 
-	assert.Contains(t, s.command("workers", "cleanup"), "nothing to remove", "it is not OFFLINE for long enough")
-	assert.Contains(t, s.command("workers", "cleanup", "--offline"), "removed node-a")
-	assert.NotContains(t, s.command("workers", "list"), "node-a")
-	assert.Regexp(t, "node-a +DELETED", s.command("workers", "list", "--deleted"))
-	assert.NotContains(t, s.command("workers", "list", "--online"), "node-a")
+	assert.Contains(t, s.Command("workers", "cleanup"), "nothing to remove", "it is not OFFLINE for long enough")
+	assert.Contains(t, s.Command("workers", "cleanup", "--offline"), "removed node-a")
+	assert.NotContains(t, s.Command("workers", "list"), "node-a")
+	assert.Regexp(t, "node-a +DELETED", s.Command("workers", "list", "--deleted"))
+	assert.NotContains(t, s.Command("workers", "list", "--online"), "node-a")
 }
 
 // TestStoppedWhileStarting: a worker that is told to stop at any moment of its
@@ -206,27 +207,27 @@ func TestStoppedWhileStarting(t *testing.T) {
 			testsuite.WaitFor(t, time.Minute, id+" is registered", func() bool { return s.seems(id) })
 		} else {
 			testsuite.WaitFor(t, time.Minute, id+" begins", func() bool {
-				_, err := os.Stat(filepath.Join(s.dir, id, "workers"))
+				_, err := os.Stat(filepath.Join(s.Dir, id, "workers"))
 				return err == nil
 			})
 		}
-		brief.signal(t, syscall.SIGTERM)
-		brief.code(t, time.Minute)
+		brief.Signal(t, syscall.SIGTERM)
+		brief.Code(t, time.Minute)
 		ids = append(ids, id)
 	}
-	s.control.kill()
+	s.control.Kill()
 	unheard := s.worker("unheard")
-	testsuite.WaitFor(t, time.Minute, "it asks again", func() bool { return strings.Contains(unheard.stderr.String(), "asking again") })
-	unheard.signal(t, syscall.SIGTERM)
-	assert.Equal(t, 1, unheard.code(t, time.Minute))
-	s.start("server")
+	testsuite.WaitFor(t, time.Minute, "it asks again", func() bool { return strings.Contains(unheard.Stderr.String(), "asking again") })
+	unheard.Signal(t, syscall.SIGTERM)
+	assert.Equal(t, 1, unheard.Code(t, time.Minute))
+	s.Start("server")
 	s.worker("witness")
-	s.awaitFresh("witness")
+	s.AwaitFresh("witness")
 	for _, id := range append(ids, "unheard") {
 		assert.False(t, s.seems(id), "%s seems to live", id)
 	}
 	s.worker("unheard")
-	s.awaitFresh("unheard")
+	s.AwaitFresh("unheard")
 }
 
 // TestKilledWhileStarting: a worker that was killed, and killed once more before it
@@ -235,10 +236,10 @@ func TestKilledWhileStarting(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	first := s.worker("node-a")
-	s.awaitFresh("node-a")
-	s.control.kill()
-	first.kill()
-	lock := filepath.Join(s.dir, "node-a", "workers", "node-a.lock")
+	s.AwaitFresh("node-a")
+	s.control.Kill()
+	first.Kill()
+	lock := filepath.Join(s.Dir, "node-a", "workers", "node-a.lock")
 	for range 2 {
 		before, err := os.ReadFile(lock)
 		require.NoError(t, err)
@@ -247,13 +248,13 @@ func TestKilledWhileStarting(t *testing.T) {
 			text, err := os.ReadFile(lock)
 			return err == nil && strings.HasSuffix(string(text), "\n") && string(text) != string(before)
 		})
-		brief.kill()
+		brief.Kill()
 	}
-	s.start("server")
+	s.Start("server")
 	last := s.worker("node-a")
-	s.await("node-a", "the last process", func(w contract.WorkerDetail) bool { return w.Registration.PID == last.Process.Pid })
-	testsuite.WaitFor(t, time.Minute, "it serves", func() bool { return strings.Contains(last.stderr.String(), "the worker serves") })
-	last.stop(t)
+	s.Await("node-a", "the last process", func(w contract.WorkerDetail) bool { return w.Registration.PID == last.Process.Pid })
+	testsuite.WaitFor(t, time.Minute, "it serves", func() bool { return strings.Contains(last.Stderr.String(), "the worker serves") })
+	last.Stop(t)
 	text, err := os.ReadFile(lock)
 	require.NoError(t, err)
 	assert.Equal(t, 1, strings.Count(string(text), "\n"), "the dead are forgotten")
@@ -261,7 +262,7 @@ func TestKilledWhileStarting(t *testing.T) {
 
 // seems reports whether the registry takes the worker for alive.
 func (s *site) seems(id string) bool {
-	w, err := s.client.Workers().Get(s.t.Context(), id)
+	w, err := s.Client.Workers().Get(s.T.Context(), id)
 	return err == nil && w.State == contract.WorkerOnline
 }
 
@@ -272,19 +273,19 @@ func TestRollingRestart(t *testing.T) {
 	ids := []string{"node-a", "node-b", "node-c"}
 	s := newSite(t)
 	s.apply(group{"load", "steps", "global_execution_concurrency: 12, per_worker_execution_concurrency: 4, heartbeat_timeout: 60s", jobs, 4, 250})
-	running := map[string]*process{}
+	running := map[string]*sites.Process{}
 	for _, id := range ids {
 		running[id] = s.worker(id, "--drain-timeout", "30s")
 	}
-	s.awaitFresh(ids...)
-	ref := s.begin("load")
+	s.AwaitFresh(ids...)
+	ref := s.Begin("load")
 	s.awaitBook("all are busy", func(b book) bool { return b.worst() >= 8 })
 	for _, id := range ids {
-		running[id].stop(t)
+		running[id].Stop(t)
 		running[id] = s.worker(id, "--drain-timeout", "30s")
-		s.awaitFresh(id)
+		s.AwaitFresh(id)
 	}
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, jobs, result.Counts.Completed, "no job is lost")
 	b := s.book()
@@ -296,14 +297,14 @@ func TestRollingRestart(t *testing.T) {
 	// it for minutes more.
 	restarted := time.Now()
 	testsuite.WaitFor(t, time.Minute, "the predecessors have been silent for long", func() bool { return time.Since(restarted) > 22*time.Second })
-	described, err := s.client.Temporal().DescribeWorkflowExecution(t.Context(), contract.FleetWorkflowID, "")
+	described, err := s.Client.Temporal().DescribeWorkflowExecution(t.Context(), contract.FleetWorkflowID, "")
 	require.NoError(t, err)
 	registry := described.GetWorkflowExecutionInfo()
 	assert.Equal(t, registry.GetFirstRunId(), registry.GetExecution().GetRunId(), "the registry had no reason to continue as new")
 	assert.Less(t, registry.GetHistoryLength(), int64(1000), "processes that are gone are told of once, as long as the server lists them")
 	testsuite.WaitFor(t, 30*time.Second, "every worker knows that it is idle", func() bool {
 		for _, id := range ids {
-			if report, err := s.client.Workers().Ask(t.Context(), id); err != nil || report.Executing > 0 || report.Undelivered > 0 {
+			if report, err := s.Client.Workers().Ask(t.Context(), id); err != nil || report.Executing > 0 || report.Undelivered > 0 {
 				return false
 			}
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // TestJoin: a due job type without a capable worker starts to detect within 5 s
@@ -25,22 +26,22 @@ func TestJoin(t *testing.T) {
 	s := newSite(t)
 	s.hold("waiting")
 	s.apply(group{"waiting", "steps", "global_execution_concurrency: 100, per_worker_execution_concurrency: 4", 60, 2, 250})
-	ref := s.begin("waiting")
+	ref := s.Begin("waiting")
 	testsuite.WaitFor(t, time.Minute, "the group waits for a worker", func() bool {
-		shown, err := s.client.Runs().Show(t.Context(), ref)
+		shown, err := s.Client.Runs().Show(t.Context(), ref)
 		return err == nil && shown.Group != nil && shown.Group.Detector == "" && shown.Group.Phase == "waiting"
 	})
 	for _, step := range []struct{ id, what string }{{"node-a", "detect"}, {"node-b", "start"}} {
 		s.worker(step.id)
 		b := s.awaitBook(step.what+" on "+step.id, func(b book) bool { return len(b.of(step.what).on(step.id)) > 0 })
-		w, err := s.client.Workers().Get(t.Context(), step.id)
+		w, err := s.Client.Workers().Get(t.Context(), step.id)
 		require.NoError(t, err)
 		took := b.of(step.what).on(step.id)[0].at.Sub(w.RegisteredAt)
 		t.Logf("%s: first %s %.2f s after it was registered", step.id, step.what, took.Seconds())
 		assert.Less(t, took, testsuite.Slack(5*time.Second))
 	}
 	s.letGo()
-	assert.Equal(t, contract.OutcomeCompleted, s.result(ref).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)
 }
 
 // TestOperator resizes a worker while it works, asks it what it runs, and
@@ -52,36 +53,36 @@ func TestOperator(t *testing.T) {
 	s.apply(group{"work", "steps", "global_execution_concurrency: 100, per_worker_execution_concurrency: 50", 60, 4, 250})
 	s.letGo()
 	s.worker("node-a", "--max-execute", "1")
-	s.awaitFresh("node-a")
-	ref := s.begin("work")
+	s.AwaitFresh("node-a")
+	ref := s.Begin("work")
 	s.awaitBook("the first job is done", func(b book) bool { return len(b.of("end")) >= 1 })
 	require.Equal(t, 1, s.book().worst())
 	s.holdAgain()
 
-	assert.Contains(t, s.command("workers", "resize", "node-a", "--max-execute", "5", "--reason", "more memory"), "at most 1 detect, 5 execute\n")
+	assert.Contains(t, s.Command("workers", "resize", "node-a", "--max-execute", "5", "--reason", "more memory"), "at most 1 detect, 5 execute\n")
 	s.awaitBook("five at once", func(b book) bool { return b.worst() == 5 })
 	var shown struct {
 		Report contract.WorkerReport `json:"report"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(s.command("workers", "show", "node-a", "--state", "running", "--output", "json")), &shown))
+	require.NoError(t, json.Unmarshal([]byte(s.Command("workers", "show", "node-a", "--state", "running", "--output", "json")), &shown))
 	assert.NotEmpty(t, shown.Report.Jobs)
 	assert.Equal(t, contract.WorkerCaps{MaxDetect: 1, MaxExecute: 5}, shown.Report.Caps)
 	testsuite.WaitFor(t, 30*time.Second, "workers list shows slots in use", func() bool {
-		return regexp.MustCompile(`node-a .* 0/1 +[1-5]/5 `).MatchString(s.command("workers", "list"))
+		return regexp.MustCompile(`node-a .* 0/1 +[1-5]/5 `).MatchString(s.Command("workers", "list"))
 	})
 
 	s.worker("node-b", "--max-execute", "5")
-	s.awaitFresh("node-b")
-	drain := s.start("workers", "drain", "node-a", "--reason", "new disks")
-	testsuite.WaitFor(t, time.Minute, "the drain waits", func() bool { return strings.Contains(drain.stdout.String(), "still running") })
+	s.AwaitFresh("node-b")
+	drain := s.Start("workers", "drain", "node-a", "--reason", "new disks")
+	testsuite.WaitFor(t, time.Minute, "the drain waits", func() bool { return strings.Contains(drain.Stdout.String(), "still running") })
 	s.letGo()
-	require.Equal(t, 0, drain.code(t, time.Minute), drain.stderr.last())
+	require.Equal(t, 0, drain.Code(t, time.Minute), drain.Stderr.Last())
 	drained := time.Now()
-	assert.Contains(t, drain.stdout.String(), "still running, the oldest is job-")
-	assert.Contains(t, drain.stdout.String(), "node-a is drained: nothing runs there")
-	w := s.await("node-a", "DRAINING", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerDraining })
+	assert.Contains(t, drain.Stdout.String(), "still running, the oldest is job-")
+	assert.Contains(t, drain.Stdout.String(), "node-a is drained: nothing runs there")
+	w := s.Await("node-a", "DRAINING", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerDraining })
 	assert.Equal(t, "draining: new disks", w.Transitions[len(w.Transitions)-1].Reason)
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	b := s.book()
 	assert.LessOrEqual(t, b.on("node-a").worst(), 5)
@@ -98,14 +99,14 @@ func TestHealth(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	worker := s.worker("node-a", "--health-addr", "0")
-	control := s.start("server", "--health-addr", "127.0.0.1:0")
-	s.awaitFresh("node-a")
-	address := func(p *process) string {
+	control := s.Start("server", "--health-addr", "127.0.0.1:0")
+	s.AwaitFresh("node-a")
+	address := func(p *sites.Process) string {
 		found := regexp.MustCompile(`address=(127\.0\.0\.1:\d+)`)
-		testsuite.WaitFor(t, time.Minute, "the address is logged", func() bool { return found.MatchString(p.stderr.String()) })
-		return found.FindStringSubmatch(p.stderr.String())[1]
+		testsuite.WaitFor(t, time.Minute, "the address is logged", func() bool { return found.MatchString(p.Stderr.String()) })
+		return found.FindStringSubmatch(p.Stderr.String())[1]
 	}
-	get := func(p *process, path string) (int, string) {
+	get := func(p *sites.Process, path string) (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address(p)+path, http.NoBody)
 		require.NoError(t, err)
 		response, err := (&http.Client{Timeout: time.Minute}).Do(request)
@@ -115,13 +116,13 @@ func TestHealth(t *testing.T) {
 		require.NoError(t, err)
 		return response.StatusCode, string(body)
 	}
-	become := func(p *process, path string, code int) {
+	become := func(p *sites.Process, path string, code int) {
 		testsuite.WaitFor(t, time.Minute, fmt.Sprintf("%s answers %d", path, code), func() bool {
 			got, _ := get(p, path)
 			return got == code
 		})
 	}
-	for _, p := range []*process{worker, control} {
+	for _, p := range []*sites.Process{worker, control} {
 		become(p, "/healthz", http.StatusOK)
 		become(p, "/readyz", http.StatusOK)
 		_, metrics := get(p, "/metrics")
@@ -133,13 +134,13 @@ func TestHealth(t *testing.T) {
 	assert.Contains(t, metrics, `roundsman_worker_registered{worker="node-a"} 1`)
 	assert.Contains(t, metrics, `roundsman_worker_undelivered_outcomes{worker="node-a"} 0`)
 
-	s.server.Kill()
-	for _, p := range []*process{worker, control} {
+	s.Server.Kill()
+	for _, p := range []*sites.Process{worker, control} {
 		become(p, "/readyz", http.StatusServiceUnavailable)
 		code, said := get(p, "/healthz")
 		assert.Equal(t, http.StatusOK, code, "a server that is away is no reason to restart the process: %s", said)
 	}
-	s.server.Restart(t)
+	s.Server.Restart(t)
 	become(worker, "/readyz", http.StatusOK)
 	become(control, "/readyz", http.StatusOK)
 }

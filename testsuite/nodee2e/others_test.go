@@ -20,22 +20,22 @@ func TestNeighboursAreNoticed(t *testing.T) {
 	s := newSite(t)
 	const jobs, slots = 320, 4
 	s.worker("node-a", "--max-execute", "4")
-	s.awaitFresh("node-a")
+	s.AwaitFresh("node-a")
 	const wide = "global_execution_concurrency: 8, per_worker_execution_concurrency: 4"
 	s.hold("long")
 	s.apply(group{"long", "steps", wide, slots, 30, 500}, group{"many", "steps", wide, jobs, 1, 500})
-	long := s.begin("long")
+	long := s.Begin("long")
 	s.awaitBook("the long jobs fill node-a", func(b book) bool { return len(b.typed("long").of("start")) == slots })
 	s.worker("node-b", "--max-execute", "4")
-	s.awaitFresh("node-b")
-	many := s.begin("many")
+	s.AwaitFresh("node-b")
+	many := s.Begin("many")
 	s.awaitBook("node-b has worked beside the long jobs", func(b book) bool { return len(b.typed("many").of("end")) >= 20 })
 	s.letGo()
-	assert.Equal(t, contract.OutcomeCompleted, s.result(long).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(long).Outcome)
 	ended := s.book().typed("long").of("end")
 	free := ended[len(ended)-1].at
 
-	result := s.result(many)
+	result := s.Result(many)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.LessOrEqual(t, result.Counts.Replacements, 2*slots, "what was sent to node-a while it was full")
@@ -62,11 +62,11 @@ func TestALaterGroupGetsItsShare(t *testing.T) {
 	s := newSite(t, "node-a")
 	const wide = "global_execution_concurrency: 8, per_worker_execution_concurrency: 4"
 	s.apply(group{"first", "steps", wide, 160, 1, 200}, group{"later", "steps", wide, 40, 1, 200})
-	first := s.begin("first")
+	first := s.Begin("first")
 	s.awaitBook("the first group is at work", func(b book) bool { return len(b.typed("first").of("end")) >= 8 })
-	later := s.begin("later")
+	later := s.Begin("later")
 	for _, ref := range []starter.RunRef{later, first} {
-		assert.Equal(t, contract.OutcomeCompleted, s.result(ref).Outcome)
+		assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)
 	}
 	ended := s.book().of("end")
 	done := ended.typed("later")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // island is a network namespace that reaches the server through a cable of its
@@ -124,17 +125,15 @@ func (i *island) heal() {
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	i := newIsland(t, s.server.Address())
+	i := newIsland(t, s.Server.Address())
 	s.apply(group{"cut", "steps", "heartbeat_timeout: 3s, global_execution_concurrency: 1", 2, 60, 250})
-	self, err := os.Executable()
-	require.NoError(t, err)
-	s.run("ip", "netns", "exec", i.name, self, "worker", "--id", "node-a", "--data-dir", filepath.Join(s.dir, "node-a"),
-		"--address", i.address, "--config", filepath.Join(s.dir, "fleet.yaml"))
-	s.awaitFresh("node-a")
-	ref := s.begin("cut")
+	s.Program(nil, "ip", "netns", "exec", i.name, sites.Self(t), "worker", "--id", "node-a", "--data-dir", filepath.Join(s.Dir, "node-a"),
+		"--address", i.address, "--config", filepath.Join(s.Dir, "fleet.yaml"))
+	s.AwaitFresh("node-a")
+	ref := s.Begin("cut")
 	s.awaitBook("it works on the island", func(b book) bool { return len(b.of("step").on("node-a")) > 6 })
 	s.worker("node-b")
-	s.awaitFresh("node-b")
+	s.AwaitFresh("node-b")
 	i.cut()
 	lost := time.Now()
 	b := s.awaitBook("the job runs elsewhere", func(b book) bool { return len(b.of("start").on("node-b")) > 0 })
@@ -142,15 +141,15 @@ func TestPartition(t *testing.T) {
 	t.Logf("placed elsewhere %.1f s after the cut, from step %d", start.at.Sub(lost).Seconds(), start.done)
 	assert.Less(t, start.at.Sub(lost), testsuite.Slack(12*time.Second), "heartbeat timeout + 4 s in which the worker may say that it goes on + 5 s")
 	assert.Positive(t, start.done)
-	s.await("node-a", "UNREACHABLE, or OFFLINE by now", func(w contract.WorkerDetail) bool {
+	s.Await("node-a", "UNREACHABLE, or OFFLINE by now", func(w contract.WorkerDetail) bool {
 		return w.State == contract.WorkerUnreachable || w.State == contract.WorkerOffline
 	})
 	i.heal()
-	s.awaitFresh("node-a")
+	s.AwaitFresh("node-a")
 	s.awaitBook("the island's handler ends, one way or the other", func(b book) bool {
 		return len(b.on("node-a").of("stop"))+len(b.on("node-a").of("end")) > 0
 	})
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 2, result.Counts.Completed, "the late result does not count twice")
 	assert.Equal(t, 1, result.Counts.Replacements)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 	"github.com/roundsman/roundsman/workers"
 )
 
@@ -22,8 +23,6 @@ import (
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	root, err := testsuite.ModuleRoot()
-	require.NoError(t, err)
-	self, err := os.Executable()
 	require.NoError(t, err)
 	for _, name := range []string{"roundsman-worker.service", "roundsman-server.service"} {
 		t.Run(name, func(t *testing.T) {
@@ -35,23 +34,18 @@ func TestUnits(t *testing.T) {
 			// --help comes after the flags were understood.
 			words := strings.Fields(string(line[1]))
 			words = append(words[1:len(words)-1], "--help")
-			help := exec.CommandContext(t.Context(), self, words...)
-			help.Env = append(os.Environ(), roleEnv+"=1")
-			stdin, err := help.StdinPipe() // Kept open: the child ends with it.
-			require.NoError(t, err)
-			defer func() { _ = stdin.Close() }()
-			out, err := help.CombinedOutput()
-			require.NoError(t, err, string(out))
+			help := (&sites.Site{T: t, Dir: t.TempDir()}).Play("roundsman", words...)
+			require.Equal(t, 0, help.Code(t, time.Minute), help.Stderr.Last())
 
 			analyze, err := exec.LookPath("systemd-analyze")
 			if err != nil {
 				t.Skip("systemd-analyze is not installed: the unit was not verified")
 			}
 			path := filepath.Join(t.TempDir(), name)
-			installed := strings.ReplaceAll(string(unit), "/usr/local/bin/roundsman", self)
+			installed := strings.ReplaceAll(string(unit), "/usr/local/bin/roundsman", sites.Self(t))
 			installed = regexp.MustCompile(`(?m)^(User|Group)=.*$`).ReplaceAllString(installed, "") // no such user here
 			require.NoError(t, os.WriteFile(path, []byte(installed), 0o600))
-			out, err = exec.CommandContext(t.Context(), analyze, "verify", "--man=no", path).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", path).CombinedOutput()
 			require.NoError(t, err, string(out))
 			assert.NotContains(t, string(out), name, "systemd complains")
 		})

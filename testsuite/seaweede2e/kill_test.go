@@ -26,7 +26,7 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "node-a", "node-b")
 	s.apply("volume_balance")
-	started, err := jobtypes.Of(s.client).RunNow(t.Context(), "volume_balance")
+	started, err := jobtypes.Of(s.Client).RunNow(t.Context(), "volume_balance")
 	require.NoError(t, err)
 
 	testsuite.WaitFor(t, time.Minute, "a copy beside its source", func() bool { return len(s.holders(1)) == 2 })
@@ -39,7 +39,7 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 	}
 	require.NotEmpty(t, victim, "%s is a worker", holder)
 	killed := time.Now()
-	s.workers[victim].kill()
+	s.workers[victim].Kill()
 
 	testsuite.WaitFor(t, 30*time.Second, "the lease to be free", func() bool { return s.holder() != holder })
 	free := time.Since(killed)
@@ -51,7 +51,7 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 	moved := time.Since(killed)
 	t.Logf("the lease was free after %.1f s, the volume moved after %.1f s", free.Seconds(), moved.Seconds())
 
-	result, err := s.client.Runs().Result(t.Context(), started.RunRef)
+	result, err := s.Client.Runs().Result(t.Context(), started.RunRef)
 	require.NoError(t, err)
 	assert.Zero(t, result.Counts.Failed, "%+v", result)
 	total := 0
@@ -69,9 +69,9 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 
 // holders lists the servers that the master shows a volume on.
 func (s *site) holders(id uint32) []string {
-	s.t.Helper()
-	topology, err := s.cluster.Volume(s.t.Context(), id)
-	require.NoError(s.t, err)
+	s.T.Helper()
+	topology, err := s.cluster.Volume(s.T.Context(), id)
+	require.NoError(s.T, err)
 	on, _, _ := plan.Topology.Find(topology, id)
 	return on
 }
@@ -79,22 +79,22 @@ func (s *site) holders(id uint32) []string {
 // holder asks for the shell lease as an operator's shell does, and returns who has it:
 // the operator is refused, or gives it back at once.
 func (s *site) holder() string {
-	s.t.Helper()
+	s.T.Helper()
 	target, err := weed.ParseAddress(s.master)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	_, _, err = net.SplitHostPort(target)
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	conn, err := grpc.NewClient("passthrough:///"+target, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(s.t, err)
+	require.NoError(s.T, err)
 	defer conn.Close()
 	master := masterpb.NewSeaweedClient(conn)
-	held, err := master.LeaseAdminToken(s.t.Context(), &masterpb.LeaseRequest{LockName: "shell", ClientName: "operator"})
+	held, err := master.LeaseAdminToken(s.T.Context(), &masterpb.LeaseRequest{LockName: "shell", ClientName: "operator"})
 	if err != nil {
 		_, by, found := strings.Cut(err.Error(), "already locked by ")
-		require.True(s.t, found, "%v", err)
+		require.True(s.T, found, "%v", err)
 		return by
 	}
-	_, err = master.ReleaseAdminToken(s.t.Context(), &masterpb.ReleaseRequest{PreviousToken: held.GetToken(), PreviousLockTime: held.GetLockTsNs(), LockName: "shell"})
-	require.NoError(s.t, err)
+	_, err = master.ReleaseAdminToken(s.T.Context(), &masterpb.ReleaseRequest{PreviousToken: held.GetToken(), PreviousLockTime: held.GetLockTsNs(), LockName: "shell"})
+	require.NoError(s.T, err)
 	return ""
 }

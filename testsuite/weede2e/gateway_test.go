@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // TestAWorkerConnectsAndWorks: a worker without any change is asked for its first
@@ -21,39 +22,39 @@ import (
 func TestAWorkerConnectsAndWorks(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
-	ref := s.begin()
+	ref := s.Begin("vacuum")
 	one := s.weed("weed-1", "-found", "33", "-jobTime", "50ms")
 	two := s.weed("weed-2", "-found", "33", "-jobTime", "50ms")
 	s.awaitLines(1, "detect vacuum", one, two)
-	detected := append(one.stdout.with("detect"), two.stdout.with("detect")...)
-	took := detected[0].at.Sub(one.started)
+	detected := append(one.Stdout.With("detect"), two.Stdout.With("detect")...)
+	took := detected[0].At.Sub(one.Started)
 	t.Logf("first detection %s after the process was started", took)
 	assert.Less(t, took, testsuite.Slack(5*time.Second), "2 s on a quiet machine")
 
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 33, result.Counts.Completed)
 	assert.Equal(t, 4, most(one, two), "a true limit: neither exceeded nor left unused")
-	for _, started := range append(one.stdout.with("start"), two.stdout.with("start")...) {
-		fields := strings.Fields(started.text)
+	for _, started := range append(one.Stdout.With("start"), two.Stdout.With("start")...) {
+		fields := strings.Fields(started.Text)
 		require.Len(t, fields, 6)
 		assert.Equal(t, "1", fields[3])
 	}
 }
 
 // most is how many jobs ran at once.
-func most(workers ...*process) int {
+func most(workers ...*sites.Process) int {
 	type change struct {
 		at time.Time
 		by int
 	}
 	var changes []change
 	for _, w := range workers {
-		for _, l := range w.stdout.with("start") {
-			changes = append(changes, change{l.at, 1})
+		for _, l := range w.Stdout.With("start") {
+			changes = append(changes, change{l.At, 1})
 		}
-		for _, l := range slices.Concat(w.stdout.with("end"), w.stdout.with("failed"), w.stdout.with("canceled")) {
-			changes = append(changes, change{l.at, -1})
+		for _, l := range slices.Concat(w.Stdout.With("end"), w.Stdout.With("failed"), w.Stdout.With("canceled")) {
+			changes = append(changes, change{l.At, -1})
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return a.at.Compare(b.at) })
@@ -71,19 +72,19 @@ func TestAKilledWorkersJobsRunElsewhere(t *testing.T) {
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "4", "-jobTime", "8s")
 	two := s.weed("weed-2", "-found", "4", "-jobTime", "8s")
-	s.awaitWorker("weed-1", "weed-2")
-	ref := s.begin()
+	s.AwaitFresh("weed-1", "weed-2")
+	ref := s.Begin("vacuum")
 	s.awaitLines(4, "start", one, two)
 	killed := time.Now()
-	one.kill()
-	lost := len(one.stdout.with("start"))
+	one.Kill()
+	lost := len(one.Stdout.With("start"))
 	require.Equal(t, 2, lost)
-	result := s.result(ref)
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "retry_limit is 0: a lost worker is no failure of the job")
 	assert.Equal(t, 4, result.Counts.Completed)
-	starts := two.stdout.with("start")
+	starts := two.Stdout.With("start")
 	require.Len(t, starts, 4)
-	again := starts[3].at.Sub(killed)
+	again := starts[3].At.Sub(killed)
 	t.Logf("all lost jobs began elsewhere %s after the kill", again)
 	assert.Less(t, again, testsuite.Slack(5*time.Second), "before the others have ended")
 }
@@ -93,32 +94,32 @@ func TestAKilledGatewayComesBack(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "4", "-jobTime", "3s")
-	s.awaitWorker("weed-1")
-	ref := s.begin()
+	s.AwaitFresh("weed-1")
+	ref := s.Begin("vacuum")
 	s.awaitLines(4, "start", one)
 	killed := time.Now()
-	s.gateway.kill()
+	s.gateway.Kill()
 	s.awaitLines(4, "canceled", one)
 	s.startGateway()
 	s.awaitLines(8, "start", one)
-	t.Logf("jobs ran again %s after kill -9 of the gateway", one.stdout.with("start")[4].at.Sub(killed))
-	result := s.result(ref)
+	t.Logf("jobs ran again %s after kill -9 of the gateway", one.Stdout.With("start")[4].At.Sub(killed))
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 4, result.Counts.Completed)
-	assert.Len(t, one.stdout.with("end"), 4)
+	assert.Len(t, one.Stdout.With("end"), 4)
 }
 
 func TestACancelReachesTheWorker(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 1, per_worker_execution_concurrency: 1")
 	one := s.weed("weed-1", "-found", "3", "-jobTime", "1h")
-	s.awaitWorker("weed-1")
-	ref := s.begin()
+	s.AwaitFresh("weed-1")
+	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
-	s.command("runs", "cancel", ref.WorkflowID, "--reason", "test")
+	s.Command("runs", "cancel", ref.WorkflowID, "--reason", "test")
 	s.awaitLines(1, "canceled", one)
-	assert.Equal(t, contract.OutcomeCanceled, s.result(ref).Outcome)
-	assert.Len(t, one.stdout.with("start"), 1)
+	assert.Equal(t, contract.OutcomeCanceled, s.Result(ref).Outcome)
+	assert.Len(t, one.Stdout.With("start"), 1)
 }
 
 // TestASecondWorkerOfAnIDIsRefused: the first one works undisturbed.
@@ -126,16 +127,16 @@ func TestASecondWorkerOfAnIDIsRefused(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 1, per_worker_execution_concurrency: 1")
 	one := s.weed("twin", "-found", "2", "-jobTime", "2s")
-	s.awaitWorker("twin")
-	ref := s.begin()
+	s.AwaitFresh("twin")
+	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
 	two := s.weed("twin", "-found", "2")
 	testsuite.WaitFor(t, time.Minute, "the refusal", func() bool {
-		return slices.ContainsFunc(s.gateway.stderr.lines(), func(l string) bool { return strings.Contains(l, "ID_IN_USE") })
+		return strings.Contains(s.gateway.Stderr.String(), "ID_IN_USE")
 	})
-	assert.Equal(t, 2, s.result(ref).Counts.Completed)
-	assert.Empty(t, two.stdout.lines(), "it was given nothing")
-	assert.Len(t, one.stdout.with("end"), 2)
+	assert.Equal(t, 2, s.Result(ref).Counts.Completed)
+	assert.Empty(t, two.Stdout.String(), "it was given nothing")
+	assert.Len(t, one.Stdout.With("end"), 2)
 }
 
 // TestImportedFormsAreEnforced: what the worker's forms say becomes the configuration,
@@ -143,15 +144,15 @@ func TestASecondWorkerOfAnIDIsRefused(t *testing.T) {
 func TestImportedFormsAreEnforced(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "1")
-	s.awaitWorker("weed-1")
-	printed := s.command("jobtypes", "import")
+	s.AwaitFresh("weed-1")
+	printed := s.Command("jobtypes", "import")
 	assert.Contains(t, printed, "handler: weed-vacuum")
-	path := filepath.Join(s.dir, "weed.yaml")
+	path := filepath.Join(s.Dir, "weed.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(printed), 0o600))
 	s.applyFile(path, 0)
-	ref := s.begin()
-	assert.Equal(t, 1, s.result(ref).Counts.Completed)
-	assert.NotEmpty(t, one.stdout.with("detect vacuum"))
+	ref := s.Begin("vacuum")
+	assert.Equal(t, 1, s.Result(ref).Counts.Completed)
+	assert.NotEmpty(t, one.Stdout.With("detect vacuum"))
 	bad := strings.Replace(printed, "garbage_threshold: 0.3", "garbage_threshold: 7.5", 1)
 	require.NotEqual(t, printed, bad)
 	require.NoError(t, os.WriteFile(path, []byte(bad), 0o600))
@@ -159,10 +160,8 @@ func TestImportedFormsAreEnforced(t *testing.T) {
 }
 
 func (s *site) applyFile(path string, code int) string {
-	s.t.Helper()
-	p := s.run("roundsman", "apply", "--config", path, "--address", s.server.Address())
-	<-p.done
-	said := last(p.stderr.lines())
-	require.Equal(s.t, code, p.ProcessState.ExitCode(), said)
-	return said
+	s.T.Helper()
+	p := s.Play("roundsman", "apply", "--config", path, "--address", s.Server.Address())
+	require.Equal(s.T, code, p.Code(s.T, time.Minute), p.Stderr.Last())
+	return p.Stderr.Last()
 }

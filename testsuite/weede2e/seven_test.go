@@ -16,6 +16,7 @@ import (
 	cluster "github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 var (
@@ -32,9 +33,9 @@ func TestAllSevenJobTypes(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(served.Stop)
 	one := s.weed("weed-1", "-found", "2", "-jobType", strings.Join(fakeweed.JobTypes(), ","))
-	s.awaitWorker("weed-1")
-	imported := s.command("jobtypes", "import")
-	path := filepath.Join(s.dir, "weed.yaml")
+	s.AwaitFresh("weed-1")
+	imported := s.Command("jobtypes", "import")
+	path := filepath.Join(s.Dir, "weed.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(imported), 0o600))
 	s.applyFile(path, 0)
 
@@ -52,20 +53,20 @@ func TestAllSevenJobTypes(t *testing.T) {
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
 			found = 1 // Their max_jobs_per_detection.
 		}
-		proposed, started := len(one.stdout.with("propose")), len(one.stdout.with("start"))
-		s.command("jobtypes", "run", jobType)
+		proposed, started := len(one.Stdout.With("propose")), len(one.Stdout.With("start"))
+		s.Command("jobtypes", "run", jobType)
 		s.awaitLines(started+found, "start", one)
 		s.awaitLines(started+found, "end", one)
-		s.checkVerbatim(jobType, one.stdout.with("propose")[proposed:], one.stdout.with("start")[started:])
-		for _, l := range one.stdout.with("start")[started:] {
-			context := strings.Fields(l.text)[5]
+		s.checkVerbatim(jobType, one.Stdout.With("propose")[proposed:], one.Stdout.With("start")[started:])
+		for _, l := range one.Stdout.With("start")[started:] {
+			context := strings.Fields(l.Text)[5]
 			assert.Contains(t, context, "filers=127.0.0.1:8888;s3=127.0.0.1:18333", "S3 servers are dialed as they are told")
 			if jobType == "admin_script" {
 				assert.Contains(t, context, "masters="+served.Master+";")
 			}
 		}
 	}
-	audit := s.command("audit", "list")
+	audit := s.Command("audit", "list")
 	for _, jobType := range fakeweed.JobTypes() {
 		assert.Regexp(t, `jobtype\.run +group/`+jobType+`-`, audit)
 		assert.Regexp(t, `apply\.create +jobtype/`+jobType+` `, audit)
@@ -74,17 +75,17 @@ func TestAllSevenJobTypes(t *testing.T) {
 }
 
 // checkVerbatim compares what was proposed with what was executed.
-func (s *site) checkVerbatim(jobType string, proposed, started []line) {
-	s.t.Helper()
+func (s *site) checkVerbatim(jobType string, proposed, started []sites.Line) {
+	s.T.Helper()
 	known := map[string]string{}
 	for _, l := range proposed {
-		fields := strings.Fields(l.text)
+		fields := strings.Fields(l.Text)
 		known[fields[1]] = fields[2]
 	}
 	for _, l := range started {
-		fields := strings.Fields(l.text)
-		assert.Equal(s.t, known[fields[2]], fields[4], "%s: %s", jobType, l.text)
-		assert.True(s.t, strings.HasPrefix(fields[1], jobType+"-"), l.text)
+		fields := strings.Fields(l.Text)
+		assert.Equal(s.T, known[fields[2]], fields[4], "%s: %s", jobType, l.Text)
+		assert.True(s.T, strings.HasPrefix(fields[1], jobType+"-"), l.Text)
 	}
 }
 
@@ -93,30 +94,30 @@ func (s *site) checkVerbatim(jobType string, proposed, started []line) {
 func TestLanesKeysAndRetries(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "4s", "-fail", "1")
-	s.awaitWorker("weed-1")
-	s.applyText(fleetConfig + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
+	s.AwaitFresh("weed-1")
+	s.Apply(sites.Scaled + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
   vacuum: {handler: weed-vacuum, lane: seaweed, schedule: {every: 365d}, policy: {retry_limit: 1, retry_backoff: 1s, global_execution_concurrency: 2, per_worker_execution_concurrency: 2}}
   volume_balance: {handler: weed-volume_balance, lane: seaweed, schedule: {every: 365d}}
 `)
-	vacuum := s.begin()
+	vacuum := s.Begin("vacuum")
 	s.awaitLines(2, "start", one)
-	balance := s.beginOf("volume_balance")
+	balance := s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the lane to be named", func() bool {
 		return strings.Contains(s.said("explain", balance.WorkflowID), string(contract.CodeLaneBusy))
 	})
-	require.Empty(t, one.stdout.with("detect volume_balance"))
-	result := s.result(vacuum)
+	require.Empty(t, one.Stdout.With("detect volume_balance"))
+	result := s.Result(vacuum)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 2, result.Counts.Completed)
-	assert.Len(t, one.stdout.with("failed"), 1)
+	assert.Len(t, one.Stdout.With("failed"), 1)
 	attempts := map[string]int{}
-	for _, l := range one.stdout.with("start vacuum") {
-		attempts[strings.Fields(l.text)[3]]++
+	for _, l := range one.Stdout.With("start vacuum") {
+		attempts[strings.Fields(l.Text)[3]]++
 	}
 	assert.Equal(t, map[string]int{"1": 2, "2": 1}, attempts, "the one that failed was done again")
-	assert.Equal(t, 2, s.result(balance).Counts.Completed)
-	assert.True(t, one.stdout.with("detect volume_balance")[0].at.After(one.stdout.with("end vacuum")[1].at), "the lane was kept")
+	assert.Equal(t, 2, s.Result(balance).Counts.Completed)
+	assert.True(t, one.Stdout.With("detect volume_balance")[0].At.After(one.Stdout.With("end vacuum")[1].At), "the lane was kept")
 }
 
 // TestAKeyThatIsAtWorkIsNotDoneTwice: a detection leaves out what another run is at; the
@@ -124,27 +125,27 @@ job_types:
 func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "100ms")
-	s.awaitWorker("weed-1")
-	s.applyText(fleetConfig + `lanes: {free: {exclusive: false}}
+	s.AwaitFresh("weed-1")
+	s.Apply(sites.Scaled + `lanes: {free: {exclusive: false}}
 job_types:
   vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d}}
 `)
-	s.command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
+	s.Command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
 	testsuite.WaitFor(t, time.Minute, "the job to wait for its worker", func() bool {
 		return strings.Contains(s.said("explain", "group/vacuum-adhoc-waits"), string(contract.CodeNoWorker))
 	})
-	first := s.result(s.begin())
+	first := s.Result(s.Begin("vacuum"))
 	assert.Equal(t, 1, first.Counts.AlreadyActive)
 	assert.Equal(t, 1, first.Counts.Completed)
-	assert.Len(t, one.stdout.with("start"), 1)
-	s.command("runs", "cancel", "group/vacuum-adhoc-waits", "--reason", "test")
+	assert.Len(t, one.Stdout.With("start"), 1)
+	s.Command("runs", "cancel", "group/vacuum-adhoc-waits", "--reason", "test")
 	testsuite.WaitFor(t, time.Minute, "its end", func() bool {
-		return !strings.Contains(s.command("runs", "list", "--running"), "adhoc")
+		return !strings.Contains(s.Command("runs", "list", "--running"), "adhoc")
 	})
-	second := s.result(s.begin())
+	second := s.Result(s.Begin("vacuum"))
 	assert.Zero(t, second.Counts.AlreadyActive)
 	assert.Equal(t, 2, second.Counts.Completed)
-	assert.Len(t, one.stdout.with("detect"), 2)
+	assert.Len(t, one.Stdout.With("detect"), 2)
 }
 
 // TestWindowsPoolsAndOutput: jobs of weed workers start in their window, take from pools
@@ -189,22 +190,22 @@ func TestADrainedWorkerGetsNothing(t *testing.T) {
 	s.apply("global_execution_concurrency: 2, per_worker_execution_concurrency: 1")
 	one := s.weed("weed-1", "-found", "6", "-jobTime", "2s")
 	two := s.weed("weed-2", "-found", "6", "-jobTime", "2s")
-	s.awaitWorker("weed-1", "weed-2")
-	ref := s.begin()
+	s.AwaitFresh("weed-1", "weed-2")
+	ref := s.Begin("vacuum")
 	s.awaitLines(1, "start", one)
 	s.awaitLines(1, "start", two)
-	s.command("workers", "cordon", "weed-1")
-	began := len(one.stdout.with("start"))
-	assert.Equal(t, 6, s.result(ref).Counts.Completed)
-	assert.LessOrEqual(t, len(one.stdout.with("start")), began+1, "one may have been on its way")
-	assert.Len(t, one.stdout.with("end"), len(one.stdout.with("start")), "what ran there has ended")
+	s.Command("workers", "cordon", "weed-1")
+	began := len(one.Stdout.With("start"))
+	assert.Equal(t, 6, s.Result(ref).Counts.Completed)
+	assert.LessOrEqual(t, len(one.Stdout.With("start")), began+1, "one may have been on its way")
+	assert.Len(t, one.Stdout.With("end"), len(one.Stdout.With("start")), "what ran there has ended")
 	assert.Contains(t, s.said("explain", "weed-1"), string(contract.CodeCordoned))
 }
 
 // said runs a command whose exit code does not matter.
 func (s *site) said(args ...string) string {
-	s.t.Helper()
-	p := s.roundsman(args...)
-	<-p.done
-	return strings.Join(append(p.stdout.lines(), p.stderr.lines()...), "\n")
+	s.T.Helper()
+	p := s.Start(args...)
+	p.Code(s.T, time.Minute)
+	return p.Stdout.String() + p.Stderr.String()
 }

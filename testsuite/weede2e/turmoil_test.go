@@ -2,7 +2,6 @@ package weede2e
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,35 +11,36 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // TestTwoGatewaysAtOnce share the jobs of one limit. A worker of one is refused by the
 // other; when its gateway is killed, it may work there, and each job is done once.
 func TestTwoGatewaysAtOnce(t *testing.T) {
 	s := newSite(t)
-	admin, stream := freeAddress(t), freeAddress(t)
-	second := s.roundsman("gateway", "seaweedfs", "--listen", admin, "--grpc-listen", stream, "--data-dir", filepath.Join(s.dir, "second"))
+	admin, stream := sites.FreeAddress(t), sites.FreeAddress(t)
+	second := s.Start("gateway", "seaweedfs", "--listen", admin, "--grpc-listen", stream, "--data-dir", filepath.Join(s.Dir, "second"))
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 2")
 	one := s.weed("weed-1", "-found", "12", "-jobTime", "3s")
 	two := s.weed("weed-2", "-admin", admin, "-found", "12", "-jobTime", "3s")
-	s.awaitWorker("weed-1", "weed-2")
+	s.AwaitFresh("weed-1", "weed-2")
 	stranger := s.weed("weed-1", "-admin", admin, "-found", "12", "-jobTime", "1s", "-reconnect", "500ms")
 	testsuite.WaitFor(t, time.Minute, "the refusal", func() bool {
-		return slices.ContainsFunc(second.stderr.lines(), func(l string) bool { return strings.Contains(l, "ID_IN_USE") })
+		return strings.Contains(second.Stderr.String(), "ID_IN_USE")
 	})
-	ref := s.begin()
+	ref := s.Begin("vacuum")
 	s.awaitLines(2, "start", one)
 	s.awaitLines(2, "start", two)
-	assert.Empty(t, stranger.stdout.lines())
-	s.gateway.kill()
+	assert.Empty(t, stranger.Stdout.String())
+	s.gateway.Kill()
 	s.awaitLines(2, "canceled", one)
-	one.kill()
-	result := s.result(ref)
+	one.Kill()
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 12, result.Counts.Completed)
-	assert.Equal(t, 12, len(one.stdout.with("end"))+len(two.stdout.with("end"))+len(stranger.stdout.with("end")))
+	assert.Equal(t, 12, len(one.Stdout.With("end"))+len(two.Stdout.With("end"))+len(stranger.Stdout.With("end")))
 	assert.LessOrEqual(t, most(one, two, stranger), 4)
-	if len(stranger.stdout.with("start")) == 0 {
+	if len(stranger.Stdout.With("start")) == 0 {
 		t.Log("the worker was refused until the run had ended")
 	}
 }
@@ -51,19 +51,19 @@ func TestTheControlPlaneIsAway(t *testing.T) {
 	s := newSite(t)
 	s.apply("global_execution_concurrency: 4, per_worker_execution_concurrency: 4")
 	one := s.weed("weed-1", "-found", "8", "-jobTime", "10s")
-	s.awaitWorker("weed-1")
-	ref := s.begin()
+	s.AwaitFresh("weed-1")
+	ref := s.Begin("vacuum")
 	s.awaitLines(4, "start", one)
-	s.control.kill()
+	s.control.Kill()
 	killed := time.Now()
 	s.awaitLines(4, "end", one)
 	testsuite.WaitFor(t, 2*time.Minute, "the workers to be long OFFLINE for everybody", func() bool { return time.Since(killed) > 30*time.Second })
-	require.Len(t, one.stdout.with("start"), 4, "nobody places the others")
-	s.control = s.roundsman("server")
-	result := s.result(ref)
+	require.Len(t, one.Stdout.With("start"), 4, "nobody places the others")
+	s.control = s.Start("server")
+	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 	assert.Equal(t, 8, result.Counts.Completed)
-	assert.Len(t, one.stdout.with("start"), 8, "what ended meanwhile is not done again")
-	assert.Len(t, one.stdout.with("end"), 8)
-	assert.Empty(t, one.stdout.with("canceled"))
+	assert.Len(t, one.Stdout.With("start"), 8, "what ended meanwhile is not done again")
+	assert.Len(t, one.Stdout.With("end"), 8)
+	assert.Empty(t, one.Stdout.With("canceled"))
 }

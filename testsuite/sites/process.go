@@ -1,0 +1,140 @@
+package sites
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Process is a started process. It is killed when its test ends.
+type Process struct {
+	*exec.Cmd
+	Stdout, Stderr Output
+	// Started is when it was started.
+	Started time.Time
+	done    chan struct{}
+}
+
+// run starts a program with more environment until the test ends.
+func (s *Site) run(environ []string, attributes *syscall.SysProcAttr, line ...string) *Process {
+	s.T.Helper()
+	p := &Process{Cmd: exec.CommandContext(context.WithoutCancel(s.T.Context()), line[0], line[1:]...), done: make(chan struct{}), Started: time.Now()}
+	p.Dir, p.SysProcAttr = s.Dir, attributes
+	p.Cmd.Stdout, p.Cmd.Stderr = &p.Stdout, &p.Stderr
+	p.Env = append(append(os.Environ(), "NO_COLOR=1"), environ...)
+	stdin, err := p.StdinPipe()
+	require.NoError(s.T, err)
+	require.NoError(s.T, p.Start())
+	s.Processes = append(s.Processes, p)
+	go func() {
+		_ = p.Wait() // How it ended is read from ProcessState.
+		close(p.done)
+	}()
+	s.T.Cleanup(func() {
+		p.Kill()
+		_ = stdin.Close()
+		if s.T.Failed() {
+			s.T.Logf("%s said:\n%s%s", strings.Join(line[1:], " "), p.Stdout.Last(), p.Stderr.Last())
+		}
+	})
+	return p
+}
+
+// Kill is kill -9, and waits until the process is gone. The programs that a
+// [Site.Program] has started are killed with it.
+func (p *Process) Kill() {
+	id := p.Process.Pid
+	if p.SysProcAttr != nil {
+		id = -id
+	}
+	_ = syscall.Kill(id, syscall.SIGKILL) // One that has ended cannot be killed.
+	<-p.done
+}
+
+// Signal sends a signal.
+func (p *Process) Signal(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	require.NoError(t, p.Process.Signal(sig))
+}
+
+// Stop is what a service manager does. The process must end well within a minute.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	p.Signal(t, syscall.SIGTERM)
+	require.Equal(t, 0, p.Code(t, time.Minute), p.Stderr.Last())
+}
+
+// Code waits for the end of the process and returns its exit code.
+func (p *Process) Code(t testing.TB, limit time.Duration) int {
+	t.Helper()
+	select {
+	case <-p.done:
+		return p.ProcessState.ExitCode()
+	case <-time.After(limit):
+		t.Fatalf("%v has not ended after %s:\n%s%s", p.Args[1:], limit, p.Stdout.Last(), p.Stderr.Last())
+		return -1
+	}
+}
+
+// Output is what a process has written so far.
+type Output struct {
+	mu   sync.Mutex
+	text []byte
+	// lines are the whole lines of the text, rest is where the unfinished one begins.
+	lines []Line
+	rest  int
+}
+
+// Line is one line and when it was written.
+type Line struct {
+	At   time.Time
+	Text string
+}
+
+// Write implements io.Writer.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	for {
+		line, _, whole := strings.Cut(string(o.text[o.rest:]), "\n")
+		if !whole {
+			return len(p), nil
+		}
+		o.lines, o.rest = append(o.lines, Line{time.Now(), line}), o.rest+len(line)+1
+	}
+}
+
+// String is all of it.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
+}
+
+// Last is the end of it, for a message.
+func (o *Output) Last() string {
+	const keep = 4000
+	text := o.String()
+	return text[max(0, len(text)-keep):]
+}
+
+// With returns the lines that begin with prefix.
+func (o *Output) With(prefix string) []Line {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var found []Line
+	for _, each := range o.lines {
+		if strings.HasPrefix(each.Text, prefix) {
+			found = append(found, each)
+		}
+	}
+	return found
+}

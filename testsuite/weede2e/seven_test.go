@@ -153,9 +153,9 @@ job_types:
 func TestWindowsPoolsAndOutput(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "6", "-jobTime", "1s", "-maxExecute", "6")
-	s.awaitWorker("weed-1")
+	s.AwaitFresh("weed-1")
 	opens := time.Now().UTC().Add(11 * time.Hour)
-	s.applyText(fleetConfig + `lanes: {free: {exclusive: false}}
+	s.Apply(sites.Scaled + `lanes: {free: {exclusive: false}}
 resources: {disks: 4}
 job_types:
   vacuum:
@@ -170,18 +170,18 @@ job_types:
     schedule: {every: 365d}
     windows: [{from: "` + opens.Format("15:04") + `", to: "` + opens.Add(time.Hour).Format("15:04") + `"}]
 `)
-	vacuum, balance := s.begin(), s.beginOf("volume_balance")
+	vacuum, balance := s.Begin("vacuum"), s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the pool to be named", func() bool {
 		return strings.Contains(s.said("explain", vacuum.WorkflowID), string(contract.CodeResources))
 	})
 	testsuite.WaitFor(t, time.Minute, "the window to be named", func() bool {
 		return strings.Contains(s.said("explain", balance.WorkflowID), string(contract.CodeWindowClosed))
 	})
-	assert.Equal(t, 6, s.result(vacuum).Counts.Completed)
+	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
-	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended", s.command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
-	assert.Empty(t, one.stdout.with("detect volume_balance"))
-	s.command("runs", "cancel", balance.WorkflowID, "--reason", "test")
+	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended", s.Command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
+	assert.Empty(t, one.Stdout.With("detect volume_balance"))
+	s.Command("runs", "cancel", balance.WorkflowID, "--reason", "test")
 }
 
 // TestADrainedWorkerGetsNothing: what runs there ends, the rest runs elsewhere.

@@ -179,7 +179,7 @@ job_types:
 	})
 	assert.Equal(t, 6, s.Result(vacuum).Counts.Completed)
 	assert.Equal(t, 2, most(one), "a pool of four, of which each job takes two")
-	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended", s.Command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
+	assert.Equal(t, "assigned: 0 percent of vacuum:1:photos\nhalf: 50 percent of vacuum:1:photos\ncompleted: the job has ended\n", s.Command("jobs", "logs", vacuum.WorkflowID+"/job-00001"))
 	assert.Empty(t, one.Stdout.With("detect volume_balance"))
 	s.Command("runs", "cancel", balance.WorkflowID, "--reason", "test")
 }

@@ -132,6 +132,9 @@ func waitingFor(jobs []starter.Item) []waitingReason {
 		if job.Wait != nil {
 			reason = waitingReason{Code: job.Wait.Code, Object: job.Wait.Object}
 		}
+		if reason.Code == string(contract.CodeResources) { // Its object is the job's own request.
+			reason.Object = ""
+		}
 		at := slices.IndexFunc(waiting, func(w waitingReason) bool { return w.Code == reason.Code && w.Object == reason.Object })
 		if at < 0 {
 			at, waiting = len(waiting), append(waiting, reason)

@@ -23,9 +23,9 @@ func TestTheSummaryNamesWhatIsSilentAndWhatWaits(t *testing.T) {
 	wait := func(code, object string) starter.Item {
 		return starter.Item{Wait: &contract.WaitReason{Code: code, Object: object}}
 	}
-	found.Waiting = waitingFor([]starter.Item{{}, wait("RESOURCE_POOL", "db"), wait("RESOURCE_POOL", "db")})
+	found.Waiting = waitingFor([]starter.Item{{}, wait("RESOURCES_PENDING", "job-00004.4"), wait("RESOURCES_PENDING", "job-00005.5"), wait("NO_WORKER", "h")})
 	lines := found.lines(now)
-	assert.Equal(t, "2 running, 1 of them silent; 2 wait for RESOURCE_POOL(db); 1 wait for QUEUED", lines[0])
+	assert.Equal(t, "2 running, 1 of them silent; 2 wait for RESOURCES_PENDING; 1 wait for QUEUED; 1 wait for NO_WORKER(h)", lines[0])
 	assert.Contains(t, lines[1], "job-00002 on")
 	assert.Contains(t, lines[1], "for 10m; silent for 4m, lost in 1m unless it reports")
 	assert.Contains(t, lines[2], "job-00001")

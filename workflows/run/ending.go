@@ -107,7 +107,7 @@ func readTimeout(timeout *temporal.TimeoutError, worker string, ending *engine.E
 			readHeartbeat(last, worker, name, ending)
 		}
 	case enums.TIMEOUT_TYPE_UNSPECIFIED, enums.TIMEOUT_TYPE_START_TO_CLOSE, enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE:
-		ending.Failure, ending.Message = contract.FailureTimeout, "over its time on "+name
+		ending.Failure, ending.Message = contract.FailureTimeout, "timed out on "+name
 	}
 }
 

@@ -170,6 +170,7 @@ job_types:
     schedule: {every: 365d}
     windows: [{from: "` + opens.Format("15:04") + `", to: "` + opens.Add(time.Hour).Format("15:04") + `"}]
 `)
+	assert.Contains(t, s.Command("jobtypes", "show", "vacuum"), "2 of pool disks")
 	vacuum, balance := s.Begin("vacuum"), s.Begin("volume_balance")
 	testsuite.WaitFor(t, time.Minute, "the pool to be named", func() bool {
 		return strings.Contains(s.said("explain", vacuum.WorkflowID), string(contract.CodeResources))

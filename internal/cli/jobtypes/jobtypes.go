@@ -3,6 +3,8 @@ package jobtypes
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +165,9 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 	policy := spec.Policy
 	shown.Add("limits", ui.Textf("%d jobs at once, %d per worker, %d per detection; routing %s", policy.GlobalExecutionConcurrency,
 		policy.PerWorkerExecutionConcurrency, policy.MaxJobsPerDetection, policy.Routing))
+	for _, pool := range slices.Sorted(maps.Keys(spec.JobResources)) {
+		shown.Add("each job takes", ui.Textf("%d of pool %s", spec.JobResources[pool], pool))
+	}
 	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, progress %s", policy.DetectionTimeout,
 		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
 	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit))

@@ -279,7 +279,7 @@ func TestOneTaskOneExecution(t *testing.T) {
 		s := &site{t: t, now: epoch, core: admission.New(epoch, admission.Durable{}), done: map[string]int{}}
 		s.step(admission.Expected{Final: true})
 		keys := rapid.IntRange(1, 3).Draw(t, "keys")
-		text := "version: 1\nname: d\ntasks:\n"
+		text := fmt.Sprintf("version: 1\nname: d\nconcurrency: %d\ntasks:\n", rapid.IntRange(1, 5).Draw(t, "concurrency"))
 		for i := range rapid.IntRange(1, 4).Draw(t, "tasks") {
 			text += fmt.Sprintf("  - {id: t%d, command: [make, k%d], key: k%d, key_valid: 24h, retries: {limit: 20, backoff: 1s}}\n", i, i%keys, i%keys)
 		}

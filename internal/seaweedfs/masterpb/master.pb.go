@@ -63,7 +63,6 @@ func (*Empty) Descriptor() ([]byte, []int) {
 // VolumeListRequest narrows the answer; a server that does not know the fields answers with everything.
 type VolumeListRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Collection    string                 `protobuf:"bytes,1,opt,name=collection,proto3" json:"collection,omitempty"`
 	VolumeId      uint32                 `protobuf:"varint,2,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -97,13 +96,6 @@ func (x *VolumeListRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use VolumeListRequest.ProtoReflect.Descriptor instead.
 func (*VolumeListRequest) Descriptor() ([]byte, []int) {
 	return file_masterpb_master_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *VolumeListRequest) GetCollection() string {
-	if x != nil {
-		return x.Collection
-	}
-	return ""
 }
 
 func (x *VolumeListRequest) GetVolumeId() uint32 {
@@ -392,15 +384,13 @@ func (x *Node) GetAddress() string {
 
 // Disk sums up the disks of one type of a node; the type "" is hdd.
 type Disk struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	Type              string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	VolumeCount       int64                  `protobuf:"varint,2,opt,name=volume_count,json=volumeCount,proto3" json:"volume_count,omitempty"`
-	MaxVolumeCount    int64                  `protobuf:"varint,3,opt,name=max_volume_count,json=maxVolumeCount,proto3" json:"max_volume_count,omitempty"`
-	FreeVolumeCount   int64                  `protobuf:"varint,4,opt,name=free_volume_count,json=freeVolumeCount,proto3" json:"free_volume_count,omitempty"`
-	ActiveVolumeCount int64                  `protobuf:"varint,5,opt,name=active_volume_count,json=activeVolumeCount,proto3" json:"active_volume_count,omitempty"`
-	Volumes           []*Volume              `protobuf:"bytes,6,rep,name=volumes,proto3" json:"volumes,omitempty"`
-	EcVolumes         []*EcVolume            `protobuf:"bytes,7,rep,name=ec_volumes,json=ecVolumes,proto3" json:"ec_volumes,omitempty"`
-	DiskId            uint32                 `protobuf:"varint,9,opt,name=disk_id,json=diskId,proto3" json:"disk_id,omitempty"`
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Type            string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	VolumeCount     int64                  `protobuf:"varint,2,opt,name=volume_count,json=volumeCount,proto3" json:"volume_count,omitempty"`
+	MaxVolumeCount  int64                  `protobuf:"varint,3,opt,name=max_volume_count,json=maxVolumeCount,proto3" json:"max_volume_count,omitempty"`
+	FreeVolumeCount int64                  `protobuf:"varint,4,opt,name=free_volume_count,json=freeVolumeCount,proto3" json:"free_volume_count,omitempty"`
+	Volumes         []*Volume              `protobuf:"bytes,6,rep,name=volumes,proto3" json:"volumes,omitempty"`
+	EcVolumes       []*EcVolume            `protobuf:"bytes,7,rep,name=ec_volumes,json=ecVolumes,proto3" json:"ec_volumes,omitempty"`
 	// tags are the labels of `weed volume -tags`. Their number was not seen on a real cluster; as bytes a
 	// field of another meaning does no harm.
 	Tags          [][]byte `protobuf:"bytes,10,rep,name=tags,proto3" json:"tags,omitempty"`
@@ -468,13 +458,6 @@ func (x *Disk) GetFreeVolumeCount() int64 {
 	return 0
 }
 
-func (x *Disk) GetActiveVolumeCount() int64 {
-	if x != nil {
-		return x.ActiveVolumeCount
-	}
-	return 0
-}
-
 func (x *Disk) GetVolumes() []*Volume {
 	if x != nil {
 		return x.Volumes
@@ -487,13 +470,6 @@ func (x *Disk) GetEcVolumes() []*EcVolume {
 		return x.EcVolumes
 	}
 	return nil
-}
-
-func (x *Disk) GetDiskId() uint32 {
-	if x != nil {
-		return x.DiskId
-	}
-	return 0
 }
 
 func (x *Disk) GetTags() [][]byte {
@@ -523,11 +499,9 @@ type Volume struct {
 	Size              uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
 	Collection        string                 `protobuf:"bytes,3,opt,name=collection,proto3" json:"collection,omitempty"`
 	FileCount         uint64                 `protobuf:"varint,4,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
-	DeleteCount       uint64                 `protobuf:"varint,5,opt,name=delete_count,json=deleteCount,proto3" json:"delete_count,omitempty"`
 	DeletedBytes      uint64                 `protobuf:"varint,6,opt,name=deleted_bytes,json=deletedBytes,proto3" json:"deleted_bytes,omitempty"`
 	ReadOnly          bool                   `protobuf:"varint,7,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	ReplicaPlacement  uint32                 `protobuf:"varint,8,opt,name=replica_placement,json=replicaPlacement,proto3" json:"replica_placement,omitempty"`
-	Ttl               uint32                 `protobuf:"varint,10,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	CompactRevision   uint32                 `protobuf:"varint,11,opt,name=compact_revision,json=compactRevision,proto3" json:"compact_revision,omitempty"`
 	ModifiedAtSecond  int64                  `protobuf:"varint,12,opt,name=modified_at_second,json=modifiedAtSecond,proto3" json:"modified_at_second,omitempty"`
 	RemoteStorageName string                 `protobuf:"bytes,13,opt,name=remote_storage_name,json=remoteStorageName,proto3" json:"remote_storage_name,omitempty"`
@@ -595,13 +569,6 @@ func (x *Volume) GetFileCount() uint64 {
 	return 0
 }
 
-func (x *Volume) GetDeleteCount() uint64 {
-	if x != nil {
-		return x.DeleteCount
-	}
-	return 0
-}
-
 func (x *Volume) GetDeletedBytes() uint64 {
 	if x != nil {
 		return x.DeletedBytes
@@ -619,13 +586,6 @@ func (x *Volume) GetReadOnly() bool {
 func (x *Volume) GetReplicaPlacement() uint32 {
 	if x != nil {
 		return x.ReplicaPlacement
-	}
-	return 0
-}
-
-func (x *Volume) GetTtl() uint32 {
-	if x != nil {
-		return x.Ttl
 	}
 	return 0
 }
@@ -756,7 +716,6 @@ type LeaseRequest struct {
 	PreviousLockTime int64                  `protobuf:"varint,2,opt,name=previous_lock_time,json=previousLockTime,proto3" json:"previous_lock_time,omitempty"`
 	LockName         string                 `protobuf:"bytes,3,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
 	ClientName       string                 `protobuf:"bytes,4,opt,name=client_name,json=clientName,proto3" json:"client_name,omitempty"`
-	Message          string                 `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -815,13 +774,6 @@ func (x *LeaseRequest) GetLockName() string {
 func (x *LeaseRequest) GetClientName() string {
 	if x != nil {
 		return x.ClientName
-	}
-	return ""
-}
-
-func (x *LeaseRequest) GetMessage() string {
-	if x != nil {
-		return x.Message
 	}
 	return ""
 }
@@ -943,11 +895,8 @@ var File_masterpb_master_proto protoreflect.FileDescriptor
 const file_masterpb_master_proto_rawDesc = "" +
 	"\n" +
 	"\x15masterpb/master.proto\x12\tmaster_pb\"\a\n" +
-	"\x05Empty\"P\n" +
-	"\x11VolumeListRequest\x12\x1e\n" +
-	"\n" +
-	"collection\x18\x01 \x01(\tR\n" +
-	"collection\x12\x1b\n" +
+	"\x05Empty\"0\n" +
+	"\x11VolumeListRequest\x12\x1b\n" +
 	"\tvolume_id\x18\x02 \x01(\rR\bvolumeId\"v\n" +
 	"\x12VolumeListResponse\x12/\n" +
 	"\btopology\x18\x01 \x01(\v2\x13.master_pb.TopologyR\btopology\x12/\n" +
@@ -970,23 +919,21 @@ const file_masterpb_master_proto_rawDesc = "" +
 	"\n" +
 	"DisksEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12%\n" +
-	"\x05value\x18\x02 \x01(\v2\x0f.master_pb.DiskR\x05value:\x028\x01\"\x91\x03\n" +
+	"\x05value\x18\x02 \x01(\v2\x0f.master_pb.DiskR\x05value:\x028\x01\"\xc8\x02\n" +
 	"\x04Disk\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12!\n" +
 	"\fvolume_count\x18\x02 \x01(\x03R\vvolumeCount\x12(\n" +
 	"\x10max_volume_count\x18\x03 \x01(\x03R\x0emaxVolumeCount\x12*\n" +
-	"\x11free_volume_count\x18\x04 \x01(\x03R\x0ffreeVolumeCount\x12.\n" +
-	"\x13active_volume_count\x18\x05 \x01(\x03R\x11activeVolumeCount\x12+\n" +
+	"\x11free_volume_count\x18\x04 \x01(\x03R\x0ffreeVolumeCount\x12+\n" +
 	"\avolumes\x18\x06 \x03(\v2\x11.master_pb.VolumeR\avolumes\x122\n" +
 	"\n" +
-	"ec_volumes\x18\a \x03(\v2\x13.master_pb.EcVolumeR\tecVolumes\x12\x17\n" +
-	"\adisk_id\x18\t \x01(\rR\x06diskId\x12\x12\n" +
+	"ec_volumes\x18\a \x03(\v2\x13.master_pb.EcVolumeR\tecVolumes\x12\x12\n" +
 	"\x04tags\x18\n" +
 	" \x03(\fR\x04tags\x12\x1f\n" +
 	"\vtotal_bytes\x18\f \x01(\x04R\n" +
 	"totalBytes\x12\x1d\n" +
 	"\n" +
-	"free_bytes\x18\r \x01(\x04R\tfreeBytes\"\xce\x03\n" +
+	"free_bytes\x18\r \x01(\x04R\tfreeBytes\"\x99\x03\n" +
 	"\x06Volume\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
 	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x1e\n" +
@@ -994,13 +941,10 @@ const file_masterpb_master_proto_rawDesc = "" +
 	"collection\x18\x03 \x01(\tR\n" +
 	"collection\x12\x1d\n" +
 	"\n" +
-	"file_count\x18\x04 \x01(\x04R\tfileCount\x12!\n" +
-	"\fdelete_count\x18\x05 \x01(\x04R\vdeleteCount\x12#\n" +
+	"file_count\x18\x04 \x01(\x04R\tfileCount\x12#\n" +
 	"\rdeleted_bytes\x18\x06 \x01(\x04R\fdeletedBytes\x12\x1b\n" +
 	"\tread_only\x18\a \x01(\bR\breadOnly\x12+\n" +
-	"\x11replica_placement\x18\b \x01(\rR\x10replicaPlacement\x12\x10\n" +
-	"\x03ttl\x18\n" +
-	" \x01(\rR\x03ttl\x12)\n" +
+	"\x11replica_placement\x18\b \x01(\rR\x10replicaPlacement\x12)\n" +
 	"\x10compact_revision\x18\v \x01(\rR\x0fcompactRevision\x12,\n" +
 	"\x12modified_at_second\x18\f \x01(\x03R\x10modifiedAtSecond\x12.\n" +
 	"\x13remote_storage_name\x18\r \x01(\tR\x11remoteStorageName\x12\x1b\n" +
@@ -1016,14 +960,13 @@ const file_masterpb_master_proto_rawDesc = "" +
 	"\tdisk_type\x18\x04 \x01(\tR\bdiskType\x12\x17\n" +
 	"\adisk_id\x18\x06 \x01(\rR\x06diskId\x12\x1f\n" +
 	"\vshard_sizes\x18\a \x03(\x03R\n" +
-	"shardSizes\"\xbb\x01\n" +
+	"shardSizes\"\xa1\x01\n" +
 	"\fLeaseRequest\x12%\n" +
 	"\x0eprevious_token\x18\x01 \x01(\x03R\rpreviousToken\x12,\n" +
 	"\x12previous_lock_time\x18\x02 \x01(\x03R\x10previousLockTime\x12\x1b\n" +
 	"\tlock_name\x18\x03 \x01(\tR\blockName\x12\x1f\n" +
 	"\vclient_name\x18\x04 \x01(\tR\n" +
-	"clientName\x12\x18\n" +
-	"\amessage\x18\x05 \x01(\tR\amessage\"C\n" +
+	"clientName\"C\n" +
 	"\rLeaseResponse\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x03R\x05token\x12\x1c\n" +
 	"\n" +

@@ -879,7 +879,6 @@ type JobTypeCapability struct {
 	MaxExecutionConcurrency int32                  `protobuf:"varint,5,opt,name=max_execution_concurrency,json=maxExecutionConcurrency,proto3" json:"max_execution_concurrency,omitempty"`
 	DisplayName             string                 `protobuf:"bytes,6,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Description             string                 `protobuf:"bytes,7,opt,name=description,proto3" json:"description,omitempty"`
-	Weight                  int32                  `protobuf:"varint,8,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
 }
@@ -961,13 +960,6 @@ func (x *JobTypeCapability) GetDescription() string {
 		return x.Description
 	}
 	return ""
-}
-
-func (x *JobTypeCapability) GetWeight() int32 {
-	if x != nil {
-		return x.Weight
-	}
-	return 0
 }
 
 type WorkerHeartbeat struct {
@@ -1056,15 +1048,12 @@ func (x *WorkerHeartbeat) GetExecutionSlotsTotal() int32 {
 
 // RunningWork names a detection by its request id and an execution by its job id.
 type RunningWork struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	WorkId          string                 `protobuf:"bytes,1,opt,name=work_id,json=workId,proto3" json:"work_id,omitempty"`
-	Kind            WorkKind               `protobuf:"varint,2,opt,name=kind,proto3,enum=plugin.WorkKind" json:"kind,omitempty"`
-	JobType         string                 `protobuf:"bytes,3,opt,name=job_type,json=jobType,proto3" json:"job_type,omitempty"`
-	State           JobState               `protobuf:"varint,4,opt,name=state,proto3,enum=plugin.JobState" json:"state,omitempty"`
-	ProgressPercent float64                `protobuf:"fixed64,5,opt,name=progress_percent,json=progressPercent,proto3" json:"progress_percent,omitempty"`
-	Stage           string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	WorkId        string                 `protobuf:"bytes,1,opt,name=work_id,json=workId,proto3" json:"work_id,omitempty"`
+	Kind          WorkKind               `protobuf:"varint,2,opt,name=kind,proto3,enum=plugin.WorkKind" json:"kind,omitempty"`
+	JobType       string                 `protobuf:"bytes,3,opt,name=job_type,json=jobType,proto3" json:"job_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunningWork) Reset() {
@@ -1114,27 +1103,6 @@ func (x *RunningWork) GetKind() WorkKind {
 func (x *RunningWork) GetJobType() string {
 	if x != nil {
 		return x.JobType
-	}
-	return ""
-}
-
-func (x *RunningWork) GetState() JobState {
-	if x != nil {
-		return x.State
-	}
-	return JobState_JOB_STATE_UNSPECIFIED
-}
-
-func (x *RunningWork) GetProgressPercent() float64 {
-	if x != nil {
-		return x.ProgressPercent
-	}
-	return 0
-}
-
-func (x *RunningWork) GetStage() string {
-	if x != nil {
-		return x.Stage
 	}
 	return ""
 }
@@ -1202,7 +1170,6 @@ func (x *WorkerAcknowledge) GetMessage() string {
 type RequestConfigSchema struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	JobType       string                 `protobuf:"bytes,1,opt,name=job_type,json=jobType,proto3" json:"job_type,omitempty"`
-	ForceRefresh  bool                   `protobuf:"varint,2,opt,name=force_refresh,json=forceRefresh,proto3" json:"force_refresh,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1244,19 +1211,11 @@ func (x *RequestConfigSchema) GetJobType() string {
 	return ""
 }
 
-func (x *RequestConfigSchema) GetForceRefresh() bool {
-	if x != nil {
-		return x.ForceRefresh
-	}
-	return false
-}
-
 type ConfigSchemaResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	RequestId         string                 `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	JobType           string                 `protobuf:"bytes,2,opt,name=job_type,json=jobType,proto3" json:"job_type,omitempty"`
 	Success           bool                   `protobuf:"varint,3,opt,name=success,proto3" json:"success,omitempty"`
-	ErrorMessage      string                 `protobuf:"bytes,4,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
 	JobTypeDescriptor *JobTypeDescriptor     `protobuf:"bytes,5,opt,name=job_type_descriptor,json=jobTypeDescriptor,proto3" json:"job_type_descriptor,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -1313,13 +1272,6 @@ func (x *ConfigSchemaResponse) GetSuccess() bool {
 	return false
 }
 
-func (x *ConfigSchemaResponse) GetErrorMessage() string {
-	if x != nil {
-		return x.ErrorMessage
-	}
-	return ""
-}
-
 func (x *ConfigSchemaResponse) GetJobTypeDescriptor() *JobTypeDescriptor {
 	if x != nil {
 		return x.JobTypeDescriptor
@@ -1332,7 +1284,6 @@ type JobTypeDescriptor struct {
 	JobType              string                  `protobuf:"bytes,1,opt,name=job_type,json=jobType,proto3" json:"job_type,omitempty"`
 	DisplayName          string                  `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
 	Description          string                  `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	Icon                 string                  `protobuf:"bytes,4,opt,name=icon,proto3" json:"icon,omitempty"`
 	DescriptorVersion    uint32                  `protobuf:"varint,5,opt,name=descriptor_version,json=descriptorVersion,proto3" json:"descriptor_version,omitempty"`
 	AdminConfigForm      *ConfigForm             `protobuf:"bytes,6,opt,name=admin_config_form,json=adminConfigForm,proto3" json:"admin_config_form,omitempty"`
 	WorkerConfigForm     *ConfigForm             `protobuf:"bytes,7,opt,name=worker_config_form,json=workerConfigForm,proto3" json:"worker_config_form,omitempty"`
@@ -1389,13 +1340,6 @@ func (x *JobTypeDescriptor) GetDisplayName() string {
 func (x *JobTypeDescriptor) GetDescription() string {
 	if x != nil {
 		return x.Description
-	}
-	return ""
-}
-
-func (x *JobTypeDescriptor) GetIcon() string {
-	if x != nil {
-		return x.Icon
 	}
 	return ""
 }
@@ -1515,7 +1459,6 @@ type ConfigSection struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	SectionId     string                 `protobuf:"bytes,1,opt,name=section_id,json=sectionId,proto3" json:"section_id,omitempty"`
 	Title         string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Fields        []*ConfigField         `protobuf:"bytes,4,rep,name=fields,proto3" json:"fields,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1565,13 +1508,6 @@ func (x *ConfigSection) GetTitle() string {
 	return ""
 }
 
-func (x *ConfigSection) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
 func (x *ConfigSection) GetFields() []*ConfigField {
 	if x != nil {
 		return x.Fields
@@ -1585,7 +1521,6 @@ type ConfigField struct {
 	Label             string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
 	Description       string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	HelpText          string                 `protobuf:"bytes,4,opt,name=help_text,json=helpText,proto3" json:"help_text,omitempty"`
-	Placeholder       string                 `protobuf:"bytes,5,opt,name=placeholder,proto3" json:"placeholder,omitempty"`
 	FieldType         ConfigFieldType        `protobuf:"varint,6,opt,name=field_type,json=fieldType,proto3,enum=plugin.ConfigFieldType" json:"field_type,omitempty"`
 	Widget            int32                  `protobuf:"varint,7,opt,name=widget,proto3" json:"widget,omitempty"`
 	Required          bool                   `protobuf:"varint,8,opt,name=required,proto3" json:"required,omitempty"`
@@ -1655,13 +1590,6 @@ func (x *ConfigField) GetDescription() string {
 func (x *ConfigField) GetHelpText() string {
 	if x != nil {
 		return x.HelpText
-	}
-	return ""
-}
-
-func (x *ConfigField) GetPlaceholder() string {
-	if x != nil {
-		return x.Placeholder
 	}
 	return ""
 }
@@ -1747,7 +1675,6 @@ type ConfigOption struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Value         string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
 	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
-	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Disabled      bool                   `protobuf:"varint,4,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1797,13 +1724,6 @@ func (x *ConfigOption) GetLabel() string {
 	return ""
 }
 
-func (x *ConfigOption) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
 func (x *ConfigOption) GetDisabled() bool {
 	if x != nil {
 		return x.Disabled
@@ -1815,7 +1735,6 @@ type ValidationRule struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Type          ValidationRuleType     `protobuf:"varint,1,opt,name=type,proto3,enum=plugin.ValidationRuleType" json:"type,omitempty"`
 	Expression    string                 `protobuf:"bytes,2,opt,name=expression,proto3" json:"expression,omitempty"`
-	ErrorMessage  string                 `protobuf:"bytes,3,opt,name=error_message,json=errorMessage,proto3" json:"error_message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1860,13 +1779,6 @@ func (x *ValidationRule) GetType() ValidationRuleType {
 func (x *ValidationRule) GetExpression() string {
 	if x != nil {
 		return x.Expression
-	}
-	return ""
-}
-
-func (x *ValidationRule) GetErrorMessage() string {
-	if x != nil {
-		return x.ErrorMessage
 	}
 	return ""
 }
@@ -2498,7 +2410,6 @@ type ClusterContext struct {
 	state               protoimpl.MessageState `protogen:"open.v1"`
 	MasterGrpcAddresses []string               `protobuf:"bytes,1,rep,name=master_grpc_addresses,json=masterGrpcAddresses,proto3" json:"master_grpc_addresses,omitempty"`
 	FilerAddresses      []string               `protobuf:"bytes,2,rep,name=filer_addresses,json=filerAddresses,proto3" json:"filer_addresses,omitempty"`
-	VolumeGrpcAddresses []string               `protobuf:"bytes,3,rep,name=volume_grpc_addresses,json=volumeGrpcAddresses,proto3" json:"volume_grpc_addresses,omitempty"`
 	Metadata            map[string]string      `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	S3GrpcAddresses     []string               `protobuf:"bytes,5,rep,name=s3_grpc_addresses,json=s3GrpcAddresses,proto3" json:"s3_grpc_addresses,omitempty"`
 	unknownFields       protoimpl.UnknownFields
@@ -2545,13 +2456,6 @@ func (x *ClusterContext) GetMasterGrpcAddresses() []string {
 func (x *ClusterContext) GetFilerAddresses() []string {
 	if x != nil {
 		return x.FilerAddresses
-	}
-	return nil
-}
-
-func (x *ClusterContext) GetVolumeGrpcAddresses() []string {
-	if x != nil {
-		return x.VolumeGrpcAddresses
 	}
 	return nil
 }
@@ -3456,7 +3360,6 @@ type CancelRequest struct {
 	TargetId      string                 `protobuf:"bytes,1,opt,name=target_id,json=targetId,proto3" json:"target_id,omitempty"`
 	TargetKind    WorkKind               `protobuf:"varint,2,opt,name=target_kind,json=targetKind,proto3,enum=plugin.WorkKind" json:"target_kind,omitempty"`
 	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Force         bool                   `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3510,13 +3413,6 @@ func (x *CancelRequest) GetReason() string {
 		return x.Reason
 	}
 	return ""
-}
-
-func (x *CancelRequest) GetForce() bool {
-	if x != nil {
-		return x.Force
-	}
-	return false
 }
 
 type AdminShutdown struct {
@@ -3707,7 +3603,7 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\baccepted\x18\x01 \x01(\bR\baccepted\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12<\n" +
 	"\x1aheartbeat_interval_seconds\x18\x03 \x01(\x05R\x18heartbeatIntervalSeconds\x126\n" +
-	"\x17reconnect_delay_seconds\x18\x04 \x01(\x05R\x15reconnectDelaySeconds\"\xc3\x02\n" +
+	"\x17reconnect_delay_seconds\x18\x04 \x01(\x05R\x15reconnectDelaySeconds\"\xab\x02\n" +
 	"\x11JobTypeCapability\x12\x19\n" +
 	"\bjob_type\x18\x01 \x01(\tR\ajobType\x12\x1d\n" +
 	"\n" +
@@ -3717,42 +3613,35 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\x19max_detection_concurrency\x18\x04 \x01(\x05R\x17maxDetectionConcurrency\x12:\n" +
 	"\x19max_execution_concurrency\x18\x05 \x01(\x05R\x17maxExecutionConcurrency\x12!\n" +
 	"\fdisplay_name\x18\x06 \x01(\tR\vdisplayName\x12 \n" +
-	"\vdescription\x18\a \x01(\tR\vdescription\x12\x16\n" +
-	"\x06weight\x18\b \x01(\x05R\x06weight\"\xb2\x02\n" +
+	"\vdescription\x18\a \x01(\tR\vdescription\"\xb2\x02\n" +
 	"\x0fWorkerHeartbeat\x12\x1b\n" +
 	"\tworker_id\x18\x01 \x01(\tR\bworkerId\x126\n" +
 	"\frunning_work\x18\x02 \x03(\v2\x13.plugin.RunningWorkR\vrunningWork\x120\n" +
 	"\x14detection_slots_used\x18\x03 \x01(\x05R\x12detectionSlotsUsed\x122\n" +
 	"\x15detection_slots_total\x18\x04 \x01(\x05R\x13detectionSlotsTotal\x120\n" +
 	"\x14execution_slots_used\x18\x05 \x01(\x05R\x12executionSlotsUsed\x122\n" +
-	"\x15execution_slots_total\x18\x06 \x01(\x05R\x13executionSlotsTotal\"\xd0\x01\n" +
+	"\x15execution_slots_total\x18\x06 \x01(\x05R\x13executionSlotsTotal\"g\n" +
 	"\vRunningWork\x12\x17\n" +
 	"\awork_id\x18\x01 \x01(\tR\x06workId\x12$\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x10.plugin.WorkKindR\x04kind\x12\x19\n" +
-	"\bjob_type\x18\x03 \x01(\tR\ajobType\x12&\n" +
-	"\x05state\x18\x04 \x01(\x0e2\x10.plugin.JobStateR\x05state\x12)\n" +
-	"\x10progress_percent\x18\x05 \x01(\x01R\x0fprogressPercent\x12\x14\n" +
-	"\x05stage\x18\x06 \x01(\tR\x05stage\"h\n" +
+	"\bjob_type\x18\x03 \x01(\tR\ajobType\"h\n" +
 	"\x11WorkerAcknowledge\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x1a\n" +
 	"\baccepted\x18\x02 \x01(\bR\baccepted\x12\x18\n" +
-	"\amessage\x18\x03 \x01(\tR\amessage\"U\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"0\n" +
 	"\x13RequestConfigSchema\x12\x19\n" +
-	"\bjob_type\x18\x01 \x01(\tR\ajobType\x12#\n" +
-	"\rforce_refresh\x18\x02 \x01(\bR\fforceRefresh\"\xda\x01\n" +
+	"\bjob_type\x18\x01 \x01(\tR\ajobType\"\xb5\x01\n" +
 	"\x14ConfigSchemaResponse\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x19\n" +
 	"\bjob_type\x18\x02 \x01(\tR\ajobType\x12\x18\n" +
-	"\asuccess\x18\x03 \x01(\bR\asuccess\x12#\n" +
-	"\rerror_message\x18\x04 \x01(\tR\ferrorMessage\x12I\n" +
-	"\x13job_type_descriptor\x18\x05 \x01(\v2\x19.plugin.JobTypeDescriptorR\x11jobTypeDescriptor\"\xd1\x04\n" +
+	"\asuccess\x18\x03 \x01(\bR\asuccess\x12I\n" +
+	"\x13job_type_descriptor\x18\x05 \x01(\v2\x19.plugin.JobTypeDescriptorR\x11jobTypeDescriptor\"\xbd\x04\n" +
 	"\x11JobTypeDescriptor\x12\x19\n" +
 	"\bjob_type\x18\x01 \x01(\tR\ajobType\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x12\n" +
-	"\x04icon\x18\x04 \x01(\tR\x04icon\x12-\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12-\n" +
 	"\x12descriptor_version\x18\x05 \x01(\rR\x11descriptorVersion\x12>\n" +
 	"\x11admin_config_form\x18\x06 \x01(\v2\x12.plugin.ConfigFormR\x0fadminConfigForm\x12@\n" +
 	"\x12worker_config_form\x18\a \x01(\v2\x12.plugin.ConfigFormR\x10workerConfigForm\x12R\n" +
@@ -3770,19 +3659,17 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\x0edefault_values\x18\x05 \x03(\v2%.plugin.ConfigForm.DefaultValuesEntryR\rdefaultValues\x1aU\n" +
 	"\x12DefaultValuesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12)\n" +
-	"\x05value\x18\x02 \x01(\v2\x13.plugin.ConfigValueR\x05value:\x028\x01\"\x93\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x13.plugin.ConfigValueR\x05value:\x028\x01\"q\n" +
 	"\rConfigSection\x12\x1d\n" +
 	"\n" +
 	"section_id\x18\x01 \x01(\tR\tsectionId\x12\x14\n" +
-	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12+\n" +
-	"\x06fields\x18\x04 \x03(\v2\x13.plugin.ConfigFieldR\x06fields\"\x89\x05\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12+\n" +
+	"\x06fields\x18\x04 \x03(\v2\x13.plugin.ConfigFieldR\x06fields\"\xe7\x04\n" +
 	"\vConfigField\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12 \n" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1b\n" +
-	"\thelp_text\x18\x04 \x01(\tR\bhelpText\x12 \n" +
-	"\vplaceholder\x18\x05 \x01(\tR\vplaceholder\x126\n" +
+	"\thelp_text\x18\x04 \x01(\tR\bhelpText\x126\n" +
 	"\n" +
 	"field_type\x18\x06 \x01(\x0e2\x17.plugin.ConfigFieldTypeR\tfieldType\x12\x16\n" +
 	"\x06widget\x18\a \x01(\x05R\x06widget\x12\x1a\n" +
@@ -3795,18 +3682,16 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\aoptions\x18\r \x03(\v2\x14.plugin.ConfigOptionR\aoptions\x12A\n" +
 	"\x10validation_rules\x18\x0e \x03(\v2\x16.plugin.ValidationRuleR\x0fvalidationRules\x12,\n" +
 	"\x12visible_when_field\x18\x0f \x01(\tR\x10visibleWhenField\x12C\n" +
-	"\x13visible_when_equals\x18\x10 \x01(\v2\x13.plugin.ConfigValueR\x11visibleWhenEquals\"x\n" +
+	"\x13visible_when_equals\x18\x10 \x01(\v2\x13.plugin.ConfigValueR\x11visibleWhenEquals\"V\n" +
 	"\fConfigOption\x12\x14\n" +
 	"\x05value\x18\x01 \x01(\tR\x05value\x12\x14\n" +
-	"\x05label\x18\x02 \x01(\tR\x05label\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1a\n" +
-	"\bdisabled\x18\x04 \x01(\bR\bdisabled\"\x85\x01\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\x12\x1a\n" +
+	"\bdisabled\x18\x04 \x01(\bR\bdisabled\"`\n" +
 	"\x0eValidationRule\x12.\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x1a.plugin.ValidationRuleTypeR\x04type\x12\x1e\n" +
 	"\n" +
 	"expression\x18\x02 \x01(\tR\n" +
-	"expression\x12#\n" +
-	"\rerror_message\x18\x03 \x01(\tR\ferrorMessage\"\xc2\x04\n" +
+	"expression\"\xc2\x04\n" +
 	"\vConfigValue\x12\x1f\n" +
 	"\n" +
 	"bool_value\x18\x01 \x01(\bH\x00R\tboolValue\x12!\n" +
@@ -3858,11 +3743,10 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\x15retry_backoff_seconds\x18\b \x01(\x05R\x13retryBackoffSeconds\x12>\n" +
 	"\x1cjob_type_max_runtime_seconds\x18\t \x01(\x05R\x18jobTypeMaxRuntimeSeconds\x12:\n" +
 	"\x19execution_timeout_seconds\x18\n" +
-	" \x01(\x05R\x17executionTimeoutSeconds\"\xcc\x02\n" +
+	" \x01(\x05R\x17executionTimeoutSeconds\"\x98\x02\n" +
 	"\x0eClusterContext\x122\n" +
 	"\x15master_grpc_addresses\x18\x01 \x03(\tR\x13masterGrpcAddresses\x12'\n" +
-	"\x0ffiler_addresses\x18\x02 \x03(\tR\x0efilerAddresses\x122\n" +
-	"\x15volume_grpc_addresses\x18\x03 \x03(\tR\x13volumeGrpcAddresses\x12@\n" +
+	"\x0ffiler_addresses\x18\x02 \x03(\tR\x0efilerAddresses\x12@\n" +
 	"\bmetadata\x18\x04 \x03(\v2$.plugin.ClusterContext.MetadataEntryR\bmetadata\x12*\n" +
 	"\x11s3_grpc_addresses\x18\x05 \x03(\tR\x0fs3GrpcAddresses\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
@@ -3993,13 +3877,12 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\asummary\x18\x02 \x01(\tR\asummary\x1aT\n" +
 	"\x11OutputValuesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12)\n" +
-	"\x05value\x18\x02 \x01(\v2\x13.plugin.ConfigValueR\x05value:\x028\x01\"\x8d\x01\n" +
+	"\x05value\x18\x02 \x01(\v2\x13.plugin.ConfigValueR\x05value:\x028\x01\"w\n" +
 	"\rCancelRequest\x12\x1b\n" +
 	"\ttarget_id\x18\x01 \x01(\tR\btargetId\x121\n" +
 	"\vtarget_kind\x18\x02 \x01(\x0e2\x10.plugin.WorkKindR\n" +
 	"targetKind\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05force\x18\x04 \x01(\bR\x05force\"Y\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"Y\n" +
 	"\rAdminShutdown\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x120\n" +
 	"\x14grace_period_seconds\x18\x02 \x01(\x05R\x12gracePeriodSeconds\"/\n" +
@@ -4147,77 +4030,76 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	44, // 19: plugin.WorkerHello.metadata:type_name -> plugin.WorkerHello.MetadataEntry
 	11, // 20: plugin.WorkerHeartbeat.running_work:type_name -> plugin.RunningWork
 	0,  // 21: plugin.RunningWork.kind:type_name -> plugin.WorkKind
-	2,  // 22: plugin.RunningWork.state:type_name -> plugin.JobState
-	15, // 23: plugin.ConfigSchemaResponse.job_type_descriptor:type_name -> plugin.JobTypeDescriptor
-	16, // 24: plugin.JobTypeDescriptor.admin_config_form:type_name -> plugin.ConfigForm
-	16, // 25: plugin.JobTypeDescriptor.worker_config_form:type_name -> plugin.ConfigForm
-	28, // 26: plugin.JobTypeDescriptor.admin_runtime_defaults:type_name -> plugin.AdminRuntimeDefaults
-	45, // 27: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
-	17, // 28: plugin.ConfigForm.sections:type_name -> plugin.ConfigSection
-	46, // 29: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
-	18, // 30: plugin.ConfigSection.fields:type_name -> plugin.ConfigField
-	3,  // 31: plugin.ConfigField.field_type:type_name -> plugin.ConfigFieldType
-	21, // 32: plugin.ConfigField.min_value:type_name -> plugin.ConfigValue
-	21, // 33: plugin.ConfigField.max_value:type_name -> plugin.ConfigValue
-	19, // 34: plugin.ConfigField.options:type_name -> plugin.ConfigOption
-	20, // 35: plugin.ConfigField.validation_rules:type_name -> plugin.ValidationRule
-	21, // 36: plugin.ConfigField.visible_when_equals:type_name -> plugin.ConfigValue
-	4,  // 37: plugin.ValidationRule.type:type_name -> plugin.ValidationRuleType
-	59, // 38: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
-	22, // 39: plugin.ConfigValue.string_list:type_name -> plugin.StringList
-	23, // 40: plugin.ConfigValue.int64_list:type_name -> plugin.Int64List
-	24, // 41: plugin.ConfigValue.double_list:type_name -> plugin.DoubleList
-	25, // 42: plugin.ConfigValue.bool_list:type_name -> plugin.BoolList
-	26, // 43: plugin.ConfigValue.list_value:type_name -> plugin.ValueList
-	27, // 44: plugin.ConfigValue.map_value:type_name -> plugin.ValueMap
-	21, // 45: plugin.ValueList.values:type_name -> plugin.ConfigValue
-	47, // 46: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
-	48, // 47: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
-	28, // 48: plugin.RunDetectionRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	49, // 49: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
-	50, // 50: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
-	29, // 51: plugin.RunDetectionRequest.cluster_context:type_name -> plugin.ClusterContext
-	58, // 52: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
-	33, // 53: plugin.DetectionProposals.proposals:type_name -> plugin.JobProposal
-	1,  // 54: plugin.JobProposal.priority:type_name -> plugin.JobPriority
-	51, // 55: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
-	52, // 56: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
-	58, // 57: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
-	58, // 58: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
-	35, // 59: plugin.ExecuteJobRequest.job:type_name -> plugin.JobSpec
-	28, // 60: plugin.ExecuteJobRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	53, // 61: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
-	54, // 62: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
-	29, // 63: plugin.ExecuteJobRequest.cluster_context:type_name -> plugin.ClusterContext
-	1,  // 64: plugin.JobSpec.priority:type_name -> plugin.JobPriority
-	55, // 65: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
-	56, // 66: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
-	58, // 67: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
-	58, // 68: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
-	2,  // 69: plugin.JobProgressUpdate.state:type_name -> plugin.JobState
-	37, // 70: plugin.JobProgressUpdate.activities:type_name -> plugin.ActivityEvent
-	58, // 71: plugin.ActivityEvent.created_at:type_name -> google.protobuf.Timestamp
-	39, // 72: plugin.JobCompleted.result:type_name -> plugin.JobResult
-	37, // 73: plugin.JobCompleted.activities:type_name -> plugin.ActivityEvent
-	57, // 74: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
-	0,  // 75: plugin.CancelRequest.target_kind:type_name -> plugin.WorkKind
-	21, // 76: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 77: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 78: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
-	21, // 79: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 80: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 81: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 82: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 83: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 84: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 85: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
-	5,  // 86: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
-	6,  // 87: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
-	87, // [87:88] is the sub-list for method output_type
-	86, // [86:87] is the sub-list for method input_type
-	86, // [86:86] is the sub-list for extension type_name
-	86, // [86:86] is the sub-list for extension extendee
-	0,  // [0:86] is the sub-list for field type_name
+	15, // 22: plugin.ConfigSchemaResponse.job_type_descriptor:type_name -> plugin.JobTypeDescriptor
+	16, // 23: plugin.JobTypeDescriptor.admin_config_form:type_name -> plugin.ConfigForm
+	16, // 24: plugin.JobTypeDescriptor.worker_config_form:type_name -> plugin.ConfigForm
+	28, // 25: plugin.JobTypeDescriptor.admin_runtime_defaults:type_name -> plugin.AdminRuntimeDefaults
+	45, // 26: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
+	17, // 27: plugin.ConfigForm.sections:type_name -> plugin.ConfigSection
+	46, // 28: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
+	18, // 29: plugin.ConfigSection.fields:type_name -> plugin.ConfigField
+	3,  // 30: plugin.ConfigField.field_type:type_name -> plugin.ConfigFieldType
+	21, // 31: plugin.ConfigField.min_value:type_name -> plugin.ConfigValue
+	21, // 32: plugin.ConfigField.max_value:type_name -> plugin.ConfigValue
+	19, // 33: plugin.ConfigField.options:type_name -> plugin.ConfigOption
+	20, // 34: plugin.ConfigField.validation_rules:type_name -> plugin.ValidationRule
+	21, // 35: plugin.ConfigField.visible_when_equals:type_name -> plugin.ConfigValue
+	4,  // 36: plugin.ValidationRule.type:type_name -> plugin.ValidationRuleType
+	59, // 37: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
+	22, // 38: plugin.ConfigValue.string_list:type_name -> plugin.StringList
+	23, // 39: plugin.ConfigValue.int64_list:type_name -> plugin.Int64List
+	24, // 40: plugin.ConfigValue.double_list:type_name -> plugin.DoubleList
+	25, // 41: plugin.ConfigValue.bool_list:type_name -> plugin.BoolList
+	26, // 42: plugin.ConfigValue.list_value:type_name -> plugin.ValueList
+	27, // 43: plugin.ConfigValue.map_value:type_name -> plugin.ValueMap
+	21, // 44: plugin.ValueList.values:type_name -> plugin.ConfigValue
+	47, // 45: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
+	48, // 46: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
+	28, // 47: plugin.RunDetectionRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
+	49, // 48: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
+	50, // 49: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
+	29, // 50: plugin.RunDetectionRequest.cluster_context:type_name -> plugin.ClusterContext
+	58, // 51: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
+	33, // 52: plugin.DetectionProposals.proposals:type_name -> plugin.JobProposal
+	1,  // 53: plugin.JobProposal.priority:type_name -> plugin.JobPriority
+	51, // 54: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
+	52, // 55: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
+	58, // 56: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
+	58, // 57: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
+	35, // 58: plugin.ExecuteJobRequest.job:type_name -> plugin.JobSpec
+	28, // 59: plugin.ExecuteJobRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
+	53, // 60: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
+	54, // 61: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
+	29, // 62: plugin.ExecuteJobRequest.cluster_context:type_name -> plugin.ClusterContext
+	1,  // 63: plugin.JobSpec.priority:type_name -> plugin.JobPriority
+	55, // 64: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
+	56, // 65: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
+	58, // 66: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
+	58, // 67: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
+	2,  // 68: plugin.JobProgressUpdate.state:type_name -> plugin.JobState
+	37, // 69: plugin.JobProgressUpdate.activities:type_name -> plugin.ActivityEvent
+	58, // 70: plugin.ActivityEvent.created_at:type_name -> google.protobuf.Timestamp
+	39, // 71: plugin.JobCompleted.result:type_name -> plugin.JobResult
+	37, // 72: plugin.JobCompleted.activities:type_name -> plugin.ActivityEvent
+	57, // 73: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
+	0,  // 74: plugin.CancelRequest.target_kind:type_name -> plugin.WorkKind
+	21, // 75: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 76: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 77: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
+	21, // 78: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 79: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 80: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 81: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 82: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 83: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 84: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
+	5,  // 85: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
+	6,  // 86: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
+	86, // [86:87] is the sub-list for method output_type
+	85, // [85:86] is the sub-list for method input_type
+	85, // [85:85] is the sub-list for extension type_name
+	85, // [85:85] is the sub-list for extension extendee
+	0,  // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_pluginpb_plugin_proto_init() }

@@ -20,18 +20,18 @@ WorkerToAdminMessage worker_id 1 sent_at 2 hello 10 heartbeat 11 acknowledge 12 
 AdminToWorkerMessage request_id 1 sent_at 2 hello 10 request_config_schema 11 run_detection_request 12 execute_job_request 13 cancel_request 14 shutdown 15 -request_object_preview 16
 WorkerHello worker_id 1 worker_instance_id 2 address 3 worker_version 4 protocol_version 5 capabilities 6 metadata 7
 AdminHello accepted 1 message 2 heartbeat_interval_seconds 3 reconnect_delay_seconds 4
-JobTypeCapability job_type 1 can_detect 2 can_execute 3 max_detection_concurrency 4 max_execution_concurrency 5 display_name 6 description 7 weight 8
+JobTypeCapability job_type 1 can_detect 2 can_execute 3 max_detection_concurrency 4 max_execution_concurrency 5 display_name 6 description 7 -weight 8
 WorkerHeartbeat worker_id 1 running_work 2 detection_slots_used 3 detection_slots_total 4 execution_slots_used 5 execution_slots_total 6 -queued_jobs_by_type 7 -metadata 8
-RunningWork work_id 1 kind 2 job_type 3 state 4 progress_percent 5 stage 6
+RunningWork work_id 1 kind 2 job_type 3 -state 4 -progress_percent 5 -stage 6
 WorkerAcknowledge request_id 1 accepted 2 message 3
-RequestConfigSchema job_type 1 force_refresh 2
-ConfigSchemaResponse request_id 1 job_type 2 success 3 error_message 4 job_type_descriptor 5
-JobTypeDescriptor job_type 1 display_name 2 description 3 icon 4 descriptor_version 5 admin_config_form 6 worker_config_form 7 admin_runtime_defaults 8 worker_default_values 9
+RequestConfigSchema job_type 1 -force_refresh 2
+ConfigSchemaResponse request_id 1 job_type 2 success 3 -error_message 4 job_type_descriptor 5
+JobTypeDescriptor job_type 1 display_name 2 description 3 -icon 4 descriptor_version 5 admin_config_form 6 worker_config_form 7 admin_runtime_defaults 8 worker_default_values 9
 ConfigForm form_id 1 title 2 description 3 sections 4 default_values 5
-ConfigSection section_id 1 title 2 description 3 fields 4
-ConfigField name 1 label 2 description 3 help_text 4 placeholder 5 field_type 6 widget 7 required 8 read_only 9 sensitive 10 min_value 11 max_value 12 options 13 validation_rules 14 visible_when_field 15 visible_when_equals 16
-ConfigOption value 1 label 2 description 3 disabled 4
-ValidationRule type 1 expression 2 error_message 3
+ConfigSection section_id 1 title 2 -description 3 fields 4
+ConfigField name 1 label 2 description 3 help_text 4 -placeholder 5 field_type 6 widget 7 required 8 read_only 9 sensitive 10 min_value 11 max_value 12 options 13 validation_rules 14 visible_when_field 15 visible_when_equals 16
+ConfigOption value 1 label 2 -description 3 disabled 4
+ValidationRule type 1 expression 2 -error_message 3
 ConfigValue bool_value 1 int64_value 2 double_value 3 string_value 4 bytes_value 5 duration_value 6 string_list 7 int64_list 8 double_list 9 bool_list 10 list_value 11 map_value 12
 AdminRuntimeDefaults enabled 1 detection_interval_minutes 2 detection_timeout_seconds 3 max_jobs_per_detection 4 global_execution_concurrency 5 per_worker_execution_concurrency 6 retry_limit 7 retry_backoff_seconds 8 job_type_max_runtime_seconds 9 execution_timeout_seconds 10
 RunDetectionRequest request_id 1 job_type 2 detection_sequence 3 admin_runtime 4 admin_config_values 5 worker_config_values 6 cluster_context 7 last_successful_run 8 max_results 9
@@ -43,8 +43,8 @@ JobSpec job_id 1 job_type 2 dedupe_key 3 priority 4 summary 5 detail 6 parameter
 JobProgressUpdate request_id 1 job_id 2 job_type 3 state 4 progress_percent 5 stage 6 message 7 -metrics 8 -activities 9 -updated_at 10
 JobCompleted request_id 1 job_id 2 job_type 3 success 4 error_message 5 result 6 -activities 7 -completed_at 8
 JobResult output_values 1 summary 2
-ClusterContext master_grpc_addresses 1 filer_addresses 2 volume_grpc_addresses 3 metadata 4 s3_grpc_addresses 5
-CancelRequest target_id 1 target_kind 2 reason 3 force 4
+ClusterContext master_grpc_addresses 1 filer_addresses 2 -volume_grpc_addresses 3 metadata 4 s3_grpc_addresses 5
+CancelRequest target_id 1 target_kind 2 reason 3 -force 4
 AdminShutdown reason 1 grace_period_seconds 2
 `
 

@@ -195,7 +195,6 @@ func (x *VacuumCompactResponse) GetProcessedBytes() int64 {
 type VacuumCommitResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	IsReadOnly    bool                   `protobuf:"varint,1,opt,name=is_read_only,json=isReadOnly,proto3" json:"is_read_only,omitempty"`
-	VolumeSize    uint64                 `protobuf:"varint,2,opt,name=volume_size,json=volumeSize,proto3" json:"volume_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -235,13 +234,6 @@ func (x *VacuumCommitResponse) GetIsReadOnly() bool {
 		return x.IsReadOnly
 	}
 	return false
-}
-
-func (x *VacuumCommitResponse) GetVolumeSize() uint64 {
-	if x != nil {
-		return x.VolumeSize
-	}
-	return 0
 }
 
 type VolumeStatusResponse struct {
@@ -631,7 +623,6 @@ func (x *FileStatusResponse) GetCollection() string {
 type VolumeDeleteRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	VolumeId       uint32                 `protobuf:"varint,1,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
-	OnlyEmpty      bool                   `protobuf:"varint,2,opt,name=only_empty,json=onlyEmpty,proto3" json:"only_empty,omitempty"`
 	KeepRemoteData bool                   `protobuf:"varint,3,opt,name=keep_remote_data,json=keepRemoteData,proto3" json:"keep_remote_data,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -672,13 +663,6 @@ func (x *VolumeDeleteRequest) GetVolumeId() uint32 {
 		return x.VolumeId
 	}
 	return 0
-}
-
-func (x *VolumeDeleteRequest) GetOnlyEmpty() bool {
-	if x != nil {
-		return x.OnlyEmpty
-	}
-	return false
 }
 
 func (x *VolumeDeleteRequest) GetKeepRemoteData() bool {
@@ -1084,7 +1068,6 @@ type EcShard struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ShardId       uint32                 `protobuf:"varint,1,opt,name=shard_id,json=shardId,proto3" json:"shard_id,omitempty"`
 	Size          int64                  `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
-	Collection    string                 `protobuf:"bytes,3,opt,name=collection,proto3" json:"collection,omitempty"`
 	VolumeId      uint32                 `protobuf:"varint,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1134,13 +1117,6 @@ func (x *EcShard) GetSize() int64 {
 	return 0
 }
 
-func (x *EcShard) GetCollection() string {
-	if x != nil {
-		return x.Collection
-	}
-	return ""
-}
-
 func (x *EcShard) GetVolumeId() uint32 {
 	if x != nil {
 		return x.VolumeId
@@ -1159,12 +1135,10 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x13VacuumCheckResponse\x12#\n" +
 	"\rgarbage_ratio\x18\x01 \x01(\x01R\fgarbageRatio\"@\n" +
 	"\x15VacuumCompactResponse\x12'\n" +
-	"\x0fprocessed_bytes\x18\x01 \x01(\x03R\x0eprocessedBytes\"Y\n" +
+	"\x0fprocessed_bytes\x18\x01 \x01(\x03R\x0eprocessedBytes\"8\n" +
 	"\x14VacuumCommitResponse\x12 \n" +
 	"\fis_read_only\x18\x01 \x01(\bR\n" +
-	"isReadOnly\x12\x1f\n" +
-	"\vvolume_size\x18\x02 \x01(\x04R\n" +
-	"volumeSize\"x\n" +
+	"isReadOnly\"x\n" +
 	"\x14VolumeStatusResponse\x12 \n" +
 	"\fis_read_only\x18\x01 \x01(\bR\n" +
 	"isReadOnly\x12\x1f\n" +
@@ -1197,11 +1171,9 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x13compaction_revision\x18\a \x01(\rR\x12compactionRevision\x12\x1e\n" +
 	"\n" +
 	"collection\x18\b \x01(\tR\n" +
-	"collection\"{\n" +
+	"collection\"\\\n" +
 	"\x13VolumeDeleteRequest\x12\x1b\n" +
-	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x1d\n" +
-	"\n" +
-	"only_empty\x18\x02 \x01(\bR\tonlyEmpty\x12(\n" +
+	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12(\n" +
 	"\x10keep_remote_data\x18\x03 \x01(\bR\x0ekeepRemoteData\"P\n" +
 	"\x11EcGenerateRequest\x12\x1b\n" +
 	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x1e\n" +
@@ -1240,13 +1212,10 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x0eEcInfoResponse\x121\n" +
 	"\x06shards\x18\x01 \x03(\v2\x19.volume_server_pb.EcShardR\x06shards\x12\x1f\n" +
 	"\vvolume_size\x18\x02 \x01(\x04R\n" +
-	"volumeSize\"u\n" +
+	"volumeSize\"U\n" +
 	"\aEcShard\x12\x19\n" +
 	"\bshard_id\x18\x01 \x01(\rR\ashardId\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1e\n" +
-	"\n" +
-	"collection\x18\x03 \x01(\tR\n" +
-	"collection\x12\x1b\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1b\n" +
 	"\tvolume_id\x18\x04 \x01(\rR\bvolumeId2\xd2\v\n" +
 	"\fVolumeServer\x12[\n" +
 	"\x11VacuumVolumeCheck\x12\x1f.volume_server_pb.VolumeRequest\x1a%.volume_server_pb.VacuumCheckResponse\x12a\n" +

@@ -22,49 +22,47 @@ func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflo
 // filter asks for it. It needs a control plane. What one that was ended would say is not true any more:
 // then the error is a [NoAdmissionError].
 func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (contract.AdmissionView, error) {
-	var view contract.AdmissionView
-	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, &view, filter)
-	if errors.Is(err, ErrNotFound) {
-		return view, &NoAdmissionError{Doing: "see who holds what"}
-	}
-	return view, err
+	view, err := queryUnless[contract.AdmissionView](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, filter)
+	return view, noAdmission(err, "see who holds what")
 }
 
 // PastGrants shows what was released, the last release first, as far as admission
 // remembers it and the filter asks for it. It needs a control plane.
 func (a Admission) PastGrants(ctx context.Context, filter contract.PastGrantsFilter) (contract.PastGrants, error) {
-	var past contract.PastGrants
-	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryPastGrants, &past, filter)
-	if errors.Is(err, ErrNotFound) {
-		return past, &NoAdmissionError{Doing: "see who held what"}
-	}
-	return past, err
+	past, err := queryUnless[contract.PastGrants](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryPastGrants, filter)
+	return past, noAdmission(err, "see who held what")
 }
 
 // Usage says how much of everything is used and waited for. It needs a control plane.
 func (a Admission) Usage(ctx context.Context) (contract.AdmissionUsage, error) {
-	var usage contract.AdmissionUsage
-	err := a.client.queryUnless(ctx, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmissionUsage, &usage)
-	return usage, err
+	return queryUnless[contract.AdmissionUsage](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmissionUsage)
 }
 
 // KeyHolder says who is at the work with a dedupe key; nil: nobody.
 func (a Admission) KeyHolder(ctx context.Context, jobType, key string) (*contract.AdmissionUse, error) {
-	var answer contract.KeyHolderResult
-	err := a.client.query(ctx, admissionRef(), contract.QueryKeyHolder, &answer, contract.KeyHolderInput{JobType: jobType, DedupeKey: key})
+	answer, err := query[contract.KeyHolderResult](ctx, a.client, admissionRef(), contract.QueryKeyHolder, contract.KeyHolderInput{JobType: jobType, DedupeKey: key})
 	return answer.By, err
 }
 
 // ResizePool gives a pool another size, at once and until it is resized again;
 // 0 goes back to what the configuration declares.
 func (a Admission) ResizePool(ctx context.Context, pool string, size int, by string) (contract.AdmissionPool, error) {
-	var after contract.AdmissionPool
-	err := a.client.update(ctx, admissionRef(), contract.UpdateResizePool, &after, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
+	return operateAdmission[contract.AdmissionPool](ctx, a, contract.UpdateResizePool, "resize pool "+pool, contract.ResizePoolInput{Pool: pool, Size: size, By: by})
+}
+
+// operateAdmission sends an update. doing begins the error.
+func operateAdmission[T any](ctx context.Context, a Admission, name, doing string, input any) (T, error) {
+	result, err := update[T](ctx, a.client, admissionRef(), name, input)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		err = fmt.Errorf("%s: %w", doing, err)
+	}
+	return result, noAdmission(err, doing)
+}
+
+// noAdmission is err, or that there is no admission.
+func noAdmission(err error, doing string) error {
 	if errors.Is(err, ErrNotFound) {
-		return after, &NoAdmissionError{Doing: "resize pool " + pool}
+		return &NoAdmissionError{Doing: doing}
 	}
-	if err != nil {
-		return after, fmt.Errorf("resize pool %s: %w", pool, err)
-	}
-	return after, nil
+	return err
 }

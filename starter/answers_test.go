@@ -62,12 +62,14 @@ func TestDroppedUpdatesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
 	server := &droppingClient{faults: []error{dropped, dropped}}
-	require.NoError(t, New(server, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil))
+	_, err := update[any](t.Context(), New(server, "", nil), admissionRef(), "resize-pool", nil)
+	require.NoError(t, err)
 	require.Len(t, server.ids, 3)
 	assert.NotEmpty(t, server.ids[0])
 	assert.Equal(t, []string{server.ids[0], server.ids[0]}, server.ids[1:], "one update, whichever of them arrives")
 
 	refused := &droppingClient{faults: []error{serviceerror.NewInvalidArgument("no such update")}}
-	require.ErrorContains(t, New(refused, "", nil).update(t.Context(), admissionRef(), "resize-pool", nil, nil), "no such update")
+	_, err = update[any](t.Context(), New(refused, "", nil), admissionRef(), "resize-pool", nil)
+	require.ErrorContains(t, err, "no such update")
 	assert.Len(t, refused.ids, 1)
 }

@@ -117,8 +117,7 @@ func (a Audit) Read(ctx context.Context, filter contract.AuditFilter) (AuditFoun
 		if limit > 0 {
 			filter.Limit = limit - len(all.Entries)
 		}
-		var page contract.AuditPage
-		err := a.client.query(ctx, RunRef{WorkflowID: contract.AuditWorkflowID}, contract.QueryAudit, &page, filter)
+		page, err := query[contract.AuditPage](ctx, a.client, RunRef{WorkflowID: contract.AuditWorkflowID}, contract.QueryAudit, filter)
 		if errors.Is(err, ErrNotFound) {
 			return all.sorted(), nil
 		}

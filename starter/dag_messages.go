@@ -60,21 +60,19 @@ func (d DAGs) Release(ctx context.Context, ref RunRef, by string) (contract.DAGC
 
 // Why asks an open run what it, or one of its tasks, waits for.
 func (d DAGs) Why(ctx context.Context, ref RunRef, task string) (contract.ExplainQueryResult, error) {
-	var answer contract.ExplainQueryResult
 	// Without the run id, as below.
-	return answer, d.client.query(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryExplain, &answer, contract.ExplainQueryInput{Task: task})
+	return query[contract.ExplainQueryResult](ctx, d.client, RunRef{WorkflowID: ref.WorkflowID}, contract.QueryExplain, contract.ExplainQueryInput{Task: task})
 }
 
 func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any) (contract.DAGChanged, error) {
-	var changed contract.DAGChanged
 	if ref.Kind() != KindDAG {
-		return changed, fmt.Errorf("run %s is not one of a DAG", ref.WorkflowID)
+		return contract.DAGChanged{}, fmt.Errorf("run %s is not one of a DAG", ref.WorkflowID)
 	}
 	if _, err := d.client.Runs().opened(ctx, ref, ": resume it with `roundsman dag retry "+ref.WorkflowID+"`"); err != nil {
-		return changed, err
+		return contract.DAGChanged{}, err
 	}
 	// Without the run id, so that the message follows a continue-as-new.
-	err := d.client.update(ctx, RunRef{WorkflowID: ref.WorkflowID}, name, &changed, argument)
+	changed, err := update[contract.DAGChanged](ctx, d.client, RunRef{WorkflowID: ref.WorkflowID}, name, argument)
 	if errors.Is(err, ErrNotFound) {
 		err = runEndedMeanwhile(ref, err)
 	}

@@ -187,7 +187,7 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAG
 	}
 	final := snapshot.final
 	if final == nil {
-		if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &final); err != nil {
+		if final, err = query[[]byte](ctx, d.client, snapshot.RunRef, contract.QueryFinal); err != nil {
 			return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s left no result (%s), and its last state cannot be asked for: %w", ref.WorkflowID, snapshot.Failure, err)
 		}
 	}

@@ -61,11 +61,7 @@ func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
 			return left.final, nil
 		}
 	}
-	var state []byte
-	if err := d.client.query(ctx, snapshot.RunRef, contract.QueryFinal, &state); err != nil {
-		return nil, err
-	}
-	return state, nil
+	return query[[]byte](ctx, d.client, snapshot.RunRef, contract.QueryFinal)
 }
 
 // Len is how many tasks there are.

@@ -39,8 +39,8 @@ func (w Workers) List(ctx context.Context, filter contract.WorkersQueryInput) ([
 // Registry is the list with what else the registry says: whether it may lack living
 // workers, and why it does not observe them.
 func (w Workers) Registry(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
-	var answer contract.WorkersQueryResult
-	if err := w.client.query(ctx, fleetRef(), contract.QueryWorkers, &answer, filter); err != nil {
+	answer, err := query[contract.WorkersQueryResult](ctx, w.client, fleetRef(), contract.QueryWorkers, filter)
+	if err != nil {
 		return answer, err
 	}
 	slices.SortFunc(answer.Workers, func(a, b contract.WorkerDetail) int {
@@ -69,8 +69,7 @@ func (w Workers) Get(ctx context.Context, id string) (contract.WorkerDetail, err
 // Operate carries out an operator's action and returns the worker after
 // it. by and reason are kept in the worker's transitions.
 func (w Workers) Operate(ctx context.Context, id string, action WorkerAction, by, reason string) (contract.WorkerDetail, error) {
-	var after contract.WorkerDetail
-	err := w.client.update(ctx, fleetRef(), contract.UpdateOperateWorker, &after,
+	after, err := update[contract.WorkerDetail](ctx, w.client, fleetRef(), contract.UpdateOperateWorker,
 		contract.OperateWorkerInput{ID: id, Action: string(action), By: by, Reason: reason})
 	if err != nil {
 		return after, fmt.Errorf("%s worker %s: %w", action, id, err)
@@ -87,24 +86,21 @@ type RemovedWorkers struct {
 // Cleanup removes OFFLINE workers from the registry: all of them, or
 // those offline for longer than the deletion threshold.
 func (w Workers) Cleanup(ctx context.Context, all bool, by string) (RemovedWorkers, error) {
-	var result contract.CleanupWorkersResult
-	err := w.client.update(ctx, fleetRef(), contract.UpdateCleanupWorkers, &result,
-		contract.CleanupWorkersInput{AllOffline: all, By: by})
+	result, err := update[contract.CleanupWorkersResult](ctx, w.client, fleetRef(), contract.UpdateCleanupWorkers, contract.CleanupWorkersInput{AllOffline: all, By: by})
 	return RemovedWorkers{Removed: result.Removed}, err
 }
 
 // PreviewCleanup names the workers that Cleanup would remove now.
 func (w Workers) PreviewCleanup(ctx context.Context, all bool) (RemovedWorkers, error) {
-	var result contract.CleanupWorkersResult
-	err := w.client.query(ctx, fleetRef(), contract.QueryCleanup, &result, contract.CleanupWorkersInput{AllOffline: all})
+	result, err := query[contract.CleanupWorkersResult](ctx, w.client, fleetRef(), contract.QueryCleanup, contract.CleanupWorkersInput{AllOffline: all})
 	return RemovedWorkers{result.Removed, true}, err
 }
 
 // Handlers are the descriptors that workers of the fleet have registered, one
 // per name. It needs a control plane.
 func (w Workers) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {
-	var answer contract.HandlersQueryResult
-	if err := w.client.query(ctx, fleetRef(), contract.QueryHandlers, &answer); err != nil {
+	answer, err := query[contract.HandlersQueryResult](ctx, w.client, fleetRef(), contract.QueryHandlers)
+	if err != nil {
 		return nil, err
 	}
 	// Of several versions of one handler, the one that most workers have.

@@ -3,7 +3,6 @@ package starter
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -25,8 +24,7 @@ func (*NoAdmissionError) Is(target error) bool { return target == ErrNotFound }
 // disabled, and keys that were marked as done. It needs a control plane; without
 // an admission nothing is held back.
 func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contract.HoldsResult, error) {
-	var all contract.HoldsResult
-	err := a.client.query(ctx, admissionRef(), contract.QueryHolds, &all, filter)
+	all, err := query[contract.HoldsResult](ctx, a.client, admissionRef(), contract.QueryHolds, filter)
 	if errors.Is(err, ErrNotFound) {
 		return contract.HoldsResult{Holds: []contract.AdmissionHold{}}, nil
 	}
@@ -48,13 +46,13 @@ func (a Admission) Holds(ctx context.Context, filter contract.HoldsInput) (contr
 // ReEnable lifts what the retry budget has disabled: a key, or, with an empty one,
 // the job type. Its failures are forgotten.
 func (a Admission) ReEnable(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
-	return a.operateHold(ctx, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
+	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateReEnable, "re-enable "+jobType, contract.ReEnableInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
 // Forgive forgets all that is held against a key: failures, that it is disabled,
 // that it was marked as done.
 func (a Admission) Forgive(ctx context.Context, jobType, key string) (contract.HoldResult, error) {
-	return a.operateHold(ctx, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
+	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateForgive, "forgive "+jobType, contract.ForgiveInput{JobType: jobType, DedupeKey: key, By: a.client.operator.actor})
 }
 
 // MarkDone leaves proposals with a key out for that long: what it stands for is
@@ -64,19 +62,7 @@ func (a Admission) MarkDone(ctx context.Context, jobType, key string, lasts time
 	if _, err := a.client.DescribeSchedule(ctx, jobType); err != nil {
 		return contract.HoldResult{}, err
 	}
-	return a.operateHold(ctx, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
+	return operateAdmission[contract.HoldResult](ctx, a, contract.UpdateMarkDone, "mark as done "+jobType, contract.MarkDoneInput{
 		JobType: jobType, DedupeKey: key, For: jobtype.Duration(lasts), By: a.client.operator.actor,
 	})
-}
-
-func (a Admission) operateHold(ctx context.Context, update, doing string, input any) (contract.HoldResult, error) {
-	var result contract.HoldResult
-	err := a.client.update(ctx, admissionRef(), update, &result, input)
-	if errors.Is(err, ErrNotFound) {
-		return result, &NoAdmissionError{Doing: doing}
-	}
-	if err != nil {
-		return result, fmt.Errorf("%s: %w", doing, err)
-	}
-	return result, nil
 }

@@ -188,8 +188,7 @@ func (f ItemFilter) selectsAssigned() bool {
 func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
 	// Pinned, so that pages of one list come from one workflow run.
 	return pages(described, filter, jobsPage, func(offset, limit int) ([]Item, int, error) {
-		var page contract.JobsQueryResult
-		err := r.client.query(ctx, described.RunRef, contract.QueryJobs, &page, contract.JobsQueryInput{
+		page, err := query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
 			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit,
 		})
 		return itemsOfJobs(page.Jobs), page.Total, err
@@ -210,8 +209,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 		}
 	}
 	return pages(described, filter, tasksPage, func(offset, limit int) ([]Item, int, error) {
-		var page contract.TasksQueryResult
-		err := r.client.query(ctx, RunRef{WorkflowID: described.WorkflowID}, contract.QueryTasks, &page, contract.TasksQueryInput{
+		page, err := query[contract.TasksQueryResult](ctx, r.client, RunRef{WorkflowID: described.WorkflowID}, contract.QueryTasks, contract.TasksQueryInput{
 			States: filter.States, Task: filter.ID, Offset: offset, Limit: limit,
 		})
 		items := make([]Item, len(page.Tasks))

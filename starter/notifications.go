@@ -18,8 +18,7 @@ func notifierRef() RunRef { return RunRef{WorkflowID: contract.NotificationsWork
 // View lists the receivers and the notifications. A namespace whose control planes have
 // no receivers has no notifier: a [*NotFoundError].
 func (n Notifications) View(ctx context.Context) (contract.NotificationsView, error) {
-	var view contract.NotificationsView
-	err := n.client.query(ctx, notifierRef(), contract.QueryNotifications, &view)
+	view, err := query[contract.NotificationsView](ctx, n.client, notifierRef(), contract.QueryNotifications)
 	for i := range view.Deliveries {
 		explain.Delivery(&view.Deliveries[i])
 	}
@@ -29,7 +28,6 @@ func (n Notifications) View(ctx context.Context) (contract.NotificationsView, er
 // Test queues a test for a receiver and returns its id: [Notifications.View] tells how
 // it ended.
 func (n Notifications) Test(ctx context.Context, receiver string) (string, error) {
-	var result contract.TestNotificationResult
-	err := n.client.update(ctx, notifierRef(), contract.UpdateTestNotification, &result, contract.TestNotificationInput{Receiver: receiver, By: n.client.operator.actor})
+	result, err := update[contract.TestNotificationResult](ctx, n.client, notifierRef(), contract.UpdateTestNotification, contract.TestNotificationInput{Receiver: receiver, By: n.client.operator.actor})
 	return result.ID, err
 }

@@ -21,12 +21,12 @@ import (
 const answerTimeout = 10 * time.Second
 
 // query asks a workflow, open or closed, and decodes the answer.
-func (c *Client) query(ctx context.Context, ref RunRef, name string, answer any, args ...any) error {
-	return c.queryUnless(ctx, rejectCondition(ref), ref, name, answer, args...)
+func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args ...any) (T, error) {
+	return queryUnless[T](ctx, c, rejectCondition(ref), ref, name, args...)
 }
 
 // queryUnless does not ask a workflow in such a state.
-func (c *Client) queryUnless(ctx context.Context, reject enumspb.QueryRejectCondition, ref RunRef, name string, answer any, args ...any) error {
+func queryUnless[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
@@ -37,15 +37,15 @@ func (c *Client) queryUnless(ctx context.Context, reject enumspb.QueryRejectCond
 		QueryRejectCondition: reject,
 	})
 	if err != nil {
-		return c.askError(ctx, ref, "query "+name, err)
+		return answer, c.askError(ctx, ref, "query "+name, err)
 	}
 	if response.QueryRejected != nil {
-		return c.rejected(ctx, ref, response.QueryRejected.GetStatus())
+		return answer, c.rejected(ctx, ref, response.QueryRejected.GetStatus())
 	}
-	if err := response.QueryResult.Get(answer); err != nil {
-		return fmt.Errorf("answer of query %s of %s: %w", name, ref.WorkflowID, err)
+	if err := response.QueryResult.Get(&answer); err != nil {
+		return answer, fmt.Errorf("answer of query %s of %s: %w", name, ref.WorkflowID, err)
 	}
-	return nil
+	return answer, nil
 }
 
 // rejectCondition keeps a worker registry that was terminated from answering: the
@@ -64,7 +64,7 @@ const updatePause = 50 * time.Millisecond
 // update sends an update and waits for its answer. The server drops an update whose
 // workflow task it did not accept, as when a signal came while the workflow was
 // continuing as new: nothing of it was done, and it is sent again.
-func (c *Client) update(ctx context.Context, ref RunRef, name string, answer, argument any) error {
+func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
 	limited, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	options := client.UpdateWorkflowOptions{
@@ -78,13 +78,13 @@ func (c *Client) update(ctx context.Context, ref RunRef, name string, answer, ar
 	for {
 		handle, err := c.temporal.UpdateWorkflow(limited, options)
 		if err == nil {
-			err = handle.Get(limited, answer)
+			err = handle.Get(limited, &answer)
 		}
 		if err == nil {
-			return nil
+			return answer, nil
 		}
 		if !NotReady(err) || rpc.Wait(limited, updatePause) != nil {
-			return c.askError(ctx, ref, askedUpdate+name, err)
+			return answer, c.askError(ctx, ref, askedUpdate+name, err)
 		}
 	}
 }

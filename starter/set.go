@@ -27,9 +27,8 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]con
 	if err != nil {
 		return nil, fmt.Errorf("encode the settings: %w", err)
 	}
-	var result contract.SetPolicyResult
 	// Without the run id, so that the message follows a continue-as-new.
-	err = r.client.update(ctx, RunRef{WorkflowID: ref.WorkflowID}, contract.UpdateSetPolicy, &result, contract.SetPolicyInput{Change: encoded, By: r.client.operator.actor})
+	result, err := update[contract.SetPolicyResult](ctx, r.client, RunRef{WorkflowID: ref.WorkflowID}, contract.UpdateSetPolicy, contract.SetPolicyInput{Change: encoded, By: r.client.operator.actor})
 	if err != nil {
 		return nil, err
 	}

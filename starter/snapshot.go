@@ -122,8 +122,7 @@ func (r Runs) Show(ctx context.Context, ref RunRef) (Snapshot, error) {
 
 // answered asks an open run for its status and adds it.
 func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with func(Snapshot, S) Snapshot) error {
-	var status S
-	err := c.query(ctx, RunRef{WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus, &status)
+	status, err := query[S](ctx, c, RunRef{WorkflowID: snapshot.WorkflowID, RunID: snapshot.RunID}, contract.QueryStatus)
 	if err == nil {
 		*snapshot = with(*snapshot, status)
 	}

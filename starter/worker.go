@@ -87,8 +87,8 @@ func ask[T any](ctx context.Context, c *Client, id, query string, in ...any) (re
 // registry has it. The worker itself takes the caps over at once if it answers,
 // else within a minute.
 func (w Workers) Resize(ctx context.Context, in contract.ResizeWorkerInput) (contract.WorkerDetail, error) {
-	var after contract.WorkerDetail
-	if err := w.client.update(ctx, fleetRef(), contract.UpdateResizeWorker, &after, in); err != nil {
+	after, err := update[contract.WorkerDetail](ctx, w.client, fleetRef(), contract.UpdateResizeWorker, in)
+	if err != nil {
 		return after, fmt.Errorf("resize worker %s: %w", in.ID, err)
 	}
 	return after, nil

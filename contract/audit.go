@@ -56,6 +56,10 @@ const (
 	AuditEnded      = ".end"
 )
 
+// AuditRestore is the Action of an entry about settings that were put back from the log.
+// Like apply.update it is about all settings of a job type.
+const AuditRestore = "apply.restore"
+
 // Kinds of audit entries.
 const (
 	AuditOperator  = "operator"
@@ -91,12 +95,21 @@ type AuditEntry struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 	Detail string `json:"detail"`
+	// Former is what the settings of a job type were before, for those that put them
+	// back. Only a filter that asks for it gets it; of others Restorable says that the
+	// log has it.
+	Former     []byte `json:"former,omitempty"`
+	Restorable bool   `json:"restorable,omitempty"`
 	// Count is how often it happened since Since.
 	Count int       `json:"count"`
 	Since time.Time `json:"since,omitzero"`
 	// Longest is the longest delay among them.
 	Longest jobtype.Duration `json:"longest,omitempty"`
 }
+
+// MaxFormer bounds [AuditEntry.Former] in bytes, so that what is recorded at once fits
+// into one message. What is longer is left out.
+const MaxFormer = 8 << 10
 
 // AuditRecord is what is recorded at once.
 type AuditRecord struct {
@@ -192,6 +205,8 @@ type AuditFilter struct {
 	// After and Before bound Seq, both exclusive; 0: no bound.
 	After  int64 `json:"after,omitempty"`
 	Before int64 `json:"before,omitempty"`
+	// Former asks for [AuditEntry.Former], which is left out otherwise.
+	Former bool `json:"former,omitempty"`
 	// Limit is the most entries of a page: the newest ones that match. 0: as
 	// many as a page holds.
 	Limit int `json:"limit,omitempty"`

@@ -73,7 +73,7 @@ func Decode(encoded []byte) (*Log, error) {
 		l.known[id] = struct{}{}
 	}
 	for _, entry := range s.Entries {
-		l.bytes += weight(entry)
+		l.weigh(entry)
 	}
 	l.trim()
 	return l, nil

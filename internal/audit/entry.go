@@ -40,6 +40,9 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 	} {
 		*field.text = jobtype.Clip(*field.text, field.most)
 	}
+	if len(e.Former) > contract.MaxFormer {
+		e.Former = nil // A part of it says nothing.
+	}
 	e.Count = max(e.Count, 1)
 	return e
 }
@@ -47,7 +50,7 @@ func Bounded(e contract.AuditEntry) contract.AuditEntry {
 // kept is the entry as the log keeps it.
 func kept(e contract.AuditEntry) contract.AuditEntry {
 	e = Bounded(e)
-	e.ID = ""
+	e.ID, e.Restorable = "", false
 	if e.Kind == contract.AuditOperator && e.Actor == "" {
 		e.Actor = Unknown
 	}
@@ -56,5 +59,5 @@ func kept(e contract.AuditEntry) contract.AuditEntry {
 
 func weight(e contract.AuditEntry) int {
 	return overhead + len(e.Kind) + len(e.Actor) + len(e.From) + len(e.Via) + len(e.Auth) + len(e.Action) + len(e.Code) + len(e.JobType) +
-		len(e.Object) + len(e.Before) + len(e.After) + len(e.Detail)
+		len(e.Object) + len(e.Before) + len(e.After) + len(e.Detail) + len(e.Former)
 }

@@ -15,6 +15,10 @@ const (
 	// MaxBytes bounds what is kept, whatever the number: 4,000 entries of usual
 	// size are a quarter of it.
 	MaxBytes = 4 << 20
+	// MaxFormers bounds the former settings among it: they hardly compress further, and
+	// half of what travels is left for the texts. The oldest ones go first, and their
+	// entries stay.
+	MaxFormers = 512 << 10
 	// remembered is how many ids are known as taken. A repeat comes within
 	// seconds, or after a restart; this is hours of a busy cluster.
 	remembered = 4096
@@ -27,6 +31,7 @@ type Log struct {
 	maxAge  time.Duration // 0: without end
 	entries []contract.AuditEntry
 	bytes   int
+	formers int // of the bytes, those of former settings
 	seq     int64
 	dropped int64
 	// ids are hashes of those taken last, oldest first; known finds them.
@@ -80,7 +85,7 @@ func (l *Log) Record(now time.Time, entries ...contract.AuditEntry) int {
 		l.seq++
 		entry.Seq = l.seq
 		l.entries = append(l.entries, entry)
-		l.bytes += weight(entry)
+		l.weigh(entry)
 		taken++
 	}
 	if l.maxAge > 0 {
@@ -111,13 +116,25 @@ func (l *Log) isNew(id string) bool {
 
 // trim drops the oldest entries until the rest is within the bounds.
 func (l *Log) trim() {
+	for i := 0; l.formers > MaxFormers; i++ {
+		size := len(l.entries[i].Former)
+		l.entries[i].Former = nil
+		l.bytes -= size
+		l.formers -= size
+	}
 	l.drop(func(contract.AuditEntry) bool { return len(l.entries) > l.limit || l.bytes > MaxBytes })
+}
+
+func (l *Log) weigh(entry contract.AuditEntry) {
+	l.bytes += weight(entry)
+	l.formers += len(entry.Former)
 }
 
 // drop drops the oldest entries as long as they are too many or too old.
 func (l *Log) drop(superfluous func(oldest contract.AuditEntry) bool) {
 	for len(l.entries) > 0 && superfluous(l.entries[0]) {
 		l.bytes -= weight(l.entries[0])
+		l.formers -= len(l.entries[0].Former)
 		l.entries[0] = contract.AuditEntry{} // Its texts are not kept by the array behind the slice.
 		l.entries = l.entries[1:]
 		l.dropped++

@@ -33,6 +33,9 @@ func (l *Log) Page(filter contract.AuditFilter) contract.AuditPage {
 		if !match(filter, entry) {
 			continue
 		}
+		if !filter.Former {
+			entry.Former, entry.Restorable = nil, len(entry.Former) > 0
+		}
 		bytes += weight(entry)
 		if len(page.Entries) == most || bytes > MaxPageBytes && len(page.Entries) > 0 {
 			page.More = true

@@ -191,6 +191,7 @@ func (s schedules) converge(ctx context.Context, name string, wanted wantedType)
 		}
 		if change.Action == ActionUnchanged {
 			change = now.change
+			change.former, change.formerFault = s.formerBefore(now, wanted)
 		}
 		last = now.change
 		if err := s.write(ctx, name, wanted, now); err != nil {
@@ -232,5 +233,6 @@ func (s schedules) delete(ctx context.Context, owner string, change Change) (Cha
 	if !found || !s.owned(current.memo) || s.ownerOf(current) != owner {
 		return Change{JobType: change.JobType, Action: ActionUnchanged}, nil
 	}
+	change.former, change.formerFault = s.formerOf(current.schedule)
 	return change, s.remove(ctx, change.JobType)
 }

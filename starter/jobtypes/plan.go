@@ -43,6 +43,11 @@ type Change struct {
 	Fields  []contract.FieldChange `json:"fields,omitempty"`
 	// Note tells what else an operator should know, like who paused it.
 	Note string `json:"note,omitempty"`
+
+	// former is what the audit log keeps for those that put the change back, and
+	// formerFault why it does not.
+	former      []byte
+	formerFault string
 }
 
 // String renders the change and its fields, one per line.
@@ -71,6 +76,8 @@ type Plan struct {
 type wantedType struct {
 	spec    contract.JobTypeSpec
 	enabled bool
+	// pauseNote pauses a job type that is created, as somebody had.
+	pauseNote string
 }
 
 // Deletions are the job types that the configuration lacks.
@@ -236,7 +243,8 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 		if !wanted.enabled {
 			change.Note = "paused: " + disabledNote
 		}
-		return assessment{change: change, state: pauseState(&schedulepb.ScheduleState{}, wanted.enabled)}, nil
+		before := &schedulepb.ScheduleState{Paused: wanted.pauseNote != "", Notes: wanted.pauseNote}
+		return assessment{change: change, state: pauseState(before, wanted.enabled)}, nil
 	}
 	if !s.owned(current.memo) {
 		return assessment{change: Change{

@@ -3,6 +3,7 @@ package jobtypes
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
@@ -17,24 +18,30 @@ func (c Client) recordSchedule(ctx context.Context, name string, entry contract.
 
 // recordChanges records what apply did.
 func (c Client) recordChanges(ctx context.Context, changes []Change) {
-	var entries []contract.AuditEntry
-	for _, change := range changes {
-		entry := contract.AuditEntry{
-			Action: "apply." + string(change.Action), JobType: change.JobType, Object: contract.ScheduleID(change.JobType), Detail: change.Note,
-		}
-		var drifted []string
-		for _, field := range change.Fields {
-			if field.Drift {
-				drifted = append(drifted, field.Path)
-			}
-		}
-		entry.Before, entry.After = beforeAndAfter(change.Fields)
-		if len(drifted) > 0 {
-			entry.Detail = strings.TrimPrefix(entry.Detail+"; changed by hand before: "+strings.Join(drifted, ", "), "; ")
-		}
-		entries = append(entries, entry)
+	entries := make([]contract.AuditEntry, len(changes))
+	for i, change := range changes {
+		entries[i] = entryOf(change)
 	}
 	c.client.Audit().Record(ctx, entries...)
+}
+
+func entryOf(change Change) contract.AuditEntry {
+	entry := contract.AuditEntry{
+		Action: "apply." + string(change.Action), JobType: change.JobType, Object: contract.ScheduleID(change.JobType), Former: change.former,
+	}
+	var drifted []string
+	for _, field := range change.Fields {
+		if field.Drift {
+			drifted = append(drifted, field.Path)
+		}
+	}
+	entry.Before, entry.After = beforeAndAfter(change.Fields)
+	detail := []string{change.Note, change.formerFault}
+	if len(drifted) > 0 {
+		detail = append(detail, "changed by hand before: "+strings.Join(drifted, ", "))
+	}
+	entry.Detail = strings.Join(slices.DeleteFunc(detail, func(text string) bool { return text == "" }), "; ")
+	return entry
 }
 
 // beforeAndAfter are two texts about changed settings, for the audit log.

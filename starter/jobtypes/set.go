@@ -16,6 +16,7 @@ import (
 func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange
+	entry := contract.AuditEntry{Action: "jobtype.set"}
 	for range convergeAttempts {
 		current, err := s.readOwned(ctx, name)
 		if err != nil {
@@ -32,10 +33,14 @@ func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]
 		after = completed(after)
 		changed := specChanges(spec, after)
 		if len(changed) == 0 { // Also the look after the last write, which may have been dropped.
-			c.recordSet(ctx, name, fields)
+			if len(fields) > 0 {
+				entry.Before, entry.After = beforeAndAfter(fields)
+				c.recordSchedule(ctx, name, entry)
+			}
 			return fields, nil
 		}
 		fields = changed
+		entry.Former, entry.Detail = s.formerOf(current.schedule)
 		if err := s.replace(ctx, name, current, after); err != nil {
 			return nil, err
 		}
@@ -52,13 +57,4 @@ func (s schedules) replace(ctx context.Context, name string, current held, spec 
 	}
 	schedule.State = current.schedule.GetState()
 	return s.update(ctx, name, schedule, current.token)
-}
-
-func (c Client) recordSet(ctx context.Context, name string, fields []contract.FieldChange) {
-	if len(fields) == 0 {
-		return
-	}
-	entry := contract.AuditEntry{Action: "jobtype.set"}
-	entry.Before, entry.After = beforeAndAfter(fields)
-	c.recordSchedule(ctx, name, entry)
 }

@@ -198,6 +198,10 @@ func (e every) configuration() {
 	entry, _ := by[0].(object)
 	assert.Equal(e.t, "console", entry["via"])
 	e.with("If-Match", drifted.header.Get("ETag")).ask("POST", "/apply?allow_unregistered=true&only=tidy", body, 200)
+	e.ask("POST", "/job-types/{name}/restore", object{"entry": 999_999}, 422, "tidy")
+	for range 2 { // What was set by hand, and what was applied over it.
+		assert.Equal(e.t, "tidy", e.ask("POST", "/job-types/{name}/restore", object{}, 200, "tidy").text("job_type"))
+	}
 
 	started := e.ask("POST", "/plan/detect?allow_unregistered=true&only=tidy", body, 202)
 	id, _ := list(started, "runs")[0]["workflow_id"].(string)

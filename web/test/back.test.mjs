@@ -19,8 +19,12 @@ test('each thing goes back to what it was', () => {
   assert.equal(line(entry(1, 'worker.uncordon', 'worker/n', { before: 'CORDONED', after: 'ONLINE' })), 'roundsman workers cordon n');
   assert.equal(line(entry(1, 'run.pause', 'group/a')), 'roundsman runs resume group/a');
   const set = { job_type: 'scrub', before: 'policy.retry_limit: 2; policy.max_runtime: 2h; schedule: every 8h offset 10m', after: 'policy.retry_limit: 0; policy.max_runtime: 1h; schedule: every 4h' };
-  for (const action of ['jobtype.set', 'apply.update', 'apply.drift']) {
+  for (const action of ['jobtype.set', 'apply.update', 'apply.drift', 'apply.restore']) {
     assert.equal(line(entry(1, action, 'jobtype/scrub', set)), 'roundsman jobtypes set scrub retry_limit=2 max_runtime=2h every=8h');
+  }
+  const kept = { job_type: 'scrub', before: 'handler: command', after: 'handler: scrub', restorable: true };
+  for (const action of ['apply.update', 'apply.drift', 'apply.delete', 'apply.restore']) {
+    assert.equal(line(entry(7, action, 'jobtype/scrub', kept)), 'roundsman jobtypes restore scrub --entry 7');
   }
 });
 
@@ -31,7 +35,8 @@ test('what cannot be put back says why', () => {
   assert.equal(line(entry(1, 'run.cancel', 'group/a')), 'what ended has ended');
   assert.equal(line(entry(1, 'dag.approve', 'dag/a/b')), 'what follows has begun');
   assert.equal(putBack(entry(1, 'pool.resize', 'pool/db', was), [entry(9, 'run.pause', 'group/a')]).none, 'look without filters');
-  assert.equal(line(entry(1, 'apply.update', 'jobtype/scrub', { before: 'handler: command', after: 'handler: scrub' })), 'apply the former configuration');
+  assert.equal(line(entry(1, 'apply.update', 'jobtype/scrub', { before: 'handler: command', after: 'handler: scrub' })), 'not kept: apply the former file');
+  assert.equal(line(entry(1, 'apply.delete', 'jobtype/scrub')), 'not kept: apply the former file');
 });
 
 test('only settings that can be set by themselves are read', () => {

@@ -1,9 +1,11 @@
 // Journeys by keyboard alone. What the audit log says of the button is what it says of
 // the command line that is shown beside it.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { key, missing, Stage, tabTo as tabOn, until } from './stage.mjs';
+import { configuration, key, missing, Stage, tabTo as tabOn, until } from './stage.mjs';
 
 const skip = missing();
 let stage;
@@ -163,6 +165,27 @@ test('put back what was resized and set', { skip, timeout: 120_000 }, async () =
   await stage.shell('roundsman runs cancel ' + (await stage.openRun('slow')) + ' --wait');
   await stage.open(page, 'audit');
   await until('why a run is not put back', () => page.evaluate(() => /what ended has ended/.test(document.querySelector('[aria-label="Audit log"]').textContent)));
+});
+
+test('put back what was applied, all of it', { skip, timeout: 120_000 }, async () => {
+  const specOf = async (name) => (await stage.get(`/job-types/${name}`)).spec;
+  const before = { compact: await specOf('compact'), failing: await specOf('failing') };
+  const other = configuration.replace('version: 1', 'version: 1\nowner: dev').replace('compacted {{', 'squeezed {{').replace(/  failing:[^]*?(?=  nightly:)/, '');
+  const file = join(stage.dir, 'other.yaml');
+  writeFileSync(file, other);
+  await stage.shell(`roundsman apply --config ${file} --prune`);
+  assert.notDeepEqual(await specOf('compact'), before.compact);
+  await assert.rejects(specOf('failing'));
+  for (const [name, action] of [['compact', 'apply.update'], ['failing', 'apply.delete']]) {
+    const route = `audit?object=jobtype/${name}`;
+    await stage.open(page, route);
+    await until(`the entry ${action}`, () => page.evaluate((action) => document.querySelector('[aria-label="Audit log"]')?.textContent.includes(action), action));
+    const back = await act(route, 'Put back', {}, `jobtype/${name}`);
+    assert.equal(back.entry.action, 'apply.restore');
+    assert.match(back.lines[0], new RegExp(`^roundsman jobtypes restore ${name} --entry [0-9]+$`));
+    assert.deepEqual(await specOf(name), before[name]);
+    assert.match(await stage.shell(back.lines[0]), /it is so already/);
+  }
 });
 
 test('resize a worker', { skip, timeout: 90_000 }, async () => {

@@ -30,6 +30,7 @@ const table = {
   detect: [['scrub']],
   backfill: [['scrub'], { from: '2026-11-20T09:00', to: '2026-11-20T12:00' }],
   setJobType: [['scrub', { max_runtime: '2h', retry_limit: 2, interactive: false, every: '8h' }]],
+  restoreJobType: [['scrub', 4711]],
   submit: [['scrub', form]],
   detectPlanned: [['version: 1\n', ['scrub', 'tidy']]],
   apply: [['version: 1\n', 'abc', [{ action: 'delete' }]], { prune: 'true' }],

@@ -49,6 +49,7 @@ func Operations(a *api.API) {
 	s.plans()
 	s.dags()
 	s.submissions()
+	s.restores()
 }
 
 type service struct{ api *api.API }

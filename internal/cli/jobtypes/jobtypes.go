@@ -20,9 +20,9 @@ import (
 
 func (c *commands) jobTypesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "jobtypes", Usage: "list, show, change, pause, resume, re-enable, run and import job types",
+		Name: "jobtypes", Usage: "list, show, change, restore, pause, resume, re-enable, run and import job types",
 		Subcommands: []*cli.Command{
-			c.jobTypesList(), c.jobTypesShow(), c.jobTypesSet(), c.jobTypesPause(), c.jobTypesResume(), c.jobTypesReEnable(),
+			c.jobTypesList(), c.jobTypesShow(), c.jobTypesSet(), c.jobTypesRestore(), c.jobTypesPause(), c.jobTypesResume(), c.jobTypesReEnable(),
 			c.jobTypesRun(), c.jobTypesDetect(), c.jobTypesBackfill(), c.jobTypesImport(),
 		},
 	}

@@ -2,7 +2,7 @@
 import type { Act, None } from '../action';
 import type { AuditEntry } from '../types';
 import { forgive, poolBack } from './admission';
-import { pauseJobType, resumeJobType, setJobType } from './jobtypes';
+import { pauseJobType, restoreJobType, resumeJobType, setJobType } from './jobtypes';
 import { pauseRun, resumeRun } from './runs';
 import { capsBack, cordon, drain, ownSize, uncordon } from './workers';
 
@@ -32,12 +32,15 @@ function mode(entry: AuditEntry): Back {
   return { none: 'nothing held it back before' };
 }
 
-// settings gives a job type what its settings were, if all of them can be set by
-// themselves: what else there is stands in the configuration.
+// settings gives a job type what its settings were: those that changed, if all of them can
+// be set by themselves, which operators may; else all that the log has.
 function settings(entry: AuditEntry): Back {
   const former = settingsOf(entry.before, entry.after);
-  return former ? setJobType(entry.job_type, former) : { none: 'apply the former configuration' };
+  return former ? setJobType(entry.job_type, former) : allSettings(entry);
 }
+
+const allSettings = (entry: AuditEntry): Back =>
+  entry.restorable ? restoreJobType(entry.job_type, entry.seq) : { none: 'not kept: apply the former file' };
 
 // settingsOf reads "policy.retry_limit: 2; schedule: every 8h".
 export function settingsOf(before: string, after: string): Record<string, unknown> | undefined {
@@ -69,8 +72,9 @@ const backs: Record<string, [string, (entry: AuditEntry) => Back]> = {
   'jobtype.set': ['settings', settings],
   'apply.update': ['settings', settings],
   'apply.drift': ['settings', settings],
+  'apply.restore': ['settings', settings],
   'apply.create': ['settings', no('prune it with apply')],
-  'apply.delete': ['settings', no('apply the former configuration')],
+  'apply.delete': ['settings', allSettings],
   'worker.cordon': ['mode', uncordoned],
   'worker.drain': ['mode', uncordoned],
   'worker.uncordon': ['mode', mode],

@@ -68,6 +68,17 @@ export const setJobType = (name: string, settings: Record<string, unknown>): Act
   temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
 });
 
+// restoreJobType gives all settings that were before an entry of the audit log, until the
+// next apply.
+export const restoreJobType = (name: string, entry: number): Act => ({
+  label: 'Put back',
+  title: `Give ${name} its former settings?`,
+  effect: 'The next run has all settings that it had before this entry; a deleted job type is made again. They hold until the next apply, which sets what the configuration says.',
+  request: () => ({ method: 'POST', path: `${path(name)}/restore`, body: { entry } }),
+  roundsman: () => `roundsman jobtypes restore ${quote(name)} --entry ${entry}`,
+  temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
+});
+
 export interface Submission {
   params: Record<string, unknown>;
   key: string;

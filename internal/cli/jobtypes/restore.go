@@ -1,0 +1,41 @@
+package jobtypes
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+func (c *commands) jobTypesRestore() *cli.Command {
+	return &cli.Command{
+		Name: "restore", ArgsUsage: "NAME", Usage: "put back the settings that a job type had before a change",
+		Description: `The audit log keeps what a job type was before each apply and each jobtypes set, as long as it fits: of
+audit list --output json the entries that have "restorable": true. A deleted job type is made again.
+The next run has the settings. The next apply sets what the configuration says: to keep them, write them there.
+
+Examples:
+  roundsman jobtypes restore scrub
+  roundsman audit list --object jobtype/scrub --output json | jq '.[] | select(.restorable) | .seq'
+  roundsman jobtypes restore scrub --entry 4711`,
+		Flags: ui.With(&cli.Int64Flag{Name: "entry", Usage: "what was before the entry `SEQ` of the audit log; default: the last one that has it"}),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			name, err := ui.OneName(ctx)
+			if err != nil {
+				return err
+			}
+			if ctx.Int64("entry") < 0 || ctx.IsSet("entry") && ctx.Int64("entry") == 0 {
+				return ui.Usagef("--entry %d: give the seq of an entry of the audit log, or leave it out", ctx.Int64("entry"))
+			}
+			change, err := jobtypes.Of(client).Restore(ctx.Context, name, ctx.Int64("entry"))
+			if err != nil {
+				return err
+			}
+			if change.Action == jobtypes.ActionUnchanged {
+				return c.Done(ctx, change, "%s: it is so already", name)
+			}
+			return c.Done(ctx, change, "%s", change)
+		}),
+	}
+}

@@ -1,0 +1,129 @@
+package jobtypes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	schedulepb "go.temporal.io/api/schedule/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// former is what a job type was before a change, as the entry of the change keeps it.
+type former struct {
+	Spec   contract.JobTypeSpec `json:"spec"`
+	Paused bool                 `json:"paused,omitempty"`
+	Note   string               `json:"note,omitempty"`
+}
+
+// maxFormerRead guards against a corrupt entry.
+const maxFormerRead = 16 << 20
+
+func (f former) pack() ([]byte, error) {
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if err := json.NewEncoder(writer).Encode(f); err != nil {
+		return nil, fmt.Errorf("encode the former settings: %w", err)
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("pack the former settings: %w", err)
+	}
+	return packed.Bytes(), nil
+}
+
+func unpackFormer(packed []byte) (former, error) {
+	var f former
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return f, fmt.Errorf("unpack the former settings: %w", err)
+	}
+	if err := json.NewDecoder(io.LimitReader(reader, maxFormerRead)).Decode(&f); err != nil {
+		return f, fmt.Errorf("read the former settings: %w", err)
+	}
+	return f, nil
+}
+
+// formerOf packs what a Schedule holds before it is changed; fault says why the entry
+// of the change cannot keep it.
+func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault string) {
+	spec, err := s.storedSpec(schedule)
+	if err != nil {
+		return nil, "its former settings cannot be read, and are not kept"
+	}
+	state := schedule.GetState()
+	packed, err = former{Spec: spec, Paused: state.GetPaused(), Note: state.GetNotes()}.pack()
+	switch {
+	case err != nil:
+		return nil, "its former settings cannot be packed, and are not kept"
+	case len(packed) > contract.MaxFormer:
+		return nil, fmt.Sprintf("its former settings are not kept: %d bytes compressed, at most %d fit", len(packed), contract.MaxFormer)
+	}
+	return packed, ""
+}
+
+// formerBefore is formerOf for what an assessed change overwrites. What was edited in the
+// Schedule beside the settings is not kept: a change of nothing else has no former ones.
+func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byte, fault string) {
+	if now.change.Action != ActionUpdate && now.change.Action != ActionDrift {
+		return nil, ""
+	}
+	spec, err := s.storedSpec(now.current.schedule)
+	if err == nil && len(specChanges(spec, wanted.spec)) == 0 && now.current.schedule.GetState().GetPaused() == now.state.GetPaused() {
+		return nil, ""
+	}
+	return s.formerOf(now.current.schedule)
+}
+
+// Restore gives a job type the settings that it had before the change of which an entry
+// of the audit log tells; 0: the last one that has them. A deleted job type is made again,
+// paused if it was. What a person paused stays paused.
+func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, error) {
+	change := Change{JobType: name, Action: ActionUnchanged}
+	before, err := c.former(ctx, name, entry)
+	if err != nil {
+		return change, err
+	}
+	disabled := before.Paused && before.Note == disabledNote
+	wanted := wantedType{spec: before.Spec, enabled: !disabled}
+	if before.Paused {
+		wanted.pauseNote = before.Note
+	}
+	change, err = c.schedules().converge(ctx, name, wanted)
+	if err != nil || change.Action == ActionUnchanged {
+		return change, err
+	}
+	recorded := entryOf(change)
+	recorded.Action = contract.AuditRestore
+	c.client.Audit().Record(ctx, recorded)
+	return change, nil
+}
+
+func (c Client) former(ctx context.Context, name string, seq int64) (former, error) {
+	filter := contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Former: true}
+	if seq > 0 {
+		filter.After, filter.Before = seq-1, seq+1
+	}
+	found, err := c.client.Audit().Read(ctx, filter)
+	if err != nil {
+		return former{}, err
+	}
+	var last contract.AuditEntry
+	for _, entry := range found.Entries {
+		if len(entry.Former) > 0 && entry.Seq >= last.Seq {
+			last = entry
+		}
+	}
+	if last.Seq == 0 {
+		return former{}, starter.Invalidf("the audit log has no former settings of job type %s there: apply the former configuration", name)
+	}
+	before, err := unpackFormer(last.Former)
+	if err == nil && before.Spec.Name != name {
+		err = starter.Invalidf("entry %d of the audit log is about job type %s", last.Seq, before.Spec.Name)
+	}
+	return before, err
+}

@@ -44,8 +44,20 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Explanation }) {
   const remedies = actsOf(reason, thing);
   return (
     <>
-      <State word={reason.code} tone="odd" /> {reason.of && <span>{reason.of} </span>}
-      {reason.object && <ObjectLink code={reason.code} object={reason.object} />} <span class="detail">{reason.detail}</span>{' '}
+      <State word={reason.code} tone="odd" />{' '}
+      {reason.of && (
+        <>
+          <ObjectLink code="" object={reason.of} />
+          {': '}
+        </>
+      )}
+      {reason.object && !isTold(reason, thing) && (
+        <>
+          <ObjectLink code={reason.code} object={reason.object} />
+          {': '}
+        </>
+      )}
+      <span class="detail">{reason.detail}</span>{' '}
       {reason.since && (
         <small>
           since <Time at={reason.since} />
@@ -73,13 +85,24 @@ export function Prose({ text }: { text: string }) {
   return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
+// isTold says that the object of a reason is no link, and what the page or the sentence is
+// about anyway.
+function isTold({ code, object = '', detail }: Reason, thing: Explanation): boolean {
+  const named = object === thing.name || thing.name.endsWith(`/${object}`) || ` ${detail}`.includes(` ${object}`);
+  return named && linkOf(code, object) === undefined;
+}
+
+function linkOf(code: string, object: string): string | undefined {
+  if (/^(group|dag|adhoc)\//.test(object)) return runHref(object);
+  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return href('workers', object);
+  if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
+  return undefined;
+}
+
 // ObjectLink links what a code is about.
 export function ObjectLink({ code, object }: { code: string; object: string }) {
-  if (/^(group|dag|adhoc)\//.test(object)) return <a href={runHref(object)}>{object}</a>;
-  if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return <a href={href('workers', object)}>{object}</a>;
-  if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD')
-    return <a href={href('locks')}>{object}</a>;
-  return <span>{object}</span>;
+  const link = linkOf(code, object);
+  return link ? <a href={link}>{object}</a> : <span>{object}</span>;
 }
 
 // actsOf are the remedies as buttons, where one request is a remedy.

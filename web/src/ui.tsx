@@ -289,7 +289,7 @@ export function Rows<T>({
   };
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   // Each row is a grid of its own: that columns are in line, no width may hang on what is in them.
-  const least = columns.map((c) => (c.wide ? (small ? '7rem' : '12rem') : (c.width ?? '8rem')));
+  const least = columns.map((c) => (c.wide ? (small ? '6rem' : '12rem') : (c.width ?? '8rem')));
   const grid = {
     gridTemplateColumns: columns.map((c, i) => (c.wide ? `minmax(${least[i]}, 1fr)` : least[i])).join(' '),
     minWidth: `calc(${least.join(' + ')} + ${(columns.length + 1) * 0.75}rem)`,

@@ -25,6 +25,13 @@ const tabTo = (name) => tabOn(page, name);
 async function act(route, button, fields = {}, object = '') {
   await stage.open(page, route);
   const verb = { Retry: 'rerun', 'Put back': '' }[button] ?? button.toLowerCase().split(' ')[0];
+  // The list of a former filter may have such a button, too.
+  if (object) {
+    await until(`rows about ${object} alone`, () => page.evaluate((object) => {
+      const rows = [...document.querySelectorAll('[aria-label="Audit log"] .row')];
+      return rows.length > 0 && rows.every((row) => row.textContent.includes(object)) && !document.querySelector('[aria-busy]');
+    }, object));
+  }
   const last = (await stage.audit()).at(-1)?.seq ?? 0;
   await until(`a button ${button}`, () => page.evaluate((name) => [...document.querySelectorAll('main button')].some((b) => b.textContent === name && !b.disabled), button));
   await tabTo(button);

@@ -102,7 +102,7 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
           { name: 'What', show: (entry) => <span title={`${entry.action} ${entry.code}`}>{what(entry)}</span>, width: small ? '9rem' : '17rem' },
           { name: 'Object', show: (entry) => <AuditObject entry={entry} />, width: small ? '7.5rem' : '20rem' },
           { name: 'Detail', show: (entry) => <span title={detail(entry)}>{detail(entry)}</span>, wide: true, optional: true },
-          { name: 'Put it back', show: (entry) => <Back entry={entry} all={all} />, width: '12rem', optional: true },
+          { name: 'Put it back', show: (entry) => <Back entry={entry} all={all} />, width: '12rem' },
         ]}
       />
     </Section>

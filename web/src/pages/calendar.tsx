@@ -86,7 +86,7 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
                   { name: 'Begins', show: (tick) => (tick.begins_at ? late(tick) : ''), width: '9rem' },
                   {
                     name: 'Takes',
-                    show: (tick) => (tick.ends_at && tick.begins_at ? span(Date.parse(tick.ends_at) - Date.parse(tick.begins_at)) : ''),
+                    show: (tick) => takes(tick, unknown.some((t) => t.job_type === tick.job_type)),
                     number: true,
                     width: '7rem',
                     optional: true,
@@ -107,6 +107,11 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
       }}
     </Loaded>
   );
+}
+
+function takes(tick: ForecastTick, unknown: boolean) {
+  if (!tick.ends_at || !tick.begins_at) return '';
+  return unknown ? <span class="faint">not known</span> : span(Date.parse(tick.ends_at) - Date.parse(tick.begins_at));
 }
 
 function late(tick: ForecastTick) {

@@ -3,6 +3,12 @@ import { Prose } from '../explain';
 import type { Doctor as DoctorReport, Version } from '../types';
 import { Loaded, Page, Section, State, Table } from '../ui';
 
+// What is wrong comes first, then what is to look at.
+const rank = (verdict: string) => ({ ok: 2, warn: 1 })[verdict] ?? 0;
+
+const headline = (ok: boolean, warnings: number) =>
+  !ok ? 'Something is wrong' : warnings > 0 ? `Nothing is wrong, ${warnings} to look at` : 'Nothing is wrong';
+
 export function Doctor() {
   const found = useGet<DoctorReport>('/doctor');
   const version = useGet<Version>('/version', false);
@@ -10,11 +16,11 @@ export function Doctor() {
     <Page title="Doctor">
       <Loaded of={found} what="The checks">
         {({ ok, checks }) => (
-          <Section title={ok ? 'Nothing is wrong' : 'Something is wrong'} note={version.data && `Roundsman ${version.data.version}`}>
+          <Section title={headline(ok, checks.filter((check) => check.verdict === 'warn').length)} note={version.data && `Roundsman ${version.data.version}`}>
             <Table
               label="Checks"
               stacked
-              rows={checks}
+              rows={[...checks].sort((a, b) => rank(a.verdict) - rank(b.verdict))}
               id={(check) => check.name}
               empty="No check was made."
               columns={[

@@ -78,7 +78,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
             }
             columns={[
               { name: 'Job type', show: (type) => <a href={href('job-types', type.name)}>{type.name}</a>, wide: true },
-              { name: 'State', show: jobTypeState, width: '6.5rem' },
+              { name: 'State', show: jobTypeState, width: '5.5rem' },
               { name: 'When', show: (type) => <span title={type.times}>{type.times}</span>, width: '15rem', optional: true },
               { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, width: '7.75rem' },
               { name: 'Last run', show: lastRun, width: '8rem', optional: true },

@@ -30,7 +30,7 @@ const nightlyTypes = `version: 1
 job_types:
   nightly:
     dag: dags/nightly.yaml
-    schedule: {cron: "0 2 * * *"}
+    schedule: {cron: "0 2 1 1 *"}
     params: {hosts: [db1, db2], mode: full}
     retry_budget: {per_key: {count: 2}}
 `

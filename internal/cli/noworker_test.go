@@ -20,12 +20,12 @@ const twoTypes = `version: 1
 job_types:
   served:
     handler: command
-    schedule: {every: 24h}
+    schedule: {every: 365d}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
   unserved:
     handler: command
-    schedule: {every: 24h}
+    schedule: {every: 365d}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
 `

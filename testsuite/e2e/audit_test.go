@@ -220,7 +220,7 @@ func TestAuditSurvivesKills(t *testing.T) {
 
 	c.server.Kill()
 	for _, p := range c.control {
-		p.kill()
+		p.Kill()
 	}
 	c.server.Restart(t)
 	plain, err := starter.Dial(t.Context(), starter.Options{Address: c.server.Address(), Identity: "temporal-cli:ann@desk"})
@@ -231,9 +231,9 @@ func TestAuditSurvivesKills(t *testing.T) {
 	assert.Equal(t, "ann", audited(t, c.client, "run.pause", slow.WorkflowID).Actor)
 	assert.Equal(t, before, c.auditList()[:len(before)])
 	p := c.start("audit", "list", "--kind", "operator", "--limit", "1", "--job-type", "flaky")
-	<-p.done
-	assert.Contains(t, p.stdout.String(), "jobtype.run")
-	assert.NotContains(t, p.stdout.String(), "apply.create")
+	p.Code(t, 2*time.Minute)
+	assert.Contains(t, p.Stdout.String(), "jobtype.run")
+	assert.NotContains(t, p.Stdout.String(), "apply.create")
 }
 
 func actionsOf(entries []contract.AuditEntry) []string {
@@ -248,10 +248,9 @@ func actionsOf(entries []contract.AuditEntry) []string {
 func (c *cluster) auditList() []contract.AuditEntry {
 	c.t.Helper()
 	p := c.start("audit", "list", "--output", "json")
-	<-p.done
-	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
+	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 	var entries []contract.AuditEntry
-	require.NoError(c.t, json.Unmarshal(p.stdout.Bytes(), &entries))
+	require.NoError(c.t, json.Unmarshal([]byte(p.Stdout.String()), &entries))
 	return entries
 }
 

@@ -33,8 +33,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "the group works", func() bool { return len(c.lines("bulk.log")) > 8 })
 	submit := func(id string, more ...string) starter.RunRef {
 		p := c.start(append([]string{"jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "` + id + `"}`, "--key", id}, more...)...)
-		<-p.done
-		require.Equal(t, 0, p.ProcessState.ExitCode(), p.output.String())
+		require.Equal(t, 0, p.Code(t, 2*time.Minute), p.Stderr.Last())
 		return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("bulk", id)}
 	}
 	inLane, later := submit("hand"), submit("later", "--not-before", "20s")
@@ -68,8 +67,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 func (c *cluster) submittedAgain(id string) string {
 	c.t.Helper()
 	p := c.start("jobs", "submit", "--type", "bulk", "--id", id, "--params", `{"item": "`+id+`"}`, "--key", id)
-	<-p.done
-	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
-	said, _, _ := strings.Cut(p.stdout.String(), ",")
+	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
+	said, _, _ := strings.Cut(p.Stdout.String(), ",")
 	return said
 }

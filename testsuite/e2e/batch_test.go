@@ -73,9 +73,9 @@ func TestBatches(t *testing.T) {
 
 	// Every key of a batch is claimed, so that nobody else is at one of them.
 	taken := c.start("jobs", "submit", "--type", "pack", "--params", fmt.Sprintf(`{"item": %q}`, files[6]), "--key", files[6], "--wait")
-	<-taken.done
+	taken.Code(t, 2*time.Minute)
 	assert.Equal(t, 1, taken.ProcessState.ExitCode())
-	assert.Contains(t, taken.stdout.String(), fmt.Sprintf("DEDUPED: %q is active in %s", files[6], run.WorkflowID))
+	assert.Contains(t, taken.Stdout.String(), fmt.Sprintf("DEDUPED: %q is active in %s", files[6], run.WorkflowID))
 
 	require.NoError(t, os.Remove(hold))
 	result := c.result(run, time.Minute)
@@ -90,8 +90,7 @@ func TestBatches(t *testing.T) {
 func (c *cluster) submitFile(id, file string) starter.RunRef {
 	c.t.Helper()
 	p := c.start("jobs", "submit", "--type", "pack", "--id", id, "--params", fmt.Sprintf(`{"item": %q}`, file), "--key", file)
-	<-p.done
-	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
+	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 	return starter.RunRef{WorkflowID: contract.AdHocWorkflowID("pack", id)}
 }
 

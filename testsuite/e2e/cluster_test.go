@@ -1,14 +1,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/replay"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // binary is the roundsman that `make build` left.
@@ -40,20 +37,16 @@ type cluster struct {
 	client *starter.Client
 	// procs are the processes that were started, workers those of them that are
 	// workers, by id.
-	procs   []*proc
-	workers map[string]*proc
+	procs   []*sites.Process
+	workers map[string]*sites.Process
 	// control are the processes of the control plane.
-	control []*proc
+	control []*sites.Process
 }
 
 func newCluster(t *testing.T, workers ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir()}
-	c.server = replay.StartServer(t, testsuite.WithFile(filepath.Join(c.dir, "temporal.db")))
-	client, err := starter.Dial(t.Context(), starter.Options{Address: c.server.Address()})
-	require.NoError(t, err)
-	t.Cleanup(client.Close)
-	c.client = client
+	s := sites.New(t)
+	c := &cluster{t: t, dir: s.Dir, server: s.Server, client: s.Client}
 	c.control = append(c.control, c.start("server"))
 	for _, id := range workers {
 		c.worker(id)
@@ -63,68 +56,33 @@ func newCluster(t *testing.T, workers ...string) *cluster {
 }
 
 // worker starts a worker process with four slots.
-func (c *cluster) worker(id string, extra ...string) *proc {
+func (c *cluster) worker(id string, extra ...string) *sites.Process {
 	c.t.Helper()
 	started := c.start(append([]string{"worker", "--id", id, "--data-dir", filepath.Join(c.dir, id), "--drain-timeout", "2s"}, extra...)...)
 	if c.workers == nil {
-		c.workers = map[string]*proc{}
+		c.workers = map[string]*sites.Process{}
 	}
 	c.workers[id] = started
 	return started
 }
 
-// proc is a roundsman process. It is killed when the test ends.
-type proc struct {
-	*exec.Cmd
-	// output is what it logged, stdout what it printed. Read them once it is done.
-	output, stdout *bytes.Buffer
-	done           chan struct{}
-}
-
-func (c *cluster) start(args ...string) *proc {
+func (c *cluster) start(args ...string) *sites.Process {
 	c.t.Helper()
 	p := start(c.t, c.dir, append(args, "--address", c.server.Address())...)
 	c.procs = append(c.procs, p)
 	return p
 }
 
-func start(t *testing.T, dir string, args ...string) *proc {
+// start starts the built roundsman until the test ends.
+func start(t *testing.T, dir string, args ...string) *sites.Process {
 	t.Helper()
-	p := &proc{Cmd: exec.CommandContext(context.WithoutCancel(t.Context()), binary(t), args...), output: &bytes.Buffer{}, stdout: &bytes.Buffer{}, done: make(chan struct{})}
-	p.Dir, p.Stdout, p.Stderr = dir, p.stdout, p.output
-	p.Env = append(os.Environ(), "NO_COLOR=1")
-	stdin, err := p.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, p.Start())
-	go func() {
-		_ = p.Wait() // How it ended is read from ProcessState.
-		close(p.done)
-	}()
-	t.Cleanup(func() {
-		_ = stdin.Close()
-		p.kill()
-		if t.Failed() {
-			t.Logf("roundsman %s said:\n%s%s", strings.Join(args, " "), tail(p.stdout.String()), tail(p.output.String()))
-		}
-	})
-	return p
-}
-
-func tail(text string) string {
-	const keep = 4000
-	return text[max(0, len(text)-keep):]
-}
-
-// kill is kill -9, and waits until the process is gone.
-func (p *proc) kill() {
-	_ = p.Process.Signal(syscall.SIGKILL)
-	<-p.done
+	return (&sites.Site{T: t, Dir: dir}).Program(nil, append([]string{binary(t)}, args...)...)
 }
 
 // killAll is kill -9 of server, control plane and workers.
 func (c *cluster) killAll() {
 	for _, p := range c.procs {
-		p.kill()
+		p.Kill()
 	}
 	c.procs = nil
 	c.server.Kill()
@@ -158,8 +116,7 @@ func (c *cluster) apply(jobTypes string) {
 	path := filepath.Join(c.dir, "roundsman.yaml")
 	require.NoError(c.t, os.WriteFile(path, []byte(header+jobTypes), 0o600))
 	p := c.start("apply", "--config", path, "--prune")
-	<-p.done
-	require.Equal(c.t, 0, p.ProcessState.ExitCode(), p.output.String())
+	require.Equal(c.t, 0, p.Code(c.t, 2*time.Minute), p.Stderr.Last())
 }
 
 // run starts a job type now.

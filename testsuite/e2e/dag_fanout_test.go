@@ -85,8 +85,8 @@ func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 	assert.Equal(t, "wait, or `roundsman runs set "+ref.WorkflowID+" concurrency.drain=N`", why.Reasons[0].Remedy)
 	assert.Equal(t, 3, begun(), "no fourth drain begins while three run")
 
-	victim.kill()
-	c.control[0].kill()
+	victim.Kill()
+	c.control[0].Kill()
 	c.control = append(c.control, c.start("server"))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "gate"), nil, 0o600))
 	result := awaitDAG(t, c.client, ref, 2*time.Minute)

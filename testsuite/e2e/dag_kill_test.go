@@ -47,7 +47,7 @@ func TestDAGWorkerKilled(t *testing.T) {
 	}
 	ref := runDAG(t, c.client, compileDAG(t, text.String(), nil), starter.DAGOptions{})
 	testsuite.WaitFor(t, time.Minute, "a third of the tasks", func() bool { return len(c.lines("effects.log")) >= layers*wide/3 })
-	victim.kill()
+	victim.Kill()
 	result := awaitDAG(t, c.client, ref, 2*time.Minute)
 	assert.Equal(t, want, states(result))
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
@@ -74,7 +74,7 @@ func TestDAGOnALostNode(t *testing.T) {
 	gone := c.worker("node-b")
 	c.awaitFresh("node-b")
 	require.NoError(t, gone.Process.Signal(syscall.SIGTERM))
-	<-gone.done
+	gone.Code(t, 2*time.Minute)
 	ref := runDAG(t, c.client, compileDAG(t, `
 version: 1
 name: lost

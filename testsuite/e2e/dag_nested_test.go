@@ -143,7 +143,7 @@ func TestDAGOrdersToAControlPlaneThatIsAway(t *testing.T) {
 	require.NoError(t, err)
 	err = c.client.Runs().CancelItem(ctx, starter.ItemRef{Run: ref, ID: "slow"}, "")
 	require.NoError(t, err)
-	c.control[0].kill()
+	c.control[0].Kill()
 	require.NoError(t, c.client.Runs().Pause(ctx, ref, "first"))
 	require.NoError(t, c.client.Runs().Resume(ctx, ref))
 	require.NoError(t, c.client.Runs().Pause(ctx, ref, "second"))

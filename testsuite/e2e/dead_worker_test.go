@@ -33,7 +33,7 @@ func TestJobsOfADeadWorker(t *testing.T) {
 		}
 	}
 	require.Len(t, mine, 1, "one on each")
-	victim.kill()
+	victim.Kill()
 	for _, state := range []string{"running", "held"} {
 		testsuite.WaitFor(t, time.Minute, "the run says that the job is "+state, func() bool {
 			shown, err := workerview.Shown(t.Context(), c.client, "node-b")

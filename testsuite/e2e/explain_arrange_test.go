@@ -20,6 +20,7 @@ import (
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // delayed starts a group that the server lets begin later.
@@ -162,7 +163,7 @@ func TestExplainWithoutControlPlane(t *testing.T) {
 }
 
 // control starts the control plane as a process of its own.
-func (s *stage) control() *proc {
+func (s *stage) control() *sites.Process {
 	s.t.Helper()
 	process := start(s.t, s.t.TempDir(), "server", "--address", s.server.Address())
 	testsuite.WaitFor(s.t, 30*time.Second, "a control plane", func() bool {
@@ -208,7 +209,7 @@ func TestExplainChangesNothing(t *testing.T) {
 		return s.traces(asked, group, ref) == before
 	})
 
-	control.kill()
+	control.Kill()
 	began := time.Now()
 	explanation, err := explainer.Explain(t.Context(), s.client, group)
 	require.NoError(t, err)

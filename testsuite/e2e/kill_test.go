@@ -68,19 +68,14 @@ func TestDevIsKilledAndGoesOn(t *testing.T) {
 
 	first := start(t, dir, args...)
 	testsuite.WaitFor(t, time.Minute, "a third of the group is done", func() bool { return len(count()) >= jobs/3 })
-	first.kill()
+	first.Kill()
 	killed := len(count())
 	require.Less(t, killed, jobs)
 
 	second := start(t, dir, args...)
-	select {
-	case <-second.done:
-	case <-time.After(2 * time.Minute):
-		t.Fatalf("the second dev does not end: %s", second.output)
-	}
-	require.Equal(t, 0, second.ProcessState.ExitCode(), second.output.String())
+	require.Equal(t, 0, second.Code(t, 2*time.Minute), second.Stderr.Last())
 	var printed onceOutput
-	require.NoError(t, json.Unmarshal(second.stdout.Bytes(), &printed), second.stdout.String())
+	require.NoError(t, json.Unmarshal([]byte(second.Stdout.String()), &printed), second.Stdout.String())
 	require.Len(t, printed.Groups, 1)
 	assert.Equal(t, contract.OutcomeCompleted, printed.Groups[0].Outcome)
 	assert.Equal(t, jobs, printed.Groups[0].Completed)

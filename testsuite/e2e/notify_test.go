@@ -26,6 +26,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 // inbox is a receiver of webhooks that was not there from the beginning.
@@ -117,7 +118,7 @@ func (o *operator) offered(words ...string) string {
 func TestNotificationsArriveAtLeastOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
-	c.control[0].kill()
+	c.control[0].Kill()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := closed.Addr().String()
@@ -133,7 +134,7 @@ notify:
 job_types: {}
 `, address, filepath.Join(c.dir, "key"), filepath.Join(c.dir, "told"), filepath.Join(c.dir, "told"))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "control.yaml"), []byte(config), 0o600))
-	control := func() *proc { return c.start("server", "--config", filepath.Join(c.dir, "control.yaml")) }
+	control := func() *sites.Process { return c.start("server", "--config", filepath.Join(c.dir, "control.yaml")) }
 	first := control()
 	testsuite.WaitFor(t, 30*time.Second, "the notifier knows its receivers", func() bool {
 		view, err := c.client.Notifications().View(t.Context())
@@ -153,7 +154,7 @@ job_types: {}
 	o := &operator{cluster: c, took: map[string]time.Duration{}}
 	o.answers("who is not told of failures, since when, and what waits?", []string{"hook", "1", "connection refused"}, "status")
 	o.explainsReceivers()
-	first.kill()
+	first.Kill()
 	control()
 
 	box := &inbox{t: t}

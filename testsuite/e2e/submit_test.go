@@ -114,8 +114,7 @@ func TestSubmissionDoesNotDisturbTheSchedule(t *testing.T) {
 	require.EqualValues(t, 1, before.Record.Sequence)
 	for range 2 {
 		p := c.start("jobs", "submit", "--type", "note", "--id", "once", "--params", `{"item": "by-hand"}`, "--wait")
-		<-p.done
-		require.Equal(t, 0, p.ProcessState.ExitCode(), p.output.String())
+		require.Equal(t, 0, p.Code(t, 2*time.Minute), p.Stderr.Last())
 	}
 	require.ElementsMatch(t, []string{"detected", "by-hand"}, c.lines("done"))
 	after := c.result(c.run("note"), time.Minute)

@@ -202,7 +202,7 @@ func TestRecordTellsTheNextLogWhichOneWasClosed(t *testing.T) {
 	s := &auditServer{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
 	entries := make([]contract.AuditEntry, 450)
 	require.NoError(t, s.record(t, contract.RecordAuditInput{Entries: entries}))
-	assert.Len(t, s.recorded, 3, "in parts that travel")
+	assert.True(t, len(s.recorded) == 5, "in parts that travel: %d", len(s.recorded))
 	assert.Equal(t, contract.AuditInput{Keep: 250, Previous: "newest"}, s.inputs[0])
 	s.fault = serviceerror.NewInvalidArgument("too large")
 	err := s.record(t, contract.RecordAuditInput{Entries: entries[:1]})

@@ -51,7 +51,7 @@ func TestDAGKeysSurviveKills(t *testing.T) {
 		testsuite.WaitFor(t, time.Minute, "tasks to be done", func() bool { return len(c.lines("effects.log")) >= n })
 	}
 	awaitLines(4)
-	c.control[0].kill()
+	c.control[0].Kill()
 	c.control = append(c.control, c.start("server"))
 	awaitLines(12)
 	require.NoError(t, c.client.Temporal().TerminateWorkflow(t.Context(), contract.AdmissionWorkflowID, "", "test"))

@@ -102,9 +102,9 @@ func bareCall(ctx workflow.Context, queue string, i, ms int) workflow.Future {
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	return workflow.ExecuteActivity(ctx, bareActivity, contract.ExecuteInput{
-		Handler: "noop", RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Timeout: jobtype.Duration(30 * time.Minute),
+		Handler: "noop", Timeout: jobtype.Duration(30 * time.Minute),
 		Job: jobtype.Job{
-			ID: contract.JobID(i + 1), GroupID: workflow.GetInfo(ctx).WorkflowExecution.ID, JobType: "noop",
+			ID: contract.JobID(i + 1), JobType: "noop",
 			DedupeKey: fmt.Sprintf("object/%06d", i), Summary: summary, Attempt: 1, Fence: 1 << 60,
 			Params: fmt.Appendf(nil, `{"n":1000,"ms":%d}`, ms),
 		},

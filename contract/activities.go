@@ -91,8 +91,9 @@ const MaxInvalidErrors = 10
 // ExecuteInput is the argument of ExecuteActivity: one attempt of one job.
 type ExecuteInput struct {
 	Handler string `json:"handler"`
-	// Job is what the handler sees, but for Params (still the job type's
-	// alone), WorkerID and Deadline, which the worker fills in.
+	// Job is what the handler sees, but for Params (still the job type's alone), and for
+	// GroupID, WorkerID and Deadline, which the worker fills in: the activity's
+	// workflow is the group.
 	Job jobtype.Job `json:"job"`
 	// Common is the id of the [RunCommon] whose parts are Job.Params, Job.Settings and
 	// Job.Cluster; empty: they travel with every job. With an id they travel with the
@@ -101,8 +102,6 @@ type ExecuteInput struct {
 	Common string `json:"common,omitempty"`
 	// ProposalParams overlay Job.Params.
 	ProposalParams json.RawMessage `json:"proposal_params,omitempty"`
-	// RunID is the group's workflow run, for late outcomes.
-	RunID string `json:"run_id"`
 	// Limits the worker enforces.
 	Timeout         jobtype.Duration `json:"timeout"`
 	Liveness        jobtype.Liveness `json:"liveness,omitempty"`
@@ -117,7 +116,7 @@ type ExecuteInput struct {
 	// adopt it; 0: the handler ends at once. See [DefaultOrphanGrace].
 	OrphanGrace jobtype.Duration `json:"orphan_grace,omitempty"`
 	// Adopt attaches this activity to the attempt that still runs in the process
-	// whose queue it is sent to: the one with this Job.GroupID, Job.ID, Job.Attempt
+	// whose queue it is sent to: the one of this workflow with this Job.ID, Job.Attempt
 	// and Job.Fence, all else may be empty. The activity then stands for the
 	// attempt: its heartbeats, its cancellation and its outcome. It takes no slot.
 	// Where no such attempt runs it fails with [FailureNotRunning].
@@ -136,7 +135,7 @@ type ExecuteState struct {
 	Failure FailureKind `json:"failure,omitempty"`
 	Message string      `json:"message,omitempty"`
 	// Result of a success; of a failure what was printed, if anything.
-	Result jobtype.Result `json:"result"`
+	Result jobtype.Result `json:"result,omitzero"`
 	// Checkpoint is the attempt's last one, for the next attempt.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// Done is how much of the job, in percent, was done when it made that

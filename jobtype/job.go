@@ -29,7 +29,7 @@ type DetectInput struct {
 	// DryRun is true when nothing will be executed (`jobtypes detect`).
 	DryRun bool `json:"dry_run,omitempty"`
 	// WorkerID names the worker that detects.
-	WorkerID string `json:"worker_id"`
+	WorkerID string `json:"worker_id,omitempty" required:"true"`
 	// Liveness and StallTimeout are the policy's. Under [LivenessActivity] a detection
 	// that emits nothing and gives no other sign of life for that long is ended.
 	Liveness     Liveness `json:"liveness,omitempty"`
@@ -41,7 +41,7 @@ type Job struct {
 	// ID is unique within the group and the same for every attempt.
 	ID string `json:"id"`
 	// GroupID is the workflow id of the job group.
-	GroupID string `json:"group_id"`
+	GroupID string `json:"group_id,omitempty" required:"true"`
 	// JobType is the name of the job type in the configuration.
 	JobType string `json:"job_type"`
 	// DedupeKey, Summary, Detail, Labels and DAG are the proposal's.
@@ -75,7 +75,7 @@ type Job struct {
 	// that the end of its maintenance window stopped; empty on the first one.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 	// WorkerID names the worker that runs this attempt.
-	WorkerID string `json:"worker_id"`
+	WorkerID string `json:"worker_id,omitempty" required:"true"`
 	// Liveness and StallTimeout are the policy's, for handlers that watch what they
 	// have started: under [LivenessActivity] its signs of life are the job's.
 	Liveness     Liveness `json:"liveness,omitempty"`

@@ -134,6 +134,8 @@ func (r Runs) histories(ctx context.Context, ref RunRef, items []Item, enough fu
 type historyReader struct {
 	client *Client
 	found  map[string]*ItemHistory
+	// workflow is the run's.
+	workflow string
 	// keys are ids by dedupe key, inner by the workflow of the DAG that the item is.
 	keys, inner map[string]string
 	// attempts are places in the attempts of an item by the event that scheduled them.
@@ -150,7 +152,7 @@ type attemptAt struct {
 }
 
 func newHistoryReader(client *Client, workflowID string, items []Item) *historyReader {
-	h := &historyReader{client: client, found: map[string]*ItemHistory{}, keys: map[string]string{}, inner: map[string]string{}, attempts: map[int64]attemptAt{}}
+	h := &historyReader{client: client, workflow: workflowID, found: map[string]*ItemHistory{}, keys: map[string]string{}, inner: map[string]string{}, attempts: map[int64]attemptAt{}}
 	for _, item := range items {
 		h.found[item.ID] = &ItemHistory{}
 		h.inner[contract.SubDAGWorkflowID(workflowID, item.ID)] = item.ID
@@ -227,7 +229,7 @@ func (h *historyReader) given(of *ItemHistory, worker string, input *commonpb.Pa
 	if of == nil || h.client.render == nil || !h.decode(input, &in) || in.Adopt {
 		return
 	}
-	in.Job.WorkerID = worker
+	in.Job.GroupID, in.Job.WorkerID = h.workflow, worker
 	if len(in.Job.Settings) == 0 && len(in.Job.Argv) == 0 {
 		// What all jobs of a run have in common need not travel with each of them.
 		in.Job.Params, in.Job.Settings, in.Job.Cluster = h.of.Spec.Params, h.of.Spec.Execute, h.of.Spec.Cluster

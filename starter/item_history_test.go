@@ -26,7 +26,7 @@ func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 	}
 	client := New(nil, "", nil)
 	client.render = func(in contract.ExecuteInput) ([]string, json.RawMessage) {
-		return []string{string(in.Job.Settings), in.Job.WorkerID, string(in.ProposalParams)}, in.Job.Params
+		return []string{string(in.Job.Settings), in.Job.GroupID, in.Job.WorkerID, string(in.ProposalParams)}, in.Job.Params
 	}
 	spec := contract.JobTypeSpec{Params: json.RawMessage(`{"dir":"/var"}`), Execute: json.RawMessage(`{"command":["x"]}`)}
 	for _, job := range []jobtype.Job{
@@ -48,7 +48,7 @@ func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 				Input:     payloads(contract.ExecuteInput{Handler: "h", Job: job, ProposalParams: json.RawMessage(`{"item":"sda"}`)}),
 			}},
 		})
-		assert.Equal(t, []string{`{"command":["x"]}`, "node-a", `{"item":"sda"}`}, h.found["job-00001"].Command)
+		assert.Equal(t, []string{`{"command":["x"]}`, "group/x", "node-a", `{"item":"sda"}`}, h.found["job-00001"].Command)
 		assert.JSONEq(t, `{"dir":"/var"}`, string(h.found["job-00001"].Params))
 	}
 }

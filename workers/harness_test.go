@@ -144,7 +144,6 @@ func fakeGroup(ctx workflow.Context, in groupInput) (groupResult, error) {
 	})
 	open := len(in.Jobs)
 	for _, job := range in.Jobs {
-		job.Job.GroupID = workflow.GetInfo(ctx).WorkflowExecution.ID
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			result.Ends[job.Job.ID] = runOne(ctx, cancelable, job, late)
 			open--
@@ -162,7 +161,7 @@ func runOne(ctx, cancelable workflow.Context, job contract.ExecuteInput, late ma
 	end := jobEnd{Error: err.Error(), Failure: contract.FailureWorkerLost}
 	if timeout, ok := errors.AsType[*temporal.TimeoutError](err); ok && job.OrphanGrace > 0 && timeout.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT {
 		again := contract.ExecuteInput{Handler: job.Handler, Adopt: true, Job: jobtype.Job{
-			ID: job.Job.ID, GroupID: job.Job.GroupID, Attempt: job.Job.Attempt, Fence: job.Job.Fence,
+			ID: job.Job.ID, Attempt: job.Job.Attempt, Fence: job.Job.Fence,
 		}}
 		if err = workflow.ExecuteActivity(cancelable, contract.ExecuteActivity, again).Get(ctx, &state); err == nil {
 			return jobEnd{State: state, Adopted: true}

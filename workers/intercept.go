@@ -60,7 +60,7 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 	// group that detects for minutes looks at the fleet before and after. Asked last,
 	// so that an operator who was told that nothing runs here can rely on it.
 	if a.gates.kept(ctx) {
-		return nil, a.gates.goesBack(in.Args, contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
+		return nil, a.gates.goesBack(in.Args, activity.GetInfo(ctx), contract.FailureDraining, fmt.Sprintf("worker %s is drained or cordoned", a.gates.worker))
 	}
 	return a.Next.ExecuteActivity(ctx, in)
 }
@@ -71,20 +71,20 @@ func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []a
 		g.lately.note(time.Now())
 	}
 	if g.stopping() {
-		return nil, g.leaves(args)
+		return nil, g.leaves(args, info)
 	}
 	if g.held(info.TaskQueue) {
-		return nil, g.atCapacity(args, fmt.Sprintf("worker %s is drained or cordoned", g.worker))
+		return nil, g.atCapacity(args, info, fmt.Sprintf("worker %s is drained or cordoned", g.worker))
 	}
 	maxWait := maxWaitFor(info.HeartbeatTimeout)
 	leave, ok := chosen.enter(ctx, handler, maxWait)
 	if !ok {
 		g.refuse(args, info)
-		return nil, g.atCapacity(args, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, maxWait))
+		return nil, g.atCapacity(args, info, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, maxWait))
 	}
 	if g.stopping() { // That began while the task waited for its slot.
 		leave()
-		return nil, g.leaves(args)
+		return nil, g.leaves(args, info)
 	}
 	return leave, nil
 }
@@ -116,24 +116,24 @@ func (g *gates) refuse(args []any, info activity.Info) {
 	}
 }
 
-func (g *gates) atCapacity(args []any, message string) error {
-	return g.goesBack(args, contract.FailureAtCapacity, message)
+func (g *gates) atCapacity(args []any, info activity.Info, message string) error {
+	return g.goesBack(args, info, contract.FailureAtCapacity, message)
 }
 
 // leaves sends a task back because the worker is being stopped.
-func (g *gates) leaves(args []any) error {
-	return g.goesBack(args, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
+func (g *gates) leaves(args []any, info activity.Info) error {
+	return g.goesBack(args, info, contract.FailureDraining, fmt.Sprintf("worker %s is being stopped", g.worker))
 }
 
 // goesBack is an ordinary application error: if its report is lost, the
 // heartbeat timeout places the job elsewhere just as well. It says what others use
 // here, so that the group does not send more than fits.
-func (g *gates) goesBack(args []any, failure contract.FailureKind, message string) error {
+func (g *gates) goesBack(args []any, info activity.Info, failure contract.FailureKind, message string) error {
 	state := contract.ExecuteState{
 		Failure: failure, Worker: g.worker, Instance: g.instance, Message: message, StartedAt: time.Now().UTC(),
 	}
 	if in, ok := args[0].(contract.ExecuteInput); ok {
-		state.Others, state.OthersOfHandler = g.others(in.Job.GroupID, in.Handler)
+		state.Others, state.OthersOfHandler = g.others(info.WorkflowExecution.ID, in.Handler)
 	}
 	return jobs.FailureOf(state)
 }

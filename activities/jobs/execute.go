@@ -22,9 +22,10 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteInput) (con
 	if in.Adopt {
 		return a.adopt(ctx, in)
 	}
+	in.Job.GroupID = workflowOf(ctx, in)
 	what := Running{JobID: in.Job.ID, GroupID: in.Job.GroupID, JobType: in.Job.JobType, Handler: in.Handler, Attempt: in.Job.Attempt}
 	r := a.newAttempt(ctx, what, in.Timeout.Std())
-	r.key = keyOf(workflowOf(ctx, in), in.Job)
+	r.key = keyOf(in.Job.GroupID, in.Job)
 	r.limits = limits{progress: in.ProgressTimeout.Std(), quiet: quietLimit(in.Liveness, in.StallTimeout)}
 	r.progress = newProgress(a.options.WorkerID, checkpointOf(ctx, in), r.what.StartedAt)
 	logKey := joblog.Key{Group: r.key.group, Job: r.key.job, Attempt: r.key.attempt}

@@ -32,11 +32,13 @@ func TestExecuteGivesTheHandlerItsJobAndReportsTheResult(t *testing.T) {
 	in := input(`{"a":1,"b":{"x":1}}`)
 	in.ProposalParams, in.Timeout = json.RawMessage(`{"b":{"y":2}}`), jobtype.Duration(time.Minute)
 	in.Job.Checkpoint = json.RawMessage(`{"at":7}`)
+	in.Job.GroupID = ""
 	b.run(t, in)
 
 	state, failure := b.only(t)
 	require.NoError(t, failure)
 	assert.Empty(t, state.Failure)
+	assert.Equal(t, "default-test-workflow-id", seen.GroupID, "that of the activity")
 	assert.Equal(t, "done", state.Result.Summary)
 	assert.Equal(t, "node-a", state.Worker)
 	assert.Equal(t, "i1", state.Instance)

@@ -127,7 +127,7 @@ func (w Worker) take(ctx context.Context, task *workflowservice.PollActivityTask
 		w.refuse(ctx, task, contract.FailurePermanent, err.Error())
 		return nil, nil
 	}
-	job.WorkerID, job.Deadline = w.who.ID, l.deadline()
+	job.GroupID, job.WorkerID, job.Deadline = l.Workflow, w.who.ID, l.deadline()
 	return w.job(job, input, l, task.GetHeartbeatTimeout().AsDuration())
 }
 

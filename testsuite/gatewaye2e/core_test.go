@@ -86,6 +86,7 @@ func TestOneRun(t *testing.T) {
 		job, err := w.PollJob(t.Context(), gateway.PollInput{Wait: 20 * time.Second})
 		require.NoError(t, err)
 		require.NotNil(t, job)
+		assert.NotEmpty(t, job.GroupID)
 		l, err := w.Lease(job.Lease)
 		require.NoError(t, err)
 		percent := 40.0

@@ -24,8 +24,6 @@ type attempt struct {
 // name is in.Job.ID.
 func (r *Runner) Execute(d engine.Decision, in contract.ExecuteInput, policy jobtype.Policy) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	info := workflow.GetInfo(r.ctx).WorkflowExecution
-	in.Job.GroupID, in.RunID = info.ID, info.RunID
 	in.Job.Attempt, in.Job.Fence, in.Job.Checkpoint = d.Attempt, d.Fence, d.Checkpoint
 	in.Timeout, in.Liveness, in.Interactive = jobtype.Duration(d.Timeout), policy.Liveness, policy.Interactive
 	in.StallTimeout, in.ProgressTimeout = policy.StallTimeout, policy.ProgressTimeout
@@ -69,13 +67,12 @@ func (r *Runner) execute(ctx workflow.Context, d engine.Decision, call executeCa
 // while the worker may still run the attempt.
 func (r *Runner) Adopt(d engine.Decision, name, handler string) {
 	ctx, cancel := workflow.WithCancel(r.ctx)
-	info := workflow.GetInfo(r.ctx).WorkflowExecution
 	r.execute(ctx, d, executeCall{
 		activity: contract.AdoptionID(name, d.Attempt, d.Adoption), queue: contract.WorkerQueue(d.Worker, d.Instance),
 		takeTimeout: adoptTimeout, heartbeatTimeout: d.HeartbeatTimeout,
 		input: contract.ExecuteInput{
-			Handler: handler, Adopt: true, RunID: info.RunID, Timeout: jobtype.Duration(d.Timeout), OrphanGrace: contract.DefaultOrphanGrace,
-			Job: jobtype.Job{ID: name, GroupID: info.ID, Attempt: d.Attempt, Fence: d.Fence},
+			Handler: handler, Adopt: true, Timeout: jobtype.Duration(d.Timeout), OrphanGrace: contract.DefaultOrphanGrace,
+			Job: jobtype.Job{ID: name, Attempt: d.Attempt, Fence: d.Fence},
 		},
 	}, cancel)
 }

@@ -1,6 +1,8 @@
 package workers
 
 import (
+	"errors"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -29,24 +31,18 @@ type answers struct {
 
 // open is the workflow.
 func (a *answers) open(ctx workflow.Context) error {
-	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryReport, a.report,
-		workflow.QueryHandlerOptions{Description: "What this process runs right now."}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryAttempt, a.knows,
-		workflow.QueryHandlerOptions{Description: "Does this process run that attempt, or how did it end?"}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryLog, a.printed,
-		workflow.QueryHandlerOptions{Description: "What has a job printed in this process?"}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(ctx, contract.QueryWorkerUsage, a.usage,
-		workflow.QueryHandlerOptions{Description: "How many slots were in use in the last hours?"}); err != nil {
-		return err
-	}
-	return workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
-		workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."})
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryReport, a.report,
+			workflow.QueryHandlerOptions{Description: "What this process runs right now."}),
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryAttempt, a.knows,
+			workflow.QueryHandlerOptions{Description: "Does this process run that attempt, or how did it end?"}),
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryLog, a.printed,
+			workflow.QueryHandlerOptions{Description: "What has a job printed in this process?"}),
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryWorkerUsage, a.usage,
+			workflow.QueryHandlerOptions{Description: "How many slots were in use in the last hours?"}),
+		workflow.SetQueryHandlerWithOptions(ctx, contract.QueryRefresh, a.refresh,
+			workflow.QueryHandlerOptions{Description: "Ask the registry for new settings at once."}),
+	)
 }
 
 func (a *answers) report() (contract.WorkerReport, error) { return a.describe(), nil }

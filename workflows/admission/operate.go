@@ -15,20 +15,16 @@ const defaultHolds = 200
 // listenToOperators opens what is held back to people. Handlers never wait, and
 // what they refuse leaves no trace in the history.
 func (a *run) listenToOperators() error {
-	if err := workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateReEnable, a.reEnable,
-		workflow.UpdateHandlerOptions{Validator: a.checkReEnable, Description: "Re-enable a job type or a dedupe key that the retry budget has disabled."}); err != nil {
-		return err
-	}
-	if err := workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateForgive, a.forgive,
-		workflow.UpdateHandlerOptions{Validator: a.checkForgive, Description: "Forget all that is held against a dedupe key."}); err != nil {
-		return err
-	}
-	if err := workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateMarkDone, a.markDone,
-		workflow.UpdateHandlerOptions{Validator: a.checkMarkDone, Description: "Leave a dedupe key out for a time: its work is done."}); err != nil {
-		return err
-	}
-	return workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryHolds, a.holds,
-		workflow.QueryHandlerOptions{Description: "Job types and dedupe keys that are held back, and until when."})
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateReEnable, a.reEnable,
+			workflow.UpdateHandlerOptions{Validator: a.checkReEnable, Description: "Re-enable a job type or a dedupe key that the retry budget has disabled."}),
+		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateForgive, a.forgive,
+			workflow.UpdateHandlerOptions{Validator: a.checkForgive, Description: "Forget all that is held against a dedupe key."}),
+		workflow.SetUpdateHandlerWithOptions(a.ctx, contract.UpdateMarkDone, a.markDone,
+			workflow.UpdateHandlerOptions{Validator: a.checkMarkDone, Description: "Leave a dedupe key out for a time: its work is done."}),
+		workflow.SetQueryHandlerWithOptions(a.ctx, contract.QueryHolds, a.holds,
+			workflow.QueryHandlerOptions{Description: "Job types and dedupe keys that are held back, and until when."}),
+	)
 }
 
 func (a *run) checkReEnable(_ workflow.Context, in contract.ReEnableInput) error {

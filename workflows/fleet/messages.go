@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"errors"
+
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -35,28 +37,20 @@ func (r *run) listen() error {
 }
 
 func (r *run) listenQueries() error {
-	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryFleet, r.queryFleet,
-		workflow.QueryHandlerOptions{Description: "The workers that can get work right now, as groups see them."}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryWorkers, r.queryWorkers,
-		workflow.QueryHandlerOptions{Description: "The registered workers; one of them with its transitions."}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryKnown, r.queryKnown,
-		workflow.QueryHandlerOptions{Description: "Is exactly this incarnation registered?"}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QuerySettings, r.querySettings,
-		workflow.QueryHandlerOptions{Description: "The settings of a worker process: is it registered, how much may it run?"}); err != nil {
-		return err
-	}
-	if err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
-		workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}); err != nil {
-		return err
-	}
-	return workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryHandlers, r.queryHandlers,
-		workflow.QueryHandlerOptions{Description: "Every handler that a registered worker offers."})
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryFleet, r.queryFleet,
+			workflow.QueryHandlerOptions{Description: "The workers that can get work right now, as groups see them."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryWorkers, r.queryWorkers,
+			workflow.QueryHandlerOptions{Description: "The registered workers; one of them with its transitions."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryKnown, r.queryKnown,
+			workflow.QueryHandlerOptions{Description: "Is exactly this incarnation registered?"}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QuerySettings, r.querySettings,
+			workflow.QueryHandlerOptions{Description: "The settings of a worker process: is it registered, how much may it run?"}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
+			workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryHandlers, r.queryHandlers,
+			workflow.QueryHandlerOptions{Description: "Every handler that a registered worker offers."}),
+	)
 }
 
 func (r *run) queryFleet(filter contract.WatchFleetInput) (contract.FleetView, error) {
@@ -85,24 +79,18 @@ func (r *run) queryCleanup(in contract.CleanupWorkersInput) (contract.CleanupWor
 func (r *run) queryHandlers() (contract.HandlersQueryResult, error) { return r.core.Handlers(), nil }
 
 func (r *run) listenUpdates() error {
-	if err := workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateRegisterWorker, r.register,
-		workflow.UpdateHandlerOptions{Validator: r.checkRegistration, Description: "A worker process requests its id. Only workers send it."}); err != nil {
-		return err
-	}
-	if err := workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateOperateWorker, r.operate,
-		workflow.UpdateHandlerOptions{Description: "Drain, cordon, uncordon or remove a worker."}); err != nil {
-		return err
-	}
-	if err := workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateResizeWorker, r.resize,
-		workflow.UpdateHandlerOptions{Validator: checkResize, Description: "Change how much a worker runs at once."}); err != nil {
-		return err
-	}
-	if err := workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateCleanupWorkers, r.cleanup,
-		workflow.UpdateHandlerOptions{Description: "Remove OFFLINE workers: all, or those that have been so for the deletion threshold."}); err != nil {
-		return err
-	}
-	return workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateConfigureFleet, r.configure,
-		workflow.UpdateHandlerOptions{Validator: checkConfig, Description: "Replace the thresholds. The control plane sends it at boot."})
+	return errors.Join(
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateRegisterWorker, r.register,
+			workflow.UpdateHandlerOptions{Validator: r.checkRegistration, Description: "A worker process requests its id. Only workers send it."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateOperateWorker, r.operate,
+			workflow.UpdateHandlerOptions{Description: "Drain, cordon, uncordon or remove a worker."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateResizeWorker, r.resize,
+			workflow.UpdateHandlerOptions{Validator: checkResize, Description: "Change how much a worker runs at once."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateCleanupWorkers, r.cleanup,
+			workflow.UpdateHandlerOptions{Description: "Remove OFFLINE workers: all, or those that have been so for the deletion threshold."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateConfigureFleet, r.configure,
+			workflow.UpdateHandlerOptions{Validator: checkConfig, Description: "Replace the thresholds. The control plane sends it at boot."}),
+	)
 }
 
 // beginUpdate takes in the signals that came before an update: a handler runs

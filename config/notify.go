@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Notify is who is told of what. It is the control plane's: of an applied
-// configuration only the rules of its job types travel.
+// Notify has the receivers of notifications and the rules that select them. The control plane
+// reads it at its start; an applied configuration carries only the rules of its job types.
 type Notify struct {
 	Receivers receiver.Receivers `json:"receivers,omitempty"`
 	// Rules hold for all job types, DAGs and workers.

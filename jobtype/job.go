@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DetectInput is what a detection is told.
+// DetectInput is the argument of a detection.
 type DetectInput struct {
 	// JobType is the name of the job type in the configuration; several job
 	// types may share one handler.

@@ -18,7 +18,7 @@ import (
 // auditTimeout bounds how long recording may hold up what was done already.
 const auditTimeout = 5 * time.Second
 
-// operator is who acts through a client.
+// operator is the person or program that uses a client.
 type operator struct {
 	actor, from, via, auth string
 	warn                   func(error)

@@ -206,7 +206,7 @@ func (c *Client) HeartbeatInterval() time.Duration { return c.heartbeat }
 // Logger takes what is worth a look, and nothing that an operator must know.
 func (c *Client) Logger() *slog.Logger { return c.logger }
 
-// Actor is who acts through this client, for the audit log.
+// Actor is the name under which the audit log records what this client does.
 func (c *Client) Actor() string { return cmp.Or(c.operator.actor, c.Identity()) }
 
 // Retention is how long the namespace keeps closed runs.

@@ -327,7 +327,7 @@ func runEndedMeanwhile(ref RunRef, err error) error {
 	return nil
 }
 
-// EndedAs is how a closed run ended, in a word.
+// EndedAs is the outcome of a closed run, or its Temporal status where it has none.
 func (r Run) EndedAs() string {
 	return string(cmp.Or(r.Outcome, contract.Outcome(strings.ToLower(string(r.Status)))))
 }

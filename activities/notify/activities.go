@@ -43,7 +43,7 @@ type Runs interface {
 	Describe(ctx context.Context, of *contract.Notification)
 }
 
-// Waits are the rules, and what may be told of at any time.
+// Waits reads the rules of job types, the approvals that are wanted and the workers that are lost.
 type Waits interface {
 	// TypeRules are the rules of the applied job types, by name.
 	TypeRules(ctx context.Context) ([]notify.TypeRules, error)

@@ -28,7 +28,7 @@ import (
 // Prefix is the path of all operations.
 const Prefix = "/api/v1"
 
-// Caller is who sends a request.
+// Caller is the authenticated sender of a request.
 type Caller struct {
 	// Name is what the audit log says.
 	Name string
@@ -228,7 +228,7 @@ func (a *API) operations() http.Handler { return repeatable(a.documents(conditio
 
 type callerKey struct{}
 
-// CallerOf is who sends the request; false outside of operations.
+// CallerOf is the sender of the request whose context this is; false outside of operations.
 func CallerOf(ctx context.Context) (Caller, bool) {
 	caller, known := ctx.Value(callerKey{}).(Caller)
 	return caller, known

@@ -17,7 +17,7 @@ type keyList struct {
 	Page
 }
 
-// CreatedKey is a key with its secret, which nobody can read again.
+// CreatedKey is a key with its secret, which cannot be read again.
 type CreatedKey struct {
 	keys.Key
 	Secret string `json:"secret" doc:"Shown once"`

@@ -273,7 +273,7 @@ func outcome(ended *session.Ended, stopped error) error {
 	return errors.New(ended.Message)
 }
 
-// notSent is told of a request that the worker never saw.
+// notSent is the error of a request that the worker never received.
 func notSent(err error) error {
 	return fmt.Errorf("%w: %w", jobtype.ErrAtCapacity, err)
 }

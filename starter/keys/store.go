@@ -56,7 +56,7 @@ func (s *Store) List(ctx context.Context) ([]Key, error) {
 	return list, err
 }
 
-// Create makes a key and returns its secret, which nobody can read again.
+// Create makes a key and returns its secret, which cannot be read again.
 func (s *Store) Create(ctx context.Context, wanted Key, by string) (Key, string, error) {
 	if err := wanted.Validate(); err != nil {
 		return Key{}, "", err

@@ -20,9 +20,9 @@ type Ways struct {
 	Keys bool `json:"keys"`
 }
 
-// Pages are /auth/ways, for whoever is not logged in yet, /auth/key, which takes an API
-// key for a session, /auth/logout, and those of the identity provider. back is where
-// people come to afterwards.
+// Pages are /auth/ways, which needs no login, /auth/key, which takes an API key for a
+// session, /auth/logout, and those of the identity provider. back is the path to which
+// they redirect afterwards.
 func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	pages := map[string]http.Handler{}
 	ways := Ways{OIDC: a.options.OIDC != nil, Keys: a.options.Keys != nil && a.options.Sessions != nil}

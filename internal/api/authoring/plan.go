@@ -33,7 +33,7 @@ type Planned struct {
 	AsOf     time.Time       `json:"as_of"`
 }
 
-// PlannedChange is one change with those who drifted.
+// PlannedChange is one change, with what operators have set since the last apply.
 type PlannedChange struct {
 	jobtypes.Change
 	// DriftedBy has what operators set since the last apply, newest first. A drift

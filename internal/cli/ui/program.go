@@ -81,7 +81,7 @@ func (c *Program) SettingsChanged(ctx *cli.Context, value map[string]any, what s
 	return c.Done(ctx, value, "%s", strings.Join(lines, "\n"))
 }
 
-// Operator is who acts, as the audit log will say: ROUNDSMAN_ACTOR, or the user.
+// Operator is the name that the audit log records: ROUNDSMAN_ACTOR, or the user.
 func (c *Program) Operator() string {
 	return cmp.Or(c.Env.getenv("ROUNDSMAN_ACTOR"), c.Env.getenv("SUDO_USER"), c.Env.getenv("USER"), c.Env.getenv("LOGNAME"), starter.SystemUser())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bearer is how a request says who sends it.
+// Bearer is the header that identifies the sender of a request.
 type Bearer struct {
 	Authorization string `header:"Authorization" hidden:"true"`
 }

@@ -112,7 +112,7 @@ const (
 	CodeShutdown       Code = "SHUTDOWN"
 )
 
-// Profile is what a worker tells about itself.
+// Profile is a worker as its hello describes it.
 type Profile struct {
 	ID       string
 	Instance string
@@ -124,7 +124,7 @@ type Profile struct {
 	Detect, Execute int
 }
 
-// JobType is one of its job types; Descriptor is nil where it told none in time.
+// JobType is a job type of a worker; Descriptor is nil where the worker sent none in time.
 type JobType struct {
 	Capability *pb.JobTypeCapability
 	Descriptor *pb.JobTypeDescriptor

@@ -7,7 +7,7 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 )
 
-// Settings are what a worker is told, and when it is waited for no longer.
+// Settings are the times that a worker gets in the hello, and the bounds of waiting for it.
 type Settings struct {
 	// Heartbeat and Reconnect are told in the hello.
 	Heartbeat, Reconnect time.Duration

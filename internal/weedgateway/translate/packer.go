@@ -67,7 +67,7 @@ func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
 	return json.Marshal(map[string]string{ProposalKey: base64.StdEncoding.EncodeToString(packed)})
 }
 
-// errNoProposal is told of jobs that no worker has proposed.
+// errNoProposal is the error of a job that no worker has proposed.
 var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman jobtypes run`")
 
 // Unpack returns the proposal that the params of a job carry.

@@ -21,9 +21,9 @@ const estimateKey = "estimated_runtime_seconds"
 // maxDetail bounds what is shown of a proposal's detail; all of it is packed.
 const maxDetail = 512
 
-// Proposal is what a group is told of a worker's proposal; one that breaks a rule is
-// counted as invalid, with its reason. Labels of the worker describe the work and do
-// not place it: they travel with the rest.
+// Proposal translates a worker's proposal for its group, which counts one that breaks a
+// rule as invalid, with its reason. Labels of the worker describe the work and do not
+// place it: they travel in the parameters.
 func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 	key := found.GetDedupeKey()
 	params, err := p.Pack(found)
@@ -102,7 +102,7 @@ func objects(found *pb.JobProposal) []string {
 // Volume names a volume as an object; native handlers name it so, too.
 func Volume(id string) string { return "volume/" + id }
 
-// Job is what a worker is told to execute.
+// Job is the specification that a worker executes.
 func (p *Packer) Job(job jobtype.Job, jobType string, now time.Time) (*pb.JobSpec, error) {
 	found, err := p.Unpack(job.Params)
 	if err != nil {

@@ -1,5 +1,6 @@
 // The client of the REST API. Addresses are relative to the page, so that a proxy may
 // mount the console anywhere.
+import { heard } from './clock';
 import { connection, login } from './connection';
 
 export const base = new URL('api/v1', document.baseURI).pathname;
@@ -55,6 +56,7 @@ export async function sendTagged<T>(request: Request, signal?: AbortSignal): Pro
     if (signal?.aborted) throw cause;
     throw unreachable();
   }
+  heard(response.headers.get('Date'));
   const text = await response.text();
   connection.found('plane');
   if (response.ok) {

@@ -2,6 +2,7 @@
 // with fetch and not with EventSource, which cannot say why it was refused and gives up
 // on the answers of a proxy whose server is away.
 import { base, get, Problem, problemOf, problemOfJSON, unreachable, type Written } from './api';
+import { heard } from './clock';
 import { connection } from './connection';
 
 // News is a picture of a topic, or why there is no newer one.
@@ -186,6 +187,7 @@ class Stream {
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     try {
       const response = await fetch(`${base}/events?${topics.map((topic) => `topic=${encodeURIComponent(topic)}`).join('&')}`, { headers, signal });
+      heard(response.headers.get('Date'));
       if (!response.ok || !response.body) return problemOf(response.status, await response.text());
       connection.found('plane');
       this.up = true;

@@ -1,5 +1,6 @@
 // Times are shown in the chosen zone, with the zone's name, and relative to now.
 import { useEffect, useState, useSyncExternalStore } from 'preact/compat';
+import { clock } from './clock';
 
 const key = 'roundsman.zone';
 const listeners = new Set<() => void>();
@@ -122,15 +123,14 @@ const zero = '0001-01-01T00:00:00Z';
 export const isSet = (at: string | undefined): at is string => at !== undefined && at !== '' && at !== zero;
 
 // useNow lets relative times advance together.
-let now = Date.now();
 const ticking = new Set<(now: number) => void>();
 setInterval(() => {
-  now = Date.now();
+  const now = clock();
   for (const tick of ticking) tick(now);
 }, 1000);
 
 export function useNow(): number {
-  const [at, set] = useState(now);
+  const [at, set] = useState(clock);
   useEffect(() => {
     ticking.add(set);
     return () => void ticking.delete(set);

@@ -1,5 +1,6 @@
 // Runs of job types and of DAGs, newest first.
 import { query } from '../api';
+import { clock } from '../clock';
 import { useList } from '../data';
 import { href, runHref, setParams } from '../route';
 import { isOpen, stateOfRun } from '../runs';
@@ -13,7 +14,7 @@ const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skip
 // list is not another one at each look.
 function startedWithin(hours: string): string {
   const minute = 60_000;
-  return Number(hours) > 0 ? new Date(Math.floor(Date.now() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
+  return Number(hours) > 0 ? new Date(Math.floor(clock() / minute) * minute - Number(hours) * 60 * minute).toISOString() : '';
 }
 
 export function Runs({ params }: { params: URLSearchParams }) {

@@ -125,6 +125,17 @@ web-size:
 	@bytes=$$(find internal/console/assets/app -type f -exec gzip -9c {} + | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
 	[ $$bytes -le $(MAX_WEB_BYTES) ]
 
+# Registries may lack the database of vulnerabilities: those answer with an error, not with a verdict.
+.PHONY: web-audit
+web-audit: ## npm audit of the console's dependencies; says so where the registry has no answer
+ifeq ($(HAS_NODE),)
+	@echo "web-audit: skipped, no Node.js 20 or newer"
+else
+	@answer=$$(npm --prefix web audit --audit-level=high 2>&1); code=$$?; \
+	if echo "$$answer" | grep -qE 'audit endpoint returned an error|ECONN|ENOTFOUND|ETIMEDOUT'; then echo "web-audit: skipped, the registry has no answer"; \
+	else echo "$$answer"; exit $$code; fi
+endif
+
 .PHONY: screenshots
 screenshots: build ## Take pictures of every page of the console: light, dark, 390 px (docs/images/console)
 	@npm --prefix web run --silent screenshots

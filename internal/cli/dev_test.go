@@ -120,7 +120,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	config := h.write(clusterConfig(gate))
 	first := h.begin(devArgs(dir, "-c", config)...)
 	first.waitFor(t, "quick: completed in")
-	assert.Contains(t, first.out.String(), "(command), every 24h")
+	assert.Contains(t, first.out.String(), "(command), every 8760h")
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("running", "jobs", "show", "job-00001", "--run", "slow")
 

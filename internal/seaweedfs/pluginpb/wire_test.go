@@ -40,8 +40,9 @@ DetectionComplete request_id 1 job_type 2 success 3 error_message 4 total_propos
 JobProposal proposal_id 1 dedupe_key 2 job_type 3 priority 4 summary 5 detail 6 parameters 7 labels 8 not_before 9 expires_at 10
 ExecuteJobRequest request_id 1 job 2 admin_runtime 3 admin_config_values 4 worker_config_values 5 cluster_context 6 attempt 7
 JobSpec job_id 1 job_type 2 dedupe_key 3 priority 4 summary 5 detail 6 parameters 7 labels 8 created_at 9 scheduled_at 10
-JobProgressUpdate request_id 1 job_id 2 job_type 3 state 4 progress_percent 5 stage 6 message 7 -metrics 8 -activities 9 -updated_at 10
-JobCompleted request_id 1 job_id 2 job_type 3 success 4 error_message 5 result 6 -activities 7 -completed_at 8
+JobProgressUpdate request_id 1 job_id 2 job_type 3 state 4 progress_percent 5 stage 6 message 7 -metrics 8 activities 9 -updated_at 10
+JobCompleted request_id 1 job_id 2 job_type 3 success 4 error_message 5 result 6 activities 7 -completed_at 8
+ActivityEvent -source 1 message 2 stage 3 -details 4 created_at 5
 JobResult output_values 1 summary 2
 ClusterContext master_grpc_addresses 1 filer_addresses 2 -volume_grpc_addresses 3 metadata 4 s3_grpc_addresses 5
 CancelRequest target_id 1 target_kind 2 reason 3 -force 4

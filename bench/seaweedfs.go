@@ -54,7 +54,7 @@ func weedDetection(ctx context.Context, b *bench) error {
 		return err
 	}
 	connections := seaweedfs.NewConnections(weed.KeeperOptions{})
-	defer connections.Close()
+	defer connections.Close(ctx)
 	var seconds, grown []float64
 	for _, handler := range seaweedfs.New(connections) {
 		if handler.Descriptor().Name != "vacuum" {

@@ -2,6 +2,7 @@ package seaweedfs
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,13 +33,13 @@ func NewConnections(options weed.KeeperOptions) *Connections {
 	return &Connections{options: options, known: map[string]*connection{}}
 }
 
-// Close ends all connections.
-func (c *Connections) Close() error {
+// Close releases the leases, whose jobs have ended, and ends all connections.
+func (c *Connections) Close(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var faults []error
 	for _, known := range c.known {
-		faults = append(faults, known.Cluster.Close())
+		faults = append(faults, known.keeper.Close(ctx), known.Cluster.Close())
 	}
 	clear(c.known)
 	return errors.Join(faults...)

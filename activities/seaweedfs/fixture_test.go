@@ -50,26 +50,15 @@ func newFixture(t *testing.T, servers int, options weed.KeeperOptions) *fixture 
 func (f *fixture) process(options weed.KeeperOptions) map[string]jobtype.Handler {
 	connections := NewConnections(options)
 	f.t.Cleanup(func() {
-		require.Eventually(f.t, connections.idle, 10*time.Second, time.Millisecond)
-		require.NoError(f.t, connections.Close())
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(f.t, connections.Close(ctx))
 	})
 	handlers := map[string]jobtype.Handler{}
 	for _, handler := range New(connections) {
 		handlers[handler.Descriptor().Name] = handler
 	}
 	return handlers
-}
-
-// idle reports whether no lease is kept.
-func (c *Connections) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, known := range c.known {
-		if known.keeper.Running() {
-			return false
-		}
-	}
-	return true
 }
 
 func (f *fixture) input(params string) jobtype.DetectInput {

@@ -56,9 +56,9 @@ func StartWeedGateway(ctx context.Context, options WeedGatewayOptions) (*WeedGat
 	return &WeedGateway{Process: process, gateway: gateway, leases: leases}, nil
 }
 
-// Stop drains the workers and ends the connections to their clusters.
+// Stop drains the workers, releases the leases and ends the connections to their clusters.
 func (g *WeedGateway) Stop(ctx context.Context) error {
-	return errors.Join(g.Process.Stop(ctx), g.leases.Close())
+	return errors.Join(g.Process.Stop(ctx), g.leases.Close(ctx))
 }
 
 // weedFleet makes a node worker of every weed worker, in this process.

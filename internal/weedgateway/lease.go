@@ -96,13 +96,13 @@ func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
 	return kept, nil
 }
 
-// Close ends the connections; the leases have been released when their jobs ended.
-func (l *Leases) Close() error {
+// Close releases the leases, whose jobs have ended, and ends the connections.
+func (l *Leases) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var faults []error
 	for _, kept := range l.clusters {
-		faults = append(faults, kept.cluster.Close())
+		faults = append(faults, kept.keeper.Close(ctx), kept.cluster.Close())
 	}
 	clear(l.clusters)
 	return errors.Join(faults...)

@@ -32,7 +32,7 @@ func leasing(t *testing.T, execute func(started chan<- struct{}) weedworker.Opti
 	t.Cleanup(served.Stop)
 	leases := weedgateway.NewLeases()
 	gateway, all := serve(t, func(o *weedgateway.Options) { o.Lease = leases })
-	t.Cleanup(func() { assert.NoError(t, leases.Close()) })
+	t.Cleanup(func() { assert.NoError(t, leases.Close(context.WithoutCancel(t.Context()))) })
 	started = make(chan struct{}, 10)
 	m, _ = connect(t, gateway, all, execute(started))
 	return m, cluster, json.RawMessage(fmt.Sprintf(`{"masters":[%q]}`, served.Master)), ahead, started

@@ -3,6 +3,7 @@ package weed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -12,6 +13,9 @@ import (
 // ErrLeaseLost ends a hold whose lease was not renewed in time, or that another
 // client got: nothing may be changed any more.
 var ErrLeaseLost = errors.New("the cluster's shell lease was lost")
+
+// errClosed refuses a hold of a process that ends.
+var errClosed = errors.New("this process ends and takes no lease any more")
 
 // lockName is the lock of `weed shell`.
 const lockName = "shell"
@@ -102,6 +106,7 @@ type Keeper struct {
 	blocked string // why the lease is not there
 	// withheld counts those that want the lease not to be held.
 	withheld int
+	closing  chan struct{} // closed by [Keeper.Close]
 }
 
 // epoch is one time of holding the lease.
@@ -121,7 +126,7 @@ func NewKeeper(cluster *Cluster, client string, options KeeperOptions) *Keeper {
 
 // NewKeeperOf keeps the lease of any lock.
 func NewKeeperOf(lock Locker, options KeeperOptions) *Keeper {
-	return &Keeper{lock: lock, options: options.WithDefaults(), changed: make(chan struct{})}
+	return &Keeper{lock: lock, options: options.WithDefaults(), changed: make(chan struct{}), closing: make(chan struct{})}
 }
 
 // Hold is one job's part in the lease.
@@ -162,8 +167,14 @@ func (k *Keeper) Enter(ctx context.Context) (*Hold, error) {
 // join waits for the lease; the caller holds the lock.
 func (h *Hold) join(ctx context.Context) error {
 	k := h.keeper
+	if k.closed() {
+		return errClosed
+	}
 	k.waiting++
-	defer func() { k.waiting-- }()
+	defer func() {
+		k.waiting--
+		k.broadcast()
+	}()
 	if !k.running {
 		k.running = true
 		go k.run() //nolint:gosec,contextcheck // the lease outlives the job that wanted it first
@@ -173,10 +184,12 @@ func (h *Hold) join(ctx context.Context) error {
 		if err := k.wait(ctx, nil); err != nil {
 			return err
 		}
+		if k.closed() {
+			return errClosed
+		}
 	}
 	k.active++
 	h.epoch = k.epoch
-	k.broadcast()
 	return nil
 }
 
@@ -252,6 +265,32 @@ func (k *Keeper) Without(ctx context.Context, do func() error) error {
 	}
 	k.mu.Unlock()
 	return do()
+}
+
+// Close lets nobody in any more and waits until the holds have left and the lease is
+// released, or ctx ends. It may be called again.
+func (k *Keeper) Close(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.closed() {
+		close(k.closing)
+		k.broadcast()
+	}
+	for k.running {
+		if err := k.wait(ctx, nil); err != nil {
+			return fmt.Errorf("the lease %q is not released, it ends by itself within 10 s: %w", lockName, err)
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) closed() bool {
+	select {
+	case <-k.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 func (k *Keeper) broadcast() {

@@ -22,9 +22,10 @@ func (k *Keeper) run() {
 		}
 	}
 	k.running, k.blocked = false, ""
+	k.broadcast()
 }
 
-func (k *Keeper) wanted() bool { return k.active+k.waiting > 0 }
+func (k *Keeper) wanted() bool { return k.active > 0 || k.waiting > 0 && !k.closed() }
 
 // acquire asks once for the lease; after a refusal it waits for the next time.
 func (k *Keeper) acquire() bool {
@@ -81,7 +82,7 @@ func (k *Keeper) hold() (yields bool) {
 			}
 			renew = nextRenewal(e, k.options)
 			continue
-		case !idle.IsZero() && !now.Before(idle), !k.open && k.active == 0:
+		case !idle.IsZero() && (k.closed() || !now.Before(idle)), !k.open && k.active == 0:
 			yields = !k.open
 			k.giveBack(e)
 			return yields
@@ -169,7 +170,10 @@ func (k *Keeper) sleep(d time.Duration) {
 	defer k.mu.Lock()
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	<-timer.C
+	select {
+	case <-timer.C:
+	case <-k.closing:
+	}
 }
 
 // sleepUntil ends early with any change.

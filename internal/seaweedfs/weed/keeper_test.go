@@ -241,3 +241,39 @@ func TestWorkThatFindsTheLeaseJustReleasedDoesNotWaitForOthers(t *testing.T) {
 	}
 	ended(t, k)
 }
+
+// TestCloseReleasesTheLeaseAtOnce: a process that ends leaves no lease to the
+// master's 10 s, whatever it lingers, and lets nobody in.
+func TestCloseReleasesTheLeaseAtOnce(t *testing.T) {
+	t.Parallel()
+	l := &lock{}
+	k := weed.NewKeeperOf(l, weed.KeeperOptions{Linger: time.Hour})
+	hold, err := k.Enter(t.Context())
+	require.NoError(t, err)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, k.Close(canceled), context.Canceled, "a job still works")
+	require.False(t, l.free())
+	_, err = hold.Check()
+	require.NoError(t, err, "it may end its step")
+	_, err = k.Enter(t.Context())
+	require.Error(t, err)
+	hold.Leave()
+	require.NoError(t, k.Close(t.Context()))
+	assert.True(t, l.free())
+	assert.False(t, k.Running())
+}
+
+// TestCloseTurnsAwayThoseThatWait although another client never gives the lease up.
+func TestCloseTurnsAwayThoseThatWait(t *testing.T) {
+	t.Parallel()
+	k := weed.NewKeeperOf(&lock{foreign: true}, weed.KeeperOptions{Retry: time.Hour})
+	refused := make(chan error)
+	go func() {
+		_, err := k.Enter(t.Context())
+		refused <- err
+	}()
+	require.Eventually(t, func() bool { return k.Waiting() == 1 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, k.Close(t.Context()))
+	require.ErrorContains(t, <-refused, "this process ends")
+}

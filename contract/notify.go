@@ -203,6 +203,9 @@ type NotificationsInput struct {
 	Watch     WatchEventsInput  `json:"watch,omitzero"`
 	Queue     *NotifyQueueState `json:"queue,omitempty"`
 	Audit     *AuditTrailState  `json:"audit,omitempty"`
+	// Inherited is what a notifier that was ended left to the one that is started after
+	// it; without Data it says what became of that.
+	Inherited Inherited `json:"inherited,omitzero"`
 }
 
 // NotifyQueueState is what the notifier has still to deliver, and what it delivered.
@@ -274,6 +277,9 @@ type ReceiverView struct {
 type NotificationsView struct {
 	Receivers  []ReceiverView `json:"receivers"`
 	Deliveries []DeliveryView `json:"deliveries"`
+	// Inherited says what became of the queue of the notifier before this one, if that
+	// was ended.
+	Inherited *Inherited `json:"inherited,omitempty"`
 }
 
 // TestNotificationInput names the receiver to test.

@@ -73,7 +73,7 @@ func (z *zstdCodec) compress(payload *commonpb.Payload) (*commonpb.Payload, erro
 		return nil, fmt.Errorf("compress payload: %w", err)
 	}
 	if len(plain) > maxDecoded {
-		return nil, fmt.Errorf("payload of %d bytes is over the limit of %d: pass a reference instead of the data", len(plain), maxDecoded)
+		return nil, Invalidf("payload of %d bytes is over the limit of %d: pass a reference instead of the data", len(plain), maxDecoded)
 	}
 	packed := z.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4))
 	if len(packed) >= len(plain) {

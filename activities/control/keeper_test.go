@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 
 	"github.com/roundsman/roundsman/activities/control"
@@ -63,4 +64,18 @@ func TestKeeperLeavesAnAuditLogAloneThatNobodyNeeded(t *testing.T) {
 		assert.Len(t, f.started, 2, "admission and the registry")
 		assert.Empty(t, f.signals)
 	})
+}
+
+// TestANotifierThatWasEndedIsStartedWithItsQueue, one that runs is left alone.
+func TestANotifierThatWasEndedIsStartedWithItsQueue(t *testing.T) {
+	t.Parallel()
+	f := &temporal{durable: []byte("queue of "), runs: map[string]run{
+		contract.NotificationsWorkflowID: {status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING},
+	}}
+	c := control.New(f, contract.FleetConfig{}, control.WithNotifications(true))
+	require.NoError(t, c.EnsureNotifications(t.Context()))
+	assert.Empty(t, f.started)
+	f.runs[contract.NotificationsWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
+	require.NoError(t, c.EnsureNotifications(t.Context()))
+	assert.Equal(t, []any{contract.NotificationsInput{Inherited: contract.Inherited{Data: []byte("queue of run-notifications"), From: "run-notifications"}}}, f.started)
 }

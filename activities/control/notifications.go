@@ -11,17 +11,24 @@ import (
 )
 
 // EnsureNotifications starts the notifier where this control plane has receivers and
-// it does not run.
+// it does not run, with what the one before it had still to deliver.
 func (c *Control) EnsureNotifications(ctx context.Context) error {
 	if !c.notifies {
 		return nil
 	}
-	_, err := c.fleet.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+	running, inherited, err := c.inheritance(ctx, contract.NotificationsWorkflowID)
+	if err != nil {
+		return fmt.Errorf("start the notifier: %w", err)
+	}
+	if running {
+		return nil
+	}
+	_, err = c.fleet.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: contract.NotificationsWorkflowID, TaskQueue: contract.ControlQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "who is told of what",
 		StaticDetails:            "Watches runs, approvals and workers, and tells the receivers of the control plane's configuration\n\n`roundsman notifications list`",
-	}, contract.NotificationsWorkflow, contract.NotificationsInput{})
+	}, contract.NotificationsWorkflow, contract.NotificationsInput{Inherited: inherited})
 	if err != nil {
 		return fmt.Errorf("start the notifier: %w", err)
 	}

@@ -33,25 +33,25 @@ func checkReceivers(ctx context.Context, client *starter.Client, now time.Time) 
 		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	}
 	check = judgeReceivers(view, types, now)
-	if check.Verdict != VerdictOK {
+	if check.Verdict != VerdictOK || view.Inherited == nil || view.Inherited.Fault == "" {
 		return check
 	}
 	log, err := client.Audit().Read(ctx, contract.AuditFilter{Object: contract.NotificationsWorkflowID, Since: now.Add(-lossShown)})
 	if err != nil {
 		return Check{Name: check.Name, Verdict: VerdictWarn, Found: "whether notifications were lost is unknown: " + err.Error()}
 	}
-	return judgeLoss(check, log.Entries)
+	return judgeLoss(check, log.Entries, view.Inherited.Fault)
 }
 
-// judgeLoss names the last end of a notifier: the next one begins with an empty queue.
-func judgeLoss(check Check, entries []contract.AuditEntry) Check {
+// judgeLoss names the end of a notifier whose queue the next one could not take over.
+func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 	for _, e := range slices.Backward(entries) {
 		if e.Object != contract.NotificationsWorkflowID || e.Action != e.Object+contract.AuditTerminated && e.Action != e.Object+contract.AuditEnded {
 			continue
 		}
 		return Check{
 			Name: check.Name, Verdict: VerdictWarn,
-			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug")),
+			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
 			Fix:   "look yourself: roundsman runs list --outcome failed,timeout,partial --since 24h; roundsman audit list --object notifications",
 		}
 	}

@@ -47,11 +47,11 @@ func TestALostQueueIsTold(t *testing.T) {
 	terminated := contract.AuditEntry{At: at, Actor: "ann", Object: "notifications", Action: "notifications.terminate"}
 	ignored := contract.AuditEntry{At: at.Add(time.Hour), Actor: "bob", Object: "notifications", Action: "notifications.cancel", Code: "CANCEL_IGNORED"}
 	other := contract.AuditEntry{At: at, Object: "notifications/x", Action: "notifications.terminate"}
-	assert.Equal(t, fine, judgeLoss(fine, []contract.AuditEntry{ignored, other}))
-	check := judgeLoss(fine, []contract.AuditEntry{terminated, ignored})
+	assert.Equal(t, fine, judgeLoss(fine, []contract.AuditEntry{ignored, other}, "no history"))
+	check := judgeLoss(fine, []contract.AuditEntry{terminated, ignored}, "no history")
 	assert.Equal(t, VerdictWarn, check.Verdict)
-	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost", check.Found)
+	assert.Equal(t, "NOTIFIER_ENDED: ended at 2026-11-22T02:00:00Z by ann: what waited is lost: no history", check.Found)
 	assert.Contains(t, check.Fix, "runs list --outcome failed")
 	terminated.Action, terminated.Actor = "notifications.end", ""
-	assert.Contains(t, judgeLoss(fine, []contract.AuditEntry{terminated}).Found, "by a bug")
+	assert.Contains(t, judgeLoss(fine, []contract.AuditEntry{terminated}, "no history").Found, "by a bug")
 }

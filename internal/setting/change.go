@@ -101,6 +101,10 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 		if err := checkEvery(every); err != nil {
 			return spec, err
 		}
+		if spec.Policy.CatchupWindow == (jobtype.Policy{}).WithCatchupWindow(spec.Interval).CatchupWindow {
+			spec.Policy.CatchupWindow = 0 // It was one interval, and is one of the new ones.
+			spec.Policy = spec.Policy.WithCatchupWindow(every)
+		}
 		was := spec.Schedule
 		spec.Schedule, spec.Interval = contract.ScheduleSpec{Every: every}, every
 		switch {

@@ -97,3 +97,26 @@ func TestAnotherIntervalIsSpreadAsTheOneBefore(t *testing.T) {
 		assert.Equal(t, want, after.Schedule.Offset, "%s", was)
 	}
 }
+
+// TestACatchupWindowOfOneIntervalFollowsTheInterval, one that was chosen stays.
+func TestACatchupWindowOfOneIntervalFollowsTheInterval(t *testing.T) {
+	t.Parallel()
+	hour, minutes := jobtype.Duration(time.Hour), jobtype.Duration(10*time.Minute)
+	for _, c := range []struct {
+		was, want jobtype.Duration
+		settings  []string
+	}{
+		{hour, minutes, []string{"every=10m"}},
+		{5 * minutes, 5 * minutes, []string{"every=10m"}},
+		{hour, 2 * hour, []string{"every=10m", "catchup_window=2h"}},
+		{hour, hour, []string{"max_runtime=3m"}},
+	} {
+		change, err := Parse(c.settings)
+		require.NoError(t, err)
+		spec := contract.JobTypeSpec{Name: "tidy", Interval: hour, Schedule: contract.ScheduleSpec{Every: hour}, Policy: jobtype.DefaultPolicy().WithDefaults()}
+		spec.Policy.CatchupWindow = c.was
+		after, err := change.OverSpec(spec)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, after.Policy.CatchupWindow, "%s %v", c.was, c.settings)
+	}
+}

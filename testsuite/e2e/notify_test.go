@@ -113,8 +113,8 @@ func (o *operator) offered(words ...string) string {
 }
 
 // TestNotificationsArriveAtLeastOnce: one receiver is dead while a run fails and the
-// control plane is killed. The run ends at once, the other receiver is told at once,
-// and the dead one is when it is back, by the next control plane.
+// control plane is killed and the notifier terminated. The run ends at once, the other
+// receiver is told at once, and the dead one is when it is back, by the next notifier.
 func TestNotificationsArriveAtLeastOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "node-a")
@@ -155,6 +155,7 @@ job_types: {}
 	o.answers("who is not told of failures, since when, and what waits?", []string{"hook", "1", "connection refused"}, "status")
 	o.explainsReceivers()
 	first.Kill()
+	require.NoError(t, c.client.Temporal().TerminateWorkflow(t.Context(), contract.NotificationsWorkflowID, "", "the wrong button"))
 	control()
 
 	box := &inbox{t: t}

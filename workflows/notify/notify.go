@@ -4,6 +4,8 @@
 package notify
 
 import (
+	"encoding/json"
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -27,15 +29,14 @@ const watchPause = time.Minute
 // Nothing waits for it: runs end without it, and a receiver that is dead has a queue of
 // its own.
 //
-// The control plane starts it. One that comes after a run that was terminated begins
-// now: what waited is lost, and what happened meanwhile is not told. A cancellation
-// ends nothing. It fails only on a bug.
+// The control plane starts it. One that comes after a run that was terminated delivers
+// what waited there, and tells what happened meanwhile; where the former history is
+// gone that is lost, and its view says so. A cancellation ends nothing. It fails only
+// on a bug.
 func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
-	r := &run{
-		loop:  entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued}),
-		queue: notify.Restore(in.Queue), watched: in.Watch,
-	}
+	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued})}
 	r.ctx = r.loop.Context()
+	r.restore(in)
 	if err := r.listen(); err != nil {
 		return err
 	}
@@ -59,6 +60,8 @@ type run struct {
 	ctx   workflow.Context
 	loop  *entity.Loop
 	queue *notify.Queue
+	// inherited says what became of the queue of a notifier that was ended.
+	inherited contract.Inherited
 	// watched is where the watcher stopped last; watching is the one that runs.
 	watched  contract.WatchEventsInput
 	watching workflow.Future
@@ -75,15 +78,40 @@ type sent struct {
 	future   workflow.Future
 }
 
-func (r *run) listen() error {
-	err := workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryNotifications,
-		func() (contract.NotificationsView, error) { return r.queue.View(), nil },
-		workflow.QueryHandlerOptions{Description: "The receivers, and the notifications that wait and that ended last."})
-	if err != nil {
-		return err
+// restore takes over what a run before left, which continued as new or was ended.
+func (r *run) restore(in contract.NotificationsInput) {
+	r.inherited = in.Inherited
+	if left := in.Inherited.Data; len(left) > 0 {
+		if err := json.Unmarshal(left, &in); err != nil {
+			r.inherited.Fault = "what the one before left cannot be read: " + err.Error()
+		}
 	}
-	return workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateTestNotification, r.test,
-		workflow.UpdateHandlerOptions{Description: "Sends a test to a receiver."})
+	r.inherited.Data = nil
+	r.queue, r.watched = notify.Restore(in.Queue), in.Watch
+}
+
+// durable answers [contract.QueryDurable], even when this run has ended.
+func (r *run) durable() (contract.DurableResult, error) {
+	data, err := json.Marshal(contract.NotificationsInput{Watch: r.watched, Queue: r.queue.State()})
+	return contract.DurableResult{Data: data}, err
+}
+
+func (r *run) view() (contract.NotificationsView, error) {
+	view := r.queue.View()
+	if r.inherited.From != "" {
+		view.Inherited = &r.inherited
+	}
+	return view, nil
+}
+
+func (r *run) listen() error {
+	return errors.Join(
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryNotifications, r.view,
+			workflow.QueryHandlerOptions{Description: "The receivers, and the notifications that wait and that ended last."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryDurable, r.durable,
+			workflow.QueryHandlerOptions{Description: "What the next notifier takes over; also of a run that was ended."}),
+		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateTestNotification, r.test,
+			workflow.UpdateHandlerOptions{Description: "Sends a test to a receiver."}))
 }
 
 // test queues a test; the query tells how it ended.
@@ -211,6 +239,6 @@ func (r *run) continueAsNew() error {
 		return err
 	}
 	return workflow.NewContinueAsNewError(r.ctx, contract.NotificationsWorkflow, contract.NotificationsInput{
-		Continued: true, Watch: r.watched, Queue: r.queue.State(), Audit: r.loop.Audit.State(),
+		Continued: true, Watch: r.watched, Queue: r.queue.State(), Audit: r.loop.Audit.State(), Inherited: r.inherited,
 	})
 }

@@ -117,6 +117,51 @@ func TestNotifierDeliversAndContinues(t *testing.T) {
 	assert.GreaterOrEqual(t, in.Queue.Receivers[1].Sent, 2)
 }
 
+// TestNotifierTakesOverFromOneThatWasEnded: what waited there is delivered, and the
+// watcher goes on where it was. What cannot be read is told.
+func TestNotifierTakesOverFromOneThatWasEnded(t *testing.T) {
+	t.Parallel()
+	former := newModel(t)
+	known := []contract.ReceiverInfo{{Name: "dead", Kind: "webhook"}}
+	former.results = []contract.WatchEventsResult{{State: json.RawMessage(`1`), Receivers: known, Notices: []contract.Notice{notice("a", "dead")}}}
+	former.fails = func(contract.Delivery) contract.DeliverResult { return contract.DeliverResult{Error: "HTTP 503"} }
+	former.RegisterDelayedCallback(func() { former.SetContinueAsNewSuggested(true) }, 7*time.Second)
+	former.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{})
+	former.end()
+	answer, err := former.QueryWorkflow(contract.QueryDurable)
+	require.NoError(t, err)
+	var left contract.DurableResult
+	require.NoError(t, answer.Get(&left))
+
+	for _, c := range []struct {
+		data  []byte
+		tried []string
+		fault string
+	}{
+		{left.Data, []string{"dead<a 2"}, ""},
+		{[]byte("{"), nil, "cannot be read"},
+	} {
+		next := newModel(t)
+		next.results = []contract.WatchEventsResult{{State: json.RawMessage(`2`), Receivers: known}}
+		next.fails = func(contract.Delivery) contract.DeliverResult { return contract.DeliverResult{} }
+		next.RegisterDelayedCallback(func() { next.SetContinueAsNewSuggested(true); next.CancelWorkflow() }, time.Minute)
+		next.ExecuteWorkflow(contract.NotificationsWorkflow, contract.NotificationsInput{Inherited: contract.Inherited{Data: c.data, From: "former"}})
+		in := next.end()
+		assert.Equal(t, c.tried, next.tried)
+		assert.Empty(t, in.Inherited.Data, "it does not travel for ever")
+		answer, err := next.QueryWorkflow(contract.QueryNotifications)
+		require.NoError(t, err)
+		var view contract.NotificationsView
+		require.NoError(t, answer.Get(&view))
+		assert.Equal(t, "former", view.Inherited.From)
+		if c.fault == "" {
+			assert.Equal(t, `1`, string(next.watched[0].State))
+			assert.Empty(t, view.Inherited.Fault)
+		}
+		assert.Contains(t, view.Inherited.Fault, c.fault)
+	}
+}
+
 // TestUnknownReceiverIsNotTested: the refusal reaches who asked.
 func TestUnknownReceiverIsNotTested(t *testing.T) {
 	t.Parallel()

@@ -41,10 +41,8 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(idleWatch):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, idleWatch); err != nil {
+		return err
 	}
 	after, err := cpuSeconds(c.server.PID())
 	if err != nil {

@@ -107,10 +107,8 @@ func (c *cluster) watchRegistry(ctx context.Context, b *bench, controlPID int, c
 		return err
 	}
 	began := time.Now()
-	select {
-	case <-time.After(crowdWatch):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause(ctx, crowdWatch); err != nil {
+		return err
 	}
 	laterEvents, laterControl, laterServer, err := read()
 	if err != nil {

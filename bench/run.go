@@ -53,6 +53,7 @@ func measurements() []measurement {
 		{"startup", "roundsman dev until ready, warm", startup},
 		{"dag_dev", "roundsman dag run --dev of 100 tasks, from exec to exit", dagDev},
 		{"viewers", "calls and memory of 500 idle viewers of 100 job types against ten, and how long a change takes to all of them", viewers},
+		{"ticks_1000", "whether all ticks of 1,000 job types at one a minute run, in the open lane and in the exclusive one; 9 minutes", ticks1000},
 		{"idle", "history events and server CPU per hour of 20 job types that find nothing", idle},
 	}
 }

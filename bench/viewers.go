@@ -22,7 +22,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/access"
 	"github.com/roundsman/roundsman/internal/api"
 	"github.com/roundsman/roundsman/internal/app"
@@ -117,19 +116,7 @@ func (c *cluster) applyTypes(ctx context.Context) error {
 	for i := range viewedTypes {
 		text += fmt.Sprintf("  type-%03d:\n    handler: tidy\n    schedule: {every: 365d}\n", i)
 	}
-	loaded, err := config.Load(config.Options{Sources: []config.Source{{Name: "viewers", Data: []byte(text)}}, AllowUnregistered: true})
-	if err != nil {
-		return err
-	}
-	specs, err := loaded.Specs()
-	if err != nil {
-		return err
-	}
-	plan, err := jobtypes.Of(c.client).PlanAs(ctx, "viewers", specs, loaded.Enabled())
-	if err != nil {
-		return err
-	}
-	_, err = jobtypes.Of(c.client).Apply(ctx, plan)
+	_, err := c.apply(ctx, "viewers", text)
 	return err
 }
 

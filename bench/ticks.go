@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// A crowd of job types that find nothing, each due every minute. What the first minute
+// starts does not count.
+const (
+	tickTypes = 1000
+	tickEvery = time.Minute
+	tickWatch = 3 * time.Minute
+)
+
+// ticks1000 measures whether all ticks of a crowd run, in an open lane and in an exclusive
+// one, and how long the crowd takes to be planned, applied and listed.
+func ticks1000(ctx context.Context, b *bench) error {
+	for _, lane := range []struct {
+		name      string
+		exclusive bool
+	}{{"open", false}, {"exclusive", true}} {
+		if err := ticksOf(ctx, b, lane.name, lane.exclusive); err != nil {
+			return fmt.Errorf("%s lane: %w", lane.name, err)
+		}
+	}
+	return nil
+}
+
+func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
+	c, err := startCluster(ctx, b, 1, 4)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	text := fmt.Sprintf("version: 1\nlanes: {default: {exclusive: %t}}\njob_types:\n", exclusive)
+	for i := range tickTypes {
+		text += fmt.Sprintf("  type-%04d: {handler: noop, schedule: {every: %s}, params: {n: 0}}\n", i, tickEvery)
+	}
+	applied, err := c.apply(ctx, name, text)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	if _, err := jobtypes.Of(c.client).List(ctx); err != nil {
+		return err
+	}
+	listed := time.Since(started)
+	if err := pause(ctx, tickEvery); err != nil {
+		return err
+	}
+	from := time.Now()
+	server, err := cpuSeconds(c.server.PID())
+	if err != nil {
+		return err
+	}
+	control, err := cpuSeconds(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, tickWatch); err != nil {
+		return err
+	}
+	watched := time.Since(from)
+	serverAfter, err := cpuSeconds(c.server.PID())
+	if err != nil {
+		return err
+	}
+	controlAfter, err := cpuSeconds(os.Getpid())
+	if err != nil {
+		return err
+	}
+	until := from.Add(watched)
+	completed, err := c.ended(ctx, contract.OutcomeCompleted, from, until)
+	if err != nil {
+		return err
+	}
+	skipped, err := c.ended(ctx, contract.OutcomeSkipped, from, until)
+	if err != nil {
+		return err
+	}
+	due := tickTypes * watched.Seconds() / tickEvery.Seconds()
+	return b.values("ticks_1000_"+name, tickTypes, "% of the ticks", []float64{100 * completed / due}, map[string]float64{
+		"completed": completed, "skipped": skipped, "due": round(due),
+		"server_cores": round((serverAfter - server) / watched.Seconds()), "control_plane_cores": round((controlAfter - control) / watched.Seconds()),
+		"plan_s": round(applied.plan.Seconds()), "apply_s": round(applied.apply.Seconds()), "list_s": round(listed.Seconds()),
+	})
+}
+
+// ended counts the job groups that ended so between two times. Visibility is a second late.
+func (c *cluster) ended(ctx context.Context, outcome contract.Outcome, from, until time.Time) (float64, error) {
+	if err := pause(ctx, 2*time.Second); err != nil {
+		return 0, err
+	}
+	counted, err := c.temporal.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{
+		Namespace: c.client.Namespace(),
+		Query: fmt.Sprintf("%s = '%s' AND CloseTime BETWEEN '%s' AND '%s'", contract.SearchAttributeOutcome, outcome,
+			from.UTC().Format(time.RFC3339Nano), until.UTC().Format(time.RFC3339Nano)),
+	})
+	return float64(counted.GetCount()), err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// applied is how long a configuration took.
+type applied struct{ plan, apply time.Duration }
+
+// apply makes the job types of a configuration, whose handlers need not be known.
+func (c *cluster) apply(ctx context.Context, owner, text string) (applied, error) {
+	loaded, err := config.Load(config.Options{Sources: []config.Source{{Name: owner, Data: []byte(text)}}, AllowUnregistered: true})
+	if err != nil {
+		return applied{}, err
+	}
+	specs, err := loaded.Specs()
+	if err != nil {
+		return applied{}, err
+	}
+	started := time.Now()
+	plan, err := jobtypes.Of(c.client).PlanAs(ctx, owner, specs, loaded.Enabled())
+	if err != nil {
+		return applied{}, err
+	}
+	planned := time.Now()
+	_, err = jobtypes.Of(c.client).Apply(ctx, plan)
+	return applied{planned.Sub(started), time.Since(planned)}, err
+}

@@ -204,7 +204,9 @@ func (a *run) collectAsked() {
 		a.step(admission.Inherited{Durable: a.durableOf(&result.Inherited)})
 	}
 	if asked.LateSince.IsZero() {
-		a.auditRecovery(result.WorkflowIDs)
+		if a.inherited.From != "" || asked.Previous != "" { // The first one of a namespace comes after nobody.
+			a.auditRecovery(result.WorkflowIDs)
+		}
 		a.step(admission.Expected{IDs: result.WorkflowIDs, Final: true})
 		a.ask(contract.AskHoldersInput{LateSince: a.loop.Now().Add(-lateStart)})
 	}

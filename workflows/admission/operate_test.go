@@ -164,7 +164,7 @@ func TestAdmissionTells(t *testing.T) {
 			OnAccept: func() {}, OnReject: func(err error) { assert.NoError(t, err) }, OnComplete: func(any, error) {},
 		}, contract.ResizePoolInput{Pool: "db", Size: 6, By: "ann"})
 	}, 3*time.Second)
-	b.play(contract.AdmissionInput{})
+	b.play(contract.AdmissionInput{Inherited: contract.Inherited{From: "run-1"}})
 	require.ElementsMatch(t, []string{"noticed ADMISSION_RECOVERING admission", "pool.resize  pool/db", "admission.cancel CANCEL_IGNORED admission"}, b.said())
 	for _, e := range b.audit {
 		if e.Action == "pool.resize" {

@@ -120,10 +120,8 @@ func bareExecute(ctx context.Context, in contract.ExecuteInput) (contract.Execut
 		}
 	}
 	if params.MS > 0 {
-		select {
-		case <-time.After(time.Duration(params.MS) * time.Millisecond):
-		case <-ctx.Done():
-			return contract.ExecuteState{}, ctx.Err()
+		if err := pause(ctx, time.Duration(params.MS)*time.Millisecond); err != nil {
+			return contract.ExecuteState{}, err
 		}
 	}
 	return contract.ExecuteState{Worker: "node", Instance: "instance", StartedAt: time.Now(), DurationMS: int64(in.Job.Attempt)}, nil

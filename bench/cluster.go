@@ -81,14 +81,9 @@ func (c *cluster) startControl(ctx context.Context) error {
 	return c.bare.Start()
 }
 
-// startChild starts this program again as a worker process. It ends when its
-// standard input does, so that none is left behind.
-func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int) error {
-	return c.startChildWith(ctx, b, id, slots)
-}
-
-// startChildWith adds flags to the child's command line.
-func (c *cluster) startChildWith(ctx context.Context, b *bench, id string, slots int, extra ...string) error {
+// startChild starts this program again as a worker process, with extra flags. It ends when
+// its standard input does, so that none is left behind.
+func (c *cluster) startChild(ctx context.Context, b *bench, id string, slots int, extra ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -125,10 +120,8 @@ func (c *cluster) awaitWorkers(ctx context.Context, n int) error {
 		if fresh >= n {
 			return nil
 		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d workers are fresh after a minute: %w", fresh, n, ctx.Err())
+		if err := pause(ctx, 200*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d workers are fresh after a minute: %w", fresh, n, err)
 		}
 	}
 }

@@ -127,10 +127,8 @@ func (c *cluster) awaitFreshNamed(ctx context.Context, id string) error {
 				}
 			}
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("worker %s is not fresh: %w", id, ctx.Err())
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("worker %s is not fresh: %w", id, err)
 		}
 	}
 }

@@ -37,14 +37,14 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	before, err := cpuSeconds(c.server.PID())
+	before, err := c.cpu()
 	if err != nil {
 		return err
 	}
 	if err := pause(ctx, idleWatch); err != nil {
 		return err
 	}
-	after, err := cpuSeconds(c.server.PID())
+	after, err := c.cpu()
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	resting := (after - before) / idleWatch.Seconds()
+	resting := (after.server - before.server) / idleWatch.Seconds()
 	open, err := c.emptyTicks(ctx, "")
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ type emptyTick struct{ events, serverMS, controlMS, tookMS float64 }
 // admission starts, does not count.
 func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error) {
 	var events, took []float64
-	var server, control float64
+	var before cpu
 	for n := range idleGroups + 1 {
 		group, err := c.runGroupIn(ctx, lane, jobtype.RoutingWorker, 0, 1)
 		if err != nil {
@@ -90,19 +90,23 @@ func (c *cluster) emptyTicks(ctx context.Context, lane string) (emptyTick, error
 			events, took = append(events, group.events), append(took, group.seconds*1000)
 			continue
 		}
-		if server, err = cpuSeconds(c.server.PID()); err != nil {
-			return emptyTick{}, err
-		}
-		if control, err = cpuSeconds(os.Getpid()); err != nil {
+		if before, err = c.cpu(); err != nil {
 			return emptyTick{}, err
 		}
 	}
-	serverAfter, err := cpuSeconds(c.server.PID())
-	if err != nil {
-		return emptyTick{}, err
+	after, err := c.cpu()
+	return emptyTick{median(events), (after.server - before.server) * 1000 / idleGroups, (after.control - before.control) * 1000 / idleGroups, median(took)}, err
+}
+
+// cpu is the time in seconds that the server and the control plane, which is this process,
+// have used.
+type cpu struct{ server, control float64 }
+
+func (c *cluster) cpu() (used cpu, err error) {
+	if used.server, err = cpuSeconds(c.server.PID()); err == nil {
+		used.control, err = cpuSeconds(os.Getpid())
 	}
-	controlAfter, err := cpuSeconds(os.Getpid())
-	return emptyTick{median(events), (serverAfter - server) * 1000 / idleGroups, (controlAfter - control) * 1000 / idleGroups, median(took)}, err
+	return used, err
 }
 
 func (c *cluster) historyLength(ctx context.Context, workflowID string) (float64, error) {

@@ -120,7 +120,7 @@ func slotsSkewed(ctx context.Context, b *bench) error {
 	}
 	defer c.stop()
 	for id, shared := range map[string]string{"single": "", "skewed": "t1,t2,t3,t4"} {
-		if err := c.startChildWith(ctx, b, id, skewedCap, "-shared", shared); err != nil {
+		if err := c.startChild(ctx, b, id, skewedCap, "-shared", shared); err != nil {
 			return err
 		}
 	}

@@ -15,11 +15,11 @@ const (
 	sharedFleetSlots = 4
 	sharedFleetJobs  = 200
 	sharedFleetMS    = 50
-	// occupiedMS is longer than everything that is measured beside it.
+	// occupiedMS is longer than everything that is measured next to it.
 	occupiedMS = 120_000
 )
 
-// placementSharedFleet measures a group beside another one that fills half of the
+// placementSharedFleet measures a group next to another one that fills half of the
 // fleet with long jobs, against the same group with the free half to itself and
 // pinned there: what it loses by not knowing from the start what is taken.
 func placementSharedFleet(ctx context.Context, b *bench) error {
@@ -108,10 +108,8 @@ func (c *cluster) awaitExecuting(ctx context.Context, node string, n int) error 
 		if err == nil && answer.Get(&report) == nil && report.Executing >= n {
 			return nil
 		}
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%s runs %d of %d jobs after a minute: %w", node, report.Executing, n, ctx.Err())
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%s runs %d of %d jobs after a minute: %w", node, report.Executing, n, err)
 		}
 	}
 }

@@ -139,10 +139,8 @@ func (c *cluster) awaitQuiet(ctx context.Context, b *bench) error {
 			return nil
 		}
 		b.logf("registry_1000: %d fresh, %.0f events", fresh, events)
-		select {
-		case <-time.After(2 * time.Second):
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d workers are fresh: %w", fresh, crowdSize, ctx.Err())
+		if err := pause(ctx, 2*time.Second); err != nil {
+			return fmt.Errorf("%d of %d workers are fresh: %w", fresh, crowdSize, err)
 		}
 	}
 }

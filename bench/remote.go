@@ -202,10 +202,7 @@ func (w *farWorker) call(ctx context.Context, path string, body any) map[string]
 				return answer
 			}
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-		}
+		_ = pause(ctx, 100*time.Millisecond)
 	}
 	return nil
 }
@@ -219,10 +216,7 @@ func (w *farWorker) run(ctx context.Context) {
 	loops.Go(func() {
 		for ctx.Err() == nil {
 			w.call(ctx, "/workers/"+w.id+"/ping", map[string]any{"executing": 0, "detecting": 0})
-			select {
-			case <-time.After(5 * time.Second):
-			case <-ctx.Done():
-			}
+			_ = pause(ctx, 5*time.Second)
 		}
 	})
 	loops.Go(func() {

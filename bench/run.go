@@ -19,7 +19,7 @@ type options struct {
 	// childID and address are for child processes.
 	childID, address string
 	slots            int
-	// shared are job types whose shared queue the child pulls beside its own.
+	// shared are job types whose shared queue the child pulls besides its own.
 	shared string
 }
 
@@ -43,7 +43,7 @@ func measurements() []measurement {
 		{"join", "from the start of a worker's process to the first job of a running group on it", join},
 		{"registry_1000", "history events per hour and CPU with 1,000 simulated workers that beat every 5 s", registry1000},
 		{"placement", "1,000 jobs of 50 ms over 4 worker processes with 4 slots each, against the bare SDK", placement},
-		{"placement_shared_fleet", "a group beside another that fills half of the fleet with long jobs, against the same group pinned to the free half", placementSharedFleet},
+		{"placement_shared_fleet", "a group next to another that fills half of the fleet with long jobs, against the same group pinned to the free half", placementSharedFleet},
 		{"slots_skewed", "cap 4 shared by five queues, all work on one, against a worker with that one queue", slotsSkewed},
 		{"seaweedfs_gateway", "weed workers at the gateway: from the dial to the first detection, and 33 vacuums with limit 4", weedFirstDetection},
 		{"admission", "request → grant round trips at 1, 8 and 100 askers, against a bare workflow that answers signals", admissionBench},
@@ -89,9 +89,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case childGateway, childNatives, childRemotes:
 		return report(stderr, beRemoteChild(ctx, o))
 	default:
-		if o.child == childDAG || o.child == childDAGBare {
-			return report(stderr, beDAGChild(ctx, o))
-		}
 		return report(stderr, beChild(ctx, o))
 	}
 	chosen, err := choose(o.only)

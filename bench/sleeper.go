@@ -101,10 +101,8 @@ func awaitStart(ctx context.Context, book string, is func(started) bool) (starte
 		if found := findStart(data, is); found != nil {
 			return *found, nil
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			return started{}, fmt.Errorf("no job has started: %w", ctx.Err())
+		if err := pause(ctx, 5*time.Millisecond); err != nil {
+			return started{}, fmt.Errorf("no job has started: %w", err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
@@ -13,8 +12,8 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// A crowd of job types that find nothing, each due every minute. What the first minute
-// starts does not count.
+// A crowd of job types that find nothing, each due every minute. The runs of the first
+// minute do not count.
 const (
 	tickTypes = 1000
 	tickEvery = time.Minute
@@ -58,11 +57,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 		return err
 	}
 	from := time.Now()
-	server, err := cpuSeconds(c.server.PID())
-	if err != nil {
-		return err
-	}
-	control, err := cpuSeconds(os.Getpid())
+	before, err := c.cpu()
 	if err != nil {
 		return err
 	}
@@ -70,11 +65,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 		return err
 	}
 	watched := time.Since(from)
-	serverAfter, err := cpuSeconds(c.server.PID())
-	if err != nil {
-		return err
-	}
-	controlAfter, err := cpuSeconds(os.Getpid())
+	after, err := c.cpu()
 	if err != nil {
 		return err
 	}
@@ -90,7 +81,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 	due := tickTypes * watched.Seconds() / tickEvery.Seconds()
 	return b.values("ticks_1000_"+name, tickTypes, "% of the ticks", []float64{100 * completed / due}, map[string]float64{
 		"completed": completed, "skipped": skipped, "due": round(due),
-		"server_cores": round((serverAfter - server) / watched.Seconds()), "control_plane_cores": round((controlAfter - control) / watched.Seconds()),
+		"server_cores": round((after.server - before.server) / watched.Seconds()), "control_plane_cores": round((after.control - before.control) / watched.Seconds()),
 		"plan_s": round(applied.plan.Seconds()), "apply_s": round(applied.apply.Seconds()), "list_s": round(listed.Seconds()),
 	})
 }

@@ -143,19 +143,16 @@ func (a *audience) cost(ctx context.Context, n int) (rate, used, error) {
 			return rate{}, used{}, err
 		}
 	}
-	select { // The first pictures.
-	case <-time.After(5 * time.Second):
-	case <-ctx.Done():
-		return rate{}, used{}, ctx.Err()
+	// The first pictures.
+	if err := pause(ctx, 5*time.Second); err != nil {
+		return rate{}, used{}, err
 	}
 	began, err := a.usage(ctx)
 	if err != nil {
 		return rate{}, used{}, err
 	}
-	select {
-	case <-time.After(viewersWatch):
-	case <-ctx.Done():
-		return rate{}, used{}, ctx.Err()
+	if err := pause(ctx, viewersWatch); err != nil {
+		return rate{}, used{}, err
 	}
 	ended, err := a.usage(ctx)
 	per := func(n int64) float64 { return round(float64(n) / viewersWatch.Seconds()) }
@@ -186,10 +183,8 @@ func (a *audience) get(ctx context.Context, from string) (io.ReadCloser, error) 
 			_ = response.Body.Close()
 			return nil, fmt.Errorf("%s: %s", from, response.Status)
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -241,10 +236,9 @@ func (a *audience) changes(ctx context.Context, n int, change func(on bool, note
 		if err := change(false, ""); err != nil {
 			return nil, err
 		}
-		select { // The next one is not to come with this one's second look.
-		case <-time.After(3 * time.Second):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		// The next one is not to come with this one's second look.
+		if err := pause(ctx, 3*time.Second); err != nil {
+			return nil, err
 		}
 	}
 	return took, nil

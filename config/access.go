@@ -90,7 +90,7 @@ func (l *loader) wholePolicy(n *yamlread.Node, read Access) {
 		return
 	}
 	if len(read.Bindings) == 0 || len(read.Bindings) != len(n.Get("bindings").Items) {
-		return // What cannot be read has its faults.
+		return // A value that cannot be read has its faults.
 	}
 	for i, item := range n.Get("bindings").Items {
 		one := access.Policy{Roles: read.Roles, Bindings: read.Bindings[i : i+1]}

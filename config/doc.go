@@ -3,7 +3,7 @@
 //
 // [Load] reports every fault of every file at once, each with file, line and
 // column, and returns either a whole configuration with all defaults filled in
-// or none. Unknown keys are faults. What cannot be wrong but is probably not
+// or none. Unknown keys are faults. A value that is not wrong but probably not
 // meant is a warning, kept apart in [Config.Warnings].
 //
 // The package is a leaf: it connects to nothing and maps nothing to anybody's

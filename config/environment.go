@@ -41,7 +41,7 @@ func (l *loader) tlsFromEnvironment(variables map[string]string, into *Temporal)
 		fromPath := set(variables, certificate.variable+"_PATH", certificate.path)
 		fromData := set(variables, certificate.variable+"_DATA", certificate.data)
 		if fromPath && fromData {
-			l.environmentFault(certificate.variable+"_DATA", "is set beside "+certificate.variable+"_PATH: unset one of them")
+			l.environmentFault(certificate.variable+"_DATA", "is set together with "+certificate.variable+"_PATH: unset one of them")
 		}
 		if fromData {
 			*certificate.path = ""

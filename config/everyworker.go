@@ -28,7 +28,7 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	if read.EachWorker {
 		for _, key := range []string{"detect_on", "detect", "batch"} {
 			if other := e.node.Field(key); other != nil {
-				l.fault(other.At, join(e.path, key), "has no meaning beside each_worker, which detects nothing: remove one of them")
+				l.fault(other.At, join(e.path, key), "has no meaning with each_worker, which detects nothing: remove one of them")
 			}
 		}
 	}

@@ -53,8 +53,8 @@ func TestFaultsOfEveryWorker(t *testing.T) {
 	for lines, want := range map[string]string{
 		"    detect_on: evry\n":                                 `r.yaml:6:16: job_types.check.detect_on: "evry" is not known: did you mean "every"?: use one or every`,
 		"    labels: {rack: a}\n":                               "r.yaml:6:5: job_types.check.labels: has no meaning without detect_on: every or each_worker: true",
-		"    each_worker: true\n    detect_on: every\n":         "r.yaml:7:5: job_types.check.detect_on: has no meaning beside each_worker",
-		"    each_worker: true\n    detect: {}\n":               "r.yaml:7:5: job_types.check.detect: has no meaning beside each_worker",
+		"    each_worker: true\n    detect_on: every\n":         "r.yaml:7:5: job_types.check.detect_on: has no meaning with each_worker",
+		"    each_worker: true\n    detect: {}\n":               "r.yaml:7:5: job_types.check.detect: has no meaning with each_worker",
 		"    detect_on: every\n    labels: [a]\n":               "r.yaml:7:13: job_types.check.labels: must be an object of labels, like {role: storage}",
 		"    detect_on: every\n    policy: {routing: shared}\n": "r.yaml:7:23: job_types.check.policy.routing: shared cannot pin jobs to the workers that they are for: use worker",
 	} {

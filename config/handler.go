@@ -152,8 +152,8 @@ func (l *loader) block(e entry, b block) {
 }
 
 // asText gives plain scalars the type that the handler requires: in
-// `[gzip, -9, FILE]` YAML takes -9 for a number, but an argument is text. What
-// was written is kept to the letter, so that 007 stays 007.
+// `[gzip, -9, FILE]` YAML takes -9 for a number, but an argument is text. The
+// text is kept to the letter, so that 007 stays 007.
 func (e entry) asText() {
 	if e.handler == nil {
 		return
@@ -286,8 +286,8 @@ var settingPath = regexp.MustCompile(`^((?:params|detect|execute)(?:\.[\w-]+|\[\
 
 var pathSteps = regexp.MustCompile(`[\w-]+`)
 
-// validatorFault reports what a validator found. Beside faults of the schemas it
-// counts only where these have none: the validator misses what they reject.
+// validatorFault reports what a validator found. Next to faults of the schemas
+// it counts only where these have none: the validator misses what they reject.
 func (l *loader) validatorFault(e entry, err error, known Faults) {
 	text := err.Error()
 	found := settingPath.FindStringSubmatch(text)

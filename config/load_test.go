@@ -153,7 +153,7 @@ func TestAllFaultsAtOnceWithTheirPlaces(t *testing.T) {
 		`r.yaml:8:9: resources.none: 0 is out of range: use 1 to 1000000`,
 		`r.yaml:11:14: job_types.a.handler: there is no handler "swep": did you mean "sweep"? (--allow-unregistered accepts handlers that only workers know)`,
 		`r.yaml:12:11: job_types.a.lane: there is no lane "defualt": did you mean "default"?`,
-		`r.yaml:13:33: job_types.a.schedule.cron: is written beside every: use one of them, or two job types`,
+		`r.yaml:13:33: job_types.a.schedule.cron: is written together with every: use one of them, or two job types`,
 		`r.yaml:14:5: job_types.a.handler: the key is written twice, first at line 11`,
 		`r.yaml:17:14: job_types.b.enabled: is text, but must be true or false`,
 		`r.yaml:18:15: job_types.b.schedule: says neither every nor cron: write ` + "`every: 1h` or `cron: \"0 2 * * *\"`",

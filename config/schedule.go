@@ -32,7 +32,7 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 	every, cron := n.Get("every"), n.Get("cron")
 	switch {
 	case every != nil && cron != nil:
-		l.fault(cron.Place(), path+".cron", "is written beside every: use one of them, or two job types")
+		l.fault(cron.Place(), path+".cron", "is written together with every: use one of them, or two job types")
 	case every == nil && cron == nil:
 		l.fault(n.Place(), path, "says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`")
 	case every != nil:
@@ -60,7 +60,7 @@ func (l *loader) spread(e entry, written *yamlread.Node, spec *contract.Schedule
 	case how != spreadByName && how != spreadNone:
 		l.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, spreadByName, spreadNone)
 	case written != nil && how == spreadByName && offset != nil:
-		l.fault(written.Place(), path, "is written beside offset: use one of them")
+		l.fault(written.Place(), path, "is written together with offset: use one of them")
 	case how == spreadByName && offset == nil && spec.Every > 0:
 		spec.Offset = contract.SpreadOffset(e.name, spec.Every)
 	}

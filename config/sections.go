@@ -26,7 +26,7 @@ const (
 	// A run that ended within the hour is looked at by whoever waits for it.
 	minRetention = jobtype.Duration(time.Hour)
 	maxRetention = jobtype.Duration(10 * 365 * 24 * time.Hour)
-	// What the audit log keeps travels as one argument of a workflow.
+	// All that the audit log keeps travels as one argument of a workflow.
 	defaultAuditEntries, minAuditEntries, maxAuditEntries = 4000, 100, 20_000
 )
 

@@ -27,7 +27,7 @@ func TestSpread(t *testing.T) {
 	assert.Equal(t, jobtype.Duration(time.Second), of("{every: 5m, offset: 1s}"))
 	for schedule, fault := range map[string]string{
 		"{every: 5m, spread: often}":            `"often" is none of the ways: use name or none`,
-		"{every: 5m, spread: name, offset: 1s}": "is written beside offset",
+		"{every: 5m, spread: name, offset: 1s}": "is written together with offset",
 		`{cron: "0 2 * * *", spread: none}`:     "has no meaning for cron",
 	} {
 		assert.Contains(t, strings.Join(faults(t, with(schedule), nil), "\n"), fault, schedule)

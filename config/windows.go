@@ -22,7 +22,7 @@ const (
 )
 
 // calendar reads windows and blackouts. An entry without a time zone has the
-// given one, else UTC; days are expanded. What is stored thus means the same
+// given one, else UTC; days are expanded. The stored form thus means the same
 // whatever else is changed.
 func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
 	var calendar jobtype.Calendar

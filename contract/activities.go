@@ -147,7 +147,7 @@ type ExecuteState struct {
 	DurationMS int64     `json:"duration_ms,omitempty"`
 	// Others is how many of the worker's slots other groups and runs of DAGs used
 	// when the attempt ended, OthersOfHandler how many of these the same handler.
-	// What a handler that ignores its cancellation still uses is part of both,
+	// Slots of a handler that ignores its cancellation are part of both,
 	// whoever it worked for.
 	Others          int `json:"others,omitempty"`
 	OthersOfHandler int `json:"others_of_handler,omitempty"`

@@ -113,7 +113,7 @@ type AdmissionItem struct {
 	Priority int `json:"priority,omitempty"`
 	// Fences is how many fences the grant reserves; 0: one.
 	Fences int64 `json:"fences,omitempty"`
-	// For says what it is for: the id of a job or of a task. What is asked for from
+	// For says what it is for: the id of a job or of a task. A request for something from
 	// within its DAG ([SubDAGWorkflowID]) does not wait behind those who wait for it.
 	For string `json:"for,omitempty"`
 	// Start: it is for a group that begins, and refused while its job type is

@@ -87,7 +87,7 @@ type AdmissionThing struct {
 	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
-// PastGrantsFilter asks for what was held before. What is empty does not filter.
+// PastGrantsFilter asks for what was held before. An empty field does not filter.
 type PastGrantsFilter struct {
 	Lane       string `json:"lane,omitempty"`
 	Pool       string `json:"pool,omitempty"`

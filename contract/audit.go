@@ -26,7 +26,7 @@ const (
 
 // Messages of the audit log.
 const (
-	// SignalRecord takes an AuditRecord. Whoever sends it starts the log with
+	// SignalRecord takes an AuditRecord. The sender starts the log with
 	// it if there is none.
 	SignalRecord = "record"
 	// QueryAudit takes an AuditFilter and answers an AuditPage.
@@ -49,7 +49,7 @@ const (
 // of a permission.
 const CodeAccessDenied = "ACCESS_DENIED"
 
-// What follows the workflow's id in the Action of an entry about a run of an entity that
+// The suffixes of the workflow's id in the Action of an entry about a run of an entity that
 // ended: AuditTerminated if somebody terminated it, AuditEnded if it ended otherwise.
 const (
 	AuditTerminated = ".terminate"
@@ -108,7 +108,7 @@ type AuditEntry struct {
 }
 
 // MaxFormer bounds [AuditEntry.Former] in bytes, so that what is recorded at once fits
-// into one message. What is longer is left out.
+// into one message. Longer ones are left out.
 const MaxFormer = 8 << 10
 
 // AuditRecord is what is recorded at once.

@@ -9,7 +9,7 @@ import (
 // piece of work. docs/explain.md lists every code with its remedy.
 type Code string
 
-// What an item or a run waits for.
+// The codes of waits of items and runs.
 const (
 	CodePaused       Code = "PAUSED"
 	CodeParked       Code = "HELD"
@@ -35,7 +35,7 @@ const (
 	CodeWindowFit    Code = "DOES_NOT_FIT_WINDOW"
 )
 
-// What became of work that could not simply continue; the audit log has these,
+// The codes of work that could not simply continue; the audit log has these,
 // besides those above.
 const (
 	CodeWorkerLost  Code = "WORKER_LOST"

@@ -26,7 +26,7 @@ type DAGInput struct {
 	Files map[string]string `json:"files,omitempty"`
 	// Params replace those that Source declares.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Deadline bounds the run beside the spec's own; the shorter one counts.
+	// Deadline bounds the run in addition to the spec's own; the shorter one counts.
 	Deadline jobtype.Duration `json:"deadline,omitempty"`
 	// Resources are the sizes of pools as the configuration declares them. A run
 	// without any leaves all sizes as they are.
@@ -41,7 +41,7 @@ type DAGInput struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Depth counts the DAGs above a sub-DAG.
 	Depth int `json:"depth,omitempty"`
-	// Resumes is the workflow id of the run that this one goes on from.
+	// Resumes is the workflow id of the run that this one continues from.
 	Resumes string `json:"resumes,omitempty"`
 	// By says who started the run.
 	By string `json:"by,omitempty"`
@@ -52,7 +52,7 @@ type DAGInput struct {
 	Carry *DAGCarry `json:"carry,omitempty"`
 }
 
-// DAGCarry is what continues as new beside the state.
+// DAGCarry is what continues as new besides the state.
 type DAGCarry struct {
 	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
@@ -115,7 +115,7 @@ type DAGTask struct {
 // at all: a spec that does not compile, a graph that cannot be read.
 const DAGInvalidError = "DAGInvalid"
 
-// Messages of a DAG run, beside SignalPause, SignalResume and QueryStatus. Those
+// Messages of a DAG run, besides SignalPause, SignalResume and QueryStatus. Those
 // that can be refused are updates: a validator answers with the reason, and
 // nothing is changed.
 const (
@@ -179,7 +179,7 @@ type DecideTaskInput struct {
 }
 
 // AddTasksInput adds tasks to a run, or redefines some that have not started: a list like that of a spec with `before`
-// beside `needs`, at most 1 MiB.
+// besides `needs`, at most 1 MiB.
 type AddTasksInput struct {
 	// Tasks is the list in JSON, for whoever types the message.
 	Tasks json.RawMessage `json:"tasks,omitempty"`

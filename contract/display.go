@@ -1,7 +1,7 @@
 package contract
 
-// What the Web UI shows beside the registry. Whoever needs it first starts it, a
-// worker or a control plane, so both have to say the same.
+// The workflows that the Web UI shows next to the registry. The first
+// process that needs one starts it, a worker or a control plane, so both have to say the same.
 const (
 	// FleetSummary says in one line what the workflow [FleetWorkflowID] is.
 	FleetSummary = "the registry of all workers"

@@ -319,7 +319,7 @@ type WorkerTransition struct {
 	From WorkerState `json:"from,omitempty"`
 	To   WorkerState `json:"to"`
 	Code WorkerEvent `json:"code,omitempty"`
-	// Since is when what ended or went on began: the last heartbeat, a silence, the
+	// Since is when what ended or continued began: the last heartbeat, a silence, the
 	// time OFFLINE.
 	Since time.Time `json:"since,omitzero"`
 	// Process is a new process that holds the id, Former the one that held it.

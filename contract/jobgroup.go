@@ -273,7 +273,7 @@ type JobGroupResult struct {
 	ByWorker map[string]int `json:"by_worker,omitempty"`
 	// IgnoredWindow: somebody asked the group to run whatever its windows say.
 	IgnoredWindow bool `json:"ignored_window,omitempty"`
-	// Dropped are checkpoints that nobody goes on with: the record has no room for
+	// Dropped are checkpoints that nobody continues with: the record has no room for
 	// them, or it was an ad-hoc group.
 	Dropped *DroppedCheckpoints `json:"dropped_checkpoints,omitempty"`
 	// Record is carried to the next run of the job type.
@@ -303,7 +303,7 @@ type RunRecord struct {
 	// ClosedUntil is the opening until which the last runs were skipped.
 	ClosedUntil time.Time `json:"closed_until,omitzero"`
 	// TookMS is how long the last completed attempts took, oldest first, at most
-	// 100; those that went on from a checkpoint are left out.
+	// 100; those that continued from a checkpoint are left out.
 	TookMS []int64 `json:"took_ms,omitempty"`
 	// Checkpoints are those of jobs that the end of a window stopped, oldest
 	// first, at most 50 with 32 KiB together.

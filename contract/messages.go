@@ -110,7 +110,7 @@ func (in *SetPolicyInput) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode((*plain)(in)); err != nil {
-		return fmt.Errorf("%w: write {\"change\": {\"global_execution_concurrency\": 8}, \"by\": \"you\"}, or {\"policy\": {…every setting of the policy…}}; beside it, or alone, \"retry_budget\": {\"per_key\": {…}, \"per_type\": {…}}", err)
+		return fmt.Errorf("%w: write {\"change\": {\"global_execution_concurrency\": 8}, \"by\": \"you\"}, or {\"policy\": {…every setting of the policy…}}; next to it, or alone, \"retry_budget\": {\"per_key\": {…}, \"per_type\": {…}}", err)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ type SetCalendarInput struct {
 }
 
 // KeptCheckpoint is the checkpoint of a job that was stopped by the end of its
-// window. The next job with the key goes on from it.
+// window. The next job with the key continues from it.
 type KeptCheckpoint struct {
 	Key        string          `json:"key"`
 	Checkpoint json.RawMessage `json:"checkpoint"`

@@ -2,7 +2,7 @@ package dag
 
 import "github.com/roundsman/roundsman/dag/internal/graph"
 
-// What a graph is made of.
+// The parts of a graph.
 type (
 	// Graph is an immutable directed acyclic graph of tasks. It is safe for concurrent
 	// use.

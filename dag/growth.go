@@ -26,7 +26,7 @@ type Addition struct {
 // splitter may run again.
 //
 // A task of the growth that the run has already is redefined: it then does what the
-// new definition says, needs what that needs, and what waits for it goes on waiting.
+// new definition says, needs what that needs, and what waits for it continues waiting.
 // It must not have started; one that is defined like that already is left alone
 // whatever its state. A splitter redefines only tasks that it added itself.
 type Growth struct {

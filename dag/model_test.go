@@ -73,7 +73,7 @@ func drawOptions(t *rapid.T) dag.Options {
 	}
 }
 
-// pair runs the real thing beside the reference.
+// pair runs the real thing next to the reference.
 type pair struct {
 	t     *rapid.T
 	graph *dag.Graph
@@ -176,7 +176,7 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 		require.Equal(p.t, p.ref.limits[f.Name], f.Limit)
 		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Running), f.Running)
 		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Ready), f.Ready)
-		ran := 0 // What runs goes on when the limit is lowered.
+		ran := 0 // What runs continues when the limit is lowered.
 		for id, t := range p.ref.tasks {
 			if t.fanOut == f.Name && before[id] == dag.Running {
 				ran++

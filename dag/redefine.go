@@ -6,7 +6,7 @@ import (
 )
 
 // redefinition is a task that was added once more, with another definition, before
-// it had started. Tasks that wait for it go on waiting for it; it waits for what it
+// it had started. Tasks that wait for it continue waiting for it; it waits for what it
 // needs now, for tasks that were added to run before it, and for those that a
 // splitter it still needs has added.
 type redefinition struct {
@@ -66,7 +66,7 @@ func (g *growth) batchOf(i Index) int {
 
 // imposed are the dependencies of task i that its definition does not name: tasks
 // that were added to run before it, and those of splitters among needs. A task of a
-// splitter goes on waiting for that splitter's other ones, too: what waits for the
+// splitter continues waiting for that splitter's other ones, too: what waits for the
 // splitter waits for these through it.
 func (r *Run) imposed(i Index, needs []Index) []Index {
 	if r.growth == nil {

@@ -40,7 +40,7 @@ func (p *growthPlan) redefine(at Index, a *Addition) {
 	p.redefined = append(p.redefined, d)
 }
 
-// repeated reports whether a definition says what is so already. What a splitter
+// repeated reports whether a definition says what is so already. A part that a splitter
 // returns again is compared with what it returned before, and is left alone if it
 // does the same and has started.
 func (p *growthPlan) repeated(d *redefinition) bool {
@@ -73,7 +73,7 @@ func (p *growthPlan) continues(i Index) bool {
 	return slices.ContainsFunc(p.run.Needs(i), func(n Index) bool { return p.run.AddedBy(n) == i })
 }
 
-// checkFamilies sees to it that the tasks of a fan-out with a limit go on sharing
+// checkFamilies sees to it that the tasks of a fan-out with a limit continue sharing
 // their priority and how they take their place.
 func (p *growthPlan) checkFamilies(g *Growth) {
 	if len(p.redefined) == 0 {

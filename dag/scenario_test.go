@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/scenario"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected output of the scenarios anew")
+var rewrite = flag.Bool("rewrite", false, "write the expected output of the scenarios again")
 
 // TestScenarios runs the files under testdata.
 //

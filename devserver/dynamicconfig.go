@@ -41,7 +41,7 @@ func dynamicConfig() dynamicconfig.StaticClient {
 		// Long polls per namespace and API. Every Roundsman worker has private
 		// queues: with the stock 1200, 102 of 1300 pollers were refused.
 		dynamicconfig.FrontendMaxConcurrentLongRunningRequestsPerInstance.Key(): 10000,
-		// The stock 10/s is reached by one browser tab beside one test.
+		// The stock 10/s is reached by one browser tab next to one test.
 		dynamicconfig.FrontendMaxNamespaceVisibilityRPSPerInstance.Key(): 100,
 
 		// With the stock 100, fifty or more activities that finish during one

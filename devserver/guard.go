@@ -93,7 +93,7 @@ func (g *guard) watch() {
 	go func() {
 		defer close(g.done)
 		for ctx.Err() == nil {
-			// Nobody notifies: it returns when the connection or ctx ends.
+			// The channel has no sender: the call returns when the connection or ctx ends.
 			_, err := g.conn.WaitForNotification(ctx)
 			if ctx.Err() != nil || err == nil {
 				continue

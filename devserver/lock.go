@@ -23,7 +23,7 @@ const (
 // errLocked is returned when another live process holds the lock.
 var errLocked = errors.New("already in use")
 
-// fileLock is an advisory lock on a file beside the database. The kernel
+// fileLock is an advisory lock on a file next to the database. The kernel
 // releases it with the process, so a kill -9 leaves nothing to clean up, and
 // the file itself stays: removing it would let two waiters lock two inodes.
 type fileLock struct{ file *os.File }

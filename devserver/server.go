@@ -138,7 +138,7 @@ func (s *Server) Stop() error {
 }
 
 // quieten silences the log for the stop: services that go down one after the
-// other complain of each other, even as errors. Whoever asked for more than
+// other complain of each other, even as errors. A caller who asked for more than
 // warnings wants to see it.
 func (s *Server) quieten() {
 	if s.level.Level() >= zap.WarnLevel {

@@ -32,7 +32,7 @@ func TestMemoryForgets(t *testing.T) {
 	assert.ErrorContains(t, err, "not found")
 }
 
-// The state of a killed server is complete: a workflow that was waiting goes on.
+// The state of a killed server is complete: a workflow that was waiting continues.
 func TestFileSurvivesKill(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "state.db")

@@ -106,10 +106,10 @@ type SettingsValidator interface {
 // ProposalSink takes what a detection found.
 type ProposalSink interface {
 	// Emit hands over proposals in order. It returns [ErrSinkFull] when the
-	// group takes no more (the surplus is counted and reported; whoever goes on
+	// group takes no more (the surplus is counted and reported; whoever continues
 	// emitting gets it counted exactly), a [*ProposalError] for a proposal that
 	// breaks a rule (the others of the same call are still taken, and a handler
-	// may go on), or ctx's error. [Refused] makes a proposal that is only
+	// may continue), or ctx's error. [Refused] makes a proposal that is only
 	// counted and shown as invalid.
 	Emit(ctx context.Context, proposals ...Proposal) error
 }

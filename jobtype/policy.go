@@ -25,7 +25,7 @@ const DefaultActivityStall = Duration(5 * time.Minute)
 // OnDisconnect says what a worker does with a job while it cannot reach the server.
 type OnDisconnect string
 
-// What a worker that is cut off can do.
+// The actions of a worker that is cut off.
 const (
 	// DisconnectContinue lets the handler continue: its outcome is delivered later.
 	// The job may be placed elsewhere meanwhile, so that two attempts run at once.
@@ -38,7 +38,7 @@ const (
 // OnWorkerLoss says what happens to a job whose worker is gone.
 type OnWorkerLoss string
 
-// What can happen to a job whose worker is gone.
+// The policies for a job whose worker is gone.
 const (
 	WorkerLossReplace OnWorkerLoss = "replace"
 	WorkerLossFail    OnWorkerLoss = "fail"
@@ -48,7 +48,7 @@ const (
 // OnDeadline says what happens to running jobs at max_runtime.
 type OnDeadline string
 
-// What can happen at max_runtime.
+// The actions at max_runtime.
 const (
 	DeadlineCancel OnDeadline = "cancel"
 	DeadlineDrain  OnDeadline = "drain"
@@ -58,12 +58,12 @@ const (
 // window closes.
 type OnWindowEnd string
 
-// What can happen at the end of a window.
+// The actions at the end of a window.
 const (
 	// WindowEndDrain lets them end, for drain_grace at most.
 	WindowEndDrain OnWindowEnd = "drain"
 	// WindowEndCheckpoint cancels them; the next group's job with the same dedupe
-	// key goes on from their last checkpoint.
+	// key continues from their last checkpoint.
 	WindowEndCheckpoint OnWindowEnd = "checkpoint"
 )
 
@@ -146,7 +146,7 @@ type Policy struct {
 	StopAfter Duration `json:"stop_after,omitempty"`
 	// OnDeadline is cancel or drain. Default cancel.
 	OnDeadline OnDeadline `json:"on_deadline,omitempty"`
-	// DrainGrace is how long running jobs may go on after max_runtime under
+	// DrainGrace is how long running jobs may continue after max_runtime under
 	// on_deadline drain, and after their window under on_window_end drain.
 	// Default 30m.
 	DrainGrace Duration `json:"drain_grace,omitempty"`

@@ -137,7 +137,7 @@ func (p Policy) choiceFaults() []error {
 	faults = oneOf(faults, "on_window_end", p.OnWindowEnd, WindowEndDrain, WindowEndCheckpoint)
 	faults = oneOf(faults, "routing", p.Routing, RoutingWorker, RoutingShared)
 	if p.Routing == RoutingShared && p.OnWorkerLoss == WorkerLossHold {
-		faults = append(faults, &PolicyFault{"on_worker_loss", "hold needs routing worker: it goes on with a lost job on the very worker that lost it, and on a shared queue (routing shared) any worker may take it; use replace or fail, or routing worker"})
+		faults = append(faults, &PolicyFault{"on_worker_loss", "hold needs routing worker: it continues with a lost job on the very worker that lost it, and on a shared queue (routing shared) any worker may take it; use replace or fail, or routing worker"})
 	}
 	if p.Overlap == "allow_all" {
 		return append(faults, &PolicyFault{"overlap", "allow_all is refused: runs under it do not learn the history of the runs before them; use skip, buffer_one, buffer_all, cancel_other or terminate_other"})

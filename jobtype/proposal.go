@@ -112,7 +112,7 @@ type Proposal struct {
 // Refused stands for something that a detector found but could not make a
 // proposal of: a line of garbage, a directory that it may not read. Emitted
 // like a proposal it is counted as invalid and shown to operators with its
-// reason, while the others go on. key may be empty.
+// reason, while the others continue. key may be empty.
 func Refused(key string, reason error) Proposal {
 	if reason == nil {
 		reason = errors.New("the detector gave no reason")

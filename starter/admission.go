@@ -19,7 +19,7 @@ func (c *Client) Admission() Admission { return Admission{c} }
 func admissionRef() RunRef { return RunRef{WorkflowID: contract.AdmissionWorkflowID} }
 
 // View shows lanes, pools and objects: who holds them and who waits, as far as the
-// filter asks for it. It needs a control plane. What one that was ended would say is not true any more:
+// filter asks for it. It needs a control plane. The answer of one that was ended would not be true any more:
 // then the error is a [NoAdmissionError].
 func (a Admission) View(ctx context.Context, filter contract.AdmissionFilter) (contract.AdmissionView, error) {
 	view, err := queryUnless[contract.AdmissionView](ctx, a.client, enumspb.QUERY_REJECT_CONDITION_NOT_OPEN, admissionRef(), contract.QueryAdmission, filter)

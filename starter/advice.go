@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// Advise is the text of err for people. What the server says of a namespace that
+// Advise is the text of err for people. The server's text about a namespace that
 // is missing names no remedy, whatever was asked of it.
 func Advise(err error) string {
 	if missing, ok := errors.AsType[*serviceerror.NamespaceNotFound](err); ok {

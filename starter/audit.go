@@ -76,7 +76,7 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	}
 	now := time.Now()
 	for i := range entries {
-		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // What was recorded already is left out.
+		if request, repeatable := RequestOf(ctx); repeatable && entries[i].ID == "" { // Entries that are recorded already are left out.
 			entries[i].ID = fmt.Sprintf("%s/%s/%d", request.ID, entries[i].Action, i)
 		}
 		entries[i].ID, entries[i].Kind, entries[i].At = cmp.Or(entries[i].ID, rand.Text()), contract.AuditOperator, now

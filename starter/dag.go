@@ -38,7 +38,7 @@ type DAGOptions struct {
 	Run string
 	// By says who starts it; it is shown with the run.
 	By string
-	// Deadline bounds the run beside the spec's own.
+	// Deadline bounds the run in addition to the spec's own.
 	Deadline time.Duration
 	// Resources are the sizes of pools as the configuration declares them. A pool
 	// that nobody declares has size 1; an operator's size counts before all.
@@ -138,7 +138,7 @@ func (d DAGs) sameRequest(ctx context.Context, id string, request Request) (RunR
 	return RunRef{WorkflowID: id, RunID: info.GetExecution().GetRunId()}, nil
 }
 
-// detailsOfDAG is what the Web UI shows beside a run: whose it is, and with what
+// detailsOfDAG is what the Web UI shows next to a run: whose it is, and with what
 // it is looked at and operated.
 func detailsOfDAG(id string, input contract.DAGInput) string {
 	text := fmt.Sprintf("DAG `%s`", input.Name)
@@ -151,7 +151,7 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 	if input.Resumes != "" {
 		text += fmt.Sprintf("\n\nGoes on where `%s` ended", input.Resumes)
 	}
-	return text + fmt.Sprintf("\n\n`roundsman runs show %s` lists its tasks, `roundsman explain %s` says why it does not go on, "+
+	return text + fmt.Sprintf("\n\n`roundsman runs show %s` lists its tasks, `roundsman explain %s` says why it does not continue, "+
 		"`roundsman dag --help` what can be done about it", id, id)
 }
 

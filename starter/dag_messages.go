@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// The messages to an open DAG run. What the run refuses comes back as the
+// The messages to an open DAG run. A refusal of the run comes back as the
 // error, with the reason; nothing was changed then.
 
 // RetryTasks tries failed or canceled tasks of an open run again, with what they
@@ -27,7 +27,7 @@ func (d DAGs) RerunTask(ctx context.Context, ref RunRef, task, by string) (contr
 	return d.change(ctx, ref, contract.UpdateRerunTask, contract.TaskInput{Task: task, By: by})
 }
 
-// ApproveTask lets a task go on that waits for an approval.
+// ApproveTask lets a task that waits for an approval continue.
 func (d DAGs) ApproveTask(ctx context.Context, ref RunRef, task, by, note string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateApprove, contract.DecideTaskInput{Task: task, By: by, Note: note})
 }
@@ -38,7 +38,7 @@ func (d DAGs) RejectTask(ctx context.Context, ref RunRef, task, by, note string)
 }
 
 // AddTasks inserts tasks into an open run: a list like `tasks` of a spec, in YAML
-// or JSON, with `before` beside `needs`. Faults name the line in file.
+// or JSON, with `before` besides `needs`. Faults name the line in file.
 func (d DAGs) AddTasks(ctx context.Context, ref RunRef, file string, text []byte, by string) (contract.DAGChanged, error) {
 	return d.change(ctx, ref, contract.UpdateAddTasks, contract.AddTasksInput{Text: string(text), File: file, By: by})
 }

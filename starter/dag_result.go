@@ -58,7 +58,7 @@ func compileSource(in contract.DAGInput) (*dag.Graph, error) {
 // DAGRetry says what to do again of a run that has ended.
 type DAGRetry struct {
 	// From names tasks to execute again with everything that depends on them,
-	// beside those that failed or were blocked.
+	// besides those that failed or were blocked.
 	From []string
 	// Compiled is the spec as it is now; nil: the graph that the run had.
 	Compiled *spec.Compiled
@@ -98,7 +98,7 @@ type TakenOver struct {
 	FromRun string `json:"from_run"`
 }
 
-// Retry starts a new run that goes on from one that has ended: it takes over
+// Retry starts a new run that continues from one that has ended: it takes over
 // what succeeded or was skipped, with the results that are still referred to,
 // and executes what failed, was blocked, was canceled or never ran. The new
 // run's tasks say which run produced them.

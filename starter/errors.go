@@ -82,7 +82,7 @@ func (e *ControlPlaneDownError) Error() string {
 	return text
 }
 
-// What happened, without the remedy.
+// What is the failure without the remedy.
 func (e *ControlPlaneDownError) What() string {
 	return e.Asked + " was not answered: no control plane serves this namespace"
 }
@@ -104,9 +104,9 @@ func (e *RegistryGoneError) Error() string {
 	return e.What() + "; try again then, or restart the control plane (`roundsman server`), which creates it at once"
 }
 
-// What happened, without the remedy.
+// What is the failure without the remedy.
 func (e *RegistryGoneError) What() string {
-	return e.Asked + " of fleet was not answered: the worker registry was terminated or canceled; every worker registers again within a minute and so creates it anew"
+	return e.Asked + " of fleet was not answered: the worker registry was terminated or canceled; every worker registers again within a minute and so creates it again"
 }
 
 func (*RegistryGoneError) unanswered() {}
@@ -143,7 +143,7 @@ func runError(ref RunRef, err error) error {
 }
 
 // unansweredError is why a workflow that exists did not answer: nobody runs
-// workflows, it was paused in Temporal itself, or it is stuck. What the server
+// workflows, it was paused in Temporal itself, or it is stuck. Whatever the server
 // itself knows of it can still be told.
 type unansweredError interface {
 	error

@@ -11,7 +11,7 @@ import (
 // Roundsman, which runs know of.
 const StatusPaused RunStatus = "Paused"
 
-// open reports whether a workflow of that status can still go on.
+// open reports whether a workflow of that status can still continue.
 func (s RunStatus) open() bool { return s == StatusRunning || s == StatusPaused }
 
 // PausedWorkflowError says that a workflow was paused in Temporal itself and

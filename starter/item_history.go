@@ -231,7 +231,7 @@ func (h *historyReader) given(of *ItemHistory, worker string, input *commonpb.Pa
 	}
 	in.Job.GroupID, in.Job.WorkerID = h.workflow, worker
 	if len(in.Job.Settings) == 0 && len(in.Job.Argv) == 0 {
-		// What all jobs of a run have in common need not travel with each of them.
+		// The settings that all jobs of a run have in common need not travel with each of them.
 		in.Job.Params, in.Job.Settings, in.Job.Cluster = h.of.Spec.Params, h.of.Spec.Execute, h.of.Spec.Cluster
 	}
 	of.Command, of.Params = h.client.render(in)

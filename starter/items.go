@@ -326,7 +326,7 @@ type ItemSearch struct {
 }
 
 // Search lists items of several runs, those of the newest run first. A run that does
-// not answer is left out and named in the error, beside what was found.
+// not answer is left out and named in the error, besides what was found.
 func (r Runs) Search(ctx context.Context, search ItemSearch) ([]Item, error) {
 	runs, err := r.List(ctx, search.Runs)
 	if err != nil {

@@ -162,7 +162,7 @@ func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 	if err != nil {
 		err = runError(ref, err)
 		if unknown != nil && errors.Is(err, ErrNotFound) {
-			err = unknown // What was meant is the name of a job type.
+			err = unknown // The argument is the name of a job type.
 		}
 		return RunRef{}, err
 	}
@@ -170,7 +170,7 @@ func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 }
 
 // latestListed looks for the runs that a Schedule does not know which is gone, or
-// was made again: they go on, and must be found to be canceled. What was submitted
+// was made again: they continue, and must be found to be canceled. Jobs that were submitted
 // and dry runs are no runs of the job type. Visibility is asked only where nothing
 // else is known.
 func (r Runs) latestListed(ctx context.Context, name string) (RunRef, bool) {

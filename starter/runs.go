@@ -215,7 +215,7 @@ func (f RunFilter) keeps(run Run) bool {
 }
 
 // addScheduled adds runs that the Schedule has started and visibility does not
-// show yet. What it cannot find out it leaves out: the list stays right without.
+// show yet. It leaves out what it cannot find out: the list stays right without.
 func (r Runs) addScheduled(ctx context.Context, name string, found []Run) []Run {
 	schedule, err := r.client.DescribeSchedule(ctx, name)
 	if err != nil {
@@ -285,7 +285,7 @@ func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 	return r.signal(ctx, ref, ": there is nothing to cancel", name, argument)
 }
 
-// Pause keeps an open run from starting items until Resume. What runs goes on;
+// Pause keeps an open run from starting items until Resume. A job that runs continues;
 // paused time does not count against a group's max_runtime, but against a DAG's
 // deadline. Pausing what is paused replaces the note.
 func (r Runs) Pause(ctx context.Context, ref RunRef, note string) error {

@@ -22,7 +22,7 @@ import (
 	"github.com/roundsman/roundsman/internal/rpc"
 )
 
-// Snapshot is a run at one moment. What groups and DAGs have in common stands in it
+// Snapshot is a run at one moment. The fields that groups and DAGs share stand in it
 // directly; Group, Result, DAGStatus and DAGResult have what only one kind has.
 type Snapshot struct {
 	Run
@@ -182,7 +182,7 @@ func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	}
 	info := response.GetWorkflowExecutionInfo()
 	if info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW && ref.RunID != "" {
-		// The run goes on in a later workflow run under the same id.
+		// The run continues in a later workflow run under the same id.
 		return r.Describe(ctx, RunRef{WorkflowID: ref.WorkflowID})
 	}
 	if name := info.GetType().GetName(); name != contract.JobGroupWorkflow && name != contract.DAGWorkflow {
@@ -250,7 +250,7 @@ func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.
 	return s, result.Outcome
 }
 
-// paceOf compares a closed run with those that its record has beside itself.
+// paceOf compares a closed run with those that its record has next to itself.
 func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
 	switch {
 	case result.DryRun, result.Submission != "", result.Outcome == contract.OutcomeSkipped, result.Outcome == contract.OutcomeCanceled:

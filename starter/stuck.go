@@ -18,10 +18,10 @@ import (
 	"github.com/roundsman/roundsman/internal/rpc"
 )
 
-// StuckWorkflowError says that a control plane runs, but its code cannot go on
+// StuckWorkflowError says that a control plane runs, but its code cannot continue
 // with a workflow: it panics, or it does other things than the workflow's history
 // says, as one of another version may. The server repeats the workflow task until
-// a control plane can; the jobs that run go on, and nothing is lost.
+// a control plane can; the jobs that run continue, and nothing is lost.
 type StuckWorkflowError struct {
 	WorkflowID string
 	// Message is what the code said.
@@ -30,7 +30,7 @@ type StuckWorkflowError struct {
 	// if none has, and only the answer to a question showed it.
 	Times int
 	Since time.Time
-	// Version of the control plane under which the workflow last went on; empty if
+	// Version of the control plane under which the workflow last continued; empty if
 	// that is not known.
 	Version string
 }
@@ -42,16 +42,16 @@ func (e *StuckWorkflowError) Error() string {
 	return e.What() + "; " + e.Remedy()
 }
 
-// What happened, without the remedy.
+// What is the failure without the remedy.
 func (e *StuckWorkflowError) What() string {
-	return fmt.Sprintf("WORKFLOW_STUCK: the control plane cannot go on with workflow %s%s%s: %s", e.WorkflowID, e.often(), e.under(), e.Message)
+	return fmt.Sprintf("WORKFLOW_STUCK: the control plane cannot continue with workflow %s%s%s: %s", e.WorkflowID, e.often(), e.under(), e.Message)
 }
 
 func (e *StuckWorkflowError) under() string {
 	if e.Version == "" {
 		return ""
 	}
-	return ", which last went on under version " + e.Version
+	return ", which last continued under version " + e.Version
 }
 
 func (e *StuckWorkflowError) often() string {
@@ -63,7 +63,7 @@ func (e *StuckWorkflowError) often() string {
 
 // Remedy is what to do about it.
 func (e *StuckWorkflowError) Remedy() string {
-	return "it goes on by itself under a control plane that can: start `roundsman server` in the version that began it, or a corrected one, in place of " +
+	return "it continues by itself under a control plane that can: start `roundsman server` in the version that began it, or a corrected one, in place of " +
 		"all others (`roundsman doctor` lists them); " +
 		"the server's log has the stack, and `temporal workflow terminate --workflow-id " + e.WorkflowID + "` gives it up"
 }
@@ -121,7 +121,7 @@ func (c *Client) stuck(ctx context.Context, info *workflowpb.WorkflowExecutionIn
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 			failed := event.GetWorkflowTaskFailedEventAttributes()
 			if failed.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND {
-				return nil // A message came while it was ending; the next one goes on.
+				return nil // A message came while it was ending; the next one continues.
 			}
 			message := failed.GetFailure().GetMessage()
 			if message == "" {

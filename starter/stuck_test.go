@@ -17,7 +17,7 @@ import (
 )
 
 // serveVersion runs a control plane whose groups wait, after what before does. A
-// version that does another thing before cannot go on with a group of this one.
+// version that does another thing before cannot continue with a group of this one.
 func serveVersion(t *testing.T, c *starter.Client, version string, before func(workflow.Context)) (stop func()) {
 	t.Helper()
 	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{
@@ -35,7 +35,7 @@ func serveVersion(t *testing.T, c *starter.Client, version string, before func(w
 	return w.Stop
 }
 
-// TestStuckWorkflow: a control plane of another version cannot go on with a group.
+// TestStuckWorkflow: a control plane of another version cannot continue with a group.
 // That is neither one that is down nor a group that has just been started, and it
 // is over as soon as one of the old version is back.
 func TestStuckWorkflow(t *testing.T) {
@@ -71,7 +71,7 @@ func TestStuckWorkflow(t *testing.T) {
 		return stuck.Times > 1
 	})
 	assert.Contains(t, stuck.Message, "a matching Timer command was expected")
-	assert.Equal(t, "v1.0", stuck.Version, "that which can go on with it")
+	assert.Equal(t, "v1.0", stuck.Version, "that which can continue with it")
 	require.ErrorContains(t, err, "start `roundsman server` in the version that began it")
 	shown, err := c.Runs().Show(t.Context(), ref)
 	require.NoError(t, err, "what the server itself knows is shown")
@@ -83,11 +83,11 @@ func TestStuckWorkflow(t *testing.T) {
 	reason := explained.Reasons[0]
 	assert.Equal(t, []any{explain.WorkflowStuck, ref.WorkflowID}, []any{reason.Code, reason.Object})
 	assert.WithinDuration(t, time.Now(), reason.Since, time.Minute)
-	assert.Contains(t, reason.Detail, "workflow "+ref.WorkflowID+", which last went on under version v1.0, its workflow task failed")
+	assert.Contains(t, reason.Detail, "workflow "+ref.WorkflowID+", which last continued under version v1.0, its workflow task failed")
 	assert.Contains(t, reason.Remedy, "temporal workflow terminate --workflow-id "+ref.WorkflowID)
 	stop()
 
 	stop = serveVersion(t, c, "v1.0", one)
 	defer stop()
-	testsuite.WaitFor(t, time.Minute, "the group to go on", answers)
+	testsuite.WaitFor(t, time.Minute, "the group to continue", answers)
 }

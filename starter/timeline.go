@@ -29,7 +29,7 @@ func (r Runs) Timeline(ctx context.Context, run Snapshot, tasks []Item) ([]Item,
 	at := map[string]int{}
 	for i := range timed {
 		at[timed[i].ID] = i
-		if timed[i].FromRun == "" { // What another run did is in that one's history.
+		if timed[i].FromRun == "" { // The work of another run is in that one's history.
 			timed[i] = timed[i].with(*found[timed[i].ID])
 		}
 	}

@@ -6,7 +6,7 @@ import "time"
 const DefaultNamespace = "default"
 
 // startTimeout bounds one start of the server. Healthy in under a second on a
-// quiet machine; under -race beside other packages it can take many.
+// quiet machine; under -race next to other packages it can take many.
 const startTimeout = 60 * time.Second
 
 // stopTimeout bounds an orderly stop; after it the process is killed.

@@ -145,7 +145,7 @@ func portOf(address string) (int, error) {
 	return number, nil
 }
 
-// failedTask is what the server logs when workflow code could not go on: it
+// failedTask is what the server logs when workflow code could not continue: it
 // panicked, or did not do what its history says. The server repeats the workflow
 // task for ever.
 const failedTask = `"msg":"workflow task failed"`

@@ -52,7 +52,7 @@ func StartServer(t testing.TB, options ...Option) *Server {
 		log := server.Log()
 		server.Stop()
 		for _, line := range server.FailedTasks() {
-			t.Errorf("workflow code could not go on: %s", line)
+			t.Errorf("workflow code could not continue: %s", line)
 		}
 		if t.Failed() && log != "" {
 			t.Logf("last output of the development server:\n%s", log)
@@ -142,7 +142,7 @@ func (s *Server) Stop() {
 	s.process.stop(stopTimeout)
 }
 
-// Suspend freezes the server (SIGSTOP) and returns what lets it go on: to its
+// Suspend freezes the server (SIGSTOP) and returns what lets it continue: to its
 // clients it is a server that accepts connections and answers nothing.
 func (s *Server) Suspend() (resume func() error, err error) {
 	s.mu.Lock()
@@ -205,7 +205,7 @@ func (s *Server) Dial(edit ...func(*client.Options)) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-// WaitFor polls until done answers true. What has not come a minute after the limit, which
+// WaitFor polls until done answers true. A condition that has not come a minute after the limit, which
 // is for a machine that keeps up, fails the test. It is for conditions that only the server
 // can answer.
 func WaitFor(t testing.TB, limit time.Duration, what string, done func() bool) {

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// DefaultControlStopTimeout is how long control activities may go on after the
+// DefaultControlStopTimeout is how long control activities may continue after the
 // control plane was asked to stop. They are repeated elsewhere.
 const DefaultControlStopTimeout = 5 * time.Second
 
@@ -51,7 +51,7 @@ type ControlOptions struct {
 	// Identity is what Temporal shows; empty: the client's.
 	Identity string
 	// Version is noted with every workflow task that this process completes, so that
-	// it can be told which version began a workflow that another cannot go on with.
+	// it can be told which version began a workflow that another cannot continue with.
 	// Empty: the SDK notes a checksum of the program.
 	Version string
 	// Interceptors are those that the workflows need.

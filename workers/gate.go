@@ -163,7 +163,7 @@ func (g *gate) Room(key string) bool {
 	return len(g.waiting) == 0 && g.total.open() && g.limit(key).open()
 }
 
-// Resize changes the total. What already runs above a smaller one continues.
+// Resize changes the total. A job that already runs above a smaller one continues.
 func (g *gate) Resize(total int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

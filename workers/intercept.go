@@ -56,7 +56,7 @@ func (a *gatedActivity) ExecuteActivity(ctx context.Context, in *interceptor.Exe
 		return nil, err
 	}
 	defer leave()
-	// Who sent it may not have heard yet that this worker is drained or cordoned: a
+	// The sender may not know yet that this worker is drained or cordoned: a
 	// group that detects for minutes looks at the fleet before and after. Asked last,
 	// so that an operator who was told that nothing runs here can rely on it.
 	if a.gates.kept(ctx) {
@@ -96,7 +96,7 @@ func (g *gates) of(args []any) (chosen *gate, handler string) {
 	}
 	switch in := args[0].(type) {
 	case contract.ExecuteInput:
-		if in.Adopt { // What it is about is inside already.
+		if in.Adopt { // Its job is inside already.
 			return nil, ""
 		}
 		return g.execute, in.Handler
@@ -106,7 +106,7 @@ func (g *gates) of(args []any) (chosen *gate, handler string) {
 	return nil, ""
 }
 
-// refuse remembers whose job is sent back, to tell when there is room. Who sends
+// refuse remembers whose job is sent back, to tell when there is room. A run that sends
 // to a shared queue does not choose workers, and need not be told.
 func (g *gates) refuse(args []any, info activity.Info) {
 	_, _, _, private := contract.WorkerOfQueue(info.TaskQueue)

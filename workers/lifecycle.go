@@ -78,7 +78,7 @@ func (n *Node) prepare(ctx context.Context) {
 
 // deliverOutbox gives what the last incarnation left behind a head start: once
 // this one is registered, the other is fenced and nothing it did counts any
-// more. What is not delivered by then continues in the background.
+// more. The rest is delivered in the background.
 func (n *Node) deliverOutbox(ctx context.Context) error {
 	delivered, err := n.jobs.DeliverOutbox()
 	if err != nil {

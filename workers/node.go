@@ -231,8 +231,8 @@ func (n *Node) Slots() (execute, maxExecute, detect, maxDetect int) {
 	return n.gates.execute.Used(), n.executeSlots.MaxSlots(), n.gates.detect.Used(), n.detectSlots.MaxSlots()
 }
 
-// Resize changes the caps without a restart. What runs above a smaller cap goes
-// on. It does not change what the registry knows, whose word counts again with
+// Resize changes the caps without a restart. A job that runs above a smaller cap
+// continues. It does not change what the registry knows, whose word counts again with
 // its next answer: operators resize with the registry's help.
 func (n *Node) Resize(maxDetect, maxExecute int) error {
 	if maxDetect < 1 || maxExecute < 1 || maxDetect > maxSlots || maxExecute > maxSlots {

@@ -35,7 +35,7 @@ func (n *Node) caps() contract.WorkerCaps {
 	return contract.WorkerCaps{MaxDetect: n.detectSlots.MaxSlots(), MaxExecute: n.executeSlots.MaxSlots()}
 }
 
-// keptFromWork reports whether an operator drains or cordons this worker. What was
+// keptFromWork reports whether an operator drains or cordons this worker. A job that was
 // sent to one that is held may be sent because that is over, which the sender hears
 // first: so the registry is asked. If it does not answer its last word counts.
 func (n *Node) keptFromWork(ctx context.Context) bool {

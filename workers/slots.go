@@ -165,7 +165,7 @@ func (s *slots) MaxSlots() int {
 	return s.cap
 }
 
-// Resize changes the cap. What already runs above a smaller one is left alone.
+// Resize changes the cap. A job that already runs above a smaller one is left alone.
 func (s *slots) Resize(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -87,7 +87,7 @@ func TestDetectJSON(t *testing.T) {
 	settings := shell(`printf '%s\n' "$@"`, string(raw(t, proposal)), `{"dedupe_key":"a","sumary":"x"}`, `{"dedupe_key":"b"} {}`, `[1]`, `not json`, `{"priority":"urgent","dedupe_key":"c"}`, `{}`)
 	settings["format"] = "json"
 	got := detect(t, settings, jobtype.DetectInput{})
-	require.NoError(t, got.Err, "good lines go on")
+	require.NoError(t, got.Err, "good lines continue")
 	require.Len(t, got.Proposals, 2)
 	assert.JSONEq(t, string(raw(t, proposal)), string(raw(t, got.Proposals[0])))
 	require.Len(t, got.Invalid, 5)

@@ -36,7 +36,7 @@ const (
 var errEnough = errors.New("the detection printed far more than the group takes")
 
 // proposals turns the lines of a detection into proposals. A bad line is
-// emitted as refused, with its number, and the others go on.
+// emitted as refused, with its number, and the others continue.
 type proposals struct {
 	format string
 	sink   jobtype.ProposalSink

@@ -87,7 +87,7 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		err := consume(from)
 		if err != nil {
 			stop(err)
-			// Nobody may block on a full pipe while it is being stopped.
+			// A full pipe must block no one while the program is being stopped.
 			_, _ = io.Copy(io.Discard, from)
 		}
 		return err
@@ -196,7 +196,7 @@ func (p *pipes) finish() {
 
 // pipeReader reads a pipe to its end. After the program has ended, a silence
 // of grace counts as the end: then some process that left the group holds the
-// pipe. What is in the pipe is read however slow the reader is, because the
+// pipe. The content of the pipe is read however slow the reader is, because the
 // silence is measured by each read again.
 type pipeReader struct {
 	file  *os.File

@@ -53,7 +53,7 @@ func (c *Control) EnsureAdmission(ctx context.Context, in contract.EnsureAdmissi
 // answer within the workflow task that waits.
 const callTimeout = 1500 * time.Millisecond
 
-// CallAdmission is [contract.CallAdmissionActivity]. What only gives back is signaled,
+// CallAdmission is [contract.CallAdmissionActivity]. A request that only releases is signaled,
 // what requests something is an update that admission answers at once; an update that
 // is not answered in time is repeated as a signal. A repeat changes nothing: requests
 // are idempotent.

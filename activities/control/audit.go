@@ -27,7 +27,7 @@ type recorderClient struct {
 	Fleet
 }
 
-// RecordAudit is [contract.RecordAuditActivity]. What a message does not say of
+// RecordAudit is [contract.RecordAuditActivity]. Whatever a message does not say of
 // its sender it takes from the server's record of the message; an entry whose
 // message cannot be found is recorded without. Entries have ids, so a repeat
 // changes nothing.
@@ -49,7 +49,7 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		}
 	}
 	for i := range in.Entries {
-		// What is known of the sender of a terminated run is only its identity.
+		// Only the identity of the sender of a terminated run is known.
 		if entry := &in.Entries[i]; entry.Kind == contract.AuditOperator && entry.Actor == "" {
 			entry.Via, entry.Auth = recorder.Origin(entry.From)
 			entry.Actor, entry.From = recorder.ParseIdentity(entry.From)

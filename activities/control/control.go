@@ -106,7 +106,7 @@ type Option func(*Control)
 
 // WithConverter reads the results of canceled groups with c, which must be the
 // converter that the control plane's client uses; the default is the SDK's.
-// What cannot be read is left out of a run's summary.
+// A run's summary leaves out results that cannot be read.
 func WithConverter(c converter.DataConverter) Option {
 	return func(control *Control) { control.converter = c }
 }

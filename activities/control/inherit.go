@@ -21,7 +21,7 @@ const (
 
 // inheritance finds out whether an entity is running and, if it is not, what its
 // last run knew that nobody else does. A run that was ended answers queries as
-// long as its history is kept. What cannot be had is no reason not to start: it
+// long as its history is kept. A state that cannot be had does not prevent the start: it
 // comes back as the Fault. An entity that never ran leaves nothing.
 func (c *Control) inheritance(ctx context.Context, workflowID string) (running bool, inherited contract.Inherited, err error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")

@@ -6,7 +6,7 @@
 // and returns only when something changed: a worker became fresh or stale,
 // appeared, is shutting down, or a silent one reached a threshold of the
 // registry. A healthy idle fleet therefore costs no history, restarts of the
-// control plane included: a retried activity goes on from its heartbeat.
+// control plane included: a retried activity continues from its heartbeat.
 //
 // A worker is judged by change of its heartbeat's time, never by the time
 // itself: that is the worker's clock, which may be minutes off. Everything is
@@ -18,7 +18,7 @@
 // after a restart until each worker beats again, and drops entries after five
 // minutes. Time in which the observer could not look (no control plane, no
 // server) does not count against a worker that beat before it; for one that was
-// silent before it the time goes on, but nothing is reported until the observer
+// silent before it the time continues, but nothing is reported until the observer
 // has looked for long enough that a living worker would have been seen.
 //
 // The list does not carry the heartbeat's time, and asking for each worker

@@ -56,7 +56,7 @@ func NewObserver(service Service, namespace string, config contract.FleetConfig)
 // ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
 // registry has to hear something; see the package comment.
 //
-// On repeat it goes on from the heartbeat of the attempt before. When it is
+// On repeat it continues from the heartbeat of the attempt before. When it is
 // canceled it returns the context's error. When the control plane stops it
 // returns an error that is retried. A server that cannot be reached is waited
 // for; one that keeps no heartbeats is a permanent error of type
@@ -103,7 +103,7 @@ func left(ctx context.Context) *memory {
 	}
 	var m memory
 	if err := activity.GetHeartbeatDetails(ctx, &m); err != nil {
-		activity.GetLogger(ctx).Warn("The last attempt's memory cannot be read; observing anew.", "error", err)
+		activity.GetLogger(ctx).Warn("The last attempt's memory cannot be read; observing from the beginning.", "error", err)
 		return nil
 	}
 	return &m

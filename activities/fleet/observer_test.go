@@ -161,7 +161,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	t.Helper()
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	// An observation that has nothing to say goes on for ever.
+	// An observation that has nothing to say continues for ever.
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})

@@ -57,7 +57,7 @@ func changed(before, after map[string]*workerpb.WorkerHeartbeat) bool {
 }
 
 // latest is when the worker's execute queue beat last, and how many slots it used
-// then. What it pulled from shared queues is not part of it: that beats apart.
+// then. Jobs pulled from shared queues are not part of it: they have heartbeats of their own.
 func latest(id, instance string, beats map[string]*workerpb.WorkerHeartbeat) (at time.Time, used int) {
 	for _, beat := range beats {
 		if beat.GetTaskQueue() == contract.WorkerQueue(id, instance) && beat.GetHeartbeatTime().AsTime().After(at) {

@@ -97,7 +97,7 @@ func (t timing) ahead() time.Duration  { return t.interval * 6 / 10 }
 func (t timing) aligned() time.Duration { return t.interval / 2 }
 
 // late is the age from which the exact time of a fresh worker's last change is
-// reported along with other news, so that the next observation goes on from it.
+// reported along with other news, so that the next observation continues from it.
 func (t timing) late() time.Duration { return t.interval * 3 / 2 }
 
 // smallDrift is the change of a skew that is worth telling along with other

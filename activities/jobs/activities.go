@@ -80,7 +80,7 @@ type Activities struct {
 	descriptors map[string]jobtype.Descriptor
 	commons     *Commons
 
-	// intake ends when no handler may go on; its cause tells why. life ends
+	// intake ends when no handler may continue; its cause tells why. life ends
 	// when undelivered outcomes are given up.
 	intake, life       context.Context //nolint:containedctx // life cycles of the component, not of one call
 	endIntake, endLife context.CancelCauseFunc

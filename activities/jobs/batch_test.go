@@ -13,7 +13,7 @@ import (
 )
 
 // TestDetectNamesBatches on the worker; a proposal for which the template fails
-// is invalid, and the others go on.
+// is invalid, and the others continue.
 func TestDetectNamesBatches(t *testing.T) {
 	t.Parallel()
 	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {

@@ -48,7 +48,7 @@ func (a *Activities) deliver(d delivery) (bySignal bool) {
 }
 
 // pause waits, doubles the wait up to maxDeliveryWait, and reports whether ctx
-// still goes on.
+// still continues.
 func pause(ctx context.Context, wait *time.Duration) bool {
 	timer := time.NewTimer(*wait)
 	defer timer.Stop()
@@ -120,7 +120,7 @@ func (d *delivery) giveUpIfRejected(logger *slog.Logger, err error) error {
 }
 
 // DeliverOutbox delivers what an earlier process could not. Call it before the
-// worker polls; it returns at once and goes on until everything is delivered or
+// worker polls; it returns at once and continues until everything is delivered or
 // the worker's life ends. The returned channel is closed then.
 func (a *Activities) DeliverOutbox() (done <-chan struct{}, err error) {
 	finished := make(chan struct{})

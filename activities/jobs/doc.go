@@ -1,7 +1,7 @@
 // Package jobs runs handlers as Temporal activities: the two generic activities
 // Detect and Execute that every node worker registers, whatever handlers it has.
 //
-// What the package adds to a handler:
+// The package adds to a handler:
 //
 //   - Beats. The wrapper heartbeats by itself, not through the SDK, which would
 //     cancel every running job as soon as the server is away for one throttle

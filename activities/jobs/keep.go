@@ -44,7 +44,7 @@ func (k *kept) taken() {
 	}
 }
 
-// store puts d into the outbox and returns what removes it again. What is in no
+// store puts d into the outbox and returns what removes it again. A delivery that is in no
 // outbox is counted.
 func (a *Activities) store(d delivery, reason error) (remove func()) {
 	log := a.options.Logger.With("job", d.Outcome.JobID, "group", d.WorkflowID)

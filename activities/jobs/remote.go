@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// What follows are the rules of this package for an attempt that runs in another
+// This file has the rules of this package for an attempt that runs in another
 // process than the one that speaks with the server: a gateway takes the activity,
 // and reports what a remote worker tells it.
 

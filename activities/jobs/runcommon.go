@@ -13,7 +13,7 @@ import (
 )
 
 // maxCommonBytes bounds what a process keeps: the params, settings and cluster blocks of
-// the job types that it works for. What was used longest ago goes first.
+// the job types that it works for. The least recently used one goes first.
 const maxCommonBytes = 8 << 20
 
 // Commons keeps what the jobs of runs have in common. It is named by its content, so that

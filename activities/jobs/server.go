@@ -112,7 +112,7 @@ func classify(err error) error {
 	switch {
 	case err == nil, errors.Is(err, activity.ErrActivityPaused):
 		// Pausing holds back retries of the server, which we do not use; the
-		// running attempt goes on.
+		// running attempt continues.
 		return nil
 	case errors.As(err, &canceled):
 		return jobtype.ErrCanceled

@@ -186,7 +186,7 @@ func (w *watcher) result(notices []contract.Notice, known []contract.ReceiverInf
 	return contract.WatchEventsResult{State: state, Notices: notices, Receivers: known}, err
 }
 
-// look looks once. What cannot be found out is looked for again at the next look.
+// look looks once. Facts that it cannot find out it looks for again next time.
 func (w *watcher) look(ctx context.Context) []contract.Notice {
 	now := time.Now().UTC()
 	due := now.Sub(w.looked) >= min(rarely, 6*w.options.Interval)

@@ -20,7 +20,7 @@ const maxOutput = 1 << 10
 
 // run starts the command with the body as its input, in a process group of its own,
 // which ends with the time limit. Its environment is PATH, HOME and LANG of the control
-// plane and the notification's id and event. What it prints goes to the log of the
+// plane and the notification's id and event. Its output goes to the log of the
 // control plane alone.
 func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.Notification, body []byte) error {
 	output := &tail{}

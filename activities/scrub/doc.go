@@ -14,7 +14,7 @@
 // docs/adr/0003-scrub-hash-and-store.md for the choice of hash and store.
 //
 // Repeat: verifying again changes nothing but the date. Cancel: the job ends
-// within one read, and its next attempt goes on from the last checkpoint if
+// within one read, and its next attempt continues from the last checkpoint if
 // the file is still the same. Failure: a file that cannot be read fails its
 // job and nothing else.
 package scrub

@@ -30,8 +30,8 @@ const (
 	batchDelay = 2 * time.Millisecond
 )
 
-// lease opens one database file when it is needed and shares it. Whoever waits
-// for the file leaves a note beside it (path + ".wanted"), on which the holder
+// lease opens one database file when it is needed and shares it. A process that waits
+// for the file leaves a note next to it (path + ".wanted"), on which the holder
 // gives it up for a moment.
 type lease struct {
 	path string
@@ -212,7 +212,7 @@ func (l *lease) lock(ctx context.Context) (*bbolt.DB, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err := os.WriteFile(l.note(), nil, 0o600); err != nil {
-			return nil, fmt.Errorf("the note beside the baseline: %w", err)
+			return nil, fmt.Errorf("the note next to the baseline: %w", err)
 		}
 	}
 }

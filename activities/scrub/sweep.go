@@ -29,7 +29,7 @@ func (s *scan) sweep(ctx context.Context) error {
 	var revisions []revision
 	for _, k := range records {
 		if ended(ctx) {
-			return nil // the detection itself is done; the sweep goes on next time
+			return nil // the detection itself is done; the sweep continues next time
 		}
 		revised := k.record
 		_, err := os.Lstat(k.path)

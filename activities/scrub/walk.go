@@ -29,7 +29,7 @@ type tree struct {
 	seen   map[[2]uint64]bool // directories, where links are followed
 
 	// visit gets the files of one directory. refuse gets what cannot be read;
-	// the walk goes on. An error of either ends the walk.
+	// the walk continues. An error of either ends the walk.
 	visit  func(directory string, files []found) error
 	refuse func(path string, err error) error
 }

@@ -60,7 +60,7 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 		}
 		summary := fmt.Sprintf("volume %d: shards on %d disks", e.Volume, len(e.Targets))
 		if e.Finish {
-			summary = fmt.Sprintf("volume %d: all shards are there, delete the replicas beside them", e.Volume)
+			summary = fmt.Sprintf("volume %d: all shards are there, delete the replicas next to them", e.Volume)
 		}
 		estimate := time.Duration(e.Size/gigabyte+1) * 10 * time.Minute //nolint:gosec // sizes of disks
 		proposals = append(proposals, proposal("erasure_coding", summary, work, estimate, jobtype.PriorityLow))
@@ -69,7 +69,7 @@ func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now ti
 }
 
 // work keeps the places of the detection over all attempts, so that what an earlier
-// one left is looked for where it can be: the files of shards beside a replica that is
+// one left is looked for where it can be: the files of shards next to a replica that is
 // deleted by now are seen on no topology.
 func (s *encodeSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	if s.Target == nil || len(s.Target.Targets) == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the expected output of the scenarios anew")
+var rewrite = flag.Bool("rewrite", false, "write the expected output of the scenarios again")
 
 // memory is a tree of files.
 type memory map[string]string
@@ -36,7 +36,7 @@ func (m memory) ReadFile(name string) ([]byte, error) {
 //	definition ID   show a task's definition
 //	results         ID JSON lines: the results of tasks, for render
 //	render ID       fill in a task's templates
-//	enter ID        go on with the run of a sub-DAG
+//	enter ID        continue with the run of a sub-DAG
 //	marshal         load the input and write it canonically
 //	expand ID       read the input as the result of a task that names items
 //	defer ID        read the input as the result of a task that continues

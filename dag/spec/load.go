@@ -50,7 +50,7 @@ func loadWhole(file string, data []byte) (*Spec, error) {
 }
 
 // whole adds the faults of a graph whose document is faulty: of names, templates
-// and cycles. What a fault of the document may have caused is left out.
+// and cycles. Faults that another fault may have caused are left out.
 func (r reader) whole(s *Spec) {
 	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful}
 	for k := range s.Tasks {

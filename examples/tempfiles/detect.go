@@ -30,7 +30,7 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			// Shown to operators as an invalid proposal; the others go on.
+			// Shown to operators as an invalid proposal; the others continue.
 			refused := out.Emit(ctx, jobtype.Refused(name, err))
 			if errors.Is(refused, jobtype.ErrSinkFull) {
 				return refused

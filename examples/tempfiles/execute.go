@@ -12,7 +12,7 @@ import (
 
 // Execute cleans one directory. It looks again before it removes: time has
 // passed since the detection, and a file may have been touched. Since only what
-// is there and old is removed, a second attempt simply goes on.
+// is there and old is removed, a second attempt simply continues.
 func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 	p, err := readParams(job.Params)
 	if err != nil {

@@ -45,7 +45,7 @@ func (h *handler) Descriptor() jobtype.Descriptor {
 		Name:   "tempfiles",
 		Help:   "Removes temporary files that nobody has touched for a while, one job per directory.",
 		Params: json.RawMessage(paramsSchema),
-		// What suits this work better than the built-in defaults.
+		// These suit this work better than the built-in defaults.
 		DefaultPolicy: jobtype.Policy{RetryLimit: 2, ExecutionTimeout: jobtype.Duration(10 * time.Minute)},
 	}
 }

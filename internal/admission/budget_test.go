@@ -175,7 +175,7 @@ func TestADisabledTypeStartsNothing(t *testing.T) {
 	assert.Equal(t, []string{"g stopped", "w RETRY_BUDGET", "s stopped"}, told(p.fails("g", b, 1, "a", "b")))
 	assert.Equal(t, []string{"x RETRY_BUDGET"}, ask("x", turn()))
 	assert.Equal(t, []string{"y RETRY_BUDGET"}, ask("y", Request{ID: "start", Start: true}))
-	assert.Equal(t, []string{"z granted"}, ask("z", Request{ID: "fences", Fences: 5}), "who is at it may go on")
+	assert.Equal(t, []string{"z granted"}, ask("z", Request{ID: "fences", Fences: 5}), "who is at it may continue")
 	again := p.step(Requested{Holder: group("g"), JobType: "scrub", Budget: b, Reassert: true, Held: []Held{{AdmissionItem: turn(), Fence: 1}}})
 	assert.Equal(t, []string{"g stopped"}, told(again), "it may not have heard")
 	require.NoError(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub"}, p.now))

@@ -12,7 +12,7 @@ const (
 	// state of one workflow.
 	MaxKeys = 120_000
 	// purgedAtOnce bounds the keys of released claims that one event takes out of
-	// the index. What is left in it counts as free.
+	// the index. Whatever is left in it counts as free.
 	purgedAtOnce = 512
 )
 

@@ -176,7 +176,7 @@ func (c *Core) unwait(r *request) {
 
 // serveResources grants what fits: to those that reserve, the oldest first, then, in
 // the order of their rank, to those that wait for something that was given back.
-// What does not fit is passed by those behind, until it was passed often enough.
+// A request that does not fit is passed by those behind, until it was passed often enough.
 func (c *Core) serveResources(now time.Time) {
 	p := &c.pools
 	if len(p.freed)+len(p.fresh) == 0 && !p.reservedChanged && !c.reservedTooLong(now) {

@@ -225,7 +225,7 @@ func TestNobodyStarves(t *testing.T) {
 }
 
 // A task has a tape while its sub-DAG runs. What that needs must not be kept for
-// somebody who waits for the tape: neither would ever go on.
+// somebody who waits for the tape: neither would ever continue.
 func TestWhatIsNeededWithinAHolderIsNotKeptForThoseWhoWaitForIt(t *testing.T) {
 	t.Parallel()
 	p := ready()
@@ -364,7 +364,7 @@ func TestALongerGraceHoldsForWhatIsHeld(t *testing.T) {
 }
 
 // A group that was terminated and then reset has the same id and the same first
-// run: it goes on with what it had, which must not be given to others.
+// run: it continues with what it had, which must not be given to others.
 func TestAHolderThatSpeaksAgainHasNotEnded(t *testing.T) {
 	t.Parallel()
 	p := ready()

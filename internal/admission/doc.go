@@ -23,7 +23,7 @@
 //     asking. For a request that others overtook [MaxOvertakes] times at one of its
 //     needs, one thing after the other is reserved: none starves. Only a request from
 //     within something that has resources passes what is reserved: what it waits for
-//     may be given back no sooner. What is free is reserved for [ReserveLimit], then
+//     may be given back no sooner. Free resources are reserved for [ReserveLimit], then
 //     for longer each time.
 //   - In a lane the waiting job types take turns alphabetically; a type that had
 //     its turn while another waited lets that one go first.

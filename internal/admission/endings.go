@@ -15,7 +15,7 @@ func (c *Core) settle(e Requested, now time.Time) {
 		done, err := UnpackKeys(reported.Done)
 		settled, otherErr := UnpackKeys(reported.Settled)
 		if err != nil || otherErr != nil {
-			continue // Nobody can say which keys it meant.
+			continue // The keys that it meant are not known.
 		}
 		c.freeKeys(e.Holder, slices.Concat(done, settled))
 		if perType(e.Budget).set() && !reported.SuccessAt.IsZero() {

@@ -77,8 +77,8 @@ func (o *outcomes) done(keys []uint64, at time.Time) {
 	}
 }
 
-// succeeded ends the series of a job type. What failed within the window still
-// counts: a type may fail now and then, but not too often.
+// succeeded ends the series of a job type. Failures within the window still
+// count: a type may fail now and then, but not too often.
 func (o *outcomes) succeeded(jobType string, at time.Time) {
 	if r := o.Types[jobType]; r != nil && at.UnixMilli() > r.Broken {
 		r.Broken = at.UnixMilli()

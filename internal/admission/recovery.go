@@ -9,8 +9,8 @@ import (
 )
 
 // recovery is the time in which the core does not know what is held. Nothing is
-// granted until everybody who may hold something was heard or is gone. What each
-// asserts includes what it waits for, so that a waiter need not repeat.
+// granted until everybody who may hold something was heard or is gone. The assertion of each
+// includes what it waits for, so that a waiter need not repeat.
 type recovery struct {
 	// expected are the workflows still to be heard; named says that all of them
 	// are known.

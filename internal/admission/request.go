@@ -66,7 +66,7 @@ func (e Requested) apply(c *Core, now time.Time) {
 // be given to others while it works. A message from before its end, which comes late,
 // does no harm: the watcher finds its end once more.
 //
-// What it has is kept for the longest of its graces: it may still run what it
+// Its resources are kept for the longest of its graces: it may still run what it
 // started under another heartbeat timeout.
 func (c *Core) revive(e Requested) {
 	h := c.holders[e.Holder]

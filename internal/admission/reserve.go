@@ -23,7 +23,7 @@ const (
 )
 
 // serveReserving grants what fits to the oldest aged requests and reserves for the
-// others what they need, in the order of their age. What is not reserved any more may
+// others what they need, in the order of their age. A resource that is not reserved any more may
 // be of use to those that wait for it.
 func (c *Core) serveReserving(now time.Time) {
 	p := &c.pools
@@ -65,7 +65,7 @@ func (c *Core) serveReserving(now time.Time) {
 // reserve reserves what a request needs that was overtaken too often. It begins with
 // one thing that is not free, and reserves that while it is given back and until the
 // next thing that is not free has been, and so on: what is plenty is not kept idle
-// for as long as another job holds something rare. What is free and reserved for too
+// for as long as another job holds something rare. A resource that is free and reserved for too
 // long is given up, and what is missing then is reserved first.
 func (c *Core) reserve(r *request, now time.Time) {
 	isFree := func(marked string) bool { n := r.needOf(marked); return n.resource != nil && n.offers(n.n) }

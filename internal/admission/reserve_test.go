@@ -33,7 +33,7 @@ func (p *play) overtake(t *testing.T, r Request) {
 
 // TestAPoolIsNotKeptWhileAnObjectIsHeld: a job that is a DAG holds an object and
 // its tasks ask for a pool. Somebody who waits for both must not keep the pool from
-// them: nobody would ever go on.
+// them: nobody would ever continue.
 func TestAPoolIsNotKeptWhileAnObjectIsHeld(t *testing.T) {
 	t.Parallel()
 	p := ready()

@@ -86,7 +86,7 @@ func (l *accessed) level(status int) slog.Level {
 }
 
 func (l *accessed) attributes(status int, took time.Duration, bare bool) []slog.Attr {
-	if bare { // Who was refused before anything else has no Via.
+	if bare { // A caller refused before anything else has no Via.
 		l.caller.Via = contract.ViaGateway
 	}
 	operation := l.operation

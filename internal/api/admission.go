@@ -147,12 +147,12 @@ func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
 	if err != nil {
 		return list, err
 	}
-	before, _ := strconv.ParseInt(after, 10, 64) // What is signed is a number, or empty.
+	before, _ := strconv.ParseInt(after, 10, 64) // A signed cursor is a number, or empty.
 	past, err := call.Client.Admission().PastGrants(ctx, contract.PastGrantsFilter{
 		Lane: in.Lane, Pool: in.Pool, Object: in.Object, WorkflowID: in.Run, Before: before, Limit: in.Limit,
 	})
 	if is404(err) {
-		return list, nil // Nobody ever asked for anything.
+		return list, nil // There was no request yet.
 	}
 	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
 	if past.More {
@@ -186,7 +186,7 @@ func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (co
 	}
 	view, err := call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: in.Limit, After: after})
 	if is404(err) {
-		return contract.AdmissionView{}, in, nil // Nobody ever asked for anything.
+		return contract.AdmissionView{}, in, nil // There was no request yet.
 	}
 	return view, in, err
 }

@@ -157,7 +157,7 @@ func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stre
 }
 
 // still reports whether the caller is known and has the same rights. While that cannot
-// be found out the stream goes on.
+// be found out the stream continues.
 func (a *API) still(r *http.Request, caller Caller) bool {
 	now, err := a.options.Auth.Authenticate(r)
 	if err != nil {

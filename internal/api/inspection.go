@@ -118,7 +118,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		return explanation, err
 	}
 	if !call.Sees(access.Scope{}) {
-		explanation.Receiver = nil // What waits for it is of any job type.
+		explanation.Receiver = nil // Its queue is of all job types.
 		for i := range explanation.Reasons {
 			reason := &explanation.Reasons[i]
 			reason.Object, reason.Detail, reason.Remedy = "", "", ""

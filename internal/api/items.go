@@ -69,7 +69,7 @@ func (a *API) items() {
 	})
 	Add(a, Operation{
 		ID: "get-item-output", Method: http.MethodGet, Path: all + "/{item}/output", Tag: tag, Summary: "Read what a job or task prints",
-		Description: "next is the offset to go on from. While running is true there may be more.",
+		Description: "next is the offset to continue from. While running is true there may be more.",
 		May:         viewItems, Reach: Named,
 		Live: &live.Topic{Every: busyEvery, Of: []string{OfRun}},
 	}, func(ctx context.Context, call *Call, in *struct {
@@ -108,8 +108,8 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	return itemList{orEmpty(starter.Listed(found)), page}, err
 }
 
-// withTimes adds what only the history of a run of a DAG knows. What cannot be read
-// stays unknown.
+// withTimes adds what only the history of a run of a DAG knows. Times that cannot be read
+// stay unknown.
 func (c *Call) withTimes(ctx context.Context, ref starter.RunRef, tasks []starter.Item) ([]starter.Item, error) {
 	run, err := c.Client.Runs().Show(ctx, ref)
 	if err != nil || run.Progress == nil || run.Progress.Total > starter.MaxTimed {
@@ -180,7 +180,7 @@ func (a *API) taskActions(tag, one string) {
 		})
 	})
 	Add(a, Operation{
-		ID: "approve-item", Method: http.MethodPost, Path: one + "/approve", Tag: tag, Summary: "Let a task go on that waits for an approval",
+		ID: "approve-item", Method: http.MethodPost, Path: one + "/approve", Tag: tag, Summary: "Let a task that waits for an approval continue",
 		May: operateItems, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *itemNote) (contract.DAGChanged, error) {
 		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {

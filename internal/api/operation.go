@@ -91,7 +91,7 @@ type Call struct {
 // Sees reports whether the caller may do to a thing in scope what the operation does.
 func (c *Call) Sees(scope access.Scope) bool { return c.Rights.Allows(c.operation.May, scope) }
 
-// Need fails unless [Call.Sees]. What the caller may not view does not exist for them.
+// Need fails unless [Call.Sees]. For the caller, objects that they may not view do not exist.
 func (c *Call) Need(scope access.Scope) error {
 	if c.Sees(scope) {
 		return nil

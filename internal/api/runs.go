@@ -118,7 +118,7 @@ func (a *API) runActions(tag, one string) {
 		return RunEnding(in.requested("cancel")), call.Client.Runs().Cancel(ctx, in.Ref(), in.Body.Reason)
 	})
 	Add(a, Operation{
-		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; what runs goes on",
+		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; what runs continues",
 		May: operateRuns, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
@@ -151,7 +151,7 @@ func (a *API) dagRunActions(tag, one string) {
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
 		Body struct {
-			Tasks []json.RawMessage `json:"tasks,omitempty" doc:"As tasks of a spec, with before beside needs"`
+			Tasks []json.RawMessage `json:"tasks,omitempty" doc:"As tasks of a spec, with before besides needs"`
 			Text  string            `json:"text,omitempty" doc:"The same list as YAML, instead of tasks"`
 		}
 	},
@@ -232,7 +232,7 @@ type runsPosition struct {
 }
 
 // listRuns reads one page more than it shows, so that it knows whether there is
-// another. What the caller does not see leaves gaps: a page may have fewer runs than
+// another. Runs that the caller does not see leave gaps: a page may have fewer runs than
 // its limit, and none.
 func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList, error) {
 	list, filter := runList{AsOf: time.Now().UTC()}, in.filter()

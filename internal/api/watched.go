@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/live"
 )
 
-// What stands in the Of of an [Operation]'s Live for a workflow that the request names.
+// These stand in the Of of an [Operation]'s Live for a workflow that the request names.
 const (
 	// OfRun is the run of the path.
 	OfRun = "{run}"
@@ -31,7 +31,7 @@ func changesOfJobTypes() []string {
 	return []string{"group/", contract.AuditWorkflowID, contract.AdmissionWorkflowID}
 }
 
-// LiveRun is how the parts of a run are viewed: while it goes on, every two seconds.
+// LiveRun is how the parts of a run are viewed: while it runs, every two seconds.
 func LiveRun(gap time.Duration) *live.Topic {
 	return &live.Topic{Every: queriedEvery, Busy: busyEvery, Gap: gap, Of: []string{OfRun}}
 }

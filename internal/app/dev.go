@@ -39,7 +39,7 @@ type DevOptions struct {
 	Config *config.Config
 	// Workers are the ids of the node workers.
 	Workers []string
-	// Handlers of the binary beside the built-in ones.
+	// Handlers of the binary besides the built-in ones.
 	Handlers []jobtype.Handler
 	// HTTP serves the API; nil: nobody does.
 	HTTP   *HTTP
@@ -189,7 +189,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	return nil
 }
 
-// findOpen looks before anything can make a group go on: one that ends while
+// findOpen looks before anything can make a group continue: one that ends while
 // this process starts would otherwise be taken for an old one.
 func (d *Dev) findOpen(ctx context.Context, loaded *config.Config) error {
 	d.Open = map[string]starter.RunRef{}
@@ -215,7 +215,7 @@ func stopAll(ctx context.Context, nodes []*workers.Node) error {
 
 func (d *Dev) apply(ctx context.Context, loaded *config.Config) error {
 	if loaded.Owner == "" {
-		loaded.Owner = jobtypes.DevOwner // What others have applied here is theirs.
+		loaded.Owner = jobtypes.DevOwner // Job types that others have applied here are theirs.
 	}
 	specs, err := loaded.Specs()
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	settledAfter = time.Minute
 )
 
-// DevServer says how to run a Temporal server beside this process.
+// DevServer says how to run a Temporal server next to this process.
 type DevServer struct {
 	// Binary is a path of roundsman-devserver; empty searches for it.
 	Binary string
@@ -33,7 +33,7 @@ type DevServer struct {
 	// runs instead.
 	TemporalCLI string
 	// Executable is this process's own binary: the dev server is looked for
-	// beside it before it is looked for on PATH.
+	// next to it before it is looked for on PATH.
 	Executable string
 	// Port and UIPort on 127.0.0.1; 0 chooses a free one.
 	Port, UIPort int

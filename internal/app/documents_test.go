@@ -28,7 +28,7 @@ type example struct {
 
 var yamlBlock = regexp.MustCompile("(?ms)^```ya?ml\n(.*?)^```")
 
-// examples are the YAML blocks of all documents and the files beside them that
+// examples are the YAML blocks of all documents and the files next to them that
 // readers are pointed to.
 func examples(t *testing.T) []example {
 	t.Helper()

@@ -38,7 +38,7 @@ type HTTP struct {
 	User string
 	// Access says who may call.
 	Access config.Access
-	// Handlers are those of this binary beside the built-in ones.
+	// Handlers are those of this binary besides the built-in ones.
 	Handlers []jobtype.Handler
 
 	// bare serves remote workers alone.
@@ -54,7 +54,7 @@ type HTTP struct {
 	files    accessFiles
 }
 
-// Time-outs of the server. Writing has none: events go on for hours, and answers
+// Time-outs of the server. Writing has none: events continue for hours, and answers
 // that wait have a bound of their own.
 const (
 	readHeaderWithin = 10 * time.Second
@@ -105,7 +105,7 @@ func (h *HTTP) Watch(options *starter.Options) {
 	}
 }
 
-// Loopback reports whether only this machine reaches the address. Whoever serves another
+// Loopback reports whether only this machine reaches the address. A process that serves another
 // one must know its callers.
 func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)

@@ -20,7 +20,7 @@ import (
 
 const (
 	serverBinary = "roundsman-devserver"
-	// serverBinaryEnv names a server binary where none is beside or on PATH.
+	// serverBinaryEnv names a server binary where none is next to or on PATH.
 	serverBinaryEnv = "ROUNDSMAN_DEVSERVER"
 )
 
@@ -64,7 +64,7 @@ func findServer(options DevServer) (string, error) {
 	if path, err := exec.LookPath(serverBinary); err == nil {
 		return path, nil
 	}
-	return "", fmt.Errorf("%s was found neither beside %s nor on PATH: build it with `make build`, or use Temporal's CLI "+
+	return "", fmt.Errorf("%s was found neither next to %s nor on PATH: build it with `make build`, or use Temporal's CLI "+
 		"(--temporal-cli PATH), or a running server (--address HOST:PORT)", serverBinary, options.Executable)
 }
 
@@ -113,7 +113,7 @@ func (e *embedded) await(ctx context.Context, process *child, _ DevServer) (Serv
 type temporalCLI struct{ path string }
 
 // untilEOF runs its arguments as a command and kills it at the end of standard
-// input. What waits for that end holds no output open: when the command ends by
+// input. The process that waits for that end holds no output open: when the command ends by
 // itself, that is seen at once.
 const untilEOF = `exec 3<&0; "$@" </dev/null & child=$!; { cat <&3; kill "$child"; } >/dev/null 2>&1 & exec 3<&-; wait "$child"`
 

@@ -37,13 +37,13 @@ type NodeOptions struct {
 	JobTypes, Shared []string
 	// MaxDetect and MaxExecute cap what runs at once.
 	MaxDetect, MaxExecute int
-	// DrainTimeout is how long running jobs go on after a stop; 0: not at all.
+	// DrainTimeout is how long running jobs continue after a stop; 0: not at all.
 	DrainTimeout time.Duration
 	// ExitWhenIdle ends the process when it has run nothing for that long; 0: never.
 	ExitWhenIdle time.Duration
 	// TakeOver replaces a live worker of the same id.
 	TakeOver bool
-	// Handlers of the binary beside the built-in ones.
+	// Handlers of the binary besides the built-in ones.
 	Handlers []jobtype.Handler
 	// Health shows how the process is; nil: nobody sees. It must watch Client's
 	// connection.

@@ -128,7 +128,7 @@ func (s notifySource) LastSuccess(ctx context.Context, jobType string) (time.Tim
 	return runs[0].Ended, nil
 }
 
-// Describe implements notify.Source. What is not found out is left out.
+// Describe implements notify.Source. It leaves out what it cannot find out.
 func (s notifySource) Describe(ctx context.Context, of *contract.Notification) {
 	if of.EndedAt.IsZero() {
 		return

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/fx/fxevent"
 )
 
-// stopMargin is what stopping takes beside the drain of jobs.
+// stopMargin is what stopping takes besides the drain of jobs.
 const stopMargin = 15 * time.Second
 
 // component is one part of a process: the control plane or a node worker.

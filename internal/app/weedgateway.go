@@ -19,7 +19,7 @@ type WeedGatewayOptions struct {
 	// DataDir keeps the ids that the gateway holds, and outcomes that the server has not
 	// taken: with it a gateway that was killed has its workers back at once.
 	DataDir string
-	// DrainTimeout is how long running jobs go on after a stop; 0: not at all.
+	// DrainTimeout is how long running jobs continue after a stop; 0: not at all.
 	DrainTimeout time.Duration
 	// Gateway has the addresses and the limits. Its fleet is set here.
 	Gateway weedgateway.Options

@@ -119,6 +119,11 @@ func brokenCases() []struct {
 			"dag/run.go":      "// f begins Anew.\nfunc f() {}\n\n// Two\n// are sent\n// ahead.\nvar anew, goodbyes = 1, \"anew\"",
 			"dag/run_test.go": "/* that bounced */",
 		}, []string{`dag/run.go:4 writes "Anew"`, `dag/run.go:7 writes "sent ahead"`, `dag/run_test.go:4 writes "bounced"`}},
+		{"sentence-subject", sources{
+			"dag/run.go":      "// f ends it. What\n// runs continues.\nfunc f() {}\n\n// What says what is there. Whatever is left stays.\nvar What = 1",
+			"dag/run_test.go": "// Nobody waits.",
+			"dag/wait.go":     "// Nobody waits.",
+		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
 		{"no-sentences", sources{"internal/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
 		{"named-workflows", sources{"workers/group.go": "func f(w R) { w.RegisterWorkflowWithOptions(func() {}, 1); w.RegisterWorkflow(make()) }"}, []string{"without a name", "without a name"}},
 	}

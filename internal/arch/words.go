@@ -7,15 +7,37 @@ import (
 )
 
 // refusedWords are those of docs/glossary.md that it has other words for and that
-// mean nothing else in a comment. What is also an identifier or on the wire is not
-// among them: a weed worker's first message is a hello.
-var refusedWords = regexp.MustCompile(`(?i)\b(anew|bounce[sd]?|farewells?|goodbyes?|heralds?|hush|sent ahead|audit trail|wish(es)?|put off|recall grace)\b`)
+// mean nothing else in a comment. A word that is also an identifier or on the wire is
+// not among them: a weed worker's first message is a hello.
+var refusedWords = regexp.MustCompile(`(?i)\b(anew|beside|go(?:es)? on|went on|bounce[sd]?|farewells?|goodbyes?|heralds?|hush|sent ahead|audit trail|wish(es)?|put off|recall grace)\b`)
 
 func wordRules() []Rule {
 	return []Rule{{
 		Name: "words", Source: "docs/glossary.md", Find: wordsOfOld,
-		Fix: "write the glossary's word: again, requeue, resume, register, deregister, prefetch, record",
+		Fix: "write the glossary's word: again, next to or besides, continue, requeue, resume, register, deregister, prefetch, record",
+	}, {
+		Name: "sentence-subject", Source: "docs/glossary.md", Find: vagueSubjects,
+		Fix: "name the thing: \"A job that runs continues\", not \"What runs continues\"",
 	}}
+}
+
+// vagueSubject begins a sentence. "What" at the start of a comment may be an identifier.
+var vagueSubject = regexp.MustCompile(`(?:^|[.!?] )(?:Who|Whoever|Nobody) [a-z]|[.!?] What [a-z]`)
+
+// vagueSubjects looks into comments of the product.
+func vagueSubjects(repo Repo) []string {
+	var found []string
+	for _, p := range repo.Packages {
+		for _, f := range p.code() {
+			for _, comment := range f.AST.Comments {
+				text := strings.Join(strings.Fields(comment.Text()), " ")
+				for _, words := range vagueSubject.FindAllString(text, -1) {
+					found = append(found, fmt.Sprintf("%s begins a sentence with %q", f.at(p, comment.Pos()), strings.Trim(words, ".!? ")))
+				}
+			}
+		}
+	}
+	return found
 }
 
 // wordsOfOld looks into comments only: a text that a machine reads may have any word.

@@ -3,5 +3,5 @@
 // counts what it dropped, takes every entry once however often it is recorded,
 // and answers filtered pages.
 //
-// What is recorded, by whom and how it gets here is in docs/adr/0015-audit.md.
+// docs/adr/0015-audit.md says what is recorded, by whom, and how it gets here.
 package audit

@@ -8,7 +8,7 @@ import (
 // Unknown is the actor of a message that does not name its sender.
 const Unknown = "unknown"
 
-// Bounds of the fields, in bytes. What is longer is cut, visibly.
+// Bounds of the fields, in bytes. Longer texts are cut, visibly.
 const (
 	maxName   = 128
 	maxObject = 256

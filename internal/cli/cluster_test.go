@@ -224,12 +224,12 @@ func inFlight(t *testing.T, h *harness, gate string) {
 	// Without a reason it is the same request as the Web UI's button.
 	interrupt := h.background("jobtypes", "run", "slow", "--watch")
 	h.eventually("running", "jobs", "show", "slow/job-00001")
-	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "goes on; follow it with `roundsman runs watch group/slow-")
+	interrupt().Exits(ui.ExitFailed).Complains("interrupted: group/slow-", "continues; follow it with `roundsman runs watch group/slow-")
 	h.run("runs", "cancel", "slow", "--wait").OK()
 	h.run("runs", "show", "slow").OK().Says("canceled")
 }
 
-// steered changes a run that goes on, and gives up one of its jobs.
+// steered changes an open run, and gives up one of its jobs.
 func steered(t *testing.T, h *harness, gate string) {
 	h.run("runs", "set", "slow", "retry_limit=3", "max_runtime=2h").OK().Says("policy.max_runtime: ", " → 2h", "policy.retry_limit: 0 → 3")
 	h.run("runs", "set", "slow", "retry_limit=3").OK().Says("it is so already")

@@ -82,7 +82,7 @@ func typedContext(ctx context.Context, typed []string) *cli.Context {
 			value = typed[i+1]
 		}
 		if strings.HasPrefix(word, "-") && set.Lookup(name) != nil {
-			_ = set.Set(name, value) // What is no value says nothing about the server.
+			_ = set.Set(name, value) // An argument that is no value says nothing about the server.
 		}
 	}
 	from := cli.NewContext(cli.NewApp(), set, nil)

@@ -29,7 +29,7 @@ params: {gate: "/nonexistent", fixed: "/nonexistent"}
 tasks:
   - id: first
     command: [sh, -c, 'echo "::progress 40 waiting for the gate"; while [ ! -e "$1" ]; do sleep 0.1; done', sh, "{{.Params.gate}}"]
-  - {id: ask, needs: [first], approval: {prompt: "Go on?"}}
+  - {id: ask, needs: [first], approval: {prompt: "Continue?"}}
   - {id: veto, needs: [first], approval: {prompt: "Stop?"}}
   - {id: after-veto, needs: [veto], noop: true}
   - {id: flaky, needs: [ask], command: [test, -e, "{{.Params.fixed}}"]}
@@ -163,7 +163,7 @@ func operateDAG(t *testing.T, h *harness) {
 	touch(t, gate)
 	becomes("first", "succeeded")
 	h.run("runs", "resume", run).OK().Says("resume requested")
-	h.eventually("ask waits for an approval: Go on?", "dag", "show", run)
+	h.eventually("ask waits for an approval: Continue?", "dag", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
 	h.run("dag", "approve", run, "ask", "--note", "fine").OK().Says("approved ask: " + run + " now has")
 	h.run("dag", "reject", run, "veto", "--note", "no").OK().Says("rejected veto")
@@ -172,8 +172,8 @@ func operateDAG(t *testing.T, h *harness) {
 	becomes("flaky", "failed")
 
 	touch(t, fixed)
-	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("goes on", "add-tasks")
-	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("goes on", "--as names the new run")
+	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("is open", "add-tasks")
+	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("is open", "--as names the new run")
 	retried := h.run("dag", "retry", run, "--output", "json").OK()
 	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
 	becomes("last", "succeeded")
@@ -272,14 +272,14 @@ job_types:
 func TestDAGDevInterrupted(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
-	spec := h.writeSpec("version: 1\nname: slow\ntasks:\n  - {id: ask, approval: {prompt: 'Go on?'}}\n")
+	spec := h.writeSpec("version: 1\nname: slow\ntasks:\n  - {id: ask, approval: {prompt: 'Continue?'}}\n")
 	out, errs := &clitest.Screen{}, &clitest.Screen{}
 	h.env.Stdout, h.env.Stderr = out, errs
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	done := make(chan int, 1)
 	go func() { done <- Run(ctx, h.env, []string{"dag", "run", "--dev", spec}) }()
-	(&running{out: out}).waitFor(t, "ask waits for an approval: Go on?")
+	(&running{out: out}).waitFor(t, "ask waits for an approval: Continue?")
 	stop()
 	assert.Equal(t, ui.ExitFailed, <-done)
 	assert.Contains(t, errs.String(), "ends with the server that was started for it")

@@ -81,4 +81,17 @@ func TestJobTypeOfADAG(t *testing.T) {
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("dag.files.dags/close.yaml", "lines, sha256")
 	h.run("jobtypes", "show", "nightly", "-o", "json").OK().Says(`"name": "rounds"`)
 	assert.NotContains(t, h.run("status").OK().Stdout, "NO_WORKER")
+	h.waitsInside(file)
+}
+
+// waitsInside: an approval two DAGs below a run is what the job type and the run wait for.
+func (h *harness) waitsInside(file string) {
+	h.t.Helper()
+	ask := closeDAG + "  - {id: ask, needs: [report], approval: {prompt: 'Close?'}}\n"
+	require.NoError(h.t, os.WriteFile(filepath.Join(filepath.Dir(file), "dags/close.yaml"), []byte(ask), 0o600))
+	h.run("apply", "-c", file).OK()
+	h.run("jobtypes", "run", "nightly").OK()
+	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
+	h.run("explain", "nightly").OK().Says("job type nightly: running", "task ask: Close?", "roundsman dag approve group/nightly-")
+	h.run("status").OK().Says("1 running; AWAITING_APPROVAL(ask) of group/nightly-")
 }

@@ -130,7 +130,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	assert.Equal(t, ui.ExitOK, first.code(), first.err.String())
 	assert.Contains(t, first.out.String(), "stopping:")
 
-	// The group that was running goes on; the others do not run again.
+	// The group that was running continues; the others do not run again.
 	touch(t, gate)
 	second := h.begin(devArgs(dir, "-c", config)...)
 	second.waitFor(t, "slow: completed in")
@@ -162,7 +162,7 @@ func TestDevOnceAdoptsWhatStillRuns(t *testing.T) {
 	first.waitFor(t, "slow: started group/slow-")
 	offline(t).at(address(t, dir)).eventually("running", "jobs", "show", "job-00001", "--run", "slow")
 	assert.Equal(t, ui.ExitFailed, first.code())
-	assert.Contains(t, first.err.String(), "go on with the next `roundsman dev`")
+	assert.Contains(t, first.err.String(), "continue with the next `roundsman dev`")
 
 	touch(t, gate)
 	o := h.run(devArgs(dir, "--once", "--json", "-c", config)...).Complains("was running already; waiting for it")

@@ -45,7 +45,7 @@ func (h *harness) at(address string) *harness {
 	return h
 }
 
-// executable is where the built binary lies, beside the dev server.
+// executable is where the built binary lies, next to the dev server.
 func executable(t *testing.T) string {
 	t.Helper()
 	server, err := testsuite.FindServer()

@@ -97,7 +97,7 @@ func documentedFlags(command *cli.Command) (own, common []flagDoc) {
 		}
 		placeholder, usage := unquoteUsage(documented.GetUsage())
 		doc := flagDoc{names: flagTitle(flag.Names(), placeholder), about: usage}
-		if value := documented.GetValue(); documented.TakesValue() && value != "" && value != "[]" {
+		if value := documented.GetValue(); documented.TakesValue() && value != "" && value != "[]" && !strings.Contains(usage, "(default: ") {
 			doc.about += " (default: " + value + ")"
 		}
 		if categorized, ok := flag.(cli.CategorizableFlag); ok && categorized.GetCategory() == ui.CategoryCommon {

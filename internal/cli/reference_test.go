@@ -17,7 +17,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite"
 )
 
-var update = flag.Bool("update", false, "write docs/cli.md anew")
+var update = flag.Bool("update", false, "write docs/cli.md again")
 
 // walk visits every command, groups included.
 func walk(path string, command *cli.Command, visit func(path string, command *cli.Command)) {

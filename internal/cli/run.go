@@ -31,7 +31,7 @@ var singleDash = regexp.MustCompile(` for (?:flag )?-+([a-z])`)
 
 // Run executes one command line, which excludes the program's name, and returns
 // the exit code. It ends early, in order, when ctx does. handlers are those of
-// the binary beside the built-in ones.
+// the binary besides the built-in ones.
 func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Handler) int {
 	answer := &answerWriter{w: env.Stdout}
 	env.Stdout = answer

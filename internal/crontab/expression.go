@@ -14,7 +14,7 @@ import (
 // list of all its values, stays below it.
 const maxLength = 512
 
-// starBit marks a field that was written as a star; robfig/cron sets it beside
+// starBit marks a field that was written as a star; robfig/cron sets it next to
 // the bits of the values.
 const starBit = uint64(1) << 63
 

@@ -27,7 +27,7 @@ const (
 )
 
 // Gantt writes the bars of a run as SVG, in the order in which they began, on one axis
-// from the first to the last; what still runs goes on until now. The thin line before a
+// from the first to the last; what still runs continues until now. The thin line before a
 // bar is how long the task waited for a place. Tasks that never began are left out, and
 // counted.
 func Gantt(w io.Writer, heading string, bars []Bar, now time.Time) (drawn int, err error) {

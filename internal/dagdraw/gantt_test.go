@@ -36,7 +36,7 @@ func TestGantt(t *testing.T) {
 	}
 	assert.Less(t, strings.Index(svg, ">first<"), strings.Index(svg, ">second<"), "in the order in which they began")
 	assert.Contains(t, svg, `width="180.0" height="18.0"`, "a quarter of the time is a quarter of the width")
-	assert.Contains(t, svg, `width="360.0" height="18.0"`, "what runs goes on until now")
+	assert.Contains(t, svg, `width="360.0" height="18.0"`, "what runs continues until now")
 	assert.Contains(t, svg, "and 1 that never began")
 	assert.Contains(t, svg, "a &amp; b")
 	assert.NotContains(t, svg, ">never<")

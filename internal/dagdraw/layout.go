@@ -8,7 +8,7 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// What a layout may cost. The time grows faster than the graph: these bounds keep
+// The limits of a layout. Its time grows faster than the graph: these bounds keep
 // it below about five seconds on one core, and beyond them nobody could read the
 // picture anyway.
 const (

@@ -19,7 +19,7 @@ import (
 const pollPatience = 75 * time.Second
 
 // tellVersions adds to the check of the control plane which processes it has. Of
-// several versions side by side one may be unable to go on with what another began.
+// several versions side by side one may be unable to continue with what another began.
 func tellVersions(ctx context.Context, c *starter.Client, plane *Check) {
 	queue, err := c.Temporal().DescribeTaskQueue(ctx, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
@@ -32,7 +32,7 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) {
 	plane.Found += ": " + strings.Join(running, ", ")
 	if versions > 1 {
 		plane.Verdict = VerdictWarn
-		plane.Fix = "several versions run side by side, as while an upgrade goes on (a process that has ended is listed for a minute more): a workflow may " +
+		plane.Fix = "several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
 			"need one of them; leave one version running"
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Code names a kind of reason.
 type Code string
 
-// The codes. What a group says of its jobs uses the same words.
+// The codes. A group uses the same words for its jobs.
 const (
 	Disabled          Code = "DISABLED"
 	Paused            Code = "PAUSED"
@@ -87,7 +87,7 @@ func remedy(code Code, object string) string {
 		return "start one with `roundsman server` (or `roundsman dev`); `roundsman doctor` looks closer"
 	case WorkflowStuck:
 		return "start `roundsman server` in the version that began it, or a corrected one, in place of all others (`roundsman doctor` lists them): " +
-			"it goes on by itself; the server's log has the stack. " +
+			"it continues by itself; the server's log has the stack. " +
 			"`temporal workflow terminate --workflow-id " + object + "` gives it up"
 	case Disabled:
 		return "set `enabled: true` in the configuration and `roundsman apply`"

@@ -103,7 +103,7 @@ func of(what string, reasons []Reason) []Reason {
 	return reasons
 }
 
-// ordered sorts by code. What is said twice is said once, with how often.
+// ordered sorts by code. Equal ones become one entry with their number.
 func ordered(reasons []Reason) []Reason {
 	rank := map[Code]int{}
 	for i, code := range Codes() {
@@ -294,7 +294,7 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) string {
 	return ""
 }
 
-// raise is how a limit of a run is changed while it goes on.
+// raise is how a limit of a run is changed while it runs.
 func raise(run, setting string) string {
 	return "wait, or `roundsman runs set " + run + " " + setting + "=N`"
 }

@@ -47,7 +47,7 @@ type Facts struct {
 	// Frozen are workflows among those that were asked that somebody paused in
 	// Temporal itself: they answer nothing.
 	Frozen []FrozenFacts
-	// Stuck are those that the control plane's code cannot go on with.
+	// Stuck are those that the control plane's code cannot continue with.
 	Stuck []StuckFacts
 }
 

@@ -85,7 +85,7 @@ func Rejection(r contract.WorkerRejection) string {
 
 func process(p contract.WorkerProcess) string { return fmt.Sprintf("%d on %s", p.PID, p.Host) }
 
-// lasted writes how long what ended or went on has lasted: whole seconds from one
+// lasted writes how long what ended or continued has lasted: whole seconds from one
 // second on, else whole milliseconds.
 func lasted(t contract.WorkerTransition) string {
 	d, unit := t.At.Sub(t.Since), time.Millisecond

@@ -20,7 +20,7 @@ type StuckFacts struct {
 	// Times and Since are zero if only an answer to a question showed it.
 	Times int
 	Since time.Time
-	// Version is that of the control plane under which it last went on, if known.
+	// Version is that of the control plane under which it last continued, if known.
 	Version string
 }
 
@@ -36,9 +36,9 @@ func (f Facts) mute(id string) string {
 }
 
 func (w StuckFacts) reason() Reason {
-	detail := "the control plane cannot go on with workflow " + w.ID
+	detail := "the control plane cannot continue with workflow " + w.ID
 	if w.Version != "" {
-		detail += ", which last went on under version " + w.Version
+		detail += ", which last continued under version " + w.Version
 	}
 	if w.Times > 0 {
 		detail += fmt.Sprintf(", its workflow task failed %d times", w.Times)

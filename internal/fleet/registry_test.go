@@ -379,7 +379,7 @@ func TestOperator(t *testing.T) {
 
 	b.at(15 * time.Second).observe(silent("a", "1", 0))
 	b.at(2 * time.Minute).observe()
-	assert.Equal(t, contract.WorkerUnreachable, b.state("a"), "liveness goes on underneath")
+	assert.Equal(t, contract.WorkerUnreachable, b.state("a"), "liveness continues underneath")
 	assert.Equal(t, contract.ModeDraining, b.worker("a").Mode)
 	b.register("a", "2")
 	assert.Equal(t, contract.WorkerDraining, b.state("a"), "a restart does not end it")
@@ -460,7 +460,7 @@ func TestBeatGrowsWhenItBecomesFresh(t *testing.T) {
 	assert.Greater(t, second, first)
 	again := fleet.New(&contract.FleetConfig{}, t0.Add(time.Minute))
 	again.Next(t0.Add(time.Minute), registration(who("a", "1"), "h", 1))
-	assert.Greater(t, placed(again, "a").Beat, second, "a rebuilt registry goes on above the lost one")
+	assert.Greater(t, placed(again, "a").Beat, second, "a rebuilt registry continues above the lost one")
 	assert.Greater(t, again.Seq(), b.r.Seq())
 }
 

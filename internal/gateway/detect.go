@@ -91,7 +91,7 @@ func (w Worker) detection(token []byte, input contract.DetectActivityInput, hear
 type Page struct {
 	// Cursor is for the next page, or for the end of the detection.
 	Cursor string `json:"cursor"`
-	// Full: the run takes no more. What is still sent is only counted.
+	// Full: the run takes no more. Proposals that still come are only counted.
 	Full bool `json:"full"`
 	// Emitted, Duplicates, Surplus and Invalid count all pages so far; Faults are about
 	// proposals of this one, which were left out.

@@ -9,7 +9,7 @@
 // a client may go to another gateway for the next call, and cannot use what was
 // given to another worker.
 //
-// What holds for the engine's own workers holds here by the same code: the rules of
+// The rules of the engine's own workers hold here by the same code: those of
 // package activities/jobs for params, results, pages and late outcomes, and those of
 // internal/registry for registration and heartbeats.
 package gateway

@@ -32,7 +32,7 @@ const (
 type PollInput struct {
 	// Wait is how long it waits, at most [MaxWait].
 	Wait time.Duration
-	// Full: it has no free slot. What was sent to it is returned at once instead of
+	// Full: it has no free slot. An item that was sent to it is returned at once instead of
 	// waiting for it, and placed elsewhere.
 	Full bool
 	// Running are the leases of the jobs that it runs. A run that was cut off from one

@@ -15,7 +15,7 @@ import (
 // MinSecret is the least length of a secret, in bytes.
 const MinSecret = 32
 
-// The purposes of seals. What is sealed for one cannot be opened for another.
+// The purposes of seals. A seal for one cannot be opened for another.
 const (
 	sealedWorker = "roundsman gateway worker"
 	sealedLease  = "roundsman gateway lease"

@@ -122,7 +122,7 @@ func (l *looking) await(ctx context.Context, began time.Time) bool {
 		return false
 	case <-time.After(max(Debounce, time.Until(began.Add(l.Gap)))):
 	}
-	select { // What came with it is in the same look.
+	select { // Changes that came with it are in the same look.
 	case <-l.changed:
 	default:
 	}

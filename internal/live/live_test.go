@@ -253,7 +253,7 @@ func TestSourceFetchesOnceForAll(t *testing.T) {
 			assert.Equal(t, 1, <-answers)
 		}
 		began := time.Now()
-		go func() { // While a fetch goes on that began before the change.
+		go func() { // While a fetch runs that began before the change.
 			_, err := source.Get(t.Context())
 			assert.NoError(t, err)
 		}()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Probe tells how far a workflow is, as a text that changes when it goes on. over: it
+// Probe tells how far a workflow is, as a text that changes when it continues. over: it
 // will not any more.
 type Probe func(ctx context.Context, workflowID string) (state string, over bool, err error)
 
@@ -37,7 +37,7 @@ func (h *Hub) guard() {
 	}
 }
 
-// overState is the state of a workflow that goes on no more.
+// overState is the state of a workflow that has ended.
 const overState = "over"
 
 func (h *Hub) patrol(ctx context.Context) {
@@ -74,7 +74,7 @@ func rest(ctx context.Context, duration time.Duration) bool {
 	}
 }
 
-// watched are the workflows that viewed topics name and that may go on.
+// watched are the workflows that viewed topics name and that may continue.
 func (h *Hub) watched() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

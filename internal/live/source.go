@@ -42,7 +42,7 @@ type Answer[T any] struct {
 	Refused error
 }
 
-// fetching is a fetch that goes on. age and answer are valid after done.
+// fetching is a fetch that has not ended. age and answer are valid after done.
 type fetching[T any] struct {
 	done   chan struct{}
 	age    int

@@ -41,7 +41,7 @@ type lane struct {
 	busy    bool
 }
 
-// Restore returns a queue from its state; nil: an empty one. What was on its way is
+// Restore returns a queue from its state; nil: an empty one. A delivery that was on its way is
 // tried again.
 func Restore(state *contract.NotifyQueueState) *Queue {
 	q := &Queue{}

@@ -316,7 +316,7 @@ func (s *State) watchOverdue(f Facts) []contract.Notice {
 	return notices
 }
 
-// watchApprovals tells of each approval once. What was told of a run stays told as
+// watchApprovals tells of each approval once. An event that was reported of a run stays reported as
 // long as the run does not answer.
 func (s *State) watchApprovals(f Facts) []contract.Notice {
 	var notices []contract.Notice

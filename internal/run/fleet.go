@@ -129,7 +129,7 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 		e.dismiss(w)
 	}
 	if seen.State == contract.WorkerOnline && !w.online() {
-		w.coolUntil = time.Time{} // What it reported was before it was uncordoned, or returned.
+		w.coolUntil = time.Time{} // Its report is from before it was uncordoned, or returned.
 	}
 	if w.suspect && seen.Beat != w.suspectBeat {
 		w.suspect = false

@@ -136,8 +136,8 @@ func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	}
 }
 
-// observeUsed takes how many slots the worker's heartbeat reports as used. What the
-// run has there itself it knows better; how much of the rest is of which handler
+// observeUsed takes how many slots the worker's heartbeat reports as used. The
+// run knows its own share better; how much of the rest is of which handler
 // stays as it was.
 func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	if at.IsZero() || at.Before(w.load.At) {
@@ -159,7 +159,7 @@ func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looks
 	alone := *c
 	alone.perWorker = 0
 	known, _, _ := w.room(&alone)
-	return known >= 0 // What was returned still counts.
+	return known >= 0 // A returned item still counts.
 }
 
 // learnPace takes how long an attempt of a handler took there; 0: unknown.

@@ -92,7 +92,7 @@ func TestAHeldItem(t *testing.T) {
 	work := freed.e.work[""]
 	work.Policy.OnWorkerLoss = jobtype.WorkerLossReplace
 	freed.e.SetWork(freed.now, "", work)
-	assert.Equal(t, "1@b", starts(freed.take()), "what was held before goes on")
+	assert.Equal(t, "1@b", starts(freed.take()), "what was held before continues")
 	windowed := held()
 	windowed.e.SetClosing(windowed.now, Closing{At: windowed.now.Add(time.Minute)})
 	windowed.wait(2 * time.Minute)
@@ -266,7 +266,7 @@ func TestStop(t *testing.T) {
 	assert.True(t, s.settled[2].Cut, "only the end of the run kept it from another attempt")
 }
 
-// One that only its window has stopped goes on with the next, but not for ever.
+// One that only its window has stopped continues with the next, but not for ever.
 func TestCutsWithoutProgressEnd(t *testing.T) {
 	t.Parallel()
 	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))

@@ -182,7 +182,7 @@ func TestContinueAsNew(t *testing.T) {
 	assert.False(t, s.e.ShouldContinueAsNew())
 	s.now = s.now.Add(rollDrain + time.Second)
 	s.e.Observe(s.now, 110, 0, 0)
-	assert.Equal(t, "5@a", starts(s.step(Tick{})), "item 3 goes on, so others start again")
+	assert.Equal(t, "5@a", starts(s.step(Tick{})), "item 3 continues, so others start again")
 	s.end(5, "")
 	s.e.Observe(s.now, rollHardEvents, 0, 0)
 	s.end(3, "")

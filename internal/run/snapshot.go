@@ -84,7 +84,7 @@ func (e *Engine) Snapshot() Snapshot {
 // maxBaggage bounds the messages of waiting items that travel.
 const maxBaggage = 384 << 10
 
-// itemsToTravel lists the items of a state, by id. What they carry is bounded: over
+// itemsToTravel lists the items of a state, by id. Their payload is bounded: over
 // maxBaggage an item travels without its message; checkpoints are bounded by
 // [Engine.keepCheckpoint]. The items stay as they are: a query may ask for the state.
 func (e *Engine) itemsToTravel() []*item {

@@ -36,7 +36,7 @@ type ending struct {
 var errNoResult = errors.New("no result of a run")
 
 // endingOf reads the end of a run from the answer to a workflow task; false: the
-// workflow goes on, or is no run.
+// workflow continues, or is no run.
 func endingOf(request *workflowservice.RespondWorkflowTaskCompletedRequest, reader converter.DataConverter) (ending, bool) {
 	for _, command := range request.GetCommands() {
 		var payloads *common.Payloads

@@ -3,6 +3,6 @@
 //
 // [Telemetry] collects: it is the metrics handler of the Temporal SDK and, as an
 // interceptor of the connection, knows which task queues are being polled and
-// when the server last answered. [Server] shows it. What alive and ready mean is
+// when the server last answered. [Server] shows it. The meaning of alive and ready is
 // for the process to say, in [Checks].
 package telemetry

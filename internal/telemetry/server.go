@@ -38,7 +38,7 @@ type Server struct {
 }
 
 // Address completes what an operator wrote: a port alone, with or without the
-// colon, means loopback. Whoever wants other interfaces names them.
+// colon, means loopback. Other interfaces have to be named.
 func Address(written string) (string, error) {
 	if !strings.Contains(written, ":") {
 		written = ":" + written

@@ -4,7 +4,7 @@
 // are those of every other worker.
 //
 // A session ([session.Session]) decides what is said on one stream; package translate
-// turns messages into Roundsman's data. What is left here is I/O: the gRPC and HTTP
+// turns messages into Roundsman's data. This package is the I/O: the gRPC and HTTP
 // servers, one [link] for each stream, and the handlers.
 //
 // The gateway holds no durable state. Killed, it loses its streams, whose workers stop

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Horizon is how far ahead a calendar is looked at. What is open all the way
+// Horizon is how far ahead a calendar is looked at. A window that is open all the way
 // has no end that matters; what is closed all the way never opens.
 const Horizon = 400 * day
 

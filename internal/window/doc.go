@@ -18,6 +18,6 @@
 // first moment at which the clock shows it, and ends at the last; a time that
 // the clock skips stands for the end of the gap.
 //
-// What leaves the package are spans of UTC instants, [From, To): whoever works
+// The package returns spans of UTC instants, [From, To): whoever works
 // with those needs no time zone database.
 package window

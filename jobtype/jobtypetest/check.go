@@ -19,7 +19,7 @@ type Case struct {
 	// Job is executed instead of the first proposal. Needed where the
 	// descriptor says ExecuteOnly.
 	Job *jobtype.Job
-	// Bound is how long the handler may go on after its context has ended.
+	// Bound is how long the handler may continue after its context has ended.
 	// Default 5s.
 	Bound time.Duration
 	// NoRepeat leaves out the second run of a finished job. Workers may die

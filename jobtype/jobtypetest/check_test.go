@@ -130,7 +130,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 		"Detect failed: no disk": func(f *fake, _ *Case) {
 			f.detect = func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error { return errors.New("no disk") }
 		},
-		"a detection whose context has ended went on": func(f *fake, _ *Case) {
+		"a detection whose context has ended continued": func(f *fake, _ *Case) {
 			detect := f.detect
 			f.detect = func(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 				if ctx.Err() != nil {
@@ -139,7 +139,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 				return detect(ctx, in, out)
 			}
 		},
-		"a job canceled before it began went on": func(f *fake, _ *Case) {
+		"a job canceled before it began continued": func(f *fake, _ *Case) {
 			f.execute = func(ctx context.Context, _ jobtype.Job, _ jobtype.Progress) (jobtype.Result, error) {
 				if ctx.Err() != nil {
 					<-never
@@ -147,7 +147,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 				return jobtype.Result{}, nil
 			}
 		},
-		"a job canceled at its first sign of life went on": func(f *fake, _ *Case) {
+		"a job canceled at its first sign of life continued": func(f *fake, _ *Case) {
 			f.execute = func(ctx context.Context, _ jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
 				before := ctx.Err()
 				progress.Alive()

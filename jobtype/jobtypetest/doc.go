@@ -10,6 +10,6 @@
 // cause. Nothing depends on the clock: a cancellation strikes at the n-th sign
 // of life of the handler ([CancelAtReport], [CancelAtCheckpoint]), never after
 // a while. [Resume] interrupts a job at a checkpoint and lets a second attempt
-// go on from it. [Check] is the conformance test that every handler should
+// continue from it. [Check] is the conformance test that every handler should
 // pass.
 package jobtypetest

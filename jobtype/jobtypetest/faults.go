@@ -113,7 +113,7 @@ func within(bound time.Duration, what string, run func()) []error {
 	case <-done:
 		return nil
 	case <-timer.C:
-		return []error{fmt.Errorf("%s went on for more than %s: watch ctx.Done() in every loop and pass ctx to everything that waits", what, bound)}
+		return []error{fmt.Errorf("%s continued for more than %s: watch ctx.Done() in every loop and pass ctx to everything that waits", what, bound)}
 	}
 }
 

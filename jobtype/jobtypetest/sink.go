@@ -11,7 +11,7 @@ import (
 )
 
 // Sink is a [jobtype.ProposalSink] that keeps what it was given. It is full
-// after a number of accepted proposals and goes on counting the surplus. Safe
+// after a number of accepted proposals and continues counting the surplus. Safe
 // for concurrent use.
 type Sink struct {
 	limit int

@@ -146,8 +146,8 @@ func (e *explainer) endOf(ctx context.Context, ref starter.RunRef) *Ended {
 	return endedRun(shown)
 }
 
-// inner adds what the run of a sub-DAG waits for, if there is one. What cannot be
-// found out is left out: the thing that was asked for is explained without it.
+// inner adds what the run of a sub-DAG waits for, if there is one. Facts that cannot be
+// found out are left out: the thing that was asked for is explained without it.
 func (e *explainer) inner(ctx context.Context, id string, facts *explain.Facts) {
 	if e.seen[id] || len(e.seen) > maxInner || facts.Down != "" {
 		return

@@ -30,8 +30,8 @@ type Ended struct {
 const lastRunLooks = 3
 
 // lastRun is how the newest run of the job type that is over ended; nil if the
-// Schedule remembers none, or the server does not keep it any more. What cannot be
-// found out is left out: the job type is explained without.
+// Schedule remembers none, or the server does not keep it any more. Facts that cannot be
+// found out are left out: the job type is explained without.
 func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended {
 	looks := 0
 	for _, recent := range known.Recent {

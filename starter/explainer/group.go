@@ -117,7 +117,11 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 		noteDown(facts, shown.Silence())
 		return run, nil
 	}
-	if run.Answer = answerOf(*shown.Group); run.Answer.Running > 0 || shown.Group.Pending == 0 {
+	run.Answer = answerOf(*shown.Group)
+	if run.Answer.Running > len(shown.Active) { // The others have no activity: they are runs of DAGs.
+		e.innerRuns(ctx, ref, facts)
+	}
+	if run.Answer.Running > 0 || shown.Group.Pending == 0 {
 		return run, nil
 	}
 	pending, _, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending, contract.JobHeld, contract.JobRecalling}, Limit: explainPending})
@@ -128,6 +132,20 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 		run.Pending = append(run.Pending, itemFacts(job))
 	}
 	return run, nil
+}
+
+// innerRuns adds what the DAGs wait for that are jobs of a group.
+func (e *explainer) innerRuns(ctx context.Context, ref starter.RunRef, facts *explain.Facts) {
+	running, _, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobRunning}, Limit: explainPending})
+	if err != nil {
+		e.client.Logger().Debug("list the running jobs", "run", ref.WorkflowID, "error", err.Error())
+		return
+	}
+	for _, job := range running {
+		if job.Active == nil {
+			e.inner(ctx, contract.SubDAGWorkflowID(ref.WorkflowID, job.ID), facts)
+		}
+	}
 }
 
 func answerOf(status contract.GroupStatus) *explain.RunAnswer {

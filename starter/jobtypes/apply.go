@@ -33,7 +33,7 @@ type FailedChange struct {
 	cause error
 }
 
-// ApplyError is returned when not everything was applied. The result beside it
+// ApplyError is returned when not everything was applied. The result next to it
 // is complete.
 type ApplyError struct {
 	Result ApplyResult
@@ -42,7 +42,7 @@ type ApplyError struct {
 // Error implements error.
 func (e *ApplyError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d changes applied, %d failed, %d not attempted: run apply again, it goes on where this one ended",
+	fmt.Fprintf(&text, "%d changes applied, %d failed, %d not attempted: run apply again, it continues where this one ended",
 		len(e.Result.Applied), len(e.Result.Failed), len(e.Result.NotAttempted))
 	for _, failed := range e.Result.Failed {
 		fmt.Fprintf(&text, "\n    %s %s: %s", failed.Action, failed.JobType, failed.Error)
@@ -224,7 +224,7 @@ func (s schedules) write(ctx context.Context, name string, wanted wantedType, no
 	return s.update(ctx, name, schedule, now.current.token)
 }
 
-// delete removes a Schedule that is still ours. Its running group goes on.
+// delete removes a Schedule that is still ours. Its running group continues.
 func (s schedules) delete(ctx context.Context, owner string, change Change) (Change, error) {
 	current, found, err := s.read(ctx, change.JobType)
 	if err != nil {

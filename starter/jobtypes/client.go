@@ -131,7 +131,7 @@ func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 	return *read, nil
 }
 
-// Pause stops a job type from being due until Resume; groups that run go on.
+// Pause stops a job type from being due until Resume; groups that run continue.
 // The note tells why, and who is noted with it; both survive every apply. Pausing what is paused
 // replaces the note.
 func (c Client) Pause(ctx context.Context, name, note string) error {

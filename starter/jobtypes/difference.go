@@ -106,7 +106,7 @@ func leafText(encoded json.RawMessage) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// flatSchedule lists the settings of a Schedule beside its spec: those that can
+// flatSchedule lists the settings of a Schedule next to its spec: those that can
 // only differ from what the stored spec implies if somebody edited them.
 func (s schedules) flatSchedule(schedule *schedulepb.Schedule) map[string]string {
 	start, policies := schedule.GetAction().GetStartWorkflow(), schedule.GetPolicies()

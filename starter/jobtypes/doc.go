@@ -7,5 +7,5 @@
 //	jobs, err := types.Submit(ctx, known, work)  // jobs without a detection
 //
 // Apply never overwrites unseen what somebody else changed, and leaves alone what
-// Roundsman did not make. What is done to a job type is in the audit log.
+// Roundsman did not make. The audit log has all changes of a job type.
 package jobtypes

@@ -66,8 +66,8 @@ func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault
 	return packed, ""
 }
 
-// formerBefore is formerOf for what an assessed change overwrites. What was edited in the
-// Schedule beside the settings is not kept: a change of nothing else has no former ones.
+// formerBefore is formerOf for what an assessed change overwrites. Edits of the
+// Schedule apart from the settings are not kept: a change of nothing else has no former ones.
 func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byte, fault string) {
 	if now.change.Action != ActionUpdate && now.change.Action != ActionDrift {
 		return nil, ""
@@ -81,7 +81,7 @@ func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byt
 
 // Restore gives a job type the settings that it had before the change of which an entry
 // of the audit log tells; 0: the last one that has them. A deleted job type is made again,
-// paused if it was. What a person paused stays paused.
+// paused if it was. A job type that a person paused stays paused.
 func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
 	before, err := c.former(ctx, name, entry)

@@ -61,7 +61,7 @@ func TestOnlyChangedSettingsHaveFormerOnes(t *testing.T) {
 	schedule, wanted := scheduleOf(t, s, specWith(`{"dir":"/a"}`)), wantedType{spec: specWith(`{"dir":"/a"}`), enabled: true}
 	drifted := assessed(held{schedule: schedule}, []contract.FieldChange{{Path: "overlap", Drift: true}}, "scrub", true)
 	packed, fault := s.formerBefore(drifted, wanted)
-	assert.Empty(t, string(packed)+fault, "the Schedule was edited beside its settings")
+	assert.Empty(t, string(packed)+fault, "the Schedule was edited apart from its settings")
 	wanted.spec = specWith(`{"dir":"/b"}`)
 	packed, fault = s.formerBefore(drifted, wanted)
 	assert.NotEmpty(t, packed)

@@ -110,7 +110,7 @@ func (c Client) recordFoundPauses(ctx context.Context, changes []Change) {
 			continue
 		}
 		if _, by, _ := readPause(note); by != "" {
-			continue // Whoever paused it so has recorded it.
+			continue // This kind of pause was recorded by its author.
 		}
 		current, found, err := c.schedules().read(ctx, change.JobType)
 		if err != nil || !found || !current.schedule.GetState().GetPaused() {

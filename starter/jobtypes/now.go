@@ -40,7 +40,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 		var running *AlreadyRunningError
 		switch {
 		case err == nil && triggered.Buffered:
-			// A tick got in between. What was asked for runs after it.
+			// A tick got in between. The requested run comes after it.
 			return Started{RunRef: triggered.RunRef, Paused: known.Paused}, c.awaitExists(ctx, triggered.RunRef)
 		case err == nil:
 			return Started{RunRef: starter.RunRef{WorkflowID: triggered.WorkflowID}, Paused: known.Paused}, nil

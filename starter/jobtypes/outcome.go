@@ -12,8 +12,8 @@ import (
 
 // AddOutcomes adds to the newest runs of job types, at most that many of each, how
 // they ended. Each run is asked for by itself, which unlike a list is exact at once
-// and not limited per namespace; where they are many, a list answers first. What the
-// server keeps no more stays empty.
+// and not limited per namespace; where they are many, a list answers first. Outcomes that the
+// server keeps no more stay empty.
 func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	if len(types) > exactOutcomes {
 		c.addListed(ctx, types, most)

@@ -7,7 +7,7 @@ import (
 )
 
 // A Schedule keeps one text with its pause, which people also read and write in
-// the Web UI, and no time. Who paused it when is the end of that text.
+// the Web UI, and no time. That text ends with who paused it when.
 var pausedBy = regexp.MustCompile(`^(?:(.*) \(paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?\)|paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?)$`)
 
 // pauseText is what is stored.

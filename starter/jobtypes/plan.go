@@ -219,7 +219,7 @@ func (s schedules) ownerOf(current held) string {
 
 func runningNote(info *schedulepb.ScheduleInfo) string {
 	if running := info.GetRunningWorkflows(); len(running) > 0 {
-		return "its running group " + running[0].GetWorkflowId() + " goes on"
+		return "its running group " + running[0].GetWorkflowId() + " continues"
 	}
 	return ""
 }

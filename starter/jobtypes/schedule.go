@@ -104,7 +104,7 @@ func (s schedules) action(spec contract.JobTypeSpec) (*workflowpb.NewWorkflowExe
 	}, nil
 }
 
-// summaryOf is the one line that the Web UI shows beside every group.
+// summaryOf is the one line that the Web UI shows next to every group.
 func summaryOf(spec contract.JobTypeSpec) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(spec.Description), "\n")
 	if text == "" {

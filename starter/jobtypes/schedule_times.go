@@ -23,7 +23,7 @@ const maxComment = 200
 // scheduleSpec says when a job type is due in the server's terms. Cron
 // expressions become structured calendars here and not on the server: so what
 // is stored can be compared with what is wanted, and a restricted day of month
-// beside a restricted weekday means "either", as cron has it.
+// next to a restricted weekday means "either", as cron has it.
 func scheduleSpec(written contract.ScheduleSpec) (*schedulepb.ScheduleSpec, error) {
 	spec := &schedulepb.ScheduleSpec{}
 	if written.Jitter > 0 {

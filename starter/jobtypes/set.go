@@ -11,8 +11,8 @@ import (
 
 // Set changes settings of an applied job type's policy until the next
 // apply, which puts back what the configuration says; a running group keeps its
-// policy. It returns what has changed: nothing, if it was so already. What others
-// change at the same time stays.
+// policy. It returns what has changed: nothing, if it was so already. Settings that others
+// change at the same time stay.
 func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange

@@ -71,7 +71,7 @@ type Learned struct {
 	P95 jobtype.Duration `json:"p95,omitempty"`
 	Of  int              `json:"of"`
 	// Checkpoints are the dedupe keys of jobs that the end of a window stopped, and
-	// that the next run goes on with.
+	// that the next run continues with.
 	Checkpoints []string `json:"checkpoints,omitempty"`
 }
 
@@ -106,8 +106,8 @@ type calendarChange struct {
 	told map[string]bool
 }
 
-// changesCalendar compares what is stored with what is wanted. What cannot be
-// read is replaced, and its groups go on as they are.
+// changesCalendar compares what is stored with what is wanted. A calendar that cannot be
+// read is replaced, and its groups continue as they are.
 func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *calendarChange {
 	before, err := s.storedSpec(stored.schedule)
 	if err != nil || reflect.DeepEqual(before.Calendar, wanted.Calendar) && reflect.DeepEqual(before.LaneCalendar, wanted.LaneCalendar) {
@@ -121,7 +121,7 @@ func (s schedules) changesCalendar(stored held, wanted contract.JobTypeSpec) *ca
 // and after that, for a group that was started meanwhile. One that ends has no
 // use for it.
 //
-// What was submitted by hand is no run of the Schedule, and may wait for its
+// A submission by hand is no run of the Schedule, and may wait for its
 // window for weeks; visibility knows it, a second later.
 func (s schedules) tell(ctx context.Context, change *calendarChange, name string, info *schedulepb.ScheduleInfo) error {
 	if change == nil {

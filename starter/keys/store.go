@@ -25,7 +25,7 @@ import (
 const (
 	// ScheduleID of the Schedule that holds the keys.
 	ScheduleID = "access/keys"
-	// Nobody polls the queue, and the workflow type is not registered: the action is
+	// No process polls the queue, and the workflow type is not registered: the action is
 	// never meant to run.
 	holderType, holderQueue = "roundsman.Keys", "roundsman/none"
 	// attempts of a write that others disturb.

@@ -16,7 +16,7 @@ import (
 const (
 	// recordPrefix begins the workflow id of a request.
 	recordPrefix = "request/"
-	// Nobody polls the queue, and the workflow type is not registered: a record is what
+	// No process polls the queue, and the workflow type is not registered: a record is what
 	// its start leaves, until the namespace forgets closed workflows.
 	recordType, recordQueue = "roundsman.Request", "roundsman/none"
 	// openFor is how long a record is open.

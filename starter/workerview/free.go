@@ -41,12 +41,12 @@ type learned struct {
 }
 
 // mostAsked bounds how many runs, and how many job types, one estimate asks: viewers of
-// a worker repeat it each 2 s. What belongs to the others counts as unknown.
+// a worker repeat it each 2 s. Jobs of the others count as unknown.
 const mostAsked = 10
 
 // drainOf estimates the end of all that a worker runs: by the progress of its jobs,
-// the estimates of their proposals and the record of their job types. What cannot be
-// found out counts as unknown.
+// the estimates of their proposals and the record of their job types. Facts that cannot be
+// found out count as unknown.
 func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Drain {
 	if shown.State == contract.WorkerDeleted || shown.Report == nil && shown.Unanswered != "" {
 		return nil
@@ -124,7 +124,7 @@ func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 	}
 	for _, job := range shown.Report.Jobs {
 		one := pace.Running{JobID: job.JobID, WorkflowID: job.GroupID, StartedAt: job.StartedAt, Attempt: pace.Attempt{Percent: job.Percent}}
-		switch job.State { //nolint:exhaustive // the others go on
+		switch job.State { //nolint:exhaustive // the others continue
 		case contract.WorkerJobReporting:
 			one.Percent = 100
 		case contract.WorkerJobZombie:

@@ -19,7 +19,7 @@ import (
 
 // contender is a job type with one job that wants volume/1 and the pool db. It
 // stays at the object until the file go is there, and says so if it finds
-// another type there. That of a killed worker lives on beside its own successor.
+// another type there. That of a killed worker lives on next to its own successor.
 func contender(name, lane string) string {
 	const proposal = `{"dedupe_key":"x","exclusive":["volume/1"],"resources":{"db":1},"params":{"item":"x"}}`
 	work := strings.Join([]string{

@@ -69,7 +69,7 @@ func TestAdmissionIsReset(t *testing.T) {
 	for object, most := range s.crowds() {
 		assert.Equal(t, 1, most, object)
 	}
-	assert.Zero(t, s.outdated(), "fences went on above those of the time before the reset")
+	assert.Zero(t, s.outdated(), "fences continued above those of the time before the reset")
 }
 
 // TestGroupIsReset: a group that is reset to before its turn waits for another one,

@@ -29,7 +29,7 @@ type turmoil struct {
 	dag    *spec.Compiled
 	// ids are the workflows that were started.
 	ids []string
-	// resets: holders are reset too. What a reset job has started lives on beside
+	// resets: holders are reset too. What a reset job has started lives on next to
 	// its successor until its next heartbeat; the fence keeps it from doing anything.
 	resets bool
 }

@@ -52,7 +52,7 @@ func budget(perKey, perType int) *contract.RetryBudget {
 }
 
 // TestRetriesOfADisabledKeyEnd: the budget of a key stops its retries, those of
-// other keys go on.
+// other keys continue.
 func TestRetriesOfADisabledKeyEnd(t *testing.T) {
 	t.Parallel()
 	b := &brittle{site: newSite()}

@@ -70,7 +70,7 @@ func TestLargeStarts(t *testing.T) {
 		assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 		assert.Equal(t, 3000, result.Counts.Completed)
 		bytes, renewed := sizeOf(t, p, run)
-		assert.True(t, renewed, "it went on in a new run, after %d bytes in this one", bytes)
+		assert.True(t, renewed, "it continued in a new run, after %d bytes in this one", bytes)
 	})
 	t.Run("12 MB of a DAG", func(t *testing.T) {
 		t.Parallel()

@@ -52,7 +52,7 @@ func (h *tally) Execute(ctx context.Context, job jobtype.Job, progress jobtype.P
 	var params struct {
 		// Fails is how many attempts fail before one succeeds. Waits is how many
 		// executions wait to be canceled, and then, with Done, are done all the same,
-		// or, with Deaf, go on until there has been another one.
+		// or, with Deaf, continue until there has been another one.
 		Fails, Waits int
 		Done, Deaf   bool
 		Data         map[string]any

@@ -199,7 +199,7 @@ func TestExplainChangesNothing(t *testing.T) {
 		return full
 	})
 
-	// What goes on by itself can add events; explaining must not add to that.
+	// What continues by itself can add events; explaining must not add to that.
 	testsuite.WaitFor(t, time.Minute, "a moment in which explaining everything adds nothing", func() bool {
 		before := s.traces(asked, group, ref)
 		for _, thing := range things {
@@ -230,7 +230,7 @@ func (s *stage) traces(workflows []string, group string, ref starter.RunRef) str
 	jobs, _, err := s.client.Runs().Items(s.t.Context(), starter.RunRef{WorkflowID: group}, starter.ItemFilter{})
 	require.NoError(s.t, err)
 	for i := range jobs {
-		jobs[i].Active = nil // Its heartbeats go on.
+		jobs[i].Active = nil // Its heartbeats continue.
 	}
 	tasks, _, err := s.client.Runs().Items(s.t.Context(), ref, starter.ItemFilter{})
 	require.NoError(s.t, err)

@@ -38,7 +38,7 @@ echo $ROUNDSMAN_FENCE > fence; echo $ROUNDSMAN_FENCE >> commits.log; touch go`
 	result := c.result(ref, time.Minute)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, 1, result.Counts.Replacements)
-	// Its program goes on although the worker is frozen; a worker that wakes up
+	// Its program continues although the worker is frozen; a worker that wakes up
 	// ends it at once, because its lease is lost.
 	testsuite.WaitFor(t, time.Minute, "the stale commit came", func() bool { return len(c.lines("rejected.log")) == 1 })
 	require.NoError(t, first.Process.Signal(syscall.SIGCONT))

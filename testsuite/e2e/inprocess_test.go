@@ -126,7 +126,7 @@ func (flood) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 		if params.Noise {
 			p.Detail = incompressible(i, params.Bytes)
 		}
-		// It goes on after the group is full, so that the surplus is counted.
+		// It continues after the group is full, so that the surplus is counted.
 		if err := out.Emit(ctx, p); err != nil && !errors.Is(err, jobtype.ErrSinkFull) {
 			return err
 		}

@@ -165,7 +165,7 @@ job_types: {}
 	assert.Equal(t, contract.OutcomeCompleted, c.result(c.run("shaky"), time.Minute).Outcome)
 	testsuite.WaitFor(t, time.Minute, "the recovery is told", func() bool { return box.has(contract.NotifyRecovered) && told(t, c) >= 2 })
 
-	runDAG(t, c.client, compileDAG(t, "version: 1\nname: ask\ntasks:\n  - {id: gate, approval: {prompt: 'go on?'}}\n", nil), starter.DAGOptions{})
+	runDAG(t, c.client, compileDAG(t, "version: 1\nname: ask\ntasks:\n  - {id: gate, approval: {prompt: 'continue?'}}\n", nil), starter.DAGOptions{})
 	testsuite.WaitFor(t, time.Minute, "the approval is wanted", func() bool { return box.has(contract.NotifyApproval) })
 	id, err := c.client.Notifications().Test(t.Context(), "hook")
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 )
 
 // fleetTypes is a fleet in which everything is that operators ask about. What is held
-// by a file goes on while the file exists.
+// by a file continues while the file exists.
 const fleetTypes = `
   backup:
     handler: command

@@ -43,7 +43,7 @@ func TestSubmittedJobsGoThroughAdmission(t *testing.T) {
 	first := p.begin("tidy-1", scheduled)
 	testsuite.WaitFor(t, 20*time.Second, "the group works", func() bool { return s.present("held") == 1 })
 
-	// It takes its turn, beside another submission and a group of its type.
+	// It takes its turn, next to another submission and a group of its type.
 	one, two := p.submit(scheduled, "one", at("free/1")), p.submit(scheduled, "two", at("free/2"))
 	again := p.begin("tidy-2", siteSpec(t, "tidy", "default"))
 	for _, waiting := range []string{one.WorkflowID, two.WorkflowID, "group/tidy-2"} {

@@ -138,7 +138,7 @@ func newWalker() *walker {
 	return &walker{began: map[string][]int{}, at: map[string]int{}, steps: map[string]int{}, takes: map[string]time.Duration{}}
 }
 
-// codes lists why a thing does not go on.
+// codes lists why a thing does not continue.
 func (p *inProcess) codes(thing string) []explain.Code {
 	explanation, err := explainer.Explain(p.t.Context(), p.client, thing)
 	require.NoError(p.t, err)
@@ -212,7 +212,7 @@ func TestClosedWindow(t *testing.T) {
 }
 
 // TestWindowClosesOverRunningJobs: what does not fit waits, what runs is stopped
-// with its checkpoint, and the next run goes on from there.
+// with its checkpoint, and the next run continues from there.
 func TestWindowClosesOverRunningJobs(t *testing.T) {
 	t.Parallel()
 	w := newWalker()
@@ -263,6 +263,6 @@ func TestWindowClosesOverRunningJobs(t *testing.T) {
 	began := w.beginnings("small")
 	require.Len(t, began, 2)
 	assert.Zero(t, began[0])
-	assert.InDelta(t, stopped, began[1], 3, "it goes on where it was stopped")
+	assert.InDelta(t, stopped, began[1], 3, "it continues where it was stopped")
 	assert.Len(t, second.Record.TookMS, 2, "of whole jobs: large twice")
 }

@@ -22,7 +22,7 @@ import (
 // nothing: the SDK's 1 s and 3 s are passed under the race detector on a busy machine.
 const Patience = 2 * time.Minute
 
-// New makes an environment with [Patience]. Who sets its worker's options sets that of
+// New makes an environment with [Patience]. A test that sets its worker's options sets that of
 // the detection of deadlocks as well.
 func New() *sdktest.TestWorkflowEnvironment {
 	var suite sdktest.WorkflowTestSuite

@@ -146,7 +146,7 @@ func TestServerKilledInTheMiddleOfTheCascade(t *testing.T) {
 	at := transitionAt(t, w, contract.WorkerOffline).Sub(died).Seconds()
 	t.Logf("OFFLINE %.1f s after kill -9", at)
 	assert.GreaterOrEqual(t, at, 17.0)
-	assert.Less(t, at, back+20, "the time is not counted anew from the server's return")
+	assert.Less(t, at, back+20, "the time is not counted again from the server's return")
 	b := s.await(20*time.Second, "b is fresh again", "b", func(w contract.WorkerDetail) bool { return w.Fresh })
 	assert.Equal(t, contract.WorkerOnline, b.State)
 	assert.Len(t, b.Transitions, 1, "%+v", b.Transitions)

@@ -55,8 +55,8 @@ params: {word: fine}
 tasks:
 - {id: one, command: [echo, '{{.Params.word}}']}
 - {id: bad, command: ['false']}
-- {id: ask, approval: {prompt: go on}}
-- {id: refuse, approval: {prompt: go on}}
+- {id: ask, approval: {prompt: continue}}
+- {id: refuse, approval: {prompt: continue}}
 - {id: spare, approval: {prompt: never mind}, needs: [ask]}
 `
 

@@ -48,7 +48,7 @@ type remote struct {
 	base  string
 	id    string
 	token string
-	// header is sent beside the others.
+	// header is sent next to the others.
 	header http.Header
 }
 

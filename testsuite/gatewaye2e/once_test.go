@@ -40,7 +40,7 @@ func TestOneKeyOneEffect(t *testing.T) {
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", "") + jobType("mop", "mop", ""))
 	plain := &remote{t: t, base: "http://" + address + "/api/v1"}
-	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", object{"document": "version: 1\nname: gate\ntasks:\n- {id: ask, approval: {prompt: go on}}\n- {id: next, needs: [ask], approval: {prompt: and on}}\n", "as": "open"}).status)
+	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", object{"document": "version: 1\nname: gate\ntasks:\n- {id: ask, approval: {prompt: continue}}\n- {id: next, needs: [ask], approval: {prompt: and on}}\n", "as": "open"}).status)
 	testsuite.WaitFor(t, time.Minute, "the task waits for its approval", func() bool {
 		a, err := plain.send(t.Context(), http.MethodGet, "/runs/gate~open/items/ask", nil)
 		return err == nil && a.text("state") == "running"

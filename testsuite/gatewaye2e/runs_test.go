@@ -149,7 +149,7 @@ func TestRunsAndItems(t *testing.T) {
 	assert.Equal(t, "ALREADY_ENDED", api.ask("POST", "/runs/{run}/cancel", object{}, 409, key).text("code"))
 
 	file := filepath.Join(s.Dir, "gate.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: gate\ntasks:\n- id: ask\n  approval: {prompt: go on}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("version: 1\nname: gate\ntasks:\n- id: ask\n  approval: {prompt: continue}\n"), 0o600))
 	s.Command("dag", "run", "--as", "x", "--detach", file)
 	gate := contract.RunKey("dag/gate/x")
 	api.ask("PATCH", "/runs/{run}", object{"concurrency": 2}, 200, gate)

@@ -45,7 +45,7 @@ func TestKilledWorker(t *testing.T) {
 	took := onB[0].at.Sub(killed)
 	t.Logf("started on the other worker %.1f s after kill -9, with checkpoint %d", took.Seconds(), onB[0].done)
 	assert.Less(t, took, testsuite.Slack(8*time.Second), "heartbeat timeout + 5 s")
-	assert.Positive(t, onB[0].done, "it goes on from its checkpoint")
+	assert.Positive(t, onB[0].done, "it continues from its checkpoint")
 	result := s.Result(fail)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	require.Len(t, result.Errors, 1)
@@ -159,7 +159,7 @@ func TestTakenOverWorkerIsNotHeard(t *testing.T) {
 }
 
 // TestDrainHandsBack: SIGTERM with a job longer than the drain; another worker
-// goes on from the checkpoint.
+// continues from the checkpoint.
 func TestDrainHandsBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -182,7 +182,7 @@ func TestDrainHandsBack(t *testing.T) {
 	stopped, started := b.of("stop").on("node-a"), b.of("start").on("node-b")
 	require.Len(t, stopped, 1)
 	require.Len(t, started, 1)
-	assert.Equal(t, stopped[0].done, started[0].done, "it goes on where the other stopped")
+	assert.Equal(t, stopped[0].done, started[0].done, "it continues where the other stopped")
 	assert.Len(t, b.of("step"), 20, "no step is taken twice")
 	assert.Less(t, started[0].at.Sub(stopped[0].at), testsuite.Slack(5*time.Second))
 

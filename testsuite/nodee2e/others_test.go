@@ -29,7 +29,7 @@ func TestNeighboursAreNoticed(t *testing.T) {
 	s.worker("node-b", "--max-execute", "4")
 	s.AwaitFresh("node-b")
 	many := s.Begin("many")
-	s.awaitBook("node-b has worked beside the long jobs", func(b book) bool { return len(b.typed("many").of("end")) >= 20 })
+	s.awaitBook("node-b has worked next to the long jobs", func(b book) bool { return len(b.typed("many").of("end")) >= 20 })
 	s.letGo()
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(long).Outcome)
 	ended := s.book().typed("long").of("end")
@@ -46,7 +46,7 @@ func TestNeighboursAreNoticed(t *testing.T) {
 	there := b.of("start").on("node-a")
 	require.NotEmpty(t, there, "node-a is used again")
 	before := b.of("end").where(func(e entry) bool { return e.at.Before(free) })
-	t.Logf("%d of %d jobs were done beside the long ones, %d were sent back, node-a was used again %s after it was free, for %d jobs",
+	t.Logf("%d of %d jobs were done next to the long ones, %d were sent back, node-a was used again %s after it was free, for %d jobs",
 		len(before), jobs, result.Counts.Replacements, there[0].at.Sub(free).Round(time.Millisecond), len(there))
 	assert.Less(t, there[0].at.Sub(free), testsuite.Slack(10*time.Second))
 	assert.GreaterOrEqual(t, len(before), 20, "node-b worked all the time")

@@ -88,7 +88,7 @@ func (s *site) holdAgain() {
 func (s *site) apply(groups ...group) {
 	s.T.Helper()
 	var text strings.Builder
-	// The default lane is exclusive; these groups run beside each other.
+	// The default lane is exclusive; these groups run next to each other.
 	text.WriteString(sites.Scaled + "lanes: {free: {exclusive: false}}\njob_types:\n")
 	for _, g := range groups {
 		until := ""

@@ -71,7 +71,7 @@ func dagScenes() []dagScene {
 		{name: "operated", settings: "hold_on_failure: 1m\n", tasks: `
   - {id: bad, command: ["false"]}
   - {id: blocked, needs: [bad], noop: true}
-  - {id: gate, approval: {prompt: "Go on?"}}
+  - {id: gate, approval: {prompt: "Continue?"}}
   - {id: veto, approval: {prompt: "Really?"}}
   - {id: nap, sleep: 1h}
   - {id: long, command: [sh, -c, '[ "$ROUNDSMAN_ATTEMPT" -gt 1 ] || exec sleep 60']}

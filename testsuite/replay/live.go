@@ -32,7 +32,7 @@ const (
 
 // StartServer is [testsuite.StartServer] for tests that run Roundsman's own workflows:
 // when the test has ended, the histories that it has left are replayed, as many as
-// there is time for. What is decided in the order of a map, say, goes well as long as
+// there is time for. A decision in the order of a map, say, goes well as long as
 // the workflow is in its worker's cache, and fails then.
 func StartServer(t testing.TB, options ...testsuite.Option) *testsuite.Server {
 	t.Helper()

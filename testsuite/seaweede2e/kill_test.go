@@ -29,7 +29,7 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 	started, err := jobtypes.Of(s.Client).RunNow(t.Context(), "volume_balance")
 	require.NoError(t, err)
 
-	testsuite.WaitFor(t, time.Minute, "a copy beside its source", func() bool { return len(s.holders(1)) == 2 })
+	testsuite.WaitFor(t, time.Minute, "a copy next to its source", func() bool { return len(s.holders(1)) == 2 })
 	holder := s.holder()
 	victim := ""
 	for id, p := range s.workers {

@@ -82,7 +82,7 @@ func (s *Site) StartAt(address string, args ...string) *Process {
 }
 
 // Program starts another program in a process group of its own, with more environment.
-// What it starts of this test binary is a roundsman.
+// A process that it starts of this test binary is a roundsman.
 func (s *Site) Program(environ []string, line ...string) *Process {
 	s.T.Helper()
 	return s.run(append(environ, roleEnv+"="+role), &syscall.SysProcAttr{Setpgid: true}, line...)

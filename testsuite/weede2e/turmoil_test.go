@@ -45,7 +45,7 @@ func TestTwoGatewaysAtOnce(t *testing.T) {
 	}
 }
 
-// TestTheControlPlaneIsAway for a while: jobs go on, and end with exact counts when it is
+// TestTheControlPlaneIsAway for a while: jobs continue, and end with exact counts when it is
 // back.
 func TestTheControlPlaneIsAway(t *testing.T) {
 	s := newSite(t)

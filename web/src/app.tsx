@@ -76,7 +76,7 @@ function pageOf({ parts, params }: Route): ComponentChildren {
 
 export function App() {
   const asked = useLogIn();
-  useZone(); // Every time on the page is told anew.
+  useZone(); // Each time on the page is written in the new zone.
   const route = useRoute();
   const main = useRef<HTMLElement>(null);
   const path = route.parts.join('/');

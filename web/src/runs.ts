@@ -8,5 +8,5 @@ export const itemPath = (run: string, id: string) => `${runPath(run)}/items/${se
 export const itemHref = (run: string, id: string) => href('runs', inPath(run), 'items', id);
 
 export const isOpen = (run: Run) => run.status === 'Running' || run.status === 'Paused';
-// stateOfRun is one word: how it ended, or that it goes on.
+// stateOfRun is one word: how it ended, or that it continues.
 export const stateOfRun = (run: Run) => (isOpen(run) ? run.status : run.outcome || run.status).toLowerCase();

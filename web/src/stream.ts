@@ -208,7 +208,7 @@ class Stream {
         const texts = value.split('\n\n');
         for (const [i, text] of texts.entries()) {
           parts.push(text);
-          if (i === texts.length - 1) break; // It goes on with the next part.
+          if (i === texts.length - 1) break; // It continues with the next part.
           this.#event(parts.join(''));
           parts = [];
         }

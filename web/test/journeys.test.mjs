@@ -1,5 +1,5 @@
 // Journeys by keyboard alone. What the audit log says of the button is what it says of
-// the command line that is shown beside it.
+// the command line that is shown next to it.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -295,7 +295,7 @@ test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async
 test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 120_000 }, async () => {
   const [first, second] = [await stage.runDAG('added'), await stage.runDAG('added-too')];
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
-  const added = await act(`runs/${key(first)}`, 'Add tasks', { 'Tasks, as in a DAG, with before beside needs': '- {id: again, needs: check, command: ["true"]}' });
+  const added = await act(`runs/${key(first)}`, 'Add tasks', { 'Tasks, as in a DAG, with before besides needs': '- {id: again, needs: check, command: ["true"]}' });
   await until('the task that was added', async () => (await state(first, 'again')) === 'succeeded');
   await sameInShell(added.lines[0], added.entry, [first, second]);
   await until('the same in the other run', async () => (await state(second, 'again')) === 'succeeded');

@@ -79,7 +79,7 @@ func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*ru
 	return a, a.listen()
 }
 
-// begin makes the core of a run without the state of a run before. What an earlier
+// begin makes the core of a run without the state of a run before. Durable data that an earlier
 // admission left is taken over; what cannot be read is logged, and not needed.
 func (a *run) begin(in contract.AdmissionInput) {
 	a.inherited = in.Inherited

@@ -166,7 +166,7 @@ func TestAdmissionRecoversBeforeItGrants(t *testing.T) {
 	b.at(20*time.Second, release)
 	b.play(contract.AdmissionInput{})
 	assert.Equal(t, []string{"k granted k", "released", "waits granted lane"}, b.told)
-	assert.Greater(t, b.fences[0], int64(1<<62), "fences go on above what was asserted")
+	assert.Greater(t, b.fences[0], int64(1<<62), "fences continue above what was asserted")
 	require.Len(t, b.asked, 2)
 	assert.Zero(t, b.asked[0].LateSince)
 	assert.NotZero(t, b.asked[1].LateSince, "those that visibility shows late are asked, too")

@@ -47,7 +47,7 @@ var errNoHolder = errors.New("the request names no holder")
 // returns what the holder would be sent.
 func (a *run) call(_ workflow.Context, in contract.AdmissionRequest) (contract.AdmissionAnswer, error) {
 	a.loop.NoticeReset()
-	a.takeReset() // What was undone must not be granted before the loop sees it.
+	a.takeReset() // A grant that was undone must not be repeated before the loop sees it.
 	a.collectRequests()
 	a.loop.Received(1)
 	a.step(admission.Requested(in))

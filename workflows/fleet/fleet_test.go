@@ -421,7 +421,7 @@ func TestFleetSaysWhyNobodyObserves(t *testing.T) {
 	assert.Equal(t, 5, tries, "every five minutes")
 }
 
-// The next run goes on where the last one was: states, modes, descriptors,
+// The next run continues where the last one was: states, modes, descriptors,
 // watchers, thresholds.
 func TestFleetContinuesAsNew(t *testing.T) {
 	t.Parallel()

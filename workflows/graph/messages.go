@@ -25,7 +25,7 @@ func (r *dagRun) listen() error {
 		onUpdate(r, contract.UpdateSkipTask, "Makes a task count as done.", taskRequest(graph.Skip)),
 		onUpdate(r, contract.UpdateRerunTask, "Executes a task and what depends on it again.", taskRequest(graph.Rerun)),
 		onUpdate(r, contract.UpdateCancelTask, "Cancels one task.", taskRequest(graph.CancelTask)),
-		onUpdate(r, contract.UpdateApprove, "Lets a task go on that waits for an approval.", decideRequest(graph.Approve)),
+		onUpdate(r, contract.UpdateApprove, "Lets a task that waits for an approval continue.", decideRequest(graph.Approve)),
 		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(graph.Reject)),
 		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks, and redefines tasks that have not started.", func(in contract.AddTasksInput) graph.Request {
 			request := graph.Request{Kind: graph.Add, Data: in.Tasks, File: in.File, By: in.By}

@@ -117,7 +117,7 @@ func TestGroupOfADisabledTypeIsSkipped(t *testing.T) {
 	}
 }
 
-// TestGroupStopsWhenItsTypeIsDisabled: what runs goes on, nothing starts.
+// TestGroupStopsWhenItsTypeIsDisabled: what runs continues, nothing starts.
 func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -128,7 +128,7 @@ func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 		if b.executed.Load() == 1 {
 			return contract.ExecuteState{}, failure(contract.FailureFailed)
 		}
-		<-stopped // It goes on until the group has been told.
+		<-stopped // It continues until the group has been told.
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return contract.ExecuteState{Worker: "node-a"}, nil
@@ -176,7 +176,7 @@ func TestGroupSettlesItsKeys(t *testing.T) {
 	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalReassert, nil) }, 30*time.Second)
 	result := b.run(jobtype.Policy{GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4})
 	assert.Equal(t, 3, result.Counts.Completed)
-	require.Len(t, b.asked, 4, "the claims, what has ended, everything anew, the end")
+	require.Len(t, b.asked, 4, "the claims, what has ended, everything again, the end")
 	require.Len(t, b.asked[1].Endings, 1)
 	assert.Equal(t, keysOf("key-2", "key-3"), b.asked[1].Endings[0].Done)
 	assert.Equal(t, keysOf("key-1"), b.asked[1].Endings[0].Settled)

@@ -123,7 +123,7 @@ func (r *groupRun) open(state []byte) error {
 }
 
 // readRecord takes the newest record that the Schedule hands over: the result of the
-// last run that completed, or the failure of a later one. What neither has, Prepare
+// last run that completed, or the failure of a later one. Data that neither has, Prepare
 // finds.
 func (r *groupRun) readRecord() {
 	var completed, failed contract.JobGroupResult

@@ -130,7 +130,7 @@ func (r *groupRun) collectCalendars() {
 		r.auditCalendar(in)
 		r.in.Spec.Calendar, r.in.Spec.LaneCalendar = in.Calendar, in.LaneCalendar
 		if !r.ignoresWindow() {
-			r.windows = nil // What was asked before does not matter any more.
+			r.windows = nil // Earlier requests do not matter any more.
 			r.step(group.CalendarSet{Windows: r.hasWindows()})
 		}
 	}

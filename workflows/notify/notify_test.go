@@ -118,7 +118,7 @@ func TestNotifierDeliversAndContinues(t *testing.T) {
 }
 
 // TestNotifierTakesOverFromOneThatWasEnded: what waited there is delivered, and the
-// watcher goes on where it was. What cannot be read is told.
+// watcher continues where it was. What cannot be read is told.
 func TestNotifierTakesOverFromOneThatWasEnded(t *testing.T) {
 	t.Parallel()
 	former := newModel(t)

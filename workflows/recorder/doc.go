@@ -8,5 +8,5 @@
 // caused it, before it is sent, and is sent by an activity that is repeated until
 // the log has it.
 //
-// What travels when the workflow continues as new is bounded, see [Recorder.State].
+// The state that travels when the workflow continues as new is bounded, see [Recorder.State].
 package recorder

@@ -89,7 +89,7 @@ func (l *Link) RequestTurn(item contract.AdmissionItem) {
 func (l *Link) Release(id string) {
 	l.Forget(id)
 	l.next.Items = slices.DeleteFunc(l.next.Items, func(item contract.AdmissionItem) bool { return item.ID == id })
-	// What is asserted in the same signal would be believed.
+	// An assertion in the same signal would be believed.
 	l.next.Held = slices.DeleteFunc(l.next.Held, func(held contract.AdmissionHeld) bool { return held.ID == id })
 	l.next.Release = append(l.next.Release, id)
 	l.dirty = true

@@ -107,16 +107,16 @@ func (a Answer) Event(item int) engine.Event {
 // MoreFences reports whether the answer is about fences for the run as a whole.
 func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix) }
 
-// WasReset reports once that an operator has reset the workflow. What was in the
+// WasReset reports once that an operator has reset the workflow. Whatever was in the
 // inbox is dropped, and what is believed to be held or requested is sent again. keys
 // are those of the claims.
 //
 // Admission knows the holder as before, since a reset keeps the first run of the
 // chain; but everything after the point of reset is forgotten here, and the server
 // delivers the answers of that time once more. A grant among them may have been
-// given back since, and belong to another. What is another's by now is answered as
+// given back since, and belong to another. A resource that is another's by now is answered as
 // lost, all else is granted again with new fences. The run waits for that: what it
-// starts before could be beside another, with fences that it has used up in the
+// starts before could be next to another, with fences that it has used up in the
 // time that it has forgotten.
 func (r *Runner) WasReset(keys []byte) bool {
 	l := r.Admission

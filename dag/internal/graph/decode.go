@@ -13,7 +13,7 @@ import (
 // Decode is the inverse of [Graph.Encode]. It accepts canonical encodings of
 // valid graphs only, so Decode(b) without an error means that Encode returns b
 // again; everything else is an error that wraps [wire.ErrCorrupt] or [wire.ErrVersion].
-// What it allocates is bounded by the length of data (ids expand to at most
+// Its memory is bounded by the length of data (ids expand to at most
 // MaxIDLength each). The graph keeps data; do not modify it.
 func Decode(data []byte) (*Graph, error) {
 	r, err := wire.Unseal(data, graphMagic)

@@ -87,7 +87,7 @@ func (s *service) dags() {
 		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
 	}, runDAG)
 	api.Add(s.api, api.Operation{
-		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run of a DAG that goes on from one that has ended",
+		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run of a DAG that continues one that has ended",
 		Description: "It takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
 			"A document needs the permission to change the configuration.",
 		May: operateRuns, Reach: api.Named, Status: http.StatusAccepted,
@@ -178,11 +178,11 @@ func retryRun(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGR
 	return call.Client.DAGs().Retry(ctx, in.Ref(), retry)
 }
 
-// retryOpen lets a run that goes on try again.
+// retryOpen lets an open run try again.
 func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starter.DAGRetry) (starter.DAGRetried, error) {
 	tried := starter.DAGRetried{RunRef: in.Ref(), Resumes: in.Ref().WorkflowID, Executed: []string{}}
 	if retry.Compiled != nil || retry.Options.Run != "" || retry.Options.Deadline != 0 || in.DryRun {
-		return tried, problem.Newf(http.StatusConflict, "REFUSED", "%s goes on: its tasks are tried again in it", in.Ref()).With("leave out document, as, deadline and dry_run, or cancel it first")
+		return tried, problem.Newf(http.StatusConflict, "REFUSED", "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document, as, deadline and dry_run, or cancel it first")
 	}
 	if len(retry.From) == 0 {
 		changed, err := call.Client.DAGs().RetryTasks(ctx, in.Ref(), nil, call.Name)

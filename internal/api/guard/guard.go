@@ -95,7 +95,7 @@ func Refuse(w http.ResponseWriter, refused *problem.Problem) {
 	}
 }
 
-// forwarded notes where the request comes from. What proxies say is believed from
+// forwarded notes where the request comes from. Headers of proxies are believed from
 // the last hop backwards, as long as the hop is a trusted one.
 func (g *guard) forwarded(r *http.Request) *http.Request {
 	from := origin{secure: r.TLS != nil}

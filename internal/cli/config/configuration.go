@@ -159,7 +159,7 @@ func onlyFlag() cli.Flag {
 func (c *commands) applyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "apply", Usage: "make the Schedules what the configuration says",
-		Description: `Creates and updates the Schedules that Roundsman owns; groups that run go on. Applying twice changes
+		Description: `Creates and updates the Schedules that Roundsman owns; groups that run continue. Applying twice changes
 nothing the second time. A job type that a person paused stays paused.
 
 Job types that the configuration lacks are listed, and deleted after a question on a terminal, elsewhere

@@ -57,7 +57,7 @@ func (c *commands) changed(ctx *cli.Context, ref starter.RunRef, changed contrac
 
 func (c *commands) dagSkip() *cli.Command {
 	return c.eachTask(cli.Command{
-		Name: "skip", Usage: "let tasks count as done without running them; what they blocked goes on",
+		Name: "skip", Usage: "let tasks count as done without running them; what they blocked continues",
 		Description: dagRunArgument + `
 
 Tasks that have not started, failed or were blocked can be skipped.
@@ -72,7 +72,7 @@ Examples:
 }
 
 func (c *commands) dagApprove() *cli.Command {
-	return c.decide("approve", "approved", "let tasks go on that wait for an approval", "window agreed with the owners", starter.DAGs.ApproveTask)
+	return c.decide("approve", "approved", "let tasks that wait for an approval continue", "window agreed with the owners", starter.DAGs.ApproveTask)
 }
 
 func (c *commands) dagReject() *cli.Command {
@@ -98,7 +98,7 @@ Examples:
 
 func (c *commands) dagAddTasks() *cli.Command {
 	return &cli.Command{
-		Name: "add-tasks", ArgsUsage: "RUN FILE", Usage: "add tasks to a run that goes on, or redefine some that have not started",
+		Name: "add-tasks", ArgsUsage: "RUN FILE", Usage: "add tasks to an open run, or redefine some that have not started",
 		Description: dagRunArgument + `
 
 FILE is a list of tasks as a spec has it, in YAML or JSON; - reads standard input. Beside needs they

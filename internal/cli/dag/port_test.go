@@ -139,7 +139,7 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 func TestWaitingEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, fails: context.Canceled}
-	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x goes on", "roundsman runs watch dag/nine/x", "roundsman runs cancel dag/nine/x")
+	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x continues", "roundsman runs watch dag/nine/x", "roundsman runs cancel dag/nine/x")
 	run.fails = errGone
 	command(t, started(run)).Exits(ui.ExitFailed).Complains("the server is gone")
 }

@@ -48,7 +48,7 @@ func reportOfDAG(ctx context.Context, client itemLister, snapshot starter.Snapsh
 		report.DurationMS = now.Sub(snapshot.Started).Milliseconds()
 	}
 	if snapshot.Progress == nil {
-		return report, nil // Nobody can tell.
+		return report, nil // It cannot be told.
 	}
 	report.Counts = snapshot.Counts
 	if result := snapshot.DAGResult; result != nil && result.Tasks != nil {

@@ -24,7 +24,7 @@ Of a run that has ended a new run is started and followed as by ` + "`dag run`" 
 succeeded, with its results, and executes the rest. It has the deadline of the earlier run, its sizes
 of pools unless --config declares others, and its tasks; with FILE
 those of the spec as it is now, which is refused if they differ, unless --accept-diff: then what
-changed, and everything after it, is executed too. A run that goes on is itself told to try again.
+changed, and everything after it, is executed too. In an open run its own tasks are tried again.
 
 --from executes TASK, and everything that depends on it, again although it succeeded.
 
@@ -35,8 +35,8 @@ Examples:
   roundsman dag retry dag/nightly/20261120T090000-1f2e3d --detach --output json`,
 		Flags: ui.With(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "execute `TASK` and everything after it again; may be given several times"},
-			&cli.BoolFlag{Name: "accept-diff", Usage: "go on although FILE differs from what the run had"},
-			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what the new run does and fail after `DURATION`, beside the spec's own deadline (default: as for the earlier run)"},
+			&cli.BoolFlag{Name: "accept-diff", Usage: "continue although FILE differs from what the run had"},
+			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what the new run does and fail after `DURATION`, in addition to the spec's own deadline (default: as for the earlier run)"},
 			&cli.StringFlag{Name: "as", Usage: "call the new run dag/<name of the DAG>/`NAME` (default: the time)"},
 			newParamFlag(),
 		}, followFlags()...)...),
@@ -103,16 +103,16 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 	return c.started(ctx, client.Runs(), cmp.Or(name, retried.WorkflowID), retried.RunRef)
 }
 
-// retryOpen lets a run that goes on try again.
+// retryOpen lets an open run try again.
 func (c *commands) retryOpen(ctx *cli.Context, client *starter.Client, ref starter.RunRef, compiled *spec.Compiled) error {
 	if compiled != nil {
-		return ui.Usagef("%s goes on: its tasks cannot be replaced; use `roundsman dag add-tasks`, or cancel it first", ref.WorkflowID)
+		return ui.Usagef("%s is open: its tasks cannot be replaced; use `roundsman dag add-tasks`, or cancel it first", ref.WorkflowID)
 	}
 	if ctx.IsSet(ui.FlagDeadline) {
-		return ui.Usagef("%s goes on, so its tasks are tried again in it: --deadline is for the new run of one that has ended", ref.WorkflowID)
+		return ui.Usagef("%s is open, so its tasks are tried again in it: --deadline is for the new run of one that has ended", ref.WorkflowID)
 	}
 	if ctx.IsSet("as") {
-		return ui.Usagef("%s goes on, so its tasks are tried again in it: --as names the new run of one that has ended", ref.WorkflowID)
+		return ui.Usagef("%s is open, so its tasks are tried again in it: --as names the new run of one that has ended", ref.WorkflowID)
 	}
 	from := ctx.StringSlice("from")
 	if len(from) == 0 {

@@ -38,7 +38,7 @@ Examples:
 		Flags: ui.With(append([]cli.Flag{
 			newParamFlag(),
 			&cli.StringFlag{Name: "as", Usage: "call the run dag/<name of the DAG>/`NAME` (default: the time)"},
-			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what runs and fail after `DURATION`, beside the spec's own deadline"},
+			&cli.StringFlag{Name: ui.FlagDeadline, Usage: "cancel what runs and fail after `DURATION`, in addition to the spec's own deadline"},
 			&cli.BoolFlag{Name: "dev", Usage: "run it on a server and workers of its own, on this machine"},
 			&cli.StringFlag{Name: "workers", Usage: "with --dev: ids of the workers to run, `NAME,...`", Value: "node-a,node-b"},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "with --dev: keep the state in `DIR` (default: a temporary directory)"},
@@ -52,7 +52,7 @@ Examples:
 // followFlags are on the commands that start a run.
 func followFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the run while it goes on"},
+		&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the run while it runs"},
 		&cli.BoolFlag{Name: ui.FlagDetach, Aliases: []string{"d"}, Usage: "start the run and do not wait for it"},
 	}
 }
@@ -171,7 +171,7 @@ type dagFollowed interface {
 	Watch(ctx context.Context, ref starter.RunRef, interval time.Duration) iter.Seq2[starter.Snapshot, error]
 }
 
-// dagDisplay is where the progress of a run goes: with JSON, beside standard
+// dagDisplay is where the progress of a run goes: with JSON, next to standard
 // output. Without --watch it has only what needs a person, and the end.
 func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars bool) {
 	out, options := c.Env.Stdout, progress.Options{
@@ -184,7 +184,7 @@ func (c *commands) dagDisplay(ctx *cli.Context) (display progress.Display, bars 
 }
 
 // follow shows a run to its end and judges it: the error is a silent exit code
-// unless it completed. waiting ends when nobody waits any more; the run goes on.
+// unless it completed. waiting ends when nobody waits any more; the run continues.
 func (c *commands) follow(waiting context.Context, ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	display, bars := c.dagDisplay(ctx)
 	defer display.Close()

@@ -25,7 +25,7 @@ import (
 func (c *commands) devCommand() *cli.Command {
 	return &cli.Command{
 		Name: "dev", Usage: "run everything on this machine: Temporal, its Web UI, control plane, workers",
-		Description: `State is kept in the data dir and survives kill -9: a group that was running goes on. On the
+		Description: `State is kept in the data dir and survives kill -9: a group that was running continues. On the
 first start every enabled job type runs once; after that the schedules decide. Without --config a
 quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,
 whatever TEMPORAL_ADDRESS says; only --address makes it use another one.
@@ -132,7 +132,7 @@ func (c *commands) devHTTP(ctx *cli.Context, rules config.Access) (*app.HTTP, er
 	return served, nil
 }
 
-// display is where progress goes: with JSON, beside standard output.
+// display is where progress goes: with JSON, next to standard output.
 func (c *commands) display(ctx *cli.Context) progress.Display {
 	if ui.WantsData(ctx) {
 		return progress.New(c.Env.Stderr, progress.Options{Now: c.Env.Now})
@@ -229,7 +229,7 @@ func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *fol
 			err = cause
 		}
 		if errors.Is(err, context.Canceled) {
-			return errors.New("interrupted: groups that run go on with the next `roundsman dev` on this data dir")
+			return errors.New("interrupted: groups that run continue with the next `roundsman dev` on this data dir")
 		}
 		return err
 	}

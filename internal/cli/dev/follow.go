@@ -192,7 +192,7 @@ func (f *follower) begin(ctx context.Context, name string) (shown string, first 
 	return shown, nil, nil
 }
 
-// newest is the run that goes on, or else the last one.
+// newest is the open run, or else the last one.
 func newest(ticks jobtypes.Ticks) *starter.RunRef {
 	if ticks.Running != nil {
 		return ticks.Running

@@ -55,7 +55,7 @@ Examples:
 			&cli.BoolFlag{Name: flagInsecure, Usage: "serve another address than loopback to whoever reaches it"},
 			&cli.IntFlag{Name: flagMaxWorkers, Usage: "serve at most `N` workers", Value: weedgateway.DefaultMaxWorkers},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep what must survive a restart in `DIR`", Value: ".roundsman"},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs go on for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
+			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
 		}, ui.LogFlags()...)...),
 		Action: c.runGatewaySeaweedFS,
 	}

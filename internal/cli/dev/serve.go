@@ -111,7 +111,7 @@ Examples:
 			&cli.StringFlag{Name: "job-types", Usage: "serve only these job types, `NAME,...` (default: all whose handler it has)"},
 			&cli.StringFlag{Name: "shared", Usage: "also pull the shared queues of these job types, `NAME,...` (those with routing: shared)"},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep what must survive a restart in `DIR`", Value: ".roundsman"},
-			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs go on for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
+			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
 			&cli.DurationFlag{Name: "exit-when-idle", Usage: "end, with exit code 0, when nothing has run for `DURATION` (default: never)"},
 			&cli.BoolFlag{Name: "take-over", Usage: "replace a live worker of the same id, which is fenced"},
 			healthFlag(),

@@ -183,7 +183,7 @@ func auditWhat(entry contract.AuditEntry) ui.Cell {
 	return ui.Cell{Text: what, Paint: ui.Odd}
 }
 
-// auditText is what there is to say beside who, what and which.
+// auditText is what there is to say besides who, what and which.
 func auditText(entry contract.AuditEntry) string {
 	var parts []string
 	switch {

@@ -139,7 +139,7 @@ func (c *commands) printReason(reason explain.Reason) {
 }
 
 // printWrapped breaks text between words so that lines fit the terminal; elsewhere it
-// is one line, for grep. What is in backquotes is a command line, which stays in one
+// is one line, for grep. Text in backquotes is a command line, which stays in one
 // piece: people copy it.
 func (c *commands) printWrapped(first, text string) {
 	width := cmp.Or(c.Env.Width, math.MaxInt)

@@ -27,7 +27,7 @@ func TestExplanationsFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	e := explainer.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
 		Code: explain.LaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
-		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence goes on for a while",
+		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence continues for a while",
 		Remedy: "wait for the holder, cancel it with `roundsman runs cancel`, or give the job type another lane",
 	}}}
 	assert.Equal(t, `run group/scrub-1: waiting
@@ -35,11 +35,11 @@ func TestExplanationsFitTheTerminal(t *testing.T) {
 LANE_BUSY(default) since 3m ago
   of group/scrub-1
   held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z; 3 others
-  wait, and this sentence goes on for a while
+  wait, and this sentence continues for a while
   → wait for the holder, cancel it with `+"`roundsman runs cancel`"+`, or give the job
     type another lane
 `, printed(80, e))
-	assert.Contains(t, printed(0, e), "T11:00:02Z; 3 others wait, and this sentence goes on for a while\n  → wait for", "in a pipe nothing is broken")
+	assert.Contains(t, printed(0, e), "T11:00:02Z; 3 others wait, and this sentence continues for a while\n  → wait for", "in a pipe nothing is broken")
 	for _, width := range []int{40, 60, 120} {
 		for line := range strings.Lines(printed(width, e)) {
 			long := strings.Contains(line, "vacuum") // One word is never broken.

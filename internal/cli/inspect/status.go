@@ -20,6 +20,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/calendar"
+	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -69,7 +70,7 @@ func (c *commands) statusCommand() *cli.Command {
 		Name: "status", Usage: "what runs, what is due, what failed, what is stopped, which workers are not well",
 		Description: `It shows open runs with their progress, what is due in the next hour and what of it will be skipped, the
 runs of the last 24 hours that did not complete, job types that are paused, disabled, held back or
-without a worker, workers that take no work, and receivers of notifications that fail. What cannot be found out is named; the rest is shown.
+without a worker, workers that take no work, and receivers of notifications that fail. Checks that could not be made are named; the rest is shown.
 
 Examples:
   roundsman status
@@ -205,7 +206,22 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 		return "", nil
 	}
 	done := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Done(snapshot), "0 of 0 done"), snapshot.Progress.Running)
-	return withWait(done, snapshot.Paused, snapshot.Waiting), snapshot.Pace
+	waiting := snapshot.Waiting
+	if waiting == "" && snapshot.Progress.Running > len(snapshot.Active) {
+		waiting = waitInside(ctx, client, run)
+	}
+	return withWait(done, snapshot.Paused, waiting), snapshot.Pace
+}
+
+// waitInside is the first thing that the DAGs wait for that run inside a run: they have no
+// activity.
+func waitInside(ctx context.Context, client *starter.Client, run starter.Run) string {
+	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
+	if err != nil || len(explained.Reasons) == 0 {
+		return ""
+	}
+	first := explained.Reasons[0]
+	return fmt.Sprintf("%s(%s) of %s", first.Code, first.Object, cmp.Or(first.Of, run.WorkflowID))
 }
 
 func withWait(text string, paused bool, waiting string) string {

@@ -195,7 +195,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 
 func (c *commands) jobTypesPause() *cli.Command {
 	return &cli.Command{
-		Name: "pause", ArgsUsage: "NAME", Usage: "stop a job type from being due; a running group goes on",
+		Name: "pause", ArgsUsage: "NAME", Usage: "stop a job type from being due; a running group continues",
 		Description: `The pause survives apply and restarts. ` + "`jobtypes run`" + ` still works.
 
 Examples:

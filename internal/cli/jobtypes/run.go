@@ -257,7 +257,7 @@ func (c *commands) tellWaiting(ctx context.Context, client *starter.Client, ref 
 	}
 }
 
-// printProposals shows the first ones, and what there is beside them.
+// printProposals shows the first ones, and what else there is.
 func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 	listed := ui.NewTable("KEY", "PRIORITY", "NODE", "WHAT")
 	shown := result.Proposals[:min(limit, len(result.Proposals))]

@@ -4,9 +4,9 @@ import "github.com/mattn/go-runewidth"
 
 const (
 	// widestBar and narrowestBar bound the width of a bar itself, without what is
-	// beside it; between them it is a fifth of the terminal.
+	// next to it; between them it is a fifth of the terminal.
 	widestBar, narrowestBar = 28, 8
-	// shortestText is how many columns the text beside a bar has at least.
+	// shortestText is how many columns the text next to a bar has at least.
 	shortestText = 10
 	// defaultWidth is assumed where the terminal does not tell its width.
 	defaultWidth = 100
@@ -45,7 +45,7 @@ func (c *columns) indented(name string) string {
 
 func (c *columns) bar() int { return min(max(c.width/5, narrowestBar), widestBar) }
 
-// text is what is shown of a row's text beside its counts.
+// text is what is shown of a row's text next to its counts.
 func (c *columns) text(text, counts string) string {
 	const spaces = 4 // One behind each column; mpb puts them there.
 	c.counts = max(c.counts, runewidth.StringWidth(counts))

@@ -15,7 +15,7 @@ type Display interface {
 	// Update shows the state of a run; a run is added when it is first seen and
 	// leaves a summary behind when it has ended.
 	Update(snapshot starter.Snapshot)
-	// Note prints a line beside the runs; an empty one is left out.
+	// Note prints a line next to the runs; an empty one is left out.
 	Note(line string)
 	// Close leaves the terminal as it was. Nothing may be shown afterwards.
 	Close()

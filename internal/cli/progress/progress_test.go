@@ -131,7 +131,7 @@ func TestBarsMoveAndLeaveASummary(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 	display.Update(open("g1", 6, 4, 2))
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "4/6") }, 10*time.Second, 10*time.Millisecond,
-		"a bar at its total goes on when more is found")
+		"a bar at its total continues when more is found")
 	display.Note("a note")
 	display.Update(ended("g1", completed()))
 	display.Close()

@@ -137,7 +137,7 @@ func Doing(snapshot starter.Snapshot) string {
 	case snapshot.Phase == "":
 		return shorten(snapshot.Unanswered, maxMessage)
 	case snapshot.Unanswered != "":
-		// What was known last would look like the present.
+		// An old value would look like the present one.
 		return shorten("no answer: "+snapshot.Unanswered, maxMessage)
 	}
 	var parts []string

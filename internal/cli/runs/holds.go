@@ -35,7 +35,7 @@ func WhatIsHeld(jobType, key string) string {
 func (c *commands) jobsForgive() *cli.Command {
 	return &cli.Command{
 		Name: "forgive", ArgsUsage: "TYPE KEY", Usage: "forget what is held against a dedupe key: failures, disabled, marked as done",
-		Description: `The next detection that proposes the key gets it, and the count of the retry budget starts anew.
+		Description: `The next detection that proposes the key gets it, and the count of the retry budget starts again.
 
 Examples:
   roundsman jobs forgive scrub /srv/a.bin
@@ -63,7 +63,7 @@ func (c *commands) jobsMarkDone() *cli.Command {
 	return &cli.Command{
 		Name: "mark-done", ArgsUsage: "TYPE KEY", Usage: "say that the work of a dedupe key is done: it is left out for a time",
 		Description: `Proposals with the key are left out until the time is over or the key is forgiven; its failures are
-forgotten. A job of it that waits in a running group ends as canceled; one that runs goes on. It works
+forgotten. A job of it that waits in a running group ends as canceled; one that runs continues. It works
 for every applied job type, with or without a retry budget. Marking again replaces the time.
 
 Examples:

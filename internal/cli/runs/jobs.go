@@ -124,7 +124,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 	return nil
 }
 
-// printItems lists jobs or tasks. What was searched for over several runs has its run
+// printItems lists jobs or tasks. The result of a search over several runs has its run
 // before it.
 func (c *commands) printItems(items []starter.Item, total int, none string, several bool) {
 	isTasks := len(items) > 0 && items[0].Run.Kind() == starter.KindDAG
@@ -289,7 +289,7 @@ func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
 
 func (c *commands) jobsCancel() *cli.Command {
 	return &cli.Command{
-		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job or task; the others go on",
+		Name: "cancel", ArgsUsage: "[RUN/JOB]", Usage: "cancel one job or task; the others continue",
 		Description: jobArgument + `
 
 A running job hears of it with its next heartbeat. A batch is one job: all of its items are canceled.
@@ -306,12 +306,12 @@ Examples:
 
 func (c *commands) jobsExpire() *cli.Command {
 	return &cli.Command{
-		Name: "expire", ArgsUsage: "[RUN/JOB]", Usage: "give up one job at once, whatever its handler does; the others go on",
+		Name: "expire", ArgsUsage: "[RUN/JOB]", Usage: "give up one job at once, whatever its handler does; the others continue",
 		Description: jobArgument + `
 
 For a job that cancel does not end, or not soon enough, because its node is gone or its handler does not
 listen. Its handler is told to stop, but not waited for: it may still run, and what it reports is ignored.
-A job that had begun ends as stale, another as expired. What it held, its dedupe key too, is free for
+A job that had begun ends as stale, another as expired. Its resources and its dedupe key are free for
 others; a handler that writes with its fence cannot disturb them.
 
 Examples:

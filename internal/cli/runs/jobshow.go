@@ -38,15 +38,15 @@ Examples:
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, detail, detail.Item.Ref().String())
 			}
-			c.showJob(detail.Item)
+			c.showJob(detail)
 			c.showHistory(detail)
 			return nil
 		}),
 	}
 }
 
-func (c *commands) showJob(job starter.Item) {
-	now, shown := c.Env.Now(), &ui.Fields{}
+func (c *commands) showJob(detail starter.ItemDetail) {
+	job, now, shown := detail.Item, c.Env.Now(), &ui.Fields{}
 	shown.Add("job", ui.Textf("%s", job.Ref()))
 	shown.Add("what", ui.Textf("%s", job.Summary))
 	if job.Items == 0 {
@@ -86,18 +86,20 @@ func (c *commands) showJob(job starter.Item) {
 		}
 		shown.Add("heartbeat", ui.Textf("%s", ui.Ago(active.BeatAt, now)))
 	}
+	addCommand(shown, detail)
 	shown.Write(c.Env.Stdout, c.Env.Colors())
+}
+
+func addCommand(shown *ui.Fields, detail starter.ItemDetail) {
+	if len(detail.Command) > 0 {
+		shown.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
+	}
 }
 
 // showHistory prints the attempts at an item, what operators asked for, and what was
 // returned and printed.
 func (c *commands) showHistory(detail starter.ItemDetail) {
 	now, colors := c.Env.Now(), c.Env.Colors()
-	if len(detail.Command) > 0 {
-		given := &ui.Fields{}
-		given.Add("command", ui.Text(ui.OneLine(CompactJSON(detail.Command))))
-		given.Write(c.Env.Stdout, colors)
-	}
 	if len(detail.Attempts) > 0 {
 		listed := ui.NewTable("TRY", "WORKER", "STARTED", "TOOK", "ENDED AS", "ERROR")
 		for _, attempt := range detail.Attempts {

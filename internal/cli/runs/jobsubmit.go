@@ -45,7 +45,7 @@ func (c *commands) jobsSubmit() *cli.Command {
 the job type and through everything that detected jobs go through: lane, dedupe keys, objects,
 pools, placement, limits, retries. All commands about runs and jobs work on it. It takes its turn
 in an exclusive lane, after the first --not-before, and waits as long as that takes. If its
-maintenance window closes, it gives everything back and goes on in the next one, for 30 days at most;
+maintenance window closes, it gives everything back and continues in the next one, for 30 days at most;
 ` + "`roundsman explain RUN`" + ` says what it waits for. Beside an exclusive lane it runs next to the group of the Schedule, each with its own
 global_execution_concurrency. It does not count as a run of the job type: last success, sequence
 and the record of past runs stay those of the Schedule. A paused or disabled job type takes jobs too.
@@ -84,7 +84,7 @@ Examples:
 			&cli.StringFlag{Name: flagDAG, Usage: "the job runs the DAG in `FILE`; the handler does not execute it"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
 			&cli.BoolFlag{Name: ui.FlagWait, Usage: "wait until the group has ended"},
-			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the group while it goes on, and wait until it has ended"},
+			&cli.BoolFlag{Name: ui.FlagWatch, Aliases: []string{"w"}, Usage: "show the group while it runs, and wait until it has ended"},
 			ui.AllowUnregisteredFlag(),
 		),
 		Before: checkSubmit,

@@ -120,6 +120,9 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	}
 	if shown.Item != nil {
 		fmt.Fprintln(c.Env.Stdout)
+		given := &ui.Fields{}
+		addCommand(given, *shown.Item)
+		given.Write(c.Env.Stdout, c.Env.Colors())
 		c.showHistory(*shown.Item)
 	}
 	return nil

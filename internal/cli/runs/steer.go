@@ -16,7 +16,7 @@ import (
 
 func (c *commands) runsPause() *cli.Command {
 	return &cli.Command{
-		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; what runs goes on",
+		Name: "pause", ArgsUsage: "RUN", Usage: "start no more jobs until resume; what runs continues",
 		Description: runArgument + `
 
 Paused time does not count against max_runtime, but against the deadline of a DAG. Pausing what is paused replaces the note. To keep a job
@@ -66,7 +66,7 @@ const SettingsArgument = "Settings are those of policy in the configuration, see
 
 func (c *commands) runsSet() *cli.Command {
 	return &cli.Command{
-		Name: "set", ArgsUsage: "RUN SETTING=VALUE...", Usage: "change settings of a run that goes on, for this run only",
+		Name: "set", ArgsUsage: "RUN SETTING=VALUE...", Usage: "change settings of an open run, for this run only",
 		Description: runArgument + `
 
 ` + SettingsArgument + `

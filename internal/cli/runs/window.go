@@ -38,5 +38,5 @@ func WindowState(w *jobtypes.WindowView, now time.Time) ui.Cell {
 
 // droppedText says which checkpoints a run could not keep.
 func droppedText(dropped contract.DroppedCheckpoints) string {
-	return strings.TrimSuffix(fmt.Sprintf("%s could not be kept, their jobs begin anew: %s", ui.Plural(dropped.Count, "checkpoint"), strings.Join(dropped.Keys, ", ")), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("%s could not be kept, their jobs begin again: %s", ui.Plural(dropped.Count, "checkpoint"), strings.Join(dropped.Keys, ", ")), ": ")
 }

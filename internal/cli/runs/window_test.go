@@ -24,6 +24,6 @@ func TestWindowStates(t *testing.T) {
 	} {
 		assert.Equal(t, want, WindowState(view, now).Text)
 	}
-	assert.Equal(t, "2 checkpoints could not be kept, their jobs begin anew: a, b", droppedText(contract.DroppedCheckpoints{Count: 2, Keys: []string{"a", "b"}}))
-	assert.Equal(t, "1 checkpoint could not be kept, their jobs begin anew", droppedText(contract.DroppedCheckpoints{Count: 1}))
+	assert.Equal(t, "2 checkpoints could not be kept, their jobs begin again: a, b", droppedText(contract.DroppedCheckpoints{Count: 2, Keys: []string{"a", "b"}}))
+	assert.Equal(t, "1 checkpoint could not be kept, their jobs begin again", droppedText(contract.DroppedCheckpoints{Count: 1}))
 }

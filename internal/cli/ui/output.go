@@ -115,7 +115,7 @@ func (c *Program) PrintTable(table *Table, empty string) {
 	table.Write(c.Env.Stdout, c.Env.Colors(), c.Wide, width)
 }
 
-// Remark is a sentence beside a table. With --no-headers, standard output has rows alone.
+// Remark is a sentence next to a table. With --no-headers, standard output has rows alone.
 func (c *Program) Remark(format string, args ...any) {
 	if c.NoHeaders {
 		c.Complain(format, args...)

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Texts come from jobs, operators and files. What a terminal or a reader would act
-// on instead of showing it never leaves the program: control characters of C0 and
+// Texts come from jobs, operators and files. Characters that a terminal or a reader would act
+// on instead of showing them never leave the program: control characters of C0 and
 // C1, and the format characters that reorder or hide text (U+202E and the like).
 
 // unsafe reports whether a terminal acts on r. The two joiners are part of words and

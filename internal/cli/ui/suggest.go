@@ -69,7 +69,7 @@ func namesOf(ctx context.Context, client *starter.Client, kind string) (names []
 	return slices.Compact(names)
 }
 
-// likely is the only name that goes on as word begins, else the nearest one. A name
+// likely is the only name that begins with word, else the nearest one. A name
 // that exists was meant; what is missing is something of it.
 func likely(word string, names []string) string {
 	const begun = 3 // Fewer letters begin too much.

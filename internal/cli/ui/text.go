@@ -22,6 +22,6 @@ func GoesOn(group string, ref starter.RunRef, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("interrupted: %s goes on; follow it with `roundsman %s watch %s`, end it with `roundsman %s cancel %s`",
+	return fmt.Errorf("interrupted: %s continues; follow it with `roundsman %s watch %s`, end it with `roundsman %s cancel %s`",
 		ref.WorkflowID, group, ref.WorkflowID, group, ref.WorkflowID)
 }

@@ -88,8 +88,8 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 func (c *commands) workersResize() *cli.Command {
 	return &cli.Command{
 		Name: "resize", ArgsUsage: "WORKER", Usage: "change how much a worker runs at once, without a restart",
-		Description: `The new caps hold at once, and over restarts of the worker, until the next resize. What runs above
-a smaller cap goes on.
+		Description: `The new caps hold at once, and over restarts of the worker, until the next resize. A job that runs above
+a smaller cap continues.
 
 Examples:
   roundsman workers resize node-a --max-execute 8

@@ -63,7 +63,7 @@ func usedBy(holders []contract.AdmissionUse) string {
 func (c *commands) poolsResize() *cli.Command {
 	return &cli.Command{
 		Name: "resize", ArgsUsage: "POOL", Usage: "give a pool another size, at once and until it is resized again",
-		Description: `Size 0 goes back to what the configuration declares. Who waits for more than the new size will not get it:
+		Description: `Size 0 goes back to what the configuration declares. A run that waits for more than the new size will not get it:
 those jobs fail with the reason.
 
 Examples:

@@ -70,7 +70,7 @@ func cleanUpOffline(ctx context.Context, call *api.Call, in *struct{ api.DryRun 
 	return api.CleanUp(ctx, call, true, in.Wanted)
 }
 
-// Management adds what other worker managers have beside the operations on workers
+// Management adds what other worker managers have besides the operations on workers
 // that the API has anyway.
 func Management(a *api.API) {
 	const tag, one = "workers", "/workers/{id}"

@@ -13,11 +13,11 @@
 // Invariants, besides those of the engine:
 //
 //   - Every task that dag.Run started ends in exactly one report to it.
-//   - What an attempt did from before an operator brought its task back, or before
-//     the run began, counts nothing.
+//   - The effects of an attempt from before an operator brought its task back, or before
+//     the run began, count nothing.
 //   - A task runs with what its templates gave when it began.
 //   - A task has no place under the run's concurrency until it has its resources.
-//     What holds resources and waits for a place waits for tasks that end by
+//     A task that holds resources and waits for a place waits for tasks that end by
 //     themselves: it releases them while all places are taken by sub-DAGs and by
 //     tasks that wait for resources.
 //   - A result is kept from the end of its task until every task that refers to

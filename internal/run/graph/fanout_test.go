@@ -59,7 +59,7 @@ func TestFanOutOverAResult(t *testing.T) {
 
 	p.pass(time.Second)
 	p.ended("drain.b", done(`{"port": "8"}`))
-	require.Equal(t, []string{"drain.a", "drain.c", "restart.b"}, p.runs(), "b goes on before a is drained")
+	require.Equal(t, []string{"drain.a", "drain.c", "restart.b"}, p.runs(), "b continues before a is drained")
 	assert.Equal(t, []string{"restart", "b", "8"}, p.running["restart.b"].Job.Command)
 	p.ended("restart.b", done(`{"v": "B"}`))
 	p.ended("check.b", run.Ending{})

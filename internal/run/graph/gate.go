@@ -76,7 +76,7 @@ func (g *Graph) released(t *task, now time.Time) {
 	}
 }
 
-// blocked reports whether all places are stuck. What they wait for may be the very
+// blocked reports whether all places are stuck. They may wait for the very
 // resources that a task of this run would hold while it waits for such a place, and
 // neither would ever continue; every other task that has a place ends by itself.
 func (g *Graph) blocked() bool {

@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/internal/run"
 )
 
-// keyObject is the object that a task with that key holds alone. Who holds it executes;
+// keyObject is the object that a task with that key holds alone. Its holder executes;
 // what it returned comes to the next one with the object.
 func keyObject(key string) string { return "key:" + key }
 

@@ -84,7 +84,7 @@ func TestRandomOperators(t *testing.T) {
 		p.workers(fleet...)
 		meddling := rapid.IntRange(0, 40).Draw(t, "meddling")
 		for step := 0; p.end == nil; step++ {
-			require.Less(t, step, 3000, "the run goes on for ever:\n%s", text)
+			require.Less(t, step, 3000, "the run continues for ever:\n%s", text)
 			p.g.Observe(p.now, step, 0, 0)
 			switch {
 			case step < meddling && rapid.Bool().Draw(t, "meddle"):

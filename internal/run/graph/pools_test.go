@@ -178,7 +178,7 @@ func TestPoolsAndPlaces(t *testing.T) {
 			w.join(compileFiles(t, text, files), nil, "")
 		}
 		for step := 0; ; step++ {
-			require.Less(t, step, 3000, "the runs go on for ever")
+			require.Less(t, step, 3000, "the runs continue for ever")
 			w.nest()
 			for _, m := range w.members {
 				m.check()

@@ -39,7 +39,7 @@ func TestRandomGraphs(t *testing.T) {
 		fleet := []contract.WorkerView{worker("w0", 1), worker("w1", 2)}
 		p.workers(fleet...)
 		for step := 0; p.end == nil; step++ {
-			require.Less(t, step, 3000, "the run goes on for ever:\n%s", text)
+			require.Less(t, step, 3000, "the run continues for ever:\n%s", text)
 			p.g.Observe(p.now, step, 0, 0)
 			p.act(fleet)
 			p.checkWaits()
@@ -52,7 +52,7 @@ func TestRandomGraphs(t *testing.T) {
 	})
 }
 
-// act does one random thing; often the one that lets the run go on.
+// act does one random thing; often the one that lets the run continue.
 func (p *play) act(fleet []contract.WorkerView) {
 	t, ok := p.t.(*rapid.T)
 	require.True(p.t, ok)

@@ -55,7 +55,7 @@ func TestATaskIsRedefinedBeforeItStarts(t *testing.T) {
 	assert.Equal(t, []string{"later"}, p.g.Redefined())
 	assert.True(t, p.view("later").Redefined)
 	assert.Equal(t, []string{"give"}, p.view("later").Needs)
-	assert.Equal(t, []string{"later"}, p.view("last").Needs, "what waits for it goes on waiting")
+	assert.Equal(t, []string{"later"}, p.view("last").Needs, "what waits for it continues waiting")
 	p.add(again)
 	assert.Empty(t, p.g.Redefined(), "it is defined like that already")
 

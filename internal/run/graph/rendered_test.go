@@ -22,7 +22,7 @@ tasks:
      command: [repair, "{{.Needs.a.State}}", '{{if eq .Needs.b.State "succeeded"}}{{.Needs.b.Result.v}}{{end}}'], retries: {limit: 2, backoff: 3s}}
 `
 
-// What a task began with it goes on with, also when the run continues as new in
+// What a task began with it continues with, also when the run continues as new in
 // between and its templates would come out otherwise by then, or not at all.
 func TestAStartedTaskStaysWhatItWas(t *testing.T) {
 	t.Parallel()

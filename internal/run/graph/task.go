@@ -159,7 +159,7 @@ func (g *Graph) offer(t *task, now time.Time) {
 		}
 	}
 	if g.run.Ending() {
-		item.Retry = &run.Retry{} // What cleans up gets one attempt.
+		item.Retry = &run.Retry{} // A task that cleans up gets one attempt.
 	}
 	if !s.want.Nowhere {
 		item.Want.Node, item.Want.Labels = t.rendered.Node, t.rendered.Labels

@@ -388,7 +388,7 @@ func TestTurmoil(t *testing.T) {
 // toEnd lets anything happen for some steps, and then only what lets a run end.
 func (w *turmoil) toEnd(wild int, text string) {
 	for step := 0; w.end == nil; step++ {
-		require.Less(w.rt, step, 4000, "the run goes on for ever:\n%s", text)
+		require.Less(w.rt, step, 4000, "the run continues for ever:\n%s", text)
 		w.g.Observe(w.now, step, 0, 0)
 		if step == wild {
 			w.do(w.g.Resume(w.now))
@@ -449,7 +449,7 @@ func (w *turmoil) checkEnded() {
 	require.Empty(w.rt, w.running)
 }
 
-// resume goes on with the run and lets everything go well.
+// resume continues with the run and lets everything go well.
 func (w *turmoil) resume(text string) {
 	final, err := w.g.Snapshot()
 	require.NoError(w.rt, err)
@@ -480,7 +480,7 @@ func (w *turmoil) resume(text string) {
 // well lets everything go well until the run ends.
 func (w *turmoil) well(text string) {
 	for step := 0; w.end == nil; step++ {
-		require.Less(w.rt, step, 1000, "the resumed run goes on for ever:\n%s", text)
+		require.Less(w.rt, step, 1000, "the resumed run continues for ever:\n%s", text)
 		for _, name := range w.lookups {
 			w.do(w.g.SetJobType(w.now, name, graph.JobType{Handler: "h"}, ""))
 		}

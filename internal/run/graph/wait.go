@@ -59,7 +59,7 @@ func (g *Graph) runs(t *task) bool {
 }
 
 // stoppedByPause reports whether the task would not continue even if nothing else
-// were in its way. What was started before the pause sleeps and is approved all
+// were in its way. A task that was started before the pause sleeps and is approved all
 // the same.
 func (g *Graph) stoppedByPause(i dag.Index) bool {
 	switch g.run.State(i) {
@@ -85,7 +85,7 @@ func (g *Graph) pausedWait(i dag.Index) Wait {
 // made it upstream_failed.
 func (g *Graph) upstream(i dag.Index) Wait {
 	failed := g.run.State(i) == dag.UpstreamFailed
-	var stuck, rest []dag.Index // What waits itself is more worth knowing than what runs.
+	var stuck, rest []dag.Index // A task that waits itself is more worth knowing than one that runs.
 	needs := g.run.Needs(i)
 	open := 0
 	for _, n := range needs {

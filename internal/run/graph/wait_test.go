@@ -61,7 +61,7 @@ tasks:
   - {id: b, command: [x], node: n}
   - {id: c, command: [x]}
   - {id: d, needs: [a, b, c], noop: true}
-  - {id: ok, approval: {prompt: "go on?", timeout: 1h}}
+  - {id: ok, approval: {prompt: "continue?", timeout: 1h}}
   - {id: nap, sleep: 10s}
 `
 
@@ -96,7 +96,7 @@ func TestWhatTasksWaitFor(t *testing.T) {
 	assert.Equal(t, "it waits for 3 of 3 tasks (trigger_rule all_success): b waits: WORKER_CORDONED, a is running, c is ready", d.Detail)
 
 	ok := p.wait("ok")
-	assert.Equal(t, graph.Wait{Wait: run.Wait{Code: contract.CodeApproval, Object: "ok", Since: epoch, Until: epoch.Add(time.Hour), Detail: "go on?"}, Task: ok.Task}, ok)
+	assert.Equal(t, graph.Wait{Wait: run.Wait{Code: contract.CodeApproval, Object: "ok", Since: epoch, Until: epoch.Add(time.Hour), Detail: "continue?"}, Task: ok.Task}, ok)
 	nap := p.wait("nap")
 	assert.Equal(t, contract.CodeSleeping, nap.Code)
 	assert.Equal(t, epoch.Add(10*time.Second), nap.Until)
@@ -110,7 +110,7 @@ func TestWhatTasksWaitFor(t *testing.T) {
 	waits, more := p.g.RunWaits(3)
 	assert.Equal(t, []contract.Code{contract.CodeApproval, contract.CodeSleeping, contract.CodeBackoff}, []contract.Code{waits[0].Code, waits[1].Code, waits[2].Code})
 	assert.Equal(t, 2, more, "the cordoned worker and the task that is ready")
-	assert.Equal(t, "task ok: go on?", waits[0].Detail)
+	assert.Equal(t, "task ok: continue?", waits[0].Detail)
 }
 
 func TestWhatAPausedTaskWaitsFor(t *testing.T) {

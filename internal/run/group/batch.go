@@ -87,7 +87,7 @@ func (j *job) takes(other *job, most int) bool {
 	return until.IsZero() || from.Before(until)
 }
 
-// join adds a proposal. What the job claims is what any of them claims; of a
+// join adds a proposal. The job claims what any of them claims; of a
 // pool it takes as much as the one that needs most, since the items are done by
 // one handler. It is as urgent as the most urgent one.
 func (j *job) join(other *job) {

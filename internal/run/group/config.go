@@ -14,8 +14,8 @@ const (
 	// in its history, of which the server allows 50 MiB, and the open jobs travel with
 	// every continue-as-new.
 	MaxGroupBytes = 32 << 20
-	// MaxAway is how long after its start a submitted group still comes back. Who
-	// wants it shorter gives the jobs an expires_at.
+	// MaxAway is how long after its start a submitted group still comes back. To
+	// make it shorter give the jobs an expires_at.
 	MaxAway = 30 * 24 * time.Hour
 
 	// maxDetectAttempts bounds detections lost to workers; an error of the handler

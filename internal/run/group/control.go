@@ -55,7 +55,7 @@ func (v GroupCanceled) apply(g *Group, now time.Time) {
 	g.stop(stopCanceled, why, now)
 }
 
-// stop keeps everything from starting. What does not run ends here; what runs is
+// stop keeps everything from starting. A job that does not run ends here; one that runs is
 // canceled, or left to drain after a deadline under on_deadline drain.
 func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 	switch {

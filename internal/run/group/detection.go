@@ -101,7 +101,7 @@ func (g *Group) advanceDetection(now time.Time) {
 		g.phase = PhaseRunning
 		return
 	case g.paused:
-		g.engine.Watch() // Who detects is chosen when the pause is over.
+		g.engine.Watch() // The detector is chosen when the pause is over.
 		return
 	case g.cfg.DetectEvery:
 		g.detectOnEvery(now)
@@ -126,7 +126,7 @@ func (g *Group) startDetection(id, instance string, now time.Time) {
 }
 
 // endsBefore reports whether all that the group waits for is one detection that has
-// ended by then: no timer is needed beside it.
+// ended by then: no other timer is needed.
 func (d *detection) endsBefore(at time.Time) bool {
 	return len(d.Open) == 1 && len(d.Targets) == 0 && d.Open[0].EndsBy.Before(at)
 }

@@ -95,7 +95,7 @@ func (g *Group) noteDropped(key string, now time.Time) {
 	}
 }
 
-// report tells what is due. What is left when the group ends goes with its end, see
+// report tells what is due. Outcomes that are left when the group ends go with its end, see
 // [Group.TakeEndings].
 func (g *Group) report(now time.Time) {
 	if g.phase != PhaseEnded && !g.endings.DueAt.IsZero() && !g.endings.DueAt.After(now) {

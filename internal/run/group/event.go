@@ -129,7 +129,7 @@ type PolicySet struct{ Policy jobtype.Policy }
 // BudgetSet says whether failed attempts are counted from now on.
 type BudgetSet struct{ Counts bool }
 
-// KeyStopped says that a job's key is disabled from now on. What runs continues;
+// KeyStopped says that a job's key is disabled from now on. A job that runs continues;
 // what waits for another attempt ends. Of a key that was marked as done (Done)
 // nothing starts any more.
 type KeyStopped struct {

@@ -135,8 +135,8 @@ func (g *Group) detecting(worker string) bool {
 	return slices.ContainsFunc(g.detect.Open, func(s *session) bool { return s.Worker == worker })
 }
 
-// targetDetected counts the end of a detection on one worker. What an attempt that
-// failed had sent is dropped.
+// targetDetected counts the end of a detection on one worker. Proposals that an attempt that
+// failed had sent are dropped.
 func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
 	t := g.target(s.Worker)
 	if v.Failure == failureNone && !lost {

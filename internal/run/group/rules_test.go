@@ -303,7 +303,7 @@ func TestContinueAsNewDoesNotWaitForALongJob(t *testing.T) {
 	assert.Empty(t, started(s.end(1, FailureNone)))
 	s.now = s.now.Add(6 * time.Second)
 	s.g.Observe(s.now, 20_000+10, 0, 0)
-	assert.Equal(t, []string{"3@a"}, started(s.step(Tick{})), "job 2 goes on, so others start again")
+	assert.Equal(t, []string{"3@a"}, started(s.step(Tick{})), "job 2 continues, so others start again")
 	s.g.Observe(s.now, 40_000, 0, 0)
 	assert.Empty(t, started(s.end(3, FailureNone)), "the hard limit forces it")
 	s.end(2, FailureNone)

@@ -240,7 +240,7 @@ func (g *Group) missTurn(opens, now time.Time) {
 	g.enter(stepWindow, now)
 }
 
-// leaveTurn gives back what belongs to the turn. What is asked for next has other
+// leaveTurn gives back what belongs to the turn. The next request has other
 // names: an answer that comes late is for the turn that is over.
 func (g *Group) leaveTurn() {
 	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {

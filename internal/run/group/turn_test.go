@@ -220,6 +220,6 @@ func TestADetectionNeedsNoTimer(t *testing.T) {
 		assert.Equal(t, time.Minute, detection.Timeout)
 		assert.Equal(t, c.want, !s.g.NextWake().IsZero(), name)
 		s.step(DetectionEnded{Attempt: 1, Failure: failureAtCapacity})
-		assert.False(t, s.g.NextWake().IsZero(), "it is detected again, and max_runtime goes on")
+		assert.False(t, s.g.NextWake().IsZero(), "it is detected again, and max_runtime continues")
 	}
 }

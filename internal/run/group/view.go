@@ -234,8 +234,8 @@ func (g *Group) waitingText(wait run.Wait) string {
 // maxWaits bounds the reasons of a status.
 const maxWaits = 20
 
-// Waits says what the jobs wait for that do not run. What the group waits for as a
-// whole, all of them do.
+// Waits says what the jobs that do not run wait for. A wait of the group as a
+// whole is one of all of them.
 func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
 		whole.Items = len(g.jobs.open) - g.engine.InFlight()

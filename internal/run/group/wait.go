@@ -87,7 +87,7 @@ func (g *Group) awaitWindow(now time.Time) {
 	case g.window.Broken != "":
 		g.skip(reason{Code: contract.CodeWindowClosed, Detail: g.window.Broken}, now)
 	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
-		g.askWindows(now) // What is known from before may have come to its end.
+		g.askWindows(now) // The known window may have come to its end.
 	case !closed:
 		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
 		g.enter(stepPrepare, now)

@@ -136,7 +136,7 @@ func (g *Group) endIfNothingFits(now time.Time) {
 	}
 }
 
-// closeWindow: from now on nothing starts. What runs drains, or is canceled and
+// closeWindow: from now on nothing starts. A running job drains, or is canceled and
 // keeps its checkpoint.
 func (g *Group) closeWindow(now time.Time) {
 	why := g.windowClosed()
@@ -163,7 +163,7 @@ func (g *Group) comesBack() bool {
 		g.stopping == stopNone && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
 }
 
-// suspend is stop for a group that comes back. What waits continues to wait, but for
+// suspend is stop for a group that comes back. A job that waits continues to wait, but for
 // jobs that no window is long enough for.
 func (g *Group) suspend(why reason, now time.Time) {
 	g.stopping, g.why, g.leaving = stopWindow, why, true

@@ -172,7 +172,7 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 	s := playUntil(t, policy, closing(time.Hour), old, found...)
 	s.ran(run.WorkersChanged{Workers: []Worker{node("a", 5)}})
 	require.Len(t, started(s.all), 5)
-	assert.JSONEq(t, `1`, string(startOf(s.all, 1).Checkpoint), "it goes on where the last group ended")
+	assert.JSONEq(t, `1`, string(startOf(s.all, 1).Checkpoint), "it continues where the last group ended")
 	finish := func(job int, failure run.Failure, checkpoint string) {
 		s.step(Ran{run.Ended{Item: job, Attempt: s.attempt(job), Ending: run.Ending{Failure: failure, Checkpoint: json.RawMessage(checkpoint), Duration: time.Minute}}})
 	}
@@ -191,7 +191,7 @@ func TestWindowEndKeepsCheckpoints(t *testing.T) {
 	_, _ = s.outcome()
 	assert.Equal(t, []Carried{{"gone", json.RawMessage(`0`), 0, before}, {"stopped", json.RawMessage(`{"at":7}`), 0, epoch.Add(time.Hour)}}, s.g.Carried(),
 		"not what is done, failed or canceled by hand; what was not found again stays")
-	assert.Equal(t, Dropped{Count: 2, Keys: []string{"ancient"}}, s.g.Dropped(), "without a key nobody can go on")
+	assert.Equal(t, Dropped{Count: 2, Keys: []string{"ancient"}}, s.g.Dropped(), "without a key nobody can continue")
 	assert.Equal(t, []time.Duration{time.Minute}, s.g.Took(), "the rest of a job says nothing about a whole one")
 }
 
@@ -250,7 +250,7 @@ func TestOnlyTheLastRunTimesAreKept(t *testing.T) {
 	assert.Equal(t, time.Duration(150), g.Took()[0])
 }
 
-// A job that goes on from a checkpoint needs what is left of it, if its handler
+// A job that continues from a checkpoint needs what is left of it, if its handler
 // said how much it had done; else it may need all of it.
 func TestWhatIsLeftOfAJobHasToFit(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ func (c *Cluster) Check(address string, id uint32) (float64, error) {
 	return v.garbage(), nil
 }
 
-// Compact writes the volume without its garbage beside it.
+// Compact writes the volume without its garbage next to it.
 func (c *Cluster) Compact(address string, id uint32) error {
 	return c.change(address, id, func(v *volume) error {
 		v.compacted = append([]entry{}, v.squeezed()...)
@@ -135,7 +135,7 @@ func (c *Cluster) Delete(address string, id uint32) error {
 
 const totalShards = 14
 
-// EcGenerate writes all shards of a volume beside it.
+// EcGenerate writes all shards of a volume next to it.
 func (c *Cluster) EcGenerate(address string, id uint32, collection string) error {
 	return c.change(address, id, func(v *volume) error {
 		made := &generation{live: v.live(), dat: v.dat()}
@@ -208,7 +208,7 @@ func (c *Cluster) EcUnmount(address string, id uint32, shards []uint32) error {
 	})
 }
 
-// EcDelete removes files of shards; the index goes with the last one. What is not
+// EcDelete removes files of shards; the index goes with the last one. A shard that is not
 // there is no error.
 func (c *Cluster) EcDelete(address string, id uint32, shards []uint32) error {
 	c.mu.Lock()

@@ -3,6 +3,6 @@
 // appends that a tail replays, shards), which can fail, hang and lie at any call.
 //
 // [Cluster] is the state, used in memory by the model test; [Cluster.Serve] offers
-// it over SeaweedFS's own gRPC. What it knows of SeaweedFS is what the interface
+// it over SeaweedFS's own gRPC. Its knowledge of SeaweedFS is what the interface
 // was measured to do; a real cluster is the judge.
 package fakeweed

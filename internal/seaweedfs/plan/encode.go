@@ -36,7 +36,7 @@ type Encode struct {
 	Size       uint64
 	Replicas   []string
 	Targets    []ShardTarget
-	// Finish: the shards are all there, and only the replicas beside them have to go.
+	// Finish: the shards are all there, and only the replicas next to them have to go.
 	Finish bool
 }
 

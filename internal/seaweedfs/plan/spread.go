@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Spread says where shards of a volume may lie, beside what keeps them apart anyway.
+// Spread says where shards of a volume may lie, besides what keeps them apart anyway.
 type Spread struct {
 	// Tags are labels of disks, the most wanted first.
 	Tags []string

@@ -348,7 +348,7 @@ func (e *Encode) Took(c Call, answer Answer) {
 	}
 	switch c.Op {
 	case EcGenerate:
-		// What was purged and tried before was about other shards.
+		// Earlier purges and attempts were about other shards.
 		tries := e.tries[key]
 		e.tries, e.copied, e.purged, e.generated = map[try]int{key: tries}, map[try]bool{}, map[string]bool{}, true
 	case EcCopy:

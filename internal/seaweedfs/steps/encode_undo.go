@@ -130,7 +130,7 @@ func allShards() []uint32 {
 	return ids
 }
 
-// leave names read-only replicas and shards beside them.
+// leave names read-only replicas and shards next to them.
 func (e *Encode) leave(end *End, seen View) *End {
 	replicas := false
 	for _, server := range e.Replicas {
@@ -156,7 +156,7 @@ func (e *Encode) leave(end *End, seen View) *End {
 }
 
 // mayHold reports whether server may have files of shards that are one too many: any
-// while there are replicas, afterwards those that were generated beside a replica.
+// while there are replicas, afterwards those that were generated next to a replica.
 func (e *Encode) mayHold(server string, replicas bool, seen View) bool {
 	made := e.Best != "" || e.earlier
 	switch {

@@ -63,7 +63,7 @@ type Leftover struct {
 // LeftoverKind is the kind of a leftover.
 type LeftoverKind string
 
-// What a job can leave.
+// The leftovers of a job.
 const (
 	LeftReadOnly LeftoverKind = "read-only"
 	LeftCopy     LeftoverKind = "surplus-copy"

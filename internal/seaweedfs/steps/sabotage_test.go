@@ -53,7 +53,7 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"encode: remove shards that no replica covers", "steps/encode_undo.go", "	if !e.covered(replicas, seen) {\n", "	if false {\n"},
 	{"encode: unmount shards and leave their files", "steps/encode_undo.go", "	if server := e.unpurged(seen); server != \"\" {\n", "	if server := \"\"; server != \"\" {\n"},
 	{"encode: keep replicas read-only after a failure", "steps/encode_undo.go", "		if step, ok := e.once(Call{Op: MarkWritable, Server: server}); ok {", "		if step, ok := e.once(Call{Op: MarkWritable, Server: server}); false && ok {"},
-	{"encode: writable again beside shards", "steps/encode_undo.go", "len(sizes) > 0 || e.unpurged(seen) != \"\"", "false && len(sizes) > 0"},
+	{"encode: writable again next to shards", "steps/encode_undo.go", "len(sizes) > 0 || e.unpurged(seen) != \"\"", "false && len(sizes) > 0"},
 	{"encode: leave the surplus shards", "steps/encode.go", "case e.purged[server] || len(surplus) == 0 || !unmounted:", "case e.purged[server] || unmounted || true:"},
 	{"encode: do not say that a replica is read-only", "steps/encode_undo.go", "			if replica.ReadOnly {\n", "			if false {\n"},
 	{"encode: do not say that shards are left", "steps/encode_undo.go", "			end.leaves(LeftShards, server)\n", ""},

@@ -11,7 +11,7 @@ import "slices"
 // and is the next job's.
 //
 // volume.fix.replication keeps the replica that was compacted most often. So a replica
-// that may be out of date is not compacted (S7): a read-only one beside one that takes
+// that may be out of date is not compacted (S7): a read-only one next to one that takes
 // writes, and read-only ones that differ.
 type Vacuum struct {
 	Volume     uint32   `json:"volume"`

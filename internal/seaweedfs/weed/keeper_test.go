@@ -187,7 +187,7 @@ func TestWithoutWaitsForTheWorkAndKeepsOthersOut(t *testing.T) {
 	}()
 	select {
 	case <-begun:
-		t.Fatal("it runs beside work that holds the lease")
+		t.Fatal("it runs next to work that holds the lease")
 	default:
 	}
 	hold.Leave()

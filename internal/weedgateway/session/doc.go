@@ -5,7 +5,7 @@
 //	greeting ────────────▶ asking ─────────────────────▶ joining ─────────▶ ready
 //	    └──────────────────────┴──────── a fault, silence or the end ─────────┴──▶ closed
 //
-// What it promises:
+// It promises:
 //
 //   - Every request ends in exactly one [Ended] event, whatever the worker does, and
 //     at the latest when the session closes.

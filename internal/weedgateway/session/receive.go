@@ -133,7 +133,7 @@ func (s *Session) acknowledge(now time.Time, in *pb.WorkerAcknowledge) {
 		delete(s.controls, id)
 		if r := s.requests[target]; r != nil && !in.GetAccepted() {
 			if r.denied++; r.denied >= maxDenied {
-				// What it had sent about the request came before this answer.
+				// Its messages about the request came before this answer.
 				s.end(r, Canceled, "the worker does not have it: "+clip(in.GetMessage()), nil)
 			}
 		}

@@ -95,7 +95,7 @@ func New(settings Settings, now time.Time) *Session {
 	}
 }
 
-// Take returns what is to be sent and what happened, each once. What is sent is reported
+// Take returns what is to be sent and what happened, each once. A message that is sent is reported
 // with [Session.Sent].
 func (s *Session) Take() ([]*pb.AdminToWorkerMessage, []Event) {
 	out, events := s.out, s.events

@@ -38,7 +38,7 @@ func (p *Packer) Proposal(found *pb.JobProposal) jobtype.Proposal {
 	}
 	err = proposal.Validate()
 	if err != nil && proposal.Detail != "" {
-		// What is shown gives way to what the worker needs.
+		// The shown texts give way to what the worker needs.
 		proposal.Detail = ""
 		err = proposal.Validate()
 	}

@@ -36,7 +36,7 @@ export const approve = (item: Of): Act =>
   onItem(
     item,
     'approve',
-    { label: 'Approve', effect: 'The task succeeds, and what needs it goes on.' },
+    { label: 'Approve', effect: 'The task succeeds, and what needs it continues.' },
     { roundsman: `roundsman dag approve ${both(item)}`, temporal: (run, note) => update(run, 'approve', { task: item.id, note }) },
   );
 
@@ -64,12 +64,12 @@ export const skip = (item: Of): Act =>
   onItem(
     item,
     'skip',
-    { label: 'Skip', effect: 'It counts as done without running; what it blocked goes on.' },
+    { label: 'Skip', effect: 'It counts as done without running; what it blocked continues.' },
     { roundsman: `roundsman dag skip ${both(item)}`, temporal: (run, reason) => update(run, 'skip', { task: item.id, reason }) },
     'reason',
   );
 
-const stop: Pick<Act, 'label' | 'effect' | 'danger'> = { label: 'Cancel', effect: 'It is stopped, or never starts. The others go on.', danger: true };
+const stop: Pick<Act, 'label' | 'effect' | 'danger'> = { label: 'Cancel', effect: 'It is stopped, or never starts. The others continue.', danger: true };
 
 export const cancelTask = (item: Of): Act =>
   onItem(

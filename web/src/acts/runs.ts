@@ -24,7 +24,7 @@ export const cancelRun = (id: string, kind: Run['kind']): Act => ({
 export const pauseRun = (id: string): Act => ({
   label: 'Pause',
   title: `Pause ${id}?`,
-  effect: 'No more jobs start until it is resumed. What runs goes on.',
+  effect: 'No more jobs start until it is resumed. What runs continues.',
   fields: [why],
   request: ({ note }) => ({ method: 'POST', path: `${runPath(id)}/pause`, body: filled({ note }) }),
   roundsman: ({ note }) => `roundsman runs pause ${quote(id)}${flag('note', note)}`,
@@ -69,7 +69,7 @@ export const addTasks = (id: string): Act => ({
   fields: [
     {
       name: 'text',
-      label: 'Tasks, as in a DAG, with before beside needs',
+      label: 'Tasks, as in a DAG, with before besides needs',
       kind: 'textarea',
       required: true,
       hint: 'YAML, like: - {id: check-again, needs: check, command: [check-disks]}',

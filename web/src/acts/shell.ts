@@ -1,4 +1,4 @@
-// The lines for a shell that stand beside each button.
+// The lines for a shell that stand next to each button.
 import { quote } from '../api';
 
 // flag is an option of roundsman, if it has a value.

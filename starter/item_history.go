@@ -69,6 +69,7 @@ type ItemDetail struct {
 // Detail adds its history to an item, and from it the times that its run does not keep.
 func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	history, err := r.History(ctx, item)
+	history.inFlight(item)
 	if n := len(history.Attempts); n > 0 {
 		if item.StartedAt.IsZero() {
 			item.StartedAt = history.Attempts[n-1].StartedAt
@@ -78,6 +79,18 @@ func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 		}
 	}
 	return ItemDetail{Item: item, ItemHistory: history}, err
+}
+
+// inFlight says of the open attempt where it runs and since when: a history has the start
+// of an activity only once it has ended.
+func (i *ItemHistory) inFlight(item Item) {
+	n := len(i.Attempts)
+	if n == 0 || item.Active == nil || !item.Active.Started {
+		return
+	}
+	if last := &i.Attempts[n-1]; last.EndedAt.IsZero() && last.StartedAt.IsZero() {
+		last.StartedAt, last.Worker = item.Active.StartedAt, cmp.Or(last.Worker, item.Worker)
+	}
 }
 
 // History reads the attempts at an item from the history of its run, and of those

@@ -3,6 +3,7 @@ package starter
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,5 +51,24 @@ func TestAJobIsRenderedWithWhatItsRunHasInCommon(t *testing.T) {
 		})
 		assert.Equal(t, []string{`{"command":["x"]}`, "group/x", "node-a", `{"item":"sda"}`}, h.found["job-00001"].Command)
 		assert.JSONEq(t, `{"dir":"/var"}`, string(h.found["job-00001"].Params))
+	}
+}
+
+// TestARunningAttemptHasItsStartAndWorker: the history of an open run has no start of an
+// activity, the server's list of those in flight has.
+func TestARunningAttemptHasItsStartAndWorker(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	item := Item{Worker: "node-a", Active: &ActiveItem{Started: true, StartedAt: at}}
+	history := ItemHistory{Attempts: []Attempt{{Number: 1, EndedAt: at, EndedAs: "not_taken"}, {Number: 2}}}
+	history.inFlight(item)
+	assert.Equal(t, []Attempt{{Number: 1, EndedAt: at, EndedAs: "not_taken"}, {Number: 2, Worker: "node-a", StartedAt: at}}, history.Attempts)
+
+	for what, waits := range map[string]Item{
+		"not in flight": {Worker: "node-a"}, "not taken yet": {Worker: "node-a", Active: &ActiveItem{}},
+	} {
+		history = ItemHistory{Attempts: []Attempt{{Number: 1}}}
+		history.inFlight(waits)
+		assert.Equal(t, []Attempt{{Number: 1}}, history.Attempts, what)
 	}
 }

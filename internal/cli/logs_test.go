@@ -46,7 +46,7 @@ func TestJobsLogs(t *testing.T) {
 	h.run("jobs", "logs", "job-00001", "--run", "chatty").OK().Says("bell   rings")
 	assert.NotContains(t, h.run("jobs", "logs", "job-00001", "--run", "chatty").Stdout, "last line")
 	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "1").OK().Says("attempt 1 on stdout")
-	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "9").Exits(ui.ExitFailed).Complains("9")
+	h.run("jobs", "logs", "job-00001", "--run", "chatty", "--attempt", "9").Exits(ui.ExitFailed).Complains("attempt 9 of job-00001 does not exist")
 
 	followed := make(chan clitest.Outcome, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -39,7 +39,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "served")
 	h.eventually("node-a", "workers", "list", "--online")
 	h.run("apply", "-c", h.write(twoTypes)).OK()
-	h.eventually("NO_WORKER: no worker has handler command", "jobtypes", "list")
+	h.eventually("NO_WORKER: no worker with handler command is available", "jobtypes", "list")
 
 	listed := map[string]bool{}
 	for _, known := range clitest.Decode[struct {
@@ -51,7 +51,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h.run("jobtypes", "show", "unserved").OK().Says("NO_WORKER")
 	h.run("doctor").OK().Says("NO_WORKER: no worker for unserved (handler command)", "roundsman explain unserved")
 
-	h.run("status").OK().Says("STOPPED", "NO_WORKER: no worker has handler command")
+	h.run("status").OK().Says("STOPPED", "NO_WORKER: no worker with handler command is available")
 	watched := make(chan clitest.Outcome, 1)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()

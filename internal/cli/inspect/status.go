@@ -247,7 +247,7 @@ func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 		at := slices.IndexFunc(types, func(t jobtypes.JobType) bool { return t.Name == tick.JobType })
 		switch {
 		case at >= 0 && types[at].NoWorker:
-			next.Skipped, next.Begins = string(contract.CodeNoWorker)+": no worker has handler "+types[at].Spec.Handler, time.Time{}
+			next.Skipped, next.Begins = string(contract.CodeNoWorker)+": no worker with handler "+types[at].Spec.Handler+" is available", time.Time{}
 		case tick.State == contract.TickSkipped:
 			next.Skipped, next.Begins = strings.TrimSpace(string(tick.Code)+" "+tick.Object), time.Time{}
 		}

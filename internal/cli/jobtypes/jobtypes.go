@@ -93,7 +93,7 @@ func State(known jobtypes.JobType) ui.Cell {
 	case known.HeldBack != nil:
 		return ui.Cell{Text: "disabled until " + ui.Stamp(known.HeldBack.Until) + " by its retry budget", Paint: ui.Bad}
 	case known.NoWorker:
-		return ui.Cell{Text: string(contract.CodeNoWorker) + ": no worker has handler " + known.Spec.Handler, Paint: ui.Bad}
+		return ui.Cell{Text: string(contract.CodeNoWorker) + ": no worker with handler " + known.Spec.Handler + " is available", Paint: ui.Bad}
 	}
 	state := ui.Cell{Text: "ready", Paint: ui.Good}
 	if len(known.Running) > 0 {

@@ -81,7 +81,7 @@ func TestWindowFaultsNameTheirLine(t *testing.T) {
 		{"blackouts:\n      - {", "blackouts:\n      {", "job_types.scrub.blackouts: is an object, but must be a list"},
 		{"note: holidays", "note: " + strings.Repeat("x", 201), "blackouts[0].note: has 201 bytes"},
 		{`from: "20:00"`, `from: "20:60"`, "lanes.night.windows[0].from: \"20:60\" is not a time of day"},
-		{"on_window_end: checkpoint", "on_window_end: slam", `policy.on_window_end: "slam" is none of [drain checkpoint]`},
+		{"on_window_end: checkpoint", "on_window_end: slam", `policy.on_window_end: "slam" is none of drain, checkpoint`},
 	} {
 		require.Contains(t, windowed, c.from)
 		_, err := load(strings.Replace(windowed, c.from, c.to, 1))

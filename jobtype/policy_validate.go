@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -149,5 +150,9 @@ func oneOf[T ~string](faults []error, key string, value T, allowed ...T) []error
 	if slices.Contains(allowed, value) {
 		return faults
 	}
-	return append(faults, &PolicyFault{key, fmt.Sprintf("%q is none of %v", string(value), allowed)})
+	known := make([]string, len(allowed))
+	for i, one := range allowed {
+		known[i] = string(one)
+	}
+	return append(faults, &PolicyFault{key, fmt.Sprintf("%q is none of %s", string(value), strings.Join(known, ", "))})
 }

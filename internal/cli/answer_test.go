@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -45,6 +46,18 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 		var stderr bytes.Buffer
 		assert.Equal(t, ui.ExitFailed, ui.Env{Stderr: &stderr}.Finish(ctx, err))
 		assert.Equal(t, want, stderr.String())
+	}
+}
+
+// TestWhatWasGivenWronglyIsAFaultOfUsage: also where it is found out only beside the server.
+func TestWhatWasGivenWronglyIsAFaultOfUsage(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]int{
+		fmt.Errorf("set: %w", starter.Invalidf("retry_limit: 700 is out of range")): ui.ExitUsage,
+		&ui.ExitError{Code: ui.ExitDifference, Err: starter.Invalidf("differs")}:    ui.ExitDifference,
+		fmt.Errorf("set: %w", starter.ErrNotFound):                                 ui.ExitFailed,
+	} {
+		assert.Equal(t, want, ui.Env{Stderr: io.Discard}.Finish(t.Context(), err), err.Error())
 	}
 }
 

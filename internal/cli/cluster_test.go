@@ -195,6 +195,7 @@ func inFlight(t *testing.T, h *harness, gate string) {
 
 	run := clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK())
 	h.eventually("running", "jobs", "show", run.WorkflowID+"/job-00001")
+	assert.NotContains(t, h.run("jobs", "show", run.WorkflowID+"/job-00001").OK().Stdout, "not taken", "the attempt runs")
 	h.run("jobtypes", "run", "slow").Exits(ui.ExitFailed).Complains("still runs", "runs watch")
 	h.eventually("40%", "jobs", "list", "slow")
 	h.run("runs", "show", "slow").OK().Says("running", "1 pending, 2 running", "waiting for the gate")
@@ -257,7 +258,8 @@ func steered(t *testing.T, h *harness, gate string) {
 	h.run("jobtypes", "set", "slow", "retry_limit=7").OK().Says("it is so already")
 	config := h.write(clusterConfig(gate))
 	h.run("plan", "-c", config).Exits(ui.ExitDifference).Says("drift slow", "policy.retry_limit: 7 → 0 (changed by hand)")
-	h.run("jobtypes", "set", "slow", "retry_limit=700").Exits(ui.ExitFailed).Complains("retry_limit: 700 is out of range")
+	h.run("jobtypes", "set", "slow", "retry_limit=700").Exits(ui.ExitUsage).Complains("retry_limit: 700 is out of range")
+	h.run("jobtypes", "set", "slow", "overlap=never").Exits(ui.ExitUsage).Complains(`overlap: "never" is none of skip, buffer_one, `)
 	var both sync.WaitGroup
 	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_limit=4").OK() })
 	both.Go(func() { h.run("jobtypes", "set", "slow", "retry_backoff=7s").OK() })

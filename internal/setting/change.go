@@ -123,6 +123,20 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 	return spec, err
 }
 
+// underived forgets the settings that are what the others make them: they follow a change of those.
+func underived(policy jobtype.Policy) jobtype.Policy {
+	bare := policy
+	bare.StallTimeout, bare.StopAfter = 0, 0
+	derived := bare.WithDerived()
+	if policy.StallTimeout == derived.StallTimeout {
+		policy.StallTimeout = 0
+	}
+	if policy.StopAfter == derived.StopAfter {
+		policy.StopAfter = 0
+	}
+	return policy
+}
+
 func policyValue(name, value string) (json.RawMessage, error) {
 	policy := reflect.TypeFor[jobtype.Policy]()
 	for i, known := range Names() {
@@ -179,10 +193,11 @@ func (change Change) Over(policy jobtype.Policy) (jobtype.Policy, error) {
 	if err != nil {
 		return policy, fmt.Errorf("encode the settings: %w", err)
 	}
-	changed, err := contract.SetPolicyInput{Change: encoded}.Over(policy)
+	changed, err := contract.SetPolicyInput{Change: encoded}.Over(underived(policy))
 	if err != nil {
 		return policy, err
 	}
+	changed = changed.WithDerived()
 	return changed, changed.Validate()
 }
 

@@ -16,7 +16,7 @@ func TestPolicyChangeIsLaidOverAPolicy(t *testing.T) {
 	t.Parallel()
 	change, err := Parse([]string{"retry_limit=3", "max_runtime=1h30m", "interactive=true", "on_deadline=drain"})
 	require.NoError(t, err)
-	before := jobtype.DefaultPolicy().WithDefaults()
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
 	after, err := change.Over(before)
 	require.NoError(t, err)
 	want := before
@@ -38,7 +38,7 @@ func TestConcurrencyOfDAGs(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, fanOut)
 		assert.Equal(t, 4, n)
-		_, err = change.Over(jobtype.DefaultPolicy().WithDefaults())
+		_, err = change.Over(jobtype.DefaultPolicy().WithDefaults().WithDerived())
 		assert.Equal(t, want != "", err != nil, "a policy has no fan-outs: %s: %v", text, err)
 	}
 	_, _, err := Change{"concurrency": json.RawMessage("4")}.OfDAG()
@@ -65,7 +65,7 @@ func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 
 	bad, err := Parse([]string{"retry_limit=999", "on_deadline=never"})
 	require.NoError(t, err)
-	before := jobtype.DefaultPolicy().WithDefaults()
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
 	_, err = bad.Over(before)
 	require.ErrorContains(t, err, "retry_limit: 999 is out of range")
 	require.ErrorContains(t, err, "on_deadline")
@@ -75,7 +75,7 @@ func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
 func TestAnIntervalOutOfRangeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, every := range []string{`"1ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
-		_, err := Change{Every: json.RawMessage(every)}.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: jobtype.DefaultPolicy().WithDefaults()})
+		_, err := Change{Every: json.RawMessage(every)}.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()})
 		assert.ErrorContains(t, err, "every: ", every)
 	}
 }
@@ -91,7 +91,7 @@ func TestAnotherIntervalIsSpreadAsTheOneBefore(t *testing.T) {
 		jobtype.Duration(time.Minute):       jobtype.Duration(time.Minute),
 		jobtype.Duration(30 * time.Minute):  0,
 	} {
-		spec := contract.JobTypeSpec{Name: "tidy", Schedule: contract.ScheduleSpec{Every: hour, Offset: was}, Policy: jobtype.DefaultPolicy().WithDefaults()}
+		spec := contract.JobTypeSpec{Name: "tidy", Schedule: contract.ScheduleSpec{Every: hour, Offset: was}, Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()}
 		after, err := change.OverSpec(spec)
 		require.NoError(t, err)
 		assert.Equal(t, want, after.Schedule.Offset, "%s", was)
@@ -113,10 +113,35 @@ func TestACatchupWindowOfOneIntervalFollowsTheInterval(t *testing.T) {
 	} {
 		change, err := Parse(c.settings)
 		require.NoError(t, err)
-		spec := contract.JobTypeSpec{Name: "tidy", Interval: hour, Schedule: contract.ScheduleSpec{Every: hour}, Policy: jobtype.DefaultPolicy().WithDefaults()}
+		spec := contract.JobTypeSpec{Name: "tidy", Interval: hour, Schedule: contract.ScheduleSpec{Every: hour}, Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()}
 		spec.Policy.CatchupWindow = c.was
 		after, err := change.OverSpec(spec)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, after.Policy.CatchupWindow, "%s %v", c.was, c.settings)
 	}
+}
+
+// TestDerivedSettingsFollow: the default of stop_after and of stall_timeout depends on other
+// settings, and what was written stays.
+func TestDerivedSettingsFollow(t *testing.T) {
+	t.Parallel()
+	set := func(policy jobtype.Policy, settings ...string) jobtype.Policy {
+		change, err := Parse(settings)
+		require.NoError(t, err)
+		spec, err := change.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: policy})
+		require.NoError(t, err)
+		return spec.Policy
+	}
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	stop := set(before, "on_disconnect=stop")
+	assert.Equal(t, jobtype.StopAfter(before.HeartbeatTimeout), stop.StopAfter)
+	slower := set(stop, "heartbeat_timeout=2m")
+	assert.Equal(t, jobtype.StopAfter(jobtype.Duration(2*time.Minute)), slower.StopAfter)
+	assert.Equal(t, slower.HeartbeatTimeout, slower.StallTimeout)
+	assert.Zero(t, set(slower, "on_disconnect=continue").StopAfter)
+	assert.Equal(t, jobtype.DefaultActivityStall, set(before, "liveness=activity").StallTimeout)
+
+	written := set(before, "on_disconnect=stop", "stop_after=3s", "stall_timeout=7s")
+	written = set(written, "heartbeat_timeout=20s", "liveness=activity")
+	assert.Equal(t, []jobtype.Duration{jobtype.Duration(3 * time.Second), jobtype.Duration(7 * time.Second)}, []jobtype.Duration{written.StopAfter, written.StallTimeout})
 }

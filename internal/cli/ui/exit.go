@@ -66,6 +66,9 @@ func (e Env) Finish(ctx context.Context, err error) int {
 			return code
 		}
 	}
+	if _, invalid := errors.AsType[*starter.InvalidError](err); invalid && code == ExitFailed {
+		code = ExitUsage
+	}
 	message := starter.Advise(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = "interrupted"

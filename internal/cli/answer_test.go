@@ -49,7 +49,7 @@ func TestWhoDoesNotWaitForTheAnswerIsTold(t *testing.T) {
 	}
 }
 
-// TestWhatWasGivenWronglyIsAFaultOfUsage: also where it is found out only beside the server.
+// TestWhatWasGivenWronglyIsAFaultOfUsage: also where it is found out only next to the server.
 func TestWhatWasGivenWronglyIsAFaultOfUsage(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]int{

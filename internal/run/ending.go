@@ -295,7 +295,7 @@ func (e *Engine) cancel(it *item, reason string, now time.Time) {
 // forget continues without the end of a canceled attempt.
 func (e *Engine) forget(it *item, now time.Time) {
 	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-	e.settle(it, Canceled, textZombie(it.Canceling, it.Worker), now)
+	e.settle(it, Canceled, textZombie(it.Canceling, it.Worker, " did not stop and"), now)
 }
 
 // Expire ends one item without waiting for its handler, which is asked to stop and
@@ -311,9 +311,9 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 			e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: reason})
 		}
 		e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-		e.settle(it, Stale, textZombie2(reason, it.Worker), now)
+		e.settle(it, Stale, textZombie(reason, it.Worker, ""), now)
 	case PhaseGrace:
-		e.settle(it, Stale, textZombie2(reason, it.Worker), now)
+		e.settle(it, Stale, textZombie(reason, it.Worker, ""), now)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate:
 		e.settle(it, Expired, reason, now)
 	}

@@ -219,6 +219,14 @@ func TestCancel(t *testing.T) {
 	s.e.Cancel(s.now, 1, "enough")
 	s.end(1, "")
 	assert.Equal(t, "1 completed", s.ended(), "it ended well nevertheless")
+
+	pulls := node("a", 1)
+	pulls.Shared = []string{"jt"}
+	s = play(t, Config{}, jobtype.Policy{HeartbeatTimeout: seconds(5), Routing: jobtype.RoutingShared}, pulls)
+	s.plain(1)
+	s.e.Cancel(s.now, 1, "enough")
+	s.wait(5*time.Second + CancelWait)
+	assert.Equal(t, "1 canceled enough; its handler did not stop and may still run", s.ended(), "an attempt of a shared queue has no worker")
 }
 
 func TestExpire(t *testing.T) {

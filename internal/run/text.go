@@ -38,15 +38,13 @@ func textIDTaken(message string) string {
 	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, idTries*idPause)
 }
 
-func textZombie(reason, worker string) string {
-	return reason + "; its handler on " + worker + " did not stop and may still run"
-}
-
-func textZombie2(reason, worker string) string {
-	if worker == "" {
-		return reason + "; its handler may still run"
+// textZombie is about an attempt whose end is not waited for; did tells what its handler
+// did when it was told to stop.
+func textZombie(reason, worker, did string) string {
+	if worker != "" {
+		worker = " on " + worker // An attempt of a shared queue has none before it is taken.
 	}
-	return reason + "; its handler on " + worker + " may still run"
+	return reason + "; its handler" + worker + did + " may still run"
 }
 
 // TextBy is what was done, by whom and why, as far as that is known.

@@ -41,11 +41,8 @@ func noWorker(handler string, waited time.Duration) reason {
 }
 
 func refused(v TurnRefused) reason {
-	switch {
-	case v.Code == contract.HoldRetryBudget:
+	if v.Code == contract.HoldRetryBudget || v.Code == contract.CodeLaneBusy {
 		return reason{Code: v.Code, Detail: v.Reason}
-	case v.Code == contract.CodeLaneBusy:
-		return reason{Code: contract.CodeLaneBusy, Detail: v.Reason}
 	}
 	return reason{Code: contract.CodeLaneBusy, Detail: joined(": ", string(v.Code), v.Reason)}
 }

@@ -70,15 +70,23 @@ type ItemDetail struct {
 func (r Runs) Detail(ctx context.Context, item Item) (ItemDetail, error) {
 	history, err := r.History(ctx, item)
 	history.inFlight(item)
-	if n := len(history.Attempts); n > 0 {
-		if item.StartedAt.IsZero() {
-			item.StartedAt = history.Attempts[n-1].StartedAt
-		}
-		if item.EndedAt.IsZero() && item.Ended() {
-			item.EndedAt = history.Attempts[n-1].EndedAt
-		}
-	}
+	history.times(&item)
 	return ItemDetail{Item: item, ItemHistory: history}, err
+}
+
+// times fills in when the item's last attempt that a worker took began, and when the last
+// of all ended.
+func (i *ItemHistory) times(item *Item) {
+	n := len(i.Attempts)
+	if n == 0 {
+		return
+	}
+	for k := n - 1; k >= 0 && item.StartedAt.IsZero(); k-- {
+		item.StartedAt = i.Attempts[k].StartedAt
+	}
+	if item.EndedAt.IsZero() && item.Ended() {
+		item.EndedAt = i.Attempts[n-1].EndedAt
+	}
 }
 
 // inFlight says of the open attempt where it runs and since when: a history has the start

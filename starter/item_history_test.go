@@ -13,6 +13,7 @@ import (
 	taskqueuepb "go.temporal.io/api/taskqueue/v1"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -71,4 +72,18 @@ func TestARunningAttemptHasItsStartAndWorker(t *testing.T) {
 		history.inFlight(waits)
 		assert.Equal(t, []Attempt{{Number: 1}}, history.Attempts, what)
 	}
+}
+
+// TestTheTimesAreOfTheLastAttemptThatWasTaken: a lost worker is asked once more, and does not
+// take what it is sent.
+func TestTheTimesAreOfTheLastAttemptThatWasTaken(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	history := ItemHistory{Attempts: []Attempt{{StartedAt: at(1), EndedAt: at(2)}, {StartedAt: at(3), EndedAt: at(8)}, {EndedAt: at(9)}}}
+	failed := Item{State: dag.Failed.String()}.with(history)
+	assert.Equal(t, []time.Time{at(3), at(9)}, []time.Time{failed.StartedAt, failed.EndedAt})
+	known := Item{State: dag.Running.String(), StartedAt: at(5)}.with(history)
+	assert.Equal(t, []time.Time{at(5), {}}, []time.Time{known.StartedAt, known.EndedAt})
+	never := Item{State: dag.Failed.String()}.with(ItemHistory{Attempts: []Attempt{{EndedAt: at(9)}}})
+	assert.True(t, never.StartedAt.IsZero())
 }

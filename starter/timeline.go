@@ -56,15 +56,8 @@ func (i Item) with(history ItemHistory) Item {
 			i.Decision = &history.Requests[k]
 		}
 	}
-	if n := len(history.Attempts); n > 0 {
-		last := history.Attempts[n-1]
-		if i.StartedAt.IsZero() {
-			i.StartedAt = last.StartedAt
-		}
-		if i.EndedAt.IsZero() && i.Ended() {
-			i.EndedAt = last.EndedAt
-		}
-	} else if i.Decision != nil && i.Ended() {
+	history.times(&i)
+	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() {
 		i.EndedAt = i.Decision.At
 	}
 	if history.Result != nil && i.State == dag.Succeeded.String() {

@@ -78,7 +78,7 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 // flagValues are the values of flags that have a fixed set.
 func flagValues(name string) ([]string, bool) {
 	switch name {
-	case ui.FlagState:
+	case ui.FlagState, "s":
 		return starter.ItemStates(), true
 	case "outcome":
 		return []string{

@@ -24,6 +24,7 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Equal(t, []string{"unserved"}, offered("explain", "un"))
 	assert.Equal(t, []string{"served"}, offered("runs", "list", "--job-type", "se"))
 	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "--state", "fai"))
+	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "-s", "fai"))
 	assert.Equal(t, []string{"partial"}, offered("runs", "list", "--outcome", "par"))
 
 	assert.Equal(t, "served\nunserved\n", h.run("jobtypes", "list", "-o", "name").OK().Stdout)

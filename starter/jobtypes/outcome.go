@@ -13,7 +13,8 @@ import (
 // AddOutcomes adds to the newest runs of job types, at most that many of each, how
 // they ended. Each run is asked for by itself, which unlike a list is exact at once
 // and not limited per namespace; where they are many, a list answers first. Outcomes that the
-// server keeps no more stay empty.
+// server keeps no more stay empty. A run that has ended does not run any more, whatever
+// its Schedule says.
 func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	if len(types) > exactOutcomes {
 		c.addListed(ctx, types, most)
@@ -33,6 +34,17 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 		}
 	}
 	_ = group.Wait() // Nothing fails: see addOutcome.
+	for i := range types {
+		types[i].dropEnded()
+	}
+}
+
+// dropEnded leaves the runs that have ended out of those that run: a Schedule that nobody
+// asks notes the end of a run with its next tick only, and its entry in the list with that.
+func (t *JobType) dropEnded() {
+	t.Running = slices.DeleteFunc(t.Running, func(open starter.RunRef) bool {
+		return slices.ContainsFunc(t.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
+	})
 }
 
 // exactOutcomes is for how many job types each run is asked for by itself.

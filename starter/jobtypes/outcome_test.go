@@ -1,0 +1,25 @@
+package jobtypes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// TestARunThatHasEndedDoesNotRun: the list of Schedules may say so until the next tick, in a year.
+func TestARunThatHasEndedDoesNotRun(t *testing.T) {
+	t.Parallel()
+	ref := func(id string) starter.RunRef { return starter.RunRef{WorkflowID: id, RunID: "r-" + id} }
+	known := JobType{
+		Running: []starter.RunRef{ref("group/a-3"), ref("group/a-2"), ref("group/a-1")},
+		Recent: []ScheduledRun{
+			{RunRef: ref("group/a-3"), Status: "Running"},
+			{RunRef: ref("group/a-2"), Status: "Completed", EndedAt: time.Unix(1000, 0)},
+		},
+	}
+	known.dropEnded()
+	assert.Equal(t, []starter.RunRef{ref("group/a-3"), ref("group/a-1")}, known.Running, "and of an older one nothing is known")
+}

@@ -55,7 +55,7 @@ func TestWhatWasGivenWronglyIsAFaultOfUsage(t *testing.T) {
 	for err, want := range map[error]int{
 		fmt.Errorf("set: %w", starter.Invalidf("retry_limit: 700 is out of range")): ui.ExitUsage,
 		&ui.ExitError{Code: ui.ExitDifference, Err: starter.Invalidf("differs")}:    ui.ExitDifference,
-		fmt.Errorf("set: %w", starter.ErrNotFound):                                 ui.ExitFailed,
+		fmt.Errorf("set: %w", starter.ErrNotFound):                                  ui.ExitFailed,
 	} {
 		assert.Equal(t, want, ui.Env{Stderr: io.Discard}.Finish(t.Context(), err), err.Error())
 	}

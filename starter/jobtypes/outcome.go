@@ -35,15 +35,15 @@ func (c Client) AddOutcomes(ctx context.Context, types []JobType, most int) {
 	}
 	_ = group.Wait() // Nothing fails: see addOutcome.
 	for i := range types {
-		types[i].dropEnded()
+		types[i].Running = stillRunning(types[i])
 	}
 }
 
-// dropEnded leaves the runs that have ended out of those that run: a Schedule that nobody
+// stillRunning leaves the runs that have ended out of those that run: a Schedule that nobody
 // asks notes the end of a run with its next tick only, and its entry in the list with that.
-func (t *JobType) dropEnded() {
-	t.Running = slices.DeleteFunc(t.Running, func(open starter.RunRef) bool {
-		return slices.ContainsFunc(t.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
+func stillRunning(known JobType) []starter.RunRef {
+	return slices.DeleteFunc(known.Running, func(open starter.RunRef) bool {
+		return slices.ContainsFunc(known.Recent, func(run ScheduledRun) bool { return run.WorkflowID == open.WorkflowID && !run.EndedAt.IsZero() })
 	})
 }
 

@@ -27,7 +27,7 @@ import (
 )
 
 // singleDash is how the parser names a flag: as Go's own programs do.
-var singleDash = regexp.MustCompile(` for (?:flag )?-+([a-z])`)
+var singleDash = regexp.MustCompile(` for (?:flag )?-+([a-z][a-z0-9-]*)`)
 
 // Run executes one command line, which excludes the program's name, and returns
 // the exit code. It ends early, in order, when ctx does. handlers are those of
@@ -134,7 +134,27 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 	if ctx.Command != nil && ctx.Command.HelpName != "" {
 		here = ui.HelpName(ctx)
 	}
-	return ui.Usagef("%s: see %s --help", singleDash.ReplaceAllString(err.Error(), " for --$1"), here)
+	text := singleDash.ReplaceAllString(err.Error(), " for --$1")
+	if named := singleDash.FindStringSubmatch(err.Error()); named != nil && ctx.Command != nil {
+		text = strings.Replace(text, "parse error", howWritten(ctx.Command.Flags, named[1]), 1)
+	}
+	return ui.Usagef("%s: see %s --help", text, here)
+}
+
+// howWritten is how a value of a flag is written.
+func howWritten(flags []cli.Flag, name string) string {
+	at := slices.IndexFunc(flags, func(flag cli.Flag) bool { return slices.Contains(flag.Names(), name) })
+	if at >= 0 {
+		switch flags[at].(type) {
+		case *cli.DurationFlag:
+			return "write it like 45s, 30m or 2h"
+		case *cli.IntFlag, *cli.Int64Flag:
+			return "write a whole number"
+		case *cli.BoolFlag:
+			return "write true or false"
+		}
+	}
+	return "it cannot be read"
 }
 
 // commands gives the root what the program shares.

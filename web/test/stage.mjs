@@ -1,7 +1,7 @@
 // A stage for tests: a real control plane with two workers (`roundsman dev`), and a
 // real browser.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -63,15 +63,19 @@ tasks:
   - {id: after, needs: [broken, go-ahead], command: ["true"]}
 `;
 
-const freePort = () =>
-  new Promise((resolve, reject) => {
+// freePort is a port on which nothing listens, below those that the kernel gives to
+// connections: between this answer and the start of a server no connection takes it.
+const freePort = async () => {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
+    const free = await new Promise((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
-  });
+    if (free) return port;
+  }
+};
 
 export async function until(what, check, within = 30_000) {
   const end = Date.now() + within;
@@ -103,18 +107,24 @@ export class Stage {
     return stage;
   }
 
-  // start returns when a number of workers is ONLINE.
+  // start returns when a number of workers is ONLINE. A process that does not get there
+  // is an error with the end of its output.
   async start(online = 2) {
+    const output = join(this.dir, 'dev.log');
+    const file = openSync(output, 'a');
     this.process = spawn(
       binary,
       ['dev', '--config', this.config, '--data-dir', join(this.dir, 'data'), '--port', String(this.port), '--ui-port', '0', '--http', String(this.http)],
-      { stdio: 'ignore', env: { ...process.env, USER: 'ann', ROUNDSMAN_ACTOR: 'ann', ROUNDSMAN_CONFIG: '' } },
+      { stdio: ['ignore', file, file], env: { ...process.env, USER: 'ann', ROUNDSMAN_ACTOR: 'ann', ROUNDSMAN_CONFIG: '' } },
     );
-    await until('the control plane and two workers', async () => {
+    closeSync(file);
+    const outcome = await until('the control plane and two workers', async () => {
+      if (this.process.exitCode !== null || this.process.signalCode !== null) return new Error(`it ended with ${this.process.exitCode ?? this.process.signalCode}`);
       const { workers } = await this.get('/workers');
       const { job_types } = await this.get('/job-types');
       return workers.filter((w) => w.state === 'ONLINE').length >= online && job_types.length === 4;
-    }, 90_000);
+    }, 90_000).catch((cause) => cause);
+    if (outcome instanceof Error) throw new Error(`roundsman dev is not ready; its output ends:\n${readFileSync(output, 'utf8').slice(-4000)}`, { cause: outcome });
   }
 
   async get(path) {

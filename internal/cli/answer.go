@@ -53,6 +53,9 @@ func checkText(c *cli.Context) error {
 		}
 	}
 	for _, flag := range c.Command.Flags {
+		if sort, ok := flag.(*ui.SortFlag); ok {
+			flag = sort.StringFlag
+		}
 		text, ok := flag.(*cli.StringFlag)
 		if ok && !text.TakesFile && !utf8.ValidString(c.String(text.Name)) {
 			return ui.Usagef("--%s %q is not UTF-8: names, keys and texts must be", text.Name, c.String(text.Name))

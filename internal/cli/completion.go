@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -53,6 +54,9 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 		if flag == ui.FlagOutput || flag == "o" {
 			return matching(ui.Formats(command), last)
 		}
+		if flag == ui.FlagSort {
+			return matching(sortFields(command), last)
+		}
 		if values, ok := flagValues(flag); ok {
 			return matching(values, last)
 		}
@@ -80,11 +84,8 @@ func flagValues(name string) ([]string, bool) {
 	switch name {
 	case ui.FlagState, "s":
 		return starter.ItemStates(), true
-	case "outcome":
-		return []string{
-			string(contract.OutcomeCompleted), string(contract.OutcomePartial), string(contract.OutcomeFailed), string(contract.OutcomeTimeout),
-			string(contract.OutcomeCanceled), string(contract.OutcomeSkipped),
-		}, true
+	case runs.FlagOutcome:
+		return ui.Names(runs.AllOutcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
 	case "kind":
 		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
 	case ui.FlagLogLevel:
@@ -93,6 +94,18 @@ func flagValues(name string) ([]string, bool) {
 		return []string{"text", "json"}, true
 	}
 	return nil, false
+}
+
+// sortFields are the values of --sort in a command, both ways round.
+func sortFields(command *cli.Command) (fields []string) {
+	for _, flag := range command.Flags {
+		if sort, ok := flag.(*ui.SortFlag); ok {
+			for _, field := range sort.Fields {
+				fields = append(fields, field, "-"+field)
+			}
+		}
+	}
+	return fields
 }
 
 func matching(candidates []string, prefix string) []string {

@@ -27,6 +27,11 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Equal(t, []string{"failed"}, offered("jobs", "list", "-s", "fai"))
 	assert.Equal(t, []string{"partial"}, offered("runs", "list", "--outcome", "par"))
 
+	assert.Equal(t, []string{"-took", "took"}, append(offered("runs", "list", "--sort", "-to"), offered("runs", "list", "--sort", "to")...))
+
+	assert.Equal(t, "unserved\nserved\n", h.run("jobtypes", "list", "-o", "name", "--sort", "-name").OK().Stdout)
+	h.run("jobtypes", "list", "--sort", "-name", "--limit", "1").OK().Says("unserved", "1 of 2; see more with --limit")
+	h.run("jobtypes", "list", "--outcome", "failed").OK().Says("no job types match")
 	assert.Equal(t, "served\nunserved\n", h.run("jobtypes", "list", "-o", "name").OK().Stdout)
 	assert.Equal(t, "served\n", h.run("jobtypes", "show", "served", "-o", "name").OK().Stdout)
 	h.run("jobtypes", "list", "-o", "yaml").OK().Says("job_types:\n  - name: served\n")

@@ -70,12 +70,14 @@ func (c *commands) keysList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the API keys, without their secrets",
 		Description: "Examples:\n  roundsman keys list\n  roundsman keys list --output json | jq -r '.keys[] | select(.revoked_at == null) | .name'",
-		Flags:       ui.ListFlags(),
+		Flags:       ui.ListFlags(keySorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			all, err := keys.New(client).List(ctx.Context)
 			if err != nil {
 				return err
 			}
+			known := len(all)
+			all = keySorting().Arrange(ctx, all)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"keys": ui.OrEmpty(all)}, ui.Names(all, func(key keys.Key) string { return key.ID })...)
 			}
@@ -88,8 +90,20 @@ func (c *commands) keysList() *cli.Command {
 				listed.Add(ui.Text(key.ID), ui.Text(key.Name), ui.Text(key.Role), ui.Text(ui.Ago(key.CreatedAt, now)), ui.Text(used), stateOf(key, now))
 			}
 			c.PrintTable(listed, "no keys: create one with `roundsman keys create NAME`")
+			c.More(len(all), known)
 			return nil
 		}),
+	}
+}
+
+func keySorting() ui.Sorting[keys.Key] {
+	return ui.Sorting[keys.Key]{
+		ui.By("id", func(key keys.Key) string { return key.ID }),
+		ui.By("name", func(key keys.Key) string { return key.Name }),
+		ui.By("role", func(key keys.Key) string { return key.Role }),
+		ui.ByTime("created", func(key keys.Key) time.Time { return key.CreatedAt }),
+		ui.ByTime("used", func(key keys.Key) time.Time { return key.LastUsed }),
+		ui.ByTime("expires", func(key keys.Key) time.Time { return key.ExpiresAt }),
 	}
 }
 

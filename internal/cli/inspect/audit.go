@@ -47,6 +47,7 @@ Examples:
 			&cli.StringFlag{Name: "kind", Usage: "only `KIND`: operator or scheduler"},
 			&cli.StringFlag{Name: "object", Usage: "only entries about objects that begin with `PREFIX`, such as group/scrub or worker/node-a"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "the newest `N` that match; 0: all"},
+			auditSorting().Flag(),
 			&cli.BoolFlag{Name: "follow", Usage: "then show new entries as they come, until interrupted"},
 		)...),
 		Before: func(ctx *cli.Context) error {
@@ -69,6 +70,8 @@ func (c *commands) auditFilter(ctx *cli.Context) (contract.AuditFilter, error) {
 	switch {
 	case filter.Kind != "" && filter.Kind != contract.AuditOperator && filter.Kind != contract.AuditScheduler:
 		faults = append(faults, fmt.Errorf("--kind %s: must be operator or scheduler", filter.Kind))
+	case ctx.Bool("follow") && ctx.IsSet(ui.FlagSort):
+		faults = append(faults, errors.New("--sort: --follow shows entries in the order in which they come"))
 	case filter.Limit < 0:
 		faults = append(faults, fmt.Errorf("--limit %d: give at least 1, or 0 for all", filter.Limit))
 	}
@@ -93,11 +96,24 @@ func (c *commands) listAudit(ctx *cli.Context, client *starter.Client) error {
 	if ctx.Bool("follow") {
 		return c.followAudit(ctx, client, filter, found)
 	}
+	auditSorting().Sort(ctx, found.Entries)
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, ui.OrEmpty(found.Entries), ui.Names(found.Entries, auditObjectOf)...)
 	}
 	c.printAudit(found.Entries, false)
 	return nil
+}
+
+func auditSorting() ui.Sorting[contract.AuditEntry] {
+	type entry = contract.AuditEntry
+	return ui.Sorting[entry]{
+		ui.ByTime("at", func(e entry) time.Time { return e.At }),
+		ui.By("actor", func(e entry) string { return e.Actor }),
+		ui.By("action", func(e entry) string { return e.Action }),
+		ui.By("code", func(e entry) string { return e.Code }),
+		ui.By("object", func(e entry) string { return e.Object }),
+		ui.By("job-type", func(e entry) string { return e.JobType }),
+	}
 }
 
 // followAudit shows what was found and then what comes. A control plane that is

@@ -37,7 +37,7 @@ notification is tried again with growing pauses for three days; meanwhile others
 Examples:
   roundsman notifications list
   roundsman notifications list --output json | jq '.receivers[] | select(.failing_since)'`,
-		Flags: ui.ListFlags(),
+		Flags: ui.ListFlags(receiverSorting().Flag()),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Notifications().View(ctx.Context)
 			if errors.Is(err, starter.ErrNotFound) {
@@ -46,12 +46,24 @@ Examples:
 			if err != nil {
 				return err
 			}
+			receiverSorting().Sort(ctx, view.Receivers)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, view, ui.Names(view.Receivers, func(r contract.ReceiverView) string { return r.Name })...)
 			}
 			c.printNotifications(view)
 			return nil
 		}),
+	}
+}
+
+func receiverSorting() ui.Sorting[contract.ReceiverView] {
+	type receiver = contract.ReceiverView
+	return ui.Sorting[receiver]{
+		ui.By("name", func(r receiver) string { return r.Name }),
+		ui.By("sent", func(r receiver) int { return r.Sent }),
+		ui.By("waiting", func(r receiver) int { return r.Waiting }),
+		ui.By("failed", func(r receiver) int { return r.Failed + r.Dropped }),
+		ui.ByTime("failing", func(r receiver) time.Time { return r.FailingSince }),
 	}
 }
 

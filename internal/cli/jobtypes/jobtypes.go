@@ -33,9 +33,11 @@ func (c *commands) jobTypesList() *cli.Command {
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the applied job types and when they are due",
 		Description: `Examples:
   roundsman jobtypes list
+  roundsman jobtypes list --sort next --limit 10
+  roundsman jobtypes list --outcome failed,timeout --sort -last
   roundsman jobtypes list --output json | jq -r '.job_types[] | select(.paused) | .name'
   roundsman jobtypes list --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
-		Flags: ui.ListFlags(),
+		Flags: ui.ListFlags(typeSorting().Flags(runs.OutcomeFlag("only job types whose last run of the Schedule ended"))...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			types, err := jobtypes.Of(client).List(ctx.Context)
 			if err != nil {
@@ -44,16 +46,47 @@ func (c *commands) jobTypesList() *cli.Command {
 			c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
 			c.Note(jobtypes.Of(client).AddServed(ctx.Context, types))
 			jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
+			if outcomes := runs.Outcomes(ctx); len(outcomes) > 0 {
+				types = slices.DeleteFunc(types, func(known jobtypes.JobType) bool { return !slices.Contains(outcomes, lastOf(known).Outcome) })
+			}
+			all := len(types)
+			types = typeSorting().Arrange(ctx, types)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"job_types": ui.OrEmpty(types)}, ui.Names(types, func(known jobtypes.JobType) string { return known.Name })...)
 			}
-			c.printJobTypes(types)
+			c.printJobTypes(types, ctx.IsSet(runs.FlagOutcome))
+			c.More(len(types), all)
 			return nil
 		}),
 	}
 }
 
-func (c *commands) printJobTypes(types []jobtypes.JobType) {
+func typeSorting() ui.Sorting[jobtypes.JobType] {
+	return ui.Sorting[jobtypes.JobType]{
+		ui.By("name", func(known jobtypes.JobType) string { return known.Name }),
+		ui.By("handler", func(known jobtypes.JobType) string { return known.Spec.Handler }),
+		ui.ByTime("next", func(known jobtypes.JobType) time.Time {
+			if len(known.Next) == 0 {
+				return time.Time{}
+			}
+			return known.Next[0]
+		}),
+		ui.ByTime("last", func(known jobtypes.JobType) time.Time { return lastOf(known).StartedAt }),
+		ui.By("outcome", func(known jobtypes.JobType) string { return string(lastOf(known).Outcome) }),
+		ui.By("lane", func(known jobtypes.JobType) string { return known.Spec.Lane }),
+		ui.By("state", func(known jobtypes.JobType) string { return State(known).Text }),
+	}
+}
+
+// lastOf is the newest run of the Schedule; zero if there was none.
+func lastOf(known jobtypes.JobType) jobtypes.ScheduledRun {
+	if len(known.Recent) == 0 {
+		return jobtypes.ScheduledRun{}
+	}
+	return known.Recent[0]
+}
+
+func (c *commands) printJobTypes(types []jobtypes.JobType, filtered bool) {
 	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "HANDLER", "WHEN", "NEXT RUN", "LAST RUN", "OUTCOME", "WINDOW", "+LANE", "+ABOUT", "STATE")
 	for _, known := range types {
 		last, outcome := "never", ui.Text("-")
@@ -63,7 +96,11 @@ func (c *commands) printJobTypes(types []jobtypes.JobType) {
 		listed.Add(ui.Text(known.Name), ui.Text(known.Spec.String()), ui.Text(known.Times), ui.Text(nextRun(known, now)), ui.Text(last), outcome, runs.WindowState(known.Window, now),
 			ui.Text(known.Spec.Lane), ui.Text(known.Spec.Description), State(known))
 	}
-	c.PrintTable(listed, "no job types: write a configuration and `roundsman apply` it")
+	empty := "no job types: write a configuration and `roundsman apply` it"
+	if filtered {
+		empty = "no job types match"
+	}
+	c.PrintTable(listed, empty)
 }
 
 // scheduledOutcome is how a run of the Schedule ended; "-" where that is not known.

@@ -101,7 +101,7 @@ are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
 Examples:
   roundsman jobs disabled
   roundsman jobs disabled scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
-		Flags: ui.ListFlags(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}),
+		Flags: ui.ListFlags(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}, holdSorting().Flag()),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 {
 				return ui.Usagef("--limit %d: must be at least 1", limit)
@@ -113,12 +113,24 @@ Examples:
 			if err != nil {
 				return err
 			}
+			holdSorting().Sort(ctx, held.Holds)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, held, ui.Names(held.Holds, func(hold contract.AdmissionHold) string { return cmp.Or(hold.DedupeKey, hold.JobType) })...)
 			}
 			c.printHolds(held)
 			return nil
 		}),
+	}
+}
+
+func holdSorting() ui.Sorting[contract.AdmissionHold] {
+	type hold = contract.AdmissionHold
+	return ui.Sorting[hold]{
+		ui.By("job-type", func(h hold) string { return h.JobType }),
+		ui.By("key", func(h hold) string { return h.DedupeKey }),
+		ui.By("why", func(h hold) string { return h.Code }),
+		ui.ByTime("since", func(h hold) time.Time { return h.Since }),
+		ui.ByTime("until", func(h hold) time.Time { return h.Until }),
 	}
 }
 
@@ -129,9 +141,7 @@ func (c *commands) printHolds(held contract.HoldsResult) {
 			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Text(hold.LastError))
 	}
 	c.PrintTable(listed, "nothing is held back")
-	if held.Total > len(held.Holds) {
-		c.Remark("%d of %d; see more with --limit", len(held.Holds), held.Total)
-	}
+	c.More(len(held.Holds), held.Total)
 }
 
 func holdCell(hold contract.AdmissionHold) ui.Cell {

@@ -40,7 +40,7 @@ Examples:
 			&cli.StringFlag{Name: FlagKey, Usage: "only the job with dedupe key `KEY`, alone or in its batch"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` jobs", Value: 200},
 			&cli.StringFlag{Name: flagNode, Usage: "search: only what the worker `ID` runs or ran last"},
-			jobTypeFlag(), runFlag(),
+			jobTypeFlag(), runFlag(), c.itemSorting().Flag(),
 		}, ui.PeriodFlags()...)...),
 		Before: c.checkListJobs,
 		Action: c.Connected(c.listJobs),
@@ -117,6 +117,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 		c.Note(err)
 		total = len(items)
 	}
+	c.itemSorting().Sort(ctx, items)
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, map[string]any{"items": ui.OrEmpty(items), "total": total}, ui.Names(items, func(item starter.Item) string { return item.Ref().String() })...)
 	}
@@ -151,8 +152,19 @@ func (c *commands) printItems(items []starter.Item, total int, none string, seve
 		listed.Add(append(cells, ui.Text(ui.Stamp(item.StartedAt)), ui.Text(what(item)))...)
 	}
 	c.PrintTable(listed, none)
-	if total > len(items) {
-		c.Remark("%d of %d; see more with --limit", len(items), total)
+	c.More(len(items), total)
+}
+
+func (c *commands) itemSorting() ui.Sorting[starter.Item] {
+	return ui.Sorting[starter.Item]{
+		ui.By("id", func(i starter.Item) string { return i.Ref().String() }),
+		ui.By("state", func(i starter.Item) string { return i.State }),
+		ui.By("worker", func(i starter.Item) string { return i.Worker }),
+		ui.By("try", func(i starter.Item) int { return i.Attempt }),
+		ui.By("took", func(i starter.Item) time.Duration { took, _ := itemSpan(i, c.Env.Now()); return took }),
+		ui.ByTime("started", func(i starter.Item) time.Time { return i.StartedAt }),
+		ui.By("key", func(i starter.Item) string { return i.DedupeKey }),
+		ui.By("priority", func(i starter.Item) int { return i.Priority.Rank() }),
 	}
 }
 
@@ -199,17 +211,25 @@ func statePaint(state string) ui.Paint {
 }
 
 func itemTook(item starter.Item, now time.Time) string {
+	took, known := itemSpan(item, now)
 	switch {
 	case item.State == "assigned":
 		return "not taken yet"
-	case item.StartedAt.IsZero():
+	case !known:
 		return ""
-	case item.EndedAt.IsZero() && (item.Ended() || item.Active == nil && (item.State == "pending" || item.State == "ready")):
-		return "" // It waits for its next attempt, where nothing takes time, or nothing kept its end.
-	case item.EndedAt.IsZero():
-		return ui.Span(now.Sub(item.StartedAt))
 	}
-	return ui.Span(item.EndedAt.Sub(item.StartedAt))
+	return ui.Span(took)
+}
+
+// itemSpan is how long the last attempt of an item took, or has taken until now; not
+// known of one that waits for its next attempt, where nothing takes time, or where
+// nothing kept its end.
+func itemSpan(item starter.Item, now time.Time) (time.Duration, bool) {
+	waits := item.Active == nil && (item.State == "pending" || item.State == "ready")
+	if item.State == "assigned" || item.StartedAt.IsZero() || item.EndedAt.IsZero() && (item.Ended() || waits) {
+		return 0, false
+	}
+	return since(item.StartedAt, item.EndedAt, now), true
 }
 
 // RunningFor is how long the attempt of an item has been running.

@@ -34,16 +34,18 @@ func (c *commands) runsList() *cli.Command {
   roundsman runs list --running
   roundsman runs list --outcome failed,timeout,partial --since 12h
   roundsman runs list --job-type scrub --outcome failed --output name
+  roundsman runs list --since 24h --limit 1000 --sort -took
   roundsman runs list --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
 		Flags: ui.ListFlags(append([]cli.Flag{
 			jobTypeFlag(),
 			&cli.StringFlag{Name: "dag", Usage: "only runs of the DAG `NAME`"},
 			&cli.StringFlag{Name: "kind", Usage: "only runs of `KIND`: group (of a job type) or dag"},
-			&cli.StringFlag{Name: "outcome", Usage: "only runs that ended as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped"},
+			OutcomeFlag("only runs that ended"),
 			&cli.BoolFlag{Name: "running", Usage: "only runs that are going on"},
 			&cli.BoolFlag{Name: "dry-runs", Usage: "also dry runs (see jobtypes detect)"},
 			&cli.BoolFlag{Name: "sub-dags", Usage: "also the runs of sub-DAGs and of jobs"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` runs", Value: starter.DefaultRunLimit},
+			c.runSorting().Flag(),
 		}, ui.PeriodFlags()...)...),
 		Before: func(ctx *cli.Context) error {
 			_, err := c.runFilter(ctx)
@@ -64,14 +66,7 @@ func (c *commands) runFilter(ctx *cli.Context) (starter.RunFilter, error) {
 	}
 	filter := starter.RunFilter{
 		JobType: ctx.String(ui.FlagJobType), DAG: ctx.String("dag"), Kind: starter.Kind(ctx.String("kind")), Running: ctx.Bool("running"),
-		Since: since, Until: until, DryRuns: ctx.Bool("dry-runs"), SubDAGs: ctx.Bool("sub-dags"), Limit: ctx.Int(ui.FlagLimit), Counts: true,
-	}
-	for _, written := range ui.SplitList(ctx.String("outcome")) {
-		outcome := contract.Outcome(written)
-		if !slices.Contains(outcomes(), outcome) {
-			return filter, ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", written)
-		}
-		filter.Outcomes = append(filter.Outcomes, outcome)
+		Since: since, Until: until, DryRuns: ctx.Bool("dry-runs"), SubDAGs: ctx.Bool("sub-dags"), Outcomes: Outcomes(ctx), Limit: ctx.Int(ui.FlagLimit), Counts: true,
 	}
 	return filter, checkFilter(filter)
 }
@@ -106,6 +101,7 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 	if err != nil {
 		return err
 	}
+	c.runSorting().Sort(ctx, runs)
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, map[string]any{"runs": ui.OrEmpty(runs)}, ui.Names(runs, func(run starter.Run) string { return run.WorkflowID })...)
 	}
@@ -126,6 +122,37 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 	return nil
 }
 
+func (c *commands) runSorting() ui.Sorting[starter.Run] {
+	counted := func(of func(p starter.Progress) int) func(run starter.Run) int {
+		return func(run starter.Run) int {
+			if run.Progress == nil {
+				return 0
+			}
+			return of(*run.Progress)
+		}
+	}
+	return ui.Sorting[starter.Run]{
+		ui.ByTime("started", func(run starter.Run) time.Time { return run.Started }),
+		ui.ByTime("ended", func(run starter.Run) time.Time { return run.Ended }),
+		ui.By("took", func(run starter.Run) time.Duration { return since(run.Started, run.Ended, c.Env.Now()) }),
+		ui.By("of", starter.Run.Name),
+		ui.By("outcome", func(run starter.Run) string { return string(run.Outcome) }),
+		ui.By("items", counted(func(p starter.Progress) int { return p.Total })),
+		ui.By("failed", counted(func(p starter.Progress) int { return p.Failed })),
+	}
+}
+
+// since is how long something took, or has taken until now; 0 before it begins.
+func since(started, ended, now time.Time) time.Duration {
+	switch {
+	case started.IsZero():
+		return 0
+	case ended.IsZero():
+		return now.Sub(started)
+	}
+	return ended.Sub(started)
+}
+
 // ProgressCell is how many items of a run have ended, of how many, and how many failed.
 func ProgressCell(p *starter.Progress) ui.Cell {
 	if p == nil {
@@ -141,8 +168,34 @@ func ProgressCell(p *starter.Progress) ui.Cell {
 	return cell
 }
 
-// outcomes are the values of --outcome.
-func outcomes() []contract.Outcome {
+// FlagOutcome is --outcome of the commands that list.
+const FlagOutcome = "outcome"
+
+// OutcomeFlag is --outcome; only tells what it leaves in a list.
+func OutcomeFlag(only string) cli.Flag {
+	return &cli.StringFlag{
+		Name: FlagOutcome, Usage: only + " as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped",
+		Action: func(_ *cli.Context, written string) error {
+			for _, each := range ui.SplitList(written) {
+				if !slices.Contains(AllOutcomes(), contract.Outcome(each)) {
+					return ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", each)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// Outcomes reads --outcome.
+func Outcomes(ctx *cli.Context) (chosen []contract.Outcome) {
+	for _, each := range ui.SplitList(ctx.String(FlagOutcome)) {
+		chosen = append(chosen, contract.Outcome(each))
+	}
+	return chosen
+}
+
+// AllOutcomes are the values of --outcome.
+func AllOutcomes() []contract.Outcome {
 	return []contract.Outcome{
 		contract.OutcomeCompleted, contract.OutcomePartial, contract.OutcomeFailed,
 		contract.OutcomeTimeout, contract.OutcomeCanceled, contract.OutcomeSkipped,
@@ -163,11 +216,8 @@ func RunOutcome(run starter.Run) ui.Cell {
 }
 
 func took(run starter.Run, now time.Time) string {
-	switch {
-	case run.Started.IsZero():
+	if run.Started.IsZero() {
 		return "-"
-	case run.Ended.IsZero():
-		return ui.Span(now.Sub(run.Started))
 	}
-	return ui.Span(run.Ended.Sub(run.Started))
+	return ui.Span(since(run.Started, run.Ended, now))
 }

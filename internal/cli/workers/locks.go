@@ -25,12 +25,14 @@ func (c *commands) locksCommand() *cli.Command {
 func (c *commands) locksList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list who holds lanes, pools and objects, and how many wait",
-		Description: `What nobody holds and nobody waits for is not listed.
+		Description: `What nobody holds and nobody waits for is not listed. --output json has lanes, pools and objects by
+themselves, all of them and in their own order.
 
 Examples:
   roundsman locks list
+  roundsman locks list --sort -waiting,since --limit 10
   roundsman locks list --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
-		Flags: ui.ListFlags(),
+		Flags: ui.ListFlags(lockSorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
 			if err != nil {
@@ -39,30 +41,56 @@ Examples:
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
 			}
-			listed := ui.NewTable("KIND", "NAME", "WAITING", "SINCE", "HELD BY")
-			add := func(kind, name string, waiting int, holders []contract.AdmissionUse) {
-				since := time.Time{}
-				if len(holders) > 0 {
-					since = holders[0].Since
-				}
-				listed.Add(ui.Text(kind), ui.Textf("%s", name), ui.Textf("%d", waiting), ui.Text(ui.Ago(since, c.Env.Now())), ui.Textf("%s", usedBy(holders)))
-			}
-			for _, lane := range view.Lanes {
-				var holders []contract.AdmissionUse
-				if lane.Holder != nil {
-					holders = append(holders, *lane.Holder)
-				}
-				add("lane", lane.Name, lane.WaitingCount, holders)
-			}
-			for _, pool := range view.Pools {
-				add("pool", pool.Name, pool.WaitingCount, pool.Holders)
-			}
-			for _, object := range view.Objects {
-				add("object", object.Name, object.WaitingCount, object.Holders)
+			all := locksOf(view)
+			shown, listed := lockSorting().Arrange(ctx, all), ui.NewTable("KIND", "NAME", "WAITING", "SINCE", "HELD BY")
+			for _, l := range shown {
+				listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), c.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
 			}
 			c.PrintTable(listed, "nobody holds or waits for a lane, a pool or an object")
+			c.More(len(shown), len(all))
 			return nil
 		}),
+	}
+}
+
+// lock is a lane, a pool or an object in a list.
+type lock struct {
+	kind, name string
+	waiting    int
+	holders    []contract.AdmissionUse
+}
+
+// since is when the first of its holders got it; zero if nobody holds it.
+func (l lock) since() time.Time {
+	if len(l.holders) == 0 {
+		return time.Time{}
+	}
+	return l.holders[0].Since
+}
+
+func locksOf(view contract.AdmissionView) (all []lock) {
+	for _, lane := range view.Lanes {
+		var holders []contract.AdmissionUse
+		if lane.Holder != nil {
+			holders = append(holders, *lane.Holder)
+		}
+		all = append(all, lock{"lane", lane.Name, lane.WaitingCount, holders})
+	}
+	for _, pool := range view.Pools {
+		all = append(all, lock{"pool", pool.Name, pool.WaitingCount, pool.Holders})
+	}
+	for _, object := range view.Objects {
+		all = append(all, lock{"object", object.Name, object.WaitingCount, object.Holders})
+	}
+	return all
+}
+
+func lockSorting() ui.Sorting[lock] {
+	return ui.Sorting[lock]{
+		ui.By("kind", func(l lock) string { return l.kind }),
+		ui.By("name", func(l lock) string { return l.name }),
+		ui.By("waiting", func(l lock) int { return l.waiting }),
+		ui.ByTime("since", lock.since),
 	}
 }
 
@@ -82,6 +110,7 @@ Examples:
 			&cli.StringFlag{Name: "object", Usage: "only with object `NAME`"},
 			&cli.StringFlag{Name: "run", Usage: "only what run `ID` held"},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show the last `N` releases, at most 1,000", Value: defaultPast},
+			pastSorting().Flag(),
 		),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 || limit > 1000 {
@@ -96,6 +125,7 @@ Examples:
 			if err != nil {
 				return err
 			}
+			pastSorting().Sort(ctx, past.Grants)
 			if ui.WantsData(ctx) {
 				past.Grants = ui.OrEmpty(past.Grants)
 				return c.Answer(ctx, past, ui.Names(past.Grants, func(g contract.PastGrant) string { return g.WorkflowID })...)
@@ -108,6 +138,17 @@ Examples:
 			c.PrintTable(listed, "nothing that matches was released, as far as admission remembers")
 			return nil
 		}),
+	}
+}
+
+func pastSorting() ui.Sorting[contract.PastGrant] {
+	type grant = contract.PastGrant
+	return ui.Sorting[grant]{
+		ui.ByTime("released", func(g grant) time.Time { return g.ReleasedAt }),
+		ui.By("held", func(g grant) time.Duration { return g.ReleasedAt.Sub(g.GrantedAt) }),
+		ui.By("waited", func(g grant) time.Duration { return g.GrantedAt.Sub(g.RequestedAt) }),
+		ui.By("what", things),
+		ui.By("by", func(g grant) string { return g.WorkflowID }),
 	}
 }
 

@@ -26,12 +26,14 @@ func (c *commands) poolsList() *cli.Command {
 Examples:
   roundsman pools list
   roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
-		Flags: ui.ListFlags(),
+		Flags: ui.ListFlags(poolSorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
 			if err != nil {
 				return err
 			}
+			all := len(view.Pools)
+			view.Pools = poolSorting().Arrange(ctx, view.Pools)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"pools": ui.OrEmpty(view.Pools)}, ui.Names(view.Pools, func(pool contract.AdmissionPool) string { return pool.Name })...)
 			}
@@ -40,8 +42,20 @@ Examples:
 				listed.Add(ui.Textf("%s", pool.Name), ui.Textf("%d", pool.Used), poolSize(pool), ui.Textf("%d", pool.WaitingCount), ui.Textf("%s", usedBy(pool.Holders)))
 			}
 			c.PrintTable(listed, "no job holds or waits for a pool")
+			c.More(len(view.Pools), all)
 			return nil
 		}),
+	}
+}
+
+func poolSorting() ui.Sorting[contract.AdmissionPool] {
+	type pool = contract.AdmissionPool
+	return ui.Sorting[pool]{
+		ui.By("name", func(p pool) string { return p.Name }),
+		ui.By("used", func(p pool) int { return p.Used }),
+		ui.By("size", func(p pool) int { return p.Size }),
+		ui.By("free", func(p pool) int { return p.Size - p.Used }),
+		ui.By("waiting", func(p pool) int { return p.WaitingCount }),
 	}
 }
 

@@ -3,6 +3,7 @@ package workers
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -31,14 +32,15 @@ func (c *commands) workersList() *cli.Command {
 		Name: "list", Aliases: []string{"ls"}, Usage: "list workers, their state and slots",
 		Description: `Examples:
   roundsman workers list
+  roundsman workers list --sort -executing --limit 10
   roundsman workers list --online --output json | jq -r '.workers[].registration.host'
 
 AGE is for how long it has been in its state; DETECT and EXECUTE are slots in use and in all, as the
 worker said with its last heartbeat.`,
-		Flags: ui.ListFlags(
+		Flags: ui.ListFlags(workerSorting().Flags(
 			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
-		),
+		)...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
 			if err != nil {
@@ -47,24 +49,48 @@ worker said with its last heartbeat.`,
 			if registry.Incomplete {
 				fmt.Fprintln(c.Env.Stderr, "roundsman: the worker registry is new: living workers may not have registered yet; try again in a moment")
 			}
-			workers := registry.Workers
-			loads, err := client.Workers().Loads(ctx.Context, workers)
+			loads, err := client.Workers().Loads(ctx.Context, registry.Workers)
 			if err != nil {
 				c.Complain("roundsman: slots in use are not known: %v", err)
 			}
+			listed := workerSorting().Arrange(ctx, workerview.ListedWorkers(registry.Workers, loads))
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, map[string]any{"workers": workerview.ListedWorkers(workers, loads), "incomplete": registry.Incomplete},
-					ui.Names(workers, func(worker contract.WorkerDetail) string { return worker.Registration.ID })...)
+				return c.Answer(ctx, map[string]any{"workers": listed, "incomplete": registry.Incomplete}, ui.Names(listed, idOf)...)
 			}
-			c.printWorkers(workers, loads)
+			c.printWorkers(listed)
+			c.More(len(listed), len(registry.Workers))
 			return nil
 		}),
 	}
 }
 
-func (c *commands) printWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) {
+func idOf(worker workerview.ListedWorker) string { return worker.Registration.ID }
+
+func workerSorting() ui.Sorting[workerview.ListedWorker] {
+	type worker = workerview.ListedWorker
+	load := func(w worker) starter.WorkerLoad {
+		if w.Load == nil {
+			return starter.WorkerLoad{}
+		}
+		return *w.Load
+	}
+	return ui.Sorting[worker]{
+		ui.By("id", idOf),
+		ui.By("state", func(w worker) string { return string(w.State) }),
+		ui.ByTime("since", func(w worker) time.Time { return w.Since }),
+		ui.ByTime("beat", func(w worker) time.Time { return w.LastBeat }),
+		ui.By("detecting", func(w worker) int { return load(w).Detecting }),
+		ui.By("executing", func(w worker) int { return load(w).Executing }),
+		ui.By("free", func(w worker) int { return w.Caps.MaxExecute - load(w).Executing }),
+		ui.By("host", func(w worker) string { return w.Registration.Host }),
+		ui.By("version", func(w worker) string { return w.Registration.Version }),
+		ui.ByTime("registered", func(w worker) time.Time { return w.RegisteredAt }),
+	}
+}
+
+func (c *commands) printWorkers(workers []workerview.ListedWorker) {
 	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HANDLERS", "HOST", "VERSION", "+REGISTERED", "LABELS")
-	for _, worker := range workerview.ListedWorkers(workers, loads) {
+	for _, worker := range workers {
 		known := worker.Registration
 		detecting, executing := "-", "-"
 		if worker.Load != nil {

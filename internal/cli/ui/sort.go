@@ -1,0 +1,137 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/nearest"
+)
+
+// FlagSort is --sort of the commands that list.
+const FlagSort = "sort"
+
+// SortField is something by which the rows of a list can be sorted.
+type SortField[T any] struct {
+	Name string
+	// compare is negative where a comes before b. down turns the order around, but rows
+	// of which nothing is known stay last.
+	compare func(a, b T, down bool) int
+}
+
+// By sorts by a number or a text; texts are compared byte by byte.
+func By[T any, K cmp.Ordered](name string, of func(T) K) SortField[T] {
+	return SortField[T]{Name: name, compare: func(a, b T, down bool) int { return turned(cmp.Compare(of(a), of(b)), down) }}
+}
+
+// ByTime sorts by a time, the earliest first. Rows without one come last.
+func ByTime[T any](name string, of func(T) time.Time) SortField[T] {
+	return SortField[T]{Name: name, compare: func(a, b T, down bool) int {
+		x, y := of(a), of(b)
+		switch {
+		case x.IsZero() && y.IsZero():
+			return 0
+		case x.IsZero():
+			return 1
+		case y.IsZero():
+			return -1
+		}
+		return turned(x.Compare(y), down)
+	}}
+}
+
+func turned(order int, down bool) int {
+	if down {
+		return -order
+	}
+	return order
+}
+
+// Sorting is what a list can be sorted by.
+type Sorting[T any] []SortField[T]
+
+// SortFlag is --sort, with the fields that it takes.
+type SortFlag struct {
+	*cli.StringFlag
+
+	Fields []string
+}
+
+// Flag is --sort. A field that the list does not have is a fault of usage.
+func (s Sorting[T]) Flag() cli.Flag {
+	fields := Names(s, func(f SortField[T]) string { return f.Name })
+	return &SortFlag{Fields: fields, StringFlag: &cli.StringFlag{
+		Name:  FlagSort,
+		Usage: "sort what is listed by `FIELD,...`: " + strings.Join(fields, ", ") + "; -FIELD turns the order around",
+		Action: func(_ *cli.Context, written string) error {
+			for _, field := range SplitList(written) {
+				name := strings.TrimPrefix(field, "-")
+				if slices.Contains(fields, name) {
+					continue
+				}
+				if meant := nearest.Word(name, fields); meant != "" {
+					return Usagef("--sort %s: did you mean %s? It must be one of %s", field, meant, strings.Join(fields, ", "))
+				}
+				return Usagef("--sort %s: must be one of %s", field, strings.Join(fields, ", "))
+			}
+			return nil
+		},
+	}}
+}
+
+// Sort sorts rows in place as --sort says. Rows that are equal keep their order, and
+// without --sort all do.
+func (s Sorting[T]) Sort(ctx *cli.Context, rows []T) {
+	var orders []func(a, b T) int
+	for _, field := range SplitList(ctx.String(FlagSort)) {
+		name, down := strings.CutPrefix(field, "-")
+		for _, known := range s {
+			if known.Name == name {
+				orders = append(orders, func(a, b T) int { return known.compare(a, b, down) })
+			}
+		}
+	}
+	if len(orders) == 0 {
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b T) int {
+		for _, order := range orders {
+			if is := order(a, b); is != 0 {
+				return is
+			}
+		}
+		return 0
+	})
+}
+
+// Flags are --sort and --limit, for a list that is read whole.
+func (s Sorting[T]) Flags(own ...cli.Flag) []cli.Flag {
+	return append(own, s.Flag(), &cli.IntFlag{
+		Name: FlagLimit, Usage: "list the first `N`; 0: all",
+		Action: func(_ *cli.Context, limit int) error {
+			if limit < 0 {
+				return Usagef("--limit %d: give at least 1, or 0 for all", limit)
+			}
+			return nil
+		},
+	})
+}
+
+// Arrange sorts rows and keeps as many as --limit says.
+func (s Sorting[T]) Arrange(ctx *cli.Context, rows []T) []T {
+	s.Sort(ctx, rows)
+	if limit := ctx.Int(FlagLimit); limit > 0 && limit < len(rows) {
+		return rows[:limit]
+	}
+	return rows
+}
+
+// More says after a table that --limit left rows out.
+func (c *Program) More(listed, all int) {
+	if listed < all {
+		c.Remark("%d of %d; see more with --limit", listed, all)
+	}
+}

@@ -139,6 +139,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.eventually("partial", "runs", "list", "--job-type", "broken", "--outcome", "partial")
 	h.run("runs", "watch", "broken").Exits(ui.ExitFailed).Says("broken: partial")
 
+	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: a Schedule keeps 1000, with who paused it and when")
 	h.run("jobtypes", "pause", "quick").OK()
 	// Lists of runs and of Schedules come from visibility, which follows a moment later.
 	h.eventually("STOPPED", "status").Says("group/broken-", "FAILED", "paused", "tester")
@@ -155,7 +156,7 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("explain", "broken", "job-00002").OK().Says("/job-00002: failed", "it ended", "no such disk", "`roundsman jobs show group/broken-")
 	h.run("jobs", "show", "broken/job-00002").OK().Says("failed", "\noutput\n", "\n  looking\n", "\n  no such disk\n")
 	h.run("jobtypes", "list").OK().Says("partial")
-	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial")
+	h.run("jobtypes", "show", "broken").OK().Says("OUTCOME", "partial", `no such disk\" >&2; exit 3`)
 	h.run("explain", "quik").Exits(ui.ExitFailed).Complains("quik is no job type, worker, run, job, DAG or receiver", "did you mean quick?")
 	h.run("jobtypes", "run", "quick", "--wait").OK().Complains("quick is paused by tester; this run is an exception")
 	h.run("jobtypes", "resume", "quick").OK()
@@ -165,6 +166,9 @@ func operateWorkers(t *testing.T, h *harness) {
 	// Slots in use are those of its last heartbeat.
 	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "command", "rack=7")
 	h.run("explain", "node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
+	h.run("explain", "worker/node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
+	h.run("explain", "jobtype/quick").OK().Says("job type quick: ")
+	h.run("explain", "worker/nobody").Exits(ui.ExitFailed).Complains("worker/nobody does not exist")
 	h.run("workers", "cordon", "node-a", "--reason", "new disks").OK().Says("node-a is CORDONED")
 	h.run("explain", "node-a").OK().Says("WORKER_CORDONED(node-a) since", "by tester (cordoned: new disks)", "→ `roundsman workers uncordon node-a`")
 	h.run("workers", "show", "node-a").OK().Says("CORDONED", "new disks", "tester")

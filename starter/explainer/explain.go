@@ -112,9 +112,30 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 		}
 		return facts, e.run(ctx, found, ref, &facts)
 	case strings.Contains(name, "/"):
+		if known, err := e.audited(ctx, found, &facts); known || err != nil {
+			return facts, err
+		}
 		return facts, e.dag(ctx, found, &facts)
 	}
 	return facts, e.named(ctx, found, &facts)
+}
+
+// audited is about worker/ID and jobtype/NAME, as the audit log writes them. A run of a
+// DAG with such a name is found by its whole id.
+func (e *explainer) audited(ctx context.Context, found *Explanation, facts *explain.Facts) (known bool, err error) {
+	kind, name, _ := strings.Cut(found.Name, "/")
+	switch named := jobtype.ValidateName(name) == nil; {
+	case named && kind == "worker":
+		known, err = e.worker(ctx, name, facts)
+		kind = kindWorker
+	case named && kind == "jobtype":
+		known, err = e.jobType(ctx, name, facts)
+		kind = kindJobType
+	}
+	if known {
+		found.Name, found.Kind = name, kind
+	}
+	return known, err
 }
 
 // named is about a name without a slash.

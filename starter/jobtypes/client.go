@@ -136,6 +136,9 @@ func (c Client) Get(ctx context.Context, name string) (JobType, error) {
 // replaces the note.
 func (c Client) Pause(ctx context.Context, name, note string) error {
 	note = pauseText(note, c.client.Actor(), time.Now())
+	if over := len(note) - maxPauseText; over > 0 {
+		return starter.Invalidf("the note is %d bytes too long: a Schedule keeps %d, with who paused it and when", over, maxPauseText)
+	}
 	before, err := c.schedules().patchOwned(ctx, name, &schedulepb.SchedulePatch{Pause: note})
 	if err == nil {
 		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.pause", Before: before, After: "paused: " + note})

@@ -85,12 +85,12 @@ func flatten(into map[string]string, path string, encoded json.RawMessage) {
 		}
 		return
 	}
-	into[path] = leafText(encoded)
+	into[path] = ValueText(encoded)
 }
 
-// leafText writes a JSON value in one form: the same value can come back from
-// the server with other escapes, spaces or order of keys.
-func leafText(encoded json.RawMessage) string {
+// ValueText writes a JSON value in one form, for people, too: the same value can come
+// back from the server with other escapes, spaces or order of keys.
+func ValueText(encoded json.RawMessage) string {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
 	var value any

@@ -10,6 +10,9 @@ import (
 // the Web UI, and no time. That text ends with who paused it when.
 var pausedBy = regexp.MustCompile(`^(?:(.*) \(paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?\)|paused by ([^()]+?)(?: at (\d{4}-[0-9T:-]+Z))?)$`)
 
+// maxPauseText is how many bytes of it the server takes (common.ScheduleNotesSizeLimit).
+const maxPauseText = 1000
+
 // pauseText is what is stored.
 func pauseText(note, by string, at time.Time) string {
 	who := "paused by " + by + " at " + at.UTC().Format(time.RFC3339)

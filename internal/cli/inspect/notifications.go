@@ -120,7 +120,7 @@ Examples:
 func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name string) error {
 	id, err := client.Notifications().Test(ctx.Context, name)
 	if errors.Is(err, starter.ErrNotFound) {
-		return fmt.Errorf("no control plane has receivers: write notify.receivers.%s into its configuration and start it with --config", name)
+		return fmt.Errorf("no control plane has receivers: write notify.receivers.%s into its configuration and start it with --config (one that has just started has them within seconds: try again)", name)
 	}
 	if err != nil {
 		return err

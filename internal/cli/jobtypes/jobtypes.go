@@ -215,9 +215,9 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 	if known.HeldKeys > 0 {
 		shown.Add("held back", ui.Textf("%s, see `roundsman jobs disabled %s`", ui.Plural(known.HeldKeys, "key"), known.Name))
 	}
-	shown.Add("params", ui.Text(string(spec.Params)))
-	shown.Add("detect", ui.Text(string(spec.Detect)))
-	shown.Add("execute", ui.Text(string(spec.Execute)))
+	shown.Add("params", ui.Text(jobtypes.ValueText(spec.Params)))
+	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))
+	shown.Add("execute", ui.Text(jobtypes.ValueText(spec.Execute)))
 	shown.Write(c.Env.Stdout, c.Env.Colors())
 	if len(known.Recent) == 0 {
 		return

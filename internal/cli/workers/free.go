@@ -12,9 +12,12 @@ import (
 )
 
 // freeText says when a worker is free if it is drained now: a drain interrupts nothing.
-func freeText(drain workerview.Drain, now time.Time) string {
+// Of a silent worker only the runs tell what it has.
+func freeText(drain workerview.Drain, silent bool, now time.Time) string {
 	var text string
 	switch {
+	case silent && len(drain.Jobs) == 0 && drain.Unknown == 0:
+		return "at once, as far as runs know: none has work there; its process does not say so"
 	case len(drain.Jobs) == 0 && drain.Unknown == 0:
 		return "at once: nothing runs there"
 	case drain.FreeAt.IsZero():
@@ -46,7 +49,7 @@ func (c *commands) foretellDrain(ctx *cli.Context, client *starter.Client, id st
 		return fmt.Errorf("what %s runs cannot be found out: %s", id, shown.Silent+shown.Unanswered)
 	}
 	now := c.Env.Now()
-	c.Print("%s would be free %s", id, freeText(*shown.IfDrained, now))
+	c.Print("%s would be free %s", id, freeText(*shown.IfDrained, shown.Report == nil, now))
 	listed := ui.NewTable("JOB", "RUN", "ENDS", "BY", "AT THE LATEST")
 	for _, job := range shown.IfDrained.Jobs {
 		by := ui.Text(string(job.Basis))

@@ -14,9 +14,10 @@ func TestFreeText(t *testing.T) {
 	now := time.Date(2026, 11, 23, 2, 0, 0, 0, time.UTC)
 	in := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
 	jobs := []workerview.DrainJob{{JobID: "job-00001"}}
-	assert.Equal(t, "at once: nothing runs there", freeText(workerview.Drain{}, now))
-	assert.Equal(t, "about in 12m; at the latest in 30m, by the time limits", freeText(workerview.Drain{FreeAt: in(12), Latest: in(30), Jobs: jobs}, now))
-	assert.Equal(t, "not before in 12m: of 2 jobs the end is not known", freeText(workerview.Drain{FreeAt: in(12), Unknown: 2, Jobs: jobs}, now))
+	assert.Equal(t, "at once: nothing runs there", freeText(workerview.Drain{}, false, now))
+	assert.Equal(t, "at once, as far as runs know: none has work there; its process does not say so", freeText(workerview.Drain{}, true, now))
+	assert.Equal(t, "about in 12m; at the latest in 30m, by the time limits", freeText(workerview.Drain{FreeAt: in(12), Latest: in(30), Jobs: jobs}, false, now))
+	assert.Equal(t, "not before in 12m: of 2 jobs the end is not known", freeText(workerview.Drain{FreeAt: in(12), Unknown: 2, Jobs: jobs}, false, now))
 	assert.Equal(t, "nobody knows when: of 1 job the end is not known; at the latest in 30m, by the time limits",
-		freeText(workerview.Drain{Unknown: 1, Latest: in(30), Jobs: jobs}, now))
+		freeText(workerview.Drain{Unknown: 1, Latest: in(30), Jobs: jobs}, false, now))
 }

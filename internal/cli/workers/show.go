@@ -95,7 +95,7 @@ func (c *commands) showWorker(worker workerview.ShownWorker) {
 		shown.Add("resized", ui.Cell{Text: fmt.Sprintf("by an operator; it was started with %d detect, %d execute", known.MaxDetect, known.MaxExecute), Paint: ui.Odd})
 	}
 	if worker.IfDrained != nil {
-		shown.Add("if drained", ui.Text("free "+freeText(*worker.IfDrained, now)))
+		shown.Add("if drained", ui.Text("free "+freeText(*worker.IfDrained, worker.Report == nil, now)))
 	}
 	shown.Add("job types", ui.Textf("%s", strings.Join(known.JobTypes, ", ")))
 	shown.Add("shared queues", ui.Textf("%s", strings.Join(known.Shared, ", ")))

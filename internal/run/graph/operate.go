@@ -270,7 +270,7 @@ func (g *Graph) Pause(now time.Time, by, note string) []Decision {
 	g.step()
 	paused := g.run.Paused()
 	if g.feed(dag.Event{Kind: dag.EventPause}, now) == nil {
-		g.pause.By, g.pause.Note = clip(by), note
+		g.pause.By, g.pause.Note = clip(by), clip(note)
 		if !paused {
 			g.pause.At = now
 			g.engine.Pause(now)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -155,6 +156,8 @@ func TestPausedRunGivesBackWhatItDoesNotUse(t *testing.T) {
 	assert.Empty(t, p.asks)
 	p.do(p.grantedOf("a", first))
 	assert.Equal(t, "the run is paused by ann: lunch", p.view("a").Waiting)
+	p.do(p.g.Pause(p.now, "ann", strings.Repeat("long ", 1<<18)))
+	assert.Less(t, len(p.view("a").Waiting), 1<<10, "a note travels with the run")
 	p.ended("b", run.Ending{})
 	p.roll(graph.Config{})
 	p.do(p.g.Resume(p.now))

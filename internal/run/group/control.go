@@ -111,7 +111,7 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 }
 
 func (v Paused) apply(g *Group, now time.Time) {
-	g.pausedBy, g.pauseNote = v.By, v.Note
+	g.pausedBy, g.pauseNote = clip(v.By), clip(v.Note) // They travel.
 	if !g.paused {
 		g.paused, g.pausedAt = true, now
 		g.engine.Pause(now)

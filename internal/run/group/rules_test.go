@@ -3,6 +3,7 @@ package group
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,7 +190,8 @@ func TestDeadlineModes(t *testing.T) {
 func TestPauseStopsTheClock(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{MaxRuntime: seconds(60)}, []Worker{node("a", 1)}, jobtype.Proposal{}, jobtype.Proposal{})
-	s.step(Paused{Note: "n"})
+	s.step(Paused{Note: strings.Repeat("n", 1<<20)})
+	assert.Len(t, s.g.pauseNote, maxErrorBytes, "it travels with the run")
 	assert.Empty(t, started(s.end(1, FailureNone)))
 	assert.Empty(t, s.wait(time.Hour))
 	assert.Equal(t, []string{"2@a"}, started(s.step(Resumed{})))

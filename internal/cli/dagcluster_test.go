@@ -197,7 +197,7 @@ func operateDAG(t *testing.T, h *harness) {
 	becomes("extra", "succeeded")
 	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency: ", " → 6")
 	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
-	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitFailed).Complains("concurrency=N, or concurrency.FANOUT=N, is the one setting")
+	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitUsage).Complains("concurrency=N, or concurrency.FANOUT=N, is the one setting")
 	h.run("dag", "show", run).OK().Says("concurrency  7")
 
 	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long: " + run)

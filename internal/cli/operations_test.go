@@ -140,6 +140,7 @@ func TestDocumentedMessagesWork(t *testing.T) {
 	send("signal", contract.SignalCancelGroup)
 	h.eventually("disk is being replaced", "runs", "show", run)
 	h.eventually("canceled", "runs", "show", run)
+	h.eventually(`"ended_at"`, "runs", "show", run, "-o", "json") // Only then may the next one start.
 
 	h.run("workers", "uncordon", "node-a").OK()
 	run = clitest.Decode[starter.RunRef](h.run("jobtypes", "run", "slow", "-o", "json").OK()).WorkflowID

@@ -104,13 +104,13 @@ WEB_SOURCES  := $(shell find web/src web/public web/index.html web/vite.config.t
 WITHOUT_NODE := no Node.js 20 or newer: this build has no console, the rest is complete
 
 .PHONY: web
-web: $(if $(HAS_NODE),internal/console/assets/app/index.html) ## Build the console, where Node.js is; `build` does it
+web: $(if $(HAS_NODE),internal/edge/console/assets/app/index.html) ## Build the console, where Node.js is; `build` does it
 	@$(if $(HAS_NODE),:,echo "web: $(WITHOUT_NODE)")
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	@npm --prefix web ci --silent && touch $@
 
-internal/console/assets/app/index.html: web/node_modules/.package-lock.json docs/openapi.yaml $(WEB_SOURCES)
+internal/edge/console/assets/app/index.html: web/node_modules/.package-lock.json docs/openapi.yaml $(WEB_SOURCES)
 	@npm --prefix web run --silent build -- --logLevel error && touch $@
 
 .PHONY: web-check
@@ -122,7 +122,7 @@ MAX_WEB_BYTES := 250000
 
 .PHONY: web-size
 web-size:
-	@bytes=$$(find internal/console/assets/app -type f -exec gzip -9c {} + | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
+	@bytes=$$(find internal/edge/console/assets/app -type f -exec gzip -9c {} + | wc -c); echo "web-size: the console is $$bytes of $(MAX_WEB_BYTES) bytes, compressed"; \
 	[ $$bytes -le $(MAX_WEB_BYTES) ]
 
 # Registries may lack the database of vulnerabilities: those answer with an error, not with a verdict.
@@ -143,7 +143,7 @@ screenshots: build ## Take pictures of every page of the console: light, dark, 3
 # Go itself knows what is out of date, so it is always asked.
 .PHONY: bin/roundsman
 bin/roundsman:
-	@$(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
+	@$(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/lib/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
 
 # Linking 155 MB takes Go ten seconds even when only the version stamp differs, so this one is built when
 # its own module changed. Its stamp is the version of that moment.
@@ -272,7 +272,7 @@ version: ## Print the version that a build would carry
 
 .PHONY: clean
 clean: ## Remove what was built; `make clean-tools` removes the pinned tools too
-	@rm -rf bin dist coverage coverage.* internal/console/assets/app
+	@rm -rf bin dist coverage coverage.* internal/edge/console/assets/app
 
 .PHONY: clean-tools
 clean-tools:

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/bench/load"
 	"github.com/roundsman/roundsman/contract"
-	admission "github.com/roundsman/roundsman/internal/admission/load"
-	fleet "github.com/roundsman/roundsman/internal/fleet/load"
 )
 
 // coreEvents is how many events of each kind one counted run takes.
@@ -22,13 +21,13 @@ func coreSizes() []int { return []int{100, 1_000, 10_000} }
 // registry is workers, of which it takes 5,000.
 func coresBench(ctx context.Context, b *bench) error {
 	for _, n := range coreSizes() {
-		for _, c := range admission.Cases(n) {
+		for _, c := range load.Admission(n) {
 			if err := coreCase(ctx, b, "core_admission_"+c.Name, n, c.Events, c.Step); err != nil {
 				return err
 			}
 		}
 		workers := min(n, contract.MaxWorkers)
-		for _, c := range fleet.Cases(workers) {
+		for _, c := range load.Registry(workers) {
 			if err := coreCase(ctx, b, "core_registry_"+c.Name, workers, c.Events, c.Step); err != nil {
 				return err
 			}

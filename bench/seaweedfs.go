@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/activities/seaweedfs"
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // vacuumCall is what a compaction takes, so that a vacuum lasts as long as the 144 ms
@@ -32,19 +32,19 @@ func seaweedfsBench(ctx context.Context, b *bench) error {
 // weedDetection measures a vacuum detection over 100,000 volumes, and how much the
 // process's memory grew, the fake's own included.
 func weedDetection(ctx context.Context, b *bench) error {
-	cluster := fakeweed.New(nil)
+	cluster := fakecluster.New(nil)
 	for i := range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", 8000+i)
-		cluster.Add(fakeweed.Server{Address: address, DataCenter: "dc", Rack: fmt.Sprintf("r%d", i%10), Max: 2000})
+		cluster.Add(fakecluster.Server{Address: address, DataCenter: "dc", Rack: fmt.Sprintf("r%d", i%10), Max: 2000})
 		for k := range 1000 {
 			deleted := 0
 			if k%50 == 0 {
 				deleted = 1
 			}
-			cluster.Put(fakeweed.Volume{ID: uint32(i*1000 + k + 1), Objects: 2, Deleted: deleted, ObjectSize: 1 << 20}, address) //nolint:gosec // small
+			cluster.Put(fakecluster.Volume{ID: uint32(i*1000 + k + 1), Objects: 2, Deleted: deleted, ObjectSize: 1 << 20}, address) //nolint:gosec // small
 		}
 	}
-	running, err := cluster.Serve(fakeweed.Options{})
+	running, err := cluster.Serve(fakecluster.Options{})
 	if err != nil {
 		return err
 	}
@@ -109,13 +109,13 @@ func weedDev(ctx context.Context, master, handler string, args ...string) (comma
 func weedVacuums(ctx context.Context, b *bench) error {
 	var seconds, together []float64
 	for range b.reps {
-		cluster := fakeweed.New(nil)
-		cluster.Add(fakeweed.Server{Address: "127.0.0.1:8080", Max: 100})
+		cluster := fakecluster.New(nil)
+		cluster.Add(fakecluster.Server{Address: "127.0.0.1:8080", Max: 100})
 		for id := range uint32(33) {
-			cluster.Put(fakeweed.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, "127.0.0.1:8080")
+			cluster.Put(fakecluster.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, "127.0.0.1:8080")
 		}
 		var first, last, now, most atomic.Int64
-		cluster.SetFault(func(_ context.Context, method, _ string) fakeweed.Verdict {
+		cluster.SetFault(func(_ context.Context, method, _ string) fakecluster.Verdict {
 			switch method {
 			case "VacuumVolumeCheck":
 				first.CompareAndSwap(0, time.Now().UnixNano())
@@ -127,9 +127,9 @@ func weedVacuums(ctx context.Context, b *bench) error {
 				now.Add(-1)
 				last.Store(time.Now().UnixNano())
 			}
-			return fakeweed.Pass
+			return fakecluster.Pass
 		})
-		running, err := cluster.Serve(fakeweed.Options{Delay: func(method string) time.Duration {
+		running, err := cluster.Serve(fakecluster.Options{Delay: func(method string) time.Duration {
 			if method == "VacuumVolumeCompact" {
 				return vacuumCall
 			}
@@ -171,22 +171,22 @@ func weedKill(ctx context.Context, b *bench) error {
 
 // unbalanced serves two servers, of which one has all volumes; copying receives when
 // a move has copied and not yet deleted.
-func unbalanced() (cluster *fakeweed.Cluster, running *fakeweed.Running, copying chan struct{}, err error) {
-	cluster = fakeweed.New(nil)
+func unbalanced() (cluster *fakecluster.Cluster, running *fakecluster.Running, copying chan struct{}, err error) {
+	cluster = fakecluster.New(nil)
 	for i := range 2 {
-		cluster.Add(fakeweed.Server{Address: fmt.Sprintf("127.0.0.1:%d", 8080+i), Max: 4})
+		cluster.Add(fakecluster.Server{Address: fmt.Sprintf("127.0.0.1:%d", 8080+i), Max: 4})
 	}
 	for id := range uint32(3) {
-		cluster.Put(fakeweed.Volume{ID: id + 1, Objects: 10, ObjectSize: 1000}, "127.0.0.1:8080")
+		cluster.Put(fakecluster.Volume{ID: id + 1, Objects: 10, ObjectSize: 1000}, "127.0.0.1:8080")
 	}
 	copying = make(chan struct{}, 100)
-	cluster.SetFault(func(_ context.Context, method, _ string) fakeweed.Verdict {
+	cluster.SetFault(func(_ context.Context, method, _ string) fakecluster.Verdict {
 		if method == "VolumeTailReceiver" {
 			copying <- struct{}{}
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
-	running, err = cluster.Serve(fakeweed.Options{Delay: func(method string) time.Duration {
+	running, err = cluster.Serve(fakecluster.Options{Delay: func(method string) time.Duration {
 		if method == "VolumeTailReceiver" {
 			return 2 * time.Second
 		}

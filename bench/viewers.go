@@ -22,10 +22,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/roundsman/roundsman/internal/access"
-	"github.com/roundsman/roundsman/internal/api"
 	"github.com/roundsman/roundsman/internal/app"
-	"github.com/roundsman/roundsman/internal/live"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -279,7 +279,7 @@ func beViewed(ctx context.Context, o options) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel(errStdinClosed)
 	}()
-	hub := live.New()
+	hub := feed.New()
 	var calls, visibility atomic.Int64
 	client, err := starter.Dial(ctx, starter.Options{Address: o.address, Identity: childViewed, Intercept: func(
 		ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,

@@ -11,11 +11,11 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
-	master "github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
-	"github.com/roundsman/roundsman/internal/weedgateway"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/testsuite/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
+	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
 // weedFirstDetection measures the time from a weed worker's dial to its first detection,
@@ -51,7 +51,7 @@ func (c *cluster) weedGateway(ctx context.Context) (admin string, stop func(), e
 		return "", nil, err
 	}
 	gateway, err := app.StartWeedGateway(ctx, app.WeedGatewayOptions{
-		Client: c.client, DataDir: dir, Logger: slog.New(slog.DiscardHandler), Gateway: weedgateway.Options{Listen: "127.0.0.1:0"},
+		Client: c.client, DataDir: dir, Logger: slog.New(slog.DiscardHandler), Gateway: gateway.Options{Listen: "127.0.0.1:0"},
 	})
 	if err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
@@ -82,7 +82,7 @@ func (c *cluster) weedVacuumsOnce(ctx context.Context) (took time.Duration, toge
 		return 0, 0, err
 	}
 	defer stop()
-	served, err := master.New(nil).Serve(master.Options{})
+	served, err := fakecluster.New(nil).Serve(fakecluster.Options{})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -92,12 +92,12 @@ func (c *cluster) weedVacuumsOnce(ctx context.Context) (took time.Duration, toge
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = fakeweed.Run(working, fakeweed.Options{
+		_ = fakeworker.Run(working, fakeworker.Options{
 			Admin: admin, ID: "bench-vacuum", JobTypes: []string{"vacuum"}, MaxExecute: 4, FreeAfter: time.Millisecond,
-			Detect: func(_ context.Context, in *pb.RunDetectionRequest, emit fakeweed.Emit) error {
+			Detect: func(_ context.Context, in *pb.RunDetectionRequest, emit fakeworker.Emit) error {
 				page := make([]*pb.JobProposal, 33)
 				for i := range page {
-					page[i] = fakeweed.Proposal(in.GetJobType(), i+1, time.Now())
+					page[i] = fakeworker.Proposal(in.GetJobType(), i+1, time.Now())
 				}
 				return emit(false, page...)
 			},
@@ -145,9 +145,9 @@ func (c *cluster) firstDetection(ctx context.Context, admin string, rep int) (ti
 	working, leave := context.WithCancel(ctx)
 	go func() {
 		defer close(ended)
-		_ = fakeweed.Run(working, fakeweed.Options{
+		_ = fakeworker.Run(working, fakeworker.Options{
 			Admin: admin, ID: "bench-" + kind, JobTypes: []string{kind},
-			Detect: func(context.Context, *pb.RunDetectionRequest, fakeweed.Emit) error {
+			Detect: func(context.Context, *pb.RunDetectionRequest, fakeworker.Emit) error {
 				detected <- time.Now()
 				return nil
 			},

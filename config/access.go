@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/access"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // Access says who may use the API, and how it is reached.

@@ -2,7 +2,7 @@ package config
 
 import (
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/internal/engine/batch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -33,7 +33,7 @@ func (l *loader) batch(e entry) *contract.BatchSpec {
 	if len(l.faults) > before {
 		return read
 	}
-	if _, err := batchkey.Parse(read.By); err != nil {
+	if _, err := batch.Parse(read.By); err != nil {
 		l.fault(by.Place(), path+".by", "%s", err)
 	}
 	return read

@@ -2,7 +2,7 @@ package config
 
 import (
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

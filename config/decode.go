@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

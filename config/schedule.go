@@ -5,8 +5,8 @@ import (
 	_ "time/tzdata" // A node may come without a time zone database; names must mean the same everywhere.
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/crontab"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

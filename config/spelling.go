@@ -1,6 +1,6 @@
 package config
 
-import "github.com/roundsman/roundsman/internal/yamlread"
+import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
 // spelling is how a task of a DAG writes a setting of a policy.
 type spelling struct {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/crontab"
-	"github.com/roundsman/roundsman/internal/window"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/internal/lib/crontab"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

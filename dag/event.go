@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/roundsman/roundsman/dag/internal/graph"
-	"github.com/roundsman/roundsman/dag/internal/names"
+	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
 // EventKind is what happened or what an operator requests.
@@ -81,7 +81,7 @@ var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
 }
 
 // String returns the kind's name as operators write it.
-func (k EventKind) String() string { return names.Of(eventNames[:], int(k), "EventKind") }
+func (k EventKind) String() string { return wire.NameOf(eventNames[:], int(k), "EventKind") }
 
 // Event is one input of [Run.Next].
 type Event struct {
@@ -122,7 +122,7 @@ const (
 var decisionNames = [decisionCount]string{"start", "proceed", "cancel", "hold", "finish"} //nolint:gochecknoglobals // constant table
 
 // String returns the kind's name.
-func (k DecisionKind) String() string { return names.Of(decisionNames[:], int(k), "DecisionKind") }
+func (k DecisionKind) String() string { return wire.NameOf(decisionNames[:], int(k), "DecisionKind") }
 
 // Decision is one output of [Run.Next].
 type Decision struct {

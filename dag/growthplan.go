@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/roundsman/roundsman/dag/internal/cycles"
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
@@ -214,10 +213,10 @@ func (p *growthPlan) checkCycles() {
 		}
 		return slices.Concat(p.run.Dependants(i), after[i])
 	}
-	if !cycles.Any(starts, next) {
+	if !graph.HasCycle(starts, next) {
 		return
 	}
-	for _, path := range cycles.Find(starts, len(p.run.nodes)+len(p.tasks), next) {
+	for _, path := range graph.Cycles(starts, len(p.run.nodes)+len(p.tasks), next) {
 		f := Fault{Kind: FaultCycle}
 		for _, i := range path {
 			f.Path = append(f.Path, p.name(i))

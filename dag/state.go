@@ -1,6 +1,6 @@
 package dag
 
-import "github.com/roundsman/roundsman/dag/internal/names"
+import "github.com/roundsman/roundsman/dag/internal/wire"
 
 // State is the state of a task. The zero value is Pending.
 type State uint8
@@ -29,14 +29,14 @@ var stateNames = [stateCount]string{ //nolint:gochecknoglobals // constant table
 }
 
 // String returns the state's name as it is written on the wire and shown.
-func (s State) String() string { return names.Of(stateNames[:], int(s), "State") }
+func (s State) String() string { return wire.NameOf(stateNames[:], int(s), "State") }
 
 // MarshalText makes a state travel as its name.
-func (s State) MarshalText() ([]byte, error) { return names.Marshal(stateNames[:], int(s), "state") }
+func (s State) MarshalText() ([]byte, error) { return wire.MarshalName(stateNames[:], int(s), "state") }
 
 // UnmarshalText is the inverse of MarshalText.
 func (s *State) UnmarshalText(text []byte) error {
-	n, err := names.Parse(stateNames[:], string(text), "state")
+	n, err := wire.ParseName(stateNames[:], string(text), "state")
 	*s = State(n)
 	return err
 }
@@ -74,16 +74,16 @@ const (
 var policyNames = [policyCount]string{"continue", "stop"} //nolint:gochecknoglobals // constant table
 
 // String returns the policy's name as it is written in a spec.
-func (p FailurePolicy) String() string { return names.Of(policyNames[:], int(p), "FailurePolicy") }
+func (p FailurePolicy) String() string { return wire.NameOf(policyNames[:], int(p), "FailurePolicy") }
 
 // MarshalText makes a policy travel as its name.
 func (p FailurePolicy) MarshalText() ([]byte, error) {
-	return names.Marshal(policyNames[:], int(p), "failure policy")
+	return wire.MarshalName(policyNames[:], int(p), "failure policy")
 }
 
 // UnmarshalText is the inverse of MarshalText.
 func (p *FailurePolicy) UnmarshalText(text []byte) error {
-	n, err := names.Parse(policyNames[:], string(text), "failure policy")
+	n, err := wire.ParseName(policyNames[:], string(text), "failure policy")
 	*p = FailurePolicy(n)
 	return err
 }
@@ -104,16 +104,16 @@ const (
 var outcomeNames = [outcomeCount]string{"", "completed", "failed", "canceled"} //nolint:gochecknoglobals // constant table
 
 // String returns the outcome's name; that of NoOutcome is empty.
-func (o Outcome) String() string { return names.Of(outcomeNames[:], int(o), "Outcome") }
+func (o Outcome) String() string { return wire.NameOf(outcomeNames[:], int(o), "Outcome") }
 
 // MarshalText makes an outcome travel as its name.
 func (o Outcome) MarshalText() ([]byte, error) {
-	return names.Marshal(outcomeNames[:], int(o), "outcome")
+	return wire.MarshalName(outcomeNames[:], int(o), "outcome")
 }
 
 // UnmarshalText is the inverse of MarshalText.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	n, err := names.Parse(outcomeNames[:], string(text), "outcome")
+	n, err := wire.ParseName(outcomeNames[:], string(text), "outcome")
 	*o = Outcome(n)
 	return err
 }

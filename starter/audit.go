@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
 // auditTimeout bounds how long recording may hold up what was done already.
@@ -48,7 +48,7 @@ func hostname() string {
 // this host: what the server then says of every request is what the audit log
 // says. See [Options.Identity].
 func OperatorIdentity(program, actor string) string {
-	return recorder.Identity(program, cmp.Or(actor, "unknown"), hostname())
+	return auditlog.Identity(program, cmp.Or(actor, "unknown"), hostname())
 }
 
 // As returns the client with another actor in the audit log. warn is told if
@@ -87,7 +87,7 @@ func (a Audit) Record(ctx context.Context, entries ...contract.AuditEntry) {
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()
-	if err := recorder.Record(limited, a.client.temporal, contract.AuditRecord{Entries: entries}); err != nil && a.client.operator.warn != nil {
+	if err := auditlog.Record(limited, a.client.temporal, contract.AuditRecord{Entries: entries}); err != nil && a.client.operator.warn != nil {
 		a.client.operator.warn(fmt.Errorf("it was done, but the audit log does not know it (%s): %w", entries[0].Action, err))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
-	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
 // dagArguments are what a workflow run of a DAG was started with.
@@ -147,7 +147,7 @@ type preparedRetry struct {
 	next  *dag.Graph
 	state []byte
 	input contract.DAGInput
-	plan  graph.Plan
+	plan  dagrun.Plan
 }
 
 func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (preparedRetry, error) {
@@ -164,7 +164,7 @@ func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (pre
 		return ready, err
 	}
 	ready.name = header.Name
-	ready.state, ready.plan, err = graph.Prepare(prior, ready.next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
+	ready.state, ready.plan, err = dagrun.Prepare(prior, ready.next, dag.ResumeRequest{Run: ref.WorkflowID, From: retry.From, AcceptDiff: retry.AcceptDiff})
 	if err != nil {
 		err = &RefusedError{Asked: "resume DAG run " + ref.WorkflowID, Reason: err.Error(), cause: err}
 	}
@@ -174,7 +174,7 @@ func (d DAGs) prepareRetry(ctx context.Context, ref RunRef, retry DAGRetry) (pre
 // ended is the last state of a run that is over, and what it was started with.
 // A run that was terminated left no result: its workflow is asked, which needs a
 // control plane.
-func (d DAGs) ended(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAGInput, error) {
+func (d DAGs) ended(ctx context.Context, ref RunRef) (*dagrun.Graph, contract.DAGInput, error) {
 	snapshot, err := d.client.Runs().Describe(ctx, ref)
 	if err != nil {
 		return nil, contract.DAGInput{}, err
@@ -195,7 +195,7 @@ func (d DAGs) ended(ctx context.Context, ref RunRef) (*graph.Graph, contract.DAG
 	if err != nil {
 		return nil, contract.DAGInput{}, err
 	}
-	prior, err := graph.Read(started.graph, final)
+	prior, err := dagrun.Read(started.graph, final)
 	if err != nil {
 		return nil, contract.DAGInput{}, fmt.Errorf("DAG run %s: %w", ref.WorkflowID, err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 )
 
 // DAGPicture has the states of all tasks of a run at one moment. It costs one query,
@@ -16,7 +16,7 @@ type DAGPicture struct {
 	RunRef
 	DAG   string
 	Open  bool
-	state *graph.Graph
+	state *dagrun.Graph
 }
 
 // DAGShape is what the tasks of a workflow run were when it started.
@@ -44,7 +44,7 @@ func (d DAGs) Picture(ctx context.Context, ref RunRef, known DAGShape) (DAGPictu
 		}
 		known = DAGShape{RunID: snapshot.RunID, graph: started.graph}
 	}
-	if picture.state, err = graph.Read(known.graph, final); err != nil {
+	if picture.state, err = dagrun.Read(known.graph, final); err != nil {
 		return picture, known, fmt.Errorf("DAG run %s: %w", ref.WorkflowID, err)
 	}
 	return picture, known, nil

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // maxFailures is how many failed items are read to count their messages.

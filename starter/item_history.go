@@ -13,7 +13,7 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

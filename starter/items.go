@@ -14,7 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/run/graph"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -229,11 +229,11 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	if err != nil {
 		return nil, 0, err
 	}
-	state, err := graph.Read(started.graph, ended.final)
+	state, err := dagrun.Read(started.graph, ended.final)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the tasks of %s: %w", ended.WorkflowID, err)
 	}
-	views, total := state.Tasks(graph.Filter{States: filter.States, Task: filter.ID, Offset: filter.Offset, Limit: filter.Limit})
+	views, total := state.Tasks(dagrun.Filter{States: filter.States, Task: filter.ID, Offset: filter.Offset, Limit: filter.Limit})
 	items := make([]Item, len(views))
 	for i, v := range views {
 		items[i] = Item{

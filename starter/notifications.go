@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // Notifications is the part of the client about who is told of what.

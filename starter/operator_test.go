@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
 // recordingClient is a server with open runs that keeps what they are sent, and
@@ -56,7 +56,7 @@ func TestEveryRequestNamesItsOperator(t *testing.T) {
 	t.Parallel()
 	group, run := RunRef{WorkflowID: "group/scrub-x"}, RunRef{WorkflowID: "dag/nightly/x"}
 	job, task := ItemRef{Run: group, ID: "job-00001"}, ItemRef{Run: run, ID: "load"}
-	change, err := setting.Parse([]string{"retry_limit=2"})
+	change, err := override.Parse([]string{"retry_limit=2"})
 	require.NoError(t, err)
 	for name, request := range map[string]func(ctx context.Context, c *Client) error{
 		"cancel a group": func(ctx context.Context, c *Client) error { return c.Runs().Cancel(ctx, group, "enough") },

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
-	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
 // Person is somebody for whom a serving process acts.
@@ -19,7 +19,7 @@ type Person struct {
 
 // Identity is the person as Temporal's history names them.
 func (p Person) Identity() string {
-	return recorder.Identity(recorder.Through(p.Via, p.Auth), p.Actor, p.From)
+	return auditlog.Identity(auditlog.Through(p.Via, p.Auth), p.Actor, p.From)
 }
 
 // For gives a client that shares the connection and acts as the person, in Temporal's

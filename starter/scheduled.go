@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // NotApplied says that no job type of that name was applied.

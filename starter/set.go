@@ -7,17 +7,17 @@ import (
 	"strconv"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
 // Set changes settings of an open run at once, for this run only. A refusal is the
 // error; nothing was changed then. Setting what is set already changes nothing. A run
-// of a DAG has [setting.Change.OfDAG] alone.
-func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]contract.FieldChange, error) {
+// of a DAG has [override.Change.OfDAG] alone.
+func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]contract.FieldChange, error) {
 	if ref.Kind() == KindDAG {
 		return r.setDAG(ctx, ref, change)
 	}
-	if change[setting.Every] != nil {
+	if change[override.Every] != nil {
 		return nil, Invalidf("every is a setting of the job type: `roundsman jobtypes set %s every=…`", JobTypeOfRun(ref.WorkflowID))
 	}
 	if _, err := r.opened(ctx, ref, ": change the job type with `roundsman jobtypes set`"); err != nil {
@@ -32,10 +32,10 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change setting.Change) ([]con
 	if err != nil {
 		return nil, err
 	}
-	return setting.Compare(setting.Flat(result.Before), setting.Flat(result.After)), nil
+	return override.Compare(override.Flat(result.Before), override.Flat(result.After)), nil
 }
 
-func (r Runs) setDAG(ctx context.Context, ref RunRef, change setting.Change) ([]contract.FieldChange, error) {
+func (r Runs) setDAG(ctx context.Context, ref RunRef, change override.Change) ([]contract.FieldChange, error) {
 	fanOut, n, err := change.OfDAG()
 	if err != nil {
 		return nil, &InvalidError{Err: fmt.Errorf("run %s is that of a DAG: %w", ref.WorkflowID, err)}

@@ -17,9 +17,9 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/explain"
-	"github.com/roundsman/roundsman/internal/pace"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/engine/duration"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // Snapshot is a run at one moment. The fields that groups and DAGs share stand in it
@@ -134,7 +134,7 @@ func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
 	s.Waiting, s.Wait, s.Deadline, s.Workers = status.Waiting, status.Wait, status.Deadline, status.Workers
 	s.Counts, s.Progress = countsOfGroup(status.Counts, status.Pending, status.Running)
 	if status.Usual != nil && !status.StartedAt.IsZero() {
-		judged := pace.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual)
+		judged := duration.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual)
 		s.Pace = &judged
 	}
 	return s
@@ -257,7 +257,7 @@ func paceOf(workflowID string, result contract.JobGroupResult) *contract.Pace {
 		return nil
 	}
 	before := slices.DeleteFunc(slices.Clone(result.Record.Good), func(run contract.RunSummary) bool { return run.WorkflowID == workflowID })
-	judged := pace.Of(result.EndedAt.Sub(result.StartedAt), false, result.Counts.Accepted, pace.UsualOf(before))
+	judged := duration.Of(result.EndedAt.Sub(result.StartedAt), false, result.Counts.Accepted, duration.UsualOf(before))
 	return &judged
 }
 

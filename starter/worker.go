@@ -15,7 +15,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/workerlist"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // reportTimeout is how long a worker process may take to answer for itself. A
@@ -168,7 +168,7 @@ func (w Workers) beating(ctx context.Context) ([]*workerpb.WorkerListInfo, error
 		if err != nil {
 			return nil, fmt.Errorf("list the workers' heartbeats: %w", err)
 		}
-		all = append(all, workerlist.Entries(answer)...)
+		all = append(all, rpc.WorkerEntries(answer)...)
 		request.NextPageToken = answer.GetNextPageToken()
 		if len(request.GetNextPageToken()) == 0 {
 			return all, nil

@@ -12,7 +12,7 @@ export default defineConfig({
     ],
   },
   build: {
-    outDir: '../internal/console/assets/app',
+    outDir: '../internal/edge/console/assets/app',
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/registry"
+	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
 // heartbeat beats as often as the registry expects. The SDK beats at an interval

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

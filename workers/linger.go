@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // Runs learn of a deregistration a moment after the registry, and what they have sent

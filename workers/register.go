@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/registry"
+	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
 // Pace of talking to the registry.

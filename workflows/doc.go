@@ -1,6 +1,6 @@
 // Package workflows holds Roundsman's Temporal workflows. They are thin: they
-// receive what happens, ask a pure core (internal/dispatch, internal/fleet,
-// dag) what to do, and carry it out. No rule lives here.
+// receive events, pass them to a pure core (internal/engine, dag) and carry its
+// decisions out. No rule lives here.
 //
 // Code in this package runs again on every replay. It must not read the clock,
 // start goroutines, range over maps where order matters, or do I/O; see

@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/workflows/admission"
 	"github.com/roundsman/roundsman/workflows/audit"
+	"github.com/roundsman/roundsman/workflows/dagrun"
 	"github.com/roundsman/roundsman/workflows/fleet"
-	"github.com/roundsman/roundsman/workflows/graph"
 	"github.com/roundsman/roundsman/workflows/group"
 	"github.com/roundsman/roundsman/workflows/notify"
 	"github.com/roundsman/roundsman/workflows/run"
@@ -23,7 +23,7 @@ type Registry interface {
 // Register registers every workflow under its name.
 func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(group.JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
-	r.RegisterWorkflowWithOptions(graph.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
+	r.RegisterWorkflowWithOptions(dagrun.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
 	r.RegisterWorkflowWithOptions(run.StatePage, workflow.RegisterOptions{Name: contract.StatePageWorkflow})
 	r.RegisterWorkflowWithOptions(admission.Workflow, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})

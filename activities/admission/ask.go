@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/waiting"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // pause is how long after the first look the second one comes: a workflow that has
@@ -71,7 +71,7 @@ func (a *Activities) AskHolders(ctx context.Context, in contract.AskHoldersInput
 func (a *Activities) sleep(ctx context.Context, pause time.Duration) error {
 	for left := pause; left > 0; left -= a.interval {
 		activity.RecordHeartbeat(ctx)
-		if err := waiting.Next(ctx, time.After(min(left, a.interval))); err != nil {
+		if err := rpc.NextEvent(ctx, time.After(min(left, a.interval))); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/waiting"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 const (
@@ -108,7 +108,7 @@ func (a *Activities) WatchHolders(ctx context.Context) (contract.WatchHoldersRes
 		if len(result.Closed) > 0 {
 			return result, nil
 		}
-		if err := waiting.Next(ctx, ticker.C); err != nil {
+		if err := rpc.NextEvent(ctx, ticker.C); err != nil {
 			return result, err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

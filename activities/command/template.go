@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

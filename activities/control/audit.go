@@ -14,8 +14,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/recorder"
-	"github.com/roundsman/roundsman/internal/waiting"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // visibilityLooks is how often visibility is asked for an earlier log.
@@ -36,7 +36,7 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 		if i < 0 || i >= len(in.Entries) {
 			continue
 		}
-		actor, from := recorder.ParseIdentity(identity)
+		actor, from := auditlog.ParseIdentity(identity)
 		entry := &in.Entries[i]
 		if entry.Actor == "" {
 			entry.Actor = actor
@@ -45,17 +45,17 @@ func (c *Control) RecordAudit(ctx context.Context, in contract.RecordAuditInput)
 			entry.From = from
 		}
 		if entry.Via == "" {
-			entry.Via, entry.Auth = recorder.Origin(identity)
+			entry.Via, entry.Auth = auditlog.Origin(identity)
 		}
 	}
 	for i := range in.Entries {
 		// Only the identity of the sender of a terminated run is known.
 		if entry := &in.Entries[i]; entry.Kind == contract.AuditOperator && entry.Actor == "" {
-			entry.Via, entry.Auth = recorder.Origin(entry.From)
-			entry.Actor, entry.From = recorder.ParseIdentity(entry.From)
+			entry.Via, entry.Auth = auditlog.Origin(entry.From)
+			entry.Actor, entry.From = auditlog.ParseIdentity(entry.From)
 		}
 	}
-	err := recorder.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries, MaxAge: c.auditAge})
+	err := auditlog.Record(ctx, recorderClient{c.runs, c.fleet}, contract.AuditRecord{Entries: in.Entries, Keep: c.auditEntries, MaxAge: c.auditAge})
 	if _, refused := errors.AsType[*serviceerror.InvalidArgument](err); refused {
 		// It would be refused for ever, and the sender waits.
 		return temporal.NewNonRetryableApplicationError(err.Error(), "Refused", err)
@@ -110,7 +110,7 @@ func (c *Control) closedRun(ctx context.Context, workflowID, asking string) (str
 		if err != nil || found != "" || look == visibilityLooks {
 			return found, err
 		}
-		if err := waiting.Next(ctx, time.After(c.visibilityLag)); err != nil {
+		if err := rpc.NextEvent(ctx, time.After(c.visibilityLag)); err != nil {
 			return "", err
 		}
 	}
@@ -148,15 +148,15 @@ func (c *Control) howItEnded(ctx context.Context, workflowID, runID string) *con
 	}
 	if terminated := last.GetWorkflowExecutionTerminatedEventAttributes(); terminated != nil {
 		entry.Action, entry.Detail = workflowID+contract.AuditTerminated, terminated.GetReason()
-		entry.Actor, entry.From = recorder.ParseIdentity(terminated.GetIdentity())
-		entry.Via, entry.Auth = recorder.Origin(terminated.GetIdentity())
+		entry.Actor, entry.From = auditlog.ParseIdentity(terminated.GetIdentity())
+		entry.Via, entry.Auth = auditlog.Origin(terminated.GetIdentity())
 	}
 	if last.GetWorkflowExecutionCanceledEventAttributes() != nil {
 		entry.Action, entry.Detail = workflowID+".cancel", ""
 		origin := contract.AuditOrigin{WorkflowID: workflowID, RunID: runID, EventID: last.GetEventId(), Cancel: true}
 		if identity, found := c.senders(ctx, []contract.AuditOrigin{origin})[origin.Entry]; found {
-			entry.Actor, entry.From = recorder.ParseIdentity(identity)
-			entry.Via, entry.Auth = recorder.Origin(identity)
+			entry.Actor, entry.From = auditlog.ParseIdentity(identity)
+			entry.Via, entry.Auth = auditlog.Origin(identity)
 		}
 	}
 	return entry

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 )
 
 // keepInterval is how often the keeper looks at the entities. It bounds how long the
@@ -70,7 +70,7 @@ func (c *Control) keep(ctx context.Context, id string, log *slog.Logger) error {
 	case contract.NotificationsWorkflowID:
 		return c.EnsureNotifications(ctx)
 	}
-	return recorder.Ensure(ctx, recorderClient{c.runs, c.fleet}, c.auditEntries)
+	return auditlog.Ensure(ctx, recorderClient{c.runs, c.fleet}, c.auditEntries)
 }
 
 // missing reports whether an entity does not run. An audit log that nobody needed

@@ -14,7 +14,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/workerlist"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 const (
@@ -52,7 +52,7 @@ func (o *Observer) pages(ctx context.Context, query string) ([]*workerpb.WorkerL
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, workerlist.Entries(answer)...)
+		all = append(all, rpc.WorkerEntries(answer)...)
 		request.NextPageToken = answer.GetNextPageToken()
 		if len(request.GetNextPageToken()) == 0 {
 			return all, nil

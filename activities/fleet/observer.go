@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/waiting"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // Service is the part of the server that the observer uses; the SDK's
@@ -89,7 +89,7 @@ func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorker
 		if result, due := track.report(); due {
 			return result, nil
 		}
-		if err := waiting.Next(ctx, ticker.C); err != nil {
+		if err := rpc.NextEvent(ctx, ticker.C); err != nil {
 			return contract.ObserveWorkersResult{}, err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/joblog"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

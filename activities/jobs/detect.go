@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/internal/engine/batch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -83,7 +83,7 @@ func (r *attempt) detect(ctx context.Context, in contract.DetectActivityInput) (
 
 // readTemplate prepares the template of batches. `validate` has read it before.
 func (s *sink) readTemplate() *refusal {
-	parsed, err := batchkey.Parse(s.in.BatchBy)
+	parsed, err := batch.Parse(s.in.BatchBy)
 	if err != nil {
 		return &refusal{contract.FailurePermanent, "batch.by: " + err.Error()}
 	}

@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/joblog"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

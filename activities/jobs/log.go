@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/joblog"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/batchkey"
+	"github.com/roundsman/roundsman/internal/engine/batch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -34,7 +34,7 @@ type sink struct {
 	in    contract.DetectActivityInput
 	alive func()
 	// batchBy names the batch of each proposal; nil: there are none.
-	batchBy *batchkey.Template
+	batchBy *batch.Template
 
 	mu   sync.Mutex
 	page []jobtype.Proposal

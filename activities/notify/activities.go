@@ -11,9 +11,9 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/notify"
-	"github.com/roundsman/roundsman/internal/receiver"
-	"github.com/roundsman/roundsman/internal/waiting"
+	"github.com/roundsman/roundsman/internal/engine/notify"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 const (
@@ -123,7 +123,7 @@ func (a *Activities) WatchEvents(ctx context.Context, in contract.WatchEventsInp
 			return w.result(notices, known)
 		}
 		w.save()
-		if err := waiting.Next(ctx, ticker.C); err != nil {
+		if err := rpc.NextEvent(ctx, ticker.C); err != nil {
 			if ctx.Err() != nil && !stopping(ctx) {
 				return w.result(nil, known)
 			}

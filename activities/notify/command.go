@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/gotemplate"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

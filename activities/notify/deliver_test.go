@@ -21,7 +21,7 @@ import (
 	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -10,7 +10,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
 // mailTo sends a mail of plain text. A repeat has the same Message-ID, by which mail

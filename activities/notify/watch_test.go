@@ -13,8 +13,8 @@ import (
 	sdktest "go.temporal.io/sdk/testsuite"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/notify"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/engine/notify"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
 // source is a fleet in which one run fails.

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/buildinfo"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/buildinfo"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 )
 
 // Headers of a webhook, as standardwebhooks.com has them.

@@ -9,15 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // fixture is a fake cluster over gRPC and the handlers that work on it.
 type fixture struct {
-	*fakeweed.Cluster
+	*fakecluster.Cluster
 	t        *testing.T
 	block    json.RawMessage
 	servers  []string
@@ -27,14 +27,14 @@ type fixture struct {
 // newFixture has servers in two racks, with room for ten volumes each.
 func newFixture(t *testing.T, servers int, options weed.KeeperOptions) *fixture {
 	t.Helper()
-	f := &fixture{Cluster: fakeweed.New(nil), t: t}
+	f := &fixture{Cluster: fakecluster.New(nil), t: t}
 	f.SetVolumeLimit(1)
 	for i := range servers {
 		address := fmt.Sprintf("127.0.0.1:%d", 8080+i)
 		f.servers = append(f.servers, address)
-		f.Add(fakeweed.Server{Address: address, DataCenter: "dc1", Rack: fmt.Sprintf("r%d", i%2), Max: 10})
+		f.Add(fakecluster.Server{Address: address, DataCenter: "dc1", Rack: fmt.Sprintf("r%d", i%2), Max: 10})
 	}
-	running, err := f.Serve(fakeweed.Options{})
+	running, err := f.Serve(fakecluster.Options{})
 	require.NoError(t, err)
 	t.Cleanup(running.Stop)
 	f.block, err = json.Marshal(weed.Spec{Masters: []string{running.Master}})

@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 func TestVacuum(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
-	f.Put(fakeweed.Volume{ID: 7, Collection: "photos", Objects: 10, Deleted: 5, ObjectSize: 1000, Placement: 1}, f.servers[0], f.servers[2])
-	f.Put(fakeweed.Volume{ID: 8, Objects: 10, Deleted: 1, ObjectSize: 1000}, f.servers[1])
-	f.Put(fakeweed.Volume{ID: 9, Objects: 10, Deleted: 9, ObjectSize: 1000}, f.servers[1])
+	f.Put(fakecluster.Volume{ID: 7, Collection: "photos", Objects: 10, Deleted: 5, ObjectSize: 1000, Placement: 1}, f.servers[0], f.servers[2])
+	f.Put(fakecluster.Volume{ID: 8, Objects: 10, Deleted: 1, ObjectSize: 1000}, f.servers[1])
+	f.Put(fakecluster.Volume{ID: 9, Objects: 10, Deleted: 9, ObjectSize: 1000}, f.servers[1])
 
 	found := f.detect("vacuum", `{}`)
 	require.Len(t, found, 2)
@@ -52,12 +52,12 @@ func TestVacuum(t *testing.T) {
 func TestMoveFinishesWhateverCallFails(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"VolumeMarkReadonly", "VolumeCopy", "VolumeTailReceiver", "VolumeDelete", "VolumeMarkWritable", "ReadVolumeFileStatus", "VolumeStatus", ""} {
-		for _, verdict := range []fakeweed.Verdict{fakeweed.FailBefore, fakeweed.FailAfter, fakeweed.Lie} {
+		for _, verdict := range []fakecluster.Verdict{fakecluster.FailBefore, fakecluster.FailAfter, fakecluster.Lie} {
 			t.Run(fmt.Sprintf("%s/%d", method, verdict), func(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, 3, weed.KeeperOptions{})
 				for id := range uint32(6) {
-					f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+					f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 				}
 				found := f.detect("volume_balance", `{}`)
 				require.NotEmpty(t, found)
@@ -85,23 +85,23 @@ func TestMoveFinishesWhateverCallFails(t *testing.T) {
 }
 
 // failOnce judges the next call of a method.
-func (f *fixture) failOnce(method string, verdict fakeweed.Verdict) {
+func (f *fixture) failOnce(method string, verdict fakecluster.Verdict) {
 	var done atomic.Bool
-	f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 		if called == method && done.CompareAndSwap(false, true) {
 			return verdict
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 }
 
 func TestEncodeThenBalanceShards(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 4, weed.KeeperOptions{})
-	f.Put(fakeweed.Volume{ID: 5, Objects: 100, ObjectSize: 10_000, Placement: 1}, f.servers[0], f.servers[2])
+	f.Put(fakecluster.Volume{ID: 5, Objects: 100, ObjectSize: 10_000, Placement: 1}, f.servers[0], f.servers[2])
 	params := `{"min_size_mb":1,"fullness_ratio":0.5}`
 	require.Empty(t, f.detect("erasure_coding", params), "below min_size_mb")
-	f.Put(fakeweed.Volume{ID: 6, Objects: 110, ObjectSize: 10_000, Placement: 1}, f.servers[0], f.servers[2])
+	f.Put(fakecluster.Volume{ID: 6, Objects: 110, ObjectSize: 10_000, Placement: 1}, f.servers[0], f.servers[2])
 	found := f.detect("erasure_coding", params)
 	require.Len(t, found, 1)
 	assert.Equal(t, "erasure_coding:6", found[0].DedupeKey)
@@ -140,15 +140,15 @@ func TestEncodeUndoesAndSaysWhatItLeaves(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, 4, weed.KeeperOptions{})
-			f.Put(fakeweed.Volume{ID: 6, Objects: 110, ObjectSize: 10_000}, f.servers[1])
+			f.Put(fakecluster.Volume{ID: 6, Objects: 110, ObjectSize: 10_000}, f.servers[1])
 			params := `{"fullness_ratio":0.5,"min_size_mb":1}`
 			found := f.detect("erasure_coding", params)
 			require.Len(t, found, 1)
-			f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+			f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 				if called == method {
-					return fakeweed.FailBefore
+					return fakecluster.FailBefore
 				}
-				return fakeweed.Pass
+				return fakecluster.Pass
 			})
 			done := f.execute(t.Context(), "erasure_coding", params, found[0])
 			require.ErrorContains(t, done.Err, "CALL_FAILED: volume 6 was not changed")
@@ -168,7 +168,7 @@ func TestKilledMoveIsFinishedByTheNextAttempt(t *testing.T) {
 				t.Parallel()
 				f := newFixture(t, 3, weed.KeeperOptions{})
 				for id := range uint32(6) {
-					f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+					f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 				}
 				job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
 				// ErrLeaseLost stops a handler at once, as a kill does, but for the lease.
@@ -192,7 +192,7 @@ func TestCanceledMoveLeavesTheVolumeWritable(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
 	for id := range uint32(6) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
 	done := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job, jobtypetest.CancelAtCheckpoint(2, jobtype.ErrCanceled))
@@ -206,20 +206,20 @@ func TestLostLeaseStopsBeforeTheNextCall(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{Renew: 20 * time.Millisecond, Valid: 200 * time.Millisecond, Retry: 20 * time.Millisecond})
 	for id := range uint32(6) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
 	var cut atomic.Bool
-	f.SetFault(func(ctx context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(ctx context.Context, called, _ string) fakecluster.Verdict {
 		switch {
 		case called == "VolumeCopy":
 			cut.Store(true)
 			<-ctx.Done() // the copy lasts until the lease is lost
-			return fakeweed.Pass
+			return fakecluster.Pass
 		case cut.Load() && strings.HasSuffix(called, "AdminToken"):
-			return fakeweed.FailBefore
+			return fakecluster.FailBefore
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	done := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job)
 	require.ErrorIs(t, done.Err, weed.ErrLeaseLost)
@@ -236,13 +236,13 @@ func TestJobsShareOneLeaseAndAreTrulyParallel(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
 	for id := range uint32(8) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[id%3])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[id%3])
 	}
 	found := f.detect("vacuum", `{}`)
 	require.Len(t, found, 8)
 	var now, most atomic.Int32
 	together := make(chan struct{})
-	f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 		if called == "VacuumVolumeCompact" {
 			if now.Add(1) == 4 {
 				close(together)
@@ -250,7 +250,7 @@ func TestJobsShareOneLeaseAndAreTrulyParallel(t *testing.T) {
 			most.Store(max(most.Load(), now.Load()))
 			<-together
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	var running sync.WaitGroup
 	for _, proposal := range found[:4] {
@@ -265,7 +265,7 @@ func TestOperatorGetsTheLeaseBetweenSteps(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{Slice: 50 * time.Millisecond, Yield: 300 * time.Millisecond, Drain: 50 * time.Millisecond})
 	for id := range uint32(40) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
 	}
 	found := f.detect("vacuum", `{}`)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -320,15 +320,15 @@ func TestTheLeaseChangesHandsBeforeAJobBegins(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{Slice: time.Millisecond, Yield: 2 * time.Second, Drain: 10 * time.Second})
 	for id := range uint32(6) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
 	var slow sync.Once
-	f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 		if called == "VolumeStatus" {
 			slow.Do(func() { <-time.After(50 * time.Millisecond) }) // the slice is over
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -357,15 +357,15 @@ func TestShortCallsEndWithTheLease(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
 	for id := range uint32(6) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	valid := weed.KeeperOptions{}.WithDefaults().Valid
-	f.SetFault(func(ctx context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(ctx context.Context, called, _ string) fakecluster.Verdict {
 		if called == "VolumeMarkReadonly" || called == "VolumeDelete" {
 			deadline, ok := ctx.Deadline()
 			assert.True(t, ok && time.Until(deadline) <= valid, "%s until %s", called, deadline)
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	require.NoError(t, jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], f.job(`{}`, f.detect("volume_balance", `{}`)[0])).Err)
 }
@@ -375,18 +375,18 @@ func TestAnAttemptReadsTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 2, weed.KeeperOptions{})
 	for id := range uint32(6) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	job := f.job(`{}`, f.detect("volume_balance", `{}`)[0])
 	first := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job, jobtypetest.CancelAtCheckpoint(2, jobtype.ErrLeaseLost))
 	require.ErrorIs(t, first.Err, jobtype.ErrLeaseLost)
 	_, readOnly := f.Replicas(1)
 	require.Equal(t, f.servers[:1], readOnly)
-	f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 		if called == "VolumeCopy" {
-			return fakeweed.FailBefore
+			return fakecluster.FailBefore
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	job.Attempt, job.Checkpoint = 2, first.LastCheckpoint()
 	second := jobtypetest.Execute(t.Context(), f.process(weed.KeeperOptions{Linger: time.Millisecond})["volume_balance"], job)
@@ -401,7 +401,7 @@ func TestABatchMovesAtMostSoManyAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 3, weed.KeeperOptions{})
 	for id := range uint32(9) {
-		f.Put(fakeweed.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
 	}
 	params := `{"max_concurrent_moves":3,"io_byte_per_second":4096}`
 	found := f.detect("volume_balance", params)
@@ -412,7 +412,7 @@ func TestABatchMovesAtMostSoManyAtOnce(t *testing.T) {
 	}
 	var now, most atomic.Int32
 	third, once := make(chan struct{}), sync.Once{}
-	f.SetFault(func(_ context.Context, called, _ string) fakeweed.Verdict {
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
 		switch called {
 		case "VolumeCopy":
 			n := now.Add(1)
@@ -424,7 +424,7 @@ func TestABatchMovesAtMostSoManyAtOnce(t *testing.T) {
 		case "VolumeDelete":
 			now.Add(-1)
 		}
-		return fakeweed.Pass
+		return fakecluster.Pass
 	})
 	done := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job)
 	require.NoError(t, done.Err)

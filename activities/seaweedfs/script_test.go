@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // shellOf writes a program that plays `weed shell`.
@@ -88,7 +88,7 @@ func runs(pid int) bool {
 func TestScriptHasTheLeaseToItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{Linger: 3 * time.Second})
-	f.Put(fakeweed.Volume{ID: 7, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
+	f.Put(fakecluster.Volume{ID: 7, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
 	vacuum := f.detect("vacuum", `{}`)
 	require.NoError(t, f.execute(t.Context(), "vacuum", `{}`, vacuum[0]).Err)
 	require.Contains(t, f.Holder("shell"), "roundsman@", "it lingers")

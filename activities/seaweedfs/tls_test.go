@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/credentials"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // authority is a cluster's CA, in files as weed's security.toml names them.
@@ -77,12 +77,12 @@ func (a *authority) member(name string, addresses ...net.IP) tls.Certificate {
 // secured serves a cluster that lets in only clients with a certificate of ca.
 func secured(t *testing.T, ca *authority, server tls.Certificate) *fixture {
 	t.Helper()
-	f := &fixture{Cluster: fakeweed.New(nil), t: t, servers: []string{"127.0.0.1:8080"}}
-	f.Add(fakeweed.Server{Address: f.servers[0], Max: 10})
-	f.Put(fakeweed.Volume{ID: 7, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
+	f := &fixture{Cluster: fakecluster.New(nil), t: t, servers: []string{"127.0.0.1:8080"}}
+	f.Add(fakecluster.Server{Address: f.servers[0], Max: 10})
+	f.Put(fakecluster.Volume{ID: 7, Objects: 10, Deleted: 5, ObjectSize: 1000}, f.servers[0])
 	pool := x509.NewCertPool()
 	pool.AddCert(ca.certificate)
-	running, err := f.Serve(fakeweed.Options{Credentials: credentials.NewTLS(&tls.Config{
+	running, err := f.Serve(fakecluster.Options{Credentials: credentials.NewTLS(&tls.Config{
 		Certificates: []tls.Certificate{server}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12,
 	})})
 	require.NoError(t, err)

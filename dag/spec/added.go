@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // Added are tasks to be added to a run, with the places where they are declared.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
 // checkTask reports what contradicts itself within one task.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // Files is how [Compile] reads the files of sub-DAGs. Names are slash-separated

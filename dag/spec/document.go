@@ -1,6 +1,6 @@
 package spec
 
-import "github.com/roundsman/roundsman/internal/yamlread"
+import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
 // parseDocument reads one document into nodes that know their place; lists also
 // takes a JSON list, as which tasks are added to a run.

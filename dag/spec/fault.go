@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // Fault is one thing that is wrong in a document.

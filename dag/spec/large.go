@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // largeFrom is the size of a document from which on its tasks are read one by one.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // FanOut is what the graph carries of an entry whose items are in the result of

@@ -14,7 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
-	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
 // chain writes n tasks, each needing the one before.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/gotemplate"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // withParams gives an encoded graph the params of the task that runs it.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/dag"
-	"github.com/roundsman/roundsman/internal/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
 // ErrResultGone is wrapped by [Program.Render] when a template refers to a result

@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
 // suggestion completes a message about an unknown word: the closest known one,
 // or the whole choice when nothing is close.
 func suggestion(word string, known []string) string {
-	if best := nearest.Word(word, known); best != "" {
+	if best := suggest.Word(word, known); best != "" {
 		return "did you mean " + `"` + best + `"` + "?"
 	}
 	if len(known) > 30 {

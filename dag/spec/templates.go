@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/roundsman/roundsman/internal/gotemplate"
-	"github.com/roundsman/roundsman/internal/yamlread"
+	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
 // fields are what a template of a task finds at the top.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/api/auth"
-	"github.com/roundsman/roundsman/internal/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/auth"
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
 	"github.com/roundsman/roundsman/starter/keys"
 )
 

@@ -20,10 +20,10 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 
-	"github.com/roundsman/roundsman/internal/access"
-	"github.com/roundsman/roundsman/internal/api"
-	"github.com/roundsman/roundsman/internal/api/problem"
-	"github.com/roundsman/roundsman/internal/gateway"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/gateway"
+	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/api"
+	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/starter"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/roundsman/roundsman/internal/api/auth"
-	"github.com/roundsman/roundsman/internal/gateway"
-	"github.com/roundsman/roundsman/internal/gateway/rest"
-	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/internal/edge/api/auth"
+	"github.com/roundsman/roundsman/internal/edge/gateway"
+	"github.com/roundsman/roundsman/internal/edge/gateway/rest"
+	"github.com/roundsman/roundsman/internal/edge/telemetry"
 	"github.com/roundsman/roundsman/starter"
 )
 

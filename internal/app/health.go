@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/buildinfo"
-	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/internal/edge/telemetry"
+	"github.com/roundsman/roundsman/internal/lib/buildinfo"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
 )

@@ -16,13 +16,13 @@ import (
 
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/api"
-	"github.com/roundsman/roundsman/internal/api/authoring"
-	"github.com/roundsman/roundsman/internal/console"
-	"github.com/roundsman/roundsman/internal/gateway"
-	"github.com/roundsman/roundsman/internal/gateway/rest"
-	"github.com/roundsman/roundsman/internal/live"
-	"github.com/roundsman/roundsman/internal/telemetry"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/authoring"
+	"github.com/roundsman/roundsman/internal/edge/console"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/edge/gateway"
+	"github.com/roundsman/roundsman/internal/edge/gateway/rest"
+	"github.com/roundsman/roundsman/internal/edge/telemetry"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -49,7 +49,7 @@ type HTTP struct {
 	listener net.Listener
 	server   *http.Server
 	denials  *denials
-	live     *live.Hub
+	live     *feed.Hub
 	failed   chan error
 	files    accessFiles
 }
@@ -80,7 +80,7 @@ func NewHTTP(address, user string, rules config.Access) (*HTTP, error) {
 	if !Loopback(complete) && !rules.LogIn() {
 		return nil, fmt.Errorf("serve HTTP at %s: %w", address, ErrOpenAddress)
 	}
-	h := &HTTP{Address: complete, User: user, Access: rules, failed: make(chan error, 1), live: live.New()}
+	h := &HTTP{Address: complete, User: user, Access: rules, failed: make(chan error, 1), live: feed.New()}
 	if err := h.readFiles(); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/runend"
+	"github.com/roundsman/roundsman/internal/temporal/runend"
 	"github.com/roundsman/roundsman/starter"
 )
 

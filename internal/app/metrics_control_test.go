@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/runend"
+	"github.com/roundsman/roundsman/internal/temporal/runend"
 	"github.com/roundsman/roundsman/starter"
 )
 

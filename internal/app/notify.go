@@ -11,7 +11,7 @@ import (
 	"github.com/roundsman/roundsman/activities/notify"
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
-	decide "github.com/roundsman/roundsman/internal/notify"
+	decide "github.com/roundsman/roundsman/internal/engine/notify"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/roundsman/roundsman/config"
-	"github.com/roundsman/roundsman/internal/retention"
+	"github.com/roundsman/roundsman/internal/temporal/retention"
 	"github.com/roundsman/roundsman/starter"
 )
 

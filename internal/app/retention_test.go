@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/config"
-	"github.com/roundsman/roundsman/internal/retention"
+	"github.com/roundsman/roundsman/internal/temporal/retention"
 )
 
 // TestRetentionMetrics: an operator sees whether old runs are deleted.

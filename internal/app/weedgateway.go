@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/fx"
 
-	"github.com/roundsman/roundsman/internal/weedgateway"
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
 )
@@ -22,7 +22,7 @@ type WeedGatewayOptions struct {
 	// DrainTimeout is how long running jobs continue after a stop; 0: not at all.
 	DrainTimeout time.Duration
 	// Gateway has the addresses and the limits. Its fleet is set here.
-	Gateway weedgateway.Options
+	Gateway gateway.Options
 	Logger  *slog.Logger
 }
 
@@ -30,8 +30,8 @@ type WeedGatewayOptions struct {
 type WeedGateway struct {
 	*Process
 
-	gateway *weedgateway.Gateway
-	leases  *weedgateway.Leases
+	gateway *gateway.Gateway
+	leases  *gateway.Leases
 }
 
 // Address is what workers are given as -admin, GRPCAddress where their streams are.
@@ -43,9 +43,9 @@ func (g *WeedGateway) GRPCAddress() string { return g.gateway.GRPCAddress() }
 // StartWeedGateway starts the process of `roundsman gateway seaweedfs`.
 func StartWeedGateway(ctx context.Context, options WeedGatewayOptions) (*WeedGateway, error) {
 	settings := options.Gateway
-	leases := weedgateway.NewLeases()
+	leases := gateway.NewLeases()
 	settings.Fleet, settings.Lease, settings.Logger = weedFleet{options}, leases, options.Logger
-	gateway, err := weedgateway.New(settings)
+	gateway, err := gateway.New(settings)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func (g *WeedGateway) Stop(ctx context.Context) error {
 // weedFleet makes a node worker of every weed worker, in this process.
 type weedFleet struct{ options WeedGatewayOptions }
 
-// Join implements [weedgateway.Fleet].
-func (f weedFleet) Join(ctx context.Context, joining weedgateway.Worker) (weedgateway.Member, error) {
+// Join implements [gateway.Fleet].
+func (f weedFleet) Join(ctx context.Context, joining gateway.Worker) (gateway.Member, error) {
 	settings := NodeOptions{
 		ID: joining.ID, DataDir: f.options.DataDir, Labels: joining.Labels,
 		MaxDetect: joining.MaxDetect, MaxExecute: joining.MaxExecute, DrainTimeout: f.options.DrainTimeout,
 	}.settings()
-	settings.CancelGrace = weedgateway.CancelGrace + time.Second
+	settings.CancelGrace = gateway.CancelGrace + time.Second
 	node, err := newWeedNode(f.options.Client, settings, joining, f.options.Logger)
 	if err != nil {
 		return nil, refusedJoin(err)
@@ -91,7 +91,7 @@ func (f weedFleet) Join(ctx context.Context, joining weedgateway.Worker) (weedga
 	return member, nil
 }
 
-func newWeedNode(client *starter.Client, settings workers.NodeOptions, joining weedgateway.Worker, logger *slog.Logger) (*workers.Node, error) {
+func newWeedNode(client *starter.Client, settings workers.NodeOptions, joining gateway.Worker, logger *slog.Logger) (*workers.Node, error) {
 	settings.Handlers, settings.Version, settings.Logger = joining.Handlers, joining.Version, logger
 	settings.Namespace, settings.HeartbeatInterval = client.Namespace(), client.HeartbeatInterval()
 	return workers.NewNode(client.Temporal(), settings)
@@ -102,7 +102,7 @@ func refusedJoin(err error) error {
 	_, elsewhere := errors.AsType[*workers.RefusedError](err)
 	_, here := errors.AsType[*workers.InUseError](err)
 	if elsewhere || here {
-		return &weedgateway.RefusedError{Err: err}
+		return &gateway.RefusedError{Err: err}
 	}
 	return err
 }
@@ -115,10 +115,10 @@ type weedMember struct {
 	unwatch context.CancelFunc
 }
 
-// Failed implements [weedgateway.Member].
+// Failed implements [gateway.Member].
 func (m *weedMember) Failed() <-chan error { return m.failed }
 
-// Leave implements [weedgateway.Member].
+// Leave implements [gateway.Member].
 func (m *weedMember) Leave(ctx context.Context) error {
 	m.unwatch()
 	return m.Stop(ctx)

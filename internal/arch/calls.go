@@ -15,7 +15,7 @@ func callRules() []Rule {
 	return []Rule{
 		{
 			Name: "typed-calls", Source: layoutSection, Find: looseCalls,
-			Fix: "add a typed stub to workflows/calls.go and call that: a wrong argument compiles otherwise, and is retried for ever",
+			Fix: "add a typed stub to workflows/callopts.go and call that: a wrong argument compiles otherwise, and is retried for ever",
 		},
 		{
 			Name: "named-workflows", Source: styleSection, Find: registeredClosures,

@@ -7,7 +7,4 @@
 // Load reads the repository, Check applies rules to it. Both are plain
 // functions, so that a test can hand Check an invented repository and see each
 // rule fail.
-//
-// golangci-lint's depguard repeats the import rules roughly, for the editor;
-// this package is the gate.
 package arch

@@ -25,19 +25,12 @@ type importRule struct {
 	scope, except []string
 	exceptFiles   []string
 	// own lists the directories of this repository that may be imported, besides
-	// the package's own tree; nil allows all. foreign does so for other modules.
+	// the package's own tree; nil leaves it to the floors. foreign lists other modules.
 	own, foreign []string
 	// deny wins over everything.
 	deny []string
 	fix  string
 }
-
-// leaf in a list of directories stands for every package below internal that is
-// no layer: it serves the layers (a codec, a cron parser) and knows none of them.
-const leaf = "{leaf}"
-
-// layers are the packages below internal with a rule of their own.
-var layers = append([]string{"internal/app/...", "internal/cli/...", "internal/arch/...", "internal/run/...", "internal/gateway/...", "internal/doctor", "internal/api/...", "internal/live/...", "internal/console/..."}, pure...) //nolint:gochecknoglobals // constant table
 
 // noWorld are the standard packages that reach outside the process, or differ
 // from one run to the next. Neither decisions nor workflows may know them.
@@ -52,136 +45,116 @@ var noWorld = []string{ //nolint:gochecknoglobals // constant table
 var noThreads = []string{"sync/..."} //nolint:gochecknoglobals // constant table
 
 // pure are the packages that decide.
-var pure = []string{"dag", "internal/run", "internal/run/group", "internal/admission/...", "internal/fleet/...", "internal/window", "internal/audit", "internal/forecast", "internal/ledger", "internal/pace", "internal/access", "internal/notify"} //nolint:gochecknoglobals // constant table
+var pure = []string{"dag", "dag/internal/graph", "dag/internal/wire", "internal/engine/..."} //nolint:gochecknoglobals // constant table
 
 // everything is the scope of rules for the whole repository.
 var everything = []string{".", "./..."} //nolint:gochecknoglobals // constant table
 
-// importTable repeats the direction of imports: cmd → cli → app → {workers,
-// starter, config}; workers → {workflows, activities}; workflows → pure.
+// importTable lists what the floors do not: the standard packages and the modules of
+// others that a room may import, and the lower rooms that it may not.
 func importTable() []importRule {
-	return slices.Concat(coreImports(), edgeImports(), doorImports(), everywhereImports())
+	return slices.Concat(coreImports(), edgeImports(), everywhereImports())
 }
 
-// coreImports bind what decides and what travels.
+// coreImports bind decisions and the data that travels.
 func coreImports() []importRule {
 	return []importRule{
 		{
 			name: "pure-packages", scope: pure,
-			own: []string{"internal/admission", "internal/fleet", "contract", "jobtype", "internal/run", "internal/window"}, foreign: []string{}, deny: noWorld,
-			fix: "pass what is needed as data (an event, a time, a limit) and return a decision for the caller to carry out",
+			own: []string{"contract", "jobtype", "dag", "dag/internal/...", "dag/spec", "internal/engine/...", "internal/lib/gotemplate", "internal/lib/suggest"}, foreign: []string{}, deny: noWorld,
+			fix: "pass data (an event, a time, a limit) and return a decision for the caller to carry out",
 		},
 		{
 			name: "pure-packages-tests", scope: pure, in: inTests,
 			own:     append([]string{"contract", "jobtype/...", "dag/..."}, pure...),
 			foreign: []string{"github.com/stretchr/testify/...", "pgregory.net/rapid", "go.uber.org/goleak"},
 			deny:    []string{"net/...", "os/exec"},
-			fix:     "a pure package is tested with values; what needs a server belongs into workflows or testsuite",
+			fix:     "a pure package is tested with values; a test that needs a server belongs to workflows or testsuite",
 		},
 		{
 			name: "seaweedfs-decisions", scope: []string{"internal/seaweedfs/plan", "internal/seaweedfs/steps"},
 			own: []string{"jobtype"}, foreign: []string{}, deny: slices.Concat(noWorld, noThreads),
-			fix: "which volumes need work and which call follows is decided from values; internal/seaweedfs/weed observes and calls",
+			fix: "plan and steps decide from values; internal/seaweedfs/weed observes and calls",
 		},
 		{
 			name: "dag-spec", scope: []string{"dag/spec/..."},
-			own: []string{"dag", "jobtype", "internal/gotemplate", "internal/nearest", "internal/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
-			fix: "dag/spec turns YAML into a graph and back; reading files is its caller's work",
-		},
-		{
-			name: "run-graph", scope: []string{"internal/run/graph"},
-			own: []string{"contract", "dag", "dag/spec", "jobtype", "internal/run", "internal/nearest"}, foreign: []string{}, deny: noWorld,
-			fix: "internal/run/graph decides what a run does next; time and reports enter as data, the workflow carries the decisions out",
+			own: []string{"dag", "jobtype", "internal/lib/gotemplate", "internal/lib/suggest", "internal/lib/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
+			fix: "dag/spec turns YAML into a graph and back; its caller reads files",
 		},
 		{
 			name: "workflows", scope: []string{"workflows/..."},
-			own: append([]string{"contract", "jobtype", "dag/...", "workflows/calls", "workflows/entity", "workflows/recorder", "workflows/run", "internal/run/graph", "internal/explain"}, pure...),
+			own: []string{"contract", "jobtype", "dag/...", "internal/engine/...", "workflows/callopts", "workflows/entity", "workflows/recorder", "workflows/run"},
 			foreign: []string{
 				"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/temporal", "go.temporal.io/sdk/converter", "go.temporal.io/sdk/interceptor",
 				"go.temporal.io/sdk/log", "go.temporal.io/api/...", "go.uber.org/fx",
 			},
 			deny: slices.Concat(noWorld, noThreads),
-			fix:  "ask a pure package for the decision, call activities by their contract name, take time from workflow.Now",
+			fix:  "get the decision from internal/engine, call activities by their contract name, take time from workflow.Now",
 		},
 		{
 			name: "contract", scope: []string{"contract/..."},
-			own:     []string{"jobtype", "dag/..."},
 			foreign: []string{"go.temporal.io/sdk/temporal", "go.temporal.io/api/..."},
 			deny:    slices.Concat(noWorld, noThreads),
 			fix:     "contract holds names, data and errors; move behaviour to the package that performs it",
 		},
 		{
 			name: "jobtype", scope: []string{"jobtype/..."}, except: []string{"jobtype/jobtypetest/..."},
-			own: []string{}, foreign: []string{},
-			fix: "authors of handlers depend on jobtype alone: standard library only, nothing of Temporal, nothing internal",
+			foreign: []string{},
+			fix:     "authors of handlers depend on jobtype alone: standard library only, nothing of Temporal",
 		},
 		{
 			name: "jobtypetest", scope: []string{"jobtype/jobtypetest/..."},
-			own: []string{"jobtype"}, foreign: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
-			fix: "authors of handlers test with jobtypetest, the standard library and the schema compiler; nothing of Temporal, nothing internal",
+			foreign: []string{"github.com/santhosh-tekuri/jsonschema/v6"},
+			fix:     "authors of handlers test with jobtypetest, the standard library and the schema compiler",
 		},
 	}
 }
 
-// edgeImports bind what talks to the outside.
+// edgeImports bind the rooms that reach the outside.
 func edgeImports() []importRule {
+	noSDK := []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"}
+	noRunning := []string{Module + "/activities/...", Module + "/workflows/..."}
 	return []importRule{
 		{
 			name: "activities", scope: []string{"activities/..."},
-			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "internal/window", "internal/notify", leaf},
+			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "internal/engine/...", "internal/temporal/...", "internal/seaweedfs/...", "internal/lib/..."},
 			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker"},
-			fix:  "an activity knows its own outside system, contract and jobtype; share through those, wire in workers",
+			fix:  "an activity knows its own outside system; share through contract and jobtype, connect in internal/app",
 		},
 		{
-			name: "workers", scope: []string{"workers/..."},
-			own: append([]string{"workflows/...", "activities/...", "contract", "jobtype", "dag/...", leaf}, pure...),
-			fix: "workers assemble task queues; configuration arrives as Options from internal/app",
+			// ADR 62.
+			name: "handler-packs", scope: []string{"activities/command", "activities/scrub", "activities/seaweedfs"},
+			own:  []string{"jobtype", "activities/*/...", "internal/seaweedfs/...", "internal/lib/..."},
+			deny: []string{"go.temporal.io/..."},
+			fix:  "a handler pack implements jobtype.Handler with jobtype alone, like any author's handler",
 		},
 		{
-			name: "gateway", scope: []string{"internal/gateway/..."},
-			own:  []string{"internal/gateway", "internal/api/...", "internal/access", "contract", "jobtype", "activities/jobs", "starter/...", leaf},
-			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker"},
+			name: "starter", scope: []string{"starter/..."}, deny: slices.Concat(noSDK, noRunning),
+			fix: "the starter speaks contract through sdk/client and names workflows by their contract name",
+		},
+		{
+			name: "doctor", scope: []string{"internal/doctor"}, deny: slices.Concat(noSDK, noRunning),
+			fix: "doctor looks at the server and at the answers of the starter; changes belong to the starter",
+		},
+		{
+			name: "config", scope: []string{"config/..."}, deny: []string{"go.temporal.io/...", Module + "/internal/temporal/..."},
+			fix: "config turns YAML into the data of contract and jobtype",
+		},
+		{
+			name: "gateway", scope: []string{"internal/edge/gateway/..."},
+			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker", Module + "/workers/...", Module + "/workflows/...", Module + "/config/..."},
 			fix:  "a gateway translates between a worker's protocol and Temporal's activity API; rules of running a job stand in activities/jobs",
 		},
 		{
-			name: "starter", scope: []string{"starter/..."},
-			own:  []string{"contract", "jobtype", "dag/...", "starter/...", "internal/run/graph", "internal/window", "internal/forecast", "internal/ledger", "internal/pace", leaf},
-			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"},
-			fix:  "the starter speaks contract through sdk/client; internal/app translates configuration",
-		},
-		{
-			name: "doctor", scope: []string{"internal/doctor"},
-			own: []string{"starter/...", "contract", "jobtype", leaf}, deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/activity", "go.temporal.io/sdk/worker"},
-			fix: "doctor looks at the server and at what the starter finds out; what changes anything belongs there",
-		},
-		{
-			name: "config", scope: []string{"config/..."},
-			own: []string{"contract", "jobtype", "dag/...", "internal/window", "internal/access", leaf}, deny: []string{"go.temporal.io/..."},
-			fix: "config is a leaf: it turns YAML into contract's and jobtype's data and knows nobody who uses them",
-		},
-	}
-}
-
-// doorImports bind the ways in for people and programs, and what is left below
-// internal.
-func doorImports() []importRule {
-	return []importRule{
-		{
-			name: "console", scope: []string{"internal/console/..."},
-			own: []string{"internal/api", "internal/api/problem", "internal/access", "starter", "starter/calendar", leaf}, foreign: []string{},
-			fix: "the console serves files and a few read models; the pages are clients of the API",
-		},
-		{
-			name: "api", scope: []string{"internal/api/...", "internal/live/..."},
-			own:     []string{"internal/api/...", "internal/live", "internal/access", "internal/doctor", "starter/...", "config", "contract", "jobtype", "dag/...", "internal/window", leaf},
+			name: "api", scope: []string{"internal/edge/api/...", "internal/edge/feed/...", "internal/edge/console/..."},
 			foreign: []string{"github.com/danielgtaylor/huma/v2/...", "github.com/coreos/go-oidc/v3/...", "golang.org/x/oauth2/...", "golang.org/x/sync/...", "golang.org/x/time/rate", "google.golang.org/grpc/...", "go.temporal.io/api/..."},
-			deny:    []string{"go.temporal.io/sdk/..."},
-			fix:     "the API asks starter, which alone speaks to Temporal; other packages add operations by api.Options.Extra",
+			deny:    append([]string{"go.temporal.io/sdk/...", Module + "/workers/..."}, noRunning...),
+			fix:     "the API calls starter, which alone reaches Temporal; other packages add operations by api.Options.Extra",
 		},
 		{
 			name: "cli", scope: []string{"internal/cli/..."},
-			own: []string{"internal/cli/...", "internal/app", "internal/doctor", "starter/...", "config", "contract", "jobtype", "dag/...", "examples/quickstart", "internal/window", leaf},
-			fix: "a command parses, calls internal/app or starter, and prints; the work happens there",
+			deny: append([]string{Module + "/workers/...", Module + "/internal/edge/api/..."}, noRunning...),
+			fix:  "a command parses, calls internal/app or starter, and prints; the work happens there",
 		},
 		{
 			name: "public-door", scope: []string{"."},
@@ -192,12 +165,6 @@ func doorImports() []importRule {
 			name: "commands", scope: []string{"cmd/..."},
 			own: []string{".", "internal/cli"}, foreign: []string{},
 			fix: "a main hands over at once: roundsman.Main",
-		},
-		{
-			name: "internal-leaves", scope: []string{"internal/..."},
-			except: layers,
-			own:    []string{"contract", "jobtype", leaf},
-			fix:    "a package below internal serves the layers and imports none of them; if it is a layer, give it a rule in internal/arch/imports.go",
 		},
 	}
 }
@@ -218,7 +185,7 @@ func everywhereImports() []importRule {
 			fix:  "only the nested module devserver/ embeds the server; talk to roundsman-devserver over gRPC",
 		},
 		{
-			name: "testsuite-in-tests", scope: everything, except: []string{"testsuite/...", "bench/..."},
+			name: "testsuite-in-tests", scope: everything, except: []string{"testsuite/...", "bench/...", "examples/seaweedfs/..."},
 			deny: []string{Module + "/testsuite/...", "go.temporal.io/sdk/testsuite", "github.com/stretchr/testify/...", "pgregory.net/rapid"},
 			fix:  "testing code stays out of the binary; move it to a _test.go file or to testsuite/",
 		},
@@ -233,6 +200,11 @@ func everywhereImports() []importRule {
 			name: "nobody-imports-examples", scope: everything, in: inBoth, except: append([]string{"internal/cli/..."}, nothing...),
 			deny: []string{Module + "/examples/..."},
 			fix:  "examples show how Roundsman is used; move what is shared into a package of its own",
+		},
+		{
+			name: "kept-modules", scope: everything, in: inBoth,
+			deny: []string{"gopkg.in/yaml.v2", "gopkg.in/yaml.v3", "github.com/pkg/errors", "io/ioutil"},
+			fix:  "use go.yaml.in/yaml/v3 (the maintained continuation), errors with %w, io and os",
 		},
 		{
 			name: "arch-stands-apart", scope: everything, in: inBoth, except: []string{"internal/arch/..."},
@@ -289,14 +261,9 @@ func (r importRule) allows(from, imported string) bool {
 		return false
 	}
 	if rel, ok := own(imported); ok {
-		return r.own == nil || within(from, rel) || matches(rel, bind(r.own, from)) ||
-			slices.Contains(r.own, leaf) && isLeaf(rel)
+		return r.own == nil || within(from, rel) || matches(rel, bind(r.own, from))
 	}
 	return standard(imported) || r.foreign == nil || matches(imported, r.foreign)
-}
-
-func isLeaf(rel string) bool {
-	return strings.HasPrefix(rel, "internal/") && !matches(rel, layers)
 }
 
 // within reports whether imported lies in the importing package's own tree; a

@@ -20,7 +20,7 @@ type Rule struct {
 
 // Where the rules come from.
 const (
-	layoutSection = `docs/architecture.md, "Layout and who may import whom"`
+	layoutSection = `docs/architecture.md, "Floors"`
 	styleSection  = "CONTRIBUTING.md, \"Style\""
 	decisions     = "docs/adr/0002-dependencies.md"
 )
@@ -33,7 +33,7 @@ type Violation struct {
 
 // Rules are all rules of the house.
 func Rules() []Rule {
-	return slices.Concat(importRules(), layoutRules(), callRules(), orderRules(), wordRules(), sentenceRules(), dependencyRules())
+	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), sentenceRules(), dependencyRules())
 }
 
 // Check applies rules to a repository, in the order of the rules.

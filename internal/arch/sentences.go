@@ -10,8 +10,11 @@ import (
 )
 
 // speechless are the packages whose decisions have codes and fields, and no
-// sentences: internal/explain has those.
-var speechless = []string{"internal/access", "internal/admission", "internal/audit", "internal/fleet", "internal/forecast", "internal/ledger", "internal/notify", "internal/seaweedfs/plan", "internal/window"} //nolint:gochecknoglobals // constant table
+// sentences: internal/engine/explain has those.
+var speechless = []string{
+	"internal/engine/access", "internal/engine/admission", "internal/engine/audit", "internal/engine/fleet",
+	"internal/engine/forecast", "internal/engine/notify", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
+} //nolint:gochecknoglobals // constant table
 
 // verbs are those of fmt, proseWord is a word of people: a code and a layout of a time
 // have none.
@@ -23,7 +26,7 @@ var (
 func sentenceRules() []Rule {
 	return []Rule{{
 		Name: "no-sentences", Source: "docs/architecture.md", Find: sentences,
-		Fix: "decide a code with fields and write its sentence in internal/explain; what refuses faulty input may be an error",
+		Fix: "decide a code with fields and write its sentence in internal/engine/explain; what refuses faulty input may be an error",
 	}}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
 // arranged is a command line in the order that the parser needs: the path of
@@ -97,7 +97,7 @@ func (a *arranged) checked() (*arranged, error) {
 }
 
 func unknown(what, word, here string, candidates []string) error {
-	if guess := nearest.Word(word, candidates); guess != "" {
+	if guess := suggest.Word(word, candidates); guess != "" {
 		return ui.Usagef("unknown %s %q: did you mean %q? (see %s --help)", what, word, guess, here)
 	}
 	return ui.Usagef("unknown %s %q: see %s --help", what, word, here)
@@ -105,7 +105,7 @@ func unknown(what, word, here string, candidates []string) error {
 
 func unknownFlag(name, here string, candidates []string) error {
 	// One letter is near every other one.
-	guess := nearest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
+	guess := suggest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
 	if len(name) > 1 && guess != "" {
 		return ui.Usagef("unknown flag --%s: did you mean --%s? (see %s --help)", name, guess, here)
 	}

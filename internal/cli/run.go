@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/internal/buildinfo"
 	"github.com/roundsman/roundsman/internal/cli/access"
 	"github.com/roundsman/roundsman/internal/cli/calendar"
 	"github.com/roundsman/roundsman/internal/cli/config"
@@ -23,6 +22,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
+	"github.com/roundsman/roundsman/internal/lib/buildinfo"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/roundsman/roundsman/internal/retention"
+	"github.com/roundsman/roundsman/internal/temporal/retention"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )

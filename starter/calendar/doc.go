@@ -1,4 +1,4 @@
 // Package calendar gathers what is known of scheduled instants: what the next days
 // bring, and what became of the instants of the last days. The decisions are those of
-// internal/forecast and internal/ledger.
+// internal/engine/forecast and internal/engine/ticks.
 package calendar

@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/ledger"
-	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/internal/engine/ticks"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 // LedgerTick is what became of one instant.
-type LedgerTick = ledger.Tick
+type LedgerTick = ticks.Tick
 
 // maxLedgerRuns bounds how many runs a ledger reads: 20 job types each five minutes,
 // for a week.
@@ -31,14 +31,14 @@ type Ledger struct {
 	// KeptSince is how far back the server remembers runs.
 	KeptSince time.Time `json:"kept_since,omitzero"`
 	// Ticks are in order of time, newest first; Counts add them up by state.
-	Ticks  []ledger.Tick              `json:"ticks"`
+	Ticks  []ticks.Tick               `json:"ticks"`
 	Counts map[contract.TickState]int `json:"counts"`
 }
 
 // LedgerOf explains each instant of the named job types since then; none: of all. It
 // lists the runs once, and asks each Schedule once.
 func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, names ...string) (Ledger, error) {
-	found := Ledger{AsOf: now, From: from, Ticks: []ledger.Tick{}, Counts: map[contract.TickState]int{}}
+	found := Ledger{AsOf: now, From: from, Ticks: []ticks.Tick{}, Counts: map[contract.TickState]int{}}
 	known, err := named(ctx, jobtypes.Of(client), names)
 	if err != nil {
 		return found, err
@@ -61,7 +61,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 		return found, err
 	}
 	found.KeptSince = now.Add(-kept)
-	parts := make([][]ledger.Tick, len(known))
+	parts := make([][]ticks.Tick, len(known))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for i := range known {
@@ -78,12 +78,12 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 			if applied.After(from) {
 				since = applied
 			}
-			ticks, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, since, now)
+			due, err := jobtypes.Of(client).Due(groupCtx, known[i].Name, since, now)
 			if err != nil {
 				return err
 			}
-			parts[i] = ledger.Of(now, ledger.JobType{
-				Name: known[i].Name, Ticks: ticks, Runs: ledgerRuns(groupCtx, client, known[i], runs), Jitter: known[i].Spec.Schedule.Jitter.Std(),
+			parts[i] = ticks.Of(now, ticks.JobType{
+				Name: known[i].Name, Ticks: due, Runs: ledgerRuns(groupCtx, client, known[i], runs), Jitter: known[i].Spec.Schedule.Jitter.Std(),
 				Pauses: pausesOf(known[i], audit.Entries), AppliedAt: applied, KeptSince: found.KeptSince,
 			})
 			return nil
@@ -94,7 +94,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	}
 	found.Ticks = append(found.Ticks, slices.Concat(parts...)...)
 	found.Count()
-	slices.SortStableFunc(found.Ticks, func(a, b ledger.Tick) int {
+	slices.SortStableFunc(found.Ticks, func(a, b ticks.Tick) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.JobType, b.JobType))
 	})
 	return found, nil
@@ -124,22 +124,22 @@ func named(ctx context.Context, j jobtypes.Client, names []string) ([]jobtypes.J
 }
 
 // ledgerRuns are the runs of a job type. The reason of a skipped one is in its result.
-func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ledger.Run {
-	var runs []ledger.Run
+func ledgerRuns(ctx context.Context, client *starter.Client, known jobtypes.JobType, all []starter.Run) []ticks.Run {
+	var runs []ticks.Run
 	for _, run := range all {
 		if run.JobType != known.Name || run.DryRun {
 			continue
 		}
-		told := ledger.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
+		told := ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.Started, Ended: run.Ended, Outcome: run.Outcome}
 		if run.Outcome == contract.OutcomeSkipped {
 			told.Code = skippedFor(ctx, client, run.RunRef)
 		}
 		runs = append(runs, told)
 	}
 	for _, run := range known.Recent {
-		at := slices.IndexFunc(runs, func(r ledger.Run) bool { return r.WorkflowID == run.WorkflowID })
+		at := slices.IndexFunc(runs, func(r ticks.Run) bool { return r.WorkflowID == run.WorkflowID })
 		if at < 0 { // Visibility does not show it yet.
-			runs = append(runs, ledger.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.StartedAt, Ended: run.EndedAt, Outcome: run.Outcome})
+			runs = append(runs, ticks.Run{WorkflowID: run.WorkflowID, Due: starter.TickOf(run.WorkflowID), Started: run.StartedAt, Ended: run.EndedAt, Outcome: run.Outcome})
 			continue
 		}
 		runs[at].Started = run.StartedAt // A run that continued as new began earlier.

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/pace"
+	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -33,7 +33,7 @@ func (m *Memory) usual(ctx context.Context, of jobtypes.JobType, read show) (con
 				continue
 			}
 			if snapshot.Result != nil {
-				usual = pace.UsualOf(snapshot.Result.Record.Good)
+				usual = duration.UsualOf(snapshot.Result.Record.Good)
 			}
 			m.remember(run.WorkflowID, usual)
 		}

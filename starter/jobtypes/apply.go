@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // ApplyResult says what became of every change of a plan.

@@ -15,14 +15,14 @@ import (
 	schedulepb "go.temporal.io/api/schedule/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 )
 
 // specChanges compares two specs setting by setting. Schedules are compared by
 // the times they mean, policies with their zeros. The interval follows from the
 // schedule, and is named only where it alone differs.
 func specChanges(before, after contract.JobTypeSpec) []contract.FieldChange {
-	changes := setting.Compare(flatSpec(before), flatSpec(after))
+	changes := override.Compare(flatSpec(before), flatSpec(after))
 	if slices.ContainsFunc(changes, func(c contract.FieldChange) bool { return c.Path == "schedule" }) {
 		changes = slices.DeleteFunc(changes, func(c contract.FieldChange) bool { return c.Path == "interval" })
 	}
@@ -59,7 +59,7 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	}
 	flatCalendar(flat, "", spec.Calendar)
 	flatCalendar(flat, "lanes."+spec.Lane+".", spec.LaneCalendar)
-	maps.Copy(flat, setting.Flat(spec.Policy))
+	maps.Copy(flat, override.Flat(spec.Policy))
 	return flat
 }
 
@@ -183,7 +183,7 @@ func (s schedules) difference(current held, wanted contract.JobTypeSpec) ([]cont
 			return nil, err
 		}
 	}
-	drift := setting.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied))
+	drift := override.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied))
 	for i := range drift {
 		drift[i].Drift = true
 	}
@@ -196,7 +196,7 @@ func (s schedules) unreadable(current held, wanted contract.JobTypeSpec, cause e
 	if err != nil {
 		return nil, err
 	}
-	changes := append(setting.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied)),
+	changes := append(override.Compare(s.flatSchedule(current.schedule), s.flatSchedule(implied)),
 		contract.FieldChange{Path: "input", Before: cause.Error(), After: wanted.Hash})
 	for i := range changes {
 		changes[i].Drift = true

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/recorder"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // A pause that was made with Temporal's own tools says neither who made it nor
@@ -90,13 +90,13 @@ func pauseIn(event *historypb.HistoryEvent, note string) (found foundPause, over
 
 // who splits the identity as the audit log does.
 func (f foundPause) who() (actor, from string) {
-	actor, from = recorder.ParseIdentity(f.by)
+	actor, from = auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, "unknown"), cmp.Or(from, "Temporal's own tools")
 }
 
 // shown is who it was in one word, "" if nobody knows.
 func (f foundPause) shown() string {
-	actor, from := recorder.ParseIdentity(f.by)
+	actor, from := auditlog.ParseIdentity(f.by)
 	return cmp.Or(actor, from)
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
 

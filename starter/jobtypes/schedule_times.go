@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/crontab"
+	"github.com/roundsman/roundsman/internal/lib/crontab"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // servedTimeout bounds how long a list of job types waits for the registry: it is

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -13,7 +13,7 @@ import (
 // apply, which puts back what the configuration says; a running group keeps its
 // policy. It returns what has changed: nothing, if it was so already. Settings that others
 // change at the same time stay.
-func (c Client) Set(ctx context.Context, name string, change setting.Change) ([]contract.FieldChange, error) {
+func (c Client) Set(ctx context.Context, name string, change override.Change) ([]contract.FieldChange, error) {
 	s := c.schedules()
 	var fields []contract.FieldChange
 	entry := contract.AuditEntry{Action: "jobtype.set"}

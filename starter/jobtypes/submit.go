@@ -18,8 +18,8 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	dagspec "github.com/roundsman/roundsman/dag/spec"
-	"github.com/roundsman/roundsman/internal/batchkey"
-	"github.com/roundsman/roundsman/internal/rpc"
+	"github.com/roundsman/roundsman/internal/engine/batch"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -106,7 +106,7 @@ func batchKeys(spec contract.JobTypeSpec, submission contract.Submission) ([]str
 	if spec.Batch == nil {
 		return nil, nil
 	}
-	keys, err := batchkey.Keys(spec.Batch.By, spec.Params, submission.Proposals)
+	keys, err := batch.Keys(spec.Batch.By, spec.Params, submission.Proposals)
 	if err != nil {
 		return nil, &SubmissionError{JobType: spec.Name, Faults: []error{err}}
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/pace"
+	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -21,14 +21,14 @@ import (
 
 // Drain says when a worker would be free if it were drained now.
 type (
-	Drain = pace.Drain
+	Drain = duration.Drain
 	// DrainJob is what is known of the end of one attempt.
-	DrainJob = pace.DrainJob
+	DrainJob = duration.DrainJob
 )
 
 // attempt is an attempt on a worker, with whose it is.
 type attempt struct {
-	pace.Running
+	duration.Running
 
 	jobType   string
 	detection bool
@@ -79,7 +79,7 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 	if err := asking.Wait(); err != nil {
 		client.Logger().Debug("estimate when a worker is free", "worker", shown.Registration.ID, "error", err)
 	}
-	running := make([]pace.Running, len(attempts))
+	running := make([]duration.Running, len(attempts))
 	for i, one := range attempts {
 		known := types[one.jobType]
 		switch {
@@ -93,7 +93,7 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 		}
 		running[i] = one.Running
 	}
-	drain := pace.DrainOf(time.Now(), running, omitted)
+	drain := duration.DrainOf(time.Now(), running, omitted)
 	return &drain
 }
 
@@ -117,13 +117,13 @@ func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 			if item.Active != nil && item.Active.Progress != nil {
 				percent = item.Active.Progress.Percent
 			}
-			one := pace.Running{JobID: item.ID, WorkflowID: item.Run.WorkflowID, StartedAt: item.StartedAt, Attempt: pace.Attempt{Percent: percent}}
+			one := duration.Running{JobID: item.ID, WorkflowID: item.Run.WorkflowID, StartedAt: item.StartedAt, Attempt: duration.Attempt{Percent: percent}}
 			attempts = append(attempts, attempt{Running: one, jobType: starter.JobTypeOfRun(item.Run.WorkflowID)})
 		}
 		return attempts, 0
 	}
 	for _, job := range shown.Report.Jobs {
-		one := pace.Running{JobID: job.JobID, WorkflowID: job.GroupID, StartedAt: job.StartedAt, Attempt: pace.Attempt{Percent: job.Percent}}
+		one := duration.Running{JobID: job.JobID, WorkflowID: job.GroupID, StartedAt: job.StartedAt, Attempt: duration.Attempt{Percent: job.Percent}}
 		switch job.State { //nolint:exhaustive // the others continue
 		case contract.WorkerJobReporting:
 			one.Percent = 100

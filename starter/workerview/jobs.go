@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/registry"
+	"github.com/roundsman/roundsman/internal/temporal/registry"
 	"github.com/roundsman/roundsman/starter"
 )
 

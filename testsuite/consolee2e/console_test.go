@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/console"
+	"github.com/roundsman/roundsman/internal/edge/console"
 )
 
 // TestInBrowser runs web/test: every page by axe-core and under its policy in both

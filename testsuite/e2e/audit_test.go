@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -178,8 +178,8 @@ func TestAuditIsBounded(t *testing.T) {
 		})
 	}
 	record := contract.AuditRecord{Entries: entries}
-	require.NoError(t, recorder.Record(t.Context(), p.client.Temporal(), record))
-	require.NoError(t, recorder.Record(t.Context(), p.client.Temporal(), contract.AuditRecord{Entries: entries[many-400:]}), "a repeat changes nothing")
+	require.NoError(t, auditlog.Record(t.Context(), p.client.Temporal(), record))
+	require.NoError(t, auditlog.Record(t.Context(), p.client.Temporal(), contract.AuditRecord{Entries: entries[many-400:]}), "a repeat changes nothing")
 	testsuite.WaitFor(t, time.Minute, "all are there", func() bool {
 		log, err := p.client.Audit().Read(t.Context(), contract.AuditFilter{Limit: 1})
 		return err == nil && len(log.Entries) == 1 && log.Entries[0].Object == fmt.Sprintf("object/%d", many-1)

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/explain"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -404,13 +404,13 @@ func fixturesOfDAGs() []fixture {
 			s.worker(2, "-ssd")
 			ref := s.dag("", "  - {id: a, for_each: [x, y], concurrency: 1, WORK}\n")
 			return situation{thing: ref.WorkflowID + "/a.y", object: "a", says: "concurrency of 1 of the fan-out a is used up", remedy: func() {
-				changed, err := s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.a": json.RawMessage("2")})
+				changed, err := s.client.Runs().Set(s.t.Context(), ref, override.Change{"concurrency.a": json.RawMessage("2")})
 				require.NoError(s.t, err)
 				assert.Equal(s.t, []contract.FieldChange{{Path: "concurrency.a", Before: "1", After: "2"}}, changed)
-				changed, err = s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.a": json.RawMessage("2")})
+				changed, err = s.client.Runs().Set(s.t.Context(), ref, override.Change{"concurrency.a": json.RawMessage("2")})
 				require.NoError(s.t, err)
 				assert.Empty(s.t, changed)
-				_, err = s.client.Runs().Set(s.t.Context(), ref, setting.Change{"concurrency.gone": json.RawMessage("2")})
+				_, err = s.client.Runs().Set(s.t.Context(), ref, override.Change{"concurrency.gone": json.RawMessage("2")})
 				require.ErrorContains(s.t, err, "there is no fan-out")
 			}}
 		}},

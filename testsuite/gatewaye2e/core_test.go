@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/gateway"
+	"github.com/roundsman/roundsman/internal/edge/gateway"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/testsuite"
 )

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
-	"github.com/roundsman/roundsman/internal/access"
-	"github.com/roundsman/roundsman/internal/api"
-	"github.com/roundsman/roundsman/internal/live"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 	"github.com/roundsman/roundsman/testsuite"
@@ -30,7 +30,7 @@ type calls struct {
 	of map[string]int
 }
 
-func (c *calls) intercept(hub *live.Hub) grpc.UnaryClientInterceptor {
+func (c *calls) intercept(hub *feed.Hub) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 		c.mu.Lock()
 		c.of[path.Base(method)]++
@@ -70,7 +70,7 @@ func TestIdleViewersCostLittle(t *testing.T) {
 	s := &site{sites.Bare(t, "version: 1\njob_types: {}\n")}
 	address := sites.FreeAddress(t)
 	s.serve(address, "server", "--http", address)
-	hub, count := live.New(), &calls{of: map[string]int{}}
+	hub, count := feed.New(), &calls{of: map[string]int{}}
 	s.Dial(starter.Options{Intercept: count.intercept(hub)})
 	var types strings.Builder
 	for i := range 100 {

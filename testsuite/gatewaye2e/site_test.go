@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/gateway"
+	"github.com/roundsman/roundsman/internal/edge/gateway"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )

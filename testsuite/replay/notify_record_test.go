@@ -11,7 +11,7 @@ import (
 
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/receiver"
+	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/replay"

@@ -16,7 +16,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
-	"github.com/roundsman/roundsman/internal/recorder"
+	"github.com/roundsman/roundsman/internal/temporal/auditlog"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
@@ -292,7 +292,7 @@ func (s *studio) group(each scene) {
 func (s *studio) audit() {
 	s.t.Helper()
 	record := contract.AuditRecord{Entries: []contract.AuditEntry{{ID: "recording", Kind: contract.AuditOperator, Actor: "tester", Action: "test"}}}
-	require.NoError(s.t, recorder.Record(s.t.Context(), s.client.Temporal(), record))
+	require.NoError(s.t, auditlog.Record(s.t.Context(), s.client.Temporal(), record))
 	testsuite.WaitFor(s.t, time.Minute, "the log to have it", func() bool {
 		found, err := s.client.Audit().Read(s.t.Context(), contract.AuditFilter{Actor: "tester"})
 		return err == nil && len(found.Entries) == 1

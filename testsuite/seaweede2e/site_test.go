@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
@@ -23,14 +23,14 @@ const objects, objectSize = 10, 1000
 // serve is a cluster of two servers, of which one has all volumes. A tail takes a
 // while, so that there is time to kill a worker in the middle of a move.
 func serve() {
-	cluster := fakeweed.New(nil)
+	cluster := fakecluster.New(nil)
 	for i := range 2 {
-		cluster.Add(fakeweed.Server{Address: fmt.Sprintf("127.0.0.1:%d", 8080+i), Max: 4})
+		cluster.Add(fakecluster.Server{Address: fmt.Sprintf("127.0.0.1:%d", 8080+i), Max: 4})
 	}
 	for id := range uint32(3) {
-		cluster.Put(fakeweed.Volume{ID: id + 1, Objects: objects, ObjectSize: objectSize}, "127.0.0.1:8080")
+		cluster.Put(fakecluster.Volume{ID: id + 1, Objects: objects, ObjectSize: objectSize}, "127.0.0.1:8080")
 	}
-	running, err := cluster.Serve(fakeweed.Options{Delay: func(method string) time.Duration {
+	running, err := cluster.Serve(fakecluster.Options{Delay: func(method string) time.Duration {
 		if method == "VolumeTailReceiver" {
 			return 3 * time.Second
 		}

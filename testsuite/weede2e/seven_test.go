@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	cluster "github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
+	"github.com/roundsman/roundsman/testsuite/fakeworker"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
@@ -29,10 +29,10 @@ var (
 // they were, and what an operator did is in the audit log.
 func TestAllSevenJobTypes(t *testing.T) {
 	s := newSite(t)
-	served, err := cluster.New(time.Now).Serve(cluster.Options{})
+	served, err := fakecluster.New(time.Now).Serve(fakecluster.Options{})
 	require.NoError(t, err)
 	t.Cleanup(served.Stop)
-	one := s.weed("weed-1", "-found", "2", "-jobType", strings.Join(fakeweed.JobTypes(), ","))
+	one := s.weed("weed-1", "-found", "2", "-jobType", strings.Join(fakeworker.JobTypes(), ","))
 	s.AwaitFresh("weed-1")
 	imported := s.Command("jobtypes", "import")
 	path := filepath.Join(s.Dir, "weed.yaml")
@@ -48,7 +48,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
 	s.applyFile(path, 0)
-	for _, jobType := range fakeweed.JobTypes() {
+	for _, jobType := range fakeworker.JobTypes() {
 		found := 2
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
 			found = 1 // Their max_jobs_per_detection.
@@ -67,7 +67,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 		}
 	}
 	audit := s.Command("audit", "list")
-	for _, jobType := range fakeweed.JobTypes() {
+	for _, jobType := range fakeworker.JobTypes() {
 		assert.Regexp(t, `jobtype\.run +group/`+jobType+`-`, audit)
 		assert.Regexp(t, `apply\.create +jobtype/`+jobType+` `, audit)
 	}

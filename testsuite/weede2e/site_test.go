@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakeworker"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
 func TestMain(m *testing.M) {
 	sites.Main(m, map[string]func(){"weed": func() {
-		_ = fakeweed.Main(context.Background(), os.Args[1:], os.Stdout) // it is killed
+		_ = fakeworker.Main(context.Background(), os.Args[1:], os.Stdout) // it is killed
 	}})
 }
 

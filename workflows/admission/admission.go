@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/workflows/calls"
+	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
 const (
@@ -26,7 +26,7 @@ func callWatchHolders(ctx workflow.Context) workflow.Future {
 }
 
 func callAskHolders(ctx workflow.Context, in contract.AskHoldersInput) workflow.Future {
-	options := calls.ControlOptions("ask running workflows what they hold")
+	options := callopts.ControlOptions("ask running workflows what they hold")
 	if !in.LateSince.IsZero() {
 		options = watching(lateTimeout, "ask workflows that show late what they hold")
 	}

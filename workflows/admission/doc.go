@@ -1,4 +1,4 @@
-// Package admission carries out what internal/admission decides: the one workflow
+// Package admission carries out what internal/engine/admission decides: the one workflow
 // of a namespace that says who may do what when.
 //
 // The workflow lives for ever, as a chain of runs. One that starts without the state

@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 )
 
 // listen opens admission to people. Handlers never wait.

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 )
 
 // defaultHolds is how many of what is held back a query lists.

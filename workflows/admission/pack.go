@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 )
 
 // maxUnpacked bounds what is unpacked, as a guard against a corrupt input.

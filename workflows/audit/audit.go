@@ -1,5 +1,5 @@
 // Package audit is the workflow of the audit log, one per namespace: the log of
-// internal/audit, kept across runs. See docs/adr/0015-audit.md.
+// internal/engine/audit, kept across runs. See docs/adr/0015-audit.md.
 package audit
 
 import (
@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/audit"
+	"github.com/roundsman/roundsman/internal/engine/audit"
 	"github.com/roundsman/roundsman/workflows/entity"
 	"github.com/roundsman/roundsman/workflows/recorder"
 )

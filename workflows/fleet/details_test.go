@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
 // TestFleetDetails: the Web UI names who gets no work, since when and why, and stays

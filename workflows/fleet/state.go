@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/internal/engine/fleet"
 )
 
 const (

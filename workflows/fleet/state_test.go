@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/fleet"
+	"github.com/roundsman/roundsman/internal/engine/fleet"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

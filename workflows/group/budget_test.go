@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
+	"github.com/roundsman/roundsman/internal/engine/admission"
 	"github.com/roundsman/roundsman/jobtype"
 )
 

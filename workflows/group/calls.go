@@ -7,16 +7,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	engine "github.com/roundsman/roundsman/internal/run"
-	"github.com/roundsman/roundsman/workflows/calls"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
-func callPrepare(ctx workflow.Context, in contract.PrepareInput) *calls.Short {
-	return calls.StartShort(ctx, contract.PrepareActivity, "look up workers and recent runs", in)
+func callPrepare(ctx workflow.Context, in contract.PrepareInput) *callopts.Short {
+	return callopts.StartShort(ctx, contract.PrepareActivity, "look up workers and recent runs", in)
 }
 
-func callWindows(ctx workflow.Context, in contract.WindowsInput) *calls.Short {
-	return calls.StartShort(ctx, contract.WindowsActivity, "when is the maintenance window of "+in.JobType+"?", in)
+func callWindows(ctx workflow.Context, in contract.WindowsInput) *callopts.Short {
+	return callopts.StartShort(ctx, contract.WindowsActivity, "when is the maintenance window of "+in.JobType+"?", in)
 }
 
 // detectCall is where and for how long a detection runs.

@@ -7,9 +7,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/admission"
-	engine "github.com/roundsman/roundsman/internal/run"
-	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/internal/engine/admission"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/workflows/run"
 )

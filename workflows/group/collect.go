@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	engine "github.com/roundsman/roundsman/internal/run"
-	"github.com/roundsman/roundsman/internal/run/group"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 

@@ -9,10 +9,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	engine "github.com/roundsman/roundsman/internal/run"
-	"github.com/roundsman/roundsman/internal/run/group"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/workflows/calls"
+	"github.com/roundsman/roundsman/workflows/callopts"
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
@@ -55,7 +55,7 @@ type groupRun struct {
 	messages messages
 	// detecting, preparing and windows are activities on their way; nil: none.
 	detecting          []*detection
-	preparing, windows *calls.Short
+	preparing, windows *callopts.Short
 	// commonID names what all jobs have in common; empty: too little.
 	commonID string
 	// claims are the keys that were requested last: the answer counts them.

@@ -6,7 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/run/group"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
 )
 
 // messages are the channels of the signals that only a group takes.

@@ -9,9 +9,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/pace"
-	"github.com/roundsman/roundsman/internal/run/group"
-	"github.com/roundsman/roundsman/internal/window"
+	"github.com/roundsman/roundsman/internal/engine/duration"
+	"github.com/roundsman/roundsman/internal/engine/run/group"
+	"github.com/roundsman/roundsman/internal/engine/window"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -23,7 +23,7 @@ func (r *groupRun) status() (contract.GroupStatus, error) {
 	status.RetryBudget = r.in.Spec.RetryBudget
 	status.IgnoresWindow = r.in.IgnoresWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
 	if !r.in.DryRun && !r.adHoc() {
-		usual := pace.UsualOf(r.record.Good)
+		usual := duration.UsualOf(r.record.Good)
 		status.Usual = &usual
 	}
 	return status, nil

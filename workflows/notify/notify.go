@@ -1,5 +1,5 @@
 // Package notify is the workflow of the notifier, one per namespace: it keeps the queue
-// of internal/notify, starts the watcher that finds what is to be told, and one
+// of internal/engine/notify, starts the watcher that finds what is to be told, and one
 // delivery for each receiver at a time. See docs/adr/0061-notifications.md.
 package notify
 
@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/notify"
+	"github.com/roundsman/roundsman/internal/engine/notify"
 	"github.com/roundsman/roundsman/workflows/entity"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/workflows/calls"
+	"github.com/roundsman/roundsman/workflows/callopts"
 )
 
 // Timeouts of the calls below. Their sources are in ARCHITECTURE §2 and in
@@ -32,28 +32,28 @@ const (
 )
 
 func callEnsureFleet(ctx workflow.Context, in contract.EnsureFleetInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("subscribe to changes of the fleet"))
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("subscribe to changes of the fleet"))
 	return workflow.ExecuteActivity(ctx, contract.EnsureFleetActivity, in)
 }
 
 func callEnsureAdmission(ctx workflow.Context, in contract.EnsureAdmissionInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("start admission, which is missing"))
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("start admission, which is missing"))
 	return workflow.ExecuteActivity(ctx, contract.EnsureAdmissionActivity, in)
 }
 
 // callAdmission sends a request within the workflow task, which waits for the answer.
 func callAdmission(ctx workflow.Context, in contract.AdmissionRequest) workflow.Future {
-	ctx = workflow.WithLocalActivityOptions(ctx, calls.InTaskOptions("request of admission"))
+	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("request of admission"))
 	return workflow.ExecuteLocalActivity(ctx, contract.CallAdmissionActivity, in)
 }
 
 func callGiveUp(ctx workflow.Context, in contract.GiveUpInput) workflow.Future {
-	ctx = workflow.WithActivityOptions(ctx, calls.ControlOptions("abandon "+in.ActivityID+" on "+in.Worker))
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("abandon "+in.ActivityID+" on "+in.Worker))
 	return workflow.ExecuteActivity(ctx, contract.GiveUpActivity, in)
 }
 
 func callProbeWorker(ctx workflow.Context, in contract.ProbeWorkerInput) workflow.Future {
-	options := calls.ControlOptions("does " + in.ID + " still beat?")
+	options := callopts.ControlOptions("does " + in.ID + " still beat?")
 	options.StartToCloseTimeout = probeTimeout
 	ctx = workflow.WithActivityOptions(ctx, options)
 	return workflow.ExecuteActivity(ctx, contract.ProbeWorkerActivity, in)

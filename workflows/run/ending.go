@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
-	engine "github.com/roundsman/roundsman/internal/run"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
 )
 
 // EndingOf reads what a worker reports about an attempt. The result of a success is

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/roundsman/roundsman/dag/internal/ids"
 )
 
 // Build makes a graph, or returns a [*FaultsError] with everything that is wrong
@@ -84,7 +82,7 @@ func (b *builder) names() {
 			b.fault(f)
 		}
 	}
-	b.g.ids = ids.New(text.String(), off, func(first, second Index) {
+	b.g.ids = newIDTable(text.String(), off, func(first, second Index) {
 		if id := b.in.Tasks[second].ID; id != "" {
 			b.fault(Fault{Kind: FaultDuplicate, Task: second, ID: id, Other: first})
 		}
@@ -119,7 +117,7 @@ func (b *builder) resolve() {
 func (b *builder) resolveTask(i Index, t *Task) {
 	start := len(b.g.needs)
 	for _, id := range t.Needs {
-		d, ok := b.g.ids.Find(id)
+		d, ok := b.g.ids.find(id)
 		switch {
 		case !ok:
 			b.fault(Fault{Kind: FaultUnknownNeed, Task: i, ID: t.ID, Ref: id})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/roundsman/roundsman/dag/internal/ids"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -92,7 +91,7 @@ func (g *Graph) joinIDs(r *wire.Reader, shared, lengths []uint8, rest []byte, to
 		r.Fail("%d bytes of ids too many", len(rest))
 		return
 	}
-	g.ids = ids.New(string(text), off, func(first, second Index) {
+	g.ids = newIDTable(string(text), off, func(first, second Index) {
 		r.Fail("tasks %d and %d have the same id", first, second)
 	})
 }

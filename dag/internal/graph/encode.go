@@ -52,19 +52,19 @@ func (g *Graph) appendIDs(buf []byte) []byte {
 	rest := 0
 	prev := ""
 	for i := range n {
-		id := g.ids.At(Index(i))
+		id := g.ids.at(Index(i))
 		shared[i] = sharedPrefix(prev, id)
 		buf = binary.AppendUvarint(buf, uint64(shared[i]))
 		rest += len(id) - shared[i]
 		prev = id
 	}
 	for i := range n {
-		id := g.ids.At(Index(i))
+		id := g.ids.at(Index(i))
 		buf = binary.AppendUvarint(buf, uint64(len(id)-shared[i]))
 	}
 	buf = binary.AppendUvarint(buf, uint64(rest))
 	for i := range n {
-		buf = append(buf, g.ids.At(Index(i))[shared[i]:]...)
+		buf = append(buf, g.ids.at(Index(i))[shared[i]:]...)
 	}
 	return buf
 }

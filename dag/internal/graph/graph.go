@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"sync"
-
-	"github.com/roundsman/roundsman/dag/internal/ids"
 )
 
 // Limits that every graph respects, however it came to be. They bound what a
@@ -64,7 +62,7 @@ type Input struct {
 // It is safe for concurrent use.
 type Graph struct {
 	meta        []byte
-	ids         ids.Table[Index]
+	ids         idTable
 	needsOff    []uint32 // needs of i: needs[needsOff[i]:needsOff[i+1]], ascending
 	needs       []Index
 	depsOff     []uint32 // dependants of i, ascending
@@ -151,10 +149,10 @@ func (g *Graph) Edges() int { return len(g.needs) }
 func (g *Graph) Meta() []byte { return g.meta }
 
 // ID returns the id of task i.
-func (g *Graph) ID(i Index) string { return g.ids.At(i) }
+func (g *Graph) ID(i Index) string { return g.ids.at(i) }
 
 // Lookup finds a task by id.
-func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.Find(id) }
+func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.find(id) }
 
 // Needs returns the direct dependencies of i in ascending order. Do not modify.
 func (g *Graph) Needs(i Index) []Index { return g.needs[g.needsOff[i]:g.needsOff[i+1]] }

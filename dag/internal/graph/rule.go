@@ -1,6 +1,6 @@
 package graph
 
-import "github.com/roundsman/roundsman/dag/internal/names"
+import "github.com/roundsman/roundsman/dag/internal/wire"
 
 // Index is a task's dense number: its place in declaration order, tasks added
 // at run time following those of the graph.
@@ -26,16 +26,16 @@ const (
 var ruleNames = [ruleCount]string{"all_success", "all_done", "one_failed", "always"} //nolint:gochecknoglobals // constant table
 
 // String returns the rule's name as it is written in a spec.
-func (r Rule) String() string { return names.Of(ruleNames[:], int(r), "Rule") }
+func (r Rule) String() string { return wire.NameOf(ruleNames[:], int(r), "Rule") }
 
 // MarshalText makes a rule travel as its name.
 func (r Rule) MarshalText() ([]byte, error) {
-	return names.Marshal(ruleNames[:], int(r), "trigger rule")
+	return wire.MarshalName(ruleNames[:], int(r), "trigger rule")
 }
 
 // UnmarshalText is the inverse of MarshalText.
 func (r *Rule) UnmarshalText(text []byte) error {
-	n, err := names.Parse(ruleNames[:], string(text), "trigger rule")
+	n, err := wire.ParseName(ruleNames[:], string(text), "trigger rule")
 	*r = Rule(n)
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // masterPort is the gRPC port that ../roundsman.yaml names.
@@ -22,7 +22,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	cluster, servers := build()
-	running, err := cluster.Serve(fakeweed.Options{MasterPort: masterPort, Delay: delay})
+	running, err := cluster.Serve(fakecluster.Options{MasterPort: masterPort, Delay: delay})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
@@ -45,18 +45,18 @@ func delay(method string) time.Duration {
 
 // build makes two racks of four servers. The first server of each is the old one: it
 // has most of the volumes.
-func build() (*fakeweed.Cluster, []string) {
-	cluster := fakeweed.New(nil)
+func build() (*fakecluster.Cluster, []string) {
+	cluster := fakecluster.New(nil)
 	cluster.SetVolumeLimit(64)
 	var servers []string
 	for i := range 8 {
 		address := fmt.Sprintf("127.0.0.1:%d", 8080+i)
 		servers = append(servers, address)
-		cluster.Add(fakeweed.Server{Address: address, DataCenter: "dc1", Rack: fmt.Sprintf("rack%d", i/4+1), Max: 20})
+		cluster.Add(fakecluster.Server{Address: address, DataCenter: "dc1", Rack: fmt.Sprintf("rack%d", i/4+1), Max: 20})
 	}
 	quiet := time.Now().Add(-2 * time.Hour).Unix()
 	for id := range uint32(24) {
-		volume := fakeweed.Volume{ID: id + 1, Objects: 50, ObjectSize: 100_000, ModifiedAt: time.Now().Unix()}
+		volume := fakecluster.Volume{ID: id + 1, Objects: 50, ObjectSize: 100_000, ModifiedAt: time.Now().Unix()}
 		switch {
 		case id < 12: // garbage
 			volume.Deleted = 15 + int(id)
@@ -73,7 +73,7 @@ func build() (*fakeweed.Cluster, []string) {
 }
 
 // work writes and deletes objects until ctx ends.
-func work(ctx context.Context, cluster *fakeweed.Cluster) {
+func work(ctx context.Context, cluster *fakecluster.Cluster) {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for key := uint64(1) << 48; ; key++ {

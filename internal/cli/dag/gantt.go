@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/dagdraw"
+	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -36,14 +36,14 @@ func (c *commands) gantt(ctx *cli.Context) error {
 	if tasks, err = client.Runs().Timeline(ctx.Context, snapshot, tasks); err != nil {
 		return err
 	}
-	bars := make([]dagdraw.Bar, len(tasks))
+	bars := make([]draw.Bar, len(tasks))
 	for i, task := range tasks {
-		bars[i] = dagdraw.Bar{ID: task.ID, State: task.State, Note: noteOf(task), Ready: task.ReadyAt, Began: task.StartedAt, Ended: task.EndedAt}
+		bars[i] = draw.Bar{ID: task.ID, State: task.State, Note: noteOf(task), Ready: task.ReadyAt, Began: task.StartedAt, Ended: task.EndedAt}
 	}
 	heading := fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot))
 	out, drawn := ctx.String("out"), 0
 	write := func(w io.Writer) error {
-		drawn, err = dagdraw.Gantt(w, heading, bars, c.Env.Now())
+		drawn, err = draw.Gantt(w, heading, bars, c.Env.Now())
 		return err
 	}
 	if out == "" || out == ui.StdinName {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/dagdraw"
+	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
@@ -175,16 +175,16 @@ func TestPictureOfARun(t *testing.T) {
 	drawn, err := pictureOfRun(t.Context(), run, ref, nil)
 	require.NoError(t, err)
 	require.Len(t, drawn.Tasks, 3)
-	assert.Equal(t, dagdraw.Task{ID: "2", Needs: []string{"1"}, Kind: "command", State: "running"}, drawn.Tasks[1])
+	assert.Equal(t, draw.Task{ID: "2", Needs: []string{"1"}, Kind: "command", State: "running"}, drawn.Tasks[1])
 	assert.Equal(t, "dag/nine/x (running)", drawn.Subtitle)
 
-	declared := &dagdraw.Picture{Title: "nine", Tasks: []dagdraw.Task{{ID: "2", Rule: "always"}, {ID: "new"}}}
+	declared := &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2", Rule: "always"}, {ID: "new"}}}
 	drawn, err = pictureOfRun(t.Context(), run, ref, declared)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 running always", "new  ", "1 succeeded ", "3 pending "}, brief(drawn.Tasks))
 
 	closed := &fakeRun{looks: []starter.Snapshot{fakeEnded(contract.OutcomeFailed, nil)}, tasks: []starter.Item{{ID: "2", State: "failed", Error: "why"}}}
-	drawn, err = pictureOfRun(t.Context(), closed, ref, &dagdraw.Picture{Title: "nine", Tasks: []dagdraw.Task{{ID: "2"}, {ID: "new"}}})
+	drawn, err = pictureOfRun(t.Context(), closed, ref, &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2"}, {ID: "new"}}})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 failed ", "new  "}, brief(drawn.Tasks))
 	assert.Equal(t, "why", drawn.Tasks[0].Note)
@@ -193,7 +193,7 @@ func TestPictureOfARun(t *testing.T) {
 	require.ErrorIs(t, err, errGone)
 }
 
-func brief(tasks []dagdraw.Task) (lines []string) {
+func brief(tasks []draw.Task) (lines []string) {
 	for _, task := range tasks {
 		lines = append(lines, task.ID+" "+task.State+" "+task.Rule)
 	}

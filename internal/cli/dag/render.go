@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/dagdraw"
+	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -44,7 +44,7 @@ Examples:
 			&cli.StringFlag{Name: ui.FlagRun, Usage: "color the tasks by their states in `RUN`"},
 			&cli.BoolFlag{Name: flagGantt, Usage: "draw when the tasks of --run were ready, began and ended, as SVG"},
 			&cli.StringFlag{Name: "around", Usage: "draw only `TASK`, what it needs and what depends on it"},
-			&cli.StringFlag{Name: "collapse", Usage: "draw fan-outs as one box each: `WHEN` is auto, always or never", Value: string(dagdraw.Auto)},
+			&cli.StringFlag{Name: "collapse", Usage: "draw fan-outs as one box each: `WHEN` is auto, always or never", Value: string(draw.Auto)},
 			&cli.StringFlag{Name: "direction", Usage: "let time run `WHERE`: right or down", Value: "right"},
 			newParamFlag(),
 		}, connectionFlags()...),
@@ -65,11 +65,11 @@ func checkRender(ctx *cli.Context) error {
 	}
 	if format, err := renderFormat(ctx); err != nil {
 		return err
-	} else if ctx.Bool(flagGantt) && (ctx.String(ui.FlagRun) == "" || ctx.Args().Len() > 0 || format != dagdraw.SVG) {
+	} else if ctx.Bool(flagGantt) && (ctx.String(ui.FlagRun) == "" || ctx.Args().Len() > 0 || format != draw.SVG) {
 		return ui.Usagef("--gantt draws a --run as svg, without a FILE")
 	}
-	if mode := dagdraw.Collapse(ctx.String("collapse")); !slices.Contains(dagdraw.CollapseModes(), mode) {
-		return ui.Usagef("--collapse %s: must be one of %v", mode, dagdraw.CollapseModes())
+	if mode := draw.Collapse(ctx.String("collapse")); !slices.Contains(draw.CollapseModes(), mode) {
+		return ui.Usagef("--collapse %s: must be one of %v", mode, draw.CollapseModes())
 	}
 	if direction := ctx.String("direction"); direction != "right" && direction != "down" {
 		return ui.Usagef("--direction %s: must be right or down", direction)
@@ -77,20 +77,20 @@ func checkRender(ctx *cli.Context) error {
 	return nil
 }
 
-func renderFormat(ctx *cli.Context) (dagdraw.Format, error) {
-	if named := dagdraw.Format(ctx.String("format")); named != "" {
-		if !slices.Contains(dagdraw.Formats(), named) {
-			return "", ui.Usagef("--format %s: must be one of %v", named, dagdraw.Formats())
+func renderFormat(ctx *cli.Context) (draw.Format, error) {
+	if named := draw.Format(ctx.String("format")); named != "" {
+		if !slices.Contains(draw.Formats(), named) {
+			return "", ui.Usagef("--format %s: must be one of %v", named, draw.Formats())
 		}
 		return named, nil
 	}
 	switch ext := strings.ToLower(filepath.Ext(ctx.String("out"))); ext {
 	case "", ".svg":
-		return dagdraw.SVG, nil
+		return draw.SVG, nil
 	case ".dot", ".gv":
-		return dagdraw.Dot, nil
+		return draw.Dot, nil
 	case ".mmd", ".mermaid":
-		return dagdraw.Mermaid, nil
+		return draw.Mermaid, nil
 	default:
 		return "", ui.Usagef("--out %s: %s is no picture that can be written; choose svg, dot or mermaid with --format", ctx.String("out"), ext)
 	}
@@ -115,9 +115,9 @@ func (c *commands) render(ctx *cli.Context) error {
 		}
 	}
 	out := ctx.String("out")
-	var drawn dagdraw.Drawn
+	var drawn draw.Drawn
 	write := func(w io.Writer) error {
-		drawn, err = picture.Draw(w, format, dagdraw.Collapse(ctx.String("collapse")))
+		drawn, err = picture.Draw(w, format, draw.Collapse(ctx.String("collapse")))
 		return err
 	}
 	if out == "" || out == ui.StdinName {
@@ -161,8 +161,8 @@ func writeWhole(path string, write func(io.Writer) error) error {
 
 // picture gathers what is drawn: the file's tasks, the run's, or the file's with
 // the states of the run.
-func (c *commands) picture(ctx *cli.Context) (*dagdraw.Picture, error) {
-	var drawn *dagdraw.Picture
+func (c *commands) picture(ctx *cli.Context) (*draw.Picture, error) {
+	var drawn *draw.Picture
 	if ctx.Args().Len() > 0 {
 		compiled, err := c.compileSpec(ctx.Args().First(), paramsOf(ctx))
 		if err != nil {
@@ -188,19 +188,19 @@ func (c *commands) picture(ctx *cli.Context) (*dagdraw.Picture, error) {
 }
 
 // pictureOf draws a spec.
-func pictureOf(compiled *spec.Compiled) (*dagdraw.Picture, error) {
+func pictureOf(compiled *spec.Compiled) (*draw.Picture, error) {
 	graph := compiled.Graph
 	program, err := spec.Open(dag.NewRun(graph, dag.Options{}))
 	if err != nil {
 		return nil, err
 	}
-	drawn := &dagdraw.Picture{Title: compiled.Header.Name, Tasks: make([]dagdraw.Task, 0, graph.Len())}
+	drawn := &draw.Picture{Title: compiled.Header.Name, Tasks: make([]draw.Task, 0, graph.Len())}
 	for i := range dag.Index(graph.Len()) {
 		definition, err := program.Definition(i)
 		if err != nil {
 			return nil, err
 		}
-		task := dagdraw.Task{ID: graph.ID(i), Kind: string(definition.Kind)}
+		task := draw.Task{ID: graph.ID(i), Kind: string(definition.Kind)}
 		if rule := graph.Rule(i); rule != dag.AllSuccess {
 			task.Rule = rule.String()
 		}
@@ -220,12 +220,12 @@ type dagPictures interface {
 
 // pictureOfRun draws a run. Without a spec it shows the run's own tasks; with one
 // the spec's, of which the run may lack some.
-func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, declared *dagdraw.Picture) (*dagdraw.Picture, error) {
+func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, declared *draw.Picture) (*draw.Picture, error) {
 	snapshot, err := client.Show(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	drawn := &dagdraw.Picture{Title: snapshot.DAG, Subtitle: fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot)), Run: true}
+	drawn := &draw.Picture{Title: snapshot.DAG, Subtitle: fmt.Sprintf("%s (%s)", ref.WorkflowID, dagOutcome(snapshot)), Run: true}
 	views, _, err := client.Items(ctx, ref, starter.ItemFilter{Limit: starter.All})
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func pictureOfRun(ctx context.Context, client dagPictures, ref starter.RunRef, d
 		}
 	}
 	for _, view := range views {
-		task := dagdraw.Task{ID: view.ID, Needs: view.Needs, Kind: view.Kind, State: view.State, Note: cmp.Or(view.Error, view.Waiting)}
+		task := draw.Task{ID: view.ID, Needs: view.Needs, Kind: view.Kind, State: view.State, Note: cmp.Or(view.Error, view.Waiting)}
 		if i, ok := known[view.ID]; ok {
 			task.Rule = drawn.Tasks[i].Rule
 			drawn.Tasks[i] = task

@@ -15,7 +15,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -110,7 +110,7 @@ func setParams(loaded *spec.Spec, params [][2]string) error {
 		if !ok {
 			known := ui.SortedKeys(loaded.Params)
 			hint := "it declares no params"
-			if guess := nearest.Word(key, known); guess != "" {
+			if guess := suggest.Word(key, known); guess != "" {
 				hint = fmt.Sprintf("did you mean %q?", guess)
 			} else if len(known) > 0 {
 				hint = "it has " + strings.Join(known, ", ")

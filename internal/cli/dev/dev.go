@@ -16,9 +16,9 @@ import (
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/app"
-	"github.com/roundsman/roundsman/internal/buildinfo"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/buildinfo"
 	"github.com/roundsman/roundsman/starter"
 )
 

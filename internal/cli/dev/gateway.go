@@ -10,10 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/app"
-	"github.com/roundsman/roundsman/internal/buildinfo"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/telemetry"
-	"github.com/roundsman/roundsman/internal/weedgateway"
+	"github.com/roundsman/roundsman/internal/edge/telemetry"
+	"github.com/roundsman/roundsman/internal/lib/buildinfo"
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway"
 )
 
 func (c *commands) gatewayCommand() *cli.Command {
@@ -53,7 +53,7 @@ Examples:
 			&cli.StringFlag{Name: flagTLSKey, Usage: "its key, a PEM `FILE`"},
 			&cli.StringFlag{Name: flagClientCA, Usage: "take only workers with a certificate of this CA, a PEM `FILE`"},
 			&cli.BoolFlag{Name: flagInsecure, Usage: "serve another address than loopback to whoever reaches it"},
-			&cli.IntFlag{Name: flagMaxWorkers, Usage: "serve at most `N` workers", Value: weedgateway.DefaultMaxWorkers},
+			&cli.IntFlag{Name: flagMaxWorkers, Usage: "serve at most `N` workers", Value: gateway.DefaultMaxWorkers},
 			&cli.StringFlag{Name: ui.FlagDataDir, Usage: "keep what must survive a restart in `DIR`", Value: ".roundsman"},
 			&cli.DurationFlag{Name: "drain-timeout", Usage: "let running jobs continue for `DURATION` after a signal to stop", Value: app.DefaultDrainTimeout},
 		}, ui.LogFlags()...)...),
@@ -96,7 +96,7 @@ func weedGatewayOptions(ctx *cli.Context) (app.WeedGatewayOptions, error) {
 	if err != nil {
 		return app.WeedGatewayOptions{}, ui.Usagef("--listen: %w", err)
 	}
-	stream, err := weedgateway.GRPCAddress(listen, ctx.String(flagGRPCListen))
+	stream, err := gateway.GRPCAddress(listen, ctx.String(flagGRPCListen))
 	if err != nil {
 		return app.WeedGatewayOptions{}, ui.Usagef("--listen: %w", err)
 	}
@@ -108,7 +108,7 @@ func weedGatewayOptions(ctx *cli.Context) (app.WeedGatewayOptions, error) {
 	if !known && !ctx.Bool(flagInsecure) && (!app.Loopback(stream) || !app.Loopback(listen)) {
 		return app.WeedGatewayOptions{}, ui.Usagef("--listen %s: whoever reaches it could act as a worker: give --tls-cert, --tls-key and --tls-client-ca, or --insecure", listen)
 	}
-	return app.WeedGatewayOptions{DataDir: dir, DrainTimeout: drain, Gateway: weedgateway.Options{
+	return app.WeedGatewayOptions{DataDir: dir, DrainTimeout: drain, Gateway: gateway.Options{
 		Listen: listen, GRPCListen: ctx.String(flagGRPCListen), TLS: secured, MaxWorkers: ctx.Int(flagMaxWorkers),
 	}}, nil
 }

@@ -12,18 +12,18 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/translate"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
-	"github.com/roundsman/roundsman/internal/weedgateway/translate"
 	"github.com/roundsman/roundsman/jobtype"
-	"github.com/roundsman/roundsman/testsuite/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakeworker"
 )
 
 // weedHandlers are those of a worker with all seven job types.
 func weedHandlers(t *testing.T) []jobtype.Descriptor {
 	t.Helper()
 	var all []jobtype.Descriptor
-	for _, name := range fakeweed.JobTypes() {
-		d, err := translate.Descriptor(&pb.JobTypeCapability{JobType: name, CanDetect: true, CanExecute: true}, fakeweed.Descriptor(name))
+	for _, name := range fakeworker.JobTypes() {
+		d, err := translate.Descriptor(&pb.JobTypeCapability{JobType: name, CanDetect: true, CanExecute: true}, fakeworker.Descriptor(name))
 		require.NoError(t, err)
 		all = append(all, d)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -26,7 +26,7 @@ Examples:
 		Flags:  ui.With(),
 		Before: runs.CheckSettings,
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
-			change, err := setting.Parse(ctx.Args().Tail())
+			change, err := override.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -67,7 +67,7 @@ func (c *commands) setConcurrency() *cli.Command {
 		},
 		Action: c.onRun(starter.Runs.ResolveDAG, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			n := strconv.Itoa(ctx.Int(flagConcurrency))
-			changed, err := client.Runs().Set(ctx.Context, ref, setting.Change{setting.Concurrency: json.RawMessage(n)})
+			changed, err := client.Runs().Set(ctx.Context, ref, override.Change{override.Concurrency: json.RawMessage(n)})
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/setting"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -84,7 +84,7 @@ Examples:
 		Flags:  ui.With(),
 		Before: CheckSettings,
 		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
-			change, err := setting.Parse(ctx.Args().Tail())
+			change, err := override.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
 			}
@@ -99,7 +99,7 @@ Examples:
 
 // CheckSettings judges the settings of a command line without a server.
 func CheckSettings(ctx *cli.Context) error {
-	if _, err := setting.Parse(ctx.Args().Tail()); err != nil {
+	if _, err := override.Parse(ctx.Args().Tail()); err != nil {
 		return ui.Faulty(err)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/answer"
+	"github.com/roundsman/roundsman/internal/lib/jsonout"
 )
 
 // The values of --output.
@@ -79,7 +79,7 @@ func (c *Program) answer(format string, value any, indent, separator string, nam
 		text, err = encodeYAML(value)
 		text = append([]byte(separator), text...)
 	default:
-		text, err = answer.JSON(value, indent)
+		text, err = jsonout.JSON(value, indent)
 		text = escapeUnsafe(text)
 	}
 	if err == nil {

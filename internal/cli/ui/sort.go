@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
 // FlagSort is --sort of the commands that list.
@@ -72,7 +72,7 @@ func (s Sorting[T]) Flag() cli.Flag {
 				if slices.Contains(fields, name) {
 					continue
 				}
-				if meant := nearest.Word(name, fields); meant != "" {
+				if meant := suggest.Word(name, fields); meant != "" {
 					return Usagef("--sort %s: did you mean %s? It must be one of %s", field, meant, strings.Join(fields, ", "))
 				}
 				return Usagef("--sort %s: must be one of %s", field, strings.Join(fields, ", "))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/internal/nearest"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -82,5 +82,5 @@ func likely(word string, names []string) string {
 			return longer[0]
 		}
 	}
-	return nearest.Word(word, names)
+	return suggest.Word(word, names)
 }

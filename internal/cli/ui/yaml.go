@@ -10,12 +10,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/roundsman/roundsman/internal/answer"
+	"github.com/roundsman/roundsman/internal/lib/jsonout"
 )
 
 // encodeYAML writes the JSON of value as YAML: the same fields in the same order.
 func encodeYAML(value any) ([]byte, error) {
-	plain, err := answer.JSON(value, "")
+	plain, err := jsonout.JSON(value, "")
 	if err != nil {
 		return nil, err //nolint:wrapcheck // answer wraps it
 	}

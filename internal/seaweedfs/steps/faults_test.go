@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // fate is what becomes of one call of an attempt.
@@ -32,24 +32,24 @@ var fates = []fate{refused, unheard, lie, killed, forgot, unsent}
 // scenario is a job in a small cluster.
 type scenario struct {
 	name string
-	job  func(*fakeweed.Cluster) steps.Job
+	job  func(*fakecluster.Cluster) steps.Job
 	// clean is what is asked for when the job has ended well.
-	clean func(*testing.T, *fakeweed.Cluster)
+	clean func(*testing.T, *fakecluster.Cluster)
 }
 
-func fourServers() *fakeweed.Cluster {
-	c := fakeweed.New(nil)
+func fourServers() *fakecluster.Cluster {
+	c := fakecluster.New(nil)
 	for _, address := range []string{"a:1", "b:1", "c:1", "d:1"} {
-		c.Add(fakeweed.Server{Address: address, Max: 9})
+		c.Add(fakecluster.Server{Address: address, Max: 9})
 	}
-	c.Put(fakeweed.Volume{ID: 1, Objects: 5, Deleted: 2, ObjectSize: 100}, "a:1")
-	c.Put(fakeweed.Volume{ID: 2, Objects: 5, Deleted: 2, ObjectSize: 100, Placement: 1}, "a:1", "b:1")
-	c.Put(fakeweed.Volume{ID: 3, Objects: 5, ObjectSize: 100}, "a:1")
+	c.Put(fakecluster.Volume{ID: 1, Objects: 5, Deleted: 2, ObjectSize: 100}, "a:1")
+	c.Put(fakecluster.Volume{ID: 2, Objects: 5, Deleted: 2, ObjectSize: 100, Placement: 1}, "a:1", "b:1")
+	c.Put(fakecluster.Volume{ID: 3, Objects: 5, ObjectSize: 100}, "a:1")
 	walkWell(encodeOf(c, 3, []string{"a:1"}, []string{"a:1", "b:1", "c:1", "d:1"}), c)
 	return c
 }
 
-func walkWell(job steps.Job, c *fakeweed.Cluster) {
+func walkWell(job steps.Job, c *fakecluster.Cluster) {
 	walk(c, job, idOf(job), func(int, steps.Call) fate { return well })
 }
 
@@ -68,8 +68,8 @@ func idOf(job steps.Job) uint32 {
 }
 
 func scenarios() []scenario {
-	writable := func(id uint32, servers ...string) func(*testing.T, *fakeweed.Cluster) {
-		return func(t *testing.T, c *fakeweed.Cluster) {
+	writable := func(id uint32, servers ...string) func(*testing.T, *fakecluster.Cluster) {
+		return func(t *testing.T, c *fakecluster.Cluster) {
 			t.Helper()
 			holders, readOnly := c.Replicas(id)
 			assert.Equal(t, servers, holders)
@@ -78,26 +78,26 @@ func scenarios() []scenario {
 		}
 	}
 	return []scenario{
-		{"move", func(*fakeweed.Cluster) steps.Job {
+		{"move", func(*fakecluster.Cluster) steps.Job {
 			return &steps.Move{Volume: 1, Source: "a:1", Target: "c:1", Copies: 1}
 		}, writable(1, "c:1")},
-		{"move of two", func(*fakeweed.Cluster) steps.Job {
+		{"move of two", func(*fakecluster.Cluster) steps.Job {
 			return &steps.Move{Volume: 2, Source: "a:1", Target: "c:1", Others: []string{"b:1"}, Copies: 2}
 		}, writable(2, "b:1", "c:1")},
-		{"vacuum", func(*fakeweed.Cluster) steps.Job {
+		{"vacuum", func(*fakecluster.Cluster) steps.Job {
 			return &steps.Vacuum{Volume: 2, Servers: []string{"a:1", "b:1"}, Threshold: 0.1}
 		}, writable(2, "a:1", "b:1")},
-		{"encode", func(c *fakeweed.Cluster) steps.Job {
+		{"encode", func(c *fakecluster.Cluster) steps.Job {
 			return encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"})
-		}, func(t *testing.T, c *fakeweed.Cluster) {
+		}, func(t *testing.T, c *fakecluster.Cluster) {
 			t.Helper()
 			holders, _ := c.Replicas(2)
 			assert.Empty(t, holders)
 			onceEach(t, c, 2)
 		}},
-		{"shard", func(*fakeweed.Cluster) steps.Job {
+		{"shard", func(*fakecluster.Cluster) steps.Job {
 			return &steps.MoveShard{Volume: 3, Shard: 0, Source: "a:1", Target: "c:1"}
-		}, func(t *testing.T, c *fakeweed.Cluster) {
+		}, func(t *testing.T, c *fakecluster.Cluster) {
 			t.Helper()
 			assert.Contains(t, c.ShardHolders(3)["c:1"], uint32(0))
 			onceEach(t, c, 3)
@@ -106,7 +106,7 @@ func scenarios() []scenario {
 }
 
 // onceEach asks for fourteen shards, each with files on one server, where it is mounted.
-func onceEach(t *testing.T, c *fakeweed.Cluster, id uint32) {
+func onceEach(t *testing.T, c *fakecluster.Cluster, id uint32) {
 	t.Helper()
 	assert.Equal(t, c.ShardHolders(id), c.ShardFiles(id))
 	files := 0
@@ -118,7 +118,7 @@ func onceEach(t *testing.T, c *fakeweed.Cluster, id uint32) {
 
 // walk is one attempt; how chooses each call's fate. A nil end is a kill, checkpoint is
 // what had been written by then.
-func walk(c *fakeweed.Cluster, job steps.Job, id uint32, how func(int, steps.Call) fate) (end *steps.End, checkpoint json.RawMessage) {
+func walk(c *fakecluster.Cluster, job steps.Job, id uint32, how func(int, steps.Call) fate) (end *steps.End, checkpoint json.RawMessage) {
 	r := steps.NewRunner(job)
 	for calls := 0; ; {
 		look, step := r.Next()
@@ -146,7 +146,7 @@ func walk(c *fakeweed.Cluster, job steps.Job, id uint32, how func(int, steps.Cal
 		answer := steps.Answer{}
 		if chosen != refused && chosen != lie && chosen != unsent {
 			var err error
-			if answer, err = fakeweed.Do(c, *step.Call); err != nil {
+			if answer, err = fakecluster.Do(c, *step.Call); err != nil {
 				answer = steps.Answer{Err: err.Error()}
 			}
 		}
@@ -164,7 +164,7 @@ func walk(c *fakeweed.Cluster, job steps.Job, id uint32, how func(int, steps.Cal
 }
 
 // nothingIsLost reads every object.
-func nothingIsLost(t *testing.T, c *fakeweed.Cluster) {
+func nothingIsLost(t *testing.T, c *fakecluster.Cluster) {
 	t.Helper()
 	for id := uint32(1); id <= 3; id++ {
 		for object := uint64(2); object < 5; object++ {
@@ -263,7 +263,7 @@ func TestALastingFaultIsUndoneOrSaid(t *testing.T) {
 	}
 }
 
-func undone(t *testing.T, c *fakeweed.Cluster, id uint32, op steps.Op, end *steps.End) {
+func undone(t *testing.T, c *fakecluster.Cluster, id uint32, op steps.Op, end *steps.End) {
 	t.Helper()
 	holders, readOnly := c.Replicas(id)
 	assert.Empty(t, c.Compacted(id))

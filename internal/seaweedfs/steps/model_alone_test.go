@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // TestWithoutJobsAnObjectIsLost is why the operator of the model checks the disks of
@@ -13,11 +13,11 @@ import (
 func TestWithoutJobsAnObjectIsLost(t *testing.T) {
 	t.Parallel()
 	run := func(check bool) bool {
-		c := fakeweed.New(nil)
+		c := fakecluster.New(nil)
 		for _, address := range []string{"a:1", "b:1", "c:1", "d:1"} {
-			c.Add(fakeweed.Server{Address: address, Max: 9})
+			c.Add(fakecluster.Server{Address: address, Max: 9})
 		}
-		c.Put(fakeweed.Volume{ID: 1, Placement: 1}, "a:1", "b:1")
+		c.Put(fakecluster.Volume{ID: 1, Placement: 1}, "a:1", "b:1")
 		fix := func() {
 			if check {
 				c.CheckDisk(1)

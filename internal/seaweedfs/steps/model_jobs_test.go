@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // step lets one job take one look or one call. It reports whether a look was taken, so
@@ -116,7 +116,7 @@ func (m *model) look(w *work, look steps.Look, faulty bool) {
 	w.runner.SawShards(shards)
 }
 
-func lookAt(c *fakeweed.Cluster, server string, id uint32) steps.Replica {
+func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 	status, err := c.Status(server, id)
 	if err != nil {
 		return steps.Replica{Presence: steps.Absent}
@@ -124,7 +124,7 @@ func lookAt(c *fakeweed.Cluster, server string, id uint32) steps.Replica {
 	return steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Files: status.Files, Revision: status.Revision}
 }
 
-func lookAtShards(c *fakeweed.Cluster, server string, id uint32) steps.Shards {
+func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards {
 	shards, size, err := c.EcInfo(server, id)
 	if err != nil {
 		return steps.Shards{Presence: steps.Absent}
@@ -166,7 +166,7 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 }
 
 func (m *model) carryOut(c steps.Call) steps.Answer {
-	answer, err := fakeweed.Do(m.cluster, c)
+	answer, err := fakecluster.Do(m.cluster, c)
 	if err != nil {
 		m.log("  %v", err)
 		return steps.Answer{Err: err.Error()}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // TestNothingIsLost interleaves moves, vacuums, encodings and shard moves with an
@@ -44,7 +44,7 @@ const (
 
 type model struct {
 	t       *rapid.T
-	cluster *fakeweed.Cluster
+	cluster *fakecluster.Cluster
 	now     time.Time
 	servers []string
 	down    map[string]bool
@@ -97,11 +97,11 @@ func newModel(t *rapid.T) *model {
 		said: map[uint32][]steps.Leftover{}, repaired: map[uint32]bool{}, lost: map[uint32]map[uint32]bool{},
 	}
 	m.calmness = rapid.SampledFrom([]int{5, 12, 25, 100}).Draw(t, "calmness")
-	m.cluster = fakeweed.New(func() time.Time { return m.now })
+	m.cluster = fakecluster.New(func() time.Time { return m.now })
 	for i := range modelServer {
 		address := fmt.Sprintf("s%d:8080", i)
 		m.servers = append(m.servers, address)
-		m.cluster.Add(fakeweed.Server{Address: address, Max: 20})
+		m.cluster.Add(fakecluster.Server{Address: address, Max: 20})
 	}
 	m.put(1, 0, m.servers[0])
 	m.put(2, 1, m.servers[1], m.servers[2])
@@ -149,7 +149,7 @@ func (m *model) focus() {
 }
 
 func (m *model) put(id, placement uint32, servers ...string) {
-	m.cluster.Put(fakeweed.Volume{ID: id, Placement: placement}, servers...)
+	m.cluster.Put(fakecluster.Volume{ID: id, Placement: placement}, servers...)
 	for range 3 {
 		m.write(id)
 	}
@@ -210,7 +210,7 @@ func (m *model) encode(id uint32) func() steps.Job {
 }
 
 // encodeOf deals the shards to the servers in turn.
-func encodeOf(c *fakeweed.Cluster, id uint32, replicas, servers []string) *steps.Encode {
+func encodeOf(c *fakecluster.Cluster, id uint32, replicas, servers []string) *steps.Encode {
 	job := &steps.Encode{Volume: id, Replicas: replicas}
 	for i, server := range servers {
 		placed := steps.Placement{Server: server}

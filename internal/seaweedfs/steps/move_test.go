@@ -5,13 +5,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // moveWithoutTail walks a move whose tails fail to its end; between is called before
 // the last calls, when the copy is there.
-func moveWithoutTail(t *testing.T, c *fakeweed.Cluster, between func()) *steps.End {
+func moveWithoutTail(t *testing.T, c *fakecluster.Cluster, between func()) *steps.End {
 	t.Helper()
 	r := steps.NewRunner(&steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1})
 	for {
@@ -30,7 +30,7 @@ func moveWithoutTail(t *testing.T, c *fakeweed.Cluster, between func()) *steps.E
 			between()
 			r.Took(*step.Call, steps.Answer{Err: "no tail"})
 		default:
-			_, err := fakeweed.Do(c, *step.Call)
+			_, err := fakecluster.Do(c, *step.Call)
 			require.NoError(t, err)
 			r.Took(*step.Call, steps.Answer{})
 			require.Less(t, writable(c), 2, "after %s", step.Call)
@@ -38,16 +38,16 @@ func moveWithoutTail(t *testing.T, c *fakeweed.Cluster, between func()) *steps.E
 	}
 }
 
-func writable(c *fakeweed.Cluster) int {
+func writable(c *fakecluster.Cluster) int {
 	holders, readOnly := c.Replicas(1)
 	return len(holders) - len(readOnly)
 }
 
-func twoServers() *fakeweed.Cluster {
-	c := fakeweed.New(nil)
-	c.Add(fakeweed.Server{Address: "a:1", Max: 9})
-	c.Add(fakeweed.Server{Address: "b:1", Max: 9})
-	c.Put(fakeweed.Volume{ID: 1, Objects: 3, ObjectSize: 100}, "a:1")
+func twoServers() *fakecluster.Cluster {
+	c := fakecluster.New(nil)
+	c.Add(fakecluster.Server{Address: "a:1", Max: 9})
+	c.Add(fakecluster.Server{Address: "b:1", Max: 9})
+	c.Put(fakecluster.Volume{ID: 1, Objects: 3, ObjectSize: 100}, "a:1")
 	return c
 }
 
@@ -156,7 +156,7 @@ func TestVacuumStopsWhileAReplicaCannotBeRead(t *testing.T) {
 			if step.Call.Op == steps.Compact {
 				compacted++
 			}
-			answer, err := fakeweed.Do(c, *step.Call)
+			answer, err := fakecluster.Do(c, *step.Call)
 			require.NoError(t, err)
 			r.Took(*step.Call, answer)
 		}

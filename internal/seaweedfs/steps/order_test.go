@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/internal/seaweedfs/fakeweed"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
 // TestASourceThatBecameWritableIsFencedAgain: an operator made it writable during the
@@ -100,10 +100,10 @@ func TestReplicasThatDifferAreNotEncoded(t *testing.T) {
 // TestTheLastReplicaStaysIfSomethingChanges while the first of two is being deleted.
 func TestTheLastReplicaStaysIfSomethingChanges(t *testing.T) {
 	t.Parallel()
-	for code, change := range map[steps.Code]func(*fakeweed.Cluster) error{
-		steps.ShardsMissing:   func(c *fakeweed.Cluster) error { return c.EcUnmount("b:1", 2, c.ShardHolders(2)["b:1"]) },
-		steps.ReplicaWritable: func(c *fakeweed.Cluster) error { return c.MarkWritable("b:1", 2) },
-		steps.ShardsDiffer: func(c *fakeweed.Cluster) error {
+	for code, change := range map[steps.Code]func(*fakecluster.Cluster) error{
+		steps.ShardsMissing:   func(c *fakecluster.Cluster) error { return c.EcUnmount("b:1", 2, c.ShardHolders(2)["b:1"]) },
+		steps.ReplicaWritable: func(c *fakecluster.Cluster) error { return c.MarkWritable("b:1", 2) },
+		steps.ShardsDiffer: func(c *fakecluster.Cluster) error {
 			_, err := c.Commit("b:1", 2)
 			return err
 		},
@@ -167,7 +167,7 @@ func TestReplicasStayReadOnlyBesideShards(t *testing.T) {
 func TestAShardOfAnotherStateIsNotTakenForACopy(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
-	c.Put(fakeweed.Volume{ID: 3, Objects: 9, ObjectSize: 100}, "c:1")
+	c.Put(fakecluster.Volume{ID: 3, Objects: 9, ObjectSize: 100}, "c:1")
 	require.NoError(t, c.EcGenerate("c:1", 3, ""))
 	require.NoError(t, c.EcMount("c:1", 3, []uint32{0}))
 	end, _ := walk(c, &steps.MoveShard{Volume: 3, Shard: 0, Source: "a:1", Target: "c:1"}, 3, func(_ int, call steps.Call) fate {

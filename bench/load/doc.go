@@ -1,0 +1,10 @@
+// Package load holds large pure cores and one event for each kind of change to them, so
+// that benchmarks can measure the cost of an event at several sizes.
+package load
+
+// Case is one kind of event. Step applies Events of them.
+type Case struct {
+	Name   string
+	Events int
+	Step   func()
+}

@@ -1,3 +1,0 @@
-// Package batchkey renders the template of `batch: {by: …}`: what the proposals
-// of one batch have in common.
-package batchkey

@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter"
+)
+
+type laneList struct {
+	Lanes []contract.AdmissionLane `json:"lanes"`
+	// Recovering: nothing is granted until the open runs have said what they hold.
+	Recovering bool `json:"recovering"`
+	Page
+}
+
+type poolList struct {
+	Pools []contract.AdmissionPool `json:"pools"`
+	Page
+}
+
+type objectList struct {
+	Objects []contract.AdmissionThing `json:"objects"`
+	Page
+}
+
+// heldList is what is held back: job types and keys.
+type heldList struct {
+	contract.HoldsResult
+	// Next is the cursor of the next page; empty: there is none.
+	Next string    `json:"next,omitempty"`
+	AsOf time.Time `json:"as_of"`
+}
+
+// pastGrantList is what was released, the last release first.
+type pastGrantList struct {
+	Grants []contract.PastGrant `json:"grants"`
+	// Kept is how many releases are remembered in all, of all that were Released.
+	Kept     int   `json:"kept"`
+	Released int64 `json:"released"`
+	// Next is the cursor of the next page; empty: there is none.
+	Next string    `json:"next,omitempty"`
+	AsOf time.Time `json:"as_of"`
+}
+
+// mostUses is how many names admission shows in one answer.
+const mostUses = 500
+
+// PoolPath names a pool in the path.
+type PoolPath struct {
+	Pool string `path:"pool" maxLength:"63" doc:"The resource pool"`
+}
+
+// PoolSize is the size of a pool: in force, declared, and an operator's.
+type PoolSize struct {
+	Pool     string `json:"pool"`
+	Size     int    `json:"size"`
+	Declared int    `json:"declared,omitempty"`
+	Operator int    `json:"operator,omitempty"`
+}
+
+var (
+	viewAdmission    = access.Permission{Verb: access.View, Kind: access.Admission}    //nolint:gochecknoglobals // constants
+	operateAdmission = access.Permission{Verb: access.Operate, Kind: access.Admission} //nolint:gochecknoglobals // constants
+)
+
+func (a *API) admission() {
+	const tag = "admission"
+	Add(a, Operation{
+		ID: "list-lanes", Method: http.MethodGet, Path: "/lanes", Tag: tag, Summary: "List the lanes that runs hold or wait for",
+		May: viewAdmission,
+	}, a.listLanes)
+	Add(a, Operation{
+		ID: "list-pools", Method: http.MethodGet, Path: "/pools", Tag: tag, Summary: "List the resource pools that jobs hold or wait for",
+		May: viewAdmission,
+	}, a.listPools)
+	Add(a, Operation{
+		ID: "list-objects", Method: http.MethodGet, Path: "/objects", Tag: tag, Summary: "List the objects that jobs hold or wait for",
+		May: viewAdmission,
+	}, a.listObjects)
+	Add(a, Operation{
+		ID: "list-past-grants", Method: http.MethodGet, Path: "/past-grants", Tag: tag,
+		Summary:     "List who held lanes, pools and objects before, from when to when, and for how long that was waited for",
+		Description: "The last release comes first. Admission remembers the newest few hundred of lanes, and as many of pools and objects.",
+		May:         viewAdmission,
+		Live:        &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{contract.AdmissionWorkflowID}},
+	}, a.listPastGrants)
+	Add(a, Operation{
+		ID: "list-held", Method: http.MethodGet, Path: "/held", Tag: tag, Summary: "List what is held back: job types and keys that the retry budget disabled, and keys that were marked as done",
+		May: access.Permission{Verb: access.View, Kind: access.JobTypes}, Reach: Some,
+	}, a.listHeld)
+	Add(a, Operation{
+		ID: "get-pool-size", Method: http.MethodGet, Path: "/pools/{pool}/size", Tag: tag, Summary: "Tell the size of a pool",
+		May: viewAdmission,
+	}, poolSize)
+	Add(a, Operation{
+		ID: "set-pool-size", Method: http.MethodPut, Path: "/pools/{pool}/size", Tag: tag, Summary: "Give a pool another size, at once and until it is resized again",
+		Description: "Size 0 goes back to what the configuration declares.",
+		May:         operateAdmission,
+	}, func(ctx context.Context, call *Call, in *struct {
+		PoolPath
+		Body struct {
+			Size int `json:"size" minimum:"0"`
+		}
+	},
+	) (contract.AdmissionPool, error) {
+		return call.Client.Admission().ResizePool(ctx, in.Pool, in.Body.Size, call.Name)
+	})
+}
+
+func (a *API) listLanes(ctx context.Context, call *Call, in *struct{ Listing }) (laneList, error) {
+	view, at, err := a.view(ctx, call, "lanes", in.Listing)
+	if err != nil {
+		return laneList{}, err
+	}
+	names := func(l contract.AdmissionLane) string { return l.Name }
+	return laneList{orEmpty(view.Lanes), view.Recovering, pageOf(a, "lanes", at, view.Lanes, names, view.LaneCount)}, nil
+}
+
+func (a *API) listPools(ctx context.Context, call *Call, in *struct{ Listing }) (poolList, error) {
+	view, at, err := a.view(ctx, call, "pools", in.Listing)
+	if err != nil {
+		return poolList{}, err
+	}
+	names := func(p contract.AdmissionPool) string { return p.Name }
+	return poolList{orEmpty(view.Pools), pageOf(a, "pools", at, view.Pools, names, view.PoolCount)}, nil
+}
+
+func (a *API) listPastGrants(ctx context.Context, call *Call, in *struct {
+	Listing
+	Lane   string `query:"lane" maxLength:"63" doc:"Only turns in this lane"`
+	Pool   string `query:"pool" maxLength:"63" doc:"Only with this pool"`
+	Object string `query:"object" maxLength:"1000" doc:"Only with this object"`
+	Run    string `query:"run" maxLength:"1000" doc:"Only what this run held: its workflow id"`
+},
+) (pastGrantList, error) {
+	const name = "past-grants"
+	list := pastGrantList{Grants: []contract.PastGrant{}, AsOf: time.Now().UTC()}
+	after, err := a.position(name, in.Cursor)
+	if err != nil {
+		return list, err
+	}
+	before, _ := strconv.ParseInt(after, 10, 64) // A signed cursor is a number, or empty.
+	past, err := call.Client.Admission().PastGrants(ctx, contract.PastGrantsFilter{
+		Lane: in.Lane, Pool: in.Pool, Object: in.Object, WorkflowID: in.Run, Before: before, Limit: in.Limit,
+	})
+	if is404(err) {
+		return list, nil // There was no request yet.
+	}
+	list.Grants, list.Kept, list.Released = orEmpty(past.Grants), past.Kept, past.Released
+	if past.More {
+		list.Next = a.cursor(name, strconv.FormatInt(past.Grants[len(past.Grants)-1].Seq, 10))
+	}
+	return list, err
+}
+
+func (a *API) listObjects(ctx context.Context, call *Call, in *struct{ Listing }) (objectList, error) {
+	view, at, err := a.view(ctx, call, "objects", in.Listing)
+	if err != nil {
+		return objectList{}, err
+	}
+	names := func(o contract.AdmissionThing) string { return o.Name }
+	return objectList{orEmpty(view.Objects), pageOf(a, "objects", at, view.Objects, names, view.ObjectCount)}, nil
+}
+
+// view reads one page of admission; its state has at most 500 of each.
+func (a *API) view(ctx context.Context, call *Call, list string, in Listing) (contract.AdmissionView, Listing, error) {
+	after, err := a.position(list, in.Cursor)
+	if err != nil {
+		return contract.AdmissionView{}, in, err
+	}
+	in.Limit = min(in.Limit, mostUses)
+	if after == "" && in.Limit == mostUses {
+		view, _, err := read(ctx, call, a.known.admission)
+		if is404(err) {
+			return contract.AdmissionView{}, in, nil
+		}
+		return view, in, err
+	}
+	view, err := call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: in.Limit, After: after})
+	if is404(err) {
+		return contract.AdmissionView{}, in, nil // There was no request yet.
+	}
+	return view, in, err
+}
+
+func is404(err error) bool { return err != nil && problem.From(err).Status == http.StatusNotFound }
+
+// pageOf describes a page that the source has cut.
+func pageOf[T any](a *API, list string, in Listing, kept []T, name func(T) string, total int) Page {
+	page := Page{Total: total, AsOf: time.Now().UTC()}
+	if len(kept) == in.Limit && len(kept) > 0 {
+		page.Next = a.cursor(list, name(kept[len(kept)-1]))
+	}
+	return page
+}
+
+func poolSize(ctx context.Context, call *Call, in *PoolPath) (PoolSize, error) {
+	view, err := call.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
+	if err != nil {
+		return PoolSize{}, err
+	}
+	at := slices.IndexFunc(view.Pools, func(p contract.AdmissionPool) bool { return p.Name == in.Pool })
+	if at < 0 {
+		return PoolSize{}, &starter.NotFoundError{What: "pool", Name: in.Pool, Hint: "no job holds or waits for it, and nobody has resized it"}
+	}
+	pool := view.Pools[at]
+	return PoolSize{Pool: pool.Name, Size: pool.Size, Declared: pool.Declared, Operator: pool.Operator}, nil
+}
+
+func (a *API) listHeld(ctx context.Context, call *Call, in *struct{ Listing }) (heldList, error) {
+	return a.held(ctx, call, in.Listing, "")
+}
+
+// held lists what is held back, of one job type or of all that the caller sees. How much
+// there is of others is theirs to know.
+func (a *API) held(ctx context.Context, call *Call, in Listing, jobType string) (heldList, error) {
+	list, name := heldList{AsOf: time.Now().UTC()}, "held "+jobType
+	offset, err := a.offsetOf(name, in.Cursor)
+	if err != nil {
+		return list, err
+	}
+	if list.HoldsResult, err = call.Client.Admission().Holds(ctx, contract.HoldsInput{JobType: jobType, Offset: offset, Limit: in.Limit}); err != nil {
+		return list, err
+	}
+	if end := offset + len(list.Holds); len(list.Holds) > 0 && end < list.Total {
+		list.Next = a.cursor(name, strconv.Itoa(end))
+	}
+	list.Holds = access.Filter(call.Rights, call.operation.May, list.Holds, func(h contract.AdmissionHold) access.Scope { return access.Scope{JobType: h.JobType} })
+	if !call.Sees(access.Scope{}) {
+		list.Tracked, list.Dropped = 0, 0
+		if jobType == "" {
+			list.Total = len(list.Holds)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,147 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter/keys"
+)
+
+// The ways by which a caller is known.
+const (
+	ByKey         = "key"
+	ByOIDC        = "oidc"
+	BySession     = "session"
+	ByCertificate = "certificate"
+	ByWorker      = "worker"
+)
+
+// Options say whom an Authenticator knows. Nil: nobody that way.
+type Options struct {
+	// Policy binds roles to subjects, groups, keys and certificates.
+	Policy access.Policy
+	// Keys checks API keys, and whether the key with an id is still one.
+	Keys interface {
+		Check(ctx context.Context, secret string) (keys.Key, error)
+		Valid(ctx context.Context, id string) (bool, error)
+	}
+	// Workers opens the token of a remote worker; its error is a *problem.Problem.
+	Workers func(token string) (RemoteWorker, error)
+	// OIDC checks tokens and log-ins, Sessions the cookies that a log-in leaves.
+	OIDC     *OIDC
+	Sessions *Sessions
+	// Certificates lets clients in whose certificate the listener has verified.
+	Certificates bool
+	// Open is who acts without a log-in; empty: nobody.
+	Open string
+}
+
+// RemoteWorker is what the token of one says: its id, and the id of the API key that
+// registered it, if one did.
+type RemoteWorker struct{ ID, Key string }
+
+// WorkerPrefix begins the token of a remote worker.
+const WorkerPrefix = "rmw_"
+
+// New gives an authenticator.
+func New(options Options) *Authenticator { return &Authenticator{options} }
+
+// Authenticator implements api.Authenticator.
+type Authenticator struct{ options Options }
+
+// Authenticate implements api.Authenticator.
+func (a *Authenticator) Authenticate(r *http.Request) (api.Caller, error) {
+	if written := r.Header.Get("Authorization"); written != "" {
+		scheme, token, _ := strings.Cut(written, " ")
+		if !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return api.Caller{}, unknown("the Authorization header must be `Bearer KEY`")
+		}
+		return a.bearer(r.Context(), token)
+	}
+	if cookie, err := r.Cookie(CookieName); err == nil && a.options.Sessions != nil {
+		return a.session(r.Context(), cookie.Value)
+	}
+	if a.options.Certificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
+		name := r.TLS.PeerCertificates[0].Subject.CommonName
+		return a.known(api.Caller{Name: name, Auth: ByCertificate}, access.Subject{Certificate: name})
+	}
+	if a.options.Open != "" {
+		return api.Caller{Name: a.options.Open, Auth: api.AuthNone, Rights: access.All()}, nil
+	}
+	return api.Caller{}, unknown("nobody is logged in")
+}
+
+func (a *Authenticator) bearer(ctx context.Context, token string) (api.Caller, error) {
+	switch {
+	case strings.HasPrefix(token, keys.Prefix) && a.options.Keys != nil:
+		key, err := a.options.Keys.Check(ctx, token)
+		if errors.Is(err, keys.ErrUnknown) {
+			return api.Caller{}, unknown(err.Error())
+		}
+		if err != nil {
+			return api.Caller{}, unreadable(err)
+		}
+		rights := a.options.Policy.Grant(key.Role, key.JobTypes, key.DAGs).And(a.options.Policy.Rights(access.Subject{Key: key.ID}))
+		return api.Caller{Name: key.Name, Auth: ByKey, Key: key.ID, Worker: key.Worker, Rights: rights}, nil
+	case strings.HasPrefix(token, WorkerPrefix) && a.options.Workers != nil:
+		return a.worker(ctx, token)
+	case strings.HasPrefix(token, keys.Prefix), strings.HasPrefix(token, WorkerPrefix), a.options.OIDC == nil:
+		return api.Caller{}, unknown("this server takes no such token")
+	}
+	person, err := a.options.OIDC.Verify(ctx, token)
+	if err != nil {
+		return api.Caller{}, unknown("the token is not taken: " + err.Error())
+	}
+	return a.known(api.Caller{Name: person.Name, Auth: ByOIDC}, access.Subject{Name: person.Name, Groups: person.Groups})
+}
+
+// worker knows a remote worker by its token, as long as the key that registered it is
+// valid.
+func (a *Authenticator) worker(ctx context.Context, token string) (api.Caller, error) {
+	found, err := a.options.Workers(token)
+	if err != nil {
+		return api.Caller{}, err
+	}
+	if found.Key != "" && a.options.Keys != nil {
+		valid, err := a.options.Keys.Valid(ctx, found.Key)
+		if err != nil {
+			return api.Caller{}, unreadable(err)
+		}
+		if !valid {
+			return api.Caller{}, unknown("the key that registered worker " + found.ID + " is revoked or expired")
+		}
+	}
+	return api.Caller{Name: "worker:" + found.ID, Auth: ByWorker, Key: found.Key, Worker: found.ID, Rights: a.options.Policy.Grant(access.Worker, nil, nil)}, nil
+}
+
+func unreadable(err error) *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable, problem.CodeUnavailable, "the keys cannot be read: "+err.Error())
+}
+
+func (a *Authenticator) session(ctx context.Context, sealed string) (api.Caller, error) {
+	var key string
+	if err := a.options.Sessions.open(purposeKey, sealed, &key); err == nil {
+		return a.bearer(ctx, key)
+	}
+	person, err := a.options.Sessions.Open(sealed)
+	if err != nil {
+		return api.Caller{}, unknown(err.Error()).With("log in again: /auth/login")
+	}
+	return a.known(api.Caller{Name: person.Name, Auth: BySession}, access.Subject{Name: person.Name, Groups: person.Groups})
+}
+
+// known adds the rights that the policy binds.
+func (a *Authenticator) known(caller api.Caller, subject access.Subject) (api.Caller, error) {
+	caller.Rights = a.options.Policy.Rights(subject)
+	return caller, nil
+}
+
+func unknown(why string) *problem.Problem {
+	return problem.New(http.StatusUnauthorized, problem.CodeUnauthenticated, why).
+		With("send `Authorization: Bearer KEY`; `roundsman keys create` makes a key")
+}

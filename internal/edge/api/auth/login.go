@@ -1,0 +1,75 @@
+package auth
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+)
+
+// purposeKey is that of a cookie that holds an API key.
+const purposeKey = "key"
+
+// mostLogInBytes bounds the body of a log-in.
+const mostLogInBytes = 4 << 10
+
+// Ways says how a browser can log in.
+type Ways struct {
+	OIDC bool `json:"oidc"`
+	Keys bool `json:"keys"`
+}
+
+// Pages are /auth/ways, which needs no login, /auth/key, which takes an API key for a
+// session, /auth/logout, and those of the identity provider. back is the path to which
+// they redirect afterwards.
+func (a *Authenticator) Pages(back string) map[string]http.Handler {
+	pages := map[string]http.Handler{}
+	ways := Ways{OIDC: a.options.OIDC != nil, Keys: a.options.Keys != nil && a.options.Sessions != nil}
+	if ways.OIDC {
+		pages = a.options.OIDC.Pages(back)
+	}
+	pages["GET /auth/ways"] = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		if err := json.NewEncoder(w).Encode(ways); err != nil {
+			return // The client is gone: there is nobody to tell.
+		}
+	})
+	if ways.Keys {
+		pages["POST /auth/key"] = http.HandlerFunc(a.logInByKey)
+	}
+	pages["POST /auth/logout"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setCookie(w, r, CookieName, "", -1, http.SameSiteStrictMode)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return pages
+}
+
+// logInByKey seals a key that is valid into the cookie of a session. It is checked again
+// with each request, so that a revoked one ends the session.
+func (a *Authenticator) logInByKey(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Key string `json:"key"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostLogInBytes)).Decode(&in); err != nil {
+		guard.Refuse(w, problem.New(http.StatusBadRequest, problem.CodeInvalid, `send {"key": "rmk_…"}`))
+		return
+	}
+	caller, err := a.bearer(r.Context(), in.Key)
+	if err == nil && caller.Auth != ByKey {
+		err = unknown("this is no API key")
+	}
+	if err != nil {
+		guard.Refuse(w, problem.From(err))
+		return
+	}
+	kept, err := a.options.Sessions.close(purposeKey, in.Key, SessionLasts)
+	if err != nil {
+		guard.Refuse(w, problem.From(err))
+		return
+	}
+	setCookie(w, r, CookieName, kept, SessionLasts, http.SameSiteStrictMode)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}

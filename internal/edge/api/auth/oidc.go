@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+)
+
+const (
+	loginCookie  = "roundsman_login"
+	logInLasts   = 10 * time.Minute
+	oidcWithin   = 10 * time.Second
+	askAgainPast = 5 * time.Second
+)
+
+// OIDC logs people in at an identity provider, by the code flow with PKCE, and takes
+// its ID tokens as bearer tokens.
+type OIDC struct {
+	settings config.OIDC
+	secret   string
+	sessions *Sessions
+	client   *http.Client
+
+	mu       sync.Mutex
+	provider *oidc.Provider
+	asked    time.Time
+	fault    error
+}
+
+// NewOIDC prepares the log-in. The provider is asked when somebody first needs it: one
+// that is away does not keep a control plane from starting.
+func NewOIDC(settings config.OIDC, clientSecret string, sessions *Sessions, client *http.Client) *OIDC {
+	if client == nil {
+		client = &http.Client{Timeout: oidcWithin}
+	}
+	return &OIDC{settings: settings, secret: clientSecret, sessions: sessions, client: client}
+}
+
+// discovered asks the provider for its addresses and keys, once.
+func (o *OIDC) discovered() (*oidc.Provider, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.provider != nil {
+		return o.provider, nil
+	}
+	if o.fault != nil && time.Since(o.asked) < askAgainPast {
+		return nil, o.fault
+	}
+	// The context lives in the provider: it fetches new keys by it later.
+	provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), o.client), o.settings.Issuer)
+	o.asked, o.fault = time.Now(), err
+	if err != nil {
+		return nil, fmt.Errorf("the identity provider does not answer: %w", err)
+	}
+	o.provider = provider
+	return provider, nil
+}
+
+func (o *OIDC) flow(provider *oidc.Provider) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: o.settings.ClientID, ClientSecret: o.secret, RedirectURL: o.settings.RedirectURL, Endpoint: provider.Endpoint(),
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email", "groups"},
+	}
+}
+
+// Verify checks an ID token: signature, issuer, audience, expiry, and that the person
+// is in one of the groups that may come in.
+func (o *OIDC) Verify(ctx context.Context, token string) (Person, error) {
+	person, _, err := o.verify(ctx, token)
+	return person, err
+}
+
+func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error) {
+	provider, err := o.discovered()
+	if err != nil {
+		return Person{}, "", err
+	}
+	verified, err := provider.Verifier(&oidc.Config{ClientID: o.settings.ClientID}).Verify(oidc.ClientContext(ctx, o.client), token)
+	if err != nil {
+		return Person{}, "", err
+	}
+	claims := map[string]any{}
+	if err := verified.Claims(&claims); err != nil {
+		return Person{}, "", err
+	}
+	person := Person{Name: verified.Subject}
+	if name, ok := claims[o.settings.NameClaim].(string); ok && name != "" {
+		if verifiedMail, known := claims["email_verified"].(bool); o.settings.NameClaim != "email" || !known || verifiedMail {
+			person.Name = name
+		}
+	}
+	listed, _ := claims[o.settings.GroupsClaim].([]any)
+	for _, each := range listed {
+		if group, ok := each.(string); ok {
+			person.Groups = append(person.Groups, group)
+		}
+	}
+	if !slices.ContainsFunc(person.Groups, func(group string) bool { return slices.Contains(o.settings.Groups, group) }) {
+		return Person{}, "", fmt.Errorf("%s is in none of the groups that may log in", person.Name)
+	}
+	return person, verified.Nonce, nil
+}
+
+// begun is what the browser keeps while the person is at the provider.
+type begun struct {
+	State    string `json:"state"`
+	Nonce    string `json:"nonce"`
+	Verifier string `json:"verifier"`
+}
+
+// Pages are /auth/login and /auth/callback. back is where people come to afterwards,
+// relative to the page.
+func (o *OIDC) Pages(back string) map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /auth/login":    http.HandlerFunc(o.logIn),
+		"GET /auth/callback": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { o.callback(w, r, back) }),
+	}
+}
+
+func (o *OIDC) logIn(w http.ResponseWriter, r *http.Request) {
+	provider, err := o.discovered()
+	if err != nil {
+		guard.Refuse(w, problem.New(http.StatusServiceUnavailable, "ISSUER_UNREACHABLE", err.Error()))
+		return
+	}
+	start := begun{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
+	kept, err := o.sessions.close(purposeLogIn, start, logInLasts)
+	if err != nil {
+		guard.Refuse(w, problem.From(err))
+		return
+	}
+	// The answer comes by a link from the provider's site: Strict would lose the cookie.
+	setCookie(w, r, loginCookie, kept, logInLasts, http.SameSiteLaxMode)
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, o.flow(provider).AuthCodeURL(start.State, oidc.Nonce(start.Nonce), oauth2.S256ChallengeOption(start.Verifier)), http.StatusFound)
+}
+
+func (o *OIDC) callback(w http.ResponseWriter, r *http.Request, back string) {
+	w.Header().Set("Cache-Control", "no-store")
+	setCookie(w, r, loginCookie, "", -1, http.SameSiteLaxMode)
+	person, err := o.finish(r)
+	if err != nil {
+		guard.Refuse(w, problem.New(http.StatusUnauthorized, "LOGIN_FAILED", err.Error()).With("begin again: /auth/login"))
+		return
+	}
+	kept, err := o.sessions.Close(person)
+	if err != nil {
+		guard.Refuse(w, problem.From(err))
+		return
+	}
+	setCookie(w, r, CookieName, kept, SessionLasts, http.SameSiteStrictMode)
+	api.Identified(r.Context(), api.Caller{Name: person.Name, Auth: ByOIDC})
+	// A redirect would be one of the provider's site, which carries no Strict cookie.
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	_, _ = fmt.Fprintf(w, "<!doctype html><meta http-equiv=refresh content=\"0; url=%s\"><title>Roundsman</title><a href=\"%s\">continue</a>\n", back, back)
+}
+
+// finish changes the code for a token, and compares what came back with what was sent.
+func (o *OIDC) finish(r *http.Request) (Person, error) {
+	cookie, err := r.Cookie(loginCookie)
+	if err != nil {
+		return Person{}, errors.New("this browser has begun no log-in")
+	}
+	var start begun
+	if err := o.sessions.open(purposeLogIn, cookie.Value, &start); err != nil {
+		return Person{}, errors.New("the log-in took too long or was begun elsewhere")
+	}
+	answer := r.URL.Query()
+	if !same(answer.Get("state"), start.State) {
+		return Person{}, errors.New("the answer belongs to another log-in (state)")
+	}
+	if refused := answer.Get("error"); refused != "" {
+		return Person{}, fmt.Errorf("the identity provider refuses: %.100q", refused)
+	}
+	provider, err := o.discovered()
+	if err != nil {
+		return Person{}, err
+	}
+	ctx := oidc.ClientContext(r.Context(), o.client)
+	token, err := o.flow(provider).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(start.Verifier))
+	if err != nil {
+		return Person{}, errors.New("the identity provider does not take the code")
+	}
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return Person{}, errors.New("the identity provider sent no id_token")
+	}
+	person, nonce, err := o.verify(ctx, raw)
+	if err != nil {
+		return Person{}, err
+	}
+	if !same(nonce, start.Nonce) {
+		return Person{}, errors.New("the token belongs to another log-in (nonce)")
+	}
+	return person, nil
+}
+
+func same(a, b string) bool {
+	return a != "" && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
+}
+
+func setCookie(w http.ResponseWriter, r *http.Request, name, value string, lasts time.Duration, site http.SameSite) {
+	cookie := &http.Cookie{
+		Name: name, Value: value, Path: "/", HttpOnly: true, Secure: guard.Secure(r.Context()), SameSite: site, MaxAge: int(lasts / time.Second),
+	}
+	if lasts < 0 {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}

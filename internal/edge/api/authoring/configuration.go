@@ -1,0 +1,107 @@
+package authoring
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Document is a file of YAML.
+type Document struct {
+	Document string `json:"document" minLength:"1" doc:"The file's text, YAML"`
+}
+
+// fileName stands for the document in faults.
+const fileName = "document"
+
+// Validated says that a configuration has no faults.
+type Validated struct {
+	Valid    bool          `json:"valid"`
+	Warnings config.Faults `json:"warnings"`
+	JobTypes []string      `json:"job_types"`
+}
+
+// ConfigurationInput is a configuration that is sent.
+type ConfigurationInput struct {
+	AllowUnregistered bool `query:"allow_unregistered" doc:"Take handlers that neither this server nor a worker knows"`
+	Body              Document
+}
+
+var (
+	viewConfiguration   = access.Permission{Verb: access.View, Kind: access.Configuration}   //nolint:gochecknoglobals // constants
+	changeConfiguration = access.Permission{Verb: access.Change, Kind: access.Configuration} //nolint:gochecknoglobals // constants
+)
+
+const tag = "configuration"
+
+// Operations adds all of them.
+func Operations(a *api.API) {
+	s := &service{a}
+	api.Add(a, api.Operation{
+		ID: "validate-configuration", Method: http.MethodPost, Path: "/validate", Tag: tag, Summary: "Check a configuration: all faults at once, with line and column",
+		May: viewConfiguration, Reach: api.Some, Safe: true, Document: true,
+	}, s.validate)
+	s.plans()
+	s.dags()
+	s.submissions()
+	s.restores()
+}
+
+type service struct{ api *api.API }
+
+func (s *service) validate(ctx context.Context, call *api.Call, in *ConfigurationInput) (Validated, error) {
+	loaded, err := s.load(ctx, call, in)
+	if err != nil {
+		return Validated{}, err
+	}
+	names := make([]string, 0, len(loaded.JobTypes))
+	for name := range loaded.JobTypes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return Validated{Valid: true, Warnings: orNone(loaded.Warnings), JobTypes: names}, nil
+}
+
+// load reads the document with the handlers of this binary and, where it names
+// others, with those of the fleet. Its connection settings are not used.
+func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
+	handlers, validators := s.api.Handlers()
+	options := config.Options{
+		Sources:  []config.Source{{Name: fileName, Data: []byte(in.Body.Document)}},
+		Handlers: handlers, Validators: validators, AllowUnregistered: in.AllowUnregistered,
+	}
+	loaded, err := config.Load(options)
+	if err == nil {
+		return loaded, nil
+	}
+	lenient := options
+	lenient.AllowUnregistered = true
+	if _, other := config.Load(lenient); other != nil {
+		return nil, err // The fleet does not help.
+	}
+	known, fleet := call.Client.Workers().Handlers(ctx)
+	if fleet != nil {
+		call.Logf("the handlers of the fleet are not known: %v", fleet)
+		return nil, err
+	}
+	options.Handlers = slices.Clone(handlers)
+	for _, descriptor := range known {
+		if !slices.ContainsFunc(handlers, func(own jobtype.Descriptor) bool { return own.Name == descriptor.Name }) {
+			options.Handlers = append(options.Handlers, descriptor)
+		}
+	}
+	return config.Load(options)
+}
+
+// orNone makes an empty list of none.
+func orNone[L ~[]T, T any](list L) L {
+	if list == nil {
+		return L{}
+	}
+	return list
+}

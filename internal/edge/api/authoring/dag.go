@@ -1,0 +1,227 @@
+package authoring
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// Spec is the spec of a DAG with what belongs to it.
+type Spec struct {
+	Document string            `json:"document" minLength:"1" doc:"The spec's text, YAML"`
+	Files    map[string]string `json:"files,omitempty" doc:"The files of its sub-DAGs, by the names that it has for them"`
+	Params   map[string]any    `json:"params,omitempty" doc:"Values in place of the spec's params"`
+}
+
+// StartedDAG is the run that was started; of a dry run it has no ids.
+type StartedDAG struct {
+	DAG   string `json:"dag"`
+	Tasks int    `json:"tasks"`
+	starter.RunRef
+	DryRun bool `json:"dry_run,omitempty"`
+}
+
+// ValidatedDAG says that a spec has no faults.
+type ValidatedDAG struct {
+	Valid  bool           `json:"valid"`
+	DAG    string         `json:"dag"`
+	Tasks  int            `json:"tasks"`
+	Params map[string]any `json:"params"`
+}
+
+type dagInput struct {
+	DryRun bool `query:"dry_run" doc:"Check everything and start nothing"`
+	Body   struct {
+		Spec
+		As        string           `json:"as,omitempty" maxLength:"100" doc:"Name of the run; default: the time"`
+		Deadline  jobtype.Duration `json:"deadline,omitempty" doc:"Cancel what runs and fail after it"`
+		Resources map[string]int   `json:"resources,omitempty" doc:"Sizes of pools, as a configuration declares them"`
+	}
+}
+
+type retryInput struct {
+	api.RunPath
+	DryRun bool `query:"dry_run" doc:"As retry-preview"`
+	Body   struct {
+		From       []string          `json:"from,omitempty" maxItems:"1000" doc:"Tasks to execute again, with everything after them, although they succeeded"`
+		As         string            `json:"as,omitempty" maxLength:"100" doc:"Name of the new run; default: the time"`
+		Deadline   jobtype.Duration  `json:"deadline,omitempty" doc:"Default: that of the earlier run"`
+		Document   string            `json:"document,omitempty" doc:"The spec as it is now; default: that of the earlier run"`
+		Files      map[string]string `json:"files,omitempty"`
+		Params     map[string]any    `json:"params,omitempty"`
+		AcceptDiff bool              `json:"accept_diff,omitempty" doc:"Execute what differs from the earlier run, with everything after it"`
+	}
+}
+
+var operateRuns = access.Permission{Verb: access.Operate, Kind: access.Runs} //nolint:gochecknoglobals // constants
+
+func (s *service) dags() {
+	api.Add(s.api, api.Operation{
+		ID: "validate-dag", Method: http.MethodPost, Path: "/dag-runs/validate", Tag: "runs", Summary: "Check the spec of a DAG: all faults at once, with line and column",
+		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Some, Safe: true, Document: true,
+	}, func(_ context.Context, call *api.Call, in *struct{ Body Spec }) (ValidatedDAG, error) {
+		compiled, err := compile(in.Body)
+		if err != nil {
+			return ValidatedDAG{}, err
+		}
+		params := compiled.Spec.Params
+		if params == nil {
+			params = map[string]any{}
+		}
+		return ValidatedDAG{Valid: true, DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), Params: params}, call.Need(access.Scope{DAG: compiled.Header.Name})
+	})
+	api.Add(s.api, api.Operation{
+		ID: "run-dag", Method: http.MethodPost, Path: "/dag-runs", Tag: "runs", Summary: "Start a run of a DAG",
+		Description: "What a spec's tasks are is the caller's to write, so it needs the permission to change the configuration.",
+		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
+	}, runDAG)
+	api.Add(s.api, api.Operation{
+		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run of a DAG that continues one that has ended",
+		Description: "It takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
+			"A document needs the permission to change the configuration.",
+		May: operateRuns, Reach: api.Named, Status: http.StatusAccepted,
+	}, retryRun)
+	api.Add(s.api, api.Operation{
+		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Tell what a retry would take over, from which runs, and execute",
+		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Named, Safe: true,
+	}, func(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetryPreview, error) {
+		retry, err := in.retry(call)
+		if err != nil {
+			return starter.DAGRetryPreview{}, err
+		}
+		return call.Client.DAGs().PreviewRetry(ctx, in.Ref(), retry)
+	})
+}
+
+func runDAG(ctx context.Context, call *api.Call, in *dagInput) (StartedDAG, error) {
+	compiled, err := compile(in.Body.Spec)
+	if err != nil {
+		return StartedDAG{}, err
+	}
+	started := StartedDAG{DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), DryRun: in.DryRun}
+	if err := call.Need(access.Scope{DAG: started.DAG}); err != nil {
+		return started, err
+	}
+	options := starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std(), Resources: in.Body.Resources}
+	if err := checkOptions(options); err != nil || in.DryRun {
+		return started, err
+	}
+	started.RunRef, err = call.Client.DAGs().Run(ctx, compiled, options)
+	return started, err
+}
+
+func checkOptions(options starter.DAGOptions) error {
+	if options.Run != "" {
+		if err := starter.CheckRunName(options.Run); err != nil {
+			return problem.New(http.StatusUnprocessableEntity, "", err.Error())
+		}
+	}
+	if options.Deadline != 0 && options.Deadline < time.Second {
+		return problem.Newf(http.StatusUnprocessableEntity, "", "deadline is %s: write at least 1s", options.Deadline)
+	}
+	return nil
+}
+
+// retry is what the body asks for.
+func (in *retryInput) retry(call *api.Call) (starter.DAGRetry, error) {
+	retry := starter.DAGRetry{From: in.Body.From, AcceptDiff: in.Body.AcceptDiff, Options: starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std()}}
+	if in.Ref().Kind() != starter.KindDAG {
+		return retry, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", in.Ref())
+	}
+	if err := checkOptions(retry.Options); err != nil {
+		return retry, err
+	}
+	if in.Body.Document == "" {
+		if in.Body.AcceptDiff || len(in.Body.Params)+len(in.Body.Files) > 0 {
+			return retry, problem.New(http.StatusUnprocessableEntity, "", "accept_diff, params and files are about the spec as it is now: send its document")
+		}
+		return retry, nil
+	}
+	compiled, err := compile(Spec{Document: in.Body.Document, Files: in.Body.Files, Params: in.Body.Params})
+	if err != nil {
+		return retry, err
+	}
+	if scope := (access.Scope{DAG: compiled.Header.Name}); !call.Rights.Allows(changeConfiguration, scope) {
+		return retry, problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here, which a document needs", call.Name, changeConfiguration)
+	}
+	retry.Compiled = compiled
+	return retry, nil
+}
+
+func retryRun(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetried, error) {
+	retry, err := in.retry(call)
+	if err != nil {
+		return starter.DAGRetried{}, err
+	}
+	snapshot, err := call.Client.Runs().Describe(ctx, in.Ref())
+	if err != nil {
+		return starter.DAGRetried{}, err
+	}
+	if snapshot.Open() {
+		return retryOpen(ctx, call, in, retry)
+	}
+	if in.DryRun {
+		preview, err := call.Client.DAGs().PreviewRetry(ctx, in.Ref(), retry)
+		return starter.DAGRetried{Resumes: preview.Resumes, Imported: len(preview.TakenOver), Executed: preview.Executed, Dropped: preview.Dropped, Diff: preview.Diff}, err
+	}
+	return call.Client.DAGs().Retry(ctx, in.Ref(), retry)
+}
+
+// retryOpen lets an open run try again.
+func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starter.DAGRetry) (starter.DAGRetried, error) {
+	tried := starter.DAGRetried{RunRef: in.Ref(), Resumes: in.Ref().WorkflowID, Executed: []string{}}
+	if retry.Compiled != nil || retry.Options.Run != "" || retry.Options.Deadline != 0 || in.DryRun {
+		return tried, problem.Newf(http.StatusConflict, "REFUSED", "%s is open: its tasks are tried again in it", in.Ref()).With("leave out document, as, deadline and dry_run, or cancel it first")
+	}
+	if len(retry.From) == 0 {
+		changed, err := call.Client.DAGs().RetryTasks(ctx, in.Ref(), nil, call.Name)
+		tried.Executed = append(tried.Executed, changed.Tasks...)
+		return tried, err
+	}
+	for i, task := range retry.From {
+		changed, err := call.Client.DAGs().RerunTask(call.Part(ctx, i), in.Ref(), task, call.Name)
+		if err != nil {
+			return tried, err
+		}
+		tried.Executed = append(tried.Executed, changed.Tasks...)
+	}
+	return tried, nil
+}
+
+// compile reads and checks a spec. Its sub-DAGs are among its files.
+func compile(written Spec) (*spec.Compiled, error) {
+	loaded, err := spec.Load(fileName, []byte(written.Document))
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(written.Params)) {
+		if _, declared := loaded.Params[key]; !declared {
+			return nil, problem.Newf(http.StatusUnprocessableEntity, "", "%s has no param %q", loaded.Name, key)
+		}
+		loaded.Params[key] = written.Params[key]
+	}
+	return spec.Compile(loaded, files(written.Files))
+}
+
+// files are sent with a spec.
+type files map[string]string
+
+// ReadFile implements spec.Files.
+func (f files) ReadFile(name string) ([]byte, error) {
+	text, sent := f[name]
+	if !sent {
+		return nil, fmt.Errorf("it was not sent: put it into files: %w", fs.ErrNotExist)
+	}
+	return []byte(text), nil
+}

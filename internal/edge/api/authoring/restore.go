@@ -1,0 +1,26 @@
+package authoring
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+func (s *service) restores() {
+	api.Add(s.api, api.Operation{
+		ID: "restore-job-type", Method: http.MethodPost, Path: "/job-types/{name}/restore", Tag: "job types", Summary: "Put back the settings that a job type had before a change",
+		Description: "The audit log keeps them with its entries about settings, as long as they fit: those have restorable. A deleted job type is made again. " +
+			"What the settings are is the configuration's to say, so it needs the permission to change it.",
+		May: changeConfiguration, Reach: api.Named,
+	}, func(ctx context.Context, call *api.Call, in *struct {
+		api.JobTypePath
+		Body struct {
+			Entry int64 `json:"entry,omitempty" minimum:"0" doc:"The seq of the audit log's entry about the change; default: the last one that is restorable"`
+		}
+	},
+	) (jobtypes.Change, error) {
+		return jobtypes.Of(call.Client).Restore(ctx, in.Name, in.Body.Entry)
+	})
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/engine/access"
+)
+
+// bulkParallel requests are answered at once: few enough for a namespace's limits.
+const bulkParallel = 8
+
+// BulkRequest is one of them.
+type BulkRequest struct {
+	Method string          `json:"method" enum:"POST,PUT,PATCH"`
+	Path   string          `json:"path" minLength:"1" maxLength:"2000" doc:"Without the path of the API, like /runs/scrub-adhoc-x/cancel"`
+	Body   json.RawMessage `json:"body,omitempty"`
+	Key    string          `json:"idempotency_key,omitempty" maxLength:"200" doc:"Default: that of the whole request with the position"`
+}
+
+// BulkResult is the answer to one.
+type BulkResult struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+// BulkResults has them in the order of the requests.
+type BulkResults struct {
+	Results []BulkResult `json:"results"`
+	// Failed counts those that are no success.
+	Failed int `json:"failed"`
+}
+
+type bulkInput struct {
+	Body struct {
+		Operations []BulkRequest `json:"operations" minItems:"1" maxItems:"1000"`
+	}
+}
+
+func (a *API) bulk() {
+	Add(a, Operation{
+		ID: "bulk", Method: http.MethodPost, Path: "/bulk", Tag: "system", Summary: "Do up to 1,000 operations; each has an answer of its own",
+		Description: "Each is checked and answered as if it were sent alone, several at once and in no order. One that fails stops no other. " +
+			"An Idempotency-Key is every one's, with its position.",
+		May: access.Permission{Verb: access.View, Kind: access.Self}, Bulk: true,
+	}, func(ctx context.Context, _ *Call, in *bulkInput) (BulkResults, error) {
+		results := BulkResults{Results: make([]BulkResult, len(in.Body.Operations))}
+		whole, _ := ctx.Value(keyedKey{}).(keyed)
+		ctx = context.WithValue(ctx, keyedKey{}, nil)
+		slots := make(chan struct{}, bulkParallel)
+		var group sync.WaitGroup
+		for i, each := range in.Body.Operations {
+			if each.Key == "" && whole.key != "" {
+				each.Key = whole.key + "/" + strconv.Itoa(i)
+			}
+			slots <- struct{}{}
+			group.Go(func() {
+				defer func() { <-slots }()
+				results.Results[i] = a.isolated(ctx, each)
+			})
+		}
+		group.Wait()
+		for _, result := range results.Results {
+			if result.Status >= http.StatusBadRequest {
+				results.Failed++
+			}
+		}
+		return results, nil
+	})
+}
+
+// isolated is single, and survives a bug.
+func (a *API) isolated(ctx context.Context, each BulkRequest) BulkResult {
+	result, err := survives(a, func(ctx context.Context) (BulkResult, error) { return a.single(ctx, each), nil })(ctx)
+	if err != nil {
+		refused := &buffered{header: http.Header{}}
+		guard.Refuse(refused, problem.From(err))
+		return BulkResult{Status: refused.status, Body: bytes.TrimSpace(refused.body.Bytes())}
+	}
+	return result
+}
+
+// single answers one request of a bulk, for the same caller.
+func (a *API) single(ctx context.Context, each BulkRequest) BulkResult {
+	kept := &buffered{header: http.Header{}, status: http.StatusOK}
+	r, err := http.NewRequestWithContext(ctx, each.Method, Prefix+each.Path, bytes.NewReader(each.Body))
+	switch {
+	case err != nil || !strings.HasPrefix(each.Path, "/") || path.Clean(r.URL.Path) != r.URL.Path: // It would be a redirection.
+		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%q is no path", each.Path))
+	case !a.takesBulk(r):
+		guard.Refuse(kept, problem.Newf(http.StatusUnprocessableEntity, "", "%s %s is no operation of a bulk", each.Method, each.Path))
+	default:
+		if len(each.Body) > 0 {
+			r.Header.Set("Content-Type", guard.JSON)
+		}
+		if each.Key != "" {
+			r.Header.Set(keyHeader, each.Key)
+		}
+		a.operations().ServeHTTP(kept, r)
+	}
+	return BulkResult{Status: kept.status, Body: bytes.TrimSpace(kept.body.Bytes())}
+}
+
+// takesBulk reports whether the request is one that changes something for a person.
+func (a *API) takesBulk(r *http.Request) bool {
+	_, pattern := a.mux.Handler(r)
+	o, known := a.operationAt(pattern)
+	return known && o.takesKeys()
+}

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+)
+
+// documents turns a body that is YAML into the JSON that carries it as text. Only
+// operations that take a document take YAML.
+func (a *API) documents(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || kind != guard.YAML || r.Method == http.MethodGet || !under(Prefix, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		_, pattern := a.mux.Handler(r)
+		if o, known := a.operationAt(pattern); known && !o.Document {
+			guard.Refuse(w, problem.New(http.StatusUnsupportedMediaType, "", "the body must be application/json: this operation takes no document"))
+			return
+		}
+		wrapped, refused := wrapped(r.Body)
+		if refused != nil {
+			guard.Refuse(w, refused)
+			return
+		}
+		r = r.Clone(r.Context())
+		r.Header.Set("Content-Type", guard.JSON)
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(wrapped)), int64(len(wrapped))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func wrapped(body io.Reader) ([]byte, *problem.Problem) {
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if !utf8.Valid(text) {
+		return nil, problem.New(http.StatusUnprocessableEntity, "", "the document is not UTF-8")
+	}
+	encoded, err := json.Marshal(map[string]string{"document": string(text)})
+	if err != nil {
+		return nil, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+	}
+	return encoded, nil
+}
+
+// operationAt is the operation of a pattern of the mux.
+func (a *API) operationAt(pattern string) (Operation, bool) {
+	method, path, _ := strings.Cut(pattern, " ")
+	for _, o := range a.needs {
+		if o.Method == method && Prefix+o.Path == path {
+			return o, true
+		}
+	}
+	return Operation{}, false
+}
+
+// describeDocument adds the other media type to the document.
+func (a *API) describeDocument(o Operation) {
+	if !o.Document {
+		return
+	}
+	a.huma.OpenAPI().Paths[o.Path].Post.RequestBody.Content[guard.YAML] = &huma.MediaType{
+		Schema: &huma.Schema{Type: huma.TypeString, Description: "The document alone"},
+	}
+}

@@ -1,0 +1,202 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+)
+
+const (
+	// commentEvery keeps proxies from taking a quiet stream for a dead one.
+	commentEvery = 15 * time.Second
+	// knownEvery is how soon a caller who is known no more loses the stream.
+	knownEvery = 4 * time.Second
+	// writeWithin is how long a client may leave an event unread.
+	writeWithin = 30 * time.Second
+	// retryAfter is when a browser connects again.
+	retryAfter = "retry: 2000\n\n"
+)
+
+type eventsInput struct {
+	Topics []string `query:"topic,explode" required:"true" minItems:"1" maxItems:"40" uniqueItems:"true" doc:"What to view: job-types, workers, lanes, pools, objects, held, handlers, audit, doctor, server, runs, or the path of a GET operation with x-roundsman-live, like /runs/{run}?state=failed"`
+	Last   string   `header:"Last-Event-ID" maxLength:"8000" doc:"The id of the newest event of an earlier stream with the same topics"`
+}
+
+// LiveEvent is the data of an event.
+type LiveEvent struct {
+	Topic string    `json:"topic"`
+	AsOf  time.Time `json:"as_of,omitzero"`
+	// Data is what the topic's GET operation answers, Problem why there is no newer one.
+	Data    json.RawMessage  `json:"data,omitempty"`
+	Problem *problem.Problem `json:"problem,omitempty"`
+}
+
+const eventsText = "A stream of server-sent events. `snapshot` has a topic as its GET operation answers, `change` has it again when it has changed, " +
+	"`refused` says that there is no newer one, and why. An event's data are one LiveEvent. With `Last-Event-ID` a topic that has not changed is not sent again. " +
+	"A comment comes every 15 s. A slow client misses what was between."
+
+func (a *API) events() {
+	a.topics()
+	operation := Operation{
+		ID: "watch-events", Method: http.MethodGet, Path: "/events", Tag: "events", Summary: "Watch lists: a picture of each, and another when it has changed",
+		Description: eventsText, May: access.Permission{Verb: access.View, Kind: access.Self}, Reach: Some,
+	}
+	a.declare(operation)
+	described := a.operation(operation)
+	described.Responses = map[string]*huma.Response{"200": {
+		Description: "Events until the client goes, the server stops or the caller's rights change",
+		Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{
+			Type: huma.TypeString, Description: "event, id and data: a LiveEvent",
+			Extensions: map[string]any{"x-event-data": a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[LiveEvent](), true, "LiveEvent")},
+		}}},
+	}}
+	huma.Register(a.huma, described, func(ctx context.Context, in *eventsInput) (*huma.StreamResponse, error) {
+		caller, _ := CallerOf(ctx)
+		seats, err := a.seats(caller, in.Topics)
+		if err != nil {
+			return nil, err
+		}
+		leave, err := a.streams.enter(caller)
+		if err != nil {
+			return nil, err
+		}
+		return &huma.StreamResponse{Body: func(hc huma.Context) {
+			defer leave()
+			r, w := humago.Unwrap(hc)
+			stream := a.live.Join(seats, in.Last)
+			defer stream.Close()
+			_ = a.follow(w, r, caller, stream) // The client is gone: there is nobody to tell.
+		}}, nil
+	})
+}
+
+// seats are the topics, for those who may view them.
+func (a *API) seats(caller Caller, topics []string) ([]feed.Seat, error) {
+	seats := make([]feed.Seat, 0, len(topics))
+	for _, name := range topics {
+		v, known := a.viewed[name]
+		if t, r, is := a.watched(name); is {
+			// The operation itself refuses who may not view it: that topic alone has no picture.
+			seats = append(seats, feed.Seat{Topic: name, Set: caller.Rights.Fingerprint(), Make: a.look(r, caller), Passing: t})
+			continue
+		}
+		if !known {
+			return nil, problem.Newf(http.StatusUnprocessableEntity, "", "there is no topic %q", name).With("the topics are " + strings.Join(a.topicNames(), ", ") + ", and the paths of GET operations with " + LiveExtension)
+		}
+		o := v.operation
+		if !caller.Rights.Allows(o.May, access.Scope{}) && (o.Reach != Some || !caller.Rights.AllowsSome(o.May)) {
+			return nil, a.deny(caller, o)
+		}
+		seats = append(seats, feed.Seat{Topic: name, Set: caller.Rights.Fingerprint(), Make: a.draw(v, caller)})
+	}
+	return seats, nil
+}
+
+func (a *API) topicNames() []string {
+	var names []string
+	for name := range a.viewed {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// follow writes the news of a stream until the client is gone, the server stops, or
+// the caller may not view any more what they viewed.
+func (a *API) follow(w http.ResponseWriter, r *http.Request, caller Caller, stream *feed.Stream) error {
+	head := w.Header()
+	head.Set("Content-Type", "text/event-stream")
+	head.Set("Cache-Control", "no-store")
+	head.Set("X-Accel-Buffering", "no")
+	out := &eventWriter{w: w, control: http.NewResponseController(w)}
+	// The server's time-out is one for requests, and ends their context.
+	if err := out.control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if err := out.write([]byte(retryAfter)); err != nil {
+		return err
+	}
+	comment, known := time.NewTicker(commentEvery), time.NewTicker(knownEvery)
+	defer comment.Stop()
+	defer known.Stop()
+	for {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return r.Context().Err()
+		case <-known.C:
+			if !a.still(r, caller) {
+				return nil
+			}
+		case <-comment.C:
+			err = out.write([]byte(": \n\n"))
+		case <-stream.Ready():
+			for _, event := range stream.Next() {
+				if err == nil {
+					err = out.event(event)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// still reports whether the caller is known and has the same rights. While that cannot
+// be found out the stream continues.
+func (a *API) still(r *http.Request, caller Caller) bool {
+	now, err := a.options.Auth.Authenticate(r)
+	if err != nil {
+		return problem.From(err).Status != http.StatusUnauthorized
+	}
+	return now.Rights.Fingerprint() == caller.Rights.Fingerprint()
+}
+
+// eventWriter writes to one client. The body of a picture is shared by all of them.
+type eventWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (e *eventWriter) event(event feed.Event) error {
+	about := LiveEvent{Topic: event.Topic, AsOf: event.AsOf}
+	if event.Why != nil {
+		about.Problem = problem.From(event.Why)
+	}
+	text, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	head := fmt.Appendf(nil, "event: %s\nid: %s\ndata: %s", event.Kind, event.ID, text[:len(text)-1])
+	if event.Body != nil {
+		head = append(head, `,"data":`...)
+	}
+	return e.write(head, event.Body, []byte("}\n\n"))
+}
+
+// write sends the parts at once, and fails if the client does not take them.
+func (e *eventWriter) write(parts ...[]byte) error {
+	if err := e.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	for _, part := range parts {
+		if _, err := e.w.Write(part); err != nil {
+			return err
+		}
+	}
+	return e.control.Flush()
+}

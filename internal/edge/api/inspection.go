@@ -1,0 +1,177 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/doctor"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+)
+
+// Version is the program's.
+type Version struct {
+	Version string `json:"version"`
+	API     string `json:"api"`
+}
+
+// Me is the caller as this server knows them.
+type Me struct {
+	Name    string           `json:"name"`
+	Auth    string           `json:"auth" enum:"none,key,oidc,session,certificate,worker"`
+	Address string           `json:"address"`
+	Key     string           `json:"key,omitempty"`
+	Worker  string           `json:"worker,omitempty"`
+	Grants  []access.Granted `json:"grants"`
+}
+
+// Doctor is what `roundsman doctor` prints.
+type Doctor struct {
+	OK     bool           `json:"ok"`
+	Checks []doctor.Check `json:"checks"`
+}
+
+type handlerList struct {
+	Handlers []jobtype.Descriptor `json:"handlers"`
+	Page
+}
+
+type auditList struct {
+	Entries []contract.AuditEntry `json:"entries"`
+	// Next is the cursor of older entries.
+	Next    string    `json:"next,omitempty"`
+	Kept    int       `json:"kept"`
+	Dropped int64     `json:"dropped"`
+	Keeps   int       `json:"keeps"`
+	AsOf    time.Time `json:"as_of"`
+}
+
+func (a *API) inspection() {
+	Add(a, Operation{
+		ID: "get-version", Method: http.MethodGet, Path: "/version", Tag: "system", Summary: "Tell the version",
+		May: access.Permission{Verb: access.View, Kind: access.Self},
+	}, func(context.Context, *Call, *struct{}) (Version, error) {
+		return Version{Version: version(), API: "v1"}, nil
+	})
+	Add(a, Operation{
+		ID: "get-me", Method: http.MethodGet, Path: "/me", Tag: "access", Summary: "Tell who the caller is and what they may do",
+		May: access.Permission{Verb: access.View, Kind: access.Self},
+	}, func(_ context.Context, call *Call, _ *struct{}) (Me, error) {
+		return Me{Name: call.Name, Auth: call.Auth, Address: call.Address, Key: call.Key, Worker: call.Worker, Grants: call.Rights.Granted()}, nil
+	})
+	Add(a, Operation{
+		ID: "get-doctor", Method: http.MethodGet, Path: "/doctor", Tag: "system", Summary: "Check the server, the namespace, the control plane and the workers",
+		May: access.Permission{Verb: access.View, Kind: access.System},
+	}, getDoctor)
+	Add(a, Operation{
+		ID: "list-handlers", Method: http.MethodGet, Path: "/handlers", Tag: "job types", Summary: "List the handlers that the workers have, with their schemas",
+		May: access.Permission{Verb: access.View, Kind: access.Handlers},
+	}, a.listHandlers)
+	Add(a, Operation{
+		ID: "explain", Method: http.MethodGet, Path: "/explain", Tag: "runs", Summary: "Say why something is not running, or what it waits for",
+		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
+		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{OfThing}},
+	}, a.explain)
+	Add(a, Operation{
+		ID: "list-audit", Method: http.MethodGet, Path: "/audit", Tag: "audit", Summary: "List what operators did, and what was refused or delayed, newest page first",
+		May: access.Permission{Verb: access.View, Kind: access.Audit}, Reach: Some,
+		Live: &feed.Topic{Every: queriedEvery, Of: []string{contract.AuditWorkflowID}},
+	}, a.listAudit)
+}
+
+func getDoctor(ctx context.Context, call *Call, _ *struct{}) (Doctor, error) {
+	checks := doctor.Examine(ctx, call.Client)
+	return Doctor{OK: !doctor.Failed(checks), Checks: checks}, nil
+}
+
+func (a *API) listHandlers(ctx context.Context, call *Call, in *struct{ Listing }) (handlerList, error) {
+	all, err := call.Client.Workers().Handlers(ctx)
+	if err != nil {
+		return handlerList{}, err
+	}
+	slices.SortFunc(all, func(a, b jobtype.Descriptor) int { return cmp.Compare(a.Name, b.Name) })
+	kept, page, err := Cut(call, "handlers", in.Listing, all, func(d jobtype.Descriptor) string { return d.Name })
+	return handlerList{kept, page}, err
+}
+
+type explainInput struct {
+	Thing string `query:"thing" required:"true" maxLength:"1000" doc:"A job type, worker, run, job (RUN/JOB), run of a DAG, task (RUN/TASK) or receiver of notifications"`
+}
+
+// explain answers about one thing. The holders that a reason names may be of other
+// job types: who may not view those gets the code without them.
+func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
+	if err := call.Need(scopeOfThing(in.Thing)); err != nil {
+		return explainer.Explanation{}, err
+	}
+	explanation, err := explainer.Explain(ctx, call.Client, in.Thing)
+	if err != nil {
+		return explanation, err
+	}
+	if !call.Sees(access.Scope{}) {
+		explanation.Receiver = nil // Its queue is of all job types.
+		for i := range explanation.Reasons {
+			reason := &explanation.Reasons[i]
+			reason.Object, reason.Detail, reason.Remedy = "", "", ""
+		}
+	}
+	return explanation, nil
+}
+
+// scopeOfThing is what a name is about, without asking anybody: a run's id tells its
+// job type or DAG, and a name without a slash may be either, or a worker.
+func scopeOfThing(thing string) access.Scope {
+	if rest, is := strings.CutPrefix(thing, "dag/"); is {
+		name, _, _ := strings.Cut(rest, "/")
+		return access.Scope{DAG: name}
+	}
+	run, _, _ := strings.Cut(strings.TrimPrefix(thing, "group/"), "/")
+	if strings.HasPrefix(thing, "group/") || run != thing {
+		return access.Scope{JobType: starter.JobTypeOfRun(run)}
+	}
+	return access.Scope{JobType: thing}
+}
+
+type auditInput struct {
+	Since   time.Time `query:"since" doc:"From this time on"`
+	Until   time.Time `query:"until" doc:"Until this time"`
+	JobType string    `query:"job_type"`
+	Actor   string    `query:"actor"`
+	Kind    string    `query:"kind" enum:"operator,scheduler"`
+	Object  string    `query:"object" doc:"A prefix, like group/scrub or worker/node-a"`
+	Listing
+}
+
+func (a *API) listAudit(ctx context.Context, call *Call, in *auditInput) (auditList, error) {
+	filter := contract.AuditFilter{Since: in.Since, Until: in.Until, JobType: in.JobType, Actor: in.Actor, Kind: in.Kind, Object: in.Object, Limit: in.Limit}
+	at, err := a.position("audit", in.Cursor)
+	if err != nil {
+		return auditList{}, err
+	}
+	if at != "" {
+		if filter.Before, err = parseSeq(at); err != nil {
+			return auditList{}, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+		}
+	}
+	found, err := call.Client.Audit().Read(ctx, filter)
+	if err != nil {
+		return auditList{}, err
+	}
+	list := auditList{Kept: found.Kept, Dropped: found.Dropped, Keeps: found.Limit, AsOf: time.Now().UTC()}
+	if found.More && len(found.Entries) > 0 {
+		list.Next = a.cursor("audit", formatSeq(found.Entries[0].Seq))
+	}
+	list.Entries = access.Filter(call.Rights, call.operation.May, found.Entries, func(e contract.AuditEntry) access.Scope {
+		return access.Scope{JobType: e.JobType, DAG: scopeOfThing(e.Object).DAG}
+	})
+	return list, nil
+}

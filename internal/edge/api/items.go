@@ -1,0 +1,198 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/joblogs"
+)
+
+// ItemPath names an item of a run in the path.
+type ItemPath struct {
+	RunPath
+	Item string `path:"item" maxLength:"1000" doc:"The id of the job or task, every / written as ~"`
+}
+
+func (p ItemPath) item() starter.ItemRef {
+	return starter.ItemRef{Run: p.Ref(), ID: strings.ReplaceAll(p.Item, "~", "/")}
+}
+
+func (p ItemPath) requested(what string) Requested {
+	return Requested{WorkflowID: p.Ref().WorkflowID, Item: p.item().ID, Requested: what}
+}
+
+type itemList struct {
+	Items []starter.Item `json:"items"`
+	Page
+}
+
+type itemsInput struct {
+	RunPath
+	State []string `query:"state" doc:"Only items in one of these states"`
+	Key   string   `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key"`
+	ID    string   `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
+	From  int      `query:"from" minimum:"0" doc:"Leave out so many, instead of a cursor"`
+	Times bool     `query:"times" doc:"Of a DAG: when tasks were ready, began and ended, who decided, in that order; read from the history of the run, for at most 2,000 tasks"`
+	Listing
+}
+
+var (
+	viewItems    = access.Permission{Verb: access.View, Kind: access.Items}    //nolint:gochecknoglobals // constants
+	operateItems = access.Permission{Verb: access.Operate, Kind: access.Items} //nolint:gochecknoglobals // constants
+)
+
+func (a *API) items() {
+	const tag, all = "items", "/runs/{run}/items"
+	Add(a, Operation{
+		ID: "list-items", Method: http.MethodGet, Path: all, Tag: tag, Summary: "List the jobs or tasks of a run",
+		May: viewItems, Reach: Named,
+		Live: LiveRun(visibleGap),
+	}, a.listItems)
+	Add(a, Operation{
+		ID: "get-item", Method: http.MethodGet, Path: all + "/{item}", Tag: tag, Summary: "Show a job or task with its attempts",
+		May: viewItems, Reach: Named,
+		Live: LiveRun(visibleGap),
+	}, func(ctx context.Context, call *Call, in *ItemPath) (starter.ItemDetail, error) {
+		item, err := call.Client.Runs().Item(ctx, in.item())
+		if err != nil {
+			return starter.ItemDetail{}, err
+		}
+		return call.Client.Runs().Detail(ctx, item)
+	})
+	Add(a, Operation{
+		ID: "get-item-output", Method: http.MethodGet, Path: all + "/{item}/output", Tag: tag, Summary: "Read what a job or task prints",
+		Description: "next is the offset to continue from. While running is true there may be more.",
+		May:         viewItems, Reach: Named,
+		Live: &feed.Topic{Every: busyEvery, Of: []string{OfRun}},
+	}, func(ctx context.Context, call *Call, in *struct {
+		ItemPath
+		Attempt int   `query:"attempt" minimum:"0" doc:"0: the last one"`
+		Offset  int64 `query:"offset" default:"-16384" doc:"In bytes; a negative one counts from the end"`
+	},
+	) (joblogs.Part, error) {
+		return joblogs.Read(ctx, call.Client, in.item(), in.Attempt, in.Offset)
+	})
+	a.itemActions(tag, all+"/{item}")
+	a.taskActions(tag, all+"/{item}")
+}
+
+func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemList, error) {
+	if err := checkStates(in.State); err != nil {
+		return itemList{}, err
+	}
+	name := "items " + in.Ref().WorkflowID
+	offset, err := a.offsetOf(name, in.Cursor)
+	if err != nil {
+		return itemList{}, err
+	}
+	if in.Cursor == "" {
+		offset = in.From
+	}
+	page := Page{AsOf: time.Now().UTC()}
+	found, total, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit})
+	page.Total = total
+	if end := offset + len(found); len(found) > 0 && end < total {
+		page.Next = a.cursor(name, strconv.Itoa(end))
+	}
+	if in.Times && err == nil && in.Ref().Kind() == starter.KindDAG {
+		found, err = call.withTimes(ctx, in.Ref(), found)
+	}
+	return itemList{orEmpty(starter.Listed(found)), page}, err
+}
+
+// withTimes adds what only the history of a run of a DAG knows. Times that cannot be read
+// stay unknown.
+func (c *Call) withTimes(ctx context.Context, ref starter.RunRef, tasks []starter.Item) ([]starter.Item, error) {
+	run, err := c.Client.Runs().Show(ctx, ref)
+	if err != nil || run.Progress == nil || run.Progress.Total > starter.MaxTimed {
+		return tasks, err
+	}
+	timed, err := c.Client.Runs().Timeline(ctx, run, tasks)
+	if err != nil {
+		c.Logf("times of %s: %v", ref.WorkflowID, err)
+	}
+	return timed, nil
+}
+
+type itemReason struct {
+	ItemPath
+	Body reasonBody
+}
+
+type itemNote struct {
+	ItemPath
+	Body noteBody
+}
+
+// itemActions are those of jobs; tasks can be canceled, too.
+func (a *API) itemActions(tag, one string) {
+	Add(a, Operation{
+		ID: "cancel-item", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a job or task",
+		May: operateItems, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *itemReason) (ItemEnding, error) {
+		return ItemEnding(in.requested("cancel")), call.Client.Runs().CancelItem(ctx, in.item(), in.Body.Reason)
+	})
+	Add(a, Operation{
+		ID: "expire-item", Method: http.MethodPost, Path: one + "/expire", Tag: tag, Summary: "Give up a job at once, without waiting for its handler",
+		May: operateItems, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *itemReason) (ItemEnding, error) {
+		if in.Ref().Kind() == starter.KindDAG {
+			return ItemEnding{}, problem.Newf(http.StatusConflict, "REFUSED", "%s is a task of a DAG, which cannot expire", in.item()).With("cancel it")
+		}
+		return ItemEnding(in.requested("expire")), call.Client.Runs().ExpireItem(ctx, in.item(), in.Body.Reason)
+	})
+}
+
+// taskActions are those of tasks alone. The run refuses what its state does not allow.
+func (a *API) taskActions(tag, one string) {
+	Add(a, Operation{
+		ID: "retry-item", Method: http.MethodPost, Path: one + "/retry", Tag: tag, Summary: "Try a failed or canceled task of an open run again, with what it blocked",
+		May: operateItems, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *ItemPath) (ItemRetried, error) {
+		changed, err := ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().RetryTasks(ctx, in.Ref(), []string{in.item().ID}, call.Name)
+		})
+		return ItemRetried{changed, in.item()}, err
+	})
+	Add(a, Operation{
+		ID: "rerun-item", Method: http.MethodPost, Path: one + "/rerun", Tag: tag, Summary: "Execute a task that has ended, and everything after it, again",
+		May: operateItems, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *ItemPath) (ItemRetried, error) {
+		changed, err := ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().RerunTask(ctx, in.Ref(), in.item().ID, call.Name)
+		})
+		return ItemRetried{changed, in.item()}, err
+	})
+	Add(a, Operation{
+		ID: "skip-item", Method: http.MethodPost, Path: one + "/skip", Tag: tag, Summary: "Make a task that does not run count as done",
+		May: operateItems, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *itemReason) (contract.DAGChanged, error) {
+		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().SkipTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Reason)
+		})
+	})
+	Add(a, Operation{
+		ID: "approve-item", Method: http.MethodPost, Path: one + "/approve", Tag: tag, Summary: "Let a task that waits for an approval continue",
+		May: operateItems, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *itemNote) (contract.DAGChanged, error) {
+		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().ApproveTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Note)
+		})
+	})
+	Add(a, Operation{
+		ID: "reject-item", Method: http.MethodPost, Path: one + "/reject", Tag: tag, Summary: "Fail a task that waits for an approval",
+		May: operateItems, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *itemNote) (contract.DAGChanged, error) {
+		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().RejectTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Note)
+		})
+	})
+}

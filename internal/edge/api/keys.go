@@ -1,0 +1,83 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter/keys"
+)
+
+type keyList struct {
+	Keys []keys.Key `json:"keys"`
+	Page
+}
+
+// CreatedKey is a key with its secret, which cannot be read again.
+type CreatedKey struct {
+	keys.Key
+	Secret string `json:"secret" doc:"Shown once"`
+}
+
+func (a *API) keys() {
+	const tag = "access"
+	change := access.Permission{Verb: access.Change, Kind: access.Keys}
+	Add(a, Operation{
+		ID: "list-keys", Method: http.MethodGet, Path: "/keys", Tag: tag, Summary: "List the API keys, without their secrets",
+		May: access.Permission{Verb: access.View, Kind: access.Keys},
+	}, func(ctx context.Context, call *Call, in *struct{ Listing }) (keyList, error) {
+		all, err := keys.New(call.Client).List(ctx)
+		if err != nil {
+			return keyList{}, err
+		}
+		// Control planes append, each by its own clock.
+		slices.SortFunc(all, func(a, b keys.Key) int { return cmp.Compare(keyPosition(a), keyPosition(b)) })
+		kept, page, err := Cut(call, "keys", in.Listing, all, keyPosition)
+		return keyList{kept, page}, err
+	})
+	Add(a, Operation{
+		ID: "create-key", Method: http.MethodPost, Path: "/keys", Tag: tag, Summary: "Create an API key; its secret is shown once",
+		May: change, Status: http.StatusCreated, Once: true,
+	}, a.createKey)
+	Add(a, Operation{
+		ID: "revoke-key", Method: http.MethodPost, Path: "/keys/{id}/revoke", Tag: tag, Summary: "Revoke an API key: it is refused within 5 seconds",
+		May: change,
+	}, func(ctx context.Context, call *Call, in *struct {
+		ID string `path:"id" maxLength:"32"`
+	},
+	) (keys.Key, error) {
+		return keys.New(call.Client).Revoke(ctx, in.ID, call.Name)
+	})
+}
+
+// keyPosition is where a key stands in the list. Its digits are as many for every time.
+func keyPosition(k keys.Key) string {
+	return k.CreatedAt.UTC().Format("2006-01-02T15:04:05.000000000") + k.ID
+}
+
+func (a *API) createKey(ctx context.Context, call *Call, in *struct {
+	Body struct {
+		Name      string    `json:"name" minLength:"1" maxLength:"100" doc:"What the key is for"`
+		Role      string    `json:"role" doc:"viewer, operator, admin, worker or a role of the configuration"`
+		JobTypes  []string  `json:"job_types,omitempty" doc:"Globs; none: all"`
+		DAGs      []string  `json:"dags,omitempty" doc:"Globs; none: all"`
+		Worker    string    `json:"worker,omitempty" doc:"The only worker id that the key may act for"`
+		ExpiresAt time.Time `json:"expires_at,omitzero"`
+	}
+},
+) (CreatedKey, error) {
+	body := in.Body
+	wanted := keys.Key{Name: body.Name, Role: body.Role, JobTypes: body.JobTypes, DAGs: body.DAGs, Worker: body.Worker, ExpiresAt: body.ExpiresAt}
+	if !slices.ContainsFunc(append(access.BuiltIn(), a.options.Roles...), func(r access.Role) bool { return r.Name == wanted.Role }) {
+		return CreatedKey{}, problem.Newf(http.StatusUnprocessableEntity, "", "there is no role %q", wanted.Role)
+	}
+	if err := wanted.Validate(); err != nil {
+		return CreatedKey{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+	}
+	key, secret, err := keys.New(call.Client).Create(ctx, wanted, call.Name)
+	return CreatedKey{key, secret}, err
+}

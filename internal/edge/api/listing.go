@@ -1,0 +1,75 @@
+package api
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+)
+
+// Listing are the parameters of every list.
+type Listing struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
+	Cursor string `query:"cursor" doc:"The next of the page before"`
+}
+
+// Page is the part of a list's answer that says what else there is.
+type Page struct {
+	// Next is the cursor of the next page; empty: there is none.
+	Next string `json:"next,omitempty"`
+	// Total counts what the filter matches, where that is exact.
+	Total int `json:"total"`
+	// AsOf is when the answer was made.
+	AsOf time.Time `json:"as_of"`
+}
+
+// sum is how many bytes of the signature a cursor carries.
+const sum = 12
+
+// cursor makes the position of a list opaque: nobody can build one, and nobody
+// depends on its form.
+func (a *API) cursor(list, position string) string {
+	return base64.RawURLEncoding.EncodeToString(append(a.sign(list, position), position...))
+}
+
+func (a *API) sign(list, position string) []byte {
+	mac := hmac.New(sha256.New, a.options.Secret)
+	mac.Write([]byte(list + "\x00" + position))
+	return mac.Sum(nil)[:sum]
+}
+
+// position reads a cursor of the list; empty is the beginning.
+func (a *API) position(list, cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(raw) < sum || !hmac.Equal(raw[:sum], a.sign(list, string(raw[sum:]))) {
+		return "", problem.New(http.StatusBadRequest, "BAD_CURSOR", "the cursor is none of this list").With("begin again without a cursor")
+	}
+	return string(raw[sum:]), nil
+}
+
+// Cut takes one page out of a whole list that is sorted by name.
+func Cut[T any](call *Call, list string, in Listing, all []T, name func(T) string) ([]T, Page, error) {
+	page := Page{Total: len(all), AsOf: time.Now().UTC()}
+	after, err := call.api.position(list, in.Cursor)
+	if err != nil {
+		return nil, page, err
+	}
+	kept := make([]T, 0, min(in.Limit, len(all)))
+	for _, each := range all {
+		if after != "" && name(each) <= after {
+			continue
+		}
+		if len(kept) == in.Limit {
+			page.Next = call.api.cursor(list, name(kept[len(kept)-1]))
+			break
+		}
+		kept = append(kept, each)
+	}
+	return kept, page, nil
+}

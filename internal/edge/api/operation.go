@@ -1,0 +1,305 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// PermissionExtension is where the document says what an operation needs.
+const PermissionExtension = "x-roundsman-permission"
+
+// LiveExtension is where the document says that a GET can be a topic of the events.
+const LiveExtension = "x-roundsman-live"
+
+// Reach says how far a permission must reach for an operation.
+type Reach int
+
+// The reaches.
+const (
+	// Everything: the thing belongs to no job type and no DAG.
+	Everything Reach = iota
+	// Named: the input implements [Scoped] and names what it is about.
+	Named
+	// Some: the operation lists, and its handler filters with [Call.Sees], or
+	// resolves what it is about and calls [Call.Need].
+	Some
+)
+
+// Scoped is an input that names a job type or a DAG.
+type Scoped interface{ Scope() access.Scope }
+
+// Operation declares one operation.
+type Operation struct {
+	// ID is unique, in kebab-case; Summary begins with a verb.
+	ID, Method, Path, Tag, Summary, Description string
+	// May is what the caller needs, Reach how far.
+	May   access.Permission
+	Reach Reach
+	// Status of a success; default 200.
+	Status int
+	// Safe: it changes nothing although its method is POST, which it has for its body.
+	Safe bool
+	// Document: its body may be application/yaml, which is {"document": TEXT}.
+	Document bool
+	// Once: it cannot answer a repeated request as it answered the first.
+	Once bool
+	// Bulk: it is made of requests that each have a permission of their own.
+	Bulk bool
+	// Live says how the operation is viewed as a topic of the events; nil: it is not. Its
+	// Of may have [OfRun] and [OfThing]; it has no Name.
+	Live *feed.Topic
+	// Nothing describes the answer 204, if the operation may give it.
+	Nothing string
+}
+
+// Writes reports whether the operation changes anything.
+func (o Operation) Writes() bool { return o.Method != http.MethodGet && !o.Safe }
+
+// Call is one request to an operation.
+type Call struct {
+	Caller
+	// Client acts for the caller if the operation writes and is not part of the
+	// protocol of workers.
+	Client *starter.Client
+	// SetHeader sets a header of the answer.
+	SetHeader func(name, value string)
+	// Request is the id of a request that carries a key; empty: it carries none.
+	Request string
+
+	api       *API
+	operation Operation
+	// refused is why the answer is not of this moment.
+	refused error
+	// wait is how long the caller waits for a run to end.
+	wait time.Duration
+}
+
+// Sees reports whether the caller may do to a thing in scope what the operation does.
+func (c *Call) Sees(scope access.Scope) bool { return c.Rights.Allows(c.operation.May, scope) }
+
+// Need fails unless [Call.Sees]. For the caller, objects that they may not view do not exist.
+func (c *Call) Need(scope access.Scope) error {
+	if c.Sees(scope) {
+		return nil
+	}
+	return c.api.deny(c.Caller, c.operation)
+}
+
+// Logf logs what the answer cannot say.
+func (c *Call) Logf(format string, args ...any) {
+	c.api.options.Logger.Warn(fmt.Sprintf(format, args...), "operation", c.operation.ID)
+}
+
+// Statused is an answer with a status of its own. That of 204 has no body.
+type Statused interface{ HTTPStatus() int }
+
+// answered has what the operation answers as its body, or the run that has ended.
+type answered struct {
+	Status int
+	Body   any
+}
+
+// Add adds an operation to the API. do answers with the body; its error may be a
+// *problem.Problem.
+func Add[I, O any](a *API, o Operation, do func(ctx context.Context, call *Call, in *I) (O, error)) {
+	a.declare(o)
+	if _, scoped := any(new(I)).(Scoped); scoped != (o.Reach == Named) {
+		panic(fmt.Sprintf("operation %s: its input is scoped: %t, its reach: %d", o.ID, scoped, o.Reach))
+	}
+	huma.Register(a.huma, described(a, o, reflect.TypeFor[O]()), func(ctx context.Context, in *I) (*answered, error) {
+		ctx, call, end, err := a.begin(ctx, o, in)
+		if err != nil {
+			return nil, a.failed(o, err)
+		}
+		defer end()
+		if o.Writes() && o.May.Verb != access.Work {
+			defer a.live.ChangedAll() // Whatever came of it.
+		}
+		body, err := do(ctx, call, in)
+		if err != nil {
+			return nil, a.failed(o, err)
+		}
+		if ended, is := call.awaited(ctx, body); is {
+			return &answered{Status: http.StatusOK, Body: ended}, nil
+		}
+		status := cmp.Or(o.Status, http.StatusOK)
+		if own, ok := any(body).(Statused); ok {
+			status = own.HTTPStatus()
+		}
+		return &answered{Status: status, Body: body}, nil
+	})
+	a.describeDocument(o)
+}
+
+// declare notes what the operation needs.
+func (a *API) declare(o Operation) {
+	if o.May.Verb == "" || o.May.Kind == "" {
+		panic("operation " + o.ID + " declares no permission")
+	}
+	if _, twice := a.needs[o.ID]; twice {
+		panic("operation " + o.ID + " is declared twice")
+	}
+	a.needs[o.ID] = o
+}
+
+// Operations are all that were added, by id.
+func (a *API) Operations() map[string]Operation { return a.needs }
+
+// described is the operation in the document.
+func described(a *API, o Operation, body reflect.Type) huma.Operation {
+	described := a.operation(o)
+	status := strconv.Itoa(cmp.Or(o.Status, http.StatusOK))
+	if described.Responses == nil {
+		described.Responses = map[string]*huma.Response{}
+	}
+	described.Responses[status] = &huma.Response{
+		Description: http.StatusText(cmp.Or(o.Status, http.StatusOK)),
+		Content:     map[string]*huma.MediaType{guard.JSON: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(body, true, "")}},
+	}
+	describeKeys(o, &described)
+	describeConditions(o, &described)
+	a.describeWait(o, &described, body)
+	described.Responses["default"] = &huma.Response{
+		Description: "A problem",
+		Content:     map[string]*huma.MediaType{problem.ContentType: {Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem.Problem](), true, "Problem")}},
+	}
+	return described
+}
+
+// operation is what all operations have in the document.
+func (a *API) operation(o Operation) huma.Operation {
+	described := huma.Operation{
+		OperationID: o.ID, Method: o.Method, Path: o.Path, Summary: o.Summary, Description: o.Description,
+		Tags: []string{o.Tag}, DefaultStatus: o.Status, MaxBodyBytes: -1, RejectUnknownQueryParameters: true,
+		// The body has been read: a time-out for reading would end the connection's
+		// context in the middle of a long operation, and of all that follow on it.
+		BodyReadTimeout: -1,
+		Extensions:      map[string]any{PermissionExtension: o.May.String()},
+		Middlewares:     huma.Middlewares{a.admit(o)},
+	}
+	if o.Live != nil {
+		described.Extensions[LiveExtension] = true
+	}
+	if o.Nothing != "" {
+		described.Responses = map[string]*huma.Response{strconv.Itoa(http.StatusNoContent): {Description: o.Nothing}}
+	}
+	return described
+}
+
+// admit refuses who may do this nowhere, before the request is read.
+func (a *API) admit(o Operation) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		reached(ctx, o)
+		caller, known := CallerOf(ctx.Context())
+		if !known {
+			a.write(ctx, problem.New(http.StatusUnauthorized, "", "nobody is logged in"))
+			return
+		}
+		if !caller.Rights.AllowsSome(o.May) {
+			a.write(ctx, a.deny(caller, o))
+			return
+		}
+		wait := waitWanted(ctx.Header("Prefer"))
+		if wait > 0 || o.Bulk {
+			patient(ctx)
+		}
+		next(huma.WithValue(ctx, wireKey{}, wire{ctx.SetHeader, wait}))
+	}
+}
+
+type wireKey struct{}
+
+// wire is what a call has of its request that no input does.
+type wire struct {
+	setHeader func(name, value string)
+	wait      time.Duration
+}
+
+func (a *API) write(ctx huma.Context, refused *problem.Problem) {
+	ctx.SetHeader("Content-Type", problem.ContentType)
+	ctx.SetStatus(refused.Status)
+	_ = plainJSON().Marshal(ctx.BodyWriter(), refused) // The client is gone: there is nobody to tell.
+}
+
+// deny refuses and tells of it.
+func (a *API) deny(caller Caller, o Operation) *problem.Problem {
+	if a.options.Denied != nil && o.Writes() {
+		caller.Via = viaOf(caller, o.May.Verb)
+		a.options.Denied(caller, o.ID)
+	}
+	return problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here", caller.Name, o.May).
+		With("ask an administrator for a role with this permission; GET /me lists yours")
+}
+
+// begin checks the caller against what the input names, and gives writers a client
+// of their own.
+func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, *Call, func(), error) {
+	caller, _ := CallerOf(ctx)
+	call := &Call{Caller: caller, Client: a.options.Client, SetHeader: func(string, string) {}, api: a, operation: o}
+	if own, ok := ctx.Value(wireKey{}).(wire); ok {
+		call.SetHeader, call.wait = own.setHeader, own.wait
+	}
+	var scope access.Scope
+	if named, ok := in.(Scoped); ok {
+		scope = named.Scope()
+	}
+	if o.Reach != Some {
+		if err := call.Need(scope); err != nil {
+			return ctx, nil, nil, err
+		}
+	}
+	if !o.Writes() || o.May.Verb == access.Work || o.Bulk || a.options.As == nil {
+		return ctx, call, func() {}, nil
+	}
+	client, end, err := a.options.As(ctx, caller)
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	call.Client = client
+	if ctx, err = a.claim(ctx, call); err != nil {
+		end()
+		return ctx, nil, nil, err
+	}
+	return ctx, call, end, nil
+}
+
+// failed makes a problem of an error, and logs those that nobody expected.
+func (a *API) failed(o Operation, err error) error {
+	p := problem.From(err)
+	if p.Status == http.StatusInternalServerError {
+		a.options.Logger.Error("an operation failed", "operation", o.ID, "error", err)
+	}
+	return p
+}
+
+// schemaName names types in the document; types of the same name in two packages
+// get the package's name before theirs.
+func schemaName(t reflect.Type, hint string) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == reflect.TypeFor[starter.Progress]() {
+		return "RunProgress" // Remote workers have the other one.
+	}
+	name := huma.DefaultSchemaNamer(t, hint)
+	last := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+	switch last {
+	case "config", "dag", "spec", "explain", "forecast", "ledger":
+		return strings.ToUpper(last[:1]) + last[1:] + name
+	}
+	return name
+}

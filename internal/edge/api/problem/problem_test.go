@@ -1,0 +1,65 @@
+package problem_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+func TestErrorsBecomeProblems(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		err       error
+		status    int
+		code      string
+		retryable bool
+	}{
+		{&starter.NotFoundError{What: "run", Name: "x"}, 404, "NOT_FOUND", false},
+		{fmt.Errorf("x: %w", starter.ErrAlreadyEnded), 409, "ALREADY_ENDED", false},
+		{&jobtypes.AlreadyRunningError{JobType: "x"}, 409, "ALREADY_RUNNING", false},
+		{&starter.DAGExistsError{}, 409, "ALREADY_EXISTS", false},
+		{&starter.RefusedError{Asked: "pause", Reason: "no"}, 409, "REFUSED", false},
+		{fmt.Errorf("x: %w", starter.Invalidf("no")), 422, "INVALID", false},
+		{&starter.GivenUpError{Asked: "x", Cause: context.Canceled}, 504, "NOT_ANSWERED", true},
+		{&starter.ControlPlaneDownError{Asked: "x"}, 503, "CONTROL_PLANE_DOWN", true},
+		{&starter.UnreachableError{Address: "x", Cause: errors.New("y")}, 503, "SERVER_UNREACHABLE", true},
+		{&starter.DAGTooLargeError{}, 413, "TOO_LARGE", false},
+		{&serviceerror.ResourceExhausted{}, 429, "RATE_LIMITED", true},
+		{errors.New("odd"), 500, "INTERNAL", false},
+		{problem.New(403, "", "no"), 403, "ACCESS_DENIED", false},
+	} {
+		got := problem.From(row.err)
+		assert.Equal(t, row.status, got.Status, "%T", row.err)
+		assert.Equal(t, row.code, got.Code, "%T", row.err)
+		assert.Equal(t, row.retryable, got.Retryable, "%T", row.err)
+		assert.NotEmpty(t, got.Title)
+	}
+}
+
+func TestFaultsKeepTheirLines(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Options{Sources: []config.Source{{Name: "a.yaml", Data: []byte("version: 1\nowls: 3\n")}}})
+	require.Error(t, err)
+	got := problem.From(err)
+	assert.Equal(t, 422, got.Status)
+	require.NotEmpty(t, got.Errors)
+	assert.Equal(t, "a.yaml", got.Errors[0].File)
+	assert.Equal(t, 2, got.Errors[0].Line)
+}
+
+func TestRemediesAreSplitOff(t *testing.T) {
+	t.Parallel()
+	got := problem.From(&starter.ControlPlaneDownError{Asked: "status of x"})
+	assert.Contains(t, got.Detail, "no control plane")
+	assert.Contains(t, got.Remedy, "roundsman server")
+}

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/roundsman/roundsman/internal/edge/api/guard"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/idempotency"
+)
+
+// keyHeader makes repeating a request harmless.
+const keyHeader = "Idempotency-Key"
+
+// mostKey is how long a key may be.
+const mostKey = 200
+
+// keyed is a request with a key. The digest stands for method, address and body.
+type keyed struct{ key, digest string }
+
+type keyedKey struct{}
+
+// repeatable reads requests whole, under the server's time-out for reading, and takes
+// the digest of those that carry a key.
+func repeatable(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || !under(Prefix, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		key := r.Header.Get(keyHeader)
+		if len(key) > mostKey {
+			guard.Refuse(w, problem.Newf(http.StatusUnprocessableEntity, "", "%s has %d characters; at most %d are taken", keyHeader, len(key), mostKey))
+			return
+		}
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			guard.Refuse(w, unreadable(err))
+			return
+		}
+		if key != "" {
+			sum := sha256.New()
+			fmt.Fprintf(sum, "%s %s?%s\n", r.Method, r.URL.Path, r.URL.RawQuery)
+			sum.Write(body)
+			r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, keyed{key, hex.EncodeToString(sum.Sum(nil))}))
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// unreadable says why a body cannot be read.
+func unreadable(err error) *problem.Problem {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has more than %d bytes", guard.MaxBody)
+	}
+	return problem.New(http.StatusBadRequest, "", "the body cannot be read: "+err.Error())
+}
+
+// takesKeys reports whether repeating the operation is harmless with a key.
+func (o Operation) takesKeys() bool { return o.Writes() && o.May.Verb != access.Work && !o.Bulk }
+
+// claim records the request of a call under its key, and makes it part of it. A key is
+// one caller's.
+func (a *API) claim(ctx context.Context, call *Call) (context.Context, error) {
+	asked, is := ctx.Value(keyedKey{}).(keyed)
+	if !is || !call.operation.takesKeys() {
+		return ctx, nil
+	}
+	sum := sha256.Sum256([]byte(call.Name + "\x00" + asked.key))
+	request, first, err := idempotency.Claim(ctx, call.Client, hex.EncodeToString(sum[:16]), asked.digest)
+	switch {
+	case errors.Is(err, idempotency.ErrOther):
+		return ctx, problem.Newf(http.StatusUnprocessableEntity, "KEY_REUSED", "another request was made with this %s", keyHeader).With("make a new key for each request")
+	case err != nil:
+		return ctx, err
+	case !first && call.operation.Once:
+		return ctx, problem.Newf(http.StatusConflict, "ALREADY_REQUESTED", "this was asked for at %s with the same %s", request.At.UTC().Format(http.TimeFormat), keyHeader).
+			With("look whether it was done; what it answered is not kept")
+	}
+	call.Request = request.ID
+	return starter.WithRequest(ctx, request), nil
+}
+
+// describeKeys adds the header to an operation that takes it.
+func describeKeys(o Operation, described *huma.Operation) {
+	if !o.takesKeys() {
+		return
+	}
+	most := mostKey
+	described.Parameters = append(described.Parameters, &huma.Param{
+		Name: keyHeader, In: "header", Description: "Makes repeating the request harmless: what carries the same key is done once",
+		Schema: &huma.Schema{Type: huma.TypeString, MaxLength: &most},
+	})
+}
+
+// Part is the context of one of several messages that a request sends under one name.
+func (c *Call) Part(ctx context.Context, part int) context.Context {
+	request, is := starter.RequestOf(ctx)
+	if !is {
+		return ctx
+	}
+	request.ID += "/" + strconv.Itoa(part)
+	return starter.WithRequest(ctx, request)
+}

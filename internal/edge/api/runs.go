@@ -1,0 +1,312 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/lib/override"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// RunPath names a run in the path.
+type RunPath struct {
+	Run string `path:"run" maxLength:"1000" doc:"The run's workflow id without group/ or dag/, every other / written as ~"`
+}
+
+// Ref is the run.
+func (p RunPath) Ref() starter.RunRef {
+	return starter.RunRef{WorkflowID: contract.WorkflowOfRunKey(p.Run)}
+}
+
+// Scope implements [Scoped].
+func (p RunPath) Scope() access.Scope { return scopeOfThing(p.Ref().WorkflowID) }
+
+type runList struct {
+	Runs []starter.Run `json:"runs"`
+	// Next is the cursor of older runs.
+	Next string `json:"next,omitempty"`
+	// Total counts what the filter matches, where that is known: on a first page
+	// that has everything.
+	Total *int      `json:"total,omitempty"`
+	AsOf  time.Time `json:"as_of"`
+}
+
+// Requested confirms that a run was sent a request.
+type Requested struct {
+	WorkflowID string `json:"workflow_id"`
+	Item       string `json:"item,omitempty"`
+	Requested  string `json:"requested"`
+}
+
+// RunEnding confirms that a run was told to end.
+type RunEnding Requested
+
+// Begun is the run.
+func (r RunEnding) Begun() starter.RunRef { return starter.RunRef{WorkflowID: r.WorkflowID} }
+
+// RunSettingsChanged says which settings of a run have changed; none if it was so
+// already.
+type RunSettingsChanged struct {
+	WorkflowID string                 `json:"workflow_id"`
+	Changed    []contract.FieldChange `json:"changed"`
+}
+
+type reasonBody struct {
+	Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Is kept with the result"`
+}
+
+type noteBody struct {
+	Note string `json:"note,omitempty" maxLength:"1000" doc:"Tells others why"`
+}
+
+var (
+	viewRuns    = access.Permission{Verb: access.View, Kind: access.Runs}    //nolint:gochecknoglobals // constants
+	operateRuns = access.Permission{Verb: access.Operate, Kind: access.Runs} //nolint:gochecknoglobals // constants
+)
+
+func (a *API) runs() {
+	const tag, one = "runs", "/runs/{run}"
+	Add(a, Operation{
+		ID: "list-runs", Method: http.MethodGet, Path: "/runs", Tag: tag, Summary: "List the runs of job types and of DAGs, newest first",
+		May: viewRuns, Reach: Some,
+		Live: &feed.Topic{Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: changesOfRuns()},
+	}, a.listRuns)
+	Add(a, Operation{
+		ID: "get-run", Method: http.MethodGet, Path: one, Tag: tag, Summary: "Show a run: how far it is, what it waits for, what it left",
+		May: viewRuns, Reach: Named,
+		Live: LiveRun(visibleGap),
+	}, func(ctx context.Context, call *Call, in *RunPath) (starter.Snapshot, error) {
+		return call.Client.Runs().Show(ctx, in.Ref())
+	})
+	Add(a, Operation{
+		ID: "set-run", Method: http.MethodPatch, Path: one, Tag: tag, Summary: "Change settings of an open run, for this run only",
+		May: operateRuns, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *struct {
+		RunPath
+		Body map[string]json.RawMessage `doc:"Settings by their names in the configuration; a run of a DAG has concurrency, and concurrency.FANOUT for each fan-out, only"`
+	},
+	) (RunSettingsChanged, error) {
+		if err := settable(in.Ref(), in.Body); err != nil {
+			return RunSettingsChanged{}, err
+		}
+		changed, err := call.Client.Runs().Set(ctx, in.Ref(), override.Change(in.Body))
+		return RunSettingsChanged{WorkflowID: in.Ref().WorkflowID, Changed: orEmpty(changed)}, err
+	})
+	a.runActions(tag, one)
+}
+
+func (a *API) runActions(tag, one string) {
+	Add(a, Operation{
+		ID: "cancel-run", Method: http.MethodPost, Path: one + "/cancel", Tag: tag, Summary: "Cancel a run: what runs is stopped, the rest never starts",
+		Description: "Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel stops those too.",
+		May:         operateRuns, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *struct {
+		RunPath
+		Body reasonBody
+	},
+	) (RunEnding, error) {
+		return RunEnding(in.requested("cancel")), call.Client.Runs().Cancel(ctx, in.Ref(), in.Body.Reason)
+	})
+	Add(a, Operation{
+		ID: "pause-run", Method: http.MethodPost, Path: one + "/pause", Tag: tag, Summary: "Keep a run from starting more items; what runs continues",
+		May: operateRuns, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *struct {
+		RunPath
+		Body noteBody
+	},
+	) (Requested, error) {
+		return in.requested("pause"), call.Client.Runs().Pause(ctx, in.Ref(), in.Body.Note)
+	})
+	Add(a, Operation{
+		ID: "resume-run", Method: http.MethodPost, Path: one + "/resume", Tag: tag, Summary: "End a pause of a run",
+		May: operateRuns, Reach: Named, Status: http.StatusAccepted,
+	}, func(ctx context.Context, call *Call, in *RunPath) (Requested, error) {
+		return in.requested("resume"), call.Client.Runs().Resume(ctx, in.Ref())
+	})
+	a.dagRunActions(tag, one)
+}
+
+// dagRunActions are those that only runs of DAGs take.
+func (a *API) dagRunActions(tag, one string) {
+	Add(a, Operation{
+		ID: "release-run", Method: http.MethodPost, Path: one + "/release", Tag: tag, Summary: "End a run of a DAG that is held after a failure",
+		May: operateRuns, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *RunPath) (contract.DAGChanged, error) {
+		return ofDAG(*in, func() (contract.DAGChanged, error) { return call.Client.DAGs().Release(ctx, in.Ref(), call.Name) })
+	})
+	Add(a, Operation{
+		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG, or redefine some that have not started",
+		Description: "What the tasks are is the caller's to write, so it needs the permission to change the configuration.",
+		May:         access.Permission{Verb: access.Change, Kind: access.Configuration}, Reach: Named,
+	}, func(ctx context.Context, call *Call, in *struct {
+		RunPath
+		Body struct {
+			Tasks []json.RawMessage `json:"tasks,omitempty" doc:"As tasks of a spec, with before besides needs"`
+			Text  string            `json:"text,omitempty" doc:"The same list as YAML, instead of tasks"`
+		}
+	},
+	) (contract.DAGChanged, error) {
+		text := []byte(in.Body.Text)
+		if (len(text) == 0) == (len(in.Body.Tasks) == 0) {
+			return contract.DAGChanged{}, problem.New(http.StatusUnprocessableEntity, "", "give tasks or text")
+		}
+		if len(text) == 0 {
+			var err error
+			if text, err = json.Marshal(in.Body.Tasks); err != nil {
+				return contract.DAGChanged{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+			}
+		}
+		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+			return call.Client.DAGs().AddTasks(ctx, in.Ref(), "tasks", text, call.Name)
+		})
+	})
+}
+
+// ofDAG does what only a run of a DAG takes.
+func ofDAG[T any](path RunPath, do func() (T, error)) (T, error) {
+	if path.Ref().Kind() != starter.KindDAG {
+		var none T
+		return none, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", path.Ref())
+	}
+	return do()
+}
+
+// settable refuses settings that no run of this kind has.
+func settable(ref starter.RunRef, change override.Change) error {
+	_, every := change[override.Every]
+	switch {
+	case ref.Kind() == starter.KindDAG:
+		if _, _, err := change.OfDAG(); err != nil {
+			return problem.Newf(http.StatusUnprocessableEntity, "", "a run of a DAG: %v", err)
+		}
+	case every:
+		return problem.New(http.StatusUnprocessableEntity, "", "every is a setting of the job type").With("PATCH /job-types/{name}/policy")
+	}
+	return nil
+}
+
+func (p RunPath) requested(what string) Requested {
+	return Requested{WorkflowID: p.Ref().WorkflowID, Requested: what}
+}
+
+type runsInput struct {
+	JobType string    `query:"job_type" maxLength:"63" doc:"Only runs of this job type"`
+	DAG     string    `query:"dag" maxLength:"63" doc:"Only runs of this DAG"`
+	Kind    string    `query:"kind" enum:"group,dag" doc:"Only runs of job types, or of DAGs"`
+	Since   time.Time `query:"since" doc:"Started from this time on"`
+	Until   time.Time `query:"until" doc:"Started until this time"`
+	Running bool      `query:"running" doc:"Only open runs"`
+	Outcome []string  `query:"outcome" doc:"Only runs that ended so" enum:"completed,partial,failed,timeout,canceled,skipped"`
+	DryRuns bool      `query:"dry_runs" doc:"Dry runs too"`
+	SubDAGs bool      `query:"sub_dags" doc:"Runs of sub-DAGs and of jobs too"`
+	Counts  bool      `query:"counts" doc:"With counts and progress: every run is asked"`
+	Listing
+}
+
+func (in runsInput) filter() starter.RunFilter {
+	filter := starter.RunFilter{
+		JobType: in.JobType, DAG: in.DAG, Kind: starter.Kind(in.Kind), Since: in.Since, Until: in.Until, Running: in.Running,
+		DryRuns: in.DryRuns, SubDAGs: in.SubDAGs, Counts: in.Counts,
+	}
+	for _, outcome := range in.Outcome {
+		filter.Outcomes = append(filter.Outcomes, contract.Outcome(outcome))
+	}
+	return filter
+}
+
+// runsPosition is how far a list of runs was read: until the start of the last run,
+// of those that started at that instant all in Seen.
+type runsPosition struct {
+	Until time.Time `json:"until"`
+	Seen  []string  `json:"seen"`
+}
+
+// listRuns reads one page more than it shows, so that it knows whether there is
+// another. Runs that the caller does not see leave gaps: a page may have fewer runs than
+// its limit, and none.
+func (a *API) listRuns(ctx context.Context, call *Call, in *runsInput) (runList, error) {
+	list, filter := runList{AsOf: time.Now().UTC()}, in.filter()
+	for _, name := range []string{in.JobType, in.DAG} {
+		if err := jobtype.ValidateName(name); name != "" && err != nil {
+			return list, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+		}
+	}
+	written, err := a.position("runs", in.Cursor)
+	if err != nil {
+		return list, err
+	}
+	var at runsPosition
+	if written != "" {
+		if err := json.Unmarshal([]byte(written), &at); err != nil {
+			return list, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+		}
+		filter.Until = at.Until
+	}
+	filter.Limit = in.Limit + len(at.Seen) + 1
+	found, err := call.Client.Runs().List(ctx, filter)
+	if err != nil {
+		return list, err
+	}
+	found = slices.DeleteFunc(found, func(run starter.Run) bool { return slices.Contains(at.Seen, run.RunID) })
+	more := len(found) > in.Limit
+	found = found[:min(len(found), in.Limit)]
+	if more {
+		encoded, err := json.Marshal(at.after(found))
+		if err != nil {
+			return list, err
+		}
+		list.Next = a.cursor("runs", string(encoded))
+	}
+	list.Runs = access.Filter(call.Rights, call.operation.May, found, func(run starter.Run) access.Scope { return access.Scope{JobType: run.JobType, DAG: run.DAG} })
+	if !more && written == "" {
+		total := len(list.Runs)
+		list.Total = &total
+	}
+	return list, nil
+}
+
+func (p runsPosition) after(shown []starter.Run) runsPosition {
+	next := runsPosition{Until: shown[len(shown)-1].Started}
+	if next.Until.Equal(p.Until) {
+		next.Seen = p.Seen
+	}
+	for _, run := range shown {
+		if run.Started.Equal(next.Until) {
+			next.Seen = append(next.Seen, run.RunID)
+		}
+	}
+	return next
+}
+
+// offsetOf reads a cursor whose position is a number of things shown.
+func (a *API) offsetOf(list, cursor string) (int, error) {
+	written, err := a.position(list, cursor)
+	if err != nil || written == "" {
+		return 0, err
+	}
+	offset, err := strconv.Atoi(written)
+	if err != nil {
+		return 0, problem.New(http.StatusBadRequest, "BAD_CURSOR", err.Error())
+	}
+	return offset, nil
+}
+
+// checkStates refuses states that no item can be in.
+func checkStates(states []string) error {
+	for _, state := range states {
+		if !slices.Contains(starter.ItemStates(), state) {
+			return problem.Newf(http.StatusUnprocessableEntity, "", "no item is ever %q: a state is one of %s", state, strings.Join(starter.ItemStates(), ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/lib/jsonout"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// patrolEvery is within which time a workflow that a viewed topic names is asked whether
+// it has gone on, so that viewers see within three seconds what others do.
+const patrolEvery = 2500 * time.Millisecond
+
+// How often topics are fetched while somebody views them and nothing is known to have
+// changed. Lists of visibility cost one or two calls of which a namespace may make ten
+// in a second; queries cost one call of any.
+const (
+	visibleEvery = 30 * time.Second
+	queriedEvery = 30 * time.Second
+	seldomEvery  = time.Minute
+	// handlersGap: of what the fleet does, little changes the handlers.
+	handlersGap = 20 * time.Second
+	// healthEvery and healthWithin let viewers know within three seconds that the
+	// server does not answer.
+	healthEvery  = time.Second
+	healthWithin = time.Second
+	// visibleLag is within which time visibility shows nearly every change.
+	visibleLag = 1500 * time.Millisecond
+	// mostReread job types are asked one by one after changes, of the newest mostChanges.
+	mostReread, mostChanges = 20, 200
+	// visibleGap keeps a busy control plane from fetching lists four times a second, and shows each change within one.
+	visibleGap = 700 * time.Millisecond
+)
+
+// lists are those that everyone shares for a second, whatever their rights.
+type lists struct {
+	jobTypes  *feed.Source[[]jobtypes.JobType]
+	admission *feed.Source[contract.AdmissionView]
+	// ended has how the newest runs of job types ended, which stays so. Only the
+	// fetch of job types uses it.
+	ended map[string]jobtypes.ScheduledRun
+}
+
+func (a *API) lists() lists {
+	return lists{jobTypes: feed.NewSource(survives(a, a.fetchJobTypes)), admission: feed.NewSource(survives(a, a.fetchAdmission))}
+}
+
+// fetchJobTypes lists all job types with what is held back and how their last runs ended.
+func (a *API) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
+	types := jobtypes.Of(a.options.Client)
+	all, err := types.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = types.Reread(ctx, all, a.changedLately(ctx)); err != nil {
+		a.options.Logger.Warn("the list of job types may be some seconds old", "error", err)
+	}
+	if err := types.AddHolds(ctx, all); err != nil {
+		a.options.Logger.Warn("what is held back is not known", "error", err)
+	}
+	newest := func(use func(run *jobtypes.ScheduledRun)) {
+		for i := range all {
+			if len(all[i].Recent) > 0 {
+				use(&all[i].Recent[0])
+			}
+		}
+	}
+	newest(func(run *jobtypes.ScheduledRun) {
+		if was, known := a.known.ended[run.WorkflowID]; known {
+			run.Status, run.Outcome, run.EndedAt = was.Status, was.Outcome, was.EndedAt
+		}
+	})
+	types.AddOutcomes(ctx, all, 1)
+	a.known.ended = make(map[string]jobtypes.ScheduledRun, len(all))
+	newest(func(run *jobtypes.ScheduledRun) {
+		if !run.EndedAt.IsZero() {
+			a.known.ended[run.WorkflowID] = *run
+		}
+	})
+	return all, nil
+}
+
+// changedLately are the job types that operators have changed, as the audit log says,
+// within the time in which visibility may not show it.
+func (a *API) changedLately(ctx context.Context) []string {
+	found, err := a.options.Client.Audit().Read(ctx, contract.AuditFilter{
+		Since: time.Now().Add(-visibleEvery), Kind: contract.AuditOperator, Object: contract.ScheduleID(""), Limit: mostChanges,
+	})
+	if err != nil {
+		return nil // Without an audit log the next look shows it.
+	}
+	var names []string
+	for _, entry := range slices.Backward(found.Entries) {
+		if name, is := contract.JobTypeOfSchedule(entry.Object); is && !slices.Contains(names, name) && len(names) < mostReread {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// fetchAdmission is the view that lanes, pools and objects are all taken from.
+func (a *API) fetchAdmission(ctx context.Context) (contract.AdmissionView, error) {
+	return a.options.Client.Admission().View(ctx, contract.AdmissionFilter{Limit: mostUses})
+}
+
+// read answers from a source; the time is when that was so.
+func read[T any](ctx context.Context, call *Call, source *feed.Source[T]) (T, time.Time, error) {
+	found, err := source.Get(ctx)
+	call.refused = found.Refused
+	return found.Value, found.AsOf, err
+}
+
+// viewable is a topic: an operation that lists, with fixed parameters.
+type viewable struct {
+	operation Operation
+	answer    func(context.Context, *Call) (any, error)
+}
+
+// whole are the parameters of a list as a topic.
+func whole() *struct{ Listing } { return &struct{ Listing }{Listing{Limit: mostListed}} }
+
+// mostListed is the most entries that a list gives.
+const mostListed = 1000
+
+// topics are the lists that can be viewed. A line has the topic, the operation, whose
+// permission is the topic's, what answers it, and its parameters.
+func (a *API) topics() {
+	visible := func(name string, stale func(), of ...string) feed.Topic {
+		return feed.Topic{Name: name, Every: visibleEvery, Gap: visibleGap, Lag: visibleLag, Of: of, Stale: stale}
+	}
+	queried := func(name string, of ...string) feed.Topic {
+		return feed.Topic{Name: name, Every: queriedEvery, Of: of}
+	}
+	topic(a, visible("job-types", a.known.jobTypes.Stale, changesOfJobTypes()...), "list-job-types", a.listJobTypes, whole())
+	topic(a, queried("workers", contract.FleetWorkflowID), "list-workers", a.listWorkers, &workersInput{Listing: Listing{Limit: mostListed}})
+	admission := func(name string) feed.Topic {
+		return feed.Topic{Name: name, Every: queriedEvery, Of: []string{contract.AdmissionWorkflowID}, Stale: a.known.admission.Stale}
+	}
+	topic(a, visible("runs", nil, changesOfRuns()...), "list-runs", a.listRuns, &runsInput{Counts: true, Listing: Listing{Limit: 100}})
+	topic(a, admission("lanes"), "list-lanes", a.listLanes, whole())
+	topic(a, admission("pools"), "list-pools", a.listPools, whole())
+	topic(a, admission("objects"), "list-objects", a.listObjects, whole())
+	topic(a, queried("audit", contract.AuditWorkflowID), "list-audit", a.listAudit, &auditInput{Listing: Listing{Limit: 100}})
+	topic(a, feed.Topic{Name: "held", Every: visibleEvery, Of: []string{contract.AdmissionWorkflowID}}, "list-held", a.listHeld, whole())
+	topic(a, feed.Topic{Name: "handlers", Every: visibleEvery, Gap: handlersGap, Of: []string{contract.FleetWorkflowID}}, "list-handlers", a.listHandlers, whole())
+	topic(a, feed.Topic{Name: "server", Every: healthEvery}, "get-version", a.serverAnswers, &struct{}{})
+	topic(a, feed.Topic{Name: "doctor", Every: seldomEvery, Gap: seldomEvery}, "get-doctor", getDoctor, &struct{}{})
+}
+
+// ServerAnswers is the topic server: Temporal answers. It is refused while it does not.
+type ServerAnswers struct {
+	OK bool `json:"ok"`
+}
+
+// serverAnswers asks Temporal whether it is there. When it is back, every topic is
+// fetched at once.
+func (a *API) serverAnswers(ctx context.Context, call *Call, _ *struct{}) (ServerAnswers, error) {
+	if time.Since(a.live.Heard()) < healthWithin && !a.away.Load() {
+		return ServerAnswers{OK: true}, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, healthWithin)
+	defer cancel()
+	if err := call.Client.Reachable(limited); err != nil {
+		a.away.Store(true)
+		unreachable, _ := errors.AsType[*starter.UnreachableError](err)
+		return ServerAnswers{}, problem.New(http.StatusServiceUnavailable, "SERVER_UNREACHABLE", "Temporal's server does not answer: "+unreachable.Why())
+	}
+	if a.away.Swap(false) {
+		a.live.ChangedAll()
+	}
+	return ServerAnswers{OK: true}, nil
+}
+
+// topic declares one.
+func topic[I, O any](a *API, t feed.Topic, operation string, answer func(context.Context, *Call, *I) (O, error), in *I) {
+	a.live.Declare(t)
+	a.viewed[t.Name] = viewable{a.needs[operation], func(ctx context.Context, call *Call) (any, error) {
+		given := *in
+		return answer(ctx, call, &given)
+	}}
+}
+
+// goneOn tells the patrol how far a workflow is.
+func (a *API) goneOn(ctx context.Context, workflowID string) (state string, over bool, err error) {
+	described, err := a.options.Client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return "", false, err
+	}
+	info := described.GetWorkflowExecutionInfo()
+	entity := workflowID == contract.AuditWorkflowID || workflowID == contract.AdmissionWorkflowID || workflowID == contract.FleetWorkflowID
+	return fmt.Sprint(info.GetExecution().GetRunId(), info.GetHistoryLength(), info.GetStatus()), !entity && info.GetCloseTime() != nil, nil
+}
+
+// dated is an answer that knows when it was made.
+type dated interface{ made() time.Time }
+
+func (p Page) made() time.Time { return p.AsOf }
+
+// draw makes the pictures of a topic for everyone with the caller's rights.
+func (a *API) draw(v viewable, caller Caller) feed.Make {
+	return survives(a, func(ctx context.Context) (feed.Picture, error) {
+		call := &Call{Caller: Caller{Name: "viewers", Rights: caller.Rights}, Client: a.options.Client, api: a, operation: v.operation}
+		picture := feed.Picture{AsOf: time.Now().UTC()}
+		view, err := v.answer(ctx, call)
+		if err != nil {
+			return picture, err
+		}
+		if page, ok := view.(dated); ok {
+			picture.AsOf = page.made()
+		}
+		picture.Refused = call.refused
+		if picture.Body, err = jsonout.JSON(view, ""); err != nil {
+			return picture, err
+		}
+		picture.Body = bytes.TrimSuffix(picture.Body, []byte("\n"))
+		picture.Digest = digest(picture.Body)
+		return picture, nil
+	})
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/edge/api/problem"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+)
+
+// These stand in the Of of an [Operation]'s Live for a workflow that the request names.
+const (
+	// OfRun is the run of the path.
+	OfRun = "{run}"
+	// OfThing is all that may concern the thing that the query names.
+	OfThing = "{thing}"
+)
+
+// changesOfRuns are the workflows whose changes show in lists of runs.
+func changesOfRuns() []string { return []string{"group/", "dag/", contract.AuditWorkflowID} }
+
+// changesOfJobTypes are the workflows whose changes show in job types.
+func changesOfJobTypes() []string {
+	return []string{"group/", contract.AuditWorkflowID, contract.AdmissionWorkflowID}
+}
+
+// LiveRun is how the parts of a run are viewed: while it runs, every two seconds.
+func LiveRun(gap time.Duration) *feed.Topic {
+	return &feed.Topic{Every: queriedEvery, Busy: busyEvery, Gap: gap, Of: []string{OfRun}}
+}
+
+// LiveCalendar is how forecasts and ledgers are viewed: what they rest on changes with
+// settings, and with each run that ends.
+func LiveCalendar() *feed.Topic {
+	return &feed.Topic{Every: seldomEvery, Gap: calendarGap, Of: changesOfJobTypes()}
+}
+
+const (
+	// calendarGap: a forecast asks each Schedule.
+	calendarGap = 15 * time.Second
+	// busyEvery shows the progress of what runs, of which no workflow takes note.
+	busyEvery = 2 * time.Second
+	// visibleApart is the least time between two fetches of lists of runs as topics, so that
+	// viewers with many filters leave others of the ten calls that visibility takes in a second.
+	visibleApart = 300 * time.Millisecond
+)
+
+// watched is the topic of a GET request, like /runs/RUN/items?state=failed, if the
+// operation can be viewed.
+func (a *API) watched(name string) (*feed.Topic, *http.Request, bool) {
+	if !strings.HasPrefix(name, "/") {
+		return nil, nil, false
+	}
+	r, err := http.NewRequest(http.MethodGet, Prefix+name, http.NoBody) //nolint:noctx // each look has a context of its own
+	if err != nil {
+		return nil, nil, false
+	}
+	_, pattern := a.mux.Handler(r)
+	o, known := a.operationAt(pattern)
+	if !known || o.Live == nil {
+		return nil, nil, false
+	}
+	topic := *o.Live
+	topic.Name, topic.Of = name, nil
+	for _, of := range o.Live.Of {
+		switch of {
+		case OfRun:
+			topic.Of = append(topic.Of, RunPath{Run: segmentOf(r, o, OfRun)}.Ref().WorkflowID)
+		case OfThing:
+			topic.Of = append(topic.Of, concerns(r.URL.Query().Get("thing"))...)
+		default:
+			topic.Of = append(topic.Of, of)
+		}
+	}
+	return &topic, r, true
+}
+
+// segmentOf is the part of the request's path that stands where the operation has name.
+func segmentOf(r *http.Request, o Operation, name string) string {
+	at := slices.Index(strings.Split(Prefix+o.Path, "/"), name)
+	return strings.Split(r.URL.Path, "/")[at] // The pattern matched, and ids have ~ for /.
+}
+
+// concerns are the workflows whose changes may change the explanation of a thing.
+func concerns(thing string) []string {
+	shared := []string{contract.AdmissionWorkflowID, contract.FleetWorkflowID, contract.AuditWorkflowID}
+	for _, prefix := range []string{"group/", "dag/"} {
+		if rest, is := strings.CutPrefix(thing, prefix); is {
+			run, _, _ := strings.Cut(rest, "/")
+			if prefix == "dag/" { // The workflow of DAG/RUN/TASK is dag/DAG/RUN.
+				return append(shared, prefix+run+"/")
+			}
+			return append(shared, prefix+run, prefix+run+"/")
+		}
+	}
+	return append(shared, "group/")
+}
+
+// look answers a GET request of viewers with these rights as the operation does.
+func (a *API) look(r *http.Request, caller Caller) feed.Make {
+	viewers := Caller{Name: "viewers", Rights: caller.Rights}
+	return survives(a, func(ctx context.Context) (feed.Picture, error) {
+		if r.URL.Path == Prefix+"/runs" {
+			if err := a.visibility.Wait(ctx); err != nil {
+				return feed.Picture{}, fmt.Errorf("wait for the turn at visibility: %w", err)
+			}
+		}
+		picture := feed.Picture{AsOf: time.Now().UTC()}
+		kept := &buffered{header: http.Header{}, status: http.StatusOK}
+		a.operations().ServeHTTP(kept, r.Clone(context.WithValue(ctx, callerKey{}, viewers)))
+		if kept.status != http.StatusOK {
+			refused := problem.New(kept.status, "", http.StatusText(kept.status))
+			if err := json.Unmarshal(kept.body.Bytes(), refused); err != nil {
+				return picture, fmt.Errorf("read why %s was refused: %w", r.URL.Path, err)
+			}
+			return picture, refused
+		}
+		picture.Body, picture.Digest = bytes.TrimSpace(kept.body.Bytes()), digest(kept.body.Bytes())
+		return picture, nil
+	})
+}

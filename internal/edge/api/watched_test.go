@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/edge/feed"
+	"github.com/roundsman/roundsman/internal/engine/access"
+)
+
+// shelf is what the operation of these tests answers.
+type shelf struct {
+	Name string `json:"name"`
+	Of   string `json:"of"`
+	N    int64  `json:"n"`
+}
+
+type shelfInput struct {
+	api.RunPath
+	Of string `query:"of"`
+}
+
+// shelves serves GET /shelves/{run}, which can be viewed.
+func shelves(hub *feed.Hub, n *atomic.Int64) http.Handler {
+	return api.New(api.Options{
+		Auth: callers(), Live: hub,
+		Extra: []func(*api.API){func(a *api.API) {
+			api.Add(a, api.Operation{
+				ID: "get-shelf", Method: http.MethodGet, Path: "/shelves/{run}", May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Named, Summary: "Look",
+				Live: &feed.Topic{Every: time.Hour, Of: []string{api.OfRun}},
+			}, func(_ context.Context, _ *api.Call, in *shelfInput) (shelf, error) {
+				return shelf{in.Run, in.Of, n.Load()}, nil
+			})
+		}},
+	}).Handler()
+}
+
+// events reads a stream, one event after the other.
+func events(t *testing.T, server *httptest.Server, who, last string, topics ...string) func() (kind string, event api.LiveEvent) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/v1/events?"+url.Values{"topic": topics}.Encode(), http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Who", who)
+	r.Header.Set("Last-Event-ID", last)
+	response, err := server.Client().Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, response.Body.Close()) })
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	lines := bufio.NewScanner(response.Body)
+	return func() (kind string, event api.LiveEvent) {
+		for lines.Scan() {
+			if written, is := strings.CutPrefix(lines.Text(), "event: "); is {
+				kind = written
+			}
+			if written, is := strings.CutPrefix(lines.Text(), "data: "); is {
+				require.NoError(t, json.Unmarshal([]byte(written), &event))
+				return kind, event
+			}
+		}
+		require.NoError(t, lines.Err())
+		return kind, event
+	}
+}
+
+// A request that can be viewed is a topic: the events have its body, its ETag is what a
+// viewer says that it has, and the workflow of its path is what changes it.
+func TestARequestIsATopic(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	hub := feed.New()
+	server := httptest.NewServer(shelves(hub, &n))
+	t.Cleanup(server.Close)
+	path := "/shelves/gate~x?of=" + url.QueryEscape("a=b,<c>")
+	next := events(t, server, "viewer", "", path)
+	kind, event := next()
+	assert.Equal(t, feed.Snapshot, kind)
+	assert.Equal(t, path, event.Topic)
+	assert.JSONEq(t, `{"name": "gate~x", "of": "a=b,<c>", "n": 0}`, string(event.Data))
+
+	answered := ask(t, server.Config.Handler, "viewer", http.MethodGet, "/api/v1"+path, "")
+	has := url.QueryEscape(path) + "=" + strings.Trim(answered.Header().Get("ETag"), `"`)
+	resumed := events(t, server, "viewer", has, path)
+	n.Store(1)
+	hub.Changed("dag/gate/other")
+	hub.Changed("dag/gate/x")
+	for _, viewer := range []func() (string, api.LiveEvent){next, resumed} {
+		_, event := viewer()
+		assert.JSONEq(t, `{"name": "gate~x", "of": "a=b,<c>", "n": 1}`, string(event.Data), "the picture that it had is not sent again")
+	}
+}
+
+func TestARequestOfOthersIsRefusedAlone(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	server := httptest.NewServer(shelves(feed.New(), &n))
+	t.Cleanup(server.Close)
+	next := events(t, server, "scoped", "", "/shelves/gate~x", "/shelves/scrub-1")
+	seen := map[string]string{}
+	for len(seen) < 2 {
+		kind, event := next()
+		seen[event.Topic] = kind
+		if kind == feed.Refused {
+			assert.Equal(t, http.StatusForbidden, event.Problem.Status)
+		}
+	}
+	assert.Equal(t, map[string]string{"/shelves/gate~x": feed.Refused, "/shelves/scrub-1": feed.Snapshot}, seen)
+	for _, none := range []string{"/version", "/shelves", "/nowhere", "//", "/%zz", "/job-types/scrub/pause"} {
+		assert.Equal(t, http.StatusUnprocessableEntity, ask(t, server.Config.Handler, "viewer", http.MethodGet, "/api/v1/events?topic="+url.QueryEscape(none), "").Code, none)
+	}
+}

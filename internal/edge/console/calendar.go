@@ -1,0 +1,62 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/edge/api"
+	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/starter/calendar"
+)
+
+// Operations are those of the read models that no other package serves.
+func Operations() func(*api.API) {
+	return func(a *api.API) {
+		addCalendar(a)
+		addGraph(a)
+	}
+}
+
+// calendarInput narrows a forecast or a ledger.
+type calendarInput struct {
+	JobType string `query:"job_type" maxLength:"63" doc:"Only this job type"`
+	Days    int    `query:"days" minimum:"1" maximum:"7" default:"7"`
+}
+
+func (in calendarInput) names() []string {
+	if in.JobType == "" {
+		return nil
+	}
+	return []string{in.JobType}
+}
+
+func (in calendarInput) span() time.Duration { return time.Duration(in.Days) * 24 * time.Hour }
+
+func addCalendar(a *api.API) {
+	memory := new(calendar.Memory)
+	may := access.Permission{Verb: access.View, Kind: access.JobTypes}
+	api.Add(a, api.Operation{
+		ID: "get-forecast", Method: http.MethodGet, Path: "/forecast", Tag: "calendar", Summary: "Tell which runs the next days bring, and which instants are skipped",
+		May: may, Reach: api.Some,
+		Live: api.LiveCalendar(),
+	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Forecast, error) {
+		found, err := memory.Forecast(ctx, call.Client, time.Now().UTC(), in.span(), in.names()...)
+		sees := func(name string) bool { return call.Sees(access.Scope{JobType: name}) }
+		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.ForecastTick) bool { return !sees(t.JobType) })
+		found.Types = slices.DeleteFunc(found.Types, func(t calendar.ForecastType) bool { return !sees(t.JobType) })
+		return found, err
+	})
+	api.Add(a, api.Operation{
+		ID: "get-ledger", Method: http.MethodGet, Path: "/ledger", Tag: "calendar", Summary: "Tell what became of each scheduled instant of the last days",
+		May: may, Reach: api.Some,
+		Live: api.LiveCalendar(),
+	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Ledger, error) {
+		now := time.Now().UTC()
+		found, err := calendar.LedgerOf(ctx, call.Client, now, now.Add(-in.span()), in.names()...)
+		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.LedgerTick) bool { return !call.Sees(access.Scope{JobType: t.JobType}) })
+		found.Count()
+		return found, err
+	})
+}

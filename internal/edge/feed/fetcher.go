@@ -1,0 +1,181 @@
+package feed
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// fetcher makes the pictures of one topic. The hub's lock guards its fields; each
+// start makes joined and changed.
+type fetcher struct {
+	Topic
+
+	hub   *Hub
+	rooms map[string]*room
+	// stop ends it; nil: it sleeps.
+	stop            context.CancelFunc
+	joined, changed chan struct{}
+}
+
+// room is a permission set that has viewers.
+type room struct {
+	make    Make
+	viewers map[*Stream]struct{}
+	// latest is the newest picture; its Digest is empty before the first. refused is
+	// why there is no newer one. version counts their changes.
+	latest  Picture
+	refused error
+	version int
+}
+
+// enter adds a viewer. The first of a permission set wakes the fetcher.
+func (f *fetcher) enter(seat Seat, viewer *Stream) *room {
+	r, known := f.rooms[seat.Set]
+	if !known {
+		r = &room{make: seat.Make, viewers: map[*Stream]struct{}{}}
+		f.rooms[seat.Set] = r
+	}
+	r.viewers[viewer] = struct{}{}
+	switch {
+	case f.stop == nil:
+		f.start()
+	case !known:
+		poke(f.joined)
+	}
+	return r
+}
+
+func (f *fetcher) start() {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop, f.joined, f.changed = stop, make(chan struct{}, 1), make(chan struct{}, 1)
+	loop := &looking{fetcher: f, joined: f.joined, changed: f.changed}
+	go loop.run(ctx)
+}
+
+// leave removes a viewer. The fetcher sleeps after the last.
+func (f *fetcher) leave(set string, viewer *Stream) {
+	r := f.rooms[set]
+	delete(r.viewers, viewer)
+	if len(r.viewers) == 0 {
+		delete(f.rooms, set)
+	}
+	if len(f.rooms) == 0 && f.stop != nil {
+		f.stop()
+		f.stop = nil
+	}
+}
+
+// looking is a fetcher that is awake.
+type looking struct {
+	*fetcher
+
+	joined, changed <-chan struct{}
+	// second is due when a source that lags shows the last change.
+	second <-chan time.Time
+	// pace is the time until the next look, if nothing changes before.
+	pace time.Duration
+}
+
+func (l *looking) run(ctx context.Context) {
+	for {
+		began := time.Now()
+		l.paced(l.look(ctx))
+		if !l.await(ctx, began) {
+			return
+		}
+	}
+}
+
+// paced chooses the time until the next look after one that brought news or did not.
+func (l *looking) paced(news bool) {
+	switch {
+	case l.Busy == 0:
+		l.pace = l.Every
+	case news || l.pace == 0:
+		l.pace = l.Busy
+	default:
+		l.pace = min(2*l.pace, l.Every)
+	}
+}
+
+// await returns when it is time for the next look; false: nobody views any more.
+func (l *looking) await(ctx context.Context, began time.Time) bool {
+	due := time.NewTimer(time.Until(time.Now().Truncate(l.pace).Add(l.pace)))
+	defer due.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-l.joined:
+		return true
+	case <-due.C:
+		return true
+	case <-l.second:
+		l.second = nil
+		l.stale()
+		return true
+	case <-l.changed:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(max(Debounce, time.Until(began.Add(l.Gap)))):
+	}
+	select { // Changes that came with it are in the same look.
+	case <-l.changed:
+	default:
+	}
+	l.stale()
+	if l.Lag > 0 {
+		l.second = time.After(l.Lag)
+	}
+	return true
+}
+
+func (l *looking) stale() {
+	if l.Stale != nil {
+		l.Stale()
+	}
+}
+
+// look makes a picture for every room, and reports whether any of them was news.
+func (l *looking) look(ctx context.Context) (news bool) {
+	l.hub.mu.Lock()
+	rooms := slices.Collect(maps.Values(l.rooms))
+	l.hub.mu.Unlock()
+	for _, r := range rooms {
+		limited, cancel := context.WithTimeout(ctx, fetchWithin)
+		picture, err := r.make(limited)
+		cancel()
+		if ctx.Err() != nil {
+			return news
+		}
+		l.hub.mu.Lock()
+		news = r.show(picture, err) || news
+		l.hub.mu.Unlock()
+	}
+	return news
+}
+
+// show takes a picture, or a refusal, and tells the viewers if that is news.
+func (r *room) show(picture Picture, err error) (news bool) {
+	refused := err
+	if err == nil {
+		refused = picture.Refused
+	}
+	news = r.version == 0 || (refused == nil) != (r.refused == nil)
+	if err == nil {
+		news = news || picture.Digest != r.latest.Digest
+		r.latest = picture
+	}
+	r.refused = refused
+	if !news {
+		return false
+	}
+	r.version++
+	for viewer := range r.viewers {
+		poke(viewer.ready)
+	}
+	return true
+}

@@ -1,0 +1,104 @@
+package feed
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Probe tells how far a workflow is, as a text that changes when it continues. over: it
+// will not any more.
+type Probe func(ctx context.Context, workflowID string) (state string, over bool, err error)
+
+// leastPatrol bounds how often workflows are asked: viewers may name any number of runs.
+const leastPatrol = 50 * time.Millisecond
+
+// Patrol makes the hub ask, one after the other within every, for each workflow that a
+// viewed topic names whether it has gone on; of more than 50 for each 2.5 s it takes longer. That is how viewers learn what other
+// control planes do. It is called before the first [Hub.Join].
+func (h *Hub) Patrol(every time.Duration, probe Probe) {
+	h.every, h.probe = every, probe
+}
+
+// guard starts or ends the patrol. The caller holds the lock.
+func (h *Hub) guard() {
+	awake := false
+	for _, f := range h.topics {
+		awake = awake || f.stop != nil
+	}
+	switch {
+	case awake && h.home == nil && h.probe != nil:
+		ctx, home := context.WithCancel(context.Background())
+		h.home, h.states = home, map[string]string{}
+		go h.patrol(ctx)
+	case !awake && h.home != nil:
+		h.home()
+		h.home = nil
+	}
+}
+
+// overState is the state of a workflow that has ended.
+const overState = "over"
+
+func (h *Hub) patrol(ctx context.Context) {
+	for ctx.Err() == nil {
+		ids := h.watched()
+		for _, id := range ids {
+			if !rest(ctx, max(h.every/time.Duration(len(ids)), min(leastPatrol, h.every))) {
+				return
+			}
+			limited, cancel := context.WithTimeout(ctx, fetchWithin)
+			state, over, err := h.probe(limited, id)
+			cancel()
+			if over {
+				state = overState
+			}
+			if err == nil {
+				h.noted(id, state)
+			}
+		}
+		if len(ids) == 0 && !rest(ctx, h.every) {
+			return
+		}
+	}
+}
+
+func rest(ctx context.Context, duration time.Duration) bool {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// watched are the workflows that viewed topics name and that may continue.
+func (h *Hub) watched() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var ids []string
+	seen := map[string]bool{}
+	for _, f := range h.topics {
+		for _, id := range f.Of {
+			if f.stop != nil && !strings.HasSuffix(id, "/") && !seen[id] && h.states[id] != overState {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// noted compares with the last look. The first one counts as a change: what happened
+// before it, nobody has seen.
+func (h *Hub) noted(id, state string) {
+	h.mu.Lock()
+	changed := h.states[id] != state
+	h.states[id] = state
+	h.mu.Unlock()
+	if changed {
+		h.Changed(id)
+	}
+}

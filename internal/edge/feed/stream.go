@@ -1,0 +1,155 @@
+package feed
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// The kinds of events.
+const (
+	// Snapshot is the first picture of a topic in a stream, Change every later one.
+	Snapshot = "snapshot"
+	Change   = "change"
+	// Refused says that there is no newer picture than that of AsOf.
+	Refused = "refused"
+)
+
+// Event is news for one viewer.
+type Event struct {
+	Kind, Topic string
+	// ID says what the viewer has after this event, of all topics of the stream: TOPIC=DIGEST
+	// with commas between, each topic escaped as in a query. It means the same to every
+	// control plane.
+	ID   string
+	AsOf time.Time
+	// Body is the picture, Why the refusal.
+	Body []byte
+	Why  error
+}
+
+// Seat is one topic of a stream.
+type Seat struct {
+	Topic string
+	// Set names the permission set: viewers of one set share Make's pictures.
+	Set  string
+	Make Make
+	// Passing is a topic that is not declared; it is forgotten when nobody views it.
+	Passing *Topic
+}
+
+// Stream is one viewer of several topics.
+type Stream struct {
+	hub   *Hub
+	seats []*taken
+	ready chan struct{}
+}
+
+// taken is what a viewer has of one topic.
+type taken struct {
+	Seat
+
+	room *room
+	// version is that of the room, digest that of the picture that the viewer has.
+	version int
+	digest  string
+	// resumed: the viewer has a picture of an earlier stream. refused: they were told.
+	resumed, refused bool
+}
+
+// Join begins to view. last is the id of the newest event of an earlier stream. All
+// topics must be declared or passing, each at most once; the caller calls [Stream.Close].
+func (h *Hub) Join(seats []Seat, last string) *Stream {
+	had := map[string]string{}
+	for part := range strings.SplitSeq(last, ",") {
+		if topic, digest, ok := strings.Cut(part, "="); ok {
+			if name, err := url.QueryUnescape(topic); err == nil {
+				had[name] = digest
+			}
+		}
+	}
+	s := &Stream{hub: h, ready: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, seat := range seats {
+		digest, resumed := had[seat.Topic]
+		viewed, declared := h.topics[seat.Topic]
+		if !declared {
+			viewed = h.add(*seat.Passing)
+			viewed.passing = true
+		}
+		room := viewed.enter(seat, s)
+		s.seats = append(s.seats, &taken{Seat: seat, room: room, digest: digest, resumed: resumed})
+	}
+	h.guard()
+	poke(s.ready)
+	return s
+}
+
+// Ready has a note when [Stream.Next] may have news.
+func (s *Stream) Ready() <-chan struct{} { return s.ready }
+
+// Next is the news since the last call: of each topic the newest picture only.
+func (s *Stream) Next() []Event {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	var events []Event
+	for _, seat := range s.seats {
+		if seat.version == seat.room.version {
+			continue
+		}
+		if event, news := seat.picture(); news {
+			event.ID = s.id()
+			events = append(events, event)
+		}
+		if seat.refused = seat.room.refused != nil; seat.refused {
+			events = append(events, Event{Kind: Refused, Topic: seat.Topic, ID: s.id(), AsOf: seat.room.latest.AsOf, Why: seat.room.refused})
+		}
+		seat.version = seat.room.version
+	}
+	return events
+}
+
+// picture takes the room's picture if the viewer does not have it. After a refusal it
+// is sent again: that is how the viewer learns that it is in force.
+func (t *taken) picture() (Event, bool) {
+	latest := t.room.latest
+	again := t.refused && t.room.refused == nil
+	if latest.Digest == "" {
+		return Event{}, false
+	}
+	if latest.Digest == t.digest && !again {
+		t.resumed = false
+		return Event{}, false
+	}
+	kind := Change
+	if t.resumed || t.digest == "" {
+		kind = Snapshot
+	}
+	t.digest, t.resumed = latest.Digest, false
+	return Event{Kind: kind, Topic: t.Topic, AsOf: latest.AsOf, Body: latest.Body}, true
+}
+
+func (s *Stream) id() string {
+	var parts []string
+	for _, seat := range s.seats {
+		if seat.digest != "" {
+			parts = append(parts, url.QueryEscape(seat.Topic)+"="+seat.digest)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Close ends the viewing.
+func (s *Stream) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	for _, seat := range s.seats {
+		viewed := s.hub.topics[seat.Topic]
+		viewed.leave(seat.Set, s)
+		if viewed.passing && len(viewed.rooms) == 0 {
+			delete(s.hub.topics, seat.Topic)
+		}
+	}
+	s.hub.guard()
+}

@@ -1,0 +1,260 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/roundsman/roundsman/activities/jobs"
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/registry"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// DefaultSlots is how many jobs and detections a worker runs at once that does not
+// say.
+const DefaultSlots = 1
+
+// Options of [New].
+type Options struct {
+	// Client must use the converter given here; it must outlive the gateway.
+	Client    client.Client
+	Namespace string
+	// Converter is that of the workflows' payloads.
+	Converter converter.DataConverter
+	// Secret seals tokens and leases; see [SharedSecret].
+	Secret []byte
+	// Logger defaults to none.
+	Logger *slog.Logger
+}
+
+// Gateway translates for workers. It is safe for concurrent use.
+type Gateway struct {
+	service   workflowservice.WorkflowServiceClient
+	server    *jobs.ClientServer
+	commons   *jobs.Commons
+	registry  *registry.Registry
+	fleet     *fleet
+	sealer    *sealer
+	namespace string
+	converter converter.DataConverter
+	logger    *slog.Logger
+}
+
+// New returns a gateway. It starts nothing and needs no stop.
+func New(o Options) (*Gateway, error) {
+	if o.Client == nil || o.Converter == nil || o.Namespace == "" {
+		return nil, errors.New("a gateway needs a client, its namespace and its converter")
+	}
+	sealer, err := newSealer(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	known, server := registry.New(o.Client), jobs.NewServer(o.Client)
+	return &Gateway{
+		service: o.Client.WorkflowService(), server: server, commons: jobs.NewCommons(server), registry: known, fleet: newFleet(known),
+		sealer: sealer, namespace: o.Namespace, converter: o.Converter, logger: o.Logger,
+	}, nil
+}
+
+// Registration is how a worker introduces itself.
+type Registration struct {
+	// ID names the worker for as long as its node exists; empty: the gateway makes one.
+	ID string `json:"id,omitempty"`
+	// Instance names the process. One that repeats a registration whose answer it
+	// missed gives the same; empty: the gateway makes one.
+	Instance string `json:"instance,omitempty"`
+	// Host, PID and Version are shown to operators.
+	Host    string `json:"host,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	Version string `json:"version,omitempty"`
+	// Labels are matched against those that a proposal asks for.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Capabilities are its handlers, at least one. A descriptor may be left out.
+	Capabilities []contract.Capability `json:"capabilities"`
+	// JobTypes restricts it to these job types; empty: all of its handlers'.
+	JobTypes []string `json:"job_types,omitempty"`
+	// MaxExecute and MaxDetect are how much it runs at once; 0: [DefaultSlots].
+	MaxExecute int `json:"max_execute,omitempty"`
+	MaxDetect  int `json:"max_detect,omitempty"`
+	// Previous is the token of a process of this worker that has ended. It proves that
+	// nobody else is fenced when the registry still takes that process for alive.
+	Previous string `json:"previous,omitempty"`
+	// TakeOver fences a live process of the same id.
+	TakeOver bool `json:"take_over,omitempty"`
+	// Key is the id of the API key that registers; the token is worth what the key is.
+	Key string `json:"-"`
+}
+
+// Registered is what an accepted worker gets.
+type Registered struct {
+	ID       string `json:"id"`
+	Instance string `json:"instance"`
+	// Token authenticates the worker's other calls, at every gateway.
+	Token string `json:"token"`
+	Settings
+}
+
+// Settings are what the registry tells a worker.
+type Settings struct {
+	// HeartbeatInterval is how often the worker pings at least: three missed pings and
+	// it gets no work.
+	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval"`
+	// UnreachableAfter and OfflineAfter are the thresholds of its silence.
+	UnreachableAfter jobtype.Duration `json:"unreachable_after,omitempty"`
+	OfflineAfter     jobtype.Duration `json:"offline_after,omitempty"`
+	// MaxExecute and MaxDetect are the caps in force.
+	MaxExecute int `json:"max_execute"`
+	MaxDetect  int `json:"max_detect"`
+	// Held: an operator drains or cordons the worker; nothing comes.
+	Held bool `json:"held,omitempty"`
+}
+
+// Register introduces a worker. It waits for no other process: one that holds the id
+// and is alive is a [*Error] with CodeIDInUse. A repeat with the same Instance is
+// accepted again, with another token that is as good.
+func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, error) {
+	registration, err := in.registration()
+	if err != nil {
+		return Registered{}, invalid(err)
+	}
+	verdict, err := g.registry.Register(ctx, registration)
+	if err == nil && !verdict.Accepted && verdict.Refused != nil && g.predecessor(in) == verdict.Refused.Instance {
+		registration.TakeOver = true
+		verdict, err = g.registry.Register(ctx, registration)
+	}
+	switch {
+	case err != nil && registry.Final(err):
+		return Registered{}, invalid(err)
+	case err != nil:
+		return Registered{}, unavailable("the registry does not answer", err)
+	case !verdict.Accepted:
+		return Registered{}, inUse(registration.ID, verdict.Refused)
+	}
+	var settings contract.WorkerSettings
+	if verdict.Settings != nil {
+		settings = *verdict.Settings
+	}
+	who := identity{
+		ID: registration.ID, Instance: registration.Instance, Host: registration.Host, PID: registration.PID, Version: registration.Version,
+		Started: time.Now().Unix(), MaxExecute: registration.MaxExecute, MaxDetect: registration.MaxDetect, Key: in.Key,
+	}
+	answer := settingsOf(settings, who)
+	who.Interval = int64(answer.HeartbeatInterval.Std() / time.Second)
+	token, err := g.sealer.seal(sealedWorker, who)
+	if err != nil {
+		return Registered{}, err
+	}
+	return Registered{ID: who.ID, Instance: who.Instance, Token: TokenPrefix + token, Settings: answer}, nil
+}
+
+// registration checks in and fills in defaults.
+func (in Registration) registration() (contract.WorkerRegistration, error) {
+	r := contract.WorkerRegistration{
+		ID: in.ID, Instance: in.Instance, Host: in.Host, PID: in.PID, Version: in.Version, Labels: in.Labels, JobTypes: in.JobTypes,
+		MaxDetect: in.MaxDetect, MaxExecute: in.MaxExecute, TakeOver: in.TakeOver, Remote: true,
+	}
+	if r.Instance == "" {
+		r.Instance = randomInstance()
+	}
+	if r.ID == "" {
+		r.ID = "remote-" + strings.ToLower(randomInstance())
+	}
+	if r.Host == "" {
+		r.Host = "unknown"
+	}
+	for _, slots := range []*int{&r.MaxDetect, &r.MaxExecute} {
+		if *slots == 0 {
+			*slots = DefaultSlots
+		}
+	}
+	var faults []error
+	if err := jobtype.ValidateName(r.ID); err != nil {
+		faults = append(faults, fmt.Errorf("id: %w", err))
+	}
+	if len(in.Capabilities) == 0 {
+		faults = append(faults, errors.New("capabilities: a worker without handlers has nothing to do"))
+	}
+	for i, c := range in.Capabilities {
+		if err := describe(&c); err != nil {
+			faults = append(faults, fmt.Errorf("capabilities[%d]: %w", i, err))
+		}
+		r.Capabilities = append(r.Capabilities, c)
+	}
+	return r, errors.Join(faults...)
+}
+
+// describe fills in what a short capability leaves out.
+func describe(c *contract.Capability) error {
+	if c.Descriptor == nil {
+		c.Descriptor = &jobtype.Descriptor{
+			Name: c.Handler, ExecuteOnly: !c.Detect, DetectOnly: !c.Execute, MaxDetectConcurrency: c.MaxDetect, MaxExecuteConcurrency: c.MaxExecute,
+		}
+	}
+	if c.Handler == "" {
+		*c = contract.CapabilityOf(*c.Descriptor)
+	}
+	if c.Handler != c.Descriptor.Name {
+		return fmt.Errorf("handler %q and its descriptor's name %q differ", c.Handler, c.Descriptor.Name)
+	}
+	return c.Descriptor.Validate()
+}
+
+// predecessor is the instance that the worker proves to be its own; empty: none.
+func (g *Gateway) predecessor(in Registration) string {
+	if in.Previous == "" {
+		return ""
+	}
+	before, err := g.Worker(in.Previous)
+	if err != nil || before.who.ID != in.ID {
+		return ""
+	}
+	return before.who.Instance
+}
+
+func inUse(id string, other *contract.RegisteredOther) *Error {
+	e := &Error{
+		Code: CodeIDInUse, Holder: other, Message: fmt.Sprintf("another live process has the id %s", id),
+		Remedy: "stop that process, choose another id, wait until its heartbeat is stale, or send take_over",
+	}
+	if other != nil {
+		e.Message = fmt.Sprintf("process %d on host %s has the id %s, registered %s ago, last heartbeat %s ago", other.PID, other.Host, id, toSecond(other.Age), toSecond(other.SinceBeat))
+		e.RetryAfter = max(contract.FleetConfig{}.WithDefaults().FreshFor()-other.SinceBeat.Std(), time.Second)
+	}
+	return e
+}
+
+// toSecond is as exact as a reader needs it.
+func toSecond(d jobtype.Duration) jobtype.Duration {
+	return jobtype.Duration(d.Std().Round(time.Second))
+}
+
+// settingsOf falls back on what the worker said where the registry says nothing.
+func settingsOf(s contract.WorkerSettings, who identity) Settings {
+	config := contract.FleetConfig{}
+	if who.Interval > 0 {
+		config.HeartbeatInterval = jobtype.Duration(time.Duration(who.Interval) * time.Second)
+	}
+	if s.Fleet != nil {
+		config = *s.Fleet
+	}
+	config = config.WithDefaults()
+	answer := Settings{
+		HeartbeatInterval: config.HeartbeatInterval, UnreachableAfter: config.UnreachableAfter, OfflineAfter: config.OfflineAfter,
+		MaxExecute: who.MaxExecute, MaxDetect: who.MaxDetect, Held: s.Held,
+	}
+	if s.Resized != nil {
+		answer.MaxExecute, answer.MaxDetect = s.Resized.MaxExecute, s.Resized.MaxDetect
+	}
+	return answer
+}

@@ -1,0 +1,85 @@
+package duration
+
+import (
+	"slices"
+	"time"
+)
+
+// Running is an attempt on a worker.
+type Running struct {
+	Attempt
+
+	JobID, WorkflowID string
+	StartedAt         time.Time
+	// Limit ends the attempt that long after its start; 0: none is known.
+	Limit time.Duration
+}
+
+// Drain says when a worker would be free if it were drained now. A drain interrupts
+// nothing, so that is when all that runs there has ended.
+type Drain struct {
+	// FreeAt is when all those have ended whose end can be estimated; zero: none can,
+	// or nothing runs.
+	FreeAt time.Time `json:"free_at,omitzero"`
+	// Unknown counts the others: they may run for longer than that.
+	Unknown int `json:"unknown"`
+	// Latest is when the time limits of all are over; zero: of one none is known.
+	Latest time.Time `json:"latest,omitzero"`
+	// Jobs are what runs: those of which nothing is known first, then the last to end.
+	Jobs []DrainJob `json:"jobs"`
+}
+
+// DrainJob is what is known of the end of one attempt.
+type DrainJob struct {
+	JobID      string `json:"job_id"`
+	WorkflowID string `json:"workflow_id"`
+	// EndsAt is the estimate, Basis what it rests on, Of how many past attempts that are.
+	EndsAt time.Time `json:"ends_at,omitzero"`
+	Basis  Basis     `json:"basis,omitempty"`
+	Of     int       `json:"of,omitempty"`
+	// Latest is when its time limit ends it; zero: none is known.
+	Latest time.Time `json:"latest,omitzero"`
+}
+
+// DrainOf estimates when everything that runs has ended; omitted counts what runs
+// besides and was not listed.
+func DrainOf(now time.Time, running []Running, omitted int) Drain {
+	drain := Drain{Unknown: omitted, Jobs: make([]DrainJob, 0, len(running))}
+	limited := omitted == 0
+	for _, attempt := range running {
+		job := DrainJob{JobID: attempt.JobID, WorkflowID: attempt.WorkflowID}
+		attempt.Elapsed = max(now.Sub(attempt.StartedAt), 0)
+		left, basis := Left(attempt.Attempt)
+		switch job.Basis = basis; basis {
+		case Unknown:
+			drain.Unknown++
+		case ByPast:
+			job.Of = len(attempt.Past)
+			fallthrough
+		case ByProgress, ByEstimate:
+			job.EndsAt = now.Add(left)
+		}
+		if limited = limited && attempt.Limit > 0; attempt.Limit > 0 {
+			job.Latest = attempt.StartedAt.Add(attempt.Limit)
+		}
+		drain.FreeAt, drain.Latest = later(drain.FreeAt, job.EndsAt), later(drain.Latest, job.Latest)
+		drain.Jobs = append(drain.Jobs, job)
+	}
+	if !limited {
+		drain.Latest = time.Time{}
+	}
+	slices.SortStableFunc(drain.Jobs, func(a, b DrainJob) int {
+		if a.EndsAt.IsZero() != b.EndsAt.IsZero() {
+			return a.EndsAt.Compare(b.EndsAt)
+		}
+		return b.EndsAt.Compare(a.EndsAt)
+	})
+	return drain
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,280 @@
+package explain
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+var (
+	now   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	since = now.Add(-time.Minute)
+	until = now.Add(time.Minute)
+)
+
+func node(id string, state contract.WorkerState, fresh bool) contract.WorkerDetail {
+	worker := contract.WorkerDetail{
+		Registration: contract.WorkerRegistration{ID: id, Capabilities: []contract.Capability{{Handler: "scrub"}}},
+		State:        state, Fresh: fresh, Since: since, LastBeat: since.Add(-time.Second), Cause: contract.WorkerTransition{At: since, To: state},
+	}
+	if state == contract.WorkerDraining || state == contract.WorkerCordoned {
+		worker.Kept = worker.Cause
+	}
+	return worker
+}
+
+func scrub() *TypeFacts { return &TypeFacts{Name: "scrub", Handler: "scrub", ChangedAt: since} }
+
+// waits is a job of a running run that waits for one thing.
+func waits(wait contract.WaitReason) Facts {
+	return Facts{
+		Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, JobType: "scrub", Answer: &RunAnswer{Phase: "dispatching"}},
+		Item: &ItemFacts{State: "pending", Waits: []contract.WaitReason{wait}},
+	}
+}
+
+func with(f Facts, view contract.AdmissionView) Facts {
+	f.Admission = &view
+	return f
+}
+
+func use(id, item, job string) contract.AdmissionUse {
+	return contract.AdmissionUse{WorkflowID: id, ID: item, For: job, Since: since, N: 2}
+}
+
+// task is a task of a run of a DAG that waits for one thing; "" is the run.
+func task(id string, code Code, object string) Facts {
+	waits := []contract.WaitReason{{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"}}
+	f := Facts{Now: now, Run: &RunFacts{ID: "dag/nightly/r", DAG: "nightly", Open: true}}
+	if id == "" {
+		f.Run.Answer = &RunAnswer{Phase: "running", Waits: waits}
+	} else {
+		f.Item = &ItemFacts{ID: id, State: "waiting", Waits: waits}
+	}
+	return f
+}
+
+// fixtures holds one situation per code.
+func fixtures() map[Code]Facts {
+	holder := use("group/other-1", "lane", "")
+	plain := func(code Code, object string) Facts {
+		return waits(contract.WaitReason{Code: string(code), Object: object, Since: since, Until: until, Detail: "because"})
+	}
+	open := func(answer *RunAnswer) Facts {
+		return Facts{Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, StartedAt: since, Answer: answer}}
+	}
+	disabled, paused, idle := scrub(), scrub(), scrub()
+	disabled.Disabled, paused.Paused, paused.PausedAt, idle.Next = true, true, since, until
+	paused.PausedBy, paused.PauseNote = "ann", "new disks"
+	well := []contract.WorkerDetail{node("node-a", contract.WorkerOnline, true)}
+	worker := func(state contract.WorkerState) *WorkerFacts {
+		return &WorkerFacts{WorkerDetail: node("node-a", state, true)}
+	}
+	shut := scrub()
+	shut.WindowClosed, shut.WindowSince, shut.WindowOpens = "job type scrub: outside its windows", since, until
+	asks := plain(ResourcesPending, "job-00001.1")
+	return map[Code]Facts{
+		ControlPlaneDown: {Now: now, Type: idle, Down: "nobody answers"},
+		Disabled:         {Now: now, Type: disabled, Workers: well},
+		Paused:           {Now: now, Type: paused, Workers: well},
+		WindowClosed:     {Now: now, Type: shut, Workers: well},
+		DoesNotFit:       plain(DoesNotFit, "job-00001"),
+		NotDueUntil:      {Now: now, Type: idle, Workers: well},
+		NoWorker:         {Now: now, Type: idle, Workers: []contract.WorkerDetail{node("node-a", contract.WorkerOffline, false)}},
+		LaneBusy: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since, Until: until}}}),
+			contract.AdmissionView{Lanes: []contract.AdmissionLane{{Name: "default", Holder: &holder}}}),
+		Recovering: with(open(&RunAnswer{Phase: "waiting", Waits: []contract.WaitReason{{Code: "LANE_BUSY", Object: "default", Since: since}}}),
+			contract.AdmissionView{Recovering: true, Expected: []string{"group/other-1"}}),
+		ClaimHeld: with(asks, contract.AdmissionView{Objects: []contract.AdmissionThing{{
+			Name: "volume/42", Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
+		}}}),
+		PoolFull: with(asks, contract.AdmissionView{Pools: []contract.AdmissionPool{{
+			Name: "db", Size: 3, Used: 2, Holders: []contract.AdmissionUse{use("group/other-1", "job-00007.1", "job-00007")}, Waiting: []contract.AdmissionUse{use("group/scrub-1", "job-00001.1", "job-00001")},
+		}}}),
+		Deduped:           open(&RunAnswer{Phase: "dispatching", Running: 1, Deduped: []contract.DedupedProposal{{DedupeKey: "k", By: "group/scrub-0"}}}),
+		Starting:          open(nil),
+		WorkerUnreachable: {Now: now, Worker: worker(contract.WorkerUnreachable)},
+		WorkflowStuck: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true}, Stuck: []StuckFacts{
+			{ID: "group/scrub-1", Message: "it does other things", Times: 3, Since: since},
+		}},
+		WorkerCordoned:   {Now: now, Worker: worker(contract.WorkerCordoned)},
+		AllSlotsFull:     plain(AllSlotsFull, "node-a"),
+		GlobalLimit:      plain(GlobalLimit, "scrub"),
+		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
+		RetryBackoff:     plain(RetryBackoff, ""),
+		NotBefore:        plain(NotBefore, ""),
+		Detecting:        plain(Detecting, ""),
+		ClaimsPending:    plain(ClaimsPending, ""),
+		ResourcesPending: with(asks, contract.AdmissionView{}),
+		OutcomePending:   plain(OutcomePending, "node-a"),
+		RetryBudget:      {Now: now, Type: idle, Workers: well, Holds: []contract.AdmissionHold{typeHold()}},
+		MarkedDone: {Now: now, Run: &RunFacts{ID: "group/scrub-1", Open: true, Answer: &RunAnswer{
+			Phase: "dispatching", HeldBack: []contract.AdmissionHold{keyHold("MARKED_DONE", "b")},
+		}}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "a"), keyHold("MARKED_DONE", "b")}},
+		Held:             task("", Held, "load"),
+		AwaitingApproval: task("ok", AwaitingApproval, "ok"),
+		Upstream:         task("report", Upstream, "load, ok"),
+		ConcurrencyLimit: task("load", ConcurrencyLimit, ""),
+		Sleeping:         task("nap", Sleeping, ""),
+		NoReceiver:       {Now: now, Receiver: receiver("", "nobody took it")},
+		ReceiverFailing:  {Now: now, Receiver: receiver("webhook", "connection refused")},
+		Idle:             {Now: now, Worker: &WorkerFacts{WorkerDetail: well[0], Report: &contract.WorkerReport{}, Types: []TypeFacts{*idle}}},
+	}
+}
+
+func TestEveryCodeHasAFixture(t *testing.T) {
+	t.Parallel()
+	objects := map[Code]string{
+		WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
+		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
+		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
+		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", Idle: "node-a",
+		NoReceiver: "chat", ReceiverFailing: "chat",
+		RetryBudget: "scrub", MarkedDone: "b", WorkflowStuck: "group/scrub-1",
+	}
+	timeless := map[Code]bool{ControlPlaneDown: true, NotDueUntil: true, Idle: true}
+	for _, code := range Codes() {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+			facts, known := fixtures()[code]
+			require.True(t, known, "write a fixture")
+			reasons := Why(facts)
+			require.NotEmpty(t, reasons)
+			first := reasons[0]
+			assert.Equal(t, code, first.Code)
+			assert.Equal(t, objects[code], first.Object)
+			assert.NotEmpty(t, first.Detail)
+			assert.NotEmpty(t, first.Remedy)
+			if !timeless[code] {
+				assert.Equal(t, since, first.Since)
+			}
+		})
+	}
+}
+
+func TestWhoIsInTheWayIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, code := range []Code{LaneBusy, ClaimHeld, PoolFull} {
+		assert.Contains(t, Why(fixtures()[code])[0].Detail, "group/other-1", code)
+	}
+	assert.Contains(t, Why(fixtures()[Deduped])[0].Detail, "group/scrub-0")
+	assert.Contains(t, Why(fixtures()[Paused])[0].Detail, "ann: new disks")
+	assert.Contains(t, Why(fixtures()[ClaimHeld])[0].Detail, "job-00007")
+}
+
+// TestSharedClaimsWaitToo: behind who holds the object alone, or behind who is
+// to have it alone next.
+func TestSharedClaimsWaitToo(t *testing.T) {
+	t.Parallel()
+	wait := contract.WaitReason{Code: "RESOURCES_PENDING", Object: "job-00001.1", Since: since}
+	mine := contract.AdmissionUse{WorkflowID: "r", ID: "job-00001.1", Shared: true, Since: since}
+	reader := contract.AdmissionUse{WorkflowID: "group/reader", ID: "job-00002.1", Shared: true}
+	writer := contract.AdmissionUse{WorkflowID: "group/writer", ID: "job-00003.1"}
+	for want, object := range map[string]contract.AdmissionThing{
+		"held by group/writer": {Name: "volume/1", Holders: []contract.AdmissionUse{writer}, Waiting: []contract.AdmissionUse{mine}},
+		"held, shared, by group/reader; kept for group/writer, which waited longer and needs it alone": {
+			Name: "volume/1", Holders: []contract.AdmissionUse{reader}, Waiting: []contract.AdmissionUse{writer, mine},
+		},
+	} {
+		reasons := Why(Facts{
+			Now: now, Run: &RunFacts{ID: "r", Open: true}, Item: &ItemFacts{State: "pending", Waits: []contract.WaitReason{wait}},
+			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
+		})
+		require.Len(t, reasons, 1)
+		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Remedy: reasons[0].Remedy}, reasons[0])
+	}
+}
+
+func TestWhatRunsOrEndedHasNoReason(t *testing.T) {
+	t.Parallel()
+	for state, facts := range map[string]Facts{
+		"running":   {Run: &RunFacts{ID: "r", Open: true}, Item: &ItemFacts{State: "running"}},
+		"completed": {Run: &RunFacts{ID: "r", Outcome: "completed"}},
+		"ONLINE":    {Worker: &WorkerFacts{WorkerDetail: node("a", contract.WorkerOnline, true), Report: &contract.WorkerReport{Executing: 1, Caps: contract.WorkerCaps{MaxExecute: 2}}}},
+	} {
+		assert.Empty(t, Why(facts), state)
+		assert.Equal(t, state, State(facts))
+	}
+}
+
+// TestReasonsAreOrdered: a worker that is away comes after the pause, and what
+// is said twice is said once.
+func TestReasonsAreOrdered(t *testing.T) {
+	t.Parallel()
+	paused := scrub()
+	paused.Paused = true
+	reasons := Why(Facts{Now: now, Type: paused, Workers: []contract.WorkerDetail{
+		node("a", contract.WorkerOffline, false), node("b", contract.WorkerCordoned, true), node("a", contract.WorkerOffline, false),
+	}})
+	var codes []Code
+	for _, one := range reasons {
+		codes = append(codes, one.Code)
+	}
+	assert.Equal(t, []Code{Paused, NoWorker, WorkerUnreachable, WorkerCordoned}, codes)
+}
+
+func TestEveryCodeIsDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/explain.md")
+	require.NoError(t, err)
+	for _, code := range Codes() {
+		assert.Contains(t, string(page), "| `"+string(code)+"` |")
+	}
+	assert.Equal(t, len(Codes()), strings.Count(string(page), "\n| `"), "and nothing else")
+}
+
+// receiver is one that has not taken what it was sent.
+func receiver(kind, fault string) *ReceiverFacts {
+	return &ReceiverFacts{
+		ReceiverView: contract.ReceiverView{
+			ReceiverHealth: contract.ReceiverHealth{Name: "chat", Kind: kind, FailingSince: since, Failures: 4, Error: fault}, Waiting: 2, Next: until,
+		},
+		Deliveries: []contract.DeliveryView{{Title: "scrub: failed", At: since}, {Title: "scrub: failed", At: now}},
+		Named:      []string{"scrub"},
+	}
+}
+
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	refused := Facts{Now: now, Receiver: receiver("webhook", "connection refused")}
+	reasons := Why(refused)
+	require.Len(t, reasons, 1)
+	assert.Equal(t, "failing", State(refused))
+	assert.Equal(t, until, reasons[0].Until)
+	assert.Contains(t, reasons[0].Detail, "2 notifications waiting, the oldest since "+stamp(since)+"; 4 attempts failed, the last one: connection refused")
+	refused.Receiver.Next = now
+	assert.Zero(t, Why(refused)[0].Until, "it is being tried")
+
+	unknown := Facts{Now: now, Receiver: receiver("", "")}
+	assert.Equal(t, "unknown", State(unknown))
+	assert.Contains(t, Why(unknown)[0].Detail, "job types that name it: scrub; 2 notifications waiting")
+
+	unknown.Down = "nobody answers"
+	assert.Equal(t, ControlPlaneDown, Why(unknown)[0].Code)
+	assert.Len(t, Why(unknown), 1, "without a control plane nothing is known")
+	paused := Facts{Now: now, Receiver: receiver("", ""), Frozen: []FrozenFacts{{ID: contract.NotificationsWorkflowID, Since: since}}}
+	assert.Equal(t, "paused", State(paused))
+	assert.Equal(t, Paused, Why(paused)[0].Code)
+	assert.Len(t, Why(paused), 1)
+
+	well := Facts{Receiver: &ReceiverFacts{ReceiverView: contract.ReceiverView{ReceiverHealth: contract.ReceiverHealth{Name: "chat", Kind: "smtp"}}}}
+	assert.Empty(t, Why(well))
+	assert.Equal(t, "idle", State(well))
+	well.Receiver.Waiting = 1
+	assert.Equal(t, "delivering", State(well))
+}
+
+func TestDroppedDeliveries(t *testing.T) {
+	t.Parallel()
+	for state, want := range map[string]string{contract.DeliveryDropped: "the queue of the receiver was full", contract.DeliverySent: ""} {
+		delivery := contract.DeliveryView{State: state}
+		Delivery(&delivery)
+		assert.Equal(t, want, delivery.Error)
+	}
+}

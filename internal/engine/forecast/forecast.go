@@ -1,0 +1,184 @@
+package forecast
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// JobType is what the forecast knows of one job type.
+type JobType struct {
+	Name string
+	// Lane is its exclusive lane; empty: it needs no turn.
+	Lane string
+	// Ticks are the instants at which it is due, in order.
+	Ticks   []time.Time
+	Overlap jobtype.Overlap
+	// MaxWait is how long a run waits for its window, and for its lane.
+	MaxWait time.Duration
+	// Windowed job types run within Open only.
+	Windowed bool
+	Open     []window.Span
+	// Typical is how long a run takes; 0: not known, runs end at once.
+	Typical time.Duration
+	// MaxRuntime bounds a run, DrainGrace is what it may take longer at its deadline
+	// and at the end of its window.
+	MaxRuntime, DeadlineGrace, WindowGrace time.Duration
+	// Paused job types are due at no instant. Those that are HeldUntil are refused
+	// their turn until then.
+	Paused    bool
+	HeldUntil time.Time
+	// Open runs at the beginning, oldest first.
+	Running []Running
+}
+
+// Running is a run that is open when the forecast begins.
+type Running struct {
+	WorkflowID string
+	Since      time.Time
+	// Waiting: it has not begun. It stands in its lane since then.
+	Waiting bool
+}
+
+// Tick is the forecast of one scheduled instant.
+type Tick struct {
+	JobType string             `json:"job_type"`
+	At      time.Time          `json:"at"`
+	State   contract.TickState `json:"state"`
+	// Code says why it is skipped, or why its run begins later or ends early.
+	Code contract.Code `json:"code,omitempty"`
+	// Object is what it waits for: a lane, or the run before.
+	Object string `json:"object,omitempty"`
+	// Begins and Ends are the expected times of its run.
+	Begins time.Time `json:"begins_at,omitzero"`
+	Ends   time.Time `json:"ends_at,omitzero"`
+	// Waits is how long the run waits before it begins.
+	Waits jobtype.Duration `json:"waits,omitempty"`
+}
+
+// Of forecasts the instants of all job types, in order of time and then of name.
+// Instants before from are left out.
+func Of(from time.Time, types []JobType) []Tick {
+	s := newModel(from, types)
+	for {
+		next, ok := s.queue.pop()
+		if !ok {
+			break
+		}
+		s.now = next.at
+		s.apply(next)
+	}
+	slices.SortStableFunc(s.ticks, func(a, b Tick) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.JobType, b.JobType))
+	})
+	return s.ticks
+}
+
+// run is an open run.
+type run struct {
+	of *typeState
+	// tick is the index of its forecast; -1 for a run that was open before.
+	tick int
+	id   string
+	// since is when it began to wait for its window, asked for its lane.
+	since, asked time.Time
+	begun        bool
+}
+
+// typeState is a job type in the model.
+type typeState struct {
+	JobType
+
+	order    int
+	open     *run
+	buffered []int
+}
+
+// lane serves one run at a time, in the order of requests.
+type lane struct {
+	holder  *run
+	waiting []*run
+}
+
+// model is the simulated week.
+type model struct {
+	now   time.Time
+	ticks []Tick
+	lanes map[string]*lane
+	queue queue
+}
+
+func newModel(from time.Time, types []JobType) *model {
+	s := &model{now: from, lanes: map[string]*lane{}}
+	states := make([]*typeState, len(types))
+	for i, t := range types {
+		states[i] = &typeState{JobType: t, order: i}
+	}
+	s.resume(from, states)
+	for _, t := range states {
+		for _, at := range t.Ticks {
+			if at.Before(from) {
+				continue
+			}
+			s.ticks = append(s.ticks, Tick{JobType: t.Name, At: at})
+			s.queue.push(event{at: at, kind: tickDue, of: t, tick: len(s.ticks) - 1})
+		}
+	}
+	return s
+}
+
+// resume puts the open runs in: those that have begun first, so that they hold
+// their lanes.
+func (s *model) resume(from time.Time, states []*typeState) {
+	type resumed struct {
+		Running
+
+		of *typeState
+	}
+	var open []resumed
+	for _, t := range states {
+		for _, r := range t.Running {
+			open = append(open, resumed{r, t})
+		}
+	}
+	slices.SortStableFunc(open, func(a, b resumed) int {
+		if a.Waiting != b.Waiting {
+			if b.Waiting {
+				return -1
+			}
+			return 1
+		}
+		return a.Since.Compare(b.Since)
+	})
+	for _, o := range open {
+		if o.of.open != nil {
+			continue // A Schedule has one open run; others were submitted.
+		}
+		r := &run{of: o.of, tick: -1, id: o.WorkflowID, since: from}
+		o.of.open = r
+		if o.Waiting || s.lane(r) != nil && s.lane(r).holder != nil {
+			s.awaitWindow(r)
+			continue
+		}
+		if l := s.lane(r); l != nil {
+			l.holder = r
+		}
+		s.begin(r, o.Since)
+	}
+}
+
+// lane of a run; nil: it needs no turn.
+func (s *model) lane(r *run) *lane {
+	name := r.of.Lane
+	if name == "" {
+		return nil
+	}
+	if s.lanes[name] == nil {
+		s.lanes[name] = &lane{}
+	}
+	return s.lanes[name]
+}

@@ -1,0 +1,174 @@
+package dagrun
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// pass gives one of the engine's decisions the graph's part, or carries it out
+// itself.
+func (g *Graph) pass(d *run.Decision, now time.Time) {
+	t := g.live[dag.Index(d.Item)] //nolint:gosec // items are tasks
+	if d.Kind == run.Watch || d.Kind == run.Probe || t == nil {
+		g.decide(Decision{Decision: *d})
+		return
+	}
+	out := Decision{Decision: *d}
+	switch d.Kind { //nolint:exhaustive // the others are only passed on
+	case run.Start:
+		g.start(t, out, now)
+		return
+	case run.Cancel:
+		if t.phase == phaseSleeping || t.phase == phaseApproval {
+			g.endIdle(t, run.Ending{Failure: contract.FailureCanceled}, now)
+			return
+		}
+	case run.Acquire:
+		t.asking = true
+		g.gate.count(t)
+		out.Grace = g.grace(t)
+	case run.Release:
+		g.released(t, now)
+	}
+	g.decide(out)
+}
+
+// start does what the task's kind asks for.
+func (g *Graph) start(t *task, d Decision, now time.Time) {
+	switch kind := t.definition.Kind; {
+	case kind == spec.KindSleep:
+		g.idle(t, phaseSleeping, t.definition.Sleep.Std(), now)
+	case kind == spec.KindApproval:
+		g.idle(t, phaseApproval, t.definition.Approval.Timeout.Std(), now)
+	case kind == spec.KindDAG:
+		graph, err := g.program.SubGraph(t.definition, t.rendered.Params)
+		if err != nil {
+			g.engine.Apply(now, run.Ended{Item: d.Item, Attempt: d.Attempt, Ending: run.Ending{Failure: contract.FailurePermanent, Message: err.Error()}})
+			return
+		}
+		d.Kind, d.Graph, d.Bytes = StartDAG, graph, len(graph)
+		g.decide(d)
+	case !wantsWorker(t.definition):
+		d.Kind = StartNoop
+		g.decide(d)
+	default:
+		d.Job = g.job(t)
+		g.decide(d)
+	}
+}
+
+// job is what an attempt on a worker carries.
+func (g *Graph) job(t *task) *Job {
+	job := &Job{Handler: CommandHandler, Params: encodeParams(t.rendered.Params), Policy: g.engine.Work(g.shapeOf(t.definition).work).Policy}
+	switch t.definition.Kind {
+	case spec.KindJobType:
+		job.JobType, job.Handler = t.definition.JobType, g.cfg.JobTypes[t.definition.JobType].Handler
+	case spec.KindCommand:
+		job.Command = t.rendered.Command
+	case spec.KindNoop:
+		job.Command = []string{"true"}
+	case spec.KindSleep, spec.KindApproval, spec.KindDAG, spec.KindFanOut:
+	}
+	if own := t.definition.HeartbeatTimeout; own > 0 {
+		job.Policy.HeartbeatTimeout, job.Policy.StallTimeout = own, own
+	}
+	return job
+}
+
+// idle begins a wait that the graph ends itself; without a limit only a person
+// does.
+func (g *Graph) idle(t *task, what phase, limit time.Duration, now time.Time) {
+	t.phase = what
+	if limit > 0 || what == phaseSleeping {
+		t.until = now.Add(limit)
+		g.timers.push(timer{at: t.until, kind: timerIdle, task: t.i})
+	}
+}
+
+func (g *Graph) endIdle(t *task, end run.Ending, now time.Time) {
+	id := int(t.i)
+	if v, ok := g.engine.View(id); ok {
+		g.engine.Apply(now, run.Ended{Item: id, Attempt: v.Attempt, Ending: end})
+	}
+}
+
+// take learns what has become of a task.
+func (g *Graph) take(r *run.Report, now time.Time) {
+	t := g.live[dag.Index(r.Item)] //nolint:gosec // items are tasks
+	if t == nil {
+		return
+	}
+	switch r.Kind {
+	case run.Admitted:
+		if !g.takeOver(t, r.Known, now) {
+			g.admit(t, now)
+		}
+	case run.Settled:
+		g.settle(t, r, now)
+	case run.AttemptFailed:
+	}
+}
+
+func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
+	g.book.setWorker(t.i, r.Worker, g.run.Len())
+	switch r.State {
+	case run.Completed:
+		g.book.execute(t.i)
+		g.succeed(t, r.Attempt, r.Ending.Result, now)
+	case run.Canceled:
+		g.canceled(t, r.Attempt, g.whyCanceled(t, r), now)
+	case run.Open, run.Failed, run.Stale, run.Expired, run.NotStarted:
+		g.fail(t, r.Attempt, r.Message, now)
+	}
+}
+
+// whyCanceled is worth keeping only if nobody asked for it here, or if the handler
+// may still run.
+func (g *Graph) whyCanceled(t *task, r *run.Report) string {
+	switch {
+	case !g.run.Canceling(t.i):
+		return textCanceledOutside + r.Message
+	case r.Message != textCanceled:
+		return r.Message
+	}
+	return ""
+}
+
+// close forgets a task that has ended so, but for what people ask about it.
+func (g *Graph) close(t *task, to dag.State, attempts int, message string) {
+	t.phase, t.placed, t.asking, t.admitted = phaseNone, false, false, false
+	g.gate.count(t)
+	g.book.setAttempts(t.i, to, attempts)
+	if message != "" {
+		g.book.fail(t.i, message)
+	}
+	delete(g.live, t.i)
+}
+
+// fail ends a task badly.
+func (g *Graph) fail(t *task, attempts int, message string, now time.Time) {
+	g.close(t, dag.Failed, attempts, message)
+	g.must(dag.Event{Kind: dag.EventFailed, Task: t.i}, now)
+}
+
+func (g *Graph) canceled(t *task, attempts int, message string, now time.Time) {
+	g.close(t, dag.Canceled, attempts, message)
+	g.must(dag.Event{Kind: dag.EventCanceled, Task: t.i}, now)
+}
+
+// cancel ends a task at once where nothing runs, else asks its attempt to end.
+func (g *Graph) cancel(i dag.Index, now time.Time) {
+	t := g.live[i]
+	if t == nil {
+		t = &task{i: i} // dag.Run has started it in this very step.
+	}
+	if t.phase == phaseNone || t.phase == phaseLookup || t.phase == phaseYielded {
+		g.canceled(t, g.book.attempts[i], "", now)
+		return
+	}
+	g.engine.Cancel(now, int(i), textCanceled)
+}

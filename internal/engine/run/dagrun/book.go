@@ -1,0 +1,154 @@
+package dagrun
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// maxErrorBytes bounds the messages that a run keeps. The first ones are the
+// ones that explain; a run in which a hundred thousand tasks fail alike need not
+// carry the message a hundred thousand times.
+const maxErrorBytes = 128 << 10
+
+// book has what people ask about tasks besides their state. It holds what differs
+// from the usual, so that a large run in which all goes well carries nothing.
+type book struct {
+	// attempts of tasks where the number is not what their state implies.
+	attempts map[dag.Index]int
+	// workers names the worker of a task by 1 + its place in names; nil until a
+	// task ran on one.
+	workers []uint16
+	names   []string
+	known   map[string]uint16
+	errors  map[dag.Index]string
+	bytes   int
+	// taken has the tasks whose results were taken over, by who took them.
+	taken      map[dag.Index]string
+	takenBytes int
+	// rerun are tasks with a key that had succeeded and that an operator has executed
+	// again.
+	rerun map[dag.Index]bool
+}
+
+// implied is how many attempts a task in that state has had, usually.
+func implied(s dag.State) int {
+	if s == dag.Succeeded || s == dag.Failed {
+		return 1
+	}
+	return 0
+}
+
+// setWorker notes which worker ran a task last; n is the number of tasks.
+func (b *book) setWorker(i dag.Index, worker string, n int) {
+	if worker == "" {
+		return
+	}
+	for len(b.workers) < n {
+		b.workers = append(b.workers, make([]uint16, n-len(b.workers))...)
+	}
+	b.workers[i] = b.number(worker)
+}
+
+// setAttempts notes how many attempts a task has had that ends in that state.
+func (b *book) setAttempts(i dag.Index, to dag.State, attempts int) {
+	if attempts == implied(to) {
+		delete(b.attempts, i)
+		return
+	}
+	if b.attempts == nil {
+		b.attempts = map[dag.Index]int{}
+	}
+	b.attempts[i] = attempts
+}
+
+// number is that of a worker's name; 0, which stands for none, once there are more
+// than fit.
+func (b *book) number(worker string) uint16 {
+	if n, ok := b.known[worker]; ok {
+		return n
+	}
+	if len(b.names) >= 1<<16-2 {
+		return 0
+	}
+	if b.known == nil {
+		b.known = map[string]uint16{}
+	}
+	b.names = append(b.names, worker)
+	n := uint16(len(b.names)) //nolint:gosec // bounded right here
+	b.known[worker] = n
+	return n
+}
+
+func (b *book) worker(i dag.Index) string {
+	if int(i) >= len(b.workers) || b.workers[i] == 0 {
+		return ""
+	}
+	return b.names[b.workers[i]-1]
+}
+
+// fail keeps why a task failed, as long as there is room.
+func (b *book) fail(i dag.Index, message string) {
+	b.clear(i)
+	message = clip(message)
+	if b.bytes+len(message) > maxErrorBytes {
+		return
+	}
+	if b.errors == nil {
+		b.errors = map[dag.Index]string{}
+	}
+	b.errors[i] = message
+	b.bytes += len(message)
+}
+
+// clear forgets why a task failed, because it has succeeded since.
+func (b *book) clear(i dag.Index) {
+	b.bytes -= len(b.errors[i])
+	delete(b.errors, i)
+}
+
+// reopen keeps the number of attempts of tasks that an operator brings back, or
+// skips: their state does not imply it any more.
+func (b *book) reopen(moves []dag.Transition) {
+	for _, m := range moves {
+		if m.From.Terminal() {
+			if _, ok := b.attempts[m.Task]; !ok {
+				b.setAttempts(m.Task, m.To, implied(m.From))
+			}
+		}
+	}
+}
+
+// encodeWorkers writes the column of workers as runs of equal numbers.
+func (b *book) encodeWorkers() []byte {
+	var data []byte
+	for i := 0; i < len(b.workers); {
+		n := i + 1
+		for n < len(b.workers) && b.workers[n] == b.workers[i] {
+			n++
+		}
+		data = binary.AppendUvarint(data, uint64(b.workers[i]))
+		data = binary.AppendUvarint(data, uint64(n-i)) //nolint:gosec // positive
+		i = n
+	}
+	return data
+}
+
+func (b *book) decodeWorkers(data []byte, tasks int) error {
+	for len(data) > 0 {
+		number, size := binary.Uvarint(data)
+		if size <= 0 || number > uint64(len(b.names)) {
+			return fmt.Errorf("%w: its workers are malformed", ErrState)
+		}
+		count, more := binary.Uvarint(data[size:])
+		if more <= 0 || count == 0 || count > uint64(tasks-len(b.workers)) { //nolint:gosec // never negative
+			return fmt.Errorf("%w: its workers are malformed", ErrState)
+		}
+		for range count {
+			b.workers = append(b.workers, uint16(number)) //nolint:gosec // bounded by the names
+		}
+		data = data[size+more:]
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package dagrun
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// gate counts what a run with resources, or sub-DAGs, must not deadlock on.
+type gate struct {
+	// stuck counts the places that are taken by what does not end by itself: sub-DAGs,
+	// and tasks that wait for resources which they had released.
+	stuck int
+	// admitted counts the tasks that have their resources and wait for a place.
+	admitted int
+	// yielded are the tasks that wait until a place is not stuck.
+	yielded []*task
+}
+
+// count keeps stuck in step with a task.
+func (a *gate) count(t *task) {
+	stuck := t.placed && (t.asking || t.definition != nil && t.definition.Kind == spec.KindDAG)
+	switch {
+	case stuck && !t.stuck:
+		a.stuck++
+	case !stuck && t.stuck:
+		a.stuck--
+	}
+	t.stuck = stuck
+}
+
+// admit gives a task its place that has its resources, or has it wait for one.
+func (g *Graph) admit(t *task, now time.Time) {
+	t.asking = false
+	g.gate.count(t)
+	if t.placed {
+		g.engine.Proceed(now, int(t.i))
+		return
+	}
+	t.admitted = true
+	g.gate.admitted++
+	g.must(dag.Event{Kind: dag.EventAdmit, Task: t.i}, now)
+}
+
+// proceed is dag.Run's decision that a task has its place.
+func (g *Graph) proceed(i dag.Index, now time.Time) {
+	t := g.live[i]
+	if t == nil {
+		return
+	}
+	g.unadmit(t)
+	t.placed = true
+	g.gate.count(t)
+	g.engine.Proceed(now, int(i))
+}
+
+func (g *Graph) unadmit(t *task) bool {
+	if !t.admitted {
+		return false
+	}
+	t.admitted = false
+	g.gate.admitted--
+	return true
+}
+
+// released follows the engine where it gives a task's resources back.
+func (g *Graph) released(t *task, now time.Time) {
+	t.asking = false
+	g.gate.count(t)
+	if g.unadmit(t) {
+		g.must(dag.Event{Kind: dag.EventWithdraw, Task: t.i}, now)
+	}
+}
+
+// blocked reports whether all places are stuck. They may wait for the very
+// resources that a task of this run would hold while it waits for such a place, and
+// neither would ever continue; every other task that has a place ends by itself.
+func (g *Graph) blocked() bool {
+	limit := g.run.Options().Concurrency
+	return limit > 0 && g.gate.stuck >= limit && g.gate.stuck == g.run.InFlight()
+}
+
+func (g *Graph) yield(t *task) {
+	t.phase = phaseYielded
+	g.gate.yielded = append(g.gate.yielded, t)
+}
+
+// makeWay has tasks that wait for a place release their resources while all places
+// are stuck, and offers them again when one is not.
+func (g *Graph) makeWay(now time.Time) {
+	switch blocked := g.blocked(); {
+	case blocked && g.gate.admitted > 0:
+		for _, t := range g.begun() {
+			if t.admitted && g.engine.Withdraw(int(t.i)) {
+				g.released(t, now)
+				g.yield(t)
+			}
+		}
+	case !blocked && len(g.gate.yielded) > 0 && !g.run.Paused():
+		yielded := g.gate.yielded
+		g.gate.yielded = nil
+		for _, t := range yielded {
+			if t.phase == phaseYielded {
+				g.offer(t, now)
+			}
+		}
+	}
+}
+
+// begun lists the tasks that have begun, in the order in which they did.
+func (g *Graph) begun() []*task {
+	list := make([]*task, 0, len(g.live))
+	//workflowcheck:ignore sorted right below
+	for _, t := range g.live {
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(a, b *task) int { return cmp.Compare(a.seq, b.seq) })
+	return list
+}
+
+// grace is the heartbeat timeout of a task's attempts, or that of a job type.
+func (g *Graph) grace(t *task) time.Duration {
+	grace := max(jobtype.Policy{}.WithDefaults().HeartbeatTimeout, t.definition.HeartbeatTimeout)
+	if known, ok := g.cfg.JobTypes[t.definition.JobType]; ok {
+		grace = max(grace, known.Policy.HeartbeatTimeout)
+	}
+	return grace.Std()
+}

@@ -1,0 +1,310 @@
+package dagrun
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// JobType is what a job_type task needs to know of its job type.
+type JobType struct {
+	Handler string
+	Policy  jobtype.Policy
+	// Bytes is what every attempt carries of its settings.
+	Bytes int
+}
+
+// CommandHandler runs command tasks.
+const CommandHandler = "command"
+
+// Config is what does not change during a run.
+type Config struct {
+	// JobTypes are those that were looked up already.
+	JobTypes map[string]JobType
+	// RollEvents is the length of history from which on the run continues as new
+	// when it can; 0: the engine's default.
+	RollEvents int
+	// Deadline bounds the run besides the spec's own; 0: none.
+	Deadline time.Duration
+	// Node and Labels say where tasks run that name neither.
+	Node   string
+	Labels map[string]string
+}
+
+// Graph is one run of a DAG. Make it with [New] or [Restore]; it is not safe for
+// concurrent use.
+type Graph struct {
+	cfg     Config
+	run     *dag.Run
+	program *spec.Program
+	engine  *run.Engine
+	shapes  map[*spec.Definition]*shape
+
+	live   map[dag.Index]*task
+	starts []dag.Index // started by dag.Run, not yet begun
+	next   int         // head of starts
+	book   book
+	// continues has where tasks continue that waited for tasks they returned.
+	continues continues
+	results   results
+	// refers: some task refers to a result. It saves looking where none does.
+	refers bool
+	// known is how many tasks are counted in results.
+	known  int
+	timers timers
+	seq    int64
+	// lookups has the tasks that wait for a job type to be looked up.
+	lookups map[string][]*task
+	gate    gate
+
+	startedAt time.Time
+	deadline  time.Time
+	heldUntil time.Time
+	pause     pause
+	// redefined are the tasks that the last request redefined.
+	redefined []string
+	// fullSince is when the run's concurrency was used up, gateSince when as many
+	// tasks waited for resources; zero while they do not.
+	fullSince, gateSince time.Time
+	// fanSince is when the concurrency of a fan-out was used up.
+	fanSince map[string]time.Time
+	reason   string // why the run was canceled or is over
+	outcome  dag.Outcome
+
+	// now is the time of the last step, for looking at the run.
+	now time.Time
+	buf []dag.Decision
+	out []Decision
+}
+
+// pause describes the pause of a run; zero: there is none.
+type pause struct {
+	At   time.Time `json:"at,omitzero"`
+	By   string    `json:"by,omitempty"`
+	Note string    `json:"note,omitempty"`
+}
+
+// New prepares a run that begins at now; nothing happens before [Graph.Start].
+func New(r *dag.Run, cfg Config, now time.Time) (*Graph, error) {
+	g, err := open(r, cfg)
+	if err != nil {
+		return nil, err
+	}
+	g.init(now)
+	return g, nil
+}
+
+// init is what a run does that has not begun.
+func (g *Graph) init(now time.Time) {
+	g.engine = run.New(g.engineConfig(), now)
+	g.startedAt = now
+	g.setDeadline()
+}
+
+func open(r *dag.Run, cfg Config) (*Graph, error) {
+	program, err := spec.Open(r)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.JobTypes == nil {
+		cfg.JobTypes = map[string]JobType{}
+	}
+	g := &Graph{
+		cfg: cfg, run: r, program: program, live: map[dag.Index]*task{}, shapes: map[*spec.Definition]*shape{},
+		lookups: map[string][]*task{}, results: results{of: map[dag.Index]*kept{}}, known: r.Len(),
+	}
+	g.refers, err = anyReference(program, 0, dag.Index(r.Len()))
+	return g, err
+}
+
+// NewRun makes the run of a compiled graph, with the settings it carries.
+func NewRun(compiled *dag.Graph) (*dag.Run, error) {
+	header, err := spec.HeaderOf(compiled)
+	if err != nil {
+		return nil, err
+	}
+	return dag.NewRun(compiled, header.Options()), nil
+}
+
+// Names of work that is no job type: a job type's name has no parentheses.
+const (
+	workNone    = ""
+	workCommand = "(command)"
+)
+
+func (g *Graph) engineConfig() run.Config {
+	work := map[string]run.Work{
+		workNone: {},
+		// A command reports nothing unless it prints ::progress; only its end and its
+		// timeout show that it lives.
+		workCommand: {Handler: CommandHandler, Policy: jobtype.Policy{
+			Liveness: jobtype.LivenessProcess, ExecutionTimeout: spec.DefaultTimeout,
+		}.WithDefaults()},
+	}
+	//workflowcheck:ignore each goes to a place of its own
+	for name, found := range g.cfg.JobTypes {
+		work[name] = workOf(name, found)
+	}
+	return run.Config{Work: work, Claims: true, Admit: true, Adopt: true, RollEvents: g.cfg.RollEvents}
+}
+
+func workOf(name string, found JobType) run.Work {
+	return run.Work{Handler: found.Handler, JobType: name, Policy: found.Policy.WithDefaults(), Bytes: found.Bytes}
+}
+
+func (g *Graph) setDeadline() {
+	limit := g.program.Header.Deadline.Std()
+	if own := g.cfg.Deadline; own > 0 && (limit <= 0 || own < limit) {
+		limit = own
+	}
+	if limit > 0 {
+		g.deadline = g.startedAt.Add(limit)
+		g.timers.push(timer{at: g.deadline, kind: timerDeadline})
+	}
+}
+
+// Start begins the run.
+func (g *Graph) Start(now time.Time) []Decision {
+	g.begin()
+	g.must(dag.Event{Kind: dag.EventStart}, now)
+	return g.advance(now)
+}
+
+// Next takes an event of the engine. Its items are the tasks, by [dag.Index]. The
+// slice is valid until the next call.
+func (g *Graph) Next(now time.Time, event run.Event) []Decision {
+	g.begin()
+	g.engine.Apply(now, event)
+	return g.advance(now)
+}
+
+func (g *Graph) begin() { g.out = g.out[:0] }
+
+// step is begin for a request: it counts as progress.
+func (g *Graph) step() {
+	g.begin()
+	g.engine.Progressed()
+}
+
+// advance offers what dag.Run has started, and passes on what the engine decides
+// and reports, until nothing follows any more.
+func (g *Graph) advance(now time.Time) []Decision {
+	g.now = now
+	g.fireTimers(now)
+	for {
+		for g.next < len(g.starts) {
+			i := g.starts[g.next]
+			g.next++
+			g.beginTask(i, now)
+		}
+		g.starts, g.next = g.starts[:0], 0
+		g.makeWay(now)
+		decisions, reports := g.engine.Take(now)
+		for k := range decisions {
+			g.pass(&decisions[k], now)
+		}
+		for k := range reports {
+			g.take(&reports[k], now)
+		}
+		if len(decisions)+len(reports)+len(g.starts) == 0 {
+			break
+		}
+	}
+	g.noteFull(now)
+	return g.out
+}
+
+func (g *Graph) decide(d Decision) { g.out = append(g.out, d) }
+
+// must is feed for events that cannot be refused. A refusal is a defect: it fails
+// the workflow task, and the run waits for a corrected program.
+func (g *Graph) must(ev dag.Event, now time.Time) {
+	if err := g.feed(ev, now); err != nil {
+		panic(fmt.Sprintf("graph: %v", err))
+	}
+}
+
+// feed reports an event to dag.Run and notes what it decides. Nothing has changed if
+// it returns an error.
+func (g *Graph) feed(ev dag.Event, now time.Time) error {
+	decisions, err := g.run.Next(ev, g.buf[:0])
+	if err != nil {
+		return err
+	}
+	g.buf = decisions
+	switch ev.Kind { //nolint:exhaustive // the others bring nothing back
+	case dag.EventRetry, dag.EventRerun, dag.EventSkip:
+		g.book.reopen(g.run.Transitions())
+		g.noteRerun(g.run.Transitions())
+	}
+	g.continues.follow(g.run.Transitions())
+	if g.refers {
+		g.followResults()
+	}
+	if g.run.Len() > g.known {
+		g.grown()
+	}
+	if len(g.run.Redefined()) > 0 {
+		g.recount()
+	}
+	var cancels []dag.Index
+	for _, d := range decisions {
+		switch d.Kind {
+		case dag.DecisionStart:
+			g.starts = append(g.starts, d.Task)
+		case dag.DecisionProceed:
+			g.proceed(d.Task, now)
+		case dag.DecisionHold:
+			g.heldUntil = now.Add(g.program.Header.HoldOnFailure.Std())
+			g.timers.push(timer{at: g.heldUntil, kind: timerRelease})
+		case dag.DecisionFinish:
+			g.outcome = d.Outcome
+			g.decide(Decision{Decision: run.Decision{Kind: End, Item: run.WholeRun, Reason: g.reason}, Outcome: d.Outcome})
+		case dag.DecisionCancel:
+			cancels = append(cancels, d.Task)
+		}
+	}
+	// Canceling may report at once, which uses the buffer of decisions again.
+	for _, i := range cancels {
+		g.cancel(i, now)
+	}
+	return nil
+}
+
+// Run gives the states, to look at.
+func (g *Graph) Run() *dag.Run { return g.run }
+
+// Outcome is how the run ended; dag.NoOutcome while it has not.
+func (g *Graph) Outcome() dag.Outcome { return g.outcome }
+
+// StartedAt is when the run began.
+func (g *Graph) StartedAt() time.Time { return g.startedAt }
+
+// Observe tells how long the workflow's history is, in events and bytes, and how
+// many bytes of decisions are not in it yet. Call it before each step.
+func (g *Graph) Observe(now time.Time, events, bytes, ordered int) {
+	g.engine.Observe(now, events, bytes, ordered)
+}
+
+// ShouldContinueAsNew reports whether this is the moment to continue as new.
+func (g *Graph) ShouldContinueAsNew() bool {
+	return g.engine.ShouldContinueAsNew() && len(g.lookups) == 0 && !g.run.Finished()
+}
+
+// Watching reports whether the run has asked to be told of the fleet.
+func (g *Graph) Watching() bool { return g.engine.Watching() }
+
+// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
+func (g *Graph) Deserted() bool { return g.engine.Deserted() }
+
+// RenewFences makes the next fences greater than all of before now: the run was
+// reset, and has forgotten which it gave.
+func (g *Graph) RenewFences(now time.Time) { g.engine.RenewFences(now) }
+
+// Notes returns what was refused or delayed since it was called last, for the audit
+// log; their items are tasks. Take them after every step.
+func (g *Graph) Notes() []run.Note { return g.engine.Notes() }

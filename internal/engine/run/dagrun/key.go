@@ -1,0 +1,116 @@
+package dagrun
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// keyObject is the object that a task with that key holds alone. Its holder executes;
+// what it returned comes to the next one with the object.
+func keyObject(key string) string { return "key:" + key }
+
+// needs are the resources of a task that has begun.
+func (t *task) needs() run.Needs {
+	needs := run.Needs{Pools: t.definition.Resources}
+	if t.rendered != nil {
+		needs.Exclusive, needs.Shared = t.rendered.Exclusive, t.rendered.Shared
+		if t.rendered.Key != "" {
+			needs.Exclusive = append(slices.Clip(needs.Exclusive), keyObject(t.rendered.Key))
+		}
+	}
+	return needs
+}
+
+// digest tells what the task does, and where.
+func (t *task) digest() string {
+	encoded, err := json.Marshal(struct {
+		Kind    spec.Kind
+		JobType string
+		*savedRendered
+	}{t.definition.Kind, t.definition.JobType, saveRendered(t.rendered)})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:8])
+}
+
+// takeOver ends a task with what another one with its key returned, if that did the same
+// and is new enough. It has the key, and gives it back at once.
+func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool {
+	if known == nil || t.rendered == nil || t.rendered.Key == "" || known.Object != keyObject(t.rendered.Key) || known.Digest != t.digest() {
+		return false
+	}
+	valid := t.definition.KeyValid.Std()
+	if g.book.rerun[t.i] {
+		valid = 0
+	}
+	if known.At.Before(t.startedAt) && now.Sub(known.At) > valid {
+		return false
+	}
+	g.engine.Withdraw(int(t.i))
+	g.released(t, now)
+	g.book.takeOver(t.i, known.By+"/"+known.Task)
+	g.succeed(t, g.book.attempts[t.i], known.Result, now)
+	return true
+}
+
+// noteRerun notes the tasks with a key among those that are to run again after a
+// success.
+func (g *Graph) noteRerun(moves []dag.Transition) {
+	for _, m := range moves {
+		definition, err := g.program.Definition(m.Task)
+		if m.From != dag.Succeeded || m.To.Terminal() || err != nil || definition.Key == "" {
+			continue
+		}
+		if g.book.rerun == nil {
+			g.book.rerun = map[dag.Index]bool{}
+		}
+		g.book.rerun[m.Task] = true
+	}
+}
+
+// hand adds what a task with a key has returned to the decision that gives the key back.
+// One that has added tasks is not kept: they are part of what it did.
+func (g *Graph) hand(t *task, result []byte, now time.Time) {
+	if t.rendered == nil || t.rendered.Key == "" || len(result) > contract.MaxKeyResult {
+		return
+	}
+	for k := len(g.out) - 1; k >= 0; k-- {
+		if d := &g.out[k]; d.Kind == run.Release && d.Item == int(t.i) {
+			d.Keep = &contract.KeyResult{Object: keyObject(t.rendered.Key), Digest: t.digest(), Result: result, At: now, Task: g.run.ID(t.i)}
+			return
+		}
+	}
+}
+
+// maxTakenBytes bounds the names of the tasks whose results were taken over.
+const maxTakenBytes = 128 << 10
+
+// takeOver notes whose result a task has, as long as there is room.
+func (b *book) takeOver(i dag.Index, from string) {
+	b.execute(i)
+	if b.takenBytes+len(from) > maxTakenBytes {
+		return
+	}
+	if b.taken == nil {
+		b.taken = map[dag.Index]string{}
+	}
+	b.taken[i] = from
+	b.takenBytes += len(from)
+}
+
+// execute forgets it: the task has a result of its own.
+func (b *book) execute(i dag.Index) {
+	delete(b.rerun, i)
+	b.takenBytes -= len(b.taken[i])
+	delete(b.taken, i)
+}

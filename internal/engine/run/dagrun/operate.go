@@ -1,0 +1,335 @@
+package dagrun
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// Request is what an operator asks of a run.
+type Request struct {
+	Kind RequestKind
+	// Tasks it is about; none with Retry means all that failed.
+	Tasks []string
+	// Data are tasks to add, as JSON or YAML, File what faults in it are reported
+	// under.
+	Data []byte
+	File string
+	// Limit is the new concurrency, that of FanOut or, without one, that of the run.
+	Limit  int
+	FanOut string
+	// By and Note are the operator's.
+	By, Note string
+}
+
+// RequestKind says what is asked for.
+type RequestKind uint8
+
+// The requests; dag.Run's events of the same names say what they do.
+const (
+	Retry RequestKind = iota
+	Skip
+	Rerun
+	CancelTask
+	Add
+	SetConcurrency
+	Release
+	// Approve and Reject answer a task that waits for an approval.
+	Approve
+	Reject
+)
+
+// Check says why a request would be refused, or nil. It changes nothing.
+func (g *Graph) Check(req Request) error {
+	if req.Kind == Approve || req.Kind == Reject {
+		_, err := g.awaiting(req)
+		return err
+	}
+	events, blame, err := g.translate(req)
+	if err != nil {
+		return err
+	}
+	trial, err := dag.Restore(g.run.Graph(), g.run.Snapshot())
+	if err != nil {
+		return fmt.Errorf("the run cannot be copied: %w", err)
+	}
+	for _, ev := range events {
+		if _, err := trial.Next(ev, nil); err != nil {
+			return blame(err)
+		}
+	}
+	return g.checkResults(trial, req.Kind)
+}
+
+// checkResults refuses what would run a task whose input is not there any more.
+func (g *Graph) checkResults(trial *dag.Run, kind RequestKind) error {
+	if !g.refers && kind != Add {
+		return nil
+	}
+	redefined := make(map[dag.Index]bool, len(trial.Redefined()))
+	for _, i := range trial.Redefined() {
+		redefined[i] = true
+	}
+	program, err := spec.Open(trial)
+	if err != nil {
+		return err
+	}
+	for i := range dag.Index(trial.Len()) {
+		if trial.State(i).Terminal() || !redefined[i] && int(i) < g.run.Len() && !g.run.State(i).Terminal() {
+			continue
+		}
+		missing, err := gone(trial, program, i, func(n dag.Index) bool { return g.results.of[n] != nil })
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("task %q refers to the result of %q, which is not kept any more; rerun %q instead", trial.ID(i), trial.ID(missing[0]), trial.ID(missing[0]))
+		}
+	}
+	return nil
+}
+
+// Operate carries a request out; changed lists the tasks that it brought back or
+// added, at most maxChanged. Nothing has changed if it returns an error.
+func (g *Graph) Operate(now time.Time, req Request) (decisions []Decision, changed []string, err error) {
+	if err := g.Check(req); err != nil {
+		return nil, nil, err
+	}
+	g.step()
+	g.redefined = nil
+	if req.Kind == Approve || req.Kind == Reject {
+		g.decideApproval(req, now)
+		return g.advance(now), nil, nil
+	}
+	events, _, err := g.translate(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := g.run.Len()
+	for _, ev := range events {
+		err = g.feed(ev, now)
+		if err != nil {
+			return g.advance(now), changed, err
+		}
+		changed = append(changed, g.broughtBack()...)
+		for _, i := range g.run.Redefined() {
+			if len(g.redefined) < maxChanged {
+				g.redefined = append(g.redefined, g.run.ID(i))
+			}
+		}
+	}
+	if req.Kind == Add {
+		for i := before; i < g.run.Len() && len(changed) < maxChanged; i++ {
+			changed = append(changed, g.run.ID(dag.Index(i)))
+		}
+	}
+	return g.advance(now), changed[:min(len(changed), maxChanged)], nil
+}
+
+const maxChanged = 200
+
+// Redefined are the tasks that the last request redefined, at most maxChanged.
+func (g *Graph) Redefined() []string { return g.redefined }
+
+func (g *Graph) broughtBack() []string {
+	var ids []string
+	for _, m := range g.run.Transitions() {
+		if m.From.Terminal() && m.To == dag.Pending && len(ids) < maxChanged {
+			ids = append(ids, g.run.ID(m.Task))
+		}
+	}
+	return ids
+}
+
+// translate makes events of a request. blame says of a refusal where in the request
+// the reason is.
+func (g *Graph) translate(req Request) (events []dag.Event, blame func(error) error, err error) {
+	if req.Kind == Add {
+		added, err := spec.ParseAdded(g.run, cmp.Or(req.File, "added tasks"), req.Data)
+		if err != nil {
+			return nil, nil, err
+		}
+		return []dag.Event{{Kind: dag.EventAddTasks, Growth: added.Growth}}, added.Blame, nil
+	}
+	events, err = g.eventsOf(req)
+	return events, func(err error) error { return err }, err
+}
+
+func (g *Graph) eventsOf(req Request) ([]dag.Event, error) {
+	switch req.Kind {
+	case Retry:
+		if len(req.Tasks) == 0 {
+			return []dag.Event{{Kind: dag.EventRetry, Task: dag.None}}, nil
+		}
+		return g.perTask(dag.EventRetry, req.Tasks)
+	case Skip:
+		return g.perTask(dag.EventSkip, req.Tasks)
+	case Rerun:
+		return g.perTask(dag.EventRerun, req.Tasks)
+	case CancelTask:
+		return g.perTask(dag.EventCancelTask, req.Tasks)
+	case SetConcurrency:
+		if req.Limit < 1 || req.Limit > spec.MaxConcurrency {
+			return nil, fmt.Errorf("concurrency %d: use 1 to %d", req.Limit, spec.MaxConcurrency)
+		}
+		return []dag.Event{{Kind: dag.EventSetConcurrency, Limit: req.Limit, FanOut: req.FanOut}}, nil
+	case Release:
+		return []dag.Event{{Kind: dag.EventRelease}}, nil
+	case Approve, Reject, Add:
+	}
+	return nil, fmt.Errorf("there is no such request (%d)", req.Kind)
+}
+
+func (g *Graph) perTask(kind dag.EventKind, ids []string) ([]dag.Event, error) {
+	events := make([]dag.Event, len(ids))
+	for k, id := range ids {
+		i, err := g.find(id)
+		if err != nil {
+			return nil, err
+		}
+		events[k] = dag.Event{Kind: kind, Task: i}
+	}
+	return events, nil
+}
+
+func (g *Graph) find(id string) (dag.Index, error) {
+	i, ok := g.run.Lookup(id)
+	if !ok {
+		return dag.None, fmt.Errorf("there is no task %q in this run%s", id, g.meant(id))
+	}
+	return i, nil
+}
+
+// meant says what a name that is no task's may stand for.
+func (g *Graph) meant(id string) string {
+	views, total := g.Tasks(Filter{Task: id, Limit: 3})
+	switch similar := g.Similar(id); {
+	case total > 0:
+		var names []string
+		for _, v := range views {
+			names = append(names, v.ID)
+		}
+		if total > len(names) {
+			names = append(names, "…")
+		}
+		return fmt.Sprintf(": it fans out to %d; name those: %s", total, strings.Join(names, ", "))
+	case similar != "":
+		return fmt.Sprintf(": did you mean %q? `roundsman dag show` lists them", similar)
+	}
+	return "; `roundsman dag show` lists them"
+}
+
+// awaiting finds the task of an approval.
+func (g *Graph) awaiting(req Request) (*task, error) {
+	if len(req.Tasks) != 1 {
+		return nil, fmt.Errorf("name the one task to decide about")
+	}
+	i, err := g.find(req.Tasks[0])
+	if err != nil {
+		return nil, err
+	}
+	t := g.live[i]
+	if t == nil || t.phase != phaseApproval {
+		return nil, fmt.Errorf("task %q does not wait for an approval: it is %s", req.Tasks[0], g.run.State(i))
+	}
+	return t, nil
+}
+
+func (g *Graph) decideApproval(req Request, now time.Time) {
+	t, err := g.awaiting(req)
+	if err != nil {
+		return
+	}
+	end := run.Ending{Result: approvalResult(req)}
+	if req.Kind == Reject {
+		end = run.Ending{Failure: contract.FailurePermanent, Message: run.TextBy("rejected", req.By, req.Note)}
+	}
+	g.endIdle(t, end, now)
+}
+
+func approvalResult(req Request) []byte {
+	// Strings always encode.
+	data, err := json.Marshal(map[string]string{"approved_by": clip(req.By), "note": clip(req.Note)})
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// Pause keeps tasks from starting until [Graph.Resume]; what runs, sleeps or waits
+// for a person continues, and so does the deadline. A second one replaces by and
+// note.
+func (g *Graph) Pause(now time.Time, by, note string) []Decision {
+	g.step()
+	paused := g.run.Paused()
+	if g.feed(dag.Event{Kind: dag.EventPause}, now) == nil {
+		g.pause.By, g.pause.Note = clip(by), clip(note)
+		if !paused {
+			g.pause.At = now
+			g.engine.Pause(now)
+		}
+	}
+	return g.advance(now)
+}
+
+// Resume ends a pause.
+func (g *Graph) Resume(now time.Time) []Decision {
+	g.step()
+	_ = g.feed(dag.Event{Kind: dag.EventResume}, now) // As in CancelRun.
+	g.unpause()
+	return g.advance(now)
+}
+
+// unpause follows dag.Run where that has ended a pause.
+func (g *Graph) unpause() {
+	if !g.run.Paused() && !g.pause.At.IsZero() {
+		g.pause = pause{}
+		g.engine.Resume()
+	}
+}
+
+// CancelRun cancels everything but tasks with the rule always; a second time
+// those too, also those of sub-DAGs.
+func (g *Graph) CancelRun(now time.Time, reason string) []Decision {
+	g.step()
+	again := g.run.Ending()
+	if g.reason == "" {
+		g.reason = clip(reason)
+	}
+	// A run that is over refuses, which is as good.
+	_ = g.feed(dag.Event{Kind: dag.EventCancelRun}, now)
+	g.ending()
+	g.advance(now)
+	if again {
+		g.insist() // After the first request to end.
+	}
+	return g.out
+}
+
+// ending follows dag.Run where the run is being ended: what still runs to clean up
+// is not tried again.
+func (g *Graph) ending() {
+	g.unpause()
+	for _, t := range g.begun() {
+		g.engine.SetRetry(int(t.i), run.Retry{})
+	}
+}
+
+// insist has every sub-DAG end that was canceled and still runs what is to run
+// always.
+func (g *Graph) insist() {
+	for _, t := range g.begun() {
+		v, ok := g.engine.View(int(t.i))
+		if ok && t.definition.Kind == spec.KindDAG && v.Phase == run.PhaseRunning && v.Canceling != "" && !t.insisted {
+			t.insisted = true
+			g.decide(Decision{Decision: run.Decision{Kind: Insist, Item: int(t.i), Attempt: v.Attempt, Reason: g.reason}})
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package dagrun
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/roundsman/roundsman/dag/spec"
+)
+
+// savedRendered is what the templates of a task came out as when it began, in a
+// state, for a task where they would not come out so any more.
+type savedRendered struct {
+	Command []string          `json:"c,omitempty"`
+	Node    string            `json:"n,omitempty"`
+	Labels  map[string]string `json:"l,omitempty"`
+	Params  json.RawMessage   `json:"p,omitempty"`
+	Prompt  string            `json:"q,omitempty"`
+	// Exclusive and Shared are objects.
+	Exclusive []string `json:"e,omitempty"`
+	Shared    []string `json:"s,omitempty"`
+	Key       string   `json:"k,omitempty"`
+}
+
+func saveRendered(r *spec.Rendered) *savedRendered {
+	return &savedRendered{
+		Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt, Exclusive: r.Exclusive, Shared: r.Shared, Key: r.Key,
+	}
+}
+
+//workflowcheck:ignore whether two maps are equal does not depend on the order
+func (s *savedRendered) equal(o *savedRendered) bool {
+	//workflowcheck:ignore equality does not depend on the order
+	return slices.Equal(s.Command, o.Command) && s.Node == o.Node && maps.Equal(s.Labels, o.Labels) &&
+		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared) && s.Key == o.Key
+}
+
+// changedSince returns what was filled in for a task when it began, if the same
+// templates give something else by now, or fail: an operator may have brought a
+// task back that it refers to, and a task that reacts to a failure begins before
+// others that it needs have ended. Otherwise it is nil, and is made again when it
+// is needed: so a state stays small.
+func (g *Graph) changedSince(t *task) *savedRendered {
+	if t.rendered == nil {
+		return nil
+	}
+	was := saveRendered(t.rendered)
+	is, err := g.program.Render(t.i, g.results.get)
+	if err == nil && is.Run && was.equal(saveRendered(is)) {
+		return nil
+	}
+	return was
+}
+
+// restoreRendered is the inverse of changedSince.
+func (g *Graph) restoreRendered(t *task, saved *savedRendered) error {
+	if saved == nil {
+		rendered, err := g.program.Render(t.i, g.results.get)
+		t.rendered = rendered
+		return err
+	}
+	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt, Exclusive: saved.Exclusive, Shared: saved.Shared, Key: saved.Key}
+	if len(saved.Params) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(saved.Params))
+	decoder.UseNumber() // They are only passed on.
+	return decoder.Decode(&t.rendered.Params)
+}

@@ -1,0 +1,210 @@
+package dagrun
+
+import (
+	"fmt"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+)
+
+// Bounds of what tasks hand to each other. They travel with the state by
+// continue-as-new.
+const (
+	// MaxResult bounds the result of one task that others refer to.
+	MaxResult = 2 << 10
+	// MaxResults bounds all that are kept at one moment.
+	MaxResults = 1 << 20
+)
+
+// results are those that some task still refers to.
+type results struct {
+	of    map[dag.Index]*kept
+	bytes int
+}
+
+type kept struct {
+	data []byte
+	// wanted counts the tasks that refer to it and have neither succeeded nor
+	// been skipped: a failed one may be retried and then needs it again.
+	wanted int
+}
+
+func (r *results) get(i dag.Index) []byte {
+	if k := r.of[i]; k != nil {
+		return k.data
+	}
+	return nil
+}
+
+func (r *results) drop(i dag.Index) {
+	if k := r.of[i]; k != nil {
+		r.bytes -= len(k.data)
+		delete(r.of, i)
+	}
+}
+
+func (r *results) put(i dag.Index, k *kept) {
+	r.drop(i)
+	r.of[i] = k
+	r.bytes += len(k.data)
+}
+
+// satisfied reports whether a task in this state does not need its dependencies'
+// results any more.
+func satisfied(s dag.State) bool { return s == dag.Succeeded || s == dag.Skipped }
+
+// wanted counts the tasks that need the result of task i.
+func (g *Graph) wanted(i dag.Index) (int, error) {
+	referrers, err := g.program.Referrers(i)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, r := range referrers {
+		if !satisfied(g.run.State(r)) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// checkResult reports why the result of a task cannot be kept that it, or a task
+// that it adds, is referred to by; nil if it can, or need not be.
+func (g *Graph) checkResult(i dag.Index, data []byte, growth *dag.Growth) error {
+	if !g.refers && growth == nil {
+		return nil
+	}
+	wanted, err := g.wanted(i)
+	if err != nil {
+		return err
+	}
+	total := g.results.bytes - len(g.results.get(i)) + len(data)
+	if len(data) <= MaxResult && total <= MaxResults {
+		return nil
+	}
+	if growth != nil {
+		for k := range growth.Tasks {
+			if spec.RefersTo(growth.Tasks[k].Payload, g.run.ID(i)) {
+				wanted++
+			}
+		}
+	}
+	switch {
+	case wanted == 0:
+		return nil
+	case len(data) > MaxResult:
+		return fmt.Errorf("its result has %d bytes and %d tasks refer to it, the limit is %d: return a reference instead of the data", len(data), wanted, MaxResult)
+	}
+	return fmt.Errorf("the results that are still referred to have %d bytes, the limit is %d: return less, or refer to fewer results at a time", g.results.bytes, MaxResults)
+}
+
+// keep stores the result of a task if another needs it. [Graph.checkResult] has
+// shown that there is room.
+func (g *Graph) keep(i dag.Index, data []byte) {
+	if !g.refers {
+		return
+	}
+	g.results.drop(i)
+	// An error is about a definition, and fails its task when it begins.
+	if wanted, err := g.wanted(i); err == nil && wanted > 0 && len(data) > 0 {
+		g.results.put(i, &kept{data: data, wanted: wanted})
+	}
+}
+
+// followResults counts, after every step of dag.Run, how many tasks need a result.
+func (g *Graph) followResults() {
+	for _, m := range g.run.Transitions() {
+		if int(m.Task) >= g.known || satisfied(m.From) == satisfied(m.To) {
+			continue
+		}
+		g.count(m.Task, satisfied(m.From))
+	}
+}
+
+// count has one more task need the results that it refers to, or one less.
+func (g *Graph) count(i dag.Index, more bool) {
+	needs, err := g.program.Referred(i)
+	if err != nil {
+		return // The task fails with this error when it begins.
+	}
+	for _, n := range needs {
+		k := g.results.of[n]
+		switch {
+		case k == nil:
+		case more:
+			k.wanted++
+		default:
+			if k.wanted--; k.wanted == 0 {
+				g.results.drop(n)
+			}
+		}
+	}
+}
+
+// grown counts the results that tasks refer to which were added in this step.
+func (g *Graph) grown() {
+	first := dag.Index(g.known) //nolint:gosec // a number of tasks
+	g.known = g.run.Len()
+	if refers, err := anyReference(g.program, first, dag.Index(g.known)); err != nil || !refers {
+		return // As in count.
+	}
+	g.refers = true
+	for i := first; int(i) < g.known; i++ {
+		if !satisfied(g.run.State(i)) {
+			g.count(i, true)
+		}
+	}
+}
+
+// recount counts the tasks that need each result, after some were redefined.
+func (g *Graph) recount() {
+	for _, i := range g.run.Redefined() {
+		if refers, err := anyReference(g.program, i, i+1); err == nil && refers {
+			g.refers = true
+		}
+	}
+	//workflowcheck:ignore each is counted by itself
+	for i, k := range g.results.of {
+		wanted, err := g.wanted(i)
+		switch {
+		case err != nil: // As in count.
+		case wanted == 0:
+			g.results.drop(i)
+		default:
+			k.wanted = wanted
+		}
+	}
+}
+
+// gone lists the results that task i refers to and that were dropped, by id. The
+// ones of tasks that will be executed again are not missed.
+func gone(run *dag.Run, program *spec.Program, i dag.Index, has func(dag.Index) bool) ([]dag.Index, error) {
+	needs, err := program.Referred(i)
+	if err != nil {
+		return nil, err
+	}
+	var missing []dag.Index
+	for _, n := range needs {
+		if run.State(n) == dag.Succeeded && !has(n) {
+			missing = append(missing, n)
+		}
+	}
+	return missing, nil
+}
+
+// anyReference reports whether a task of the run, from first until end, refers to a
+// result.
+func anyReference(program *spec.Program, first, end dag.Index) (bool, error) {
+	var last *spec.Definition
+	for i := first; i < end; i++ {
+		d, err := program.Definition(i)
+		if err != nil {
+			return false, err
+		}
+		if d != last && len(d.Refs) > 0 {
+			return true, nil
+		}
+		last = d
+	}
+	return false, nil
+}

@@ -1,0 +1,139 @@
+package dagrun
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
+)
+
+// RunWaits says what the run as a whole waits for, at most limit reasons, and how
+// many more there are. Tasks that wait for the same are one reason. It costs the
+// tasks that have begun, never all tasks.
+func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
+	if !g.run.Started() {
+		return []Wait{g.notBegun(dag.None)}, 0
+	}
+	var list []Wait
+	switch {
+	case g.run.Finished():
+		return nil, 0
+	case g.run.Held():
+		list = append(list, g.heldWait())
+	case g.run.Paused():
+		list = append(list, g.pausedWait(dag.None))
+	}
+	tasks, running := g.waitsOfTasks()
+	list = append(list, tasks...)
+	ready := g.run.Count(dag.Ready)
+	for _, f := range g.run.FanOuts() {
+		if g.run.Paused() || !f.Full() || f.Ready == 0 {
+			continue
+		}
+		w := g.fanOutWait(f, dag.None)
+		w.Tasks, w.Detail = f.Ready, fmt.Sprintf("%d tasks are ready, and %s", f.Ready, w.Detail)
+		list = append(list, w)
+		ready -= f.Ready
+	}
+	if !g.run.Paused() && ready > 0 && !g.fullSince.IsZero() {
+		crowded := g.crowded(dag.None)
+		crowded.Tasks = ready
+		crowded.Detail = fmt.Sprintf("%d tasks are ready, and %s", crowded.Tasks, crowded.Detail)
+		list = append(list, crowded)
+	}
+	if running == 0 && len(list) == 0 {
+		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textRolls}, Task: dag.None})
+	}
+	return list[:min(len(list), limit)], max(0, len(list)-limit)
+}
+
+// waitsOfTasks tells what the tasks that have begun wait for, in the order in
+// which they began to wait, and how many run.
+func (g *Graph) waitsOfTasks() (list []Wait, running int) {
+	type thing struct {
+		code          contract.Code
+		object, needs string
+	}
+	known := map[thing]int{}
+	for _, t := range g.begun() {
+		if g.runs(t) {
+			running++
+		}
+		for _, w := range g.waitsOfBegun(t) {
+			key := thing{code: w.Code, object: w.Object}
+			if w.Ask > 0 {
+				key.needs = w.Detail
+			}
+			at, told := known[key]
+			if !told {
+				at = len(list)
+				known[key] = at
+				list = append(list, w)
+			}
+			if list[at].Tasks++; w.Until.Before(list[at].Until) {
+				list[at].Until = w.Until
+			}
+		}
+	}
+	for k := range list {
+		who := "task " + g.run.ID(list[k].Task)
+		if n := list[k].Tasks - 1; n > 0 {
+			who += fmt.Sprintf(" and %d more", n)
+		}
+		list[k].Detail = who + ": " + list[k].Detail
+	}
+	return list, running
+}
+
+// heldWait is what a run waits for that is parked after a failure.
+func (g *Graph) heldWait() Wait {
+	var failed []string
+	for i := range dag.Index(g.run.Len()) {
+		if s := g.run.State(i); s == dag.Failed || s == dag.Canceled {
+			failed = append(failed, g.run.ID(i))
+		}
+		if len(failed) > maxNamed {
+			failed[maxNamed] = "…"
+			break
+		}
+	}
+	return Wait{Task: dag.None, Wait: run.Wait{
+		Code: contract.CodeParked, Object: strings.Join(failed, ", "),
+		Since: g.heldUntil.Add(-g.program.Header.HoldOnFailure.Std()), Until: g.heldUntil,
+		Detail: fmt.Sprintf("tasks that failed: %d, blocked by them: %d; the run ends then unless somebody acts",
+			g.run.Count(dag.Failed), g.run.Count(dag.UpstreamFailed)),
+	}}
+}
+
+// SubDAGs lists tasks whose attempt is a sub-DAG that runs, at most limit, and how
+// many attempts run otherwise.
+func (g *Graph) SubDAGs(limit int) (ids []string, others int) {
+	for _, t := range g.begun() {
+		item, ok := g.engine.View(int(t.i))
+		switch {
+		case !ok || item.Idle || item.Phase != run.PhaseRunning && item.Phase != run.PhaseGrace:
+		case t.definition.Kind != spec.KindDAG:
+			others++
+		case len(ids) < limit:
+			ids = append(ids, g.run.ID(t.i))
+		}
+	}
+	return ids, others
+}
+
+// Similar is the id of the task that was probably meant, or "". It compares at
+// most the first 10,000 tasks.
+func (g *Graph) Similar(id string) string {
+	const most = 10_000
+	return suggest.Among(id, func(yield func(string) bool) {
+		for i := range dag.Index(min(g.run.Len(), most)) {
+			if !yield(g.run.ID(i)) {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package dagrun
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+)
+
+// gain is what a result brings besides itself.
+type gain struct {
+	growth *dag.Growth
+	// gone are tasks of fan-outs whose items the result does not have any more.
+	gone []dag.Index
+	// splits: the result names tasks.
+	splits bool
+	// rest is what of the result is kept where somebody refers to it.
+	rest []byte
+}
+
+// succeed ends a task well, unless its result is more than can be kept or
+// describes tasks that cannot be added: then it fails with that reason.
+func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
+	if g.deferTask(t, attempts, result, now) {
+		return
+	}
+	gain, err := g.gainOf(t.i, result)
+	if err != nil {
+		g.fail(t, attempts, textDoneBut+err.Error(), now)
+		return
+	}
+	g.close(t, dag.Succeeded, attempts, "")
+	if err := g.feed(dag.Event{Kind: dag.EventSucceeded, Task: t.i, Growth: gain.growth}, now); err != nil {
+		g.fail(t, attempts, textCannotAdd+err.Error(), now)
+		return
+	}
+	g.book.clear(t.i)
+	g.keep(t.i, gain.rest)
+	if !gain.splits {
+		g.hand(t, result, now)
+	}
+	g.skipGone(gain.gone, now)
+}
+
+// deferTask has a task wait for the tasks that its result names, if it wants to
+// continue after them; false if it does not. It fails if it cannot.
+func (g *Graph) deferTask(t *task, attempts int, result []byte, now time.Time) bool {
+	deferral, err := spec.Defer(g.run, t.i, result)
+	if err == nil && deferral == nil {
+		return false
+	}
+	if err == nil {
+		err = g.continues.check(g.run, t.i, deferral)
+	}
+	if err != nil {
+		g.fail(t, attempts, textDoneBut+err.Error(), now)
+		return true
+	}
+	g.close(t, dag.Pending, attempts, "")
+	if err := g.feed(dag.Event{Kind: dag.EventDeferred, Task: t.i, Growth: deferral.Growth}, now); err != nil {
+		g.fail(t, attempts, textCannotAdd+err.Error(), now)
+		return true
+	}
+	g.continues.put(t.i, deferral.Checkpoint)
+	return true
+}
+
+// gainOf reads a result. A run that is ending takes no more tasks.
+func (g *Graph) gainOf(i dag.Index, result []byte) (gain, error) {
+	growth, rest, err := spec.Split(g.run, i, result)
+	if err != nil {
+		return gain{}, err
+	}
+	out := gain{growth: growth, splits: growth != nil, rest: rest}
+	var expansion *spec.Expansion
+	if g.run.Ending() {
+		out.growth = nil
+	} else if expansion, err = g.program.Expand(i, rest); err != nil {
+		return out, err
+	}
+	if expansion != nil {
+		if out.growth == nil {
+			out.growth = &dag.Growth{}
+		}
+		out.growth.Tasks = append(out.growth.Tasks, expansion.Tasks...)
+		out.gone = expansion.Gone
+		if len(rest) > MaxResult {
+			out.rest = expansion.Rest
+		}
+	}
+	return out, g.checkResult(i, out.rest, out.growth)
+}
+
+// skipGone skips the tasks of items that are not to be done any more: the task that
+// names the items has run again. It leaves alone what runs or has succeeded.
+func (g *Graph) skipGone(gone []dag.Index, now time.Time) {
+	for _, i := range gone {
+		if s := g.run.State(i); s != dag.Running && !satisfied(s) && !g.run.Finished() {
+			g.must(dag.Event{Kind: dag.EventSkip, Task: i}, now)
+		}
+	}
+}
+
+// standIn ends the stand-in of a fan-out: with the success of the task that names
+// the items the others have been added, or they will never be.
+func (g *Graph) standIn(i dag.Index, definition *spec.Definition, now time.Time) {
+	for _, other := range g.run.Family(g.run.ID(i)) {
+		if g.run.Under(other) == i {
+			g.book.setAttempts(i, dag.Succeeded, 0)
+			g.book.clear(i)
+			g.must(dag.Event{Kind: dag.EventSucceeded, Task: i}, now)
+			return
+		}
+	}
+	state := "gone"
+	if of, ok := g.run.Lookup(definition.FanOut.Of); ok {
+		state = g.run.State(of).String()
+	}
+	g.fail(&task{i: i}, 0, textNoItems(definition.FanOut.Of, state), now)
+}

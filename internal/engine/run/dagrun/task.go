@@ -1,0 +1,252 @@
+package dagrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// phase is what a task does that dag.Run has started. Of one that is offered the
+// engine knows more.
+type phase uint8
+
+const (
+	phaseNone phase = iota
+	// phaseOffered: the engine has it.
+	phaseOffered
+	// phaseLookup: its job type is being looked up.
+	phaseLookup
+	// phaseYielded: it waits until a place is not taken by what waits itself, and
+	// holds no resources meanwhile.
+	phaseYielded
+	// phaseSleeping, phaseApproval: the engine has it as an idle item.
+	phaseSleeping
+	phaseApproval
+)
+
+// task is a task that dag.Run has started and that has not ended.
+type task struct {
+	i          dag.Index
+	definition *spec.Definition
+	rendered   *spec.Rendered // nil for a plain noop
+	phase      phase
+	// placed: it has its place under the run's concurrency, or needs none. admitted:
+	// it has its resources and waits for that place. asking: its resources.
+	placed, admitted, asking bool
+	// stuck: it counts in [gate.stuck].
+	stuck bool
+	// insisted: a canceled sub-DAG was told to end at once.
+	insisted bool
+	// startedAt is when it began; until is when its sleep or approval is over.
+	startedAt, until time.Time
+	seq              int64
+}
+
+// shape is what all tasks of one definition have in common as items.
+type shape struct {
+	work  string
+	want  run.Want
+	needs run.Needs
+	retry *run.Retry
+	// plain: a noop that nothing has to be rendered for.
+	plain bool
+}
+
+// maxBackoff caps every back-off.
+const maxBackoff = 24 * time.Hour
+
+func (g *Graph) shapeOf(d *spec.Definition) *shape {
+	if s := g.shapes[d]; s != nil {
+		return s
+	}
+	s := &shape{work: workNone, needs: run.Needs{Pools: d.Resources}, retry: &run.Retry{}}
+	switch {
+	case d.Kind == spec.KindJobType:
+		s.work, s.retry = d.JobType, nil
+	case wantsWorker(d):
+		s.work = workCommand
+	default:
+		s.want = run.Want{Nowhere: true, Idle: d.Kind == spec.KindSleep || d.Kind == spec.KindApproval}
+		s.plain = d.Kind == spec.KindNoop && d.When == "" && len(d.Exclusive)+len(d.Shared)+len(d.Key) == 0
+	}
+	if own := d.Retries; own != nil {
+		s.retry = &run.Retry{Limit: own.Limit, Backoff: min(own.Backoff.Std(), maxBackoff), MaxBackoff: min(own.MaxBackoff.Std(), maxBackoff)}
+	}
+	g.shapes[d] = s
+	return s
+}
+
+// wantsWorker reports whether a task of this definition runs on a worker.
+func wantsWorker(d *spec.Definition) bool {
+	switch d.Kind {
+	case spec.KindCommand, spec.KindJobType:
+		return true
+	case spec.KindNoop:
+		return d.Node != "" || len(d.Labels) > 0
+	case spec.KindSleep, spec.KindApproval, spec.KindDAG, spec.KindFanOut:
+	}
+	return false
+}
+
+// beginTask begins a task that dag.Run has started.
+func (g *Graph) beginTask(i dag.Index, now time.Time) {
+	if g.run.State(i) != dag.Running || g.live[i] != nil {
+		return
+	}
+	definition, err := g.program.Definition(i)
+	if err != nil {
+		g.fail(&task{i: i}, g.book.attempts[i], err.Error(), now)
+		return
+	}
+	if definition.Kind == spec.KindFanOut {
+		g.standIn(i, definition, now)
+		return
+	}
+	g.seq++
+	t := &task{i: i, definition: definition, startedAt: now, seq: g.seq, placed: !g.run.Gated(i)}
+	g.live[i] = t
+	s := g.shapeOf(definition)
+	if !s.plain {
+		rendered, err := g.program.Render(i, g.results.get)
+		switch {
+		case err != nil:
+			g.fail(t, g.book.attempts[i], err.Error(), now)
+			return
+		case !rendered.Run:
+			g.close(t, dag.Skipped, g.book.attempts[i], "")
+			g.must(dag.Event{Kind: dag.EventSkipped, Task: i}, now)
+			return
+		}
+		t.rendered = rendered
+	}
+	g.gate.count(t)
+	g.enter(t, now)
+}
+
+// enter offers a task to the engine, unless something of the graph's own keeps it
+// from that.
+func (g *Graph) enter(t *task, now time.Time) {
+	switch {
+	case t.definition.Kind == spec.KindJobType && g.lookUp(t):
+	case !t.placed && g.blocked():
+		g.yield(t)
+	default:
+		g.offer(t, now)
+	}
+}
+
+// maxCarried bounds what one attempt carries besides its checkpoint: the server
+// refuses payloads over 2 MiB, again and again.
+const maxCarried = 1536 << 10
+
+func (g *Graph) offer(t *task, now time.Time) {
+	s := g.shapeOf(t.definition)
+	item := run.Item{
+		ID: int(t.i), Work: s.work, Want: s.want, Needs: s.needs, Retry: s.retry, Order: t.seq,
+		Timeout: t.definition.Timeout.Std(), HeartbeatTimeout: t.definition.HeartbeatTimeout.Std(), Attempt: g.book.attempts[t.i], Checkpoint: g.continues.of[t.i],
+		NotBefore: t.definition.NotBefore, ExpiresAt: t.definition.ExpiresAt, OnWorkerLoss: t.definition.OnWorkerLoss,
+	}
+	if t.rendered != nil {
+		item.Needs = t.needs()
+		if fault := objectFault(item.Needs); fault != "" {
+			g.fail(t, item.Attempt, fault, now)
+			return
+		}
+	}
+	if g.run.Ending() {
+		item.Retry = &run.Retry{} // A task that cleans up gets one attempt.
+	}
+	if !s.want.Nowhere {
+		item.Want.Node, item.Want.Labels = t.rendered.Node, t.rendered.Labels
+		if item.Want.Node == "" && len(item.Want.Labels) == 0 {
+			item.Want.Node, item.Want.Labels = g.cfg.Node, g.cfg.Labels
+		}
+		item.Bytes = bytesOf(t)
+		if size := item.Bytes + g.cfg.JobTypes[t.definition.JobType].Bytes; size > maxCarried {
+			g.fail(t, item.Attempt, textTooLarge(size), now)
+			return
+		}
+	}
+	t.phase = phaseOffered
+	g.engine.Offer(now, item)
+}
+
+// maxObject bounds the name of an object.
+const maxObject = 512
+
+// objectFault says what is wrong with the objects that the templates of a task came
+// out as, or "".
+func objectFault(needs run.Needs) string {
+	for _, object := range slices.Concat(needs.Exclusive, needs.Shared) {
+		if object == "" || object == keyObject("") || len(object) > maxObject {
+			return fmt.Sprintf("INVALID: %.40q is no name of an object: it has %d bytes, 1 to %d are possible", object, len(object), maxObject)
+		}
+	}
+	return ""
+}
+
+// bytesOf estimates what an attempt carries of its task.
+func bytesOf(t *task) int {
+	size := len(encodeParams(t.rendered.Params))
+	for _, word := range t.rendered.Command {
+		size += len(word)
+	}
+	return size
+}
+
+func encodeParams(params map[string]any) json.RawMessage {
+	if len(params) == 0 {
+		return nil
+	}
+	// They came out of JSON and templates, so they go into JSON; keys are sorted.
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// lookUp makes a task wait for its job type; false if it is known.
+func (g *Graph) lookUp(t *task) bool {
+	name := t.definition.JobType
+	if _, ok := g.cfg.JobTypes[name]; ok {
+		return false
+	}
+	t.phase = phaseLookup
+	waiting, asked := g.lookups[name]
+	g.lookups[name] = append(waiting, t)
+	if !asked {
+		g.decide(Decision{Decision: run.Decision{Kind: LookUp, Item: run.WholeRun, Work: name}})
+	}
+	return true
+}
+
+// SetJobType answers a [LookUp]. problem says why there is none; its tasks fail
+// with it, and a later one asks again.
+func (g *Graph) SetJobType(now time.Time, name string, found JobType, problem string) []Decision {
+	g.step()
+	if problem == "" && found.Handler == "" {
+		problem = textRunsDAG(name)
+	}
+	waiting := g.lookups[name]
+	delete(g.lookups, name)
+	if problem == "" {
+		g.cfg.JobTypes[name] = found
+		g.engine.SetWork(now, name, workOf(name, found))
+	}
+	for _, t := range waiting {
+		switch {
+		case t.phase != phaseLookup:
+		case problem != "":
+			g.fail(t, g.book.attempts[t.i], problem, now)
+		default:
+			g.enter(t, now)
+		}
+	}
+	return g.advance(now)
+}

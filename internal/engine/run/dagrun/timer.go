@@ -1,0 +1,116 @@
+package dagrun
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+type timerKind uint8
+
+const (
+	timerDeadline timerKind = iota
+	timerRelease            // nobody has acted on a held run
+	timerIdle               // a sleep is over, or an approval's time
+)
+
+// timer is a moment at which something must be looked at again. Whether it
+// still matters is decided when it fires.
+type timer struct {
+	at   time.Time
+	kind timerKind
+	task dag.Index
+}
+
+// compare orders timers completely, so that those of one moment fire in the
+// same order after Restore.
+func (t timer) compare(o timer) int {
+	return cmp.Or(t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.task, o.task))
+}
+
+//nolint:recvcheck // as container/heap wants it: methods that change the length need the pointer
+type timers []timer
+
+func (h timers) Len() int           { return len(h) }
+func (h timers) Less(i, j int) bool { return h[i].compare(h[j]) < 0 }
+func (h timers) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *timers) Push(x any) {
+	if t, ok := x.(timer); ok {
+		*h = append(*h, t)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *timers) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+func (h *timers) push(t timer) { heap.Push(h, t) }
+
+// NextWake is when [run.Tick] must be applied at the latest even if nothing happens;
+// zero if nothing is waited for.
+func (g *Graph) NextWake() time.Time {
+	for len(g.timers) > 0 && !g.matters(g.timers[0]) {
+		heap.Pop(&g.timers)
+	}
+	wake := g.engine.NextWake()
+	if len(g.timers) > 0 && (wake.IsZero() || g.timers[0].at.Before(wake)) {
+		return g.timers[0].at
+	}
+	return wake
+}
+
+// matters drops timers whose reason has gone, so that the run is not woken for
+// nothing.
+func (g *Graph) matters(t timer) bool {
+	if g.run.Finished() {
+		return false
+	}
+	switch t.kind {
+	case timerDeadline:
+		return !g.run.Ending() && t.at.Equal(g.deadline)
+	case timerRelease:
+		return g.run.Held() && t.at.Equal(g.heldUntil)
+	case timerIdle:
+	}
+	waits := g.live[t.task]
+	return waits != nil && (waits.phase == phaseSleeping || waits.phase == phaseApproval) && t.at.Equal(waits.until)
+}
+
+func (g *Graph) fireTimers(now time.Time) {
+	for len(g.timers) > 0 && !g.timers[0].at.After(now) {
+		t, ok := heap.Pop(&g.timers).(timer)
+		if ok && g.matters(t) {
+			g.engine.Progressed()
+			g.fire(t, now)
+		}
+	}
+}
+
+func (g *Graph) fire(t timer, now time.Time) {
+	switch t.kind {
+	case timerDeadline:
+		g.reason = textDeadline(g.deadline.Sub(g.startedAt))
+		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: run.WholeRun, Detail: g.reason})
+		g.must(dag.Event{Kind: dag.EventDeadline}, now)
+		g.ending()
+	case timerRelease:
+		g.must(dag.Event{Kind: dag.EventRelease}, now)
+	case timerIdle:
+		waits := g.live[t.task]
+		if waits.phase == phaseSleeping {
+			g.endIdle(waits, run.Ending{}, now)
+			return
+		}
+		g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeDeadline, Item: int(t.task), Detail: textNotApproved})
+		g.endIdle(waits, run.Ending{Failure: contract.FailurePermanent, Message: textApproval(waits.definition.Approval.Timeout)}, now)
+	}
+}

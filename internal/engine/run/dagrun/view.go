@@ -1,0 +1,200 @@
+package dagrun
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// TaskView is one task as people see it.
+type TaskView struct {
+	ID       string
+	Kind     spec.Kind
+	Needs    []string
+	State    dag.State
+	Attempts int
+	Worker   string
+	Error    string
+	// From is the run that produced the state, where that is another one. FromTask is set
+	// where the result of a task with the same key was taken over.
+	From, FromTask string
+	// Redefined: its definition was replaced after the run had begun.
+	Redefined bool
+	// Waiting says what a task waits for that has begun and does not run.
+	Waiting   string
+	Until     time.Time
+	StartedAt time.Time
+	Result    json.RawMessage
+}
+
+// Filter chooses tasks; a zero field chooses all.
+type Filter struct {
+	States []string
+	// Task is an id, or that of an entry that fans out.
+	Task          string
+	Offset, Limit int
+}
+
+// Tasks returns one page of the tasks that the filter chooses, in declaration
+// order, and how many it chooses in all.
+func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
+	var views []TaskView
+	total := 0
+	for i := range dag.Index(g.run.Len()) {
+		if len(filter.States) > 0 && !slices.Contains(filter.States, g.run.State(i).String()) {
+			continue
+		}
+		if id := g.run.ID(i); filter.Task != "" && id != filter.Task && !strings.HasPrefix(id, filter.Task+".") {
+			continue
+		}
+		if total >= filter.Offset && len(views) < filter.Limit {
+			views = append(views, g.View(i))
+		}
+		total++
+	}
+	return views, total
+}
+
+// View describes one task.
+func (g *Graph) View(i dag.Index) TaskView {
+	v := TaskView{
+		ID: g.run.ID(i), State: g.run.State(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
+		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
+	}
+	if from, ok := g.book.taken[i]; ok {
+		at := strings.LastIndexByte(from, '/')
+		v.From, v.FromTask = from[:at], from[at+1:]
+	}
+	if definition, err := g.program.Definition(i); err == nil {
+		v.Kind = definition.Kind
+	}
+	for _, n := range g.run.Needs(i) {
+		v.Needs = append(v.Needs, g.run.ID(n))
+	}
+	if t := g.live[i]; t != nil {
+		g.viewBegun(t, &v)
+	}
+	return v
+}
+
+// viewBegun adds what the engine knows of a task that has begun.
+func (g *Graph) viewBegun(t *task, v *TaskView) {
+	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
+	item, ok := g.engine.View(int(t.i))
+	if !ok {
+		return
+	}
+	v.Attempts, v.Worker = item.Attempt, item.Worker
+	if v.Error == "" {
+		v.Error = item.Error
+	}
+	if !item.Idle && !item.StartedAt.IsZero() {
+		v.StartedAt = item.StartedAt
+	}
+	if item.Phase == run.PhaseWaiting {
+		v.Until = item.ReadyAt
+	}
+}
+
+func (g *Graph) attempts(i dag.Index) int {
+	if n, ok := g.book.attempts[i]; ok {
+		return n
+	}
+	return implied(g.run.State(i))
+}
+
+// waiting says in a few words why a task that has begun does not run, or "".
+func (g *Graph) waiting(t *task) string {
+	item, _ := g.engine.View(int(t.i))
+	switch {
+	case g.run.Paused() && g.stoppedByPause(t.i):
+		return run.TextPaused(g.pause.By, g.pause.Note)
+	case t.phase == phaseSleeping:
+		return "sleeps " + t.definition.Sleep.String()
+	case t.phase == phaseApproval:
+		return strings.TrimSuffix("an approval: "+t.rendered.Prompt, ": ")
+	case t.phase == phaseLookup:
+		return "job type " + t.definition.JobType + " is being looked up"
+	case t.phase == phaseYielded:
+		return textYielded
+	case t.admitted:
+		return textAdmitted
+	case item.Phase == run.PhaseWaiting:
+		if item.Error == "" {
+			return g.engine.WaitOf(int(t.i), g.now).Detail
+		}
+		return "the next attempt: " + item.Error
+	case item.Phase == run.PhaseAsking:
+		return "resources: " + t.needs().String()
+	case item.Phase == run.PhaseRunning:
+		return ""
+	}
+	return g.engine.WaitOf(int(t.i), g.now).Detail
+}
+
+// Approvals lists the tasks that wait for a person.
+func (g *Graph) Approvals(limit int) []TaskView {
+	var views []TaskView
+	for _, t := range g.begun() {
+		if t.phase == phaseApproval && len(views) < limit {
+			views = append(views, g.View(t.i))
+		}
+	}
+	return views
+}
+
+// Counts says how many tasks are in each state that occurs, by its name.
+func (g *Graph) Counts() map[string]int {
+	counts := map[string]int{}
+	for _, s := range dag.States() {
+		if n := g.run.Count(s); n > 0 {
+			counts[s.String()] = n
+		}
+	}
+	return counts
+}
+
+// Status is the run as a whole.
+type Status struct {
+	StartedAt, Deadline, HeldUntil time.Time
+	PausedBy, PauseNote            string
+	Reason, Waiting                string
+	Workers                        []run.WorkerUse
+}
+
+// Status describes the run; its states are those of [Graph.Run].
+func (g *Graph) Status(now time.Time) Status {
+	s := Status{
+		StartedAt: g.startedAt, Deadline: g.deadline, PausedBy: g.pause.By, PauseNote: g.pause.Note, Reason: g.reason,
+		Workers: g.engine.Workers(workNone, now),
+	}
+	switch {
+	case g.run.Finished():
+	case g.run.Held():
+		s.HeldUntil, s.Waiting = g.heldUntil, textHeld
+	case g.run.Paused():
+		s.Waiting = run.TextPaused(g.pause.By, g.pause.Note)
+	default:
+		s.Waiting = cmp.Or(g.engine.Missing(), g.starved())
+	}
+	return s
+}
+
+// starved says what the run waits for while nothing runs for want of resources.
+func (g *Graph) starved() string {
+	if g.engine.Busy() > 0 {
+		return ""
+	}
+	for _, t := range g.begun() {
+		if t.asking {
+			return "task " + g.run.ID(t.i) + " waits for resources: " + t.needs().String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,237 @@
+package dagrun
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// Wait is one thing that a task, or the run, waits for.
+type Wait struct {
+	run.Wait
+
+	// Task waits, or is the first of Tasks that wait for the same; dag.None for the
+	// run as a whole.
+	Task  dag.Index
+	Tasks int
+}
+
+// maxNamed bounds how many tasks one wait names.
+const maxNamed = 10
+
+// Waits says why a task does not run, what stops everything first. It is empty
+// exactly for a task that runs or has ended, but for one that is upstream_failed:
+// that one names what it needed. It costs the task's dependencies, never all tasks.
+func (g *Graph) Waits(i dag.Index) []Wait {
+	var list []Wait
+	switch state := g.run.State(i); {
+	case !g.run.Started():
+		return []Wait{g.notBegun(i)}
+	case state == dag.Pending || state == dag.UpstreamFailed:
+		list = append(list, g.upstream(i))
+	case state == dag.Ready && !g.run.Paused():
+		list = append(list, g.crowded(i))
+	case state == dag.Running && g.live[i] == nil:
+		list = append(list, Wait{Wait: run.Wait{Code: contract.CodeStarting, Detail: textStarting}, Task: i})
+	case state == dag.Running:
+		list = g.waitsOfBegun(g.live[i])
+	}
+	if g.run.Paused() && g.stoppedByPause(i) {
+		list = slices.Insert(list, 0, g.pausedWait(i))
+	}
+	return list
+}
+
+func (g *Graph) notBegun(i dag.Index) Wait {
+	return Wait{Wait: run.Wait{Code: contract.CodeStarting, Since: g.startedAt, Detail: textNotBegun}, Task: i}
+}
+
+// runs reports whether an attempt of the task runs.
+func (g *Graph) runs(t *task) bool {
+	item, ok := g.engine.View(int(t.i))
+	return ok && item.Phase == run.PhaseRunning && !item.Idle
+}
+
+// stoppedByPause reports whether the task would not continue even if nothing else
+// were in its way. A task that was started before the pause sleeps and is approved all
+// the same.
+func (g *Graph) stoppedByPause(i dag.Index) bool {
+	switch g.run.State(i) {
+	case dag.Pending, dag.Ready:
+		return true
+	case dag.Running:
+		t := g.live[i]
+		if t == nil || t.phase == phaseYielded {
+			return t != nil
+		}
+		item, _ := g.engine.View(int(i))
+		return item.Phase == run.PhaseQueued || item.Phase == run.PhaseGranted
+	case dag.Succeeded, dag.Failed, dag.UpstreamFailed, dag.Skipped, dag.Canceled:
+	}
+	return false
+}
+
+func (g *Graph) pausedWait(i dag.Index) Wait {
+	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: run.TextPaused(g.pause.By, g.pause.Note)}, Task: i}
+}
+
+// upstream names the dependencies that a pending task waits for, or those that
+// made it upstream_failed.
+func (g *Graph) upstream(i dag.Index) Wait {
+	failed := g.run.State(i) == dag.UpstreamFailed
+	var stuck, rest []dag.Index // A task that waits itself is more worth knowing than one that runs.
+	needs := g.run.Needs(i)
+	open := 0
+	for _, n := range needs {
+		if !g.blames(n, failed) {
+			continue
+		}
+		open++
+		if t := g.live[n]; t != nil && !g.runs(t) && len(stuck) < maxNamed {
+			stuck = append(stuck, n)
+		} else if len(rest) < maxNamed {
+			rest = append(rest, n)
+		}
+	}
+	var names, states []string
+	for _, n := range append(stuck, rest...)[:min(open, maxNamed)] {
+		names = append(names, g.run.ID(n))
+		states = append(states, g.run.ID(n)+" "+g.doing(n))
+	}
+	w := Wait{Wait: run.Wait{Code: contract.CodeUpstream, Object: strings.Join(names, ", "), Since: g.startedAt}, Task: i}
+	w.Detail = fmt.Sprintf("it waits for %d of %d tasks (trigger_rule %s): ", open, len(needs), g.run.Rule(i))
+	if failed {
+		w.Detail = fmt.Sprintf("it was not run, because of %d of the %d tasks before it: ", open, len(needs))
+	}
+	w.Detail += strings.Join(states, ", ")
+	if more := open - len(names); more > 0 {
+		w.Detail += fmt.Sprintf(" and %d more", more)
+	}
+	return w
+}
+
+// blames reports whether a dependency is why a task waits, or why it has failed.
+func (g *Graph) blames(n dag.Index, failed bool) bool {
+	state := g.run.State(n)
+	if failed {
+		return state == dag.Failed || state == dag.UpstreamFailed || state == dag.Canceled
+	}
+	return !state.Terminal()
+}
+
+// doing says in a word or two what a task does.
+func (g *Graph) doing(i dag.Index) string {
+	state := g.run.State(i)
+	if t := g.live[i]; state == dag.Running && t != nil {
+		if waits := g.waitsOfBegun(t); len(waits) > 0 {
+			return "waits: " + string(waits[0].Code)
+		}
+	}
+	return "is " + state.String()
+}
+
+// crowded is what a ready task waits for in a run that is not paused. One that
+// needs resources takes no place before it has them, but waits until few enough
+// others have asked ahead of it.
+func (g *Graph) crowded(i dag.Index) Wait {
+	if i != dag.None {
+		if f, limited := g.run.FanOut(i); limited && f.Full() {
+			return g.fanOutWait(f, i)
+		}
+	}
+	w := Wait{Wait: run.Wait{Code: contract.CodeConcurrency, Since: g.fullSince, Detail: g.full()}, Task: i}
+	if i != dag.None && g.run.Gated(i) {
+		w.Since = g.gateSince
+		w.Detail = fmt.Sprintf("%d tasks wait for their resources ahead of it: at most as many as the run's concurrency ask at once", g.run.AtGate())
+	}
+	return w
+}
+
+// fanOutWait is what the ready tasks of a fan-out wait for that has reached its limit.
+func (g *Graph) fanOutWait(f dag.FanOut, i dag.Index) Wait {
+	return Wait{Wait: run.Wait{
+		Code: contract.CodeConcurrency, Object: f.Name, Since: g.fanSince[f.Name],
+		Detail: fmt.Sprintf("the concurrency of %d of the fan-out %s is used up", f.Limit, f.Name),
+	}, Task: i}
+}
+
+func (g *Graph) full() string {
+	return fmt.Sprintf("the run's concurrency of %d is used up", g.run.Options().Concurrency)
+}
+
+// Limit is the concurrency of a fan-out, 0 without a limit of its own; of the run for an
+// empty name.
+func (g *Graph) Limit(fanOut string) int {
+	if fanOut == "" {
+		return g.run.Options().Concurrency
+	}
+	for _, f := range g.run.FanOuts() {
+		if f.Name == fanOut {
+			return f.Limit
+		}
+	}
+	return 0
+}
+
+// noteFull remembers since when the run's concurrency, and that of its fan-outs, has
+// been used up, and since when as many tasks as that ask for resources.
+func (g *Graph) noteFull(now time.Time) {
+	note := func(since *time.Time, n int) {
+		limit := g.run.Options().Concurrency
+		switch full := limit > 0 && n >= limit; {
+		case !full:
+			*since = time.Time{}
+		case since.IsZero():
+			*since = now
+		}
+	}
+	note(&g.fullSince, g.run.InFlight())
+	note(&g.gateSince, g.run.AtGate())
+	for _, f := range g.run.FanOuts() {
+		switch since := g.fanSince[f.Name]; {
+		case !f.Full():
+			delete(g.fanSince, f.Name)
+		case since.IsZero():
+			if g.fanSince == nil {
+				g.fanSince = map[string]time.Time{}
+			}
+			g.fanSince[f.Name] = now
+		}
+	}
+}
+
+// waitsOfBegun is about a task that dag.Run has started.
+func (g *Graph) waitsOfBegun(t *task) []Wait {
+	w := Wait{Wait: run.Wait{Since: t.startedAt, Until: t.until}, Task: t.i}
+	switch {
+	case t.phase == phaseSleeping:
+		w.Code, w.Detail = contract.CodeSleeping, "it sleeps "+t.definition.Sleep.String()
+	case t.phase == phaseApproval:
+		w.Code, w.Object, w.Detail = contract.CodeApproval, g.run.ID(t.i), cmp.Or(t.rendered.Prompt, textPerson)
+	case t.phase == phaseLookup:
+		w.Code, w.Object, w.Detail = contract.CodeStarting, t.definition.JobType, "job type "+t.definition.JobType+" is being looked up"
+	case g.run.Paused() && (t.phase == phaseYielded || t.admitted):
+		return nil // That stops it; whether there is a place then is not known.
+	case t.phase == phaseYielded:
+		w.Code = contract.CodeConcurrency
+		w.Detail = g.full() + " by what waits itself, perhaps for its resources: it requests them again when a place is not"
+	case t.admitted:
+		w.Code = contract.CodeConcurrency
+		w.Detail = g.full() + "; it has its resources and gets the next place before others of its priority"
+	default:
+		w.Wait = g.engine.WaitOf(int(t.i), g.now)
+		if g.runs(t) || w.Code == "" && g.run.Paused() {
+			return nil
+		}
+		if w.Code == "" {
+			w.Code, w.Detail = contract.CodeStarting, textStarting
+		}
+	}
+	return []Wait{w}
+}

@@ -1,0 +1,179 @@
+package group
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+const (
+	// maxDeduped and maxHeldBack bound how many proposals are remembered with who has
+	// their key, or what disables it.
+	maxDeduped  = 50
+	maxHeldBack = 50
+)
+
+// HeldBack is a proposal that was left out because its key is disabled.
+type HeldBack struct {
+	// Job is its number when the keys were claimed.
+	Job  int    `json:"-"`
+	Key  string `json:"key"`
+	Code string `json:"code"`
+	// Since and Until are the time for which it is.
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	Detail string    `json:"detail"`
+}
+
+// DedupeKeys lists the keys of the open jobs and the jobs' numbers; jobs without a
+// key are left out.
+func (g *Group) DedupeKeys() (keys []string, numbers []int) {
+	for _, j := range g.jobs.sorted() {
+		for _, key := range j.keys() {
+			keys, numbers = append(keys, key), append(numbers, j.N)
+		}
+	}
+	return keys, numbers
+}
+
+func (v KeysClaimed) apply(g *Group, now time.Time) {
+	if g.phase != PhaseClaiming {
+		return
+	}
+	g.engine.SetFences(v.Fence, v.Fences)
+	if g.begun {
+		g.endElsewhere(v, now)
+		g.resume(now)
+		return
+	}
+	g.dropClaimed(v)
+	g.beginRunning(now)
+}
+
+// dropClaimed removes proposals whose key another group holds or the retry budget
+// disables, and counts them.
+func (g *Group) dropClaimed(v KeysClaimed) {
+	active, disabled := map[int]bool{}, map[int]bool{}
+	for _, a := range v.Active {
+		if j := g.jobs.open[a.Job]; j != nil && !active[a.Job] {
+			active[a.Job] = true
+			g.noteActive(a)
+		}
+	}
+	for _, h := range v.HeldBack {
+		if j := g.jobs.open[h.Job]; j != nil && !active[h.Job] && !disabled[h.Job] {
+			disabled[h.Job] = true
+			g.noteHeldBack(h)
+			g.countHeldBack(h, 1)
+		}
+	}
+	if len(active)+len(disabled) == 0 {
+		return
+	}
+	var rest []*job
+	for _, j := range g.jobs.sorted() {
+		if !active[j.N] && !disabled[j.N] {
+			rest = append(rest, j)
+		}
+	}
+	g.jobs.replace(rest)
+	g.counts.Disabled += len(disabled)
+	g.counts.AlreadyActive += len(active)
+	g.counts.Accepted = len(rest)
+}
+
+func (g *Group) noteActive(a Active) {
+	if len(g.deduped) < maxDeduped {
+		g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
+	}
+	why := activeIn(a)
+	g.note(run.Rejected, why.Code, why.Detail, 0)
+}
+
+func (g *Group) noteHeldBack(h HeldBack) {
+	if len(g.heldBack) < maxHeldBack {
+		g.heldBack = append(g.heldBack, h)
+	}
+	g.note(run.Rejected, contract.Code(h.Code), fmt.Sprintf("key %q: %s", h.Key, h.Detail), 0)
+}
+
+// endElsewhere ends jobs that other groups have taken while this one was away. Their
+// numbers are known outside by now, so they end instead of disappearing.
+func (g *Group) endElsewhere(v KeysClaimed, now time.Time) {
+	for _, a := range v.Active {
+		if len(g.deduped) < maxDeduped {
+			g.deduped = append(g.deduped, contract.DedupedProposal{DedupeKey: a.Key, By: a.By})
+		}
+		g.skipDuplicate(a.Job, a.Key, activeIn(a).String(), &g.counts.AlreadyActive, now)
+	}
+	for _, h := range v.HeldBack {
+		if len(g.heldBack) < maxHeldBack {
+			g.heldBack = append(g.heldBack, h)
+		}
+		before := g.counts.Disabled
+		g.skipDuplicate(h.Job, h.Key, heldBack(h).String(), &g.counts.Disabled, now)
+		g.countHeldBack(h, g.counts.Disabled-before)
+	}
+}
+
+func (g *Group) countHeldBack(h HeldBack, n int) {
+	if h.Code == contract.HoldRetryBudget {
+		g.counts.HeldBack += n
+	}
+}
+
+// skipDuplicate takes a key out of a batch, or ends its job.
+func (g *Group) skipDuplicate(n int, key, reason string, count *int, now time.Time) {
+	j := g.jobs.open[n]
+	switch {
+	case j == nil:
+	case len(j.Items) > 1:
+		j.dropItem(key)
+		g.counts.Batched--
+		*count++
+		g.engine.Note(run.Note{Verdict: run.Rejected, Code: contract.CodeDeduped, Item: n, Detail: reason})
+	default:
+		g.elsewhere++
+		g.engine.End(now, n, run.NotStarted, reason)
+		g.settle(now)
+	}
+}
+
+func (v ClaimsRefused) apply(g *Group, now time.Time) {
+	if g.phase != PhaseClaiming {
+		return
+	}
+	why := textClaimsRefused + v.Reason
+	if g.begun {
+		g.phase = PhaseRunning
+		g.stop(stopWindow, reason{Detail: why}, now)
+		return
+	}
+	g.failDetection(why)
+}
+
+func (v KeyStopped) apply(g *Group, now time.Time) {
+	if !g.forJobs() {
+		return
+	}
+	for _, j := range g.jobs.named(0, v.DedupeKey) {
+		view, known := g.engine.View(j.N)
+		waits := known && view.Phase != run.PhaseRunning && view.Phase != run.PhaseGrace
+		if waits && v.Done && len(j.Items) > 1 {
+			j.dropItem(v.DedupeKey)
+			g.noteDropped(v.DedupeKey, now)
+			g.counts.Batched--
+			g.counts.Disabled++
+			continue
+		}
+		g.engine.Bar(now, j.N, v.Reason, v.Done)
+	}
+}
+
+func (v TypeStopped) apply(g *Group, now time.Time) {
+	why := reason{Code: v.Code, Detail: v.Reason}
+	g.note(run.Terminated, contract.CodeStopped, why.String(), 0)
+	g.stop(stopBudget, why, now)
+}

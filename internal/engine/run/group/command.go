@@ -1,0 +1,90 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Command is something that the workflow has to do: a [run.Decision], or one of
+// the types below.
+type Command any
+
+// AskWindows asks when the calendars are open from now on. The answer is
+// [WindowsKnown] or [WindowsFailed].
+type AskWindows struct{}
+
+// Prepare looks up the workers and the runs that left no record. The answer is
+// [Prepared] or [PrepareFailed].
+type Prepare struct{}
+
+// TakeTurn asks for the group's turn. Turn is part of the request's name: a late
+// answer to an earlier one must not count. The answer is [TurnGranted] or
+// [TurnRefused], however long it takes.
+type TakeTurn struct{ Turn int }
+
+// LeaveTurn gives back the turn of that number and the claims made in it, granted or
+// not. Unasked: the group has not requested it, but a workflow task that was lost may
+// have.
+type LeaveTurn struct {
+	Turn    int
+	Unasked bool
+}
+
+// Unwatch ends the subscription to the fleet.
+type Unwatch struct{}
+
+// StartDetection runs a detection on that worker. Pages carry Attempt.
+type StartDetection struct {
+	Attempt      int
+	ID, Instance string
+	// Timeout is detection_timeout, capped by the time left.
+	Timeout time.Duration
+	// Inline: what fits into one small page comes with [DetectionEnded].
+	Inline bool
+}
+
+// CancelDetection ends the running detection.
+type CancelDetection struct{ Attempt int }
+
+// ClaimKeys claims the dedupe keys of all open jobs, see [Group.DedupeKeys]. The
+// answer is [KeysClaimed] or [ClaimsRefused].
+type ClaimKeys struct{ Turn int }
+
+// ReportEndings tells admission how jobs ended.
+type ReportEndings struct{ Endings }
+
+// StartJob is a [run.Decision] of the kind Start with what the job is.
+type StartJob struct {
+	run.Decision
+
+	Proposal *jobtype.Proposal
+	// Batch lists what the job stands for, at least one; nil in a job type without
+	// batches.
+	Batch []jobtype.BatchItem
+}
+
+// Acquire is a [run.Decision] of the kind Acquire with the job's priority.
+type Acquire struct {
+	run.Decision
+
+	Priority jobtype.Priority
+}
+
+// End says that the group is over.
+type End struct {
+	Outcome Outcome
+	Reason  string
+}
+
+// The failures of an attempt that a detection knows.
+const (
+	failureNone        = contract.FailureNone
+	failureAtCapacity  = contract.FailureAtCapacity
+	failureDraining    = contract.FailureDraining
+	failureUnsupported = contract.FailureUnsupported
+	failureNotTaken    = contract.FailureNotTaken
+	failureWorkerLost  = contract.FailureWorkerLost
+)

@@ -1,0 +1,125 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Bounds that the group keeps by itself.
+const (
+	// MaxGroupBytes bounds the proposals of one group, as JSON. A group's pages stay
+	// in its history, of which the server allows 50 MiB, and the open jobs travel with
+	// every continue-as-new.
+	MaxGroupBytes = 32 << 20
+	// MaxAway is how long after its start a submitted group still comes back. To
+	// make it shorter give the jobs an expires_at.
+	MaxAway = 30 * 24 * time.Hour
+
+	// maxDetectAttempts bounds detections lost to workers; an error of the handler
+	// itself is not retried within the group.
+	maxDetectAttempts = 5
+	// freshFor is how long a view of the workers that was looked up is used.
+	freshFor = 3 * time.Second
+	// defaultMaxWait is for a group whose interval is unknown.
+	defaultMaxWait = time.Hour
+)
+
+// Phase is where a group is. The values are the wire's.
+type Phase string
+
+// The phases of a group.
+const (
+	PhaseWaiting   Phase = "waiting"
+	PhasePreparing Phase = "preparing"
+	PhaseDetecting Phase = "detecting"
+	PhaseClaiming  Phase = "claiming"
+	PhaseRunning   Phase = "dispatching"
+	PhaseEnded     Phase = "ended"
+)
+
+// Config is what does not change while the group runs, but for the policy.
+type Config struct {
+	JobType string         `json:"job_type"`
+	Handler string         `json:"handler"`
+	Policy  jobtype.Policy `json:"policy"`
+	DryRun  bool           `json:"dry_run,omitempty"`
+	// DAG names the DAG that each job is a run of; empty: Handler executes them. Such a
+	// group detects nothing: it has one job.
+	DAG string `json:"dag,omitempty"`
+	// DetectEvery: each worker detects, and what it finds is done there. EachWorker: each
+	// worker has one job, and nothing is detected. Labels restrict both to the workers
+	// that have them.
+	DetectEvery bool              `json:"detect_every,omitempty"`
+	EachWorker  bool              `json:"each_worker,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	// Submitted: the work comes as [Submitted], nothing is detected.
+	Submitted bool `json:"submitted,omitempty"`
+	// Resources are what each job takes from pools at least.
+	Resources map[string]int `json:"resources,omitempty"`
+	// BatchSize is how many proposals of one batch key share a job; 0: every
+	// proposal is a job of its own.
+	BatchSize int `json:"batch_size,omitempty"`
+	// StartBytes is what every job carries besides its proposal.
+	StartBytes int `json:"start_bytes,omitempty"`
+	// LastDetector is preferred for the detection; AvoidDetector is the worker whose
+	// detection failed last: another one is preferred, if there is one.
+	LastDetector  string `json:"last_detector,omitempty"`
+	AvoidDetector string `json:"avoid_detector,omitempty"`
+	// Sequence rotates the detectors.
+	Sequence int64 `json:"sequence"`
+	// RollEvents is the length of history from which on the group continues as new
+	// when it can; 0: 20,000.
+	RollEvents int `json:"roll_events,omitempty"`
+	// Claims says that [ClaimKeys] and the engine's requests are carried out;
+	// without it every job may start.
+	Claims bool `json:"claims,omitempty"`
+	// Budget says that failed attempts are counted, see [ReportEndings].
+	Budget bool `json:"budget,omitempty"`
+	// Turn: the group needs a turn before it begins. Lane names its lane; empty: it
+	// only asks whether its job type may start.
+	Turn bool   `json:"turn,omitempty"`
+	Lane string `json:"lane,omitempty"`
+	// Windows: the group has maintenance windows.
+	Windows bool `json:"windows,omitempty"`
+	// MaxWait is how long a group of the Schedule waits for its window or its turn:
+	// until it is due again; 0: an hour.
+	MaxWait time.Duration `json:"max_wait,omitempty"`
+	// ClosedUntil is the opening until which the run before was skipped.
+	ClosedUntil time.Time `json:"closed_until,omitzero"`
+	// Took are how long the last completed attempts took, oldest first.
+	Took []time.Duration `json:"took,omitempty"`
+	// Carried are checkpoints that earlier groups left, oldest first.
+	Carried []Carried `json:"carried,omitempty"`
+}
+
+// theWork is the one kind of work of a group.
+const theWork = "job"
+
+func (c Config) engine() run.Config {
+	limit := c.Policy.GlobalExecutionConcurrency
+	return run.Config{Limit: max(limit, 1), Claims: c.Claims, Adopt: true, Reoffer: true, RollEvents: c.RollEvents, Work: map[string]run.Work{theWork: c.work()}}
+}
+
+func (c Config) work() run.Work {
+	return run.Work{Handler: c.Handler, JobType: c.JobType, Policy: c.Policy, Bytes: c.StartBytes, PerWorker: c.Policy.PerWorkerExecutionConcurrency}
+}
+
+// Window is the span of time in which the group may start jobs.
+type Window struct {
+	// Closes is when it ends; zero if it does not end for a long time.
+	Closes time.Time `json:"closes,omitzero"`
+	// Next is when the next one begins, if that is known.
+	Next time.Time `json:"next,omitzero"`
+	// Longest is how long the longest one is; 0 if that is not known.
+	Longest time.Duration `json:"longest,omitempty"`
+	// Learned is how long a job without an estimate is taken to run, known from
+	// LearnedOf runs; 0: it is not.
+	Learned   time.Duration `json:"learned,omitempty"`
+	LearnedOf int           `json:"learned_of,omitempty"`
+}
+
+// Outcome is how a group ended.
+type Outcome = contract.Outcome

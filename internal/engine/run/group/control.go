@@ -1,0 +1,257 @@
+package group
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func (v JobCanceled) apply(g *Group, now time.Time) {
+	reason := cmp.Or(v.Reason, "canceled by an operator")
+	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
+		if text := reason + j.itemsText(); !g.notBegun(j, text) && g.forJobs() {
+			g.engine.Cancel(now, j.N, text)
+		}
+	}
+}
+
+func (v JobExpired) apply(g *Group, now time.Time) {
+	reason := cmp.Or(v.Reason, "expired by an operator")
+	for _, j := range g.jobs.named(v.Job, v.DedupeKey) {
+		if text := reason + j.itemsText(); !g.notBegun(j, text) && g.forJobs() {
+			g.engine.Expire(now, j.N, text)
+		}
+	}
+}
+
+// notBegun remembers an operator's request about a job that is not one yet, because
+// its group has not claimed its keys: it ends as canceled once it has.
+func (g *Group) notBegun(j *job, reason string) bool {
+	if g.begun || !(g.phase == PhaseClaiming || g.cfg.Submitted && g.turn.active()) {
+		return false
+	}
+	j.Canceling = cmp.Or(j.Canceling, reason)
+	return true
+}
+
+// forJobs reports whether operators' messages about jobs count: jobs have their
+// numbers for good.
+func (g *Group) forJobs() bool { return g.begun && g.phase != PhaseEnded }
+
+func (v GroupCanceled) apply(g *Group, now time.Time) {
+	if g.stopping == stopCanceled {
+		return
+	}
+	why := reason{Detail: cmp.Or(v.Reason, "the group was canceled")}
+	if g.turn.active() && !g.away {
+		g.giveUp(contract.OutcomeCanceled, why, now)
+		return
+	}
+	g.stopping = stopNone
+	g.stop(stopCanceled, why, now)
+}
+
+// stop keeps everything from starting. A job that does not run ends here; one that runs is
+// canceled, or left to drain after a deadline under on_deadline drain.
+func (g *Group) stop(cause stopCause, why reason, now time.Time) {
+	switch {
+	case g.stopping != stopNone && (!g.leaving || cause == stopWindow):
+		return
+	case g.turn.active() && !g.away:
+		g.giveUp(contract.OutcomeSkipped, why, now)
+		return
+	}
+	if g.away || g.leaving {
+		g.away, g.leaving, g.turn.Step = false, false, stepNone
+		g.phase = PhaseRunning
+	}
+	g.stopping, g.why = cause, why
+	switch cause {
+	case stopDeadline:
+		g.note(run.Terminated, contract.CodeDeadline, why.String(), 0)
+	case stopWindow:
+		g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
+	case stopNone, stopCanceled, stopBudget:
+	}
+	if g.phase == PhaseDetecting {
+		g.cancelDetections()
+		return
+	}
+	g.stopJobs(cause, why.String(), now)
+	if !g.begun {
+		g.beginRunning(now) // Every proposal is counted where it ends.
+	}
+	g.phase = PhaseRunning
+}
+
+// stopJobs ends what does not run, and cancels what does where the cause wants it.
+func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
+	state := run.NotStarted
+	if cause == stopCanceled {
+		state = run.Canceled
+	}
+	for _, j := range g.jobs.sorted() {
+		view, known := g.engine.View(j.N)
+		switch {
+		case !known:
+		case cause == stopBudget && view.Retries > 0:
+			g.engine.End(now, j.N, run.Failed, reason)
+		case view.Phase == run.PhaseLate:
+			g.engine.End(now, j.N, state, string(contract.CodeWindowFit)+": "+g.textLate(j))
+		}
+	}
+	g.engine.Stop(now, state, reason)
+	if cause == stopCanceled || cause == stopDeadline && !g.drains() {
+		g.engine.CancelRunning(now, reason)
+	}
+}
+
+func (v Paused) apply(g *Group, now time.Time) {
+	g.pausedBy, g.pauseNote = clip(v.By), clip(v.Note) // They travel.
+	if !g.paused {
+		g.paused, g.pausedAt = true, now
+		g.engine.Pause(now)
+	}
+}
+
+func (Resumed) apply(g *Group, now time.Time) {
+	if !g.paused {
+		return
+	}
+	g.paused, g.pausedBy, g.pauseNote = false, "", ""
+	g.pausedFor += now.Sub(latestOf(g.pausedAt, g.turnAt))
+	g.setDeadline()
+	g.engine.Resume()
+}
+
+// CheckPolicy says why a policy cannot replace the running one, or nil.
+func (g *Group) CheckPolicy(p jobtype.Policy) error {
+	if g.phase == PhaseEnded {
+		return errors.New("the group has ended; change the job type with apply instead")
+	}
+	return p.Validate()
+}
+
+func (v BudgetSet) apply(g *Group, _ time.Time) { g.cfg.Budget = v.Counts }
+
+func (v PolicySet) apply(g *Group, now time.Time) {
+	g.cfg.Policy = v.Policy
+	g.engine.SetLimit(max(v.Policy.GlobalExecutionConcurrency, 1))
+	g.engine.SetWork(now, theWork, g.cfg.work())
+	g.setDeadline()
+	if g.stopping == stopWindow && v.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
+		g.engine.CancelRunning(now, g.why.String()) // It closed under another policy.
+	}
+}
+
+// setDeadline works out when max_runtime is over.
+func (g *Group) setDeadline() {
+	g.deadline = g.turnAt.Add(g.pausedFor + g.cfg.Policy.MaxRuntime.Std())
+	g.hardStop = g.deadline
+	if g.drains() {
+		g.hardStop = g.deadline.Add(g.cfg.Policy.DrainGrace.Std())
+	}
+}
+
+// NextWake is when [Tick] must be given at the latest even if nothing happens; zero
+// if nothing is waited for.
+func (g *Group) NextWake() time.Time {
+	if g.phase == PhaseEnded {
+		return time.Time{}
+	}
+	return earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake())
+}
+
+// ownWake is the next moment that the group itself waits for.
+func (g *Group) ownWake() time.Time {
+	if g.turn.active() {
+		return g.turnWake()
+	}
+	var next time.Time
+	if !g.paused {
+		switch {
+		case g.stopping == stopNone || g.stopping == stopBudget && !g.drains():
+			next = g.deadline
+		case g.stopping == stopDeadline && g.drains():
+			next = g.hardStop
+		}
+	}
+	switch closes := g.closes(); {
+	case closes.IsZero():
+	case g.stopping == stopNone:
+		next = earliestSet(next, closes)
+	case g.stopping == stopWindow && g.engine.InFlight() > 0 && !g.drainOver:
+		next = earliestSet(next, g.drained())
+	}
+	if g.phase == PhaseDetecting && g.detect.endsBefore(next) {
+		next = time.Time{}
+	}
+	if g.phase == PhaseDetecting && !g.paused {
+		next = earliestSet(next, g.detectAgainAt(g.lastTick))
+	}
+	return next
+}
+
+// turnWake is the next moment on the way to the turn.
+func (g *Group) turnWake() time.Time {
+	switch g.turn.Step {
+	case stepStart:
+		return g.firstStart()
+	case stepWindow:
+		if g.lastTick.Before(g.turn.HoldUntil) {
+			return g.turn.HoldUntil
+		}
+		if opens, closed := g.window.closedUntil(g.lastTick); closed && !g.window.asking {
+			return earliestSet(opens, g.windowDeadline())
+		}
+	case stepWorker:
+		return g.workerDeadline()
+	case stepLane:
+		if span := g.window.at(g.lastTick); span != nil && g.cfg.Windows {
+			return earliestSet(g.laneDeadline(), span.Closes)
+		}
+		return g.laneDeadline()
+	case stepPrepare, stepNone:
+	}
+	return time.Time{}
+}
+
+// fireTimers does what the time has come for.
+func (g *Group) fireTimers(now time.Time) {
+	g.lastTick = now
+	if g.turn.active() || g.phase == PhaseEnded {
+		return
+	}
+	if !g.paused && !now.Before(g.deadline) {
+		g.reachDeadline(now)
+	}
+	if !g.paused && g.stopping == stopDeadline && g.drains() && !now.Before(g.hardStop) && !g.drainOver {
+		g.drainOver = true
+		g.engine.CancelRunning(now, "max_runtime and drain_grace are over")
+	}
+	closes := g.closes()
+	if !closes.IsZero() && g.stopping == stopNone && !now.Before(closes) && g.phase != PhaseEnded {
+		g.closeWindow(now)
+	}
+	if !closes.IsZero() && g.stopping == stopWindow && !now.Before(g.drained()) && !g.drainOver {
+		g.drainOver = true
+		g.engine.CancelRunning(now, "WINDOW_CLOSED: the window and drain_grace are over")
+	}
+}
+
+// reachDeadline stops the group at max_runtime. One that was stopped before has only
+// its running jobs left.
+func (g *Group) reachDeadline(now time.Time) {
+	why := "max_runtime of " + g.cfg.Policy.MaxRuntime.String() + " is over"
+	switch {
+	case g.stopping == stopBudget && !g.drains() && !g.drainOver:
+		g.drainOver = true
+		g.engine.CancelRunning(now, why)
+	case g.stopping == stopNone || g.leaving:
+		g.stop(stopDeadline, reason{Detail: why}, now)
+	}
+}

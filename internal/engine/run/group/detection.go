@@ -1,0 +1,377 @@
+package group
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// detection is what the group detects: on one worker, which may take several attempts,
+// or on every one.
+type detection struct {
+	// Attempt is the number of the last attempt, Open are those that run, oldest first.
+	Attempt int        `json:"attempt"`
+	Open    []*session `json:"open,omitempty"`
+	// Worker detects or detected, where one does.
+	Worker string `json:"worker,omitempty"`
+	Avoid  string `json:"avoid,omitempty"`
+	Losses int    `json:"losses,omitempty"`
+	// Busy are the processes that had no slot for it, with when they are asked again.
+	// Refusals counts how often that was, BusySince is when it was first.
+	Busy      map[string]time.Time `json:"busy,omitempty"`
+	Refusals  int                  `json:"refusals,omitempty"`
+	BusySince time.Time            `json:"busy_since,omitzero"`
+	Errors    []string             `json:"errors,omitempty"`
+	// Failed is why the detection as a whole failed.
+	Failed string `json:"failed,omitempty"`
+	// Targets are the workers of a group that is for every worker, by id. Since is when
+	// one of them detected last.
+	Targets map[string]*target `json:"targets,omitempty"`
+	Since   time.Time          `json:"since,omitzero"`
+	// pages counts those that came in this workflow run.
+	pages int
+}
+
+// session is one attempt of a detection on one worker.
+type session struct {
+	Attempt  int          `json:"n"`
+	Worker   string       `json:"w"`
+	Instance string       `json:"i"`
+	Answers  []PageAnswer `json:"a,omitempty"`
+	// EndsBy is when the server has ended it at the latest.
+	EndsBy time.Time `json:"e,omitzero"`
+	// Tally is what the group counted of its pages.
+	Tally tally `json:"t,omitzero"`
+}
+
+type tally struct {
+	Accepted, Duplicates, Surplus, Invalid int
+}
+
+const (
+	maxInvalidErrors = 10
+	// detectPauseMost is the longest that a worker without a detect slot is left
+	// alone; the first time it is the engine's CoolDown, doubled each time.
+	detectPauseMost = 30 * time.Second
+	maxErrorBytes   = 1024
+)
+
+// running reports whether a detection runs.
+func (d *detection) running() bool { return len(d.Open) > 0 }
+
+// session is the open one of that attempt; nil: there is none.
+func (d *detection) session(attempt int) *session {
+	if i := slices.IndexFunc(d.Open, func(s *session) bool { return s.Attempt == attempt }); i >= 0 {
+		return d.Open[i]
+	}
+	return nil
+}
+
+func (d *detection) invalid(message string) {
+	if len(d.Errors) < maxInvalidErrors {
+		d.Errors = append(d.Errors, clip(message))
+	}
+}
+
+func clip(message string) string { return jobtype.Clip(message, maxErrorBytes) }
+
+// detects reports whether the group's work is found by a detection.
+func (g *Group) detects() bool { return !g.cfg.Submitted && g.cfg.DAG == "" && !g.cfg.EachWorker }
+
+// proposeWhole proposes the one job of a group that detects nothing.
+func (g *Group) proposeWhole() {
+	var answer PageAnswer
+	g.takeProposal(nil, jobtype.Proposal{DedupeKey: g.cfg.DAG, Summary: "DAG " + g.cfg.DAG}, "", &answer)
+	g.counts.Detected = 1
+}
+
+// runsDAG reports whether the job of a proposal is a run of a DAG.
+func (g *Group) runsDAG(p *jobtype.Proposal) bool { return g.cfg.DAG != "" || p.DAG != "" }
+
+// advanceDetection starts a detection when a worker can do it.
+func (g *Group) advanceDetection(now time.Time) {
+	switch {
+	case g.detect.running() && (!g.cfg.DetectEvery || g.stopping != stopNone):
+		return
+	case g.stopping != stopNone:
+		g.phase = PhaseRunning
+		return
+	case g.paused:
+		g.engine.Watch() // The detector is chosen when the pause is over.
+		return
+	case g.cfg.DetectEvery:
+		g.detectOnEvery(now)
+		return
+	}
+	w, ok := g.detector(now)
+	if !ok {
+		g.engine.Watch()
+		return
+	}
+	g.resetProposals()
+	g.detect.Errors, g.detect.Failed, g.detect.Worker = nil, "", w.ID
+	g.startDetection(w.ID, w.Instance, now)
+}
+
+func (g *Group) startDetection(id, instance string, now time.Time) {
+	d := &g.detect
+	d.Attempt++
+	timeout := min(g.cfg.Policy.DetectionTimeout.Std(), g.timeLeft(now))
+	d.Open = append(d.Open, &session{Attempt: d.Attempt, Worker: id, Instance: instance, EndsBy: now.Add(run.TakeTimeout + timeout)})
+	g.do(StartDetection{Attempt: d.Attempt, ID: id, Instance: instance, Timeout: timeout, Inline: g.cfg.DetectEvery})
+}
+
+// endsBefore reports whether all that the group waits for is one detection that has
+// ended by then: no other timer is needed.
+func (d *detection) endsBefore(at time.Time) bool {
+	return len(d.Open) == 1 && len(d.Targets) == 0 && d.Open[0].EndsBy.Before(at)
+}
+
+// cancelDetections ends what detects.
+func (g *Group) cancelDetections() {
+	for _, s := range g.detect.Open {
+		g.do(CancelDetection{Attempt: s.Attempt})
+	}
+}
+
+// detector chooses who detects: the last one if it can, else the next in turn.
+func (g *Group) detector(now time.Time) (run.Detector, bool) {
+	var able []run.Detector
+	others := false
+	for _, w := range g.engine.Detectors(g.cfg.Handler, g.cfg.JobType) {
+		if w.CoolUntil.After(now) || g.detect.Busy[process(w.ID, w.Instance)].After(now) {
+			continue
+		}
+		able = append(able, w)
+		others = others || w.ID != g.detect.Avoid
+	}
+	if others {
+		rest := able[:0]
+		for _, w := range able {
+			if w.ID != g.detect.Avoid {
+				rest = append(rest, w)
+			}
+		}
+		able = rest
+	}
+	if len(able) == 0 {
+		return run.Detector{}, false
+	}
+	for _, w := range able {
+		if w.ID == g.cfg.LastDetector {
+			return w, true
+		}
+	}
+	turn := g.cfg.Sequence + int64(g.detect.Attempt)
+	return able[int(turn%int64(len(able)))], true
+}
+
+// process names one incarnation of a worker.
+func process(id, instance string) string { return id + "/" + instance }
+
+// FailedDetector is the worker on which the detection failed for good; "" if it has
+// not.
+func (g *Group) FailedDetector() string {
+	if g.detect.Failed == "" {
+		return ""
+	}
+	return g.detect.Worker
+}
+
+// busyDetectors names the workers that could detect and have no slot for it; "" if
+// there is another, or none.
+func (g *Group) busyDetectors() string {
+	const most = 10
+	var ids []string
+	for _, w := range g.engine.Detectors(g.cfg.Handler, g.cfg.JobType) {
+		if _, busy := g.detect.Busy[process(w.ID, w.Instance)]; !busy {
+			return ""
+		}
+		ids = append(ids, w.ID)
+	}
+	return strings.Join(ids[:min(len(ids), most)], ", ")
+}
+
+// timeLeft is how long the group may still run.
+func (g *Group) timeLeft(now time.Time) time.Duration {
+	if closes := g.closes(); !closes.IsZero() && closes.Before(g.deadline) {
+		return closes.Sub(now)
+	}
+	return g.deadline.Sub(now)
+}
+
+// resetProposals drops everything that was found.
+func (g *Group) resetProposals() {
+	g.jobs, g.counts = newJobs(), contract.GroupCounts{}
+}
+
+func (v DetectionEnded) apply(g *Group, now time.Time) {
+	d := &g.detect
+	s := d.session(v.Attempt)
+	if s == nil {
+		return
+	}
+	if v.Failure == failureNone && v.Pages == 0 && len(v.Proposals) > 0 && g.stopping == stopNone {
+		g.takePage(s, Page{Attempt: v.Attempt, Proposals: v.Proposals, BatchKeys: v.BatchKeys})
+		v.Pages = 1
+	}
+	d.Open = slices.DeleteFunc(d.Open, func(open *session) bool { return open == s })
+	lost := v.Failure == failureNone && v.Pages != len(s.Answers)
+	switch {
+	case g.stopping != stopNone:
+		g.resetProposals()
+	case g.cfg.DetectEvery:
+		g.targetDetected(s, v, lost, now)
+	case v.Failure != failureNone:
+		g.detectionFailed(s, v, now)
+	case lost:
+		g.failDetection(textPagesLost(v.Pages, len(s.Answers)))
+	default:
+		d.Busy = nil
+		g.countDetected(v)
+		g.detected(now)
+	}
+}
+
+// countDetected adds what the detector counted itself.
+func (g *Group) countDetected(v DetectionEnded) {
+	g.counts.Detected += v.Emitted
+	g.counts.DetectedMore = g.counts.DetectedMore || v.More
+	g.counts.Duplicates += v.Duplicates
+	g.counts.Surplus += v.Surplus
+	g.counts.Invalid += v.Invalid
+	for _, message := range v.InvalidErrors {
+		g.detect.invalid(message)
+	}
+}
+
+// detected continues once everything that is to be done is known.
+func (g *Group) detected(now time.Time) {
+	g.noteDetected()
+	g.jobs.keys = nil
+	switch {
+	case g.cfg.DryRun:
+		g.countBatches()
+		g.phase = PhaseRunning
+	case g.claims():
+		g.phase = PhaseClaiming
+		g.do(ClaimKeys{Turn: g.turn.Number})
+	default:
+		g.beginRunning(now)
+	}
+}
+
+// claims reports whether there are keys to claim.
+func (g *Group) claims() bool {
+	if !g.cfg.Claims {
+		return false
+	}
+	//workflowcheck:ignore a disjunction does not depend on the order
+	for _, j := range g.jobs.open {
+		if j.firstKey() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// beginRunning makes every accepted proposal a job that may start.
+func (g *Group) beginRunning(now time.Time) {
+	g.phase, g.begun = PhaseRunning, true
+	g.gather()
+	for _, j := range g.jobs.sorted() {
+		g.resumeFrom(j)
+		if j.Canceling != "" {
+			g.finish(j, &run.Report{Kind: run.Settled, Item: j.N, State: run.Canceled, Message: j.Canceling}, now)
+			continue
+		}
+		g.engine.Offer(now, g.item(j))
+	}
+}
+
+// detectionFailed tries again where the worker was the cause, not the handler. Half a
+// detection must not look like a whole one.
+func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
+	d := &g.detect
+	g.resetProposals()
+	d.Avoid = s.Worker
+	g.noteDetection(v)
+	switch v.Failure { //nolint:exhaustive // every other one is the handler's
+	case failureAtCapacity:
+		g.detectLater(s, now)
+		return
+	case failureDraining:
+		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
+		return
+	case failureUnsupported:
+		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
+		return
+	case failureNotTaken, failureWorkerLost:
+		g.engine.Suspect(now, s.Worker, s.Instance)
+		d.Losses++
+		if d.Losses < maxDetectAttempts {
+			return
+		}
+	}
+	g.failDetection(textDetectionFailed(s.Worker, clip(v.Message)))
+}
+
+func (g *Group) failDetection(why string) {
+	g.resetProposals()
+	g.detect.Failed = why
+	g.phase = PhaseRunning
+}
+
+// detectPause is how long a worker without a detect slot is left alone. Other
+// detections take minutes: with a pause that does not grow the waiting would be most
+// of the group's history. Jobs are none of that, they have slots of their own.
+func detectPause(refusals int) time.Duration {
+	return min(run.CoolDown<<min(refusals, 10), detectPauseMost)
+}
+
+// detectLater leaves a worker alone that has no slot for the detection.
+func (g *Group) detectLater(s *session, now time.Time) {
+	d := &g.detect
+	pause := detectPause(d.Refusals)
+	d.Refusals++
+	if d.BusySince.IsZero() {
+		d.BusySince = now
+	}
+	if d.Busy == nil {
+		d.Busy = map[string]time.Time{}
+	}
+	d.Busy[process(s.Worker, s.Instance)] = now.Add(pause)
+}
+
+// detectAgainAt is when a worker without a detect slot may be asked again, or is
+// waited for no longer.
+func (g *Group) detectAgainAt(now time.Time) time.Time {
+	if g.cfg.DetectEvery {
+		return g.targetsDueAt(now)
+	}
+	var next time.Time
+	if g.detect.running() {
+		return next
+	}
+	//workflowcheck:ignore the earliest does not depend on the order
+	for _, at := range g.detect.Busy {
+		if at.After(now) {
+			next = earliestSet(next, at)
+		}
+	}
+	return next
+}
+
+// loseDetections ends those whose worker the registry has given up.
+func (g *Group) loseDetections(now time.Time) {
+	for _, s := range slices.Clone(g.detect.Open) {
+		if why := g.engine.WhyGone(s.Worker, s.Instance); why != "" {
+			g.do(CancelDetection{Attempt: s.Attempt})
+			DetectionEnded{Attempt: s.Attempt, Failure: failureWorkerLost, Message: why}.apply(g, now)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Event is something that happened: one of the types below, or a [run.Event] in
+// [Ran].
+type Event interface{ apply(g *Group, now time.Time) }
+
+// Tick says that time has passed: [Group.NextWake] was reached. It is also the
+// first event of a group.
+type Tick struct{}
+
+func (Tick) apply(g *Group, now time.Time) { g.engine.Apply(now, run.Tick{}) }
+
+// Ran passes an event of the engine.
+type Ran struct{ run.Event }
+
+// Submitted is what is to be done in a group that detects nothing. It is the first
+// event of such a group and counts once.
+//
+// A person wants it done: unlike after a detection, a proposal that is not taken
+// because of a limit or because another group has its key keeps the group from
+// being completed.
+type Submitted struct {
+	Proposals []jobtype.Proposal
+	// BatchKeys are as in a [Page].
+	BatchKeys []string
+}
+
+// WindowsKnown answers [AskWindows].
+type WindowsKnown struct{ Windows contract.WindowsResult }
+
+// WindowsFailed says why the calendars cannot be read: the window stays closed.
+type WindowsFailed struct{ Reason string }
+
+// CalendarSet says that the calendars were replaced; Windows: there are some.
+type CalendarSet struct{ Windows bool }
+
+// Prepared answers [Prepare]. Carried replaces [Config.Carried], if a newer record was
+// found; nil: it holds.
+type Prepared struct {
+	Workers    []contract.WorkerView
+	Incomplete bool // see [run.WorkersChanged]
+	Carried    []Carried
+}
+
+// PrepareFailed says why the workers cannot be looked up.
+type PrepareFailed struct{ Reason string }
+
+// TurnGranted says that it is the group's turn.
+type TurnGranted struct{ Fence, Fences int64 }
+
+// TurnRefused says that the group will not get its turn.
+type TurnRefused struct {
+	Code   contract.Code
+	Reason string
+}
+
+// TurnLost says that the turn, or the claims, were given to another holder.
+type TurnLost struct{ Reason string }
+
+// DetectionEnded says that the detection of that attempt has ended.
+type DetectionEnded struct {
+	Attempt int
+	// Failure is empty for a success.
+	Failure run.Failure
+	Message string
+	// Pages is how many pages the detector sent, Emitted how many proposals it had,
+	// Surplus, Duplicates and Invalid those that did not travel. More: more was found
+	// than Emitted counts.
+	Pages, Emitted, Surplus, Duplicates, Invalid int
+	More                                         bool
+	InvalidErrors                                []string
+	// Proposals are all that there are, where no page was sent. BatchKeys are as in a
+	// [Page].
+	Proposals []jobtype.Proposal
+	BatchKeys []string
+}
+
+// KeysClaimed answers [ClaimKeys]. Active are the keys that other groups hold,
+// HeldBack those that may not start.
+type KeysClaimed struct {
+	Active        []Active
+	HeldBack      []HeldBack
+	Fence, Fences int64
+}
+
+// Active is a key of a job that another group holds.
+type Active struct {
+	Job     int
+	Key, By string
+}
+
+// ClaimsRefused says that nothing can be claimed.
+type ClaimsRefused struct{ Reason string }
+
+// JobCanceled is an operator's request. Job is 0 if the dedupe key names it.
+type JobCanceled struct {
+	Job               int
+	DedupeKey, Reason string
+}
+
+// JobExpired is an operator's request: the job ends now, whatever its handler does.
+// Job is 0 if the dedupe key names it.
+type JobExpired struct {
+	Job               int
+	DedupeKey, Reason string
+}
+
+// GroupCanceled is an operator's request.
+type GroupCanceled struct{ Reason string }
+
+// Paused keeps new jobs from starting, and max_runtime from running out, until
+// Resumed.
+type Paused struct{ By, Note string }
+
+// Resumed ends a pause.
+type Resumed struct{}
+
+// PolicySet replaces the policy of the running group.
+type PolicySet struct{ Policy jobtype.Policy }
+
+// BudgetSet says whether failed attempts are counted from now on.
+type BudgetSet struct{ Counts bool }
+
+// KeyStopped says that a job's key is disabled from now on. A job that runs continues;
+// what waits for another attempt ends. Of a key that was marked as done (Done)
+// nothing starts any more.
+type KeyStopped struct {
+	DedupeKey string
+	Done      bool
+	Reason    string
+}
+
+// TypeStopped says that the job type is disabled from now on: what runs continues,
+// nothing starts.
+type TypeStopped struct {
+	Code   contract.Code
+	Reason string
+}
+
+func (v Ran) apply(g *Group, now time.Time) {
+	g.engine.Apply(now, v.Event)
+	if _, changed := v.Event.(run.WorkersChanged); changed {
+		g.workersChanged(now)
+	}
+}

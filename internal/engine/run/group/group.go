@@ -1,0 +1,274 @@
+package group
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Group is the state of one job group. Create it with [New] or [Restore]; it is
+// not safe for concurrent use.
+type Group struct {
+	cfg    Config
+	engine *run.Engine
+	phase  Phase
+	turn   turn
+	window windows
+	// closing is the window that the group runs in; zero: there is none.
+	closing Window
+
+	createdAt time.Time
+	// startedAt is when the group began; zero before. turnAt is when max_runtime
+	// began to count.
+	startedAt, turnAt time.Time
+	// pausedFor does not count against max_runtime.
+	pausedFor time.Duration
+	deadline  time.Time
+	// hardStop is when jobs still running after the deadline are canceled.
+	hardStop time.Time
+	// stopping is why nothing new starts; empty while jobs may start.
+	stopping stopCause
+	why      reason
+	// away: the window has closed, and the group waits for the next one.
+	away bool
+	// leaving: the same, but attempts still run.
+	leaving bool
+	// begun: what was found has become jobs whose numbers are known outside.
+	begun bool
+	// elsewhere counts jobs that other groups had taken when the group came back.
+	elsewhere int
+
+	// drainOver: what ran beyond the end was canceled. lastTick is the time of the last
+	// event.
+	drainOver bool
+	lastTick  time.Time
+
+	paused              bool
+	pausedAt            time.Time
+	pausedBy, pauseNote string
+
+	detect   detection
+	jobs     jobs
+	counts   contract.GroupCounts
+	byWorker map[string]int
+	deduped  []contract.DedupedProposal
+	heldBack []HeldBack
+	endings  reporter
+	carried  carried
+	// took are the run times of the last completed attempts.
+	took []time.Duration
+	// phases are those that the group has been in, oldest first.
+	phases []contract.GroupPhase
+
+	out     []Command
+	outcome Outcome
+}
+
+type stopCause string
+
+const (
+	stopNone     stopCause = ""
+	stopDeadline stopCause = "deadline"
+	stopWindow   stopCause = "window"
+	stopCanceled stopCause = "canceled"
+	stopBudget   stopCause = "budget"
+)
+
+// New returns a group that was created at now. Its first event is [Submitted] or
+// [Tick].
+func New(cfg Config, now time.Time) *Group {
+	g := &Group{
+		cfg: cfg, engine: run.New(cfg.engine(), now), phase: PhasePreparing, createdAt: now, turnAt: now,
+		byWorker: map[string]int{}, jobs: newJobs(),
+	}
+	g.detect.Avoid = cfg.AvoidDetector
+	g.carried.inherit(cfg.Carried, now)
+	g.cfg.Carried = nil
+	return g
+}
+
+// Policy returns the policy in force.
+func (g *Group) Policy() jobtype.Policy { return g.cfg.Policy }
+
+// Phase returns where the group is.
+func (g *Group) Phase() Phase { return g.phase }
+
+// Counts returns the figures so far.
+func (g *Group) Counts() contract.GroupCounts { return g.counts }
+
+// Watching reports whether the group has asked to be told of the fleet.
+func (g *Group) Watching() bool { return g.engine.Watching() }
+
+// Deserted reports whether no worker is ONLINE; see [run.Engine.Deserted].
+func (g *Group) Deserted() bool { return g.engine.Deserted() }
+
+// Next takes one event and returns what is to be done, in order. The slice is valid
+// until the next call. After [End] was returned, Next returns nothing.
+func (g *Group) Next(now time.Time, event Event) []Command {
+	g.out = g.out[:0]
+	if g.phase == PhaseEnded {
+		return nil
+	}
+	event.apply(g, now)
+	g.fireTimers(now)
+	g.settle(now)
+	g.advance(now)
+	g.report(now)
+	g.enterPhase(now)
+	return g.out
+}
+
+// advance does what has become possible.
+func (g *Group) advance(now time.Time) {
+	if g.turn.active() {
+		g.advanceTurn(now)
+	}
+	if g.phase == PhaseDetecting {
+		g.advanceDetection(now)
+	}
+	g.settle(now)
+	if g.phase == PhaseRunning {
+		g.endIfNothingFits(now)
+		g.leave(now)
+		g.settle(now)
+	}
+	if g.phase == PhaseRunning || g.begun && (g.away || g.phase == PhaseClaiming) {
+		g.endIfDone()
+	}
+}
+
+// settle takes what has become of jobs until nothing changes any more.
+func (g *Group) settle(now time.Time) {
+	for {
+		decisions, reports := g.engine.Take(now)
+		for i := range decisions {
+			g.command(&decisions[i])
+		}
+		retried, replaced := g.engine.Again()
+		g.counts.Retries += retried
+		g.counts.Replacements += replaced
+		for i := range reports {
+			g.take(&reports[i], now)
+		}
+		if len(reports) == 0 {
+			return
+		}
+	}
+}
+
+// command passes a decision of the engine, with what the job is.
+func (g *Group) command(d *run.Decision) {
+	switch d.Kind { //nolint:exhaustive // the others go as they are
+	case run.Start:
+		if j := g.jobs.open[d.Item]; j != nil {
+			j.StartedAt = d.At
+			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Batch: g.batchOf(j)})
+		}
+	case run.Acquire:
+		if j := g.jobs.open[d.Item]; j != nil {
+			g.do(Acquire{Decision: *d, Priority: j.Proposal.Priority})
+		}
+	default:
+		g.do(*d)
+	}
+}
+
+func (g *Group) do(c Command) { g.out = append(g.out, c) }
+
+// take counts what has become of a job.
+func (g *Group) take(r *run.Report, now time.Time) {
+	j := g.jobs.open[r.Item]
+	if j == nil {
+		return
+	}
+	switch r.Kind {
+	case run.AttemptFailed:
+		g.noteFailure(j, r, now)
+	case run.Settled:
+		g.finish(j, r, now)
+	case run.Admitted:
+	}
+}
+
+// finish moves a job into its final state and counts it there.
+func (g *Group) finish(j *job, r *run.Report, now time.Time) {
+	if j.counted {
+		return
+	}
+	j.Attempt, j.Worker, j.EndedAt, j.Error = r.Attempt, r.Worker, now, r.Message
+	if !r.StartedAt.IsZero() {
+		j.StartedAt = r.StartedAt
+	}
+	j.State = stateOf(r.State)
+	j.Checkpoint, j.Done = r.Checkpoint, r.Done
+	g.carryOver(j, r, now)
+	switch r.State {
+	case run.Completed:
+		g.counts.Completed++
+		if j.Worker != "" { // A DAG has none.
+			g.byWorker[j.Worker]++
+		}
+		if !r.Resumed {
+			g.learn(cmp.Or(r.Ending.Duration, now.Sub(j.StartedAt)))
+		}
+	case run.Failed:
+		g.counts.Failed++
+	case run.Canceled:
+		g.counts.Canceled++
+	case run.Stale:
+		g.counts.Stale++
+	case run.Expired:
+		g.counts.Expired++
+	case run.NotStarted:
+		g.counts.NotStarted++
+	case run.Open:
+	}
+	g.noteEnding(j, now)
+	g.jobs.close(j)
+}
+
+// maxTook is how many run times are remembered.
+const maxTook = 100
+
+// learn remembers how long a completed attempt took from its beginning.
+func (g *Group) learn(took time.Duration) {
+	g.took = append(g.took, max(took, 0))
+	if over := len(g.took) - maxTook; over > 0 {
+		g.took = append(g.took[:0], g.took[over:]...)
+	}
+}
+
+// Took lists how long the last completed attempts took, oldest first.
+func (g *Group) Took() []time.Duration { return g.took }
+
+// Observe tells the group how long the workflow's history is, in events and bytes,
+// and how many bytes of commands are not in it yet. Call it before each
+// [Group.Next].
+func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
+	g.engine.Observe(now, events, bytes, ordered)
+}
+
+// ShouldContinueAsNew reports whether this is a moment to continue as new: nothing
+// is in flight, and nothing is asked for that only this workflow run would hear.
+func (g *Group) ShouldContinueAsNew() bool {
+	due := g.engine.ShouldContinueAsNew() || g.phase == PhaseDetecting && g.detect.pages >= maxRunPages
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.turn.preparing
+}
+
+// Notes returns what was refused or delayed since it was called last, for the audit
+// log. They are not part of the state.
+func (g *Group) Notes() []run.Note { return g.engine.Notes() }
+
+func (g *Group) note(verdict run.Verdict, code contract.Code, detail string, waited time.Duration) {
+	g.engine.Note(run.Note{Verdict: verdict, Code: code, Item: run.WholeRun, Detail: detail, Waited: waited})
+}
+
+// noteWait notes a delay of the group that is over, if it was noticeable.
+func (g *Group) noteWait(code contract.Code, detail string, since, now time.Time) {
+	if waited := now.Sub(since); !since.IsZero() && waited >= run.Noticeable {
+		g.note(run.Delayed, code, detail, waited)
+	}
+}

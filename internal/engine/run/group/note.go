@@ -1,0 +1,67 @@
+package group
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// noteDetected notes what of a detection is not taken.
+func (g *Group) noteDetected() {
+	if g.cfg.DryRun {
+		return
+	}
+	invalid := ""
+	if len(g.detect.Errors) > 0 {
+		invalid = g.detect.Errors[0]
+	}
+	for _, left := range []run.Note{
+		{Code: contract.CodeDuplicate, Count: g.counts.Duplicates, Detail: "another proposal of the run has the same dedupe key"},
+		{Code: contract.CodeSurplus, Count: g.counts.Surplus, Detail: fmt.Sprintf("more than max_jobs_per_detection (%d) or more than a group holds", g.cfg.Policy.MaxJobsPerDetection)},
+		{Code: contract.CodeInvalid, Count: g.counts.Invalid, Detail: invalid},
+	} {
+		if left.Count > 0 {
+			left.Verdict, left.Item = run.Rejected, run.WholeRun
+			g.engine.Note(left)
+		}
+	}
+}
+
+// noteDetection notes a detection that is done again elsewhere.
+func (g *Group) noteDetection(v DetectionEnded) {
+	detail := "the detection: " + clip(v.Message)
+	switch v.Failure { //nolint:exhaustive // every other one ends the group
+	case failureWorkerLost:
+		g.note(run.Replaced, contract.CodeWorkerLost, detail, 0)
+	case failureAtCapacity:
+		g.note(run.Delayed, contract.CodeAtCapacity, detail, 0)
+	case failureDraining:
+		g.note(run.Delayed, contract.CodeDraining, detail, 0)
+	case failureUnsupported:
+		g.note(run.Delayed, contract.CodeUnsupported, detail, 0)
+	case failureNotTaken:
+		g.note(run.Delayed, contract.CodeNotTaken, detail, 0)
+	}
+}
+
+// noteSkip notes a run that did not take its turn. A job type that ticks all day and
+// may run at night would fill the audit log with what its first tick said.
+func (g *Group) noteSkip(why reason, now time.Time) {
+	if opens, closed := g.window.closedUntil(now); closed && !opens.IsZero() && g.cfg.Windows && !g.cfg.Submitted {
+		known := g.cfg.ClosedUntil.Equal(opens)
+		if g.cfg.ClosedUntil = opens; known {
+			return
+		}
+	}
+	detail := why.Detail
+	if !why.Until.IsZero() {
+		detail = joined(": ", "until "+at(why.Until), detail)
+	}
+	g.note(run.Rejected, why.Code, detail, now.Sub(g.createdAt))
+}
+
+// ClosedUntil is the opening until which the group was skipped, for the next run's
+// [Config].
+func (g *Group) ClosedUntil() time.Time { return g.cfg.ClosedUntil }

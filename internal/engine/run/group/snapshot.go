@@ -1,0 +1,152 @@
+package group
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// snapshotVersion marks the form of the state; Restore refuses others.
+const snapshotVersion = 1
+
+// maxSnapshotBytes bounds what Restore unpacks.
+const maxSnapshotBytes = 512 << 20
+
+type snapshot struct {
+	Version   int                        `json:"version"`
+	Config    Config                     `json:"config"`
+	Engine    run.Snapshot               `json:"engine"`
+	Phase     Phase                      `json:"phase"`
+	Turn      turn                       `json:"turn"`
+	Window    windows                    `json:"window,omitzero"`
+	Closing   Window                     `json:"closing,omitzero"`
+	CreatedAt time.Time                  `json:"created_at"`
+	StartedAt time.Time                  `json:"started_at,omitzero"`
+	TurnAt    time.Time                  `json:"turn_at,omitzero"`
+	PausedFor time.Duration              `json:"paused_for,omitempty"`
+	Stopping  stopCause                  `json:"stopping,omitempty"`
+	Why       reason                     `json:"why,omitzero"`
+	Away      bool                       `json:"away,omitempty"`
+	Leaving   bool                       `json:"leaving,omitempty"`
+	Begun     bool                       `json:"begun,omitempty"`
+	Elsewhere int                        `json:"elsewhere,omitempty"`
+	DrainOver bool                       `json:"drain_over,omitempty"`
+	LastTick  time.Time                  `json:"last_tick,omitzero"`
+	Paused    bool                       `json:"paused,omitempty"`
+	PausedAt  time.Time                  `json:"paused_at,omitzero"`
+	PausedBy  string                     `json:"paused_by,omitempty"`
+	PauseNote string                     `json:"pause_note,omitempty"`
+	Detect    detection                  `json:"detect"`
+	Open      []*job                     `json:"open,omitempty"`
+	Last      int                        `json:"last,omitempty"`
+	Bytes     int                        `json:"bytes,omitempty"`
+	Ended     []*job                     `json:"ended,omitempty"`
+	Failures  []*job                     `json:"failures,omitempty"`
+	Dropped   int                        `json:"dropped,omitempty"`
+	Counts    contract.GroupCounts       `json:"counts"`
+	ByWorker  map[string]int             `json:"by_worker,omitempty"`
+	Deduped   []contract.DedupedProposal `json:"deduped,omitempty"`
+	HeldBack  []HeldBack                 `json:"held_back,omitempty"`
+	Endings   reporter                   `json:"endings,omitzero"`
+	Carried   carried                    `json:"carried,omitzero"`
+	Took      []time.Duration            `json:"took,omitempty"`
+	Phases    []contract.GroupPhase      `json:"phases,omitempty"`
+}
+
+// Snapshot encodes the whole state, compressed. Jobs that have ended are a bounded
+// sample of what people ask for.
+func (g *Group) Snapshot() ([]byte, error) {
+	g.jobs.trim(maxEndedToTravel)
+	s := snapshot{
+		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, Window: g.window, Closing: g.closing,
+		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
+		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
+		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
+		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Ended: g.jobs.ended, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
+		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
+	}
+	var out bytes.Buffer
+	packer, err := flate.NewWriter(&out, flate.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.NewEncoder(packer).Encode(s); err != nil {
+		return nil, fmt.Errorf("encode the state of the group: %w", err)
+	}
+	if err := packer.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// Restore is the inverse of [Group.Snapshot].
+func Restore(data []byte, now time.Time) (*Group, error) {
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), maxSnapshotBytes))
+	if err != nil {
+		return nil, fmt.Errorf("unpack the state of the group: %w", err)
+	}
+	var s snapshot
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, fmt.Errorf("decode the state of the group: %w", err)
+	}
+	if s.Version != snapshotVersion {
+		return nil, fmt.Errorf("the state of the group has version %d, this program reads %d: let the group end with the program that started it", s.Version, snapshotVersion)
+	}
+	return s.restore(now)
+}
+
+func (s *snapshot) restore(now time.Time) (*Group, error) {
+	engine, err := run.Restore(s.Config.engine(), s.Engine, now)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{
+		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, window: s.Window, closing: s.Closing,
+		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
+		away: s.Away, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
+		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
+		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases,
+		jobs: newJobs(),
+	}
+	g.turn.begun = true
+	if g.byWorker == nil {
+		g.byWorker = map[string]int{}
+	}
+	g.jobs.last, g.jobs.bytes, g.jobs.dropped = s.Last, s.Bytes, s.Dropped
+	for _, j := range s.Open {
+		if j == nil || j.N < 1 || j.N > s.Last || g.jobs.open[j.N] != nil {
+			return nil, fmt.Errorf("the state of the group has an open job twice, or out of place")
+		}
+		g.jobs.open[j.N] = j
+	}
+	for _, j := range append(s.Ended, s.Failures...) {
+		if j == nil {
+			return nil, fmt.Errorf("the state of the group has an empty job")
+		}
+		j.counted = true
+		g.jobs.endedBytes += j.weight()
+	}
+	g.jobs.ended, g.jobs.failures = s.Ended, s.Failures
+	g.setDeadline()
+	g.offerRest()
+	return g, nil
+}
+
+// offerRest offers the jobs again that the engine's state leaves out, because nothing
+// had happened to them.
+func (g *Group) offerRest() {
+	if !g.begun {
+		return
+	}
+	for _, j := range g.jobs.sorted() {
+		if _, known := g.engine.View(j.N); !known {
+			g.engine.Offer(g.turnAt, g.item(j))
+		}
+	}
+}

@@ -1,0 +1,356 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// step is where a group is on the way to its turn.
+type step string
+
+// The steps, in order. A group whose window has closed begins again with
+// stepWindow.
+const (
+	stepStart   step = "start"  // nothing of what was submitted may start yet
+	stepWindow  step = "window" // the maintenance window is closed
+	stepPrepare step = "prepare"
+	stepWorker  step = "worker" // no worker can serve it
+	stepLane    step = "lane"   // others have their turn
+	stepNone    step = ""
+)
+
+// turn is the way of a group to its turn, and the turn itself.
+type turn struct {
+	Step step `json:"step,omitempty"`
+	// Number counts the turns that were asked for; it names requests.
+	Number int `json:"number,omitempty"`
+	// Since is when the step began, AskedAt when the turn was asked for.
+	Since   time.Time `json:"since,omitzero"`
+	AskedAt time.Time `json:"asked_at,omitzero"`
+	// Granted: it is the group's turn, with the fences of Fence.
+	Granted bool  `json:"granted,omitempty"`
+	Fence   int64 `json:"fence,omitempty"`
+	Fences  int64 `json:"fences,omitempty"`
+	// HoldUntil is before when a group that is away does not look at its window: it
+	// left because nothing fits into the one that is open.
+	HoldUntil time.Time `json:"hold_until,omitzero"`
+	// PreparedAt is when the workers were looked up.
+	PreparedAt time.Time `json:"prepared_at,omitzero"`
+	// preparing: they are being looked up.
+	preparing bool
+	// begun: the first event has come.
+	begun bool
+	// disclaimed: the group waits without having requested its turn, and admission
+	// knows that.
+	disclaimed bool
+}
+
+// active reports whether the group is on its way.
+func (t *turn) active() bool { return t.Step != stepNone || !t.begun }
+
+// advanceTurn takes the steps that nothing keeps the group from.
+func (g *Group) advanceTurn(now time.Time) {
+	if !g.turn.begun {
+		g.turn.begun = true
+		g.enter(stepStart, now)
+	}
+	for before := stepNone; g.turn.Step != before && g.phase != PhaseEnded && g.stopping == stopNone; {
+		before = g.turn.Step
+		g.takeStep(now)
+	}
+	g.disclaim()
+}
+
+// disclaim gives back a turn that the group does not know of, once it waits for
+// something else. A turn is requested within a workflow task. A control plane that dies
+// in the middle of it leaves a request behind, and what the task finds when it is
+// repeated may keep the group from its turn for long.
+func (g *Group) disclaim() {
+	waits := g.turn.Step == stepWorker || g.turn.Step == stepWindow && !g.window.asking
+	if waits && g.cfg.Turn && g.turn.AskedAt.IsZero() && !g.turn.disclaimed {
+		g.turn.disclaimed = true
+		g.do(LeaveTurn{Turn: g.turn.Number, Unasked: true})
+	}
+}
+
+func (g *Group) takeStep(now time.Time) {
+	switch g.turn.Step {
+	case stepStart:
+		if now.Before(g.firstStart()) {
+			return
+		}
+		g.enter(stepWindow, now)
+	case stepWindow:
+		g.awaitWindow(now)
+	case stepPrepare:
+		g.prepare()
+	case stepWorker:
+		g.awaitWorker(now)
+	case stepLane:
+		g.awaitTurn(now)
+	case stepNone:
+	}
+}
+
+func (g *Group) enter(s step, now time.Time) {
+	g.turn.Step, g.turn.Since = s, now
+	switch s {
+	case stepPrepare:
+		g.phase = PhasePreparing
+	case stepStart, stepWindow, stepWorker, stepLane:
+		g.phase = PhaseWaiting
+	case stepNone:
+	}
+}
+
+func (g *Group) prepare() {
+	if !g.turn.preparing {
+		g.turn.preparing = true
+		g.do(Prepare{})
+	}
+}
+
+func (v Prepared) apply(g *Group, now time.Time) {
+	g.turn.preparing = false
+	if g.turn.Step == stepNone {
+		return
+	}
+	if v.Carried != nil && !g.begun {
+		g.carried = carried{}
+		g.carried.inherit(v.Carried, now)
+	}
+	g.turn.PreparedAt = now
+	g.engine.Apply(now, run.WorkersChanged{Workers: v.Workers, Incomplete: v.Incomplete})
+	if g.turn.Step == stepPrepare {
+		g.enter(stepWorker, now)
+	}
+}
+
+func (v PrepareFailed) apply(g *Group, now time.Time) {
+	g.turn.preparing = false
+	if g.turn.Step != stepNone {
+		g.giveUp(contract.OutcomeFailed, reason{Detail: textUnprepared(v.Reason)}, now)
+	}
+}
+
+// awaitWorker continues when a worker can serve the group. One without a worker
+// must not take its lane's turn: it would hold it for nothing.
+func (g *Group) awaitWorker(now time.Time) {
+	switch {
+	case g.served():
+		g.noteWait(contract.CodeNoWorker, textNoDetector(g.cfg.Handler), g.turn.Since, now)
+		g.askTurn(now)
+	case !now.Before(g.workerDeadline()):
+		g.skip(noWorker(g.cfg.Handler, now.Sub(g.turn.Since)), now)
+	default:
+		g.engine.Watch()
+	}
+}
+
+// served reports whether a worker can serve the group: detect for it, or execute
+// what was submitted.
+func (g *Group) served() bool {
+	if g.spreads() && !g.cfg.Submitted {
+		return g.reachable()
+	}
+	if g.cfg.DAG != "" {
+		return true // Its tasks wait for workers themselves.
+	}
+	if g.detects() {
+		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
+	}
+	if g.engine.Usable(theWork) {
+		return true
+	}
+	//workflowcheck:ignore a disjunction does not depend on the order
+	for _, j := range g.jobs.open {
+		if j.Proposal.DAG != "" {
+			return true // It needs none of its own.
+		}
+	}
+	return false
+}
+
+// askTurn asks for the turn, or begins where none is needed.
+func (g *Group) askTurn(now time.Time) {
+	g.enter(stepLane, now)
+	g.turn.AskedAt, g.turn.Granted = now, !g.cfg.Turn
+	if g.cfg.Turn {
+		g.do(TakeTurn{Turn: g.turn.Number})
+	}
+}
+
+func (v TurnGranted) apply(g *Group, now time.Time) {
+	if g.turn.Step != stepLane || g.turn.Granted {
+		return
+	}
+	g.noteWait(contract.CodeLaneBusy, "it waited for its turn in lane "+g.cfg.Lane, g.turn.AskedAt, now)
+	g.turn.Granted, g.turn.Fence, g.turn.Fences = true, v.Fence, v.Fences
+}
+
+func (v TurnRefused) apply(g *Group, now time.Time) {
+	if g.turn.Step == stepLane {
+		g.skip(refused(v), now)
+	}
+}
+
+func (v TurnLost) apply(g *Group, now time.Time) {
+	if g.turn.Step == stepLane && !g.turn.Granted {
+		return // It was not the group's; the request is repeated.
+	}
+	if g.turn.active() {
+		g.leaveTurn()
+		g.enter(stepWindow, now)
+		return
+	}
+	g.note(run.Terminated, contract.CodeGrantLost, v.Reason, 0)
+	GroupCanceled(v).apply(g, now)
+}
+
+// awaitTurn begins when it is the group's turn and the workers are known.
+func (g *Group) awaitTurn(now time.Time) {
+	switch opens, closed := g.window.closedUntil(now); {
+	case closed && g.cfg.Windows:
+		g.missTurn(opens, now)
+	case !g.turn.Granted:
+		if until := g.laneDeadline(); !until.IsZero() && !now.Before(until) {
+			g.skip(g.laneTooLate(), now)
+		}
+	case !g.served():
+		g.leaveTurn()
+		g.enter(stepWorker, now)
+	case now.Sub(g.turn.PreparedAt) > freshFor && !g.engine.Watching():
+		g.prepare()
+	default:
+		g.begin(now)
+	}
+}
+
+// missTurn: the window closed before it was the group's turn. A submitted one waits
+// for the next window.
+func (g *Group) missTurn(opens, now time.Time) {
+	if !g.cfg.Submitted || g.opensTooLate(opens) {
+		g.skip(g.tooLate(opens), now)
+		return
+	}
+	g.leaveTurn()
+	g.enter(stepWindow, now)
+}
+
+// leaveTurn gives back what belongs to the turn. The next request has other
+// names: an answer that comes late is for the turn that is over.
+func (g *Group) leaveTurn() {
+	if !g.turn.AskedAt.IsZero() && g.cfg.Turn || g.begun {
+		g.do(LeaveTurn{Turn: g.turn.Number})
+	}
+	g.turn.Number++
+	g.turn.AskedAt, g.turn.Granted, g.turn.Fence, g.turn.Fences, g.turn.disclaimed = time.Time{}, false, 0, 0, false
+}
+
+// begin starts the group's work: max_runtime counts from here.
+func (g *Group) begin(now time.Time) {
+	g.turn.Step, g.turn.HoldUntil = stepNone, time.Time{}
+	g.turnAt, g.pausedFor, g.drainOver = now, 0, false
+	if g.startedAt.IsZero() {
+		g.startedAt = now
+	}
+	if g.paused {
+		g.pausedAt = now
+	}
+	g.setDeadline()
+	g.engine.SetFences(g.turn.Fence, g.turn.Fences)
+	if g.away {
+		g.comeBack(now)
+		return
+	}
+	g.setClosing(now)
+	if g.detects() {
+		g.phase = PhaseDetecting
+		return
+	}
+	switch {
+	case g.cfg.Submitted:
+	case g.cfg.EachWorker:
+		g.proposeEach()
+	default:
+		g.proposeWhole()
+	}
+	g.detected(now)
+}
+
+// skip ends a group that has not begun, or has left and does not come back.
+func (g *Group) skip(why reason, now time.Time) {
+	if g.away {
+		g.stayAway(why, now)
+		return
+	}
+	g.noteSkip(why, now)
+	g.giveUp(contract.OutcomeSkipped, why, now)
+}
+
+// giveUp ends a group before it has begun: nothing of it was done.
+func (g *Group) giveUp(outcome Outcome, why reason, now time.Time) {
+	if g.away {
+		g.stayAway(why, now)
+		return
+	}
+	state := StateNotStarted
+	if outcome == contract.OutcomeCanceled {
+		state = StateCanceled
+	}
+	for _, j := range g.jobs.sorted() {
+		if state == StateCanceled {
+			g.counts.Canceled++
+		} else {
+			g.counts.NotStarted++
+		}
+		j.State, j.EndedAt, j.Error = state, now, why.String()
+		g.jobs.close(j)
+	}
+	if !g.turn.AskedAt.IsZero() {
+		g.leaveTurn()
+	}
+	g.turn.Step, g.phase, g.outcome, g.why = stepNone, PhaseEnded, outcome, why
+	g.do(End{Outcome: outcome, Reason: why.String()})
+}
+
+func (v Submitted) apply(g *Group, now time.Time) {
+	if !g.cfg.Submitted || g.turn.begun {
+		return
+	}
+	var answer PageAnswer
+	for i := range v.Proposals {
+		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer)
+	}
+	g.counts.Detected = len(v.Proposals)
+	g.engine.Apply(now, run.Tick{})
+}
+
+// workersChanged looks whether the group can continue on its way.
+func (g *Group) workersChanged(now time.Time) {
+	if g.turn.Step == stepWorker || g.turn.Step == stepLane {
+		g.turn.PreparedAt = now
+	}
+	g.loseDetections(now)
+}
+
+// drains: running jobs may end after max_runtime.
+func (g *Group) drains() bool { return g.cfg.Policy.OnDeadline == jobtype.DeadlineDrain }
+
+func latestOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// earliestSet is the earlier of two bounds, of which zero is none.
+func earliestSet(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

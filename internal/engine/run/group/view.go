@@ -1,0 +1,335 @@
+package group
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const defaultJobsLimit = 200
+
+// Jobs returns one page of the jobs that the filter chooses, and how many it chooses
+// in all. Of jobs that have ended only a bounded sample is kept.
+func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQueryResult, error) {
+	number := 0
+	if in.JobID != "" {
+		n, ok := contract.JobNumber(in.JobID)
+		if !ok {
+			return contract.JobsQueryResult{}, fmt.Errorf("job id %q: write it like %s", in.JobID, contract.JobID(1))
+		}
+		number = n
+	}
+	limit := cmp.Or(in.Limit, defaultJobsLimit)
+	result := contract.JobsQueryResult{Jobs: []contract.JobView{}}
+	for _, j := range g.jobs.all() {
+		if number != 0 && number != j.N || in.DedupeKey != "" && !j.carries(in.DedupeKey) {
+			continue
+		}
+		if len(in.States) > 0 && !slices.Contains(in.States, string(g.stateOf(j))) {
+			continue
+		}
+		if result.Total >= in.Offset && len(result.Jobs) < limit {
+			view := g.viewOf(j, now)
+			if in.JobID != "" || in.DedupeKey != "" {
+				view.Batch = j.shortItems()
+			}
+			result.Jobs = append(result.Jobs, view)
+		}
+		result.Total++
+	}
+	return result, nil
+}
+
+// stateOf is the state of a job, open or not.
+func (g *Group) stateOf(j *job) State {
+	if j.counted {
+		return j.State
+	}
+	view, _ := g.engine.View(j.N)
+	switch view.Phase {
+	case run.PhaseRunning:
+		return StateRunning
+	case run.PhaseGrace:
+		return StateRecalling
+	case run.PhaseLost:
+		return StateHeld
+	case run.PhaseNone, run.PhaseWaiting, run.PhaseQueued, run.PhaseAsking, run.PhaseGranted, run.PhaseLate:
+	}
+	return StatePending
+}
+
+func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
+	view := contract.JobView{
+		JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
+		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+	}
+	if j.counted {
+		return view
+	}
+	if item, ok := g.engine.View(j.N); ok {
+		view.Worker, view.Attempt, view.Error, view.NotBefore, view.StartedAt = item.Worker, item.Attempt, item.Error, item.ReadyAt, item.StartedAt
+		if item.Phase == run.PhaseRunning && item.Canceling != "" {
+			view.Error = "it is being canceled: " + item.Canceling
+		}
+	}
+	wait := g.waitOf(j, now)
+	view.Waiting, view.Wait = wait.Detail, reasonOf(wait, j.N)
+	return view
+}
+
+func reasonOf(w run.Wait, job int) *contract.WaitReason {
+	if w.Code == "" {
+		return nil
+	}
+	reason := &contract.WaitReason{Code: string(w.Code), Object: w.Object, Since: w.Since, Until: w.Until, Detail: w.Detail}
+	if w.Ask > 0 {
+		reason.Object = contract.AskID(contract.JobID(job), w.Ask)
+	}
+	return reason
+}
+
+// waitOf says why a job does not run.
+func (g *Group) waitOf(j *job, now time.Time) run.Wait {
+	item, offered := g.engine.View(j.N)
+	waits := item.Phase != run.PhaseRunning && item.Phase != run.PhaseGrace && item.Phase != run.PhaseLost
+	switch {
+	case !waits:
+		return g.engine.WaitOf(j.N, now)
+	case g.turn.active():
+		return g.turnWait(now)
+	case g.phase == PhaseDetecting:
+		return run.Wait{Code: contract.CodeDetecting, Since: g.startedAt, Detail: "the detection has not ended"}
+	case g.phase == PhaseClaiming:
+		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "the group waits for its claims"}
+	case g.paused:
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
+	case g.leaving:
+		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
+	case !offered:
+		return run.Wait{}
+	}
+	wait := g.engine.WaitOf(j.N, now)
+	switch wait.Code { //nolint:exhaustive // the others say everything
+	case contract.CodeWindowFit:
+		wait.Object, wait.Detail = contract.JobID(j.N), g.textLate(j)
+	case contract.CodeGlobalLimit, contract.CodeStarting:
+		wait.Object = g.cfg.JobType
+	}
+	return wait
+}
+
+// Wait says what the group as a whole waits for.
+func (g *Group) Wait(now time.Time) run.Wait {
+	detecting := g.phase == PhaseDetecting && !g.detect.running() && g.stopping == stopNone
+	switch {
+	case g.phase == PhaseEnded:
+	case g.paused:
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
+	case g.turn.active():
+		return g.turnWait(now)
+	case detecting && g.cfg.DetectEvery:
+		return g.everyWait()
+	case detecting && g.busyDetectors() != "":
+		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
+	case detecting:
+		return run.Wait{Code: contract.CodeNoWorker, Object: g.cfg.Handler, Since: g.startedAt, Detail: fmt.Sprintf("no worker with handler %s is available to detect", g.cfg.Handler)}
+	case g.phase == PhaseClaiming:
+		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "it waits for its claims"}
+	}
+	return run.Wait{}
+}
+
+// turnWait says what keeps the group from its turn.
+func (g *Group) turnWait(now time.Time) run.Wait {
+	t := &g.turn
+	switch t.Step {
+	case stepStart:
+		first := g.firstStart()
+		return run.Wait{Code: contract.CodeNotBefore, Since: t.Since, Until: first, Detail: "nothing of what was submitted may start before " + at(first)}
+	case stepWindow:
+		opens, closed := g.window.closedUntil(now)
+		if now.Before(g.turn.HoldUntil) {
+			return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: g.turn.HoldUntil, Detail: g.textHold()}
+		}
+		if !closed {
+			return run.Wait{}
+		}
+		wait := run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: t.Since, Until: opens}
+		if g.window.Known != nil {
+			wait.Detail = g.window.Known.Closed
+		}
+		return wait
+	case stepWorker:
+		return run.Wait{
+			Code: contract.CodeNoWorker, Object: g.cfg.Handler, Since: t.Since, Until: g.workerDeadline(),
+			Detail: fmt.Sprintf("no usable worker has handler %s; it has not taken its lane's turn", g.cfg.Handler),
+		}
+	case stepLane:
+		if t.Granted || g.cfg.Lane == "" {
+			return run.Wait{}
+		}
+		return run.Wait{Code: contract.CodeLaneBusy, Object: g.cfg.Lane, Since: t.AskedAt, Until: g.laneDeadline(), Detail: "it waits for its turn" + g.textMaxWait()}
+	case stepPrepare, stepNone:
+	}
+	return run.Wait{}
+}
+
+func (g *Group) textMaxWait() string {
+	switch {
+	case !g.cfg.Submitted:
+		return ", at most one interval"
+	case g.laneDeadline().IsZero():
+		return ", however long that takes"
+	}
+	return ", until its jobs have expired"
+}
+
+// Summary describes the group without its workers: cheap enough for every turn of a
+// workflow in a fleet of a thousand.
+func (g *Group) Summary(now time.Time) contract.GroupStatus {
+	wait := g.Wait(now)
+	s := contract.GroupStatus{
+		JobType: g.cfg.JobType, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
+		Counts: g.counts, Pending: len(g.jobs.open) - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
+		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
+	}
+	if !g.turn.active() {
+		s.Deadline = g.deadline
+	}
+	if g.cfg.Turn {
+		s.Lane = g.cfg.Lane
+	}
+	if w := g.closing; g.cfg.Windows && !g.turn.active() {
+		s.Window = &contract.GroupWindow{Closes: w.Closes, Next: w.Next, Learned: jobtype.Duration(w.Learned), LearnedOf: w.LearnedOf}
+	}
+	for _, h := range g.heldBack {
+		s.HeldBack = append(s.HeldBack, contract.AdmissionHold{JobType: g.cfg.JobType, DedupeKey: h.Key, Code: h.Code, Since: h.Since, Until: h.Until, Detail: h.Detail})
+	}
+	return s
+}
+
+func (g *Group) waitingText(wait run.Wait) string {
+	switch {
+	case g.stopping != stopNone && g.phase != PhaseEnded:
+		return "stopping: " + g.why.String()
+	case wait.Code == contract.CodeSlots:
+		return "a detect slot of " + wait.Object
+	case wait.Code == contract.CodeLaneBusy:
+		return "it waits for its turn in lane " + g.cfg.Lane
+	case wait.Code == contract.CodeNotBefore:
+		return "not_before " + at(wait.Until)
+	case wait.Code == contract.CodeWindowClosed && !wait.Until.IsZero():
+		return fmt.Sprintf("its window is closed until %s: %s", at(wait.Until), wait.Detail)
+	}
+	return wait.Detail
+}
+
+// maxWaits bounds the reasons of a status.
+const maxWaits = 20
+
+// Waits says what the jobs that do not run wait for. A wait of the group as a
+// whole is one of all of them.
+func (g *Group) Waits(now time.Time) []contract.WaitReason {
+	if whole := reasonOf(g.Wait(now), 0); whole != nil {
+		whole.Items = len(g.jobs.open) - g.engine.InFlight()
+		return []contract.WaitReason{*whole}
+	}
+	var list []contract.WaitReason
+	for _, w := range g.engine.Waits(now) {
+		j := g.jobs.open[w.Item]
+		if j == nil || len(list) == maxWaits {
+			continue
+		}
+		if reason := reasonOf(g.waitOf(j, now), w.Item); reason != nil {
+			reason.Items, reason.Since, reason.Until = w.Items, w.Since, w.Until
+			list = append(list, *reason)
+		}
+	}
+	return list
+}
+
+// MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
+// enough for every turn of a workflow.
+func (g *Group) MainWait(now time.Time) *contract.WaitReason {
+	j := g.jobs.open[g.engine.MainWait()]
+	if j == nil {
+		return nil
+	}
+	return reasonOf(g.waitOf(j, now), j.N)
+}
+
+// Status describes the group, its workers and what its jobs wait for.
+func (g *Group) Status(now time.Time) contract.GroupStatus {
+	s := g.Summary(now)
+	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
+	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
+	for _, w := range g.engine.Workers(theWork, now) {
+		s.Workers = append(s.Workers, contract.GroupWorker{
+			ID: w.ID, State: w.State, Usable: w.Reason == "", Reason: w.Reason, Running: w.InFlight, Slots: w.Slots, Others: w.Others,
+		})
+	}
+	return s
+}
+
+// ByWorker counts completed jobs.
+func (g *Group) ByWorker() map[string]int { return maps.Clone(g.byWorker) }
+
+// Errors lists jobs that failed, are stale or expired, at most limit, then the
+// proposals that were refused.
+func (g *Group) Errors(limit int) []contract.JobError {
+	var list []contract.JobError
+	failures := slices.Clone(g.jobs.failures)
+	slices.SortFunc(failures, func(a, b *job) int { return cmp.Compare(a.N, b.N) })
+	for _, j := range failures[:min(limit, len(failures))] {
+		list = append(list, contract.JobError{JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker})
+	}
+	for _, message := range g.detect.Errors {
+		if len(list) < limit {
+			list = append(list, contract.JobError{Message: message})
+		}
+	}
+	return list
+}
+
+// Proposals returns the first accepted proposals, most urgent first, as many as fit
+// into bytes.
+func (g *Group) Proposals(limit, bytes int) []jobtype.Proposal {
+	sorted := g.jobs.sorted()
+	slices.SortStableFunc(sorted, func(a, b *job) int {
+		return cmp.Compare(b.Proposal.Priority.Rank(), a.Proposal.Priority.Rank())
+	})
+	var list []jobtype.Proposal
+	for _, j := range sorted {
+		if bytes -= proposalBytes(j.Proposal); len(list) >= limit || bytes < 0 {
+			break
+		}
+		list = append(list, j.Proposal)
+	}
+	return list
+}
+
+// Result is what the group's workflow returns, but for what only the workflow knows.
+func (g *Group) Result(now time.Time) contract.JobGroupResult {
+	const dryRunBytes = 1 << 20
+	from := g.startedAt
+	if from.IsZero() {
+		from = g.createdAt
+	}
+	s := g.Summary(now)
+	result := contract.JobGroupResult{
+		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.counts,
+		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, ByWorker: g.ByWorker(),
+		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
+	}
+	if g.cfg.DryRun {
+		result.Proposals = g.Proposals(contract.MaxDryRunProposals, dryRunBytes)
+	}
+	return result
+}

@@ -1,0 +1,111 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// firstStart is before which nothing of what was submitted may start: before that
+// the group would hold its lane, and spend its max_runtime, on doing nothing.
+func (g *Group) firstStart() time.Time {
+	var first time.Time
+	if !g.cfg.Submitted || g.begun {
+		return first
+	}
+	for i, j := range g.jobs.sorted() {
+		if at := j.Proposal.NotBefore; i == 0 || at.Before(first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// lastStart is when the last of what was submitted expires; zero: never.
+func (g *Group) lastStart() time.Time {
+	var last time.Time
+	for _, j := range g.jobs.sorted() {
+		if j.Proposal.ExpiresAt.IsZero() {
+			return time.Time{}
+		}
+		last = latestOf(last, j.Proposal.ExpiresAt)
+	}
+	return last
+}
+
+// maxWait is how long a group of the Schedule waits for one thing.
+func (g *Group) maxWait() time.Duration {
+	if g.cfg.MaxWait > 0 {
+		return g.cfg.MaxWait
+	}
+	return defaultMaxWait
+}
+
+// laneDeadline is until when the group waits for its turn. A group of the Schedule
+// waits until it is due again; no other comes instead of a submitted one, so that it
+// waits as long as one of its jobs could still start. Zero: for ever.
+func (g *Group) laneDeadline() time.Time {
+	if g.cfg.Submitted {
+		return g.lastStart()
+	}
+	return g.turn.AskedAt.Add(g.maxWait())
+}
+
+// windowDeadline is the same for the window.
+func (g *Group) windowDeadline() time.Time {
+	switch {
+	case g.away:
+		return g.createdAt.Add(MaxAway)
+	case g.cfg.Submitted:
+		return g.lastStart()
+	}
+	return g.turn.Since.Add(g.maxWait())
+}
+
+// workerDeadline bounds how long the group waits for a worker before it has taken
+// its turn.
+func (g *Group) workerDeadline() time.Time {
+	wait := min(g.maxWait(), g.cfg.Policy.MaxRuntime.Std())
+	if g.cfg.Submitted {
+		wait = max(wait, g.cfg.Policy.ExecutionTimeout.Std())
+	}
+	at := g.turn.Since.Add(wait)
+	if g.engine.Incomplete() { // The registry was just rebuilt.
+		at = latestOf(at, g.lastTick.Add(run.RebuildPause))
+	}
+	return at
+}
+
+// awaitWindow continues when the window is open.
+func (g *Group) awaitWindow(now time.Time) {
+	switch opens, closed := g.window.closedUntil(now); {
+	case !g.cfg.Windows:
+		g.enter(stepPrepare, now)
+	case now.Before(g.turn.HoldUntil):
+	case g.window.asking:
+	case g.window.Broken != "":
+		g.skip(reason{Code: contract.CodeWindowClosed, Detail: g.window.Broken}, now)
+	case g.window.Known == nil || g.window.AskedAt.Before(latestOf(g.turn.Since, g.turn.HoldUntil)):
+		g.askWindows(now) // The known window may have come to its end.
+	case !closed:
+		g.noteWait(contract.CodeWindowClosed, "it waited for its window to open", g.turn.Since, now)
+		g.enter(stepPrepare, now)
+	default:
+		if g.opensTooLate(opens) {
+			g.skip(g.tooLate(opens), now)
+		}
+	}
+}
+
+// opensTooLate reports whether the group does not wait for a window that opens then;
+// zero: none does.
+func (g *Group) opensTooLate(opens time.Time) bool {
+	until := g.windowDeadline()
+	return opens.IsZero() || !until.IsZero() && opens.After(until)
+}
+
+func (g *Group) askWindows(now time.Time) {
+	g.window.asking, g.window.AskedAt = true, now
+	g.do(AskWindows{})
+}

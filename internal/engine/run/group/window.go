@@ -1,0 +1,233 @@
+package group
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// windows is what the group knows of its maintenance windows.
+type windows struct {
+	// Known is the last answer; nil: none yet.
+	Known *contract.WindowsResult `json:"known,omitempty"`
+	// AskedAt is when it was asked for.
+	AskedAt time.Time `json:"asked_at,omitzero"`
+	// Broken is why the calendars cannot be read; then the window stays closed.
+	Broken string `json:"broken,omitempty"`
+	// asking: a question is on its way.
+	asking bool
+}
+
+// at is the open span that holds at now, or one that has closed; nil: there are no
+// windows.
+func (w *windows) at(now time.Time) *Window {
+	if w.Known == nil {
+		return nil
+	}
+	span := &Window{Closes: now, Longest: w.Known.Longest.Std()}
+	for i, open := range w.Known.Open {
+		switch {
+		case !open.To.IsZero() && !now.Before(open.To):
+			span.Closes = open.To
+			continue
+		case now.Before(open.From):
+			span.Next = open.From
+			return span
+		}
+		span.Closes = open.To
+		if i+1 < len(w.Known.Open) {
+			span.Next = w.Known.Open[i+1].From
+		}
+		return span
+	}
+	return span
+}
+
+// closedUntil says when the window opens if it is closed now; a zero time if it
+// never does.
+func (w *windows) closedUntil(now time.Time) (opens time.Time, closed bool) {
+	span := w.at(now)
+	if span == nil || span.Closes.IsZero() || now.Before(span.Closes) {
+		return time.Time{}, false
+	}
+	return span.Next, true
+}
+
+func (v WindowsKnown) apply(g *Group, now time.Time) {
+	g.window.asking, g.window.Known, g.window.Broken = false, &v.Windows, ""
+	g.windowChanged(now)
+}
+
+func (v WindowsFailed) apply(g *Group, _ time.Time) {
+	g.window.asking = false
+	if g.turn.active() {
+		g.window.Broken = v.Reason // A group that runs continues with what it knows.
+	}
+}
+
+func (v CalendarSet) apply(g *Group, now time.Time) {
+	g.cfg.Windows, g.turn.HoldUntil = v.Windows, time.Time{}
+	if v.Windows {
+		g.askWindows(now)
+		return
+	}
+	g.window = windows{}
+	g.windowChanged(now)
+}
+
+// windowChanged takes other windows. Those that have closed already end the group's
+// work as a closing does.
+func (g *Group) windowChanged(now time.Time) {
+	switch {
+	case g.turn.active():
+	case g.leaving:
+		g.stayIfOpen(now)
+	case g.stopping != stopNone:
+	default:
+		g.setClosing(now)
+	}
+}
+
+// stayIfOpen takes other windows while the group is leaving. An open one keeps it.
+func (g *Group) stayIfOpen(now time.Time) {
+	opens, closed := g.window.closedUntil(now)
+	switch {
+	case !closed:
+		g.stopping, g.why, g.leaving = stopNone, reason{}, false
+		g.engine.Unsuspend(now)
+		g.setClosing(now)
+	case opens.IsZero() || !opens.Before(g.createdAt.Add(MaxAway)):
+		g.stayAway(g.why, now)
+	}
+}
+
+// closes is when the window closes that the group runs in; zero: never.
+func (g *Group) closes() time.Time { return g.closing.Closes }
+
+// setClosing bounds when jobs may start.
+func (g *Group) setClosing(now time.Time) {
+	g.closing = Window{}
+	if span := g.window.at(now); span != nil && g.cfg.Windows {
+		g.closing = *span
+		g.closing.Learned, g.closing.LearnedOf = g.learned()
+	}
+	g.engine.SetClosing(now, run.Closing{At: g.closing.Closes, Learned: g.closing.Learned})
+}
+
+// learned is the run time that a job without an estimate is taken to need.
+func (g *Group) learned() (p95 time.Duration, of int) {
+	if p95, known := window.P95(g.cfg.Took); known {
+		return p95, len(g.cfg.Took)
+	}
+	return 0, 0
+}
+
+// drained is when jobs that still run after the closing are canceled.
+func (g *Group) drained() time.Time { return g.closes().Add(g.cfg.Policy.DrainGrace.Std()) }
+
+// endIfNothingFits: nothing runs, and what is left cannot start before the closing.
+// Waiting for that would hold the lane for nothing.
+func (g *Group) endIfNothingFits(now time.Time) {
+	if late := g.engine.Late(); late > 0 && late == g.engine.Len() && g.stopping == stopNone {
+		g.shut(g.nothingFits(late), now)
+	}
+}
+
+// closeWindow: from now on nothing starts. A running job drains, or is canceled and
+// keeps its checkpoint.
+func (g *Group) closeWindow(now time.Time) {
+	why := g.windowClosed()
+	g.shut(why, now)
+	if g.cfg.Policy.OnWindowEnd == jobtype.WindowEndCheckpoint {
+		g.engine.CancelRunning(now, why.String())
+	}
+}
+
+// shut ends what the window lets start: for good, or until the next one.
+func (g *Group) shut(why reason, now time.Time) {
+	if g.comesBack() {
+		g.suspend(why, now)
+		return
+	}
+	g.stop(stopWindow, why, now)
+}
+
+// comesBack reports whether the closing of the window is not the end: what a person
+// submitted is wanted, and no detection will find it again.
+func (g *Group) comesBack() bool {
+	next := g.closing.Next
+	return g.cfg.Submitted && !next.IsZero() && next.Before(g.createdAt.Add(MaxAway)) &&
+		g.stopping == stopNone && (g.phase == PhaseRunning || g.phase == PhaseClaiming)
+}
+
+// suspend is stop for a group that comes back. A job that waits continues to wait, but for
+// jobs that no window is long enough for.
+func (g *Group) suspend(why reason, now time.Time) {
+	g.stopping, g.why, g.leaving = stopWindow, why, true
+	g.note(run.Delayed, contract.CodeWindowEnd, why.String(), 0)
+	if g.phase == PhaseClaiming {
+		g.phase = PhaseRunning
+	}
+	if longest := g.closing.Longest; longest > 0 && g.begun {
+		for _, j := range g.jobs.sorted() {
+			if rest, _ := g.engine.Estimate(j.N); rest > longest {
+				g.engine.End(now, j.N, run.NotStarted, reason{Code: contract.CodeWindowFit, Detail: g.textLate(j)}.String())
+			}
+		}
+	}
+	g.engine.Suspend(now)
+}
+
+// leave gives everything back once nothing runs any more, and waits for the next
+// window.
+func (g *Group) leave(now time.Time) {
+	if !g.leaving || g.engine.InFlight() > 0 || len(g.jobs.open) == 0 {
+		return
+	}
+	g.leaving, g.away = false, true
+	g.stopping, g.why = stopNone, reason{}
+	g.engine.Forget()
+	g.do(Unwatch{})
+	g.leaveTurn()
+	g.turn.HoldUntil = g.closing.Next
+	g.enter(stepWindow, now)
+	g.advanceTurn(now)
+}
+
+// comeBack continues with what is left: the window is open, and it is the group's
+// turn again.
+func (g *Group) comeBack(now time.Time) {
+	g.away = false
+	g.setClosing(now)
+	if len(g.jobs.open) > 0 && g.claims() {
+		g.phase = PhaseClaiming
+		g.do(ClaimKeys{Turn: g.turn.Number})
+		return
+	}
+	g.resume(now)
+}
+
+// resume makes everything that is left start again.
+func (g *Group) resume(now time.Time) {
+	g.engine.Unsuspend(now)
+	if !g.begun {
+		g.beginRunning(now)
+		return
+	}
+	g.phase = PhaseRunning
+	g.engine.Watch()
+}
+
+// stayAway ends what was to continue with the next window.
+func (g *Group) stayAway(why reason, now time.Time) {
+	g.leaving, g.away, g.turn.Step = false, false, stepNone
+	g.stopping, g.why, g.phase = stopWindow, why, PhaseRunning
+	g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
+	g.engine.Stop(now, run.NotStarted, why.String())
+	if !g.begun {
+		g.beginRunning(now)
+	}
+}

@@ -1,0 +1,183 @@
+package ticks
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/window"
+)
+
+const (
+	// Late is how long a tick may be without a run and without an explanation: the
+	// server starts what is due within seconds.
+	Late = time.Minute
+	// Noticed is how late a Schedule may notice that its run has ended.
+	Noticed = 10 * time.Second
+	// inID is what the instant in a run's id is cut to.
+	inID = time.Second
+)
+
+// JobType is what the ledger knows of one job type.
+type JobType struct {
+	Name string
+	// Ticks are the instants at which its present schedule was due, in order.
+	Ticks []time.Time
+	// Runs are its runs, in any order.
+	Runs []Run
+	// Jitter is how much later than in the id of its run an instant may be.
+	Jitter time.Duration
+	// Pauses are when it was paused; a zero To: it still is.
+	Pauses []window.Span
+	// AppliedAt is since when the present schedule counts: of the instants of an earlier
+	// one only those are known that have a run. KeptSince is how far back the server
+	// remembers runs. Zero: from the beginning.
+	AppliedAt, KeptSince time.Time
+}
+
+// Run is one run of a job type.
+type Run struct {
+	WorkflowID string
+	// Due is the instant in its id, without jitter; zero: none started it.
+	Due            time.Time
+	Started, Ended time.Time
+	Outcome        contract.Outcome
+	// Code is why it was skipped.
+	Code contract.Code
+}
+
+// Tick is what became of one instant.
+type Tick struct {
+	JobType string             `json:"job_type"`
+	At      time.Time          `json:"at"`
+	State   contract.TickState `json:"state"`
+	Code    contract.Code      `json:"code,omitempty"`
+	// Run is its run; of a dropped tick the run that was in its way or stands for it.
+	Run     string           `json:"run,omitempty"`
+	Outcome contract.Outcome `json:"outcome,omitempty"`
+	Started time.Time        `json:"started_at,omitzero"`
+	Ended   time.Time        `json:"ended_at,omitzero"`
+}
+
+// Of explains the instants of a job type up to now.
+func Of(now time.Time, t JobType) []Tick {
+	t.Runs = slices.Clone(t.Runs)
+	slices.SortFunc(t.Runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
+	owner := t.owners()
+	ticks := t.before()
+	for i, at := range t.Ticks {
+		if at.After(now) {
+			break
+		}
+		if at.Before(t.AppliedAt) {
+			continue
+		}
+		tick := Tick{JobType: t.Name, At: at}
+		if run, ok := owner[i]; ok {
+			tick.ran(t.Runs[run])
+		} else if !t.dropped(&tick, now) {
+			continue
+		}
+		ticks = append(ticks, tick)
+	}
+	return ticks
+}
+
+// before are the instants of an earlier schedule that have a run.
+func (t JobType) before() []Tick {
+	ticks := make([]Tick, 0, len(t.Ticks))
+	for _, run := range t.Runs {
+		if !run.Due.IsZero() && run.Due.Before(t.AppliedAt.Truncate(inID)) {
+			tick := Tick{JobType: t.Name, At: run.Due}
+			tick.ran(run)
+			ticks = append(ticks, tick)
+		}
+	}
+	return ticks
+}
+
+// owners finds the run of each instant: the one whose id names it, or the latest
+// instant before it within the jitter. A run that an operator triggered in between
+// names no instant.
+func (t JobType) owners() map[int]int {
+	owner := map[int]int{}
+	for i, run := range t.Runs {
+		if run.Due.IsZero() {
+			continue
+		}
+		at := sort.Search(len(t.Ticks), func(k int) bool { return !t.Ticks[k].Truncate(inID).Before(run.Due) })
+		if at == len(t.Ticks) || t.Ticks[at].Sub(run.Due) >= t.Jitter+inID {
+			continue
+		}
+		if other, taken := owner[at]; !taken || t.Runs[other].Due.Before(run.Due) {
+			owner[at] = i
+		}
+	}
+	return owner
+}
+
+func (tick *Tick) ran(run Run) {
+	tick.Run, tick.Outcome, tick.Started, tick.Ended = run.WorkflowID, run.Outcome, run.Started, run.Ended
+	switch {
+	case run.Ended.IsZero():
+		tick.State = contract.TickOpen
+	case run.Outcome == contract.OutcomeSkipped:
+		tick.State, tick.Code = contract.TickSkipped, run.Code
+	default:
+		tick.State = contract.TickRan
+	}
+}
+
+// dropped explains an instant without a run; false: its run may still be starting.
+func (t JobType) dropped(tick *Tick, now time.Time) bool {
+	tick.State = contract.TickSkipped
+	switch paused, open, later := t.pausedAt(tick.At), t.openAt(tick.At), t.startedLate(tick.At); {
+	case paused:
+		tick.Code = contract.CodePaused
+	case open != nil:
+		tick.Code, tick.Run = contract.CodeOverlap, open.WorkflowID
+	case later != nil:
+		tick.Code, tick.Run = contract.CodeCaughtUp, later.WorkflowID
+	case tick.At.Before(t.KeptSince):
+		tick.State, tick.Code = contract.TickMissed, contract.CodeForgotten
+	case now.Sub(tick.At) < Late:
+		return false
+	default:
+		tick.State, tick.Code = contract.TickMissed, contract.CodeServerAway
+	}
+	return true
+}
+
+func (t JobType) pausedAt(at time.Time) bool {
+	return slices.ContainsFunc(t.Pauses, func(pause window.Span) bool {
+		return !at.Before(pause.From) && (pause.To.IsZero() || at.Before(pause.To))
+	})
+}
+
+// openAt is a run of the Schedule that was open at an instant, or had ended in the
+// moment before.
+func (t JobType) openAt(at time.Time) *Run {
+	for i := range t.Runs {
+		run := &t.Runs[i]
+		if run.Started.After(at) {
+			return nil
+		}
+		if !run.Due.IsZero() && (run.Ended.IsZero() || run.Ended.Add(Noticed).After(at)) {
+			return run
+		}
+	}
+	return nil
+}
+
+// startedLate is the run of an earlier instant that the server started after this
+// one: it was away in between.
+func (t JobType) startedLate(at time.Time) *Run {
+	for i := range t.Runs {
+		run := &t.Runs[i]
+		if !run.Due.IsZero() && run.Due.Before(at) && run.Started.After(at) {
+			return run
+		}
+	}
+	return nil
+}

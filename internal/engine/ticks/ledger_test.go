@@ -1,0 +1,173 @@
+package ticks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/ticks"
+	"github.com/roundsman/roundsman/internal/engine/window"
+)
+
+var monday = time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)
+
+func at(minutes int) time.Time { return monday.Add(time.Duration(minutes) * time.Minute) }
+
+// truth is what a simulated Schedule with policy.overlap skip did at an instant.
+type truth struct {
+	state contract.TickState
+	code  contract.Code
+	run   string
+}
+
+// history simulates a week of one Schedule: outages of the server, pauses, runs of
+// any length, runs that somebody triggered in between.
+type history struct {
+	known ticks.JobType
+	did   map[time.Time]truth
+	now   time.Time
+}
+
+func genHistory(rt *rapid.T) history {
+	minutes := func(low, high int, label string) int { return rapid.IntRange(low, high).Draw(rt, label) }
+	const length = 7 * 24 * 60
+	step := minutes(5, 1500, "every")
+	h := history{known: ticks.JobType{Name: "scrub", Jitter: time.Duration(minutes(0, step-1, "jitter")) * time.Minute}, did: map[time.Time]truth{}, now: at(length)}
+	var outages []window.Span
+	for m := minutes(0, 3000, "first outage"); m < length; m += minutes(100, 5000, "until the next") {
+		to := m + minutes(1, 400, "outage")
+		outages = append(outages, window.Span{From: at(m), To: at(to)})
+		m = to
+	}
+	for m := minutes(0, 3000, "first pause"); m < length; m += minutes(100, 5000, "until the next pause") {
+		to := m + minutes(1, 1000, "pause")
+		span := window.Span{From: at(m), To: at(to)}
+		if to >= length {
+			span.To = time.Time{}
+		}
+		h.known.Pauses = append(h.known.Pauses, span)
+		m = to
+	}
+	catchUp := time.Duration(minutes(1, 300, "catch-up")) * time.Minute
+	var open ticks.Run
+	for m := step; m < length; m += step {
+		due := at(m)
+		tick := due
+		if h.known.Jitter > 0 {
+			tick = due.Add(time.Duration(minutes(0, int(h.known.Jitter/time.Minute)-1, "jittered")) * time.Minute)
+		}
+		h.known.Ticks = append(h.known.Ticks, tick)
+		handled := tick
+		for _, outage := range outages {
+			if !tick.Before(outage.From) && tick.Before(outage.To) {
+				handled = outage.To
+			}
+		}
+		isOpen := !open.Started.IsZero() && open.Ended.After(handled)
+		switch {
+		case paused(h.known.Pauses, tick):
+			h.did[tick] = truth{contract.TickSkipped, contract.CodePaused, ""}
+		case openAt(h.known.Runs, tick) != "" && (isOpen || handled.Sub(tick) > catchUp):
+			// Whether the server was away, too, makes no difference then.
+			h.did[tick] = truth{contract.TickSkipped, contract.CodeOverlap, openAt(h.known.Runs, tick)}
+		case handled.Sub(tick) > catchUp:
+			h.did[tick] = truth{contract.TickMissed, contract.CodeServerAway, ""}
+		case isOpen:
+			h.did[tick] = truth{contract.TickSkipped, contract.CodeCaughtUp, open.WorkflowID}
+		default:
+			open = ticks.Run{WorkflowID: "group/scrub-" + due.Format(time.RFC3339), Due: due, Started: handled, Outcome: contract.OutcomeCompleted}
+			// Half minutes: never in the moment of a tick, which is nobody's to decide.
+			open.Ended = handled.Add(time.Duration(minutes(1, 600, "length"))*time.Minute + 30*time.Second)
+			did := truth{contract.TickRan, "", open.WorkflowID}
+			if minutes(0, 5, "skipped") == 0 {
+				open.Outcome, open.Code = contract.OutcomeSkipped, contract.CodeLaneBusy
+				did = truth{contract.TickSkipped, contract.CodeLaneBusy, open.WorkflowID}
+			}
+			if open.Ended.After(h.now) {
+				shown := open
+				shown.Ended, shown.Outcome = time.Time{}, ""
+				h.known.Runs = append(h.known.Runs, shown)
+				h.did[tick] = truth{contract.TickOpen, "", open.WorkflowID}
+				continue
+			}
+			h.known.Runs = append(h.known.Runs, open)
+			h.did[tick] = did
+		}
+	}
+	return h
+}
+
+func openAt(runs []ticks.Run, at time.Time) string {
+	for _, run := range runs {
+		if !run.Started.After(at) && (run.Ended.IsZero() || run.Ended.After(at)) {
+			return run.WorkflowID
+		}
+	}
+	return ""
+}
+
+func paused(pauses []window.Span, at time.Time) bool {
+	for _, pause := range pauses {
+		if !at.Before(pause.From) && (pause.To.IsZero() || at.Before(pause.To)) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestLedgerTellsWhatTheScheduleDid: every instant of a simulated week is told as it
+// was, and none is left out but for the last minute.
+func TestLedgerTellsWhatTheScheduleDid(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		h := genHistory(rt)
+		told := ticks.Of(h.now, h.known)
+		expected := 0
+		for _, tick := range h.known.Ticks {
+			if !tick.After(h.now) && (h.now.Sub(tick) >= ticks.Late || h.did[tick].state != contract.TickMissed) {
+				expected++
+			}
+		}
+		require.Len(rt, told, expected)
+		for _, tick := range told {
+			did := h.did[tick.At]
+			told := truth{tick.State, tick.Code, tick.Run}
+			require.Equal(rt, did, told, "%+v", tick)
+		}
+	})
+}
+
+func TestRunsThatAreNoTicks(t *testing.T) {
+	t.Parallel()
+	known := ticks.JobType{
+		Name: "scrub", Ticks: []time.Time{at(10), at(20)},
+		Runs: []ticks.Run{
+			{WorkflowID: "group/scrub-triggered", Due: at(7), Started: at(7), Ended: at(8), Outcome: contract.OutcomeCompleted},
+			{WorkflowID: "adhoc/scrub/1", Started: at(9), Ended: at(30), Outcome: contract.OutcomeCompleted},
+			{WorkflowID: "group/scrub-10", Due: at(10), Started: at(10), Ended: at(12), Outcome: contract.OutcomeFailed},
+		},
+	}
+	told := ticks.Of(at(60), known)
+	require.Len(t, told, 2)
+	assert.Equal(t, "group/scrub-10", told[0].Run, "a triggered run names no instant")
+	assert.Equal(t, contract.TickRan, told[0].State, "a run that failed has run")
+	assert.Equal(t, contract.CodeServerAway, told[1].Code, "a submitted run is in nobody's way")
+}
+
+func TestWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	known := ticks.JobType{
+		Name: "scrub", Ticks: []time.Time{at(10), at(20), at(30)}, AppliedAt: at(15), KeptSince: at(25),
+		Runs: []ticks.Run{{WorkflowID: "group/scrub-5", Due: at(5), Started: at(5), Ended: at(6), Outcome: contract.OutcomeCompleted}},
+	}
+	told := ticks.Of(at(60), known)
+	require.Len(t, told, 3, "the instant before the schedule was applied is none")
+	assert.Equal(t, "group/scrub-5", told[0].Run, "but for one of the schedule before that has a run")
+	assert.Equal(t, contract.CodeForgotten, told[1].Code)
+	assert.Equal(t, contract.CodeServerAway, told[2].Code)
+	assert.Empty(t, ticks.Of(at(10).Add(time.Second), ticks.JobType{Name: "scrub", Ticks: []time.Time{at(10)}}), "its run is about to start")
+}

@@ -1,0 +1,370 @@
+package draw
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func task(id string, needs ...string) Task { return Task{ID: id, Needs: needs, Kind: "command"} }
+
+func nine() *Picture {
+	return &Picture{Title: "nine", Tasks: []Task{
+		task("1"), task("2"), task("3"), task("4", "1", "2"), task("5", "2"), task("6", "2"),
+		task("7", "1", "2", "4"), task("8", "5", "6"), task("9", "4", "6"),
+	}}
+}
+
+func nineFailed() *Picture {
+	p := nine()
+	p.Run, p.Subtitle = true, "dag/nine/x (failed)"
+	for i, state := range []string{"succeeded", "succeeded", "succeeded", "failed", "succeeded", "succeeded", "upstream_failed", "succeeded", "upstream_failed"} {
+		p.Tasks[i].State = state
+	}
+	p.Tasks[3].Note = `exit status 1: "no such disk" <sda>`
+	return p
+}
+
+// fanOut is an entry of n tasks between two others.
+func fanOut(n int) *Picture {
+	p := &Picture{Title: "fan", Tasks: []Task{task("plan")}}
+	ship := Task{ID: "check", Kind: "job_type", Rule: "all_done"}
+	for i := range n {
+		id := fmt.Sprintf("ship.%d", i)
+		p.Tasks = append(p.Tasks, task(id, "plan"))
+		ship.Needs = append(ship.Needs, id)
+	}
+	p.Tasks = append(p.Tasks, ship)
+	return p
+}
+
+func draw(t *testing.T, p *Picture, format Format, collapse Collapse) (string, Drawn) {
+	t.Helper()
+	var out strings.Builder
+	drawn, err := p.Draw(&out, format, collapse)
+	require.NoError(t, err)
+	return out.String(), drawn
+}
+
+// wellFormed reads an SVG as strictly as a browser does and returns its texts.
+func wellFormed(t *testing.T, svg string) []string {
+	t.Helper()
+	var texts []string
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		require.NoError(t, err)
+		if text, ok := token.(xml.CharData); ok && strings.TrimSpace(string(text)) != "" {
+			texts = append(texts, strings.TrimSpace(string(text)))
+		}
+	}
+}
+
+func TestSVGSaysEverythingInWords(t *testing.T) {
+	t.Parallel()
+	svg, drawn := draw(t, nineFailed(), SVG, Auto)
+	assert.Equal(t, Drawn{Tasks: 9, Boxes: 9, Edges: 11}, drawn)
+	texts := wellFormed(t, svg)
+	assert.Equal(t, "DAG nine, dag/nine/x (failed)", texts[0])
+	assert.Equal(t, "9 tasks, 11 dependencies: 1 ✗ failed, 2 ⊘ upstream failed, 6 ✓ succeeded. Failed: 4.", texts[1])
+	assert.Contains(t, texts, "4\ncommand\n✗ failed\nexit status 1: \"no such disk\" <sda>", "the tooltip")
+	for _, says := range []string{"✗ failed", "⊘ upstream failed", "✓ succeeded"} {
+		assert.Contains(t, texts, says, "in a box or in the legend")
+	}
+	assert.NotContains(t, texts, "▶ running", "the legend has what the picture shows")
+	for _, part := range []string{`role="img"`, `aria-labelledby="title desc"`, `<title id="title">`, `<desc id="desc">`} {
+		assert.Contains(t, svg, part)
+	}
+	assert.Equal(t, 11, strings.Count(svg, "marker-end"))
+	for _, never := range []string{"<script", "<image", "href", "@import", "NaN", "Inf"} {
+		assert.NotContains(t, svg, never)
+	}
+}
+
+func TestKindsAreColoredWithoutARun(t *testing.T) {
+	t.Parallel()
+	p := fanOut(2)
+	svg, _ := draw(t, p, SVG, Auto)
+	texts := wellFormed(t, svg)
+	assert.Contains(t, texts, "job_type (all_done)")
+	assert.Contains(t, texts, "job type", "the legend")
+	assert.NotContains(t, svg, "not in this run")
+}
+
+func TestHostileTextCannotLeaveItsPlace(t *testing.T) {
+	t.Parallel()
+	p := &Picture{Title: `x"]; evil -> y; [label="`, Run: true, Tasks: []Task{
+		{ID: "a", Kind: "command", State: "failed", Note: "</title><script>alert(1)</script>\x00\x1b[31m\xff"},
+		{ID: `b"<br>`, Kind: "command\\", Needs: []string{"a", "missing"}},
+	}}
+	svg, drawn := draw(t, p, SVG, Auto)
+	assert.Equal(t, 1, drawn.Edges, "a need that is not in the picture is no edge")
+	wellFormed(t, svg)
+	assert.NotContains(t, svg, "<script>")
+	dot, _ := draw(t, p, Dot, Auto)
+	assert.Contains(t, dot, `label="b\"<br>\ncommand\\\n`)
+	for line := range strings.SplitSeq(strings.TrimSpace(dot), "\n") {
+		unescaped := strings.ReplaceAll(strings.ReplaceAll(line, `\\`, ""), `\"`, "")
+		assert.Zero(t, strings.Count(unescaped, `"`)%2, line)
+	}
+	mermaid, _ := draw(t, p, Mermaid, Auto)
+	assert.Contains(t, mermaid, `b#34;#60;br#62;`)
+	assert.NotContains(t, mermaid, "<script>")
+}
+
+func TestDotAndMermaid(t *testing.T) {
+	t.Parallel()
+	p := nineFailed()
+	dot, _ := draw(t, p, Dot, Auto)
+	assert.Contains(t, dot, `digraph "nine" {`)
+	assert.Contains(t, dot, "rankdir=LR")
+	assert.Equal(t, 11, strings.Count(dot, "->"))
+	assert.Contains(t, dot, `n3 [label="4\ncommand\n✗ failed"`)
+	assert.Contains(t, dot, "cluster_legend")
+	p.Down = true
+	dot, _ = draw(t, p, Dot, Auto)
+	assert.Contains(t, dot, "rankdir=TB")
+
+	mermaid, _ := draw(t, p, Mermaid, Auto)
+	assert.True(t, strings.HasPrefix(mermaid, "flowchart TD\n  accTitle: DAG nine, dag/nine/x (failed)\n  accDescr: 9 tasks, "), mermaid)
+	assert.Equal(t, 11, strings.Count(mermaid, "-->"))
+	assert.Contains(t, mermaid, `n3["4<br/>command<br/>✗ failed"]:::look0`)
+	assert.Contains(t, mermaid, "classDef look0 fill:#fecaca")
+}
+
+func TestTheSameTasksGiveTheSameBytes(t *testing.T) {
+	t.Parallel()
+	for _, format := range Formats() {
+		first, _ := draw(t, nineFailed(), format, Auto)
+		for range 5 {
+			again, _ := draw(t, nineFailed(), format, Auto)
+			require.Equal(t, first, again)
+		}
+	}
+}
+
+func TestFanOutsAreOneBoxInLargeGraphs(t *testing.T) {
+	t.Parallel()
+	p := fanOut(10_000)
+	p.Run = true
+	for i := range p.Tasks {
+		p.Tasks[i].State = "succeeded"
+	}
+	p.Tasks[17].State, p.Tasks[99].State, p.Tasks[300].State = "failed", "running", "running"
+	begin := time.Now()
+	svg, drawn := draw(t, p, SVG, Auto)
+	assert.Less(t, time.Since(begin), time.Minute)
+	assert.Equal(t, Drawn{Tasks: 10_002, Boxes: 3, Edges: 2}, drawn)
+	texts := wellFormed(t, svg)
+	assert.Contains(t, texts, "10000 × command")
+	assert.Contains(t, texts, "1 ✗ failed, 2 ▶ running, 9997 ✓ succeeded")
+	assert.Contains(t, texts[1], "10002 tasks in 3 boxes, 2 dependencies")
+
+	_, drawn = draw(t, fanOut(5), SVG, Auto)
+	assert.Equal(t, 7, drawn.Boxes, "a small graph is drawn as it is")
+	_, drawn = draw(t, fanOut(5), SVG, Always)
+	assert.Equal(t, 3, drawn.Boxes)
+	_, drawn = draw(t, fanOut(200), SVG, Never)
+	assert.Equal(t, 202, drawn.Boxes)
+}
+
+// layered is n separate tasks in layers of width, each needing two of the layer
+// before it.
+func layered(n, width int) *Picture {
+	p := &Picture{Title: "layers"}
+	for i := range n {
+		t := task(fmt.Sprintf("t%d", i))
+		if layer := i / width; layer > 0 {
+			first := (layer - 1) * width
+			t.Needs = []string{fmt.Sprintf("t%d", first+i*7%width), fmt.Sprintf("t%d", first+(i*13+1)%width)}
+		}
+		p.Tasks = append(p.Tasks, t)
+	}
+	return p
+}
+
+func TestWhatIsTooLargeIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	// A ladder whose top is needed by every rung: few boxes, but its edges cross
+	// 125,000 layers.
+	ladder := &Picture{Title: "ladder", Tasks: []Task{task("t0")}}
+	for i := 1; i < 500; i++ {
+		ladder.Tasks = append(ladder.Tasks, task(fmt.Sprintf("t%d", i), fmt.Sprintf("t%d", i-1), "t0"))
+	}
+	dense := &Picture{Title: "dense"}
+	for i := range 200 {
+		id := fmt.Sprintf("t%d", i)
+		if i < 100 {
+			dense.Tasks = append(dense.Tasks, task(id))
+			continue
+		}
+		next := task(id)
+		for k := range 100 {
+			next.Needs = append(next.Needs, fmt.Sprintf("t%d", k))
+		}
+		dense.Tasks = append(dense.Tasks, next)
+	}
+	for name, p := range map[string]*Picture{"boxes": layered(10_000, 1000), "bends": ladder, "edges": dense} {
+		begin := time.Now()
+		_, err := p.Draw(io.Discard, SVG, Auto)
+		var tooLarge *TooLargeError
+		require.ErrorAs(t, err, &tooLarge, name)
+		assert.Less(t, time.Since(begin), time.Minute, name)
+		for _, says := range []string{"--around TASK", "--collapse always", "--format dot", fmt.Sprint(tooLarge.Boxes)} {
+			assert.ErrorContains(t, err, says, name)
+		}
+		_, err = p.Draw(io.Discard, Dot, Auto)
+		require.NoError(t, err, name)
+	}
+	_, err := layered(1000, 100).Draw(io.Discard, Mermaid, Auto)
+	require.ErrorContains(t, err, "Mermaid takes at most 500")
+}
+
+func TestAround(t *testing.T) {
+	t.Parallel()
+	ids := func(p *Picture) (ids []string) {
+		for _, task := range p.Tasks {
+			ids = append(ids, task.ID)
+		}
+		return ids
+	}
+	p := nine()
+	require.NoError(t, p.Around("4"))
+	assert.Equal(t, []string{"1", "2", "4", "7", "9"}, ids(p))
+	p = nine()
+	require.NoError(t, p.Around("3"))
+	assert.Equal(t, []string{"3"}, ids(p))
+	p = fanOut(3)
+	require.NoError(t, p.Around("ship.1"))
+	assert.Equal(t, []string{"plan", "ship.1", "check"}, ids(p))
+	p = fanOut(3)
+	require.NoError(t, p.Around("ship"))
+	assert.Len(t, p.Tasks, 5, "a fan-out as a whole")
+	require.ErrorContains(t, nine().Around("10"), "has no task 10")
+
+	big := layered(10_000, 1000)
+	require.NoError(t, big.Around("t10"))
+	assert.Less(t, len(big.Tasks), 10_000)
+}
+
+func TestAnEmptyPictureIsStillOne(t *testing.T) {
+	t.Parallel()
+	for _, format := range Formats() {
+		text, drawn := draw(t, &Picture{Title: "empty"}, format, Auto)
+		assert.NotEmpty(t, text)
+		assert.Zero(t, drawn)
+	}
+	_, err := nine().Draw(io.Discard, "png", Auto)
+	require.ErrorContains(t, err, "png")
+}
+
+// The layout library is young: whatever it is given, boxes must not overlap and
+// every dependency must begin and end at its boxes.
+func TestLayoutProperty(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(rt, "tasks")
+		p := &Picture{Title: "random", Down: rapid.Bool().Draw(rt, "down")}
+		for i := range n {
+			next := task(rapid.StringMatching(`[a-z]{1,20}`).Draw(rt, "name") + fmt.Sprint(i))
+			for range rapid.IntRange(0, min(i, 4)).Draw(rt, "needs") {
+				next.Needs = append(next.Needs, p.Tasks[rapid.IntRange(0, i-1).Draw(rt, "need")].ID)
+			}
+			p.Tasks = append(p.Tasks, next)
+		}
+		s := p.boxes(rapid.Bool().Draw(rt, "collapse"))
+		laid, err := p.layout(s)
+		require.NoError(rt, err)
+		checkLayout(rt, p, s, laid)
+	})
+}
+
+func checkLayout(t require.TestingT, p *Picture, s sketch, laid placed) {
+	const slack = 0.5
+	for i := range s.boxes {
+		at, size := laid.middles[i], laid.sizes[i]
+		require.GreaterOrEqual(t, at.x-size.x/2, -slack)
+		require.LessOrEqual(t, at.x+size.x/2, laid.width+slack)
+		require.GreaterOrEqual(t, at.y-size.y/2, -slack)
+		require.LessOrEqual(t, at.y+size.y/2, laid.height+slack)
+		for k := range i {
+			apartX := math.Abs(at.x-laid.middles[k].x) - (size.x+laid.sizes[k].x)/2
+			apartY := math.Abs(at.y-laid.middles[k].y) - (size.y+laid.sizes[k].y)/2
+			require.Greater(t, max(apartX, apartY), 0.0, "%s and %s overlap", s.boxes[i].name, s.boxes[k].name)
+		}
+	}
+	for i, e := range s.edges {
+		route := laid.routes[i]
+		from, to := laid.middles[e[0]], laid.middles[e[1]]
+		require.LessOrEqual(t, outside(route[0], from, laid.sizes[e[0]]), slack, "the route begins at its box")
+		require.LessOrEqual(t, outside(route[len(route)-1], to, laid.sizes[e[1]]), slack, "the route ends at its box")
+		if p.Down {
+			require.Less(t, from.y, to.y, "time runs down")
+		} else {
+			require.Less(t, from.x, to.x, "time runs to the right")
+		}
+	}
+}
+
+// outside is how far a point is from a box.
+func outside(at, middle, size point) float64 {
+	return max(math.Abs(at.x-middle.x)-size.x/2, math.Abs(at.y-middle.y)-size.y/2, 0)
+}
+
+func TestLayoutForOtherPrograms(t *testing.T) {
+	t.Parallel()
+	drawing, ok, err := nineFailed().Layout(Auto, 9)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Len(t, drawing.Boxes, 9)
+	for _, box := range drawing.Boxes {
+		assert.Equal(t, box.ID, box.Lines[0])
+		assert.NotEmpty(t, box.State)
+		assert.Equal(t, 1, box.Tasks)
+		assert.True(t, box.X >= 0 && box.Y >= 0 && box.X+box.Width <= drawing.Width && box.Y+box.Height <= drawing.Height, "%+v", box)
+	}
+	for _, edge := range drawing.Edges {
+		assert.Regexp(t, `^M[\d.]+[ ,][\d.]+`, edge.Path)
+	}
+	_, ok, err = nineFailed().Layout(Auto, 8)
+	require.NoError(t, err)
+	assert.False(t, ok, "nine boxes are more than eight")
+	drawing, ok, err = fanOut(1000).Layout(Always, 300)
+	require.NoError(t, err)
+	require.True(t, ok)
+	tasks := 0
+	for _, box := range drawing.Boxes {
+		tasks += box.Tasks
+	}
+	assert.Equal(t, len(fanOut(1000).Tasks), tasks)
+}
+
+// TestAStandInIsOneBoxWithItsTasks: the task that stands for a fan-out whose items
+// another task returns is not counted where its tasks are known.
+func TestAStandInIsOneBoxWithItsTasks(t *testing.T) {
+	t.Parallel()
+	p := &Picture{Title: "late", Tasks: []Task{
+		task("hosts"),
+		{ID: "drain", Kind: "fan_out", Needs: []string{"hosts"}},
+		task("drain.a", "drain", "hosts"),
+		task("drain.b", "drain", "hosts"),
+	}}
+	text, drawn := draw(t, p, SVG, Always)
+	assert.Equal(t, 2, drawn.Boxes)
+	assert.Contains(t, text, "2 × command")
+	p.Tasks = p.Tasks[:2]
+	text, _ = draw(t, p, SVG, Always)
+	assert.Contains(t, text, ">fan_out<")
+}

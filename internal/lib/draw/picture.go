@@ -1,0 +1,141 @@
+package draw
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Task is one task as a picture shows it.
+type Task struct {
+	ID    string
+	Needs []string
+	// Kind is what the task does: command, approval, …
+	Kind string
+	// Rule is its trigger rule, empty for the default.
+	Rule string
+	// State is empty in a picture without a run, and for a task that the run does
+	// not have.
+	State string
+	// Note is shown when the pointer rests on the task: an error, what it waits for.
+	Note string
+}
+
+// Picture is what is drawn.
+type Picture struct {
+	// Title names the DAG, Subtitle the run, if any.
+	Title, Subtitle string
+	Tasks           []Task
+	// Down lets time run from top to bottom instead of left to right.
+	Down bool
+	// Run says that tasks have states; otherwise kinds are colored.
+	Run bool
+}
+
+// Format is how a picture is written.
+type Format string
+
+// The formats.
+const (
+	SVG     Format = "svg"
+	Dot     Format = "dot"
+	Mermaid Format = "mermaid"
+)
+
+// Formats lists the formats.
+func Formats() []Format { return []Format{SVG, Dot, Mermaid} }
+
+// Collapse says when the tasks of a fan-out are drawn as one box.
+type Collapse string
+
+// The ways to collapse.
+const (
+	// Auto collapses when there are more than autoCollapse tasks.
+	Auto   Collapse = "auto"
+	Always Collapse = "always"
+	Never  Collapse = "never"
+)
+
+// CollapseModes lists the ways to collapse.
+func CollapseModes() []Collapse { return []Collapse{Auto, Always, Never} }
+
+// autoCollapse is the number of tasks above which a picture of all of them is no
+// longer looked at as a whole.
+const autoCollapse = 100
+
+// Drawn says what a picture shows.
+type Drawn struct {
+	Tasks, Boxes, Edges int
+}
+
+// Around keeps the task with what it needs, directly or not, and what depends on
+// it. id may also name a fan-out as a whole.
+func (p *Picture) Around(id string) error {
+	at := make(map[string]int, len(p.Tasks))
+	dependants := map[string][]string{}
+	var start []string
+	for i, task := range p.Tasks {
+		at[task.ID] = i
+		if task.ID == id || entryOf(task.ID) == id {
+			start = append(start, task.ID)
+		}
+		for _, need := range task.Needs {
+			dependants[need] = append(dependants[need], task.ID)
+		}
+	}
+	if len(start) == 0 {
+		return fmt.Errorf("DAG %s has no task %s", p.Title, id)
+	}
+	keep := map[string]bool{}
+	needs := func(id string) []string {
+		if i, ok := at[id]; ok {
+			return p.Tasks[i].Needs
+		}
+		return nil
+	}
+	reach(keep, start, needs)
+	down := map[string]bool{}
+	reach(down, start, func(id string) []string { return dependants[id] })
+	p.Tasks = slices.DeleteFunc(p.Tasks, func(task Task) bool { return !keep[task.ID] && !down[task.ID] })
+	return nil
+}
+
+func reach(seen map[string]bool, start []string, next func(string) []string) {
+	queue := slices.Clone(start)
+	for len(queue) > 0 {
+		id := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		queue = append(queue, next(id)...)
+	}
+}
+
+// Draw writes the picture.
+func (p *Picture) Draw(w io.Writer, format Format, collapse Collapse) (Drawn, error) {
+	s := p.boxes(collapse == Always || collapse == Auto && len(p.Tasks) > autoCollapse)
+	drawn := Drawn{Tasks: len(p.Tasks), Boxes: len(s.boxes), Edges: len(s.edges)}
+	var text strings.Builder
+	switch format {
+	case Dot:
+		p.dot(&text, s)
+	case Mermaid:
+		if err := s.fitsMermaid(p.Title); err != nil {
+			return drawn, err
+		}
+		p.mermaid(&text, s)
+	case SVG:
+		laid, err := p.layout(s)
+		if err != nil {
+			return drawn, err
+		}
+		p.svg(&text, s, laid)
+	default:
+		return drawn, fmt.Errorf("format %q is not one of %v", format, Formats())
+	}
+	_, err := io.WriteString(w, text.String())
+	return drawn, err
+}

@@ -1,0 +1,205 @@
+package override
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/suggest"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// Change has the settings of a policy that change, in JSON under their
+// names in the configuration.
+type Change map[string]json.RawMessage
+
+// Names are the names of all settings of a policy, in the order of
+// [jobtype.Policy].
+func Names() []string {
+	policy := reflect.TypeFor[jobtype.Policy]()
+	names := make([]string, policy.NumField())
+	for i := range names {
+		names[i], _, _ = strings.Cut(policy.Field(i).Tag.Get("json"), ",")
+	}
+	return names
+}
+
+// Parse reads settings like global_execution_concurrency=8 or
+// max_runtime=2h. All faults are in the error. Whether a value is in range is
+// judged where it is set, together with the settings that stay.
+func Parse(settings []string) (Change, error) {
+	change, faults := Change{}, []error(nil)
+	for _, setting := range settings {
+		name, value, found := strings.Cut(setting, "=")
+		if name == contract.ConcurrencySetting {
+			name = Concurrency
+		}
+		var encoded json.RawMessage
+		var err error
+		switch {
+		case !found:
+			err = fmt.Errorf("%q: write it as SETTING=VALUE", setting)
+		case name == Every && found:
+			encoded, err = everyValue(value)
+		case strings.HasPrefix(name, contract.ConcurrencySetting+"."):
+			encoded, err = policyValue(Concurrency, value)
+		case change[name] != nil:
+			err = fmt.Errorf("%s is given twice", name)
+		default:
+			encoded, err = policyValue(name, value)
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		change[name] = encoded
+	}
+	return change, errors.Join(faults...)
+}
+
+// Every is the one setting of a job type's schedule that can be set.
+const Every = "every"
+
+func everyValue(value string) (json.RawMessage, error) {
+	every, err := jobtype.ParseDuration(value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", Every, err)
+	}
+	if err := checkEvery(every); err != nil {
+		return nil, err
+	}
+	return json.Marshal(every)
+}
+
+func checkEvery(every jobtype.Duration) error {
+	if every < minEvery || every > maxEvery {
+		return fmt.Errorf("%s: %s is out of range: use %s to %s", Every, every, minEvery, maxEvery)
+	}
+	return nil
+}
+
+// The bounds of an interval, as in the configuration.
+const (
+	minEvery = jobtype.Duration(time.Second)
+	maxEvery = jobtype.Duration(365 * 24 * time.Hour)
+)
+
+// OverSpec returns the changed spec, or why it cannot be.
+func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
+	change = maps.Clone(change)
+	if encoded := change[Every]; encoded != nil {
+		var every jobtype.Duration
+		if err := json.Unmarshal(encoded, &every); err != nil {
+			return spec, fmt.Errorf("%s: %w", Every, err)
+		}
+		if err := checkEvery(every); err != nil {
+			return spec, err
+		}
+		if spec.Policy.CatchupWindow == (jobtype.Policy{}).WithCatchupWindow(spec.Interval).CatchupWindow {
+			spec.Policy.CatchupWindow = 0 // It was one interval, and is one of the new ones.
+			spec.Policy = spec.Policy.WithCatchupWindow(every)
+		}
+		was := spec.Schedule
+		spec.Schedule, spec.Interval = contract.ScheduleSpec{Every: every}, every
+		switch {
+		case len(was.Cron) == 0 && was.Offset == contract.SpreadOffset(spec.Name, was.Every):
+			spec.Schedule.Offset = contract.SpreadOffset(spec.Name, every)
+		case was.Offset < every:
+			spec.Schedule.Offset = was.Offset
+		}
+		if was.Jitter < every {
+			spec.Schedule.Jitter = was.Jitter
+		}
+		delete(change, Every)
+	}
+	var err error
+	spec.Policy, err = change.Over(spec.Policy)
+	return spec, err
+}
+
+// underived forgets the settings that are what the others make them: they follow a change of those.
+func underived(policy jobtype.Policy) jobtype.Policy {
+	bare := policy
+	bare.StallTimeout, bare.StopAfter = 0, 0
+	derived := bare.WithDerived()
+	if policy.StallTimeout == derived.StallTimeout {
+		policy.StallTimeout = 0
+	}
+	if policy.StopAfter == derived.StopAfter {
+		policy.StopAfter = 0
+	}
+	return policy
+}
+
+func policyValue(name, value string) (json.RawMessage, error) {
+	policy := reflect.TypeFor[jobtype.Policy]()
+	for i, known := range Names() {
+		if known != name {
+			continue
+		}
+		switch reflect.Zero(policy.Field(i).Type).Interface().(type) {
+		case jobtype.Duration:
+			if _, err := jobtype.ParseDuration(value); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		case int:
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q is not a number", name, value)
+			}
+			return json.Marshal(n)
+		case bool:
+			on, err := strconv.ParseBool(value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %q: write true or false", name, value)
+			}
+			return json.Marshal(on)
+		}
+		return json.Marshal(value)
+	}
+	if meant := suggest.Word(name, Names()); meant != "" {
+		return nil, fmt.Errorf("%s is no setting of a policy: did you mean %s?", name, meant)
+	}
+	return nil, fmt.Errorf("%s is no setting of a policy: use one of %s", name, strings.Join(Names(), ", "))
+}
+
+// OfDAG is what a run of a DAG can change: its concurrency, or that of a fan-out.
+func (change Change) OfDAG() (fanOut string, n int, err error) {
+	err = errors.New("concurrency=N, or concurrency.FANOUT=N, is the one setting that it can change")
+	if len(change) != 1 {
+		return "", 0, err
+	}
+	for name, encoded := range change {
+		own, isFanOut := strings.CutPrefix(name, contract.ConcurrencySetting+".")
+		if !isFanOut && name != Concurrency && name != contract.ConcurrencySetting || isFanOut && own == "" || json.Unmarshal(encoded, &n) != nil {
+			return "", 0, err
+		}
+		if isFanOut {
+			fanOut = own
+		}
+	}
+	return fanOut, n, nil
+}
+
+// Over returns the changed policy, or why it cannot be.
+func (change Change) Over(policy jobtype.Policy) (jobtype.Policy, error) {
+	encoded, err := json.Marshal(change)
+	if err != nil {
+		return policy, fmt.Errorf("encode the settings: %w", err)
+	}
+	changed, err := contract.SetPolicyInput{Change: encoded}.Over(underived(policy))
+	if err != nil {
+		return policy, err
+	}
+	changed = changed.WithDerived()
+	return changed, changed.Validate()
+}
+
+// Concurrency is the one setting that both kinds of runs have.
+const Concurrency = "global_execution_concurrency"

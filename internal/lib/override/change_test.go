@@ -1,0 +1,147 @@
+package override
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func TestPolicyChangeIsLaidOverAPolicy(t *testing.T) {
+	t.Parallel()
+	change, err := Parse([]string{"retry_limit=3", "max_runtime=1h30m", "interactive=true", "on_deadline=drain"})
+	require.NoError(t, err)
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	after, err := change.Over(before)
+	require.NoError(t, err)
+	want := before
+	want.RetryLimit, want.MaxRuntime, want.Interactive, want.OnDeadline = 3, jobtype.Duration(90*time.Minute), true, jobtype.DeadlineDrain
+	assert.Equal(t, want, after)
+
+	zero, err := Change{"retry_limit": json.RawMessage("0"), "interactive": json.RawMessage("false")}.Over(after)
+	require.NoError(t, err)
+	assert.Zero(t, zero.RetryLimit, "a zero counts, unlike in a handler's default policy")
+	assert.False(t, zero.Interactive)
+}
+
+func TestConcurrencyOfDAGs(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"concurrency=4": "", "global_execution_concurrency=4": "", "concurrency.load=4": "load"} {
+		change, err := Parse([]string{text})
+		require.NoError(t, err)
+		fanOut, n, err := change.OfDAG()
+		require.NoError(t, err)
+		assert.Equal(t, want, fanOut)
+		assert.Equal(t, 4, n)
+		_, err = change.Over(jobtype.DefaultPolicy().WithDefaults().WithDerived())
+		assert.Equal(t, want != "", err != nil, "a policy has no fan-outs: %s: %v", text, err)
+	}
+	_, _, err := Change{"concurrency": json.RawMessage("4")}.OfDAG()
+	require.NoError(t, err, "as the API has it")
+	for _, bad := range []Change{{}, {"retry_limit": json.RawMessage("4")}, {"concurrency.": json.RawMessage("4")}, {"concurrency": json.RawMessage(`"x"`)}} {
+		_, _, err := bad.OfDAG()
+		require.ErrorContains(t, err, "concurrency.FANOUT=N")
+	}
+	_, err = Parse([]string{"concurrency.load=many"})
+	require.ErrorContains(t, err, `"many" is not a number`)
+}
+
+func TestPolicyChangeRefusesAllFaultsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]string{"retry_limt=3", "nonsense=1", "retry_limit=x", "max_runtime=soon", "interactive=perhaps", "=", "on_deadline", "retry_backoff=1s", "retry_backoff=2s"})
+	require.Error(t, err)
+	for _, want := range []string{
+		"retry_limt is no setting of a policy: did you mean retry_limit?", "nonsense is no setting of a policy: use one of detection_timeout, ",
+		`retry_limit: "x" is not a number`, `max_runtime: duration "soon"`, `interactive: "perhaps": write true or false`,
+		`"on_deadline": write it as SETTING=VALUE`, "retry_backoff is given twice",
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+
+	bad, err := Parse([]string{"retry_limit=999", "on_deadline=never"})
+	require.NoError(t, err)
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	_, err = bad.Over(before)
+	require.ErrorContains(t, err, "retry_limit: 999 is out of range")
+	require.ErrorContains(t, err, "on_deadline")
+}
+
+// The API sends JSON that Parse never saw.
+func TestAnIntervalOutOfRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, every := range []string{`"1ms"`, `"0s"`, `"-1h"`, `"366d"`, `7`, `null`, `"soon"`} {
+		_, err := Change{Every: json.RawMessage(every)}.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()})
+		assert.ErrorContains(t, err, "every: ", every)
+	}
+}
+
+func TestAnotherIntervalIsSpreadAsTheOneBefore(t *testing.T) {
+	t.Parallel()
+	change, err := Parse([]string{"every=10m"})
+	require.NoError(t, err)
+	hour, minutes := jobtype.Duration(time.Hour), jobtype.Duration(10*time.Minute)
+	for was, want := range map[jobtype.Duration]jobtype.Duration{
+		contract.SpreadOffset("tidy", hour): contract.SpreadOffset("tidy", minutes),
+		0:                                   0,
+		jobtype.Duration(time.Minute):       jobtype.Duration(time.Minute),
+		jobtype.Duration(30 * time.Minute):  0,
+	} {
+		spec := contract.JobTypeSpec{Name: "tidy", Schedule: contract.ScheduleSpec{Every: hour, Offset: was}, Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()}
+		after, err := change.OverSpec(spec)
+		require.NoError(t, err)
+		assert.Equal(t, want, after.Schedule.Offset, "%s", was)
+	}
+}
+
+// TestACatchupWindowOfOneIntervalFollowsTheInterval, one that was chosen stays.
+func TestACatchupWindowOfOneIntervalFollowsTheInterval(t *testing.T) {
+	t.Parallel()
+	hour, minutes := jobtype.Duration(time.Hour), jobtype.Duration(10*time.Minute)
+	for _, c := range []struct {
+		was, want jobtype.Duration
+		settings  []string
+	}{
+		{hour, minutes, []string{"every=10m"}},
+		{5 * minutes, 5 * minutes, []string{"every=10m"}},
+		{hour, 2 * hour, []string{"every=10m", "catchup_window=2h"}},
+		{hour, hour, []string{"max_runtime=3m"}},
+	} {
+		change, err := Parse(c.settings)
+		require.NoError(t, err)
+		spec := contract.JobTypeSpec{Name: "tidy", Interval: hour, Schedule: contract.ScheduleSpec{Every: hour}, Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()}
+		spec.Policy.CatchupWindow = c.was
+		after, err := change.OverSpec(spec)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, after.Policy.CatchupWindow, "%s %v", c.was, c.settings)
+	}
+}
+
+// TestDerivedSettingsFollow: the default of stop_after and of stall_timeout depends on other
+// settings, and what was written stays.
+func TestDerivedSettingsFollow(t *testing.T) {
+	t.Parallel()
+	set := func(policy jobtype.Policy, settings ...string) jobtype.Policy {
+		change, err := Parse(settings)
+		require.NoError(t, err)
+		spec, err := change.OverSpec(contract.JobTypeSpec{Name: "tidy", Policy: policy})
+		require.NoError(t, err)
+		return spec.Policy
+	}
+	before := jobtype.DefaultPolicy().WithDefaults().WithDerived()
+	stop := set(before, "on_disconnect=stop")
+	assert.Equal(t, jobtype.StopAfter(before.HeartbeatTimeout), stop.StopAfter)
+	slower := set(stop, "heartbeat_timeout=2m")
+	assert.Equal(t, jobtype.StopAfter(jobtype.Duration(2*time.Minute)), slower.StopAfter)
+	assert.Equal(t, slower.HeartbeatTimeout, slower.StallTimeout)
+	assert.Zero(t, set(slower, "on_disconnect=continue").StopAfter)
+	assert.Equal(t, jobtype.DefaultActivityStall, set(before, "liveness=activity").StallTimeout)
+
+	written := set(before, "on_disconnect=stop", "stop_after=3s", "stall_timeout=7s")
+	written = set(written, "heartbeat_timeout=20s", "liveness=activity")
+	assert.Equal(t, []jobtype.Duration{jobtype.Duration(3 * time.Second), jobtype.Duration(7 * time.Second)}, []jobtype.Duration{written.StopAfter, written.StallTimeout})
+}

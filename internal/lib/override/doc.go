@@ -1,0 +1,3 @@
+// Package override reads SETTING=VALUE as operators type it, and lays it over a policy
+// or a job type.
+package override

@@ -1,0 +1,109 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+)
+
+const (
+	// leaseClient is the name under which others see who has the lock.
+	leaseClient = "roundsman-gateway"
+	// maxClusters bounds the clusters of one gateway.
+	maxClusters = 64
+	// waitingEvery is how often a wait for the lease is told.
+	waitingEvery = time.Second
+	// linger keeps the lease from one job to the next, which comes through a run: without
+	// it a busy machine would give the lease back, and wait, in the middle of a batch.
+	linger = time.Second
+)
+
+// Leases hold the `shell` lease of clusters: one for all jobs of this gateway that
+// change a cluster.
+type Leases struct {
+	mu       sync.Mutex
+	clusters map[string]*leased
+}
+
+type leased struct {
+	cluster *weed.Cluster
+	keeper  *weed.Keeper
+}
+
+// NewLeases holds no lease yet.
+func NewLeases() *Leases { return &Leases{clusters: map[string]*leased{}} }
+
+// Hold implements [Lease].
+func (l *Leases) Hold(ctx context.Context, cluster json.RawMessage, waits func(reason string)) (held context.Context, release func(), err error) {
+	kept, err := l.of(cluster)
+	if err != nil {
+		return nil, nil, err
+	}
+	entered := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		ticker := time.NewTicker(waitingEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				waits(kept.keeper.Blocked())
+			case <-entered:
+				return
+			}
+		}
+	})
+	hold, err := kept.keeper.Enter(ctx)
+	close(entered)
+	telling.Wait()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", kept.keeper.Blocked(), err)
+	}
+	held, end := hold.Context(ctx)
+	return held, func() { end(); hold.Leave() }, nil
+}
+
+// of returns the keeper of a cluster. Nothing is contacted.
+func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
+	var spec weed.Spec
+	if err := json.Unmarshal(cluster, &spec); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	spec.Filers = nil // They have no part in the lease.
+	key, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if kept := l.clusters[string(key)]; kept != nil {
+		return kept, nil
+	}
+	if len(l.clusters) >= maxClusters {
+		return nil, fmt.Errorf("this gateway has worked for %d clusters, the limit: start another one", maxClusters)
+	}
+	dialed, err := weed.Dial(spec)
+	if err != nil {
+		return nil, err
+	}
+	kept := &leased{dialed, weed.NewKeeper(dialed, leaseClient, weed.KeeperOptions{Linger: linger})}
+	l.clusters[string(key)] = kept
+	return kept, nil
+}
+
+// Close releases the leases, whose jobs have ended, and ends the connections.
+func (l *Leases) Close(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var faults []error
+	for _, kept := range l.clusters {
+		faults = append(faults, kept.keeper.Close(ctx), kept.cluster.Close())
+	}
+	clear(l.clusters)
+	return errors.Join(faults...)
+}

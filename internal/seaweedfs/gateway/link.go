@@ -1,0 +1,243 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/session"
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+)
+
+// stream is the server's end of a worker's stream.
+type stream interface {
+	Send(message *pb.AdminToWorkerMessage) error
+	Recv() (*pb.WorkerToAdminMessage, error)
+}
+
+// link is one stream: it carries messages and time to the session, and what the session
+// decides to the stream and the handlers.
+type link struct {
+	logger *slog.Logger
+	// unique begins all request ids.
+	unique string
+
+	mu    sync.Mutex
+	core  *session.Session
+	calls map[string]*call
+	count int
+	// queue is what is to be sent; filled gets an entry with it.
+	queue  []*pb.AdminToWorkerMessage
+	filled chan struct{}
+	// moved gets an entry when the session's next time may have changed.
+	moved chan struct{}
+
+	introduced chan session.Profile
+	resized    chan session.Resized
+	// ended is closed with the session; closing is its last event.
+	ended   chan struct{}
+	closing session.Closed
+	// abandoned counts requests that nobody waits for and the worker has not ended.
+	abandoned sync.WaitGroup
+}
+
+func newLink(settings session.Settings, unique string, logger *slog.Logger) *link {
+	return &link{
+		logger: logger, unique: unique, core: session.New(settings, time.Now()), calls: map[string]*call{},
+		filled: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+		introduced: make(chan session.Profile, 1), resized: make(chan session.Resized, 1), ended: make(chan struct{}),
+	}
+}
+
+// named gives the link's logger the worker's name.
+func (l *link) named(worker string) *slog.Logger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.logger = l.logger.With("weed_worker", worker)
+	return l.logger
+}
+
+// do lets the session decide and carries out what it decided.
+func (l *link) do(decide func(s *session.Session, now time.Time)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	decide(l.core, time.Now())
+	out, events := l.core.Take()
+	if len(out) > 0 {
+		l.queue = append(l.queue, out...)
+		poke(l.filled)
+	}
+	for _, event := range events {
+		l.carryOut(event)
+	}
+	poke(l.moved)
+}
+
+func (l *link) carryOut(event session.Event) {
+	switch e := event.(type) {
+	case session.Introduced:
+		l.introduced <- e.Profile
+	case session.Alive:
+		l.tell(e.Request, e)
+	case session.Found:
+		l.tell(e.Request, e)
+	case session.Advanced:
+		l.tell(e.Request, e)
+	case session.Printed:
+		l.tell(e.Request, e)
+	case session.Ended:
+		l.tell(e.Request, e)
+		delete(l.calls, e.Request)
+	case session.Resized:
+		select {
+		case <-l.resized: // The newest counts.
+		default:
+		}
+		l.resized <- e
+	case session.Refused:
+		l.logger.Warn("a message of a weed worker was dropped", "code", e.Code, "detail", e.Detail)
+	case session.Closed:
+		if e.Code != session.CodeStreamEnd && e.Code != session.CodeShutdown {
+			l.logger.Warn("a weed worker was disconnected", "code", e.Code, "reason", e.Reason)
+		}
+		l.closing = e
+		close(l.ended)
+	}
+}
+
+func (l *link) tell(request string, event session.Event) {
+	if c := l.calls[request]; c != nil {
+		c.note(event)
+	}
+}
+
+// begin registers a request before it is sent; send sends it.
+func (l *link) begin(kind string, send func(s *session.Session, now time.Time, id string) error) (id string, c *call, err error) {
+	l.do(func(s *session.Session, now time.Time) {
+		l.count++
+		id, c = fmt.Sprintf("%s-%s-%d", kind, l.unique, l.count), newCall()
+		l.calls[id] = c
+		if err = send(s, now, id); err != nil {
+			delete(l.calls, id)
+		}
+	})
+	return id, c, err
+}
+
+// afterwards calls release when the worker has ended the request at last, or the stream
+// has.
+func (l *link) afterwards(c *call, release func()) {
+	l.abandoned.Go(func() {
+		defer release()
+		for {
+			n := c.take()
+			switch {
+			case n.page != nil:
+				continue
+			case n.ended != nil:
+				return
+			}
+			select {
+			case <-c.news:
+			case <-l.ended:
+				return
+			}
+		}
+	})
+}
+
+func (l *link) cancel(id, reason string) {
+	l.do(func(s *session.Session, now time.Time) { s.Cancel(now, id, reason) })
+}
+
+func (l *link) close(code session.Code, reason string) {
+	l.do(func(s *session.Session, _ time.Time) { s.Close(code, reason) })
+}
+
+// read runs until the stream ends.
+func (l *link) read(from stream) {
+	for {
+		message, err := from.Recv()
+		if err != nil {
+			l.close(session.CodeStreamEnd, err.Error())
+			return
+		}
+		l.do(func(s *session.Session, now time.Time) { s.Receive(now, message) })
+	}
+}
+
+// sendTimeout is how long one message may wait for a worker that reads nothing.
+const sendTimeout = 10 * time.Second
+
+// write sends what the session says, one message at a time, until the session ends and
+// all is sent. watch ends the session if one takes too long.
+func (l *link) write(to stream) {
+	for {
+		message, done := l.nextOut()
+		if message == nil {
+			if done {
+				return
+			}
+			select {
+			case <-l.filled:
+			case <-l.ended:
+			}
+			continue
+		}
+		stuck := time.AfterFunc(sendTimeout, func() {
+			l.close(session.CodeBackpressure, fmt.Sprintf("the worker has read nothing for %s", sendTimeout))
+		})
+		err := to.Send(message)
+		stuck.Stop()
+		if err != nil {
+			l.close(session.CodeStreamEnd, err.Error())
+			return
+		}
+		l.do(func(s *session.Session, _ time.Time) { s.Sent() })
+	}
+}
+
+func (l *link) nextOut() (message *pb.AdminToWorkerMessage, done bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		return nil, l.core.Closed()
+	}
+	message = l.queue[0]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
+	return message, false
+}
+
+// tick lets time pass for the session until it ends.
+func (l *link) tick(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		l.mu.Lock()
+		next := l.core.Next()
+		l.mu.Unlock()
+		if !next.IsZero() {
+			timer.Reset(time.Until(next))
+		}
+		select {
+		case <-timer.C:
+			l.do(func(s *session.Session, now time.Time) { s.Tick(now) })
+		case <-l.moved:
+		case <-l.ended:
+			return
+		case <-ctx.Done():
+			l.close(session.CodeStreamEnd, context.Cause(ctx).Error())
+			return
+		}
+	}
+}
+
+func poke(signal chan struct{}) {
+	select {
+	case signal <- struct{}{}:
+	default: // There is an entry already.
+	}
+}

@@ -1,3 +1,0 @@
-// Package setting reads SETTING=VALUE as operators type it, and lays it over a policy
-// or a job type.
-package setting

@@ -1,0 +1,129 @@
+// Package auditlog brings entries to the audit log: it starts the log if there
+// is none, and tells it which run was there before, so that nothing is lost with
+// one that somebody terminated. It also reads identities: who sent a message,
+// and from where, as the server recorded it.
+package auditlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Client is what is needed of the SDK's client.
+type Client interface {
+	DescribeWorkflowExecution(ctx context.Context, workflowID, runID string) (*workflowservice.DescribeWorkflowExecutionResponse, error)
+	SignalWithStartWorkflow(ctx context.Context, workflowID, signalName string, signalArg any, options client.StartWorkflowOptions, workflow any, workflowArgs ...any) (client.WorkflowRun, error)
+}
+
+// perSignal bounds how many entries one signal carries: at 2 KiB each, and with former
+// settings as text, two thirds of what the server takes.
+const perSignal = 100
+
+// Record sends entries to the audit log. A repeat changes nothing if the
+// entries have ids.
+func Record(ctx context.Context, c Client, record contract.AuditRecord) error {
+	previous, first, err := closedRun(ctx, c)
+	if err != nil {
+		return err
+	}
+	input := contract.AuditInput{Keep: record.Keep, Previous: previous, First: first}
+	for part := range slices.Chunk(record.Entries, perSignal) {
+		_, err := c.SignalWithStartWorkflow(ctx, contract.AuditWorkflowID, contract.SignalRecord,
+			contract.AuditRecord{Entries: part, Keep: record.Keep, MaxAge: record.MaxAge}, options(), contract.AuditWorkflow, input, []byte(nil))
+		if err != nil {
+			return fmt.Errorf("record in the audit log: %w", err)
+		}
+	}
+	return nil
+}
+
+// Ensure starts the audit log if the one before it was ended. keep is how many
+// entries it keeps.
+func Ensure(ctx context.Context, c Client, keep int) error {
+	previous, first, err := closedRun(ctx, c)
+	if err != nil || previous == "" || first {
+		return err
+	}
+	_, err = c.SignalWithStartWorkflow(ctx, contract.AuditWorkflowID, contract.SignalRecord, contract.AuditRecord{Keep: keep},
+		options(), contract.AuditWorkflow, contract.AuditInput{Keep: keep, Previous: previous}, []byte(nil))
+	if err != nil {
+		return fmt.Errorf("start the audit log: %w", err)
+	}
+	return nil
+}
+
+func options() client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: contract.AuditWorkflowID, TaskQueue: contract.ControlQueue,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		StaticSummary:            "what operators did, and what was refused or delayed",
+		StaticDetails:            "`roundsman audit list` reads it; terminated, the next one takes its entries over",
+	}
+}
+
+// closedRun is the newest run of the log, if it is closed; first: there was none.
+func closedRun(ctx context.Context, c Client) (previous string, first bool, err error) {
+	described, err := c.DescribeWorkflowExecution(ctx, contract.AuditWorkflowID, "")
+	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
+		return "", true, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("look for the audit log: %w", err)
+	}
+	info := described.GetWorkflowExecutionInfo()
+	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return "", false, nil
+	}
+	return info.GetExecution().GetRunId(), false, nil
+}
+
+// Identity is how a client that acts for a person calls itself, so that the
+// server's record of every request says who it was.
+func Identity(program, actor, host string) string { return program + ":" + actor + "@" + host }
+
+// Through is the program in the [Identity] of a client that acts for a caller who
+// came via a way and was known by an authentication.
+func Through(via, auth string) string { return via + "/" + auth }
+
+// Origin reads by which way, and known how, out of a client's identity.
+func Origin(identity string) (via, auth string) {
+	program, _, named := strings.Cut(identity, ":")
+	via, auth, through := strings.Cut(program, "/")
+	switch {
+	case !named || strings.Contains(program, "@"):
+		return "", ""
+	case through:
+		return via, auth
+	case program == "roundsman":
+		return contract.ViaCLI, ""
+	case program == "temporal-cli":
+		return contract.ViaTemporal, ""
+	}
+	return "", ""
+}
+
+// ParseIdentity reads who and from where out of a client's identity. The
+// `temporal` CLI and [Identity] say both; of others the whole is where it came
+// from.
+func ParseIdentity(identity string) (actor, from string) {
+	program, who, named := strings.Cut(identity, ":")
+	at := strings.LastIndex(who, "@")
+	if !named || at <= 0 {
+		return "", identity
+	}
+	actor, from = who[:at], who[at+1:]
+	if program == "temporal-cli" {
+		from += " (temporal CLI)"
+	}
+	return actor, from
+}

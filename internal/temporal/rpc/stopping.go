@@ -1,0 +1,26 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/sdk/activity"
+)
+
+// ErrStopping ends an activity whose process stops. It is retryable: the next
+// control plane continues.
+var ErrStopping = errors.New("the control plane is stopping; its successor continues")
+
+// NextEvent waits for one value of events, usually a ticker's or time.After's. It
+// returns the cause of ctx's end if the activity is canceled first, and ErrStopping
+// if its process stops first, so that a pause delays no stop.
+func NextEvent[T any](ctx context.Context, events <-chan T) error {
+	select {
+	case <-events:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-activity.GetWorkerStopChannel(ctx):
+		return ErrStopping
+	}
+}

@@ -1,0 +1,60 @@
+package idempotency
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// recordPrefix begins the workflow id of a request.
+	recordPrefix = "request/"
+	// No process polls the queue, and the workflow type is not registered: a record is what
+	// its start leaves, until the namespace forgets closed workflows.
+	recordType, recordQueue = "roundsman.Request", "roundsman/none"
+	// openFor is how long a record is open.
+	openFor = time.Second
+	// digestKey is the memo with the digest of what was asked for.
+	digestKey = "roundsman_digest"
+)
+
+// ErrOther says that something else was asked for under the key.
+var ErrOther = errors.New("something else was asked for under this key")
+
+// Claim records a request under its id, or finds that it is recorded. The digest stands
+// for all that was asked; another one under the same id is [ErrOther]. First is false
+// when it was recorded before: it may be done, half done or not.
+func Claim(ctx context.Context, c *starter.Client, id, digest string) (request starter.Request, first bool, err error) {
+	request.ID = id
+	_, err = c.Temporal().ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: recordPrefix + id, TaskQueue: recordQueue, WorkflowExecutionTimeout: openFor,
+		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		Memo:                                     map[string]any{digestKey: digest},
+	}, recordType)
+	_, again := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err)
+	if err != nil && !again {
+		return request, false, fmt.Errorf("record the request: %w", err)
+	}
+	described, err := c.Temporal().DescribeWorkflowExecution(ctx, recordPrefix+id, "")
+	if err != nil {
+		return request, false, fmt.Errorf("read the record of the request: %w", err)
+	}
+	info := described.GetWorkflowExecutionInfo()
+	var recorded string
+	if err := starter.DataConverter().FromPayload(info.GetMemo().GetFields()[digestKey], &recorded); err != nil {
+		return request, false, fmt.Errorf("read the record of the request: %w", err)
+	}
+	if recorded != digest {
+		return request, false, ErrOther
+	}
+	request.At = info.GetStartTime().AsTime()
+	return request, !again, nil
+}

@@ -1,0 +1,200 @@
+package fakecluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Write puts an object into a volume as a client does: to all servers that have it,
+// if there are enough and all take it. A volume of one copy is not replicated: of
+// several servers that have it, one that takes writes gets the object, and the
+// others never do. It reports whether the client was told that the object is stored.
+func (c *Cluster) Write(id uint32, key, size uint64) bool {
+	return c.append(id, entry{key: key, size: size})
+}
+
+// Erase deletes an object as a client does.
+func (c *Cluster) Erase(id uint32, key uint64) bool {
+	return c.append(id, entry{key: key, deleted: true})
+}
+
+func (c *Cluster) append(id uint32, made entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made.at = c.tick()
+	var replicas []*volume
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		if v := c.servers[address].volumes[id]; v != nil && !c.servers[address].down {
+			replicas = append(replicas, v)
+		}
+	}
+	if len(replicas) == 0 || len(replicas) < copiesOf(replicas[0].placement) {
+		return false
+	}
+	if copiesOf(replicas[0].placement) == 1 {
+		replicas = slices.DeleteFunc(replicas, func(v *volume) bool { return v.readOnly })
+		if len(replicas) == 0 {
+			return false
+		}
+		one := int(made.key % uint64(len(replicas))) //nolint:gosec // few
+		replicas = replicas[one : one+1]
+	}
+	for _, v := range replicas {
+		if v.readOnly {
+			return false
+		}
+	}
+	for _, v := range replicas {
+		v.log = append(v.log, made)
+		v.modified = int64(made.at) //nolint:gosec // a counter
+	}
+	return true
+}
+
+// copiesOf is the number of replicas of a placement xyz: 1 + x + y + z.
+func copiesOf(placement uint32) int {
+	return int(1 + placement/100 + placement/10%10 + placement%10) //nolint:gosec // three digits
+}
+
+// Readable reports whether an object can be read from what is on all servers, those
+// that are down included: from a replica, or from ten shards of one generation.
+func (c *Cluster) Readable(id uint32, key uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shards := map[*generation]map[uint32]bool{}
+	for _, s := range c.servers {
+		if v := s.volumes[id]; v != nil {
+			if _, ok := v.live()[key]; ok {
+				return true
+			}
+		}
+		if e := s.shards[id]; e != nil {
+			for shard := range e.mounted {
+				made := e.files[shard]
+				if shards[made] == nil {
+					shards[made] = map[uint32]bool{}
+				}
+				shards[made][shard] = true
+			}
+		}
+	}
+	for made, ids := range shards {
+		if _, ok := made.live[key]; ok && len(ids) >= 10 {
+			return true
+		}
+	}
+	return false
+}
+
+// Replicas lists the servers that hold a volume, and which of them refuse writes.
+func (c *Cluster) Replicas(id uint32) (holders, readOnly []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		if v := c.servers[address].volumes[id]; v != nil {
+			holders = append(holders, address)
+			if v.readOnly {
+				readOnly = append(readOnly, address)
+			}
+		}
+	}
+	return holders, readOnly
+}
+
+// ShardHolders lists the mounted shards of a volume by server.
+func (c *Cluster) ShardHolders(id uint32) map[string][]uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	holders := map[string][]uint32{}
+	for address, s := range c.servers {
+		if e := s.shards[id]; e != nil && len(e.mounted) > 0 {
+			holders[address] = e.shardIDs()
+		}
+	}
+	return holders
+}
+
+// ShardFiles lists the shards of a volume that lie on the disks of each server, mounted
+// or not.
+func (c *Cluster) ShardFiles(id uint32) map[string][]uint32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files := map[string][]uint32{}
+	for address, s := range c.servers {
+		if e := s.shards[id]; e != nil && len(e.files) > 0 {
+			files[address] = slices.Sorted(maps.Keys(e.files))
+		}
+	}
+	return files
+}
+
+// Compacted lists the servers with files of a compaction that was not committed.
+func (c *Cluster) Compacted(id uint32) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var servers []string
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		if v := c.servers[address].volumes[id]; v != nil && v.compacted != nil {
+			servers = append(servers, address)
+		}
+	}
+	return servers
+}
+
+// FixReplication is an operator's volume.fix.replication: of a volume with a copy
+// too many it deletes the one that was compacted least often, of these the oldest, of
+// these the smallest; of one that lacks a copy it copies the latest. Servers that are
+// down do not count.
+func (c *Cluster) FixReplication(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var holders, others []string
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		switch s := c.servers[address]; {
+		case s.down:
+		case s.volumes[id] != nil:
+			holders = append(holders, address)
+		default:
+			others = append(others, address)
+		}
+	}
+	if len(holders) == 0 {
+		return
+	}
+	slices.SortStableFunc(holders, func(a, b string) int {
+		one, other := c.servers[a].volumes[id], c.servers[b].volumes[id]
+		return cmp.Or(cmp.Compare(one.revision, other.revision), cmp.Compare(one.modified, other.modified), cmp.Compare(one.dat(), other.dat()))
+	})
+	best := c.servers[holders[len(holders)-1]].volumes[id]
+	switch want := copiesOf(best.placement); {
+	case len(holders) > want:
+		delete(c.servers[holders[0]].volumes, id)
+	case len(holders) < want && len(others) > 0:
+		c.servers[others[0]].volumes[id] = best.clone()
+	}
+}
+
+// CheckDisk is an operator's volume.check.disk: every replica that can be read gets
+// the objects that only others have.
+func (c *Cluster) CheckDisk(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var replicas []*volume
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		if v := c.servers[address].volumes[id]; v != nil && !c.servers[address].down {
+			replicas = append(replicas, v)
+		}
+	}
+	for _, from := range replicas {
+		live := from.live()
+		for _, into := range replicas {
+			have := into.live()
+			for _, key := range slices.Sorted(maps.Keys(live)) {
+				if _, ok := have[key]; !ok {
+					into.log = append(into.log, entry{key: key, size: live[key], at: c.tick()})
+				}
+			}
+		}
+	}
+}

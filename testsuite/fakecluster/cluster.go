@@ -1,0 +1,200 @@
+package fakecluster
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Cluster is a master with its volume servers.
+type Cluster struct {
+	mu      sync.Mutex
+	servers map[string]*Server
+	leases  map[string]*lease
+	clock   uint64
+	now     func() time.Time
+	limitMB uint64
+	fault   Fault
+	delay   func(method string) time.Duration
+	calls   []string
+	// limits are those of the copies so far, in bytes per second.
+	limits []int64
+}
+
+// Server is one volume server.
+type Server struct {
+	// Address is host:port of its HTTP side, as the topology shows it.
+	Address, DataCenter, Rack string
+	// Max is how many volumes fit, TotalBytes how much; FreeBytes 0 with TotalBytes 0
+	// means that the server does not say.
+	Max                   int
+	TotalBytes, FreeBytes uint64
+	DiskType              string
+
+	grpcPort uint32
+	down     bool
+	volumes  map[uint32]*volume
+	shards   map[uint32]*ecVolume
+}
+
+// lease is the master's exclusive lock of one name.
+type lease struct {
+	client string
+	token  int64
+	since  int64
+	until  time.Time
+}
+
+// LeaseTime is how long a lease of the master lasts.
+const LeaseTime = 10 * time.Second
+
+// New returns an empty cluster. now is the clock of leases, nil for the real one.
+func New(now func() time.Time) *Cluster {
+	if now == nil {
+		now = time.Now
+	}
+	return &Cluster{servers: map[string]*Server{}, leases: map[string]*lease{}, now: now, limitMB: 30_000, clock: 1}
+}
+
+// SetVolumeLimit sets the size at which a volume is full.
+func (c *Cluster) SetVolumeLimit(megabytes uint64) { c.limitMB = megabytes }
+
+// Add puts a server into the cluster.
+func (c *Cluster) Add(s Server) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.volumes, s.shards = map[uint32]*volume{}, map[uint32]*ecVolume{}
+	c.servers[s.Address] = &s
+}
+
+// Volume describes a volume to put on servers.
+type Volume struct {
+	ID         uint32
+	Collection string
+	// Objects is how many objects of ObjectSize it has, Deleted how many of them are
+	// deleted.
+	Objects, Deleted int
+	ObjectSize       uint64
+	Placement        uint32
+	ModifiedAt       int64
+	ReadOnly         bool
+}
+
+// Put writes the same volume to every server named.
+func (c *Cluster) Put(v Volume, servers ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	made := &volume{collection: v.Collection, placement: v.Placement, modified: v.ModifiedAt}
+	for i := range v.Objects {
+		made.log = append(made.log, entry{key: uint64(v.ID)<<32 + uint64(i), at: c.tick(), size: v.ObjectSize})
+	}
+	for i := range v.Deleted {
+		made.log = append(made.log, entry{key: uint64(v.ID)<<32 + uint64(i), at: c.tick(), deleted: true})
+	}
+	for _, address := range servers {
+		replica := made.clone()
+		replica.readOnly, replica.diskType = v.ReadOnly, c.servers[address].DiskType
+		c.servers[address].volumes[v.ID] = replica
+	}
+}
+
+func (c *Cluster) tick() uint64 {
+	c.clock++
+	return c.clock
+}
+
+// errDown is a server that cannot be reached.
+var errDown = errors.New("connection refused")
+
+func (c *Cluster) server(address string) (*Server, error) {
+	s, ok := c.servers[address]
+	if !ok || s.down {
+		return nil, fmt.Errorf("%s: %w", address, errDown)
+	}
+	return s, nil
+}
+
+// volume finds a replica; the text of its error is SeaweedFS's.
+func (c *Cluster) volume(address string, id uint32) (*volume, error) {
+	s, err := c.server(address)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := s.volumes[id]
+	if !ok {
+		return nil, fmt.Errorf("not found volume id %d", id)
+	}
+	return v, nil
+}
+
+// SetDown makes a server unreachable, or brings it back as after a restart: marks
+// that were not persisted are gone, and every shard on its disks is mounted.
+func (c *Cluster) SetDown(address string, down bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.servers[address]
+	s.down = down
+	if down {
+		return
+	}
+	for _, v := range s.volumes {
+		v.readOnly, v.compacted = v.readOnly && v.persisted, nil
+	}
+	for _, e := range s.shards {
+		for shard := range e.files {
+			if e.index {
+				e.mounted[shard] = true
+			}
+		}
+	}
+}
+
+// Remove takes a server away for good, with everything on it.
+func (c *Cluster) Remove(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.servers, address)
+}
+
+// Addresses lists the servers.
+func (c *Cluster) Addresses() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.servers))
+}
+
+// Lease takes or renews the lock of a name, as the master does.
+func (c *Cluster) Lease(name, client string, previousToken, previousTime int64) (token, since int64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	held, ok := c.leases[name]
+	if ok && now.Before(held.until) && (held.token != previousToken || held.since != previousTime) {
+		return 0, 0, fmt.Errorf("already locked by %s", held.client)
+	}
+	made := &lease{client: client, token: int64(c.tick()), since: now.UnixNano(), until: now.Add(LeaseTime)} //nolint:gosec // a counter
+	c.leases[name] = made
+	return made.token, made.since, nil
+}
+
+// Release gives a lock back; a token that is not the holder's changes nothing.
+func (c *Cluster) Release(name string, token, since int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held, ok := c.leases[name]; ok && held.token == token && held.since == since {
+		delete(c.leases, name)
+	}
+}
+
+// Holder is the client that holds a lock, "" if nobody does.
+func (c *Cluster) Holder(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if held, ok := c.leases[name]; ok && c.now().Before(held.until) {
+		return held.client
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package fakeworker
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+)
+
+// Main runs a worker until ctx ends. Its flags are those of `weed worker`, and a few that
+// say what it finds. It prints a line for each thing that happens:
+//
+//	detect JOBTYPE CONTEXT | propose KEY DIGEST | start JOB KEY ATTEMPT DIGEST CONTEXT |
+//	end JOB | failed JOB | canceled JOB
+func Main(ctx context.Context, args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	admin := flags.String("admin", "localhost:23646", "the admin's `host:port`")
+	id := flags.String("id", "fake", "worker id")
+	jobTypes := flags.String("jobType", strings.Join(JobTypes(), ","), "job types")
+	maxDetect := flags.Int("maxDetect", 1, "detections at once")
+	maxExecute := flags.Int("maxExecute", 4, "jobs at once")
+	found := flags.Int("found", 0, "proposals of each detection")
+	last := flags.Duration("jobTime", 0, "how long a job lasts")
+	failures := flags.Int("fail", 0, "the first jobs that fail")
+	reconnect := flags.Duration("reconnect", time.Second, "the wait before it connects again")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	var failed atomic.Int64
+	tell := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(stdout, format+"\n", args...)
+	}
+	return Run(ctx, Options{
+		Admin: *admin, ID: *id, JobTypes: strings.Split(*jobTypes, ","), MaxDetect: *maxDetect, MaxExecute: *maxExecute, Reconnect: *reconnect,
+		Detect: func(_ context.Context, in *pb.RunDetectionRequest, emit Emit) error {
+			tell("detect %s %s", in.GetJobType(), told(in.GetClusterContext()))
+			for n := 1; n <= *found; n++ {
+				proposal := Proposal(in.GetJobType(), n, time.Now())
+				tell("propose %q %s", proposal.GetDedupeKey(), digest(proposal.GetParameters(), proposal.GetLabels()))
+				if err := emit(n < *found, proposal); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Execute: func(ctx context.Context, in *pb.ExecuteJobRequest, report func(float64, string)) (*pb.JobResult, error) {
+			job := in.GetJob()
+			tell("start %s %q %d %s %s", job.GetJobId(), job.GetDedupeKey(), in.GetAttempt(), digest(job.GetParameters(), job.GetLabels()), told(in.GetClusterContext()))
+			report(50, "half")
+			timer := time.NewTimer(*last)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				tell("canceled %s", job.GetJobId())
+				return nil, context.Cause(ctx)
+			}
+			if int(failed.Add(1)) <= *failures {
+				tell("failed %s", job.GetJobId())
+				return nil, errors.New("disk full")
+			}
+			tell("end %s", job.GetJobId())
+			return &pb.JobResult{Summary: "done by " + *id, OutputValues: map[string]*pb.ConfigValue{"pid": Value(os.Getpid())}}, nil
+		},
+	})
+}
+
+// told is a cluster context without spaces.
+func told(c *pb.ClusterContext) string {
+	return fmt.Sprintf("masters=%s;filers=%s;s3=%s", strings.Join(c.GetMasterGrpcAddresses(), ","), strings.Join(c.GetFilerAddresses(), ","), strings.Join(c.GetS3GrpcAddresses(), ","))
+}

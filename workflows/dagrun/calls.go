@@ -1,0 +1,19 @@
+package dagrun
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/workflows/callopts"
+)
+
+func callCompileDAG(ctx workflow.Context, in contract.CompileDAGInput) workflow.Future {
+	options := callopts.ControlOptions("compile the DAG")
+	options.RetryPolicy.NonRetryableErrorTypes = []string{contract.DAGInvalidError}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), contract.CompileDAGActivity, in)
+}
+
+func callLookUpJobType(ctx workflow.Context, in contract.LookUpJobTypeInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("look up job type "+in.JobType))
+	return workflow.ExecuteActivity(ctx, contract.LookUpJobTypeActivity, in)
+}

@@ -1,0 +1,194 @@
+package dagrun
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// observe gives the core the length of the history, before a step.
+func (r *dagRun) observe() {
+	events, bytes := r.runner.History()
+	r.core.Observe(r.runner.Now(), events, bytes, r.backlog.Bytes())
+}
+
+// carryOutAll does what a step decided, as far as it fits into this workflow task.
+// The decisions are read before the next step makes others.
+func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
+	for i := range decisions {
+		if r.backlog.Admit(r.ctx, decisions[i], decisions[i].Bytes) {
+			r.carryOut(&decisions[i])
+		}
+	}
+	for _, note := range r.core.Notes() {
+		object := ""
+		if note.Item != engine.WholeRun {
+			object = r.id(note.Item)
+		}
+		r.runner.Note(note, object)
+	}
+}
+
+// id is the name of a task.
+func (r *dagRun) id(item int) string { return r.core.Run().ID(dag.Index(item)) }
+
+func (r *dagRun) carryOut(d *dagrun.Decision) {
+	switch d.Kind { //nolint:exhaustive // the engine's others need nothing of the graph
+	case engine.Start:
+		r.startJob(d)
+	case engine.Adopt:
+		r.runner.Adopt(d.Decision, r.id(d.Item), r.handlerOf(d.Work))
+	case dagrun.StartNoop:
+		r.runner.Noop(d.Decision, r.id(d.Item))
+	case dagrun.StartDAG:
+		id := r.id(d.Item)
+		r.runner.ExecuteDAG(d.Decision, id, "task "+id+" of "+r.in.Name, contract.DAGInput{
+			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources,
+		}, d.Graph)
+	case dagrun.Insist:
+		r.runner.RepeatCancel(r.id(d.Item), d.Reason)
+	case dagrun.LookUp:
+		r.lookups = append(r.lookups, lookup{d.Work, callLookUpJobType(r.ctx, contract.LookUpJobTypeInput{JobType: d.Work})})
+	case dagrun.End:
+		end := *d
+		r.end = &end
+	case engine.Acquire:
+		// Tasks are requested in the order in which they may start, so they all have
+		// the priority of a normal job.
+		r.runner.Admission.SetGrace(jobtype.Duration(d.Grace))
+		r.runner.Acquire(d.Decision, r.id(d.Item), jobtype.PriorityNormal, r.in.Resources)
+	case engine.Release:
+		if d.Keep == nil {
+			r.runner.CarryOut(d.Decision, r.id(d.Item))
+			break
+		}
+		r.runner.Admission.ReleaseKey(contract.AskID(r.id(d.Item), d.Ask), *d.Keep)
+	case engine.Probe, engine.Watch, engine.MoreFences:
+		r.runner.CarryOut(d.Decision, "")
+	default:
+		r.runner.CarryOut(d.Decision, r.id(d.Item))
+	}
+}
+
+// handlerOf is the handler of a kind of work: a job type, or a command.
+func (r *dagRun) handlerOf(work string) string {
+	if spec, ok := r.jobTypes[work]; ok {
+		return spec.Handler
+	}
+	return dagrun.CommandHandler
+}
+
+func (r *dagRun) startJob(d *dagrun.Decision) {
+	job, id := d.Job, r.id(d.Item)
+	spec := r.jobTypes[job.JobType]
+	in := contract.ExecuteInput{
+		Handler: job.Handler,
+		Job: jobtype.Job{
+			ID: id, JobType: job.JobType, DedupeKey: id, Labels: d.Labels, Summary: "task " + id + " of " + r.in.Name,
+			Params: spec.Params, Settings: spec.Execute, Cluster: spec.Cluster,
+		},
+		ProposalParams: job.Params,
+	}
+	if job.JobType == "" {
+		in.Job.JobType, in.Job.Argv = r.in.Name, job.Command
+	}
+	r.runner.Execute(d.Decision, in, job.Policy)
+}
+
+// ready reports whether there is anything to collect.
+func (r *dagRun) ready() bool {
+	if r.runner.Ready() || r.cancels.Len() > 0 {
+		return true
+	}
+	for i := range r.lookups {
+		if r.lookups[i].future.IsReady() {
+			return true
+		}
+	}
+	return false
+}
+
+// collect gives the core everything that is ready. Messages come first: a
+// cancellation that came with results must hold for what they set off. An outcome
+// that a worker delivered by itself comes after the results, because it only
+// counts once the run knows that the attempt timed out.
+func (r *dagRun) collect() {
+	tick := r.runner.Collect()
+	r.observe()
+	for {
+		d, ok := r.backlog.Next(r.ctx)
+		if !ok {
+			break
+		}
+		r.carryOut(&d)
+	}
+	now := r.runner.Now()
+	if r.runner.NewlyCanceled() {
+		r.auditCanceled()
+		r.carryOutAll(r.core.CancelRun(now, "the workflow was canceled"))
+	}
+	r.collectMessages()
+	for _, ended := range r.runner.Ended() {
+		r.carryOutAll(r.core.Next(now, ended))
+	}
+	for _, outcome := range r.runner.Outcomes() {
+		if i, ok := r.core.Run().Lookup(outcome.Name); ok {
+			outcome.Item = int(i)
+			r.carryOutAll(r.core.Next(now, outcome.Delivered))
+		}
+	}
+	for _, room := range r.runner.Rooms() {
+		r.carryOutAll(r.core.Next(now, room))
+	}
+	for _, probed := range r.runner.Probed() {
+		r.carryOutAll(r.core.Next(now, probed))
+	}
+	r.collectLookups()
+	if tick {
+		r.carryOutAll(r.core.Next(now, engine.Tick{}))
+	}
+	r.describe(false)
+}
+
+// collectAdmission gives the core the answers of admission.
+func (r *dagRun) collectAdmission() {
+	now := r.runner.Now()
+	if r.runner.WasReset(nil) {
+		now = r.runner.Now()
+		r.core.RenewFences(now)
+	}
+	for _, answer := range r.runner.Answers(nil) {
+		i, known := r.core.Run().Lookup(answer.Name)
+		switch event := answer.Event(int(i)); {
+		case answer.MoreFences():
+			r.carryOutAll(r.core.Next(now, engine.FencesGranted{Fence: answer.Grant.Fence, Fences: answer.Grant.Fences}))
+		case known && event != nil:
+			r.carryOutAll(r.core.Next(now, event))
+		}
+	}
+}
+
+// collectLookups gives the core the job types that were looked up.
+func (r *dagRun) collectLookups() {
+	for i := 0; i < len(r.lookups); {
+		l := r.lookups[i]
+		if !l.future.IsReady() {
+			i++
+			continue
+		}
+		r.lookups = append(r.lookups[:i], r.lookups[i+1:]...)
+		found, problem := r.jobTypeFound(l)
+		r.carryOutAll(r.core.SetJobType(r.runner.Now(), l.name, found, problem))
+	}
+}
+
+// describe writes the text of the Web UI for the workflow.
+func (r *dagRun) describe(now bool) {
+	if text, changed := r.details(now); changed {
+		workflow.SetCurrentDetails(r.ctx, text)
+	}
+}

@@ -1,0 +1,299 @@
+package dagrun
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/dag/spec"
+	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+// DAG is one run of a DAG. encoded is the output of [dag.Graph.Encode]; state is
+// empty for a new run, and otherwise that of dagrun.Prepare or of the workflow run
+// before. They are arguments of their own because bytes inside a JSON document
+// would grow by a third.
+//
+// A completed run returns its result. A failed one fails with it as the detail
+// of a [contract.RunFailedError], a canceled one is Canceled with it as the detail, so that
+// Temporal's own status tells the outcome.
+func DAG(ctx workflow.Context, in contract.DAGInput, encoded, state []byte) (contract.DAGResult, error) {
+	r, err := newRun(ctx, in)
+	if err != nil {
+		return contract.DAGResult{}, err
+	}
+	if err := r.open(encoded, state); err != nil {
+		return contract.DAGResult{}, err
+	}
+	for r.end == nil {
+		if err := r.continueAsNew(); err != nil {
+			return contract.DAGResult{}, err
+		}
+		if err := r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready); err != nil {
+			return contract.DAGResult{}, err
+		}
+		r.collect()
+	}
+	return r.finish()
+}
+
+// dagRun carries out what the core of one run decides.
+type dagRun struct {
+	ctx    workflow.Context
+	runner *run.Runner
+	in     contract.DAGInput
+	// encoded travels when the run continues as new.
+	encoded  []byte
+	core     *dagrun.Graph
+	jobTypes map[string]contract.JobTypeSpec
+	runs     int
+	backlog  run.Backlog[dagrun.Decision]
+	end      *dagrun.Decision
+
+	cancels   workflow.ReceiveChannel
+	lookups   []lookup
+	described int // tasks that had ended when the details were written
+}
+
+type lookup struct {
+	name   string
+	future workflow.Future
+}
+
+func newRun(ctx workflow.Context, in contract.DAGInput) (*dagRun, error) {
+	runner := run.New(ctx, run.Options{
+		JobType: in.Name, Results: true,
+		Request: contract.AdmissionRequest{
+			JobType: in.Name, Grace: jobtype.Policy{}.WithDefaults().HeartbeatTimeout, DeclaredAt: declaredAt(ctx, in),
+		},
+	})
+	r := &dagRun{ctx: runner.Context(), runner: runner, in: in, jobTypes: map[string]contract.JobTypeSpec{}}
+	if c := in.Carry; c != nil {
+		runner.Admission.Restore(c.Admission)
+		runner.Audit.Restore(c.Audit)
+		runner.SetSeen(c.FleetSeq)
+		r.runs = c.Runs
+		if c.JobTypes != nil {
+			r.jobTypes = c.JobTypes
+		}
+	}
+	return r, r.listen()
+}
+
+// declaredAt is when the sizes of pools were read that the run declares. One that
+// has no configuration leaves them as they are: its declaration is from the
+// beginning of time.
+func declaredAt(ctx workflow.Context, in contract.DAGInput) time.Time {
+	switch {
+	case len(in.Resources) == 0:
+		return time.Time{}
+	case in.DeclaredAt.IsZero():
+		return workflow.GetInfo(ctx).WorkflowStartTime
+	}
+	return in.DeclaredAt
+}
+
+// open reads graph and state, compiling the graph first where the run was given
+// a source, and begins or continues.
+func (r *dagRun) open(encoded, state []byte) error {
+	if r.in.Source != "" && len(encoded) == 0 {
+		compiled, err := r.compile()
+		if err != nil {
+			return err
+		}
+		encoded = compiled
+	}
+	if c := r.in.Carry; c != nil {
+		whole, err := r.runner.Load(state, c.Pages)
+		if err != nil {
+			return invalid("the run cannot continue from the state it was given", err)
+		}
+		state = whole
+	}
+	decoded, err := dag.Decode(encoded)
+	if err != nil {
+		return invalid("the graph cannot be read; start the run with the program that runs the control plane", err)
+	}
+	r.encoded = encoded
+	now := r.runner.Now()
+	if len(state) == 0 {
+		begun, err := dagrun.NewRun(decoded)
+		if err == nil {
+			r.core, err = dagrun.New(begun, r.config(), now)
+		}
+		if err != nil {
+			return invalid("the graph carries no usable spec", err)
+		}
+	} else if r.core, err = dagrun.Restore(decoded, state, r.config(), now); err != nil {
+		return invalid("the run cannot continue from the state it was given", err)
+	}
+	r.name()
+	if r.core.Watching() {
+		r.runner.Rewatch() // The subscription may be lost.
+	}
+	r.observe()
+	if r.core.Run().Started() {
+		r.carryOutAll(r.core.Next(now, engine.Tick{}))
+	} else {
+		r.carryOutAll(r.core.Start(now))
+	}
+	r.describe(true)
+	return nil
+}
+
+func (r *dagRun) config() dagrun.Config {
+	config := dagrun.Config{
+		RollEvents: r.in.RollEvents, Deadline: r.in.Deadline.Std(), Node: r.in.Node, Labels: r.in.Labels, JobTypes: map[string]dagrun.JobType{},
+	}
+	//workflowcheck:ignore each goes to a place of its own
+	for _, spec := range r.jobTypes {
+		config.JobTypes[spec.Name] = jobTypeOf(spec)
+	}
+	return config
+}
+
+func jobTypeOf(spec contract.JobTypeSpec) dagrun.JobType {
+	return dagrun.JobType{Handler: spec.Handler, Policy: spec.Policy, Bytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster)}
+}
+
+func invalid(what string, err error) error {
+	return temporal.NewNonRetryableApplicationError(what+": "+err.Error(), contract.DAGInvalidError, err)
+}
+
+// compile has the source of a job's DAG made into a graph.
+func (r *dagRun) compile() ([]byte, error) {
+	name := r.in.SourceName
+	if name == "" {
+		name = r.in.Name
+	}
+	future := callCompileDAG(r.ctx, contract.CompileDAGInput{Name: name, Text: r.in.Source, Files: r.in.Files, Params: r.in.Params})
+	if err := workflow.Await(r.ctx, func() bool { return future.IsReady() || r.runner.Canceled() }); err != nil {
+		return nil, err
+	}
+	if !future.IsReady() {
+		return nil, temporal.NewCanceledError()
+	}
+	var encoded []byte
+	err := future.Get(r.ctx, &encoded)
+	if refused, ok := errors.AsType[*temporal.ApplicationError](err); ok {
+		return nil, temporal.NewNonRetryableApplicationError(refused.Message(), contract.DAGInvalidError, nil)
+	}
+	return encoded, err
+}
+
+// name fills in what a sub-DAG or a job's DAG learns from its graph.
+func (r *dagRun) name() {
+	if r.in.Name == "" {
+		if header, err := spec.HeaderOf(r.core.Run().Graph()); err == nil {
+			r.in.Name = header.Name
+		}
+	}
+	r.runner.SetJobType(r.in.Name)
+}
+
+// mayContinueAsNew: nothing is on its way that would be lost, and no message is
+// unread.
+func (r *dagRun) mayContinueAsNew() bool {
+	return r.core.ShouldContinueAsNew() && r.backlog.Empty() && len(r.lookups) == 0 && r.runner.Idle() && r.cancels.Len() == 0
+}
+
+// continueAsNew returns the error that does so; nil: the run stays.
+func (r *dagRun) continueAsNew() error {
+	if !r.mayContinueAsNew() {
+		return nil
+	}
+	whole, err := r.core.Snapshot()
+	if err != nil {
+		return err
+	}
+	in := r.carry()
+	others, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	state, pages, err := r.runner.Save(whole, len(others)+len(r.encoded))
+	switch {
+	case err != nil:
+		return err
+	case len(pages) > 0 && !r.mayContinueAsNew():
+		r.runner.Drop(pages) // Messages came meanwhile.
+		return nil
+	}
+	in = r.carry()
+	in.Carry.Pages = pages
+	return workflow.NewContinueAsNewError(r.ctx, contract.DAGWorkflow, in, r.encoded, state)
+}
+
+// carry is the input of the next workflow run, but for the pages of its state.
+func (r *dagRun) carry() contract.DAGInput {
+	in := r.in
+	in.DeclaredAt = r.runner.Admission.DeclaredAt()
+	in.Carry = &contract.DAGCarry{
+		Runs: r.runs + 1, FleetSeq: r.runner.Seen(), JobTypes: r.jobTypes, Admission: r.runner.Admission.State(), Audit: r.runner.Audit.State(),
+	}
+	return in
+}
+
+// finish gives back what tasks held and writes the result down.
+func (r *dagRun) finish() (contract.DAGResult, error) {
+	if err := r.runner.Close(); err != nil {
+		return contract.DAGResult{}, err
+	}
+	result, err := r.result()
+	if err != nil {
+		return result, err
+	}
+	r.runner.SetOutcome(result.Outcome)
+	r.describe(true)
+	switch r.end.Outcome {
+	case dag.OutcomeCanceled:
+		return result, temporal.NewCanceledError(result)
+	case dag.OutcomeFailed:
+		return result, contract.RunFailure(r.failure(result), result)
+	case dag.OutcomeCompleted, dag.NoOutcome:
+	}
+	return result, nil
+}
+
+// failure is the cause of a failed run, in one line.
+func (r *dagRun) failure(result contract.DAGResult) string {
+	failed, _ := r.core.Tasks(dagrun.Filter{States: []string{dag.Failed.String()}, Limit: 1})
+	switch {
+	case result.Reason != "":
+		return fmt.Sprintf("DAG %s failed: %s", result.DAG, result.Reason)
+	case len(failed) > 0:
+		return fmt.Sprintf("DAG %s failed: %d of %d tasks, first %s: %s", result.DAG, result.Counts[dag.Failed.String()], r.core.Run().Len(), failed[0].ID, failed[0].Error)
+	}
+	return fmt.Sprintf("DAG %s failed: tasks were canceled", result.DAG)
+}
+
+func (r *dagRun) result() (contract.DAGResult, error) {
+	now, info := r.runner.Now(), workflow.GetInfo(r.ctx).WorkflowExecution
+	result := contract.DAGResult{
+		DAG: r.in.Name, WorkflowID: info.ID, RunID: info.RunID,
+		Outcome: contract.Outcome(r.end.Outcome.String()), Reason: r.end.Reason, Counts: r.core.Counts(),
+		StartedAt: r.core.StartedAt(), EndedAt: now, DurationMS: now.Sub(r.core.StartedAt()).Milliseconds(),
+	}
+	final, err := r.core.Snapshot()
+	if err != nil {
+		return result, err
+	}
+	result.Final = final
+	if r.core.Run().Len() <= contract.MaxResultTasks {
+		views, _ := r.core.Tasks(dagrun.Filter{Limit: contract.MaxResultTasks})
+		result.Tasks = make(map[string]contract.DAGTask, len(views))
+		for _, v := range views {
+			result.Tasks[v.ID] = taskOf(v)
+		}
+	}
+	return result, nil
+}

@@ -1,0 +1,170 @@
+package dagrun
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
+	"github.com/roundsman/roundsman/workflows/run"
+)
+
+var errNotBegun = errors.New("the run has not begun yet; try again in a moment")
+
+// listen opens the run to messages. Update handlers never wait, so that none is
+// unfinished when the run ends or continues as new.
+func (r *dagRun) listen() error {
+	r.cancels = workflow.GetSignalChannel(r.ctx, contract.SignalCancelDAG)
+	return errors.Join(
+		onUpdate(r, contract.UpdateRetryTasks, "Tries failed tasks again, with what they blocked.", func(in contract.RetryTasksInput) dagrun.Request {
+			return dagrun.Request{Kind: dagrun.Retry, Tasks: in.Tasks, By: in.By}
+		}),
+		onUpdate(r, contract.UpdateSkipTask, "Makes a task count as done.", taskRequest(dagrun.Skip)),
+		onUpdate(r, contract.UpdateRerunTask, "Executes a task and what depends on it again.", taskRequest(dagrun.Rerun)),
+		onUpdate(r, contract.UpdateCancelTask, "Cancels one task.", taskRequest(dagrun.CancelTask)),
+		onUpdate(r, contract.UpdateApprove, "Lets a task that waits for an approval continue.", decideRequest(dagrun.Approve)),
+		onUpdate(r, contract.UpdateReject, "Fails a task that waits for an approval.", decideRequest(dagrun.Reject)),
+		onUpdate(r, contract.UpdateAddTasks, "Inserts tasks, and redefines tasks that have not started.", func(in contract.AddTasksInput) dagrun.Request {
+			request := dagrun.Request{Kind: dagrun.Add, Data: in.Tasks, File: in.File, By: in.By}
+			if in.Text != "" {
+				request.Data = []byte(in.Text)
+			}
+			return request
+		}),
+		onUpdate(r, contract.UpdateSetConcurrency, "Changes how many tasks run at once.", func(in contract.SetConcurrencyInput) dagrun.Request {
+			return dagrun.Request{Kind: dagrun.SetConcurrency, Limit: in.Concurrency, FanOut: in.FanOut, By: in.By}
+		}),
+		onUpdate(r, contract.UpdateRelease, "Ends a held run.", func(in contract.TaskInput) dagrun.Request {
+			return dagrun.Request{Kind: dagrun.Release, By: in.By}
+		}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStatus, r.status,
+			workflow.QueryHandlerOptions{Description: "Where the run is: phase, counts, approvals, failed tasks, workers, what it waits for."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryTasks, r.tasks,
+			workflow.QueryHandlerOptions{Description: "The tasks of the run, filtered and paged."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryExplain, r.explain,
+			workflow.QueryHandlerOptions{Description: "What the run, or one task, waits for, by the codes of docs/explain.md."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryFinal, r.final,
+			workflow.QueryHandlerOptions{Description: "The state of the run as bytes, for resuming it."}),
+	)
+}
+
+func taskRequest(kind dagrun.RequestKind) func(contract.TaskInput) dagrun.Request {
+	return func(in contract.TaskInput) dagrun.Request {
+		return dagrun.Request{Kind: kind, Tasks: []string{in.Task}, By: in.By, Note: in.Reason}
+	}
+}
+
+func decideRequest(kind dagrun.RequestKind) func(contract.DecideTaskInput) dagrun.Request {
+	return func(in contract.DecideTaskInput) dagrun.Request {
+		return dagrun.Request{Kind: kind, Tasks: []string{in.Task}, By: in.By, Note: in.Note}
+	}
+}
+
+// onUpdate serves one update: its validator refuses what the core would refuse,
+// its handler carries it out.
+func onUpdate[T any](r *dagRun, name, description string, request func(T) dagrun.Request) error {
+	return workflow.SetUpdateHandlerWithOptions(r.ctx, name, func(ctx workflow.Context, in T) (contract.DAGChanged, error) {
+		return r.operate(ctx, name, request(in))
+	}, workflow.UpdateHandlerOptions{
+		Description: description,
+		Validator: func(_ workflow.Context, in T) error {
+			if r.core == nil {
+				return errNotBegun
+			}
+			return r.core.Check(request(in))
+		},
+	})
+}
+
+func (r *dagRun) operate(ctx workflow.Context, name string, request dagrun.Request) (contract.DAGChanged, error) {
+	r.observe()
+	before, limit := r.auditBefore(request), r.core.Limit(request.FanOut)
+	decisions, changed, err := r.core.Operate(r.runner.Now(), request)
+	r.carryOutAll(decisions)
+	r.runner.Touch()
+	if err != nil {
+		return contract.DAGChanged{}, err
+	}
+	r.auditUpdate(ctx, name, request, before, changed)
+	r.describe(true)
+	result := contract.DAGChanged{Counts: r.core.Counts(), Tasks: changed, Redefined: r.core.Redefined()}
+	if request.Kind == dagrun.SetConcurrency {
+		result.Before = limit
+	}
+	return result, nil
+}
+
+// collectMessages gives the core all signals that have come, but outcomes. A
+// signal that cannot be decoded is logged and dropped by the SDK.
+func (r *dagRun) collectMessages() {
+	now := r.runner.Now()
+	if views := r.runner.Fleet(); len(views) > 0 {
+		for _, view := range views {
+			r.carryOutAll(r.core.Next(now, view))
+		}
+		r.runner.Viewed(r.core.Deserted())
+	}
+	for _, steer := range r.runner.Steers() {
+		r.auditSteer(steer)
+		if steer.Pause {
+			r.carryOutAll(r.core.Pause(now, steer.By, steer.Note))
+		} else {
+			r.carryOutAll(r.core.Resume(now))
+		}
+	}
+	for {
+		var in contract.CancelDAGInput
+		if !r.cancels.ReceiveAsync(&in) {
+			break
+		}
+		r.runner.Audit.Signaled(contract.SignalCancelDAG, contract.AuditEntry{Action: "dag.cancel", Actor: in.By, Before: r.phase(), Detail: in.Reason})
+		if in.Reason == "" {
+			in.Reason = "canceled by an operator"
+		}
+		r.carryOutAll(r.core.CancelRun(now, in.Reason))
+	}
+	r.collectAdmission()
+}
+
+// jobTypeFound reads the answer to a lookup.
+func (r *dagRun) jobTypeFound(l lookup) (found dagrun.JobType, problem string) {
+	var result contract.LookUpJobTypeResult
+	err := l.future.Get(r.ctx, &result)
+	switch {
+	case err != nil:
+		return found, "job type " + l.name + " cannot be looked up: " + run.EndingOfError(err, "").Message
+	case result.Spec == nil:
+		return found, "job type " + l.name + " is not applied: add it to the configuration and run `roundsman apply`, then retry"
+	}
+	if total := r.carries(*result.Spec); total > maxCarried {
+		return found, fmt.Sprintf("the graph and the settings of job types that run in it have %d bytes with job type %s, the limit is %d: "+
+			"use fewer job types, or keep their data in files", total, l.name, maxCarried)
+	}
+	r.jobTypes[l.name] = *result.Spec
+	return jobTypeOf(*result.Spec), ""
+}
+
+// maxCarried bounds what a run is given besides its state when it continues as new:
+// the rest is for what it holds and has not recorded yet.
+const maxCarried = run.MaxArguments - 256<<10
+
+// carries is how many bytes of graph and job types travel, with one more.
+func (r *dagRun) carries(more contract.JobTypeSpec) int {
+	total := len(r.encoded) + sizeOf(more)
+	//workflowcheck:ignore a sum does not depend on the order
+	for _, known := range r.jobTypes {
+		total += sizeOf(known)
+	}
+	return total
+}
+
+func sizeOf(spec contract.JobTypeSpec) int {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return maxCarried // It was read from JSON.
+	}
+	return len(encoded)
+}

@@ -15,29 +15,85 @@ import (
 var hop = regexp.MustCompile("`([A-Za-z]+)\\.([A-Za-z]+)` \\(`([a-z/._]+\\.go)`\\)")
 
 // TestTheMapLeadsSomewhere: every question of docs/architecture.md is answered in at
-// most three hops, each a method that stands in the file named.
+// most three hops, every way has at least three, and each hop is a method that stands in
+// the file named.
 func TestTheMapLeadsSomewhere(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
-	require.NoError(t, err)
-	_, table, found := strings.Cut(string(text), "## Where to look")
-	require.True(t, found)
-	table, _, _ = strings.Cut(table, "\n## ")
-	questions := 0
-	for line := range strings.Lines(table) {
-		hops := hop.FindAllStringSubmatch(line, -1)
-		if len(hops) == 0 {
-			assert.NotContains(t, line, "?", "no hop is named")
-			continue
+	for _, table := range []struct {
+		title       string
+		rows        int
+		least, most int
+	}{{"## Where to look", 4, 1, 3}, {"## Ways", 5, 3, 4}} {
+		rows := 0
+		for line := range strings.Lines(section(t, table.title)) {
+			hops := hop.FindAllStringSubmatch(line, -1)
+			if len(hops) == 0 {
+				assert.NotContains(t, line, "?", "no hop is named")
+				continue
+			}
+			rows++
+			assert.LessOrEqual(t, len(hops), table.most, line)
+			assert.GreaterOrEqual(t, len(hops), table.least, line)
+			for _, h := range hops {
+				source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(h[3])))
+				require.NoError(t, err)
+				declared := regexp.MustCompile(`(?m)^func \(\w+ \*?` + h[1] + `\) ` + h[2] + `\(`)
+				assert.True(t, declared.Match(source), "%s has no %s.%s", h[3], h[1], h[2])
+			}
 		}
-		questions++
-		assert.LessOrEqual(t, len(hops), 3, line)
-		for _, h := range hops {
-			source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(h[3])))
-			require.NoError(t, err)
-			declared := regexp.MustCompile(`(?m)^func \(\w+ \*?` + h[1] + `\) ` + h[2] + `\(`)
-			assert.True(t, declared.Match(source), "%s has no %s.%s", h[3], h[1], h[2])
+		assert.GreaterOrEqual(t, rows, table.rows, table.title)
+	}
+}
+
+// TestEveryRoomIsDescribed: the floors of the document are those of floors.go.
+func TestEveryRoomIsDescribed(t *testing.T) {
+	t.Parallel()
+	text := section(t, "## Floors")
+	for _, rooms := range building {
+		for _, r := range rooms {
+			path := strings.TrimSuffix(r.packages[0], "/...")
+			if path == "." {
+				path = "roundsman.go"
+			}
+			assert.Contains(t, text, "`"+path+"`")
 		}
 	}
-	assert.GreaterOrEqual(t, questions, 4)
+}
+
+// governed is a row of docs/adr/README.md: the file of a record, and the packages.
+var governed = regexp.MustCompile(`(?m)^\| \[\d{4}\]\((\d{4}-[a-z0-9-]+\.md)\) \|.*\| (.*) \|$`)
+
+// TestEveryDecisionIsListed: docs/adr/README.md has each record once, and the paths of
+// its packages exist.
+func TestEveryDecisionIsListed(t *testing.T) {
+	t.Parallel()
+	directory := filepath.Join("..", "..", "docs", "adr")
+	text, err := os.ReadFile(filepath.Join(directory, "README.md"))
+	require.NoError(t, err)
+	var listed []string
+	for _, row := range governed.FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, row[1])
+		for _, path := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			assert.DirExists(t, filepath.Join("..", "..", filepath.FromSlash(path[1])), row[1])
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(directory, "[0-9]*.md"))
+	require.NoError(t, err)
+	var known []string
+	for _, file := range files {
+		if name := filepath.Base(file); name != "0000-template.md" {
+			known = append(known, name)
+		}
+	}
+	assert.ElementsMatch(t, known, listed)
+}
+
+func section(t *testing.T, title string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), title)
+	require.True(t, found, title)
+	section, _, _ = strings.Cut(section, "\n## ")
+	return section
 }

@@ -298,8 +298,10 @@ func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	last := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
 	switch last {
-	case "config", "dag", "spec", "explain", "forecast", "ledger":
+	case "config", "dag", "spec", "explain", "forecast":
 		return strings.ToUpper(last[:1]) + last[1:] + name
+	case "ticks":
+		return "Ledger" + name // As the operation that lists them.
 	}
 	return name
 }

@@ -11,10 +11,10 @@ import (
 
 // speechless are the packages whose decisions have codes and fields, and no
 // sentences: internal/engine/explain has those.
-var speechless = []string{
+var speechless = []string{ //nolint:gochecknoglobals // constant table
 	"internal/engine/access", "internal/engine/admission", "internal/engine/audit", "internal/engine/fleet",
 	"internal/engine/forecast", "internal/engine/notify", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
-} //nolint:gochecknoglobals // constant table
+}
 
 // verbs are those of fmt, proseWord is a word of people: a code and a layout of a time
 // have none.

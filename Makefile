@@ -17,6 +17,9 @@ endif
 # --- What is built -----------------------------------------------------------------------------------
 
 MODULE  := github.com/roundsman/roundsman
+# Every compilation of this file has the same flags, so each package is compiled once for all tools, and the
+# build cache also serves a clone in another directory.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS 2>/dev/null)) -trimpath)
 # Modules of their own below the root: `./...` does not reach into them, so every gate visits each.
 NESTED  := $(patsubst %/go.mod,%,$(wildcard devserver/go.mod examples/*/go.mod))
 MODULES := . $(NESTED)
@@ -35,12 +38,18 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
-# End-to-end tests wait more than they work: so many at once fill two cores.
+# End-to-end tests wait more than they work: so many packages, and so many tests in each, fill two cores.
+E2E_PACKAGES ?= 3
 E2E_PARALLEL ?= 3
 TESTFLAGS    ?=
 # Packages for `make test` and `make lint`, e.g. PKG=./dag/...
 PKG          ?= ./...
-CHECKS       ?= 100000
+# Commit that `make test-changed` compares with.
+BASE         ?= $(shell git merge-base HEAD main 2>/dev/null | grep -v "^$$(git rev-parse HEAD)" || echo HEAD~1)
+# Cases of each property test: rapid reads RAPID_CHECKS, in every test binary. Nothing else scales a test.
+CHECKS       ?= 10
+# File that collects the times of steps and packages; .ci/run prints it as a table.
+REPORT       ?=
 ARGS         ?=
 ONLY         ?=
 
@@ -155,33 +164,40 @@ bin/roundsman-devserver: $(DEVSERVER_SOURCES)
 
 ##@ Test
 
-# End-to-end packages start servers and processes of their own and wait for them: one package at a time, and
-# without the race detector, whose slowness would be measured instead of Roundsman. The packages they drive
-# have their own tests under it.
+# End-to-end packages start servers and processes of their own and wait for them. They run without the race
+# detector, whose slowness would be measured instead of Roundsman. The packages they drive have their own tests
+# under it. `make lint` runs all of vet, so the tests do not repeat a part of it.
 E2E := $(MODULE)/testsuite/
+TESTRUN = RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 .PHONY: test
-test: build ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v)
+test: build ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
 	@status=0; for module in $(if $(filter ./...,$(PKG)),$(MODULES),.); do \
-		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE) -trimpath"; \
-		units=$$(cd $$module && $(GO) list $(PKG) | grep -v '^$(E2E)[a-z]*e2e$$'); \
-		ends=$$(cd $$module && $(GO) list $(PKG) | grep '^$(E2E)[a-z]*e2e$$'); \
-		if [ -n "$$units" ]; then \
-			echo "== go test $$race -shuffle=on: $$module"; \
-			$(GO) test -C $$module $$race -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$units || status=1; \
-		fi; \
-		if [ -n "$$ends" ]; then \
-			echo "== go test -p 1 -parallel $(E2E_PARALLEL) -shuffle=on: end to end"; \
-			$(GO) test -C $$module -p 1 -parallel $(E2E_PARALLEL) -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) $$ends || status=1; \
-		fi; \
-	done; exit $$status
+		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE)"; \
+		units=$$($(GO) list -C $$module $(PKG)) || status=1; \
+		units=$$(echo "$$units" | grep -v '^$(E2E)[a-z]*e2e$$'); \
+		[ -n "$$units" ] || continue; \
+		echo "== go test $$race -shuffle=on: $$module"; \
+		$(TESTRUN) -step "test: units of $$module" -dir $$module -packages "$$units" -- $$race -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
+	done; \
+	ends=$$($(GO) list $(PKG) | grep '^$(E2E)[a-z]*e2e$$'); \
+	if [ -n "$$ends" ]; then \
+		echo "== go test -p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL) -shuffle=on: end to end"; \
+		$(TESTRUN) -step "test: end to end" -again -packages "$$ends" -- -vet=off -p $(E2E_PACKAGES) -parallel $(E2E_PARALLEL) -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
+	fi; exit $$status
+
+.PHONY: test-changed
+test-changed: ## Unit tests of what changed since BASE and of its importers; end-to-end packages only if they changed themselves
+	@packages=$$(GO="$(GO)" sh tools/changed.sh $(BASE)) || exit 1; \
+	if [ -z "$$packages" ]; then echo "test-changed: no package changed since $(BASE)"; else $(MAKE) test PKG="$$packages"; fi
 
 .PHONY: property
-property: ## Property tests with 100,000 cases each (CHECKS=1000000)
-	@$(GO) test -shuffle=on -timeout 2h $$($(RAPID_PACKAGES)) -rapid.checks=$(CHECKS)
+property: CHECKS = 10000
+property: ## Property tests with 10,000 cases each, for the night (CHECKS=100000)
+	@$(TESTRUN) -packages "$$($(RAPID_PACKAGES))" -- -vet=off -shuffle=on -timeout 8h $(TESTFLAGS)
 
-# Only test binaries that link rapid know its flags. End-to-end packages are not about many cases.
+# End-to-end packages are not about many cases.
 RAPID_PACKAGES = $(GO) list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "pgregory.net/rapid"}}{{$$p}}{{"\n"}}{{end}}{{end}}' ./... | grep -v /testsuite/ | sort -u
 
 .PHONY: bench
@@ -194,12 +210,17 @@ history: build ## Record the replay histories again, against the real server
 
 ##@ Gates
 
-GATES := lint tidy-check workflowcheck vulncheck arch replay proto-check clients size
+# `make test` runs internal/arch and testsuite/replay too, so they are no gates of their own.
+GATES := lint tidy-check workflowcheck vulncheck proto-check clients size
 
 .PHONY: check
-check: ## Every gate; goes on after a failure, so that one run shows all of them
-	@$(MAKE) -k $(GATES) || { echo "make check: failed, see above; 'make fmt tidy' repairs formatting and go.mod"; exit 1; }
-	@echo "make check: all gates passed ($(GATES))"
+check: ## Every gate; continues after a failure, so that one run shows all of them
+	@failed=; for gate in $(GATES); do \
+		begun=$$(date +%s); $(MAKE) $$gate || failed="$$failed $$gate"; \
+		[ -z "$(REPORT)" ] || echo "step $$(($$(date +%s) - begun)) check: $$gate" >>$(REPORT); \
+	done; \
+	[ -z "$$failed" ] || { echo "make check: failed:$$failed; 'make fmt tidy' repairs formatting and go.mod"; exit 1; }; \
+	echo "make check: all gates passed ($(GATES))"
 
 .PHONY: lint
 lint: $(GOLANGCI_LINT) ## golangci-lint, tests included (PKG=./dag/... for a part)

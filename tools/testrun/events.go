@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+)
+
+// event is one line of go test -json. See `go doc test2json`.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+	FailedBuild                   string
+}
+
+// testRun is one test or subtest of a package.
+type testRun struct {
+	// end is pass, skip or fail; empty while the test runs.
+	end    string
+	output []string
+}
+
+// packageRun is one package of one go test.
+type packageRun struct {
+	path    string
+	seconds float64
+	failed  bool
+	// built is false if the test binary did not compile.
+	built bool
+	tests map[string]*testRun
+	// order lists the tests as they started.
+	order []string
+	// output holds the lines that belong to no test.
+	output []string
+}
+
+// printer turns the events of one go test into the lines that go test prints without -json.
+type printer struct {
+	out     io.Writer
+	verbose bool
+	running map[string]*packageRun
+	// done lists the packages that have ended.
+	done []*packageRun
+}
+
+// read consumes the output of go test -json until its end. Lines that are no events, such
+// as those of a crashing go command, are passed on.
+func (p *printer) read(from io.Reader) error {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil || e.Action == "" {
+				_, _ = p.out.Write(line)
+			} else {
+				p.take(e)
+			}
+		}
+		if err == io.EOF { //nolint:errorlint // a bufio.Reader returns io.EOF itself
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *printer) take(e event) {
+	if e.Package == "" {
+		// Output of the build.
+		_, _ = io.WriteString(p.out, e.Output)
+		return
+	}
+	run := p.running[e.Package]
+	if run == nil {
+		run = &packageRun{path: e.Package, built: true, tests: map[string]*testRun{}}
+		p.running[e.Package] = run
+	}
+	switch e.Action {
+	case "output":
+		run.add(e)
+		if p.verbose {
+			_, _ = io.WriteString(p.out, e.Output)
+		}
+	case "run":
+		run.test(e.Test)
+	case "pass", "skip", "fail":
+		if e.Test != "" {
+			run.test(e.Test).end = e.Action
+			return
+		}
+		run.seconds, run.failed, run.built = e.Elapsed, e.Action == "fail", e.FailedBuild == ""
+		if !p.verbose {
+			run.print(p.out)
+		}
+		delete(p.running, e.Package)
+		p.done = append(p.done, run)
+	}
+}
+
+func (r *packageRun) test(name string) *testRun {
+	t := r.tests[name]
+	if t == nil {
+		t = &testRun{}
+		r.tests[name] = t
+		r.order = append(r.order, name)
+	}
+	return t
+}
+
+func (r *packageRun) add(e event) {
+	if e.Test == "" {
+		r.output = append(r.output, e.Output)
+		return
+	}
+	t := r.test(e.Test)
+	t.output = append(t.output, e.Output)
+}
+
+// print writes a failed package in full and the closing line of any other.
+func (r *packageRun) print(out io.Writer) {
+	for _, name := range r.order {
+		if t := r.tests[name]; t.end != "pass" && t.end != "skip" {
+			t.print(out)
+		}
+	}
+	for _, line := range r.output {
+		if r.failed || strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "?   \t") {
+			_, _ = io.WriteString(out, line)
+		}
+	}
+}
+
+// print writes the verdict of the test and then its log, as go test does.
+func (t *testRun) print(out io.Writer) {
+	for _, verdict := range []bool{true, false} {
+		for _, line := range t.output {
+			is := strings.HasPrefix(strings.TrimLeft(line, " "), "--- ")
+			if is == verdict && !strings.HasPrefix(line, "=== ") {
+				_, _ = io.WriteString(out, line)
+			}
+		}
+	}
+}
+
+// repeatable returns the failed top-level tests. It returns none unless they alone
+// explain the failure of the package: every test has ended, and the test binary has
+// printed its verdict without an exit status of another kind.
+func (r *packageRun) repeatable() []string {
+	var failed []string
+	for _, name := range r.order {
+		t := r.tests[name]
+		if t.end == "" || slices.ContainsFunc(t.output, panics) {
+			return nil
+		}
+		if t.end == "fail" && !strings.Contains(name, "/") {
+			failed = append(failed, name)
+		}
+	}
+	if !r.built || !slices.Contains(r.output, "FAIL\n") || slices.ContainsFunc(r.output, panics) {
+		return nil
+	}
+	return failed
+}
+
+// panics recognizes the end of a test binary that did not reach its verdict.
+func panics(line string) bool {
+	for _, start := range []string{"panic: ", "fatal error: ", "signal: ", "exit status "} {
+		if strings.HasPrefix(line, start) && line != "exit status 1\n" {
+			return true
+		}
+	}
+	return false
+}

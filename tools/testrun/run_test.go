@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// once fails in the first run of a module and not in the second.
+const once = `
+func once(t *testing.T) {
+	if _, err := os.Stat("again"); err != nil {
+		os.WriteFile("again", nil, 0o600)
+		t.Error("only the first time")
+	}
+}
+`
+
+// outcome is what run printed, reported and returned.
+type outcome struct {
+	code           int
+	stdout, report string
+}
+
+// play runs the tests of an invented module with one package.
+func play(t *testing.T, tests string, flags ...string) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	report := filepath.Join(dir, "report")
+	text := "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Exit\n" + tests
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.com/p\n\ngo 1.24\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p_test.go"), []byte(text), 0o600))
+	var stdout, stderr strings.Builder
+	args := append([]string{"-dir", dir, "-report", report, "-packages", "./..."}, flags...)
+	code := run(t.Context(), args, &stdout, &stderr)
+	written, _ := os.ReadFile(report)
+	t.Logf("%s%s", stdout.String(), stderr.String())
+	return outcome{code, stdout.String(), string(written)}
+}
+
+func TestATestThatPassesAloneIsFlaky(t *testing.T) {
+	t.Parallel()
+	got := play(t, once+"func TestOnce(t *testing.T) { once(t) }\nfunc TestGood(t *testing.T) {}\n", "-again", "--", "-shuffle=on")
+	assert.Zero(t, got.code)
+	assert.True(t, strings.HasSuffix(got.stdout, "\nFLAKY: example.com/p TestOnce\n"), "the list is the end")
+	assert.Contains(t, got.stdout, "only the first time")
+	assert.Contains(t, got.stdout, "\nFAIL\texample.com/p\t")
+	assert.Contains(t, got.stdout, "\nok  \texample.com/p\t")
+	assert.Regexp(t, `^step \d+ test\npackage \d+\.\d example.com/p\nflaky example.com/p TestOnce\n$`, got.report)
+}
+
+func TestASubtestRunsAgainWithItsTest(t *testing.T) {
+	t.Parallel()
+	got := play(t, once+"func TestOnce(t *testing.T) { t.Run(\"a b\", once) }\n", "-again")
+	assert.Zero(t, got.code)
+	assert.Contains(t, got.stdout, "FLAKY: example.com/p TestOnce\n")
+}
+
+func TestUnitTestsNeverRunAgain(t *testing.T) {
+	t.Parallel()
+	got := play(t, once+"func TestOnce(t *testing.T) { once(t) }\n")
+	assert.Equal(t, 1, got.code)
+	assert.NotContains(t, got.stdout, "FLAKY")
+	assert.NotContains(t, got.stdout, "once more")
+}
+
+func TestAPassPrintsTheLineOfThePackage(t *testing.T) {
+	t.Parallel()
+	got := play(t, "func TestGood(t *testing.T) { t.Log(\"a detail\") }\n", "-again")
+	assert.Zero(t, got.code)
+	assert.Regexp(t, `^ok  \texample.com/p\t\S+\n$`, got.stdout)
+	got = play(t, "func TestGood(t *testing.T) { t.Log(\"a detail\") }\n", "--", "-v")
+	assert.Zero(t, got.code)
+	assert.Contains(t, got.stdout, "a detail")
+}
+
+// Each of these may hide tests that never ran, or is not the fault of a test.
+func TestFinalFailures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tests, want string }{
+		"it fails again":    {"func TestBad(t *testing.T) { t.Error(\"each time\") }\n", "each time"},
+		"one fails again":   {once + "func TestBad(t *testing.T) { t.Error(\"each time\") }\nfunc TestOnce(t *testing.T) { once(t) }\n", "FLAKY: example.com/p TestOnce\n"},
+		"it is skipped now": {once + "func TestOnce(t *testing.T) { once(t); if !t.Failed() { t.Skip() } }\n", "once more"},
+		"TestMain":          {"func TestGood(t *testing.T) {}\nfunc TestMain(m *testing.M) { m.Run(); if _, err := os.Stat(\"again\"); err != nil { os.WriteFile(\"again\", nil, 0o600); println(\"a leak\"); os.Exit(1) } }\n", "a leak"},
+		"TestMain again":    {once + "func TestOnce(t *testing.T) { once(t) }\nfunc TestMain(m *testing.M) { m.Run(); println(\"a leak\"); os.Exit(1) }\n", "a leak"},
+		"panic":             {once + "func TestOnce(t *testing.T) { once(t); if t.Failed() { panic(\"no map\") } }\nfunc TestZ(t *testing.T) {}\n", "no map"},
+		"exit":              {"func TestExit(t *testing.T) { if _, err := os.Stat(\"again\"); err != nil { os.WriteFile(\"again\", nil, 0o600); os.Exit(1) } }\n", "FAIL\texample.com/p\t"},
+		"build":             {"func TestBad(t *testing.T) { nothing() }\n", "undefined: nothing"},
+		"many":              {once + manyFailures(), "9 tests failed, more than 8"},
+		"timeout":           {"func TestSlow(t *testing.T) { if _, err := os.Stat(\"again\"); err != nil { os.WriteFile(\"again\", nil, 0o600); select {} } }\n", "panic: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := play(t, c.tests, "-again", "--", "-timeout=5s")
+			assert.Equal(t, 1, got.code)
+			assert.Contains(t, got.stdout, c.want)
+			if name != "one fails again" {
+				assert.NotContains(t, got.stdout, "FLAKY")
+			}
+		})
+	}
+}
+
+func manyFailures() string {
+	var text strings.Builder
+	for _, letter := range "ABCDEFGHI" {
+		text.WriteString("func Test" + string(letter) + "(t *testing.T) { once(t); t.Fail() }\n")
+	}
+	return text.String()
+}
+
+func TestBadArguments(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr strings.Builder
+	assert.Equal(t, 2, run(t.Context(), []string{"-again"}, &stdout, &stderr))
+	assert.Contains(t, stderr.String(), "-packages is empty: name what to test")
+	assert.Equal(t, 2, run(t.Context(), []string{"-packages", "./...", "-go", "/no/go"}, &stdout, &stderr))
+	assert.Contains(t, stderr.String(), "/no/go")
+}

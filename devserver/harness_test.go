@@ -120,24 +120,22 @@ func (p *process) kill() {
 	p.wait()
 }
 
-// wait returns the exit code and how long it took.
-func (p *process) wait() (code int, took time.Duration) {
+// wait returns the exit code.
+func (p *process) wait() int {
 	p.t.Helper()
-	began := time.Now()
 	select {
 	case <-p.exited:
-		return p.cmd.ProcessState.ExitCode(), time.Since(began)
+		return p.cmd.ProcessState.ExitCode()
 	case <-time.After(patience):
 		require.Fail(p.t, "the process did not end", p.stderr.String())
-		return 0, 0
+		return 0
 	}
 }
 
 // fails expects the process to end with this code and returns its stderr.
 func (p *process) fails(code int) string {
 	p.t.Helper()
-	got, _ := p.wait()
-	require.Equal(p.t, code, got, p.stderr.String())
+	require.Equal(p.t, code, p.wait(), p.stderr.String())
 	return p.stderr.String()
 }
 
@@ -145,7 +143,7 @@ func (p *process) fails(code int) string {
 func (p *process) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
-	code, _ := p.wait()
+	code := p.wait()
 	require.Zero(p.t, code, p.stderr.String())
 }
 

@@ -235,10 +235,7 @@ func TestPostgresUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := launch(t, "--port", "0", "--headless", "--postgres", "postgres://me:s3cret@"+address+"/jobs")
-			code, took := p.wait()
-			assert.Equal(t, 1, code)
-			// The limit is 5 s; the rest is the start of a process on a busy machine.
-			assert.Less(t, took, 8*time.Second)
+			assert.Equal(t, 1, p.wait())
 			assert.Contains(t, p.stderr.String(), "cannot connect to PostgreSQL at postgres://me@"+address+"/jobs")
 			assert.NotContains(t, p.stderr.String(), "s3cret")
 		})

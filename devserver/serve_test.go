@@ -37,9 +37,7 @@ func TestServesUntilToldToStop(t *testing.T) {
 			assert.Equal(t, http.StatusOK, get(t, r.UIURL))
 
 			p.signal(sig)
-			code, took := p.wait()
-			assert.Zero(t, code)
-			assert.Less(t, took, 15*time.Second)
+			assert.Zero(t, p.wait())
 			assert.Nil(t, readReadyFile(t, file), "the ready file goes with the server")
 			assert.Empty(t, p.lines, "stdout carries nothing but the ready line")
 			assert.Empty(t, p.stderr.String(), "a quiet life leaves no log")
@@ -51,7 +49,7 @@ func TestStopsWithItsParent(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t, "--exit-on-stdin-eof", "--headless")
 	require.NoError(t, p.stdin.Close())
-	code, _ := p.wait()
+	code := p.wait()
 	assert.Zero(t, code)
 }
 

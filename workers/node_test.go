@@ -324,9 +324,7 @@ func TestNodeHandsBackWhatStillRuns(t *testing.T) {
 	node := h.started(t, work, func(o *workers.NodeOptions) { o.DrainTimeout = 300 * time.Millisecond })
 	run := h.run(t, groupInput{Queue: contract.WorkerQueue("node-a", node.Instance()), Jobs: someJobs(2)})
 	testsuite.WaitFor(t, 20*time.Second, "both jobs run", func() bool { n, _, _ := work.now(); return n == 2 })
-	before := time.Now()
 	require.NoError(t, node.Stop(t.Context()))
-	assert.Less(t, time.Since(before), node.StopBudget())
 	got := ends(t, run)
 	require.Len(t, got, 2)
 	for _, end := range got {
@@ -365,11 +363,9 @@ func TestNodeCancelsAJobWithItsHandler(t *testing.T) {
 		Jobs:  someJobs(1, func(in *contract.ExecuteInput) { in.Interactive = true }),
 	})
 	testsuite.WaitFor(t, 20*time.Second, "the job runs", func() bool { n, _, _ := work.now(); return n == 1 })
-	before := time.Now()
 	require.NoError(t, h.client.SignalWorkflow(t.Context(), run.GetID(), "", contract.SignalCancelGroup, nil))
 	end := ends(t, run)[contract.JobID(1)]
 	assert.Equal(t, contract.FailureCanceled, end.Failure)
-	assert.Less(t, h.lasted(t, before, run), testsuite.Slack(5*time.Second))
 }
 
 func TestNodeHandlerThatHangsLosesItsJob(t *testing.T) {

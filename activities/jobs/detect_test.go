@@ -221,10 +221,8 @@ func TestReportRepeats(t *testing.T) {
 		}
 		return nil
 	}
-	before := time.Now()
 	_, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
 	require.NoError(t, failure)
-	assert.Less(t, time.Since(before), 30*time.Second, "the pauses are short at first")
 }
 
 // A detection that hangs is found under liveness activity; one that emits or says

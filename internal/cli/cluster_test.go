@@ -185,9 +185,7 @@ func operateWorkers(t *testing.T, h *harness) {
 	}](h.run("workers", "list", "-o", "json").OK())
 	require.Len(t, workers.Workers, 1)
 
-	begin := time.Now()
 	h.run("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error").Exits(ui.ExitFailed).Complains("node-a", "--take-over")
-	assert.Less(t, time.Since(begin), 30*time.Second)
 }
 
 func inFlight(t *testing.T, h *harness, gate string) {

@@ -3,11 +3,9 @@ package cli
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/roundsman/roundsman/testsuite"
 )
 
 // TestCompletionOfLiveNames: the shell offers what the server has, and is not kept
@@ -41,8 +39,7 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Empty(t, h.run("runs", "list", "--no-headers").OK().Complains("no runs yet").Stdout)
 	assert.Empty(t, h.run("runs", "list", "-o", "name").OK().Stdout)
 
-	away, begun := offline(t), time.Now()
+	away := offline(t)
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "").OK().Stdout)
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "--address", "192.0.2.1:7233", "").OK().Stdout)
-	assert.Less(t, time.Since(begun), testsuite.Slack(3*time.Second), "300 ms each, on a busy machine")
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -125,9 +124,7 @@ func TestDAGThatCannotTravelIsRefusedWithItsSize(t *testing.T) {
 	}
 	path := h.writeSpec(text.String())
 	h.run("dag", "validate", path).Exits(ui.ExitUsage).Complains("6500 tasks", "bytes compressed, the limit is 1572864", "for_each")
-	begin := time.Now()
 	h.run("dag", "run", "--dev", path).Exits(ui.ExitUsage).Complains("bytes compressed")
-	assert.Less(t, time.Since(begin), 60*time.Second)
 }
 
 func TestDAGParams(t *testing.T) {
@@ -181,10 +178,8 @@ func TestDAGRender(t *testing.T) {
 	h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Says("uncordon").Says("health")
 	assert.NotContains(t, h.run("dag", "render", rolling, "--around", "rebalance", "--format", "dot").OK().Stdout, "undo")
 
-	begin := time.Now()
 	o := h.run("dag", "render", h.writeSpec(layeredSpec(10_000)), "-o", filepath.Join(dir, "huge.svg")).Exits(ui.ExitFailed)
 	o.Complains("10000 boxes", "--around TASK", "--format dot")
-	assert.Less(t, time.Since(begin), 30*time.Second)
 	assert.NoFileExists(t, filepath.Join(dir, "huge.svg"))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
@@ -95,9 +94,7 @@ func TestWithoutAServer(t *testing.T) {
 		{"apply", "--config", config},
 		{"dev", "--address", "127.0.0.1:1", "--config", config, "--data-dir", t.TempDir()},
 	} {
-		begin := time.Now()
 		h.run(args...).Exits(ui.ExitFailed).Complains("no Temporal server answers at 127.0.0.1:1", "roundsman dev", "--address")
-		assert.Less(t, time.Since(begin), testsuite.Slack(5*time.Second), "%v", args)
 	}
 	h.run("doctor").Exits(ui.ExitFailed).Says("no Temporal server answers", "connection refused", "roundsman dev")
 	checks := clitest.Decode[struct {

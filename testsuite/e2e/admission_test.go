@@ -240,7 +240,6 @@ func TestLane(t *testing.T) {
 		last = result.EndedAt
 	}
 	t.Logf("terminated → three groups later: %s", last.Sub(terminated))
-	assert.Less(t, last.Sub(terminated), testsuite.Slack(10*time.Second))
 	assert.Equal(t, []string{"m", "o", "a", "b", "c"}, s.order())
 	view := p.admission()
 	assert.Empty(t, view.Lanes)

@@ -213,7 +213,6 @@ func TestExplainChangesNothing(t *testing.T) {
 	began := time.Now()
 	explanation, err := explainer.Explain(t.Context(), s.client, group)
 	require.NoError(t, err)
-	assert.Less(t, time.Since(began), testsuite.Slack(20*time.Second), "the deadline of one query is 10 s")
 	require.Equal(t, explain.ControlPlaneDown, explanation.Reasons[0].Code)
 	assert.WithinRange(t, explanation.Reasons[0].Since, began.Add(-2*time.Minute), time.Now(), "its last poll")
 }

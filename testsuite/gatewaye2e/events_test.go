@@ -155,10 +155,8 @@ func TestEventsReachTheirViewers(t *testing.T) {
 	kinds, _ := resumed.state()
 	assert.NotContains(t, kinds, "snapshot", "it has everything but what has changed since")
 
-	began := time.Now()
 	require.NoError(t, process.Stop(t.Context()))
 	<-first.ended
-	assert.Less(t, time.Since(began), testsuite.Slack(20*time.Second))
 }
 
 // gotBoth reports whether two snapshots have come before the stream is a second old.

@@ -80,7 +80,6 @@ func lifeOfExample(t *testing.T, e example) {
 	at, stopped := time.Now(), left()
 	testsuite.WaitFor(t, time.Minute, "the other continues", func() bool { return left() < stopped })
 	t.Logf("elsewhere %.1f s after kill -9", time.Since(at).Seconds())
-	assert.Less(t, time.Since(at), testsuite.Slack(11*time.Second), "heartbeat timeout + 5 s")
 	result := s.Result(ref)
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
 	assert.Equal(t, map[string]int{"far-b": 1}, result.ByWorker)

@@ -89,7 +89,6 @@ func TestOfflineWorkerLosesItsTasks(t *testing.T) {
 	offline := s.Await("node-a", "OFFLINE", func(w contract.WorkerDetail) bool { return w.State == contract.WorkerOffline })
 	s.awaitStart("anywhere node-b", 1)
 	t.Logf("placed again at most %.1f s after OFFLINE", time.Since(offline.Since).Seconds())
-	assert.Less(t, time.Since(offline.Since), testsuite.Slack(15*time.Second))
 	s.letGo()
 	result := s.dagResult(ref)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)

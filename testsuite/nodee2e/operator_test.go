@@ -38,7 +38,6 @@ func TestJoin(t *testing.T) {
 		require.NoError(t, err)
 		took := b.of(step.what).on(step.id)[0].at.Sub(w.RegisteredAt)
 		t.Logf("%s: first %s %.2f s after it was registered", step.id, step.what, took.Seconds())
-		assert.Less(t, took, testsuite.Slack(5*time.Second))
 	}
 	s.letGo()
 	assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)

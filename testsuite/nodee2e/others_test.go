@@ -9,7 +9,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
-	"github.com/roundsman/roundsman/testsuite"
 )
 
 // TestNeighboursAreNoticed: a job type with long jobs fills one of two workers. A
@@ -48,7 +47,6 @@ func TestNeighboursAreNoticed(t *testing.T) {
 	before := b.of("end").where(func(e entry) bool { return e.at.Before(free) })
 	t.Logf("%d of %d jobs were done next to the long ones, %d were sent back, node-a was used again %s after it was free, for %d jobs",
 		len(before), jobs, result.Counts.Replacements, there[0].at.Sub(free).Round(time.Millisecond), len(there))
-	assert.Less(t, there[0].at.Sub(free), testsuite.Slack(10*time.Second))
 	assert.GreaterOrEqual(t, len(before), 20, "node-b worked all the time")
 	for _, id := range []string{"node-a", "node-b"} {
 		assert.Equal(t, slots, s.book().on(id).worst(), "the slots of %s", id)

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
@@ -139,7 +138,6 @@ func TestPartition(t *testing.T) {
 	b := s.awaitBook("the job runs elsewhere", func(b book) bool { return len(b.of("start").on("node-b")) > 0 })
 	start := b.of("start").on("node-b")[0]
 	t.Logf("placed elsewhere %.1f s after the cut, from step %d", start.at.Sub(lost).Seconds(), start.done)
-	assert.Less(t, start.at.Sub(lost), testsuite.Slack(12*time.Second), "heartbeat timeout + 4 s in which the worker may say that it continues + 5 s")
 	assert.Positive(t, start.done)
 	s.Await("node-a", "UNREACHABLE, or OFFLINE by now", func(w contract.WorkerDetail) bool {
 		return w.State == contract.WorkerUnreachable || w.State == contract.WorkerOffline

@@ -43,7 +43,6 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 
 	testsuite.WaitFor(t, 30*time.Second, "the lease to be free", func() bool { return s.holder() != holder })
 	free := time.Since(killed)
-	assert.Less(t, free, testsuite.Slack(15*time.Second))
 	testsuite.WaitFor(t, 2*time.Minute, "the volume to be on its target only", func() bool {
 		on := s.holders(1)
 		return len(on) == 1 && strings.HasPrefix(on[0], "127.0.0.1:8081")

@@ -228,10 +228,8 @@ func TestADroppedStreamLosesItsJobsAtOnce(t *testing.T) {
 		failed <- err
 	}()
 	<-started
-	dropped := time.Now()
 	stop()
 	require.ErrorIs(t, <-failed, jobtype.ErrExecutorLost)
-	assert.Less(t, time.Since(dropped), testsuite.Slack(2*time.Second))
 	testsuite.WaitFor(t, 5*time.Second, "the worker to leave", func() bool { return all.count() == 0 })
 	_, err := m.handler(t, "weed-vacuum").Execute(t.Context(), jobtype.Job{ID: "job-00002", Params: params}, &progress{})
 	require.ErrorIs(t, err, jobtype.ErrAtCapacity, "what comes after the loss never ran")

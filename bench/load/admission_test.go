@@ -3,7 +3,6 @@ package load_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/roundsman/roundsman/bench/load"
 )
@@ -22,22 +21,8 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// maxEvent is generous: a measured event takes less than a fifth, also with the race
-// detector and on a busy machine less than this. What goes through all waiters takes
-// milliseconds.
-const maxEvent = time.Millisecond
-
-// TestNoEventGoesThroughAll: the cost does not depend on the size.
-func TestNoEventGoesThroughAll(t *testing.T) {
-	t.Parallel()
-	const n, steps = 10_000, 300
-	for _, c := range load.Admission(n) {
-		began := time.Now()
-		for range steps {
-			c.Step()
-		}
-		if per := time.Since(began) / time.Duration(steps*c.Events); per > maxEvent {
-			t.Errorf("%s: %s an event", c.Name, per)
-		}
-	}
+// TestAdmissionEventsAllocateTheSameAmongMany: an event that touched all waiters would
+// allocate a hundred times as much. `make bench ONLY=cores` measures the time.
+func TestAdmissionEventsAllocateTheSameAmongMany(t *testing.T) {
+	sameAllocations(t, load.Admission(100), load.Admission(10_000))
 }

@@ -3,7 +3,6 @@ package load_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -11,30 +10,21 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestCostDoesNotGrowWithTheFleet: fifty times the workers may cost four times as
-// much an event, for longer searches and colder caches; it was fifty times as much
-// when every event went through all of them.
-func TestCostDoesNotGrowWithTheFleet(t *testing.T) {
-	small, large := load.Registry(100), load.Registry(contract.MaxWorkers)
-	for i := range small {
-		a, b := perEvent(small[i]), perEvent(large[i])
-		t.Logf("%-40s %6s at 100 workers, %6s at %d", small[i].Name, a, b, contract.MaxWorkers)
-		assert.Less(t, b, 4*a+20*time.Microsecond, small[i].Name)
-	}
+// TestRegistryEventsAllocateTheSameInALargeFleet: an event that touched all workers would
+// allocate fifty times as much. `make bench ONLY=cores` measures the time.
+func TestRegistryEventsAllocateTheSameInALargeFleet(t *testing.T) {
+	sameAllocations(t, load.Registry(100), load.Registry(contract.MaxWorkers))
 }
 
-// perEvent is the fastest of several rounds, which a busy machine disturbs least.
-func perEvent(c load.Case) time.Duration {
-	const steps = 20
-	best := time.Hour
-	for range 100 {
-		began := time.Now()
-		for range steps {
-			c.Step()
-		}
-		best = min(best, time.Since(began)/time.Duration(steps*c.Events))
+// sameAllocations allows an event in a large core half as many allocations again, for
+// longer lists and larger maps.
+func sameAllocations(t *testing.T, small, large []load.Case) {
+	t.Helper()
+	for i := range small {
+		few, many := testing.AllocsPerRun(100, small[i].Step), testing.AllocsPerRun(100, large[i].Step)
+		t.Logf("%-40s %6.0f and %6.0f allocations in %d events", small[i].Name, few, many, small[i].Events)
+		assert.LessOrEqual(t, many, few*1.5+float64(2*small[i].Events), small[i].Name)
 	}
-	return best
 }
 
 func BenchmarkRegistry(b *testing.B) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
@@ -221,15 +220,17 @@ func TestFaultsAreSortedAndJSON(t *testing.T) {
 	assert.JSONEq(t, `{"file":"r.yaml","line":1,"column":10,"path":"version","message":"2 is not known: this Roundsman reads version 1"}`, string(encoded))
 }
 
-func TestLoadIsFast(t *testing.T) {
-	t.Parallel()
-	var text strings.Builder
-	text.WriteString("version: 1\njob_types:\n")
-	for i := range 100 {
-		fmt.Fprintf(&text, "  type%d: {handler: plain, schedule: {cron: ['*/7 2 * * mon', '0 4 1 * *']}}\n", i)
+// TestLoadCostsTheSameForEachJobType counts allocations.
+func TestLoadCostsTheSameForEachJobType(t *testing.T) {
+	cost := func(n int) float64 {
+		var text strings.Builder
+		text.WriteString("version: 1\njob_types:\n")
+		for i := range n {
+			fmt.Fprintf(&text, "  type%d: {handler: plain, schedule: {cron: ['*/7 2 * * mon', '0 4 1 * *']}}\n", i)
+		}
+		return testing.AllocsPerRun(1, func() { assert.Len(t, mustLoad(t, text.String()).JobTypes, n) })
 	}
-	started := time.Now()
-	loaded := mustLoad(t, text.String())
-	assert.Len(t, loaded.JobTypes, 100)
-	assert.Less(t, time.Since(started), 10*time.Second)
+	few, many := cost(50), cost(100)
+	t.Logf("%.0f allocations for 50 job types, %.0f for 100", few, many)
+	assert.Less(t, many, 2.5*few)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -66,9 +65,8 @@ func TestAllFaultsWithTheirPlaces(t *testing.T) {
 	assert.Equal(t, []string{"2:9: c: << merges keys and values, not text"}, said("a: &a x\nc: {<<: *a}\n", merging))
 }
 
-// TestBombs: whatever expands, the answer comes at once.
+// TestBombs: whatever expands, the work is bounded.
 func TestBombs(t *testing.T) {
-	t.Parallel()
 	bomb := "a: &a [0, 1, 2, 3, 4, 5, 6, 7, 8]\n"
 	for i := range 12 {
 		bomb += fmt.Sprintf("%c: &%c [%s]\n", 'b'+i, 'b'+i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", 'a'+i), 9), ", "))
@@ -81,12 +79,13 @@ func TestBombs(t *testing.T) {
 		strings.Repeat(`{"a":`, 500):                                "nested more than 64 levels deep",
 		strings.Repeat("[", 500):                                    "nested more than 64 levels deep",
 	} {
-		began := time.Now()
-		n, faults := yamlread.Read("f", []byte(text), options())
+		var n *yamlread.Node
+		var faults []yamlread.Fault
+		allocations := testing.AllocsPerRun(1, func() { n, faults = yamlread.Read("f", []byte(text), options()) })
 		assert.Nil(t, n)
 		require.NotEmpty(t, faults)
 		assert.Contains(t, faults[len(faults)-1].Message, want)
-		assert.Less(t, time.Since(began), 20*time.Second)
+		assert.Less(t, allocations, 2e6, want)
 	}
 }
 

@@ -127,6 +127,11 @@ func brokenCases() []struct {
 			"dag/wait.go":     "// Nobody waits.",
 		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
 		{"no-sentences", sources{"internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
+		{"no-timed-assertion", sources{"config/load_test.go": `
+func f(t T) { assert.Less(t, time.Since(b), 3); took := time.Since(b).Seconds(); require.LessOrEqualf(t, took, 3, "") }
+func g(t T) { if per := time.Since(b) / 2; per > max { t.Errorf("slow") } }
+func h(t T) { assert.InDelta(t, 3, time.Since(b).Seconds(), 1); assert.Greater(t, limit, time.Since(b)) }`,
+		}, []string{"load_test.go:5 asserts", "load_test.go:5 asserts", "load_test.go:6 fails for", "load_test.go:7 asserts", "load_test.go:7 asserts"}},
 		{"named-workflows", sources{"workers/group.go": "func f(w R) { w.RegisterWorkflowWithOptions(func() {}, 1); w.RegisterWorkflow(make()) }"}, []string{"without a name", "without a name"}},
 	}
 }
@@ -197,6 +202,8 @@ func TestAllowed(t *testing.T) {
 	files := sources{
 		"roundsman.go":                      imports("~/internal/cli", "~/jobtype"),
 		"cmd/roundsman/main.go":             imports("~"),
+		"workers/gate_test.go":              "func f(t T) { synctest.Test(t, func(t T) { assert.Less(t, time.Since(b), 3) }) }\nfunc g(t T) { assert.GreaterOrEqual(t, time.Since(b), 3); assert.LessOrEqual(t, n, int(time.Since(b))) }",
+		"testsuite/wait_test.go":            "func f(t T) { if time.Since(b) > 3 { return }; wait(func() bool { return time.Since(b) > 3 }) }",
 		"dag/run.go":                        imports("errors", "slices", "sync", "time"),
 		"dag/run_test.go":                   imports("os", "sync", "pgregory.net/rapid", "github.com/stretchr/testify/require", "~/dag"),
 		"internal/engine/fleet/ids.go":      "func f(m M) { g(slices.Sorted(maps.Keys(m)), slices.SortedFunc(maps.Values(m), cmp)) }",

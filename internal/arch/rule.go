@@ -33,7 +33,7 @@ type Violation struct {
 
 // Rules are all rules of the house.
 func Rules() []Rule {
-	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), sentenceRules(), dependencyRules())
+	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), sentenceRules(), elapsedRules(), dependencyRules())
 }
 
 // Check applies rules to a repository, in the order of the rules.

@@ -66,7 +66,7 @@
 // # Invariants
 //
 // Each has a property test against a deliberately simple reference
-// (reference_test.go, model_test.go); `make property` runs 100,000 checks of each.
+// (reference_test.go, model_test.go); `make property` runs 10,000 checks of each.
 //
 //	I1  A task starts only when its trigger rule holds, and never twice without an operator's retry or rerun between.
 //	I2  At most Options.Concurrency metered tasks run in a place, and as many gated ones without; a ready metered task exists only if the limit of its kind is reached or the run is paused.

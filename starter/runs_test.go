@@ -24,7 +24,7 @@ func TestARunFromStartToEnd(t *testing.T) {
 		require.NoError(t, err)
 		running = snapshot
 		return snapshot.Group != nil && len(snapshot.Active) == 1 && snapshot.Active[0].Progress != nil
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	assert.True(t, running.Open())
 	assert.Equal(t, "whole-life", running.JobType)
 	assert.Equal(t, 3, running.Group.Counts.Detected)
@@ -78,7 +78,7 @@ func TestCancel(t *testing.T) {
 	require.Eventually(t, func() bool {
 		job, err := c.Runs().Item(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00003"})
 		return err == nil && job.State == "canceled" && job.Error == "not this one"
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.ErrorIs(t, c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00003"}, ""), starter.ErrAlreadyEnded)
 	require.ErrorIs(t, c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: withReason, ID: "job-00099"}, ""), starter.ErrNotFound)
 	require.NoError(t, c.Runs().Cancel(t.Context(), withReason, "disk is being replaced"))
@@ -142,7 +142,7 @@ func TestControlPlaneDown(t *testing.T) {
 	require.Eventually(t, func() bool {
 		snapshot, err := c.Runs().Show(t.Context(), ref)
 		return err == nil && snapshot.Group != nil
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	stop()
 
 	snapshot, err := c.Runs().Show(t.Context(), ref)

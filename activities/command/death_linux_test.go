@@ -32,7 +32,7 @@ func killedWorker(t *testing.T, dir, script string, files ...string) {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(file)
 			return err == nil
-		}, 30*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 	}
 	require.NoError(t, worker.Process.Kill())
 	_ = worker.Wait()

@@ -209,7 +209,7 @@ func requireGone(t *testing.T, pidFile string) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, 5*time.Second, 10*time.Millisecond, "process %d lives", pid)
+	}, time.Minute, 10*time.Millisecond, "process %d lives", pid)
 }
 
 // A command line that comes with the job is run as it is, whatever it looks like.

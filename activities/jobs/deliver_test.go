@@ -109,7 +109,7 @@ func TestOutboxSurvivesTheProcess(t *testing.T) {
 	first.server.onComplete = func(int) error { return errAway }
 	var returned sync.WaitGroup
 	returned.Go(func() { first.run(t, input(`{}`)) })
-	require.Eventually(t, func() bool { return len(files(t, dir)) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(files(t, dir)) == 1 }, time.Minute, time.Millisecond)
 	first.activities.Abandon()
 	returned.Wait()
 
@@ -142,7 +142,7 @@ func TestOutcomeIsKeptWhileTheServerHangs(t *testing.T) {
 	dir := t.TempDir()
 	b := executing(t, quick, withOutbox(t, dir))
 	b.server.onComplete = func(int) error {
-		assert.Eventually(t, func() bool { return len(files(t, dir)) == 1 }, 10*time.Second, time.Millisecond, "not only when the request has timed out")
+		assert.Eventually(t, func() bool { return len(files(t, dir)) == 1 }, time.Minute, time.Millisecond, "not only when the request has timed out")
 		assert.Equal(t, 1, b.activities.Undelivered())
 		return nil
 	}

@@ -250,7 +250,7 @@ func TestExecuteZombieKeepsItsSlotAndTimeoutIsAnswered(t *testing.T) {
 	in.Timeout = jobtype.Duration(20 * time.Millisecond)
 	var returned sync.WaitGroup
 	returned.Go(func() { b.run(t, in) })
-	require.Eventually(t, func() bool { return len(b.server.outcomes()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.server.outcomes()) == 1 }, time.Minute, time.Millisecond)
 	state := b.failed(t)
 	assert.Equal(t, contract.FailureTimeout, state.Failure)
 	assert.Contains(t, state.Message, "still runs on worker node-a")
@@ -271,9 +271,9 @@ func TestExecuteCanceledIsAnsweredOnlyWhenTheHandlerHasEnded(t *testing.T) {
 	})
 	var returned sync.WaitGroup
 	returned.Go(func() { b.run(t, input(`{}`)) })
-	require.Eventually(t, func() bool { return len(b.activities.Running()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.activities.Running()) == 1 }, time.Minute, time.Millisecond)
 	b.activities.Drain()
-	require.Eventually(t, func() bool { return b.activities.Zombies() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return b.activities.Zombies() == 1 }, time.Minute, time.Millisecond)
 	assert.Empty(t, b.server.outcomes(), "draining promises that nothing runs any more")
 	close(release)
 	returned.Wait()

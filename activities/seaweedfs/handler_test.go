@@ -332,13 +332,13 @@ func TestTheLeaseChangesHandsBeforeAJobBegins(t *testing.T) {
 	})
 	var running sync.WaitGroup
 	running.Go(func() {
-		require.Eventually(t, func() bool { return strings.HasPrefix(f.Holder("shell"), "roundsman@") }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.HasPrefix(f.Holder("shell"), "roundsman@") }, time.Minute, time.Millisecond)
 		var token, since int64
 		require.Eventually(t, func() (got bool) {
 			var err error
 			token, since, err = f.Lease("shell", "operator", 0, 0)
 			return err == nil
-		}, 10*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		_, err := f.Copy(f.servers[1], f.servers[0], 1)
 		assert.NoError(t, err)
 		assert.NoError(t, f.Delete(f.servers[0], 1))

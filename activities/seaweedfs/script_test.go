@@ -74,7 +74,7 @@ func TestScriptEndsTheWholeGroup(t *testing.T) {
 	require.NoError(t, err)
 	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return !runs(child) }, 10*time.Second, 10*time.Millisecond, "process %d", child)
+	require.Eventually(t, func() bool { return !runs(child) }, time.Minute, 10*time.Millisecond, "process %d", child)
 }
 
 // runs reports whether a process is there and no zombie.
@@ -98,7 +98,7 @@ func TestScriptHasTheLeaseToItself(t *testing.T) {
 	go func() {
 		ended <- f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0]).Err
 	}()
-	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(begun); return err == nil }, time.Minute, 5*time.Millisecond)
 	token, since, err := f.Lease("shell", "weed shell", 0, 0)
 	require.NoError(t, err, "nobody else has it")
 	second := make(chan error, 1)

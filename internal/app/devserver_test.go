@@ -68,7 +68,7 @@ func TestDevServerComesBackOnTheSamePort(t *testing.T) {
 	require.FileExists(t, keeper.options.ReadyFile)
 
 	require.NoError(t, keeper.current.cmd.Process.Kill())
-	require.Eventually(t, func() bool { return told.contain("is back on " + before.Address) }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return told.contain("is back on " + before.Address) }, time.Minute, 50*time.Millisecond)
 	assert.True(t, told.contain("the dev server died (signal: killed"))
 	assert.Equal(t, before, keeper.Ready())
 	assert.True(t, answers(t.Context(), before.Address))
@@ -122,7 +122,7 @@ func TestTemporalCLIEndsWithItsParent(t *testing.T) {
 	// The end of standard input is all that is left of a parent that was killed.
 	require.NoError(t, keeper.Stop())
 	assert.False(t, answers(t.Context(), address))
-	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, 10*time.Second, 20*time.Millisecond,
+	require.Eventually(t, func() bool { return syscall.Kill(-group, 0) != nil }, time.Minute, 20*time.Millisecond,
 		"no process of the group is left")
 }
 

@@ -183,5 +183,5 @@ func eventually(t *testing.T, out *locked, parts ...string) {
 			}
 		}
 		return true
-	}, 10*time.Second, 10*time.Millisecond, "%q", parts)
+	}, time.Minute, 10*time.Millisecond, "%q", parts)
 }

@@ -128,9 +128,9 @@ func TestBarsMoveAndLeaveASummary(t *testing.T) {
 	display.Update(half)
 	require.Eventually(t, func() bool {
 		return strings.Contains(out.String(), "2/4") && strings.Contains(out.String(), "job-00003 40% hashing")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	display.Update(open("g1", 6, 4, 2))
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "4/6") }, 10*time.Second, 10*time.Millisecond,
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "4/6") }, time.Minute, 10*time.Millisecond,
 		"a bar at its total continues when more is found")
 	display.Note("a note")
 	display.Update(ended("g1", completed()))

@@ -188,7 +188,7 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	assert.True(t, strings.HasSuffix(reported.printed.String(), "\ncompleted: the job has ended\n"), reported.printed.String())
 	sent := <-requests
 	assert.EqualValues(t, 2, sent.GetAttempt())
-	assert.InDelta(t, 200, sent.GetAdminRuntime().GetExecutionTimeoutSeconds(), 10, "the time that is left, not the form's 1800 s")
+	assert.InDelta(t, 200, sent.GetAdminRuntime().GetExecutionTimeoutSeconds(), 60, "the time that is left, not the form's 1800 s")
 	assert.EqualValues(t, 4, sent.GetAdminRuntime().GetPerWorkerExecutionConcurrency())
 	assert.Equal(t, fakeworker.Vacuum(2).GetParameters()["task_params_pb"].GetBytesValue(), sent.GetJob().GetParameters()["task_params_pb"].GetBytesValue())
 	assert.Equal(t, "none-of-ours", sent.GetJob().GetLabels()["rack"])

@@ -22,7 +22,7 @@ import (
 // At any moment every object that a client was told is stored can be read from what
 // is on the disks, and no shard is missing. In the end no volume is read-only, and none
 // has a copy or a shard too many, unless a job said so. `make property` runs it
-// 100,000 times; TestSabotagesAreNoticed shows that it notices broken steps.
+// 10,000 times; TestSabotagesAreNoticed shows that it notices broken steps.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

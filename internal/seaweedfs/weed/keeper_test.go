@@ -72,7 +72,7 @@ func quick() weed.KeeperOptions {
 
 func ended(t *testing.T, k *weed.Keeper) {
 	t.Helper()
-	require.Eventually(t, func() bool { return !k.Running() }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !k.Running() }, time.Minute, time.Millisecond)
 }
 
 func TestHoldsShareOneLeaseAndItIsReleased(t *testing.T) {
@@ -135,7 +135,7 @@ func TestCheckNeedsNoTimer(t *testing.T) {
 	require.NoError(t, err)
 	deadline, err := hold.Check()
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return time.Now().After(deadline) }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return time.Now().After(deadline) }, time.Minute, time.Millisecond)
 	_, err = hold.Check()
 	require.ErrorIs(t, err, weed.ErrLeaseLost)
 	hold.Leave()
@@ -231,7 +231,7 @@ func TestWorkThatFindsTheLeaseJustReleasedDoesNotWaitForOthers(t *testing.T) {
 		assert.NoError(t, err)
 		entered <- second
 	}()
-	require.Eventually(t, func() bool { return k.Waiting() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return k.Waiting() == 1 }, time.Minute, time.Millisecond)
 	close(l.end)
 	select {
 	case second := <-entered:
@@ -273,7 +273,7 @@ func TestCloseTurnsAwayThoseThatWait(t *testing.T) {
 		_, err := k.Enter(t.Context())
 		refused <- err
 	}()
-	require.Eventually(t, func() bool { return k.Waiting() == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return k.Waiting() == 1 }, time.Minute, time.Millisecond)
 	require.NoError(t, k.Close(t.Context()))
 	require.ErrorContains(t, <-refused, "this process ends")
 }

@@ -1,0 +1,113 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+func elapsedRules() []Rule {
+	return []Rule{{
+		Name: "no-timed-assertion", Source: styleSection, Find: timedAssertions,
+		Fix: "bound the work by a count (calls, nodes, bytes, testing.AllocsPerRun) or compare the order of two events; bench/ measures time",
+	}}
+}
+
+// elapsedArgument is the argument of an assertion that must not be an elapsed time: a busy
+// machine makes it longer. At least so long is a fair demand.
+var elapsedArgument = map[string]int{ //nolint:gochecknoglobals // constant table
+	"Less": 1, "Lessf": 1, "LessOrEqual": 1, "LessOrEqualf": 1, "InDelta": 2, "InDeltaf": 2, "InEpsilon": 2, "InEpsilonf": 2,
+	"Greater": 2, "Greaterf": 2, "GreaterOrEqual": 2, "GreaterOrEqualf": 2,
+}
+
+// timedAssertions finds tests that fail if something took too long. Functions with a
+// simulated clock (testing/synctest) may compare its times.
+func timedAssertions(repo Repo) []string {
+	var found []string
+	for _, p := range repo.Packages {
+		for _, f := range p.Files {
+			for _, declared := range f.AST.Decls {
+				if fn, ok := declared.(*ast.FuncDecl); ok && f.Test() && fn.Body != nil && !mentions(fn.Body, "synctest", "") {
+					found = append(found, timedIn(f, p, fn.Body)...)
+				}
+			}
+		}
+	}
+	return found
+}
+
+func timedIn(f File, p Package, body *ast.BlockStmt) []string {
+	var found []string
+	elapsed := map[string]bool{}
+	timed := func(n ast.Node) bool { return mentions(n, "time", "Since") || uses(n, elapsed) }
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, value := range n.Rhs {
+				if name, ok := n.Lhs[i].(*ast.Ident); ok && mentions(value, "time", "Since") {
+					elapsed[name.Name] = true
+				}
+			}
+		case *ast.CallExpr:
+			from, name := selected(n.Fun)
+			at, asserts := elapsedArgument[name]
+			if (from == "assert" || from == "require") && asserts && len(n.Args) > at && timed(n.Args[at]) {
+				found = append(found, fmt.Sprintf("%s asserts on an elapsed time", f.at(p, n.Pos())))
+			}
+		case *ast.IfStmt:
+			begun := n.Init != nil && mentions(n.Init, "time", "Since")
+			if (begun || timed(n.Cond)) && fails(n.Body) {
+				found = append(found, fmt.Sprintf("%s fails for an elapsed time", f.at(p, n.Pos())))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// selected returns the parts of "from.name".
+func selected(n ast.Expr) (from, name string) {
+	if s, ok := n.(*ast.SelectorExpr); ok {
+		if x, ok := s.X.(*ast.Ident); ok {
+			return x.Name, s.Sel.Name
+		}
+	}
+	return "", ""
+}
+
+// mentions reports whether n contains from.name; an empty name stands for any.
+func mentions(n ast.Node, from, name string) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if e, ok := n.(ast.Expr); ok {
+			x, sel := selected(e)
+			found = found || x == from && (name == "" || sel == name)
+		}
+		return !found
+	})
+	return found
+}
+
+func uses(n ast.Node, names map[string]bool) bool {
+	found := false
+	ast.Inspect(n, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			found = found || names[id.Name]
+		}
+		return !found
+	})
+	return found
+}
+
+// fails reports whether a body fails a test by itself.
+func fails(body *ast.BlockStmt) bool {
+	found := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			_, name := selected(call.Fun)
+			found = found || strings.HasPrefix(name, "Fatal") || strings.HasPrefix(name, "Error") || strings.HasPrefix(name, "Fail")
+		}
+		return !found
+	})
+	return found
+}

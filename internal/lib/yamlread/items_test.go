@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func itemOptions() Options {
@@ -59,9 +60,8 @@ func TestItemsApart(t *testing.T) {
 		"id: a", "needs: [x, y]", "needs:", "text: |", "text: >", "text: plain", "and more", "quoted: 'it", "it's end'", `"double`, `end"`, "? key", ": value", "*a : x", "&a key: x",
 		"x: \u2028y: 1", "- z\u0085- aa", "- bb\r- cc", "- dd\r", "\ufeff- ee", placeholder,
 	}
-	random := rand.New(rand.NewPCG(1, 2))
-	read := 0
-	for range 60_000 {
+	all, read := 0, 0
+	document := func(random *rand.Rand) {
 		var b strings.Builder
 		if random.IntN(4) > 0 {
 			b.WriteString("version: 1\ntasks:\n")
@@ -81,11 +81,19 @@ func TestItemsApart(t *testing.T) {
 		if random.IntN(3) == 0 {
 			b.WriteString("end: 1\n")
 		}
+		all++
 		if apart(t, b.String(), 1+random.IntN(20)) {
 			read++
 		}
 	}
-	assert.Greater(t, read, 1000, "enough of the documents are read so")
+	rapid.Check(t, func(rt *rapid.T) {
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 2))
+		for range 600 {
+			document(random)
+		}
+	})
+	t.Logf("%d documents, %d read apart", all, read)
+	assert.Greater(t, read, all/60, "enough of the documents are read so")
 }
 
 // TestItemsApartOfJSON, which has no lines.

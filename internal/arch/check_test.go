@@ -127,7 +127,8 @@ func brokenCases() []struct {
 			"dag/wait.go":     "// Nobody waits.",
 		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
 		{"no-sentences", sources{"internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
-		{"no-timed-assertion", sources{"config/load_test.go": `
+		{"no-timed-assertion", sources{
+			"config/load_test.go": `
 func f(t T) { assert.Less(t, time.Since(b), 3); took := time.Since(b).Seconds(); require.LessOrEqualf(t, took, 3, "") }
 func g(t T) { if per := time.Since(b) / 2; per > max { t.Errorf("slow") } }
 func h(t T) { assert.InDelta(t, 3, time.Since(b).Seconds(), 1); assert.Greater(t, limit, time.Since(b)) }`,

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (p *printer) read(from io.Reader) error {
 				p.take(e)
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // a bufio.Reader returns io.EOF itself
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

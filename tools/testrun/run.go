@@ -39,7 +39,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	}
 	o.packages, o.flags = strings.Fields(*packages), set.Args()
 	if len(o.packages) == 0 {
-		return options{}, errors.New("-packages is empty: name what to test, for example -packages ./...")
+		return options{}, errors.New("-packages is empty: name what to test")
 	}
 	return o, nil
 }

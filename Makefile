@@ -171,7 +171,8 @@ E2E := $(MODULE)/testsuite/
 TESTRUN = RAPID_CHECKS=$(CHECKS) $(GO) run ./tools/testrun -go "$(GO)" $(if $(REPORT),-report $(REPORT))
 
 .PHONY: test
-test: build ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
+test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, workflow, replay, end to end (PKG=./dag/... TESTFLAGS=-v CHECKS=1000)
+	@[ "$(PKG)" = ./... ] || ! $(GO) list -deps -test $(PKG) | grep -q '^$(MODULE)/testsuite$$' || $(MAKE) build
 	@test -n "$(RACE)" || echo "no C compiler found: testing without the race detector"
 	@status=0; for module in $(if $(filter ./...,$(PKG)),$(MODULES),.); do \
 		race=$(RACE); [ $$module != devserver ] || race="$(DEVSERVER_RACE)"; \

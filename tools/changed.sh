@@ -1,7 +1,8 @@
 #!/bin/sh
 # changed.sh BASE: print the packages of the root module that changed since BASE, uncommitted changes included,
-# and every package whose tests link one of them. A file belongs to the nearest package above it; a changed
-# go.mod changes everything. End-to-end packages link everything, so they are printed only if they changed.
+# and every package whose tests link one of them. A file belongs to the nearest package above it. A test file
+# changes its own package only, and a go.mod changes everything. End-to-end packages link everything, so they
+# are printed only if they changed themselves.
 set -eu
 
 base=$1
@@ -22,12 +23,16 @@ module=$("$GO" list -m)
 	$1 == "file" && NF > 1 {
 		if ($2 == "go.mod" || $2 == "go.sum") all = 1
 		dir = $2
-		while (sub(/\/[^\/]*$/, "", dir)) if ((module "/" dir) in known) { changed[module "/" dir] = 1; break }
+		while (sub(/\/[^\/]*$/, "", dir)) if ((module "/" dir) in known) {
+			if ($2 ~ /_test\.go$|\/testdata\//) tests[module "/" dir] = 1
+			else changed[module "/" dir] = 1
+			break
+		}
 		if ($2 ~ /^[^\/]*\.go$/) changed[module] = 1
 	}
 	$1 == "binary" {
 		own = $2
-		hit = own in changed
+		hit = own in changed || own in tests
 		if (own !~ /\/testsuite\/[a-z]*e2e$/) {
 			hit = hit || all
 			for (i = 3; i <= NF && !hit; i++) hit = $i in changed

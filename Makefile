@@ -38,9 +38,11 @@ RACE         ?= $(if $(filter 1,$(shell $(GO) env CGO_ENABLED 2>/dev/null)),-rac
 # which costs more than all other tests together. `make test DEVSERVER_RACE=-race` does it.
 DEVSERVER_RACE ?=
 TEST_TIMEOUT ?= 25m
-# End-to-end tests wait more than they work: so many packages, and so many tests in each, fill two cores.
-E2E_PACKAGES ?= 3
-E2E_PARALLEL ?= 3
+# Packages that are tested at once on two cores: some unit packages wait for servers. An end-to-end test works for
+# 2 of its 20 seconds, so three such packages run with four tests each.
+UNIT_PACKAGES ?= 4
+E2E_PACKAGES  ?= 3
+E2E_PARALLEL  ?= 4
 TESTFLAGS    ?=
 # Packages for `make test` and `make lint`, e.g. PKG=./dag/...
 PKG          ?= ./...
@@ -180,7 +182,7 @@ test: $(if $(filter ./...,$(PKG)),build) ## All tests of all modules: unit, work
 		units=$$(echo "$$units" | grep -v '^$(E2E)[a-z]*e2e$$'); \
 		[ -n "$$units" ] || continue; \
 		echo "== go test $$race -shuffle=on: $$module"; \
-		$(TESTRUN) -step "test: units of $$module" -dir $$module -packages "$$units" -- $$race -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
+		$(TESTRUN) -step "test: units of $$module" -dir $$module -packages "$$units" -- $$race -p $(UNIT_PACKAGES) -vet=off -shuffle=on -timeout $(TEST_TIMEOUT) $(TESTFLAGS) || status=1; \
 	done; \
 	ends=$$($(GO) list $(PKG) | grep '^$(E2E)[a-z]*e2e$$'); \
 	if [ -n "$$ends" ]; then \

@@ -220,7 +220,7 @@ GATES := lint tidy-check workflowcheck vulncheck proto-check clients size
 check: ## Every gate; continues after a failure, so that one run shows all of them
 	@failed=; for gate in $(GATES); do \
 		begun=$$(date +%s); $(MAKE) $$gate || failed="$$failed $$gate"; \
-		[ -z "$(REPORT)" ] || echo "step $$(($$(date +%s) - begun)) check: $$gate" >>$(REPORT); \
+		[ -z "$(REPORT)" ] || echo "step $$(($$(date +%s) - begun)) check: $$gate" >>"$(REPORT)"; \
 	done; \
 	[ -z "$$failed" ] || { echo "make check: failed:$$failed; 'make fmt tidy' repairs formatting and go.mod"; exit 1; }; \
 	echo "make check: all gates passed ($(GATES))"

@@ -102,11 +102,14 @@ $(PROTO_PLUGINS):
 ##@ Use
 
 .PHONY: dev
-dev: build ## Build and run everything on this machine: Temporal, Web UI, control plane, two workers (ARGS="--once --json")
-	@exec bin/roundsman dev $(ARGS)
+dev: export MAKE_COMMAND = $(MAKE)
+dev: ## Build and run everything on this machine: Temporal, Web UI, control plane, two workers (ARGS="--once --json")
+	@GO="$(GO)" TEMPORAL_ADDRESS="$(TEMPORAL_ADDRESS)" exec sh tools/dev.sh $(ARGS)
 
+# npm and the compiler run at once: together they keep two cores busy.
 .PHONY: build
-build: web bin/roundsman bin/roundsman-devserver ## Build bin/roundsman and bin/roundsman-devserver
+build: ## Build bin/roundsman and bin/roundsman-devserver
+	@$(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2) web bin/roundsman bin/roundsman-devserver
 
 # The console is embedded if it was built before bin/roundsman. It needs Node.js; everything else does not.
 NODE_MAJOR   := $(shell node -p 'process.versions.node.split(".")[0]' 2>/dev/null)
@@ -151,17 +154,24 @@ endif
 screenshots: build ## Take pictures of every page of the console: light, dark, 390 px (docs/images/console)
 	@npm --prefix web run --silent screenshots
 
+# The first build compiles everything that bin/roundsman links while npm still works on the console, and before
+# bin/roundsman-devserver, which shares a third of its packages.
+FIRST := $(if $(wildcard bin/roundsman),,packages)
+
+.PHONY: packages
+packages:
+	@GO="$(GO)" sh tools/gobuild.sh roundsman -trimpath .
+
 # Go itself knows what is out of date, so it is always asked.
 .PHONY: bin/roundsman
-bin/roundsman:
+bin/roundsman: | $(FIRST) web
 	@$(GO) build -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/internal/lib/buildinfo.stamped=$(VERSION)" -o $@ ./cmd/roundsman
 
-# Linking 155 MB takes Go ten seconds even when only the version stamp differs, so this one is built when
-# its own module changed. Its stamp is the version of that moment.
+# Linking 80 MB takes Go seconds even when only the version stamp differs, so this one is built when its own
+# module changed. Its stamp is the version of that moment.
 DEVSERVER_SOURCES := $(shell find devserver -name '*.go' ! -name '*_test.go') devserver/go.mod devserver/go.sum
-bin/roundsman-devserver: $(DEVSERVER_SOURCES)
-	@test -x $@ || echo "building $@: the embedded Temporal server and Web UI take about 4 minutes to compile on two cores the first time, seconds afterwards"
-	@$(GO) build -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
+bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST)
+	@GO="$(GO)" sh tools/gobuild.sh roundsman-devserver -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
 	@touch $@
 
 ##@ Test

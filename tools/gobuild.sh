@@ -2,7 +2,7 @@
 # gobuild.sh NAME [-C DIR] ARGS... PACKAGE: `go build` with progress on standard error.
 #
 # A terminal shows one line that is rewritten. Everything else gets a line every ten seconds. A build of less
-# than three seconds shows nothing. PROGRESS=terminal and PROGRESS=lines override the choice.
+# than three seconds shows nothing. PROGRESS=terminal and PROGRESS=lines override the choice, EVERY the seconds.
 set -eu
 
 name=$1
@@ -13,12 +13,14 @@ if [ "$1" = -C ]; then
 fi
 for package; do :; done
 [ -n "${PROGRESS:-}" ] || { [ -t 2 ] && PROGRESS=terminal || PROGRESS=lines; }
+[ -n "${EVERY:-}" ] || { [ "$PROGRESS" = lines ] && EVERY=10 || EVERY=1; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 130' INT TERM
 
 # The build does not wait for the number of its packages, which takes a second or two.
 "${GO:-go}" list -trimpath -deps -f '{{if .Stale}}{{.ImportPath}}{{end}}' "$package" >"$dir/list" 2>/dev/null && mv "$dir/list" "$dir/stale" &
-{ "${GO:-go}" build -v "$@" 2>&1 || echo $? >"$dir/code"; } | awk -v name="$name" -v dir="$dir" -v terminal="$([ "$PROGRESS" = lines ] || echo 1)" '
+{ "${GO:-go}" build -v "$@" 2>&1 || echo $? >"$dir/code"; } | awk -v name="$name" -v dir="$dir" -v every="$EVERY" -v terminal="$([ "$PROGRESS" = lines ] || echo 1)" '
 function seconds(  t) { "date +%s" | getline t; close("date +%s"); return t }
 function clock(s) { return sprintf("%d:%02d", s / 60, s % 60) }
 function show(text) {
@@ -48,7 +50,7 @@ BEGIN { begun = seconds() }
 }
 (downloaded + compiled) % 8 == 0 || compiled == total {
 	elapsed = seconds() - begun
-	if (elapsed >= 3 && elapsed - last >= (terminal ? 1 : 10)) { show(progress()); last = elapsed }
+	if (!every || elapsed >= 3 && elapsed - last >= every) { show(progress()); last = elapsed }
 }
 END {
 	if (!shown) exit

@@ -65,7 +65,9 @@ type Dev struct {
 
 // Paths in the data dir of `dev`.
 const (
-	dbFile        = "temporal.db"
+	dbFile = "temporal.db"
+	// cliDBFile is the database of Temporal's CLI. Its schema may differ, and the CLI does not check the schema.
+	cliDBFile     = "temporal-cli.db"
 	serverLogFile = "devserver.log"
 	readyFile     = "devserver.json"
 	// LogFile is the log of the processes other than the server.
@@ -126,6 +128,9 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 	} else {
 		server := options.Server
 		server.DBFile = filepath.Join(options.DataDir, dbFile)
+		if server.TemporalCLI != "" {
+			server.DBFile = filepath.Join(options.DataDir, cliDBFile)
+		}
 		server.LogFile = filepath.Join(options.DataDir, serverLogFile)
 		server.ReadyFile = filepath.Join(options.DataDir, readyFile)
 		server.Namespace = settings.Namespace

@@ -122,22 +122,35 @@ func (t *temporalCLI) run(options DevServer) (*child, error) {
 	return runChild(exec.Command("sh", args...), options.LogFile, nil) //nolint:gosec,noctx // the operator named the binary; lives as long as its keeper says
 }
 
-// startDevArgs are the flags that make Temporal's dev server fit: our search
-// attributes, worker heartbeats, and the poll rates without which each dispatch
-// takes 50 ms longer.
+// startDevArgs returns the flags that make Temporal's dev server fit: our search attributes, and the settings
+// with which roundsman-devserver differs from a stock server (docs/devserver.md has the reasons).
 func startDevArgs(options DevServer) []string {
-	return []string{
+	args := []string{
 		"server", "start-dev", "--ip", "127.0.0.1",
 		"--port", strconv.Itoa(options.Port), "--ui-port", strconv.Itoa(options.UIPort),
 		"--namespace", options.Namespace, "--db-filename", options.DBFile, "--log-level", "warn",
 		"--search-attribute", contract.SearchAttributeJobType + "=Keyword",
 		"--search-attribute", contract.SearchAttributeOutcome + "=Keyword",
-		"--dynamic-config-value", "frontend.WorkerHeartbeatsEnabled=true",
-		"--dynamic-config-value", "frontend.ListWorkersEnabled=true",
-		"--dynamic-config-value", "history.transferProcessorMaxPollRPS=100",
-		"--dynamic-config-value", "history.timerProcessorMaxPollRPS=100",
-		"--dynamic-config-value", "frontend.namespaceCount=10000",
 	}
+	for _, setting := range []string{ // Values are JSON.
+		"history.transferProcessorMaxPollRPS=200",
+		"history.timerProcessorMaxPollRPS=200",
+		"history.maximumBufferedEventsBatch=2000",
+		`history.workflowIdReuseMinimalInterval="0s"`,
+		"matching.enableFairness=true",
+		"matching.numTaskqueueReadPartitions=1",
+		"matching.numTaskqueueWritePartitions=1",
+		"frontend.namespaceCount=10000",
+		"frontend.namespaceRPS.visibility=100",
+		"worker.schedulerNamespaceStartWorkflowRPS=1000",
+		"frontend.WorkerHeartbeatsEnabled=true",
+		"frontend.ListWorkersEnabled=true", // Servers before 1.32 need it.
+		"frontend.WorkerCommandsEnabled=true",
+		"system.enableCancelActivityWorkerCommand=true",
+	} {
+		args = append(args, "--dynamic-config-value", setting)
+	}
+	return args
 }
 
 func (t *temporalCLI) await(ctx context.Context, process *child, options DevServer) (ServerReady, error) {

@@ -155,7 +155,7 @@ screenshots: build ## Take pictures of every page of the console: light, dark, 3
 	@npm --prefix web run --silent screenshots
 
 # The first build compiles everything that bin/roundsman links while npm still works on the console, and before
-# bin/roundsman-devserver, which shares a third of its packages.
+# bin/roundsman-devserver, which shares half of its packages.
 FIRST := $(if $(wildcard bin/roundsman),,packages)
 
 .PHONY: packages

@@ -106,10 +106,10 @@ dev: export MAKE_COMMAND = $(MAKE)
 dev: ## Build and run everything on this machine: Temporal, Web UI, control plane, two workers (ARGS="--once --json")
 	@GO="$(GO)" TEMPORAL_ADDRESS="$(TEMPORAL_ADDRESS)" exec sh tools/dev.sh $(ARGS)
 
-# npm and the compiler run at once: together they keep two cores busy.
+# npm, the compiler and the download of modules run at once: together they keep two cores busy.
 .PHONY: build
 build: ## Build bin/roundsman and bin/roundsman-devserver
-	@$(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2) web bin/roundsman bin/roundsman-devserver
+	@$(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j3) web bin/roundsman bin/roundsman-devserver
 
 # The console is embedded if it was built before bin/roundsman. It needs Node.js; everything else does not.
 NODE_MAJOR   := $(shell node -p 'process.versions.node.split(".")[0]' 2>/dev/null)
@@ -162,6 +162,11 @@ FIRST := $(if $(wildcard bin/roundsman),,packages)
 packages:
 	@GO="$(GO)" sh tools/gobuild.sh roundsman -trimpath .
 
+# Listing the packages of the server downloads its modules, while others compile.
+.PHONY: modules
+modules:
+	@$(GO) list -C devserver -deps ./cmd/roundsman-devserver >/dev/null 2>&1 || :
+
 # Go itself knows what is out of date, so it is always asked.
 .PHONY: bin/roundsman
 bin/roundsman: | $(FIRST) web
@@ -170,7 +175,7 @@ bin/roundsman: | $(FIRST) web
 # Linking 80 MB takes Go seconds even when only the version stamp differs, so this one is built when its own
 # module changed. Its stamp is the version of that moment.
 DEVSERVER_SOURCES := $(shell find devserver -name '*.go' ! -name '*_test.go') devserver/go.mod devserver/go.sum
-bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST)
+bin/roundsman-devserver: $(DEVSERVER_SOURCES) | $(FIRST) $(FIRST:packages=modules)
 	@GO="$(GO)" sh tools/gobuild.sh roundsman-devserver -C devserver -trimpath -ldflags "$(LDFLAGS) -X $(MODULE)/devserver.stamped=$(VERSION)" -o ../$@ ./cmd/roundsman-devserver
 	@touch $@
 

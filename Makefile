@@ -102,7 +102,7 @@ $(PROTO_PLUGINS):
 ##@ Use
 
 .PHONY: dev
-dev: export MAKE_COMMAND = $(MAKE)
+dev: export SUBMAKE = $(MAKE)
 dev: ## Build and run everything on this machine: Temporal, Web UI, control plane, two workers (ARGS="--once --json")
 	@GO="$(GO)" TEMPORAL_ADDRESS="$(TEMPORAL_ADDRESS)" exec sh tools/dev.sh $(ARGS)
 

@@ -36,5 +36,5 @@ case " $* " in
 	;;
 esac
 # shellcheck disable=SC2086 # names of targets
-run "${MAKE_COMMAND:-make}" $need
+run "${SUBMAKE:-make}" $need
 run exec bin/roundsman dev "$@"

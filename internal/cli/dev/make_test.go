@@ -69,6 +69,16 @@ func TestMakeDevUsesAServerAtHand(t *testing.T) {
 	}
 }
 
+// TestMakeDevRunsItsScript covers the variables that the Makefile passes on.
+func TestMakeDevRunsItsScript(t *testing.T) {
+	t.Parallel()
+	run := exec.CommandContext(t.Context(), "make", "-C", "../../..", "--no-print-directory", "dev", "TEMPORAL_ADDRESS=x:1", "ARGS=--once --json")
+	run.Env = append(os.Environ(), "DRY_RUN=1", "MAKEFLAGS=", "MAKELEVEL=0")
+	out, err := run.Output()
+	require.NoError(t, err)
+	assert.Equal(t, "make web bin/roundsman\nexec bin/roundsman dev --address x:1 --once --json\n", string(out))
+}
+
 // gobuild runs the build script with a go command that is a script, too.
 func gobuild(t *testing.T, build, mode string) (output string, code int) {
 	t.Helper()

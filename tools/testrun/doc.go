@@ -7,5 +7,5 @@
 //
 // Only a test that ended by itself runs again. A panic, a timeout, a failed build and a
 // failed TestMain are final: they hide which tests never ran, and a second run of single
-// tests would not repeat them. docs/adr/0070-tests-in-ci.md has the reasons and the alternatives.
+// tests would not repeat them. docs/adr/0071-tests-in-ci.md has the reasons and the alternatives.
 package main

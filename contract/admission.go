@@ -10,119 +10,115 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// AdmissionWorkflow is the workflow type of admission, AdmissionWorkflowID the
-// id of the one of a namespace.
+// AdmissionWorkflow is the workflow type of admission. AdmissionWorkflowID is the id of its one
+// workflow in a namespace.
 const (
 	AdmissionWorkflow   = "roundsman.Admission"
 	AdmissionWorkflowID = "admission"
 )
 
-// Activities of admission; all run in the control plane.
+// Activities of admission. All run in the control plane.
 const (
 	// EnsureAdmissionActivity takes an EnsureAdmissionInput.
 	EnsureAdmissionActivity = "roundsman.EnsureAdmission"
-	// CallAdmissionActivity takes an AdmissionRequest and answers a
-	// CallAdmissionResult. It runs within the workflow task of its caller.
+	// CallAdmissionActivity takes an AdmissionRequest and returns a CallAdmissionResult. It runs
+	// within the workflow task of its caller.
 	CallAdmissionActivity = "roundsman.CallAdmission"
-	// WatchHoldersActivity takes nothing and answers a WatchHoldersResult.
+	// WatchHoldersActivity takes no argument and returns a WatchHoldersResult.
 	WatchHoldersActivity = "roundsman.WatchHolders"
-	// AskHoldersActivity takes an AskHoldersInput and answers an AskHoldersResult.
+	// AskHoldersActivity takes an AskHoldersInput and returns an AskHoldersResult.
 	AskHoldersActivity = "roundsman.AskHolders"
 )
 
-// Messages of admission. Workflows speak with it by signals, or by a call that is
-// answered at once: an update that waits would be one of ten, and block the release
-// that it waits for.
+// Messages of admission. Workflows use signals, or an update that returns at once. An update that
+// waits would occupy one of ten places and block the release that it waits for.
 const (
-	// SignalAdmissionRequest takes an AdmissionRequest: what its sender gives
-	// back, then what it asks for. Both in one signal keep their order.
+	// SignalAdmissionRequest takes an AdmissionRequest: releases first, then requests. One signal
+	// keeps their order.
 	SignalAdmissionRequest = "request"
-	// SignalAdmissionAnswer takes an AdmissionAnswer. Admission sends it to
-	// holders.
+	// SignalAdmissionAnswer takes an AdmissionAnswer. Admission sends it to holders.
 	SignalAdmissionAnswer = "granted"
-	// SignalReassert takes nothing and asks a holder to say what it holds and
-	// waits for, with an AdmissionRequest that has Reassert set.
+	// SignalReassert takes no argument. The holder replies with an AdmissionRequest that has Reassert
+	// set and lists its grants and waiting requests.
 	SignalReassert = "reassert"
 
-	// UpdateAdmissionRequest takes an AdmissionRequest too and answers an
-	// AdmissionAnswer: what is decided at once. All else comes as a signal.
+	// UpdateAdmissionRequest takes an AdmissionRequest and returns an AdmissionAnswer with the
+	// immediate decisions. Later decisions arrive by signal.
 	UpdateAdmissionRequest = "call"
-	// UpdateResizePool takes a ResizePoolInput and answers an AdmissionPool.
+	// UpdateResizePool takes a ResizePoolInput and returns an AdmissionPool.
 	UpdateResizePool = "resize-pool"
 
-	// QueryAdmission takes an AdmissionFilter and answers an AdmissionView.
+	// QueryAdmission takes an AdmissionFilter and returns an AdmissionView.
 	QueryAdmission = "admission"
-	// QueryPastGrants takes a PastGrantsFilter and answers PastGrants.
+	// QueryPastGrants takes a PastGrantsFilter and returns PastGrants.
 	QueryPastGrants = "past-grants"
-	// QueryHolders answers a list of AdmissionHolder, for the watcher.
+	// QueryHolders returns a list of AdmissionHolder, for the watcher.
 	QueryHolders = "holders"
-	// QueryAdmissionUsage answers an AdmissionUsage, for metrics.
+	// QueryAdmissionUsage returns an AdmissionUsage, for metrics.
 	QueryAdmissionUsage = "usage"
-	// QueryKeyHolder takes a KeyHolderInput and answers a KeyHolderResult.
+	// QueryKeyHolder takes a KeyHolderInput and returns a KeyHolderResult.
 	QueryKeyHolder = "key-holder"
 )
 
-// AdmissionHolder is a workflow, named by its id and the first run of its
-// chain: continue-as-new and reset keep both.
+// AdmissionHolder identifies a workflow by its id and the first run of its chain, which
+// continue-as-new and reset keep.
 type AdmissionHolder struct {
 	WorkflowID string `json:"workflow_id"`
 	FirstRunID string `json:"first_run_id"`
 }
 
-// AdmissionRequest is all that a workflow tells admission at once. Everything in
-// it may be repeated.
+// AdmissionRequest is one message of a workflow to admission. All of it may be repeated.
 type AdmissionRequest struct {
 	Holder  AdmissionHolder `json:"holder"`
 	JobType string          `json:"job_type,omitempty"`
-	// Grace is how long after the holder's end its keys and resources stay taken.
+	// Grace is how long keys and resources stay taken after the holder's end.
 	Grace jobtype.Duration `json:"grace,omitempty"`
-	// DeclaredAt is when the sizes of pools that the items carry were read.
+	// DeclaredAt is the time at which the pool sizes in Items were read.
 	DeclaredAt time.Time `json:"declared_at,omitzero"`
-	// Release gives items back, by id; ReleaseAll everything.
+	// Release lists the ids of items to release. ReleaseAll releases everything.
 	Release    []string `json:"release,omitempty"`
 	ReleaseAll bool     `json:"release_all,omitempty"`
-	// Results are what tasks with a key returned that are given back; they are taken in
-	// first.
+	// Results are the results of released tasks with a key. Admission stores them before it handles
+	// the releases.
 	Results []KeyResult `json:"results,omitempty"`
-	// Budget is what the job type may fail, Endings how its jobs ended.
+	// Budget is the retry budget of the job type. Endings report the ends of its jobs.
 	Budget  *RetryBudget       `json:"budget,omitempty"`
 	Endings []AdmissionEndings `json:"endings,omitempty"`
-	// Items are asked for.
+	// Items are the requests.
 	Items []AdmissionItem `json:"items,omitempty"`
-	// Reassert says that Held and Items are all that the holder has.
+	// Reassert means that Held and Items are complete: the holder has nothing else.
 	Reassert bool `json:"reassert,omitempty"`
-	// Reset says that it was sent back to an earlier state: what it has of what it
-	// names gets new fences, and each of Held is answered.
+	// Reset means that the holder was reset to an earlier state. Its existing grants among Held and
+	// Items get new fences, and each of Held is answered.
 	Reset bool            `json:"reset,omitempty"`
 	Held  []AdmissionHeld `json:"held,omitempty"`
 }
 
-// AdmissionItem is one thing asked for: a turn in a lane, dedupe keys, resources,
-// or nothing but fences.
+// AdmissionItem is one request: a turn in a lane, dedupe keys, resources, or only fences.
 type AdmissionItem struct {
 	// ID is unique to the holder and names the item in the answer.
 	ID   string `json:"id"`
 	Lane string `json:"lane,omitempty"`
-	// Distinct: the turn is for other work than the job type's other groups do.
+	// Distinct marks a turn for work that other groups of the job type do not do.
 	Distinct bool `json:"distinct,omitempty"`
 	// Keys are [DedupeHash]es of eight bytes each, big-endian.
 	Keys    []byte            `json:"keys,omitempty"`
 	Pools   []AdmissionAmount `json:"pools,omitempty"`
 	Objects []AdmissionObject `json:"objects,omitempty"`
-	// Priority orders items that wait for the same: higher first.
+	// Priority orders items that wait for the same resource, higher first.
 	Priority int `json:"priority,omitempty"`
-	// Fences is how many fences the grant reserves; 0: one.
+	// Fences is the number of fences that the grant reserves; 0 means one.
 	Fences int64 `json:"fences,omitempty"`
-	// For says what it is for: the id of a job or of a task. A request for something from
-	// within its DAG ([SubDAGWorkflowID]) does not wait behind those who wait for it.
+	// For is the id of the job or task that needs the item. A request from within a holder's own DAG
+	// ([SubDAGWorkflowID]) does not queue behind requests that wait for that holder.
 	For string `json:"for,omitempty"`
-	// Start: it is for a group that begins, and refused while its job type is
-	// disabled. A turn in a lane always is.
+	// Start marks a request of a group that begins; it is refused while its job type is disabled. A
+	// turn in a lane always is such a request.
 	Start bool `json:"start,omitempty"`
 }
 
-// AdmissionAmount is a quantity of a pool. Size is what the holder's
-// configuration declares for the pool; 0: nothing.
+// AdmissionAmount is a quantity of a pool. Size is the pool size in the holder's configuration; 0 if
+// it declares none.
 type AdmissionAmount struct {
 	Pool string `json:"pool"`
 	N    int    `json:"n"`
@@ -135,24 +131,23 @@ type AdmissionObject struct {
 	Shared bool   `json:"shared,omitempty"`
 }
 
-// AdmissionHeld is an item that its holder says it was granted.
+// AdmissionHeld is an item that its holder reports as granted.
 type AdmissionHeld struct {
 	AdmissionItem
 
 	Fence int64 `json:"fence"`
-	// Since is when it was granted.
+	// Since is the time of the grant.
 	Since time.Time `json:"since,omitzero"`
 }
 
-// AdmissionAnswer is what admission tells one holder. A workflow that is not
-// Holder ignores it.
+// AdmissionAnswer is a message of admission to one holder. Other workflows ignore it.
 type AdmissionAnswer struct {
 	Holder  AdmissionHolder    `json:"holder"`
 	Granted []AdmissionGrant   `json:"granted,omitempty"`
 	Refused []AdmissionRefusal `json:"refused,omitempty"`
-	// Lost are items that the holder asserted and another has.
+	// Lost lists asserted items that another workflow holds.
 	Lost []AdmissionRefusal `json:"lost,omitempty"`
-	// Stopped is what the holder must not start any more.
+	// Stopped lists the work that the holder must not start any more.
 	Stopped []AdmissionStop `json:"stopped,omitempty"`
 }
 
@@ -161,68 +156,65 @@ type AdmissionGrant struct {
 	ID     string `json:"id"`
 	Fence  int64  `json:"fence"`
 	Fences int64  `json:"fences"`
-	// Taken are the keys that were not granted, by who holds them; HeldBack those
-	// that nobody gets now.
+	// Taken lists keys that were not granted because others hold them. HeldBack lists keys that
+	// admission grants to no holder now.
 	Taken    []AdmissionTaken   `json:"taken,omitempty"`
 	HeldBack []AdmissionHeldKey `json:"held_back,omitempty"`
-	// Result is the last one of the key that was granted.
+	// Result is the last result stored for the granted key.
 	Result *KeyResult `json:"result,omitempty"`
 }
 
-// MaxKeyResult bounds a result that is kept for others with the same key, in bytes.
+// MaxKeyResult bounds a stored result of a key, in bytes.
 const MaxKeyResult = 2 << 10
 
-// KeyResult is what a task with a key returned, for the next one that holds its object.
+// KeyResult is the result of a task with a key. The next holder of its object receives it.
 type KeyResult struct {
-	// ID is the request that is given back with it.
+	// ID is the request released with the result.
 	ID     string `json:"id,omitempty"`
 	Object string `json:"object"`
-	// Digest tells tasks apart that have the same key and do something else.
+	// Digest separates tasks that have the same key and different work.
 	Digest string          `json:"digest"`
 	Result json.RawMessage `json:"result,omitempty"`
-	// At is when the task succeeded, By its run.
+	// At is the time of the success; By is its run.
 	At   time.Time `json:"at"`
 	By   string    `json:"by,omitempty"`
 	Task string    `json:"task"`
 }
 
-// AdmissionTaken lists keys that another workflow holds, by their index in the
-// item, ascending.
+// AdmissionTaken lists keys that another workflow holds, by ascending index in the item.
 type AdmissionTaken struct {
 	By      string `json:"by"`
 	Indexes []int  `json:"indexes"`
 }
 
-// AdmissionRefusal says why an item is not, or no longer, the holder's. [AdmissionRefusal.String]
-// renders it for operators.
+// AdmissionRefusal is the reason why the holder does not have an item, or has it no longer.
+// [AdmissionRefusal.String] renders it for operators.
 type AdmissionRefusal struct {
 	ID string `json:"id"`
 	// Code is one of the codes below, or RETRY_BUDGET.
 	Code string `json:"code,omitempty"`
-	// Object is what it is about: a lane, a pool, an object, a job type, a rule.
+	// Object is the subject of the refusal: a lane, a pool, an object, a job type or a rule.
 	Object string `json:"object,omitempty"`
-	// By is the workflow that has it.
+	// By is the workflow that holds the item.
 	By string `json:"by,omitempty"`
-	// N was asked for, Used is in use, Limit is the most there is.
-	N     int `json:"n,omitempty"`
-	Used  int `json:"used,omitempty"`
-	Limit int `json:"limit,omitempty"`
-	// Hold is what holds the job type back.
-	Hold *AdmissionHold `json:"hold,omitempty"`
+	// N is the requested amount, Used the amount in use, Limit the maximum.
+	N     int            `json:"n,omitempty"`
+	Used  int            `json:"used,omitempty"`
+	Limit int            `json:"limit,omitempty"`
+	Hold  *AdmissionHold `json:"hold,omitempty"`
 }
 
 // Codes of an [AdmissionRefusal].
 const (
 	// RefusedCoalesced: another group of the job type already waits for the lane.
 	RefusedCoalesced = "COALESCED"
-	// RefusedTooLarge: it asks for more than a pool's size.
+	// RefusedTooLarge: the request exceeds the size of a pool.
 	RefusedTooLarge = "TOO_LARGE"
-	// RefusedFull: admission holds as much as it can carry; Object says what: FullKeys
-	// or FullState.
+	// RefusedFull: admission reached its capacity. Object is FullKeys or FullState.
 	RefusedFull = "FULL"
 	// RefusedInvalid: the item breaks the rule in Object.
 	RefusedInvalid = "INVALID"
-	// RefusedTaken: an item that was asserted belongs to another.
+	// RefusedTaken: an asserted item belongs to another holder.
 	RefusedTaken = "TAKEN"
 
 	FullKeys  = "dedupe keys"
@@ -234,7 +226,7 @@ const (
 	RuleObject  = "OBJECT"
 )
 
-// String is the refusal for operators: the cause, then the remedy.
+// String renders the refusal for operators: cause, then remedy.
 func (r AdmissionRefusal) String() string {
 	switch r.Code {
 	case RefusedCoalesced:
@@ -255,7 +247,6 @@ func (r AdmissionRefusal) String() string {
 	return r.Code
 }
 
-// Error makes a refusal the answer of an update.
 func ruleText(rule string) string {
 	switch rule {
 	case RuleOneKind:
@@ -268,99 +259,95 @@ func ruleText(rule string) string {
 	return rule
 }
 
+// Error implements error, so that an update can return a refusal.
 func (r AdmissionRefusal) Error() string { return r.Code + ": " + r.String() }
 
-// AdmissionLinkState is what a holder carries across continue-as-new.
+// AdmissionLinkState is the state of a holder that continue-as-new carries over.
 type AdmissionLinkState struct {
 	Waiting    []AdmissionItem `json:"waiting,omitempty"`
 	Held       []AdmissionHeld `json:"held,omitempty"`
 	DeclaredAt time.Time       `json:"declared_at,omitzero"`
-	// Told are the endings that were said last, Untold those that are still to be
-	// said.
+	// Told lists the endings reported last, Untold those not reported yet.
 	Told   []AdmissionEndings `json:"told,omitempty"`
 	Untold []AdmissionEndings `json:"untold,omitempty"`
-	// Released are items that were given back, which admission does not know yet.
+	// Released lists released items that admission has not confirmed.
 	Released []string `json:"released,omitempty"`
-	// Results are the last ones that were given back with their keys.
+	// Results are the last ones sent with releases of keys.
 	Results []KeyResult `json:"results,omitempty"`
 }
 
-// AdmissionInput starts admission. The second argument of the workflow is the state, as
-// bytes, when it continues as new, and only then.
+// AdmissionInput starts admission. When it continues as new, the second argument of the workflow is
+// its state as bytes.
 type AdmissionInput struct {
-	// Inherited is what an admission without a state takes over.
+	// Inherited is the state taken over by an admission without a state of its own.
 	Inherited Inherited `json:"inherited,omitzero"`
-	// Undelivered are answers that the run before could not be sure of, Unanswered
-	// the holders of those that were too many.
+	// Undelivered lists answers of the previous run whose delivery is uncertain. Unanswered lists
+	// holders whose answers did not fit there.
 	Undelivered []AdmissionAnswer `json:"undelivered,omitempty"`
 	Unanswered  []AdmissionHolder `json:"unanswered,omitempty"`
-	// LateSince: workflows that visibility shows late are still to be asked.
+	// LateSince is set while workflows that visibility shows late remain to be queried.
 	LateSince time.Time `json:"late_since,omitzero"`
-	// Audit is what was not recorded in the audit log yet; nil: nothing.
+	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
-// EnsureAdmissionInput is the argument of [EnsureAdmissionActivity]: start
-// admission if it is missing, and send Request, if given, in the same step.
+// EnsureAdmissionInput is the argument of [EnsureAdmissionActivity]. It starts admission if missing
+// and sends Request, if any, in the same step.
 type EnsureAdmissionInput struct {
 	Request *AdmissionRequest `json:"request,omitempty"`
 }
 
-// CallAdmissionResult is what became of a request. Missing: no admission runs, and
-// nothing was requested. Answer is what was decided at once; nil: nothing is known
-// yet, and the answer comes as a signal.
+// CallAdmissionResult is the result of [CallAdmissionActivity]. Missing means that no admission runs
+// and nothing was requested. Answer holds the immediate decisions; if nil, the answer arrives as a
+// signal.
 type CallAdmissionResult struct {
 	Answer  *AdmissionAnswer `json:"answer,omitempty"`
 	Missing bool             `json:"missing,omitempty"`
 }
 
-// WatchHoldersResult names the holders that have ended. It is empty if there
-// was nobody to watch for a while.
+// WatchHoldersResult lists holders that have ended. It is empty if there were no holders to watch for
+// a while.
 type WatchHoldersResult struct {
 	Closed []AdmissionHolder `json:"closed,omitempty"`
 }
 
 // AskHoldersInput is the argument of [AskHoldersActivity].
 type AskHoldersInput struct {
-	// Previous is the run of admission that was reset: what it knew last is part of
-	// the result.
+	// Previous is the run of admission before a reset. The result includes its last state.
 	Previous string `json:"previous,omitempty"`
-	// LateSince: only those that visibility shows late, among the workflows that
-	// started after this time, are asked; the activity looks several times, for
-	// minutes.
+	// LateSince limits the query to workflows started after this time that visibility shows late. The
+	// activity looks several times, for minutes.
 	LateSince time.Time `json:"late_since,omitzero"`
 }
 
-// AskHoldersResult names the running workflows that were asked to assert what
-// they hold, and will answer.
+// AskHoldersResult lists the running workflows that will assert their holdings.
 type AskHoldersResult struct {
 	WorkflowIDs []string `json:"workflow_ids,omitempty"`
-	// Inherited is what the run before a reset knew.
+	// Inherited is the state of the run before a reset.
 	Inherited Inherited `json:"inherited,omitzero"`
 }
 
-// ResizePoolInput is an operator's size of a pool. Size 0 goes back to what the
-// configuration declares.
+// ResizePoolInput is an operator's size of a pool. Size 0 restores the declared size.
 type ResizePoolInput struct {
 	Pool string `json:"pool"`
 	Size int    `json:"size"`
 	By   string `json:"by,omitempty"`
 }
 
-// KeyHolderInput asks who holds a dedupe key.
+// KeyHolderInput queries the holder of a dedupe key.
 type KeyHolderInput struct {
 	JobType   string `json:"job_type"`
 	DedupeKey string `json:"dedupe_key"`
 }
 
-// KeyHolderResult answers it; By is nil if nobody does.
+// KeyHolderResult is the result of [QueryKeyHolder]; By is nil if the key is free.
 type KeyHolderResult struct {
 	By *AdmissionUse `json:"by,omitempty"`
 }
 
-// DedupeHash is what stands for a dedupe key of a job type in admission: the
-// first eight bytes of a SHA-256. Two of 100,000 active keys share one with a
-// probability of 1 in 3 billion; then one of them waits for the next detection.
+// DedupeHash returns the first eight bytes of a SHA-256 over a job type and a dedupe key. Among
+// 100,000 active keys two collide with a probability of 1 in 3 billion; one of them then waits for the
+// next detection.
 func DedupeHash(jobType, key string) uint64 {
 	sum := sha256.Sum256([]byte(jobType + "\x00" + key))
 	return binary.BigEndian.Uint64(sum[:8])

@@ -4,23 +4,20 @@ import (
 	"time"
 )
 
-// AdmissionFilter bounds an AdmissionView: its cost and its size do not depend on how
-// much is held.
+// AdmissionFilter bounds an AdmissionView: its cost and size do not depend on the number of grants.
 type AdmissionFilter struct {
-	// WorkflowID: only what this workflow holds and waits for.
+	// WorkflowID limits the view to the grants and requests of this workflow.
 	WorkflowID string `json:"workflow_id,omitempty"`
-	// Limit is the most names of a kind, and the most requests of each name. 0: 50;
-	// at most 500.
+	// Limit is the maximum of names per kind and of requests per name. Default 50, at most 500.
 	Limit int `json:"limit,omitempty"`
-	// After is the last name of the page before.
+	// After is the last name of the previous page.
 	After string `json:"after,omitempty"`
 }
 
-// AdmissionView is what admission knows, for people. The counts are of all, whatever
-// the filter.
+// AdmissionView is the state of admission for operators. The counts ignore the filter.
 type AdmissionView struct {
-	// Recovering: nothing is granted until the running groups have said what
-	// they hold; Expected are those still to be heard.
+	// Recovering means that admission grants nothing until the running groups have asserted their
+	// holdings. Expected lists the groups still missing.
 	Recovering bool              `json:"recovering,omitempty"`
 	Expected   []string          `json:"expected,omitempty"`
 	Lanes      []AdmissionLane   `json:"lanes,omitempty"`
@@ -33,12 +30,11 @@ type AdmissionView struct {
 	PoolCount   int `json:"pool_count,omitempty"`
 	ObjectCount int `json:"object_count,omitempty"`
 	HolderCount int `json:"holder_count,omitempty"`
-	// Inherited says what became of the state of the admission before this one,
-	// if that was ended.
+	// Inherited reports whether the state of a previous, ended admission was taken over.
 	Inherited *Inherited `json:"inherited,omitempty"`
 }
 
-// AdmissionUse is somebody who holds or waits.
+// AdmissionUse is one holder or one waiting request.
 type AdmissionUse struct {
 	WorkflowID string    `json:"workflow_id"`
 	ID         string    `json:"id"`
@@ -47,9 +43,9 @@ type AdmissionUse struct {
 	Since      time.Time `json:"since"`
 	N          int       `json:"n,omitempty"`
 	Shared     bool      `json:"shared,omitempty"`
-	// Kept: it waits, was overtaken too often, and others do not get this before it.
+	// Kept marks an overtaken request whose resources are reserved until it is granted.
 	Kept bool `json:"kept,omitempty"`
-	// FreeAt is when it is freed because its holder has ended.
+	// FreeAt is the time of the release after the holder's end.
 	FreeAt time.Time `json:"free_at,omitzero"`
 }
 
@@ -62,8 +58,7 @@ type AdmissionLane struct {
 	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
-// AdmissionPool is one pool. Size is in force: the operator's, or else the
-// declared one, or else 1.
+// AdmissionPool is one pool. Size is the size in force: the operator's, else the declared one, else 1.
 type AdmissionPool struct {
 	Name     string         `json:"name"`
 	Size     int            `json:"size"`
@@ -87,30 +82,29 @@ type AdmissionThing struct {
 	WaitingCount int `json:"waiting_count,omitempty"`
 }
 
-// PastGrantsFilter asks for what was held before. An empty field does not filter.
+// PastGrantsFilter selects released grants. An empty field matches all.
 type PastGrantsFilter struct {
 	Lane       string `json:"lane,omitempty"`
 	Pool       string `json:"pool,omitempty"`
 	Object     string `json:"object,omitempty"`
 	WorkflowID string `json:"workflow_id,omitempty"`
-	// Before is the Seq of the last grant of the page before; 0: the first page.
+	// Before is the Seq of the last grant of the previous page; 0 for the first page.
 	Before int64 `json:"before,omitempty"`
-	// Limit is the most grants of a page. 0: 100; at most 1,000.
+	// Limit is the maximum of grants per page. Default 100, at most 1,000.
 	Limit int `json:"limit,omitempty"`
 }
 
-// PastGrants are turns in lanes, and uses of pools and objects, that were released:
-// the last release first.
+// PastGrants lists released turns in lanes and uses of pools and objects, the last release first.
 type PastGrants struct {
 	Grants []PastGrant `json:"grants,omitempty"`
-	// More: there are older ones that match.
+	// More means that older grants match.
 	More bool `json:"more,omitempty"`
-	// Kept is how many are remembered in all, of all that were Released.
+	// Kept is the number of grants remembered; Released is the number ever released.
 	Kept     int   `json:"kept"`
 	Released int64 `json:"released"`
 }
 
-// PastGrant is what somebody held, and what it was requested with.
+// PastGrant is one released grant with its request.
 type PastGrant struct {
 	// Seq counts the releases, from 1.
 	Seq        int64             `json:"seq"`
@@ -126,16 +120,16 @@ type PastGrant struct {
 	ReleasedAt  time.Time `json:"released_at"`
 }
 
-// AdmissionUsage is how much of everything is used and waited for.
+// AdmissionUsage is the use of lanes, pools and keys, for metrics.
 type AdmissionUsage struct {
-	// Waiting counts requests that wait; OldestAt is when the first of them was asked.
+	// Waiting counts waiting requests; OldestAt is the time of the oldest.
 	Waiting  int       `json:"waiting"`
 	OldestAt time.Time `json:"oldest_at,omitzero"`
-	// Lanes and Pools are the first [MaxUsageNames] of each.
+	// Lanes and Pools list the first [MaxUsageNames] of each.
 	Lanes []LaneUsage `json:"lanes,omitempty"`
 	Pools []PoolUsage `json:"pools,omitempty"`
-	// HeldKeys counts the keys that the retry budget holds back, by job type;
-	// DisabledTypes are the job types that it disables.
+	// HeldKeys counts the keys held back by the retry budget, by job type. DisabledTypes lists the job
+	// types disabled by it.
 	HeldKeys      map[string]int `json:"held_keys,omitempty"`
 	DisabledTypes []string       `json:"disabled_types,omitempty"`
 }
@@ -143,7 +137,7 @@ type AdmissionUsage struct {
 // MaxUsageNames bounds the lanes and the pools of an [AdmissionUsage].
 const MaxUsageNames = 500
 
-// LaneUsage is one exclusive lane.
+// LaneUsage is the use of one exclusive lane.
 type LaneUsage struct {
 	Name     string    `json:"name"`
 	Busy     bool      `json:"busy,omitempty"`
@@ -151,7 +145,7 @@ type LaneUsage struct {
 	OldestAt time.Time `json:"oldest_at,omitzero"`
 }
 
-// PoolUsage is one pool.
+// PoolUsage is the use of one pool.
 type PoolUsage struct {
 	Name    string `json:"name"`
 	Size    int    `json:"size"`

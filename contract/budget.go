@@ -8,28 +8,28 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// RetryBudget is how much of a job type may fail, for each dedupe key and in
-// all. A rule that is nil sets no bound.
+// RetryBudget limits the failures of a job type, per dedupe key and in total. A nil rule sets no
+// limit.
 type RetryBudget struct {
 	PerKey  *RetryBudgetRule `json:"per_key,omitempty"`
 	PerType *RetryBudgetRule `json:"per_type,omitempty"`
 }
 
-// RetryBudgetRule disables what fails too much. Count or HardTimeout is set.
+// RetryBudgetRule disables a key or a job type after too many failures. Count or HardTimeout is set.
 type RetryBudgetRule struct {
-	// Count: that many failed attempts within Window disable. 0: no number does.
+	// Count is the number of failed attempts within Window that disables; 0: no number does.
 	Count int `json:"count,omitempty"`
 	// Window is the time over which failures are counted. Default 1h.
 	Window jobtype.Duration `json:"window"`
-	// HardTimeout: a failure that comes this long or longer after the first one of
-	// a series that no success has broken disables, whatever their number. 0: off.
+	// HardTimeout disables at a failure this long after the first one of a series without a success,
+	// whatever their number. 0: off.
 	HardTimeout jobtype.Duration `json:"hard_timeout,omitempty"`
-	// DisableFor is for how long. Default 24h.
+	// DisableFor is the duration of the disablement. Default 24h.
 	DisableFor jobtype.Duration `json:"disable_for"`
 }
 
-// Bounds and defaults of a [RetryBudgetRule]. The counts are what admission can
-// remember of each key and of each job type.
+// Bounds and defaults of a [RetryBudgetRule]. The counts are the failures that admission remembers per
+// key and per job type.
 const (
 	MaxKeyFailures  = 25
 	MaxTypeFailures = 500
@@ -41,18 +41,17 @@ const (
 	MaxDisableFor       = jobtype.Duration(365 * 24 * time.Hour)
 )
 
-// AdmissionEndings is how jobs of a group ended since it last said so. All of it
-// may be repeated.
+// AdmissionEndings reports the ended jobs of a group since its last report. It may be repeated.
 type AdmissionEndings struct {
-	// At is when it was written down.
+	// At is the time of the report.
 	At time.Time `json:"at"`
-	// Done are the keys of jobs that completed, Settled of those that ended in
-	// another way, as [DedupeHash]es of eight bytes each. They are free for others.
+	// Done lists the keys of completed jobs, Settled those of jobs that ended otherwise, as
+	// [DedupeHash]es of eight bytes each. Other jobs may claim them.
 	Done    []byte `json:"done,omitempty"`
 	Settled []byte `json:"settled,omitempty"`
-	// SuccessAt is when a job completed last.
+	// SuccessAt is the time of the last completed job.
 	SuccessAt time.Time `json:"success_at,omitzero"`
-	// Failed are attempts that count against the retry budget.
+	// Failed lists attempts that count against the retry budget.
 	Failed []AdmissionFailure `json:"failed,omitempty"`
 }
 
@@ -66,27 +65,26 @@ type AdmissionFailure struct {
 	Error   string    `json:"error,omitempty"`
 }
 
-// AdmissionHold says that a dedupe key, or a job type, is held back.
+// AdmissionHold is a dedupe key or a job type that is held back.
 type AdmissionHold struct {
 	JobType string `json:"job_type"`
-	// DedupeKey is empty for the job type as a whole.
+	// DedupeKey is empty for the whole job type.
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Code is RETRY_BUDGET or MARKED_DONE.
 	Code  string    `json:"code"`
 	Since time.Time `json:"since"`
 	Until time.Time `json:"until"`
-	// Failures led to it, Rule is what they broke, LastError the last one's message.
+	// Failures is their number, Rule the rule they broke, LastError the last message.
 	Failures  int              `json:"failures,omitempty"`
 	Rule      *RetryBudgetRule `json:"rule,omitempty"`
 	LastError string           `json:"last_error,omitempty"`
-	// By is who marked it as done.
+	// By is the operator who marked the key as done.
 	By string `json:"by,omitempty"`
-	// Detail is the hold as a run has rendered it, in the views of that run; use
-	// [AdmissionHold.String].
+	// Detail is the text that a run rendered for its own views. Callers use [AdmissionHold.String].
 	Detail string `json:"detail,omitempty"`
 }
 
-// String is the hold for operators.
+// String renders the hold for operators.
 func (h AdmissionHold) String() string {
 	if h.Detail != "" {
 		return h.Detail
@@ -110,16 +108,14 @@ func (h AdmissionHold) String() string {
 	return text
 }
 
-// HoldFault says why an operator's message about something that is held back is
-// refused.
+// HoldFault is the reason to refuse an operator's message about a hold.
 type HoldFault struct {
-	// Code is one of those below.
 	Code      string
 	JobType   string
 	DedupeKey string
-	// Hold is what holds it back instead.
+	// Hold is the other hold in force, if any.
 	Hold *AdmissionHold
-	// For was asked for, Limit is the most.
+	// For is the requested duration, Limit the maximum.
 	For, Limit time.Duration
 }
 
@@ -130,7 +126,6 @@ const (
 	BadMark     = "BAD_MARK"
 )
 
-// Error implements error.
 func (f *HoldFault) Error() string {
 	what := "job type " + f.JobType
 	if f.DedupeKey != "" {
@@ -160,12 +155,10 @@ type AdmissionHeldKey struct {
 	Index int `json:"index"`
 }
 
-// AdmissionStop tells a group what it must not start any more: jobs with a key,
-// or, without one, any.
+// AdmissionStop forbids a group to start jobs with a key, or any job if the key is empty.
 type AdmissionStop struct{ AdmissionHold }
 
-// Messages of operators about what is held back. Each is an update that answers a
-// HoldResult, or refuses.
+// Operators' messages about holds. Each is an update that returns a HoldResult or a refusal.
 const (
 	// UpdateReEnable takes a ReEnableInput.
 	UpdateReEnable = "re-enable"
@@ -173,29 +166,27 @@ const (
 	UpdateForgive = "forgive"
 	// UpdateMarkDone takes a MarkDoneInput.
 	UpdateMarkDone = "mark-done"
-	// QueryHolds takes a HoldsInput and answers a HoldsResult.
+	// QueryHolds takes a HoldsInput and returns a HoldsResult.
 	QueryHolds = "holds"
 )
 
-// ReEnableInput lifts what the retry budget has disabled: a key, or without one
-// the job type. The failures that led to it are forgotten.
+// ReEnableInput re-enables a key, or the whole job type if the key is empty, and forgets the failures
+// behind the disablement.
 type ReEnableInput struct {
 	JobType   string `json:"job_type"`
 	DedupeKey string `json:"key,omitempty"`
 	By        string `json:"by,omitempty"`
 }
 
-// ForgiveInput forgets all that is held against a key: failures, that it is
-// disabled, that it was marked as done.
+// ForgiveInput clears the record of a key: failures, disablement and mark as done.
 type ForgiveInput struct {
 	JobType   string `json:"job_type"`
 	DedupeKey string `json:"key"`
 	By        string `json:"by,omitempty"`
 }
 
-// MarkDoneInput says that what the key stands for is done. Its failures are
-// forgotten, what waits for it in a running group ends as canceled, and
-// proposals with the key are left out for that long; 0: 24h.
+// MarkDoneInput marks a key as done. Its failures are forgotten and its jobs waiting in a running
+// group end as canceled. Proposals with the key are left out for the duration For; 0 means 24h.
 type MarkDoneInput struct {
 	JobType   string           `json:"job_type"`
 	DedupeKey string           `json:"key"`
@@ -203,37 +194,37 @@ type MarkDoneInput struct {
 	By        string           `json:"by,omitempty"`
 }
 
-// DefaultMark is for how long a key is marked as done if nobody says it.
+// DefaultMark is the default of MarkDoneInput.For.
 const DefaultMark = jobtype.Duration(24 * time.Hour)
 
-// HoldResult is what is in force after an operator's message.
+// HoldResult is the hold before and after an operator's message.
 type HoldResult struct {
 	JobType   string `json:"job_type"`
 	DedupeKey string `json:"key,omitempty"`
-	// Before is what held it back, nil: nothing did; After is what does now.
+	// Before is nil if the key or job type was not held back; so is After.
 	Before *AdmissionHold `json:"before,omitempty"`
 	After  *AdmissionHold `json:"after,omitempty"`
-	// Failures were counted against the key and are forgotten.
+	// Failures is the number of forgotten failures of the key.
 	Failures int `json:"failures,omitempty"`
 }
 
-// HoldsInput filters what is held back; a zero field keeps all.
+// HoldsInput filters holds. A zero field matches all.
 type HoldsInput struct {
 	JobType   string `json:"job_type,omitempty"`
 	DedupeKey string `json:"key,omitempty"`
 	// TypesOnly leaves keys out.
 	TypesOnly bool `json:"types_only,omitempty"`
-	// Offset leaves out the first ones, Limit is 200 if it is 0.
+	// Offset skips matches. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
 }
 
-// HoldsResult is what is held back, job types first; Total counts all that match.
+// HoldsResult lists holds, job types first. Total counts all matches.
 type HoldsResult struct {
 	Holds []AdmissionHold `json:"holds"`
 	Total int             `json:"total"`
-	// Tracked is how many keys are remembered, with failures or held back,
-	// Dropped how many had to be forgotten since the beginning.
+	// Tracked is the number of keys remembered, failing or held back. Dropped is the number forgotten
+	// for lack of room since the start.
 	Tracked int `json:"tracked"`
 	Dropped int `json:"dropped,omitempty"`
 }

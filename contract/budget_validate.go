@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// WithDefaults fills in what a message left out; nil for a budget without rules.
+// WithDefaults fills in missing values; it returns nil for a budget without rules.
 func (b *RetryBudget) WithDefaults() *RetryBudget {
 	if b == nil || b.PerKey == nil && b.PerType == nil {
 		return nil
@@ -29,8 +29,7 @@ func (r *RetryBudgetRule) withDefaults() *RetryBudgetRule {
 	return &filled
 }
 
-// Validate says what is wrong with a budget, all faults at once; nil if nothing
-// is. Call it after [RetryBudget.WithDefaults].
+// Validate returns all faults of a budget at once, or nil. Call it after [RetryBudget.WithDefaults].
 func (b *RetryBudget) Validate() error {
 	if b == nil {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Code says why an item, a run or a worker does not continue, or what became of a
-// piece of work. docs/explain.md lists every code with its remedy.
+// Code is the reason why an item, a run or a worker does not continue, or how work ended.
+// docs/explain.md lists every code with its remedy.
 type Code string
 
-// The codes of waits of items and runs.
+// Codes of waiting items and runs.
 const (
 	CodePaused       Code = "PAUSED"
 	CodeParked       Code = "HELD"
@@ -35,8 +35,7 @@ const (
 	CodeWindowFit    Code = "DOES_NOT_FIT_WINDOW"
 )
 
-// The codes of work that could not simply continue; the audit log has these,
-// besides those above.
+// Codes of interrupted work. The audit log uses these and those above.
 const (
 	CodeWorkerLost  Code = "WORKER_LOST"
 	CodeAtCapacity  Code = "AT_CAPACITY"
@@ -55,11 +54,11 @@ const (
 	CodeWindowEnd   Code = "WINDOW_CLOSED"
 	CodeCheckpoint  Code = "CHECKPOINT_DROPPED"
 	CodeStopped     Code = "STOPPED"
-	// CodeDetectionFailed is that of one worker of a job type with detect_on: every.
+	// CodeDetectionFailed applies to one worker of a job type with detect_on: every.
 	CodeDetectionFailed Code = "DETECTION_FAILED"
 )
 
-// Why a receiver of notifications is not told.
+// Codes of receivers that get no notifications.
 const (
 	CodeReceiverFailing Code = "RECEIVER_FAILING"
 	CodeNoReceiver      Code = "NO_RECEIVER"
@@ -77,7 +76,7 @@ func NoteCodes() []Code {
 // FailureNone is the zero FailureKind: the attempt succeeded.
 const FailureNone FailureKind = ""
 
-// Valid reports whether the kind is one of this version.
+// Valid reports whether this version has the kind.
 func (k FailureKind) Valid() bool {
 	switch k {
 	case FailureNone, FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureCanceled, FailureAtCapacity,
@@ -87,10 +86,10 @@ func (k FailureKind) Valid() bool {
 	return false
 }
 
-// AskID names an item's request for resources in its run.
+// AskID returns the id of an item's n-th request for resources in its run.
 func AskID(item string, ask int) string { return item + "." + strconv.Itoa(ask) }
 
-// ItemOfAsk is the inverse of [AskID]; false if id is none.
+// ItemOfAsk is the inverse of [AskID]; ok is false for any other id.
 func ItemOfAsk(id string) (item string, ask int, ok bool) {
 	at := strings.LastIndexByte(id, '.')
 	if at < 0 {

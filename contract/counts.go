@@ -7,15 +7,14 @@ import (
 
 // Count is one number of [GroupCounts].
 type Count struct {
-	// Code is its key in JSON, Name what people read.
+	// Code is the JSON key, Name the label for operators.
 	Code, Name string
 	N          int
-	// Final: it counts jobs in a final state.
+	// Final marks a count of jobs in a final state.
 	Final bool
 }
 
-// List has the numbers in the order in which people read them: what was found, what
-// became of proposals that are no jobs, how the jobs ended, what was done again.
+// List returns the counts in display order: detection, proposals without a job, ends of jobs, repeats.
 func (c GroupCounts) List() []Count {
 	return []Count{
 		{Code: "detected", Name: "found", N: c.Detected},
@@ -49,8 +48,8 @@ func (c GroupCounts) Ended() int {
 	return ended
 }
 
-// String is what was found, and of the rest what is not zero. Accepted is left out:
-// it follows from the others.
+// String renders the detected count, then the other non-zero counts. It omits Accepted, which follows
+// from the others.
 func (c GroupCounts) String() string {
 	found := fmt.Sprintf("%d found", c.Detected)
 	if c.DetectedMore {
@@ -60,8 +59,9 @@ func (c GroupCounts) String() string {
 	return strings.TrimSuffix(found+", "+nonZero(c.List()[1:]), ", ")
 }
 
-// Undone lists what was not done. Of a detection, what others hold is no failure, what
-// the retry budget holds back is; submitted says that the proposals were submitted.
+// Undone renders the counts of unfinished work. For a detection, jobs active elsewhere are no failure,
+// but keys held back by the retry budget are. For a submission (submitted), all left-out proposals
+// count.
 func (c GroupCounts) Undone(submitted bool) string {
 	undone := GroupCounts{
 		Failed: c.Failed, Stale: c.Stale, Canceled: c.Canceled, Expired: c.Expired, NotStarted: c.NotStarted, Invalid: c.Invalid, Disabled: c.HeldBack,

@@ -8,72 +8,66 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// DAGInput starts a run of a DAG. It is the first of the workflow's three
-// arguments; the second is the graph as dag.Graph.Encode writes it, the third
-// the state of the run, empty for a new one. Graph and state are arguments of
-// their own because bytes inside a JSON document would grow by a third.
+// DAGInput starts a DAG run. It is the first of the workflow's three arguments. The second is the
+// graph as written by dag.Graph.Encode, the third the state of the run, empty for a new run. Graph and
+// state are separate arguments because bytes inside JSON grow by a third.
 type DAGInput struct {
-	// Name of the DAG, as its spec says.
+	// Name of the DAG in its spec.
 	Name string `json:"name"`
-	// Hash of the graph in hexadecimal; empty when Source is given.
+	// Hash of the graph in hexadecimal; empty if Source is set.
 	Hash string `json:"hash,omitempty"`
-	// Source is a spec's text, for a DAG that travels with a job: the workflow
-	// has it compiled by CompileDAGActivity and never reads it itself.
+	// Source is the text of a spec, for a DAG that travels with a job. CompileDAGActivity compiles it;
+	// the workflow never reads it.
 	Source string `json:"source,omitempty"`
-	// SourceName is what faults in Source are reported under.
+	// SourceName is the file name in faults of Source.
 	SourceName string `json:"source_name,omitempty"`
-	// Files are those of the sub-DAGs that Source names.
+	// Files are the sub-DAGs of Source, by path.
 	Files map[string]string `json:"files,omitempty"`
-	// Params replace those that Source declares.
+	// Params override the params declared in Source.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Deadline bounds the run in addition to the spec's own; the shorter one counts.
+	// Deadline bounds the run besides the deadline of the spec; the shorter one applies.
 	Deadline jobtype.Duration `json:"deadline,omitempty"`
-	// Resources are the sizes of pools as the configuration declares them. A run
-	// without any leaves all sizes as they are.
+	// Resources are the pool sizes declared by the configuration; nil changes no size.
 	Resources map[string]int `json:"resources,omitempty"`
-	// DeclaredAt is when that configuration was read; zero: when the run started. A
-	// DAG below another run has that one's sizes, which newer ones may have replaced
-	// since.
+	// DeclaredAt is the time at which that configuration was read; zero means the start of the run. A
+	// sub-DAG uses its parent's pool sizes, which may be stale.
 	DeclaredAt time.Time `json:"declared_at,omitzero"`
-	// Node and Labels say where tasks run that name neither: those of the proposal,
-	// for a DAG that travels with a job.
+	// Node and Labels apply to tasks without their own: they come from the proposal, for a DAG that
+	// travels with a job.
 	Node   string            `json:"node,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 	// Depth counts the DAGs above a sub-DAG.
 	Depth int `json:"depth,omitempty"`
-	// Resumes is the workflow id of the run that this one continues from.
+	// Resumes is the workflow id of the run that this run resumes from.
 	Resumes string `json:"resumes,omitempty"`
-	// By says who started the run.
+	// By is the operator who started the run.
 	By string `json:"by,omitempty"`
-	// RollEvents is the length of the history from which on the run looks for a
-	// moment to continue as new. Default 20,000; tests use 1.
+	// RollEvents is the history length from which the run continues as new at the next opportunity.
+	// Default 20,000; tests use 1.
 	RollEvents int `json:"roll_events,omitempty"`
-	// Carry is set when the run continues as new, and only then.
+	// Carry is set only when the run continues as new.
 	Carry *DAGCarry `json:"carry,omitempty"`
 }
 
-// DAGCarry is what continues as new besides the state.
+// DAGCarry is the data besides the state that continue-as-new carries over.
 type DAGCarry struct {
 	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
-	// Pages have the parts of the state that do not fit into its argument.
+	// Pages hold the parts of the state that do not fit into its argument.
 	Pages []StatePage `json:"pages,omitempty"`
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
-	// JobTypes are the definitions that job_type tasks run with. They are looked
-	// up once, so that an apply in between does not change a run halfway.
+	// JobTypes are the definitions used by job_type tasks. They are looked up once, so an apply does
+	// not change an open run.
 	JobTypes map[string]JobTypeSpec `json:"job_types,omitempty"`
-	// Admission is what tasks hold and wait for; nil if none ever asked.
+	// Admission holds grants and requests of the tasks; nil if there never were any.
 	Admission *AdmissionLinkState `json:"admission,omitempty"`
-	// Audit is what the run has not told the audit log yet; nil: nothing.
+	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
-// Outcomes of a DAG are OutcomeCompleted, OutcomeFailed and OutcomeCanceled.
-
-// DAGResult is how a run ended. A completed run returns it; it is the detail of
-// the failure of a failed run (RunFailedError) and of the cancellation of
-// a canceled one.
+// DAGResult is the end of a run: the result of a completed run, otherwise the detail of its failure
+// (RunFailedError) or cancellation. Outcome is OutcomeCompleted, OutcomeFailed or OutcomeCanceled.
 type DAGResult struct {
 	DAG        string  `json:"dag"`
 	WorkflowID string  `json:"workflow_id"`
@@ -81,83 +75,77 @@ type DAGResult struct {
 	Outcome    Outcome `json:"outcome"`
 	// Reason explains an outcome that the tasks do not: a deadline, an operator.
 	Reason string `json:"reason,omitempty"`
-	// Counts has every state that a task is in.
+	// Counts holds the number of tasks per state.
 	Counts     map[string]int `json:"counts"`
 	StartedAt  time.Time      `json:"started_at"`
 	EndedAt    time.Time      `json:"ended_at"`
 	DurationMS int64          `json:"duration_ms"`
-	// Tasks by id. In the workflow's own result it is left out for runs of more
-	// than MaxResultTasks; Final has it all, and starter.ShowDAG fills it in.
+	// Tasks by id. The workflow's own result omits them for runs of more than MaxResultTasks;
+	// starter.ShowDAG fills them in from Final.
 	Tasks map[string]DAGTask `json:"tasks,omitempty"`
-	// Final is the run's last state, compact: what a resumed run starts from.
+	// Final is the last state of the run, compact. A resumed run starts from it.
 	Final []byte `json:"final,omitempty"`
 }
 
-// MaxResultTasks is how many tasks a result lists one by one.
+// MaxResultTasks is the maximum of tasks listed in a result.
 const MaxResultTasks = 1000
 
 // DAGTask is one task in a result.
 type DAGTask struct {
 	State    string `json:"state"`
 	Attempts int    `json:"attempts"`
-	// Worker ran the last attempt; empty for what runs on no worker.
+	// Worker is the worker of the last attempt; empty for tasks that need no worker.
 	Worker string `json:"worker,omitempty"`
 	Error  string `json:"error,omitempty"`
-	// FromRun is the workflow id of the run that produced the state, where that
-	// is an earlier one.
+	// FromRun is the workflow id of the earlier run that produced the state; empty for this run.
 	FromRun string `json:"from_run,omitempty"`
-	// FromTask is the task of that run whose result was taken over, because it has the
-	// same key.
+	// FromTask is the task of FromRun with the same key whose result was reused.
 	FromTask string `json:"from_task,omitempty"`
 }
 
-// DAGInvalidError is the type of the error of a run whose input cannot be run
-// at all: a spec that does not compile, a graph that cannot be read.
+// DAGInvalidError is the error type of a run whose spec does not compile or whose graph cannot be
+// decoded.
 const DAGInvalidError = "DAGInvalid"
 
-// Messages of a DAG run, besides SignalPause, SignalResume and QueryStatus. Those
-// that can be refused are updates: a validator answers with the reason, and
-// nothing is changed.
+// Messages of a DAG run, besides SignalPause, SignalResume and QueryStatus. Messages that can be
+// refused are updates: a validator returns the reason and changes nothing.
 const (
-	// SignalCancelDAG takes a CancelDAGInput and does what
-	// `temporal workflow cancel` does, with a reason. A second one also cancels
-	// the tasks with the rule always.
+	// SignalCancelDAG takes a CancelDAGInput. It has the effect of `temporal workflow cancel`, with a
+	// reason. A second one also cancels tasks with the rule always.
 	SignalCancelDAG = "cancel"
 
 	// UpdateRetryTasks takes a RetryTasksInput.
 	UpdateRetryTasks = "retry"
-	// UpdateSkipTask takes a TaskInput: the task counts as done without being run.
+	// UpdateSkipTask takes a TaskInput. The task counts as done without being run.
 	UpdateSkipTask = "skip"
-	// UpdateRerunTask takes a TaskInput: a task that has ended, and everything
-	// that depends on it, is executed again.
+	// UpdateRerunTask takes a TaskInput. An ended task and all its dependants are executed again.
 	UpdateRerunTask = "rerun"
 	// UpdateCancelTask takes a TaskInput.
 	UpdateCancelTask = "cancel-task"
-	// UpdateApprove and UpdateReject take a DecideTaskInput, for a task that waits
-	// for an approval.
+	// UpdateApprove and UpdateReject take a DecideTaskInput, for a task that waits for an approval.
 	UpdateApprove = "approve"
 	UpdateReject  = "reject"
 	// UpdateAddTasks takes an AddTasksInput.
 	UpdateAddTasks = "add-tasks"
 	// UpdateSetConcurrency takes a SetConcurrencyInput.
 	UpdateSetConcurrency = "set-concurrency"
-	// UpdateRelease takes a TaskInput without a task and ends a held run.
+	// UpdateRelease takes a TaskInput without a task. It ends a held run.
 	UpdateRelease = "release"
 
-	// QueryTasks takes a TasksQueryInput and answers a TasksQueryResult.
+	// QueryTasks takes a TasksQueryInput and returns a TasksQueryResult.
 	QueryTasks = "tasks"
-	// QueryFinal answers the state of the run as bytes, as DAGResult.Final has it.
+	// QueryFinal returns the bytes of DAGResult.Final.
 	QueryFinal = "final"
 )
 
-// CancelDAGInput says why the run is canceled, and by whom.
+// CancelDAGInput is the argument of [SignalCancelDAG].
 type CancelDAGInput struct {
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 }
 
-// RetryTasksInput names the failed tasks to try again with what they blocked;
-// without tasks, all of them.
+// RetryTasksInput lists failed tasks to retry together with the tasks they blocked. An empty list
+// means all failed tasks.
 type RetryTasksInput struct {
 	Tasks []string `json:"tasks,omitempty"`
 	By    string   `json:"by,omitempty"`
@@ -170,39 +158,38 @@ type TaskInput struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// DecideTaskInput answers an approval.
+// DecideTaskInput approves or rejects a task.
 type DecideTaskInput struct {
 	Task string `json:"task"`
 	By   string `json:"by,omitempty"`
-	// Note becomes part of the task's result, or of its error.
+	// Note becomes part of the task's result or error.
 	Note string `json:"note,omitempty"`
 }
 
-// AddTasksInput adds tasks to a run, or redefines some that have not started: a list like that of a spec with `before`
-// besides `needs`, at most 1 MiB.
+// AddTasksInput adds tasks to a run or redefines tasks that have not started. The list has the format
+// of a spec's tasks, with `before` besides `needs`, and at most 1 MiB.
 type AddTasksInput struct {
-	// Tasks is the list in JSON, for whoever types the message.
+	// Tasks is the list as JSON, for messages typed by hand.
 	Tasks json.RawMessage `json:"tasks,omitempty"`
-	// Text, if it is not empty, is the list instead: as it was written, YAML or
-	// JSON, so that faults name the line in File.
+	// Text replaces Tasks if not empty: the list as YAML or JSON, so that faults report the line in
+	// File.
 	Text string `json:"text,omitempty"`
 	File string `json:"file,omitempty"`
 	By   string `json:"by,omitempty"`
 }
 
-// SetConcurrencyInput changes how many tasks run at once: of the run, or of one fan-out
-// of it.
+// SetConcurrencyInput sets the maximum of concurrent tasks of a run or of one fan-out.
 type SetConcurrencyInput struct {
 	Concurrency int    `json:"concurrency"`
 	FanOut      string `json:"fan_out,omitempty"`
 	By          string `json:"by,omitempty"`
 }
 
-// ConcurrencySetting is the one setting of an open run of a DAG; followed by a dot and
-// the name of a fan-out it is that one's.
+// ConcurrencySetting is the only setting of an open DAG run. A dot and a name after it select a
+// fan-out.
 const ConcurrencySetting = "concurrency"
 
-// ConcurrencyOf names the setting of a fan-out; of the run for an empty name.
+// ConcurrencyOf returns the name of a fan-out's setting, or of the run's for an empty name.
 func ConcurrencyOf(fanOut string) string {
 	if fanOut == "" {
 		return ConcurrencySetting
@@ -210,31 +197,29 @@ func ConcurrencyOf(fanOut string) string {
 	return ConcurrencySetting + "." + fanOut
 }
 
-// DAGChanged answers an update: the states of the run after it.
+// DAGChanged is the result of an update: the task states after it.
 type DAGChanged struct {
 	Counts map[string]int `json:"counts"`
-	// Before is the limit before it (set-concurrency); 0: there was none.
+	// Before is the previous limit (set-concurrency); 0 if there was none.
 	Before int `json:"before,omitempty"`
-	// Tasks lists the added tasks (add-tasks) or those brought back.
+	// Tasks lists the tasks added (add-tasks) or executed again.
 	Tasks []string `json:"tasks,omitempty"`
-	// Redefined lists the tasks that add-tasks gave another definition.
+	// Redefined lists the tasks redefined by add-tasks.
 	Redefined []string `json:"redefined,omitempty"`
 }
 
 // TasksQueryInput filters and pages the tasks of a run.
 type TasksQueryInput struct {
-	// States keeps tasks in one of these states; empty keeps all.
+	// States selects tasks in one of these states; empty selects all.
 	States []string `json:"states,omitempty"`
-	// Task keeps one task, or all tasks of a fanned-out entry.
+	// Task selects one task, or all tasks of a fanned-out entry.
 	Task string `json:"task,omitempty"`
-	// Offset and Limit page through the matching tasks; Limit 0 means 200, the
-	// most is 5,000.
+	// Offset and Limit select a page. Limit 0 means 200; the maximum is 5,000.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
 }
 
-// TasksQueryResult is one page of tasks in declaration order; Total counts all
-// that match.
+// TasksQueryResult is one page of tasks in declaration order. Total counts all matches.
 type TasksQueryResult struct {
 	Tasks []TaskView `json:"tasks"`
 	Total int        `json:"total"`
@@ -246,19 +231,19 @@ type TaskView struct {
 	Kind  string   `json:"kind"`
 	Needs []string `json:"needs,omitempty"`
 	DAGTask
-	// Redefined: its definition was replaced after the run had begun.
+	// Redefined means that its definition was replaced after the run started.
 	Redefined bool `json:"redefined,omitempty"`
-	// Waiting says what a task waits for that is ready or runs without being on a
-	// worker: a worker, a retry, an approval with its prompt.
+	// Waiting is the reason why a ready or running task is on no worker: a worker, a retry, an
+	// approval with its prompt.
 	Waiting string `json:"waiting,omitempty"`
-	// Until is when a retry, a sleep or an approval's timeout is due.
+	// Until is the due time of a retry, a sleep or an approval's timeout.
 	Until     time.Time `json:"until,omitzero"`
 	StartedAt time.Time `json:"started_at,omitzero"`
-	// Result is kept only while a task that has not ended refers to it.
+	// Result is kept while an unfinished task refers to it.
 	Result json.RawMessage `json:"result,omitempty"`
 }
 
-// DAGStatus answers QueryStatus of a DAG run.
+// DAGStatus is the result of QueryStatus of a DAG run.
 type DAGStatus struct {
 	DAG     string `json:"dag"`
 	Hash    string `json:"hash"`
@@ -270,37 +255,34 @@ type DAGStatus struct {
 	PausedBy  string    `json:"paused_by,omitempty"`
 	StartedAt time.Time `json:"started_at"`
 	Deadline  time.Time `json:"deadline,omitzero"`
-	// HeldUntil is when a held run ends unless an operator acts.
+	// HeldUntil is the time at which a held run ends unless an operator acts.
 	HeldUntil   time.Time      `json:"held_until,omitzero"`
 	Total       int            `json:"total"`
 	Counts      map[string]int `json:"counts"`
 	Concurrency int            `json:"concurrency"`
-	// Approvals are the tasks that wait for a person, at most 100.
+	// Approvals lists the tasks that wait for an approval, at most 100.
 	Approvals []TaskView `json:"approvals,omitempty"`
-	// Failed are the first failed tasks, at most 50.
+	// Failed lists the first failed tasks, at most 50.
 	Failed []TaskView `json:"failed,omitempty"`
-	// Waiting says what the run as a whole waits for, if anything.
+	// Waiting is the reason why the whole run waits, if any.
 	Waiting string `json:"waiting,omitempty"`
-	// Workers are those the run may use; empty for a run that needs none.
+	// Workers lists the usable workers; empty for a run that needs none.
 	Workers []GroupWorker `json:"workers,omitempty"`
-	// Runs counts the times the run continued as new.
+	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
 }
 
-// Activities of a DAG run, all in the control plane.
+// Activities of a DAG run. All run in the control plane.
 const (
-	// CompileDAGActivity takes a CompileDAGInput and answers the encoded graph as
-	// bytes.
+	// CompileDAGActivity takes a CompileDAGInput and returns the encoded graph as bytes.
 	CompileDAGActivity = "roundsman.CompileDAG"
-	// LookUpJobTypeActivity takes a LookUpJobTypeInput and answers a
-	// LookUpJobTypeResult.
+	// LookUpJobTypeActivity takes a LookUpJobTypeInput and returns a LookUpJobTypeResult.
 	LookUpJobTypeActivity = "roundsman.LookUpJobType"
-	// NoopActivity takes nothing and does nothing, for tasks that only join.
+	// NoopActivity takes no argument and does nothing, for tasks that only join.
 	NoopActivity = "roundsman.Noop"
 )
 
-// CompileDAGInput is a spec to compile: Files has those of its sub-DAGs, Params
-// replace what it declares.
+// CompileDAGInput is a spec to compile. Files holds its sub-DAGs; Params override its declared params.
 type CompileDAGInput struct {
 	Name   string            `json:"name"`
 	Text   string            `json:"text"`
@@ -308,14 +290,14 @@ type CompileDAGInput struct {
 	Params json.RawMessage   `json:"params,omitempty"`
 }
 
-// DAGSource is the DAG of a job type, as it was written.
+// DAGSource is the DAG of a job type as written.
 type DAGSource struct {
-	// Name is the DAG's own.
+	// Name of the DAG in its spec.
 	Name string `json:"name"`
-	// File is its path below the configuration's folder.
+	// File is the path relative to the configuration's folder.
 	File string `json:"file"`
 	Text string `json:"text"`
-	// Files are those of its sub-DAGs, by path.
+	// Files are the sub-DAGs, by path.
 	Files map[string]string `json:"files,omitempty"`
 }
 
@@ -324,18 +306,18 @@ type LookUpJobTypeInput struct {
 	JobType string `json:"job_type"`
 }
 
-// LookUpJobTypeResult has the job type as it is applied; nil if it is not.
+// LookUpJobTypeResult holds the applied job type; nil if none is applied.
 type LookUpJobTypeResult struct {
 	Spec *JobTypeSpec `json:"spec,omitempty"`
 }
 
 const dagPrefix = "dag/"
 
-// DAGWorkflowID names a run of a DAG; run tells several apart.
+// DAGWorkflowID returns the workflow id of a DAG run; run separates runs of one DAG.
 func DAGWorkflowID(name, run string) string { return dagPrefix + name + "/" + run }
 
-// DAGOfWorkflow is the inverse of [DAGWorkflowID]. A sub-DAG's run is below its
-// parent's: dag/<name>/<run>/<task>.
+// DAGOfWorkflow is the inverse of [DAGWorkflowID]. The id of a sub-DAG's run extends its parent's:
+// dag/<name>/<run>/<task>.
 func DAGOfWorkflow(workflowID string) (name, run string, ok bool) {
 	rest, ok := strings.CutPrefix(workflowID, dagPrefix)
 	if !ok {
@@ -345,5 +327,5 @@ func DAGOfWorkflow(workflowID string) (name, run string, ok bool) {
 	return name, run, ok && name != "" && run != ""
 }
 
-// SubDAGWorkflowID names the run of a sub-DAG task, or of the DAG of a job.
+// SubDAGWorkflowID returns the workflow id of a sub-DAG task or of the DAG of a job.
 func SubDAGWorkflowID(parent, task string) string { return parent + "/" + task }

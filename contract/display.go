@@ -1,11 +1,11 @@
 package contract
 
-// The workflows that the Web UI shows next to the registry. The first
-// process that needs one starts it, a worker or a control plane, so both have to say the same.
+// Texts of the Web UI for the registry. Workers and control planes may both start it, so they share
+// these texts.
 const (
-	// FleetSummary says in one line what the workflow [FleetWorkflowID] is.
+	// FleetSummary describes the workflow [FleetWorkflowID] in one line.
 	FleetSummary = "the registry of all workers"
-	// FleetDetails says with what it is looked at and operated, as Markdown.
+	// FleetDetails lists the commands that show and operate it, as Markdown.
 	FleetDetails = "Workers register here, and it judges by their heartbeats who gets jobs\n\n" +
 		"`roundsman workers list`, `roundsman workers show ID`, `roundsman workers drain ID`\n\n" +
 		"Leave it running: terminated, it is built up again by the workers within a minute, but forgets who was cordoned"

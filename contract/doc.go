@@ -1,8 +1,7 @@
-// Package contract is the wire between Roundsman's processes and everybody who
-// talks to them: names of workflows, activities, messages, task queues and
-// search attributes, and the data that travels under those names.
+// Package contract is the wire format between Roundsman's processes and their clients: names of
+// workflows, activities, messages, task queues and search attributes, and the data sent under those
+// names.
 //
-// It holds no behaviour. Whatever is added here is part of recorded histories
-// and of running workflows: fields are only ever added, and a zero value must
-// mean what its absence meant before.
+// The package has no behavior. Recorded histories and running workflows contain its types: fields are
+// only ever added, and a zero value means the same as an absent field.
 package contract

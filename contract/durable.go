@@ -1,22 +1,19 @@
 package contract
 
-// QueryDurable answers a DurableResult. An entity answers it as long as its
-// history is kept, also after it was ended: whoever starts it again asks, and
-// gives it the answer, see [Inherited].
+// QueryDurable returns a DurableResult. An entity answers it as long as its history is kept, even
+// after its end. The next start of the entity queries it and passes the result on, see [Inherited].
 const QueryDurable = "durable"
 
-// DurableResult is the part of an entity's state that nobody else knows. Only the
-// entity reads Data.
+// DurableResult is the state of an entity that exists nowhere else. Only the entity decodes Data.
 type DurableResult struct {
 	Data []byte `json:"data,omitempty"`
 }
 
-// Inherited is what an entity that is started again gets from the one before, if
-// there was one.
+// Inherited is the state of the previous entity, passed to a restarted one.
 type Inherited struct {
 	Data []byte `json:"data,omitempty"`
-	// From is the run that it comes from.
+	// From is the run that produced Data.
 	From string `json:"from,omitempty"`
-	// Fault says why there is nothing, although there was one before.
+	// Fault is the reason why Data of an existing previous entity is missing.
 	Fault string `json:"fault,omitempty"`
 }

@@ -6,21 +6,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// RunFailedError is the type of the application error with which a group or a run
-// of a DAG ends whose outcome is failed or timeout. Its detail is the result, as it
-// is of the cancellation of a canceled one, so that Temporal's own status tells the
-// outcome and nothing is lost.
+// RunFailedError is the type of the application error that ends a group or DAG run with outcome failed
+// or timeout. Its detail is the result; so is the detail of a cancellation. Temporal's own status
+// therefore shows the outcome, and the result is not lost.
 const RunFailedError = "RunFailed"
 
-// RunFailure is the error that fails a run with its result. message is its cause, in
-// one line.
+// RunFailure returns the error that fails a run with its result. message is the cause in one line.
 func RunFailure(message string, result any) error {
 	return temporal.NewApplicationErrorWithOptions(message, RunFailedError, temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{result}})
 }
 
-// ResultOfFailure decodes the result of a failed or canceled run from the error of
-// its workflow. It returns false if the run left none: it was terminated, timed out
-// in Temporal, or met a bug.
+// ResultOfFailure decodes the result of a failed or canceled run from its workflow's error. It returns
+// false if the run left no result: terminated, timed out in Temporal, or ended by a bug.
 func ResultOfFailure(err error, result any) bool {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return failed.Type() == RunFailedError && failed.HasDetails() && failed.Details(result) == nil

@@ -6,21 +6,19 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// FieldChange is one setting that differs between what is in force and what is
-// wanted.
+// FieldChange is one setting whose value in force differs from the wanted one.
 type FieldChange struct {
-	// Path is like policy.retry_limit. The settings of a Schedule itself have one-word
-	// paths: times, overlap, catchup_window, workflow, …
+	// Path is, for example, policy.retry_limit. Settings of the Schedule itself have one-word paths:
+	// times, overlap, catchup_window, workflow, …
 	Path string `json:"path"`
-	// Before is what is in force, After what is wanted.
+	// Before is the value in force, After the wanted one.
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Drift means that `apply` did not make the change: somebody edited the Schedule by
-	// hand.
+	// Drift means that the change was made by hand on the Schedule, not by `apply`.
 	Drift bool `json:"drift,omitempty"`
 }
 
-// maxShown bounds a value in the text of a change.
+// maxShown bounds a displayed value, in characters.
 const maxShown = 120
 
 // String renders "policy.retry_limit: 0 → 3".
@@ -32,7 +30,7 @@ func (f FieldChange) String() string {
 	return text
 }
 
-// Sides renders the setting as it was and as it is: "policy.retry_limit: 0".
+// Sides renders both values with the path: "policy.retry_limit: 0".
 func (f FieldChange) Sides() (before, after string) {
 	return f.Path + ": " + shown(f.Before), f.Path + ": " + shown(f.After)
 }

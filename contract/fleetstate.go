@@ -8,15 +8,13 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// FleetConfig holds the thresholds of the registry. Zero fields mean the
-// default.
+// FleetConfig holds the thresholds of the registry. Zero fields mean the default.
 type FleetConfig struct {
-	// HeartbeatInterval is the workers' WorkerHeartbeatInterval; default 5s. A
-	// heartbeat that changed within three of them is fresh.
+	// HeartbeatInterval is the workers' WorkerHeartbeatInterval. Default 5s. A heartbeat changed
+	// within three intervals is fresh.
 	HeartbeatInterval jobtype.Duration `json:"heartbeat_interval,omitempty"`
-	// All thresholds are counted from the last heartbeat; default 2m, three
-	// times UnreachableAfter, and 24h. A worker that unregistered is deleted
-	// DeleteAfter that.
+	// Thresholds, counted from the last heartbeat. Defaults: 2m; three times UnreachableAfter; 24h. A
+	// deregistered worker is deleted DeleteAfter its deregistration.
 	UnreachableAfter jobtype.Duration `json:"unreachable_after,omitempty"`
 	OfflineAfter     jobtype.Duration `json:"offline_after,omitempty"`
 	DeleteAfter      jobtype.Duration `json:"delete_after,omitempty"`
@@ -24,77 +22,72 @@ type FleetConfig struct {
 
 // FleetInput starts the registry.
 type FleetInput struct {
-	// Config is nil where the starter does not know it, as a worker does not: the
-	// registry then asks the observer of the control plane.
+	// Config is nil if the starter has none, as a worker. The registry then requests it from the
+	// observer in the control plane.
 	Config *FleetConfig `json:"config,omitempty"`
-	// State is set when the registry continues as new, and only then: its
-	// snapshot as gzipped JSON, so that thousands of workers stay far below the
-	// server's limit whatever data converter is in use.
+	// State is the registry's snapshot, set only on continue-as-new. It is gzipped JSON, so thousands
+	// of workers stay far below the server's limit with any data converter.
 	State []byte `json:"state,omitempty"`
-	// Audit holds entries that the audit log does not have yet; nil: none.
+	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
 // Bounds of a registration.
 const (
-	// MaxWorkers is how many workers one registry takes.
+	// MaxWorkers is the maximum of workers in one registry.
 	MaxWorkers = 5000
 	// MaxRegistrationBytes bounds one registration as JSON.
 	MaxRegistrationBytes = 256 << 10
 )
 
-// WorkerPulse is what is known of the heartbeat of one incarnation.
+// WorkerPulse is the observed heartbeat of one incarnation.
 type WorkerPulse struct {
 	Incarnation
-	// LastChange is when it last changed, in the observer's time, which is the
-	// server's clock at the observer's start plus what has elapsed since.
+	// LastChange is the time of the last change by the observer's clock: the server's clock at the
+	// observer's start plus the time elapsed since.
 	LastChange time.Time `json:"last_change"`
 	Fresh      bool      `json:"fresh,omitempty"`
-	// Seen: a heartbeat was observed; otherwise only its registration was.
+	// Seen means that a heartbeat was observed, not only the registration.
 	Seen bool `json:"seen,omitempty"`
-	// Beat is the time that a heartbeat carried which does not show by itself
-	// that the worker lives: once it carries another, it does.
+	// Beat is the time in a heartbeat that alone does not prove that the worker lives. A different
+	// time proves it.
 	Beat time.Time `json:"beat,omitzero"`
 	// SkewMS is the worker's clock minus the observer's, in milliseconds.
 	SkewMS       int64 `json:"skew_ms,omitempty"`
 	ShuttingDown bool  `json:"shutting_down,omitempty"`
 }
 
-// Skew is the worker's clock minus the observer's.
+// Skew returns the worker's clock minus the observer's.
 func (p WorkerPulse) Skew() time.Duration { return time.Duration(p.SkewMS) * time.Millisecond }
 
 // ObserveWorkersInput is the argument of [ObserveWorkersActivity].
 type ObserveWorkersInput struct {
-	// Config is nil if the registry does not know its thresholds yet: the
-	// observer then answers its own at once.
+	// Config is nil if the registry has no thresholds yet. The observer then returns its own at once.
 	Config *FleetConfig `json:"config,omitempty"`
-	// Known is every incarnation that the registry knows, as it knows it.
+	// Known lists every incarnation in the registry.
 	Known []WorkerPulse `json:"known,omitempty"`
-	// Strangers are incarnations that beat without holding an id: the observer
-	// asks them to look at the registry.
+	// Strangers are incarnations that beat without holding an id. The observer makes them check the
+	// registry.
 	Strangers []Incarnation `json:"strangers,omitempty"`
-	// WakeAt is when to return although nothing has changed: a silent worker
-	// reaches a threshold.
+	// WakeAt is the time to return even without a change: a silent worker reaches a threshold.
 	WakeAt time.Time `json:"wake_at,omitzero"`
-	// SightSince and SightUntil are the last span without a gap in which the
-	// observer looked.
+	// SightSince and SightUntil bound the last span of observation without a gap.
 	SightSince time.Time `json:"sight_since,omitzero"`
 	SightUntil time.Time `json:"sight_until,omitzero"`
 }
 
-// ObserveWorkersResult tells what changed.
+// ObserveWorkersResult lists the changes.
 type ObserveWorkersResult struct {
-	Config *FleetConfig `json:"config,omitempty"`
-	// Changes are the pulses that changed.
+	Config  *FleetConfig  `json:"config,omitempty"`
 	Changes []WorkerPulse `json:"changes,omitempty"`
-	// SightSince and SightUntil are the span without a gap in which the
-	// observer has looked; what it says is true at SightUntil.
+	// SightSince and SightUntil bound the span of observation without a gap. The result is valid at
+	// SightUntil.
 	SightSince time.Time `json:"sight_since,omitzero"`
 	SightUntil time.Time `json:"sight_until,omitzero"`
 }
 
-// HeartbeatsUnsupportedError is the type of the observer's error when the
-// server does not keep worker heartbeats.
+// HeartbeatsUnsupportedError is the observer's error type if the server does not keep worker
+// heartbeats.
 const HeartbeatsUnsupportedError = "worker_heartbeats_unsupported"
 
 // Defaults of [FleetConfig].
@@ -104,9 +97,8 @@ const (
 	DefaultDeleteAfter       = 24 * time.Hour
 )
 
-// WithDefaults fills in zero fields. The later thresholds follow the earlier
-// ones: OFFLINE comes after three times UnreachableAfter, and the deletion not
-// before four times OfflineAfter.
+// WithDefaults fills in zero fields. OfflineAfter defaults to three times UnreachableAfter,
+// DeleteAfter to 24h, or to four times OfflineAfter if that is longer.
 func (c FleetConfig) WithDefaults() FleetConfig {
 	if c.HeartbeatInterval == 0 {
 		c.HeartbeatInterval = jobtype.Duration(DefaultHeartbeatInterval)
@@ -123,8 +115,8 @@ func (c FleetConfig) WithDefaults() FleetConfig {
 	return c
 }
 
-// FreshFor is how long a change of the heartbeat keeps a worker fresh: it
-// survives two lost beats.
+// FreshFor returns how long a change of the heartbeat keeps a worker fresh: three intervals survive
+// two lost beats.
 func (c FleetConfig) FreshFor() time.Duration { return 3 * c.HeartbeatInterval.Std() }
 
 // Validate returns every fault of a FleetConfig whose defaults are filled in.

@@ -23,8 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/wire.txt again")
 
-// wireTypes are all exported structs of the package, but for errors and options,
-// which never travel.
+// wireTypes are all exported structs of the package, except errors and options, which never travel.
 func wireTypes() []any {
 	return []any{
 		AddTasksInput{},
@@ -222,8 +221,8 @@ func wireTypes() []any {
 	}
 }
 
-// TestWireFormatIsTheGoldenOne: what travels and what histories hold must not change
-// by accident.
+// TestWireFormatIsTheGoldenOne prevents accidental changes of the wire format and of recorded
+// histories.
 func TestWireFormatIsTheGoldenOne(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

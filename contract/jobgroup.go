@@ -9,45 +9,42 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// JobTypeSpec is one job type as it is stored in its Schedule: the argument of
-// every group that the Schedule starts. All defaults are filled in.
+// JobTypeSpec is one job type as stored in its Schedule: the argument of every group started there.
+// All defaults are filled in.
 type JobTypeSpec struct {
 	Name string `json:"name"`
-	// Handler is empty where the job type is a DAG.
+	// Handler is empty if the job type is a DAG.
 	Handler string `json:"handler,omitempty"`
-	// DAG is what each job of the type runs, with the params of the job; nil: a
-	// handler executes the jobs.
+	// DAG is run for each job, with the job's params; nil if a handler executes the jobs.
 	DAG *DAGSource `json:"dag,omitempty"`
-	// Owner is the configuration that the job type comes from, where several share a
-	// namespace.
+	// Owner is the configuration of the job type, if several configurations share a namespace.
 	Owner string `json:"owner,omitempty"`
-	// Description is for people; the Web UI shows it with every group.
+	// Description is for operators; the Web UI shows it with every group.
 	Description string `json:"description,omitempty"`
-	// DetectOn is where a detection runs: empty is on one worker. EachWorker: each worker
-	// has one job, and nothing is detected. Labels restrict both to the workers that have
-	// them.
+	// DetectOn selects where detections run; empty means one worker. EachWorker gives each worker one
+	// job and detects nothing. Labels restrict both to workers with these labels.
 	DetectOn   DetectOn          `json:"detect_on,omitempty"`
 	EachWorker bool              `json:"each_worker,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	Lane       string            `json:"lane,omitempty"`
-	// LaneShared: the groups of the lane may run side by side.
+	// LaneShared allows groups of the lane to run concurrently.
 	LaneShared bool `json:"lane_shared,omitempty"`
-	// Interval is how long a group waits for its lane: until it is due again.
+	// Interval is the maximum wait for the lane: until the next tick.
 	Interval jobtype.Duration `json:"interval,omitempty"`
 	// Resources are the declared sizes of pools.
 	Resources map[string]int `json:"resources,omitempty"`
-	// JobResources are what each job takes from pools at least.
+	// JobResources are the minimum amounts that each job takes from pools.
 	JobResources map[string]int `json:"job_resources,omitempty"`
 	Policy       jobtype.Policy `json:"policy"`
-	// Batch makes one job of several proposals; nil: each is a job of its own.
+	// Batch combines proposals into one job; nil gives each proposal its own job.
 	Batch *BatchSpec `json:"batch,omitempty"`
-	// Calendar says when groups and jobs may start, LaneCalendar what their lane
-	// adds to that: both must be open. nil: all the time.
+	// Calendar restricts the starts of groups and jobs, LaneCalendar those of the lane. Both must be
+	// open; nil is always open.
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
-	// RetryBudget is nil if nothing bounds how much may fail.
+	// RetryBudget limits failures; nil means no limit.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
-	// Notify says who is told of its runs, besides those that the control plane tells.
+	// Notify holds the notification rules of the job type, besides those of the control plane.
 	Notify []NotifyRule `json:"notify,omitempty"`
 	// Params, Detect and Execute are the blocks of the configuration.
 	Params  json.RawMessage `json:"params,omitempty"`
@@ -55,31 +52,31 @@ type JobTypeSpec struct {
 	Execute json.RawMessage `json:"execute,omitempty"`
 	// Cluster is the configuration's `cluster:` block.
 	Cluster json.RawMessage `json:"cluster,omitempty"`
-	// Schedule is the schedule as it was written, for people and for `plan`.
+	// Schedule is the schedule as written, for operators and `plan`.
 	Schedule ScheduleSpec `json:"schedule"`
-	// Hash identifies everything above. `apply` compares it.
+	// Hash identifies all fields above. `apply` compares it.
 	Hash string `json:"hash,omitempty"`
 }
 
-// DetectOn says where detections run.
+// DetectOn selects where detections run.
 type DetectOn string
 
-// Where detections run. On every worker what it finds is done there.
+// Values of DetectOn. With DetectOnEvery the jobs of a detection run on its worker.
 const (
 	DetectOnOne   DetectOn = "one"
 	DetectOnEvery DetectOn = "every"
 )
 
-// MissedWorker is a worker that a group for every worker does not reach.
+// MissedWorker is a target worker that a group for every worker did not reach.
 type MissedWorker struct {
 	Worker string `json:"worker"`
 	Code   Code   `json:"code"`
 	Detail string `json:"detail"`
-	// Attempts of a detection there.
+	// Attempts counts the detections tried there.
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// String names what executes the jobs of the type.
+// String returns the executor of the type's jobs: its DAG or handler.
 func (s JobTypeSpec) String() string {
 	if s.DAG != nil {
 		return "dag " + s.DAG.File
@@ -87,7 +84,7 @@ func (s JobTypeSpec) String() string {
 	return s.Handler
 }
 
-// ScheduleSpec says when a job type is due.
+// ScheduleSpec is the times at which a job type is due.
 type ScheduleSpec struct {
 	Every    jobtype.Duration `json:"every,omitempty"`
 	Offset   jobtype.Duration `json:"offset,omitempty"`
@@ -96,9 +93,8 @@ type ScheduleSpec struct {
 	Jitter   jobtype.Duration `json:"jitter,omitempty"`
 }
 
-// SpreadOffset is the offset of a job type whose configuration names none: a time
-// below the interval, in whole seconds, that depends on the name alone. A zero
-// interval has none.
+// SpreadOffset returns the default offset of a job type: whole seconds below the interval, derived
+// from the name alone. A zero interval has offset zero.
 func SpreadOffset(name string, every jobtype.Duration) jobtype.Duration {
 	seconds := uint64(every.Std() / time.Second)
 	if seconds == 0 {
@@ -108,53 +104,50 @@ func SpreadOffset(name string, every jobtype.Duration) jobtype.Duration {
 	return jobtype.Duration(time.Duration(binary.BigEndian.Uint64(sum[:])%seconds) * time.Second)
 }
 
-// BatchSpec says which proposals share a job.
+// BatchSpec selects the proposals that share a job.
 type BatchSpec struct {
-	// By is a template over a proposal. Those for which it renders to the same
-	// text share a job; those for which it renders to nothing stand alone.
+	// By is a template over a proposal. Proposals with the same rendered text share a job; an empty
+	// text means a job of its own.
 	By string `json:"by"`
-	// MaxSize is how many share one job, at most [jobtype.MaxBatchSize].
+	// MaxSize is the maximum of proposals per job, at most [jobtype.MaxBatchSize].
 	MaxSize int `json:"max_size"`
 }
 
 // JobGroupInput starts a job group.
 type JobGroupInput struct {
 	Spec JobTypeSpec `json:"spec"`
-	// DryRun detects and reports without executing anything.
+	// DryRun detects and reports without executing jobs.
 	DryRun bool `json:"dry_run,omitempty"`
-	// Submission makes it an ad-hoc group: what it brings is done, and nothing is
-	// detected.
+	// Submission makes an ad-hoc group: its proposals are executed and nothing is detected.
 	Submission *Submission `json:"submission,omitempty"`
-	// RollEvents is the length of history from which on the group continues as
-	// new at the next moment when nothing runs; 0: 20,000. Small values are for
-	// tests.
+	// RollEvents is the history length from which the group continues as new when nothing runs.
+	// Default 20,000; tests use small values.
 	RollEvents int `json:"roll_events,omitempty"`
-	// IgnoreWindow is the workflow id of the one group that runs although its
-	// window is closed. It is an id, because the argument of a Schedule is that of
-	// all its groups.
+	// IgnoreWindow is the workflow id of the one group that runs in spite of a closed window. It is an
+	// id because all groups of a Schedule share one argument.
 	IgnoreWindow string `json:"ignore_window,omitempty"`
-	// State is set when the group continues as new, and only then.
+	// State is set only when the group continues as new.
 	State *JobGroupState `json:"state,omitempty"`
 }
 
-// JobGroupState is what a group carries across continue-as-new.
+// JobGroupState is the state that continue-as-new carries over.
 type JobGroupState struct {
-	// Core is the snapshot of the dispatch core, compressed.
+	// Core is the compressed snapshot of the dispatch core.
 	Core []byte `json:"core"`
-	// Record is the run history this group will extend.
+	// Record is the run record that this group will extend.
 	Record RunRecord `json:"record"`
 	// Workers is the last view of the fleet, WorkersSeq its number.
 	Workers    []WorkerView `json:"workers,omitempty"`
 	WorkersSeq int64        `json:"workers_seq,omitempty"`
-	// Pages have the parts of the core that do not fit into its argument.
+	// Pages hold the parts of the core that do not fit into its argument.
 	Pages []StatePage `json:"pages,omitempty"`
 	// Runs counts the workflow runs of this group so far.
 	Runs int `json:"runs"`
-	// Turns is how often the group has left to come back with its next window.
+	// Turns counts how often the group was suspended until its next window.
 	Turns int `json:"turns,omitempty"`
-	// Admission is what the group holds and waits for; nil: nothing.
+	// Admission holds grants and requests of the group; nil if none.
 	Admission *AdmissionLinkState `json:"admission,omitempty"`
-	// Audit is what the group has not told the audit log yet; nil: nothing.
+	// Audit holds entries that are not in the audit log yet; nil if none.
 	Audit *AuditTrailState `json:"audit,omitempty"`
 }
 
@@ -163,42 +156,40 @@ type Outcome string
 
 // The outcomes of a group.
 const (
-	// OutcomeCompleted: everything that was found was done, or nothing was.
+	// OutcomeCompleted: all detected work was done, or there was none.
 	OutcomeCompleted Outcome = "completed"
-	// OutcomePartial: some jobs completed, some did not.
+	// OutcomePartial: only some jobs completed.
 	OutcomePartial Outcome = "partial"
 	// OutcomeFailed: the detection failed, or no job completed.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeTimeout: max_runtime was over, or the window closed, before everything
-	// was done; after a window in which some jobs completed it is OutcomePartial.
+	// OutcomeTimeout: max_runtime expired or the window closed before all work was done. A window in
+	// which some jobs completed ends as OutcomePartial.
 	OutcomeTimeout Outcome = "timeout"
 	// OutcomeCanceled: an operator canceled the group.
 	OutcomeCanceled Outcome = "canceled"
-	// OutcomeSkipped: the group did not take its turn; the reason says why.
+	// OutcomeSkipped: the group did not take its turn; the reason explains it.
 	OutcomeSkipped Outcome = "skipped"
 )
 
-// GroupCounts are exact, whatever was killed in between. After the group has
-// ended, Accepted = Completed + Failed + Canceled + Stale + Expired + NotStarted.
+// GroupCounts are exact in spite of killed processes. After the group's end, Accepted = Completed +
+// Failed + Canceled + Stale + Expired + NotStarted.
 type GroupCounts struct {
-	// Detected counts all proposals that the detection emitted:
-	// Accepted + Batched + Duplicates + AlreadyActive + Disabled + Surplus + Invalid.
+	// Detected counts all proposals of the detection: Accepted + Batched + Duplicates + AlreadyActive
+	// + Disabled + Surplus + Invalid.
 	Detected int `json:"detected"`
-	// DetectedMore: the detector stopped when the group was full; more was found than
-	// Detected counts.
+	// DetectedMore means that the detection stopped at a full group, so more than Detected exist.
 	DetectedMore bool `json:"detected_more,omitempty"`
 	// Accepted counts jobs.
 	Accepted int `json:"accepted"`
-	// Batched counts proposals that joined the job of another one.
+	// Batched counts proposals added to another proposal's job.
 	Batched    int `json:"batched"`
 	Duplicates int `json:"duplicates"`
 	// AlreadyActive counts proposals whose key another job holds.
 	AlreadyActive int `json:"already_active"`
-	// Disabled counts proposals whose key is held back: by the retry budget, or
-	// because it was marked as done.
+	// Disabled counts proposals with a key held back by the retry budget or marked as done.
 	Disabled int `json:"disabled"`
-	// HeldBack counts those of Disabled that the retry budget holds back: their jobs
-	// failed too often. A group that leaves some out is not completed.
+	// HeldBack counts those of Disabled held back by the retry budget after too many failures. A group
+	// with such proposals is not completed.
 	HeldBack int `json:"held_back,omitempty"`
 	// Surplus counts proposals over a limit.
 	Surplus int `json:"surplus"`
@@ -210,14 +201,13 @@ type GroupCounts struct {
 	Stale     int `json:"stale"`
 	// Expired counts jobs whose expires_at passed before they started.
 	Expired int `json:"expired"`
-	// NotStarted counts jobs that max_runtime kept from starting.
+	// NotStarted counts jobs not started before the end of max_runtime.
 	NotStarted int `json:"not_started"`
-	// Workers counts those that a group for every worker is for, MissedWorkers those of
-	// them that it did not reach.
+	// Workers counts the targets of a group for every worker; MissedWorkers counts the targets not
+	// reached.
 	Workers       int `json:"workers,omitempty"`
 	MissedWorkers int `json:"missed_workers,omitempty"`
-	// Retries counts attempts after a failure, Replacements attempts after a
-	// lost or full worker.
+	// Retries counts attempts after a failure, Replacements attempts after a lost or full worker.
 	Retries      int `json:"retries"`
 	Replacements int `json:"replacements"`
 }
@@ -228,22 +218,20 @@ type JobError struct {
 	Message   string `json:"message"`
 	JobID     string `json:"job_id,omitempty"`
 	Worker    string `json:"worker,omitempty"`
-	// Attempts of a task; 0 is unknown.
+	// Attempts of a task; 0 if unknown.
 	Attempts int `json:"attempts,omitempty"`
-	// Items is how many proposals the job stands for, if several; DedupeKey is
-	// the first one's.
+	// Items is the number of proposals in a batched job; DedupeKey is the first one's.
 	Items int `json:"items,omitempty"`
 }
 
-// MaxJobErrors bounds the errors that a result lists; Counts stay exact.
+// MaxJobErrors bounds the errors listed in a result. Counts stay exact.
 const MaxJobErrors = 50
 
 // JobGroupResult is the result of a group's workflow.
 type JobGroupResult struct {
 	JobType string  `json:"job_type"`
 	Outcome Outcome `json:"outcome"`
-	// Reason explains an outcome that the counts do not; Code is its kind, if it has
-	// one.
+	// Reason explains an outcome that the counts do not. Code is its kind, if any.
 	Code       Code        `json:"code,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
 	DryRun     bool        `json:"dry_run,omitempty"`
@@ -252,75 +240,72 @@ type JobGroupResult struct {
 	EndedAt    time.Time   `json:"ended_at"`
 	DurationMS int64       `json:"duration_ms"`
 	Detector   string      `json:"detector,omitempty"`
-	// Phases are those that the group was in, oldest first; the last one is ended.
+	// Phases lists the phases of the group, oldest first; the last one is ended.
 	Phases []GroupPhase `json:"phases,omitempty"`
-	// Submission is the id of an ad-hoc group's submission, SubmittedBy who made
-	// it. Such a group leaves no Record.
+	// Submission is the id of an ad-hoc group's submission, SubmittedBy its author. Such a group
+	// leaves no Record.
 	Submission  string `json:"submission,omitempty"`
 	SubmittedBy string `json:"submitted_by,omitempty"`
-	// Deduped are the first proposals that other groups were at already.
+	// Deduped lists the first proposals whose keys other groups held.
 	Deduped []DedupedProposal `json:"deduped,omitempty"`
-	// Errors holds the first MaxJobErrors failed jobs.
+	// Errors lists the first MaxJobErrors failed jobs.
 	Errors []JobError `json:"errors,omitempty"`
-	// HeldBack are the first proposals that were left out because their keys are
-	// held back.
+	// HeldBack lists the first proposals with keys that are held back.
 	HeldBack []AdmissionHold `json:"held_back,omitempty"`
-	// Missed are the first workers that a group for every worker did not reach.
+	// Missed lists the first workers that a group for every worker did not reach.
 	Missed []MissedWorker `json:"missed,omitempty"`
-	// Proposals lists what a dry run found, at most MaxDryRunProposals.
+	// Proposals lists the proposals of a dry run, at most MaxDryRunProposals.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// ByWorker counts completed jobs per worker.
 	ByWorker map[string]int `json:"by_worker,omitempty"`
-	// IgnoredWindow: somebody asked the group to run whatever its windows say.
+	// IgnoredWindow means that an operator started the group in spite of its windows.
 	IgnoredWindow bool `json:"ignored_window,omitempty"`
-	// Dropped are checkpoints that nobody continues with: the record has no room for
-	// them, or it was an ad-hoc group.
+	// Dropped lists checkpoints without a successor: the record has no room for them, or the group was
+	// ad-hoc.
 	Dropped *DroppedCheckpoints `json:"dropped_checkpoints,omitempty"`
-	// Record is carried to the next run of the job type.
+	// Record is passed to the next run of the job type.
 	Record RunRecord `json:"record"`
 }
 
-// MaxDryRunProposals bounds what a dry run returns.
+// MaxDryRunProposals bounds the proposals of a dry run's result.
 const MaxDryRunProposals = 200
 
-// RunRecord is the memory of a job type: the last runs, good and bad. It
-// travels from run to run in the result, which a failed run has as the detail of its
-// failure; at most 64 KiB.
+// RunRecord is the memory of a job type: its last good and bad runs, at most 64 KiB. It travels from
+// run to run in the result; a failed run carries its result as the detail of its failure.
 type RunRecord struct {
 	// Sequence counts the groups of the job type.
 	Sequence int64 `json:"sequence"`
-	// LastSuccess is when a group last ended completed.
+	// LastSuccess is the end of the last completed group.
 	LastSuccess time.Time `json:"last_success,omitzero"`
-	// LastDetector is the worker that detected last; detection sticks to it.
+	// LastDetector is the worker of the last detection, which the next detection prefers.
 	LastDetector string `json:"last_detector,omitempty"`
-	// AvoidDetector is the worker on which the last detection failed, until one
-	// succeeds: what is wrong may be wrong with that node alone, a full disk for
-	// instance, so the next group asks another one.
+	// AvoidDetector is the worker of the last failed detection, until a detection succeeds. The cause
+	// may be that node alone (a full disk, for example), so the next group uses another worker.
 	AvoidDetector string `json:"avoid_detector,omitempty"`
 	// Good and Bad hold the last MaxRunRecords runs each, newest first.
 	Good []RunSummary `json:"good,omitempty"`
 	Bad  []RunSummary `json:"bad,omitempty"`
-	// ClosedUntil is the opening until which the last runs were skipped.
+	// ClosedUntil is the next opening of the window that skipped the last runs.
 	ClosedUntil time.Time `json:"closed_until,omitzero"`
-	// TookMS is how long the last completed attempts took, oldest first, at most
-	// 100; those that continued from a checkpoint are left out.
+	// TookMS lists the durations of the last completed attempts, oldest first, at most 100. Attempts
+	// that continued from a checkpoint are excluded.
 	TookMS []int64 `json:"took_ms,omitempty"`
-	// Checkpoints are those of jobs that the end of a window stopped, oldest
-	// first, at most 50 with 32 KiB together.
+	// Checkpoints come from jobs stopped by the end of a window, oldest first, at most 50 and 32 KiB
+	// in total.
 	Checkpoints []KeptCheckpoint `json:"checkpoints,omitempty"`
-	// Ticks are the dropped ones that the audit log was told of; nil: none was yet.
+	// Ticks counts the dropped ticks recorded in the audit log; nil if none yet.
 	Ticks *TickCounts `json:"ticks,omitempty"`
 }
 
-// TickCounts counts ticks of a Schedule that the server dropped since it was made.
+// TickCounts counts the ticks that the server dropped since the Schedule was created.
 type TickCounts struct {
-	// Skipped: the group before still ran, and policy.overlap says skip. Missed:
-	// the server was away for longer than the catch-up window.
+	// Skipped: the previous group was open and policy.overlap is skip. Missed: the server was away for
+	// longer than the catch-up window.
 	Skipped int `json:"skipped"`
 	Missed  int `json:"missed"`
 }
 
-// MaxRunRecords is how many good and how many bad runs are remembered.
+// MaxRunRecords is the maximum of good and of bad runs in a record.
 const MaxRunRecords = 10
 
 // RunSummary is one past run of a job type.
@@ -332,11 +317,11 @@ type RunSummary struct {
 	StartedAt  time.Time   `json:"started_at,omitzero"`
 	EndedAt    time.Time   `json:"ended_at,omitzero"`
 	Counts     GroupCounts `json:"counts"`
-	// Terminated is set if somebody terminated it.
+	// Terminated is set if the run was terminated.
 	Terminated *Termination `json:"terminated,omitempty"`
 }
 
-// Termination says who terminated a run, and why.
+// Termination records the actor and the reason of a termination.
 type Termination struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`

@@ -10,13 +10,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Messages of a job group. Signals are what a person may type with the plain
-// `temporal` CLI; updates are for those who must hear a refusal.
+// Messages of a job group. Operators can send signals with the `temporal` CLI; updates are messages
+// that can be refused.
 const (
 	// SignalCancelJob takes a CancelJobInput.
 	SignalCancelJob = "cancel-job"
-	// SignalExpireJob takes a CancelJobInput too: the job ends at once, without
-	// waiting for its handler.
+	// SignalExpireJob takes a CancelJobInput. The job ends at once, without waiting for its handler.
 	SignalExpireJob = "expire-job"
 	// SignalCancelGroup takes a CancelGroupInput.
 	SignalCancelGroup = "cancel-group"
@@ -25,23 +24,22 @@ const (
 	SignalResume = "resume"
 	// SignalJobOutcome takes a JobOutcomeInput. Only workers send it.
 	SignalJobOutcome = "job-outcome"
-	// SignalWorkerRoom takes a WorkerRoomInput. Only workers send it: to groups and
-	// runs of DAGs of which they sent a job back for want of a slot.
+	// SignalWorkerRoom takes a WorkerRoomInput. Only workers send it, to groups and DAG runs whose
+	// jobs they returned for lack of a slot.
 	SignalWorkerRoom = "worker-room"
 
-	// UpdateDetectPage takes a DetectPageInput and answers a DetectPageResult.
-	// Only detectors send it.
+	// UpdateDetectPage takes a DetectPageInput and returns a DetectPageResult. Only detectors send it.
 	UpdateDetectPage = "detect-page"
-	// UpdateSetPolicy takes a SetPolicyInput and answers a SetPolicyResult.
+	// UpdateSetPolicy takes a SetPolicyInput and returns a SetPolicyResult.
 	UpdateSetPolicy = "set-policy"
 
-	// QueryStatus answers a GroupStatus.
+	// QueryStatus returns a GroupStatus.
 	QueryStatus = "status"
-	// QueryJobs takes a JobsQueryInput and answers a JobsQueryResult.
+	// QueryJobs takes a JobsQueryInput and returns a JobsQueryResult.
 	QueryJobs = "jobs"
 )
 
-// CancelJobInput names the job by id or by dedupe key; one of them is enough.
+// CancelJobInput selects the job by id or by dedupe key; one of them is enough.
 type CancelJobInput struct {
 	JobID     string `json:"job_id,omitempty"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
@@ -49,34 +47,31 @@ type CancelJobInput struct {
 	By        string `json:"by,omitempty"`
 }
 
-// CancelGroupInput says why the group is canceled, and by whom.
+// CancelGroupInput is the argument of [SignalCancelGroup].
 type CancelGroupInput struct {
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
 }
 
-// PauseInput says why no new item is started until resume, and who wants that; of a
-// resume, who resumes.
+// PauseInput is the reason and the actor of a pause or a resume. No new item starts during a pause.
 type PauseInput struct {
 	Note string `json:"note,omitempty"`
 	By   string `json:"by,omitempty"`
 }
 
-// DetectPageInput is one page of proposals. Attempt counts the detections of
-// the group and Seq the pages of one attempt, from 0: a page that arrives
-// twice is answered as it was the first time, a page of an older attempt is
+// DetectPageInput is one page of proposals. Attempt counts the detections of the group, Seq the pages
+// of one attempt from 0. A repeated page returns the first result; a page of an older attempt is
 // refused.
 type DetectPageInput struct {
 	Attempt   int                `json:"attempt"`
 	Seq       int                `json:"seq"`
 	Proposals []jobtype.Proposal `json:"proposals"`
-	// BatchKeys name the batch of each proposal, empty where it has none; left
-	// out if none has.
+	// BatchKeys holds the batch of each proposal, empty for a proposal without one. It is omitted if
+	// no proposal has a batch.
 	BatchKeys []string `json:"batch_keys,omitempty"`
 }
 
-// DetectPageResult says what became of the page. Full is how the group says
-// "enough".
+// DetectPageResult counts the proposals of a page by result. Full ends the detection.
 type DetectPageResult struct {
 	Accepted   int  `json:"accepted"`
 	Duplicates int  `json:"duplicates"`
@@ -84,7 +79,7 @@ type DetectPageResult struct {
 	Full       bool `json:"full"`
 }
 
-// Bounds of a page and of a group, in proposals and bytes of JSON.
+// Bounds of a page, in proposals and in bytes of JSON.
 const (
 	MaxPageProposals = 200
 	MaxPageBytes     = 256 << 10
@@ -92,21 +87,19 @@ const (
 
 // SetPolicyInput changes settings of the running group's policy, or replaces it.
 type SetPolicyInput struct {
-	// Change has the settings to change, under their names in the configuration;
-	// all others stay.
+	// Change holds the changed settings by their names in the configuration. All other settings stay.
 	Change json.RawMessage `json:"change,omitempty"`
-	// Policy is a whole policy instead.
+	// Policy is a whole policy, instead of Change.
 	Policy jobtype.Policy `json:"policy,omitzero"`
-	// RetryBudget replaces the group's retry budget; nil leaves it as it is, one
-	// without rules ends it.
+	// RetryBudget replaces the group's retry budget. nil leaves it unchanged; a budget without rules
+	// removes it.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
 	By          string       `json:"by,omitempty"`
 }
 
-// UnmarshalJSON refuses keys that nothing would come of: whoever sets a policy
-// must hear that a setting was not taken.
+// UnmarshalJSON refuses unknown keys, so that no setting is ignored without an error.
 func (in *SetPolicyInput) UnmarshalJSON(data []byte) error {
-	type plain SetPolicyInput // Without this method.
+	type plain SetPolicyInput // Has no UnmarshalJSON method.
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode((*plain)(in)); err != nil {
@@ -115,8 +108,8 @@ func (in *SetPolicyInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Over returns what becomes of a policy, which need not be valid. A setting that
-// does not exist is an error, as is a message that sets nothing.
+// Over returns the changed policy without validating it. An unknown setting or an empty message is an
+// error.
 func (in SetPolicyInput) Over(current jobtype.Policy) (jobtype.Policy, error) {
 	whole := in.Policy != jobtype.Policy{}
 	switch {
@@ -138,7 +131,7 @@ func (in SetPolicyInput) Over(current jobtype.Policy) (jobtype.Policy, error) {
 	return changed, nil
 }
 
-// SetPolicyResult returns what was in force before and what is now.
+// SetPolicyResult is the policy and retry budget before and after the change.
 type SetPolicyResult struct {
 	Before jobtype.Policy `json:"before"`
 	After  jobtype.Policy `json:"after,omitzero"`
@@ -146,26 +139,24 @@ type SetPolicyResult struct {
 	RetryBudgetBefore *RetryBudget `json:"retry_budget_before,omitempty"`
 }
 
-// JobOutcomeInput is an outcome that its worker could not report as the
-// activity's result because the server had given the activity up. It counts if
-// that attempt is still the job's current one and no other has started.
+// JobOutcomeInput is an outcome that a worker could not return because the server had timed out the
+// activity. It counts if the attempt is still the job's current one and no other has started.
 type JobOutcomeInput struct {
 	JobID   string `json:"job_id"`
 	Attempt int    `json:"attempt"`
-	// Fence is that of the attempt. It tells the attempts of a sub-DAG apart from those
-	// of an earlier workflow run under the same id, and those of a group that was reset
-	// from those that it has forgotten: their numbers are the same.
+	// Fence is the fence of the attempt. Attempt numbers repeat after a reset of the group, and in a
+	// sub-DAG started again under the same id; the fence does not.
 	Fence   int64        `json:"fence,omitempty"`
 	Outcome ExecuteState `json:"outcome"`
 }
 
-// WorkerRoomInput says that a worker has a free slot for that handler, and how many
-// of its slots others than the receiver use, as in [ExecuteState].
+// WorkerRoomInput reports a free slot for a handler, and the slots used by groups other than the
+// receiver, as in [ExecuteState].
 type WorkerRoomInput struct {
 	Worker   string `json:"worker"`
 	Instance string `json:"instance"`
 	Handler  string `json:"handler"`
-	// At is when, by the worker's clock.
+	// At is the time by the worker's clock.
 	At              time.Time `json:"at"`
 	Others          int       `json:"others,omitempty"`
 	OthersOfHandler int       `json:"others_of_handler,omitempty"`
@@ -173,18 +164,17 @@ type WorkerRoomInput struct {
 
 // JobsQueryInput filters and pages the jobs of a group.
 type JobsQueryInput struct {
-	// States keeps only jobs in one of these states; empty keeps all.
+	// States selects jobs in one of these states; empty selects all.
 	States []string `json:"states,omitempty"`
-	// JobID or DedupeKey keep one job: DedupeKey the one that stands for the
-	// proposal with that key.
+	// JobID or DedupeKey select one job. DedupeKey also matches a proposal in a batch.
 	JobID     string `json:"job_id,omitempty"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
-	// Offset and Limit page through the matching jobs; Limit 0 means 200.
+	// Offset and Limit select a page. Limit 0 means 200.
 	Offset int `json:"offset,omitempty"`
 	Limit  int `json:"limit,omitempty"`
 }
 
-// JobsQueryResult is one page of jobs; Total counts all that match.
+// JobsQueryResult is one page of jobs. Total counts all matches.
 type JobsQueryResult struct {
 	Jobs  []JobView `json:"jobs"`
 	Total int       `json:"total"`
@@ -194,41 +184,40 @@ type JobsQueryResult struct {
 type JobView struct {
 	JobID     string `json:"job_id"`
 	DedupeKey string `json:"dedupe_key,omitempty"`
-	// Items is how many proposals the job stands for, if several; DedupeKey is
-	// the first one's. Batch lists them where one job was asked for.
+	// Items is the number of proposals in a batched job; DedupeKey is the first one's. Batch lists
+	// them if the query selects one job.
 	Items    int                 `json:"items,omitempty"`
 	Batch    []jobtype.BatchItem `json:"batch,omitempty"`
 	Summary  string              `json:"summary,omitempty"`
 	Priority jobtype.Priority    `json:"priority,omitempty"`
 	State    string              `json:"state"`
-	// Waiting says what a pending job waits for, Wait says it for programs.
+	// Waiting is the reason why a pending job waits, as text; Wait is the same for programs.
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`
-	// Worker runs it, or ran it last.
+	// Worker is the current or last worker.
 	Worker    string    `json:"worker,omitempty"`
 	Attempt   int       `json:"attempt,omitempty"`
 	Error     string    `json:"error,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
-	// EstimatedRuntime is what the proposal says.
+	// EstimatedRuntime comes from the proposal.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
 	StartedAt        time.Time        `json:"started_at,omitzero"`
 	EndedAt          time.Time        `json:"ended_at,omitzero"`
 }
 
-// WaitReason is one thing that is waited for.
+// WaitReason is one reason to wait.
 type WaitReason struct {
-	// Code is one of docs/explain.md.
+	// Code is listed in docs/explain.md.
 	Code   string    `json:"code"`
 	Object string    `json:"object,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
 	Until  time.Time `json:"until,omitzero"`
 	Detail string    `json:"detail,omitempty"`
-	// Items counts the jobs or tasks that wait for the same, where a run tells what
-	// its items wait for.
+	// Items counts the jobs or tasks with this reason, in the views of a whole run.
 	Items int `json:"items,omitempty"`
 }
 
-// String is the reason in one line: code, object, until when, and the cause.
+// String renders the reason in one line: code, object, end of the wait, cause.
 func (w WaitReason) String() string {
 	text := w.Code
 	if w.Object != "" {
@@ -249,64 +238,61 @@ type DedupedProposal struct {
 	By        string `json:"by"`
 }
 
-// GroupStatus is the answer to [QueryStatus].
+// GroupStatus is the result of [QueryStatus].
 type GroupStatus struct {
 	JobType   string `json:"job_type"`
 	Phase     string `json:"phase"`
 	Paused    bool   `json:"paused,omitempty"`
 	PauseNote string `json:"pause_note,omitempty"`
-	// StartedAt is when it began, after it waited for its window and its turn.
+	// StartedAt is the start after the waits for the window and the lane.
 	StartedAt time.Time   `json:"started_at"`
 	Deadline  time.Time   `json:"deadline,omitzero"`
 	Counts    GroupCounts `json:"counts"`
 	Pending   int         `json:"pending"`
 	Running   int         `json:"running"`
-	// Detector is the worker that detects or detected.
+	// Detector is the worker of the detection.
 	Detector string `json:"detector,omitempty"`
-	// Waiting says what the group as a whole waits for, if anything; Wait says it
-	// for programs.
+	// Waiting is the reason why the whole group waits, as text; Wait is the same for programs.
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`
-	// Phases are those that the group has been in and is in, oldest first.
+	// Phases lists past phases and the current one, oldest first.
 	Phases []GroupPhase `json:"phases,omitempty"`
-	// Waits says what the jobs wait for that do not run, at most 20 reasons, those of
-	// most jobs first.
+	// Waits lists the reasons of waiting jobs, most jobs first, at most 20.
 	Waits []WaitReason `json:"waits,omitempty"`
-	// Lane is the exclusive lane that the group takes turns in, if any.
+	// Lane is the exclusive lane of the group, if any.
 	Lane string `json:"lane,omitempty"`
-	// Usual is how the completed runs of the job type went before this one; nil for a
-	// dry run and an ad-hoc group, which are none.
+	// Usual describes the completed runs of the job type before this one; nil for dry runs and ad-hoc
+	// groups.
 	Usual *Usual `json:"usual,omitempty"`
-	// Targets counts the workers that a group for every worker is for, Detecting those
-	// that detect now. Missed are the first of those that it cannot reach.
+	// Targets counts the targets of a group for every worker; Detecting counts those that detect now.
+	// Missed lists the first unreachable ones.
 	Targets   int            `json:"targets,omitempty"`
 	Detecting int            `json:"detecting,omitempty"`
 	Missed    []MissedWorker `json:"missed,omitempty"`
-	// Deduped are the first proposals that other groups are at already.
+	// Deduped lists the first proposals whose keys other groups hold.
 	Deduped []DedupedProposal `json:"deduped,omitempty"`
-	// HeldBack are the first proposals that were left out because their keys are
-	// held back.
+	// HeldBack lists the first proposals with keys that are held back.
 	HeldBack []AdmissionHold `json:"held_back,omitempty"`
 	Policy   jobtype.Policy  `json:"policy"`
-	// RetryBudget is the group's; nil: nothing bounds how much may fail.
+	// RetryBudget is the group's; nil means no limit.
 	RetryBudget *RetryBudget `json:"retry_budget,omitempty"`
-	// Window is the window that the group runs in, nil if it has none;
-	// IgnoresWindow: somebody asked it to run whatever its windows say.
+	// Window is the window of the group; nil if it has none. IgnoresWindow means that an operator
+	// started it in spite of its windows.
 	Window        *GroupWindow `json:"window,omitempty"`
 	IgnoresWindow bool         `json:"ignores_window,omitempty"`
-	// Workers are those this group may use, with what it runs on them.
+	// Workers lists the usable workers with the group's jobs on them.
 	Workers []GroupWorker `json:"workers,omitempty"`
 }
 
-// GroupPhase is the beginning of a phase.
+// GroupPhase is the start of a phase.
 type GroupPhase struct {
 	Phase string    `json:"phase"`
 	At    time.Time `json:"at"`
-	// Code says what a group that is waiting waits for: its window, a worker, its lane.
+	// Code is the reason of a waiting phase: window, worker or lane.
 	Code string `json:"code,omitempty"`
 }
 
-// GroupWorker is one worker as a group sees it.
+// GroupWorker is one worker in the view of a group.
 type GroupWorker struct {
 	ID      string `json:"id"`
 	State   string `json:"state"`
@@ -314,7 +300,6 @@ type GroupWorker struct {
 	Reason  string `json:"reason,omitempty"`
 	Running int    `json:"running"`
 	Slots   int    `json:"slots"`
-	// Others is how many of its slots other groups and runs use, as far as this
-	// one has heard.
+	// Others is the number of slots used by other groups and runs, as last reported to this group.
 	Others int `json:"others,omitempty"`
 }

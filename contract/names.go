@@ -13,8 +13,8 @@ const (
 	FleetWorkflow    = "roundsman.Fleet"
 )
 
-// Activity types. PrepareActivity, ObserveWorkersActivity and
-// EnsureFleetActivity run in the control plane, the others on node workers.
+// Activity types. PrepareActivity, EnsureFleetActivity, GiveUpActivity, ObserveWorkersActivity and
+// ProbeWorkerActivity run in the control plane, the others on node workers.
 const (
 	PrepareActivity        = "roundsman.Prepare"
 	EnsureFleetActivity    = "roundsman.EnsureFleet"
@@ -25,13 +25,12 @@ const (
 	ExecuteActivity        = "roundsman.Execute"
 )
 
-// ControlQueue is the task queue of the control plane: all workflows and the
-// control activities.
+// ControlQueue is the task queue of the control plane: all workflows and the control activities.
 const ControlQueue = "roundsman/control"
 
-// Search attributes, both of type Keyword. A run of the outcome completed has no
-// SearchAttributeOutcome: its status Completed tells it, and an event and a write to
-// visibility less count in the most frequent run of all, which finds nothing to do.
+// Search attributes of type Keyword. A completed run has no SearchAttributeOutcome: its status
+// Completed is enough. This saves an event and a visibility write in the most frequent run, which
+// finds no work.
 const (
 	SearchAttributeJobType = "RoundsmanJobType"
 	SearchAttributeOutcome = "RoundsmanOutcome"
@@ -50,7 +49,7 @@ const (
 	askPrefix      = "worker/"
 )
 
-// ScheduleID is the id of a job type's Schedule.
+// ScheduleID returns the id of a job type's Schedule.
 func ScheduleID(jobType string) string { return schedulePrefix + jobType }
 
 // JobTypeOfSchedule is the inverse of [ScheduleID].
@@ -58,24 +57,22 @@ func JobTypeOfSchedule(scheduleID string) (string, bool) {
 	return strings.CutPrefix(scheduleID, schedulePrefix)
 }
 
-// GroupWorkflowID is what a Schedule's action names its workflow; the server
-// appends "-" and the tick's time.
+// GroupWorkflowID returns the workflow id in a Schedule's action. The server appends "-" and the time
+// of the tick.
 func GroupWorkflowID(jobType string) string { return groupPrefix + jobType }
 
-// DryRunWorkflowID names a dry run (`jobtypes detect`); unique tells several
-// apart.
+// DryRunWorkflowID returns the id of a dry run (`jobtypes detect`); unique separates dry runs.
 func DryRunWorkflowID(jobType, unique string) string {
 	return groupPrefix + jobType + "-detect-" + unique
 }
 
-// WorkerQueue is the private queue on which one incarnation of a worker takes
-// jobs. The instance is in the name, so that an old process never draws new
-// work.
+// WorkerQueue returns the private job queue of one incarnation of a worker. The name includes the
+// instance, so an old process never receives new work.
 func WorkerQueue(workerID, instance string) string {
 	return workerPrefix + workerID + "/" + instance
 }
 
-// WorkerDetectQueue is the private queue on which it takes detections.
+// WorkerDetectQueue returns the private queue for detections.
 func WorkerDetectQueue(workerID, instance string) string {
 	return WorkerQueue(workerID, instance) + detectSuffix
 }
@@ -83,14 +80,13 @@ func WorkerDetectQueue(workerID, instance string) string {
 // WorkerControlSuffix ends the name of every [WorkerControlQueue].
 const WorkerControlSuffix = "/control"
 
-// WorkerControlQueue is the private queue on which it answers for itself, see
-// [WorkerWorkflow].
+// WorkerControlQueue returns the private queue of a worker's queries, see [WorkerWorkflow].
 func WorkerControlQueue(workerID, instance string) string {
 	return WorkerQueue(workerID, instance) + WorkerControlSuffix
 }
 
-// WorkerWorkflowID is the workflow through which the worker's current process
-// answers.
+// WorkerWorkflowID returns the id of the workflow through which a worker's current process answers
+// queries.
 func WorkerWorkflowID(workerID string) string { return askPrefix + workerID }
 
 // WorkerOfQueue is the inverse of [WorkerQueue] and [WorkerDetectQueue].
@@ -107,21 +103,20 @@ func WorkerOfQueue(queue string) (workerID, instance string, detect, ok bool) {
 	return workerID, instance, detect, true
 }
 
-// SharedQueuePrefix is what the shared queues of all job types begin with.
+// SharedQueuePrefix begins the shared queues of all job types.
 const SharedQueuePrefix = typePrefix
 
-// SharedQueue is the queue of a job type with routing `shared`.
+// SharedQueue returns the queue of a job type with routing `shared`.
 func SharedQueue(jobType string) string { return typePrefix + jobType }
 
-// QueryOpen is the query of visibility for what is open, whether it runs or was
-// paused in Temporal itself. Server 1.29 does not know the status Paused and refuses
-// a query that names it.
+// QueryOpen is the visibility query for open workflows, running or paused in Temporal itself. It
+// avoids the status Paused because server 1.29 refuses that name.
 const QueryOpen = "CloseTime IS NULL"
 
-// JobID names the n-th accepted proposal of a group, counted from 1.
+// JobID returns the id of the n-th accepted proposal of a group, counted from 1.
 func JobID(n int) string { return fmt.Sprintf("%s%05d", jobPrefix, n) }
 
-// JobNumber is the inverse of [JobID]; it takes the id of an attempt too.
+// JobNumber is the inverse of [JobID]. It accepts the id of an attempt too.
 func JobNumber(jobID string) (int, bool) {
 	digits, ok := strings.CutPrefix(JobOfAttempt(jobID), jobPrefix)
 	if !ok {
@@ -131,15 +126,14 @@ func JobNumber(jobID string) (int, bool) {
 	return n, err == nil && n > 0
 }
 
-// attemptMark stands between a job and the number of its attempt. Neither job ids
-// nor task ids, of which a fan-out makes some like a.#2, can contain it.
+// attemptMark separates a job id from its attempt number. No job id and no task id (including fan-outs
+// such as a.#2) contains it.
 const attemptMark = "@"
 
-// AttemptID is the activity id of the n-th attempt of a job or task, counted from
-// 1: the first one's is the job's own, so that it is found under it in the Web UI,
-// and a later one's ends with "@n". An id is never used twice in a workflow run:
-// the SDK keeps that of a canceled activity for good once it ended in any other
-// way, and an attempt that ignores its cancellation may still be open.
+// AttemptID returns the activity id of the n-th attempt of a job or task, counted from 1. The first
+// attempt has the id of the job, so the Web UI finds it; later ones end in "@n". Ids are never reused
+// in a workflow run. The SDK keeps the id of a canceled activity that ended in another way, and an
+// attempt that ignores its cancellation may still be open.
 func AttemptID(job string, n int) string {
 	if n <= 1 {
 		return job
@@ -147,17 +141,16 @@ func AttemptID(job string, n int) string {
 	return job + attemptMark + strconv.Itoa(n)
 }
 
-// AdoptionID is the activity id of the k-th adoption of that attempt, counted from
-// 1.
+// AdoptionID returns the activity id of the k-th adoption of an attempt, counted from 1.
 func AdoptionID(job string, attempt, k int) string {
 	return fmt.Sprintf("%s%s%d+%d", job, attemptMark, attempt, k)
 }
 
-// JobOfAttempt is the job, or task, of which the activity is an attempt.
+// JobOfAttempt returns the job or task of an attempt's activity id.
 func JobOfAttempt(activityID string) string {
 	job, _, _ := strings.Cut(activityID, attemptMark)
 	return job
 }
 
-// DetectID names the n-th detection of a group as an activity, counted from 1.
+// DetectID returns the activity id of the n-th detection of a group, counted from 1.
 func DetectID(n int) string { return fmt.Sprintf("detect-%d", n) }

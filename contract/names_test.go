@@ -8,8 +8,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 )
 
-// TestAttemptIDs: whatever a job or task is called, its attempts lead back to it,
-// and none has the id of another one's.
+// TestAttemptIDs checks that the id of an attempt leads back to its job or task and is unique.
 func TestAttemptIDs(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -11,15 +11,14 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// NotificationsWorkflow is the workflow type of the notifier, NotificationsWorkflowID
-// the id of the one of a namespace.
+// NotificationsWorkflow is the workflow type of the notifier. NotificationsWorkflowID is the id of its
+// one workflow in a namespace.
 const (
 	NotificationsWorkflow   = "roundsman.Notifications"
 	NotificationsWorkflowID = "notifications"
 )
 
-// Activities of the notifier; both run in the control plane, which alone knows the
-// receivers.
+// Activities of the notifier. Both run in the control plane, which alone has the receivers' settings.
 const (
 	// WatchEventsActivity takes a WatchEventsInput and returns a WatchEventsResult.
 	WatchEventsActivity = "roundsman.WatchEvents"
@@ -31,35 +30,34 @@ const (
 const (
 	// QueryNotifications returns a NotificationsView.
 	QueryNotifications = "list"
-	// UpdateTestNotification takes a TestNotificationInput and returns the id of the
-	// notification.
+	// UpdateTestNotification takes a TestNotificationInput and returns the id of the notification.
 	UpdateTestNotification = "test"
 )
 
-// NotifyEvent is an event that receivers can be told of.
+// NotifyEvent is the kind of event in a notification.
 type NotifyEvent string
 
 // The events.
 const (
-	// NotifyFailed: a run ended failed or timeout, or was terminated.
+	// NotifyFailed: a run ended as failed or timeout, or was terminated.
 	NotifyFailed NotifyEvent = "failed"
-	// NotifyPartial: a run ended partial.
+	// NotifyPartial: a run ended as partial.
 	NotifyPartial NotifyEvent = "partial"
-	// NotifyRecovered: the first run that completed after one that failed or was
-	// partial, or after NotifyNotSucceeded.
+	// NotifyRecovered: the first completed run after a failed or partial one, or after
+	// NotifyNotSucceeded.
 	NotifyRecovered NotifyEvent = "recovered"
 	// NotifyApproval: a task of a DAG waits for an approval.
 	NotifyApproval NotifyEvent = "approval"
-	// NotifyWorkerLost: a worker is OFFLINE that did not deregister.
+	// NotifyWorkerLost: a worker is OFFLINE without having deregistered.
 	NotifyWorkerLost NotifyEvent = "worker_lost"
-	// NotifyNotSucceeded: no run has completed for the time of the rule. It is not
-	// written in `on`; not_succeeded_for asks for it.
+	// NotifyNotSucceeded: no run completed within the rule's not_succeeded_for. Rules do not list it
+	// in `on`.
 	NotifyNotSucceeded NotifyEvent = "not_succeeded"
 	// NotifyTest: an operator tests a receiver.
 	NotifyTest NotifyEvent = "test"
 )
 
-// NotifyEvents are those that a rule may name.
+// NotifyEvents lists the events that a rule may name.
 func NotifyEvents() []NotifyEvent {
 	return []NotifyEvent{NotifyFailed, NotifyPartial, NotifyRecovered, NotifyApproval, NotifyWorkerLost}
 }
@@ -73,16 +71,16 @@ const (
 	MaxNotificationText = 1000
 )
 
-// NotifyRule says who is told of what.
+// NotifyRule selects events and their receivers.
 type NotifyRule struct {
 	On []NotifyEvent `json:"on,omitempty"`
-	// NotSucceededFor: tell when no run has completed for so long; 0: do not.
+	// NotSucceededFor sends a notification if no run completed for this long; 0: off.
 	NotSucceededFor jobtype.Duration `json:"not_succeeded_for,omitempty"`
-	// To names receivers of the control plane.
+	// To lists receivers of the control plane.
 	To []string `json:"to"`
 }
 
-// Validate reports everything that is wrong with the rule.
+// Validate returns every fault of the rule.
 func (r NotifyRule) Validate() error {
 	var faults []error
 	known := NotifyEvents()
@@ -112,38 +110,36 @@ func (r NotifyRule) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Notification is one event as receivers are told of it: the documented body of a
-// webhook. Fields are only added.
+// Notification is one event as sent to receivers: the documented body of a webhook. Fields are only
+// added.
 type Notification struct {
 	// Version of this format: 1.
 	Version int `json:"version"`
-	// ID is the same in every delivery of the notification, to every receiver and on
-	// every repeat.
+	// ID is the same for every receiver and every repeated delivery.
 	ID    string      `json:"id"`
 	Event NotifyEvent `json:"event"`
-	// At is when it happened.
+	// At is the time of the event.
 	At time.Time `json:"at"`
-	// Title is one line for people, Command shows them more.
-	Title   string `json:"title"`
-	Command string `json:"command,omitempty"`
-	// Namespace is Temporal's.
+	// Title is one line for operators; Command shows the details.
+	Title     string `json:"title"`
+	Command   string `json:"command,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
-	// JobType or DAG, Run, Task and Worker are those that apply.
+	// JobType or DAG, Run, Task and Worker are set if they apply.
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`
 	Run     string `json:"run,omitempty"`
 	RunID   string `json:"run_id,omitempty"`
 	Task    string `json:"task,omitempty"`
 	Worker  string `json:"worker,omitempty"`
-	// Outcome, StartedAt, EndedAt and Counts are those of the run.
+	// Outcome, StartedAt, EndedAt and Counts describe the run.
 	Outcome   Outcome        `json:"outcome,omitempty"`
 	StartedAt time.Time      `json:"started_at,omitzero"`
 	EndedAt   time.Time      `json:"ended_at,omitzero"`
 	Counts    map[string]int `json:"counts,omitempty"`
 	// Detail is the first error, the prompt of an approval, or the reason.
 	Detail string `json:"detail,omitempty"`
-	// Since is when the state began: the first failure that a recovery ends, the last
-	// success, the last sign of a worker, the begin of the wait.
+	// Since is the start of the condition: the first failure before a recovery, the last success, a
+	// worker's last heartbeat, the start of a wait.
 	Since time.Time `json:"since,omitzero"`
 }
 
@@ -154,45 +150,45 @@ type Notice struct {
 	To []string `json:"to"`
 }
 
-// ReceiverInfo is a receiver as a control plane knows it, without its secrets.
+// ReceiverInfo is a receiver without its secrets.
 type ReceiverInfo struct {
 	Name string `json:"name"`
 	// Kind is webhook, smtp or command.
 	Kind string `json:"kind"`
 }
 
-// WatchEventsInput tells the watcher where the one before it stopped.
+// WatchEventsInput resumes the watcher where the previous call stopped.
 type WatchEventsInput struct {
-	// State is the watcher's own; empty: it begins now.
+	// State is the watcher's own; empty starts it now.
 	State json.RawMessage `json:"state,omitempty"`
-	// Receivers are those that the notifier knows.
+	// Receivers lists the receivers known to the notifier.
 	Receivers []ReceiverInfo `json:"receivers,omitempty"`
 }
 
-// WatchEventsResult is returned when there is something to tell.
+// WatchEventsResult returns new notices or changed receivers.
 type WatchEventsResult struct {
 	State     json.RawMessage `json:"state,omitempty"`
 	Notices   []Notice        `json:"notices,omitempty"`
 	Receivers []ReceiverInfo  `json:"receivers,omitempty"`
 }
 
-// Delivery is one notification on its way to one receiver.
+// Delivery is one notification for one receiver.
 type Delivery struct {
 	Notification
 
 	Receiver string `json:"receiver"`
-	// Queued is when the notifier took it.
+	// Queued is the time at which the notifier accepted it.
 	Queued time.Time `json:"queued_at"`
-	// Attempts counts those before this one.
+	// Attempts counts the previous attempts.
 	Attempts int `json:"attempts,omitempty"`
 }
 
-// DeliverResult is how one attempt ended. An attempt that could not report counts as
-// failed and is repeated.
+// DeliverResult is the result of one attempt. An attempt without a result counts as failed and is
+// repeated.
 type DeliverResult struct {
-	// Error is empty if the receiver took the notification.
+	// Error is empty after a successful delivery.
 	Error string `json:"error,omitempty"`
-	// Permanent: a repeat cannot help.
+	// Permanent means that a repeat cannot succeed.
 	Permanent bool `json:"permanent,omitempty"`
 }
 
@@ -203,16 +199,15 @@ type NotificationsInput struct {
 	Watch     WatchEventsInput  `json:"watch,omitzero"`
 	Queue     *NotifyQueueState `json:"queue,omitempty"`
 	Audit     *AuditTrailState  `json:"audit,omitempty"`
-	// Inherited is what a notifier that was ended left to the one that is started after
-	// it; without Data it says what became of that.
+	// Inherited is the queue of the previous, ended notifier. Without Data it holds the reason.
 	Inherited Inherited `json:"inherited,omitzero"`
 }
 
-// NotifyQueueState is what the notifier has still to deliver, and what it delivered.
+// NotifyQueueState holds pending and recent deliveries.
 type NotifyQueueState struct {
 	Receivers []NotifyReceiverState `json:"receivers,omitempty"`
 	Recent    []DeliveryView        `json:"recent,omitempty"`
-	// Known are the ids taken last, oldest first.
+	// Known lists the last accepted ids, oldest first.
 	Known []string `json:"known,omitempty"`
 }
 
@@ -224,19 +219,19 @@ type NotifyReceiverState struct {
 	Next    time.Time  `json:"next,omitzero"`
 }
 
-// ReceiverHealth is how deliveries to a receiver go.
+// ReceiverHealth is the delivery statistics of a receiver.
 type ReceiverHealth struct {
 	Name string `json:"name"`
-	// Kind is empty for a name that no control plane knows.
+	// Kind is empty for a name that no control plane declares.
 	Kind string `json:"kind,omitempty"`
-	// Sent, Failed and Dropped count since the notifier was started: delivered,
-	// given up, and displaced by newer ones.
+	// Sent, Failed and Dropped count deliveries since the start of the notifier: delivered, abandoned,
+	// and displaced by newer ones.
 	Sent     int       `json:"sent"`
 	Failed   int       `json:"failed"`
 	Dropped  int       `json:"dropped"`
 	LastSent time.Time `json:"last_sent_at,omitzero"`
-	// FailingSince is when the unbroken series of failed attempts began; zero: the
-	// last one succeeded. Failures counts them, Error is the last one's.
+	// FailingSince is the start of the current series of failed attempts; zero if the last one
+	// succeeded. Failures is their number, Error the last message.
 	FailingSince time.Time `json:"failing_since,omitzero"`
 	Failures     int       `json:"failures,omitempty"`
 	Error        string    `json:"error,omitempty"`
@@ -250,7 +245,7 @@ const (
 	DeliveryDropped = "dropped"
 )
 
-// DeliveryView is one delivery as operators see it.
+// DeliveryView is one delivery for operators.
 type DeliveryView struct {
 	ID       string      `json:"id"`
 	Event    NotifyEvent `json:"event"`
@@ -258,13 +253,13 @@ type DeliveryView struct {
 	Receiver string      `json:"receiver"`
 	State    string      `json:"state"`
 	At       time.Time   `json:"at"`
-	// Ended is when it was delivered or given up.
+	// Ended is the time of delivery or abandonment.
 	Ended    time.Time `json:"ended_at,omitzero"`
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error,omitempty"`
 }
 
-// ReceiverView is a receiver as operators see it.
+// ReceiverView is a receiver for operators.
 type ReceiverView struct {
 	ReceiverHealth
 
@@ -272,13 +267,12 @@ type ReceiverView struct {
 	Next    time.Time `json:"next_attempt_at,omitzero"`
 }
 
-// NotificationsView answers [QueryNotifications]: the receivers by name, and the
-// deliveries that wait and that ended last, newest first.
+// NotificationsView is the result of [QueryNotifications]: receivers by name, and pending and recent
+// deliveries, newest first.
 type NotificationsView struct {
 	Receivers  []ReceiverView `json:"receivers"`
 	Deliveries []DeliveryView `json:"deliveries"`
-	// Inherited says what became of the queue of the notifier before this one, if that
-	// was ended.
+	// Inherited reports whether the queue of a previous, ended notifier was taken over.
 	Inherited *Inherited `json:"inherited,omitempty"`
 }
 
@@ -288,7 +282,7 @@ type TestNotificationInput struct {
 	By       string `json:"by,omitempty"`
 }
 
-// TestNotificationResult names the notification that was queued.
+// TestNotificationResult holds the id of the queued notification.
 type TestNotificationResult struct {
 	ID string `json:"id"`
 }

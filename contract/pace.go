@@ -2,40 +2,36 @@ package contract
 
 import "github.com/roundsman/roundsman/jobtype"
 
-// Usual is how long the completed runs of a job type in its record took, and on how
-// much work.
+// Usual is the usual duration of a job type: the completed runs in its record.
 type Usual struct {
-	// Of is how many runs are known, at most [MaxRunRecords]; 0: none, and the rest
-	// is empty.
+	// Of is the number of known runs, at most [MaxRunRecords]. If 0, all other fields are zero.
 	Of int `json:"of"`
-	// Took is the median of their run times, Spread the median of the distances from
-	// it: one run that went wrong changes neither.
+	// Took is the median of their run times, Spread the median distance from Took. One outlier changes
+	// neither.
 	Took   jobtype.Duration `json:"took,omitempty"`
 	Spread jobtype.Duration `json:"spread,omitempty"`
-	// Jobs is the median of how many jobs they had.
+	// Jobs is the median of their job counts.
 	Jobs int `json:"jobs,omitempty"`
 }
 
-// Pace compares a run with the usual ones of its job type.
+// Pace compares a run with the usual duration of its job type.
 type Pace struct {
 	Verdict PaceVerdict `json:"verdict"`
-	// Took is how long the run took from when it began, so far if it is open; Jobs is
-	// how many it has. Time in which it waited for its window and its lane does not count.
-	Took jobtype.Duration `json:"took"`
-	Jobs int              `json:"jobs"`
-	Open bool             `json:"open,omitempty"`
-	// Usual is what it is compared with.
-	Usual Usual `json:"usual"`
+	// Took is the run time so far, without the waits for the window and the lane. Jobs is the number
+	// of jobs.
+	Took  jobtype.Duration `json:"took"`
+	Jobs  int              `json:"jobs"`
+	Open  bool             `json:"open,omitempty"`
+	Usual Usual            `json:"usual"`
 }
 
-// PaceVerdict is the answer of a [Pace] in a word.
+// PaceVerdict is the result of the comparison in one word.
 type PaceVerdict string
 
-// The verdicts. An open run is slower as soon as it has taken longer than usual ones
-// do, and usual until then.
+// The verdicts. An open run is slower once it exceeds the usual duration, and usual before.
 const (
 	PaceSlower  PaceVerdict = "slower"
 	PaceUsual   PaceVerdict = "usual"
 	PaceFaster  PaceVerdict = "faster"
-	PaceUnknown PaceVerdict = "unknown" // Too few runs are known.
+	PaceUnknown PaceVerdict = "unknown" // too few known runs
 )

@@ -1,25 +1,25 @@
 package contract
 
-// StatePageWorkflow keeps one part of the state of a run that continues as new.
+// StatePageWorkflow stores one part of the state of a run that continues as new.
 const StatePageWorkflow = "roundsman.StatePage"
 
 // The signals of pages.
 const (
-	// SignalReadState takes a ReadStateInput: the page delivers its part and ends.
+	// SignalReadState takes a ReadStateInput. The page sends its part and ends.
 	SignalReadState = "read-state"
-	// SignalDropState takes nothing: the page is not needed.
+	// SignalDropState takes no argument. The page ends without sending its part.
 	SignalDropState = "drop-state"
-	// SignalStatePart takes a StatePart. A page sends it to the run that reads it.
+	// SignalStatePart takes a StatePart. A page sends it to its reader.
 	SignalStatePart = "state-part"
 )
 
-// StatePage names a page.
+// StatePage identifies a page.
 type StatePage struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 }
 
-// ReadStateInput says which run reads the page, and the number of the part.
+// ReadStateInput identifies the reading run and the number of the part.
 type ReadStateInput struct {
 	WorkflowID string `json:"workflow_id"`
 	Number     int    `json:"number"`

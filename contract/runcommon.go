@@ -6,31 +6,31 @@ import (
 	"encoding/json"
 )
 
-// RunCommon is what all jobs of a run have in common. It travels to a worker once and is
-// kept there by its id, see [ExecuteInput.Common].
+// RunCommon is the data common to all jobs of a run. It is sent to a worker once and cached there by
+// its id, see [ExecuteInput.Common].
 type RunCommon struct {
 	Params   json.RawMessage `json:"params,omitempty"`
 	Settings json.RawMessage `json:"settings,omitempty"`
 	Cluster  json.RawMessage `json:"cluster,omitempty"`
 }
 
-// MinCommonBytes is from when on it is worth an id.
+// MinCommonBytes is the smallest size that gets an id.
 const MinCommonBytes = 128
 
-// Bytes is the size of all that is in common.
+// Bytes returns the total size.
 func (c RunCommon) Bytes() int { return len(c.Params) + len(c.Settings) + len(c.Cluster) }
 
-// ID names the content: equal ids mean equal bytes.
+// ID returns a hash of the content: equal ids mean equal bytes.
 func (c RunCommon) ID() string {
 	h := sha256.New()
 	for _, part := range [][]byte{c.Params, c.Settings, c.Cluster} {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
-	const short = 16 // As many bytes as a UUID: no two contents of a namespace share it.
+	const short = 16 // As long as a UUID, so contents of a namespace do not collide.
 	return hex.EncodeToString(h.Sum(nil)[:short])
 }
 
-// QueryCommon takes the id of what a run's jobs have in common and answers a RunCommon.
-// Workers ask a run that has sent it to them before they kept anything.
+// QueryCommon takes the id of a [RunCommon] and returns it. A worker queries it if the run sent the
+// data before and the worker does not have it.
 const QueryCommon = "common"

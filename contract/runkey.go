@@ -2,9 +2,8 @@ package contract
 
 import "strings"
 
-// RunKey names the run of a workflow id in one segment of a URL: proxies mangle
-// an escaped slash. group/ and dag/ are left out where that is not ambiguous, and
-// every other slash is written as ~, which no id of a run contains.
+// RunKey returns a workflow id as one URL segment, because proxies mangle an escaped slash. It omits
+// group/ and dag/ if that is not ambiguous and writes other slashes as ~, which no run id contains.
 func RunKey(workflowID string) string {
 	key := strings.ReplaceAll(workflowID, "/", "~")
 	if rest, group := strings.CutPrefix(workflowID, groupPrefix); group && !strings.Contains(rest, "/") {
@@ -17,7 +16,7 @@ func RunKey(workflowID string) string {
 	return key
 }
 
-// WorkflowOfRunKey is the inverse of [RunKey]. It also takes a key with its prefix.
+// WorkflowOfRunKey is the inverse of [RunKey]. It accepts a key with its prefix too.
 func WorkflowOfRunKey(key string) string {
 	id := strings.ReplaceAll(key, "~", "/")
 	switch {

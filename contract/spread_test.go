@@ -17,7 +17,7 @@ func TestSpreadOffset(t *testing.T) {
 	assert.NotEqual(t, contract.SpreadOffset("scrub", minute), contract.SpreadOffset("balance", minute))
 	assert.Zero(t, contract.SpreadOffset("scrub", jobtype.Duration(time.Second)))
 	assert.Zero(t, contract.SpreadOffset("scrub", 0))
-	// A thousand names, alike but for a number, fill all seconds of a minute evenly.
+	// A thousand names that differ only in a number fill all seconds of a minute evenly.
 	for _, pattern := range []string{"type-%03d", "check_%d", "node-%d-scrub"} {
 		due := map[jobtype.Duration]int{}
 		for i := range 1000 {

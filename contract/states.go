@@ -1,10 +1,10 @@
 package contract
 
-// States of a job, in the order of its life. Those of a task are package dag's.
+// States of a job in the order of its life. Package dag has those of a task.
 const (
 	JobPending = "pending"
-	// JobAssigned is a job that its run has given to a worker which has not taken it
-	// yet: only the server knows that. To the run it is running.
+	// JobAssigned is a job sent to a worker that has not taken it yet. Only the server sees the
+	// difference; to its run the job is running.
 	JobAssigned  = "assigned"
 	JobRunning   = "running"
 	JobRecalling = "recalling"

@@ -6,22 +6,18 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// MaxSubmissionBytes bounds the proposals of one submission, as JSON. They
-// travel as the input of their group, which the server bounds at 2 MiB.
+// MaxSubmissionBytes bounds the proposals of one submission, as JSON. They travel in the input of
+// their group, which the server limits to 2 MiB.
 const MaxSubmissionBytes = 1 << 20
 
-// Submission makes an ad-hoc group: its proposals come with its start, nothing
-// is detected.
+// Submission makes an ad-hoc group: it brings its proposals, and nothing is detected.
 type Submission struct {
-	// ID tells submissions of one job type apart. The same one twice is one
-	// submission.
+	// ID identifies a submission within its job type. A repeated id is the same submission.
 	ID string `json:"id"`
-	// By is who submitted.
 	By string `json:"by,omitempty"`
-	// IgnoreWindow: it runs although the window of the job type is closed.
+	// IgnoreWindow runs the group in spite of a closed window.
 	IgnoreWindow bool `json:"ignore_window,omitempty"`
-	// Proposals are what is to be done. Once the group has taken them they are
-	// part of its state and not carried here any more.
+	// Proposals are the work to do. Once accepted they are part of the group's state and removed here.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	// BatchKeys are as in a [DetectPageInput].
 	BatchKeys []string `json:"batch_keys,omitempty"`
@@ -29,8 +25,8 @@ type Submission struct {
 
 const adHocInfix = "-adhoc-"
 
-// AdHocWorkflowID names the group of a submission. An id never holds a colon,
-// so that none is taken for the group of a tick.
+// AdHocWorkflowID returns the id of a submission's group. It contains no colon, unlike the id of a
+// tick's group.
 func AdHocWorkflowID(jobType, submission string) string {
 	return groupPrefix + jobType + adHocInfix + submission
 }
@@ -44,7 +40,7 @@ func AdHocOf(workflowID string) (jobType, submission string, ok bool) {
 	return strings.Cut(rest, adHocInfix)
 }
 
-// WithoutProposals is the input of a group that has taken its proposals.
+// WithoutProposals returns the input without the proposals, which the group has taken.
 func (in JobGroupInput) WithoutProposals() JobGroupInput {
 	if in.Submission != nil {
 		in.Submission = &Submission{ID: in.Submission.ID, By: in.Submission.By, IgnoreWindow: in.Submission.IgnoreWindow}

@@ -1,23 +1,21 @@
 package contract
 
-// Codes of scheduled instants that start no run, besides those of runs that are
-// skipped.
+// Codes of ticks that start no run, besides those of skipped runs.
 const (
-	// CodeOverlap: the run before is still open, and policy.overlap drops the tick.
+	// CodeOverlap: the previous run is open and policy.overlap drops the tick.
 	CodeOverlap Code = "OVERLAP_SKIPPED"
-	// CodeCaughtUp: the server was away; one run that it started late stands for
-	// several ticks.
+	// CodeCaughtUp: the server was away; one late run covers several ticks.
 	CodeCaughtUp Code = "CAUGHT_UP"
 	// CodeServerAway: the server was away for longer than policy.catchup_window.
 	CodeServerAway Code = "CATCHUP_MISSED"
-	// CodeForgotten: the server no longer keeps what it did then.
+	// CodeForgotten: the server no longer keeps the outcome of the tick.
 	CodeForgotten Code = "RETENTION"
 )
 
-// TickState is what became of a scheduled instant, or will.
+// TickState is the outcome of a tick, past or forecast.
 type TickState string
 
-// The states of a scheduled instant.
+// The states of a tick.
 const (
 	TickRuns    TickState = "runs" // forecast
 	TickRan     TickState = "ran"

@@ -2,30 +2,27 @@ package contract
 
 import "time"
 
-// WorkerWorkflow is the type of the workflow through which one worker process
-// answers for itself. The process starts it on its own [WorkerControlQueue],
-// where it ends at once; what stays is that its queries are answered by that
-// process and nobody else, without a trace in any history. A process that is
-// gone does not answer.
+// WorkerWorkflow is the workflow type for queries to one worker process. The process starts it on its
+// own [WorkerControlQueue], where it ends at once. Its queries remain, without a trace in any history,
+// and only that process answers them. A process that is gone does not answer.
 const WorkerWorkflow = "roundsman.Worker"
 
 const (
-	// QueryReport takes nothing and answers a [WorkerReport].
+	// QueryReport takes no argument and returns a [WorkerReport].
 	QueryReport = "report"
-	// QueryRefresh takes nothing and answers a WorkerReport of that moment; the
-	// worker then asks the registry for its settings at once, instead of within
-	// a minute. Repeating it is harmless.
+	// QueryRefresh takes no argument and returns a new WorkerReport. The worker then requests its
+	// settings from the registry at once instead of within a minute. Repeating it is harmless.
 	QueryRefresh = "refresh"
-	// QueryAttempt takes an [AttemptQueryInput] and answers an [AttemptQueryResult].
+	// QueryAttempt takes an [AttemptQueryInput] and returns an [AttemptQueryResult].
 	QueryAttempt = "attempt"
-	// QueryLog takes a [LogQueryInput] and answers a [LogQueryResult].
+	// QueryLog takes a [LogQueryInput] and returns a [LogQueryResult].
 	QueryLog = "log"
-	// QueryWorkerUsage takes nothing and answers a [WorkerUsage].
+	// QueryWorkerUsage takes no argument and returns a [WorkerUsage].
 	QueryWorkerUsage = "usage"
 )
 
-// WorkerUsage is how much of its slots for jobs a worker process used in the last hours,
-// since it was started: it is kept in its memory alone.
+// WorkerUsage is the use of a process's job slots in the last hours. It is kept only in memory, so it
+// begins with the process.
 type WorkerUsage struct {
 	ID       string            `json:"id"`
 	Instance string            `json:"instance"`
@@ -33,39 +30,37 @@ type WorkerUsage struct {
 	Spans    []WorkerUsageSpan `json:"spans"`
 }
 
-// WorkerUsageSpan is a part of the past, the oldest first; the last one is not over yet.
+// WorkerUsageSpan is one span of time, oldest first; the last one is still open.
 type WorkerUsageSpan struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Used is the mean number of slots in use, Full the share of the time in which no
-	// slot was free, 0 to 1; Slots is how many there were at the end.
+	// Used is the mean number of slots in use. Full is the share of time without a free slot, 0 to 1.
+	// Slots is the number of slots at the end.
 	Used  float64 `json:"used"`
 	Full  float64 `json:"full"`
 	Slots int     `json:"slots"`
 }
 
-// LogQueryInput asks for what an attempt has printed. GroupID is the id of the run's
-// workflow.
+// LogQueryInput requests the output of an attempt. GroupID is the workflow id of the run.
 type LogQueryInput struct {
 	GroupID string `json:"group_id"`
 	JobID   string `json:"job_id"`
-	// Attempt 0 is the newest one that the process knows.
+	// Attempt 0 means the newest attempt in the process.
 	Attempt int `json:"attempt,omitempty"`
-	// Offset counts bytes from the beginning of the attempt, from its end if negative.
+	// Offset counts bytes from the start of the output, from its end if negative.
 	Offset int64 `json:"offset,omitempty"`
-	// Limit is the most bytes of the answer; 0, and at most: 256 KiB.
+	// Limit is the maximum of bytes returned. Default and maximum: 256 KiB.
 	Limit int `json:"limit,omitempty"`
 }
 
-// LogQueryResult is a part of what an attempt has printed, as far as its worker's
-// process keeps it.
+// LogQueryResult is a part of the output that the worker process keeps.
 type LogQueryResult struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"`
-	// Known is false for an attempt that printed nothing, or of which nothing is kept.
+	// Known is false if the attempt printed nothing or its output is not kept.
 	Known   bool `json:"known"`
 	Attempt int  `json:"attempt,omitempty"`
-	// Offset is where Text begins, Next where the next part does.
+	// Offset is the start of Text, Next the start of the next part.
 	Offset    int64     `json:"offset"`
 	Next      int64     `json:"next"`
 	Text      string    `json:"text"`
@@ -73,8 +68,7 @@ type LogQueryResult struct {
 	StartedAt time.Time `json:"started_at,omitzero"`
 }
 
-// AttemptQueryInput names one attempt of one job or task. GroupID is the id of the
-// run's workflow.
+// AttemptQueryInput identifies one attempt of a job or task. GroupID is the workflow id of the run.
 type AttemptQueryInput struct {
 	GroupID string `json:"group_id"`
 	JobID   string `json:"job_id"`
@@ -82,87 +76,83 @@ type AttemptQueryInput struct {
 	Fence   int64  `json:"fence"`
 }
 
-// AttemptState is what a worker process knows of an attempt.
+// AttemptState is the state of an attempt in its worker process.
 type AttemptState string
 
 // The states of an attempt on its worker.
 const (
 	// AttemptRunning: its handler runs in this process.
 	AttemptRunning AttemptState = "running"
-	// AttemptEnded: its handler has ended; Outcome says how.
+	// AttemptEnded: its handler has ended with Outcome.
 	AttemptEnded AttemptState = "ended"
-	// AttemptUnknown: this process does not run it and has no outcome of it.
+	// AttemptUnknown: this process neither runs it nor has its outcome.
 	AttemptUnknown AttemptState = "unknown"
 )
 
-// AttemptQueryResult answers [QueryAttempt].
+// AttemptQueryResult is the result of [QueryAttempt].
 type AttemptQueryResult struct {
 	ID       string       `json:"id"`
 	Instance string       `json:"instance"`
 	State    AttemptState `json:"state"`
-	// Job is set while the process runs or reports it.
+	// Job is set while the process runs or reports the attempt.
 	Job *WorkerJob `json:"job,omitempty"`
 	// Outcome is set for AttemptEnded.
 	Outcome *ExecuteState `json:"outcome,omitempty"`
 }
 
-// WorkerReport is what a worker process says about itself.
+// WorkerReport is the state of a worker process.
 type WorkerReport struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"`
-	// At is when it said so, by its own clock.
+	// At is the time of the report by the worker's clock.
 	At time.Time `json:"at"`
-	// Caps are those in force.
-	Caps WorkerCaps `json:"caps"`
-	// Detecting and Executing count what runs.
-	Detecting int `json:"detecting"`
-	Executing int `json:"executing"`
-	// Zombies are handlers that ignore their canceled context. They are part of
-	// what runs.
+	// Caps are the caps in force.
+	Caps      WorkerCaps `json:"caps"`
+	Detecting int        `json:"detecting"`
+	Executing int        `json:"executing"`
+	// Zombies counts handlers that ignore their canceled context. Executing and Detecting include
+	// them.
 	Zombies int `json:"zombies,omitempty"`
-	// Undelivered counts outcomes that the server has not taken yet, of this
-	// process and those before it.
+	// Undelivered counts outcomes not yet accepted by the server, of this process and its
+	// predecessors.
 	Undelivered int `json:"undelivered,omitempty"`
-	// Registered: the registry's last answer was that it knows this process.
+	// Registered is the registry's last answer about this process.
 	Registered bool `json:"registered"`
-	// Held: an operator drains or cordons it; it pulls no shared queue.
+	// Held: drained or cordoned by an operator; polls no shared queue.
 	Held bool `json:"held,omitempty"`
-	// Stopping: it takes nothing new and will end.
+	// Stopping: accepts no new work and will end.
 	Stopping bool `json:"stopping,omitempty"`
-	// Jobs are what runs, oldest first, at most [MaxReportJobs]; Omitted counts
-	// the rest.
+	// Jobs lists the running jobs, oldest first, at most [MaxReportJobs]. Omitted counts the rest.
 	Jobs    []WorkerJob `json:"jobs"`
 	Omitted int         `json:"omitted,omitempty"`
 }
 
-// MaxReportJobs bounds a report to what a query may carry.
+// MaxReportJobs bounds a report to the size of a query result.
 const MaxReportJobs = 1000
 
-// WorkerJobState is what a running job does.
+// WorkerJobState is the state of a running job on its worker.
 type WorkerJobState string
 
 // The states of a job on its worker.
 const (
-	// WorkerJobRunning: its handler works.
 	WorkerJobRunning WorkerJobState = "running"
-	// WorkerJobOrphaned: its handler works, but the server has given its activity up;
-	// it ends unless the run adopts it.
+	// WorkerJobOrphaned: the handler runs, but the server timed out its activity. The handler stops
+	// unless the run adopts the attempt.
 	WorkerJobOrphaned WorkerJobState = "orphaned"
-	// WorkerJobEnding: its handler was asked to end.
+	// WorkerJobEnding: the handler was canceled and has not ended.
 	WorkerJobEnding WorkerJobState = "ending"
-	// WorkerJobReporting: its handler has ended and the server has not yet taken
-	// the outcome.
+	// WorkerJobReporting: the handler has ended; the server has not accepted the outcome yet.
 	WorkerJobReporting WorkerJobState = "reporting"
-	// WorkerJobZombie: its handler ignores that it was asked to end.
+	// WorkerJobZombie: the handler ignores its cancellation.
 	WorkerJobZombie WorkerJobState = "zombie"
 )
 
-// WorkerJobStates lists the states, for those who filter by them.
+// WorkerJobStates lists the states for filters.
 func WorkerJobStates() []WorkerJobState {
 	return []WorkerJobState{WorkerJobRunning, WorkerJobOrphaned, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie}
 }
 
-// WorkerJob is a job or a detection that runs on a worker.
+// WorkerJob is a job or a detection on a worker.
 type WorkerJob struct {
 	JobID     string         `json:"job_id"`
 	GroupID   string         `json:"group_id"`
@@ -172,25 +162,24 @@ type WorkerJob struct {
 	State     WorkerJobState `json:"state"`
 	Attempt   int            `json:"attempt"`
 	StartedAt time.Time      `json:"started_at"`
-	// Percent is 0..100, or negative if unknown; Stage and Message are the
-	// handler's own words, ReportedAt is its last sign of life.
+	// Percent is 0..100, or negative if unknown. Stage and Message come from the handler. ReportedAt
+	// is the time of its last report.
 	Percent    float64   `json:"percent"`
 	Stage      string    `json:"stage,omitempty"`
 	Message    string    `json:"message,omitempty"`
 	ReportedAt time.Time `json:"reported_at,omitzero"`
 }
 
-// WorkerCaps is how much one worker runs at once.
+// WorkerCaps is the maximum of concurrent detections and jobs on one worker.
 type WorkerCaps struct {
 	MaxDetect  int `json:"max_detect"`
 	MaxExecute int `json:"max_execute"`
 }
 
-// MaxWorkerCap is beyond what one process can usefully poll for.
+// MaxWorkerCap is the largest cap that one process can poll for.
 const MaxWorkerCap = 10_000
 
-// Caps are the worker's limits in force: those that an operator gave it, or
-// else those that it was started with.
+// Caps returns the caps in force: the operator's, otherwise those at the start of the worker.
 func (r WorkerRegistration) Caps() WorkerCaps {
 	if r.Resized != nil {
 		return *r.Resized
@@ -199,38 +188,36 @@ func (r WorkerRegistration) Caps() WorkerCaps {
 }
 
 const (
-	// UpdateResizeWorker takes a ResizeWorkerInput and answers a WorkerDetail;
-	// refused for a worker that is not known, or caps out of range.
+	// UpdateResizeWorker takes a ResizeWorkerInput and returns a WorkerDetail. It refuses unknown
+	// workers and caps out of range.
 	UpdateResizeWorker = "resize-worker"
-	// QuerySettings takes a KnownInput and answers a WorkerSettings.
+	// QuerySettings takes a KnownInput and returns a WorkerSettings.
 	QuerySettings = "worker-settings"
 )
 
-// ResizeWorkerInput changes how much a worker runs at once, until it is
-// resized again. It outlives restarts of the worker.
+// ResizeWorkerInput changes the caps of a worker. They survive restarts of the worker.
 type ResizeWorkerInput struct {
 	ID string `json:"id"`
-	// MaxDetect and MaxExecute are the new caps; 0 leaves one as it is.
+	// MaxDetect and MaxExecute are the new caps; 0 leaves a cap unchanged.
 	MaxDetect  int `json:"max_detect,omitempty"`
 	MaxExecute int `json:"max_execute,omitempty"`
-	// Reset goes back to what the worker was started with.
+	// Reset restores the caps from the start of the worker.
 	Reset  bool   `json:"reset,omitempty"`
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// WorkerSettings is what the registry tells a worker.
+// WorkerSettings are the settings of a worker in the registry.
 type WorkerSettings struct {
-	// Known: exactly this incarnation is registered. If not, nothing else is
-	// set.
+	// Known means that this incarnation is registered; otherwise all other fields are zero.
 	Known bool `json:"known"`
-	// Resized are the caps that an operator gave it; nil: its own.
+	// Resized are the caps set by an operator; nil means the worker's own.
 	Resized *WorkerCaps `json:"resized,omitempty"`
-	// Held: it is DRAINING or CORDONED and must not pull shared queues. Kept says by
-	// whose word.
+	// Held means DRAINING or CORDONED: the worker must not poll shared queues. Kept is the operator's
+	// transition.
 	Held bool              `json:"held,omitempty"`
 	Kept *WorkerTransition `json:"kept,omitempty"`
-	// Fleet has the heartbeat interval and the thresholds that the worker is
-	// judged by; nil: the registry does not know them yet.
+	// Fleet holds the heartbeat interval and thresholds for the worker; nil if the registry has none
+	// yet.
 	Fleet *FleetConfig `json:"fleet,omitempty"`
 }

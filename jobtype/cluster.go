@@ -5,22 +5,22 @@ import (
 	"encoding/json"
 )
 
-// ClusterUser is implemented by handlers that read the `cluster:` block of the
-// configuration, so that its faults are found before a job meets them.
+// ClusterUser is implemented by handlers that read the `cluster:` block of the configuration, so that
+// its faults are found before a job runs.
 type ClusterUser interface {
-	// ValidateCluster returns every fault of the block, joined. It contacts nothing;
-	// `roundsman validate` calls it. cluster is nil if no block was written.
+	// ValidateCluster returns every fault of the block, joined, without network access. `roundsman
+	// validate` calls it. cluster is nil if the configuration has no block.
 	ValidateCluster(cluster json.RawMessage) error
-	// ProbeCluster contacts what the block names; `roundsman doctor` calls it.
+	// ProbeCluster contacts the servers in the block. `roundsman doctor` calls it.
 	ProbeCluster(ctx context.Context, cluster json.RawMessage) []ClusterProbe
 }
 
-// ClusterProbe is one thing that was contacted.
+// ClusterProbe is the result of one contact.
 type ClusterProbe struct {
-	// Name says what, like "master 10.0.0.1:9333".
+	// Name is the target, for example "master 10.0.0.1:9333".
 	Name string
-	// Found says what it answered.
+	// Found is its response.
 	Found string
-	// Fix is what to do if it did not answer as it should; empty means that it did.
+	// Fix is the remedy; empty if the response was correct.
 	Fix string
 }

@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// Validate reports every fault of d, joined. It is called when a worker
-// starts, which refuses a handler with a fault. Whether the schemas compile is
-// found out where they are used (and by jobtypetest.Check); here they only
-// have to be JSON objects.
+// Validate returns every fault of d, joined. A worker calls it at its start and refuses a handler with
+// a fault. It checks that schemas are JSON objects; jobtypetest.Check and the users of the schemas
+// compile them.
 func (d Descriptor) Validate() error {
 	var faults []error
 	if err := ValidateName(d.Name); err != nil {

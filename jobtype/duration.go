@@ -8,15 +8,13 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration written as text: "45s", "30m", "2h30m", and also
-// "7d" or "1d12h" since maintenance is often a matter of days (1d = 24h).
+// Duration is a time.Duration written as text: "45s", "30m", "2h30m", "7d" or "1d12h". A day has 24h.
 type Duration time.Duration
 
 // Std returns d as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-// String writes d in the form that ParseDuration reads, without trailing zero
-// units: "30m", not "30m0s".
+// String returns d in the format of ParseDuration without trailing zero units: "30m", not "30m0s".
 func (d Duration) String() string {
 	text := time.Duration(d).String()
 	if strings.HasSuffix(text, "m0s") {
@@ -28,11 +26,11 @@ func (d Duration) String() string {
 	return text
 }
 
-// maxDays bounds the day part of a duration: a hundred years.
+// maxDays bounds the days of a duration: a hundred years.
 const maxDays = 36500
 
-// ParseDuration reads what [Duration] describes. Days come first and may have
-// a fraction ("1.5d"); a sign is read only where there are no days.
+// ParseDuration parses the format of [Duration]. Days come first and may have a fraction ("1.5d").
+// Only a duration without days may have a sign.
 func ParseDuration(text string) (Duration, error) {
 	fault := fmt.Errorf("duration %q: write it like 45s, 30m, 2h30m or 7d", text)
 	head, rest, found := strings.Cut(strings.TrimSpace(text), "d")
@@ -57,8 +55,7 @@ func ParseDuration(text string) (Duration, error) {
 	return days + Duration(parsed), nil
 }
 
-// parseDays accepts plain decimals only: ParseFloat alone would take "NaN",
-// "1e3" and "0x10" too.
+// parseDays accepts plain decimals only. ParseFloat alone would accept "NaN", "1e3" and "0x10".
 func parseDays(head string) (Duration, error) {
 	if strings.Trim(head, "0123456789.") != "" {
 		return 0, strconv.ErrSyntax
@@ -86,8 +83,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads a JSON string; a bare number is refused, because its
-// unit would be a guess. As everywhere in encoding/json, null changes nothing.
+// UnmarshalJSON accepts a JSON string. It refuses a bare number, which has no unit. null changes
+// nothing, as in encoding/json.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil

@@ -5,32 +5,32 @@ import (
 	"fmt"
 )
 
-// Errors that a handler meets.
+// Errors for handlers.
 var (
-	// ErrSinkFull is what Emit answers when the group takes no more proposals.
-	// Stop detecting and return it.
+	// ErrSinkFull is the result of Emit when the group accepts no more proposals. Stop the detection
+	// and return it.
 	ErrSinkFull = errors.New("the group takes no more proposals")
 
-	// ErrCanceled is the cause when an operator or the group canceled the job.
+	// ErrCanceled is the cause after an operator or the group canceled the job.
 	ErrCanceled = errors.New("the job was canceled")
-	// ErrDeadline is the cause when the job's time is over.
+	// ErrDeadline is the cause after the execution timeout.
 	ErrDeadline = errors.New("the job is over its execution timeout")
-	// ErrDraining is the cause when the worker stops: return soon, the job is
-	// handed to another worker together with its last checkpoint.
+	// ErrDraining is the cause when the worker stops. Return soon: another worker gets the job with
+	// its last checkpoint.
 	ErrDraining = errors.New("the worker is draining")
-	// ErrDisconnected is the cause under on_disconnect: stop when no heartbeat has
-	// reached the server for stop_after: return before heartbeat_timeout is over,
-	// another worker may get the job then. It is a kind of ErrDraining.
+	// ErrDisconnected is the cause if no heartbeat reached the server for stop_after under
+	// on_disconnect: stop. Return before heartbeat_timeout expires, because another worker may then
+	// get the job. It wraps ErrDraining.
 	ErrDisconnected = fmt.Errorf("no heartbeat has reached the server for stop_after: %w", ErrDraining)
-	// ErrLeaseLost is the cause when the job no longer belongs to this worker:
-	// another attempt may already run, so nothing may be changed any more.
+	// ErrLeaseLost is the cause when the job no longer belongs to this worker. Another attempt may
+	// already run, so change nothing more.
 	ErrLeaseLost = errors.New("the job was taken from this worker")
 
-	// ErrAtCapacity is returned by a handler that passes work to another process and
-	// finds it full: the job is placed again, and no retry is spent.
+	// ErrAtCapacity is returned by a handler whose external process is full. The job is placed again
+	// and no retry is spent.
 	ErrAtCapacity = errors.New("no room for the job")
-	// ErrExecutorLost is returned by a handler whose other process is gone and runs
-	// nothing any more: the job counts as one whose worker was lost.
+	// ErrExecutorLost is returned by a handler whose external process is gone. The job is treated like
+	// one of a lost worker.
 	ErrExecutorLost = errors.New("the process that ran the job is gone")
 )
 
@@ -39,8 +39,8 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// Permanent marks err as one that another attempt would meet again: the job
-// fails at once, whatever retry_limit says. Permanent(nil) is nil.
+// Permanent marks err as permanent: the job fails at once, without the retries of retry_limit.
+// Permanent(nil) is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -48,8 +48,7 @@ func Permanent(err error) error {
 	return &permanentError{err: err}
 }
 
-// IsPermanent reports whether err or an error that it wraps was marked by
-// [Permanent].
+// IsPermanent reports whether err wraps an error marked by [Permanent].
 func IsPermanent(err error) bool {
 	var permanent *permanentError
 	return errors.As(err, &permanent)

@@ -8,51 +8,45 @@ import (
 
 // Handler finds and does the work of one kind of maintenance.
 //
-// All methods may be called concurrently, on several workers at once, and a
-// method may be called again for work that was already started elsewhere.
+// All methods may be called concurrently and on several workers. A method may be called again for work
+// that was already started elsewhere.
 type Handler interface {
-	// Descriptor says who this handler is. It is called once when the worker
-	// starts and must return the same value every time.
+	// Descriptor describes the handler. It is called once at the start of a worker and must always
+	// return the same value.
 	Descriptor() Descriptor
 
-	// Detect finds what needs doing and emits it to out, in as many calls as
-	// it likes. It stops when out answers [ErrSinkFull], which is not a
-	// failure: return it, or nil if nothing was left to emit. The group then says
-	// that more was found than was counted; one that continues has all counted. ctx ends at the detection timeout. A returned
-	// error fails the detection; what was emitted before it is dropped,
-	// because half a detection must not look like a whole one.
+	// Detect finds work and emits it to out, in any number of calls. When out returns [ErrSinkFull],
+	// return that error, or nil if nothing was left to emit. ErrSinkFull is no failure; the group then
+	// reports that more was found than counted. A detection that continues gets every proposal
+	// counted. ctx ends at the detection timeout. A returned error fails the detection and drops its
+	// proposals, because a partial detection must not pass for a complete one.
 	Detect(ctx context.Context, in DetectInput, out ProposalSink) error
 
-	// Execute does one job. ctx is canceled when the job is canceled, when its
-	// time is over, or when the worker drains; [context.Cause] tells which (see
-	// [ErrCanceled], [ErrDeadline], [ErrDraining], [ErrLeaseLost]). A returned
-	// error is retried under the policy's retry_limit unless it is wrapped by
-	// [Permanent].
+	// Execute does one job. ctx is canceled when the job is canceled, at its timeout, or when the
+	// worker drains; [context.Cause] returns the reason (see [ErrCanceled], [ErrDeadline],
+	// [ErrDraining], [ErrLeaseLost]). A returned error is retried up to the policy's retry_limit,
+	// except one wrapped by [Permanent].
 	Execute(ctx context.Context, job Job, progress Progress) (Result, error)
 }
 
-// NodePreparer is implemented by handlers that leave something on the node which
-// outlives a killed worker process, and must be dealt with before the next one
-// takes work.
+// NodePreparer is implemented by handlers whose leftovers on the node survive a killed worker process.
+// It cleans up before the next process takes work.
 type NodePreparer interface {
-	// PrepareNode is called once in the life of a worker process that has a data
-	// directory, before it registers and while no other process of that worker runs
-	// on the node. dir is the handler's own for that worker. An error is logged; the
-	// worker starts nevertheless.
+	// PrepareNode is called once per worker process with a data directory, before the worker
+	// registers. No other process of that worker runs on the node meanwhile. dir belongs to this
+	// handler and worker. An error is logged and the worker starts anyway.
 	PrepareNode(ctx context.Context, workerID, dir string) error
 }
 
-// Alive is implemented by the sink of [Handler.Detect]. A detection that works for
-// long before it emits anything calls it under [LivenessActivity]; every Emit counts
-// as well. It may be called in a tight loop.
+// Alive is implemented by the sink of [Handler.Detect]. A long detection without proposals calls it
+// under [LivenessActivity]; every Emit counts too. It may be called in a tight loop.
 type Alive interface{ Alive() }
 
 // Logger is implemented by the progress of [Handler.Execute]; see [Log].
 type Logger interface{ Log() io.Writer }
 
-// Log is where a job writes what operators read with `roundsman jobs logs` while it
-// runs: kept by the worker's process, never in a history. Nothing is written where
-// progress does not take it.
+// Log returns the writer for the output shown by `roundsman jobs logs`, also while the job runs. The
+// worker's process keeps it; no history does. Writes are discarded if progress does not support logs.
 func Log(progress Progress) io.Writer {
 	if logger, ok := progress.(Logger); ok {
 		return logger.Log()
@@ -60,73 +54,62 @@ func Log(progress Progress) io.Writer {
 	return io.Discard
 }
 
-// Descriptor is what a handler tells about itself. It travels with the
-// worker's registration, so that a configuration can be validated against
-// handlers that live in other binaries.
+// Descriptor describes a handler. It travels with the worker's registration, so a configuration can be
+// validated against handlers of other binaries.
 type Descriptor struct {
-	// Name identifies the handler in configuration files. It matches the
-	// pattern of [ValidateName].
+	// Name identifies the handler in configuration files; see [ValidateName].
 	Name string `json:"name"`
 	// Help is one or more sentences for operators.
 	Help string `json:"help,omitempty"`
-	// Params is the JSON Schema (draft 2020-12) of the job type's params.
-	// Empty means that any object is accepted.
+	// Params is the JSON Schema (draft 2020-12) of the job type's params. Empty accepts any object.
 	Params json.RawMessage `json:"params,omitempty"`
-	// DetectSettings and ExecuteSettings are the JSON Schemas of the job type's
-	// `detect:` and `execute:` blocks. Empty means that the handler takes no
-	// such block and writing one is an error.
+	// DetectSettings and ExecuteSettings are the JSON Schemas of the job type's `detect:` and
+	// `execute:` blocks. Empty refuses the block.
 	DetectSettings  json.RawMessage `json:"detect_settings,omitempty"`
 	ExecuteSettings json.RawMessage `json:"execute_settings,omitempty"`
-	// DefaultPolicy overrides the built-in policy defaults for every job type
-	// of this handler; the configuration overrides both. Zero fields mean
-	// "the built-in default".
+	// DefaultPolicy overrides the built-in defaults for all job types of the handler; the
+	// configuration overrides both. Zero fields keep the built-in default.
 	DefaultPolicy Policy `json:"default_policy"`
-	// MaxDetectConcurrency and MaxExecuteConcurrency cap how many of this
-	// handler's detections and jobs one worker process runs at once. 0: only
-	// the worker's own slots limit it.
+	// MaxDetectConcurrency and MaxExecuteConcurrency limit the handler's concurrent detections and
+	// jobs in one worker process. 0: only the worker's slots limit them.
 	MaxDetectConcurrency  int `json:"max_detect_concurrency,omitempty"`
 	MaxExecuteConcurrency int `json:"max_execute_concurrency,omitempty"`
-	// Batches declares that Execute does all of [Job.Items]. Without it a job type
-	// of this handler cannot say `batch:`.
+	// Batches declares that Execute does all of [Job.Items]. Job types need it for `batch:`.
 	Batches bool `json:"batches,omitempty"`
-	// ExecuteOnly and DetectOnly declare a handler that does only half.
+	// ExecuteOnly and DetectOnly declare a handler with only one of the two methods.
 	ExecuteOnly bool `json:"execute_only,omitempty"`
 	DetectOnly  bool `json:"detect_only,omitempty"`
 }
 
-// SettingsValidator is implemented by handlers whose settings need a check
-// that JSON Schema cannot express, for instance that a template parses. It is
-// called by `roundsman validate` and again before each use.
+// SettingsValidator is implemented by handlers with checks that JSON Schema cannot express, such as
+// parsing a template. `roundsman validate` calls it, and so does every use of the settings.
 type SettingsValidator interface {
-	// ValidateSettings returns every fault of the job type's params, detect and
-	// execute blocks, joined. Nil blocks were not written.
+	// ValidateSettings returns every fault of the job type's params, detect and execute blocks,
+	// joined. A missing block is nil.
 	ValidateSettings(params, detect, execute json.RawMessage) error
 }
 
-// ProposalSink takes what a detection found.
+// ProposalSink receives the proposals of a detection.
 type ProposalSink interface {
-	// Emit hands over proposals in order. It returns [ErrSinkFull] when the
-	// group takes no more (the surplus is counted and reported; whoever continues
-	// emitting gets it counted exactly), a [*ProposalError] for a proposal that
-	// breaks a rule (the others of the same call are still taken, and a handler
-	// may continue), or ctx's error. [Refused] makes a proposal that is only
-	// counted and shown as invalid.
+	// Emit sends proposals in order. It returns [ErrSinkFull] when the group accepts no more; the
+	// surplus is counted exactly if the detection continues. It returns a [*ProposalError] for an
+	// invalid proposal, after accepting the other proposals of the call, so the handler may continue.
+	// It returns ctx's error when ctx has ended. A [Refused] proposal is only counted and shown as
+	// invalid.
 	Emit(ctx context.Context, proposals ...Proposal) error
 }
 
-// Progress is how a running job shows that it lives. Its methods never block
-// and may be called as often as the handler likes; they are throttled.
+// Progress reports the state of a running job. Its methods never block and are throttled, so a handler
+// may call them at any rate.
 type Progress interface {
-	// Report tells how far the job is: percent 0..100 (negative: unknown), the
-	// stage it is in and a short message. All three are shown to operators.
+	// Report shows operators the progress: percent 0..100 (negative: unknown), stage, and a short
+	// message.
 	Report(percent float64, stage, message string)
-	// Alive says "still working" where there is nothing to report. Under
-	// liveness `progress`, a job that calls neither Report nor Alive for
-	// stall_timeout is taken for hung and re-placed.
+	// Alive is a sign of life without progress. Under liveness `progress`, a job that calls neither
+	// Report nor Alive for stall_timeout counts as hung and is placed again.
 	Alive()
-	// Checkpoint keeps v (encoded as JSON, at most 16 KiB) so that the next
-	// attempt, wherever it runs, finds it in [Job.Checkpoint]. The last one
-	// wins. A value that cannot be encoded or is too large is reported as an
-	// error and the previous checkpoint stays.
+	// Checkpoint stores v as JSON, at most 16 KiB; the last value wins. The next attempt on any worker
+	// receives it in [Job.Checkpoint]. For a value that is too large or cannot be encoded it returns
+	// an error and keeps the previous checkpoint.
 	Checkpoint(v any) error
 }

@@ -8,14 +8,13 @@ import (
 	"slices"
 )
 
-// MaxNameLength is the longest name of a job type, worker, lane or handler.
+// MaxNameLength is the maximum length of a name of a job type, worker, lane or handler.
 const MaxNameLength = 63
 
 var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// ValidateName checks the name of a job type, handler, worker or lane. Names
-// enter workflow ids, task queues and queries, so they are kept to
-// [a-z0-9][a-z0-9_-]{0,62}.
+// ValidateName checks the name of a job type, handler, worker or lane. Names occur in workflow ids,
+// task queues and queries, so they match [a-z0-9][a-z0-9_-]{0,62}.
 func ValidateName(name string) error {
 	if namePattern.MatchString(name) {
 		return nil

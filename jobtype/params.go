@@ -7,10 +7,8 @@ import (
 	"maps"
 )
 
-// OverlayParams returns base with the keys of over in place of its own, as
-// [Job.Params] sees the job type's params and the proposal's. Only the top
-// level is merged: a nested object replaces the one below it as a whole. An
-// empty or null side counts as an empty object.
+// OverlayParams returns base overlaid by over, as in [Job.Params]. It merges the top level only: a
+// nested object replaces the whole object in base. An empty or null side counts as an empty object.
 func OverlayParams(base, over json.RawMessage) (json.RawMessage, error) {
 	merged, err := objectKeys("params of the job type", base)
 	if err != nil {
@@ -38,7 +36,6 @@ func objectKeys(what string, data json.RawMessage) (map[string]json.RawMessage, 
 	return keys, nil
 }
 
-// isObject reports whether data is one JSON object.
 func isObject(data json.RawMessage) bool {
 	trimmed := bytes.TrimSpace(data)
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(trimmed)

@@ -38,8 +38,8 @@ func TestStallTimeoutFollowsHeartbeatTimeout(t *testing.T) {
 	assert.Equal(t, time.Hour, policy.StallTimeout.Std())
 }
 
-// The default of stop_after leaves a program its kill_grace where there is time for
-// it, and is always in range.
+// The default of stop_after is always in range and leaves a program its kill_grace if there is time
+// for it.
 func TestStopAfterLeavesTimeToEnd(t *testing.T) {
 	t.Parallel()
 	for heartbeat, want := range map[time.Duration]time.Duration{
@@ -61,7 +61,7 @@ func TestStopAfterLeavesTimeToEnd(t *testing.T) {
 
 func TestOverTakesEveryFieldThatIsSet(t *testing.T) {
 	t.Parallel()
-	// Every field of its own, so that a field forgotten in Over shows here.
+	// Every field has its own value, so that a field missing in Over shows here.
 	var base, top jobtype.Policy
 	fill(reflect.ValueOf(&base).Elem(), 1)
 	fill(reflect.ValueOf(&top).Elem(), 2)
@@ -143,7 +143,7 @@ func TestRetryMaxBackoffIsNoShorterThanRetryBackoff(t *testing.T) {
 	assert.ErrorContains(t, jobtype.Policy{RetryMaxBackoff: 1}.WithDefaults().Validate(), "use retry_backoff (5s) to 24h")
 }
 
-// Nobody can send a job of a shared queue back to the worker that lost it.
+// A job of a shared queue cannot return to the worker that lost it.
 func TestHoldNeedsRoutingWorker(t *testing.T) {
 	t.Parallel()
 	policy := jobtype.DefaultPolicy().WithDefaults()

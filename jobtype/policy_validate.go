@@ -45,9 +45,8 @@ func overlay[T comparable](target *T, value T) {
 	}
 }
 
-// Limits of policy values. The job limits keep a group within Temporal's
-// bounds: over 2,000 pending activities a workflow fails for ever, and 200,000
-// is what one group's history and state can carry.
+// Limits of policy values. The job limits keep a group within Temporal's bounds: a workflow with over
+// 2,000 pending activities fails for ever, and the history and state of one group hold 200,000 jobs.
 const (
 	MaxGlobalConcurrency   = 500
 	MaxJobsLimit           = 200_000
@@ -66,8 +65,8 @@ const (
 	maxPerWorkerConcurrent = MaxGlobalConcurrency
 )
 
-// PolicyFault is one setting that is out of range. Key is the name in the
-// configuration, so that a file can be blamed at the right line.
+// PolicyFault is one setting out of range. Key is its name in the configuration, for locating its
+// line.
 type PolicyFault struct {
 	Key     string
 	Message string
@@ -76,8 +75,8 @@ type PolicyFault struct {
 // Error implements error.
 func (f *PolicyFault) Error() string { return f.Key + ": " + f.Message }
 
-// Validate reports every setting out of range, each as a [*PolicyFault],
-// joined. It expects a policy with its defaults filled in.
+// Validate returns every setting out of range as a [*PolicyFault], joined. It expects a policy with
+// its defaults filled in.
 func (p Policy) Validate() error {
 	faults := append(p.durationFaults(), p.countFaults()...)
 	return errors.Join(append(faults, p.choiceFaults()...)...)

@@ -10,9 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what travels, in bytes of JSON. Temporal refuses payloads over
-// 2 MiB with an error that it retries for ever, so Roundsman refuses earlier
-// and says which limit was hit.
+// Bounds in bytes of JSON. Temporal retries payloads over 2 MiB for ever, so Roundsman refuses earlier
+// and names the exceeded limit.
 const (
 	// MaxProposalBytes bounds one encoded proposal.
 	MaxProposalBytes = 4 << 10
@@ -20,15 +19,14 @@ const (
 	MaxCheckpointBytes = 16 << 10
 	// MaxResultBytes bounds one encoded result.
 	MaxResultBytes = 64 << 10
-	// MaxOutputBytes is how much of a job's output is kept: its tail.
+	// MaxOutputBytes bounds the stored tail of a job's output.
 	MaxOutputBytes = 16 << 10
-	// MaxSummaryBytes bounds a proposal's summary; the Web UI shows it as the
-	// activity's summary.
+	// MaxSummaryBytes bounds a proposal's summary; the Web UI shows it as the activity's summary.
 	MaxSummaryBytes = 200
-	// MaxDedupeKeyBytes bounds a dedupe key. [KeyOf] makes any text fit.
+	// MaxDedupeKeyBytes bounds a dedupe key. [KeyOf] fits any text.
 	MaxDedupeKeyBytes = 512
-	// MaxDAGBytes bounds what [Proposal.DAG] adds to an encoded proposal, so
-	// that one proposal always fits into one page of the detection.
+	// MaxDAGBytes bounds the share of [Proposal.DAG] in an encoded proposal, so that one proposal
+	// always fits into one page of the detection.
 	MaxDAGBytes = 192 << 10
 )
 
@@ -43,8 +41,7 @@ const (
 	PriorityCritical Priority = "critical"
 )
 
-// Rank returns 0 for low up to 3 for critical; an unknown or empty priority
-// ranks as normal.
+// Rank returns 0 for low up to 3 for critical. An unknown or empty priority ranks as normal.
 func (p Priority) Rank() int {
 	switch p {
 	case PriorityLow:
@@ -58,7 +55,7 @@ func (p Priority) Rank() int {
 	return 1
 }
 
-// Valid reports whether p is empty or one of the four priorities.
+// Valid reports whether p is empty or a known priority.
 func (p Priority) Valid() bool {
 	switch p {
 	case "", PriorityLow, PriorityNormal, PriorityHigh, PriorityCritical:
@@ -67,52 +64,45 @@ func (p Priority) Valid() bool {
 	return false
 }
 
-// Proposal is one piece of work that a detection found.
+// Proposal is one piece of work found by a detection.
 type Proposal struct {
-	// DedupeKey identifies the work: of several proposals with one key, in this
-	// run or active in another, only the first is taken. A proposal without a
-	// key is always taken.
+	// DedupeKey identifies the work. Of several proposals with one key, in this run or active in
+	// another, only the first is accepted. A proposal without a key is always accepted.
 	DedupeKey string `json:"dedupe_key,omitempty"`
 	// Summary is one line for operators; Detail may be longer.
-	Summary string `json:"summary,omitempty"`
-	Detail  string `json:"detail,omitempty"`
-	// Priority is normal if empty.
+	Summary  string   `json:"summary,omitempty"`
+	Detail   string   `json:"detail,omitempty"`
 	Priority Priority `json:"priority,omitempty"`
 	// Params overlay the job type's params for this job.
 	Params json.RawMessage `json:"params,omitempty"`
-	// Labels must all be carried, with these values, by the worker that
-	// executes the job.
+	// Labels restrict the job to workers with all these labels and values.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Node pins the job to the worker with this id.
 	Node string `json:"node,omitempty"`
-	// Resources are quantities taken from named pools while the job runs.
+	// Resources are quantities taken from pools while the job runs.
 	Resources map[string]int `json:"resources,omitempty"`
-	// Exclusive names objects ("volume/42") that no other job may hold while
-	// this one runs.
+	// Exclusive names objects ("volume/42") that no other job may hold while this one runs.
 	Exclusive []string `json:"exclusive,omitempty"`
-	// Shared names objects that any number of jobs may hold together while this
-	// one runs, but none exclusively.
+	// Shared names objects that other jobs may hold shared, but not exclusively, while this one runs.
 	Shared []string `json:"shared,omitempty"`
-	// NotBefore delays the start; ExpiresAt drops the job if it has not started
-	// by then. Zero means no such bound.
+	// NotBefore delays the start. ExpiresAt drops the job if it has not started by then. Zero means no
+	// bound.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
-	// EstimatedRuntime raises the job's timeout above execution_timeout, up to
-	// [MaxEstimatedRuntime], and keeps the job from being started so late that it
-	// would not end before its maintenance window closes.
+	// EstimatedRuntime raises the job's timeout above execution_timeout, up to [MaxEstimatedRuntime].
+	// It also prevents a start too late to end within the maintenance window.
 	EstimatedRuntime Duration `json:"estimated_runtime,omitempty"`
-	// DAG carries the YAML or JSON of a task graph that runs as this job. The job
-	// itself runs on no worker; Node and Labels are for the tasks that name neither.
+	// DAG is the YAML or JSON of a task graph that runs as this job. The job itself needs no worker;
+	// Node and Labels apply to tasks without their own.
 	DAG string `json:"dag,omitempty"`
 
 	// fault is set by [Refused] and never travels.
 	fault error
 }
 
-// Refused stands for something that a detector found but could not make a
-// proposal of: a line of garbage, a directory that it may not read. Emitted
-// like a proposal it is counted as invalid and shown to operators with its
-// reason, while the others continue. key may be empty.
+// Refused returns a placeholder for an item that cannot become a proposal: a line of garbage, an
+// unreadable directory. When emitted, it is counted as invalid and shown to operators with its reason;
+// the other proposals continue. key may be empty.
 func Refused(key string, reason error) Proposal {
 	if reason == nil {
 		reason = errors.New("the detector gave no reason")
@@ -120,13 +110,13 @@ func Refused(key string, reason error) Proposal {
 	return Proposal{DedupeKey: key, fault: reason}
 }
 
-// MaxEstimatedRuntime caps what an estimate can raise a job's timeout to, the
-// same 8 h that SeaweedFS's plugin scheduler allows.
+// MaxEstimatedRuntime bounds the timeout of a job with an estimate: 8h, as in SeaweedFS's plugin
+// scheduler.
 const MaxEstimatedRuntime = Duration(8 * time.Hour)
 
-// ProposalError says which proposal of an Emit call was refused and why.
+// ProposalError reports a refused proposal of an Emit call.
 type ProposalError struct {
-	// DedupeKey of the refused proposal, possibly empty.
+	// DedupeKey of the refused proposal; may be empty.
 	DedupeKey string
 	// Reasons holds every fault.
 	Reasons error
@@ -140,10 +130,9 @@ func (e *ProposalError) Error() string {
 	return fmt.Sprintf("proposal %q refused: %v", e.DedupeKey, e.Reasons)
 }
 
-// Unwrap gives the reasons.
 func (e *ProposalError) Unwrap() error { return e.Reasons }
 
-// Validate reports every fault of p as one [*ProposalError], or nil.
+// Validate returns every fault of p as one [*ProposalError], or nil.
 func (p Proposal) Validate() error {
 	if p.fault != nil {
 		return &ProposalError{DedupeKey: p.DedupeKey, Reasons: p.fault}
@@ -162,11 +151,11 @@ func (p Proposal) Validate() error {
 	return &ProposalError{DedupeKey: p.DedupeKey, Reasons: errors.Join(faults...)}
 }
 
-// sizeFaults measures the graph apart from the rest: a graph is large by
-// nature, everything else in a proposal is a reference.
+// sizeFaults measures the graph separately: a graph is large by nature, other data of a proposal
+// should be references.
 func (p Proposal) sizeFaults() []error {
 	if p.maxEncoded() <= MaxProposalBytes {
-		return nil // the usual case; a detection may emit 100,000 of them
+		return nil // the usual case: a detection may emit 100,000 proposals
 	}
 	whole, err := json.Marshal(p)
 	if err != nil {
@@ -188,9 +177,8 @@ func (p Proposal) sizeFaults() []error {
 	return nil
 }
 
-// maxEncoded is an upper bound of the encoded size that costs nothing: JSON
-// makes at most six bytes of one, and the names of all fields with the times
-// and the estimate stay below 512.
+// maxEncoded returns a cheap upper bound of the encoded size. JSON encodes a byte in at most six;
+// field names, times and the estimate stay below 512.
 func (p Proposal) maxEncoded() int {
 	const perEntry = 32 // quotes, colon, comma, a quantity
 	text := len(p.DedupeKey) + len(p.Summary) + len(p.Detail) + len(p.Priority) + len(p.Params) + len(p.Node) + len(p.DAG)
@@ -223,8 +211,8 @@ func (p Proposal) timeFaults() []error {
 	return faults
 }
 
-// textFaults refuses what is no UTF-8 everywhere: JSON would replace the bad
-// bytes without a word, and the job would get another name than was found.
+// textFaults refuses invalid UTF-8. JSON would replace the bytes silently and change the name of the
+// job.
 func (p Proposal) textFaults() []error {
 	var faults []error
 	bounded := func(field, value string, limit int) {

@@ -11,9 +11,9 @@ import (
 
 const ellipsis = "…"
 
-// OneLine makes text fit for a summary: valid UTF-8, control characters and
-// line breaks turned into spaces, at most limit bytes, an ellipsis where
-// something was cut. File names and the output of programs need it.
+// OneLine returns text as a summary: valid UTF-8 of at most limit bytes, with spaces for control
+// characters and line breaks. An ellipsis marks a cut. Use it for file names and the output of
+// programs.
 func OneLine(text string, limit int) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -24,8 +24,7 @@ func OneLine(text string, limit int) string {
 	return Clip(strings.TrimSpace(clean), limit)
 }
 
-// Clip makes text valid UTF-8 of at most limit bytes, an ellipsis where something
-// was cut. Line breaks stay.
+// Clip returns text as valid UTF-8 of at most limit bytes. An ellipsis marks a cut. Line breaks stay.
 func Clip(text string, limit int) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	switch {
@@ -37,11 +36,9 @@ func Clip(text string, limit int) string {
 	return cutRunes(text, limit-len(ellipsis)) + ellipsis
 }
 
-// KeyOf makes a dedupe key of any string, even one that is no UTF-8 (a file
-// name may be anything) or too long. Text that is a valid key already stays as
-// it is; otherwise it is quoted as in Go source, and what is still over
-// [MaxDedupeKeyBytes] is cut and closed with a digest of the whole. Different
-// strings have different keys, and the same string always has the same.
+// KeyOf returns a dedupe key for any string, even an invalid UTF-8 or a long one. A valid key stays
+// unchanged. Other text is quoted as in Go source; beyond [MaxDedupeKeyBytes] it is cut and ends in a
+// digest of the whole. Equal strings have equal keys, different strings different ones.
 func KeyOf(raw string) string {
 	if raw == "" {
 		return ""
@@ -58,8 +55,7 @@ func KeyOf(raw string) string {
 	return cutRunes(key, MaxDedupeKeyBytes-len(tail)) + tail
 }
 
-// cutRunes returns the longest prefix of valid UTF-8 text that has at most
-// limit bytes and ends at a rune boundary.
+// cutRunes returns the longest prefix of text with at most limit bytes that ends at a rune boundary.
 func cutRunes(text string, limit int) string {
 	if len(text) <= limit {
 		return text

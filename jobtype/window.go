@@ -1,41 +1,40 @@
 package jobtype
 
-// Window is a span of every week, or of some days of it, in which jobs may
-// start, by the wall clock of its time zone.
+// Window is a weekly span in which jobs may start, by the wall clock of its time zone.
 type Window struct {
-	// Days on which the window begins: mon … sun, or spans like mon-fri. Empty:
+	// Days are the days on which the window begins: mon … sun, or spans such as mon-fri. Empty means
 	// every day.
 	Days []string `json:"days,omitempty"`
-	// From and To are like 22:00. A To that is not after From lies on the next
-	// day; 24:00 ends with the day.
+	// From and To are times such as 22:00. A To not after From is on the next day; 24:00 is the end of
+	// the day.
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Timezone is an IANA name.
 	Timezone string `json:"timezone,omitempty"`
 }
 
-// Blackout is a span in which nothing starts although a window is open: one
-// that comes back like a [Window], or a single one.
+// Blackout is a span without starts, even in an open window. It recurs like a [Window] or is a single
+// span.
 type Blackout struct {
-	// Days are for one that comes back; empty: every day.
+	// Days apply to a recurring blackout; empty means every day.
 	Days []string `json:"days,omitempty"`
-	// From and To are both like 22:00 for one that comes back. For a single one
-	// both carry a date, with an offset (2026-12-24T12:00:00+01:00) or without
-	// one (2026-12-24T12:00, by the wall clock of Timezone).
+	// From and To are times such as 22:00 for a recurring blackout. For a single one they are dates,
+	// with an offset (2026-12-24T12:00:00+01:00) or without one (2026-12-24T12:00, wall clock of
+	// Timezone).
 	From string `json:"from"`
 	To   string `json:"to"`
 	// Timezone is an IANA name.
 	Timezone string `json:"timezone,omitempty"`
-	// Note says why, for operators.
+	// Note is the reason, for operators.
 	Note string `json:"note,omitempty"`
 }
 
-// Calendar says when jobs may start: in one of the windows, if there are any,
-// and in none of the blackouts.
+// Calendar restricts the times at which jobs may start: within a window, if there are any, and outside
+// all blackouts.
 type Calendar struct {
 	Windows   []Window   `json:"windows,omitempty"`
 	Blackouts []Blackout `json:"blackouts,omitempty"`
 }
 
-// Empty reports whether the calendar is open all the time.
+// Empty reports whether the calendar is always open.
 func (c *Calendar) Empty() bool { return c == nil || len(c.Windows)+len(c.Blackouts) == 0 }

@@ -9,30 +9,28 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Case is what [Check] holds a handler against.
+// Case is the test case of [Check].
 type Case struct {
-	// Input must make Detect find at least one job, unless Job is set or the
-	// descriptor says DetectOnly.
+	// Input must lead Detect to at least one job, unless Job is set or the descriptor is DetectOnly.
 	Input jobtype.DetectInput
 	// ExecuteSettings is the `execute:` block of the jobs.
 	ExecuteSettings json.RawMessage
-	// Job is executed instead of the first proposal. Needed where the
-	// descriptor says ExecuteOnly.
+	// Job is executed instead of the first proposal. ExecuteOnly handlers need it.
 	Job *jobtype.Job
-	// Bound is how long the handler may continue after its context has ended.
-	// Default 5s.
+	// Bound is the time for the handler to end after its context. Default 5s.
 	Bound time.Duration
-	// NoRepeat leaves out the second run of a finished job. Workers may die
-	// between the effect and the report, so a handler should pass it.
+	// NoRepeat skips the second run of a finished job. Handlers should pass it, because workers may
+	// die between effect and report.
 	NoRepeat bool
 }
 
-// Check is the conformance test of a handler, in sub-tests: its descriptor is
-// valid and stable, its schemas compile and accept the case; detection is
-// deterministic, emits valid proposals, takes a full sink for a success and
-// ends when its context does; a job ends when its context does, before it
-// started and in the middle; it succeeds, and succeeds again when it is
-// repeated.
+// Check is the conformance test of a handler, in sub-tests:
+//   - The descriptor is valid and stable; its schemas compile and accept the case.
+//   - Detection is deterministic, emits valid proposals, accepts a full sink and ends with its
+//
+// context.
+//   - A job ends with its context, canceled before its start or in the middle.
+//   - A job succeeds, and succeeds again when repeated.
 func Check(t *testing.T, handler jobtype.Handler, c Case) {
 	t.Helper()
 	for _, part := range partsOf(handler.Descriptor()) {

@@ -14,7 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// fake is a handler whose parts a test replaces.
+// fake is a handler with replaceable parts.
 type fake struct {
 	descriptor func() jobtype.Descriptor
 	detect     func(context.Context, jobtype.DetectInput, jobtype.ProposalSink) error

@@ -5,11 +5,9 @@
 //	job, err := jobtypetest.JobOf(input, found.Proposals[0], nil)
 //	done := jobtypetest.Execute(ctx, handler, job)
 //
-// [Detect] and [Execute] treat the handler as a worker would: proposals and
-// checkpoints go through JSON, bounds are enforced, a cancellation carries its
-// cause. Nothing depends on the clock: a cancellation strikes at the n-th sign
-// of life of the handler ([CancelAtReport], [CancelAtCheckpoint]), never after
-// a while. [Resume] interrupts a job at a checkpoint and lets a second attempt
-// continue from it. [Check] is the conformance test that every handler should
-// pass.
+// [Detect] and [Execute] call the handler as a worker does: proposals and checkpoints pass through
+// JSON, bounds are enforced, a cancellation carries its cause. No test depends on the clock:
+// cancellation happens at the n-th sign of life of the handler ([CancelAtReport],
+// [CancelAtCheckpoint]). [Resume] interrupts a job at a checkpoint and continues from it in a second
+// attempt. [Check] is the conformance test for every handler.
 package jobtypetest

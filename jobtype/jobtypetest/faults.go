@@ -99,8 +99,7 @@ func jobOfCase(ctx context.Context, handler jobtype.Handler, c Case) (jobtype.Jo
 	return JobOf(withInputDefaults(handler, c.Input), found.Proposals[0], c.ExecuteSettings)
 }
 
-// within reports a fault if run takes longer than bound. A handler that hangs
-// keeps its goroutine; the test ends all the same.
+// within reports a fault if run takes longer than bound. The goroutine of a hanging handler is leaked.
 func within(bound time.Duration, what string, run func()) []error {
 	done := make(chan struct{})
 	go func() {

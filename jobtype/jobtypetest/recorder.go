@@ -16,13 +16,11 @@ type Report struct {
 	Message string
 }
 
-// Recorder is a [jobtype.Progress] that keeps everything it is told, in order
-// and unthrottled. Safe for concurrent use.
+// Recorder is a [jobtype.Progress] that keeps all calls, in order and unthrottled. It is safe for
+// concurrent use.
 type Recorder struct {
-	// OnReport, OnAlive and OnCheckpoint, where set, are called inside the
-	// handler's own call, with the number of such calls so far (from 1). A
-	// test controls here when something happens to the job. Set them before
-	// the recorder is used.
+	// OnReport, OnAlive and OnCheckpoint, if set, are called inside the handler's own call with the
+	// number of such calls so far (from 1). Set them before using the recorder.
 	OnReport     func(n int, report Report)
 	OnAlive      func(n int)
 	OnCheckpoint func(n int, checkpoint json.RawMessage)
@@ -58,7 +56,7 @@ func (r *Recorder) Alive() {
 	}
 }
 
-// Checkpoint implements [jobtype.Progress], with its bound.
+// Checkpoint implements [jobtype.Progress] with its size limit.
 func (r *Recorder) Checkpoint(v any) error {
 	encoded, err := json.Marshal(v)
 	if err != nil {
@@ -98,8 +96,8 @@ func (r *Recorder) Checkpoints() []json.RawMessage {
 	return slices.Clone(r.checkpoints)
 }
 
-// LastCheckpoint returns what the next attempt would find in
-// [jobtype.Job.Checkpoint]; nil if there is none.
+// LastCheckpoint returns the checkpoint for the next attempt ([jobtype.Job.Checkpoint]); nil if there
+// is none.
 func (r *Recorder) LastCheckpoint() json.RawMessage {
 	r.mu.Lock()
 	defer r.mu.Unlock()

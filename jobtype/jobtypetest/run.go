@@ -9,12 +9,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestWorkerID is the worker that a handler finds itself on unless the input
-// names another.
+// TestWorkerID is the default worker id of detections and jobs.
 const TestWorkerID = "node-test"
 
-// Detect runs one detection. Fields of in that are zero get what a first run
-// would see: the handler's name as job type, sequence 1, 1000 results.
+// Detect runs one detection. Zero fields of in get the values of a first run: the handler's name as
+// job type, sequence 1, 1000 results.
 func Detect(ctx context.Context, handler jobtype.Handler, in jobtype.DetectInput) Detection {
 	in = withInputDefaults(handler, in)
 	sink := NewSink(in.MaxResults)
@@ -43,8 +42,8 @@ func withInputDefaults(handler jobtype.Handler, in jobtype.DetectInput) jobtype.
 	return in
 }
 
-// JobOf makes the job that a group would make of a proposal: params overlaid,
-// first attempt. settings is the `execute:` block.
+// JobOf returns the job of a proposal in a group: params overlaid, first attempt. settings is the
+// `execute:` block.
 func JobOf(in jobtype.DetectInput, proposal jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
 	params, err := jobtype.OverlayParams(in.Params, proposal.Params)
 	if err != nil {
@@ -60,9 +59,8 @@ func JobOf(in jobtype.DetectInput, proposal jobtype.Proposal, settings json.RawM
 	return job, nil
 }
 
-// BatchOf makes the job that a group of a job type with `batch:` would make of
-// proposals, of one or of several. They should agree in node and labels, as
-// those of one batch do.
+// BatchOf returns the job of proposals in a group of a job type with `batch:`. Like the proposals of
+// one batch, they should have equal nodes and labels.
 func BatchOf(in jobtype.DetectInput, proposals []jobtype.Proposal, settings json.RawMessage) (jobtype.Job, error) {
 	if len(proposals) == 0 {
 		return jobtype.Job{}, errors.New("a batch has at least one proposal")
@@ -111,17 +109,17 @@ func withJobDefaults(job jobtype.Job) jobtype.Job {
 	return job
 }
 
-// Execution is one attempt of a job and what it showed of itself.
+// Execution is the record of one attempt.
 type Execution struct {
 	Result      jobtype.Result
 	Reports     []Report
 	Checkpoints []json.RawMessage
 	Alive       int
-	// Err is what Execute returned, or why its result could not travel.
+	// Err is the error of Execute, or the reason why its result cannot be encoded.
 	Err error
 }
 
-// LastCheckpoint is what a next attempt would be given; nil if none.
+// LastCheckpoint returns the checkpoint for the next attempt; nil if there is none.
 func (e Execution) LastCheckpoint() json.RawMessage {
 	if len(e.Checkpoints) == 0 {
 		return nil
@@ -132,9 +130,8 @@ func (e Execution) LastCheckpoint() json.RawMessage {
 // Option changes one execution.
 type Option func(recorder *Recorder, cancel context.CancelCauseFunc)
 
-// CancelAtReport cancels the job's context with cause, one of
-// [jobtype.ErrCanceled], [jobtype.ErrDeadline], [jobtype.ErrDraining] and
-// [jobtype.ErrLeaseLost], inside the handler's n-th Report (from 1).
+// CancelAtReport cancels the job's context with cause inside the handler's n-th Report (from 1). cause
+// is [jobtype.ErrCanceled], [jobtype.ErrDeadline], [jobtype.ErrDraining] or [jobtype.ErrLeaseLost].
 func CancelAtReport(n int, cause error) Option {
 	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
 		recorder.OnReport = func(count int, _ Report) {
@@ -161,8 +158,7 @@ func CancelBefore(cause error) Option {
 	return func(_ *Recorder, cancel context.CancelCauseFunc) { cancel(cause) }
 }
 
-// CancelAtFirstSign cancels at the first Report, Alive or Checkpoint, whichever
-// comes first.
+// CancelAtFirstSign cancels at the first Report, Alive or Checkpoint.
 func CancelAtFirstSign(cause error) Option {
 	return func(recorder *Recorder, cancel context.CancelCauseFunc) {
 		recorder.OnReport = func(int, Report) { cancel(cause) }
@@ -171,8 +167,7 @@ func CancelAtFirstSign(cause error) Option {
 	}
 }
 
-// Execute runs one attempt of a job in the calling goroutine. Fields of job
-// that are zero get test values.
+// Execute runs one attempt of a job in the calling goroutine. Zero fields of job get test values.
 func Execute(ctx context.Context, handler jobtype.Handler, job jobtype.Job, options ...Option) Execution {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -198,9 +193,9 @@ func resultFault(result jobtype.Result) error {
 	return nil
 }
 
-// Resume runs a job until its n-th checkpoint, where the worker drains, and
-// then a second attempt that is given that checkpoint, as another worker would
-// be. The second's Err says so if the first never came to its n-th checkpoint.
+// Resume runs a job until the worker drains at its n-th checkpoint, then a second attempt with that
+// checkpoint, as on another worker. If the first attempt does not reach the checkpoint, the second's
+// Err reports it.
 func Resume(ctx context.Context, handler jobtype.Handler, job jobtype.Job, n int) (first, second Execution) {
 	job = withJobDefaults(job)
 	first = Execute(ctx, handler, job, CancelAtCheckpoint(n, jobtype.ErrDraining))

@@ -10,9 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// CheckSchemas compiles the schemas of a descriptor and holds the given blocks
-// against them, as `roundsman validate` would. A nil block is one that was not
-// written.
+// CheckSchemas compiles the schemas of a descriptor and validates the given blocks like `roundsman
+// validate`. A missing block is nil.
 func CheckSchemas(descriptor jobtype.Descriptor, params, detect, execute json.RawMessage) error {
 	if err := checkSchema("params", descriptor.Params, params, true); err != nil {
 		return err
@@ -23,7 +22,7 @@ func CheckSchemas(descriptor jobtype.Descriptor, params, detect, execute json.Ra
 	return checkSchema("execute", descriptor.ExecuteSettings, execute, false)
 }
 
-// checkSchema: a missing schema accepts any params, but no settings at all.
+// checkSchema validates one block. A missing schema accepts any params (free), but no settings.
 func checkSchema(block string, schema, value json.RawMessage, free bool) error {
 	if len(schema) == 0 {
 		if len(value) > 0 && !free {

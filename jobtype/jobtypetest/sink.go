@@ -10,9 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Sink is a [jobtype.ProposalSink] that keeps what it was given. It is full
-// after a number of accepted proposals and continues counting the surplus. Safe
-// for concurrent use.
+// Sink is a [jobtype.ProposalSink] that keeps its proposals. It is full after a number of accepted
+// proposals and counts the surplus. It is safe for concurrent use.
 type Sink struct {
 	limit int
 
@@ -27,8 +26,8 @@ type Sink struct {
 
 var _ jobtype.ProposalSink = (*Sink)(nil)
 
-// NewSink returns a sink that takes limit proposals; 0 or less means
-// [jobtype.MaxJobsLimit], the most that a group ever takes.
+// NewSink returns a sink that accepts limit proposals; 0 or less means [jobtype.MaxJobsLimit], the
+// maximum of a group.
 func NewSink(limit int) *Sink {
 	if limit <= 0 {
 		limit = jobtype.MaxJobsLimit
@@ -36,8 +35,7 @@ func NewSink(limit int) *Sink {
 	return &Sink{limit: limit, seen: map[string]bool{}}
 }
 
-// Emit implements [jobtype.ProposalSink]. Of several faults in one call the
-// joined error tells all; ErrSinkFull joins them where both happen.
+// Emit implements [jobtype.ProposalSink]. It joins the faults of one call and ErrSinkFull.
 func (s *Sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,7 +92,7 @@ func throughJSON[T any](value T) (T, error) {
 	return decoded, err
 }
 
-// Detection returns what the sink has taken so far.
+// Detection returns the detection so far.
 func (s *Sink) Detection() Detection {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,20 +102,19 @@ func (s *Sink) Detection() Detection {
 	}
 }
 
-// Detection is what a detection emitted.
+// Detection is the result of a detection.
 type Detection struct {
-	// Proposals were accepted, in order, as they look after having travelled
-	// as JSON. Of several with one dedupe key only the first is here.
+	// Proposals lists the accepted proposals in order, after a JSON round-trip. Of several with one
+	// dedupe key it holds only the first.
 	Proposals []jobtype.Proposal
 	// Pages holds the number of proposals of every Emit call.
-	Pages []int
-	// Duplicates, Surplus and Invalid count or hold the others.
+	Pages      []int
 	Duplicates int
 	Surplus    int
 	Invalid    []*jobtype.ProposalError
-	// More: the handler stopped when the sink was full.
+	// More means that the handler stopped when the sink was full.
 	More bool
-	// Err is what Detect returned otherwise.
+	// Err is the error of Detect, except ErrSinkFull.
 	Err error
 }
 

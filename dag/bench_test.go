@@ -51,8 +51,7 @@ func mustBuild(tb testing.TB, in dag.Input) *dag.Graph {
 	return g
 }
 
-// drive runs g to its end, every task succeeding in the order of its start, and
-// returns the number of events.
+// drive runs g to its end with every task succeeding in start order. It returns the number of events.
 func drive(tb testing.TB, r *dag.Run) int {
 	tb.Helper()
 	buf, err := r.Next(dag.Event{Kind: dag.EventStart}, nil)
@@ -78,9 +77,8 @@ func drive(tb testing.TB, r *dag.Run) int {
 	}
 }
 
-// BenchmarkNext measures one report, decisions included, over whole runs of ten
-// layers with two dependencies per task, 100 in flight. The figure to read is
-// ns/event; it has to stay flat from a thousand tasks to a million.
+// BenchmarkNext measures one report with its decisions, over whole runs of ten layers with two
+// dependencies per task, 100 in flight. ns/event must stay flat from a thousand tasks to a million.
 func BenchmarkNext(b *testing.B) {
 	for _, size := range []struct {
 		name string
@@ -130,7 +128,7 @@ func benchmarkNext(b *testing.B, g *dag.Graph) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkDecode measures what the first workflow task of a run pays.
+// BenchmarkDecode measures the cost of a run's first workflow task.
 func BenchmarkDecode(b *testing.B) {
 	for _, random := range []bool{false, true} {
 		b.Run(fmt.Sprintf("100k/random=%t", random), func(b *testing.B) {
@@ -146,7 +144,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode measures building and encoding, as a starter does it once.
+// BenchmarkEncode measures building and encoding, which a starter does once.
 func BenchmarkEncode(b *testing.B) {
 	in := layered(100_000, true)
 	for b.Loop() {

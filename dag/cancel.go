@@ -1,7 +1,7 @@
 package dag
 
-// cancelTask cancels one task: at once if it has not started, else by decision.
-// Asking twice for a running task changes nothing.
+// cancelTask cancels a task: at once before its start, otherwise by a decision. A repeated request for
+// a running task changes nothing.
 func (r *Run) cancelTask(ev Event, buf []Decision) ([]Decision, error) {
 	n := &r.nodes[ev.Task]
 	switch {
@@ -24,10 +24,9 @@ func (r *Run) askCancel(i Index, buf []Decision) []Decision {
 	return append(buf, Decision{Kind: DecisionCancel, Task: i})
 }
 
-// cancelRun brings the run to its end. The first request spares tasks with the
-// rule always; a second one does not. A deadline during a cancellation changes
-// nothing but may, like a second cancel, end the sparing. Either ends a pause: what
-// cleans up could not start, and the run would never end.
+// cancelRun ends the run. The first request spares tasks with the rule always, a second one does not.
+// A deadline during a cancellation counts as a second request. Both end a pause: otherwise cleanup
+// tasks could not start and the run would never end.
 func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 	r.ending, r.paused = r.ending.after(ev.Kind), false
 	hard := r.ending.hard()
@@ -45,12 +44,11 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 		}
 	}
 	r.settle()
-	r.phase = phaseActive // a held run ends now; decide sees that nothing is left
+	r.phase = phaseActive // a held run ends now; decide finds no task left
 	return buf, nil
 }
 
-// after is the way of ending once a cancel or a deadline has come on top of e.
-// The first of them names the outcome.
+// after returns the ending after a further cancel or deadline. The first one determines the outcome.
 func (e ending) after(k EventKind) ending {
 	switch e {
 	case endingNone:
@@ -66,8 +64,8 @@ func (e ending) after(k EventKind) ending {
 	return e
 }
 
-// sweep cancels, from the given task on, what has not started, because of a
-// failure under the policy Stop.
+// sweep cancels, from the given task on, all tasks that have not started, because of a failure under
+// the policy Stop.
 func (r *Run) sweep(from Index) {
 	for i := from; int(i) < len(r.nodes); i++ {
 		n := &r.nodes[i]

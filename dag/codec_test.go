@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// declaration reads back what a graph was built of.
+// declaration returns the declaration of a graph.
 func declaration(g *dag.Graph) dag.Input {
 	in := dag.Input{Meta: g.Meta()}
 	for i := range dag.Index(g.Len()) {
@@ -29,8 +29,7 @@ func declaration(g *dag.Graph) dag.Input {
 	return in
 }
 
-// TestCodecRoundTrip is I13: what comes back is what went in, by every way to
-// look at it, and has the same bytes.
+// TestCodecRoundTrip is I13: a decoded graph equals the original in every accessor and in its bytes.
 func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -72,7 +71,7 @@ func TestAttachments(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestFingerprintSeesWhatMatters: everything but the priority.
+// TestFingerprintSeesWhatMatters changes every field; only the priority may not matter.
 func TestFingerprintSeesWhatMatters(t *testing.T) {
 	t.Parallel()
 	base := func() dag.Input {
@@ -100,8 +99,7 @@ func TestFingerprintSeesWhatMatters(t *testing.T) {
 	}
 }
 
-// reseal gives damaged bytes a valid checksum, so that damage reaches the code
-// behind it.
+// reseal gives damaged bytes a valid checksum, so that the decoder reads the damage.
 func reseal(data []byte) []byte {
 	if len(data) < 4 {
 		return data
@@ -110,8 +108,8 @@ func reseal(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// TestDamage flips, cuts and stretches encodings: never a panic, never another
-// graph or run without an error.
+// TestDamage flips, cuts and extends encodings. The result must be an error or an equal value, never a
+// panic.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -190,7 +188,7 @@ func restoreAny(t require.TestingT, g *dag.Graph, data []byte) {
 	require.True(t, r.Finished())
 }
 
-// FuzzDecode feeds Decode anything, with the checksum made right.
+// FuzzDecode feeds Decode arbitrary bytes with a valid checksum.
 func FuzzDecode(f *testing.F) {
 	f.Add(mustBuild(f, layered(30, true)).Encode())
 	f.Add(mustBuild(f, dag.Input{}).Encode())
@@ -207,7 +205,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzRestore feeds Restore anything, with the checksum made right.
+// FuzzRestore feeds Restore arbitrary bytes with a valid checksum.
 func FuzzRestore(f *testing.F) {
 	g := mustBuild(f, layered(30, true))
 	f.Add(dag.NewRun(g, dag.Options{}).Snapshot())

@@ -7,66 +7,63 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// EventKind is what happened or what an operator requests.
+// EventKind is the kind of a report or of an operator's request.
 type EventKind uint8
 
-// Reports: what became of a task. A report about a task that is already terminal
-// is late or repeated and changes nothing.
+// Reports about tasks. A report about a terminal task is late or repeated and changes nothing.
 const (
 	// EventStart begins the run. Repeating it changes nothing.
 	EventStart EventKind = iota
-	// EventStarted says that a task given by DecisionStart really runs. Nothing
-	// depends on it; it is accepted so that every report can be passed on.
+	// EventStarted reports the actual start of a task after DecisionStart. It has no effect; it is
+	// accepted so that callers can pass every report on.
 	EventStarted
-	// EventSucceeded ends a running task well. With Event.Growth it is a splitter:
-	// the growth is inserted between the task and its dependants in the same step.
+	// EventSucceeded ends a running task as succeeded. With Event.Growth the task is a splitter: the
+	// growth is inserted between it and its dependants in the same step.
 	EventSucceeded
-	// EventDeferred says that a running task continues when what it adds, with
-	// Event.Growth, has ended as its rule wants: it waits for that, and is started
-	// again. A task with the rule one_failed cannot.
+	// EventDeferred suspends a running task until the tasks of Event.Growth have ended as its rule
+	// requires; then it starts again. Tasks with the rule one_failed cannot be deferred.
 	EventDeferred
-	// EventFailed ends a running task badly, retries exhausted.
+	// EventFailed ends a running task as failed, after all retries.
 	EventFailed
-	// EventCanceled ends a running task that was canceled, by us or by others.
+	// EventCanceled ends a running task as canceled, whoever canceled it.
 	EventCanceled
-	// EventSkipped ends a running task whose condition turned out false.
+	// EventSkipped ends a running task with a false condition.
 	EventSkipped
-	// EventAdmit says that a gated task, which was started, has what it needed from
-	// outside: DecisionProceed follows, now or when a place is free. Repeating it
-	// changes nothing, nor does it for a task that is being canceled.
+	// EventAdmit reports that a started gated task has its external resources. DecisionProceed
+	// follows, now or when a place is free. It has no effect if repeated or if the task is being
+	// canceled.
 	EventAdmit
-	// EventWithdraw takes EventAdmit back, because the task gave back what it had. It
-	// changes nothing for a task that does not wait for its place.
+	// EventWithdraw reverts EventAdmit, because the task returned its resources. It has no effect for
+	// a task that does not wait for its place.
 	EventWithdraw
 
-	// EventRetry revives what failed. With Task, that task (failed or canceled) and
-	// what it blocked; with None, every failed or canceled task and what they blocked.
-	// When no failure is left under the policy Stop, what it had stopped comes back
-	// too; the same holds for EventSkip and EventRerun.
+	// EventRetry revives failed tasks. With Task: that task (failed or canceled) and the tasks blocked
+	// by it. With None: all failed or canceled tasks and the tasks blocked by them. Under the policy
+	// Stop, removing the last failure also revives the tasks canceled by the policy; EventSkip and
+	// EventRerun do the same.
 	EventRetry
-	// EventSkip makes a task that is not running count as done without running it;
-	// what it blocked is revived.
+	// EventSkip marks a task that is not running as done without running it, and revives the tasks
+	// blocked by it.
 	EventSkip
-	// EventRerun makes a terminal task and all its descendants run again.
+	// EventRerun runs a terminal task and all its descendants again.
 	EventRerun
-	// EventCancelTask cancels one task: at once if it has not started, else by a
-	// DecisionCancel whose report ends it.
+	// EventCancelTask cancels one task: at once before its start, otherwise by a DecisionCancel, and
+	// its report ends it.
 	EventCancelTask
-	// EventCancelRun cancels everything but tasks with the rule always; a second
-	// one cancels those too. The run ends canceled.
+	// EventCancelRun cancels everything except tasks with the rule always; a second one cancels those
+	// too. The run ends canceled.
 	EventCancelRun
-	// EventDeadline is EventCancelRun because time is up: the run ends failed and
-	// is never held.
+	// EventDeadline is EventCancelRun at the deadline. The run ends failed and is never held.
 	EventDeadline
-	// EventPause stops starting tasks; running tasks continue. EventCancelRun and
-	// EventDeadline end it.
+	// EventPause stops the start of tasks; running tasks continue. EventCancelRun and EventDeadline
+	// end it.
 	EventPause
-	// EventResume undoes EventPause.
+	// EventResume ends EventPause.
 	EventResume
 	// EventAddTasks inserts Event.Growth.
 	EventAddTasks
-	// EventSetConcurrency changes the limit to Event.Limit, that of the run or, with
-	// Event.FanOut, that of a fan-out; running tasks continue.
+	// EventSetConcurrency sets the limit of the run, or with Event.FanOut that of a fan-out, to
+	// Event.Limit. Running tasks continue.
 	EventSetConcurrency
 	// EventRelease ends a held run with its outcome, failed.
 	EventRelease
@@ -80,38 +77,37 @@ var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
 	"add-tasks", "set-concurrency", "release",
 }
 
-// String returns the kind's name as operators write it.
+// String returns the name of the kind in texts for operators.
 func (k EventKind) String() string { return wire.NameOf(eventNames[:], int(k), "EventKind") }
 
 // Event is one input of [Run.Next].
 type Event struct {
 	Kind EventKind
-	// Task the event is about; None with EventRetry means all. Ignored where the
-	// kind is about the run.
+	// Task is the subject of the event; None with EventRetry means all. Ignored for events of the
+	// whole run.
 	Task Index
-	// Limit is the new concurrency limit (EventSetConcurrency); 0 means unlimited. That
-	// of a fan-out is at least 1.
+	// Limit is the new concurrency limit (EventSetConcurrency); 0 means unlimited. The limit of a
+	// fan-out is at least 1.
 	Limit int
-	// FanOut names the fan-out whose limit changes (EventSetConcurrency); empty: the
-	// run's own.
+	// FanOut is the fan-out whose limit changes (EventSetConcurrency); empty means the run.
 	FanOut string
-	// Growth is what to insert (EventAddTasks; optional with EventSucceeded).
+	// Growth is the set of tasks to insert (EventAddTasks; optional with EventSucceeded).
 	Growth *Growth
 }
 
-// DecisionKind says what the caller has to do.
+// DecisionKind is the kind of an action for the caller.
 type DecisionKind uint8
 
 // The decisions.
 const (
-	// DecisionStart: start Decision.Task and report how it ends. A gated task has no
-	// place yet: get what it needs and say EventAdmit first.
+	// DecisionStart: start Decision.Task and report its end. A gated task has no place yet: first get
+	// its resources and send EventAdmit.
 	DecisionStart DecisionKind = iota
-	// DecisionProceed: Decision.Task, which was admitted, has its place.
+	// DecisionProceed: the admitted Decision.Task has its place.
 	DecisionProceed
-	// DecisionCancel: cancel Decision.Task, which runs; its report is still expected.
+	// DecisionCancel: cancel the running Decision.Task. Its report is still expected.
 	DecisionCancel
-	// DecisionHold: the run would fail; park it for an operator.
+	// DecisionHold: the run would fail; hold it for an operator.
 	DecisionHold
 	// DecisionFinish: the run is over, with Decision.Outcome.
 	DecisionFinish
@@ -145,10 +141,10 @@ type Transition struct {
 	From, To State
 }
 
-// Reason classifies a refusal, for callers that decide by it.
+// Reason is the kind of a refusal, for callers that decide by it.
 type Reason string
 
-// The reasons for which an event is refused.
+// The reasons to refuse an event.
 const (
 	RefusedNotStarted  Reason = "NOT_STARTED"    // the run has not begun
 	RefusedFinished    Reason = "FINISHED"       // the run is over
@@ -158,16 +154,16 @@ const (
 	RefusedInvalid     Reason = "INVALID"        // the event itself makes no sense
 )
 
-// Refusal is the error of an event that was not accepted. The run is unchanged.
+// Refusal is the error of a refused event. The run is unchanged.
 type Refusal struct {
 	Event  EventKind
 	Reason Reason
-	Task   Index  // None when the refusal is not about a task
+	Task   Index  // None if the refusal concerns no task
 	ID     string // its id
 	Detail string // why, and what to do instead
 }
 
-// Error says what was refused, why, and what to do instead.
+// Error returns the refused event, the reason and the remedy.
 func (r *Refusal) Error() string {
 	if r.ID == "" {
 		return fmt.Sprintf("%s refused: %s", r.Event, r.Detail)

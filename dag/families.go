@@ -2,14 +2,14 @@ package dag
 
 import "strings"
 
-// families finds the tasks of a fan-out by its name. It is derived on first use.
+// families indexes the tasks of fan-outs by name. It is derived on first use.
 type families struct {
 	of   map[string][]Index
 	seen Index // tasks below are indexed
 }
 
-// Family returns the tasks that a fan-out became, ascending: those whose id is
-// name, a dot and more. Do not modify the slice.
+// Family returns the tasks of a fan-out, ascending: those with an id of name, a dot and more. Do not
+// modify the slice.
 func (r *Run) Family(name string) []Index {
 	f := &r.families
 	if f.of == nil {

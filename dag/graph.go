@@ -4,32 +4,30 @@ import "github.com/roundsman/roundsman/dag/internal/graph"
 
 // The parts of a graph.
 type (
-	// Graph is an immutable directed acyclic graph of tasks. It is safe for concurrent
-	// use.
+	// Graph is an immutable directed acyclic graph of tasks. It is safe for concurrent use.
 	Graph = graph.Graph
-	// Task is what a caller declares: one node of a graph.
+	// Task is one declared node of a graph.
 	Task = graph.Task
-	// Input is everything [Build] makes a graph of.
+	// Input is the input of [Build].
 	Input = graph.Input
-	// Index is a task's dense number: its place in declaration order, tasks added
-	// at run time following those of the graph.
+	// Index is a task's position in declaration order. Tasks added at run time follow those of the
+	// graph.
 	Index = graph.Index
-	// Rule says when a task may start, given how its dependencies ended.
+	// Rule is the condition on its dependencies under which a task starts.
 	Rule = graph.Rule
-	// Fault is one thing that is wrong with a declaration of tasks.
-	Fault = graph.Fault
-	// FaultKind says what is wrong with a declared task.
+	// Fault is one fault of a declaration of tasks.
+	Fault     = graph.Fault
 	FaultKind = graph.FaultKind
-	// FaultsError is every fault of a declaration, in declaration order.
+	// FaultsError holds every fault of a declaration, in declaration order.
 	FaultsError = graph.FaultsError
 
 	attr = graph.Attr
 )
 
-// None is the Index that stands for "no task".
+// None is the Index of no task.
 const None = graph.None
 
-// Limits that every graph respects.
+// Limits of every graph.
 const (
 	MaxTasks    = graph.MaxTasks
 	MaxEdges    = graph.MaxEdges
@@ -61,11 +59,10 @@ const (
 	FaultUnknownFanOut    = graph.FaultUnknownFanOut
 )
 
-// Build makes a graph, or returns a [*FaultsError] with everything that is wrong
-// with the input: duplicate ids, unknown and self dependencies, cycles with
-// their path, bad rules. The input is not kept and may be reused.
+// Build returns a graph, or a [*FaultsError] with every fault of the input: duplicate ids, unknown and
+// self dependencies, cycles with their path, bad rules. The input is not kept and may be reused.
 func Build(in Input) (*Graph, error) { return graph.Build(in) }
 
-// Decode is the inverse of [Graph.Encode]. Bytes that Encode did not write give an
-// error that wraps [ErrCorrupt] or [ErrVersion].
+// Decode is the inverse of [Graph.Encode]. Other bytes return an error that wraps [ErrCorrupt] or
+// [ErrVersion].
 func Decode(data []byte) (*Graph, error) { return graph.Decode(data) }

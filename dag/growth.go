@@ -5,50 +5,47 @@ import (
 	"slices"
 )
 
-// Addition is a task to add to a run, and the existing tasks that must wait for it.
+// Addition is a task to add to a run, with the existing tasks that must wait for it.
 type Addition struct {
 	Task
-	// Before names tasks that will depend on this one; they must not have started.
+	// Before names tasks that will depend on this one. They must not have started.
 	Before []string
-	// Under names the fan-out of the run that the task is of. In place of the
-	// splitter's dependants those of the fan-out will depend on it, but for other
-	// fan-outs.
+	// Under names the fan-out of the task. The dependants of that fan-out will depend on the task,
+	// instead of the splitter's dependants; other fan-outs will not.
 	Under string
 }
 
-// Growth is a set of tasks to add to a run in one step. Needs and Before may name
-// tasks of the run and other tasks of the same growth.
+// Growth is a set of tasks to add to a run in one step. Needs and Before may name tasks of the run and
+// of the growth.
 //
-// Carried by EventSucceeded, the growth is a splitter's: additions that need
-// nothing need the splitter, and everything that depended on the splitter also
-// depends on every addition that no other addition needs. A task that the same
-// splitter has already added, with the same definition, is left as it is, so a
-// splitter may run again.
+// With EventSucceeded the growth belongs to a splitter. Additions without needs then need the
+// splitter. Dependants of the splitter also depend on every addition that no other addition needs. A
+// task that the same splitter added before with the same definition stays unchanged, so a splitter may
+// run again.
 //
-// A task of the growth that the run has already is redefined: it then does what the
-// new definition says, needs what that needs, and what waits for it continues waiting.
-// It must not have started; one that is defined like that already is left alone
-// whatever its state. A splitter redefines only tasks that it added itself.
+// A task of the growth that already exists is redefined: it gets the new definition and the new
+// dependencies, and its dependants stay. It must not have started, except with an equal definition,
+// which changes nothing. A splitter redefines only tasks that it added itself.
 type Growth struct {
 	Tasks []Addition
 	// FanOuts are limits of fan-outs among the tasks, as in Options.
 	FanOuts map[string]int
 }
 
-// growth is what a run holds beyond its graph.
+// growth is the part of a run beyond its graph.
 type growth struct {
 	tasks   []addedTask
 	batches []batch
 	byID    map[string]Index
-	needs   map[Index][]Index // dependencies the graph does not know, of any task
-	deps    map[Index][]Index // dependants the graph does not know, of any task
+	needs   map[Index][]Index // dependencies missing in the graph, of any task
+	deps    map[Index][]Index // dependants missing in the graph, of any task
 	edges   int
 	blobs   map[string][]byte // distinct payloads and args
 
 	steps  []redefinition
-	latest map[Index]int     // redefined task → its last one in steps
-	rows   map[Index][]Index // dependants that the graph knows, without redefined ones
-	ahead  map[Index][]Index // redefined task → the tasks that so came to wait for it
+	latest map[Index]int     // redefined task → its last entry in steps
+	rows   map[Index][]Index // dependants in the graph, without redefined ones
+	ahead  map[Index][]Index // redefined task → the tasks that wait for it since
 }
 
 type addedTask struct {
@@ -57,15 +54,15 @@ type addedTask struct {
 	priority      int32
 	payload, args []byte
 	parent        Index // the splitter; None for an operator's
-	under         Index // the fan-out it is of; None for others
+	under         Index // its fan-out; None for others
 }
 
-// batch is one growth as it was carried out: enough to carry it out again.
+// batch is one executed growth with all data to repeat it.
 type batch struct {
 	parent Index
 	first  Index     // index of its first task
 	needs  [][]Index // per task, resolved
-	before [][]Index // per task, resolved; without what follows from parent
+	before [][]Index // per task, resolved; without the dependants that follow from parent
 }
 
 func (r *Run) ensureGrowth() *growth {
@@ -78,7 +75,7 @@ func (r *Run) ensureGrowth() *growth {
 	return r.growth
 }
 
-// intern returns the growth's own copy of a payload, the same for equal ones.
+// intern returns the growth's own copy of a payload. Equal payloads share one copy.
 func (g *growth) intern(p []byte) []byte {
 	if p == nil {
 		return nil
@@ -91,7 +88,6 @@ func (g *growth) intern(p []byte) []byte {
 	return own
 }
 
-// addTasks carries out EventAddTasks.
 func (r *Run) addTasks(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err
@@ -107,7 +103,7 @@ func (r *Run) addTasks(ev Event) error {
 	return nil
 }
 
-// split carries out the growth of a task that is about to succeed.
+// split applies the growth of a task that is about to succeed.
 func (r *Run) split(ev Event) error {
 	if r.ending != endingNone {
 		return r.refuse(ev, RefusedCanceling,
@@ -117,7 +113,7 @@ func (r *Run) split(ev Event) error {
 	return err
 }
 
-// deferTask carries out EventDeferred: the task waits for each task that it adds.
+// deferTask applies EventDeferred: the task waits for each task that it adds.
 func (r *Run) deferTask(ev Event) error {
 	i := ev.Task
 	switch {
@@ -156,11 +152,11 @@ func (r *Run) deferTask(ev Event) error {
 	return nil
 }
 
-// deferred reports whether the splitter of a batch waits for it.
+// deferred reports whether the splitter of a batch waits for the batch.
 func (b batch) deferred() bool { return len(b.before) > 0 && slices.Contains(b.before[0], b.parent) }
 
-// grow validates, inserts and redefines; parent is the splitter or None. Nothing
-// changes when it returns an error, or changed is false.
+// grow validates, inserts and redefines; parent is the splitter or None. On an error, or if changed is
+// false, the run is unchanged.
 func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	p := r.planGrowth(g, parent, false)
 	if len(p.faults) > 0 {
@@ -189,10 +185,10 @@ func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	return true, nil
 }
 
-// carryOut inserts and redefines what was planned.
+// carryOut inserts and redefines the planned tasks.
 func (r *Run) carryOut(p *growthPlan) {
 	if len(p.redefined) > 0 {
-		// The new tasks may close a cycle with dependencies that redefined ones still have.
+		// The new tasks may close a cycle with old dependencies of redefined ones.
 		r.order = nil
 	}
 	if len(p.tasks) > 0 {
@@ -206,9 +202,9 @@ func (r *Run) carryOut(p *growthPlan) {
 	}
 }
 
-// insert adds validated tasks and their edges. The dependants of a splitter are
-// those it has now, other than tasks it added itself, so repeating the batches
-// of a run in order on a fresh run rebuilds the same edges.
+// insert adds validated tasks and their edges. The dependants of a splitter are its current ones,
+// except tasks it added itself. So repeating the batches in order on a fresh run rebuilds the same
+// edges.
 func (r *Run) insert(tasks []addedTask, b batch) {
 	g := r.ensureGrowth()
 	needed := neededWithin(b, func(k int) Index { return tasks[k].under })
@@ -243,8 +239,7 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 	r.number(b)
 }
 
-// neededWithin tells which tasks of a batch another one needs that is under the
-// same fan-out.
+// neededWithin marks the tasks of a batch that another task of the same fan-out needs.
 func neededWithin(b batch, under func(k int) Index) []bool {
 	needed := make([]bool, len(b.needs))
 	for k, row := range b.needs {
@@ -257,9 +252,8 @@ func neededWithin(b batch, under func(k int) Index) []bool {
 	return needed
 }
 
-// heirs are the tasks that will wait for what a splitter adds, under a fan-out or
-// by itself. Fan-outs do not wait for each other's tasks, so that those of one can
-// need single ones of another.
+// heirs returns the tasks that will wait for the additions of a splitter, for a fan-out or directly.
+// Fan-outs do not wait for each other's tasks, so tasks of one can need single tasks of another.
 func (r *Run) heirs(parent, under Index) []Index {
 	if parent == None {
 		return nil
@@ -277,7 +271,7 @@ func (r *Run) heirs(parent, under Index) []Index {
 	return heirs
 }
 
-// heirsOf are the heirs of each fan-out that tasks are of.
+// heirsOf returns the heirs per fan-out of the tasks.
 func (r *Run) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
 	heirs := map[Index][]Index{}
 	if b.deferred() {
@@ -291,7 +285,7 @@ func (r *Run) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
 	return heirs
 }
 
-// heirEdges is how many dependencies tasks bring at most by their heirs.
+// heirEdges bounds the number of dependencies that tasks add through their heirs.
 func (r *Run) heirEdges(b batch, tasks []addedTask) int {
 	heirs, edges := r.heirsOf(b, tasks), 0
 	for k := range tasks {
@@ -300,7 +294,7 @@ func (r *Run) heirEdges(b batch, tasks []addedTask) int {
 	return edges
 }
 
-// link makes to depend on from. A dependant that was ready waits again.
+// link makes to depend on from. A ready dependant becomes pending again.
 func (r *Run) link(from, to Index) {
 	g := r.growth
 	g.needs[to] = append(g.needs[to], from)
@@ -316,7 +310,7 @@ func (r *Run) link(from, to Index) {
 	}
 }
 
-// underID names the fan-out of an added task; empty for other tasks.
+// underID returns the fan-out name of an added task; empty for other tasks.
 func (r *Run) underID(i Index) string {
 	if of := r.Under(i); of != None {
 		return r.ID(of)

@@ -7,8 +7,8 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
-// maxGrowthEdges bounds what one growth may add, so that a splitter between wide
-// layers cannot exhaust memory in one step.
+// maxGrowthEdges bounds the edges of one growth, so a splitter between wide layers cannot exhaust
+// memory in one step.
 const maxGrowthEdges = 1 << 20
 
 // growthPlan is a validated growth, or its faults.
@@ -17,14 +17,14 @@ type growthPlan struct {
 	faults []Fault
 	tasks  []addedTask
 	batch  batch
-	// redefined are tasks of the run that get another definition.
+	// redefined lists tasks of the run that get another definition.
 	redefined []redefinition
 	fresh     map[string]Index // ids of the new tasks
-	// deferring: the splitter runs, and will wait for the tasks.
+	// deferring: the running splitter will wait for the tasks.
 	deferring bool
 	source    []int // position in the declaration of each new task
-	known     []int // positions of those that the run has already
-	// again has their positions by task, changed those of redefined ones in redefined.
+	known     []int // positions of tasks that the run already has
+	// again maps tasks to their positions, changed maps redefined tasks to theirs in redefined.
 	again   map[Index]Index
 	changed map[Index]int
 }
@@ -61,7 +61,7 @@ func (p *growthPlan) fault(k Index, f Fault) {
 	p.faults = append(p.faults, f)
 }
 
-// declare names a new task.
+// declare adds a new task.
 func (p *growthPlan) declare(k int, a *Addition) {
 	at := Index(k)
 	for _, f := range graph.CheckTask(&a.Task) {
@@ -83,7 +83,7 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	})
 }
 
-// under finds the fan-out that a new task is of.
+// under returns the fan-out of a new task.
 func (p *growthPlan) under(at Index, a *Addition) Index {
 	if a.Under == "" {
 		return None
@@ -103,14 +103,14 @@ func (p *growthPlan) find(id string) (Index, bool) {
 	return p.run.Lookup(id)
 }
 
-// resolve turns the names of new task n, declared as a, into indices.
+// resolve converts the names in new task n, declared as a, to indices.
 func (p *growthPlan) resolve(n, k int, a *Addition) {
 	needs, before := p.rows(Index(k), p.batch.first+Index(n), a)
 	p.batch.needs = append(p.batch.needs, needs)
 	p.batch.before = append(p.batch.before, before)
 }
 
-// rows resolves what task i, declared as a, needs and which tasks shall wait for it.
+// rows resolves the dependencies and dependants of task i, declared as a.
 func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
 	needs, before = []Index{}, []Index{}
 	for _, id := range a.Needs {
@@ -146,7 +146,7 @@ func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
 	return distinct(needs), distinct(before)
 }
 
-// waits reports whether task t waits for task i, which the run has, already.
+// waits reports whether task t already waits for the existing task i.
 func (p *growthPlan) waits(t, i Index) bool {
 	return i < p.batch.first && slices.Contains(p.run.Needs(t), i)
 }
@@ -175,10 +175,9 @@ func (p *growthPlan) checkEdges() {
 	}
 }
 
-// checkCycles looks for cycles through the new tasks. It visits only what can be
-// reached from them.
+// checkCycles finds cycles through the new tasks. It visits only tasks reachable from them.
 func (p *growthPlan) checkCycles() {
-	after := map[Index][]Index{} // edges to be: task → dependants
+	after := map[Index][]Index{} // future edges: task → dependants
 	for n, row := range p.batch.needs {
 		for _, d := range row {
 			after[d] = append(after[d], p.batch.first+Index(n))
@@ -208,7 +207,7 @@ func (p *growthPlan) checkCycles() {
 			return after[i]
 		case len(p.redefined) > 0:
 			return slices.Concat(p.kept(i), after[i])
-		case last < 0 || p.run.order[i] > last: // No way leads back to what is needed.
+		case last < 0 || p.run.order[i] > last: // No path leads back to a dependency.
 			return nil
 		}
 		return slices.Concat(p.run.Dependants(i), after[i])
@@ -226,9 +225,9 @@ func (p *growthPlan) checkCycles() {
 	}
 }
 
-// local reports that a cycle could only be among the new tasks themselves: none
-// needs a task of the run other than its splitter, or is of a fan-out. Most growths are of this
-// kind, and then the run's own tasks need not be searched.
+// local reports that a cycle is only possible among the new tasks: none needs a task of the run other
+// than its splitter, or has a fan-out. Most growths are local, so the search skips the run's own
+// tasks.
 func (p *growthPlan) local() bool {
 	for n := range p.batch.needs {
 		if p.batch.parent != None && len(p.batch.before[n]) > 0 || p.tasks[n].under != None {
@@ -243,8 +242,7 @@ func (p *growthPlan) local() bool {
 	return true
 }
 
-// lastNeed is the largest number, in the order of the run, of a task that a new
-// one needs.
+// lastNeed returns the largest order number of a dependency of the new tasks.
 func (p *growthPlan) lastNeed() int64 {
 	numbers, last := p.run.ensureOrder(), int64(-1)
 	for _, row := range p.batch.needs {

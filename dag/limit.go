@@ -10,25 +10,25 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// fanOut counts the tasks of a fan-out with a limit of its own.
+// fanOut counts the tasks of a fan-out with its own limit.
 type fanOut struct {
 	limit, running, ready int
-	// parked are the ready tasks that were passed over because the limit was
-	// reached. They have flagParked; other entries are dropped where they are met.
+	// parked holds ready tasks passed over because of the limit. They have flagParked; stale entries
+	// are dropped when encountered.
 	parked startHeap
 }
 
-// FanOut is how far a fan-out has used up the limit of its own.
+// FanOut is the use of a fan-out's own limit.
 type FanOut struct {
 	Name string
-	// Limit is the most tasks of it that are running at a time.
+	// Limit is the maximum of running tasks.
 	Limit, Running, Ready int
 }
 
-// Full reports whether no further task of the fan-out starts.
+// Full reports whether the limit is reached.
 func (f FanOut) Full() bool { return f.Running >= f.Limit }
 
-// FanOut returns the limited fan-out that i belongs to; ok is false without one.
+// FanOut returns the limited fan-out of i; ok is false without one.
 func (r *Run) FanOut(i Index) (f FanOut, ok bool) {
 	own := r.fanOutOf(i)
 	if own == nil {
@@ -50,7 +50,7 @@ func (f *fanOut) view(name string) FanOut {
 	return FanOut{Name: name, Limit: f.limit, Running: f.running, Ready: f.ready}
 }
 
-// entryOf is what stands before the first dot of an id; empty for an id without one.
+// entryOf returns the part of an id before its first dot; empty without a dot.
 func entryOf(id string) string {
 	entry, _, fanned := strings.Cut(id, ".")
 	if !fanned {
@@ -59,8 +59,7 @@ func entryOf(id string) string {
 	return entry
 }
 
-// fanOutOf is nil for a task without such a fan-out. Runs without limits pay
-// nothing for it.
+// fanOutOf returns the limited fan-out of a task, or nil. Runs without limits have no cost.
 func (r *Run) fanOutOf(i Index) *fanOut {
 	if r.fanOuts == nil {
 		return nil
@@ -68,7 +67,6 @@ func (r *Run) fanOutOf(i Index) *fanOut {
 	return r.fanOuts[entryOf(r.ID(i))]
 }
 
-// limitFanOuts sets limits.
 func (r *Run) limitFanOuts(limits map[string]int) {
 	//workflowcheck:ignore each is set by itself, and which tasks are ready does not depend on the order
 	for name, limit := range limits {
@@ -92,8 +90,7 @@ func (r *Run) limitFanOuts(limits map[string]int) {
 	}
 }
 
-// setConcurrency changes the limit of the run, or that of a fan-out, which may not have
-// had one.
+// setConcurrency changes the limit of the run or of a fan-out, which may have had none.
 func (r *Run) setConcurrency(ev Event) error {
 	switch {
 	case ev.FanOut == "":
@@ -106,8 +103,7 @@ func (r *Run) setConcurrency(ev Event) error {
 	return nil
 }
 
-// inheritFanOuts takes over the limits of an earlier run's fan-outs that were added
-// to it.
+// inheritFanOuts takes over the limits of fan-outs added to an earlier run.
 func (r *Run) inheritFanOuts(prior *Run) {
 	limits := map[string]int{}
 	//workflowcheck:ignore each goes to a place of its own
@@ -119,7 +115,7 @@ func (r *Run) inheritFanOuts(prior *Run) {
 	r.limitFanOuts(limits)
 }
 
-// appendFanOuts writes the limits in the order of their names.
+// appendFanOuts encodes the limits in the order of their names.
 func (r *Run) appendFanOuts(buf []byte) []byte {
 	if len(r.fanOuts) == 0 {
 		return buf
@@ -151,8 +147,8 @@ func readFanOuts(in *wire.Reader) map[string]int {
 	return limits
 }
 
-// follow counts a change of a task's state for its fan-out. Each ready task that
-// starts or goes, and each running one that ends, makes room for a parked one.
+// follow counts a task's change of state in its fan-out. A place left in the limit makes a parked task
+// available.
 func (r *Run) follow(i Index, from, to State) {
 	f := r.fanOutOf(i)
 	if f == nil {
@@ -190,8 +186,8 @@ func (r *Run) unpark(f *fanOut) bool {
 
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
-// park puts a ready task aside if its fan-out has reached its limit. The caller
-// takes it out of the set it was in.
+// park parks a ready task if its fan-out has reached its limit. The caller removes the task from its
+// set.
 func (r *Run) park(k startKey) bool {
 	f := r.fanOutOf(k.task)
 	if f == nil || f.running < f.limit {
@@ -204,7 +200,7 @@ func (r *Run) park(k startKey) bool {
 	return true
 }
 
-// parkFirst puts the first tasks of a set aside until one may start.
+// parkFirst parks the first tasks of a set until one may start.
 func (r *Run) parkFirst(set *readySet) {
 	for {
 		k, ok := r.first(set)

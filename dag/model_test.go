@@ -73,7 +73,7 @@ func drawOptions(t *rapid.T) dag.Options {
 	}
 }
 
-// pair runs the real thing next to the reference.
+// pair runs dag.Run next to the reference.
 type pair struct {
 	t     *rapid.T
 	graph *dag.Graph
@@ -120,7 +120,7 @@ func (p *pair) states() map[string]dag.State {
 	return m
 }
 
-// step gives one event to both and compares everything that can be seen.
+// step gives one event to both and compares all visible state.
 func (p *pair) step(kind dag.EventKind, id string, limit int, g *dag.Growth) {
 	before := p.states()
 	snapshot := p.run.Snapshot()
@@ -141,7 +141,7 @@ func (p *pair) step(kind dag.EventKind, id string, limit int, g *dag.Growth) {
 		require.Equal(p.t, snapshot, p.run.Snapshot(), "I7: a refused event changed something")
 	}
 
-	// I9: a run restored before the event decides the same and is the same after.
+	// I9: a run restored before the event makes the same decisions and ends in the same state.
 	same, twinErr := twin.Next(ev, nil)
 	require.Equal(p.t, got, same)
 	require.Equal(p.t, err == nil, twinErr == nil)
@@ -176,7 +176,7 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 		require.Equal(p.t, p.ref.limits[f.Name], f.Limit)
 		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Running), f.Running)
 		require.Equal(p.t, p.ref.inFanOut(f.Name, dag.Ready), f.Ready)
-		ran := 0 // What runs continues when the limit is lowered.
+		ran := 0 // Running tasks continue when the limit is lowered.
 		for id, t := range p.ref.tasks {
 			if t.fanOut == f.Name && before[id] == dag.Running {
 				ran++
@@ -202,7 +202,7 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 	p.invariants(counts, flight, gates)
 }
 
-// invariants checks what must hold in every state, without the reference.
+// invariants checks the invariants of every state, without the reference.
 func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 	o := p.run.Options()
 	active := p.run.Started() && !p.run.Finished() && !p.run.Held()
@@ -259,7 +259,7 @@ func (p *pair) growth(splitter string) *dag.Growth {
 	return g
 }
 
-// redefine adds tasks to a growth that the run has already.
+// redefine adds existing tasks of the run to a growth.
 func (p *pair) redefine(g *dag.Growth, splitter string, fresh []string) {
 	choice := p.ref.where(func(t *refTask) bool {
 		continues := slices.ContainsFunc(t.needs, func(n string) bool { return p.ref.tasks[p.ref.tasks[n].parent] == t })
@@ -283,7 +283,7 @@ func (p *pair) redefine(g *dag.Growth, splitter string, fresh []string) {
 	}
 }
 
-// closesCycle says whether the growth would close a cycle, the simple way.
+// closesCycle reports whether the growth closes a cycle, by a simple search.
 func (p *pair) closesCycle(g *dag.Growth, splitter string) bool {
 	needs := map[string][]string{}
 	for id, t := range p.ref.tasks {
@@ -354,8 +354,8 @@ func (p *pair) event() {
 	p.request()
 }
 
-// deferTo has a task wait for tasks that it adds, of which some need others of the
-// run; it is refused if these wait for the task.
+// deferTo makes a task wait for tasks that it adds; some need other tasks of the run. The run refuses
+// it if these wait for the task.
 func (p *pair) deferTo(id string) {
 	if t := p.ref.tasks[id]; p.ref.cancel > 0 || t.canceling || t.rule == dag.OneFailed {
 		p.step(dag.EventDeferred, id, 0, &dag.Growth{Tasks: []dag.Addition{{Task: dag.Task{ID: "never"}}}})

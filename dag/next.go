@@ -1,11 +1,10 @@
 package dag
 
-// Next takes one event and appends the decisions it causes to buf, which may be
-// nil. All state changes of the event happen before the first decision is made:
-// a failure has reached every dependant before anything is started.
+// Next takes one event and appends the resulting decisions to buf, which may be nil. All state changes
+// of the event precede its decisions: a failure reaches every dependant before anything starts.
 //
-// The error is a [*Refusal], or a [*FaultsError] when added tasks are invalid;
-// the run is then unchanged and nothing is appended.
+// The error is a [*Refusal], or a [*FaultsError] for invalid added tasks. The run is then unchanged
+// and nothing is appended.
 func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	r.moves, r.redefined = r.moves[:0], r.redefined[:0]
 	switch ev.Kind { //nolint:exhaustive // the rest are requests of an operator.
@@ -43,8 +42,7 @@ func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	return r.decide(buf), nil
 }
 
-// begin judges every task that waits for nothing: those without dependencies,
-// and, in a resumed run, those whose dependencies were all imported.
+// begin judges every task with no open dependency: none declared, or all imported in a resumed run.
 func (r *Run) begin() {
 	r.phase = phaseActive
 	for i := range r.nodes {
@@ -55,7 +53,7 @@ func (r *Run) begin() {
 	r.settle()
 }
 
-// checkReport validates a report; late says that the task is terminal already.
+// checkReport validates a report; late means that the task is already terminal.
 func (r *Run) checkReport(ev Event) (late bool, err error) {
 	if ev.Task < 0 || int(ev.Task) >= len(r.nodes) {
 		return false, r.refuse(ev, RefusedUnknownTask, "there is no task %d; the run has %d", ev.Task, len(r.nodes))
@@ -67,7 +65,6 @@ func (r *Run) checkReport(ev Event) (late bool, err error) {
 	return false, r.refuse(ev, RefusedState, "it is %s; only a task that was started can report", s)
 }
 
-// reported applies the end of a task.
 func (r *Run) reported(ev Event) (late bool, err error) {
 	if late, err = r.checkReport(ev); late || err != nil {
 		return late, err
@@ -96,20 +93,20 @@ func (r *Run) reported(ev Event) (late bool, err error) {
 	return false, nil
 }
 
-// end makes a task terminal; settle must follow to tell its dependants.
+// end makes a task terminal. The caller must call settle for its dependants.
 func (r *Run) end(i Index, to State) {
 	r.move(i, to)
 	r.nodes[i].flag = 0
 	r.stack = append(r.stack, i)
 }
 
-// untrigger skips a one_failed task without a failure to react to.
+// untrigger skips a one_failed task without a failed dependency.
 func (r *Run) untrigger(i Index) {
 	r.end(i, Skipped)
 	r.nodes[i].flag = flagUntriggered
 }
 
-// move changes a state and keeps counts, places and the ready sets in step.
+// move changes a state and updates counts, places and the ready sets.
 func (r *Run) move(i Index, to State) {
 	n := &r.nodes[i]
 	from := n.state
@@ -139,8 +136,8 @@ func (r *Run) rankOf(i Index) Index {
 	return r.graph.Rank(i)
 }
 
-// settle tells the dependants of every task on the work list that it is
-// terminal, which may make them ready or terminal in turn, until none is left.
+// settle updates the dependants of every task on the work list, which may make them ready or terminal
+// in turn, until the list is empty.
 func (r *Run) settle() {
 	for len(r.stack) > 0 {
 		last := len(r.stack) - 1
@@ -157,7 +154,7 @@ func (r *Run) settle() {
 	}
 }
 
-// arrive tells task d that one of its dependencies ended.
+// arrive counts the end of one dependency of task d.
 func (r *Run) arrive(d Index, how State) {
 	n := &r.nodes[d]
 	n.wait--
@@ -184,8 +181,8 @@ func (r *Run) arrive(d Index, how State) {
 	}
 }
 
-// judge decides again about a pending task from the states of its dependencies;
-// needed where tasks were brought back or added, because arrive sees only changes.
+// judge decides about a pending task from the states of all dependencies. Revived and added tasks need
+// it, because arrive handles only changes.
 func (r *Run) judge(i Index) {
 	blocked, failed := false, false
 	for _, d := range r.Needs(i) {
@@ -208,7 +205,7 @@ func (r *Run) judge(i Index) {
 	}
 }
 
-// decide starts what may start and ends the run when nothing is left.
+// decide starts tasks and ends the run when none is left.
 func (r *Run) decide(buf []Decision) []Decision {
 	if r.phase != phaseActive {
 		return buf
@@ -217,7 +214,7 @@ func (r *Run) decide(buf []Decision) []Decision {
 		buf = r.startFree(buf)
 		buf = r.fillPlaces(buf)
 		if r.gating {
-			buf = r.startGated(buf) // A task that has just got its place has left its gate.
+			buf = r.startGated(buf) // A task with a new place has just left its gate.
 		}
 	}
 	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {

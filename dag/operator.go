@@ -2,7 +2,7 @@ package dag
 
 import "fmt"
 
-// refuse makes the error of an event that is not accepted.
+// refuse returns the error of a refused event.
 func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 	f := &Refusal{Event: ev.Kind, Reason: why, Task: None, Detail: fmt.Sprintf(format, args...)}
 	if ev.Task >= 0 && int(ev.Task) < len(r.nodes) && ev.Kind.aboutTask() {
@@ -11,7 +11,7 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 	return f
 }
 
-// aboutTask reports whether Event.Task means something for this kind.
+// aboutTask reports whether the kind uses Event.Task.
 func (k EventKind) aboutTask() bool {
 	switch k {
 	case EventStarted, EventSucceeded, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
@@ -23,7 +23,7 @@ func (k EventKind) aboutTask() bool {
 	return false
 }
 
-// operate applies a request of an operator (or a passed deadline).
+// operate applies an operator's request or a passed deadline.
 func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 	if err := r.checkRequest(ev); err != nil {
 		return buf, err
@@ -55,8 +55,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 	return buf, nil
 }
 
-// checkRequest refuses what the phase of the run rules out for every request of
-// its kind, and tasks that do not exist.
+// checkRequest refuses requests that the phase of the run excludes, and unknown tasks.
 func (r *Run) checkRequest(ev Event) error {
 	if ev.Kind >= eventCount {
 		return r.refuse(ev, RefusedInvalid, "there is no such event")
@@ -82,7 +81,7 @@ func (r *Run) checkNotEnding(ev Event) error {
 	return nil
 }
 
-// retry revives one task or all that failed or were canceled, and what they blocked.
+// retry revives one task, or all failed or canceled tasks, and the tasks blocked by them.
 func (r *Run) retry(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err
@@ -106,8 +105,7 @@ func (r *Run) retry(ev Event) error {
 	return nil
 }
 
-// stopped are the tasks that the policy Stop canceled. With the last failure
-// gone nothing holds them back any more.
+// stopped returns the tasks canceled by the policy Stop. Without a failure they may run again.
 func (r *Run) stopped() []Index {
 	return r.inStates(func(n *node) bool { return n.flag&flagSwept != 0 })
 }
@@ -128,8 +126,8 @@ func (r *Run) lastFailure(i Index) bool {
 	return r.opts.OnFailure == Stop && left == 0
 }
 
-// inStates collects tasks in declaration order; only operators' requests may
-// look at all of them.
+// inStates returns tasks in declaration order. It scans all tasks, so only operators' requests may
+// call it.
 func (r *Run) inStates(want func(*node) bool) []Index {
 	var found []Index
 	for i := range r.nodes {
@@ -140,10 +138,9 @@ func (r *Run) inStates(want func(*node) bool) []Index {
 	return found
 }
 
-// revive makes terminal tasks pending again, with every task behind them that
-// never ran because of them (upstream_failed, or skipped by the rule one_failed),
-// and judges all of these again, and those already back with them. A seed that an
-// earlier one brought back is passed over.
+// revive makes terminal tasks pending again, with the tasks behind them that never ran because of them
+// (upstream_failed, or skipped by the rule one_failed). It judges all of these and back. It skips a
+// seed that an earlier seed revived.
 func (r *Run) revive(seeds, back []Index) {
 	first := len(back)
 	bring := func(i Index) {
@@ -166,7 +163,7 @@ func (r *Run) revive(seeds, back []Index) {
 	r.rejudge(back)
 }
 
-// unsettle takes back that a task is terminal: its dependants wait for it again.
+// unsettle reverts the end of a task: its dependants wait for it again.
 func (r *Run) unsettle(i Index) {
 	r.move(i, Pending)
 	r.nodes[i].flag = 0
@@ -180,8 +177,7 @@ func (r *Run) unsettle(i Index) {
 	}
 }
 
-// rejudge decides again about tasks that were brought back and starts the run's
-// clockwork again if it was parked.
+// rejudge judges revived tasks and continues a held run.
 func (r *Run) rejudge(back []Index) {
 	for _, i := range back {
 		if r.nodes[i].state == Pending {
@@ -193,7 +189,7 @@ func (r *Run) rejudge(back []Index) {
 	r.swept = false
 }
 
-// skip makes a task count as done; what it blocked comes back.
+// skip marks a task as done and revives the tasks blocked by it.
 func (r *Run) skip(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err
@@ -256,7 +252,7 @@ func (r *Run) rerun(ev Event) error {
 	return nil
 }
 
-// descendants returns i and everything that directly or indirectly depends on it.
+// descendants returns i and all direct and indirect dependants.
 func (r *Run) descendants(i Index) []Index {
 	all := []Index{i}
 	seen := map[Index]bool{i: true}

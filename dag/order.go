@@ -1,13 +1,12 @@
 package dag
 
-// order gives every task a number that is larger than those of all tasks it
-// depends on. A growth whose tasks lie between the numbers of what they need and
-// of what waits for them closes no cycle, which so is known without a search.
-// Equal numbers say nothing. It is derived, so it is not part of a snapshot.
+// order assigns each task a number larger than those of its dependencies. A growth closes no cycle if
+// its tasks fit between the numbers of their dependencies and dependants; no search is then needed.
+// Equal numbers imply nothing. It is derived, so it is not part of a snapshot.
 type order []int64
 
-// Numbers leave room: a million growths fit one after the other between two
-// levels of the graph before any number of the graph has to be raised.
+// Numbers leave room: a million successive growths fit between two levels of the graph before a number
+// must be raised.
 const (
 	levelStep  = 1 << 32
 	growthStep = 1 << 12
@@ -42,8 +41,7 @@ func (r *Run) ensureOrder() order {
 	return r.order
 }
 
-// number extends the order by a batch that was inserted, raising what waits for
-// it where there is no room.
+// number extends the order by an inserted batch, raising dependants if there is no room.
 func (r *Run) number(b batch) {
 	if r.order == nil {
 		return

@@ -2,15 +2,13 @@ package dag
 
 import "math/bits"
 
-// rankSet is a set of small integers with a fast minimum: a tree of 64-bit words
-// in which a bit says that the word below is not empty. Adding, removing and
-// finding the least touch at most four words for a million tasks, where a heap
-// would make about twenty comparisons.
+// rankSet is a set of small integers with a fast minimum: a tree of 64-bit words whose bits mark
+// non-empty words below. Each operation touches at most four words for a million tasks; a heap would
+// make about twenty comparisons.
 type rankSet struct {
 	levels [][]uint64
-	// first is a word of the lowest level below which all are empty. Tasks mostly
-	// become ready in about the order in which they start, so it usually holds the
-	// least member and saves the way down the tree.
+	// first is a word of the lowest level; all words before it are empty. Tasks become ready in about
+	// their start order, so it usually holds the minimum and saves a descent.
 	first int
 }
 
@@ -49,7 +47,7 @@ func (s *rankSet) remove(x Index) {
 	}
 }
 
-// least returns the smallest member, None when the set is empty.
+// least returns the smallest member; None if the set is empty.
 func (s *rankSet) least() Index {
 	if w := s.levels[0][s.first]; w != 0 {
 		return Index(s.first<<6 | bits.TrailingZeros64(w))
@@ -66,10 +64,8 @@ func (s *rankSet) least() Index {
 	return Index(x)
 }
 
-// startHeap orders the ready tasks that the rank set cannot hold: those added at
-// run time, which have no rank, and the unmetered ones; and the admitted ones.
-// Entries of tasks that are no longer so stay until they reach the top, where
-// peek drops them.
+// startHeap orders the tasks without a rank: those added at run time, unmetered ones and admitted
+// ones. Stale entries stay until they reach the top, where peek drops them.
 type startHeap struct {
 	keys []startKey
 }
@@ -120,8 +116,7 @@ func (h *startHeap) pop() {
 	}
 }
 
-// peek returns the first task that still is what the heap holds; ok is false if
-// there is none.
+// peek returns the first valid entry; ok is false if there is none.
 func (h *startHeap) peek(nodes []node, still func(node) bool) (k startKey, ok bool) {
 	for len(h.keys) > 0 {
 		if k := h.keys[0]; still(nodes[k.task]) {

@@ -5,23 +5,21 @@ import (
 	"slices"
 )
 
-// redefinition is a task that was added once more, with another definition, before
-// it had started. Tasks that wait for it continue waiting for it; it waits for what it
-// needs now, for tasks that were added to run before it, and for those that a
-// splitter it still needs has added.
+// redefinition is a task added again with another definition before its start. Its dependants keep
+// waiting for it. It waits for its new dependencies, for tasks added before it, and for tasks added by
+// a splitter that it still needs.
 type redefinition struct {
-	task   Index
-	parent Index // the splitter that redefined it; None for an operator
-	after  int   // how many batches came before it
-	attr   attr
-	// priority, payload and args are the new ones.
+	task          Index
+	parent        Index // the splitter that redefined it; None for an operator
+	after         int   // number of batches before it
+	attr          attr
 	priority      int32
 	payload, args []byte
 	needs         []Index // its own ones, resolved
-	before        []Index // tasks that wait for it besides those that did
+	before        []Index // new dependants
 }
 
-// latest is how task i was redefined last; nil if it was not.
+// latest returns the last redefinition of task i; nil if there is none.
 func (r *Run) latest(i Index) *redefinition {
 	if r.growth == nil || len(r.growth.latest) == 0 {
 		return nil
@@ -32,18 +30,16 @@ func (r *Run) latest(i Index) *redefinition {
 	return nil
 }
 
-// IsRedefined reports whether the definition of task i was replaced after the run
-// had begun.
+// IsRedefined reports whether the definition of task i was replaced after the start of the run.
 func (r *Run) IsRedefined(i Index) bool { return r.latest(i) != nil }
 
-// Redefined are the tasks that the last accepted event redefined. The slice is
-// reused by the next event.
+// Redefined returns the tasks redefined by the last accepted event. The next event reuses the slice.
 func (r *Run) Redefined() []Index { return r.redefined }
 
-// ranked reports whether a task has its place in the start order of the graph.
+// ranked reports whether a task has a place in the start order of the graph.
 func (r *Run) ranked(i Index) bool { return int(i) < r.graph.Len() && r.latest(i) == nil }
 
-// ownNeeds are the dependencies that the definition of task i names.
+// ownNeeds returns the dependencies in the definition of task i.
 func (r *Run) ownNeeds(i Index) []Index {
 	if d := r.latest(i); d != nil {
 		return d.needs
@@ -55,7 +51,7 @@ func (r *Run) ownNeeds(i Index) []Index {
 	return b.needs[i-b.first]
 }
 
-// batchOf finds the growth that an added task came with.
+// batchOf returns the growth of an added task.
 func (g *growth) batchOf(i Index) int {
 	k, exact := slices.BinarySearchFunc(g.batches, i, func(b batch, i Index) int { return int(b.first - i) })
 	if !exact {
@@ -64,10 +60,9 @@ func (g *growth) batchOf(i Index) int {
 	return k
 }
 
-// imposed are the dependencies of task i that its definition does not name: tasks
-// that were added to run before it, and those of splitters among needs. A task of a
-// splitter continues waiting for that splitter's other ones, too: what waits for the
-// splitter waits for these through it.
+// imposed returns the dependencies of task i outside its definition: tasks added before it, and tasks
+// of splitters among needs. A task of a splitter keeps waiting for that splitter's other tasks,
+// because dependants of the splitter wait for them through it.
 func (r *Run) imposed(i Index, needs []Index) []Index {
 	if r.growth == nil {
 		return nil
@@ -85,8 +80,8 @@ func (r *Run) imposed(i Index, needs []Index) []Index {
 	return kept
 }
 
-// addedBefore reports whether task n was to run before task i when it was added, or
-// redefined.
+// addedBefore reports whether task n was declared to run before task i in an addition or a
+// redefinition.
 func (r *Run) addedBefore(n, i Index) bool {
 	if slices.Contains(r.growth.ahead[n], i) {
 		return true
@@ -98,8 +93,7 @@ func (r *Run) addedBefore(n, i Index) bool {
 	return slices.Contains(b.before[n-b.first], i)
 }
 
-// broughtBy is what the tasks that a splitter added stand behind: their fan-out, or
-// the splitter; None for other tasks.
+// broughtBy returns the fan-out or the splitter of an added task; None for other tasks.
 func (r *Run) broughtBy(n Index) Index {
 	if of := r.Under(n); of != None {
 		return of
@@ -107,7 +101,7 @@ func (r *Run) broughtBy(n Index) Index {
 	return r.AddedBy(n)
 }
 
-// redefine replaces definitions and dependencies. The tasks are pending after it.
+// redefine replaces definitions and dependencies. The tasks become pending.
 func (r *Run) redefine(list []redefinition) {
 	g := r.ensureGrowth()
 	needs := make([][]Index, len(list))
@@ -138,7 +132,7 @@ func (r *Run) redefine(list []redefinition) {
 	}
 }
 
-// unlink takes all dependencies from tasks that are redefined.
+// unlink removes all dependencies of redefined tasks.
 func (r *Run) unlink(list []redefinition) {
 	g := r.growth
 	gone, needed := make(map[Index]bool, len(list)), map[Index]bool{}
@@ -161,7 +155,6 @@ func (r *Run) unlink(list []redefinition) {
 	}
 }
 
-// rejudgeRedefined decides again about tasks that were redefined.
 func (r *Run) rejudgeRedefined(list []redefinition) {
 	r.requeue()
 	for k := range list {
@@ -173,8 +166,8 @@ func (r *Run) rejudgeRedefined(list []redefinition) {
 	r.settle()
 }
 
-// requeue fills the sets of ready tasks again: how a task takes its place may have
-// changed. It looks at all tasks, which only a redefinition may.
+// requeue rebuilds the sets of ready tasks, because redefined tasks may take their place differently.
+// It scans all tasks, so only a redefinition may call it.
 func (r *Run) requeue() {
 	r.ready, r.gated, r.free = readySet{own: newRankSet(r.graph.Len())}, readySet{}, startHeap{}
 	r.gating = false
@@ -199,8 +192,7 @@ func (r *Run) requeue() {
 	}
 }
 
-// given is the definition that the splitter gave a task it added; what an operator
-// made of it later does not count.
+// given returns the splitter's definition of a task it added, without later changes by an operator.
 func (r *Run) given(i, parent Index) redefinition {
 	for _, d := range slices.Backward(r.growth.steps) {
 		if d.task == i && d.parent == parent {
@@ -212,12 +204,13 @@ func (r *Run) given(i, parent Index) redefinition {
 	return redefinition{task: i, attr: t.attr, priority: t.priority, payload: t.payload, args: t.args, needs: b.needs[i-b.first]}
 }
 
-// effective is the definition of task i that is in force.
+// effective returns the definition of task i in force.
 func (r *Run) effective(i Index) redefinition {
 	return redefinition{task: i, attr: r.nodes[i].attr, priority: r.Priority(i), payload: r.Payload(i), args: r.Args(i), needs: r.ownNeeds(i)}
 }
 
-// does reports whether two definitions do the same; same, whether also when.
+// does reports whether two definitions have the same work; same reports whether they also have the
+// same timing.
 func (d *redefinition) does(o *redefinition) bool {
 	return d.attr == o.attr && bytes.Equal(d.payload, o.payload) && bytes.Equal(d.args, o.args)
 }

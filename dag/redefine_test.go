@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// TestDirectionIsTurned: x waited for y; now y waits for a new task that needs x. There is
-// a cycle between the old dependency and the new ones, and none once x is redefined.
+// TestDirectionIsTurned: x waited for y; now y waits for a new task that needs x. The old dependency
+// closes a cycle, but redefining x removes it.
 func TestDirectionIsTurned(t *testing.T) {
 	t.Parallel()
 	graph, err := dag.Build(dag.Input{Tasks: []dag.Task{{ID: "first"}, {ID: "y", Needs: []string{"first"}}, {ID: "x", Needs: []string{"y"}}}})

@@ -7,7 +7,7 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
-// redefine plans what becomes of a declared task that the run has already.
+// redefine plans the redefinition of an existing task.
 func (p *growthPlan) redefine(at Index, a *Addition) {
 	i, _ := p.run.Lookup(a.ID)
 	parent := p.batch.parent
@@ -40,9 +40,9 @@ func (p *growthPlan) redefine(at Index, a *Addition) {
 	p.redefined = append(p.redefined, d)
 }
 
-// repeated reports whether a definition says what is so already. A part that a splitter
-// returns again is compared with what it returned before, and is left alone if it
-// does the same and has started.
+// repeated reports whether a definition is already in force. A task returned again by its splitter is
+// compared with the splitter's earlier definition. It is left alone if both do the same and it has
+// started.
 func (p *growthPlan) repeated(d *redefinition) bool {
 	if d.parent == None {
 		now := p.run.effective(d.task)
@@ -55,7 +55,7 @@ func (p *growthPlan) repeated(d *redefinition) bool {
 	return d.same(&last)
 }
 
-// fixed says why a task cannot be redefined; nil if it can.
+// fixed returns the reason why a task cannot be redefined; nil if it can.
 func (p *growthPlan) fixed(d *redefinition) *Fault {
 	switch state := p.run.nodes[d.task].state; {
 	case state > Ready:
@@ -68,13 +68,13 @@ func (p *growthPlan) fixed(d *redefinition) *Fault {
 	return nil
 }
 
-// continues reports whether a task has begun and waits for tasks that it added.
+// continues reports whether a task has started and waits for tasks that it added.
 func (p *growthPlan) continues(i Index) bool {
 	return slices.ContainsFunc(p.run.Needs(i), func(n Index) bool { return p.run.AddedBy(n) == i })
 }
 
-// checkFamilies sees to it that the tasks of a fan-out with a limit continue sharing
-// their priority and how they take their place.
+// checkFamilies requires that tasks of a limited fan-out share their priority and their gated and
+// unmetered attributes.
 func (p *growthPlan) checkFamilies(g *Growth) {
 	if len(p.redefined) == 0 {
 		return
@@ -101,8 +101,8 @@ func (p *growthPlan) checkFamilies(g *Growth) {
 	}
 }
 
-// replan adds the dependencies that redefined tasks will have to edges to be, and
-// returns where a cycle through them begins.
+// replan adds the dependencies of redefined tasks to the future edges. It returns the tasks where a
+// cycle may begin.
 func (p *growthPlan) replan(after map[Index][]Index) []Index {
 	starts := make([]Index, 0, len(p.redefined))
 	for k := range p.redefined {
@@ -116,7 +116,7 @@ func (p *growthPlan) replan(after map[Index][]Index) []Index {
 	return starts
 }
 
-// kept are the dependants of task i that are not redefined.
+// kept returns the dependants of task i that are not redefined.
 func (p *growthPlan) kept(i Index) []Index {
 	return slices.DeleteFunc(slices.Clone(p.run.Dependants(i)), func(d Index) bool {
 		_, changed := p.changed[d]

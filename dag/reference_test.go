@@ -8,9 +8,8 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// reference is a deliberately simple run: maps of names, rules read off the
-// package documentation, everything decided again from scratch after every
-// event by looking at all tasks. It shares no code with dag.Run.
+// reference is a simple run: maps of names, the rules of the package documentation, and every decision
+// repeated from scratch after every event. It shares no code with dag.Run.
 type reference struct {
 	order    []string // declaration
 	tasks    map[string]*refTask
@@ -45,7 +44,7 @@ type refTask struct {
 	ahead     []string // tasks that wait for it because it was added before them
 }
 
-// out is what a step decided, by name, in order.
+// out holds the decisions of a step, by name, in order.
 type out struct {
 	kind dag.DecisionKind
 	task string
@@ -83,7 +82,7 @@ func bad(s dag.State) bool {
 	return s == dag.Failed || s == dag.UpstreamFailed || s == dag.Canceled
 }
 
-// verdict says what a pending task must become now; Pending if nothing.
+// verdict returns the next state of a pending task; Pending if it stays.
 func (r *reference) verdict(t *refTask) dag.State {
 	all, blocked, failed := true, false, false
 	for _, n := range t.needs {
@@ -192,8 +191,7 @@ func (r *reference) decide() []out {
 	return append(outs, out{kind: dag.DecisionFinish, end: end})
 }
 
-// step applies an event; ok is false when it must be refused. Growth is given by
-// name and only validly.
+// step applies an event; ok is false if it must be refused. It takes valid growth by name.
 func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.Growth) (outs []out, ok bool) {
 	switch kind {
 	case dag.EventStart:
@@ -226,7 +224,7 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 	return r.request(kind, id, growth)
 }
 
-// limitFanOut changes the limit of a fan-out of which there is a task, or a limit.
+// limitFanOut changes the limit of a fan-out that has a task or a limit.
 func (r *reference) limitFanOut(name string, limit int) ([]out, bool) {
 	there := r.limits[name] > 0
 	for _, t := range r.tasks {
@@ -298,7 +296,7 @@ func (r *reference) sweep(ids []string) {
 	r.propagate()
 }
 
-// heirs are the tasks that come to wait for what a splitter adds.
+// heirs returns the tasks that wait for the additions of a splitter.
 func (r *reference) heirs(parent, under string) []string {
 	return r.where(func(t *refTask) bool {
 		if under == "" {
@@ -308,12 +306,12 @@ func (r *reference) heirs(parent, under string) []string {
 	})
 }
 
-// neededBeside: a task of the same growth and fan-out needs it.
+// neededBeside reports whether a task of the same growth and fan-out needs it.
 func neededBeside(g *dag.Growth, a dag.Addition) bool {
 	return slices.ContainsFunc(g.Tasks, func(b dag.Addition) bool { return b.Under == a.Under && slices.Contains(b.Needs, a.ID) })
 }
 
-// deferTo has a task wait for those that it adds.
+// deferTo makes a task wait for its additions.
 func (r *reference) deferTo(g *dag.Growth, id string) {
 	if len(g.FanOuts) > 0 && r.limits == nil {
 		r.limits = map[string]int{}
@@ -388,7 +386,7 @@ func (r *reference) grow(g *dag.Growth, parent string) {
 	}
 }
 
-// imposed are the dependencies that a task keeps when it is redefined.
+// imposed returns the dependencies that a redefined task keeps.
 func (r *reference) imposed(id string, needs []string) []string {
 	var kept []string
 	for _, n := range r.tasks[id].needs {
@@ -404,14 +402,14 @@ func (r *reference) imposed(id string, needs []string) []string {
 	return kept
 }
 
-// redefine replaces what a task does and needs.
+// redefine replaces the work and dependencies of a task.
 func (r *reference) redefine(a dag.Task) {
 	t := r.tasks[a.ID]
 	t.needs = append(slices.Clone(a.Needs), r.imposed(a.ID, a.Needs)...)
 	t.rule, t.priority, t.free, t.gated, t.state = a.Rule, a.Priority, a.Unmetered, a.Gated && !a.Unmetered, dag.Pending
 }
 
-// back makes tasks pending again, with everything behind them that did not run because of them.
+// back makes tasks pending again, with all tasks behind them that never ran because of them.
 func (r *reference) back(ids []string) {
 	reset := map[string]bool{}
 	var visit func(id string)
@@ -450,7 +448,7 @@ func (r *reference) where(want func(*refTask) bool) []string {
 	return ids
 }
 
-// sweptIfLast returns what a stop holds back when id is the last failure.
+// sweptIfLast returns the tasks canceled by stop if id is the last failure.
 func (r *reference) sweptIfLast(id string) []string {
 	failed := r.where(func(t *refTask) bool { return t.state == dag.Failed })
 	if !r.stop || (len(failed) > 0 && !slices.Equal(failed, []string{id})) {

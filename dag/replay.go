@@ -2,7 +2,7 @@ package dag
 
 import "slices"
 
-// build makes the new run with those tasks of prior's growth that come along.
+// build creates the new run with the tasks of prior's growth that are taken along.
 func (s *resumption) build() {
 	s.run = NewRun(s.next, s.opts)
 	s.run.inheritFanOuts(s.prior)
@@ -19,14 +19,13 @@ func (s *resumption) build() {
 	s.redefine(len(s.prior.growth.batches))
 }
 
-// replay repeats one growth with the tasks that fit the new run; false if none
-// of them does.
+// replay repeats one growth with the tasks that fit the new run; false if none fits.
 func (s *resumption) replay(b batch) bool {
 	parent := None
 	if b.parent != None {
 		parent, _ = s.run.Lookup(s.prior.ID(b.parent))
 		if parent == None {
-			return false // Without its splitter a part has no meaning.
+			return false // A part needs its splitter.
 		}
 	}
 	r := replayed{s: s, batch: b, parts: map[Index]bool{}}
@@ -43,15 +42,15 @@ func (s *resumption) replay(b batch) bool {
 	return true
 }
 
-// replayed is one growth of the earlier run on its way into the new one.
+// replayed is one growth of the earlier run being moved to the new one.
 type replayed struct {
 	s       *resumption
 	batch   batch
-	parts   map[Index]bool // its tasks, by index in the earlier run, that come along
+	parts   map[Index]bool // its tasks taken along, by index in the earlier run
 	planned *growthPlan
 }
 
-// take takes all tasks but those whose id the new graph declares itself.
+// take takes all tasks except those declared by the new graph.
 func (r *replayed) take() {
 	for k := range r.batch.needs {
 		i := r.batch.first + Index(k)
@@ -61,7 +60,7 @@ func (r *replayed) take() {
 	}
 }
 
-// lose leaves a task out of the new run for good.
+// lose removes a task from the new run for good.
 func (r *replayed) lose(i Index) {
 	if r.parts[i] {
 		delete(r.parts, i)
@@ -69,8 +68,7 @@ func (r *replayed) lose(i Index) {
 	}
 }
 
-// dropUnfit leaves out the tasks that name one which is gone, and those that
-// name these.
+// dropUnfit removes tasks with a missing dependency or dependant, repeatedly.
 func (r *replayed) dropUnfit() {
 	var queue []Index
 	naming := map[Index][]Index{}
@@ -101,10 +99,9 @@ func (r *replayed) fits(i Index) bool {
 	return !slices.ContainsFunc(slices.Concat(r.batch.needs[k], r.batch.before[k]), func(d Index) bool { return r.name(d) == "" })
 }
 
-// dropCircular leaves out, of every cycle, the tasks that were to run before a
-// part of a splitter that is executed again: the splitter in place of its part may
-// close one. Where the graph itself has changed, there may be no such task; then
-// nothing of the growth comes along.
+// dropCircular removes from every cycle the tasks added before a part of a splitter that is executed
+// again; the splitter in place of its part may close a cycle. If a changed graph leaves no such task,
+// the whole growth is dropped.
 func (r *replayed) dropCircular() {
 	before := len(r.parts)
 	for _, f := range r.planned.faults {
@@ -123,8 +120,8 @@ func (r *replayed) dropCircular() {
 	}
 }
 
-// name is what a task of the earlier run is called in the new one: its id, or the
-// splitter's for a part that a splitter adds again; empty if it is gone.
+// name returns the new name of a task of the earlier run: its id, or the splitter's id for a part that
+// a splitter adds again. It is empty if the task is gone.
 func (r *replayed) name(i Index) string {
 	for {
 		id := r.s.prior.ID(i)
@@ -137,8 +134,8 @@ func (r *replayed) name(i Index) string {
 	}
 }
 
-// splitterAgain is the splitter of a task of prior if it is executed again, or the
-// fan-out that the task was of.
+// splitterAgain returns the splitter of a task of prior if it is executed again, or the task's
+// fan-out.
 func (s *resumption) splitterAgain(i Index) Index {
 	if int(i) < s.prior.graph.Len() {
 		return None
@@ -161,7 +158,7 @@ func (r *replayed) names(row []Index) []string {
 	return ids
 }
 
-// plan validates what is left as a growth of the new run.
+// plan validates the remaining tasks as a growth of the new run.
 func (r *replayed) plan(parent Index) {
 	g := &Growth{}
 	for k := range r.batch.needs {

@@ -2,9 +2,8 @@ package dag
 
 import "slices"
 
-// redefine repeats the redefinitions that came right after that many batches of
-// prior. One of a task that the new graph defines otherwise is older than that
-// definition, and goes.
+// redefine repeats the redefinitions that followed that many batches of prior. It drops a redefinition
+// of a task that the new graph defines differently, because that definition is newer.
 func (s *resumption) redefine(after int) {
 	steps := s.prior.growth.steps
 	from, _ := slices.BinarySearchFunc(steps, after, func(d redefinition, after int) int { return d.after - after })
@@ -18,8 +17,8 @@ func (s *resumption) redefine(after int) {
 	}
 }
 
-// redefineTasks repeats redefinitions of different tasks by one party, all at once or,
-// where that cannot be, each that can be by itself.
+// redefineTasks repeats redefinitions of different tasks by one author: all at once or, if that fails,
+// each that is valid on its own.
 func (s *resumption) redefineTasks(steps []redefinition) {
 	g, parent := &Growth{}, None
 	for k := range steps {
@@ -32,7 +31,7 @@ func (s *resumption) redefineTasks(steps []redefinition) {
 		}
 		switch {
 		case s.changed[id], !there && (d.parent != None || int(d.task) < s.prior.graph.Len()):
-			continue // The new graph says what it does, or does not have it; or its splitter adds it again.
+			continue // The new graph defines or removes the task, or its splitter adds it again.
 		case there && d.parent != None && s.run.AddedBy(i) != by:
 			continue
 		}
@@ -59,15 +58,14 @@ func (s *resumption) redefineTasks(steps []redefinition) {
 	}
 }
 
-// loseDefinition names a task whose new definition does not come along.
+// loseDefinition records a task whose redefinition is dropped.
 func (s *resumption) loseDefinition(i Index) {
 	if id := s.prior.ID(i); !slices.Contains(s.lost, id) {
 		s.lost = append(s.lost, id)
 	}
 }
 
-// addition is a redefinition as it is declared in the new run; false if what it names
-// is gone.
+// addition returns a redefinition as a declaration in the new run; false if one of its tasks is gone.
 func (s *resumption) addition(d *redefinition) (Addition, bool) {
 	needs, all := s.names(d.needs)
 	before, every := s.names(d.before)
@@ -80,8 +78,8 @@ func (s *resumption) addition(d *redefinition) (Addition, bool) {
 	}, all && every
 }
 
-// names are what tasks of the earlier run are called in the new one: their ids, or
-// those of the splitters that add them again; false if one is gone.
+// names returns the new names of tasks of the earlier run: their ids, or those of the splitters that
+// add them again. It returns false if one is gone.
 func (s *resumption) names(row []Index) ([]string, bool) {
 	ids := make([]string, 0, len(row))
 	for _, i := range row {

@@ -10,12 +10,12 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// ErrOtherGraph is returned by [Restore] when the snapshot belongs to another graph.
+// ErrOtherGraph is returned by [Restore] for a snapshot of another graph.
 var ErrOtherGraph = errors.New("dag: the snapshot was made of another graph; restore it with the graph it was started with")
 
-// Restore is the inverse of [Run.Snapshot]: the run it returns answers every
-// further event as the original would. g must be the graph of the original run.
-// Damaged bytes give an error that wraps [ErrCorrupt] or [ErrVersion].
+// Restore is the inverse of [Run.Snapshot]: the returned run responds to all later events like the
+// original. g must be the graph of the original run. Damaged bytes return an error that wraps
+// [ErrCorrupt] or [ErrVersion].
 func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	in, err := wire.Unseal(snapshot, snapshotMagic)
 	if err != nil {
@@ -95,8 +95,7 @@ func (r *Run) readGrowth(in *wire.Reader, redefined bool) {
 	}
 }
 
-// readBatch carries a growth out again; the payloads' numbers are returned
-// because the payloads themselves follow later.
+// readBatch repeats a growth. It returns the payloads' numbers, because the payloads follow later.
 func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	first := Index(len(r.nodes))
 	b := batch{parent: Index(in.Count(int(first), "splitter")) - 1, first: first}
@@ -141,7 +140,7 @@ func (r *Run) readBatch(in *wire.Reader) (payloads, args []uint64) {
 	return payloads, args
 }
 
-// row reads what appendRow wrote; members are below limit.
+// row is the inverse of appendRow; members are below limit.
 func row(r *wire.Reader, limit int) []Index {
 	n := r.Count(min(r.Left(), limit), "dependencies")
 	row := make([]Index, 0, n)
@@ -153,8 +152,8 @@ func row(r *wire.Reader, limit int) []Index {
 	return row
 }
 
-// tangled reports whether the graph with its growth has a cycle; the growth of
-// an intact snapshot cannot, so this only guards against hostile ones.
+// tangled reports whether the graph with its growth has a cycle. Intact snapshots have none, so this
+// guards against hostile ones.
 func (r *Run) tangled() bool {
 	wait := make([]int, len(r.nodes))
 	var queue []Index
@@ -231,7 +230,7 @@ func (r *Run) readOrigins(in *wire.Reader) {
 	r.origins = o
 }
 
-// recount derives everything that follows from the states.
+// recount derives all data that follows from the states.
 func (r *Run) recount() {
 	r.counts = [stateCount]int{}
 	//workflowcheck:ignore each is reset by itself
@@ -273,8 +272,7 @@ func (r *Run) recount() {
 	}
 }
 
-// consistent refuses states that no run can be in, which would leave it waiting
-// for ever.
+// consistent refuses impossible states, in which the run would wait for ever.
 func (r *Run) consistent() error {
 	live := r.counts[Pending] + r.counts[Ready] + r.counts[Running]
 	switch {
@@ -294,7 +292,7 @@ func (r *Run) consistent() error {
 	return nil
 }
 
-// overdue reports whether a pending task should have been decided already.
+// overdue reports whether a pending task should already have been decided.
 func (r *Run) overdue(i Index, n *node) bool {
 	if n.wait == 0 {
 		return true
@@ -308,10 +306,10 @@ func (r *Run) overdue(i Index, n *node) bool {
 	return false
 }
 
-// Errors about bytes that were given to [Decode] or [Restore].
+// Errors of [Decode] and [Restore].
 var (
-	// ErrCorrupt is wrapped where they are not what Encode or Snapshot wrote.
+	// ErrCorrupt means that Encode or Snapshot did not write the bytes.
 	ErrCorrupt = wire.ErrCorrupt
-	// ErrVersion is wrapped where an incompatible version wrote them.
+	// ErrVersion means that an incompatible version wrote the bytes.
 	ErrVersion = wire.ErrVersion
 )

@@ -7,15 +7,13 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// replayedSteps are redefinitions on their way back out of a snapshot, with the
-// numbers of their payloads.
+// replayedSteps are the redefinitions read from a snapshot, with the numbers of their payloads.
 type replayedSteps struct {
-	list           []redefinition // not carried out yet
+	list           []redefinition // not applied yet
 	payloads, args []uint64
 }
 
-// readSteps reads what appendSteps wrote; which tasks they name is checked when they
-// are carried out.
+// readSteps is the inverse of appendSteps. carryOut checks the tasks.
 func readSteps(in *wire.Reader) replayedSteps {
 	var s replayedSteps
 	n, after := in.Count(in.Left(), "redefinitions"), 0
@@ -36,8 +34,7 @@ func readSteps(in *wire.Reader) replayedSteps {
 	return s
 }
 
-// carryOut redefines, in a run that is being restored, what came right after that
-// many batches.
+// carryOut applies the redefinitions that followed that many batches, in a run being restored.
 func (s *replayedSteps) carryOut(r *Run, in *wire.Reader, after int) {
 	for len(s.list) > 0 && s.list[0].after == after && in.Err() == nil {
 		n, seen := 0, map[Index]bool{}
@@ -53,7 +50,7 @@ func (s *replayedSteps) carryOut(r *Run, in *wire.Reader, after int) {
 	}
 }
 
-// redefinable reports whether a redefinition of a snapshot can have been one.
+// redefinable reports whether a redefinition in a snapshot is possible.
 func (r *Run) redefinable(d *redefinition) bool {
 	most := Index(len(r.nodes))
 	for _, i := range slices.Concat(d.needs, d.before) {

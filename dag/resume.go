@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// ResumeRequest says what to do again of an earlier run.
+// ResumeRequest selects the tasks of an earlier run to execute again.
 type ResumeRequest struct {
-	// Run is the id of the earlier run; it becomes the origin of what is imported,
-	// unless the earlier run had imported that itself.
+	// Run is the id of the earlier run. It becomes the origin of imported tasks, unless the earlier
+	// run had imported them itself.
 	Run string
 	// From names tasks to execute again with all their descendants.
 	From []string
-	// Also names tasks to execute again without their descendants; for callers that
-	// find an imported task's result to be gone.
+	// Also names tasks to execute again without their descendants, for callers that miss the result of
+	// an imported task.
 	Also []string
-	// AcceptDiff allows the graph to differ from the earlier run's. Tasks that were
-	// added or changed are then executed with their descendants.
+	// AcceptDiff allows a graph other than the earlier run's. Added and changed tasks are then
+	// executed with their descendants.
 	AcceptDiff bool
 }
 
-// Diff lists how the tasks of two graphs differ, by id, in declaration order.
+// Diff lists the task ids that differ between two graphs, in declaration order.
 type Diff struct {
 	Added, Changed, Removed []string
 }
 
-// Empty reports whether there is no difference.
+// Empty reports whether the graphs have no differences.
 func (d Diff) Empty() bool { return len(d.Added)+len(d.Changed)+len(d.Removed) == 0 }
 
 // DiffError refuses to resume a run with another graph.
@@ -34,7 +34,7 @@ type DiffError struct {
 	Diff Diff
 }
 
-// Error names what differs and how to continue.
+// Error lists the differences and the way to continue.
 func (e *DiffError) Error() string {
 	var parts []string
 	for _, p := range []struct {
@@ -54,20 +54,19 @@ func (e *DiffError) Error() string {
 		"); accept the difference to run what changed and everything after it, or resume with the original"
 }
 
-// Import is a task whose end is taken over from an earlier run.
+// Import is a task whose end is imported from an earlier run.
 type Import struct {
 	Task  Index  // in the new run
 	Prior Index  // in the earlier run
 	From  string // id of the run that produced it
 }
 
-// ResumePlan says what a resumed run takes over and what it executes.
+// ResumePlan lists imported and executed tasks of a resumed run.
 type ResumePlan struct {
 	Imported []Import
 	Executed []Index
-	// Dropped are the ids of tasks that an operator or a splitter had added and
-	// that have no place in the new run: what they need is gone, or the order
-	// they were added for cannot be kept. No splitter adds them again.
+	// Dropped lists ids of tasks that an operator or a splitter had added and that do not fit the new
+	// run: a dependency is gone, or their order cannot be kept. No splitter adds them again.
 	Dropped []string
 	Diff    Diff
 }
@@ -94,15 +93,12 @@ func Compare(before, after *Graph) Diff {
 	return d
 }
 
-// Resume prepares a run of next that takes over from prior the tasks that
-// succeeded or were skipped, and executes the others: those that failed, were
-// blocked, canceled or never ran, those the request names, and, if AcceptDiff,
-// those that changed with their descendants. Tasks that were added to prior at
-// run time come along, except those of a splitter that is executed again: it
-// will add its own. An added task that names such a part names its splitter
-// instead, and so waits for all that the splitter adds; those that cannot come
-// along are in [ResumePlan.Dropped]. prior is not changed; that it is over is for
-// the caller to know. Nothing starts before EventStart.
+// Resume prepares a run of next that imports succeeded and skipped tasks from prior and executes the
+// others: failed, blocked, canceled or never run, requested, and, if AcceptDiff, changed tasks with
+// their descendants. Tasks added to prior at run time are taken along, except those of a splitter that
+// is executed again and adds its own. An added task that names such a part names its splitter instead,
+// so it waits for all tasks of the splitter. [ResumePlan.Dropped] lists added tasks that do not fit.
+// prior is not changed; the caller ensures that it is over. Nothing starts before EventStart.
 //
 // The error is a [*DiffError], or a [*Refusal] for a task that does not exist.
 func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *ResumePlan, error) {
@@ -137,14 +133,14 @@ type resumption struct {
 	next  *Graph
 	opts  Options
 	req   ResumeRequest
-	drop  map[int]bool // batches of prior's growth that do not come along
+	drop  map[int]bool // batches of prior's growth to drop
 	batch map[int]int  // batch of the new run's growth → batch of prior's
 	lost  []string
-	// changed are the tasks that next defines otherwise than prior's graph.
+	// changed marks the tasks that next defines differently from prior's graph.
 	changed map[string]bool
-	// chosen are the tasks that were to be executed in one of the builds, descendants
-	// those of them that were with all that follows. Both stay when the part of a
-	// splitter goes that was the reason: their own parts went with it.
+	// chosen holds the tasks selected for execution in any build, descendants those selected with
+	// their descendants. Both keep a selection when the part of a splitter that caused it is dropped,
+	// because the tasks' own parts are dropped too.
 	chosen, descendants map[string]bool
 
 	run  *Run
@@ -198,8 +194,7 @@ func (s *resumption) choose(diff Diff) error {
 	return nil
 }
 
-// withSources adds the tasks that brought the tasks of a fan-out which has changed:
-// they bring them again.
+// withSources adds the tasks that added tasks of a changed fan-out; they add them again.
 func (s *resumption) withSources(changed []string) {
 	if s.prior.growth == nil || len(changed) == 0 {
 		return
@@ -218,8 +213,8 @@ func (s *resumption) withSources(changed []string) {
 	}
 }
 
-// withUntriggered adds the one_failed tasks that had nothing to react to and
-// depend on a task that is executed: that one may fail.
+// withUntriggered adds one_failed tasks that were skipped by their rule and depend on an executed
+// task, which may fail.
 func (s *resumption) withUntriggered() {
 	var queue []Index
 	for n, execute := range s.exec {
@@ -240,8 +235,8 @@ func (s *resumption) withUntriggered() {
 	}
 }
 
-// find returns a named task; None without an error for an added one that does not
-// come along: if its splitter adds it again, it is executed anyway.
+// find returns a named task. It returns None without an error for an added task that is not taken
+// along: if its splitter adds it again, it is executed anyway.
 func (s *resumption) find(id string) (Index, error) {
 	if i, ok := s.run.Lookup(id); ok {
 		return i, nil
@@ -264,8 +259,8 @@ func (s *resumption) withDescendants(queue []Index) {
 	}
 }
 
-// dropSplits marks the batches whose splitter is executed again; true if there
-// are any, and the run has to be built without them.
+// dropSplits marks the batches whose splitter is executed again; true if there are any and the run
+// must be built without them.
 func (s *resumption) dropSplits() bool {
 	found := false
 	if s.run.growth == nil {
@@ -280,7 +275,7 @@ func (s *resumption) dropSplits() bool {
 	return found
 }
 
-// adopt gives the imported tasks the state they had.
+// adopt sets imported tasks to their earlier states.
 func (s *resumption) adopt() *ResumePlan {
 	plan := &ResumePlan{}
 	o := origins{of: make([]uint16, s.run.Len())}

@@ -11,9 +11,9 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// TestResumeExecutesExactly is I14: whatever happened in the earlier run, the
-// new one executes failed ∪ blocked ∪ asked for ∪ changed with descendants,
-// imports the rest with its origin, and can be driven to its end.
+// TestResumeExecutesExactly is I14: after any earlier run, the new one executes failed ∪ blocked ∪
+// requested ∪ changed with descendants, imports the rest with its origin, and can be driven to its
+// end.
 func TestResumeExecutesExactly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,8 +60,8 @@ func TestResumeExecutesExactly(t *testing.T) {
 }
 
 func checkPlan(t *rapid.T, p *pair, run *dag.Run, plan *dag.ResumePlan, again, sources map[string]bool) {
-	// The simple way: repeat until nothing more has to be executed, in the earlier run
-	// and then in the new one, where parts that come again are not there.
+	// Repeat until no further task must be executed, in the earlier run and then in the new one, which
+	// lacks the parts that are added again.
 	executed := map[string]bool{}
 	for _, r := range []*dag.Run{p.run, run} {
 		p.execute(r, again, sources, executed)
@@ -84,7 +84,7 @@ func checkPlan(t *rapid.T, p *pair, run *dag.Run, plan *dag.ResumePlan, again, s
 	require.Equal(t, want, got)
 	require.Equal(t, run.Len(), len(plan.Executed)+len(plan.Imported))
 
-	// Every task of the earlier run is there, but for those whose splitter runs again.
+	// Every task of the earlier run is there, except those whose splitter runs again.
 	for _, id := range p.ref.order {
 		if i, ok := run.Lookup(id); ok {
 			require.Equal(t, id, run.ID(i))
@@ -95,7 +95,7 @@ func checkPlan(t *rapid.T, p *pair, run *dag.Run, plan *dag.ResumePlan, again, s
 	}
 }
 
-// execute adds what follows from what is executed already by the dependencies of r.
+// execute adds the tasks that depend on executed ones in r.
 func (p *pair) execute(r *dag.Run, again, sources, executed map[string]bool) {
 	for changed := true; changed; {
 		changed = false
@@ -105,7 +105,7 @@ func (p *pair) execute(r *dag.Run, again, sources, executed map[string]bool) {
 			redo := again[id] || sources[id] || (task.state != dag.Succeeded && task.state != dag.Skipped)
 			for _, d := range r.Needs(i) {
 				if r == p.run && sources[r.ID(d)] && r.IsRedefined(d) {
-					continue // The new graph says what it does, and the redefinition goes.
+					continue // The new graph defines the task, so the redefinition is dropped.
 				}
 				if again[r.ID(d)] && !again[id] {
 					again[id], changed = true, true
@@ -119,8 +119,8 @@ func (p *pair) execute(r *dag.Run, again, sources, executed map[string]bool) {
 	}
 }
 
-// dropped says whether a task was added by a splitter that is executed again, or
-// is reported as one that could not come along.
+// dropped reports whether a task was added by a splitter that is executed again, or is listed as
+// dropped.
 func (p *pair) dropped(run *dag.Run, plan *dag.ResumePlan, id string) bool {
 	if slices.Contains(plan.Dropped, id) {
 		return true

@@ -2,33 +2,32 @@ package dag
 
 import "slices"
 
-// Options shape one run. The zero value is usable: no limit, Continue, no hold.
+// Options configure one run. The zero value is usable: no limit, Continue, no hold.
 type Options struct {
-	// Concurrency is the most metered tasks in flight; 0 or less means no limit. As
-	// many gated ones may wait for their place besides.
+	// Concurrency is the maximum of metered tasks in flight; 0 or less means no limit. The same number
+	// of gated tasks may wait for their place in addition.
 	Concurrency int
-	// OnFailure says what a failure does to independent branches.
+	// OnFailure is the effect of a failure on independent branches.
 	OnFailure FailurePolicy
-	// FanOuts are limits of their own: of the tasks called "<name>.…" at most that
-	// many are running at a time, those at their gates included. Such tasks share their priority, and whether they
-	// are gated or unmetered.
+	// FanOuts are limits for the tasks named "<name>.…": the maximum running at a time, including
+	// those at their gates. Such tasks share their priority and their gated and unmetered attributes.
 	FanOuts map[string]int
-	// Hold parks a run that would end failed until an operator acts or EventRelease.
+	// Hold keeps a run that would fail until an operator acts or EventRelease ends it.
 	Hold bool
 }
 
-// Run is one execution of a graph. Make it with [NewRun], [Restore] or
-// [Resume]; feed it with [Run.Next]. It is not safe for concurrent use.
+// Run is one execution of a graph, created by [NewRun], [Restore] or [Resume]. [Run.Next] feeds it. It
+// is not safe for concurrent use.
 type Run struct {
 	graph  *Graph
 	opts   Options
 	nodes  []node
 	phase  phase
 	paused bool
-	// ending is set once the run is being brought to an end from outside.
+	// ending is set once a cancel or a deadline ends the run.
 	ending ending
-	// swept: a sweep has left nothing more to cancel. It only saves looking again,
-	// so it is not part of a snapshot.
+	// swept: a sweep left nothing to cancel. It only saves repeated scans, so it is not part of a
+	// snapshot.
 	swept  bool
 	counts [stateCount]int
 	flight int // metered tasks running in a place
@@ -36,23 +35,22 @@ type Run struct {
 	ready  readySet
 	gated  readySet
 	gating bool // there has been a gated task
-	// admitted are the gated tasks that wait for nothing but a place.
+	// admitted holds the gated tasks that wait only for a place.
 	admitted startHeap
 	free     startHeap          // ready unmetered tasks
 	growth   *growth            // nil until tasks are added
-	fanOuts  map[string]*fanOut // those with a limit of their own; nil without any
+	fanOuts  map[string]*fanOut // those with their own limit; nil without any
 	order    order              // nil until a growth needs it
 	families families
 	origins  origins
 
-	stack []Index // work list of settle: tasks just become terminal
-	moves []Transition
-	// redefined are the tasks that the last event redefined.
+	stack     []Index // work list of settle: tasks just become terminal
+	moves     []Transition
 	redefined []Index
 }
 
-// node is the state of one task, kept to eight bytes so that visiting a
-// dependant costs one cache line.
+// node is the state of one task, kept to eight bytes so that visiting a dependant costs one cache
+// line.
 type node struct {
 	wait  int32 // dependencies that are not terminal
 	state State
@@ -63,19 +61,19 @@ type node struct {
 type flag uint8
 
 const (
-	// flagCanceling: running, and a DecisionCancel was given.
+	// flagCanceling: running, and DecisionCancel was returned.
 	flagCanceling flag = 1 << iota
-	// flagSwept: canceled because of the policy Stop, not by an operator; it comes
-	// back when the failure is undone.
+	// flagSwept: canceled by the policy Stop, not by an operator. It is revived when the failure is
+	// removed.
 	flagSwept
-	// flagGate: running, gated, without a place. flagAdmitted, which comes on top of
-	// it: all it waits for is a place.
+	// flagGate: running, gated, without a place. With flagAdmitted in addition it waits only for a
+	// place.
 	flagGate
 	flagAdmitted
-	// flagUntriggered: skipped by the rule one_failed, because no dependency had
-	// failed; it comes back with any of them.
+	// flagUntriggered: skipped by the rule one_failed without a failed dependency. It is revived with
+	// any dependency.
 	flagUntriggered
-	// flagParked: ready, and put aside because its fan-out has reached its limit.
+	// flagParked: ready, and parked because its fan-out has reached its limit.
 	flagParked
 )
 
@@ -117,14 +115,14 @@ func NewRun(g *Graph, opts Options) *Run {
 	return r
 }
 
-// Graph is the graph the run was made of, without added tasks.
+// Graph returns the graph of the run, without added tasks.
 func (r *Run) Graph() *Graph { return r.graph }
 
-// Options returns the options in force; Concurrency may have changed. Those in
-// force of FanOuts are [Run.FanOuts].
+// Options returns the options in force; Concurrency may have changed. [Run.FanOuts] returns the limits
+// of fan-outs in force.
 func (r *Run) Options() Options { return r.opts }
 
-// Len is the number of tasks, added ones included.
+// Len returns the number of tasks, including added ones.
 func (r *Run) Len() int { return len(r.nodes) }
 
 // State returns the state of task i.
@@ -133,23 +131,22 @@ func (r *Run) State(i Index) State { return r.nodes[i].state }
 // Canceling reports whether a running task was requested to cancel.
 func (r *Run) Canceling(i Index) bool { return r.nodes[i].flag&flagCanceling != 0 }
 
-// Count is the number of tasks in a state.
+// Count returns the number of tasks in a state.
 func (r *Run) Count(s State) int { return r.counts[s] }
 
-// InFlight is the number of metered tasks running, but for gated ones that have
-// no place yet.
+// InFlight returns the number of running metered tasks, except gated ones without a place.
 func (r *Run) InFlight() int { return r.flight }
 
-// AtGate is the number of gated tasks that were started and have no place yet.
+// AtGate returns the number of started gated tasks without a place.
 func (r *Run) AtGate() int { return r.gates }
 
 // Gated reports whether i takes its place only after EventAdmit.
 func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.Gated() }
 
-// IsFanOut reports whether i stands for a fan-out whose tasks another task brings.
+// IsFanOut reports whether i stands for a fan-out whose tasks another task adds.
 func (r *Run) IsFanOut(i Index) bool { return r.nodes[i].attr.FanOut() }
 
-// Under returns the fan-out that the added task i belongs to; None for other tasks.
+// Under returns the fan-out of the added task i; None for other tasks.
 func (r *Run) Under(i Index) Index {
 	if k := int(i) - r.graph.Len(); k >= 0 {
 		return r.growth.tasks[k].under
@@ -157,17 +154,16 @@ func (r *Run) Under(i Index) Index {
 	return None
 }
 
-// Admitted reports whether i, a gated task, has been admitted and still waits for
-// its place.
+// Admitted reports whether the gated task i was admitted and still waits for its place.
 func (r *Run) Admitted(i Index) bool { return isAdmitted(r.nodes[i]) }
 
-// Started reports whether EventStart was given.
+// Started reports whether the run got EventStart.
 func (r *Run) Started() bool { return r.phase != phaseNew }
 
-// Paused reports whether starting is paused.
+// Paused reports whether the start of tasks is paused.
 func (r *Run) Paused() bool { return r.paused }
 
-// Held reports whether the run is parked for an operator.
+// Held reports whether the run waits for an operator.
 func (r *Run) Held() bool { return r.phase == phaseHeld }
 
 // Ending reports whether the run is being canceled or has passed its deadline.
@@ -176,7 +172,7 @@ func (r *Run) Ending() bool { return r.ending != endingNone }
 // Finished reports whether the run is over.
 func (r *Run) Finished() bool { return r.phase == phaseFinished }
 
-// Outcome is how the run ended; NoOutcome while it has not.
+// Outcome returns the outcome of the run; NoOutcome before its end.
 func (r *Run) Outcome() Outcome {
 	if r.phase != phaseFinished {
 		return NoOutcome
@@ -184,8 +180,8 @@ func (r *Run) Outcome() Outcome {
 	return r.verdict()
 }
 
-// Transitions are the state changes of the last accepted event, in the order in
-// which they happened. The slice is reused by the next event.
+// Transitions returns the state changes of the last accepted event in their order. The next event
+// reuses the slice.
 func (r *Run) Transitions() []Transition { return r.moves }
 
 // ID returns the id of task i.
@@ -207,8 +203,8 @@ func (r *Run) Lookup(id string) (Index, bool) {
 	return None, false
 }
 
-// Needs returns the direct dependencies of i, ascending within the graph and
-// within the growth. Do not modify the slice.
+// Needs returns the direct dependencies of i, ascending within the graph and within the growth. Do not
+// modify the slice.
 func (r *Run) Needs(i Index) []Index {
 	var base []Index
 	if r.ranked(i) {
@@ -220,7 +216,7 @@ func (r *Run) Needs(i Index) []Index {
 	return slices.Concat(base, r.growth.needs[i])
 }
 
-// Dependants returns the tasks that directly depend on i. Do not modify the slice.
+// Dependants returns the direct dependants of i. Do not modify the slice.
 func (r *Run) Dependants(i Index) []Index {
 	base, more := r.dependants(i)
 	if len(more) == 0 {
@@ -279,8 +275,7 @@ func (r *Run) Args(i Index) []byte {
 	return r.graph.Args(i)
 }
 
-// AddedBy returns the splitter that added task i; None for a task of the graph
-// or one that an operator added.
+// AddedBy returns the splitter of task i; None for a task of the graph or of an operator.
 func (r *Run) AddedBy(i Index) Index {
 	if k := int(i) - r.graph.Len(); k >= 0 {
 		return r.growth.tasks[k].parent
@@ -288,7 +283,7 @@ func (r *Run) AddedBy(i Index) Index {
 	return None
 }
 
-// verdict is the outcome that the states and the way of ending imply.
+// verdict returns the outcome implied by the states and the ending.
 func (r *Run) verdict() Outcome {
 	switch {
 	case r.ending == endingCanceled || r.ending == endingCanceledHard:

@@ -20,8 +20,8 @@ func nine() dag.Input {
 	return in
 }
 
-// everyOrder reports the running tasks in every possible order and calls done at
-// each end. end says how a task ends.
+// everyOrder reports the running tasks in every possible order and calls done at each end. end returns
+// the end of a task.
 func everyOrder(t *testing.T, g *dag.Graph, end func(id string) dag.EventKind, done func(r *dag.Run)) int {
 	t.Helper()
 	orders := 0
@@ -58,8 +58,7 @@ func everyOrder(t *testing.T, g *dag.Graph, end func(id string) dag.EventKind, d
 	return orders
 }
 
-// TestNineTasksInEveryOrder: the successful example completes in every order in
-// which its tasks can end.
+// TestNineTasksInEveryOrder checks that the successful example completes in every order of ends.
 func TestNineTasksInEveryOrder(t *testing.T) {
 	t.Parallel()
 	g := mustBuild(t, nine())
@@ -70,8 +69,8 @@ func TestNineTasksInEveryOrder(t *testing.T) {
 	assert.Greater(t, orders, 1000)
 }
 
-// TestNineTasksFourFailsInEveryOrder: whenever 4's failure arrives, the ends are
-// those of the example.
+// TestNineTasksFourFailsInEveryOrder checks that the ends match the example whenever the failure of
+// task 4 arrives.
 func TestNineTasksFourFailsInEveryOrder(t *testing.T) {
 	t.Parallel()
 	g := mustBuild(t, nine())
@@ -95,8 +94,8 @@ func TestNineTasksFourFailsInEveryOrder(t *testing.T) {
 	assert.Greater(t, orders, 100)
 }
 
-// TestOrderOfReportsDoesNotMatter is I5: with fixed ends and no operator, two
-// runs that hear of them in different orders end in the same states.
+// TestOrderOfReportsDoesNotMatter is I5: with fixed ends and no operator, different orders of reports
+// lead to the same states.
 func TestOrderOfReportsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,7 +142,7 @@ func TestOrderOfReportsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// TestRefusals: what makes no sense is refused with a reason, and says so.
+// TestRefusals checks that invalid events are refused with a reason and a message.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := dag.NewRun(mustBuild(t, nine()), dag.Options{})
@@ -175,8 +174,8 @@ func TestRefusals(t *testing.T) {
 	refused(dag.Event{Kind: dag.EventSucceeded, Task: 0, Growth: &dag.Growth{Tasks: []dag.Addition{{}}}}, dag.RefusedCanceling)
 }
 
-// TestLongChain: 100,000 tasks deep, nothing recurses: success, a failure at the
-// head, a cycle through all of them, and a rerun of everything.
+// TestLongChain checks that nothing recurses 100,000 tasks deep: success, a failure at the head, a
+// cycle through all, and a rerun of all.
 func TestLongChain(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -205,7 +204,7 @@ func TestLongChain(t *testing.T) {
 	assert.Less(t, len(err.Error()), 2000, "a long cycle is abridged")
 }
 
-// TestMillionTasks: the size the engine is made for, and what a snapshot weighs.
+// TestMillionTasks runs the size that the engine is built for and checks the size of a snapshot.
 func TestMillionTasks(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -217,7 +216,7 @@ func TestMillionTasks(t *testing.T) {
 	assert.Equal(t, 1_000_000, r.Count(dag.Succeeded))
 }
 
-// TestSizes: the bounds that continue-as-new relies on.
+// TestSizes checks the bounds that continue-as-new relies on.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	g := mustBuild(t, layered(100_000, true))
@@ -232,7 +231,7 @@ func TestSizes(t *testing.T) {
 	assert.LessOrEqual(t, len(next.Snapshot()), 200_000, "with the origin of every task")
 }
 
-// TestNextDoesNotAllocate: in the steady state a report costs no allocation.
+// TestNextDoesNotAllocate checks that in the steady state a report costs no allocation.
 func TestNextDoesNotAllocate(t *testing.T) {
 	g := mustBuild(t, layered(10_000, true))
 	r := dag.NewRun(g, dag.Options{Concurrency: 100})
@@ -251,7 +250,7 @@ func TestNextDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(5000, step))
 }
 
-// TestFamily: the tasks of a fan-out are found by its name, added ones too.
+// TestFamily checks that the tasks of a fan-out are found by its name, including added ones.
 func TestFamily(t *testing.T) {
 	t.Parallel()
 	g, err := dag.Build(dag.Input{Tasks: []dag.Task{{ID: "b.2"}, {ID: "a"}, {ID: "b.1.x"}, {ID: "bc.1"}}})

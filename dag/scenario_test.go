@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite", false, "write the expected output of the scen
 //
 //	graph [concurrency=N] [stop] [hold]   declare tasks and prepare a run; one task per line:
 //	                                      ID [needs A,B] [rule=R] [priority=N] [free] [gated] [payload=P]
-//	<event> [TASK]                        one event; the answer lists what changed, then what was decided.
+//	<event> [TASK]                        one event; the output lists the changes, then the decisions.
 //	                                      With input lines like those of graph, and before A,B, the event
 //	                                      carries a growth.
 //	state                                 all tasks by state

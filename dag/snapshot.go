@@ -7,13 +7,13 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// attrUnder says in a snapshot that the number of the fan-out follows.
+// attrUnder marks in a snapshot that the number of the fan-out follows.
 const attrUnder = graph.AttrMax + 1
 
 // snapshotMagic begins every snapshot; its last byte is the version.
 const snapshotMagic = "RMS1"
 
-// Codes of a task in a snapshot: its state, or one that says more.
+// Codes of a task in a snapshot: its state, or a state with details.
 const (
 	codeSwept     = uint8(stateCount)     // canceled because of the policy Stop
 	codeCanceling = uint8(stateCount) + 1 // running, cancel requested
@@ -25,14 +25,13 @@ const (
 	codeCount         = uint8(stateCount) + 6
 )
 
-// Snapshot writes the run's state without its graph, which travels by itself and
-// is the same for the whole run. Tasks take half a byte each, added tasks their
-// definition, imported ones the run they came from in runs. [Restore] is the
-// inverse.
+// Snapshot encodes the state of the run without its graph, which is the same for the whole run. Tasks
+// take half a byte each, added tasks their definition, imported ones their origin in run-length
+// encoding. [Restore] is the inverse.
 //
 //	magic, hash of the graph, options, phase, pause, way of ending
-//	limits of fan-outs, if the options say that there are any
-//	redefinitions, if the options say that there are any
+//	limits of fan-outs, if the options announce any
+//	redefinitions, if the options announce any
 //	batches of added tasks
 //	states, two per byte
 //	origins: ids of runs | number per task in runs of equal differences
@@ -92,7 +91,7 @@ func (o *origins) appendTo(buf []byte, n int) []byte {
 	return wire.AppendRuns(buf, n, func(i int) int64 { return int64(o.of[i]) })
 }
 
-// appendTo writes the batches with their payloads interned; g may be nil.
+// appendTo encodes the batches with interned payloads; g may be nil.
 func (g *growth) appendTo(buf []byte) []byte {
 	if g == nil {
 		return binary.AppendUvarint(buf, 0)
@@ -136,7 +135,7 @@ func (g *growth) appendTo(buf []byte) []byte {
 
 func (g *growth) redefined() bool { return g != nil && len(g.steps) > 0 }
 
-// appendSteps writes the redefinitions in their order, if there are any.
+// appendSteps encodes the redefinitions in their order, if any.
 func (g *growth) appendSteps(buf []byte, number func([]byte) uint64) []byte {
 	if !g.redefined() {
 		return buf
@@ -159,7 +158,7 @@ func (g *growth) appendSteps(buf []byte, number func([]byte) uint64) []byte {
 	return buf
 }
 
-// appendRow writes an ascending row as differences.
+// appendRow encodes an ascending row as differences.
 func appendRow(buf []byte, row []Index) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(row)))
 	prev := None

@@ -11,10 +11,9 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// BenchmarkSplit measures the success of a task that adds two others, in runs in
-// which every task does so: what a splitter costs must not depend on how many
-// tasks the run has or has added. The kinds differ in what the added tasks need:
-// their splitter, one another, a task of the run besides.
+// BenchmarkSplit measures the success of a task that adds two others, in runs whose tasks all do so.
+// The cost of a splitter must not depend on the number of tasks. The kinds differ in the dependencies
+// of the added tasks: their splitter, one another, or another task of the run.
 func BenchmarkSplit(b *testing.B) {
 	for _, size := range []int{1_000, 10_000, 100_000} {
 		g := mustBuild(b, layered(size, true))

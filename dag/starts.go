@@ -1,13 +1,12 @@
 package dag
 
-// readySet holds the ready tasks of one kind, to be started by priority and then
-// in the order of declaration.
+// readySet holds the ready tasks of one kind, ordered by priority, then by declaration.
 type readySet struct {
 	own   rankSet   // tasks of the graph, by rank
 	added startHeap // tasks of the growth
 }
 
-// setOf is where ready tasks with these attributes, which are metered, wait.
+// setOf returns the set for ready metered tasks with these attributes.
 func (r *Run) setOf(a attr) *readySet {
 	if a.Gated() {
 		return &r.gated
@@ -15,7 +14,7 @@ func (r *Run) setOf(a attr) *readySet {
 	return &r.ready
 }
 
-// enqueue makes a task that has just become ready available to decide.
+// enqueue makes a newly ready task available to decide.
 func (r *Run) enqueue(i Index, a attr) {
 	if a.Unmetered() {
 		r.free.push(startKey{r.Priority(i), i})
@@ -49,9 +48,8 @@ func (r *Run) startFree(buf []Decision) []Decision {
 	return buf
 }
 
-// startGated starts gated tasks, which take no place yet. As many may wait for
-// what they need, or for a place with it, as may run: what they hold meanwhile
-// nobody else can have.
+// startGated starts gated tasks without a place. Their number is limited to the concurrency, because
+// they hold resources that other runs need.
 func (r *Run) startGated(buf []Decision) []Decision {
 	for limit := r.opts.Concurrency; limit <= 0 || r.gates < limit; {
 		i := r.pop(&r.gated)
@@ -87,7 +85,7 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 	return buf
 }
 
-// admit lets a gated task have the next place, or not any more.
+// admit queues a gated task for the next place, or removes it from the queue.
 func (r *Run) admit(i Index, may bool) {
 	switch n := &r.nodes[i]; {
 	case !may:
@@ -95,12 +93,12 @@ func (r *Run) admit(i Index, may bool) {
 	case n.flag == flagGate:
 		n.flag |= flagAdmitted
 		r.admitted.push(startKey{r.Priority(i), i})
-	default: // It has its place, waits for it already or is being canceled.
+	default: // It has its place, already waits for it or is being canceled.
 	}
 }
 
-// nextAdmitted takes the admitted task that gets the next place, unless a ready
-// task has a higher priority; then it is None.
+// nextAdmitted takes the admitted task for the next place. It returns None if a ready task has a
+// higher priority.
 func (r *Run) nextAdmitted() Index {
 	k, ok := r.admitted.peek(r.nodes, isAdmitted)
 	if !ok {
@@ -118,8 +116,8 @@ func (r *Run) nextAdmitted() Index {
 	return k.task
 }
 
-// first is the task of the set to start first. The graph's own tasks come before
-// added ones of the same priority: they were declared first.
+// first returns the first task of the set. The graph's own tasks precede added ones of the same
+// priority, because they were declared first.
 func (r *Run) first(set *readySet) (startKey, bool) {
 	best, ok := startKey{}, false
 	if i := r.firstOwn(set); i != None {
@@ -133,13 +131,13 @@ func (r *Run) first(set *readySet) (startKey, bool) {
 	return best, ok
 }
 
-// firstOwn is the graph's own task of the set to start first.
+// firstOwn returns the graph's first task in the set.
 func (r *Run) firstOwn(set *readySet) Index {
 	return r.graph.AtRank(set.own.least())
 }
 
-// pop takes the task of the set to start first; None if it is empty. The caller
-// moves it to Running, which takes a task of the graph out of the set.
+// pop takes the first task of the set; None if it is empty. The caller moves the task to Running,
+// which removes a task of the graph from the set.
 func (r *Run) pop(set *readySet) Index {
 	if r.fanOuts != nil {
 		r.parkFirst(set)
@@ -147,11 +145,11 @@ func (r *Run) pop(set *readySet) Index {
 	if len(set.added.keys) > 0 {
 		return r.popEither(set)
 	}
-	// As firstOwn does: this is called for every task of every run.
+	// Like firstOwn; inlined because it runs for every task of every run.
 	return r.graph.AtRank(set.own.least())
 }
 
-// popEither is pop of a set that may hold added tasks.
+// popEither is pop for a set that may hold added tasks.
 func (r *Run) popEither(set *readySet) Index {
 	k, ok := r.first(set)
 	if !ok {

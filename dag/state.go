@@ -5,7 +5,7 @@ import "github.com/roundsman/roundsman/dag/internal/wire"
 // State is the state of a task. The zero value is Pending.
 type State uint8
 
-// The states of a task; see the package documentation for what each means.
+// The states of a task; see the package documentation.
 const (
 	Pending State = iota
 	Ready
@@ -19,7 +19,7 @@ const (
 	stateCount
 )
 
-// States lists every state in the order in which they are shown to people.
+// States lists every state in display order.
 func States() []State {
 	return []State{Pending, Ready, Running, Succeeded, Failed, UpstreamFailed, Skipped, Canceled}
 }
@@ -28,10 +28,10 @@ var stateNames = [stateCount]string{ //nolint:gochecknoglobals // constant table
 	"pending", "ready", "running", "succeeded", "failed", "upstream_failed", "skipped", "canceled",
 }
 
-// String returns the state's name as it is written on the wire and shown.
+// String returns the state's name on the wire and in views.
 func (s State) String() string { return wire.NameOf(stateNames[:], int(s), "State") }
 
-// MarshalText makes a state travel as its name.
+// MarshalText encodes a state as its name.
 func (s State) MarshalText() ([]byte, error) { return wire.MarshalName(stateNames[:], int(s), "state") }
 
 // UnmarshalText is the inverse of MarshalText.
@@ -41,31 +41,27 @@ func (s *State) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Terminal reports whether a task in this state will not change any more by
-// itself; only an operator's retry, skip or rerun brings it back.
+// Terminal reports whether the state is final, except for an operator's retry, skip or rerun.
 func (s State) Terminal() bool { return s >= Succeeded }
 
-// satisfies reports whether a dependency in this terminal state lets an
-// all_success dependant continue.
+// satisfies reports whether a dependency in this state fulfills an all_success rule.
 func (s State) satisfies() bool { return s == Succeeded || s == Skipped }
 
-// blocks reports whether a dependency in this state makes an all_success
-// dependant upstream_failed.
+// blocks reports whether a dependency in this state makes an all_success dependant upstream_failed.
 func (s State) blocks() bool { return s == Failed || s == UpstreamFailed || s == Canceled }
 
 // failure reports whether a dependency in this state triggers a one_failed dependant.
 func (s State) failure() bool { return s == Failed || s == UpstreamFailed }
 
-// FailurePolicy says what a failed task does to tasks that do not depend on it.
-// The zero value is Continue.
+// FailurePolicy is the effect of a failed task on independent tasks. The zero value is Continue.
 type FailurePolicy uint8
 
 // The failure policies.
 const (
-	// Continue lets independent branches continue.
+	// Continue runs independent branches to their end.
 	Continue FailurePolicy = iota
-	// Stop cancels, at the first failure, every task that has not started, except
-	// those with the rule always or one_failed. Running tasks finish.
+	// Stop cancels at the first failure every task that has not started, except those with the rule
+	// always or one_failed. Running tasks finish.
 	Stop
 
 	policyCount
@@ -73,10 +69,10 @@ const (
 
 var policyNames = [policyCount]string{"continue", "stop"} //nolint:gochecknoglobals // constant table
 
-// String returns the policy's name as it is written in a spec.
+// String returns the policy's name in a spec.
 func (p FailurePolicy) String() string { return wire.NameOf(policyNames[:], int(p), "FailurePolicy") }
 
-// MarshalText makes a policy travel as its name.
+// MarshalText encodes a policy as its name.
 func (p FailurePolicy) MarshalText() ([]byte, error) {
 	return wire.MarshalName(policyNames[:], int(p), "failure policy")
 }
@@ -88,7 +84,7 @@ func (p *FailurePolicy) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Outcome is how a run ended. The zero value, NoOutcome, is a run that has not.
+// Outcome is the outcome of a run. The zero value, NoOutcome, is a run that has not ended.
 type Outcome uint8
 
 // The outcomes of a run.
@@ -103,10 +99,10 @@ const (
 
 var outcomeNames = [outcomeCount]string{"", "completed", "failed", "canceled"} //nolint:gochecknoglobals // constant table
 
-// String returns the outcome's name; that of NoOutcome is empty.
+// String returns the outcome's name; empty for NoOutcome.
 func (o Outcome) String() string { return wire.NameOf(outcomeNames[:], int(o), "Outcome") }
 
-// MarshalText makes an outcome travel as its name.
+// MarshalText encodes an outcome as its name.
 func (o Outcome) MarshalText() ([]byte, error) {
 	return wire.MarshalName(outcomeNames[:], int(o), "outcome")
 }

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Build makes a graph, or returns a [*FaultsError] with everything that is wrong
-// with the input: duplicate ids, unknown and self dependencies, cycles with
-// their path, bad rules. The input is not kept and may be reused.
+// Build returns a graph, or a [*FaultsError] with every fault of the input: duplicate ids, unknown and
+// self dependencies, cycles with their path, bad rules. The input is not kept and may be reused.
 func Build(in Input) (*Graph, error) {
 	b := builder{in: in, g: &Graph{}}
 	if len(in.Meta) > 0 {
@@ -66,7 +65,7 @@ func (b *builder) fits() bool {
 	return len(b.faults) == 0
 }
 
-// names fills the id table and the attributes, checking each task by itself.
+// names fills the id table and the attributes, and checks each task on its own.
 func (b *builder) names() {
 	n := len(b.in.Tasks)
 	off := make([]uint32, 1, n+1)
@@ -89,7 +88,7 @@ func (b *builder) names() {
 	})
 }
 
-// CheckTask returns the faults of a task that are visible without its graph.
+// CheckTask returns the faults of a task that need no graph.
 func CheckTask(t *Task) []Fault {
 	var faults []Fault
 	if t.ID == "" {
@@ -104,7 +103,7 @@ func CheckTask(t *Task) []Fault {
 	return faults
 }
 
-// resolve turns the ids in Needs into sorted, distinct indices.
+// resolve converts the ids in Needs to sorted, distinct indices.
 func (b *builder) resolve() {
 	b.seen = make([]Index, len(b.in.Tasks))
 	b.g.needsOff = make([]uint32, 1, len(b.in.Tasks)+1)
@@ -140,8 +139,7 @@ func (b *builder) blobs() {
 	b.g.args = b.intern(known, func(t *Task) []byte { return t.Args })
 }
 
-// intern stores one column of payloads, each distinct one once. The column is
-// nil when no task has such a payload.
+// intern stores one column of payloads, each distinct one once. The column is nil without payloads.
 func (b *builder) intern(known map[string]int32, of func(*Task) []byte) []int32 {
 	var column []int32
 	for i := range b.in.Tasks {
@@ -184,7 +182,7 @@ func (g *Graph) attach(blobs [][]byte) {
 	}
 }
 
-// priorities is the column of priorities, nil when all are 0.
+// priorities returns the column of priorities, nil if all are 0.
 func (b *builder) priorities() []int32 {
 	var column []int32
 	for i := range b.in.Tasks {
@@ -198,9 +196,8 @@ func (b *builder) priorities() []int32 {
 	return column
 }
 
-// order computes rank from priority: the place of each task when all are sorted
-// by priority, highest first, then by declaration. It stays nil where that is
-// declaration order, which is the usual case and saves a lookup per start.
+// order computes rank: the position of each task sorted by priority (highest first), then by
+// declaration. It stays nil for declaration order, the usual case, which saves a lookup per start.
 func (g *Graph) order() {
 	p := g.priority
 	if slices.IsSortedFunc(p, func(x, y int32) int { return int(int64(y) - int64(x)) }) {
@@ -217,7 +214,7 @@ func (g *Graph) order() {
 	}
 }
 
-// transpose turns rows of dependencies into rows of dependants, ascending.
+// transpose converts rows of dependencies to rows of dependants, ascending.
 func transpose(needs []Index, needsOff []uint32) ([]Index, []uint32) {
 	n := len(needsOff) - 1
 	off := make([]uint32, n+1)

@@ -2,10 +2,9 @@ package graph
 
 import "slices"
 
-// Cycles returns, for every strongly connected component with more than one
-// task that can be reached from starts, one cycle: its first task is the
-// component's lowest, repeated at the end. Iterative (Tarjan), because a chain
-// may be as long as the graph.
+// Cycles returns one cycle for every strongly connected component of several tasks reachable from
+// starts. The cycle starts with the component's lowest task and repeats it at the end. The search is
+// iterative (Tarjan), because a chain may be as long as the graph.
 func Cycles(starts []Index, n int, next func(Index) []Index) [][]Index {
 	t := tarjan{low: make([]int32, n), order: make([]int32, n), component: make([]int32, n), next: next}
 	for _, i := range starts {
@@ -30,8 +29,8 @@ type tarjan struct {
 // frame is one task on the path of an iterative depth-first search.
 type frame struct {
 	task Index
-	row  []Index // where it leads
-	edge int     // the next of row to look at
+	row  []Index // its dependants
+	edge int     // next index in row
 }
 
 func (t *tarjan) enter(i Index) {
@@ -112,8 +111,8 @@ func unwind(from map[Index]Index, start, last Index) []Index {
 	return path
 }
 
-// HasCycle reports whether a task of starts can reach itself, or another that it can reach
-// does: a depth-first search with a path mark, iterative.
+// HasCycle reports whether starts or a task reachable from it lies on a cycle. It is an iterative
+// depth-first search with a path mark.
 func HasCycle(starts []Index, next func(Index) []Index) bool {
 	const onPath, done = 1, 2
 	mark := map[Index]uint8{}
@@ -146,8 +145,8 @@ func HasCycle(starts []Index, next func(Index) []Index) bool {
 	return false
 }
 
-// acyclic reports whether the rows of needs contain no cycle. Dependencies that
-// all point to earlier tasks, the usual case, are settled without any work space.
+// acyclic reports whether the rows of needs contain no cycle. If all dependencies point to earlier
+// tasks, the usual case, it allocates nothing.
 func acyclic(g *Graph) bool {
 	forward := true
 	for i := range g.attrs {
@@ -160,8 +159,8 @@ func acyclic(g *Graph) bool {
 	return forward || len(residue(g)) == 0
 }
 
-// residue removes tasks without remaining dependencies until none is left to
-// remove (Kahn) and returns the tasks that stay: those on a cycle or behind one.
+// residue repeatedly removes tasks without remaining dependencies (Kahn). It returns the rest: tasks
+// on a cycle or behind one.
 func residue(g *Graph) []Index {
 	n := g.Len()
 	wait := make([]int32, n)

@@ -9,10 +9,10 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
-// Decode is the inverse of [Graph.Encode]. It accepts canonical encodings of
-// valid graphs only, so Decode(b) without an error means that Encode returns b
-// again; everything else is an error that wraps [wire.ErrCorrupt] or [wire.ErrVersion].
-// Its memory is bounded by the length of data (ids expand to at most
+// Decode is the inverse of [Graph.Encode]. It accepts only canonical encodings of valid graphs, so
+// Encode returns the decoded bytes again. Other bytes return an error that wraps [wire.ErrCorrupt] or
+// [wire.ErrVersion]. The length of data bounds its memory (ids expand to at most MaxIDLength each).
+// The graph keeps data; do not modify it.
 // MaxIDLength each). The graph keeps data; do not modify it.
 func Decode(data []byte) (*Graph, error) {
 	r, err := wire.Unseal(data, graphMagic)
@@ -177,8 +177,7 @@ func (g *Graph) readAttributes(r *wire.Reader, n int) {
 	g.args = column(-1, math.MaxInt32, -1)
 }
 
-// readBlobs reads the distinct payloads; the columns must name them in the order
-// of first use and leave none out.
+// readBlobs reads the distinct payloads. The columns must use all of them, in the order of first use.
 func (g *Graph) readBlobs(r *wire.Reader) {
 	g.blobs = ReadTable(r, "payloads")
 	if r.Err() != nil {
@@ -221,7 +220,7 @@ func (g *Graph) readAttachments(r *wire.Reader) {
 	}
 }
 
-// ReadTable reads distinct blobs, none of them twice.
+// ReadTable reads a table of distinct blobs.
 func ReadTable(r *wire.Reader, what string) [][]byte {
 	n := r.Count(r.Left(), what)
 	if n == 0 || r.Err() != nil {

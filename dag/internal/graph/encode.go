@@ -9,9 +9,8 @@ import (
 // graphMagic begins every encoded graph; its last byte is the version.
 const graphMagic = "RMG1"
 
-// Encode returns the graph's canonical encoding: equal graphs have equal bytes,
-// on every machine. The layout is columnar, so that a general compressor (the
-// caller's) finds what repeats:
+// Encode returns the canonical encoding: equal graphs have equal bytes on every machine. The layout is
+// columnar, for the caller's general compressor:
 //
 //	magic, tasks, dependencies, meta
 //	ids: length shared with the previous id | length of the rest | the rests

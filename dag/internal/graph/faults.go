@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// WrongState is the code of a fault that is about the state of a task.
+// WrongState is the code of a fault of a task's state.
 const WrongState = "WRONG_STATE"
 
-// FaultKind says what is wrong with a declared task.
+// FaultKind is the kind of a fault of a declared task.
 type FaultKind uint8
 
 // The kinds of fault.
@@ -42,27 +42,26 @@ const (
 	FaultUnknownFanOut
 )
 
-// Fault is one thing that is wrong with a declaration of tasks.
+// Fault is one fault of a declaration of tasks.
 type Fault struct {
 	Kind FaultKind
-	// Task is the position of the faulty task in the declaration; None when the
-	// fault is of the whole.
+	// Task is the position of the faulty task in the declaration; None for a fault of the whole
+	// declaration.
 	Task Index
 	// ID of that task.
 	ID string
-	// Other is the position of the first task with this id (FaultDuplicate); None
-	// when that is a task the run already has.
+	// Other is the position of the first task with this id (FaultDuplicate); None if the run already
+	// has that task.
 	Other Index
-	// Ref is the id the fault is about (FaultUnknownNeed, FaultTargetStarted,
-	// FaultUnknownFanOut).
+	// Ref is the faulty id (FaultUnknownNeed, FaultTargetStarted, FaultUnknownFanOut).
 	Ref string
 	// Path is the cycle, its first task repeated at the end (FaultCycle).
 	Path []string
-	// Detail completes the message where a kind needs more.
+	// Detail completes the message of some kinds.
 	Detail string
 }
 
-// Error says what is wrong and what to do about it.
+// Error returns the fault and its remedy.
 func (f Fault) Error() string {
 	switch f.Kind {
 	case FaultEmptyID:
@@ -99,7 +98,7 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("fault %d in task %q", f.Kind, f.ID)
 }
 
-// abridge writes a cycle, leaving out the middle of a long one.
+// abridge renders a cycle without the middle of a long one.
 func abridge(path []string) string {
 	const shown = 8
 	if len(path) <= 2*shown {
@@ -109,12 +108,12 @@ func abridge(path []string) string {
 		len(path)-2*shown, strings.Join(path[len(path)-shown:], " → "))
 }
 
-// FaultsError is every fault of a declaration, in declaration order.
+// FaultsError holds every fault of a declaration, in declaration order.
 type FaultsError struct {
 	Faults []Fault
 }
 
-// maxFaultsShown bounds a message; the rest is counted, and all are in Faults.
+// maxFaultsShown bounds a message, which counts the rest. Faults holds all.
 const maxFaultsShown = 20
 
 // Error lists the faults, one per line.

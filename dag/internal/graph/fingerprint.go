@@ -6,8 +6,8 @@ import (
 	"hash"
 )
 
-// fingerprint hashes what a task is; every part is preceded by its length so
-// that no two different tasks can spell the same bytes.
+// fingerprint hashes a task. Each part is preceded by its length, so different tasks have different
+// bytes.
 type fingerprint struct {
 	h   hash.Hash
 	buf [8]byte

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// Limits that every graph respects, however it came to be. They bound what a
-// corrupt or hostile encoding can make a decoder allocate.
+// Limits of every graph. They bound the allocations of a decoder for a corrupt or hostile encoding.
 const (
 	// MaxTasks is the largest number of tasks of one graph or run.
 	MaxTasks = 1 << 22
@@ -19,42 +18,41 @@ const (
 	maxIDBytes = 1 << 26
 )
 
-// Task is what a caller declares: one node of a graph.
+// Task is one declared node of a graph.
 type Task struct {
 	// ID names the task; unique, not empty, at most MaxIDLength bytes.
 	ID string
-	// Needs are the ids of the tasks it depends on, in any order. Naming one twice
-	// is harmless.
+	// Needs holds the ids of its dependencies, in any order. Repeated ids are harmless.
 	Needs []string
-	// Priority: among the tasks that are ready, the highest starts first. Default 0.
+	// Priority orders ready tasks: the highest starts first. Default 0.
 	Priority int32
 	// Rule is the trigger rule. Default AllSuccess.
 	Rule Rule
-	// Unmetered tasks do not occupy a place under the concurrency limit and start
-	// as soon as they are ready: waits (sleep, approval) that use no worker.
+	// Unmetered tasks take no place under the concurrency limit and start as soon as they are ready:
+	// waits (sleep, approval) that use no worker.
 	Unmetered bool
-	// Gated tasks need something from outside before they can do their work. Such
-	// a task is started without a place under the concurrency limit; it takes one
-	// after EventAdmit. An unmetered task takes none, so it cannot be gated.
+	// Gated tasks need external resources before their work. They start without a place under the
+	// concurrency limit and take one after EventAdmit. Unmetered tasks take no place, so they cannot
+	// be gated.
 	Gated bool
-	// FanOut tasks stand for a fan-out whose tasks are not known yet: another task
-	// brings them when it succeeds ([Addition.Under]). Such a task is unmetered.
+	// FanOut tasks stand for a fan-out whose tasks are added by another task when it succeeds
+	// ([Addition.Under]). They are unmetered.
 	FanOut bool
 	// Payload is the task's definition, opaque here. Equal payloads are stored once.
 	Payload []byte
-	// Args is a second opaque payload, for what differs between tasks that share
-	// one definition (the item of a fan-out). Equal ones are stored once.
+	// Args is a second opaque payload, for tasks that share one definition (the item of a fan-out).
+	// Equal ones are stored once.
 	Args []byte
 }
 
-// Input is everything [Build] makes a graph of.
+// Input is the input of [Build].
 type Input struct {
 	// Meta is opaque and belongs to the graph as a whole (name, limits, …).
 	Meta []byte
 	// Tasks in declaration order.
 	Tasks []Task
-	// Attachments are opaque blobs that travel with the graph and are found by
-	// their SHA-256 (the encoded graph of a sub-DAG). Equal ones are stored once.
+	// Attachments are opaque blobs of the graph, found by their SHA-256 (the encoded graph of a
+	// sub-DAG). Equal ones are stored once.
 	Attachments [][]byte
 }
 
@@ -68,10 +66,10 @@ type Graph struct {
 	depsOff     []uint32 // dependants of i, ascending
 	deps        []Index
 	attrs       []Attr
-	priority    []int32    // nil when every task has priority 0
-	rank        []Index    // place of task i in start order; nil when that is i itself
+	priority    []int32    // nil if every task has priority 0
+	rank        []Index    // position of task i in start order; nil if that is i itself
 	byRank      []Index    // inverse of rank
-	payload     []int32    // index into blobs, -1 for none; nil when no task has one
+	payload     []int32    // index into blobs, -1 for none; nil without payloads
 	args        []int32    // the same for Task.Args
 	blobs       [][]byte   // distinct payloads and args, in the order of first use
 	attachments [][]byte   // in ascending order of their SHA-256
@@ -82,7 +80,7 @@ type Graph struct {
 	hash       [32]byte
 }
 
-// Attr packs a task's rule (low bits) and how it takes its place.
+// Attr packs a task's rule (low bits) and its use of places.
 type Attr uint8
 
 const (
@@ -90,11 +88,11 @@ const (
 	attrUnmetered Attr = 4
 	attrGated     Attr = 8
 	attrFanOut         = attrUnmetered | attrGated // no task is unmetered and gated at once
-	// AttrMax has all of them.
+	// AttrMax is the union of all attributes.
 	AttrMax = attrRuleMask | attrFanOut
 )
 
-// NewAttr are the attributes of a task.
+// NewAttr returns the attributes of a task.
 func NewAttr(t *Task) Attr {
 	a := Attr(t.Rule)
 	switch {
@@ -108,22 +106,22 @@ func NewAttr(t *Task) Attr {
 	return a
 }
 
-// Rule is the trigger rule.
+// Rule returns the trigger rule.
 func (a Attr) Rule() Rule { return Rule(a & attrRuleMask) }
 
 // Unmetered reports whether the task takes no place.
 func (a Attr) Unmetered() bool { return a&attrUnmetered != 0 }
 
-// Gated reports whether it takes its place only after it was admitted.
+// Gated reports whether the task takes its place only after it was admitted.
 func (a Attr) Gated() bool { return a&attrFanOut == attrGated }
 
-// FanOut reports whether it stands for a fan-out.
+// FanOut reports whether the task stands for a fan-out.
 func (a Attr) FanOut() bool { return a&attrFanOut == attrFanOut }
 
-// Attr returns how task i takes its place, and its rule.
+// Attr returns the attributes of task i.
 func (g *Graph) Attr(i Index) Attr { return g.attrs[i] }
 
-// Rank is the place of task i in the start order; AtRank is the inverse.
+// Rank returns the position of task i in the start order; AtRank is the inverse.
 func (g *Graph) Rank(i Index) Index {
 	if g.rank == nil {
 		return i
@@ -131,7 +129,7 @@ func (g *Graph) Rank(i Index) Index {
 	return g.rank[i]
 }
 
-// AtRank is the task at a place of the start order, None for None.
+// AtRank returns the task at a position of the start order, None for None.
 func (g *Graph) AtRank(rank Index) Index {
 	if rank != None && g.byRank != nil {
 		return g.byRank[rank]
@@ -139,10 +137,10 @@ func (g *Graph) AtRank(rank Index) Index {
 	return rank
 }
 
-// Len is the number of tasks.
+// Len returns the number of tasks.
 func (g *Graph) Len() int { return len(g.attrs) }
 
-// Edges is the number of dependencies.
+// Edges returns the number of dependencies.
 func (g *Graph) Edges() int { return len(g.needs) }
 
 // Meta returns the opaque bytes of the graph as a whole. Do not modify them.
@@ -157,7 +155,7 @@ func (g *Graph) Lookup(id string) (Index, bool) { return g.ids.find(id) }
 // Needs returns the direct dependencies of i in ascending order. Do not modify.
 func (g *Graph) Needs(i Index) []Index { return g.needs[g.needsOff[i]:g.needsOff[i+1]] }
 
-// Dependants returns the tasks that directly depend on i, ascending. Do not modify.
+// Dependants returns the direct dependants of i, ascending. Do not modify.
 func (g *Graph) Dependants(i Index) []Index { return g.deps[g.depsOff[i]:g.depsOff[i+1]] }
 
 // Priority returns the priority of i.
@@ -177,7 +175,7 @@ func (g *Graph) Unmetered(i Index) bool { return g.attrs[i].Unmetered() }
 // Gated reports whether i takes its place only after EventAdmit.
 func (g *Graph) Gated(i Index) bool { return g.attrs[i].Gated() }
 
-// IsFanOut reports whether i stands for a fan-out whose tasks are not known yet.
+// IsFanOut reports whether i stands for a fan-out whose tasks are added later.
 func (g *Graph) IsFanOut(i Index) bool { return g.attrs[i].FanOut() }
 
 // Payload returns the payload of i, nil if it has none. Do not modify it.
@@ -200,7 +198,7 @@ func (g *Graph) Attachment(sum [32]byte) ([]byte, bool) {
 // not modify them.
 func (g *Graph) Attachments() [][]byte { return g.attachments }
 
-// WithMeta returns a graph of the same tasks with another Meta.
+// WithMeta returns a copy of the graph with another Meta.
 func (g *Graph) WithMeta(meta []byte) *Graph {
 	return &Graph{
 		meta: bytes.Clone(meta), ids: g.ids, needsOff: g.needsOff, needs: g.needs, depsOff: g.depsOff, deps: g.deps, attrs: g.attrs,
@@ -209,9 +207,9 @@ func (g *Graph) WithMeta(meta []byte) *Graph {
 	}
 }
 
-// Fingerprint is a hash of everything that decides what task i does and when it
-// may run: id, dependencies, rule, payload and args. Priority is not part of it,
-// because it changes only the order, never a result.
+// Fingerprint returns a hash of the data that decides the work of task i and its trigger: id,
+// dependencies, rule, payload and args. It excludes the priority, which changes only the order, never
+// a result.
 func (g *Graph) Fingerprint(i Index) [32]byte {
 	h := newFingerprint(g.ID(i), g.attrs[i], g.Payload(i), g.Args(i))
 	for _, d := range g.Needs(i) {
@@ -220,20 +218,19 @@ func (g *Graph) Fingerprint(i Index) [32]byte {
 	return h.sum()
 }
 
-// Hash identifies the graph: the SHA-256 of its canonical encoding. It is
-// computed once.
+// Hash returns the SHA-256 of the canonical encoding, computed once.
 func (g *Graph) Hash() [32]byte {
 	g.encodeOnce.Do(g.encode)
 	return g.hash
 }
 
-// keep remembers the canonical encoding; called inside encodeOnce only.
+// keep stores the canonical encoding. Call it only inside encodeOnce.
 func (g *Graph) keep(encoded []byte) {
 	g.encoded = encoded
 	g.hash = sha256.Sum256(encoded)
 }
 
-// keepOnce spares Encode the work for a graph that was just decoded.
+// keepOnce saves Encode the work for a decoded graph.
 func (g *Graph) keepOnce(encoded []byte) {
 	g.encodeOnce.Do(func() { g.keep(encoded) })
 }

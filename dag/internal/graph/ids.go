@@ -2,10 +2,9 @@ package graph
 
 import "hash/maphash"
 
-// idTable holds all ids of a graph in one string and finds them with an
-// open-addressing table: building it costs a third of a Go map and one
-// allocation instead of one per id. The seed is random, so ids cannot be chosen
-// to collide; it never shows in a result.
+// idTable holds all ids of a graph in one string with an open-addressing table. Building it costs a
+// third of a Go map, and one allocation instead of one per id. The random seed prevents chosen
+// collisions and never affects a result.
 type idTable struct {
 	text  string
 	off   []uint32 // id of i: text[off[i]:off[i+1]]
@@ -13,8 +12,7 @@ type idTable struct {
 	seed  maphash.Seed
 }
 
-// newIDTable indexes n ids. dup is called for every id equal to an earlier one;
-// the earlier one keeps the name.
+// newIDTable indexes n ids. It calls dup for every id equal to an earlier one, which stays.
 func newIDTable(text string, off []uint32, dup func(first, second Index)) idTable {
 	n := len(off) - 1
 	size := 8
@@ -35,7 +33,7 @@ func newIDTable(text string, off []uint32, dup func(first, second Index)) idTabl
 	return t
 }
 
-// At is the id of task i.
+// At returns the id of task i.
 func (t *idTable) at(i Index) string { return t.text[t.off[i]:t.off[i+1]] }
 
 // find returns the task with that id.
@@ -47,7 +45,7 @@ func (t *idTable) find(id string) (Index, bool) {
 	return i, i != None
 }
 
-// probe returns the task with that id, or None and the slot where it belongs.
+// probe returns the task with that id, or None and its free slot.
 func (t *idTable) probe(id string) (Index, int) {
 	mask := len(t.slots) - 1
 	slot := int(maphash.String(t.seed, id)) & mask

@@ -2,15 +2,13 @@ package graph
 
 import "github.com/roundsman/roundsman/dag/internal/wire"
 
-// Index is a task's dense number: its place in declaration order, tasks added
-// at run time following those of the graph.
+// Index is a task's position in declaration order. Tasks added at run time follow those of the graph.
 type Index int32
 
-// None is the Index that stands for "no task".
+// None is the Index of no task.
 const None Index = -1
 
-// Rule says when a task may start, given how its dependencies ended.
-// The zero value is AllSuccess.
+// Rule is the condition on its dependencies under which a task starts. The zero value is AllSuccess.
 type Rule uint8
 
 // The trigger rules; see the package documentation.
@@ -25,10 +23,10 @@ const (
 
 var ruleNames = [ruleCount]string{"all_success", "all_done", "one_failed", "always"} //nolint:gochecknoglobals // constant table
 
-// String returns the rule's name as it is written in a spec.
+// String returns the rule's name in a spec.
 func (r Rule) String() string { return wire.NameOf(ruleNames[:], int(r), "Rule") }
 
-// MarshalText makes a rule travel as its name.
+// MarshalText encodes a rule as its name.
 func (r Rule) MarshalText() ([]byte, error) {
 	return wire.MarshalName(ruleNames[:], int(r), "trigger rule")
 }

@@ -1,6 +1,5 @@
-// Package scenario drives tests from text files: blocks of a command line, input
-// lines, a line of dashes and the expected output, which a -rewrite run writes
-// again. Only tests import it.
+// Package scenario drives tests from text files. A block has a command line, input lines, a line of
+// dashes and the expected output, which a -rewrite run updates. Only tests import it.
 //
 //	# a comment, kept
 //	command argument argument
@@ -8,9 +7,9 @@
 //	----
 //	expected output
 //
-// A block ends at an empty line after its output. Where the input or the output
-// itself holds empty lines, the dashes are written twice ("----\n----"), and the
-// block ends with the same two lines.
+// A block ends at an empty line after its output. If the input or output contains empty lines, the
+// dashes are written twice ("----
+// ----"), and the same two lines end the block.
 package scenario
 
 import (
@@ -30,9 +29,9 @@ type Command struct {
 	Input string
 }
 
-// Run executes every file that matches the pattern as a subtest. start is called
-// once per file and returns what answers its commands. A pattern without files
-// fails, so that a renamed folder does not silently test nothing.
+// Run executes every file that matches the pattern as a subtest. It calls start once per file for the
+// function that executes the commands. A pattern without files fails, so a renamed folder does not
+// silently test nothing.
 func Run(t *testing.T, pattern string, rewrite bool, start func(t *testing.T) func(Command) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

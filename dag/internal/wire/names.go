@@ -10,7 +10,7 @@ func NameOf(names []string, n int, kind string) string {
 	return names[n]
 }
 
-// MarshalName is NameOf for an encoding: a number without a name is an error.
+// MarshalName is NameOf for an encoding; a number without a name is an error.
 func MarshalName(names []string, n int, kind string) ([]byte, error) {
 	if n >= len(names) {
 		return nil, fmt.Errorf("dag: %d is not a %s", n, kind)

@@ -1,5 +1,5 @@
-// Package wire is how the bytes of package dag are written: numbers as varints,
-// columns as runs of equal differences, a magic before and a checksum behind.
+// Package wire is the byte format of package dag: numbers as varints, columns as runs of equal
+// differences, a magic in front and a checksum at the end.
 package wire
 
 import (
@@ -10,10 +10,10 @@ import (
 	"math"
 )
 
-// ErrCorrupt is wrapped by every error about bytes that were not written so.
+// ErrCorrupt is wrapped by every error about damaged bytes.
 var ErrCorrupt = errors.New("dag: corrupt encoding")
 
-// ErrVersion is wrapped when the bytes were written by an incompatible version.
+// ErrVersion is wrapped by every error about bytes of an incompatible version.
 var ErrVersion = errors.New("dag: unknown encoding version")
 
 const crcSize = 4
@@ -23,7 +23,7 @@ func checksum(p []byte) uint32 { return crc32.Checksum(p, crc32.MakeTable(crc32.
 // Sealed appends the checksum.
 func Sealed(buf []byte) []byte { return binary.LittleEndian.AppendUint32(buf, checksum(buf)) }
 
-// Unseal checks magic and checksum and returns what lies between.
+// Unseal checks magic and checksum and returns the bytes between them.
 func Unseal(data []byte, magic string) (*Reader, error) {
 	if len(data) < len(magic)+crcSize {
 		return nil, fmt.Errorf("%w: %d bytes are too few", ErrCorrupt, len(data))
@@ -41,17 +41,17 @@ func Unseal(data []byte, magic string) (*Reader, error) {
 	return &Reader{buf: data[:end], pos: len(magic)}, nil
 }
 
-// Zigzag makes a number small that is near zero, whatever its sign.
+// Zigzag maps numbers near zero of either sign to small numbers.
 func Zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 
 // Unzigzag is the inverse of [Zigzag].
 func Unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// AppendBytes writes bytes with their number before them.
+// AppendBytes appends the length of bytes, then the bytes.
 func AppendBytes(b, p []byte) []byte { return append(binary.AppendUvarint(b, uint64(len(p))), p...) }
 
-// AppendRuns writes a column of n numbers as runs of equal differences: a
-// constant and a counting column both take three bytes.
+// AppendRuns appends a column of n numbers as runs of equal differences. A constant or counting column
+// takes three bytes.
 func AppendRuns(buf []byte, n int, value func(int) int64) []byte {
 	prev := int64(0)
 	for i := 0; i < n; {
@@ -70,26 +70,25 @@ func AppendRuns(buf []byte, n int, value func(int) int64) []byte {
 	return buf
 }
 
-// Reader takes an encoding apart. The first fault sticks; after it every read
-// returns zero, so callers check err once per section.
+// Reader decodes an encoding. After the first fault every read returns zero, so callers check Err once
+// per section.
 type Reader struct {
 	buf []byte
 	pos int
 	err error
 }
 
-// Fail notes a fault, unless there has been one.
+// Fail records a fault, unless one is recorded already.
 func (r *Reader) Fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w at byte %d: %s", ErrCorrupt, r.pos, fmt.Sprintf(format, args...))
 	}
 }
 
-// Left is how many bytes have not been read.
+// Left returns the number of unread bytes.
 func (r *Reader) Left() int { return len(r.buf) - r.pos }
 
-// Uvarint reads one number and insists on its shortest form, so that a value has
-// one encoding only.
+// Uvarint reads one number in its shortest form, so that each value has exactly one encoding.
 func (r *Reader) Uvarint() uint64 {
 	if r.err != nil {
 		return 0
@@ -107,7 +106,7 @@ func (r *Reader) Uvarint() uint64 {
 	return v
 }
 
-// Count reads a number that may be at most limit.
+// Count reads a number of at most limit.
 func (r *Reader) Count(limit int, what string) int {
 	v := r.Uvarint()
 	if limit < 0 || v > uint64(limit) {
@@ -117,7 +116,7 @@ func (r *Reader) Count(limit int, what string) int {
 	return int(v)
 }
 
-// Byte reads one byte that is below limit.
+// Byte reads one byte below limit.
 func (r *Reader) Byte(limit uint8, what string) uint8 {
 	if r.err == nil && r.Left() == 0 {
 		r.Fail("the end is missing")
@@ -134,7 +133,8 @@ func (r *Reader) Byte(limit uint8, what string) uint8 {
 	return v
 }
 
-// Take returns the next n bytes, capped so that appending cannot overwrite what follows.
+// Take returns the next n bytes with their capacity limited, so that append cannot overwrite later
+// bytes.
 func (r *Reader) Take(n int) []byte {
 	if r.err == nil && n > r.Left() {
 		r.Fail("the end is missing")
@@ -147,10 +147,10 @@ func (r *Reader) Take(n int) []byte {
 	return p
 }
 
-// Bytes reads what [AppendBytes] wrote.
+// Bytes is the inverse of [AppendBytes].
 func (r *Reader) Bytes(what string) []byte { return r.Take(r.Count(r.Left(), "bytes of "+what)) }
 
-// Runs reads a column written by AppendRuns, whose values lie in [low, high].
+// Runs is the inverse of AppendRuns for values in [low, high].
 func (r *Reader) Runs(n int, low, high int64, set func(i int, v int64)) {
 	value, before := int64(0), int64(0)
 	for i := 0; i < n && r.err == nil; {
@@ -180,7 +180,7 @@ func (r *Reader) Runs(n int, low, high int64, set func(i int, v int64)) {
 
 func within(v, low, high int64) bool { return v >= low && v <= high }
 
-// End insists that everything was read.
+// End requires that all bytes were read.
 func (r *Reader) End() error {
 	if r.err == nil && r.Left() != 0 {
 		r.Fail("%d bytes too many", r.Left())
@@ -188,7 +188,7 @@ func (r *Reader) End() error {
 	return r.err
 }
 
-// Int32 reads a number that was written by [Zigzag].
+// Int32 is the inverse of [Zigzag] with a number read by Uvarint.
 func (r *Reader) Int32() int32 {
 	v := Unzigzag(r.Uvarint())
 	if v != int64(int32(v)) {
@@ -197,5 +197,5 @@ func (r *Reader) Int32() int32 {
 	return int32(v)
 }
 
-// Err is the first fault; nil while there is none.
+// Err returns the first fault, or nil.
 func (r *Reader) Err() error { return r.err }

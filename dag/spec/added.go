@@ -8,29 +8,26 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Added are tasks to be added to a run, with the places where they are declared.
+// Added are tasks to add to a run, with the places of their declarations.
 type Added struct {
 	Growth *dag.Growth
 	unit   *unit
 }
 
-// ParseAdded reads a list of tasks, YAML or JSON, that an operator adds to a run;
-// a document with the key tasks will do too. Beyond a spec's keys a task may have
-// before: the existing tasks that shall wait for it. file is for messages. The
-// error is [Faults].
+// ParseAdded reads a list of tasks, YAML or JSON, that an operator adds to a run. It also accepts a
+// document with the key tasks. Besides a spec's keys a task may have before: the existing tasks that
+// must wait for it. file is for messages. The error is [Faults].
 func ParseAdded(run *dag.Run, file string, data []byte) (*Added, error) {
 	return compileAdded(run, file, data, "", true)
 }
 
-// CheckAdded reports what is wrong with a list of tasks for every run, as far as
-// the document shows it by itself. The error is [Faults].
+// CheckAdded returns the faults of a list of tasks that need no run. The error is [Faults].
 func CheckAdded(file string, data []byte) error {
 	_, err := readAdded(newReader(file), data, true)
 	return err
 }
 
-// Blame gives the faults that a run finds in added tasks their places; another
-// error is returned as it is.
+// Blame adds the places to a run's faults in added tasks. It returns other errors unchanged.
 func (a *Added) Blame(err error) error {
 	faults, ok := errors.AsType[*dag.FaultsError](err)
 	if !ok {
@@ -57,7 +54,7 @@ func compileAdded(run *dag.Run, file string, data []byte, splitter string, opera
 	return &Added{Growth: g, unit: u}, nil
 }
 
-// readAdded reads the list; an operator's tasks may have the key before.
+// readAdded reads the list. Only an operator's tasks may have the key before.
 func readAdded(r reader, data []byte, operator bool) ([]Task, error) {
 	switch {
 	case len(data) > MaxAddedBytes:

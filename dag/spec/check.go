@@ -9,7 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
-// checkTask reports what contradicts itself within one task.
+// checkTask reports contradictions within one task.
 func (r reader) checkTask(t *Task) {
 	r.checkAction(t)
 	if t.Node != "" && len(t.Labels) > 0 {
@@ -55,7 +55,7 @@ func (r reader) checkTask(t *Task) {
 	}
 }
 
-// notWhen tells what was probably meant by a condition that is none.
+// notWhen returns the likely meaning of an invalid condition.
 func notWhen(when string) string {
 	var rule dag.Rule
 	if rule.UnmarshalText([]byte(when)) == nil {
@@ -64,7 +64,7 @@ func notWhen(when string) string {
 	return `; write a template, like '{{eq .Params.mode "full"}}'`
 }
 
-// checkAction insists on exactly one action.
+// checkAction requires exactly one action.
 func (r reader) checkAction(t *Task) {
 	var given []string
 	for _, a := range actions() {
@@ -81,7 +81,7 @@ func (r reader) checkAction(t *Task) {
 	}
 }
 
-// checkUnmetered refuses keys that mean a worker on tasks that use none.
+// checkUnmetered refuses worker keys on tasks that use no worker.
 func (r reader) checkUnmetered(t *Task) {
 	for _, key := range []string{"node", "labels", "resources", "exclusive", "shared", "not_before", "expires_at", "on_worker_loss", "key", "key_valid", "heartbeat_timeout", "retries", "timeout"} {
 		if n := child(t.node, key); n != nil {
@@ -90,7 +90,7 @@ func (r reader) checkUnmetered(t *Task) {
 	}
 }
 
-// fanOut is the number of tasks an entry stands for; capped well above MaxFanOut.
+// fanOut returns the number of tasks of an entry, capped well above MaxFanOut.
 func (t *Task) fanOut() int {
 	if len(t.ForEach) > 0 {
 		return len(t.ForEach)
@@ -104,5 +104,5 @@ func (t *Task) fanOut() int {
 	return n
 }
 
-// fans reports whether the entry is a fan-out, even of one.
+// fans reports whether the entry is a fan-out, even of one task.
 func (t *Task) fans() bool { return len(t.ForEach) > 0 || t.ForEachFrom != "" || len(t.Matrix) > 0 }

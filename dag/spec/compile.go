@@ -15,53 +15,51 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Files is how [Compile] reads the files of sub-DAGs. Names are slash-separated
-// and never lead outside the tree ([os.DirFS] satisfies it).
+// Files reads the files of sub-DAGs for [Compile]. Names are slash-separated and never lead outside
+// the tree ([os.DirFS] satisfies it).
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 }
 
-// Compiled is a spec as a graph. Graph.Encode() is all that has to travel: the
-// settings are its meta, definitions its payloads, sub-DAGs its attachments.
+// Compiled is a spec as a graph. Graph.Encode() holds everything to send: settings as meta,
+// definitions as payloads, sub-DAGs as attachments.
 type Compiled struct {
 	Spec   *Spec
 	Header Header
 	Graph  *dag.Graph
-	// structural are the params that decide which tasks there are.
+	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
 }
 
-// Compile expands fan-outs, resolves names and sub-DAG files, checks templates,
-// and builds the graph. files may be nil for a spec without sub-DAGs. The error
-// is [Faults].
+// Compile expands fan-outs, resolves names and sub-DAG files, checks templates, and builds the graph.
+// files may be nil for a spec without sub-DAGs. The error is [Faults].
 func Compile(s *Spec, files Files) (*Compiled, error) {
 	return compiler{files: files, done: map[string]*Compiled{}}.compile(s, []string{s.file})
 }
 
-// compiler carries what the files of one compilation share.
+// compiler holds the data shared by the files of one compilation.
 type compiler struct {
 	files Files
 	done  map[string]*Compiled
 }
 
-// unit is the compilation of one file, or of the tasks a splitter returned.
+// unit is the compilation of one file, or of a splitter's tasks.
 type unit struct {
 	compiler
 	reader
 	params  map[string]any
-	chain   []string       // files that lead here, this one last
-	names   map[string]int // id → position of the first entry that has it
+	chain   []string       // path of files to this one, which is last
+	names   map[string]int // id → position of its first entry
 	entries []Task
 	fans    map[string]bool              // entries that fan out
-	fanned  map[int][]instance           // position of one → its tasks
+	fanned  map[int][]instance           // position of a fan-out → its tasks
 	items   map[string]map[string]string // fan-out → args → id of its task
-	// structural are the params that decide which tasks there are.
+	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
-	// limits are those of fan-outs.
-	limits map[string]int
-	// known finds tasks that exist already, where tasks are added to a run.
+	limits     map[string]int
+	// known resolves names of existing tasks when tasks are added to a run.
 	known func(string) ([]string, bool)
-	// run is the one that they are added to.
+	// run is the run that gets the tasks.
 	run         *dag.Run
 	tasks       []dag.Task
 	before      [][]string // of added tasks
@@ -69,8 +67,8 @@ type unit struct {
 	source      []*Task // per element of tasks
 	attachments [][]byte
 	implied     string // the splitter that tasks without needs depend on
-	// partial: the document is faulty, and nothing is made of the unit. doubtful and
-	// nameless: params or ids may be missing because of that.
+	// partial: the document is faulty, so the unit produces no graph. doubtful and nameless: params or
+	// ids may be missing because of a fault.
 	partial, doubtful, nameless bool
 }
 
@@ -120,7 +118,7 @@ func (u *unit) circles() {
 	}
 }
 
-// blame gives the graph's faults their places.
+// blame adds the places to the graph's faults.
 func (u *unit) blame(faults *dag.FaultsError) {
 	for _, f := range faults.Faults {
 		t := u.declares(f)
@@ -129,7 +127,7 @@ func (u *unit) blame(faults *dag.FaultsError) {
 			continue
 		}
 		at := t.node
-		switch f.Kind { //nolint:exhaustive // the others are about the task as a whole
+		switch f.Kind { //nolint:exhaustive // other kinds concern the whole task
 		case dag.FaultSelfNeed, dag.FaultCycle:
 			at = nodeOr(child(t.node, "needs"), t.node)
 		case dag.FaultTargetStarted:
@@ -141,8 +139,7 @@ func (u *unit) blame(faults *dag.FaultsError) {
 	}
 }
 
-// declares finds the entry that a fault is about; of a cycle the first one in it
-// that is declared here.
+// declares returns the faulty entry; for a cycle, its first member declared in this file.
 func (u *unit) declares(f dag.Fault) *Task {
 	if f.Task != dag.None && int(f.Task) < len(u.source) {
 		return u.source[f.Task]
@@ -180,10 +177,10 @@ func (u *unit) similar(name string) string {
 	return suggestion(name, slices.Compact(known))
 }
 
-// maxSimilar bounds among how many tasks of a run a misspelled one is looked for.
+// maxSimilar bounds the tasks of a run searched for a similar name.
 const maxSimilar = 10_000
 
-// definition checks the templates of an entry and encodes what its tasks share.
+// definition checks the templates of an entry and encodes the data shared by its tasks.
 func (u *unit) definition(t *Task) []byte {
 	d := Definition{
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
@@ -205,7 +202,7 @@ func (u *unit) definition(t *Task) []byte {
 	return u.once(encoded)
 }
 
-// once keeps equal payloads in one place: most tasks of a large document are alike.
+// once stores equal payloads once: most tasks of a large document are alike.
 func (u *unit) once(payload []byte) []byte {
 	if known, ok := u.payloads[string(payload)]; ok {
 		return known
@@ -216,11 +213,10 @@ func (u *unit) once(payload []byte) []byte {
 	return payload
 }
 
-// maxAlike bounds what is remembered where all payloads differ.
+// maxAlike bounds the stored payloads of a document in which all differ.
 const maxAlike = 1000
 
-// subDAG compiles the file a task names, relative to its own file, and attaches
-// the graph.
+// subDAG compiles the file named by a task, relative to the task's own file, and attaches the graph.
 func (u *unit) subDAG(t *Task) *SubDAG {
 	at := nodeOr(child(t.node, "dag"), t.node)
 	if u.files == nil {
@@ -256,7 +252,7 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 	return &SubDAG{File: name, Hash: hex.EncodeToString(sum[:]), Declared: declared}
 }
 
-// sub compiles a file once for all tasks that run it with the same structural params.
+// sub compiles a file once for all tasks with the same structural params.
 func (u *unit) sub(at *yamlread.Node, name string, params map[string]any) *Compiled {
 	encoded, err := json.Marshal(params)
 	if err != nil {

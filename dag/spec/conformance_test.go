@@ -28,8 +28,8 @@ func (m memory) ReadFile(name string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// TestConformance runs the files under testdata, each of which proves rules of
-// docs/spec/001-dag.md by their number.
+// TestConformance runs the files under testdata. Each proves rules of docs/spec/001-dag.md by their
+// number.
 //
 //	file NAME       remember a file
 //	compile NAME    load and compile the input (or a remembered file), list the tasks
@@ -159,7 +159,7 @@ func (b *bench) compile(name, input string) string {
 	if err != nil {
 		return err.Error()
 	}
-	// What a run works with has travelled.
+	// Use decoded data, as a run does.
 	g, err := dag.Decode(c.Graph.Encode())
 	if err != nil {
 		b.t.Fatal(err)

@@ -1,18 +1,16 @@
-// Package spec turns the YAML or JSON a person writes into a [dag.Graph], and
-// back.
+// Package spec converts a person's YAML or JSON to a [dag.Graph], and back.
 //
-// The language is defined, rule by rule, in docs/spec/001-dag.md; the tests under
-// testdata name the rules they prove. The way is
+// docs/spec/001-dag.md defines the language rule by rule; the tests under testdata name the rules they
+// prove. The steps are
 //
-//	[Load] bytes → [Spec] → [Compile] → [Compiled]: a dag.Graph that carries
-//	everything a run needs, so that its encoding is all that travels
-//	→ [Open] → [Program]: a task's [Definition], rendered with the results of the
+//	[Load] bytes → [Spec] → [Compile] → [Compiled]: a dag.Graph with all data of a run, for encoding
+//	→ [Open] → [Program]: a task's [Definition], rendered with the results of its dependencies.
 //	tasks it needs.
 //
-// All faults of a document are reported at once ([Faults]), each with file, line
-// and column. Nothing here reads a file: [Files] is the caller's.
+// A document's faults are reported at once ([Faults]), each with file, line and column. The package
+// reads no files: the caller provides [Files].
 //
-// A task may refer, in templates, to the results of the tasks it names in needs:
-// direct dependencies only, never transitive ones, so that what a task depends on
-// can be read off one line. [Program.Referrers] tells whose result is still wanted.
+// Templates of a task may refer to results of the tasks in its needs, which are direct dependencies
+// only. So one line shows all dependencies of a task. [Program.Referrers] returns the tasks that still
+// use a result.
 package spec

@@ -2,8 +2,8 @@ package spec
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-// parseDocument reads one document into nodes that know their place; lists also
-// takes a JSON list, as which tasks are added to a run.
+// parseDocument reads one document into nodes with their places. lists also accepts a JSON list, the
+// form of added tasks.
 func parseDocument(c *collector, data []byte, lists bool) *yamlread.Node {
 	root, faults := yamlread.Read(c.file, data, documentOptions(lists))
 	for _, f := range faults {

@@ -6,8 +6,8 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// expand turns entries into tasks of a graph. An entry that does not fan out, of
-// which there may be very many, takes no more than its name and its task.
+// expand converts entries to tasks of a graph. An entry without fan-out (there may be very many) costs
+// only its name and its task.
 func (u *unit) expand(entries []Task) {
 	u.names, u.fans, u.fanned = make(map[string]int, len(entries)), map[string]bool{}, map[int][]instance{}
 	u.items, u.structural, u.payloads = map[string]map[string]string{}, map[string]bool{}, map[string][]byte{}
@@ -62,7 +62,7 @@ func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
 	}
 }
 
-// entry finds the first entry of that id; nil if there is none.
+// entry returns the first entry with that id, or nil.
 func (u *unit) entry(id string) *Task {
 	if k, ok := u.names[id]; ok {
 		return &u.entries[k]
@@ -70,7 +70,7 @@ func (u *unit) entry(id string) *Task {
 	return nil
 }
 
-// instances are the tasks of an entry; none if its id is taken.
+// instances returns the tasks of an entry; none if its id is taken.
 func (u *unit) instances(k int) []instance {
 	id := u.entries[k].ID
 	if first, ok := u.names[id]; !ok || first != k {
@@ -82,7 +82,7 @@ func (u *unit) instances(k int) []instance {
 	return []instance{{id: id}}
 }
 
-// declare gives an entry its name, and expands it if it fans out.
+// declare registers the name of an entry, and expands a fan-out.
 func (u *unit) declare(k int) {
 	t := &u.entries[k]
 	if first := u.entry(t.ID); first != nil {
@@ -115,7 +115,7 @@ func (u *unit) declare(k int) {
 	u.fanned[k], u.items[t.ID] = list, items
 }
 
-// resolve turns the names of one entry into ids of tasks.
+// resolve converts the names of one entry to ids of tasks.
 func (u *unit) resolve(t *Task, key string, names []string) []string {
 	if u.plain(t, names) {
 		return names
@@ -140,7 +140,7 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 	return ids
 }
 
-// plain reports whether names are those of tasks already.
+// plain reports whether all names are ids of tasks already.
 func (u *unit) plain(t *Task, names []string) bool {
 	for _, name := range names {
 		if u.entry(name) == nil || u.fans[name] || name == t.ID {
@@ -150,7 +150,7 @@ func (u *unit) plain(t *Task, names []string) bool {
 	return true
 }
 
-// idsOf are the ids of the tasks of an entry, or of a task of the run.
+// idsOf returns the ids of the tasks of an entry, or of a task of the run.
 func (u *unit) idsOf(name string) ([]string, bool) {
 	k, ok := u.names[name]
 	if !ok {

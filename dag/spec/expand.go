@@ -12,20 +12,19 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// Expansion is what the result of a task makes of the fan-outs over lists in it.
+// Expansion holds the tasks of the fan-outs over lists in a task's result.
 type Expansion struct {
 	// Tasks are to be added with the success of the task.
 	Tasks []dag.Addition
-	// Gone are tasks of an earlier success whose items are not in the lists any more.
+	// Gone lists tasks of an earlier success whose items are no longer in the lists.
 	Gone []dag.Index
 	// Rest is the result without the lists.
 	Rest []byte
 }
 
-// Expand makes the tasks of the fan-outs whose items are in the result of task i;
-// nil if there are none. A list has 1 to [MaxFanOut] different items; what the
-// tasks are called and their items have at most [MaxAddedBytes] in all. The error
-// says which list is not so, and what to return instead.
+// Expand returns the tasks of the fan-outs over lists in the result of task i; nil without such
+// fan-outs. A list has 1 to [MaxFanOut] different items. Task names and items have at most
+// [MaxAddedBytes] in total. The error names the faulty list and the remedy.
 func (p *Program) Expand(i dag.Index, result []byte) (*Expansion, error) {
 	e := expansion{run: p.run, known: finder(p.run), items: map[string]map[string]string{}}
 	for _, d := range p.run.Dependants(i) {
@@ -41,11 +40,11 @@ func (p *Program) Expand(i dag.Index, result []byte) (*Expansion, error) {
 		}
 	}
 	if len(e.fans) == 0 {
-		return nil, nil //nolint:nilnil // there is nothing to expand
+		return nil, nil //nolint:nilnil // nothing to expand
 	}
 	var object map[string]any
 	if err := decodeJSON(result, &object); err != nil {
-		object = nil // It has no lists, which is what is reported.
+		object = nil // Lists are then reported as missing.
 	}
 	for k := range e.fans {
 		if err := e.name(&e.fans[k], object); err != nil {
@@ -64,13 +63,13 @@ type expansion struct {
 	run   *dag.Run
 	known func(string) ([]string, bool)
 	fans  []fan
-	// items has, per fan-out, the ids of its tasks by their args.
+	// items holds, per fan-out, the ids of its tasks by their args.
 	items map[string]map[string]string
 	bytes int
 	out   Expansion
 }
 
-// fan is one of the fan-outs, with the args of its tasks in order.
+// fan is one fan-out with the args of its tasks in order.
 type fan struct {
 	*FanOut
 	at   dag.Index
@@ -78,7 +77,7 @@ type fan struct {
 	args []string
 }
 
-// name reads the items of a fan-out and says what its tasks are called.
+// name reads the items of a fan-out and names its tasks.
 func (e *expansion) name(f *fan, object map[string]any) error {
 	list, err := f.list(object)
 	if err != nil {
@@ -124,13 +123,13 @@ func (e *expansion) taken(id, args string) bool {
 	return ok && string(e.run.Args(i)) != args
 }
 
-// digest names an item by its content, so that it has the same name in every list.
+// digest names an item by its content, so it has the same name in every list.
 func digest(args string) string {
 	sum := sha256.Sum256([]byte(args))
 	return hex.EncodeToString(sum[:6])
 }
 
-// list is the list of items in a result.
+// list returns the list of items in a result.
 func (f *fan) list(object map[string]any) ([]any, error) {
 	var value any = object
 	for k, key := range f.Path {
@@ -157,7 +156,7 @@ func (f *fan) fault(format string, args ...any) error {
 	return fmt.Errorf("INVALID: for_each of task %q: %s", f.id, fmt.Sprintf(format, args...))
 }
 
-// add makes the tasks of a fan-out.
+// add creates the tasks of a fan-out.
 func (e *expansion) add(f *fan) {
 	common := []string{f.id}
 	for _, name := range f.Needs {
@@ -170,7 +169,7 @@ func (e *expansion) add(f *fan) {
 			if id, ok := e.items[name][arg]; ok {
 				needs = append(needs, id)
 			} else {
-				needs = append(needs, name) // Somebody skipped that fan-out.
+				needs = append(needs, name) // An operator skipped that fan-out.
 			}
 		}
 		e.out.Tasks = append(e.out.Tasks, dag.Addition{Under: f.id, Task: dag.Task{
@@ -184,8 +183,8 @@ func (e *expansion) add(f *fan) {
 	}
 }
 
-// need turns the name of a dependency into ids: that of a fan-out whose tasks come
-// late into its stand-in and those of its tasks that there are.
+// need converts the name of a dependency to ids. A late fan-out yields its stand-in and its existing
+// tasks.
 func (e *expansion) need(name string) []string {
 	ids, _ := e.known(name)
 	i, ok := e.run.Lookup(name)
@@ -209,8 +208,7 @@ func (e *expansion) need(name string) []string {
 	return ids
 }
 
-// without returns a result without the lists of the fan-outs; empty if nothing is
-// left of it.
+// without returns a result without the lists of the fan-outs; empty if nothing remains.
 func without(object map[string]any, fans []fan) []byte {
 	for k := range fans {
 		fields := object

@@ -1,6 +1,6 @@
 package spec
 
-// LoadLarge and LoadWhole are the two ways of [Load].
+// LoadLarge and LoadWhole are the two implementations of [Load].
 func LoadLarge(file string, data []byte) *Spec { return loadLarge(file, data) }
 
 // LoadWhole reads every document into one tree.

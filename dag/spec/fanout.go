@@ -10,16 +10,15 @@ import (
 // instance is one task of an entry after fan-out.
 type instance struct {
 	id   string
-	args []byte // nil for an entry that does not fan out
+	args []byte // nil for an entry without fan-out
 }
 
-// maxSuffix is the longest value that is part of a task's name.
+// maxSuffix bounds a value within a task's name, in bytes.
 const maxSuffix = 100
 
-// instances expands an entry. A fanned-out task is called "<id>.<value>", for a
-// matrix "<id>.<value>.<value>", after its scalar values; where a value has no
-// usable name, or two would get the same, its position takes the name's place.
-// A dot cannot occur in an id that somebody writes, so these never clash.
+// instances expands an entry. A fanned-out task is named "<id>.<value>", in a matrix
+// "<id>.<value>.<value>", after its scalar values. If a value has no usable name or two names are
+// equal, the position replaces the name. Written ids contain no dot, so names never clash.
 func (t *Task) instances() ([]instance, error) {
 	if !t.fans() {
 		return []instance{{id: t.ID}}, nil
@@ -52,8 +51,7 @@ func (t *Task) instances() ([]instance, error) {
 	return out, nil
 }
 
-// combine yields the items, or every combination of the matrix, the last axis
-// turning fastest.
+// combine yields the items, or every combination of the matrix with the last axis changing fastest.
 func (t *Task) combine(each func(suffix string, a args) error) error {
 	for _, item := range t.ForEach {
 		raw, err := json.Marshal(item)
@@ -91,7 +89,7 @@ func (t *Task) combine(each func(suffix string, a args) error) error {
 	return nil
 }
 
-// slug names a scalar value; empty for anything else.
+// slug returns the name of a scalar value; empty for other values.
 func slug(v any) string {
 	var text string
 	switch v := v.(type) {
@@ -115,8 +113,7 @@ func slug(v any) string {
 	return b.String()
 }
 
-// Entry returns the id of the entry that task id came from: what stands before
-// the first dot.
+// Entry returns the id of the entry of task id: the part before the first dot.
 func Entry(id string) string {
 	entry, _, _ := strings.Cut(id, ".")
 	return entry

@@ -9,15 +9,15 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Fault is one thing that is wrong in a document.
+// Fault is one fault in a document.
 type Fault struct {
 	File    string `json:"file"`
-	Line    int    `json:"line,omitempty"` // from 1; 0: the whole file
+	Line    int    `json:"line,omitempty"` // from 1; 0 means the whole file
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"`
 }
 
-// Error renders "file:line:column: message", which editors make a link of.
+// Error renders "file:line:column: message", which editors link.
 func (f Fault) Error() string {
 	if f.Line == 0 {
 		return f.File + ": " + f.Message
@@ -25,11 +25,10 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
 }
 
-// maxFaults bounds the report: a document with more is no spec at all.
+// maxFaults bounds the report of one document.
 const maxFaults = 200
 
-// Faults is the error of [Load] and [Compile]: everything that is wrong, in the
-// order of the document.
+// Faults is the error of [Load] and [Compile]: all faults in document order.
 type Faults []Fault
 
 // Error lists the faults, one per line.
@@ -52,11 +51,10 @@ func (f Faults) Unwrap() []error {
 
 // collector gathers the faults of one file.
 type collector struct {
-	file   string
-	faults Faults
-	// dropped counts faults beyond maxFaults.
+	file    string
+	faults  Faults
 	dropped int
-	// last is the task that was read last.
+	// last is the last task read.
 	last Task
 }
 
@@ -91,7 +89,7 @@ func (c *collector) err() error {
 	sorted := slices.Clone(c.faults)
 	slices.SortStableFunc(sorted, func(a, b Fault) int {
 		if a.File != b.File {
-			return 0 // files stay in the order in which they were read
+			return 0 // files keep their order
 		}
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})

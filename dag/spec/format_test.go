@@ -14,9 +14,8 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// Marshal writes a spec in its canonical form: keys in the order of the language,
-// defaults left out, lists of words on one line. Loading the result gives the
-// same spec; marshalling that gives the same bytes.
+// Marshal writes a spec in its canonical form: keys in the order of the language, no defaults, lists
+// of words on one line. Loading the result gives the same spec; marshalling that gives the same bytes.
 func Marshal(s *Spec) ([]byte, error) {
 	b := &mapBuilder{n: &yaml.Node{Kind: yaml.MappingNode}}
 	b.put("version", strconv.Itoa(s.Version), true)
@@ -139,7 +138,7 @@ func (b *mapBuilder) put(key, value string, differs bool) {
 	}
 }
 
-// text writes text if there is any, quoted where YAML would read something else.
+// text writes non-empty text, quoted if YAML would read another value.
 func (b *mapBuilder) text(key, value string) {
 	if value != "" {
 		b.node(key, textNode(value))
@@ -178,7 +177,7 @@ func (b *mapBuilder) textMap(key string, m map[string]string) {
 	b.node(key, sub.n)
 }
 
-// any writes a value of params. Numbers come out as they went in.
+// any writes a value of params. Numbers keep their spelling.
 func (b *mapBuilder) any(v any) *yaml.Node {
 	switch v := v.(type) {
 	case string:

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// listReference is what may stand for a list of items.
+// listReference matches a reference to a list of items.
 var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$`)
 
 // fillIn replaces references to lists of the params by the lists.
@@ -18,7 +18,7 @@ func (u *unit) fillIn(t *Task) {
 	if !t.fans() {
 		return
 	}
-	own := *t.Settings // Other tasks, and the spec, have them too.
+	own := *t.Settings // Other tasks, and the spec, share them.
 	t.Settings = &own
 	if t.source = sourceOf(t.ForEachFrom); t.late() {
 		return
@@ -41,8 +41,8 @@ func (u *unit) fillIn(t *Task) {
 	}
 }
 
-// listOf is the list of the params that a reference names. It never returns an
-// empty one, so that what follows reports no more.
+// listOf returns the list of the params that a reference names. It never returns an empty one, so that
+// later checks report nothing more.
 func (u *unit) listOf(t *Task, text string, at *yamlread.Node) []any {
 	none := []any{""}
 	found := listReference.FindStringSubmatch(strings.TrimSpace(text))
@@ -114,7 +114,7 @@ func (u *unit) checkPerItem(t *Task) {
 	}
 }
 
-// withoutItem is the first task of an entry for whose item another has none.
+// withoutItem returns the first task of an entry whose item the fan-out name lacks.
 func (u *unit) withoutItem(t *Task, name string) string {
 	if u.partial {
 		return ""
@@ -145,8 +145,8 @@ func (u *unit) withItem(t *Task, in instance, needs []string) []string {
 	return needs
 }
 
-// structuralParams are the params of a task that decide which tasks its sub-DAG
-// has. They must be known when it is compiled.
+// structuralParams returns the params of a task that decide the tasks of its sub-DAG. Their values
+// must be known at compile time.
 func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 	values := map[string]any{}
 	for _, key := range sortedKeys(t.Params) {
@@ -170,11 +170,11 @@ func (u *unit) structuralParams(t *Task, sub *Compiled) map[string]any {
 	return values
 }
 
-// static renders a param that refers to nothing but params; nil with a fault.
+// static renders a param that refers only to params; nil after a fault.
 func (u *unit) static(t *Task, text string, at yamlread.Place, key string) any {
 	refs, faults := gotemplate.Scan(text, fields())
 	if len(faults) > 0 {
-		return nil // They were reported with the other templates.
+		return nil // Already reported with the other templates.
 	}
 	for _, ref := range refs {
 		if ref.Root != "Params" || len(ref.Path) == 0 {

@@ -7,12 +7,11 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// largeFrom is the size of a document from which on its tasks are read one by one.
+// largeFrom is the document size from which tasks are read one by one.
 const largeFrom = 256 << 10
 
-// loadLarge reads a document whose nodes are not kept: those of 300,000 tasks take
-// more than a gigabyte. It returns nil where there is a fault, or might be one, which
-// only loadWhole can tell.
+// loadLarge reads a document without keeping its nodes, which take more than a gigabyte for 300,000
+// tasks. It returns nil at a possible fault, because only loadWhole can report it.
 func loadLarge(file string, data []byte) *Spec {
 	r := newReader(file)
 	var tasks []Task
@@ -46,8 +45,8 @@ func (s *Spec) place() error {
 	return nil
 }
 
-// share lets a task have what the task before it has, where that is equal: in a
-// document of many tasks most are alike.
+// share makes a task share equal data with the previous task. Most tasks of a large document are
+// alike.
 func (r reader) share(t *Task) {
 	if last := r.last; last.Settings != nil {
 		//workflowcheck:ignore the order in which it reads maps does not matter

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/dag/spec"
 )
 
-// compiled is the graph of a spec, or its faults, as text.
+// compiled returns the graph of a spec, or its faults, as text.
 func compiled(s *spec.Spec, err error, files spec.Files) string {
 	var c *spec.Compiled
 	if err == nil {
@@ -27,9 +27,8 @@ func compiled(s *spec.Spec, err error, files spec.Files) string {
 	return string(c.Graph.Encode())
 }
 
-// sameEitherWay insists that a document gives the same graph or the same faults,
-// whether its tasks are read one by one or all at once. It reports whether they can be
-// read one by one.
+// sameEitherWay requires that both implementations of Load give the same graph or the same faults. It
+// reports whether the tasks can be read one by one.
 func sameEitherWay(t *testing.T, name string, data []byte, files spec.Files) (large bool, answer string) {
 	t.Helper()
 	s, err := spec.LoadWhole(name, data)
@@ -41,7 +40,7 @@ func sameEitherWay(t *testing.T, name string, data []byte, files spec.Files) (la
 	return one != nil, answer
 }
 
-// TestLargeDocumentsAreReadAlike, with every fault, in every style.
+// TestLargeDocumentsAreReadAlike compares both implementations with every fault, in every style.
 func TestLargeDocumentsAreReadAlike(t *testing.T) {
 	t.Parallel()
 	all, large, faulty := 0, 0, 0
@@ -63,7 +62,7 @@ func TestLargeDocumentsAreReadAlike(t *testing.T) {
 	assert.Greater(t, faulty, all/20, "faults that only the whole graph shows")
 }
 
-// document is a random spec: mostly right, of tasks as people and programs write them.
+// document returns a random spec, mostly valid, in the styles of people and programs.
 func document(rng *rand.Rand) []byte {
 	var b strings.Builder
 	rare := func(often int) bool { return rng.IntN(often) == 0 }
@@ -103,7 +102,7 @@ func document(rng *rand.Rand) []byte {
 	return []byte(b.String())
 }
 
-// need is the name of a task before the k-th; now and then of another, or of none.
+// need returns the name of a task before the k-th, sometimes of another or of none.
 func need(rng *rand.Rand, k int) string {
 	if rng.IntN(12) == 0 || k == 0 {
 		k = 8
@@ -111,7 +110,7 @@ func need(rng *rand.Rand, k int) string {
 	return fmt.Sprintf("t%d", rng.IntN(k))
 }
 
-// TestFaultsOfALargeDocument: of the document and of the graph, each with its line.
+// TestFaultsOfALargeDocument checks faults of the document and of the graph, each with its line.
 func TestFaultsOfALargeDocument(t *testing.T) {
 	t.Parallel()
 	tasks := func(last string) []byte { return append(chain(10_000), last...) }
@@ -124,8 +123,8 @@ func TestFaultsOfALargeDocument(t *testing.T) {
 	}
 }
 
-// TestMemoryOfALargeDocument: what is kept of a task does not depend on what its
-// nodes take, which is 4 KB.
+// TestMemoryOfALargeDocument checks that the memory kept per task does not depend on the size of its
+// nodes, which is 4 KB.
 func TestMemoryOfALargeDocument(t *testing.T) { //nolint:paralleltest // it measures the heap of the process
 	const n = 50_000
 	data := chain(n)

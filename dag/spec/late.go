@@ -11,14 +11,14 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// FanOut is what the graph carries of an entry whose items are in the result of
-// another task. One task of the graph stands for it; [Expand] makes the others.
+// FanOut is the definition of an entry whose items are in another task's result. One task of the graph
+// stands for it; [Program.Expand] returns the others.
 type FanOut struct {
 	Source
-	// Needs and PerItem are those of the entry, by name.
+	// Needs and PerItem come from the entry, by name.
 	Needs   []string `json:"needs"`
 	PerItem []string `json:"per_item,omitempty"`
-	// The rest is what its tasks share.
+	// The remaining fields are shared by its tasks.
 	Rule      dag.Rule        `json:"rule,omitempty"`
 	Priority  int32           `json:"priority,omitempty"`
 	Unmetered bool            `json:"unmetered,omitempty"`
@@ -26,7 +26,7 @@ type FanOut struct {
 	Task      json.RawMessage `json:"task"`
 }
 
-// Source is where items come from: a list in the result of a task.
+// Source is the origin of items: a list in the result of a task.
 type Source struct {
 	Of   string   `json:"of"`
 	Path []string `json:"path"`
@@ -34,10 +34,10 @@ type Source struct {
 
 func (s Source) equal(o Source) bool { return s.Of == o.Of && slices.Equal(s.Path, o.Path) }
 
-// resultReference is what may stand for a list of items that a task returns.
+// resultReference matches a reference to a list in a task's result.
 var resultReference = regexp.MustCompile(`^\{\{-?\s*(?:\.Needs\.(\w+)|\(\s*index\s+\.Needs\s+"([\w-]+)"\s*\))\.Result((?:\.\w+)+)\s*-?\}\}$`)
 
-// sourceOf reads a reference to a list in a result; nil if the text is none.
+// sourceOf parses a reference to a list in a result; nil for other text.
 func sourceOf(text string) *Source {
 	found := resultReference.FindStringSubmatch(strings.TrimSpace(text))
 	if found == nil {
@@ -46,10 +46,10 @@ func sourceOf(text string) *Source {
 	return &Source{Of: found[1] + found[2], Path: strings.Split(found[3][1:], ".")}
 }
 
-// late reports whether the items of an entry are known only in a run.
+// late reports whether the items of an entry are known only during a run.
 func (t *Task) late() bool { return t.source != nil }
 
-// checkSource reports why the items of an entry cannot come from where it says.
+// checkSource reports an unusable source of items.
 func (u *unit) checkSource(t *Task) {
 	if !t.late() {
 		return
@@ -69,12 +69,12 @@ func (u *unit) checkSource(t *Task) {
 	}
 }
 
-// checkKnownSource is checkSource for a task that the run has already: it must not
-// have succeeded, because the tasks come with its success.
+// checkKnownSource is checkSource for an existing task of the run. It must not have succeeded, because
+// the tasks are added at its success.
 func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 	i, ok := u.run.Lookup(of)
 	switch {
-	case !ok: // That was reported with its needs.
+	case !ok: // Already reported with its needs.
 	case u.run.IsFanOut(i):
 		u.at(at, "task %q: %q fans out into several tasks; the items come from the result of one: join them in a task between", t.ID, of)
 	case of == u.implied, u.run.State(i) == dag.Succeeded, u.run.State(i) == dag.Skipped:
@@ -82,8 +82,8 @@ func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 	}
 }
 
-// sameItems reports why two entries that are chained per item do not fan out over
-// the same items; empty if they do, as far as it can be known.
+// sameItems returns the reason why two entries chained per item have different items; empty if they
+// are equal, as far as known.
 func (u *unit) sameItems(t *Task, name string) string {
 	other := u.entry(name)
 	if other == nil || t.late() != other.late() || t.late() && !t.source.equal(*other.source) {
@@ -98,8 +98,8 @@ func (u *unit) sameItems(t *Task, name string) string {
 	return ""
 }
 
-// standIn is the task of the graph for an entry whose tasks come later. It needs
-// what they need, so that no circle is overlooked, and ends when that has ended.
+// standIn returns the graph's task for an entry whose tasks come later. It has their dependencies, so
+// that cycles are found, and ends after these.
 func (u *unit) standIn(t *Task, needs []string, payload []byte) (dag.Task, error) {
 	f := &FanOut{
 		Source: *t.source, Needs: t.Needs, PerItem: t.PerItem, Rule: t.TriggerRule, Priority: t.Priority,
@@ -111,7 +111,7 @@ func (u *unit) standIn(t *Task, needs []string, payload []byte) (dag.Task, error
 	}
 	rule := t.TriggerRule
 	if rule == dag.OneFailed {
-		rule = dag.AllDone // Its tasks react; it is there for them.
+		rule = dag.AllDone // The tasks react; the stand-in only waits.
 	}
 	return dag.Task{ID: t.ID, Needs: slices.Concat(needs, t.PerItem), Priority: t.Priority, Rule: rule, FanOut: true, Payload: encoded}, nil
 }

@@ -11,19 +11,17 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Load reads a spec from YAML or JSON. file is the name that faults carry and
-// against which the sub-DAG files it names are resolved. The error is [Faults].
+// Load reads a spec from YAML or JSON. file is the name in faults and the base of the sub-DAG files in
+// it. The error is [Faults].
 //
-// For a spec on disk pass its base name here and the tree of its directory to
-// [Compile], such as os.DirFS(dir).
+// For a spec on disk pass its base name here and its directory, such as os.DirFS(dir), to [Compile].
 //
-// Load checks everything that a document shows by itself; what needs the whole
-// graph (names, cycles, templates, sub-DAGs) is checked by [Compile]. A document
-// with faults is checked as a whole too, as far as it can be understood, so that
-// all its faults are reported at once.
+// Load checks the document alone. [Compile] checks the whole graph (names, cycles, templates,
+// sub-DAGs). For a faulty document Load checks the graph too, as far as possible, so that all faults
+// are reported at once.
 //
-// Of a large document without faults only the text is kept, which must not be
-// modified: a fault that [Compile] finds is placed by reading it again.
+// Of a large document without faults Load keeps only the text, which must not be modified. [Compile]
+// reads it again to locate a fault.
 func Load(file string, data []byte) (*Spec, error) {
 	if len(data) >= largeFrom {
 		if s := loadLarge(file, data); s != nil {
@@ -49,8 +47,8 @@ func loadWhole(file string, data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// whole adds the faults of a graph whose document is faulty: of names, templates
-// and cycles. Faults that another fault may have caused are left out.
+// whole adds the graph faults of a faulty document: names, templates and cycles. It omits possible
+// consequences of other faults.
 func (r reader) whole(s *Spec) {
 	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful}
 	for k := range s.Tasks {
@@ -91,7 +89,7 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 	return s
 }
 
-// require reports keys that are missing from a mapping.
+// require reports missing keys of a mapping.
 func (r reader) require(n *yamlread.Node, keys ...string) {
 	for _, key := range keys {
 		if child(n, key) == nil {
@@ -132,7 +130,7 @@ func (r reader) tasks(n *yamlread.Node, added bool) []Task {
 	return tasks
 }
 
-// actions are the keys of which a task has exactly one.
+// actions returns the keys of which a task has exactly one.
 func actions() []string {
 	return []string{"command", "job_type", "noop", "sleep", "approval", "dag"}
 }
@@ -154,7 +152,7 @@ func (r reader) task(n *yamlread.Node, added bool) Task {
 	return t
 }
 
-// orderFields are the keys that decide when a task runs.
+// orderFields returns the keys that decide when a task runs.
 func (r reader) orderFields(t *Task) []field {
 	return []field{
 		{"id", func(n *yamlread.Node) {
@@ -186,7 +184,7 @@ func (r reader) orderFields(t *Task) []field {
 	}
 }
 
-// placeFields are the keys that decide where and within what bounds a task runs.
+// placeFields returns the keys for a task's placement and bounds.
 func (r reader) placeFields(t *Task) []field {
 	return []field{
 		{"timeout", func(n *yamlread.Node) { t.Timeout = r.duration(n, "timeout", jobtype.Duration(time.Second)) }},
@@ -233,7 +231,7 @@ func (r reader) workerLoss(n *yamlread.Node) jobtype.OnWorkerLoss {
 	return jobtype.OnWorkerLoss(text)
 }
 
-// actionFields are the keys that say what a task does.
+// actionFields returns the keys for a task's work.
 func (r reader) actionFields(t *Task) []field {
 	return []field{
 		{"command", func(n *yamlread.Node) {
@@ -315,8 +313,7 @@ func (r reader) approval(n *yamlread.Node) *Approval {
 	return out
 }
 
-// IsFault reports whether err is about what somebody wrote, as opposed to a file
-// that could not be read.
+// IsFault reports whether err is a fault of a document, not an unreadable file.
 func IsFault(err error) bool {
 	_, ok := errors.AsType[Faults](err)
 	return ok

@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
-// chain writes n tasks, each needing the one before.
+// chain returns n tasks, each needing the previous one.
 func chain(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("version: 1\nname: chain\ntasks:\n")
@@ -85,7 +85,7 @@ func axes(n int) string {
 	return strings.Join(parts, ", ")
 }
 
-// TestFaultsNameTheirLine: a fault deep in a long document is found where it is.
+// TestFaultsNameTheirLine checks the place of a fault deep in a long document.
 func TestFaultsNameTheirLine(t *testing.T) {
 	t.Parallel()
 	data := bytes.Replace(chain(2_000), []byte("needs: [t001776]"), []byte("needs: [t01776x]"), 1)
@@ -228,8 +228,8 @@ func TestMarshalRoundTrip(t *testing.T) {
 	roundTrip(t, []byte(everything), files)
 }
 
-// FuzzLoad: any document gives faults or a spec that survives its own canonical
-// form; never a panic.
+// FuzzLoad checks that any document gives faults or a spec that survives its canonical form, without a
+// panic.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(everything))
 	f.Add([]byte(`{"version": 1, "name": "x", "tasks": [{"id": "a", "noop": true, "when": "{{eq 1 2}}"}]}`))
@@ -237,7 +237,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { roundTrip(t, data, nil) })
 }
 
-// FuzzTemplate: a template gives a fault, an error or text; in bounded time and space.
+// FuzzTemplate checks that a template gives a fault, an error or text, in bounded time and space.
 func FuzzTemplate(f *testing.F) {
 	for _, seed := range []string{
 		`{{.Params.n}}`, `{{range .Params.l}}{{range $.Params.l}}{{.}}{{end}}{{end}}`, `{{printf "%1000000d" 1}}`,
@@ -267,7 +267,7 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// TestTemplatesAreBounded: neither loops nor output can be made to run away.
+// TestTemplatesAreBounded checks that loops and output are limited.
 func TestTemplatesAreBounded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -288,7 +288,7 @@ func TestTemplatesAreBounded(t *testing.T) {
 	}
 }
 
-// TestReferrers: whose result is wanted by whom, by entry and by instance.
+// TestReferrers checks the users of a result, by entry and by instance.
 func TestReferrers(t *testing.T) {
 	t.Parallel()
 	s, err := spec.Load("in.yaml", []byte(`
@@ -325,7 +325,7 @@ tasks:
 	assert.Equal(t, "b.1 b.2", names(p.Referred(at("c"))))
 }
 
-// BenchmarkLoad measures what a person waits for before 100,000 tasks start.
+// BenchmarkLoad measures the wait before 100,000 tasks start.
 func BenchmarkLoad(b *testing.B) {
 	data := chain(100_000)
 	b.SetBytes(int64(len(data)))

@@ -12,7 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// withParams gives an encoded graph the params of the task that runs it.
+// withParams returns an encoded graph with the params of the task that runs it.
 func withParams(data []byte, sub *SubDAG, params map[string]any) ([]byte, error) {
 	g, err := dag.Decode(data)
 	if err != nil {
@@ -35,8 +35,8 @@ func withParams(data []byte, sub *SubDAG, params map[string]any) ([]byte, error)
 	return g.WithMeta(meta).Encode(), nil
 }
 
-// likeDeclared gives a param the type of the value that its spec declares: what a
-// template produces is text, and read as JSON where the spec has something else.
+// likeDeclared converts a param to the type of its declaration. Templates produce text, which is
+// parsed as JSON unless the declared value is text.
 func likeDeclared(declared, given any) (any, error) {
 	want := jsonKind(declared)
 	if text, ok := given.(string); ok && declared != nil && want != "text" {
@@ -68,8 +68,8 @@ func jsonKind(v any) string {
 	return "a number"
 }
 
-// checkSubParams holds the params of a task against what its sub-DAG declares, and
-// returns the declared values.
+// checkSubParams checks the params of a task against the declarations of its sub-DAG, and returns the
+// declared values.
 func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 	var declared map[string]any
 	for _, key := range sortedKeys(t.Params) {
@@ -89,7 +89,7 @@ func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 		}
 		declared[key] = value
 		if gotemplate.Templated(textOf(t.Params[key])) {
-			continue // The run checks what it produces.
+			continue // The run checks the rendered value.
 		}
 		if _, err := likeDeclared(value, t.Params[key]); err != nil {
 			u.on(at, "task %q: params.%s: %v", t.ID, key, err)
@@ -100,7 +100,7 @@ func (u *unit) checkSubParams(t *Task, sub *Spec) map[string]any {
 
 func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
-// keyPlace is where a key below another was written.
+// keyPlace returns the place of a key below another.
 func keyPlace(n *yamlread.Node, key, below string) yamlread.Place {
 	switch f := child(n, key).Field(below); {
 	case f != nil:

@@ -10,18 +10,15 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// Program gives typed access to the definitions of a run. It decodes each
-// distinct definition once, and belongs to one run.
+// Program gives typed access to the definitions of one run. It decodes each distinct definition once.
 type Program struct {
-	// Header are the run's settings.
 	Header Header
 	run    *dag.Run
-	// cache is keyed by the address of a payload's first byte: equal payloads of a
-	// run are one slice.
+	// cache is keyed by the address of a payload's first byte: equal payloads of a run are one slice.
 	cache map[*byte]*Definition
 }
 
-// HeaderOf reads the settings of a graph made by [Compile].
+// HeaderOf reads the settings of a graph from [Compile].
 func HeaderOf(g *dag.Graph) (Header, error) {
 	var h Header
 	if err := decodeJSON(g.Meta(), &h); err != nil {
@@ -30,7 +27,7 @@ func HeaderOf(g *dag.Graph) (Header, error) {
 	return h, nil
 }
 
-// Open prepares access to the definitions of a run of a compiled graph.
+// Open returns the definitions of a run of a compiled graph.
 func Open(run *dag.Run) (*Program, error) {
 	h, err := HeaderOf(run.Graph())
 	if err != nil {
@@ -39,7 +36,7 @@ func Open(run *dag.Run) (*Program, error) {
 	return &Program{Header: h, run: run, cache: map[*byte]*Definition{}}, nil
 }
 
-// Definition returns what task i does. Do not modify it: it is shared.
+// Definition returns the definition of task i. It is shared; do not modify it.
 func (p *Program) Definition(i dag.Index) (*Definition, error) {
 	payload := p.run.Payload(i)
 	if len(payload) == 0 {
@@ -75,8 +72,8 @@ func (p *Program) SubGraph(d *Definition, params map[string]any) ([]byte, error)
 	return withParams(data, d.SubDAG, params)
 }
 
-// Referred returns the direct dependencies of i whose results its templates use.
-// Only these have to be kept until i has succeeded or was skipped.
+// Referred returns the direct dependencies of i whose results its templates use. Callers keep only
+// these until i has succeeded or was skipped.
 func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
 	d, err := p.Definition(i)
 	if err != nil || len(d.Refs) == 0 {
@@ -95,7 +92,7 @@ func (p *Program) Referred(i dag.Index) ([]dag.Index, error) {
 func (p *Program) Referrers(i dag.Index) ([]dag.Index, error) {
 	var out []dag.Index
 	if p.run.IsFanOut(i) {
-		return nil, nil // It stands for its tasks, and returns nothing.
+		return nil, nil // It stands for its tasks and has no result.
 	}
 	id := p.run.ID(i)
 	for _, t := range p.run.Dependants(i) {
@@ -110,15 +107,13 @@ func (p *Program) Referrers(i dag.Index) ([]dag.Index, error) {
 	return out, nil
 }
 
-// RefersTo reports whether the definition of a task that is to be added uses the
-// result of the task with that id.
+// RefersTo reports whether the definition of a new task uses the result of the task id.
 func RefersTo(payload []byte, id string) bool {
 	var d Definition
 	return decodeJSON(payload, &d) == nil && refers(d.Refs, id)
 }
 
-// refers reports whether a task is among references, by its own id or that of
-// the entry it was fanned out from.
+// refers reports whether references contain a task, by its own id or by its entry's.
 func refers(refs []string, id string) bool {
 	entry := Entry(id)
 	for _, r := range refs {
@@ -129,14 +124,14 @@ func refers(refs []string, id string) bool {
 	return false
 }
 
-// decodeJSON keeps numbers as they are written.
+// decodeJSON keeps the spelling of numbers.
 func decodeJSON(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return d.Decode(into)
 }
 
-// variables decodes what a fan-out gave task i.
+// variables decodes the item and the matrix values of task i.
 func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err error) {
 	raw := p.run.Args(i)
 	if raw == nil {
@@ -152,5 +147,5 @@ func (p *Program) variables(i dag.Index) (item any, matrix map[string]any, err e
 	return v.Item, v.Matrix, nil
 }
 
-// group tells whether a dependency's id came from a fan-out.
+// group reports whether a dependency's id came from a fan-out.
 func group(id string) bool { return strings.Contains(id, ".") }

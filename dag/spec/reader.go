@@ -9,15 +9,15 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// reader takes values out of nodes; what does not fit becomes a fault at its
-// place, and the zero value is returned.
+// reader reads values from nodes. For a value of the wrong form it reports a fault at the place and
+// returns the zero value.
 type reader struct {
 	*collector
 }
 
 func newReader(file string) reader { return reader{&collector{file: file}} }
 
-// field is one key of a mapping and how to read its value.
+// field is one key of a mapping with the reader of its value.
 type field struct {
 	name string
 	read func(*yamlread.Node)
@@ -28,7 +28,7 @@ func isScalar(n *yamlread.Node) bool {
 	return n.Kind != yamlread.Object && n.Kind != yamlread.List && n.Kind != yamlread.Null
 }
 
-// mapping walks the keys of n: each known one once, any other is a fault.
+// mapping reads the keys of n: each known one once; any other is a fault.
 func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 	for _, f := range r.entries(n, what) {
 		k := slices.IndexFunc(fields, func(known field) bool { return known.name == f.Key })
@@ -48,7 +48,7 @@ func (r reader) mapping(n *yamlread.Node, what string, fields []field) {
 	}
 }
 
-// ofPolicy is how a task writes a setting that it calls as a policy does.
+// ofPolicy returns a task's spelling of a policy setting.
 func ofPolicy(key string) string {
 	switch key {
 	case "retry_limit":
@@ -63,8 +63,8 @@ func ofPolicy(key string) string {
 	return ""
 }
 
-// watched is mapping that also reports whether a key is unknown or one of the
-// given keys is faulty: then what the rest refers to may be missing because of that.
+// watched is mapping that also reports an unknown key or a fault in one of the given keys. References
+// may then be missing because of that fault.
 func (r reader) watched(n *yamlread.Node, what string, keys []string, fields []field) (doubtful bool) {
 	start, inside := r.count(), 0
 	for k, f := range fields {
@@ -79,7 +79,7 @@ func (r reader) watched(n *yamlread.Node, what string, keys []string, fields []f
 	return doubtful || r.count()-start > inside
 }
 
-// entries are the keys and values of any mapping.
+// entries returns the keys and values of any mapping.
 func (r reader) entries(n *yamlread.Node, what string) []yamlread.Field {
 	if n.Kind != yamlread.Object {
 		r.at(n, "%s must be a mapping of keys to values, not %s", what, kindOf(n))
@@ -98,7 +98,7 @@ func kindOf(n *yamlread.Node) string {
 	return fmt.Sprintf("%.40q", n.Literal)
 }
 
-// text reads a scalar as it is written, so that 1.10 stays 1.10.
+// text reads a scalar in its spelling, so that 1.10 stays 1.10.
 func (r reader) text(n *yamlread.Node, what string) string {
 	if !isScalar(n) {
 		r.at(n, "%s must be text, not %s", what, kindOf(n))
@@ -127,7 +127,7 @@ func (r reader) number(n *yamlread.Node, what string, low, high int) int {
 	return int(v)
 }
 
-// duration reads a length of time of at least low.
+// duration reads a duration of at least low.
 func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jobtype.Duration {
 	if n.Kind != yamlread.Text {
 		r.at(n, "%s must be a duration with a unit, like 30s, 5m or 2h30m, not %s", what, kindOf(n))
@@ -145,7 +145,7 @@ func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jo
 	return d
 }
 
-// instant reads a point in time with its offset from UTC.
+// instant reads a time with its offset from UTC.
 func (r reader) instant(n *yamlread.Node, what string) time.Time {
 	at, err := time.Parse(time.RFC3339, r.text(n, what))
 	if err != nil && isScalar(n) {
@@ -154,7 +154,7 @@ func (r reader) instant(n *yamlread.Node, what string) time.Time {
 	return at.UTC()
 }
 
-// list reads a sequence; a single scalar stands for a list of one when lone is set.
+// list reads a sequence. With lone, a single scalar counts as a list of one.
 func (r reader) list(n *yamlread.Node, what string, lone bool) []*yamlread.Node {
 	switch {
 	case n.Kind == yamlread.List:
@@ -192,7 +192,7 @@ func (r reader) object(n *yamlread.Node, what string) map[string]any {
 	return out
 }
 
-// child finds the value of a key; nil if there is none.
+// child returns the value of a key, or nil.
 func child(n *yamlread.Node, key string) *yamlread.Node {
 	if f := n.Field(key); f != nil {
 		return f.Value
@@ -200,7 +200,7 @@ func child(n *yamlread.Node, key string) *yamlread.Node {
 	return nil
 }
 
-// entryNode finds the k-th of the values of a key, which may stand alone.
+// entryNode returns the k-th value of a key. The key may have a single value.
 func entryNode(n *yamlread.Node, key string, k int) *yamlread.Node {
 	at := child(n, key)
 	if at != nil && at.Kind == yamlread.List && k < len(at.Items) {

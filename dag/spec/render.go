@@ -11,38 +11,35 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
 )
 
-// ErrResultGone is wrapped by [Program.Render] when a template refers to a result
-// that is not there: its task was skipped, or gave none.
+// ErrResultGone is wrapped by [Program.Render] if a template refers to a missing result: its task was
+// skipped or returned none.
 var ErrResultGone = errors.New("a result is missing")
 
 // Rendered is a task with every template filled in.
 type Rendered struct {
-	// Run is false when the condition is: report the task as skipped.
-	Run     bool
-	Command []string
-	Node    string
-	Labels  map[string]string
-	Params  map[string]any
-	Prompt  string
-	// Exclusive and Shared are the objects that the task holds.
+	// Run is false if the condition is false: report the task as skipped.
+	Run               bool
+	Command           []string
+	Node              string
+	Labels            map[string]string
+	Params            map[string]any
+	Prompt            string
 	Exclusive, Shared []string
-	// Key is empty for a task without one.
-	Key string
-	// Item and Matrix are what the fan-out gave, nil without one.
+	Key               string
+	// Item and Matrix come from the fan-out, nil without one.
 	Item   any
 	Matrix map[string]any
 }
 
-// Need is what templates see of a dependency: {{.Needs.<id>.Result.<key>}}.
+// Need is a dependency in templates: {{.Needs.<id>.Result.<key>}}.
 type Need struct {
 	ID     string
 	State  string
 	Result map[string]any
 }
 
-// Render fills in the templates of task i. result returns the result (a JSON
-// object) of a dependency, nil if there is none; it is called only for those that
-// [Program.Referred] names.
+// Render fills in the templates of task i. result returns the result (a JSON object) of a dependency,
+// nil if it has none. Render calls it only for the tasks from [Program.Referred].
 func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered, error) {
 	d, err := p.Definition(i)
 	if err != nil {
@@ -76,7 +73,7 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 	return out, f.err
 }
 
-// data is what the templates of task i see.
+// data returns the variables of the templates of task i.
 func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte) (map[string]any, error) {
 	params := maps.Clone(d.Globals)
 	if params == nil {
@@ -87,7 +84,7 @@ func (p *Program) data(i dag.Index, d *Definition, result func(dag.Index) []byte
 			params[key] = given
 		}
 	}
-	if d.Kind != KindDAG { // Those are the sub-DAG's.
+	if d.Kind != KindDAG { // A DAG's params belong to the sub-DAG.
 		maps.Copy(params, d.Params)
 	}
 	data := map[string]any{"Params": gotemplate.Native(params)}
@@ -155,7 +152,7 @@ func (f *filler) texts(list []string) []string {
 	return out
 }
 
-// explain tells a missing result from other failures of a template.
+// explain separates a missing result from other failures of a template.
 func (f *filler) explain(err error) error {
 	if strings.Contains(err.Error(), "map has no entry for key") || strings.Contains(err.Error(), "nil data") {
 		return fmt.Errorf("task %q: %w: %s; the task it refers to was skipped or did not return that key", f.id, ErrResultGone, plain(err))
@@ -163,12 +160,12 @@ func (f *filler) explain(err error) error {
 	return fmt.Errorf("task %q: %s", f.id, plain(err))
 }
 
-// plain drops what the template engine says about a template without a name.
+// plain removes the template engine's prefix for a template without a name.
 func plain(err error) string {
 	return strings.ReplaceAll(strings.TrimPrefix(err.Error(), "template: :"), `executing "" at `, "at ")
 }
 
-// condition evaluates when: nothing means true.
+// condition evaluates when; an empty condition is true.
 func (f *filler) condition(text string) bool {
 	if text == "" {
 		return true
@@ -196,7 +193,7 @@ func (f *filler) value(v any) any {
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		// In order, so that of several errors always the same is reported.
+		// Sorted, so that the same one of several errors is reported.
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			out[key] = f.value(v[key])
 		}

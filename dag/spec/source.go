@@ -7,17 +7,15 @@ import (
 	"fmt"
 )
 
-// ParamError says that a value cannot replace a param of a spec.
+// ParamError is the reason why a value cannot replace a param of a spec.
 type ParamError struct {
 	Key, Message string
 }
 
-// Error implements error.
 func (e *ParamError) Error() string { return "params." + e.Key + ": " + e.Message }
 
-// SetParams replaces params that the spec declares. A text is read as JSON where the
-// spec declares something else. The error joins a [*ParamError] for each key that is
-// refused; then nothing is replaced.
+// SetParams replaces declared params of the spec. Text is parsed as JSON unless the declared value is
+// text. The error joins a [*ParamError] for each refused key; then nothing is replaced.
 func (s *Spec) SetParams(params map[string]any) error {
 	values, faults := make(map[string]any, len(params)), []error(nil)
 	for _, key := range sortedKeys(params) {
@@ -46,8 +44,8 @@ func (s *Spec) SetParams(params map[string]any) error {
 	return nil
 }
 
-// CompileText compiles a document that travels with the files of its sub-DAGs. params
-// is a JSON object whose values replace what the document declares.
+// CompileText compiles a document that travels with the files of its sub-DAGs. params is a JSON object
+// whose values replace declared params.
 func CompileText(name, text string, files map[string]string, params json.RawMessage) (*Compiled, error) {
 	loaded, err := Load(name, []byte(text))
 	if err != nil {
@@ -68,7 +66,7 @@ func CompileText(name, text string, files map[string]string, params json.RawMess
 	return Compile(loaded, texts(files))
 }
 
-// texts are files that travel as text.
+// texts holds files as text.
 type texts map[string]string
 
 // ReadFile implements [Files].

@@ -13,8 +13,7 @@ import (
 const travels = "version: 1\nname: rounds\nparams: {hosts: [a], level: 3, mode: quick}\ntasks:\n" +
 	"  - {id: visit, for_each: '{{.Params.hosts}}', noop: true}\n  - {id: below, needs: [visit], dag: sub.yaml}\n"
 
-// A text that travels with its files is compiled with other params, also those that
-// decide which tasks there are.
+// A text that travels with its files compiles with other params, including structural ones.
 func TestCompileText(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"d/sub.yaml": "version: 1\nname: sub\ntasks: [{id: a, noop: true}]\n"}

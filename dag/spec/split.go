@@ -8,24 +8,23 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
-// MaxAddedBytes bounds a list of tasks that is added to a run: what one message
-// to a workflow may carry.
+// MaxAddedBytes bounds a list of added tasks to the size of one message to a workflow.
 const MaxAddedBytes = 1 << 20
 
-// Split looks for tasks in the result of task i: a JSON object whose key "tasks"
-// holds a list like that of a spec. It returns the growth to pass with
-// EventSucceeded, nil if there is none, and the result without the tasks.
+// Split reads tasks from the result of task i: a JSON object whose key "tasks" holds a list as in a
+// spec. It returns the growth for EventSucceeded, nil if there is none, and the result without the
+// tasks.
 //
-// The tasks obey the rules of a spec. Their needs may name each other and any
-// task of the run; those without needs follow task i. They cannot name files, so
-// none may be a sub-DAG. The error is [Faults]; the caller fails task i with it.
+// The tasks obey the rules of a spec. Their needs may name each other and any task of the run; tasks
+// without needs follow task i. They cannot name files, so none may be a sub-DAG. The error is
+// [Faults]; the caller fails task i with it.
 func Split(run *dag.Run, i dag.Index, result []byte) (*dag.Growth, []byte, error) {
 	if len(result) == 0 {
 		return nil, result, nil
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(result, &object); err != nil || object["tasks"] == nil {
-		return nil, result, nil //nolint:nilerr // a result of another form is no splitter's
+		return nil, result, nil //nolint:nilerr // a result of another form belongs to no splitter
 	}
 	g, err := parseGrowth(run, "result of task "+run.ID(i), object["tasks"], run.ID(i))
 	if err != nil {
@@ -39,18 +38,17 @@ func Split(run *dag.Run, i dag.Index, result []byte) (*dag.Growth, []byte, error
 	return g, rest, nil
 }
 
-// Deferral is what a task returns that continues when other tasks have ended.
+// Deferral is the result of a task that continues after other tasks.
 type Deferral struct {
-	// Growth are these tasks, to be passed with EventDeferred.
+	// Growth holds these tasks, for EventDeferred.
 	Growth *dag.Growth
-	// Checkpoint is what the task begins with when it continues.
+	// Checkpoint is passed to the task when it continues.
 	Checkpoint json.RawMessage
 }
 
-// Defer looks in the result of task i for tasks that it wants to wait for: a JSON
-// object with the keys "tasks", as [Split] reads it, and "continue", any value but
-// null. It returns nil if there are none. These tasks cannot refer to task i, and
-// those without needs need nothing. The error is [Faults].
+// Defer reads the result of a task that continues: a JSON object with the keys "tasks", as in [Split],
+// and "continue", any value except null. It returns nil for other results. The tasks cannot refer to
+// task i; tasks without needs have no dependency. The error is [Faults].
 func Defer(run *dag.Run, i dag.Index, result []byte) (*Deferral, error) {
 	var object struct {
 		Tasks    json.RawMessage `json:"tasks"`
@@ -78,8 +76,7 @@ func parseGrowth(run *dag.Run, file string, data []byte, splitter string) (*dag.
 	return added.Growth, nil
 }
 
-// finder resolves the names of a run's tasks: an id, or that of an entry for all
-// its tasks.
+// finder returns a function that resolves names in a run: an id, or an entry for all its tasks.
 func finder(run *dag.Run) func(string) ([]string, bool) {
 	return func(name string) ([]string, bool) {
 		if _, ok := run.Lookup(name); ok {

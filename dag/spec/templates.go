@@ -10,11 +10,11 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// fields are what a template of a task finds at the top.
+// fields returns the top-level variables of a task's template.
 func fields() []string { return []string{"Needs", "Params", "Item", "Matrix"} }
 
-// checkTemplates scans every templated text of an entry: references must lead
-// somewhere. It fills in what the run has to know about them.
+// checkTemplates checks the references in every templated text of an entry and records them in the
+// definition.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
 	refs := map[string]bool{}
 	t.eachText(func(text string, at *yamlread.Node) {
@@ -37,7 +37,7 @@ func (u *unit) checkTemplates(t *Task, d *Definition) {
 	d.Refs = slices.Sorted(maps.Keys(refs))
 }
 
-// below is the place of a line within a block of text.
+// below returns the place of a line within a block of text.
 func below(at *yamlread.Node, line int) *yamlread.Node {
 	if at == nil || line == 0 || !at.Block {
 		return at
@@ -93,7 +93,7 @@ func eachLeaf(v any, at *yamlread.Node, f func(text string, at *yamlread.Node)) 
 	}
 }
 
-// checkRef returns what is wrong with a reference, and notes what it uses.
+// checkRef returns the fault of a reference, and records its use.
 func (u *unit) checkRef(t *Task, ref gotemplate.Reference, d *Definition, refs map[string]bool) string {
 	switch ref.Root {
 	case "Needs":
@@ -153,7 +153,7 @@ func (u *unit) checkNeed(t *Task, ref gotemplate.Reference, refs map[string]bool
 func (u *unit) checkParam(t *Task, ref gotemplate.Reference, d *Definition) string {
 	params := t.Params
 	if t.kind == KindDAG {
-		params = nil // They are the sub-DAG's.
+		params = nil // They belong to the sub-DAG.
 	}
 	note := func(key string) {
 		if _, own := params[key]; own {

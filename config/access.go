@@ -11,19 +11,18 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// Access says who may use the API, and how it is reached.
+// Access configures callers of the API and its addresses.
 type Access struct {
-	// Keys lets API keys in, ClientCA names the authority of clients' certificates.
-	Keys     bool   `json:"keys,omitempty"`
-	ClientCA string `json:"client_ca,omitempty"`
-	// TLS of the API itself.
-	TLS  *ServerTLS `json:"tls,omitempty"`
-	OIDC *OIDC      `json:"oidc,omitempty"`
-	// SecretFile holds what seals sessions and signs cursors; control planes that
-	// share it take each other's.
+	// Keys accepts API keys. ClientCA is the authority of clients' certificates.
+	Keys     bool       `json:"keys,omitempty"`
+	ClientCA string     `json:"client_ca,omitempty"`
+	TLS      *ServerTLS `json:"tls,omitempty"`
+	OIDC     *OIDC      `json:"oidc,omitempty"`
+	// SecretFile holds the key that seals sessions and signs cursors. Control planes with the same
+	// file accept each other's.
 	SecretFile string `json:"secret_file,omitempty"`
-	// Hosts are the names by which the API is reached; BasePath is where a proxy shows
-	// it, Proxies the networks whose X-Forwarded headers are believed.
+	// Hosts are the names of the API, BasePath is its path behind a proxy. X-Forwarded headers are
+	// trusted only from the networks in Proxies.
 	Hosts    []string         `json:"hosts,omitempty"`
 	BasePath string           `json:"base_path,omitempty"`
 	Proxies  []string         `json:"proxies,omitempty"`
@@ -41,20 +40,20 @@ type ServerTLS struct {
 type OIDC struct {
 	Issuer   string `json:"issuer"`
 	ClientID string `json:"client_id"`
-	// SecretFile holds the client's secret; empty: a public client, by PKCE alone.
+	// SecretFile holds the client's secret; empty means a public client, by PKCE alone.
 	SecretFile string `json:"client_secret_file,omitempty"`
-	// RedirectURL is <address>/auth/callback as the browser reaches it.
+	// RedirectURL is <address>/auth/callback as reached by the browser.
 	RedirectURL string `json:"redirect_url"`
-	// Groups are those that may come in at all; one of them is needed.
+	// Groups are the admitted groups. A user needs one of them.
 	Groups      []string `json:"groups"`
 	GroupsClaim string   `json:"groups_claim"`
 	NameClaim   string   `json:"name_claim"`
 }
 
-// LogIn reports whether callers are asked who they are.
+// LogIn reports whether callers must authenticate.
 func (a Access) LogIn() bool { return a.Keys || a.OIDC != nil || a.ClientCA != "" }
 
-// Policy is the roles and bindings.
+// Policy returns the roles and bindings.
 func (a Access) Policy() access.Policy { return access.Policy{Roles: a.Roles, Bindings: a.Bindings} }
 
 func (l *loader) access(n *yamlread.Node) Access {
@@ -83,14 +82,14 @@ func (l *loader) access(n *yamlread.Node) Access {
 	return read
 }
 
-// wholePolicy checks roles and bindings once they are read.
+// wholePolicy checks roles and bindings after they are read.
 func (l *loader) wholePolicy(n *yamlread.Node, read Access) {
 	if err := (access.Policy{Roles: read.Roles}).Validate(); err != nil {
 		l.fault(n.Get("roles").Place(), "access.roles", "%s", err)
 		return
 	}
 	if len(read.Bindings) == 0 || len(read.Bindings) != len(n.Get("bindings").Items) {
-		return // A value that cannot be read has its faults.
+		return // Unreadable values have their own faults.
 	}
 	for i, item := range n.Get("bindings").Items {
 		one := access.Policy{Roles: read.Roles, Bindings: read.Bindings[i : i+1]}
@@ -100,7 +99,7 @@ func (l *loader) wholePolicy(n *yamlread.Node, read Access) {
 	}
 }
 
-// words reads a list of texts that check accepts.
+// words reads a list of texts and validates each with check.
 func (l *loader) words(n *yamlread.Node, path string, check func(string) error) []string {
 	var words []string
 	for _, item := range l.texts(n, path) {

@@ -8,7 +8,7 @@ import (
 
 func budgetRuleKeys() []string { return []string{"count", "window", "hard_timeout", "disable_for"} }
 
-// retryBudget reads how much may fail; nil without one.
+// retryBudget reads the limits of failures; nil without any.
 func (l *loader) retryBudget(e entry) *contract.RetryBudget {
 	n, path := e.node.Get("retry_budget"), e.path+".retry_budget"
 	if n == nil || !l.object(n, path, "per_key", "per_type") {

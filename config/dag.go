@@ -14,9 +14,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// dag reads the DAG of a job type and the files of its sub-DAGs, and compiles it with
-// the job type's params, so that a run finds no fault that can be found here. It
-// returns nil where there is none, or a faulty one.
+// dag reads a job type's DAG with its sub-DAG files and compiles it with the job type's params. A run
+// then finds only faults of its own. It returns nil without a DAG or after a fault.
 func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	written := e.node.Get("dag")
 	if written == nil {
@@ -71,7 +70,7 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 	return &contract.DAGSource{Name: loaded.Name, File: file, Text: string(text), Files: files.read}
 }
 
-// dagParams puts the job type's params in place of those that the DAG declares.
+// dagParams replaces declared params of the DAG by the job type's.
 func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	params := e.node.Get("params")
 	if params == nil || params.Kind != yamlread.Object {
@@ -88,7 +87,7 @@ func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	return nil
 }
 
-// dagFaults reports what is wrong in the DAG at its own lines.
+// dagFaults reports the DAG's faults at its own lines.
 func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
 	faults, ok := errors.AsType[spec.Faults](err)
 	if !ok {
@@ -104,14 +103,14 @@ func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
 	}
 }
 
-// handlerSettings are the settings of a policy that hold for handlers: the tasks of a
-// DAG have their own.
+// handlerSettings are the policy settings that apply only to handlers. The tasks of a DAG have their
+// own.
 var handlerSettings = []string{ //nolint:gochecknoglobals // a list that never changes
 	"detection_timeout", "max_jobs_per_detection", "per_worker_execution_concurrency", "liveness", "stall_timeout", "progress_timeout",
 	"worker_loss_limit", "on_worker_loss", "on_disconnect", "stop_after", "routing", "interactive",
 }
 
-// dagOddities warns of settings that do nothing for a DAG.
+// dagOddities warns of settings without effect for a DAG.
 func (l *loader) dagOddities(e entry) {
 	policy := e.node.Get("policy")
 	for _, key := range handlerSettings {
@@ -121,14 +120,14 @@ func (l *loader) dagOddities(e entry) {
 	}
 }
 
-// dagPolicy gives the DAG the time of the whole group, unless it says otherwise.
+// dagPolicy gives the DAG the time of the whole group by default.
 func dagPolicy(e entry, policy *jobtype.Policy) {
 	if e.node.Get("dag") != nil && e.node.Get("policy").Get("execution_timeout") == nil {
 		policy.ExecutionTimeout = policy.MaxRuntime
 	}
 }
 
-// tree are the files below the folder of a configuration. It keeps what was read.
+// tree holds the files below a configuration's folder and caches their content.
 type tree struct {
 	root *os.Root
 	read map[string]string

@@ -18,7 +18,7 @@ const dagOfHosts = "version: 1\nname: rounds\ndeadline: 2h\nparams: {hosts: [a],
 
 const dagBelow = "version: 1\nname: below\ntasks:\n  - {id: a, noop: true}\n"
 
-// dagFiles writes a configuration and its DAGs and loads the configuration.
+// loadTree writes a configuration and its DAGs and loads the configuration.
 func loadTree(t *testing.T, configuration string, files map[string]string) (*Config, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func TestFaultsOfADAG(t *testing.T) {
 	}
 }
 
-// A configuration that came over a network names no files of this machine.
+// A configuration that came over a network cannot read files of this machine.
 func TestDAGOfASourceIsNotRead(t *testing.T) {
 	t.Parallel()
 	_, err := Load(Options{Sources: []Source{{Name: "sent", Data: []byte("version: 1\njob_types: {n: {dag: /etc/passwd, schedule: {every: 1h}}}\n")}}})

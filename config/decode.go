@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// object checks that n is an object and holds none but the allowed keys.
-// Callers continue with the keys that are right, so all faults are found at once.
+// object checks that n is an object with only the allowed keys. Callers continue with the valid keys,
+// so all faults are found at once.
 func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	if n == nil {
 		return false
@@ -112,7 +112,7 @@ func (l *loader) duration(n *yamlread.Node, path string, into *jobtype.Duration)
 	*into = parsed
 }
 
-// texts reads a list of texts; one text alone is a list of one.
+// texts reads a list of texts; a single text counts as a list of one.
 func (l *loader) texts(n *yamlread.Node, path string) []*yamlread.Node {
 	if n == nil {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// environmentFile stands for the file in faults about variables.
+// environmentFile is the file name in faults about variables.
 const environmentFile = "environment"
 
-// temporalFromEnvironment lays the variables of Temporal's own tools over the
-// settings: an operator who sets TEMPORAL_ADDRESS for one command means it.
+// temporalFromEnvironment overrides settings by the variables of Temporal's own tools:
+// TEMPORAL_ADDRESS set for one command must win.
 func (l *loader) temporalFromEnvironment(into *Temporal) {
 	variables := environment(l.options.Environ)
 	set(variables, "TEMPORAL_NAMESPACE", &into.Namespace)
@@ -61,8 +61,7 @@ func (l *loader) tlsFromEnvironment(variables map[string]string, into *Temporal)
 	into.TLS = &written
 }
 
-// environmentFlag reads a variable that is true or false; both results are
-// false when it is not set.
+// environmentFlag reads a boolean variable. Both results are false if it is not set.
 func (l *loader) environmentFlag(variables map[string]string, name string) (yes, no bool) {
 	text := ""
 	if !set(variables, name, &text) {
@@ -80,8 +79,7 @@ func (l *loader) environmentFault(variable, message string) {
 	l.faults = append(l.faults, Fault{File: environmentFile, Path: variable, Message: message})
 }
 
-// set reports whether the variable is there; an empty one counts as unset, as
-// in Temporal's tools.
+// set reports whether the variable is set. An empty one counts as unset, as in Temporal's tools.
 func set(variables map[string]string, name string, into *string) bool {
 	value := variables[name]
 	if value == "" {

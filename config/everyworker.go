@@ -6,7 +6,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// everyWorker reads whether the job type is for every worker, and for which.
+// everyWorker reads the settings of a job type for every worker.
 func (l *loader) everyWorker(e entry, read *JobType) {
 	on, each := e.node.Get("detect_on"), e.node.Get("each_worker")
 	text := string(contract.DetectOnOne)
@@ -14,7 +14,7 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	known := []string{string(contract.DetectOnOne), string(contract.DetectOnEvery)}
 	switch read.DetectOn = contract.DetectOn(text); read.DetectOn {
 	case contract.DetectOnOne:
-		read.DetectOn = "" // One way to store what is the default.
+		read.DetectOn = "" // The default has one stored form.
 	case contract.DetectOnEvery:
 	default:
 		l.fault(on.Place(), e.path+".detect_on", "%q is not known%s: use one or every", text, didYouMean(text, known))
@@ -40,7 +40,7 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	}
 }
 
-// labels reads names with texts.
+// labels reads label names and values.
 func (l *loader) labels(e entry) map[string]string {
 	written, path := e.node.Get("labels"), e.path+".labels"
 	if written == nil {

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong in a configuration.
+// Fault is one fault of a configuration.
 type Fault struct {
-	// File is the path as it was given, or "environment".
+	// File is the path as given, or "environment".
 	File string `json:"file"`
-	// Line and Column count from 1; 0 where the whole file is meant.
+	// Line and Column count from 1; 0 means the whole file.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
-	// Path is where in the configuration, like
-	// job_types.scrub.policy.retry_limit. Empty for the file itself.
+	// Path is the path of the setting, such as job_types.scrub.policy.retry_limit. Empty for the file
+	// itself.
 	Path string `json:"path,omitempty"`
-	// Message says what is wrong and what would be right.
+	// Message is the fault and its remedy.
 	Message string `json:"message"`
 }
 
-// String renders "file:line:column: path: message", which editors and
-// terminals turn into a link.
+// String renders "file:line:column: path: message", which editors and terminals link.
 func (f Fault) String() string {
 	var text strings.Builder
 	text.WriteString(f.File)
@@ -37,11 +36,10 @@ func (f Fault) String() string {
 	return text.String()
 }
 
-// Faults is the error that [Load] returns: everything that is wrong, in the
-// order of the files.
+// Faults is the error of [Load]: all faults in the order of the files.
 type Faults []Fault
 
-// Error implements error: one line per fault.
+// Error returns one line per fault.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -50,8 +48,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders by place. Files keep the order in which they were given, so the
-// caller passes their ranks.
+// sorted sorts by place. Files keep their given order, which rank holds.
 func (f Faults) sorted(rank map[string]int) Faults {
 	ordered := slices.Clone(f)
 	slices.SortStableFunc(ordered, func(a, b Fault) int {
@@ -60,8 +57,7 @@ func (f Faults) sorted(rank map[string]int) Faults {
 	return slices.Compact(ordered)
 }
 
-// maxFaults is where the list stops being read by anybody: it comes from a file
-// that is no configuration at all.
+// maxFaults bounds the list. More faults mean that the file is no configuration.
 const maxFaults = 500
 
 func (f Faults) shortened() Faults {

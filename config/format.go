@@ -12,12 +12,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// hidden replaces secrets in what is printed.
+// hidden replaces printed secrets.
 const hidden = "(hidden)"
 
-// Format prints the effective configuration: what was written together with
-// every default, policies without any omission. The output is "json" or "yaml"
-// and is itself a valid configuration, but for the API key, which is hidden.
+// Format prints the effective configuration with every default and whole policies. output is "json" or
+// "yaml". The result is a valid configuration, except for the API key, which is hidden.
 func (c *Config) Format(output string) ([]byte, error) {
 	encoded, err := json.Marshal(c.effective())
 	if err != nil {
@@ -36,7 +35,6 @@ func (c *Config) Format(output string) ([]byte, error) {
 	return nil, fmt.Errorf("output %q is not known: use json or yaml", output)
 }
 
-// effectiveJobType is a JobType that prints its whole policy.
 type effectiveJobType struct {
 	JobType
 
@@ -60,8 +58,7 @@ func (c *Config) effective() effectiveConfig {
 	return printed
 }
 
-// effectivePolicy encodes every setting, zeros too, in the order of
-// jobtype.Policy.
+// effectivePolicy encodes every setting, including zeros, in the order of jobtype.Policy.
 type effectivePolicy jobtype.Policy
 
 // MarshalJSON implements json.Marshaler.
@@ -78,8 +75,7 @@ func (p effectivePolicy) MarshalJSON() ([]byte, error) {
 	return []byte("{" + strings.Join(lines, ",") + "}"), nil
 }
 
-// yamlOf rewrites JSON as YAML. JSON is YAML already; reading it as nodes keeps
-// the order of the keys.
+// yamlOf rewrites JSON as YAML. It parses JSON as YAML nodes, which keep the order of the keys.
 func yamlOf(encoded []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(encoded, &document); err != nil {
@@ -98,8 +94,7 @@ func yamlOf(encoded []byte) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// unquote drops the braces and the quotes that are not needed; empty objects
-// keep theirs.
+// unquote removes unnecessary braces and quotes; empty objects keep theirs.
 func unquote(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
 		n.Style = 0

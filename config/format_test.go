@@ -43,7 +43,7 @@ func specs(t *testing.T, loaded *config.Config) []contract.JobTypeSpec {
 	return all
 }
 
-// What Format prints loads again as the same configuration.
+// Printed output loads again as the same configuration.
 func TestFormatRoundTrips(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, complete)
@@ -91,8 +91,8 @@ func TestSpecsAreStable(t *testing.T) {
 	assert.Regexp(t, `^v1-[0-9a-f]{32}$`, first[0].Hash)
 }
 
-// Every change of meaning changes the hash; enabling does not, because the
-// pause is the Schedule's and not the spec's.
+// Every change of meaning changes the hash. Enabling does not, because the pause belongs to the
+// Schedule, not to the spec.
 func TestHashCoversEverything(t *testing.T) {
 	t.Parallel()
 	base := specs(t, mustLoad(t, complete))[0].Hash
@@ -115,8 +115,8 @@ func TestHashCoversEverything(t *testing.T) {
 	assert.Equal(t, base, specs(t, mustLoad(t, enabled))[0].Hash)
 }
 
-// The hash of a configuration that is already applied somewhere must not
-// change by itself: a new Roundsman would report every job type as changed.
+// The hash of an unchanged configuration must stay equal across versions. Otherwise a new Roundsman
+// would report every job type as changed.
 func TestHashIsPinned(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "v1-e77638f2106824186992ece1d376715f", specs(t, mustLoad(t, minimal))[0].Hash,

@@ -21,17 +21,16 @@ import (
 type handler struct {
 	descriptor jobtype.Descriptor
 	validator  jobtype.SettingsValidator
-	// blocks are params, detect and execute, in this order.
-	blocks []block
+	blocks     []block
 }
 
 // block is one of the free objects of a job type.
 type block struct {
 	key    string
 	schema *jsonschema.Schema
-	// invalid says that the handler's own schema is broken.
+	// invalid is the fault of the handler's own schema.
 	invalid error
-	// refused: the handler takes no such block.
+	// refused: the handler accepts no such block.
 	refused bool
 }
 
@@ -54,8 +53,7 @@ func newBlock(key string, schema json.RawMessage, refusedWithout bool) block {
 	return block{key: key, schema: compiled, invalid: err}
 }
 
-// compile reads a schema that stands alone: it may not load others from disk
-// or the network.
+// compile compiles a schema without access to disk and network.
 func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -76,9 +74,8 @@ func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	return compiled, nil
 }
 
-// settings checks params, detect and execute against the handler: by its schemas,
-// and by its own validator, which gets what the schemas accept of each block and
-// so reports what is wrong with the rest at the same time.
+// settings checks params, detect and execute by the handler's schemas and by its own validator. The
+// validator gets the valid part of each block, so it reports further faults at the same time.
 func (l *loader) settings(e entry, read JobType) {
 	if e.handler == nil {
 		return
@@ -87,7 +84,7 @@ func (l *loader) settings(e entry, read JobType) {
 	blocks := []json.RawMessage{read.Params, read.Detect, read.Execute}
 	for k, b := range e.handler.blocks {
 		if b.key == "detect" && read.EachWorker {
-			continue // It detects nothing.
+			continue // It has no detection.
 		}
 		count := len(l.faults)
 		if l.block(e, b); len(l.faults) > count {
@@ -100,13 +97,13 @@ func (l *loader) settings(e entry, read JobType) {
 	known := slices.Clone(l.faults[before:])
 	for _, err := range joined(e.handler.validator.ValidateSettings(blocks[0], blocks[1], blocks[2])) {
 		if read.EachWorker && strings.HasPrefix(err.Error(), "detect: ") {
-			continue // That a block is missing which nothing reads.
+			continue // A missing block that the DAG does not read.
 		}
 		l.validatorFault(e, err, known)
 	}
 }
 
-// accepted is a block without the keys that its schema rejects.
+// accepted returns a block without the keys that its schema rejects.
 func (b block) accepted(written *yamlread.Node) json.RawMessage {
 	if written == nil || written.Kind != yamlread.Object || b.schema == nil {
 		return nil
@@ -151,9 +148,8 @@ func (l *loader) block(e entry, b block) {
 	}
 }
 
-// asText gives plain scalars the type that the handler requires: in
-// `[gzip, -9, FILE]` YAML takes -9 for a number, but an argument is text. The
-// text is kept to the letter, so that 007 stays 007.
+// asText converts plain scalars to text if the handler requires it: in `[gzip, -9, FILE]` YAML reads
+// -9 as a number, but an argument is text. The spelling is kept, so 007 stays 007.
 func (e entry) asText() {
 	if e.handler == nil {
 		return
@@ -176,7 +172,7 @@ func (e entry) asText() {
 	}
 }
 
-// becomeText makes a number or a truth value the text that was written.
+// becomeText converts a number or a truth value to its written text.
 func becomeText(n *yamlread.Node) {
 	switch n.Kind {
 	case yamlread.Integer, yamlread.Number, yamlread.Bool:
@@ -196,9 +192,8 @@ func (l *loader) schemaFaults(e entry, b block, err error) {
 	}
 }
 
-// leaves are the failed rules themselves, without the groups around them. Of
-// anyOf and oneOf only the group is reported: its branches contradict each
-// other.
+// leaves returns the failed rules without their groups. For anyOf and oneOf it returns only the group,
+// because its branches contradict each other.
 func leaves(failed *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch failed.ErrorKind.(type) {
 	case *schemakind.AnyOf, *schemakind.OneOf, *schemakind.Not, *schemakind.Contains:
@@ -234,7 +229,7 @@ func (l *loader) schemaFault(e entry, b block, failed *jsonschema.ValidationErro
 	}
 }
 
-// plainly says what is wrong without the vocabulary of JSON Schema.
+// plainly renders a fault without the vocabulary of JSON Schema.
 func plainly(kind jsonschema.ErrorKind) string {
 	switch reason := kind.(type) {
 	case *schemakind.MinItems:
@@ -263,7 +258,7 @@ func branches(failed *jsonschema.ValidationError) []string {
 	return slices.Compact(texts)
 }
 
-// keyPlace is where a key itself was written, as opposed to its value.
+// keyPlace returns the place of a key itself, not of its value.
 func (e entry) keyPlace(parents []string, key string) yamlread.Place {
 	if found := e.node.Follow(parents).Field(key); found != nil {
 		return found.At
@@ -271,8 +266,7 @@ func (e entry) keyPlace(parents []string, key string) yamlread.Place {
 	return e.blame(parents...)
 }
 
-// properties lists the names that the failed object may have, as far as the
-// schema says so at its top level.
+// properties lists the names allowed in the failed object, at the top level of the schema.
 func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) []string {
 	if len(failed.InstanceLocation) > 0 {
 		return nil
@@ -280,14 +274,14 @@ func properties(schema *jsonschema.Schema, failed *jsonschema.ValidationError) [
 	return sortedKeys(schema.Properties)
 }
 
-// settingPath begins a validator's message: where below the job type the fault
-// is, like "execute.command[1]: ".
+// settingPath matches the start of a validator's message: the faulty path below the job type, such as
+// "execute.command[1]: ".
 var settingPath = regexp.MustCompile(`^((?:params|detect|execute)(?:\.[\w-]+|\[\d+\])*): `)
 
 var pathSteps = regexp.MustCompile(`[\w-]+`)
 
-// validatorFault reports what a validator found. Next to faults of the schemas
-// it counts only where these have none: the validator misses what they reject.
+// validatorFault reports a fault from a validator. A schema fault in the same place suppresses it,
+// because the validator gets no rejected keys.
 func (l *loader) validatorFault(e entry, err error, known Faults) {
 	text := err.Error()
 	found := settingPath.FindStringSubmatch(text)

@@ -127,8 +127,7 @@ func TestFileIsReadFromDisk(t *testing.T) {
 	require.EqualError(t, err, path+":1:10: version: is text, but must be an integer up to 2147483647")
 }
 
-// FuzzLoad: whatever is in the file, Load answers with a configuration or with
-// faults that have a place.
+// FuzzLoad checks that Load returns a configuration or faults with a place for any file.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
 		minimal, "", "a: &a {b: *a}", "<<: {}", "? [x]\n: y", "version: 1\njob_types: {a: {schedule: {cron: [\"* * * * *\"]}}}",

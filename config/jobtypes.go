@@ -10,8 +10,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// maxSpecBytes bounds one job type together with the cluster block: it travels
-// as the argument of every group, whose input Temporal refuses above 2 MiB.
+// maxSpecBytes bounds one job type with the cluster block. It is the argument of every group, and
+// Temporal refuses inputs above 2 MiB.
 const maxSpecBytes = 512 << 10
 
 func jobTypeKeys() []string {
@@ -31,8 +31,8 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	return types
 }
 
-// clusterUsers checks the cluster block with the handlers that read it. Those of one
-// system find the same faults, which are reported once.
+// clusterUsers checks the cluster block with the handlers that read it. Handlers of one system find
+// the same faults, which are reported once.
 func (l *loader) clusterUsers(root *yamlread.Node, loaded *Config, types map[string]JobType) {
 	known := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(types)) {
@@ -49,16 +49,15 @@ func (l *loader) clusterUsers(root *yamlread.Node, loaded *Config, types map[str
 	}
 }
 
-// entry is the job type being read: what its faults need to know.
+// entry is the job type being read, with the data for its faults.
 type entry struct {
-	name string
-	node *yamlread.Node
-	path string
-	// handler is nil for an unknown one.
+	name    string
+	node    *yamlread.Node
+	path    string
 	handler *handler
 }
 
-// blame finds the place of a key below the job type, or of the job type itself.
+// blame returns the place of a key below the job type, or of the job type itself.
 func (e entry) blame(keys ...string) yamlread.Place { return e.node.Follow(keys).Place() }
 
 func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType {
@@ -68,7 +67,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 		l.fault(f.At, path, "is %s, but must be an object with at least schedule, and handler or dag", f.Value.Kind)
 		return read
 	}
-	// An object that begins on the next line is blamed at its name.
+	// An object that begins on the next line is reported at its name.
 	e.node.MoveTo(f.At)
 	if written := e.node.Field("policy"); written != nil {
 		written.Value = l.spelled(written.Value, path+".policy")
@@ -109,7 +108,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	return read
 }
 
-// sourceBytes is what a DAG adds to its job type.
+// sourceBytes returns the size of a DAG in its job type.
 func sourceBytes(source *contract.DAGSource) int {
 	if source == nil {
 		return 0
@@ -131,7 +130,7 @@ func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
 	}
 }
 
-// handler looks the handler up and reports what is wrong with the choice.
+// handler returns the named handler, or reports a fault.
 func (l *loader) handler(e entry, name string) *handler {
 	written := e.node.Get("handler")
 	if written == nil {
@@ -152,7 +151,7 @@ func (l *loader) handler(e entry, name string) *handler {
 	return nil
 }
 
-// oddities are combinations that work, but hardly as meant.
+// oddities warns of combinations that work differently from their likely intent.
 func (l *loader) oddities(e entry, read JobType) {
 	if e.node.Get("dag") != nil {
 		l.dagOddities(e)
@@ -177,8 +176,8 @@ func (l *loader) oddities(e entry, read JobType) {
 	}
 }
 
-// sharedOddities warns of pins: on a shared queue the fastest worker gets the job, so
-// nothing can choose the worker.
+// sharedOddities warns of pins: on a shared queue the fastest worker gets the job, so the worker
+// cannot be chosen.
 func (l *loader) sharedOddities(e entry, policy *yamlread.Node) {
 	if policy.Get("per_worker_execution_concurrency") != nil {
 		l.warn(e.blame("policy", "per_worker_execution_concurrency"), e.path+".policy.per_worker_execution_concurrency",

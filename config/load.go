@@ -12,44 +12,39 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Source is a configuration file that has already been read.
+// Source is a configuration file already in memory.
 type Source struct {
-	// Name appears in faults.
+	// Name is the file name in faults.
 	Name string
 	Data []byte
-	// Dir is the folder that the files of its DAGs are in; empty: none can be read, as
-	// for what came over a network.
+	// Dir is the folder of its DAG files. Empty forbids them, for a source from a network.
 	Dir string
 }
 
-// Options says what to load and against what to check it.
+// Options select the files and the handlers to check against.
 type Options struct {
-	// Files are read in order, then Sources. Their sections are put together; a
-	// key that two of them set is a fault.
+	// Files are read in order, then Sources, and merged. A key set by two of them is a fault.
 	Files   []string
 	Sources []Source
-	// Environ is the process environment as os.Environ gives it; TEMPORAL_*
-	// variables override the files. Nil: none.
+	// Environ is the process environment as from os.Environ. TEMPORAL_* variables override the files.
 	Environ []string
-	// Temporal holds the connection settings below the files, for instance from
-	// a TOML profile of the Temporal CLI. Empty fields mean nothing.
+	// Temporal holds connection settings that the files override, for example from a TOML profile of
+	// the Temporal CLI. Empty fields are unset.
 	Temporal Temporal
-	// Handlers are those that exist.
 	Handlers []jobtype.Descriptor
-	// Validators check the settings of a handler further than its schemas do,
-	// by the handler's name. A fault whose text begins with a path below params,
-	// detect or execute, like "execute.command[1]: …", is blamed on that line.
+	// Validators check the settings of a handler, by its name, beyond its schemas. A message that
+	// begins with a path below params, detect or execute, such as "execute.command[1]: …", is reported
+	// at that line.
 	Validators map[string]jobtype.SettingsValidator
-	// AllowUnregistered turns unknown handlers from faults into warnings. Their
-	// params stay unchecked.
+	// AllowUnregistered makes unknown handlers warnings. Their params stay unchecked.
 	AllowUnregistered bool
-	// WithoutJobTypes leaves job_types unread, for commands that only need the
-	// other sections: a fault in a job type must not keep them from the server.
+	// WithoutJobTypes skips job_types, for commands that use only the other sections. A faulty job
+	// type then does not block them.
 	WithoutJobTypes bool
 }
 
-// Load reads, completes and checks a configuration. Its error is a [Faults]
-// with everything that is wrong; then there is no configuration.
+// Load reads, completes and checks a configuration. Its error is [Faults] with all faults; then there
+// is no configuration.
 func Load(options Options) (*Config, error) {
 	l := newLoader(options)
 	root := l.read()
@@ -64,13 +59,12 @@ func Load(options Options) (*Config, error) {
 	return loaded, nil
 }
 
-// loader collects while the sections are read.
+// loader is the state of one Load.
 type loader struct {
 	options  Options
 	handlers map[string]handler
 	names    []string
 	rank     map[string]int
-	// dirs are the folders of the sources.
 	dirs     map[string]string
 	faults   Faults
 	warnings Faults
@@ -85,7 +79,7 @@ func newLoader(options Options) *loader {
 	return l
 }
 
-// read parses all files and puts their sections together.
+// read parses all files and merges their sections.
 func (l *loader) read() *yamlread.Node {
 	sources := make([]Source, 0, len(l.options.Files)+len(l.options.Sources))
 	for _, file := range l.options.Files {
@@ -114,7 +108,7 @@ func (l *loader) read() *yamlread.Node {
 	return root
 }
 
-// readFile reads at most one byte over the limit, whatever the file is.
+// readFile reads at most one byte over the limit from any kind of file.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -131,8 +125,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// merge puts the sections of one more file into root. Sections are joined key
-// by key; version may repeat, nothing else.
+// merge adds the sections of one more file to root, key by key. Only version may repeat.
 func (l *loader) merge(root, tree *yamlread.Node) *yamlread.Node {
 	if root == nil || tree == nil {
 		if root == nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// sweep is a handler whose descriptor uses everything that a descriptor can
-// say.
+// sweep is a handler whose descriptor sets every field.
 func sweep() jobtype.Descriptor {
 	return jobtype.Descriptor{
 		Name: "sweep",
@@ -130,7 +129,7 @@ func TestCatchupWindowFollowsTheInterval(t *testing.T) {
 	}
 }
 
-// faults loads what must not load and returns one line per fault.
+// faults loads an invalid configuration and returns one line per fault.
 func faults(t *testing.T, yaml string, edit func(*config.Options)) []string {
 	t.Helper()
 	loaded, err := loadWith(yaml, edit)
@@ -439,7 +438,7 @@ func TestRetentionIsBounded(t *testing.T) {
 	assert.Contains(t, faults(t, minimal+"retention: {runs: 30}\n", nil)[0], "has no unit")
 }
 
-// TestFleetThresholdsFollow: unreachable_after alone moves the later ones.
+// TestFleetThresholdsFollow checks that unreachable_after alone moves the later thresholds.
 func TestFleetThresholdsFollow(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][2]time.Duration{

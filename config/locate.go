@@ -8,16 +8,15 @@ import (
 )
 
 const (
-	// DefaultFile is the configuration of a command for which none is named.
+	// DefaultFile is the default configuration of a command.
 	DefaultFile = "roundsman.yaml"
-	// FilesVariable lists configuration files, separated as PATH is.
+	// FilesVariable lists configuration files, separated as in PATH.
 	FilesVariable = "ROUNDSMAN_CONFIG"
 )
 
-// Locate returns the configuration files of a command: those that --config
-// names, else those of [FilesVariable], else [DefaultFile] if the working
-// directory holds it, else none. Every command uses it, whether it needs the
-// connection, the job types or both: they always come from the same files.
+// Locate returns the configuration files of a command: those of --config, else of [FilesVariable],
+// else [DefaultFile] if the working directory contains it, else none. Every command uses it, so the
+// connection and the job types come from the same files.
 func Locate(named, environ []string) []string {
 	if len(named) > 0 {
 		return named
@@ -28,6 +27,6 @@ func Locate(named, environ []string) []string {
 	if _, err := os.Stat(DefaultFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// A file that cannot be looked at is a fault of [Load], never another server.
+	// An unreadable file is a fault of [Load], never another server.
 	return []string{DefaultFile}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Notify has the receivers of notifications and the rules that select them. The control plane
-// reads it at its start; an applied configuration carries only the rules of its job types.
+// Notify holds the receivers of notifications and the rules that select them. The control plane reads
+// it at its start. An applied configuration carries only the rules of its job types.
 type Notify struct {
 	Receivers receiver.Receivers `json:"receivers,omitempty"`
-	// Rules hold for all job types, DAGs and workers.
+	// Rules apply to all job types, DAGs and workers.
 	Rules []contract.NotifyRule `json:"rules,omitempty"`
 }
 
@@ -101,7 +101,7 @@ func (l *loader) smtp(n *yamlread.Node, path string) *receiver.SMTP {
 	return read
 }
 
-// secret reads a reference; a value in its place is refused.
+// secret reads a reference and refuses a plain value.
 func (l *loader) secret(n *yamlread.Node, path string) *receiver.Secret {
 	if n == nil {
 		return nil
@@ -118,8 +118,8 @@ func (l *loader) secret(n *yamlread.Node, path string) *receiver.Secret {
 	return read
 }
 
-// notifyRules reads rules. Receivers that the same file does not have are faults if it
-// has any: otherwise the control plane's file is expected to have them.
+// notifyRules reads rules. If the file declares receivers, an undeclared one is a fault; otherwise the
+// control plane's file must declare it.
 func (l *loader) notifyRules(n *yamlread.Node, path string, known *Notify) []contract.NotifyRule {
 	if n == nil {
 		return nil

@@ -14,11 +14,11 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// ParamsCheck holds the params of jobs against the schema of their handler.
+// ParamsCheck validates params of jobs against their handler's schema.
 type ParamsCheck struct{ block block }
 
-// NewParamsCheck reads the schema once, for any number of jobs. A handler
-// without one takes any object.
+// NewParamsCheck compiles the schema once, for any number of jobs. A handler without a schema accepts
+// any object.
 func NewParamsCheck(handler jobtype.Descriptor) (ParamsCheck, error) {
 	read := newBlock("params", handler.Params, false)
 	if read.invalid != nil {
@@ -27,8 +27,8 @@ func NewParamsCheck(handler jobtype.Descriptor) (ParamsCheck, error) {
 	return ParamsCheck{read}, nil
 }
 
-// Check reports all faults of a job's params, those of its job type overlaid by
-// its proposal's, joined.
+// Check returns all faults of a job's params, which are the job type's overlaid by the proposal's,
+// joined.
 func (c ParamsCheck) Check(params json.RawMessage) error {
 	if c.block.schema == nil {
 		return nil
@@ -49,8 +49,8 @@ func (c ParamsCheck) Check(params json.RawMessage) error {
 	return errors.Join(faults...)
 }
 
-// CheckProposals reports every proposal whose params, laid over those of its job type,
-// the handler does not take, or that it cannot execute.
+// CheckProposals returns a fault for every proposal that the handler cannot execute, or whose params,
+// overlaid on the job type's, it refuses.
 func CheckProposals(handler jobtype.Descriptor, params json.RawMessage, proposals []jobtype.Proposal) ([]error, error) {
 	check, err := NewParamsCheck(handler)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// maxFileBytes bounds one file. A configuration is written by people: a larger one
-// is the wrong file, or one that was made to hurt.
+// maxFileBytes bounds one file. People write configurations: a larger file is the wrong one or
+// hostile.
 const maxFileBytes = 1 << 20
 
-// parse turns one file into a tree. It returns nil when nothing of the file can
-// be used; the faults say why.
+// parse parses one file to a tree. It returns nil if no part is usable; the faults are then not empty.
 func parse(file string, data []byte) (*yamlread.Node, Faults) {
 	const begin = "it begins with `version: 1`, see docs/configuration.md"
 	root, found := yamlread.Read(file, data, yamlread.Options{
@@ -40,8 +39,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// canonicalJSON encodes with sorted keys and without HTML escaping, so that
-// equal values give equal bytes.
+// canonicalJSON encodes with sorted keys and without HTML escaping, so equal values give equal bytes.
 func canonicalJSON(value any) (json.RawMessage, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -10,7 +10,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// TestSchemaFaultsAreSaidPlainly: an operator does not know JSON Schema.
+// TestSchemaFaultsAreSaidPlainly checks messages for an operator without knowledge of JSON Schema.
 func TestSchemaFaultsAreSaidPlainly(t *testing.T) {
 	t.Parallel()
 	schema := `{"type": "object", "properties": {

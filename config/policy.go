@@ -9,9 +9,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// setting is one field of a policy under its name in the configuration. The
-// names come from the JSON tags of jobtype.Policy, so that a new setting needs
-// no change here.
+// setting is one field of a policy with its name in the configuration. The names are the JSON tags of
+// jobtype.Policy, so a new setting needs no change here.
 type setting struct {
 	key   string
 	index int
@@ -36,8 +35,8 @@ func policyKeys() []string {
 	return keys
 }
 
-// policy lays the written keys over the handler's defaults over the built-in
-// ones. A written zero counts; only an absent key takes the default.
+// policy merges the written keys over the handler's defaults over the built-in ones. A written zero
+// counts; only an absent key gets the default.
 func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 	n, path := e.node.Get("policy"), e.path+".policy"
 	policy := e.defaultPolicy()
@@ -56,7 +55,7 @@ func (l *loader) policy(e entry, interval jobtype.Duration) jobtype.Policy {
 		l.fault(window.Place(), path+".catchup_window", "0s is out of range: leave it out for one interval, or use at least 10s")
 	}
 	policy = policy.WithCatchupWindow(interval)
-	// A setting that could not be read has kept its default, which is in range.
+	// An unreadable setting keeps its default, which is in range.
 	l.policyFaults(e, policy)
 	return policy
 }
@@ -90,8 +89,8 @@ func (l *loader) overlay(n *yamlread.Node, path string, policy *jobtype.Policy) 
 	}
 }
 
-// policyFaults validates the policy and blames the line of the setting, or
-// the job type when the value came from its handler.
+// policyFaults validates the policy. It reports the line of the setting, or of the job type if the
+// value came from its handler.
 func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
 	for _, err := range joined(policy.Validate()) {
 		var fault *jobtype.PolicyFault
@@ -107,7 +106,7 @@ func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
 	}
 }
 
-// joined returns the errors that errors.Join put together, however deep.
+// joined returns the errors combined by errors.Join at any depth.
 func joined(err error) []error {
 	if err == nil {
 		return nil

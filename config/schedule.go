@@ -2,7 +2,7 @@ package config
 
 import (
 	"time"
-	_ "time/tzdata" // A node may come without a time zone database; names must mean the same everywhere.
+	_ "time/tzdata" // Nodes may lack a time zone database; names must mean the same everywhere.
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/crontab"
@@ -17,9 +17,8 @@ const (
 	maxCrons = 50
 )
 
-// schedule reads when a job type is due, and how long its interval is: `every`,
-// or the smallest gap between two ticks of its cron expressions. The interval
-// is 0 if a fault keeps it from being known.
+// schedule reads the ticks of a job type and its interval: `every`, or the smallest gap between two
+// ticks of its cron expressions. The interval is 0 if a fault hides it.
 func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
 	n, path := e.node.Get("schedule"), e.path+".schedule"
 	if n == nil {
@@ -45,14 +44,14 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 	return spec, interval
 }
 
-// The ways of `spread`.
+// Values of `spread`.
 const (
 	spreadByName = "name"
 	spreadNone   = "none"
 )
 
-// spread gives job types of one interval different ticks, unless the file says when
-// they are due: a thousand that are due in the same second skip most of their runs.
+// spread gives job types of one interval different ticks by default. A thousand job types due in the
+// same second would skip most of their runs.
 func (l *loader) spread(e entry, written *yamlread.Node, spec *contract.ScheduleSpec) {
 	path, how := e.path+".schedule.spread", spreadByName
 	l.text(written, path, &how)
@@ -85,7 +84,7 @@ func (l *loader) every(n *yamlread.Node, path string, spec *contract.ScheduleSpe
 	return spec.Every
 }
 
-// wholeSeconds refuses fractions: the server would cut them off silently.
+// wholeSeconds refuses fractions, which the server would drop silently.
 func (l *loader) wholeSeconds(n *yamlread.Node, path string, into *jobtype.Duration) {
 	if n == nil {
 		return
@@ -141,8 +140,8 @@ func (l *loader) timezone(n *yamlread.Node, path string, spec *contract.Schedule
 	}
 }
 
-// jitter is capped by the server at the time until the next tick; a longer one
-// would make the schedule unreadable.
+// jitter reads the jitter. The server caps it at the time until the next tick, so a longer one is a
+// fault.
 func (l *loader) jitter(n *yamlread.Node, path string, spec *contract.ScheduleSpec, interval jobtype.Duration) {
 	written := n.Get("jitter")
 	if written == nil {

@@ -11,10 +11,9 @@ import (
 // object is a piece of JSON Schema.
 type object = map[string]any
 
-// Schema returns the JSON Schema (draft 2020-12) of the configuration file, for
-// editors. It knows the given handlers: their names are proposed, and params,
-// detect and execute are checked by their schemas. Load finds more than a
-// schema can say.
+// Schema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It proposes
+// the names of the given handlers and includes their schemas of params, detect and execute. Load
+// checks more than a schema can express.
 func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 	document := object{
 		"$schema":              "https://json-schema.org/draft/2020-12/schema",
@@ -140,7 +139,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 	return schema
 }
 
-// blocksSchema is what one handler says about its three blocks.
+// blocksSchema returns the schema of one handler's three blocks.
 func blocksSchema(handler jobtype.Descriptor) object {
 	blocks := object{"detect": false, "execute": false}
 	for key, schema := range map[string]json.RawMessage{
@@ -153,8 +152,8 @@ func blocksSchema(handler jobtype.Descriptor) object {
 	return blocks
 }
 
-// resource gives a schema its own $id, so that its references "#/…" still mean
-// itself after it was put into another document.
+// resource gives a schema its own $id, so that its references "#/…" stay valid inside another
+// document.
 func resource(schema json.RawMessage, id string) any {
 	var document map[string]any
 	if json.Unmarshal(schema, &document) != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Bounds of what the sections may say.
+// Bounds of the sections.
 const (
 	maxResource          = 1_000_000
 	minHeartbeatInterval = jobtype.Duration(time.Second)
 	maxHeartbeatInterval = jobtype.Duration(time.Minute)
 	maxFleetDuration     = jobtype.Duration(365 * 24 * time.Hour)
-	// missedBeats is how many heartbeats a worker may miss before it can be
-	// called unreachable; fewer would call every hiccup an outage.
+	// missedBeats is the minimum of missed heartbeats before a worker is unreachable. A lower one
+	// would turn every short delay into an outage.
 	missedBeats = 3
-	// A run that ended within the hour is looked at by whoever waits for it.
+	// Operators who wait for a run look at it within an hour after its end.
 	minRetention = jobtype.Duration(time.Hour)
 	maxRetention = jobtype.Duration(10 * 365 * 24 * time.Hour)
-	// All that the audit log keeps travels as one argument of a workflow.
+	// All entries of the audit log travel as one workflow argument.
 	defaultAuditEntries, minAuditEntries, maxAuditEntries = 4000, 100, 20_000
 )
 
@@ -55,7 +55,7 @@ func (l *loader) config(root *yamlread.Node) *Config {
 	return loaded
 }
 
-// owner names the configuration among those that share a namespace.
+// owner reads the name of this configuration among those in a namespace.
 func (l *loader) owner(n *yamlread.Node) string {
 	name := ""
 	l.text(n, "owner", &name)
@@ -80,8 +80,7 @@ func (l *loader) version(root *yamlread.Node) int {
 	return version
 }
 
-// temporal layers the connection settings: defaults, Options.Temporal, the
-// files, the environment.
+// temporal merges the connection settings: defaults, Options.Temporal, the files, the environment.
 func (l *loader) temporal(n *yamlread.Node) Temporal {
 	settings := l.options.Temporal
 	if settings.TLS != nil {
@@ -120,8 +119,8 @@ func (l *loader) address(n *yamlread.Node, address string) {
 	}
 }
 
-// CheckAddress tells whether address is host:port, or that behind the scheme of a
-// gRPC resolver (dns:///host:port).
+// CheckAddress checks that address is host:port, optionally behind the scheme of a gRPC resolver
+// (dns:///host:port).
 func CheckAddress(address string) error {
 	rest := address
 	if _, target, found := strings.Cut(address, ":///"); found {
@@ -170,8 +169,8 @@ func (l *loader) resources(n *yamlread.Node) map[string]int {
 	return l.amounts(n, "resources", "pool sizes", func(string) int { return maxResource })
 }
 
-// amounts reads integers by name, each from 1 to what its pool may have; 0: the name
-// has a fault of its own.
+// amounts reads integers by name, each from 1 to its pool's limit. A limit of 0 means that the name
+// already has a fault.
 func (l *loader) amounts(n *yamlread.Node, path, what string, limit func(name string) int) map[string]int {
 	amounts := map[string]int{}
 	for _, f := range l.named(n, path, what) {
@@ -185,7 +184,7 @@ func (l *loader) amounts(n *yamlread.Node, path, what string, limit func(name st
 	return amounts
 }
 
-// jobResources reads what each job of a type takes from the pools of the file.
+// jobResources reads the amounts that each job of a type takes from the pools of the file.
 func (l *loader) jobResources(e entry, pools map[string]int) map[string]int {
 	written, path := e.node.Field("resources"), e.path+".resources"
 	if written == nil {
@@ -231,7 +230,7 @@ func (l *loader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
 	}
 }
 
-// fleet reads the thresholds. Those that are left out follow the others, see
+// fleet reads the thresholds. Missing ones derive from others, see
 // [contract.FleetConfig.WithDefaults].
 func (l *loader) fleet(n *yamlread.Node) Fleet {
 	var fleet Fleet

@@ -9,12 +9,12 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// specFormat is part of every hash. It is raised when the meaning of a stored
-// spec or the Schedule made from it changes, so that `apply` renews them all.
+// specFormat is part of every hash. Raise it if the meaning of a stored spec or its Schedule changes,
+// so that `apply` renews all of them.
 const specFormat = 1
 
-// Specs returns what `apply` stores, by name, with the same bytes and hashes
-// for the same configuration wherever and whenever it is read.
+// Specs returns the data that `apply` stores, by name. Equal configurations have equal bytes and
+// hashes on any machine.
 func (c *Config) Specs() ([]contract.JobTypeSpec, error) {
 	specs := make([]contract.JobTypeSpec, 0, len(c.JobTypes))
 	for _, name := range sortedKeys(c.JobTypes) {
@@ -27,8 +27,7 @@ func (c *Config) Specs() ([]contract.JobTypeSpec, error) {
 	return specs, nil
 }
 
-// Enabled tells which job types are due by themselves; the Schedules of the
-// others are paused.
+// Enabled returns the enabled job types. The Schedules of the others are paused.
 func (c *Config) Enabled() map[string]bool {
 	enabled := make(map[string]bool, len(c.JobTypes))
 	for name, declared := range c.JobTypes {
@@ -37,8 +36,7 @@ func (c *Config) Enabled() map[string]bool {
 	return enabled
 }
 
-// written is nil for a calendar that is always open, so that it is stored
-// nowhere.
+// written returns nil for a calendar that is always open, so it is not stored.
 func written(calendar jobtype.Calendar) *jobtype.Calendar {
 	if calendar.Empty() {
 		return nil

@@ -2,7 +2,7 @@ package config
 
 import "github.com/roundsman/roundsman/internal/lib/yamlread"
 
-// spelling is how a task of a DAG writes a setting of a policy.
+// spelling is a DAG task's spelling of a policy setting.
 type spelling struct {
 	keys    []string // of the task
 	setting string   // of the policy
@@ -18,8 +18,8 @@ func spellings() []spelling {
 	}
 }
 
-// spelled returns the policy with the keys of its own in place of those that a
-// task of a DAG has for the same settings, so that one spelling does for both.
+// spelled returns the policy with a DAG task's spellings replaced by its own, so that both spellings
+// work.
 func (l *loader) spelled(n *yamlread.Node, path string) *yamlread.Node {
 	if n == nil || n.Kind != yamlread.Object {
 		return n

@@ -7,9 +7,8 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/suggest"
 )
 
-// didYouMean returns ": did you mean \"x\"?" for the closest of the known
-// words, or the list of them when none is close, or nothing when there is
-// nothing to choose from.
+// didYouMean returns ": did you mean \"x\"?" for the closest known word, the list of known words if
+// none is close, or nothing without known words.
 func didYouMean(word string, known []string) string {
 	best := suggest.Word(word, known)
 	switch {

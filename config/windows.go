@@ -14,16 +14,14 @@ import (
 )
 
 const (
-	// maxWindows bounds the entries of one list: a longer one means
-	// something else.
+	// maxWindows bounds the entries of one list. A longer list is a mistake.
 	maxWindows = 100
 	// maxNoteBytes bounds the note of a blackout.
 	maxNoteBytes = 200
 )
 
-// calendar reads windows and blackouts. An entry without a time zone has the
-// given one, else UTC; days are expanded. The stored form thus means the same
-// whatever else is changed.
+// calendar reads windows and blackouts. An entry without a time zone gets the given one, else UTC, and
+// days are expanded. So the stored form depends on no other setting.
 func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calendar {
 	var calendar jobtype.Calendar
 	timezone = cmp.Or(timezone, "UTC")
@@ -55,7 +53,7 @@ func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calen
 	return calendar
 }
 
-// entries are the objects of a list.
+// entries returns the objects of a list.
 func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Node {
 	if n == nil {
 		return nil
@@ -71,8 +69,8 @@ func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Nod
 	return n.Items
 }
 
-// times reads what windows and blackouts have in common. It reports whether
-// everything could be read.
+// times reads the fields common to windows and blackouts. It reports whether all of them could be
+// read.
 func (l *loader) times(n *yamlread.Node, path string, days *[]string, from, to, timezone *string) bool {
 	before := len(l.faults)
 	written := n.Get("days")
@@ -100,16 +98,16 @@ func (l *loader) windowFaults(n *yamlread.Node, path string, err error) {
 	}
 }
 
-// recurring is the part of a calendar that does not depend on the date.
+// recurring returns the part of a calendar that does not depend on the date.
 func recurring(calendar jobtype.Calendar) (*window.Calendar, error) {
 	calendar.Blackouts = slices.Clone(calendar.Blackouts)
 	calendar.Blackouts = slices.DeleteFunc(calendar.Blackouts, func(b jobtype.Blackout) bool { return !window.Recurs(b) })
 	return window.New(&calendar, time.LoadLocation)
 }
 
-// windowOddities looks whether the windows of a job type and of its lane can do
-// what they are meant for. It judges a year of its own, 2024, so that the same
-// file gives the same answer on every day, and leaves single blackouts out.
+// windowOddities warns of windows of a job type and its lane that cannot do their purpose. It
+// evaluates the fixed year 2024, so the result does not depend on the day, and ignores single
+// blackouts.
 func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	l.policyAndWindows(e, read, lane)
 	if read.Calendar.Empty() && lane.Empty() {
@@ -117,7 +115,7 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	}
 	own, err := recurring(read.Calendar)
 	if err != nil {
-		return // It was reported with its line.
+		return // Already reported with its line.
 	}
 	shared, err := recurring(lane)
 	if err != nil {
@@ -149,7 +147,7 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	}
 }
 
-// policyAndWindows: settings that mean nothing without each other.
+// policyAndWindows warns of settings that need each other.
 func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) {
 	policy, written, path := read.Policy, e.node.Get("policy"), e.path+".policy."
 	windows := !read.Calendar.Empty() || !lane.Empty()
@@ -162,8 +160,8 @@ func (l *loader) policyAndWindows(e entry, read JobType, lane jobtype.Calendar) 
 	}
 }
 
-// meets reports whether any tick of a cron schedule begins a run: it lies in an
-// open span, or at most an interval before one.
+// meets reports whether any tick of a cron schedule starts a run: it lies in an open span, or at most
+// an interval before one.
 func meets(read JobType, open []window.Span) bool {
 	zone, err := time.LoadLocation(read.Schedule.Timezone)
 	if err != nil {

@@ -5,7 +5,6 @@
 //
 //	[Load] bytes → [Spec] → [Compile] → [Compiled]: a dag.Graph with all data of a run, for encoding
 //	→ [Open] → [Program]: a task's [Definition], rendered with the results of its dependencies.
-//	tasks it needs.
 //
 // A document's faults are reported at once ([Faults]), each with file, line and column. The package
 // reads no files: the caller provides [Files].

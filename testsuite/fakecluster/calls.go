@@ -9,6 +9,7 @@ import (
 type Status struct {
 	ReadOnly        bool
 	Dat, Idx, Files uint64
+	Deleted         uint64
 	Revision        uint32
 	Collection      string
 }
@@ -21,7 +22,10 @@ func (c *Cluster) Status(address string, id uint32) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return Status{v.readOnly, v.dat(), v.idx(), v.files(), v.revision, v.collection}, nil
+	return Status{
+		ReadOnly: v.readOnly, Dat: v.dat(), Idx: v.idx(), Files: v.files(), Deleted: uint64(len(v.log)) - v.files(),
+		Revision: v.revision, Collection: v.collection,
+	}, nil
 }
 
 // Check returns the share of garbage.
@@ -58,17 +62,26 @@ func (c *Cluster) Cleanup(address string, id uint32) error {
 	return c.change(address, id, func(v *volume) error { v.compacted = nil; return nil })
 }
 
-// MarkReadOnly refuses writes; persist keeps that over a restart.
+// MarkReadOnly refuses writes; persist keeps that over a restart, and in every copy
+// that is made of the volume.
 func (c *Cluster) MarkReadOnly(address string, id uint32, persist bool) error {
 	return c.change(address, id, func(v *volume) error {
-		v.readOnly, v.persisted = true, v.persisted || persist
+		v.readOnly = true
+		if persist {
+			v.info.readOnly = true
+			c.servers[address].vifs[id] = v.info
+		}
 		return nil
 	})
 }
 
 // MarkWritable takes writes again.
 func (c *Cluster) MarkWritable(address string, id uint32) error {
-	return c.change(address, id, func(v *volume) error { v.readOnly, v.persisted = false, false; return nil })
+	return c.change(address, id, func(v *volume) error {
+		v.readOnly, v.info.readOnly = false, false
+		c.servers[address].vifs[id] = v.info
+		return nil
+	})
 }
 
 func (c *Cluster) change(address string, id uint32, do func(*volume) error) error {
@@ -81,7 +94,9 @@ func (c *Cluster) change(address string, id uint32, do func(*volume) error) erro
 	return do(v)
 }
 
-// Copy brings a volume from source to address, which must not have it.
+// Copy brings a volume from source to address. One that is there already is replaced,
+// once the source has shown that it has the volume. The .vif file comes along, and with
+// it a read-only mark that was persisted.
 func (c *Cluster) Copy(address, source string, id uint32) (lastAppend uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,18 +104,25 @@ func (c *Cluster) Copy(address, source string, id uint32) (lastAppend uint64, er
 	if err != nil {
 		return 0, err
 	}
-	if _, ok := target.volumes[id]; ok {
-		return 0, fmt.Errorf("volume %d already exists on %s", id, address)
+	from, err := c.volume(source, id)
+	if err != nil {
+		return 0, fmt.Errorf("read volume file status failed, %w", err)
 	}
+	delete(target.volumes, id)
 	if len(target.volumes) >= target.Max {
 		return 0, errors.New("no space left")
 	}
-	from, err := c.volume(source, id)
-	if err != nil {
-		return 0, err
-	}
-	target.volumes[id] = from.clone()
+	c.copyTo(address, source, id)
 	return from.lastAppend(), nil
+}
+
+// copyTo copies a volume with its .vif file.
+func (c *Cluster) copyTo(address, source string, id uint32) {
+	from, target := c.servers[source], c.servers[address]
+	made := from.volumes[id].clone()
+	made.info = from.vifs[id]
+	made.readOnly = made.info.readOnly
+	target.volumes[id], target.vifs[id] = made, made.info
 }
 
 // Tail appends to address what source has since then.
@@ -109,51 +131,55 @@ func (c *Cluster) Tail(address, source string, id uint32, since uint64) error {
 	defer c.mu.Unlock()
 	target, err := c.volume(address, id)
 	if err != nil {
-		return err
-	}
-	if target.readOnly {
-		return fmt.Errorf("volume %d is read only", id)
+		return fmt.Errorf("receiver %w", err)
 	}
 	from, err := c.volume(source, id)
 	if err != nil {
 		return err
 	}
-	target.tail(from, since)
+	if err := target.tail(from, since); err != nil {
+		return fmt.Errorf("volume %d %w", id, err)
+	}
 	return nil
 }
 
-// Delete removes a replica.
+// Delete removes a replica. Its .vif file stays if shards on the same server have it too.
 func (c *Cluster) Delete(address string, id uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, err := c.volume(address, id); err != nil {
 		return err
 	}
-	delete(c.servers[address].volumes, id)
+	s := c.servers[address]
+	delete(s.volumes, id)
+	if s.shards[id] == nil {
+		delete(s.vifs, id)
+	}
 	return nil
 }
 
 const totalShards = 14
 
-// EcGenerate writes all shards of a volume next to it.
+// EcGenerate writes all shards of a volume next to it. Older ones are unloaded and
+// removed first. The .vif file becomes that of the shards: it has the size of the
+// volume, and no read-only mark.
 func (c *Cluster) EcGenerate(address string, id uint32, collection string) error {
 	return c.change(address, id, func(v *volume) error {
-		made := &generation{live: v.live(), dat: v.dat()}
-		s := c.servers[address]
-		e := s.shards[id]
-		if e == nil {
-			e = newEcVolume(collection)
-			s.shards[id] = e
+		if v.collection != collection {
+			return fmt.Errorf("existing collection:%s unexpected input: %s", v.collection, collection)
 		}
-		e.index = true
+		s, made := c.servers[address], v.generation()
+		e := newEcVolume(collection)
+		s.shards[id], e.index = e, made
 		for shard := range uint32(totalShards) {
 			e.files[shard] = made
 		}
+		s.vifs[id] = vif{made: made.dat, encoded: int64(c.tick())} //nolint:gosec // a counter
 		return nil
 	})
 }
 
-// EcCopy brings files of shards from source to address.
+// EcCopy brings files of shards from source to address, with their index and .vif file.
 func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, disk uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +202,7 @@ func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, dis
 		into = newEcVolume(from.collection)
 		target.shards[id] = into
 	}
-	into.index = true
+	into.index, target.vifs[id] = from.index, origin.vifs[id]
 	for _, shard := range shards {
 		into.files[shard], into.disk[shard] = from.files[shard], disk
 	}
@@ -187,7 +213,7 @@ func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, dis
 func (c *Cluster) EcMount(address string, id uint32, shards []uint32) error {
 	return c.changeShards(address, id, func(e *ecVolume) error {
 		for _, shard := range shards {
-			if e.files[shard] == nil || !e.index {
+			if e.files[shard] == nil || e.index == nil {
 				return fmt.Errorf("shard %d of volume %d not found", shard, id)
 			}
 		}
@@ -227,6 +253,9 @@ func (c *Cluster) EcDelete(address string, id uint32, shards []uint32) error {
 	}
 	if len(e.files) == 0 {
 		delete(s.shards, id)
+		if s.volumes[id] == nil {
+			delete(s.vifs, id)
+		}
 	}
 	return nil
 }
@@ -251,22 +280,34 @@ type Shard struct {
 	Size int64
 }
 
+// EcInfo describes the mounted shards of a volume on one server. Made and Encoded are in
+// their .vif file.
+type EcInfo struct {
+	Collection           string
+	Shards               []Shard
+	Files, Deleted, Sums uint64
+	Made                 uint64
+	Encoded              int64
+}
+
 // EcInfo lists the mounted shards of a volume on one server.
-func (c *Cluster) EcInfo(address string, id uint32) (shards []Shard, volumeSize uint64, err error) {
+func (c *Cluster) EcInfo(address string, id uint32) (EcInfo, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s, err := c.server(address)
 	if err != nil {
-		return nil, 0, err
+		return EcInfo{}, err
 	}
 	e := s.shards[id]
 	if e == nil || len(e.mounted) == 0 {
-		return nil, 0, fmt.Errorf("ec volume %d not found", id)
+		return EcInfo{}, fmt.Errorf("VolumeEcShardsInfo: EC volume %d not found", id)
+	}
+	info := EcInfo{
+		Collection: e.collection, Files: e.index.files, Deleted: e.index.deleted, Sums: e.index.sum,
+		Made: s.vifs[id].made, Encoded: s.vifs[id].encoded,
 	}
 	for _, shard := range e.shardIDs() {
-		made := e.files[shard]
-		shards = append(shards, Shard{shard, int64(made.dat/10 + 1)}) //nolint:gosec // small
-		volumeSize = made.dat
+		info.Shards = append(info.Shards, Shard{shard, e.files[shard].shardSize()})
 	}
-	return shards, volumeSize, nil
+	return info, nil
 }

@@ -171,7 +171,7 @@ func (c *Cluster) FixReplication(id uint32) {
 	case len(holders) > want:
 		delete(c.servers[holders[0]].volumes, id)
 	case len(holders) < want && len(others) > 0:
-		c.servers[others[0]].volumes[id] = best.clone()
+		c.copyTo(others[0], holders[len(holders)-1], id)
 	}
 }
 

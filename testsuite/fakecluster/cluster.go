@@ -38,6 +38,7 @@ type Server struct {
 	down     bool
 	volumes  map[uint32]*volume
 	shards   map[uint32]*ecVolume
+	vifs     map[uint32]vif
 }
 
 // lease is the master's exclusive lock of one name.
@@ -66,7 +67,7 @@ func (c *Cluster) SetVolumeLimit(megabytes uint64) { c.limitMB = megabytes }
 func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s.volumes, s.shards = map[uint32]*volume{}, map[uint32]*ecVolume{}
+	s.volumes, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
 	c.servers[s.Address] = &s
 }
 
@@ -96,8 +97,8 @@ func (c *Cluster) Put(v Volume, servers ...string) {
 	}
 	for _, address := range servers {
 		replica := made.clone()
-		replica.readOnly, replica.diskType = v.ReadOnly, c.servers[address].DiskType
-		c.servers[address].volumes[v.ID] = replica
+		replica.readOnly, replica.info.readOnly, replica.diskType = v.ReadOnly, v.ReadOnly, c.servers[address].DiskType
+		c.servers[address].volumes[v.ID], c.servers[address].vifs[v.ID] = replica, replica.info
 	}
 }
 
@@ -140,12 +141,13 @@ func (c *Cluster) SetDown(address string, down bool) {
 	if down {
 		return
 	}
-	for _, v := range s.volumes {
-		v.readOnly, v.compacted = v.readOnly && v.persisted, nil
+	for id, v := range s.volumes {
+		v.info = s.vifs[id]
+		v.readOnly, v.compacted = v.info.readOnly, nil
 	}
 	for _, e := range s.shards {
 		for shard := range e.files {
-			if e.index {
+			if e.index != nil {
 				e.mounted[shard] = true
 			}
 		}

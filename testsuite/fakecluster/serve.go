@@ -223,7 +223,7 @@ func (s *Server) disk(only uint32) *masterpb.Disk {
 		shown := &masterpb.EcVolume{Id: id, Collection: e.collection, DiskType: s.DiskType}
 		for _, shard := range e.shardIDs() {
 			shown.ShardBits |= 1 << shard
-			shown.ShardSizes = append(shown.ShardSizes, int64(e.files[shard].dat/10+1)) //nolint:gosec // small
+			shown.ShardSizes = append(shown.ShardSizes, e.files[shard].shardSize())
 		}
 		disk.EcVolumes = append(disk.EcVolumes, shown)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
 )
@@ -55,7 +56,7 @@ func (s *volumeServer) VacuumVolumeCleanup(ctx context.Context, in *volumepb.Vol
 func (s *volumeServer) VolumeStatus(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.VolumeStatusResponse, error) {
 	return perform(ctx, s.cluster, "VolumeStatus", s.address, &volumepb.VolumeStatusResponse{}, func() (*volumepb.VolumeStatusResponse, error) {
 		v, err := s.cluster.Status(s.address, in.GetVolumeId())
-		return &volumepb.VolumeStatusResponse{IsReadOnly: v.ReadOnly, VolumeSize: v.Dat, FileCount: v.Files}, err
+		return &volumepb.VolumeStatusResponse{IsReadOnly: v.ReadOnly, VolumeSize: v.Dat, FileCount: v.Files, FileDeletedCount: v.Deleted}, err
 	})
 }
 
@@ -136,11 +137,29 @@ func (s *volumeServer) VolumeEcShardsDelete(ctx context.Context, in *volumepb.Ec
 // VolumeEcShardsInfo implements the call of that name.
 func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.VolumeRequest) (*volumepb.EcInfoResponse, error) {
 	return perform(ctx, s.cluster, "VolumeEcShardsInfo", s.address, &volumepb.EcInfoResponse{}, func() (*volumepb.EcInfoResponse, error) {
-		shards, size, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
-		response := &volumepb.EcInfoResponse{VolumeSize: size}
-		for _, shard := range shards {
-			response.Shards = append(response.Shards, &volumepb.EcShard{ShardId: shard.ID, Size: shard.Size, VolumeId: in.GetVolumeId()})
+		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
+		response := &volumepb.EcInfoResponse{VolumeSize: info.Sums, FileCount: info.Files, FileDeletedCount: info.Deleted}
+		for _, shard := range info.Shards {
+			response.Shards = append(response.Shards, &volumepb.EcShard{ShardId: shard.ID, Size: shard.Size, Collection: info.Collection, VolumeId: in.GetVolumeId()})
 		}
 		return response, err
 	})
+}
+
+// CopyFile implements the call of that name for the .vif file of shards.
+func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.ServerStreamingServer[volumepb.CopyFileResponse]) error {
+	content, err := perform(stream.Context(), s.cluster, "CopyFile", s.address, nil, func() ([]byte, error) {
+		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
+		if err != nil || in.GetExt() != ".vif" {
+			return nil, err
+		}
+		return protojson.Marshal(&volumepb.VolumeInfo{
+			DatFileSize:   int64(info.Made), //nolint:gosec // small
+			EcShardConfig: &volumepb.EcShardConfig{DataShards: 10, ParityShards: 4, EncodeTsNs: info.Encoded},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return stream.Send(&volumepb.CopyFileResponse{FileContent: content})
 }

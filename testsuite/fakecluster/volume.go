@@ -20,19 +20,43 @@ type volume struct {
 	log        []entry
 	revision   uint32
 	readOnly   bool
-	persisted  bool
 	modified   int64
 	placement  uint32
 	diskType   string
 	disk       uint32
+	// info is the content of the .vif file when the volume was loaded, and what marks
+	// have changed of it since.
+	info vif
 	// compacted is what a compaction that was not committed keeps.
 	compacted []entry
 }
 
+// vif is the content of a .vif file. A volume and its shards on the same disk have one
+// together: the last one that writes it wins.
+type vif struct {
+	readOnly bool
+	made     uint64
+	encoded  int64
+}
+
+// Sizes on disk: a superblock, and around each needle its header, checksum, time and
+// padding.
+const (
+	superBlock = 8
+	needleHead = 16 + 4 + 8
+	padding    = 8
+)
+
+// record is the size on disk of a needle of size bytes; it is padded always.
+func record(size uint64) uint64 {
+	bytes := needleHead + size
+	return bytes + padding - bytes%padding
+}
+
 func (v *volume) dat() uint64 {
-	var bytes uint64
+	bytes := uint64(superBlock)
 	for _, e := range v.log {
-		bytes += e.size
+		bytes += record(e.size)
 	}
 	return bytes
 }
@@ -65,9 +89,9 @@ func (v *volume) live() map[uint64]uint64 {
 func (v *volume) garbageBytes() uint64 {
 	var kept uint64
 	for _, size := range v.live() {
-		kept += size
+		kept += record(size)
 	}
-	return v.dat() - kept
+	return v.dat() - superBlock - kept
 }
 
 func (v *volume) garbage() float64 {
@@ -107,14 +131,18 @@ func (v *volume) commit() error {
 	return nil
 }
 
-// tail appends what source has since then and v has not.
-func (v *volume) tail(source *volume, since uint64) {
+// tail appends what source has since then and v has not. A volume that is read-only
+// refuses the first needle, not the call.
+func (v *volume) tail(source *volume, since uint64) error {
 	have := map[entry]bool{}
 	for _, e := range v.log {
 		have[e] = true
 	}
 	live := v.live()
 	for _, e := range source.log {
+		if e.at > since && v.readOnly {
+			return errReadOnly
+		}
 		if e.at < since || have[e] {
 			continue
 		}
@@ -123,12 +151,14 @@ func (v *volume) tail(source *volume, since uint64) {
 		}
 		v.log = append(v.log, e)
 	}
+	return nil
 }
+
+var errReadOnly = errors.New("is read only")
 
 func (v *volume) clone() *volume {
 	copied := *v
 	copied.log, copied.compacted = slices.Clone(v.log), nil
-	copied.readOnly, copied.persisted = false, false
 	return &copied
 }
 
@@ -136,6 +166,23 @@ func (v *volume) clone() *volume {
 type generation struct {
 	live map[uint64]uint64
 	dat  uint64
+	// entries are the live and the deleted ones of the index, sum their sizes.
+	files, deleted, sum uint64
+}
+
+func (v *volume) generation() *generation {
+	made := &generation{live: v.live(), dat: v.dat()}
+	for _, size := range made.live {
+		made.files++
+		made.sum += size
+	}
+	return made
+}
+
+// shardSize is the size of every shard: ten of them hold the volume in blocks of 1 MiB.
+func (g *generation) shardSize() int64 {
+	const row = 10 << 20
+	return int64((g.dat + row - 1) / row << 20) //nolint:gosec // small
 }
 
 // ecVolume are the shards of a volume on one server.
@@ -143,8 +190,9 @@ type ecVolume struct {
 	collection string
 	files      map[uint32]*generation
 	mounted    map[uint32]bool
-	index      bool
-	disk       map[uint32]uint32
+	// index is the .ecx file, nil if there is none.
+	index *generation
+	disk  map[uint32]uint32
 }
 
 func newEcVolume(collection string) *ecVolume {

@@ -103,12 +103,50 @@ func (r Replica) equals(other Replica) bool {
 type Shards struct {
 	Presence Presence
 	Sizes    map[uint32]int64
-	// VolumeSize is that of the volume they were made from.
-	VolumeSize uint64
-	Why        string
+	// Made is the size of the .dat file that was encoded, and Encoded identifies that
+	// encoding, as the shards' .vif file has them. Both are 0 after a mark of a replica
+	// on the same disk, which writes that file anew.
+	Made    uint64
+	Encoded int64
+	// Entries and Bytes are the sums of the shards' index: of its needles, and of their sizes.
+	Entries, Bytes uint64
+	Why            string
+}
+
+// sameRun reports whether s and other come from one encoding; other has a .vif file
+// with a size. Without such a file the sums of the index decide.
+func (s Shards) sameRun(other Shards) bool {
+	if s.Made == 0 && s.Encoded == 0 {
+		return s.Entries == other.Entries && s.Bytes == other.Bytes
+	}
+	return s.Made == other.Made && s.Encoded == other.Encoded
 }
 
 func (s Shards) has(id uint32) bool { return s.Sizes[id] > 0 }
+
+// fit reports whether every shard has the size of a shard of a volume of dat bytes.
+func (s Shards) fit(dat uint64) bool {
+	for _, size := range s.Sizes {
+		if size != shardSize(dat) {
+			return false
+		}
+	}
+	return true
+}
+
+// Blocks of an encoding: large ones while ten of them can be filled, then small ones.
+const (
+	largeBlock = 1 << 30
+	smallBlock = 1 << 20
+)
+
+// shardSize is the size of each shard of a volume of dat bytes.
+func shardSize(dat uint64) int64 {
+	rows := dat / (DataShards * largeBlock)
+	rest := dat - rows*DataShards*largeBlock
+	small := (rest + DataShards*smallBlock - 1) / (DataShards * smallBlock)
+	return int64(rows*largeBlock + small*smallBlock) //nolint:gosec // sizes of disks
+}
 
 // Look asks for a volume's replica on Server, or for its shards there.
 type Look struct {

@@ -244,27 +244,36 @@ func (e *Encode) mounted(target Placement, seen View) bool {
 }
 
 // union collects the mounted shards; made is the size of the volume that all of
-// them come from, 0 where they disagree.
+// them come from, 0 if they disagree or one of them does not fit that size.
 func (e *Encode) union(seen View) (sizes map[uint32]int64, made uint64) {
 	sizes = map[uint32]int64{}
-	first := true
+	known, agree := e.known(seen), true
 	for _, server := range e.shardServers() {
 		shards := seen.Shards[server]
 		if len(shards.Sizes) == 0 {
 			continue
 		}
-		if first {
-			made, first = shards.VolumeSize, false
-		} else if made != shards.VolumeSize {
-			made = 0
-		}
+		agree = agree && shards.sameRun(known) && shards.fit(known.Made)
 		for _, id := range slices.Sorted(maps.Keys(shards.Sizes)) {
 			if shards.has(id) {
 				sizes[id] = shards.Sizes[id]
 			}
 		}
 	}
-	return sizes, made
+	if !agree {
+		return sizes, 0
+	}
+	return sizes, known.Made
+}
+
+// known are the first shards that have a .vif file with a size.
+func (e *Encode) known(seen View) Shards {
+	for _, server := range e.shardServers() {
+		if shards := seen.Shards[server]; shards.Made > 0 && len(shards.Sizes) > 0 {
+			return shards
+		}
+	}
+	return Shards{}
 }
 
 // deleteReplica deletes the next replica. S2: all shards are there now, made of a

@@ -102,8 +102,9 @@ func (e *Encode) unmounted() bool {
 }
 
 // covered reports whether a replica holds what every mounted shard was made of. The
-// volume only grows while it is not compacted, so that of this job's own shards the
-// recorded size decides, and of others only the very same size.
+// volume only grows while it is not compacted. So the recorded size decides about this
+// job's own shards, and only the very same size about others. A .vif file that a later
+// mark has overwritten has no size; the sizes of the shards decide then.
 func (e *Encode) covered(replicas []string, seen View) bool {
 	for _, server := range replicas {
 		dat, all := seen.Replicas[server].Dat, true
@@ -112,8 +113,8 @@ func (e *Encode) covered(replicas []string, seen View) bool {
 			if len(shards.Sizes) == 0 {
 				continue
 			}
-			own := e.Dat > 0 && shards.VolumeSize == e.Dat && dat >= e.Dat
-			all = all && (own || shards.VolumeSize == dat)
+			own := e.Dat > 0 && dat >= e.Dat && (shards.Made == e.Dat || shards.Made == 0 && shards.fit(e.Dat))
+			all = all && (own || shards.Made == dat)
 		}
 		if all {
 			return true

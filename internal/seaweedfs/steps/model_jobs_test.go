@@ -125,12 +125,12 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 }
 
 func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards {
-	shards, size, err := c.EcInfo(server, id)
+	info, err := c.EcInfo(server, id)
 	if err != nil {
 		return steps.Shards{Presence: steps.Absent}
 	}
-	seen := steps.Shards{Presence: steps.Present, VolumeSize: size, Sizes: map[uint32]int64{}}
-	for _, shard := range shards {
+	seen := steps.Shards{Presence: steps.Present, Made: info.Made, Encoded: info.Encoded, Entries: info.Files + info.Deleted, Bytes: info.Sums, Sizes: map[uint32]int64{}}
+	for _, shard := range info.Shards {
 		seen.Sizes[shard.ID] = shard.Size
 	}
 	return seen
@@ -208,6 +208,10 @@ func (m *model) end(w *work, end steps.End) {
 	if move, ok := w.job.(*steps.MoveShard); ok && m.toldOf(w.volume, steps.LeftShards, move.Source) {
 		// A shard that an encoding left is one too many wherever it is moved to.
 		m.said[w.volume] = append(m.said[w.volume], steps.Leftover{Kind: steps.LeftShards, Server: move.Target})
+	}
+	if move, ok := w.job.(*steps.Move); ok && m.toldOf(w.volume, steps.LeftReadOnly, move.Source) {
+		// A mark that an encoding left comes along with the copy.
+		m.said[w.volume] = append(m.said[w.volume], steps.Leftover{Kind: steps.LeftReadOnly, Server: move.Target})
 	}
 	w.ended, w.runner, w.job = true, nil, nil
 	m.said[w.volume] = append(m.said[w.volume], end.Left...)

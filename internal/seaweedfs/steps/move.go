@@ -61,6 +61,8 @@ func (m *Move) Decide(seen View) Step {
 		return m.writable()
 	case target.Presence == Unknown:
 		return ended(m.leave(failed(CannotRead).at(m.Target, target.Why), source, target))
+	case source.Presence == Absent && target.Presence == Present && m.Copied && !m.Marked:
+		return ended(done(Moved)) // a mark of the target is the source's
 	case source.Presence == Absent && target.Presence == Present:
 		return ended(m.leaveFence(done(Moved), target))
 	case source.Presence == Absent:
@@ -113,7 +115,7 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	if m.failure != nil {
 		return m.abandon(surplus, source, target)
 	}
-	if target.ReadOnly {
+	if target.ReadOnly && !m.inherited(source) {
 		// A tail is a write, and a copy that is made writable for it can take another
 		// one before it has what the source has.
 		return m.fail(surplus, failed(TargetReadOnly).at(m.Target, "").final(), source, target)
@@ -186,9 +188,17 @@ func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	return ended(m.leave(m.failure, source, target))
 }
 
-// readOnly makes a replica read-only, also over a restart of its server.
+// inherited reports whether the target is read-only because its source was before
+// this job: a copy carries a mark that was persisted. Nobody wrote to either since.
+func (m *Move) inherited(source Replica) bool {
+	return m.Copied && !m.Marked && source.ReadOnly
+}
+
+// readOnly makes a replica read-only. The mark of a source is not persisted: the copy
+// would carry it, and refuse its tail. The mark of a surplus copy outlives a restart of
+// its server.
 func (m *Move) readOnly(server string) Step {
-	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: true})
+	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: server == m.Target})
 }
 
 func (m *Move) writable() Step {

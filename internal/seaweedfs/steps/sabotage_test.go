@@ -62,7 +62,7 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"shard: unmount before the target has it", "steps/shard.go", "		return s.call(Call{Op: EcMount, Server: s.Target})", "		return s.call(Call{Op: EcUnmount, Server: s.Source})"},
 	{"shard: delete at the source instead of a mount at the target", "steps/shard.go", "		return s.call(Call{Op: EcMount, Server: s.Target})", "		return s.call(Call{Op: EcDelete, Server: s.Source})"},
 	{"shard: delete at the source before it is seen at the target", "steps/shard.go", "	case here:\n		return s.alone(source, target)", "	case here && s.copied:\n		return s.arrived()\n	case here:\n		return s.alone(source, target)"},
-	{"shard: no comparison of both", "steps/shard.go", "target.Sizes[s.Shard] != source.Sizes[s.Shard] || target.VolumeSize != source.VolumeSize", "false"},
+	{"shard: no comparison of both", "steps/shard.go", "target.Sizes[s.Shard] != source.Sizes[s.Shard] || !target.sameRun(source)", "false"},
 	{"shard: leave the files at the source", "steps/shard.go", "	if s.purged[s.Source] {", "	if true {"},
 	{"shard: leave the files at the target after a failure", "steps/shard.go", "if s.Copying && !s.purged[s.Target]", "if false && !s.purged[s.Target]"},
 	{"shard: a shard on both after the end", "steps/shard.go", "	s.Unmounting = true\n	return s.call(Call{Op: EcUnmount, Server: s.Source})", "	return ended(done(ShardMoved))"},

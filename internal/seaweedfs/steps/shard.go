@@ -77,7 +77,7 @@ func (s *MoveShard) alone(source, target Shards) Step {
 // both decides while source and target have it. S2: the target's must be as large
 // and of the same volume.
 func (s *MoveShard) both(source, target Shards) Step {
-	if target.Sizes[s.Shard] != source.Sizes[s.Shard] || target.VolumeSize != source.VolumeSize {
+	if target.Sizes[s.Shard] != source.Sizes[s.Shard] || !target.sameRun(source) {
 		return ended(failed(ShardsDiffer).at(s.Target, "").final().leaves(LeftShards, s.Target))
 	}
 	if s.tries[EcUnmount] >= maxTries {

@@ -237,12 +237,13 @@ func (x *VacuumCommitResponse) GetIsReadOnly() bool {
 }
 
 type VolumeStatusResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	IsReadOnly    bool                   `protobuf:"varint,1,opt,name=is_read_only,json=isReadOnly,proto3" json:"is_read_only,omitempty"`
-	VolumeSize    uint64                 `protobuf:"varint,2,opt,name=volume_size,json=volumeSize,proto3" json:"volume_size,omitempty"`
-	FileCount     uint64                 `protobuf:"varint,3,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	IsReadOnly       bool                   `protobuf:"varint,1,opt,name=is_read_only,json=isReadOnly,proto3" json:"is_read_only,omitempty"`
+	VolumeSize       uint64                 `protobuf:"varint,2,opt,name=volume_size,json=volumeSize,proto3" json:"volume_size,omitempty"`
+	FileCount        uint64                 `protobuf:"varint,3,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
+	FileDeletedCount uint64                 `protobuf:"varint,4,opt,name=file_deleted_count,json=fileDeletedCount,proto3" json:"file_deleted_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *VolumeStatusResponse) Reset() {
@@ -292,6 +293,13 @@ func (x *VolumeStatusResponse) GetVolumeSize() uint64 {
 func (x *VolumeStatusResponse) GetFileCount() uint64 {
 	if x != nil {
 		return x.FileCount
+	}
+	return 0
+}
+
+func (x *VolumeStatusResponse) GetFileDeletedCount() uint64 {
+	if x != nil {
+		return x.FileDeletedCount
 	}
 	return 0
 }
@@ -1012,12 +1020,16 @@ func (x *EcDeleteRequest) GetShardIds() []uint32 {
 	return nil
 }
 
+// EcInfoResponse describes the mounted shards. volume_size is the sum of the needle sizes in the index, never
+// the size of the volume that was encoded.
 type EcInfoResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Shards        []*EcShard             `protobuf:"bytes,1,rep,name=shards,proto3" json:"shards,omitempty"`
-	VolumeSize    uint64                 `protobuf:"varint,2,opt,name=volume_size,json=volumeSize,proto3" json:"volume_size,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Shards           []*EcShard             `protobuf:"bytes,1,rep,name=shards,proto3" json:"shards,omitempty"`
+	VolumeSize       uint64                 `protobuf:"varint,2,opt,name=volume_size,json=volumeSize,proto3" json:"volume_size,omitempty"`
+	FileCount        uint64                 `protobuf:"varint,3,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
+	FileDeletedCount uint64                 `protobuf:"varint,4,opt,name=file_deleted_count,json=fileDeletedCount,proto3" json:"file_deleted_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *EcInfoResponse) Reset() {
@@ -1064,10 +1076,25 @@ func (x *EcInfoResponse) GetVolumeSize() uint64 {
 	return 0
 }
 
+func (x *EcInfoResponse) GetFileCount() uint64 {
+	if x != nil {
+		return x.FileCount
+	}
+	return 0
+}
+
+func (x *EcInfoResponse) GetFileDeletedCount() uint64 {
+	if x != nil {
+		return x.FileDeletedCount
+	}
+	return 0
+}
+
 type EcShard struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ShardId       uint32                 `protobuf:"varint,1,opt,name=shard_id,json=shardId,proto3" json:"shard_id,omitempty"`
 	Size          int64                  `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	Collection    string                 `protobuf:"bytes,3,opt,name=collection,proto3" json:"collection,omitempty"`
 	VolumeId      uint32                 `protobuf:"varint,4,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1117,9 +1144,274 @@ func (x *EcShard) GetSize() int64 {
 	return 0
 }
 
+func (x *EcShard) GetCollection() string {
+	if x != nil {
+		return x.Collection
+	}
+	return ""
+}
+
 func (x *EcShard) GetVolumeId() uint32 {
 	if x != nil {
 		return x.VolumeId
+	}
+	return 0
+}
+
+// CopyFileRequest reads a file of a volume, or with is_ec_volume one of its shards' files, by its extension.
+type CopyFileRequest struct {
+	state                    protoimpl.MessageState `protogen:"open.v1"`
+	VolumeId                 uint32                 `protobuf:"varint,1,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
+	Ext                      string                 `protobuf:"bytes,2,opt,name=ext,proto3" json:"ext,omitempty"`
+	CompactionRevision       uint32                 `protobuf:"varint,3,opt,name=compaction_revision,json=compactionRevision,proto3" json:"compaction_revision,omitempty"`
+	StopOffset               uint64                 `protobuf:"varint,4,opt,name=stop_offset,json=stopOffset,proto3" json:"stop_offset,omitempty"`
+	Collection               string                 `protobuf:"bytes,5,opt,name=collection,proto3" json:"collection,omitempty"`
+	IsEcVolume               bool                   `protobuf:"varint,6,opt,name=is_ec_volume,json=isEcVolume,proto3" json:"is_ec_volume,omitempty"`
+	IgnoreSourceFileNotFound bool                   `protobuf:"varint,7,opt,name=ignore_source_file_not_found,json=ignoreSourceFileNotFound,proto3" json:"ignore_source_file_not_found,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *CopyFileRequest) Reset() {
+	*x = CopyFileRequest{}
+	mi := &file_volumepb_volume_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopyFileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopyFileRequest) ProtoMessage() {}
+
+func (x *CopyFileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_volumepb_volume_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopyFileRequest.ProtoReflect.Descriptor instead.
+func (*CopyFileRequest) Descriptor() ([]byte, []int) {
+	return file_volumepb_volume_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CopyFileRequest) GetVolumeId() uint32 {
+	if x != nil {
+		return x.VolumeId
+	}
+	return 0
+}
+
+func (x *CopyFileRequest) GetExt() string {
+	if x != nil {
+		return x.Ext
+	}
+	return ""
+}
+
+func (x *CopyFileRequest) GetCompactionRevision() uint32 {
+	if x != nil {
+		return x.CompactionRevision
+	}
+	return 0
+}
+
+func (x *CopyFileRequest) GetStopOffset() uint64 {
+	if x != nil {
+		return x.StopOffset
+	}
+	return 0
+}
+
+func (x *CopyFileRequest) GetCollection() string {
+	if x != nil {
+		return x.Collection
+	}
+	return ""
+}
+
+func (x *CopyFileRequest) GetIsEcVolume() bool {
+	if x != nil {
+		return x.IsEcVolume
+	}
+	return false
+}
+
+func (x *CopyFileRequest) GetIgnoreSourceFileNotFound() bool {
+	if x != nil {
+		return x.IgnoreSourceFileNotFound
+	}
+	return false
+}
+
+type CopyFileResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FileContent   []byte                 `protobuf:"bytes,1,opt,name=file_content,json=fileContent,proto3" json:"file_content,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopyFileResponse) Reset() {
+	*x = CopyFileResponse{}
+	mi := &file_volumepb_volume_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopyFileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopyFileResponse) ProtoMessage() {}
+
+func (x *CopyFileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_volumepb_volume_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopyFileResponse.ProtoReflect.Descriptor instead.
+func (*CopyFileResponse) Descriptor() ([]byte, []int) {
+	return file_volumepb_volume_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CopyFileResponse) GetFileContent() []byte {
+	if x != nil {
+		return x.FileContent
+	}
+	return nil
+}
+
+// VolumeInfo is the content of a .vif file, as JSON.
+type VolumeInfo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DatFileSize   int64                  `protobuf:"varint,5,opt,name=dat_file_size,json=datFileSize,proto3" json:"dat_file_size,omitempty"`
+	ReadOnly      bool                   `protobuf:"varint,7,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	EcShardConfig *EcShardConfig         `protobuf:"bytes,8,opt,name=ec_shard_config,json=ecShardConfig,proto3" json:"ec_shard_config,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VolumeInfo) Reset() {
+	*x = VolumeInfo{}
+	mi := &file_volumepb_volume_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VolumeInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VolumeInfo) ProtoMessage() {}
+
+func (x *VolumeInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_volumepb_volume_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VolumeInfo.ProtoReflect.Descriptor instead.
+func (*VolumeInfo) Descriptor() ([]byte, []int) {
+	return file_volumepb_volume_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *VolumeInfo) GetDatFileSize() int64 {
+	if x != nil {
+		return x.DatFileSize
+	}
+	return 0
+}
+
+func (x *VolumeInfo) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
+}
+
+func (x *VolumeInfo) GetEcShardConfig() *EcShardConfig {
+	if x != nil {
+		return x.EcShardConfig
+	}
+	return nil
+}
+
+type EcShardConfig struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DataShards    uint32                 `protobuf:"varint,1,opt,name=data_shards,json=dataShards,proto3" json:"data_shards,omitempty"`
+	ParityShards  uint32                 `protobuf:"varint,2,opt,name=parity_shards,json=parityShards,proto3" json:"parity_shards,omitempty"`
+	EncodeTsNs    int64                  `protobuf:"varint,3,opt,name=encode_ts_ns,json=encodeTsNs,proto3" json:"encode_ts_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EcShardConfig) Reset() {
+	*x = EcShardConfig{}
+	mi := &file_volumepb_volume_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EcShardConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EcShardConfig) ProtoMessage() {}
+
+func (x *EcShardConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_volumepb_volume_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EcShardConfig.ProtoReflect.Descriptor instead.
+func (*EcShardConfig) Descriptor() ([]byte, []int) {
+	return file_volumepb_volume_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *EcShardConfig) GetDataShards() uint32 {
+	if x != nil {
+		return x.DataShards
+	}
+	return 0
+}
+
+func (x *EcShardConfig) GetParityShards() uint32 {
+	if x != nil {
+		return x.ParityShards
+	}
+	return 0
+}
+
+func (x *EcShardConfig) GetEncodeTsNs() int64 {
+	if x != nil {
+		return x.EncodeTsNs
 	}
 	return 0
 }
@@ -1138,14 +1430,15 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x0fprocessed_bytes\x18\x01 \x01(\x03R\x0eprocessedBytes\"8\n" +
 	"\x14VacuumCommitResponse\x12 \n" +
 	"\fis_read_only\x18\x01 \x01(\bR\n" +
-	"isReadOnly\"x\n" +
+	"isReadOnly\"\xa6\x01\n" +
 	"\x14VolumeStatusResponse\x12 \n" +
 	"\fis_read_only\x18\x01 \x01(\bR\n" +
 	"isReadOnly\x12\x1f\n" +
 	"\vvolume_size\x18\x02 \x01(\x04R\n" +
 	"volumeSize\x12\x1d\n" +
 	"\n" +
-	"file_count\x18\x03 \x01(\x04R\tfileCount\"L\n" +
+	"file_count\x18\x03 \x01(\x04R\tfileCount\x12,\n" +
+	"\x12file_deleted_count\x18\x04 \x01(\x04R\x10fileDeletedCount\"L\n" +
 	"\x13MarkReadonlyRequest\x12\x1b\n" +
 	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x18\n" +
 	"\apersist\x18\x02 \x01(\bR\apersist\"\xa4\x01\n" +
@@ -1208,15 +1501,46 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\n" +
 	"collection\x18\x02 \x01(\tR\n" +
 	"collection\x12\x1b\n" +
-	"\tshard_ids\x18\x03 \x03(\rR\bshardIds\"d\n" +
+	"\tshard_ids\x18\x03 \x03(\rR\bshardIds\"\xb1\x01\n" +
 	"\x0eEcInfoResponse\x121\n" +
 	"\x06shards\x18\x01 \x03(\v2\x19.volume_server_pb.EcShardR\x06shards\x12\x1f\n" +
 	"\vvolume_size\x18\x02 \x01(\x04R\n" +
-	"volumeSize\"U\n" +
+	"volumeSize\x12\x1d\n" +
+	"\n" +
+	"file_count\x18\x03 \x01(\x04R\tfileCount\x12,\n" +
+	"\x12file_deleted_count\x18\x04 \x01(\x04R\x10fileDeletedCount\"u\n" +
 	"\aEcShard\x12\x19\n" +
 	"\bshard_id\x18\x01 \x01(\rR\ashardId\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1b\n" +
-	"\tvolume_id\x18\x04 \x01(\rR\bvolumeId2\xd2\v\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x1e\n" +
+	"\n" +
+	"collection\x18\x03 \x01(\tR\n" +
+	"collection\x12\x1b\n" +
+	"\tvolume_id\x18\x04 \x01(\rR\bvolumeId\"\x94\x02\n" +
+	"\x0fCopyFileRequest\x12\x1b\n" +
+	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x10\n" +
+	"\x03ext\x18\x02 \x01(\tR\x03ext\x12/\n" +
+	"\x13compaction_revision\x18\x03 \x01(\rR\x12compactionRevision\x12\x1f\n" +
+	"\vstop_offset\x18\x04 \x01(\x04R\n" +
+	"stopOffset\x12\x1e\n" +
+	"\n" +
+	"collection\x18\x05 \x01(\tR\n" +
+	"collection\x12 \n" +
+	"\fis_ec_volume\x18\x06 \x01(\bR\n" +
+	"isEcVolume\x12>\n" +
+	"\x1cignore_source_file_not_found\x18\a \x01(\bR\x18ignoreSourceFileNotFound\"5\n" +
+	"\x10CopyFileResponse\x12!\n" +
+	"\ffile_content\x18\x01 \x01(\fR\vfileContent\"\x96\x01\n" +
+	"\n" +
+	"VolumeInfo\x12\"\n" +
+	"\rdat_file_size\x18\x05 \x01(\x03R\vdatFileSize\x12\x1b\n" +
+	"\tread_only\x18\a \x01(\bR\breadOnly\x12G\n" +
+	"\x0fec_shard_config\x18\b \x01(\v2\x1f.volume_server_pb.EcShardConfigR\recShardConfig\"w\n" +
+	"\rEcShardConfig\x12\x1f\n" +
+	"\vdata_shards\x18\x01 \x01(\rR\n" +
+	"dataShards\x12#\n" +
+	"\rparity_shards\x18\x02 \x01(\rR\fparityShards\x12 \n" +
+	"\fencode_ts_ns\x18\x03 \x01(\x03R\n" +
+	"encodeTsNs2\xa7\f\n" +
 	"\fVolumeServer\x12[\n" +
 	"\x11VacuumVolumeCheck\x12\x1f.volume_server_pb.VolumeRequest\x1a%.volume_server_pb.VacuumCheckResponse\x12a\n" +
 	"\x13VacuumVolumeCompact\x12\x1f.volume_server_pb.VolumeRequest\x1a'.volume_server_pb.VacuumCompactResponse0\x01\x12]\n" +
@@ -1235,7 +1559,8 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x13VolumeEcShardsMount\x12 .volume_server_pb.EcMountRequest\x1a\x17.volume_server_pb.Empty\x12T\n" +
 	"\x15VolumeEcShardsUnmount\x12\".volume_server_pb.EcUnmountRequest\x1a\x17.volume_server_pb.Empty\x12R\n" +
 	"\x14VolumeEcShardsDelete\x12!.volume_server_pb.EcDeleteRequest\x1a\x17.volume_server_pb.Empty\x12W\n" +
-	"\x12VolumeEcShardsInfo\x12\x1f.volume_server_pb.VolumeRequest\x1a .volume_server_pb.EcInfoResponseB<Z:github.com/roundsman/roundsman/internal/seaweedfs/volumepbb\x06proto3"
+	"\x12VolumeEcShardsInfo\x12\x1f.volume_server_pb.VolumeRequest\x1a .volume_server_pb.EcInfoResponse\x12S\n" +
+	"\bCopyFile\x12!.volume_server_pb.CopyFileRequest\x1a\".volume_server_pb.CopyFileResponse0\x01B<Z:github.com/roundsman/roundsman/internal/seaweedfs/volumepbb\x06proto3"
 
 var (
 	file_volumepb_volume_proto_rawDescOnce sync.Once
@@ -1249,7 +1574,7 @@ func file_volumepb_volume_proto_rawDescGZIP() []byte {
 	return file_volumepb_volume_proto_rawDescData
 }
 
-var file_volumepb_volume_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_volumepb_volume_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_volumepb_volume_proto_goTypes = []any{
 	(*Empty)(nil),                 // 0: volume_server_pb.Empty
 	(*VolumeRequest)(nil),         // 1: volume_server_pb.VolumeRequest
@@ -1270,48 +1595,55 @@ var file_volumepb_volume_proto_goTypes = []any{
 	(*EcDeleteRequest)(nil),       // 16: volume_server_pb.EcDeleteRequest
 	(*EcInfoResponse)(nil),        // 17: volume_server_pb.EcInfoResponse
 	(*EcShard)(nil),               // 18: volume_server_pb.EcShard
+	(*CopyFileRequest)(nil),       // 19: volume_server_pb.CopyFileRequest
+	(*CopyFileResponse)(nil),      // 20: volume_server_pb.CopyFileResponse
+	(*VolumeInfo)(nil),            // 21: volume_server_pb.VolumeInfo
+	(*EcShardConfig)(nil),         // 22: volume_server_pb.EcShardConfig
 }
 var file_volumepb_volume_proto_depIdxs = []int32{
 	18, // 0: volume_server_pb.EcInfoResponse.shards:type_name -> volume_server_pb.EcShard
-	1,  // 1: volume_server_pb.VolumeServer.VacuumVolumeCheck:input_type -> volume_server_pb.VolumeRequest
-	1,  // 2: volume_server_pb.VolumeServer.VacuumVolumeCompact:input_type -> volume_server_pb.VolumeRequest
-	1,  // 3: volume_server_pb.VolumeServer.VacuumVolumeCommit:input_type -> volume_server_pb.VolumeRequest
-	1,  // 4: volume_server_pb.VolumeServer.VacuumVolumeCleanup:input_type -> volume_server_pb.VolumeRequest
-	1,  // 5: volume_server_pb.VolumeServer.VolumeStatus:input_type -> volume_server_pb.VolumeRequest
-	6,  // 6: volume_server_pb.VolumeServer.VolumeMarkReadonly:input_type -> volume_server_pb.MarkReadonlyRequest
-	1,  // 7: volume_server_pb.VolumeServer.VolumeMarkWritable:input_type -> volume_server_pb.VolumeRequest
-	7,  // 8: volume_server_pb.VolumeServer.VolumeCopy:input_type -> volume_server_pb.VolumeCopyRequest
-	9,  // 9: volume_server_pb.VolumeServer.VolumeTailReceiver:input_type -> volume_server_pb.TailRequest
-	1,  // 10: volume_server_pb.VolumeServer.ReadVolumeFileStatus:input_type -> volume_server_pb.VolumeRequest
-	11, // 11: volume_server_pb.VolumeServer.VolumeDelete:input_type -> volume_server_pb.VolumeDeleteRequest
-	12, // 12: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:input_type -> volume_server_pb.EcGenerateRequest
-	13, // 13: volume_server_pb.VolumeServer.VolumeEcShardsCopy:input_type -> volume_server_pb.EcCopyRequest
-	14, // 14: volume_server_pb.VolumeServer.VolumeEcShardsMount:input_type -> volume_server_pb.EcMountRequest
-	15, // 15: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:input_type -> volume_server_pb.EcUnmountRequest
-	16, // 16: volume_server_pb.VolumeServer.VolumeEcShardsDelete:input_type -> volume_server_pb.EcDeleteRequest
-	1,  // 17: volume_server_pb.VolumeServer.VolumeEcShardsInfo:input_type -> volume_server_pb.VolumeRequest
-	2,  // 18: volume_server_pb.VolumeServer.VacuumVolumeCheck:output_type -> volume_server_pb.VacuumCheckResponse
-	3,  // 19: volume_server_pb.VolumeServer.VacuumVolumeCompact:output_type -> volume_server_pb.VacuumCompactResponse
-	4,  // 20: volume_server_pb.VolumeServer.VacuumVolumeCommit:output_type -> volume_server_pb.VacuumCommitResponse
-	0,  // 21: volume_server_pb.VolumeServer.VacuumVolumeCleanup:output_type -> volume_server_pb.Empty
-	5,  // 22: volume_server_pb.VolumeServer.VolumeStatus:output_type -> volume_server_pb.VolumeStatusResponse
-	0,  // 23: volume_server_pb.VolumeServer.VolumeMarkReadonly:output_type -> volume_server_pb.Empty
-	0,  // 24: volume_server_pb.VolumeServer.VolumeMarkWritable:output_type -> volume_server_pb.Empty
-	8,  // 25: volume_server_pb.VolumeServer.VolumeCopy:output_type -> volume_server_pb.VolumeCopyResponse
-	0,  // 26: volume_server_pb.VolumeServer.VolumeTailReceiver:output_type -> volume_server_pb.Empty
-	10, // 27: volume_server_pb.VolumeServer.ReadVolumeFileStatus:output_type -> volume_server_pb.FileStatusResponse
-	0,  // 28: volume_server_pb.VolumeServer.VolumeDelete:output_type -> volume_server_pb.Empty
-	0,  // 29: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:output_type -> volume_server_pb.Empty
-	0,  // 30: volume_server_pb.VolumeServer.VolumeEcShardsCopy:output_type -> volume_server_pb.Empty
-	0,  // 31: volume_server_pb.VolumeServer.VolumeEcShardsMount:output_type -> volume_server_pb.Empty
-	0,  // 32: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:output_type -> volume_server_pb.Empty
-	0,  // 33: volume_server_pb.VolumeServer.VolumeEcShardsDelete:output_type -> volume_server_pb.Empty
-	17, // 34: volume_server_pb.VolumeServer.VolumeEcShardsInfo:output_type -> volume_server_pb.EcInfoResponse
-	18, // [18:35] is the sub-list for method output_type
-	1,  // [1:18] is the sub-list for method input_type
-	1,  // [1:1] is the sub-list for extension type_name
-	1,  // [1:1] is the sub-list for extension extendee
-	0,  // [0:1] is the sub-list for field type_name
+	22, // 1: volume_server_pb.VolumeInfo.ec_shard_config:type_name -> volume_server_pb.EcShardConfig
+	1,  // 2: volume_server_pb.VolumeServer.VacuumVolumeCheck:input_type -> volume_server_pb.VolumeRequest
+	1,  // 3: volume_server_pb.VolumeServer.VacuumVolumeCompact:input_type -> volume_server_pb.VolumeRequest
+	1,  // 4: volume_server_pb.VolumeServer.VacuumVolumeCommit:input_type -> volume_server_pb.VolumeRequest
+	1,  // 5: volume_server_pb.VolumeServer.VacuumVolumeCleanup:input_type -> volume_server_pb.VolumeRequest
+	1,  // 6: volume_server_pb.VolumeServer.VolumeStatus:input_type -> volume_server_pb.VolumeRequest
+	6,  // 7: volume_server_pb.VolumeServer.VolumeMarkReadonly:input_type -> volume_server_pb.MarkReadonlyRequest
+	1,  // 8: volume_server_pb.VolumeServer.VolumeMarkWritable:input_type -> volume_server_pb.VolumeRequest
+	7,  // 9: volume_server_pb.VolumeServer.VolumeCopy:input_type -> volume_server_pb.VolumeCopyRequest
+	9,  // 10: volume_server_pb.VolumeServer.VolumeTailReceiver:input_type -> volume_server_pb.TailRequest
+	1,  // 11: volume_server_pb.VolumeServer.ReadVolumeFileStatus:input_type -> volume_server_pb.VolumeRequest
+	11, // 12: volume_server_pb.VolumeServer.VolumeDelete:input_type -> volume_server_pb.VolumeDeleteRequest
+	12, // 13: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:input_type -> volume_server_pb.EcGenerateRequest
+	13, // 14: volume_server_pb.VolumeServer.VolumeEcShardsCopy:input_type -> volume_server_pb.EcCopyRequest
+	14, // 15: volume_server_pb.VolumeServer.VolumeEcShardsMount:input_type -> volume_server_pb.EcMountRequest
+	15, // 16: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:input_type -> volume_server_pb.EcUnmountRequest
+	16, // 17: volume_server_pb.VolumeServer.VolumeEcShardsDelete:input_type -> volume_server_pb.EcDeleteRequest
+	1,  // 18: volume_server_pb.VolumeServer.VolumeEcShardsInfo:input_type -> volume_server_pb.VolumeRequest
+	19, // 19: volume_server_pb.VolumeServer.CopyFile:input_type -> volume_server_pb.CopyFileRequest
+	2,  // 20: volume_server_pb.VolumeServer.VacuumVolumeCheck:output_type -> volume_server_pb.VacuumCheckResponse
+	3,  // 21: volume_server_pb.VolumeServer.VacuumVolumeCompact:output_type -> volume_server_pb.VacuumCompactResponse
+	4,  // 22: volume_server_pb.VolumeServer.VacuumVolumeCommit:output_type -> volume_server_pb.VacuumCommitResponse
+	0,  // 23: volume_server_pb.VolumeServer.VacuumVolumeCleanup:output_type -> volume_server_pb.Empty
+	5,  // 24: volume_server_pb.VolumeServer.VolumeStatus:output_type -> volume_server_pb.VolumeStatusResponse
+	0,  // 25: volume_server_pb.VolumeServer.VolumeMarkReadonly:output_type -> volume_server_pb.Empty
+	0,  // 26: volume_server_pb.VolumeServer.VolumeMarkWritable:output_type -> volume_server_pb.Empty
+	8,  // 27: volume_server_pb.VolumeServer.VolumeCopy:output_type -> volume_server_pb.VolumeCopyResponse
+	0,  // 28: volume_server_pb.VolumeServer.VolumeTailReceiver:output_type -> volume_server_pb.Empty
+	10, // 29: volume_server_pb.VolumeServer.ReadVolumeFileStatus:output_type -> volume_server_pb.FileStatusResponse
+	0,  // 30: volume_server_pb.VolumeServer.VolumeDelete:output_type -> volume_server_pb.Empty
+	0,  // 31: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:output_type -> volume_server_pb.Empty
+	0,  // 32: volume_server_pb.VolumeServer.VolumeEcShardsCopy:output_type -> volume_server_pb.Empty
+	0,  // 33: volume_server_pb.VolumeServer.VolumeEcShardsMount:output_type -> volume_server_pb.Empty
+	0,  // 34: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:output_type -> volume_server_pb.Empty
+	0,  // 35: volume_server_pb.VolumeServer.VolumeEcShardsDelete:output_type -> volume_server_pb.Empty
+	17, // 36: volume_server_pb.VolumeServer.VolumeEcShardsInfo:output_type -> volume_server_pb.EcInfoResponse
+	20, // 37: volume_server_pb.VolumeServer.CopyFile:output_type -> volume_server_pb.CopyFileResponse
+	20, // [20:38] is the sub-list for method output_type
+	2,  // [2:20] is the sub-list for method input_type
+	2,  // [2:2] is the sub-list for extension type_name
+	2,  // [2:2] is the sub-list for extension extendee
+	0,  // [0:2] is the sub-list for field type_name
 }
 
 func init() { file_volumepb_volume_proto_init() }
@@ -1325,7 +1657,7 @@ func file_volumepb_volume_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_volumepb_volume_proto_rawDesc), len(file_volumepb_volume_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

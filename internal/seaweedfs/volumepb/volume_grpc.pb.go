@@ -39,6 +39,7 @@ const (
 	VolumeServer_VolumeEcShardsUnmount_FullMethodName  = "/volume_server_pb.VolumeServer/VolumeEcShardsUnmount"
 	VolumeServer_VolumeEcShardsDelete_FullMethodName   = "/volume_server_pb.VolumeServer/VolumeEcShardsDelete"
 	VolumeServer_VolumeEcShardsInfo_FullMethodName     = "/volume_server_pb.VolumeServer/VolumeEcShardsInfo"
+	VolumeServer_CopyFile_FullMethodName               = "/volume_server_pb.VolumeServer/CopyFile"
 )
 
 // VolumeServerClient is the client API for VolumeServer service.
@@ -62,6 +63,7 @@ type VolumeServerClient interface {
 	VolumeEcShardsUnmount(ctx context.Context, in *EcUnmountRequest, opts ...grpc.CallOption) (*Empty, error)
 	VolumeEcShardsDelete(ctx context.Context, in *EcDeleteRequest, opts ...grpc.CallOption) (*Empty, error)
 	VolumeEcShardsInfo(ctx context.Context, in *VolumeRequest, opts ...grpc.CallOption) (*EcInfoResponse, error)
+	CopyFile(ctx context.Context, in *CopyFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CopyFileResponse], error)
 }
 
 type volumeServerClient struct {
@@ -260,6 +262,25 @@ func (c *volumeServerClient) VolumeEcShardsInfo(ctx context.Context, in *VolumeR
 	return out, nil
 }
 
+func (c *volumeServerClient) CopyFile(ctx context.Context, in *CopyFileRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CopyFileResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &VolumeServer_ServiceDesc.Streams[2], VolumeServer_CopyFile_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[CopyFileRequest, CopyFileResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type VolumeServer_CopyFileClient = grpc.ServerStreamingClient[CopyFileResponse]
+
 // VolumeServerServer is the server API for VolumeServer service.
 // All implementations must embed UnimplementedVolumeServerServer
 // for forward compatibility.
@@ -281,6 +302,7 @@ type VolumeServerServer interface {
 	VolumeEcShardsUnmount(context.Context, *EcUnmountRequest) (*Empty, error)
 	VolumeEcShardsDelete(context.Context, *EcDeleteRequest) (*Empty, error)
 	VolumeEcShardsInfo(context.Context, *VolumeRequest) (*EcInfoResponse, error)
+	CopyFile(*CopyFileRequest, grpc.ServerStreamingServer[CopyFileResponse]) error
 	mustEmbedUnimplementedVolumeServerServer()
 }
 
@@ -341,6 +363,9 @@ func (UnimplementedVolumeServerServer) VolumeEcShardsDelete(context.Context, *Ec
 }
 func (UnimplementedVolumeServerServer) VolumeEcShardsInfo(context.Context, *VolumeRequest) (*EcInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method VolumeEcShardsInfo not implemented")
+}
+func (UnimplementedVolumeServerServer) CopyFile(*CopyFileRequest, grpc.ServerStreamingServer[CopyFileResponse]) error {
+	return status.Error(codes.Unimplemented, "method CopyFile not implemented")
 }
 func (UnimplementedVolumeServerServer) mustEmbedUnimplementedVolumeServerServer() {}
 func (UnimplementedVolumeServerServer) testEmbeddedByValue()                      {}
@@ -655,6 +680,17 @@ func _VolumeServer_VolumeEcShardsInfo_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _VolumeServer_CopyFile_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(CopyFileRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(VolumeServerServer).CopyFile(m, &grpc.GenericServerStream[CopyFileRequest, CopyFileResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type VolumeServer_CopyFileServer = grpc.ServerStreamingServer[CopyFileResponse]
+
 // VolumeServer_ServiceDesc is the grpc.ServiceDesc for VolumeServer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -732,6 +768,11 @@ var VolumeServer_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "VolumeCopy",
 			Handler:       _VolumeServer_VolumeCopy_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "CopyFile",
+			Handler:       _VolumeServer_CopyFile_Handler,
 			ServerStreams: true,
 		},
 	},

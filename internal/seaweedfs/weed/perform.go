@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
@@ -56,11 +58,43 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 	case err != nil:
 		return steps.Shards{Why: Reason(err)}
 	}
-	seen := steps.Shards{Presence: steps.Present, VolumeSize: info.GetVolumeSize(), Sizes: map[uint32]int64{}}
-	for _, shard := range info.GetShards() {
-		seen.Sizes[shard.GetShardId()] = shard.GetSize()
+	seen := steps.Shards{
+		Presence: steps.Present, Sizes: map[uint32]int64{}, Entries: info.GetFileCount() + info.GetFileDeletedCount(), Bytes: info.GetVolumeSize(),
 	}
+	collection := ""
+	for _, shard := range info.GetShards() {
+		seen.Sizes[shard.GetShardId()], collection = shard.GetSize(), shard.GetCollection()
+	}
+	made, err := volumeInfo(ctx, client, id, collection)
+	if err != nil {
+		return steps.Shards{Why: Reason(err)}
+	}
+	seen.Made, seen.Encoded = uint64(max(0, made.GetDatFileSize())), made.GetEcShardConfig().GetEncodeTsNs()
 	return seen
+}
+
+// maxVolumeInfo bounds a .vif file.
+const maxVolumeInfo = 1 << 20
+
+// volumeInfo reads the .vif file beside the shards of a volume. A file that is
+// missing or not readable as JSON is empty.
+func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
+	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
+		VolumeId: id, Collection: collection, Ext: ".vif", IsEcVolume: true, IgnoreSourceFileNotFound: true,
+		StopOffset: maxVolumeInfo, CompactionRevision: math.MaxUint32,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var content []byte
+	if err := drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) }); err != nil {
+		return nil, err
+	}
+	info := &volumepb.VolumeInfo{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(content, info); err != nil {
+		return &volumepb.VolumeInfo{}, nil //nolint:nilerr // another version's file names no size
+	}
+	return info, nil
 }
 
 // Do carries out one call. moved is called with the bytes of a call that reports

@@ -22,10 +22,14 @@ func (c *Cluster) Status(address string, id uint32) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return Status{
+	status := Status{
 		ReadOnly: v.readOnly, Dat: v.dat(), Idx: v.idx(), Files: v.files(), Deleted: uint64(len(v.log)) - v.files(),
 		Revision: v.revision, Collection: v.collection,
-	}, nil
+	}
+	if v.sorted {
+		status.Files, status.Deleted = uint64(len(v.log)), 2*status.Deleted
+	}
+	return status, nil
 }
 
 // Check returns the share of garbage.
@@ -65,7 +69,7 @@ func (c *Cluster) Cleanup(address string, id uint32) error {
 // MarkReadOnly refuses writes; persist keeps that over a restart, and in every copy
 // that is made of the volume.
 func (c *Cluster) MarkReadOnly(address string, id uint32, persist bool) error {
-	return c.change(address, id, func(v *volume) error {
+	return c.mark(address, id, func(v *volume) error {
 		v.readOnly = true
 		if persist {
 			v.info.readOnly = true
@@ -77,11 +81,20 @@ func (c *Cluster) MarkReadOnly(address string, id uint32, persist bool) error {
 
 // MarkWritable takes writes again.
 func (c *Cluster) MarkWritable(address string, id uint32) error {
-	return c.change(address, id, func(v *volume) error {
-		v.readOnly, v.info.readOnly = false, false
+	return c.mark(address, id, func(v *volume) error {
+		v.readOnly, v.info.readOnly, v.sorted = false, false, false
 		c.servers[address].vifs[id] = v.info
 		return nil
 	})
+}
+
+// mark is change with the words of a call that marks.
+func (c *Cluster) mark(address string, id uint32, do func(*volume) error) error {
+	err := c.change(address, id, do)
+	if err != nil && !errors.Is(err, errDown) {
+		return fmt.Errorf("volume %d not found", id)
+	}
+	return err
 }
 
 func (c *Cluster) change(address string, id uint32, do func(*volume) error) error {
@@ -121,7 +134,7 @@ func (c *Cluster) copyTo(address, source string, id uint32) {
 	from, target := c.servers[source], c.servers[address]
 	made := from.volumes[id].clone()
 	made.info = from.vifs[id]
-	made.readOnly = made.info.readOnly
+	made.readOnly, made.sorted = made.info.readOnly, made.info.readOnly
 	target.volumes[id], target.vifs[id] = made, made.info
 }
 
@@ -147,10 +160,13 @@ func (c *Cluster) Tail(address, source string, id uint32, since uint64) error {
 func (c *Cluster) Delete(address string, id uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, err := c.volume(address, id); err != nil {
+	s, err := c.server(address)
+	switch {
+	case err != nil:
 		return err
+	case s.volumes[id] == nil:
+		return fmt.Errorf("delete volume %d not found on disk", id)
 	}
-	s := c.servers[address]
 	delete(s.volumes, id)
 	if s.shards[id] == nil {
 		delete(s.vifs, id)
@@ -209,29 +225,38 @@ func (c *Cluster) EcCopy(address, source string, id uint32, shards []uint32, dis
 	return nil
 }
 
-// EcMount offers shards for reading.
+// EcMount offers shards for reading, up to the first one that is not there.
 func (c *Cluster) EcMount(address string, id uint32, shards []uint32) error {
-	return c.changeShards(address, id, func(e *ecVolume) error {
-		for _, shard := range shards {
-			if e.files[shard] == nil || e.index == nil {
-				return fmt.Errorf("shard %d of volume %d not found", shard, id)
-			}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.server(address)
+	if err != nil {
+		return err
+	}
+	e := s.shards[id]
+	for _, shard := range shards {
+		if e == nil || e.index == nil || e.files[shard] == nil {
+			return fmt.Errorf("mount %d.%d: MountEcShards %d.%d not found on disk", id, shard, id, shard)
 		}
-		for _, shard := range shards {
-			e.mounted[shard] = true
-		}
-		return nil
-	})
+		e.mounted[shard] = true
+	}
+	return nil
 }
 
-// EcUnmount takes shards out of reading.
+// EcUnmount takes shards out of reading. A shard that is not there is no error.
 func (c *Cluster) EcUnmount(address string, id uint32, shards []uint32) error {
-	return c.changeShards(address, id, func(e *ecVolume) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, err := c.server(address)
+	if err != nil {
+		return err
+	}
+	if e := s.shards[id]; e != nil {
 		for _, shard := range shards {
 			delete(e.mounted, shard)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // EcDelete removes files of shards; the index goes with the last one. A shard that is not
@@ -258,20 +283,6 @@ func (c *Cluster) EcDelete(address string, id uint32, shards []uint32) error {
 		}
 	}
 	return nil
-}
-
-func (c *Cluster) changeShards(address string, id uint32, do func(*ecVolume) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, err := c.server(address)
-	if err != nil {
-		return err
-	}
-	e := s.shards[id]
-	if e == nil {
-		return fmt.Errorf("ec volume %d not found", id)
-	}
-	return do(e)
 }
 
 // Shard is one mounted shard.

@@ -86,11 +86,20 @@ type Volume struct {
 
 // Put writes the same volume to every server named.
 func (c *Cluster) Put(v Volume, servers ...string) {
+	sizes := make([]uint64, v.Objects)
+	for i := range sizes {
+		sizes[i] = v.ObjectSize
+	}
+	c.PutObjects(v, sizes, servers...)
+}
+
+// PutObjects is Put with an object for each of sizes.
+func (c *Cluster) PutObjects(v Volume, sizes []uint64, servers ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	made := &volume{collection: v.Collection, placement: v.Placement, modified: v.ModifiedAt}
-	for i := range v.Objects {
-		made.log = append(made.log, entry{key: uint64(v.ID)<<32 + uint64(i), at: c.tick(), size: v.ObjectSize})
+	for i, size := range sizes {
+		made.log = append(made.log, entry{key: uint64(v.ID)<<32 + uint64(i), at: c.tick(), size: size}) //nolint:gosec // an index
 	}
 	for i := range v.Deleted {
 		made.log = append(made.log, entry{key: uint64(v.ID)<<32 + uint64(i), at: c.tick(), deleted: true})
@@ -143,7 +152,7 @@ func (c *Cluster) SetDown(address string, down bool) {
 	}
 	for id, v := range s.volumes {
 		v.info = s.vifs[id]
-		v.readOnly, v.compacted = v.info.readOnly, nil
+		v.readOnly, v.sorted, v.compacted = v.info.readOnly, v.info.readOnly, nil
 	}
 	for _, e := range s.shards {
 		for shard := range e.files {

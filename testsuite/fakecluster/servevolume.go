@@ -153,10 +153,12 @@ func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.Server
 		if err != nil || in.GetExt() != ".vif" {
 			return nil, err
 		}
-		return protojson.Marshal(&volumepb.VolumeInfo{
-			DatFileSize:   int64(info.Made), //nolint:gosec // small
-			EcShardConfig: &volumepb.EcShardConfig{DataShards: 10, ParityShards: 4, EncodeTsNs: info.Encoded},
-		})
+		file := &volumepb.VolumeInfo{}
+		if info.Made > 0 {
+			file.DatFileSize = int64(info.Made) //nolint:gosec // small
+			file.EcShardConfig = &volumepb.EcShardConfig{DataShards: 10, ParityShards: 4, EncodeTsNs: info.Encoded}
+		}
+		return protojson.Marshal(file)
 	})
 	if err != nil {
 		return err

@@ -20,10 +20,12 @@ type volume struct {
 	log        []entry
 	revision   uint32
 	readOnly   bool
-	modified   int64
-	placement  uint32
-	diskType   string
-	disk       uint32
+	// sorted: it was read-only when it was loaded. Its index counts a deletion twice then.
+	sorted    bool
+	modified  int64
+	placement uint32
+	diskType  string
+	disk      uint32
 	// info is the content of the .vif file when the volume was loaded, and what marks
 	// have changed of it since.
 	info vif

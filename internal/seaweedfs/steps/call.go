@@ -81,22 +81,21 @@ const (
 type Replica struct {
 	Presence Presence
 	ReadOnly bool
-	// Dat and Idx are sizes of files, Files counts what was ever written.
-	Dat, Idx, Files uint64
-	Revision        uint32
+	// Dat and Idx are sizes of files. The counts that a server reports mean something
+	// else after a restart of a read-only volume, and are not compared.
+	Dat, Idx uint64
+	Revision uint32
 	// Why is the error of one that is Unknown.
 	Why string
 }
 
-// covers reports whether r holds at least as much as other, by the three sizes that
-// a server reports. It says nothing across a compaction.
-func (r Replica) covers(other Replica) bool {
-	return r.Dat >= other.Dat && r.Idx >= other.Idx && r.Files >= other.Files
-}
+// covers reports whether r holds at least as much as other, by the sizes of its files.
+// It says nothing across a compaction.
+func (r Replica) covers(other Replica) bool { return r.Dat >= other.Dat && r.Idx >= other.Idx }
 
 // equals reports whether r and other are the same in all that a server reports.
 func (r Replica) equals(other Replica) bool {
-	return r.Revision == other.Revision && r.Files == other.Files && r.Dat == other.Dat && r.Idx == other.Idx
+	return r.Revision == other.Revision && r.Dat == other.Dat && r.Idx == other.Idx
 }
 
 // Shards are the mounted shards of a volume on one server.

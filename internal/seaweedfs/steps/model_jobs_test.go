@@ -121,7 +121,7 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 	if err != nil {
 		return steps.Replica{Presence: steps.Absent}
 	}
-	return steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Files: status.Files, Revision: status.Revision}
+	return steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Revision: status.Revision}
 }
 
 func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards {

@@ -19,7 +19,7 @@ func moveWithoutTail(t *testing.T, c *fakecluster.Cluster, between func()) *step
 		switch {
 		case look != nil:
 			status, err := c.Status(look.Server, 1)
-			replica := steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Files: status.Files}
+			replica := steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx}
 			if err != nil {
 				replica = steps.Replica{Presence: steps.Absent}
 			}

@@ -33,7 +33,7 @@ func (c *Cluster) Replica(ctx context.Context, server string, id uint32) steps.R
 		if state, err = client.VolumeStatus(ctx, request); err == nil {
 			return steps.Replica{
 				Presence: steps.Present, ReadOnly: state.GetIsReadOnly(), Dat: files.GetDatFileSize(), Idx: files.GetIdxFileSize(),
-				Files: files.GetFileCount(), Revision: files.GetCompactionRevision(),
+				Revision: files.GetCompactionRevision(),
 			}
 		}
 	}

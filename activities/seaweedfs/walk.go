@@ -97,6 +97,10 @@ func (w *walk) stop(ctx context.Context) (graced context.Context, done func(), e
 
 func (w *walk) look(ctx context.Context, look steps.Look) {
 	w.alive()
+	if look.Index {
+		w.runner.SawIndex(w.cluster.Index(ctx, look.Server, w.volume))
+		return
+	}
 	if look.Shards {
 		w.runner.SawShards(w.cluster.Shards(ctx, look.Server, w.volume))
 		return

@@ -1,6 +1,7 @@
 package fakecluster
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -30,6 +31,43 @@ func (c *Cluster) Status(address string, id uint32) (Status, error) {
 		status.Files, status.Deleted = uint64(len(v.log)), 2*status.Deleted
 	}
 	return status, nil
+}
+
+// Index sums up the index of a replica.
+func (c *Cluster) Index(address string, id uint32) (live uint64, digest [2]uint64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.volume(address, id)
+	if err != nil {
+		return 0, digest, err
+	}
+	writes := v.writes()
+	for key, times := range writes {
+		digest[0] += key
+		digest[1] += key * key * times
+	}
+	return uint64(len(writes)), digest, nil
+}
+
+// idxFile is the .idx file of a replica.
+func (c *Cluster) idxFile(address string, id uint32) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.volume(address, id)
+	if err != nil {
+		return nil, err
+	}
+	var file []byte
+	for i, e := range v.log {
+		size := uint32(e.size) //nolint:gosec // small
+		if e.deleted {
+			size = 1<<32 - 1
+		}
+		file = binary.BigEndian.AppendUint64(file, e.key)
+		file = binary.BigEndian.AppendUint32(file, uint32(i+1)) //nolint:gosec // few
+		file = binary.BigEndian.AppendUint32(file, size)
+	}
+	return file, nil
 }
 
 // Check returns the share of garbage.

@@ -45,12 +45,24 @@ func (c *Cluster) append(id uint32, made entry) bool {
 			return false
 		}
 	}
-	for _, v := range replicas {
-		v.log = append(v.log, made)
+	first := int(made.key % uint64(len(replicas))) //nolint:gosec // few
+	for i, v := range replicas {
+		v.log = append(v.log, passedOn(made, i != first))
 		v.modified = int64(made.at) //nolint:gosec // a counter
 	}
 	return true
 }
+
+// passedOn is an entry as the server that gets the object from another one writes it:
+// without the content type.
+func passedOn(e entry, passed bool) entry {
+	if passed && e.size > contentType {
+		e.size -= contentType
+	}
+	return e
+}
+
+const contentType = uint64(len("application/octet-stream"))
 
 // copiesOf is the number of replicas of a placement xyz: 1 + x + y + z.
 func copiesOf(placement uint32) int {

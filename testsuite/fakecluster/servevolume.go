@@ -146,9 +146,13 @@ func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.Volu
 	})
 }
 
-// CopyFile implements the call of that name for the .vif file of shards.
+// CopyFile implements the call of that name for the .vif file of shards and the .idx file
+// of a volume.
 func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.ServerStreamingServer[volumepb.CopyFileResponse]) error {
 	content, err := perform(stream.Context(), s.cluster, "CopyFile", s.address, nil, func() ([]byte, error) {
+		if in.GetExt() == ".idx" {
+			return s.cluster.idxFile(s.address, in.GetVolumeId())
+		}
 		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
 		if err != nil || in.GetExt() != ".vif" {
 			return nil, err

@@ -88,6 +88,19 @@ func (v *volume) live() map[uint64]uint64 {
 	return live
 }
 
+// writes is how often each live object was written.
+func (v *volume) writes() map[uint64]uint64 {
+	writes := map[uint64]uint64{}
+	for _, e := range v.log {
+		if e.deleted {
+			delete(writes, e.key)
+		} else {
+			writes[e.key]++
+		}
+	}
+	return writes
+}
+
 func (v *volume) garbageBytes() uint64 {
 	var kept uint64
 	for _, size := range v.live() {

@@ -98,6 +98,25 @@ func (r Replica) equals(other Replica) bool {
 	return r.Revision == other.Revision && r.Dat == other.Dat && r.Idx == other.Idx
 }
 
+// Sizes are those of a replica's files.
+type Sizes struct {
+	Dat      uint64 `json:"dat"`
+	Idx      uint64 `json:"idx"`
+	Revision uint32 `json:"revision,omitempty"`
+}
+
+func (r Replica) sizes() Sizes { return Sizes{r.Dat, r.Idx, r.Revision} }
+
+// Index sums up which objects a replica has.
+type Index struct {
+	Presence Presence
+	// Live is the number of objects; Digest is made of their keys, and of how often
+	// each was written.
+	Live   uint64
+	Digest [2]uint64
+	Why    string
+}
+
 // Shards are the mounted shards of a volume on one server.
 type Shards struct {
 	Presence Presence
@@ -147,14 +166,17 @@ func shardSize(dat uint64) int64 {
 	return int64(rows*largeBlock + small*smallBlock) //nolint:gosec // sizes of disks
 }
 
-// Look asks for a volume's replica on Server, or for its shards there.
+// Look asks for a volume's replica on Server, for its shards there, or for the index of
+// the replica, whose size is that of a few bytes for each object.
 type Look struct {
 	Server string
 	Shards bool
+	Index  bool
 }
 
 // View is what was seen, by server.
 type View struct {
 	Replicas map[string]Replica
 	Shards   map[string]Shards
+	Indexes  map[string]Index
 }

@@ -44,9 +44,12 @@ type Encode struct {
 	Dat  uint64 `json:"dat,omitempty"`
 	// Deleting: all shards were seen, and the replicas are being deleted.
 	Deleting bool `json:"deleting,omitempty"`
+	// Agreed are the sizes of replicas whose indexes were seen to have the same objects.
+	Agreed map[string]Sizes `json:"agreed,omitempty"`
 
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier   bool
+	comparing []string
 	generated bool
 	copied    map[try]bool
 	purged    map[string]bool
@@ -69,6 +72,9 @@ func (e *Encode) Looks() []Look {
 	}
 	for _, server := range e.shardServers() {
 		looks = append(looks, Look{Server: server, Shards: true})
+	}
+	for _, server := range e.comparing {
+		looks = append(looks, Look{Server: server, Index: true})
 	}
 	return looks
 }
@@ -105,8 +111,8 @@ func (e *Encode) Decide(seen View) Step {
 	if step, ok := e.makeReadOnly(replicas, seen); ok {
 		return step
 	}
-	if end := e.differ(replicas, seen); end != nil {
-		return e.giveUp(end, replicas, seen)
+	if step, ok := e.agree(replicas, seen); !ok {
+		return step
 	}
 	if e.generated {
 		return e.place(replicas, seen)
@@ -156,29 +162,17 @@ func (e *Encode) makeReadOnly(replicas []string, seen View) (Step, bool) {
 	return Step{}, false
 }
 
-// differ compares the replicas: shards are made of one of them, and the others are
-// deleted. Sizes say nothing across compactions, the number of objects does.
-func (e *Encode) differ(replicas []string, seen View) *End {
-	first := seen.Replicas[replicas[0]]
-	for _, server := range replicas[1:] {
-		if !seen.Replicas[server].equals(first) {
-			return failed(ReplicasDiffer).at(server, replicas[0]).final()
-		}
-	}
-	return nil
-}
-
 // generate makes the shards, after those of an earlier attempt are gone.
 func (e *Encode) generate(replicas []string, seen View) Step {
+	sizes, made := e.union(seen)
+	if origin := e.origin(replicas, made, seen); origin != "" && e.placed(seen) {
+		// An earlier attempt made them of just this replica.
+		e.Best, e.Dat, e.Deleting = origin, made, true
+		return e.deleteReplica(replicas, seen)
+	}
 	best := replicas[0]
 	if slices.Contains(replicas, e.Best) {
 		best = e.Best
-	}
-	sizes, made := e.union(seen)
-	if e.placed(seen) && made == seen.Replicas[best].Dat && made > 0 {
-		// An earlier attempt made them of just this replica.
-		e.Best, e.Dat, e.Deleting = best, made, true
-		return e.deleteReplica(replicas, seen)
 	}
 	if len(sizes) > 0 {
 		if step, ok := e.purge(replicas, seen); ok {
@@ -217,10 +211,10 @@ func (e *Encode) place(replicas []string, seen View) Step {
 	return e.deleteReplica(replicas, seen)
 }
 
-// complete reports whether all shards are where they belong, made of just these replicas.
+// complete reports whether all shards are where they belong, made of one of these replicas.
 func (e *Encode) complete(replicas []string, seen View) bool {
 	_, made := e.union(seen)
-	return made > 0 && e.placed(seen) && !slices.ContainsFunc(replicas, func(server string) bool { return seen.Replicas[server].Dat != made })
+	return e.placed(seen) && e.origin(replicas, made, seen) != ""
 }
 
 // placed reports whether every shard is mounted where it belongs. A server that
@@ -277,7 +271,7 @@ func (e *Encode) known(seen View) Shards {
 }
 
 // deleteReplica deletes the next replica. S2: all shards are there now, made of a
-// volume as large as this one, which takes no writes.
+// volume with the objects of this one, which takes no writes.
 func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 	_, made := e.union(seen)
 	server := replicas[0]
@@ -287,7 +281,7 @@ func (e *Encode) deleteReplica(replicas []string, seen View) Step {
 		return ended(e.leave(failed(ShardsMissing).at(server, ""), seen))
 	case !replica.ReadOnly:
 		return ended(e.leave(failed(ReplicaWritable).at(server, "").final(), seen))
-	case made != replica.Dat:
+	case !e.held(server, made, seen):
 		return ended(e.leave(failed(ShardsDiffer).at(server, "").final(), seen))
 	}
 	if step, ok := e.once(Call{Op: Delete, Server: server}); ok {

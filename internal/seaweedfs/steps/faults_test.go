@@ -126,6 +126,9 @@ func walk(c *fakecluster.Cluster, job steps.Job, id uint32, how func(int, steps.
 		case look != nil && look.Shards:
 			r.SawShards(lookAtShards(c, look.Server, id))
 			continue
+		case look != nil && look.Index:
+			r.SawIndex(lookAtIndex(c, look.Server, id))
+			continue
 		case look != nil:
 			r.SawReplica(lookAt(c, look.Server, id))
 			continue

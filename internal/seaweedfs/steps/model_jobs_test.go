@@ -101,6 +101,14 @@ func (m *model) yield(w *work) {
 
 func (m *model) look(w *work, look steps.Look, faulty bool) {
 	unseen := faulty && rapid.IntRange(0, 4*m.calmness).Draw(m.t, "unseen") == 1
+	if look.Index {
+		index := lookAtIndex(m.cluster, look.Server, w.volume)
+		if unseen || m.down[look.Server] {
+			index = steps.Index{Why: "no answer"}
+		}
+		w.runner.SawIndex(index)
+		return
+	}
 	if !look.Shards {
 		replica := lookAt(m.cluster, look.Server, w.volume)
 		if unseen || m.down[look.Server] {
@@ -122,6 +130,14 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 		return steps.Replica{Presence: steps.Absent}
 	}
 	return steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Revision: status.Revision}
+}
+
+func lookAtIndex(c *fakecluster.Cluster, server string, id uint32) steps.Index {
+	live, digest, err := c.Index(server, id)
+	if err != nil {
+		return steps.Index{Presence: steps.Absent}
+	}
+	return steps.Index{Presence: steps.Present, Live: live, Digest: digest}
 }
 
 func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards {

@@ -343,9 +343,15 @@ func (m *model) operator(id uint32) {
 		m.cluster.CheckDisk(id)
 	}
 	m.cluster.FixReplication(id)
-	after, _ := m.cluster.Replicas(id)
+	after, readOnly := m.cluster.Replicas(id)
 	if len(after) > len(before) {
 		m.repaired[id] = true
+		for _, server := range readOnly {
+			if !slices.Contains(before, server) {
+				// The operator's copy carries the mark of a job that works on the volume.
+				m.said[id] = append(m.said[id], steps.Leftover{Kind: steps.LeftReadOnly, Server: server})
+			}
+		}
 	}
 	m.log("operator fixes %d: %v to %v", id, before, after)
 	m.cluster.Release("shell", token, since)

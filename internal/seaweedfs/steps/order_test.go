@@ -85,9 +85,8 @@ func TestAFailedCompactionEndsAVacuum(t *testing.T) {
 func TestReplicasThatDifferAreNotEncoded(t *testing.T) {
 	t.Parallel()
 	c := fourServers()
-	require.NoError(t, c.Compact("b:1", 2))
-	_, err := c.Commit("b:1", 2)
-	require.NoError(t, err)
+	require.NoError(t, c.Delete("b:1", 2))
+	c.Put(fakecluster.Volume{ID: 2, Objects: 4, Deleted: 2, ObjectSize: 100, Placement: 1}, "b:1")
 	job := encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"})
 	end, _ := walk(c, job, 2, func(_ int, call steps.Call) fate {
 		require.NotEqual(t, steps.EcGenerate, call.Op)
@@ -95,6 +94,49 @@ func TestReplicasThatDifferAreNotEncoded(t *testing.T) {
 	})
 	require.Equal(t, steps.ReplicasDiffer, end.Code)
 	undone(t, c, 2, steps.EcGenerate, end)
+}
+
+// TestReplicasOfTheSameObjectsAreEncoded: the files of one are smaller, because it was
+// compacted, or because it got its objects from the other one.
+func TestReplicasOfTheSameObjectsAreEncoded(t *testing.T) {
+	t.Parallel()
+	for name, differ := range map[string]func(*testing.T, *fakecluster.Cluster){
+		"compacted": func(t *testing.T, c *fakecluster.Cluster) {
+			t.Helper()
+			require.NoError(t, c.Compact("b:1", 2))
+			_, err := c.Commit("b:1", 2)
+			require.NoError(t, err)
+		},
+		"passed on": func(t *testing.T, c *fakecluster.Cluster) { t.Helper(); require.True(t, c.Write(2, 99, 500)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := fourServers()
+			differ(t, c)
+			one, err := c.Status("a:1", 2)
+			require.NoError(t, err)
+			other, err := c.Status("b:1", 2)
+			require.NoError(t, err)
+			require.NotEqual(t, one.Dat, other.Dat)
+			deleted := 0
+			end, checkpoint := walk(c, encodeOf(c, 2, []string{"a:1", "b:1"}, []string{"b:1", "c:1", "d:1"}), 2, func(_ int, call steps.Call) fate {
+				if call.Op == steps.Delete {
+					if deleted++; deleted == 2 {
+						return unsent // the next attempt deletes the one that is not the origin
+					}
+				}
+				return well
+			})
+			require.Nil(t, end)
+			job := encodeOf(c, 2, []string{"b:1"}, []string{"b:1", "c:1", "d:1"})
+			require.NoError(t, steps.Resume(job, checkpoint))
+			end, _ = walk(c, job, 2, func(int, steps.Call) fate { return well })
+			require.True(t, end.OK, "%+v", end)
+			holders, _ := c.Replicas(2)
+			require.Empty(t, holders)
+			onceEach(t, c, 2)
+		})
+	}
 }
 
 // TestTheLastReplicaStaysIfSomethingChanges while the first of two is being deleted.

@@ -14,6 +14,8 @@ type Job interface {
 type Step struct {
 	Call *Call
 	End  *End
+	// Again: the job needs other looks, which [Job.Looks] returns now.
+	Again bool
 	// Calm: nothing on the cluster is half done before this call, so the lease may
 	// be handed over first.
 	Calm bool
@@ -121,7 +123,7 @@ func NewRunner(job Job) *Runner {
 // Again has the runner look at everything again before it decides.
 func (r *Runner) Again() {
 	r.looks = r.job.Looks()
-	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}}
+	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}, Indexes: map[string]Index{}}
 }
 
 // Next returns a look to take, or a step. Answer a look with [Runner.SawReplica] or
@@ -133,12 +135,24 @@ func (r *Runner) Next() (look *Look, step Step) {
 	if r.calls >= maxCalls {
 		return nil, ended(failed(TooManySteps))
 	}
-	return nil, r.job.Decide(r.seen)
+	step = r.job.Decide(r.seen)
+	if step.Again {
+		r.calls++
+		r.Again()
+		return r.Next()
+	}
+	return nil, step
 }
 
 // SawReplica answers a look.
 func (r *Runner) SawReplica(replica Replica) {
 	r.seen.Replicas[r.looks[0].Server] = replica
+	r.looks = r.looks[1:]
+}
+
+// SawIndex answers a look at an index.
+func (r *Runner) SawIndex(index Index) {
+	r.seen.Indexes[r.looks[0].Server] = index
 	r.looks = r.looks[1:]
 }
 

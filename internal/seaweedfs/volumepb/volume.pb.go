@@ -552,6 +552,7 @@ type FileStatusResponse struct {
 	FileCount          uint64                 `protobuf:"varint,6,opt,name=file_count,json=fileCount,proto3" json:"file_count,omitempty"`
 	CompactionRevision uint32                 `protobuf:"varint,7,opt,name=compaction_revision,json=compactionRevision,proto3" json:"compaction_revision,omitempty"`
 	Collection         string                 `protobuf:"bytes,8,opt,name=collection,proto3" json:"collection,omitempty"`
+	VolumeInfo         *VolumeInfo            `protobuf:"bytes,10,opt,name=volume_info,json=volumeInfo,proto3" json:"volume_info,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -626,6 +627,13 @@ func (x *FileStatusResponse) GetCollection() string {
 		return x.Collection
 	}
 	return ""
+}
+
+func (x *FileStatusResponse) GetVolumeInfo() *VolumeInfo {
+	if x != nil {
+		return x.VolumeInfo
+	}
+	return nil
 }
 
 type VolumeDeleteRequest struct {
@@ -1298,6 +1306,7 @@ func (x *CopyFileResponse) GetFileContent() []byte {
 // VolumeInfo is the content of a .vif file, as JSON.
 type VolumeInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	BytesOffset   uint32                 `protobuf:"varint,4,opt,name=bytes_offset,json=bytesOffset,proto3" json:"bytes_offset,omitempty"`
 	DatFileSize   int64                  `protobuf:"varint,5,opt,name=dat_file_size,json=datFileSize,proto3" json:"dat_file_size,omitempty"`
 	ReadOnly      bool                   `protobuf:"varint,7,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	EcShardConfig *EcShardConfig         `protobuf:"bytes,8,opt,name=ec_shard_config,json=ecShardConfig,proto3" json:"ec_shard_config,omitempty"`
@@ -1333,6 +1342,13 @@ func (x *VolumeInfo) ProtoReflect() protoreflect.Message {
 // Deprecated: Use VolumeInfo.ProtoReflect.Descriptor instead.
 func (*VolumeInfo) Descriptor() ([]byte, []int) {
 	return file_volumepb_volume_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *VolumeInfo) GetBytesOffset() uint32 {
+	if x != nil {
+		return x.BytesOffset
+	}
+	return 0
 }
 
 func (x *VolumeInfo) GetDatFileSize() int64 {
@@ -1454,7 +1470,7 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x19\n" +
 	"\bsince_ns\x18\x02 \x01(\x04R\asinceNs\x120\n" +
 	"\x14idle_timeout_seconds\x18\x03 \x01(\rR\x12idleTimeoutSeconds\x120\n" +
-	"\x14source_volume_server\x18\x04 \x01(\tR\x12sourceVolumeServer\"\xe9\x01\n" +
+	"\x14source_volume_server\x18\x04 \x01(\tR\x12sourceVolumeServer\"\xa8\x02\n" +
 	"\x12FileStatusResponse\x12\x1b\n" +
 	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\"\n" +
 	"\ridx_file_size\x18\x03 \x01(\x04R\vidxFileSize\x12\"\n" +
@@ -1464,7 +1480,10 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"\x13compaction_revision\x18\a \x01(\rR\x12compactionRevision\x12\x1e\n" +
 	"\n" +
 	"collection\x18\b \x01(\tR\n" +
-	"collection\"\\\n" +
+	"collection\x12=\n" +
+	"\vvolume_info\x18\n" +
+	" \x01(\v2\x1c.volume_server_pb.VolumeInfoR\n" +
+	"volumeInfo\"\\\n" +
 	"\x13VolumeDeleteRequest\x12\x1b\n" +
 	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12(\n" +
 	"\x10keep_remote_data\x18\x03 \x01(\bR\x0ekeepRemoteData\"P\n" +
@@ -1529,9 +1548,10 @@ const file_volumepb_volume_proto_rawDesc = "" +
 	"isEcVolume\x12>\n" +
 	"\x1cignore_source_file_not_found\x18\a \x01(\bR\x18ignoreSourceFileNotFound\"5\n" +
 	"\x10CopyFileResponse\x12!\n" +
-	"\ffile_content\x18\x01 \x01(\fR\vfileContent\"\x96\x01\n" +
+	"\ffile_content\x18\x01 \x01(\fR\vfileContent\"\xb9\x01\n" +
 	"\n" +
-	"VolumeInfo\x12\"\n" +
+	"VolumeInfo\x12!\n" +
+	"\fbytes_offset\x18\x04 \x01(\rR\vbytesOffset\x12\"\n" +
 	"\rdat_file_size\x18\x05 \x01(\x03R\vdatFileSize\x12\x1b\n" +
 	"\tread_only\x18\a \x01(\bR\breadOnly\x12G\n" +
 	"\x0fec_shard_config\x18\b \x01(\v2\x1f.volume_server_pb.EcShardConfigR\recShardConfig\"w\n" +
@@ -1601,49 +1621,50 @@ var file_volumepb_volume_proto_goTypes = []any{
 	(*EcShardConfig)(nil),         // 22: volume_server_pb.EcShardConfig
 }
 var file_volumepb_volume_proto_depIdxs = []int32{
-	18, // 0: volume_server_pb.EcInfoResponse.shards:type_name -> volume_server_pb.EcShard
-	22, // 1: volume_server_pb.VolumeInfo.ec_shard_config:type_name -> volume_server_pb.EcShardConfig
-	1,  // 2: volume_server_pb.VolumeServer.VacuumVolumeCheck:input_type -> volume_server_pb.VolumeRequest
-	1,  // 3: volume_server_pb.VolumeServer.VacuumVolumeCompact:input_type -> volume_server_pb.VolumeRequest
-	1,  // 4: volume_server_pb.VolumeServer.VacuumVolumeCommit:input_type -> volume_server_pb.VolumeRequest
-	1,  // 5: volume_server_pb.VolumeServer.VacuumVolumeCleanup:input_type -> volume_server_pb.VolumeRequest
-	1,  // 6: volume_server_pb.VolumeServer.VolumeStatus:input_type -> volume_server_pb.VolumeRequest
-	6,  // 7: volume_server_pb.VolumeServer.VolumeMarkReadonly:input_type -> volume_server_pb.MarkReadonlyRequest
-	1,  // 8: volume_server_pb.VolumeServer.VolumeMarkWritable:input_type -> volume_server_pb.VolumeRequest
-	7,  // 9: volume_server_pb.VolumeServer.VolumeCopy:input_type -> volume_server_pb.VolumeCopyRequest
-	9,  // 10: volume_server_pb.VolumeServer.VolumeTailReceiver:input_type -> volume_server_pb.TailRequest
-	1,  // 11: volume_server_pb.VolumeServer.ReadVolumeFileStatus:input_type -> volume_server_pb.VolumeRequest
-	11, // 12: volume_server_pb.VolumeServer.VolumeDelete:input_type -> volume_server_pb.VolumeDeleteRequest
-	12, // 13: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:input_type -> volume_server_pb.EcGenerateRequest
-	13, // 14: volume_server_pb.VolumeServer.VolumeEcShardsCopy:input_type -> volume_server_pb.EcCopyRequest
-	14, // 15: volume_server_pb.VolumeServer.VolumeEcShardsMount:input_type -> volume_server_pb.EcMountRequest
-	15, // 16: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:input_type -> volume_server_pb.EcUnmountRequest
-	16, // 17: volume_server_pb.VolumeServer.VolumeEcShardsDelete:input_type -> volume_server_pb.EcDeleteRequest
-	1,  // 18: volume_server_pb.VolumeServer.VolumeEcShardsInfo:input_type -> volume_server_pb.VolumeRequest
-	19, // 19: volume_server_pb.VolumeServer.CopyFile:input_type -> volume_server_pb.CopyFileRequest
-	2,  // 20: volume_server_pb.VolumeServer.VacuumVolumeCheck:output_type -> volume_server_pb.VacuumCheckResponse
-	3,  // 21: volume_server_pb.VolumeServer.VacuumVolumeCompact:output_type -> volume_server_pb.VacuumCompactResponse
-	4,  // 22: volume_server_pb.VolumeServer.VacuumVolumeCommit:output_type -> volume_server_pb.VacuumCommitResponse
-	0,  // 23: volume_server_pb.VolumeServer.VacuumVolumeCleanup:output_type -> volume_server_pb.Empty
-	5,  // 24: volume_server_pb.VolumeServer.VolumeStatus:output_type -> volume_server_pb.VolumeStatusResponse
-	0,  // 25: volume_server_pb.VolumeServer.VolumeMarkReadonly:output_type -> volume_server_pb.Empty
-	0,  // 26: volume_server_pb.VolumeServer.VolumeMarkWritable:output_type -> volume_server_pb.Empty
-	8,  // 27: volume_server_pb.VolumeServer.VolumeCopy:output_type -> volume_server_pb.VolumeCopyResponse
-	0,  // 28: volume_server_pb.VolumeServer.VolumeTailReceiver:output_type -> volume_server_pb.Empty
-	10, // 29: volume_server_pb.VolumeServer.ReadVolumeFileStatus:output_type -> volume_server_pb.FileStatusResponse
-	0,  // 30: volume_server_pb.VolumeServer.VolumeDelete:output_type -> volume_server_pb.Empty
-	0,  // 31: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:output_type -> volume_server_pb.Empty
-	0,  // 32: volume_server_pb.VolumeServer.VolumeEcShardsCopy:output_type -> volume_server_pb.Empty
-	0,  // 33: volume_server_pb.VolumeServer.VolumeEcShardsMount:output_type -> volume_server_pb.Empty
-	0,  // 34: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:output_type -> volume_server_pb.Empty
-	0,  // 35: volume_server_pb.VolumeServer.VolumeEcShardsDelete:output_type -> volume_server_pb.Empty
-	17, // 36: volume_server_pb.VolumeServer.VolumeEcShardsInfo:output_type -> volume_server_pb.EcInfoResponse
-	20, // 37: volume_server_pb.VolumeServer.CopyFile:output_type -> volume_server_pb.CopyFileResponse
-	20, // [20:38] is the sub-list for method output_type
-	2,  // [2:20] is the sub-list for method input_type
-	2,  // [2:2] is the sub-list for extension type_name
-	2,  // [2:2] is the sub-list for extension extendee
-	0,  // [0:2] is the sub-list for field type_name
+	21, // 0: volume_server_pb.FileStatusResponse.volume_info:type_name -> volume_server_pb.VolumeInfo
+	18, // 1: volume_server_pb.EcInfoResponse.shards:type_name -> volume_server_pb.EcShard
+	22, // 2: volume_server_pb.VolumeInfo.ec_shard_config:type_name -> volume_server_pb.EcShardConfig
+	1,  // 3: volume_server_pb.VolumeServer.VacuumVolumeCheck:input_type -> volume_server_pb.VolumeRequest
+	1,  // 4: volume_server_pb.VolumeServer.VacuumVolumeCompact:input_type -> volume_server_pb.VolumeRequest
+	1,  // 5: volume_server_pb.VolumeServer.VacuumVolumeCommit:input_type -> volume_server_pb.VolumeRequest
+	1,  // 6: volume_server_pb.VolumeServer.VacuumVolumeCleanup:input_type -> volume_server_pb.VolumeRequest
+	1,  // 7: volume_server_pb.VolumeServer.VolumeStatus:input_type -> volume_server_pb.VolumeRequest
+	6,  // 8: volume_server_pb.VolumeServer.VolumeMarkReadonly:input_type -> volume_server_pb.MarkReadonlyRequest
+	1,  // 9: volume_server_pb.VolumeServer.VolumeMarkWritable:input_type -> volume_server_pb.VolumeRequest
+	7,  // 10: volume_server_pb.VolumeServer.VolumeCopy:input_type -> volume_server_pb.VolumeCopyRequest
+	9,  // 11: volume_server_pb.VolumeServer.VolumeTailReceiver:input_type -> volume_server_pb.TailRequest
+	1,  // 12: volume_server_pb.VolumeServer.ReadVolumeFileStatus:input_type -> volume_server_pb.VolumeRequest
+	11, // 13: volume_server_pb.VolumeServer.VolumeDelete:input_type -> volume_server_pb.VolumeDeleteRequest
+	12, // 14: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:input_type -> volume_server_pb.EcGenerateRequest
+	13, // 15: volume_server_pb.VolumeServer.VolumeEcShardsCopy:input_type -> volume_server_pb.EcCopyRequest
+	14, // 16: volume_server_pb.VolumeServer.VolumeEcShardsMount:input_type -> volume_server_pb.EcMountRequest
+	15, // 17: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:input_type -> volume_server_pb.EcUnmountRequest
+	16, // 18: volume_server_pb.VolumeServer.VolumeEcShardsDelete:input_type -> volume_server_pb.EcDeleteRequest
+	1,  // 19: volume_server_pb.VolumeServer.VolumeEcShardsInfo:input_type -> volume_server_pb.VolumeRequest
+	19, // 20: volume_server_pb.VolumeServer.CopyFile:input_type -> volume_server_pb.CopyFileRequest
+	2,  // 21: volume_server_pb.VolumeServer.VacuumVolumeCheck:output_type -> volume_server_pb.VacuumCheckResponse
+	3,  // 22: volume_server_pb.VolumeServer.VacuumVolumeCompact:output_type -> volume_server_pb.VacuumCompactResponse
+	4,  // 23: volume_server_pb.VolumeServer.VacuumVolumeCommit:output_type -> volume_server_pb.VacuumCommitResponse
+	0,  // 24: volume_server_pb.VolumeServer.VacuumVolumeCleanup:output_type -> volume_server_pb.Empty
+	5,  // 25: volume_server_pb.VolumeServer.VolumeStatus:output_type -> volume_server_pb.VolumeStatusResponse
+	0,  // 26: volume_server_pb.VolumeServer.VolumeMarkReadonly:output_type -> volume_server_pb.Empty
+	0,  // 27: volume_server_pb.VolumeServer.VolumeMarkWritable:output_type -> volume_server_pb.Empty
+	8,  // 28: volume_server_pb.VolumeServer.VolumeCopy:output_type -> volume_server_pb.VolumeCopyResponse
+	0,  // 29: volume_server_pb.VolumeServer.VolumeTailReceiver:output_type -> volume_server_pb.Empty
+	10, // 30: volume_server_pb.VolumeServer.ReadVolumeFileStatus:output_type -> volume_server_pb.FileStatusResponse
+	0,  // 31: volume_server_pb.VolumeServer.VolumeDelete:output_type -> volume_server_pb.Empty
+	0,  // 32: volume_server_pb.VolumeServer.VolumeEcShardsGenerate:output_type -> volume_server_pb.Empty
+	0,  // 33: volume_server_pb.VolumeServer.VolumeEcShardsCopy:output_type -> volume_server_pb.Empty
+	0,  // 34: volume_server_pb.VolumeServer.VolumeEcShardsMount:output_type -> volume_server_pb.Empty
+	0,  // 35: volume_server_pb.VolumeServer.VolumeEcShardsUnmount:output_type -> volume_server_pb.Empty
+	0,  // 36: volume_server_pb.VolumeServer.VolumeEcShardsDelete:output_type -> volume_server_pb.Empty
+	17, // 37: volume_server_pb.VolumeServer.VolumeEcShardsInfo:output_type -> volume_server_pb.EcInfoResponse
+	20, // 38: volume_server_pb.VolumeServer.CopyFile:output_type -> volume_server_pb.CopyFileResponse
+	21, // [21:39] is the sub-list for method output_type
+	3,  // [3:21] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_volumepb_volume_proto_init() }

@@ -70,6 +70,7 @@ const (
 	leaseTimeout  = 2 * time.Second
 	lookTimeout   = 5 * time.Second
 	shortTimeout  = 30 * time.Second
+	indexTimeout  = 5 * time.Minute
 )
 
 // Cluster holds the connections to one cluster, each made when it is first needed.

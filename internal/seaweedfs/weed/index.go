@@ -1,0 +1,86 @@
+package weed
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/internal/seaweedfs/volumepb"
+)
+
+// Index reads the index of a replica. It takes some 16 bytes of transfer and 50 of memory
+// for each object.
+func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Index {
+	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
+	defer cancel()
+	client, err := c.volumeServer(server)
+	if err != nil {
+		return steps.Index{Why: err.Error()}
+	}
+	files, err := client.ReadVolumeFileStatus(ctx, &volumepb.VolumeRequest{VolumeId: id})
+	if err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
+		VolumeId: id, Ext: ".idx", StopOffset: files.GetIdxFileSize(), CompactionRevision: math.MaxUint32,
+	})
+	if err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
+	if files.GetVolumeInfo().GetBytesOffset() == wideOffset {
+		read.offset = wideOffset
+	}
+	if err := drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) }); err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	return read.index()
+}
+
+// wideOffset is the length of an offset in servers built for volumes above 32 GiB.
+const wideOffset = 5
+
+// indexReader adds up the entries of an index: key, offset, size. An entry without an
+// offset, or with a negative size, deletes its object.
+type indexReader struct {
+	offset int
+	rest   []byte
+	// writes is how often each live object was written.
+	writes map[uint64]uint32
+}
+
+func (r *indexReader) take(content []byte) {
+	r.rest = append(r.rest, content...)
+	length := 8 + r.offset + 4
+	for len(r.rest) >= length {
+		entry := r.rest[:length]
+		key, size := binary.BigEndian.Uint64(entry), int32(binary.BigEndian.Uint32(entry[length-4:])) //nolint:gosec // it is signed on disk
+		if size < 0 || len(bytes.Trim(entry[8:length-4], "\x00")) == 0 {
+			delete(r.writes, key)
+		} else {
+			r.writes[key]++
+		}
+		r.rest = r.rest[length:]
+	}
+}
+
+func (r *indexReader) index() steps.Index {
+	made := steps.Index{Presence: steps.Present, Live: uint64(len(r.writes))}
+	for key, writes := range r.writes {
+		mixed := mix(key ^ bits.Reverse64(uint64(writes)))
+		made.Digest[0] += mixed
+		made.Digest[1] += mix(mixed)
+	}
+	return made
+}
+
+// mix spreads the bits of a number (the finalizer of SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

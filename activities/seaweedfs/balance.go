@@ -54,6 +54,11 @@ func (s *balanceSettings) validate() error {
 func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ time.Time) []jobtype.Proposal {
 	filter, _ := s.filter() // validated
 	var proposals []jobtype.Proposal
+	for _, m := range plan.HalfMoved(t, filter, in.MaxResults) {
+		summary := fmt.Sprintf("volume %d: complete its move from %s to %s, which nobody ended", m.Volume, m.Source, m.Target)
+		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType, Repair: true}
+		proposals = append(proposals, proposal("volume_balance", summary, work, copyTime(m.Size, s.IOBytePerSecond), jobtype.PriorityHigh))
+	}
 	for _, m := range plan.Moves(t, plan.BalanceSettings{Filter: filter, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: in.MaxResults}) {
 		summary := fmt.Sprintf("volume %d: %s to %s", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType}
@@ -80,6 +85,7 @@ func (s *balanceSettings) work(t plan.Topology) (steps.Job, uint32, error) {
 	move := &steps.Move{
 		Volume: s.Target.Volume, Collection: s.Target.Collection, Source: s.Target.Source, Target: s.Target.Target,
 		Copies: plan.Copies(volume.Placement), DiskType: s.Target.DiskType, IOLimit: s.IOBytePerSecond,
+		Repair: s.Target.Repair,
 	}
 	for _, replica := range replicas {
 		if replica != move.Source && replica != move.Target {

@@ -45,6 +45,8 @@ func endCause(end steps.End) string {
 		return "has a read-only copy on " + end.Server + " already"
 	case steps.ReplicasDiffer:
 		return "differs between " + end.Cause + " and " + end.Server + ": run `volume.check.disk`"
+	case steps.FilesGone:
+		return "has no files on " + end.Server + ", which only holds them open: copy it away before that server restarts"
 	case steps.ShardsDiffer:
 		return "has shards that were made of another state of it; compare them with `volume.list` before you delete any"
 	case steps.ShardsMissing:
@@ -55,7 +57,7 @@ func endCause(end steps.End) string {
 		return "did not settle"
 	case steps.Stopped:
 		return "was stopped: " + end.Cause
-	case steps.Moved, steps.KeptSource, steps.Stale, steps.Vacuumed, steps.NoGarbage, steps.Encoded, steps.ShardMoved, steps.ShardPurged:
+	case steps.Moved, steps.Completed, steps.KeptSource, steps.Stale, steps.Vacuumed, steps.NoGarbage, steps.Encoded, steps.ShardMoved, steps.ShardPurged:
 	}
 	return end.Cause
 }
@@ -90,7 +92,7 @@ func leftovers(volume uint32, left []steps.Leftover) string {
 // summary is what a good end says.
 func summary(volume uint32, end steps.End) string {
 	text := map[steps.Code]string{
-		steps.Moved: "moved", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",
+		steps.Moved: "moved", steps.Completed: "its move is completed, which an earlier job had left", steps.KeptSource: "copied; the source stays, because a replica is missing", steps.Stale: "nothing to do any more",
 		steps.Vacuumed: "vacuumed", steps.NoGarbage: "below the threshold", steps.Encoded: "encoded",
 		steps.ShardMoved: "shard moved", steps.ShardPurged: "duplicate shard removed",
 	}[end.Code]

@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
@@ -45,17 +49,23 @@ func newSite(t *testing.T) *site {
 	block, err := json.Marshal(weed.Spec{Masters: []string{master}})
 	require.NoError(t, err)
 	s := &site{t: t, master: master, collection: fmt.Sprintf("rt%d", time.Now().UnixNano()), block: block, objects: map[string][sha256.Size]byte{}}
+	s.handlers = s.process()
+	return s
+}
+
+// process returns handlers with a lease of their own.
+func (s *site) process() map[string]jobtype.Handler {
 	connections := NewConnections(weed.KeeperOptions{})
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		require.NoError(t, connections.Close(ctx))
+		require.NoError(s.t, connections.Close(ctx))
 	})
-	s.handlers = map[string]jobtype.Handler{}
+	handlers := map[string]jobtype.Handler{}
 	for _, handler := range New(connections) {
-		s.handlers[handler.Descriptor().Name] = handler
+		handlers[handler.Descriptor().Name] = handler
 	}
-	return s
+	return handlers
 }
 
 func (s *site) get(url string, into any) {
@@ -147,7 +157,24 @@ func (s *site) verify() {
 			require.Equal(s.t, sum, sha256.Sum256(content), "%s on %s", fid, server)
 		}
 	}
+	s.onDisk(slices.Collect(maps.Keys(servers)))
 	s.t.Logf("%d objects of %d volumes are what was written", len(s.objects), len(servers))
+}
+
+// onDisk sees that no server only holds the files of a volume open.
+func (s *site) onDisk(volumes []string) {
+	s.t.Helper()
+	cluster, err := weed.Dial(weed.Spec{Masters: []string{s.master}})
+	require.NoError(s.t, err)
+	defer cluster.Close()
+	for _, server := range s.servers() {
+		for _, volume := range volumes {
+			id, err := strconv.ParseUint(volume, 10, 32)
+			require.NoError(s.t, err)
+			replica := cluster.Replica(s.t.Context(), server.Address, uint32(id))
+			require.NotEqual(s.t, steps.Unknown, replica.Presence, "volume %s on %s: %s", volume, server.Address, replica.Why)
+		}
+	}
 }
 
 func (s *site) input(params string) jobtype.DetectInput {
@@ -216,5 +243,62 @@ func TestRealMovesAndEncodings(t *testing.T) {
 			require.NotZero(t, s.run("erasure_coding", fmt.Sprintf(`{"collection_filter":"^%s$","quiet_for_seconds":0,"fullness_ratio":0,"min_size_mb":1}`, s.collection)))
 			s.verify()
 		})
+	}
+}
+
+// TestRealKillsInAMove ends the worker of a move in every step of it, as SIGKILL does:
+// nothing is undone and its lease ends by itself. The next attempt completes the move.
+// Of a long copy the server goes on by itself.
+func TestRealKillsInAMove(t *testing.T) {
+	s := newSite(t)
+	on := s.servers()[0]
+	s.grow(7, "000", on)
+	s.write(140, 500_000, "000")
+	s.heartbeat()
+	params := fmt.Sprintf(`{"collection_filter":"^%s$","imbalance_threshold":0.01,"io_byte_per_second":2000000}`, s.collection)
+	found := jobtypetest.Detect(t.Context(), s.handlers["volume_balance"], s.input(params))
+	require.NoError(t, found.Err)
+	require.GreaterOrEqual(t, len(found.Proposals), 3)
+	for i, stage := range []string{"mark-readonly", "copy", "tail", "delete"} {
+		if i >= len(found.Proposals) {
+			break
+		}
+		job, err := jobtypetest.JobOf(s.input(params), found.Proposals[i], nil)
+		require.NoError(t, err)
+		ctx, kill := context.WithCancelCause(t.Context())
+		killed := jobtypetest.Execute(ctx, &killer{s.process()["volume_balance"], stage, kill}, job)
+		t.Logf("%s: %v", stage, killed.Err)
+		job.Attempt, job.Checkpoint = 2, killed.LastCheckpoint()
+		began := time.Now()
+		done := jobtypetest.Execute(t.Context(), s.handlers["volume_balance"], job)
+		require.NoError(t, done.Err)
+		t.Logf("%s: %s after %v", stage, done.Result.Summary, time.Since(began).Round(time.Millisecond))
+		s.heartbeat()
+		s.verify()
+	}
+}
+
+// killer cancels an execution a moment after it reports a stage.
+type killer struct {
+	jobtype.Handler
+	stage string
+	kill  context.CancelCauseFunc
+}
+
+// Execute implements [jobtype.Handler].
+func (k *killer) Execute(ctx context.Context, job jobtype.Job, progress jobtype.Progress) (jobtype.Result, error) {
+	return k.Handler.Execute(ctx, job, &stages{progress, k})
+}
+
+type stages struct {
+	jobtype.Progress
+	killer *killer
+}
+
+// Report implements [jobtype.Progress].
+func (p *stages) Report(percent float64, stage, message string) {
+	p.Progress.Report(percent, stage, message)
+	if stage == p.killer.stage {
+		time.AfterFunc(20*time.Millisecond, func() { p.killer.kill(jobtype.ErrLeaseLost) })
 	}
 }

@@ -46,6 +46,7 @@ type target struct {
 	Targets    []steps.Placement `json:"targets,omitempty"`
 	Replicas   []string          `json:"replicas,omitempty"`
 	Finish     bool              `json:"finish,omitempty"`
+	Repair     bool              `json:"repair,omitempty"`
 }
 
 var errNoTarget = jobtype.Permanent(errors.New("params.target is missing: these jobs are made by the detection"))

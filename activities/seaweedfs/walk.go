@@ -53,6 +53,10 @@ func (w *walk) run(ctx context.Context) (steps.End, error) {
 			w.look(ctx, *look)
 		case step.End != nil:
 			return *step.End, nil
+		case step.Wait:
+			if err := w.wait(ctx, step); err != nil {
+				return steps.End{}, err
+			}
 		default:
 			if err := w.take(ctx, step); err != nil {
 				return steps.End{}, err
@@ -105,7 +109,35 @@ func (w *walk) look(ctx context.Context, look steps.Look) {
 		w.runner.SawShards(w.cluster.Shards(ctx, look.Server, w.volume))
 		return
 	}
-	w.runner.SawReplica(w.cluster.Replica(ctx, look.Server, w.volume))
+	replica := w.cluster.Replica(ctx, look.Server, w.volume)
+	if look.Arrival && replica.Presence == steps.Absent {
+		replica = w.cluster.Arriving(ctx, look.Server, w.volume, look.Collection)
+	}
+	w.runner.SawReplica(replica)
+}
+
+// waitEvery is the time between two looks at a copy that is under way.
+const waitEvery = time.Second
+
+// wait lets time pass before the job looks again.
+func (w *walk) wait(ctx context.Context, step steps.Step) error {
+	w.report("waiting for a copy that is under way", "")
+	w.runner.Again()
+	timer := time.NewTimer(waitEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		if w.stopped {
+			<-timer.C // the job counts what it waits for after its end was asked for
+		}
+		return nil
+	}
+	if !step.Calm || w.stopped {
+		return nil
+	}
+	_, err := w.hold.Pause(ctx)
+	return lost(w.volume, err)
 }
 
 // take carries out one call: give the lease to others if it is their turn, write the

@@ -11,8 +11,10 @@ type Status struct {
 	ReadOnly        bool
 	Dat, Idx, Files uint64
 	Deleted         uint64
-	Revision        uint32
-	Collection      string
+	// Ghost: the server holds the files open, and they are gone from its disk.
+	Ghost      bool
+	Revision   uint32
+	Collection string
 }
 
 // Status reads a replica.
@@ -25,7 +27,7 @@ func (c *Cluster) Status(address string, id uint32) (Status, error) {
 	}
 	status := Status{
 		ReadOnly: v.readOnly, Dat: v.dat(), Idx: v.idx(), Files: v.files(), Deleted: uint64(len(v.log)) - v.files(),
-		Revision: v.revision, Collection: v.collection,
+		Revision: v.revision, Collection: v.collection, Ghost: v.ghost,
 	}
 	if v.sorted {
 		status.Files, status.Deleted = uint64(len(v.log)), 2*status.Deleted
@@ -156,8 +158,11 @@ func (c *Cluster) Copy(address, source string, id uint32) (lastAppend uint64, er
 		return 0, err
 	}
 	from, err := c.volume(source, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, fmt.Errorf("read volume file status failed, %w", err)
+	case from.ghost:
+		return 0, errors.New("no such file or directory")
 	}
 	delete(target.volumes, id)
 	if len(target.volumes) >= target.Max {

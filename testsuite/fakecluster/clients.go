@@ -25,7 +25,7 @@ func (c *Cluster) append(id uint32, made entry) bool {
 	made.at = c.tick()
 	var replicas []*volume
 	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
-		if v := c.servers[address].volumes[id]; v != nil && !c.servers[address].down {
+		if v := c.servers[address].volumes[id]; v != nil && !v.ghost && !c.servers[address].down {
 			replicas = append(replicas, v)
 		}
 	}
@@ -76,7 +76,7 @@ func (c *Cluster) Readable(id uint32, key uint64) bool {
 	defer c.mu.Unlock()
 	shards := map[*generation]map[uint32]bool{}
 	for _, s := range c.servers {
-		if v := s.volumes[id]; v != nil {
+		if v := s.volumes[id]; v != nil && !v.ghost {
 			if _, ok := v.live()[key]; ok {
 				return true
 			}
@@ -165,6 +165,7 @@ func (c *Cluster) FixReplication(id uint32) {
 	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
 		switch s := c.servers[address]; {
 		case s.down:
+		case len(s.arriving[id]) > 0, s.volumes[id] != nil && s.volumes[id].ghost:
 		case s.volumes[id] != nil:
 			holders = append(holders, address)
 		default:
@@ -194,7 +195,7 @@ func (c *Cluster) CheckDisk(id uint32) {
 	defer c.mu.Unlock()
 	var replicas []*volume
 	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
-		if v := c.servers[address].volumes[id]; v != nil && !c.servers[address].down {
+		if v := c.servers[address].volumes[id]; v != nil && !v.ghost && !c.servers[address].down {
 			replicas = append(replicas, v)
 		}
 	}

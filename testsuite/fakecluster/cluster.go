@@ -39,6 +39,8 @@ type Server struct {
 	volumes  map[uint32]*volume
 	shards   map[uint32]*ecVolume
 	vifs     map[uint32]vif
+	// arriving are the sources of copies under way, by volume.
+	arriving map[uint32][]string
 }
 
 // lease is the master's exclusive lock of one name.
@@ -68,6 +70,7 @@ func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.volumes, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
+	s.arriving = map[uint32][]string{}
 	c.servers[s.Address] = &s
 }
 
@@ -147,10 +150,15 @@ func (c *Cluster) SetDown(address string, down bool) {
 	defer c.mu.Unlock()
 	s := c.servers[address]
 	s.down = down
+	clear(s.arriving) // What is half there is removed when a server starts.
 	if down {
 		return
 	}
 	for id, v := range s.volumes {
+		if v.ghost {
+			delete(s.volumes, id)
+			continue
+		}
 		v.info = s.vifs[id]
 		v.readOnly, v.sorted, v.compacted = v.info.readOnly, v.info.readOnly, nil
 	}

@@ -139,10 +139,13 @@ func perform[T any](ctx context.Context, c *Cluster, method, server string, empt
 	case err != nil:
 		return empty, status.Error(codes.Unknown, err.Error())
 	case verdict == FailAfter:
-		return empty, status.Error(codes.Unavailable, "the fake lost the answer")
+		return empty, errLost
 	}
 	return response, nil
 }
+
+// errLost is an answer that did not arrive, of a call that had its effect.
+var errLost = status.Error(codes.Unavailable, "the fake lost the answer")
 
 type master struct {
 	masterpb.UnimplementedSeaweedServer

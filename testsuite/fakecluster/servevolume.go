@@ -2,6 +2,8 @@ package fakecluster
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -87,6 +89,9 @@ func (s *volumeServer) VolumeCopy(in *volumepb.VolumeCopyRequest, stream grpc.Se
 		return s.cluster.Copy(s.address, resolve(in.GetSourceDataNode()), in.GetVolumeId())
 	})
 	if err != nil {
+		if errors.Is(err, errLost) {
+			s.cluster.LoseFiles(s.address, in.GetVolumeId())
+		}
 		return err
 	}
 	if err := stream.Send(&volumepb.VolumeCopyResponse{ProcessedBytes: 1}); err != nil {
@@ -146,12 +151,21 @@ func (s *volumeServer) VolumeEcShardsInfo(ctx context.Context, in *volumepb.Volu
 	})
 }
 
-// CopyFile implements the call of that name for the .vif file of shards and the .idx file
-// of a volume.
+// CopyFile implements the call of that name for the .vif file of shards, the .idx file of a
+// volume, and the .note file of a copy under way.
 func (s *volumeServer) CopyFile(in *volumepb.CopyFileRequest, stream grpc.ServerStreamingServer[volumepb.CopyFileResponse]) error {
 	content, err := perform(stream.Context(), s.cluster, "CopyFile", s.address, nil, func() ([]byte, error) {
-		if in.GetExt() == ".idx" {
+		switch in.GetExt() {
+		case ".idx":
+			if v, err := s.cluster.Status(s.address, in.GetVolumeId()); err == nil && v.Ghost {
+				return nil, fmt.Errorf("CopyFile not found ec volume id %d", in.GetVolumeId())
+			}
 			return s.cluster.idxFile(s.address, in.GetVolumeId())
+		case ".note":
+			if s.cluster.Arriving(s.address, in.GetVolumeId()) {
+				return []byte("copying from its source"), nil
+			}
+			return nil, nil
 		}
 		info, err := s.cluster.EcInfo(s.address, in.GetVolumeId())
 		if err != nil || in.GetExt() != ".vif" {

@@ -21,7 +21,9 @@ type volume struct {
 	revision   uint32
 	readOnly   bool
 	// sorted: it was read-only when it was loaded. Its index counts a deletion twice then.
-	sorted    bool
+	sorted bool
+	// ghost: its files are gone.
+	ghost     bool
 	modified  int64
 	placement uint32
 	diskType  string
@@ -173,7 +175,7 @@ var errReadOnly = errors.New("is read only")
 
 func (v *volume) clone() *volume {
 	copied := *v
-	copied.log, copied.compacted = slices.Clone(v.log), nil
+	copied.log, copied.compacted, copied.ghost = slices.Clone(v.log), nil, false
 	return &copied
 }
 

@@ -87,6 +87,13 @@ type Replica struct {
 	Revision uint32
 	// Why is the error of one that is Unknown.
 	Why string
+	// Arriving: a copy onto the server is under way, which is Unknown until it has ended.
+	// It goes on when the process that wanted it is gone.
+	Arriving bool
+	// Ghost: the server holds the volume open although its files are gone, which is Unknown.
+	// A restart loses it. A copy becomes one whose caller is gone when it ends: the server
+	// loads it, cannot answer, and removes its files.
+	Ghost bool
 }
 
 // covers reports whether r holds at least as much as other, by the sizes of its files.
@@ -172,6 +179,10 @@ type Look struct {
 	Server string
 	Shards bool
 	Index  bool
+	// Arrival also asks for a copy that is under way onto a server without the volume,
+	// which is of Collection.
+	Arrival    bool
+	Collection string
 }
 
 // View is what was seen, by server.

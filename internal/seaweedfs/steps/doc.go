@@ -10,7 +10,8 @@
 //	S1  No call changes anything while a server that matters cannot be read.
 //	S2  A replica is deleted only while another one, or all shards, were seen since
 //	    the last call, and hold at least as much.
-//	S3  A target is never deleted to undo a move: a copy that was made is completed.
+//	S3  A target is never deleted to undo a move: a copy that was made is completed. Only
+//	    a ghost is, whose files are gone, while its source holds as much.
 //	S4  Shards are removed only while a replica that holds as much is readable.
 //	S5  The end of a job names what it leaves behind: a read-only volume, a surplus
 //	    copy, shards.

@@ -35,7 +35,10 @@ func (m *model) step(w *work, faulty bool) (looked bool) {
 		m.end(w, *step.End)
 		return false
 	}
-	w.calm = step.Calm
+	if w.calm = step.Calm; step.Wait {
+		w.runner.Again()
+		return false
+	}
 	if step.Calm && rapid.IntRange(0, 5).Draw(m.t, "yield") == 0 && m.allCalm() {
 		m.yield(w)
 		return false
@@ -113,6 +116,8 @@ func (m *model) look(w *work, look steps.Look, faulty bool) {
 		replica := lookAt(m.cluster, look.Server, w.volume)
 		if unseen || m.down[look.Server] {
 			replica = steps.Replica{Why: "no answer"}
+		} else if look.Arrival && replica.Presence == steps.Absent && m.cluster.Arriving(look.Server, w.volume) {
+			replica = steps.Replica{Why: "it is being copied", Arriving: true}
 		}
 		w.runner.SawReplica(replica)
 		return
@@ -129,7 +134,11 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 	if err != nil {
 		return steps.Replica{Presence: steps.Absent}
 	}
-	return steps.Replica{Presence: steps.Present, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Revision: status.Revision}
+	presence := steps.Present
+	if status.Ghost {
+		presence = steps.Unknown
+	}
+	return steps.Replica{Ghost: status.Ghost, Presence: presence, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Revision: status.Revision}
 }
 
 func lookAtIndex(c *fakecluster.Cluster, server string, id uint32) steps.Index {
@@ -165,6 +174,9 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 		w.runner.Took(c, steps.Answer{Err: "refused"})
 	case 2:
 		m.carryOut(c)
+		if c.Op == steps.Copy {
+			m.cluster.LoseFiles(c.Server, c.Volume)
+		}
 		w.runner.Took(c, steps.Answer{Err: "the answer was lost"})
 	case 3:
 		// No look shows a file of a shard that is not mounted, so that a lie about its
@@ -176,6 +188,11 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 		w.runner.Took(c, steps.Answer{})
 	case 4:
 		w.hanging, w.arrived, w.deadline = &c, false, m.until
+		if c.Op == steps.Copy {
+			// A server goes on with a copy when its caller is gone, and after its lease.
+			w.arrived = true
+			_ = m.cluster.BeginCopy(c.Server, c.Source, c.Volume)
+		}
 	default:
 		w.runner.Took(c, m.carryOut(c))
 	}
@@ -204,6 +221,8 @@ func (m *model) hang(w *work) {
 		c := *w.hanging
 		w.hanging = nil
 		w.runner.Took(c, steps.Answer{Err: "deadline exceeded"})
+	case choice == 2 && w.hanging.Op == steps.Copy:
+		m.log("copies end: %v", m.cluster.EndCopies())
 	case choice == 2:
 		m.arrive(w)
 	}
@@ -262,6 +281,7 @@ func (m *model) settle() {
 			m.flip(server)
 		}
 	}
+	m.log("copies end: %v", m.cluster.EndCopies())
 	for round := 0; ; round++ {
 		if round > 3000 {
 			m.t.Fatalf("jobs do not end:\n%s", joined(m.trace))

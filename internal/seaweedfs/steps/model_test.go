@@ -277,6 +277,8 @@ func (m *model) act() {
 		if m.gone == "" && rapid.IntRange(0, 9).Draw(m.t, "vanish") == 0 {
 			m.vanish(m.servers[rapid.IntRange(0, modelServer-1).Draw(m.t, "server")])
 		}
+	case 13:
+		m.log("copies end: %v", m.cluster.EndCopies())
 	default:
 		w := m.works[rapid.IntRange(0, len(m.works)-1).Draw(m.t, "work")]
 		for range rapid.IntRange(1, 10).Draw(m.t, "burst") {

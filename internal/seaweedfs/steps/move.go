@@ -24,6 +24,10 @@ type Move struct {
 	DiskType string   `json:"disk_type,omitempty"`
 	IOLimit  int64    `json:"io_limit,omitempty"`
 
+	// Repair: the move was begun by another job, which is gone. It is completed where there
+	// is a copy, and nothing is copied.
+	Repair bool `json:"repair,omitempty"`
+
 	// Marked: the source was writable before this job.
 	Marked bool `json:"marked,omitempty"`
 	// Copying: a copy by this job may have begun; Copied: it ended well, with
@@ -35,6 +39,8 @@ type Move struct {
 	// The rest is one attempt's; earlier: there was one before it.
 	earlier  bool
 	tailed   bool
+	waits    int
+	arriving bool
 	tries    map[try]int
 	failure  *End
 	stopped  *End
@@ -43,7 +49,7 @@ type Move struct {
 
 // Looks implements [Job].
 func (m *Move) Looks() []Look {
-	looks := []Look{{Server: m.Source}, {Server: m.Target}}
+	looks := []Look{{Server: m.Source}, {Server: m.Target, Arrival: true, Collection: m.Collection}}
 	for _, other := range m.Others {
 		looks = append(looks, Look{Server: other})
 	}
@@ -54,6 +60,12 @@ func (m *Move) Looks() []Look {
 func (m *Move) Decide(seen View) Step {
 	source, target := seen.Replicas[m.Source], seen.Replicas[m.Target]
 	switch {
+	case target.Arriving && m.waits < maxStoppedWaits:
+		return m.await()
+	case target.Arriving:
+		return ended(m.leave(m.stopped, source, target))
+	case target.Ghost:
+		return m.ghost(source, target)
 	case source.Presence == Unknown:
 		return ended(m.leave(failed(CannotRead).at(m.Source, source.Why), source, target))
 	case target.Presence == Unknown && m.Marked && !m.Copying && !m.earlier && source.ReadOnly && m.may(MarkWritable, m.Source):
@@ -61,6 +73,8 @@ func (m *Move) Decide(seen View) Step {
 		return m.writable()
 	case target.Presence == Unknown:
 		return ended(m.leave(failed(CannotRead).at(m.Target, target.Why), source, target))
+	case source.Presence == Absent && target.Presence == Present && m.Repair:
+		return ended(m.leaveFence(done(Completed), target))
 	case source.Presence == Absent && target.Presence == Present && m.Copied && !m.Marked:
 		return ended(done(Moved)) // a mark of the target is the source's
 	case source.Presence == Absent && target.Presence == Present:
@@ -73,9 +87,44 @@ func (m *Move) Decide(seen View) Step {
 	return m.alone(source, target)
 }
 
+// maxStoppedWaits is how often a job that is stopped looks for the end of a copy.
+const maxStoppedWaits = 10
+
+// await waits for the end of a copy that is under way. A second copy would overwrite the
+// first one's files, and remove both if the source is deleted by then.
+func (m *Move) await() Step {
+	if m.stopped != nil {
+		m.waits++
+	}
+	m.Copying, m.arriving = true, true
+	return calmly(Step{Wait: true})
+}
+
+// ghost removes a copy whose files are gone, so that it can be made again.
+func (m *Move) ghost(source, target Replica) Step {
+	switch {
+	case source.Presence == Unknown:
+		return ended(m.leave(failed(CannotRead).at(m.Source, source.Why), source, target))
+	case source.Presence == Absent || source.Revision != target.Revision || !source.covers(target):
+		return ended(m.leave(failed(FilesGone).at(m.Target, target.Why).final(), source, target))
+	case !m.may(Delete, m.Target):
+		return ended(m.leave(failed(CallFailed).at(m.Target, m.lastFail.Err), source, target))
+	}
+	m.Copying = true
+	return call(Call{Op: Delete, Server: m.Target, Volume: m.Volume, Collection: m.Collection})
+}
+
 // alone decides while only the source has the volume.
 func (m *Move) alone(source, target Replica) Step {
 	m.Copied, m.SinceNS, m.tailed = false, 0, false
+	if m.arriving {
+		// A server removes its note before it loads the volume.
+		m.arriving = false
+		return calmly(Step{Wait: true})
+	}
+	if m.Repair {
+		return ended(m.leave(done(Stale), source, target))
+	}
 	if m.failure == nil && m.stopped != nil {
 		m.failure = m.stopped
 	}

@@ -16,6 +16,8 @@ type Step struct {
 	End  *End
 	// Again: the job needs other looks, which [Job.Looks] returns now.
 	Again bool
+	// Wait: the job looks again after a while.
+	Wait bool
 	// Calm: nothing on the cluster is half done before this call, so the lease may
 	// be handed over first.
 	Calm bool
@@ -27,8 +29,9 @@ type Code string
 // Ends that are successes.
 const (
 	Moved       Code = "moved"
-	KeptSource  Code = "kept-source" // the volume would have too few copies without it
-	Stale       Code = "stale"       // there is nothing left to do
+	Completed   Code = "move-completed" // it was begun by another job, which is gone
+	KeptSource  Code = "kept-source"    // the volume would have too few copies without it
+	Stale       Code = "stale"          // there is nothing left to do
 	Vacuumed    Code = "vacuumed"
 	NoGarbage   Code = "no-garbage"
 	Encoded     Code = "encoded"
@@ -44,6 +47,7 @@ const (
 	TargetSmaller   Code = "target-smaller"
 	TargetReadOnly  Code = "target-read-only"
 	ReplicasDiffer  Code = "replicas-differ"
+	FilesGone       Code = "files-gone"
 	ShardsDiffer    Code = "shards-differ"
 	ShardsMissing   Code = "shards-missing"
 	ReplicaWritable Code = "replica-writable"
@@ -126,7 +130,7 @@ func (r *Runner) Again() {
 	r.seen = View{Replicas: map[string]Replica{}, Shards: map[string]Shards{}, Indexes: map[string]Index{}}
 }
 
-// Next returns a look to take, or a step. Answer a look with [Runner.SawReplica] or
+// Next returns a look to take, or a step. Answer a wait with [Runner.Again], a look with [Runner.SawReplica] or
 // [Runner.SawShards], a call with [Runner.Took].
 func (r *Runner) Next() (look *Look, step Step) {
 	if len(r.looks) > 0 {

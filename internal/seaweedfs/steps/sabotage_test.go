@@ -26,7 +26,7 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"move: skip the tail", "steps/move.go", "	if !m.tailed {", "	if false {"},
 	{"move: delete a source that is no surplus", "steps/move.go", "	case !surplus:\n", "	case false:\n"},
 	{"move: take an unknown target for absent", "steps/move.go", "	case target.Presence == Unknown:\n", "	case false:\n"},
-	{"move: take an unknown source for absent", "steps/move.go", "	case source.Presence == Unknown:\n", "	case false:\n"},
+	{"move: take an unknown source for absent", "steps/move.go", "		return m.ghost(source, target)\n	case source.Presence == Unknown:\n", "		return m.ghost(source, target)\n	case false:\n"},
 	{"move: keep the source read-only after a failure", "steps/move.go", "	if undo {\n", "	if false {\n"},
 	{"move: two writable copies after a failure", "steps/move.go", "if surplus && target.Presence == Present {", "if false {"},
 	{"move: do not say that the source is read-only", "steps/move.go", "		end.leaves(LeftReadOnly, m.Source)\n", ""},

@@ -31,16 +31,54 @@ func (c *Cluster) Replica(ctx context.Context, server string, id uint32) steps.R
 	if err == nil {
 		var state *volumepb.VolumeStatusResponse
 		if state, err = client.VolumeStatus(ctx, request); err == nil {
-			return steps.Replica{
+			seen := steps.Replica{
 				Presence: steps.Present, ReadOnly: state.GetIsReadOnly(), Dat: files.GetDatFileSize(), Idx: files.GetIdxFileSize(),
 				Revision: files.GetCompactionRevision(),
 			}
+			return onDisk(ctx, client, id, files.GetCollection(), seen)
 		}
 	}
 	if notFound(err) {
 		return steps.Replica{Presence: steps.Absent}
 	}
 	return steps.Replica{Why: Reason(err)}
+}
+
+// onDisk sees whether the index of a replica is a file: a server reports the sizes of files
+// that were deleted while it holds them open, too.
+func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string, seen steps.Replica) steps.Replica {
+	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
+		VolumeId: id, Collection: collection, Ext: ".idx", IsEcVolume: true, StopOffset: 1, CompactionRevision: math.MaxUint32,
+	})
+	if err == nil {
+		err = drain(stream, func(*volumepb.CopyFileResponse) {})
+	}
+	switch {
+	case notFound(err):
+		seen.Presence, seen.Ghost, seen.Why = steps.Unknown, true, "its files are gone, the server only holds them open"
+	case err != nil:
+		return steps.Replica{Why: Reason(err)}
+	}
+	return seen
+}
+
+// Arriving looks for a copy that is under way onto a server without the volume, by the
+// note that the server keeps beside it.
+func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collection string) steps.Replica {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	client, err := c.volumeServer(server)
+	if err != nil {
+		return steps.Replica{Why: err.Error()}
+	}
+	note, err := readFile(ctx, client, id, collection, ".note")
+	switch {
+	case err != nil:
+		return steps.Replica{Why: Reason(err)}
+	case len(note) > 0:
+		return steps.Replica{Arriving: true, Why: "a copy is under way: " + string(note)}
+	}
+	return steps.Replica{Presence: steps.Absent}
 }
 
 // Shards looks at the mounted shards of a volume on one server.
@@ -73,21 +111,27 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 	return seen
 }
 
-// maxVolumeInfo bounds a .vif file.
-const maxVolumeInfo = 1 << 20
+// maxSmallFile bounds the small files beside a volume.
+const maxSmallFile = 1 << 20
 
-// volumeInfo reads the .vif file beside the shards of a volume. A file that is
-// missing or not readable as JSON is empty.
-func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
+// readFile reads a small file beside a volume or its shards, by its extension. A file that
+// is not there is empty. Asked for as one of shards, it needs no volume that is loaded.
+func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection, ext string) (content []byte, err error) {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
-		VolumeId: id, Collection: collection, Ext: ".vif", IsEcVolume: true, IgnoreSourceFileNotFound: true,
-		StopOffset: maxVolumeInfo, CompactionRevision: math.MaxUint32,
+		VolumeId: id, Collection: collection, Ext: ext, IsEcVolume: true, IgnoreSourceFileNotFound: true,
+		StopOffset: maxSmallFile, CompactionRevision: math.MaxUint32,
 	})
 	if err != nil {
 		return nil, err
 	}
-	var content []byte
-	if err := drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) }); err != nil {
+	return content, drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) })
+}
+
+// volumeInfo reads the .vif file beside the shards of a volume. A file that is
+// missing or not readable as JSON is empty.
+func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
+	content, err := readFile(ctx, client, id, collection, ".vif")
+	if err != nil {
 		return nil, err
 	}
 	info := &volumepb.VolumeInfo{}

@@ -1,0 +1,97 @@
+package seaweedfs
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
+)
+
+// TestADetectionRepairsWhatAKilledJobLeft: the worker is killed after the copy, and its
+// job has no attempt left.
+func TestADetectionRepairsWhatAKilledJobLeft(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 3, weed.KeeperOptions{})
+	for id := range uint32(2) {
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+	}
+	found := f.detect("volume_balance", `{}`)
+	require.NotEmpty(t, found)
+	ctx, kill := context.WithCancelCause(t.Context())
+	f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
+		if called == "VolumeTailReceiver" {
+			kill(jobtype.ErrLeaseLost)
+		}
+		return fakecluster.Pass
+	})
+	require.Error(t, f.execute(ctx, "volume_balance", `{}`, found[0]).Err)
+	f.SetFault(nil)
+	holders, readOnly := f.Replicas(1)
+	require.Equal(t, f.servers[:2], holders)
+	require.Equal(t, f.servers[:1], readOnly)
+	// A client writes to the copy meanwhile.
+	require.True(t, f.Write(1, 1<<32+99, 50))
+
+	repairs := f.detect("volume_balance", `{}`)
+	require.NotEmpty(t, repairs)
+	assert.Equal(t, found[0].DedupeKey, repairs[0].DedupeKey, "one of both at a time")
+	assert.Equal(t, jobtype.PriorityHigh, repairs[0].Priority)
+	assert.Regexp(t, "volume 1: complete its move from "+f.servers[0]+`.* to `+f.servers[1], repairs[0].Summary)
+	done := f.execute(t.Context(), "volume_balance", `{}`, repairs[0])
+	require.NoError(t, done.Err)
+	assert.Equal(t, "volume 1: its move is completed, which an earlier job had left", done.Result.Summary)
+	holders, readOnly = f.Replicas(1)
+	assert.Equal(t, f.servers[1:2], holders)
+	assert.Empty(t, readOnly)
+	for _, object := range []uint64{0, 1, 2, 99} {
+		assert.True(t, f.Readable(1, 1<<32+object))
+	}
+	// Again, it finds nothing to repair.
+	assert.NoError(t, f.execute(t.Context(), "volume_balance", `{}`, repairs[0]).Err)
+}
+
+// TestAMoveWaitsForACopyUnderWay: the worker that wanted the copy was killed, and the
+// server goes on with it. A second copy at the same time would overwrite it. The first one
+// cannot be used either: its server removes its files, because nobody takes the answer.
+func TestAMoveWaitsForACopyUnderWay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 3, weed.KeeperOptions{})
+	for id := range uint32(2) {
+		f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+	}
+	found := f.detect("volume_balance", `{}`)
+	require.NotEmpty(t, found)
+	require.NoError(t, f.MarkReadOnly(f.servers[0], 1, false))
+	require.NoError(t, f.BeginCopy(f.servers[1], f.servers[0], 1))
+	looks := 0
+	var calls []string
+	f.SetFault(func(_ context.Context, called, server string) fakecluster.Verdict {
+		switch {
+		case called == "VolumeCopy" || called == "VolumeDelete":
+			assert.False(t, f.Arriving(f.servers[1], 1), called)
+			calls = append(calls, called+" "+server)
+		case called == "CopyFile" && server == f.servers[1]:
+			if looks++; looks == 2 {
+				f.EndCopies()
+			}
+		}
+		return fakecluster.Pass
+	})
+	job := f.job(`{}`, found[0])
+	job.Attempt = 2
+	done := jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job)
+	require.NoError(t, done.Err)
+	assert.Equal(t, []string{"VolumeDelete " + f.servers[1], "VolumeCopy " + f.servers[1], "VolumeDelete " + f.servers[0]}, calls)
+	f.SetDown(f.servers[1], true)
+	f.SetDown(f.servers[1], false)
+	holders, readOnly := f.Replicas(1)
+	assert.Equal(t, f.servers[1:2], holders)
+	assert.Empty(t, readOnly)
+	assert.True(t, f.Readable(1, 1<<32))
+}

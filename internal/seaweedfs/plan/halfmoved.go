@@ -1,0 +1,42 @@
+package plan
+
+import "slices"
+
+// HalfMoved finds the moves that nobody completed: a volume with one copy too many, of
+// which one is read-only, the source, and another one takes writes. The target is the
+// replica with the size of the source: of a volume with several replicas a move made just
+// that one. A volume with more than one replica that can be the target is left alone.
+func HalfMoved(t Topology, filter Filter, limit int) []Move {
+	var moves []Move
+	for _, replicas := range t.volumes() {
+		if len(moves) >= limit {
+			break
+		}
+		copies := Copies(replicas[0].Placement)
+		if len(replicas) != copies+1 || replicas[0].Remote || !filter.volume(replicas[0].Volume, t.LimitBytes) {
+			continue
+		}
+		source := slices.IndexFunc(replicas, func(r placed) bool { return r.ReadOnly })
+		targets := slices.DeleteFunc(slices.Clone(replicas), func(r placed) bool {
+			return r.ReadOnly || source >= 0 && copies > 1 && r.Size != replicas[source].Size
+		})
+		if source < 0 || len(targets) != 1 || copies > 1 && readOnly(replicas) != 1 {
+			continue
+		}
+		from, into := replicas[source], targets[0]
+		moves = append(moves, Move{
+			Volume: from.ID, Collection: from.Collection, Source: t.Servers[from.server].Address, Target: t.Servers[into.server].Address,
+			DiskType: into.disk, Size: from.Size, Copies: copies,
+		})
+	}
+	return moves
+}
+
+func readOnly(replicas []placed) (count int) {
+	for _, r := range replicas {
+		if r.ReadOnly {
+			count++
+		}
+	}
+	return count
+}

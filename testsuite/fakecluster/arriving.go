@@ -1,0 +1,63 @@
+package fakecluster
+
+import (
+	"maps"
+	"slices"
+)
+
+// BeginCopy starts a copy whose caller goes away. A real server goes on with it: its note
+// lies beside the files until the copy has ended, see [Cluster.EndCopy].
+func (c *Cluster) BeginCopy(address, source string, id uint32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	target, err := c.server(address)
+	if err != nil {
+		return err
+	}
+	if _, err := c.volume(source, id); err != nil {
+		return err
+	}
+	target.arriving[id] = append(target.arriving[id], source)
+	return nil
+}
+
+// Arriving reports whether a copy of a volume onto address is under way.
+func (c *Cluster) Arriving(address string, id uint32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.servers[address].arriving[id]) > 0
+}
+
+// LoseFiles removes the files of a volume that its server holds open: the caller of a copy
+// was gone when the copy ended.
+func (c *Cluster) LoseFiles(address string, id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.servers[address]; s != nil && s.volumes[id] != nil {
+		s.volumes[id].ghost = true
+	}
+}
+
+// EndCopies ends every copy that is under way, and returns where volumes arrived. Nobody
+// takes the answer, so that the server removes their files. A copy whose source has the
+// volume no more fails, and removes the files of every copy there.
+func (c *Cluster) EndCopies() (arrived []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
+		target := c.servers[address]
+		for id, sources := range target.arriving {
+			for _, source := range sources {
+				if from := c.servers[source]; from == nil || from.down || from.volumes[id] == nil {
+					delete(target.volumes, id)
+					continue
+				}
+				c.copyTo(address, source, id)
+				target.volumes[id].ghost = true
+				arrived = append(arrived, address)
+			}
+		}
+		clear(target.arriving)
+	}
+	return arrived
+}

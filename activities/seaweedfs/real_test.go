@@ -248,7 +248,7 @@ func TestRealMovesAndEncodings(t *testing.T) {
 
 // TestRealKillsInAMove ends the worker of a move in every step of it, as SIGKILL does:
 // nothing is undone and its lease ends by itself. The next attempt completes the move.
-// Of a long copy the server goes on by itself.
+// Of a long copy the server continues by itself.
 func TestRealKillsInAMove(t *testing.T) {
 	s := newSite(t)
 	on := s.servers()[0]

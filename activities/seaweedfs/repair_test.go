@@ -57,7 +57,7 @@ func TestADetectionRepairsWhatAKilledJobLeft(t *testing.T) {
 }
 
 // TestAMoveWaitsForACopyUnderWay: the worker that wanted the copy was killed, and the
-// server goes on with it. A second copy at the same time would overwrite it. The first one
+// server continues with it. A second copy at the same time would overwrite it. The first one
 // cannot be used either: its server removes its files, because nobody takes the answer.
 func TestAMoveWaitsForACopyUnderWay(t *testing.T) {
 	t.Parallel()

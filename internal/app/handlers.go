@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/activities/scrub"
 	"github.com/roundsman/roundsman/activities/seaweedfs"
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -48,7 +49,7 @@ func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtyp
 	if err != nil {
 		return nil, nil, err
 	}
-	descriptors, validators := make([]jobtype.Descriptor, len(all)), map[string]jobtype.SettingsValidator{}
+	descriptors, validators := make([]jobtype.Descriptor, len(all)), gateway.Validators()
 	for i, handler := range all {
 		descriptors[i] = handler.Descriptor()
 		if validator, ok := handler.(jobtype.SettingsValidator); ok {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// BeginCopy starts a copy whose caller goes away. A real server goes on with it: its note
-// lies beside the files until the copy has ended, see [Cluster.EndCopy].
+// BeginCopy starts a copy whose caller goes away. A real server continues with it: its note
+// lies next to the files until the copy has ended, see [Cluster.EndCopy].
 func (c *Cluster) BeginCopy(address, source string, id uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *Cluster) LoseFiles(address string, id uint32) {
 	}
 }
 
-// EndCopies ends every copy that is under way, and returns where volumes arrived. Nobody
+// EndCopies ends every copy that is under way, and returns where volumes arrived. No caller
 // takes the answer, so that the server removes their files. A copy whose source has the
 // volume no more fails, and removes the files of every copy there.
 func (c *Cluster) EndCopies() (arrived []string) {

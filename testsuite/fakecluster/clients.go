@@ -99,12 +99,13 @@ func (c *Cluster) Readable(id uint32, key uint64) bool {
 	return false
 }
 
-// Replicas lists the servers that hold a volume, and which of them refuse writes.
+// Replicas lists the servers that hold a volume on their disks, and which of them refuse
+// writes.
 func (c *Cluster) Replicas(id uint32) (holders, readOnly []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, address := range slices.Sorted(maps.Keys(c.servers)) {
-		if v := c.servers[address].volumes[id]; v != nil {
+		if v := c.servers[address].volumes[id]; v != nil && !v.ghost {
 			holders = append(holders, address)
 			if v.readOnly {
 				readOnly = append(readOnly, address)

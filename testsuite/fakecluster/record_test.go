@@ -30,7 +30,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
 
-// record writes the recording anew from the cluster whose master realMaster names.
+// record writes the recording again from the cluster whose master realMaster names.
 var record = flag.Bool("record", false, "record the answers of the cluster in "+realMaster) //nolint:gochecknoglobals // a flag
 
 const (

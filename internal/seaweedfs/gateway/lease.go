@@ -74,7 +74,7 @@ func (l *Leases) of(cluster json.RawMessage) (*leased, error) {
 	if err := json.Unmarshal(cluster, &spec); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	spec.Filers = nil // They have no part in the lease.
+	spec.Filers, spec.S3 = nil, nil // They have no part in the lease.
 	key, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ type Replica struct {
 	// Why is the error of one that is Unknown.
 	Why string
 	// Arriving: a copy onto the server is under way, which is Unknown until it has ended.
-	// It goes on when the process that wanted it is gone.
+	// It continues when the process that wanted it is gone.
 	Arriving bool
 	// Ghost: the server holds the volume open although its files are gone, which is Unknown.
 	// A restart loses it. A copy becomes one whose caller is gone when it ends: the server
@@ -130,7 +130,7 @@ type Shards struct {
 	Sizes    map[uint32]int64
 	// Made is the size of the .dat file that was encoded, and Encoded identifies that
 	// encoding, as the shards' .vif file has them. Both are 0 after a mark of a replica
-	// on the same disk, which writes that file anew.
+	// on the same disk, which writes that file again.
 	Made    uint64
 	Encoded int64
 	// Entries and Bytes are the sums of the shards' index: of its needles, and of their sizes.

@@ -189,7 +189,7 @@ func (m *model) call(w *work, c steps.Call, faulty bool) {
 	case 4:
 		w.hanging, w.arrived, w.deadline = &c, false, m.until
 		if c.Op == steps.Copy {
-			// A server goes on with a copy when its caller is gone, and after its lease.
+			// A server continues with a copy when its caller is gone, and after its lease.
 			w.arrived = true
 			_ = m.cluster.BeginCopy(c.Server, c.Source, c.Volume)
 		}

@@ -238,7 +238,7 @@ func (m *Move) abandon(surplus bool, source, target Replica) Step {
 }
 
 // inherited reports whether the target is read-only because its source was before
-// this job: a copy carries a mark that was persisted. Nobody wrote to either since.
+// this job: a copy carries a mark that was persisted, and no client wrote to either since.
 func (m *Move) inherited(source Replica) bool {
 	return m.Copied && !m.Marked && source.ReadOnly
 }

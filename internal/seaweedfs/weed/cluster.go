@@ -25,7 +25,9 @@ import (
 type Spec struct {
 	Masters []string `json:"masters"`
 	Filers  []string `json:"filers,omitempty"`
-	TLS     *TLS     `json:"tls,omitempty"`
+	// S3 servers are for SeaweedFS's own workers only.
+	S3  []string `json:"s3,omitempty"`
+	TLS *TLS     `json:"tls,omitempty"`
 }
 
 // TLS names the files for mTLS to the cluster, on the worker's machine. AnyName accepts
@@ -44,7 +46,7 @@ func (s Spec) Validate() error {
 	if len(s.Masters) == 0 {
 		faults = append(faults, errors.New("cluster.masters: name the masters, for example [\"10.0.0.1:9333\"]"))
 	}
-	for key, addresses := range map[string][]string{"masters": s.Masters, "filers": s.Filers} {
+	for key, addresses := range map[string][]string{"masters": s.Masters, "filers": s.Filers, "s3": s.S3} {
 		for i, address := range addresses {
 			if _, err := ParseAddress(address); err != nil {
 				faults = append(faults, fmt.Errorf("cluster.%s[%d]: %w", key, i, err))

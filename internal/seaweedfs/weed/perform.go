@@ -63,7 +63,7 @@ func onDisk(ctx context.Context, client volumepb.VolumeServerClient, id uint32, 
 }
 
 // Arriving looks for a copy that is under way onto a server without the volume, by the
-// note that the server keeps beside it.
+// note that the server keeps next to its files.
 func (c *Cluster) Arriving(ctx context.Context, server string, id uint32, collection string) steps.Replica {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -111,10 +111,10 @@ func (c *Cluster) Shards(ctx context.Context, server string, id uint32) steps.Sh
 	return seen
 }
 
-// maxSmallFile bounds the small files beside a volume.
+// maxSmallFile bounds the small files next to a volume.
 const maxSmallFile = 1 << 20
 
-// readFile reads a small file beside a volume or its shards, by its extension. A file that
+// readFile reads a small file next to a volume or its shards, by its extension. A file that
 // is not there is empty. Asked for as one of shards, it needs no volume that is loaded.
 func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection, ext string) (content []byte, err error) {
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
@@ -127,7 +127,7 @@ func readFile(ctx context.Context, client volumepb.VolumeServerClient, id uint32
 	return content, drain(stream, func(r *volumepb.CopyFileResponse) { content = append(content, r.GetFileContent()...) })
 }
 
-// volumeInfo reads the .vif file beside the shards of a volume. A file that is
+// volumeInfo reads the .vif file next to the shards of a volume. A file that is
 // missing or not readable as JSON is empty.
 func volumeInfo(ctx context.Context, client volumepb.VolumeServerClient, id uint32, collection string) (*volumepb.VolumeInfo, error) {
 	content, err := readFile(ctx, client, id, collection, ".vif")

@@ -177,6 +177,29 @@ func asFloat(value any) (float64, bool) {
 	return 0, false
 }
 
+// JobTypes are those of SeaweedFS's own workers.
+func JobTypes() []string {
+	return []string{
+		"vacuum", "volume_balance", "erasure_coding", "ec_balance", scriptJobType, "iceberg_maintenance", "s3_lifecycle",
+		"lance_compact", "lance_optimize_indices", "lance_cleanup_versions",
+	}
+}
+
+// Needs are the keys of the `cluster:` block without which a worker finds nothing to do.
+func Needs(jobType string) []string {
+	switch jobType {
+	case scriptJobType:
+		return []string{"masters", "filers"}
+	case "iceberg_maintenance":
+		return []string{"filers"}
+	case "s3_lifecycle":
+		return []string{"filers", "s3"}
+	case "lance_compact", "lance_optimize_indices", "lance_cleanup_versions":
+		return nil
+	}
+	return []string{"masters"}
+}
+
 // Mutates reports whether work of the job type changes volumes, so that it needs the
 // cluster's shell lease. Job types that are not known do.
 func Mutates(jobType string) bool {

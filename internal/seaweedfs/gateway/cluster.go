@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/translate"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// clusterUser checks the `cluster:` block for one job type of weed workers. The settings
+// of the job type are checked with its form, which only a worker has.
+type clusterUser struct{ handler, jobType string }
+
+var (
+	_ jobtype.SettingsValidator = clusterUser{}
+	_ jobtype.ClusterUser       = clusterUser{}
+)
+
+// Validators are those of the handlers that SeaweedFS's own workers have, by name.
+func Validators() map[string]jobtype.SettingsValidator {
+	all := map[string]jobtype.SettingsValidator{}
+	for _, jobType := range translate.JobTypes() {
+		if name, err := translate.HandlerName(jobType); err == nil {
+			all[name] = clusterUser{name, jobType}
+		}
+	}
+	return all
+}
+
+// ValidateSettings implements [jobtype.SettingsValidator].
+func (clusterUser) ValidateSettings(_, _, _ json.RawMessage) error { return nil }
+
+// ValidateCluster implements [jobtype.ClusterUser]. A worker that lacks an address finds
+// nothing and reports no error.
+func (u clusterUser) ValidateCluster(block json.RawMessage) error {
+	cluster, err := translate.ClusterOf(block)
+	if err != nil {
+		return err
+	}
+	has := map[string]int{"masters": len(cluster.Masters), "filers": len(cluster.Filers), "s3": len(cluster.S3)}
+	var faults []error
+	for _, list := range translate.Needs(u.jobType) {
+		if has[list] == 0 {
+			faults = append(faults, fmt.Errorf("cluster.%s: %s finds nothing without it: write [\"HOST:PORT\"]", list, u.handler))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// ProbeCluster implements [jobtype.ClusterUser].
+func (u clusterUser) ProbeCluster(ctx context.Context, block json.RawMessage) []jobtype.ClusterProbe {
+	var spec weed.Spec
+	err := u.ValidateCluster(block)
+	if err == nil && len(block) > 0 {
+		err = json.Unmarshal(block, &spec)
+	}
+	if err != nil {
+		return []jobtype.ClusterProbe{{Name: "cluster", Found: err.Error(), Fix: "correct the `cluster:` block; `roundsman validate` shows where"}}
+	}
+	var probes []jobtype.ClusterProbe
+	for _, probed := range weed.ProbeAll(ctx, spec) {
+		probes = append(probes, jobtype.ClusterProbe(probed))
+	}
+	return probes
+}

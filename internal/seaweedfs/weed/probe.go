@@ -1,0 +1,56 @@
+package weed
+
+import (
+	"context"
+	"fmt"
+	"net"
+)
+
+// Probe is one server of a cluster that was contacted. Fix is empty if it answered.
+type Probe struct{ Name, Found, Fix string }
+
+// ProbeAll asks every master for the topology, by itself, and connects to every filer and
+// S3 server. It takes no lease.
+func ProbeAll(ctx context.Context, spec Spec) []Probe {
+	var probes []Probe
+	for _, master := range spec.Masters {
+		probes = append(probes, probeMaster(ctx, Spec{Masters: []string{master}, TLS: spec.TLS}))
+	}
+	for _, filer := range spec.Filers {
+		probes = append(probes, probeListener(ctx, "filer "+filer, filer, "start it, or correct cluster.filers"))
+	}
+	for _, s3 := range spec.S3 {
+		probes = append(probes, probeListener(ctx, "S3 server "+s3, s3, "start it, or correct cluster.s3"))
+	}
+	return probes
+}
+
+func probeMaster(ctx context.Context, spec Spec) Probe {
+	made := Probe{Name: "master " + spec.Masters[0]}
+	cluster, err := Dial(spec)
+	if err == nil {
+		defer cluster.Close()
+		topology, asked := cluster.Topology(ctx)
+		if err = asked; err == nil {
+			made.Found = fmt.Sprintf("knows %d volume servers", len(topology.Servers))
+			return made
+		}
+	}
+	made.Found, made.Fix = "gives no topology: "+err.Error(), "start it, or correct cluster.masters and cluster.tls; gRPC is expected at the port + 10000"
+	return made
+}
+
+func probeListener(ctx context.Context, name, address, fix string) Probe {
+	made := Probe{Name: name, Found: "accepts connections"}
+	target, err := ParseAddress(address)
+	if err == nil {
+		var conn net.Conn
+		if conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", target); err == nil {
+			err = conn.Close()
+		}
+	}
+	if err != nil {
+		made.Found, made.Fix = "does not answer: "+err.Error(), fix
+	}
+	return made
+}

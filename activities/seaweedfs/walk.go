@@ -77,7 +77,7 @@ func (w *walk) enter(ctx context.Context) (*weed.Hold, error) {
 			case <-ticking.Done():
 				return
 			case <-ticker.C:
-				w.report("waiting for the shell lease", w.cluster.keeper.Blocked())
+				w.report("waiting for the shell lease", w.cluster.keeper.Blocked().Reason)
 			}
 		}
 	}()

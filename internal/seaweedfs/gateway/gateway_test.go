@@ -20,6 +20,7 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway"
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/session"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
@@ -327,7 +328,7 @@ func TestAWorkerThatTheFleetRefusesIsToldWhy(t *testing.T) {
 // untouched is a lease that nobody may ask for.
 type untouched struct{ t *testing.T }
 
-func (u untouched) Hold(ctx context.Context, _ json.RawMessage, _ func(string)) (held context.Context, release func(), err error) {
+func (u untouched) Hold(ctx context.Context, _ json.RawMessage, _ func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	u.t.Error("the lease was asked for")
 	return ctx, func() {}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/session"
 	"github.com/roundsman/roundsman/internal/seaweedfs/gateway/translate"
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -28,6 +29,13 @@ const (
 	roomWait  = time.Second
 	firstWait = 10 * time.Millisecond
 )
+
+// masterPatience is how long a detection waits for a master that does not answer. The next
+// detection asks again. A job waits until its time is over: a leader may be elected.
+const masterPatience = 5 * time.Second
+
+// errSilent ends a detection of a cluster without a master.
+var errSilent = errors.New("no master answers")
 
 // handler is one job type of one connected worker.
 type handler struct {
@@ -74,7 +82,13 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if sink, ok := out.(jobtype.Alive); ok {
 		alive = sink.Alive
 	}
-	held, release, err := h.hold(ctx, p, func(string) { alive() })
+	held, release, err := h.hold(ctx, p, func(blocked weed.Blocked) error {
+		alive()
+		if blocked.Silent > masterPatience {
+			return fmt.Errorf("UNREACHABLE: %w: %s", errSilent, blocked.Reason)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -115,7 +129,10 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	if err != nil {
 		return jobtype.Result{}, jobtype.Permanent(err)
 	}
-	held, release, err := h.hold(ctx, p, func(reason string) { progress.Report(-1, "waits for the shell lease", reason) })
+	held, release, err := h.hold(ctx, p, func(blocked weed.Blocked) error {
+		progress.Report(-1, "waits for the shell lease", blocked.Reason)
+		return nil
+	})
 	if err != nil {
 		return jobtype.Result{}, err
 	}
@@ -137,12 +154,15 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 }
 
 // hold holds the cluster's lease, if the job type changes volumes.
-func (h *handler) hold(ctx context.Context, p prepared, waits func(reason string)) (held context.Context, release func(), err error) {
+func (h *handler) hold(ctx context.Context, p prepared, waits func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	if !translate.Mutates(h.jobType) || !p.masters {
 		return ctx, func() {}, nil
 	}
 	held, release, err = h.lease.Hold(ctx, p.block, waits)
-	if err != nil {
+	switch {
+	case errors.Is(err, errSilent):
+		return nil, nil, err
+	case err != nil:
 		return nil, nil, fmt.Errorf("the shell lease of the cluster: %w", err)
 	}
 	return held, release, nil

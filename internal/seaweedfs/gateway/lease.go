@@ -39,11 +39,13 @@ type leased struct {
 func NewLeases() *Leases { return &Leases{clusters: map[string]*leased{}} }
 
 // Hold implements [Lease].
-func (l *Leases) Hold(ctx context.Context, cluster json.RawMessage, waits func(reason string)) (held context.Context, release func(), err error) {
+func (l *Leases) Hold(ctx context.Context, cluster json.RawMessage, waits func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	kept, err := l.of(cluster)
 	if err != nil {
 		return nil, nil, err
 	}
+	entering, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	entered := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() {
@@ -52,17 +54,22 @@ func (l *Leases) Hold(ctx context.Context, cluster json.RawMessage, waits func(r
 		for {
 			select {
 			case <-ticker.C:
-				waits(kept.keeper.Blocked())
+				if err := waits(kept.keeper.Blocked()); err != nil {
+					giveUp(err)
+				}
 			case <-entered:
 				return
 			}
 		}
 	})
-	hold, err := kept.keeper.Enter(ctx)
+	hold, err := kept.keeper.Enter(entering)
 	close(entered)
 	telling.Wait()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", kept.keeper.Blocked(), err)
+		if blocked := kept.keeper.Blocked().Reason; blocked != "" && !errors.Is(err, errSilent) {
+			err = fmt.Errorf("%s: %w", blocked, err)
+		}
+		return nil, nil, err
 	}
 	held, end := hold.Context(ctx)
 	return held, func() { end(); hold.Leave() }, nil

@@ -15,6 +15,7 @@ import (
 	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
@@ -131,4 +132,17 @@ func TestALostLeaseStopsTheJob(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the job continued without the lease")
 	}
+}
+
+// TestADetectionReportsADeadMaster long before its time is over, with the names of the
+// master and the lease.
+func TestADetectionReportsADeadMaster(t *testing.T) {
+	t.Parallel()
+	m, _, _, _, _ := leasing(t, hanging)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	found := jobtypetest.Detect(ctx, m.handler(t, "weed-vacuum"), jobtype.DetectInput{Cluster: json.RawMessage(`{"masters":["127.0.0.1:1.1"]}`)})
+	require.NoError(t, ctx.Err())
+	require.ErrorContains(t, found.Err, `UNREACHABLE: no master answers: lease "shell": master 127.0.0.1:1.1: `)
+	require.ErrorContains(t, found.Err, "connection refused")
 }

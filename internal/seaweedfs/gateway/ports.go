@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -49,13 +50,13 @@ type Lease interface {
 	// Hold waits for the lease of the cluster that the `cluster:` block names; waits is
 	// told what for, now and then. held ends when the lease is lost. release must be
 	// called.
-	Hold(ctx context.Context, cluster json.RawMessage, waits func(reason string)) (held context.Context, release func(), err error)
+	Hold(ctx context.Context, cluster json.RawMessage, waits func(weed.Blocked) error) (held context.Context, release func(), err error)
 }
 
 // NoLease holds nothing. It is for tests, and for clusters that nobody else maintains.
 type NoLease struct{}
 
 // Hold implements [Lease].
-func (NoLease) Hold(ctx context.Context, _ json.RawMessage, _ func(string)) (held context.Context, release func(), err error) {
+func (NoLease) Hold(ctx context.Context, _ json.RawMessage, _ func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	return ctx, func() {}, nil
 }

@@ -68,7 +68,7 @@ const maxMessage = 1 << 30
 // Deadlines of calls. A short call is a matter of milliseconds; a long one takes what
 // its volume takes, and its job's time bounds it.
 const (
-	masterTimeout = 10 * time.Second
+	masterTimeout = 8 * time.Second // of all masters together
 	leaseTimeout  = 2 * time.Second
 	lookTimeout   = 5 * time.Second
 	shortTimeout  = 30 * time.Second
@@ -182,14 +182,17 @@ func (c *Cluster) volumeServer(address string) (volumepb.VolumeServerClient, err
 	return volumepb.NewVolumeServerClient(conn), nil
 }
 
-// onMaster calls the masters in turn, the one that answered last first, until one
+// onMaster calls the masters in turn, within timeout together, the one that answered last first, until one
 // answers. A refusal by the lease's holder is an answer.
 func (c *Cluster) onMaster(ctx context.Context, timeout time.Duration, do func(context.Context, masterpb.SeaweedClient) error) (master string, err error) {
 	var faults []error
-	for _, address := range c.masters() {
+	end := time.Now().Add(timeout)
+	masters := c.masters()
+	for i, address := range masters {
 		conn, err := c.conn(address)
 		if err == nil {
-			callCtx, cancel := context.WithTimeout(ctx, timeout)
+			// Each has its share of what is left, so that one that is silent leaves time.
+			callCtx, cancel := context.WithTimeout(ctx, time.Until(end)/time.Duration(len(masters)-i))
 			err = do(callCtx, masterpb.NewSeaweedClient(conn))
 			cancel()
 		}

@@ -1,6 +1,8 @@
 package weed
 
 import (
+	"context"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +71,24 @@ func TestAnIndexIsReadInPieces(t *testing.T) {
 		}
 		require.NotEqual(t, whole, read(9, append(file, entry(3, 4, 0, 0, 1, 0)...)))
 	}
+}
+
+// TestASilentMasterLeavesTimeForTheNext: it accepts connections and answers nothing.
+func TestASilentMasterLeavesTimeForTheNext(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	_, port, err := net.SplitHostPort(silent.Addr().String())
+	require.NoError(t, err)
+	running, err := fakecluster.New(nil).Serve(fakecluster.Options{})
+	require.NoError(t, err)
+	t.Cleanup(running.Stop)
+	cluster, err := Dial(Spec{Masters: []string{"127.0.0.1:9333." + port, running.Master}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = cluster.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), masterTimeout)
+	defer cancel()
+	_, err = cluster.Topology(ctx)
+	require.NoError(t, err)
 }

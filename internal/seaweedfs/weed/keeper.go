@@ -104,6 +104,8 @@ type Keeper struct {
 	waiting int
 	epoch   *epoch
 	blocked string // why the lease is not there
+	// silent is since when no master has answered; zero while one does.
+	silent time.Time
 	// withheld counts those that want the lease not to be held.
 	withheld int
 	closing  chan struct{} // closed by [Keeper.Close]
@@ -135,12 +137,38 @@ type Hold struct {
 	epoch  *epoch
 }
 
-// Blocked returns why the lease is not held although it is wanted, "" otherwise.
-func (k *Keeper) Blocked() string {
+// Blocked is why a lease is not held although it is wanted. The zero value means that it
+// is held, or was not asked for yet.
+type Blocked struct {
+	// Reason names the lease, and its holder or the masters that do not answer.
+	Reason string
+	// Silent is for how long no master has answered; 0 while one does.
+	Silent time.Duration
+}
+
+// Blocked returns why the lease is not held.
+func (k *Keeper) Blocked() Blocked {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.blocked
+	made := Blocked{Reason: k.blocked}
+	if !k.silent.IsZero() {
+		made.Silent = time.Since(k.silent)
+	}
+	return made
 }
+
+// block records why the lease could not be had, or renewed; the caller holds the lock.
+func (k *Keeper) block(err error) {
+	k.blocked = fmt.Sprintf("lease %q: %s", lockName, Reason(err))
+	switch {
+	case IsLocked(err):
+		k.silent = time.Time{}
+	case k.silent.IsZero():
+		k.silent = time.Now()
+	}
+}
+
+func (k *Keeper) unblock() { k.blocked, k.silent = "", time.Time{} }
 
 // Running reports whether the lease is held or wanted.
 func (k *Keeper) Running() bool {

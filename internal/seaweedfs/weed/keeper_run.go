@@ -21,7 +21,8 @@ func (k *Keeper) run() {
 			k.sleep(k.options.Yield)
 		}
 	}
-	k.running, k.blocked = false, ""
+	k.running = false
+	k.unblock()
 	k.broadcast()
 }
 
@@ -31,7 +32,7 @@ func (k *Keeper) wanted() bool { return k.active > 0 || k.waiting > 0 && !k.clos
 func (k *Keeper) acquire() bool {
 	made, err := k.request(0, 0)
 	if err != nil {
-		k.blocked = Reason(err)
+		k.block(err)
 		k.broadcast()
 		k.sleep(k.options.Retry)
 		return false
@@ -40,7 +41,8 @@ func (k *Keeper) acquire() bool {
 		k.releaseOf(made)
 		return false
 	}
-	k.blocked, k.epoch, k.open = "", made, true
+	k.unblock()
+	k.epoch, k.open = made, true
 	k.epoch.ctx, k.epoch.end = context.WithCancelCause(context.Background())
 	k.broadcast()
 	return true
@@ -126,10 +128,10 @@ func earliest(now time.Time, times ...time.Time) time.Time {
 func (k *Keeper) renew(e *epoch) (lost bool) {
 	made, err := k.request(e.token, e.since)
 	if err != nil {
-		k.blocked = Reason(err)
+		k.block(err)
 		return IsLocked(err)
 	}
-	k.blocked = ""
+	k.unblock()
 	if made.master != e.master {
 		k.epoch = nil
 		k.releaseOf(made)

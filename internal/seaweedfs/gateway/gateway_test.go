@@ -328,6 +328,8 @@ func TestAWorkerThatTheFleetRefusesIsToldWhy(t *testing.T) {
 // untouched is a lease that nobody may ask for.
 type untouched struct{ t *testing.T }
 
+func (u untouched) Gone(context.Context, json.RawMessage, *pb.BalanceMove) bool { return false }
+
 func (u untouched) Hold(ctx context.Context, _ json.RawMessage, _ func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	u.t.Error("the lease was asked for")
 	return ctx, func() {}, nil

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -24,6 +26,8 @@ const (
 	// cancelAgain is when a cancel is repeated: a worker accepts work a moment before the
 	// work can be canceled.
 	cancelAgain = time.Second
+	// harmfulAgain is when a cancel that would do harm is considered again.
+	harmfulAgain = time.Second
 	// roomWait bounds how long a worker that calls itself full is asked again. It tells
 	// the end of a job before it frees the slot, which the next job was meant for.
 	roomWait  = time.Second
@@ -102,7 +106,12 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 			request.LastSuccessfulRun = timestamppb.New(in.LastSuccess)
 		}
 		return s.Detect(now, request)
-	}, watcher{found: func(id string, next *page) error { return h.emit(ctx, id, next, out) }, alive: alive, release: release})
+	}, watcher{
+		found: func(id string, next *page) error { return h.emit(ctx, id, next, out) }, alive: alive, release: release,
+		printed: func(lines []byte) {
+			h.link.logger.Info("a detection explains what it found", "job_type", h.jobType, "explanation", strings.TrimSpace(string(lines)))
+		},
+	})
 	return err
 }
 
@@ -146,6 +155,9 @@ func (h *handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		printed:  func(lines []byte) { _, _ = jobtype.Log(progress).Write(lines) },
 		alive:    progress.Alive,
 		release:  release,
+		harmful: func() bool {
+			return slices.ContainsFunc(translate.Moves(spec), func(m *pb.BalanceMove) bool { return h.lease.Gone(context.WithoutCancel(ctx), p.block, m) })
+		},
 	})
 	if ended == nil {
 		return jobtype.Result{}, err
@@ -177,6 +189,8 @@ type watcher struct {
 	// release is called when the worker has ended the request, which may be after it is
 	// waited for.
 	release func()
+	// harmful reports whether a cancel could destroy data now; nil: it never does.
+	harmful func() bool
 }
 
 // ask sends a request and awaits its end. A worker without room is asked again for
@@ -215,11 +229,13 @@ func untilEnd(ctx context.Context) time.Duration {
 	return 0
 }
 
-// await returns when the request has ended. It is canceled when ctx ends, be it for the
-// lease that is lost, or when found fails; the worker then has [CancelGrace] to end it.
+// await returns when the request has ended. It is canceled when ctx ends, for example after
+// a lost lease, or when found returns an error; the worker then has [CancelGrace] to end it.
+// A cancel that would be harmful is not sent: the worker undoes a move by deleting its
+// target, also if the source is deleted already. Such a request ends by itself.
 func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*session.Ended, error) {
 	var failed error
-	var grace, again <-chan time.Time
+	var grace, again, harmless <-chan time.Time
 	done := ctx.Done()
 	cancel := func() {
 		h.link.cancel(id, failed.Error())
@@ -255,6 +271,14 @@ func (h *handler) await(ctx context.Context, id string, c *call, w watcher) (*se
 			select {
 			case <-c.news:
 			case <-done:
+				done = nil
+				harmless = time.After(0)
+			case <-harmless:
+				if w.harmful != nil && w.harmful() {
+					harmless = time.After(harmfulAgain)
+					continue
+				}
+				harmless = nil
 				stop(context.Cause(ctx))
 			case <-again:
 				cancel()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 )
 
@@ -73,6 +75,15 @@ func (l *Leases) Hold(ctx context.Context, cluster json.RawMessage, waits func(w
 	}
 	held, end := hold.Context(ctx)
 	return held, func() { end(); hold.Leave() }, nil
+}
+
+// Gone implements [Lease].
+func (l *Leases) Gone(ctx context.Context, cluster json.RawMessage, move *pb.BalanceMove) bool {
+	kept, err := l.of(cluster)
+	if err != nil {
+		return true
+	}
+	return kept.cluster.Replica(ctx, move.GetSourceNode(), move.GetVolumeId()).Presence != steps.Present
 }
 
 // of returns the keeper of a cluster. Nothing is contacted.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -51,6 +52,8 @@ type Lease interface {
 	// told what for, now and then. held ends when the lease is lost. release must be
 	// called.
 	Hold(ctx context.Context, cluster json.RawMessage, waits func(weed.Blocked) error) (held context.Context, release func(), err error)
+	// Gone reports whether the source of a move is deleted, or cannot be read.
+	Gone(ctx context.Context, cluster json.RawMessage, move *pb.BalanceMove) bool
 }
 
 // NoLease holds nothing. It is for tests, and for clusters that nobody else maintains.
@@ -60,3 +63,6 @@ type NoLease struct{}
 func (NoLease) Hold(ctx context.Context, _ json.RawMessage, _ func(weed.Blocked) error) (held context.Context, release func(), err error) {
 	return ctx, func() {}, nil
 }
+
+// Gone implements [Lease].
+func (NoLease) Gone(context.Context, json.RawMessage, *pb.BalanceMove) bool { return false }

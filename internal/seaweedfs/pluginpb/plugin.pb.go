@@ -3555,6 +3555,155 @@ func (x *ObjectPreviewResponse) GetRequestId() string {
 	return ""
 }
 
+// BalanceTask is the part of a balance job's task_params_pb that names the moves of a batch.
+type BalanceTask struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Balance       *BalanceMoves          `protobuf:"bytes,12,opt,name=balance,proto3" json:"balance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceTask) Reset() {
+	*x = BalanceTask{}
+	mi := &file_pluginpb_plugin_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceTask) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceTask) ProtoMessage() {}
+
+func (x *BalanceTask) ProtoReflect() protoreflect.Message {
+	mi := &file_pluginpb_plugin_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceTask.ProtoReflect.Descriptor instead.
+func (*BalanceTask) Descriptor() ([]byte, []int) {
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *BalanceTask) GetBalance() *BalanceMoves {
+	if x != nil {
+		return x.Balance
+	}
+	return nil
+}
+
+type BalanceMoves struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Moves         []*BalanceMove         `protobuf:"bytes,4,rep,name=moves,proto3" json:"moves,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceMoves) Reset() {
+	*x = BalanceMoves{}
+	mi := &file_pluginpb_plugin_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceMoves) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceMoves) ProtoMessage() {}
+
+func (x *BalanceMoves) ProtoReflect() protoreflect.Message {
+	mi := &file_pluginpb_plugin_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceMoves.ProtoReflect.Descriptor instead.
+func (*BalanceMoves) Descriptor() ([]byte, []int) {
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *BalanceMoves) GetMoves() []*BalanceMove {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+type BalanceMove struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	VolumeId      uint32                 `protobuf:"varint,1,opt,name=volume_id,json=volumeId,proto3" json:"volume_id,omitempty"`
+	SourceNode    string                 `protobuf:"bytes,2,opt,name=source_node,json=sourceNode,proto3" json:"source_node,omitempty"`
+	TargetNode    string                 `protobuf:"bytes,3,opt,name=target_node,json=targetNode,proto3" json:"target_node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BalanceMove) Reset() {
+	*x = BalanceMove{}
+	mi := &file_pluginpb_plugin_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BalanceMove) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BalanceMove) ProtoMessage() {}
+
+func (x *BalanceMove) ProtoReflect() protoreflect.Message {
+	mi := &file_pluginpb_plugin_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BalanceMove.ProtoReflect.Descriptor instead.
+func (*BalanceMove) Descriptor() ([]byte, []int) {
+	return file_pluginpb_plugin_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *BalanceMove) GetVolumeId() uint32 {
+	if x != nil {
+		return x.VolumeId
+	}
+	return 0
+}
+
+func (x *BalanceMove) GetSourceNode() string {
+	if x != nil {
+		return x.SourceNode
+	}
+	return ""
+}
+
+func (x *BalanceMove) GetTargetNode() string {
+	if x != nil {
+		return x.TargetNode
+	}
+	return ""
+}
+
 var File_pluginpb_plugin_proto protoreflect.FileDescriptor
 
 const file_pluginpb_plugin_proto_rawDesc = "" +
@@ -3890,7 +4039,17 @@ const file_pluginpb_plugin_proto_rawDesc = "" +
 	"\bjob_type\x18\x01 \x01(\tR\ajobType\"6\n" +
 	"\x15ObjectPreviewResponse\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x06 \x01(\tR\trequestId*W\n" +
+	"request_id\x18\x06 \x01(\tR\trequestId\"=\n" +
+	"\vBalanceTask\x12.\n" +
+	"\abalance\x18\f \x01(\v2\x14.plugin.BalanceMovesR\abalance\"9\n" +
+	"\fBalanceMoves\x12)\n" +
+	"\x05moves\x18\x04 \x03(\v2\x13.plugin.BalanceMoveR\x05moves\"l\n" +
+	"\vBalanceMove\x12\x1b\n" +
+	"\tvolume_id\x18\x01 \x01(\rR\bvolumeId\x12\x1f\n" +
+	"\vsource_node\x18\x02 \x01(\tR\n" +
+	"sourceNode\x12\x1f\n" +
+	"\vtarget_node\x18\x03 \x01(\tR\n" +
+	"targetNode*W\n" +
 	"\bWorkKind\x12\x19\n" +
 	"\x15WORK_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13WORK_KIND_DETECTION\x10\x01\x12\x17\n" +
@@ -3944,7 +4103,7 @@ func file_pluginpb_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_pluginpb_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_pluginpb_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_pluginpb_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
 var file_pluginpb_plugin_proto_goTypes = []any{
 	(WorkKind)(0),                 // 0: plugin.WorkKind
 	(JobPriority)(0),              // 1: plugin.JobPriority
@@ -3990,25 +4149,28 @@ var file_pluginpb_plugin_proto_goTypes = []any{
 	(*AdminShutdown)(nil),         // 41: plugin.AdminShutdown
 	(*WorkerObservations)(nil),    // 42: plugin.WorkerObservations
 	(*ObjectPreviewResponse)(nil), // 43: plugin.ObjectPreviewResponse
-	nil,                           // 44: plugin.WorkerHello.MetadataEntry
-	nil,                           // 45: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
-	nil,                           // 46: plugin.ConfigForm.DefaultValuesEntry
-	nil,                           // 47: plugin.ValueMap.FieldsEntry
-	nil,                           // 48: plugin.ClusterContext.MetadataEntry
-	nil,                           // 49: plugin.RunDetectionRequest.AdminConfigValuesEntry
-	nil,                           // 50: plugin.RunDetectionRequest.WorkerConfigValuesEntry
-	nil,                           // 51: plugin.JobProposal.ParametersEntry
-	nil,                           // 52: plugin.JobProposal.LabelsEntry
-	nil,                           // 53: plugin.ExecuteJobRequest.AdminConfigValuesEntry
-	nil,                           // 54: plugin.ExecuteJobRequest.WorkerConfigValuesEntry
-	nil,                           // 55: plugin.JobSpec.ParametersEntry
-	nil,                           // 56: plugin.JobSpec.LabelsEntry
-	nil,                           // 57: plugin.JobResult.OutputValuesEntry
-	(*timestamppb.Timestamp)(nil), // 58: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 59: google.protobuf.Duration
+	(*BalanceTask)(nil),           // 44: plugin.BalanceTask
+	(*BalanceMoves)(nil),          // 45: plugin.BalanceMoves
+	(*BalanceMove)(nil),           // 46: plugin.BalanceMove
+	nil,                           // 47: plugin.WorkerHello.MetadataEntry
+	nil,                           // 48: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
+	nil,                           // 49: plugin.ConfigForm.DefaultValuesEntry
+	nil,                           // 50: plugin.ValueMap.FieldsEntry
+	nil,                           // 51: plugin.ClusterContext.MetadataEntry
+	nil,                           // 52: plugin.RunDetectionRequest.AdminConfigValuesEntry
+	nil,                           // 53: plugin.RunDetectionRequest.WorkerConfigValuesEntry
+	nil,                           // 54: plugin.JobProposal.ParametersEntry
+	nil,                           // 55: plugin.JobProposal.LabelsEntry
+	nil,                           // 56: plugin.ExecuteJobRequest.AdminConfigValuesEntry
+	nil,                           // 57: plugin.ExecuteJobRequest.WorkerConfigValuesEntry
+	nil,                           // 58: plugin.JobSpec.ParametersEntry
+	nil,                           // 59: plugin.JobSpec.LabelsEntry
+	nil,                           // 60: plugin.JobResult.OutputValuesEntry
+	(*timestamppb.Timestamp)(nil), // 61: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 62: google.protobuf.Duration
 }
 var file_pluginpb_plugin_proto_depIdxs = []int32{
-	58, // 0: plugin.WorkerToAdminMessage.sent_at:type_name -> google.protobuf.Timestamp
+	61, // 0: plugin.WorkerToAdminMessage.sent_at:type_name -> google.protobuf.Timestamp
 	7,  // 1: plugin.WorkerToAdminMessage.hello:type_name -> plugin.WorkerHello
 	10, // 2: plugin.WorkerToAdminMessage.heartbeat:type_name -> plugin.WorkerHeartbeat
 	12, // 3: plugin.WorkerToAdminMessage.acknowledge:type_name -> plugin.WorkerAcknowledge
@@ -4019,7 +4181,7 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	38, // 8: plugin.WorkerToAdminMessage.job_completed:type_name -> plugin.JobCompleted
 	42, // 9: plugin.WorkerToAdminMessage.observations:type_name -> plugin.WorkerObservations
 	43, // 10: plugin.WorkerToAdminMessage.object_preview_response:type_name -> plugin.ObjectPreviewResponse
-	58, // 11: plugin.AdminToWorkerMessage.sent_at:type_name -> google.protobuf.Timestamp
+	61, // 11: plugin.AdminToWorkerMessage.sent_at:type_name -> google.protobuf.Timestamp
 	8,  // 12: plugin.AdminToWorkerMessage.hello:type_name -> plugin.AdminHello
 	13, // 13: plugin.AdminToWorkerMessage.request_config_schema:type_name -> plugin.RequestConfigSchema
 	30, // 14: plugin.AdminToWorkerMessage.run_detection_request:type_name -> plugin.RunDetectionRequest
@@ -4027,16 +4189,16 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	40, // 16: plugin.AdminToWorkerMessage.cancel_request:type_name -> plugin.CancelRequest
 	41, // 17: plugin.AdminToWorkerMessage.shutdown:type_name -> plugin.AdminShutdown
 	9,  // 18: plugin.WorkerHello.capabilities:type_name -> plugin.JobTypeCapability
-	44, // 19: plugin.WorkerHello.metadata:type_name -> plugin.WorkerHello.MetadataEntry
+	47, // 19: plugin.WorkerHello.metadata:type_name -> plugin.WorkerHello.MetadataEntry
 	11, // 20: plugin.WorkerHeartbeat.running_work:type_name -> plugin.RunningWork
 	0,  // 21: plugin.RunningWork.kind:type_name -> plugin.WorkKind
 	15, // 22: plugin.ConfigSchemaResponse.job_type_descriptor:type_name -> plugin.JobTypeDescriptor
 	16, // 23: plugin.JobTypeDescriptor.admin_config_form:type_name -> plugin.ConfigForm
 	16, // 24: plugin.JobTypeDescriptor.worker_config_form:type_name -> plugin.ConfigForm
 	28, // 25: plugin.JobTypeDescriptor.admin_runtime_defaults:type_name -> plugin.AdminRuntimeDefaults
-	45, // 26: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
+	48, // 26: plugin.JobTypeDescriptor.worker_default_values:type_name -> plugin.JobTypeDescriptor.WorkerDefaultValuesEntry
 	17, // 27: plugin.ConfigForm.sections:type_name -> plugin.ConfigSection
-	46, // 28: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
+	49, // 28: plugin.ConfigForm.default_values:type_name -> plugin.ConfigForm.DefaultValuesEntry
 	18, // 29: plugin.ConfigSection.fields:type_name -> plugin.ConfigField
 	3,  // 30: plugin.ConfigField.field_type:type_name -> plugin.ConfigFieldType
 	21, // 31: plugin.ConfigField.min_value:type_name -> plugin.ConfigValue
@@ -4045,7 +4207,7 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	20, // 34: plugin.ConfigField.validation_rules:type_name -> plugin.ValidationRule
 	21, // 35: plugin.ConfigField.visible_when_equals:type_name -> plugin.ConfigValue
 	4,  // 36: plugin.ValidationRule.type:type_name -> plugin.ValidationRuleType
-	59, // 37: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
+	62, // 37: plugin.ConfigValue.duration_value:type_name -> google.protobuf.Duration
 	22, // 38: plugin.ConfigValue.string_list:type_name -> plugin.StringList
 	23, // 39: plugin.ConfigValue.int64_list:type_name -> plugin.Int64List
 	24, // 40: plugin.ConfigValue.double_list:type_name -> plugin.DoubleList
@@ -4053,53 +4215,55 @@ var file_pluginpb_plugin_proto_depIdxs = []int32{
 	26, // 42: plugin.ConfigValue.list_value:type_name -> plugin.ValueList
 	27, // 43: plugin.ConfigValue.map_value:type_name -> plugin.ValueMap
 	21, // 44: plugin.ValueList.values:type_name -> plugin.ConfigValue
-	47, // 45: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
-	48, // 46: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
+	50, // 45: plugin.ValueMap.fields:type_name -> plugin.ValueMap.FieldsEntry
+	51, // 46: plugin.ClusterContext.metadata:type_name -> plugin.ClusterContext.MetadataEntry
 	28, // 47: plugin.RunDetectionRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	49, // 48: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
-	50, // 49: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
+	52, // 48: plugin.RunDetectionRequest.admin_config_values:type_name -> plugin.RunDetectionRequest.AdminConfigValuesEntry
+	53, // 49: plugin.RunDetectionRequest.worker_config_values:type_name -> plugin.RunDetectionRequest.WorkerConfigValuesEntry
 	29, // 50: plugin.RunDetectionRequest.cluster_context:type_name -> plugin.ClusterContext
-	58, // 51: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
+	61, // 51: plugin.RunDetectionRequest.last_successful_run:type_name -> google.protobuf.Timestamp
 	33, // 52: plugin.DetectionProposals.proposals:type_name -> plugin.JobProposal
 	1,  // 53: plugin.JobProposal.priority:type_name -> plugin.JobPriority
-	51, // 54: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
-	52, // 55: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
-	58, // 56: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
-	58, // 57: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
+	54, // 54: plugin.JobProposal.parameters:type_name -> plugin.JobProposal.ParametersEntry
+	55, // 55: plugin.JobProposal.labels:type_name -> plugin.JobProposal.LabelsEntry
+	61, // 56: plugin.JobProposal.not_before:type_name -> google.protobuf.Timestamp
+	61, // 57: plugin.JobProposal.expires_at:type_name -> google.protobuf.Timestamp
 	35, // 58: plugin.ExecuteJobRequest.job:type_name -> plugin.JobSpec
 	28, // 59: plugin.ExecuteJobRequest.admin_runtime:type_name -> plugin.AdminRuntimeDefaults
-	53, // 60: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
-	54, // 61: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
+	56, // 60: plugin.ExecuteJobRequest.admin_config_values:type_name -> plugin.ExecuteJobRequest.AdminConfigValuesEntry
+	57, // 61: plugin.ExecuteJobRequest.worker_config_values:type_name -> plugin.ExecuteJobRequest.WorkerConfigValuesEntry
 	29, // 62: plugin.ExecuteJobRequest.cluster_context:type_name -> plugin.ClusterContext
 	1,  // 63: plugin.JobSpec.priority:type_name -> plugin.JobPriority
-	55, // 64: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
-	56, // 65: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
-	58, // 66: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
-	58, // 67: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
+	58, // 64: plugin.JobSpec.parameters:type_name -> plugin.JobSpec.ParametersEntry
+	59, // 65: plugin.JobSpec.labels:type_name -> plugin.JobSpec.LabelsEntry
+	61, // 66: plugin.JobSpec.created_at:type_name -> google.protobuf.Timestamp
+	61, // 67: plugin.JobSpec.scheduled_at:type_name -> google.protobuf.Timestamp
 	2,  // 68: plugin.JobProgressUpdate.state:type_name -> plugin.JobState
 	37, // 69: plugin.JobProgressUpdate.activities:type_name -> plugin.ActivityEvent
-	58, // 70: plugin.ActivityEvent.created_at:type_name -> google.protobuf.Timestamp
+	61, // 70: plugin.ActivityEvent.created_at:type_name -> google.protobuf.Timestamp
 	39, // 71: plugin.JobCompleted.result:type_name -> plugin.JobResult
 	37, // 72: plugin.JobCompleted.activities:type_name -> plugin.ActivityEvent
-	57, // 73: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
+	60, // 73: plugin.JobResult.output_values:type_name -> plugin.JobResult.OutputValuesEntry
 	0,  // 74: plugin.CancelRequest.target_kind:type_name -> plugin.WorkKind
-	21, // 75: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 76: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 77: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
-	21, // 78: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 79: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 80: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 81: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 82: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
-	21, // 83: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
-	21, // 84: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
-	5,  // 85: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
-	6,  // 86: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
-	86, // [86:87] is the sub-list for method output_type
-	85, // [85:86] is the sub-list for method input_type
-	85, // [85:85] is the sub-list for extension type_name
-	85, // [85:85] is the sub-list for extension extendee
-	0,  // [0:85] is the sub-list for field type_name
+	45, // 75: plugin.BalanceTask.balance:type_name -> plugin.BalanceMoves
+	46, // 76: plugin.BalanceMoves.moves:type_name -> plugin.BalanceMove
+	21, // 77: plugin.JobTypeDescriptor.WorkerDefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 78: plugin.ConfigForm.DefaultValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 79: plugin.ValueMap.FieldsEntry.value:type_name -> plugin.ConfigValue
+	21, // 80: plugin.RunDetectionRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 81: plugin.RunDetectionRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 82: plugin.JobProposal.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 83: plugin.ExecuteJobRequest.AdminConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 84: plugin.ExecuteJobRequest.WorkerConfigValuesEntry.value:type_name -> plugin.ConfigValue
+	21, // 85: plugin.JobSpec.ParametersEntry.value:type_name -> plugin.ConfigValue
+	21, // 86: plugin.JobResult.OutputValuesEntry.value:type_name -> plugin.ConfigValue
+	5,  // 87: plugin.PluginControlService.WorkerStream:input_type -> plugin.WorkerToAdminMessage
+	6,  // 88: plugin.PluginControlService.WorkerStream:output_type -> plugin.AdminToWorkerMessage
+	88, // [88:89] is the sub-list for method output_type
+	87, // [87:88] is the sub-list for method input_type
+	87, // [87:87] is the sub-list for extension type_name
+	87, // [87:87] is the sub-list for extension extendee
+	0,  // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_pluginpb_plugin_proto_init() }
@@ -4147,7 +4311,7 @@ func file_pluginpb_plugin_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_pluginpb_plugin_proto_rawDesc), len(file_pluginpb_plugin_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   53,
+			NumMessages:   56,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -190,12 +190,26 @@ func (s *Session) detected(now time.Time, in *pb.DetectionComplete) {
 }
 
 func (s *Session) progress(now time.Time, in *pb.JobProgressUpdate) {
+	if r := s.requests[in.GetRequestId()]; r != nil && r.kind == pb.WorkKind_WORK_KIND_DETECTION {
+		s.explained(r, in)
+		return
+	}
 	r := s.find(now, in.GetRequestId(), in.GetJobType(), pb.WorkKind_WORK_KIND_EXECUTION)
 	if r == nil || !s.isJob(now, r, in.GetJobId()) {
 		return
 	}
 	s.print(r, in.GetActivities())
 	s.events = append(s.events, Advanced{Request: r.id, Percent: percent(in.GetProgressPercent()), Stage: clip(in.GetStage()), Message: clip(in.GetMessage())})
+}
+
+// explained takes the progress of a detection: its activities explain what it found, and why
+// it found nothing.
+func (s *Session) explained(r *request, in *pb.JobProgressUpdate) {
+	s.print(r, in.GetActivities())
+	s.events = append(s.events, Alive{Request: r.id})
+	if in.GetMessage() != "" && len(in.GetActivities()) == 0 {
+		s.print(r, []*pb.ActivityEvent{{Stage: in.GetStage(), Message: in.GetMessage()}})
+	}
 }
 
 func (s *Session) completed(now time.Time, in *pb.JobCompleted) {

@@ -138,6 +138,21 @@ func TestHalfADetectionIsNoSuccess(t *testing.T) {
 	assert.Equal(t, session.Ended{Request: "d1", Outcome: session.Flooded, Message: "the detection counts 2 proposals, but 1 arrived"}, events[1])
 }
 
+// TestADetectionExplainsItself: its progress is no message of a wrong kind.
+func TestADetectionExplainsItself(t *testing.T) {
+	t.Parallel()
+	s := ready(t)
+	require.NoError(t, s.Detect(start, &pb.RunDetectionRequest{RequestId: "d1", JobType: "vacuum"}))
+	s.Take()
+	s.Receive(start, &pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_JobProgressUpdate{JobProgressUpdate: &pb.JobProgressUpdate{
+		RequestId: "d1", JobType: "vacuum", Activities: []*pb.ActivityEvent{{Stage: "decision", Message: "VACUUM: No tasks created for 5 volumes."}},
+	}}})
+	_, events := s.Take()
+	assert.Equal(t, []session.Event{
+		session.Printed{Request: "d1", Lines: []byte("decision: VACUUM: No tasks created for 5 volumes.\n")}, session.Alive{Request: "d1"},
+	}, events)
+}
+
 func TestADetectionWithoutASlotIsAtCapacity(t *testing.T) {
 	t.Parallel()
 	s := ready(t)

@@ -1,0 +1,27 @@
+package translate
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/roundsman/roundsman/internal/seaweedfs/pluginpb"
+)
+
+// Moves are the volumes that a job of volume_balance moves, none for other job types.
+func Moves(job *pb.JobSpec) []*pb.BalanceMove {
+	if job.GetJobType() != "volume_balance" {
+		return nil
+	}
+	parameters := job.GetParameters()
+	var batch pb.BalanceTask
+	if err := proto.Unmarshal(parameters["task_params_pb"].GetBytesValue(), &batch); err == nil && len(batch.GetBalance().GetMoves()) > 0 {
+		return batch.GetBalance().GetMoves()
+	}
+	one := &pb.BalanceMove{
+		VolumeId:   uint32(parameters["volume_id"].GetInt64Value()), //nolint:gosec // an id of a volume
+		SourceNode: parameters["source_server"].GetStringValue(), TargetNode: parameters["target_server"].GetStringValue(),
+	}
+	if one.GetVolumeId() == 0 || one.GetSourceNode() == "" {
+		return nil
+	}
+	return []*pb.BalanceMove{one}
+}

@@ -140,15 +140,16 @@ func (r *groupRun) collectDetection(done *detection) {
 
 // collectAdmission gives the core the answers of admission.
 func (r *groupRun) collectAdmission() {
-	if r.runner.WasReset(r.claimedKeys()) {
+	if r.runner.WasReset(r.claimedKeys) {
 		workflow.GetLogger(r.ctx).Info("The group continues after the reset.")
 	}
-	for _, answer := range r.runner.Answers(r.claimedKeys()) {
+	for _, answer := range r.runner.Answers(r.claimedKeys) {
 		r.takeAnswer(answer)
 	}
 }
 
-// claimedKeys are the keys that the group has, once it has claimed them.
+// claimedKeys are the keys that the group has, once it has claimed them. It costs all
+// open jobs.
 func (r *groupRun) claimedKeys() []byte {
 	keys, _ := r.core.DedupeKeys()
 	return r.hashes(keys)

@@ -169,9 +169,9 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 	return false
 }
 
-// reassert sends everything: admission has forgotten it. keys are those of the
+// reassert sends everything: admission has forgotten it. keys returns those of the
 // claims.
-func (l *Link) reassert(keys []byte) {
+func (l *Link) reassert(keys func() []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
 	l.next = contract.AdmissionRequest{
 		Reassert: true, Reset: l.next.Reset, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings,
@@ -180,7 +180,7 @@ func (l *Link) reassert(keys []byte) {
 	l.lost, l.released = nil, nil
 	for i := range l.next.Held {
 		if strings.HasPrefix(l.next.Held[i].ID, ClaimsPrefix) {
-			l.next.Held[i].Keys = keys
+			l.next.Held[i].Keys = keys()
 		}
 	}
 	l.dirty = true

@@ -109,7 +109,7 @@ func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix)
 
 // WasReset reports once that an operator has reset the workflow. Whatever was in the
 // inbox is dropped, and what is believed to be held or requested is sent again. keys
-// are those of the claims.
+// returns those of the claims; it is called only if they are sent.
 //
 // Admission knows the holder as before, since a reset keeps the first run of the
 // chain; but everything after the point of reset is forgotten here, and the server
@@ -118,7 +118,7 @@ func (a Answer) MoreFences() bool { return strings.HasPrefix(a.ID, fencesPrefix)
 // lost, all else is granted again with new fences. The run waits for that: what it
 // starts before could be next to another, with fences that it has used up in the
 // time that it has forgotten.
-func (r *Runner) WasReset(keys []byte) bool {
+func (r *Runner) WasReset(keys func() []byte) bool {
 	l := r.Admission
 	// A run that is asked what it holds must know that it forgot.
 	l.used = l.used || r.inbox.reassert.Len() > 0
@@ -147,9 +147,9 @@ func (r *Runner) WasReset(keys []byte) bool {
 
 func (r *Runner) renewalReady() bool { return r.inbox.admission.Len() > 0 || r.Admission.ready() }
 
-// Answers returns the answers of admission. keys are those of the claims, for an
-// admission that has forgotten them.
-func (r *Runner) Answers(keys []byte) []Answer {
+// Answers returns the answers of admission. keys returns those of the claims; it is called
+// only for an admission that has forgotten them.
+func (r *Runner) Answers(keys func() []byte) []Answer {
 	l := r.Admission
 	l.collect()
 	var list []Answer

@@ -46,9 +46,9 @@ type Engine struct {
 	// flight has the attempts that run or may still run, idle ones included.
 	flight map[int]*item
 	// gate has the items that wait for resources, or have them and do not run.
-	gate map[int]*item
+	gate itemSet
 	// lost has the items that wait for their worker to return.
-	lost map[int]*item
+	lost itemSet
 	// late counts items that do not fit before the window closes.
 	late int
 	// idle counts attempts in flight that may travel.
@@ -109,7 +109,7 @@ type Engine struct {
 func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
-		items: map[int]*item{}, flight: map[int]*item{}, gate: map[int]*item{}, lost: map[int]*item{},
+		items: map[int]*item{}, flight: map[int]*item{}, gate: newItemSet(), lost: newItemSet(),
 		classes: map[string]*class{}, pinned: map[string][]*class{},
 		fence: now.UnixMilli() << 20,
 	}
@@ -262,7 +262,7 @@ func (e *Engine) Unsuspend(now time.Time) {
 // rest gives back what waiting items hold: nothing starts. Nothing waits for a
 // worker meanwhile.
 func (e *Engine) rest(now time.Time) {
-	for _, it := range byID(e.gate) {
+	for _, it := range e.gate.sorted() {
 		e.dequeue(it)
 		e.release(it)
 		e.push(it, now)

@@ -262,7 +262,7 @@ func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 func (e *Engine) returnLost(now time.Time) {
 	var back []*item
 	//workflowcheck:ignore sorted right below
-	for _, it := range e.lost {
+	for _, it := range e.lost.byID {
 		if !e.holds(it) || e.returned(it) {
 			back = append(back, it)
 		}

@@ -101,7 +101,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 		e.release(it)
 		e.leave(it)
 		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
-		e.lost[it.ID] = it
+		e.lost.add(it)
 		if e.returned(it) {
 			e.bringBack(it, now)
 		}

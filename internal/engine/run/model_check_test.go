@@ -230,7 +230,7 @@ func (m *model) check() {
 			require.False(t, m.fitsAt(it, latest(m.now, it.ReadyAt)))
 		case PhaseLost:
 			lost++
-			require.Same(t, it, e.lost[id])
+			require.Same(t, it, e.lost.byID[id])
 		case PhaseWaiting:
 			require.True(t, it.ReadyAt.After(m.now))
 		case PhaseQueued, PhaseAsking, PhaseGranted:
@@ -240,7 +240,7 @@ func (m *model) check() {
 		m.checkHolds(it)
 		if it.Phase == PhaseAsking || it.Granted && !it.inFlight() {
 			gate++
-			require.Same(t, it, e.gate[id])
+			require.Same(t, it, e.gate.byID[id])
 		}
 		if !it.inFlight() {
 			require.True(t, it.Ran || it.ExpiresAt.IsZero() || it.ExpiresAt.After(m.now), "item %d has expired", id)
@@ -252,7 +252,7 @@ func (m *model) check() {
 		m.checkWait(it)
 		m.checkLonely(it)
 	}
-	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), len(e.gate), e.idle, e.late, len(e.lost)})
+	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), e.gate.len(), e.idle, e.late, e.lost.len()})
 	m.checkClasses()
 	m.checkWorkers()
 }

@@ -46,9 +46,9 @@ func (e *Engine) push(it *item, now time.Time) {
 	}
 	e.failInTime(c, []*item{it})
 	if it.Granted {
-		e.gate[it.ID] = it
+		e.gate.add(it)
 	} else {
-		delete(e.gate, it.ID)
+		e.gate.remove(it)
 	}
 	e.touch(c)
 }
@@ -150,7 +150,7 @@ func (e *Engine) next() *class {
 			ready = nil
 		}
 	}
-	if len(e.asking) > 0 && (e.limit == 0 || len(e.gate) < e.limit-e.running()) {
+	if len(e.asking) > 0 && (e.limit == 0 || e.gate.len() < e.limit-e.running()) {
 		asking = e.asking[0]
 	}
 	switch {
@@ -192,7 +192,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	work, c := e.work[it.Work], it.class
 	shared := c.shared
 	e.dequeue(it)
-	delete(e.gate, it.ID)
+	e.gate.remove(it)
 	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
 	it.Attempt++
 	it.Resumed = len(it.Checkpoint) > 0

@@ -12,7 +12,7 @@ func (e *Engine) acquire(it *item, now time.Time) {
 	e.asks++
 	it.Ask = e.asks // An answer to an earlier item of that id does not count.
 	it.Phase, it.Asking, it.WaitsAt = PhaseAsking, true, now
-	e.gate[it.ID] = it
+	e.gate.add(it)
 	needs := it.Needs // The decision may be carried out after the item has settled.
 	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &needs})
 }
@@ -25,7 +25,7 @@ func (e *Engine) release(it *item) {
 	}
 	e.decide(Decision{Kind: Release, Item: it.ID, Ask: it.Ask})
 	it.Granted, it.Asking, it.Fence, it.FenceEnd = false, false, 0, 0
-	delete(e.gate, it.ID)
+	e.gate.remove(it)
 }
 
 // askingFor returns the item if it still waits for the answer to that request.
@@ -62,7 +62,7 @@ func (e *Engine) Proceed(now time.Time, id int) {
 
 func (v Refused) apply(e *Engine, now time.Time) {
 	if it := e.askingFor(v.Item, v.Ask); it != nil {
-		delete(e.gate, it.ID) // There is nothing to release.
+		e.gate.remove(it) // There is nothing to release.
 		it.Phase, it.Asking = PhaseNone, false
 		e.settle(it, Failed, v.Reason, now)
 	}

@@ -63,11 +63,11 @@ func (e *Engine) leave(it *item) {
 	case PhaseLate:
 		e.late--
 	case PhaseLost:
-		delete(e.lost, it.ID)
+		e.lost.remove(it)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
 	}
 	e.dequeue(it)
-	delete(e.gate, it.ID)
+	e.gate.remove(it)
 	it.Phase = PhaseNone
 }
 

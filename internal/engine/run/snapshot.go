@@ -191,13 +191,13 @@ func (e *Engine) readmit(it *item, now time.Time) {
 	case PhaseQueued:
 		e.push(it, now)
 	case PhaseAsking, PhaseGranted:
-		e.gate[it.ID] = it
+		e.gate.add(it)
 	case PhaseRunning, PhaseGrace:
 		e.readmitRunning(it)
 	case PhaseLate:
 		e.late++
 	case PhaseLost:
-		e.lost[it.ID] = it
+		e.lost.add(it)
 	case PhaseNone:
 	}
 	if it.Phase != PhaseLate {

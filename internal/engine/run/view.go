@@ -108,8 +108,8 @@ func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
 	case e.limit > 0 && e.running() >= e.limit:
 		limited.Detail = fmt.Sprintf("global_execution_concurrency of %d is reached", e.limit)
 		return limited
-	case requests && e.limit > 0 && len(e.gate) >= e.limit-e.running():
-		limited.Detail = fmt.Sprintf("%d jobs run and %d wait for their resources: global_execution_concurrency of %d is reached", e.running(), len(e.gate), e.limit)
+	case requests && e.limit > 0 && e.gate.len() >= e.limit-e.running():
+		limited.Detail = fmt.Sprintf("%d jobs run and %d wait for their resources: global_execution_concurrency of %d is reached", e.running(), e.gate.len(), e.limit)
 		return limited
 	case !requests && !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd:
 		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: "the run has asked for more fences"}

@@ -71,7 +71,7 @@ func (e *Engine) Waits(now time.Time) []Waiting {
 
 // MainWait is the item whose wait stands for those of the others: the first of the
 // class with most items, else the first that waits for anything; -1: there is none.
-// It costs the classes, and the items that requested resources or lost their worker.
+// It costs the classes.
 func (e *Engine) MainWait() int {
 	first, most := -1, 0
 	//workflowcheck:ignore the greatest does not depend on the order
@@ -80,13 +80,16 @@ func (e *Engine) MainWait() int {
 			first, most = it.ID, len(c.items)
 		}
 	}
-	for _, items := range []map[int]*item{e.gate, e.lost} {
-		if list := byID(items); first < 0 && len(list) > 0 {
-			first = list[0].ID
+	if first >= 0 {
+		return first
+	}
+	for _, items := range []*itemSet{&e.gate, &e.lost} {
+		if it := items.first(); it != nil {
+			return it.ID
 		}
 	}
-	if first < 0 && len(e.timers) > 0 {
+	if len(e.timers) > 0 {
 		return e.timers[0].item
 	}
-	return first
+	return -1
 }

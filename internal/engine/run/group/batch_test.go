@@ -115,7 +115,7 @@ func checkBatches(t *rapid.T, g *Group, size int, proposals []jobtype.Proposal, 
 		require.Equal(t, 1, times, key)
 	}
 	c := g.Counts()
-	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: len(g.jobs.open), Batched: len(proposals) - len(g.jobs.open)}, c)
+	require.Equal(t, contract.GroupCounts{Detected: len(proposals), Accepted: g.jobs.open.len(), Batched: len(proposals) - g.jobs.open.len()}, c)
 }
 
 func items(keys ...string) []jobtype.Proposal {
@@ -134,7 +134,7 @@ func TestBatchClaimsWhatItsItemsClaim(t *testing.T) {
 	list[1].Priority, list[1].EstimatedRuntime = jobtype.PriorityHigh, jobtype.Duration(5*time.Hour)
 	list[2].EstimatedRuntime, list[2].ExpiresAt = jobtype.Duration(6*time.Hour), epoch.Add(time.Hour)
 	g := batchOf(10, false, list, []string{"x", "x", "x"})
-	require.Len(t, g.jobs.open, 1)
+	require.Equal(t, 1, g.jobs.open.len())
 	assert.Equal(t, jobtype.Proposal{
 		Summary: "x: batch of 3", Priority: jobtype.PriorityHigh, Resources: map[string]int{"db": 2, "net": 3},
 		Exclusive: []string{"v/1", "v/2"}, Shared: []string{"r/1"}, EstimatedRuntime: jobtype.MaxEstimatedRuntime, ExpiresAt: epoch.Add(time.Hour),
@@ -224,7 +224,7 @@ func TestFailuresOfBatchesFitIntoOneReport(t *testing.T) {
 		keys, batches = append(keys, fmt.Sprint(i)), append(batches, "x")
 	}
 	g := batchOf(100, false, items(keys...), batches)
-	require.Len(t, g.jobs.open, 10)
+	require.Equal(t, 10, g.jobs.open.len())
 	for i := range 30 {
 		g.noteFailure(jobAt(g, i%10+1), &run.Report{Message: fmt.Sprint(i)}, epoch)
 	}

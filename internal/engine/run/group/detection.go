@@ -267,16 +267,7 @@ func (g *Group) detected(now time.Time) {
 
 // claims reports whether there are keys to claim.
 func (g *Group) claims() bool {
-	if !g.cfg.Claims {
-		return false
-	}
-	//workflowcheck:ignore a disjunction does not depend on the order
-	for _, j := range g.jobs.open {
-		if j.firstKey() != "" {
-			return true
-		}
-	}
-	return false
+	return g.cfg.Claims && slices.ContainsFunc(g.jobs.sorted(), func(j *job) bool { return j.firstKey() != "" })
 }
 
 // beginRunning makes every accepted proposal a job that may start.

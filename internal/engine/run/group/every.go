@@ -179,7 +179,7 @@ func (g *Group) drop(s *session) {
 		if j.From == s.Attempt {
 			delete(js.keys, j.Proposal.DedupeKey)
 			js.bytes -= proposalBytes(j.Proposal) + len(j.BatchKey)
-			delete(js.open, j.N)
+			js.open.remove(j)
 		}
 	}
 	g.counts.Accepted -= s.Tally.Accepted

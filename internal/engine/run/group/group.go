@@ -163,12 +163,12 @@ func (g *Group) settle(now time.Time) {
 func (g *Group) command(d *run.Decision) {
 	switch d.Kind { //nolint:exhaustive // the others go as they are
 	case run.Start:
-		if j := g.jobs.open[d.Item]; j != nil {
+		if j := g.jobs.open.get(d.Item); j != nil {
 			j.StartedAt = d.At
 			g.do(StartJob{Decision: *d, Proposal: &j.Proposal, Batch: g.batchOf(j)})
 		}
 	case run.Acquire:
-		if j := g.jobs.open[d.Item]; j != nil {
+		if j := g.jobs.open.get(d.Item); j != nil {
 			g.do(Acquire{Decision: *d, Priority: j.Proposal.Priority})
 		}
 	default:
@@ -180,7 +180,7 @@ func (g *Group) do(c Command) { g.out = append(g.out, c) }
 
 // take counts what has become of a job.
 func (g *Group) take(r *run.Report, now time.Time) {
-	j := g.jobs.open[r.Item]
+	j := g.jobs.open.get(r.Item)
 	if j == nil {
 		return
 	}

@@ -77,8 +77,8 @@ type job struct {
 // jobs are those of one group. Of jobs that have ended only a bounded sample is
 // kept.
 type jobs struct {
-	// open are the jobs that have not ended, by number; last is the highest number.
-	open map[int]*job
+	open openJobs
+	// last is the highest number.
 	last int
 	// keys are the dedupe keys that were proposed, while the group detects.
 	keys  map[string]struct{}
@@ -101,40 +101,32 @@ const (
 	maxEndedToTravel = 192 << 10
 )
 
-func newJobs() jobs { return jobs{open: map[int]*job{}, keys: map[string]struct{}{}} }
+func newJobs() jobs { return jobs{keys: map[string]struct{}{}} }
 
 // add makes a job of a proposal.
 func (js *jobs) add(p jobtype.Proposal, batchKey string) *job {
 	js.last++
 	j := &job{N: js.last, Proposal: p, BatchKey: batchKey}
-	js.open[js.last] = j
+	js.open.put(j)
 	return j
 }
 
 // sorted lists the open jobs by number.
-func (js *jobs) sorted() []*job {
-	list := make([]*job, 0, len(js.open))
-	//workflowcheck:ignore sorted right below
-	for _, j := range js.open {
-		list = append(list, j)
-	}
-	slices.SortFunc(list, func(a, b *job) int { return cmp.Compare(a.N, b.N) })
-	return list
-}
+func (js *jobs) sorted() []*job { return js.open.sorted() }
 
 // replace takes other jobs and numbers them from 1 on.
 func (js *jobs) replace(list []*job) {
-	js.open, js.last = make(map[int]*job, len(list)), len(list)
+	js.open, js.last = openJobs{}, len(list)
 	for i, j := range list {
 		j.N = i + 1
-		js.open[j.N] = j
+		js.open.put(j)
 	}
 }
 
 // close moves a job to those that have ended, of which the oldest that completed
 // are forgotten first.
 func (js *jobs) close(j *job) {
-	delete(js.open, j.N)
+	js.open.remove(j)
 	j.counted = true
 	j.Proposal = jobtype.Proposal{DedupeKey: j.Proposal.DedupeKey, Summary: j.Proposal.Summary, Priority: j.Proposal.Priority}
 	j.BatchKey, j.Items, j.Checkpoint, j.Canceling = "", j.shortItems(), nil, ""
@@ -183,7 +175,7 @@ func (js *jobs) all() []*job {
 // named lists the open jobs that a number, or else a key, means.
 func (js *jobs) named(number int, key string) []*job {
 	if number > 0 {
-		if j := js.open[number]; j != nil {
+		if j := js.open.get(number); j != nil {
 			return []*job{j}
 		}
 		return nil

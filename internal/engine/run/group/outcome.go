@@ -6,7 +6,7 @@ import (
 
 // endIfDone ends the group once no job is open.
 func (g *Group) endIfDone() {
-	if len(g.jobs.open) > 0 && !g.cfg.DryRun || g.phase == PhaseEnded {
+	if g.jobs.open.len() > 0 && !g.cfg.DryRun || g.phase == PhaseEnded {
 		return
 	}
 	g.phase, g.turn.Step = PhaseEnded, stepNone

@@ -66,7 +66,7 @@ func (g *Group) takePage(s *session, page Page) PageAnswer {
 
 func (g *Group) full() bool {
 	js := &g.jobs
-	return len(js.open) >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
+	return js.open.len() >= g.cfg.Policy.MaxJobsPerDetection || js.bytes >= MaxGroupBytes
 }
 
 func keyAt(keys []string, i int) string {

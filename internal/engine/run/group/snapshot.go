@@ -120,10 +120,10 @@ func (s *snapshot) restore(now time.Time) (*Group, error) {
 	}
 	g.jobs.last, g.jobs.bytes, g.jobs.dropped = s.Last, s.Bytes, s.Dropped
 	for _, j := range s.Open {
-		if j == nil || j.N < 1 || j.N > s.Last || g.jobs.open[j.N] != nil {
+		if j == nil || j.N < 1 || j.N > s.Last || g.jobs.open.get(j.N) != nil {
 			return nil, fmt.Errorf("the state of the group has an open job twice, or out of place")
 		}
-		g.jobs.open[j.N] = j
+		g.jobs.open.put(j)
 	}
 	for _, j := range append(s.Ended, s.Failures...) {
 		if j == nil {

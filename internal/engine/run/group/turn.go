@@ -162,16 +162,7 @@ func (g *Group) served() bool {
 	if g.detects() {
 		return len(g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)) > 0
 	}
-	if g.engine.Usable(theWork) {
-		return true
-	}
-	//workflowcheck:ignore a disjunction does not depend on the order
-	for _, j := range g.jobs.open {
-		if j.Proposal.DAG != "" {
-			return true // It needs none of its own.
-		}
-	}
-	return false
+	return g.engine.Usable(theWork) || g.jobs.open.dags > 0 // A DAG needs no worker of its own.
 }
 
 // askTurn asks for the turn, or begins where none is needed.

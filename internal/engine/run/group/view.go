@@ -197,7 +197,7 @@ func (g *Group) Summary(now time.Time) contract.GroupStatus {
 	wait := g.Wait(now)
 	s := contract.GroupStatus{
 		JobType: g.cfg.JobType, Phase: string(g.phase), Paused: g.paused, PauseNote: g.pauseNote, StartedAt: g.startedAt,
-		Counts: g.counts, Pending: len(g.jobs.open) - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
+		Counts: g.counts, Pending: g.jobs.open.len() - g.engine.InFlight(), Running: g.engine.InFlight(), Detector: g.detect.Worker,
 		Wait: reasonOf(wait, 0), Waiting: g.waitingText(wait), Deduped: g.deduped, Policy: g.cfg.Policy,
 	}
 	if !g.turn.active() {
@@ -238,12 +238,12 @@ const maxWaits = 20
 // whole is one of all of them.
 func (g *Group) Waits(now time.Time) []contract.WaitReason {
 	if whole := reasonOf(g.Wait(now), 0); whole != nil {
-		whole.Items = len(g.jobs.open) - g.engine.InFlight()
+		whole.Items = g.jobs.open.len() - g.engine.InFlight()
 		return []contract.WaitReason{*whole}
 	}
 	var list []contract.WaitReason
 	for _, w := range g.engine.Waits(now) {
-		j := g.jobs.open[w.Item]
+		j := g.jobs.open.get(w.Item)
 		if j == nil || len(list) == maxWaits {
 			continue
 		}
@@ -258,7 +258,7 @@ func (g *Group) Waits(now time.Time) []contract.WaitReason {
 // MainWait is what most jobs wait for while none runs; nil: for nothing. It is cheap
 // enough for every turn of a workflow.
 func (g *Group) MainWait(now time.Time) *contract.WaitReason {
-	j := g.jobs.open[g.engine.MainWait()]
+	j := g.jobs.open.get(g.engine.MainWait())
 	if j == nil {
 		return nil
 	}

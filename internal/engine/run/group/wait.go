@@ -10,29 +10,14 @@ import (
 // firstStart is before which nothing of what was submitted may start: before that
 // the group would hold its lane, and spend its max_runtime, on doing nothing.
 func (g *Group) firstStart() time.Time {
-	var first time.Time
 	if !g.cfg.Submitted || g.begun {
-		return first
+		return time.Time{}
 	}
-	for i, j := range g.jobs.sorted() {
-		if at := j.Proposal.NotBefore; i == 0 || at.Before(first) {
-			first = at
-		}
-	}
-	return first
+	return g.jobs.open.bounds().first
 }
 
 // lastStart is when the last of what was submitted expires; zero: never.
-func (g *Group) lastStart() time.Time {
-	var last time.Time
-	for _, j := range g.jobs.sorted() {
-		if j.Proposal.ExpiresAt.IsZero() {
-			return time.Time{}
-		}
-		last = latestOf(last, j.Proposal.ExpiresAt)
-	}
-	return last
-}
+func (g *Group) lastStart() time.Time { return g.jobs.open.bounds().last }
 
 // maxWait is how long a group of the Schedule waits for one thing.
 func (g *Group) maxWait() time.Duration {

@@ -252,3 +252,44 @@ func TestResultsTravelWithTheirKeys(t *testing.T) {
 	assert.Equal(t, many, released)
 	assert.Greater(t, again, 50)
 }
+
+// TestKeysAreListedOnlyForAnAssertion: a list of the keys costs all open jobs of a group.
+// Answers of admission do not need it; an admission that has forgotten them does.
+func TestKeysAreListedOnlyForAnAssertion(t *testing.T) {
+	t.Parallel()
+	const answers = 20
+	b := newBench(t)
+	answer := func(grant contract.AdmissionGrant) func() {
+		return func() {
+			b.SignalWorkflow(contract.SignalAdmissionAnswer, contract.AdmissionAnswer{
+				Holder: b.requests[0].Holder, Granted: []contract.AdmissionGrant{grant},
+			})
+		}
+	}
+	b.RegisterDelayedCallback(answer(contract.AdmissionGrant{ID: run.ClaimsPrefix, Fence: 1, Fences: 9}), time.Second)
+	for i := range answers {
+		b.RegisterDelayedCallback(answer(contract.AdmissionGrant{ID: contract.AskID("job-00001", i)}), time.Minute+time.Duration(i)*time.Second)
+	}
+	b.RegisterDelayedCallback(func() { b.SignalWorkflow(contract.SignalReassert, nil) }, 2*time.Minute)
+	passes, listed := 0, 0
+	keys := func() []byte {
+		listed++
+		return []byte("12345678")
+	}
+	b.ExecuteWorkflow(func(ctx workflow.Context) error {
+		r := run.New(ctx, run.Options{JobType: "scrub"})
+		r.Admission.Request(contract.AdmissionItem{ID: run.ClaimsPrefix, Keys: []byte("12345678")})
+		for until := r.Now().Add(3 * time.Minute); r.Now().Before(until); passes++ {
+			if err := r.Wait(until, true, r.Ready); err != nil {
+				return err
+			}
+			r.Collect()
+			r.WasReset(keys)
+			r.Answers(keys)
+		}
+		return r.Close()
+	})
+	require.NoError(t, b.GetWorkflowError())
+	assert.Greater(t, passes, answers)
+	assert.Equal(t, 1, listed)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// sizeWarmup is how many jobs are done before it is measured: detection, claims and
+	// the first starts are over by then.
+	sizeWarmup = 100
+	// sizeMeasured is how many jobs are measured at most; the group is canceled then.
+	sizeMeasured = 1_500
+	// sizeLook is how often the progress is looked at: each look is a query.
+	sizeLook = 500 * time.Millisecond
+)
+
+// groupSizes measures what one job costs the control plane, which is this process,
+// while that many jobs of its group wait. It must not grow with them.
+func groupSizes(ctx context.Context, b *bench) error {
+	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	for _, parallel := range []int{64, 4} {
+		for _, n := range []int{1_000, 10_000, 60_000} {
+			var control, server, rate []float64
+			for range b.reps {
+				cost, err := c.costInGroup(ctx, n, parallel)
+				if err != nil {
+					return err
+				}
+				b.logf("group of %d, %d at once: control plane %.2f ms, server %.2f ms per job, %.0f jobs/s", n, parallel, cost.control, cost.server, cost.rate)
+				control, server, rate = append(control, cost.control), append(server, cost.server), append(rate, cost.rate)
+			}
+			more := map[string]float64{"server_ms_per_job": round(median(server)), "jobs_per_s": round(median(rate))}
+			if err := b.values(fmt.Sprintf("group_control_plane_ms_per_job_%d_at_once", parallel), n, "ms/job", control, more); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// jobCost is what one job takes of the CPU in ms, and how many there are a second.
+type jobCost struct{ control, server, rate float64 }
+
+func (c *cluster) costInGroup(ctx context.Context, n, parallel int) (jobCost, error) {
+	spec, err := groupSpec(jobtype.RoutingWorker, n, parallel)
+	if err != nil {
+		return jobCost{}, err
+	}
+	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench/size-%d", time.Now().UnixNano()), TaskQueue: contract.ControlQueue}
+	run, err := c.temporal.ExecuteWorkflow(ctx, options, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: spec})
+	if err != nil {
+		return jobCost{}, err
+	}
+	first, err := c.awaitCompleted(ctx, run, sizeWarmup)
+	if err != nil {
+		return jobCost{}, err
+	}
+	before, err := c.cpu()
+	if err != nil {
+		return jobCost{}, err
+	}
+	began := time.Now()
+	last, err := c.awaitCompleted(ctx, run, min(first+sizeMeasured, n-parallel))
+	if err != nil {
+		return jobCost{}, err
+	}
+	took := time.Since(began).Seconds()
+	after, err := c.cpu()
+	if err != nil {
+		return jobCost{}, err
+	}
+	done := float64(last - first)
+	if err := c.temporal.CancelWorkflow(ctx, run.GetID(), ""); err != nil {
+		return jobCost{}, err
+	}
+	_ = run.Get(ctx, nil) // It was canceled, or has just ended.
+	return jobCost{(after.control - before.control) * 1000 / done, (after.server - before.server) * 1000 / done, done / took}, ctx.Err()
+}
+
+// awaitCompleted waits until so many jobs are done and returns how many are.
+func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n int) (int, error) {
+	for {
+		answer, err := c.temporal.QueryWorkflow(ctx, run.GetID(), "", contract.QueryStatus)
+		if err != nil {
+			return 0, err
+		}
+		var status contract.GroupStatus
+		if err := answer.Get(&status); err != nil {
+			return 0, err
+		}
+		switch {
+		case status.Counts.Completed >= n:
+			return status.Counts.Completed, nil
+		case status.Phase == "ended":
+			return 0, errors.New("the group has ended too soon: " + status.Waiting)
+		}
+		if err := pause(ctx, sizeLook); err != nil {
+			return 0, err
+		}
+	}
+}

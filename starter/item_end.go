@@ -2,7 +2,10 @@ package starter
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"go.temporal.io/api/serviceerror"
 
 	"github.com/roundsman/roundsman/contract"
 )
@@ -36,7 +39,7 @@ func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason stri
 	}
 	job, lookupErr := r.Item(ctx, ref)
 	switch {
-	case lookupErr != nil && !Unanswered(lookupErr):
+	case lookupErr != nil && !Unanswered(lookupErr) && !unreadable(ref, lookupErr):
 		return lookupErr
 	case lookupErr == nil && job.Ended():
 		return fmt.Errorf("job %s has %w (%s): there is nothing to %s", ref, ErrAlreadyEnded, job.State, verb)
@@ -45,10 +48,21 @@ func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason stri
 	if err != nil {
 		return runEndedMeanwhile(ref.Run, err)
 	}
+	if err := r.reacted(ctx, ref.Run); err != nil {
+		return err
+	}
 	if lookupErr != nil {
 		return fmt.Errorf("the request was sent and will be acted on later: %w", lookupErr)
 	}
 	return nil
+}
+
+// unreadable reports whether the lookup of a job failed although its id is well formed: the
+// run's code failed. How it takes the request tells more.
+func unreadable(ref ItemRef, err error) bool {
+	_, wellFormed := contract.JobNumber(ref.ID)
+	_, failed := errors.AsType[*serviceerror.QueryFailed](err)
+	return wellFormed && failed
 }
 
 // what says which kind of thing the reference names.

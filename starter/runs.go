@@ -268,8 +268,9 @@ func (r Runs) runOf(info *workflowpb.WorkflowExecutionInfo) Run {
 
 // Cancel asks the run to end: running items are canceled, the rest never starts,
 // and what was done is reported. Of a DAG, tasks with the rule always still run; a
-// second request cancels those too. It returns when the server has taken the
-// request, not when the run has ended. Canceling a closed run is an error.
+// second request cancels those too. It returns when the run has read the
+// request, not when it has ended; a run that does not react within seconds is a
+// [*StuckWorkflowError] or [*PausedWorkflowError]. Canceling a closed run is an error.
 //
 // Without a reason a group is sent the cancellation of the Web UI's button.
 func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
@@ -280,7 +281,7 @@ func (r Runs) Cancel(ctx context.Context, ref RunRef, reason string) error {
 		if _, err := r.opened(ctx, ref, ": there is nothing to cancel"); err != nil {
 			return err
 		}
-		return runEndedMeanwhile(ref, r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID))
+		return r.sent(ctx, ref, r.client.temporal.CancelWorkflow(ctx, ref.WorkflowID, ref.RunID))
 	}
 	return r.signal(ctx, ref, ": there is nothing to cancel", name, argument)
 }
@@ -312,7 +313,15 @@ func (r Runs) signal(ctx context.Context, ref RunRef, advice, name string, argum
 		return err
 	}
 	// Without the run id, so that the message follows a continue-as-new.
-	return runEndedMeanwhile(ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
+	return r.sent(ctx, ref, r.client.temporal.SignalWorkflow(ctx, ref.WorkflowID, "", name, argument))
+}
+
+// sent watches what a run does with a request; err is the server's answer to it.
+func (r Runs) sent(ctx context.Context, ref RunRef, err error) error {
+	if err := runEndedMeanwhile(ref, err); err != nil {
+		return err
+	}
+	return r.reacted(ctx, ref)
 }
 
 // runEndedMeanwhile words what the server says about a run that ended between two

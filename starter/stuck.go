@@ -79,7 +79,7 @@ func (c *Client) silence(ctx context.Context, ref RunRef, err error) error {
 	switch {
 	case errors.As(err, &failed) && strings.Contains(failed.Error(), nonDeterministic):
 		return &StuckWorkflowError{WorkflowID: ref.WorkflowID, Message: failed.Error(), Version: versionBefore(c.newest(ctx, ref))}
-	case isUnanswered(err), NotReady(err):
+	case isUnanswered(err), NotReady(err), failed != nil: // A panic is a failed query, too.
 		return c.pausedOrStuck(ctx, ref)
 	}
 	return nil

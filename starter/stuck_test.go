@@ -1,6 +1,9 @@
 package starter_test
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -90,4 +94,66 @@ func TestStuckWorkflow(t *testing.T) {
 	stop = serveVersion(t, c, "v1.0", one)
 	defer stop()
 	testsuite.WaitFor(t, time.Minute, "the group to continue", answers)
+}
+
+// TestARequestThatIsNeverRead: the workflow tasks of a run fail, so that it never reads a
+// request. Whoever sends one learns that within seconds, with the cause and the command
+// that ends the run, also if the request is what failed first.
+func TestARequestThatIsNeverRead(t *testing.T) {
+	t.Parallel()
+	server, err := testsuite.Launch()
+	require.NoError(t, err)
+	t.Cleanup(server.Stop)
+	c := dialAt(t, server.Address())
+	stop := serveVersion(t, c, "v1.0", func(workflow.Context) {})
+	refs := map[string]starter.RunRef{}
+	requests := map[string]func(starter.RunRef) error{
+		"cancel":             func(ref starter.RunRef) error { return c.Runs().Cancel(t.Context(), ref, "") },
+		"cancel with reason": func(ref starter.RunRef) error { return c.Runs().Cancel(t.Context(), ref, "the disk is replaced") },
+		"pause":              func(ref starter.RunRef) error { return c.Runs().Pause(t.Context(), ref, "") },
+		"resume":             func(ref starter.RunRef) error { return c.Runs().Resume(t.Context(), ref) },
+		"expire": func(ref starter.RunRef) error {
+			return c.Runs().ExpireItem(t.Context(), starter.ItemRef{Run: ref, ID: "job-00001"}, "")
+		},
+		"cancel of a job": func(ref starter.RunRef) error {
+			return c.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "job-00001"}, "")
+		},
+	}
+	for name := range requests {
+		refs[name] = start(t, c, "unread-"+strings.ReplaceAll(name, " ", "-"))
+	}
+	healthy := start(t, c, "unread-healthy")
+	for name, ref := range refs {
+		testsuite.WaitFor(t, 20*time.Second, name+": the group to answer", func() bool {
+			shown, err := c.Runs().Show(t.Context(), ref)
+			return err == nil && shown.Group != nil
+		})
+	}
+	require.NoError(t, c.Runs().Pause(t.Context(), healthy, ""), "a run that continues has read it")
+	stop()
+
+	defer serveVersion(t, c, "v1.1", func(workflow.Context) { panic("a defect of this version") })()
+	var failed errgroup.Group
+	for name, request := range requests {
+		failed.Go(func() error {
+			began := time.Now()
+			err := request(refs[name])
+			var stuck *starter.StuckWorkflowError
+			if !errors.As(err, &stuck) || !strings.Contains(err.Error(), "a defect of this version") ||
+				!strings.Contains(err.Error(), "`temporal workflow terminate --workflow-id "+refs[name].WorkflowID+"`") {
+				return fmt.Errorf("%s, after %s: %w", name, time.Since(began), err)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, failed.Wait())
+
+	ref := refs["cancel"]
+	explained, err := explainer.Explain(t.Context(), c, ref.WorkflowID)
+	require.NoError(t, err)
+	assert.Equal(t, "stuck", explained.State)
+	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), ref.WorkflowID, "", "as the error says"))
+	shown, err := c.Runs().Show(t.Context(), ref)
+	require.NoError(t, err)
+	assert.False(t, shown.Open(), "the command ends it")
 }

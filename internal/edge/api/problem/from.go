@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"go.temporal.io/api/serviceerror"
 
@@ -106,6 +107,9 @@ func ofAnswer(err error) *Problem {
 	if silent, ok := errors.AsType[*starter.SilentWorkerError](err); ok {
 		return New(http.StatusGatewayTimeout, "WORKER_SILENT", silent.Error())
 	}
+	if stuck, ok := errors.AsType[*starter.StuckWorkflowError](err); ok {
+		return New(http.StatusServiceUnavailable, "WORKFLOW_STUCK", strings.TrimSuffix(err.Error(), "; "+stuck.Remedy())).With(stuck.Remedy())
+	}
 	var code string
 	switch {
 	case is[*starter.ControlPlaneDownError](err):
@@ -114,8 +118,6 @@ func ofAnswer(err error) *Problem {
 		code = "REGISTRY_GONE"
 	case is[*starter.PausedWorkflowError](err):
 		code = "WORKFLOW_PAUSED"
-	case is[*starter.StuckWorkflowError](err):
-		code = "WORKFLOW_STUCK"
 	case is[*starter.UnreachableError](err):
 		code = "SERVER_UNREACHABLE"
 	default:

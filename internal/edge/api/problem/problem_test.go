@@ -63,3 +63,13 @@ func TestRemediesAreSplitOff(t *testing.T) {
 	assert.Contains(t, got.Detail, "no control plane")
 	assert.Contains(t, got.Remedy, "roundsman server")
 }
+
+// TestAStuckRunKeepsItsCause: the cause may have a semicolon of its own.
+func TestAStuckRunKeepsItsCause(t *testing.T) {
+	t.Parallel()
+	stuck := &starter.StuckWorkflowError{WorkflowID: "group/scrub-1", Message: "lookup failed; it is unknown"}
+	got := problem.From(fmt.Errorf("the request was sent, but the run does not react: %w", stuck))
+	assert.Equal(t, "WORKFLOW_STUCK", got.Code)
+	assert.Equal(t, "the request was sent, but the run does not react: "+stuck.What(), got.Detail)
+	assert.Equal(t, stuck.Remedy(), got.Remedy)
+}

@@ -46,10 +46,11 @@ func overlay[T comparable](target *T, value T) {
 }
 
 // Limits of policy values. The job limits keep a group within Temporal's bounds: a workflow with over
-// 2,000 pending activities fails for ever, and the history and state of one group hold 200,000 jobs.
+// 2,000 pending activities fails for ever. The dedupe keys of 100,000 jobs are claimed by one signal of
+// 1.1 MB, where the server takes 2 MiB, and fit into admission, which holds 120,000 over all groups.
 const (
 	MaxGlobalConcurrency   = 500
-	MaxJobsLimit           = 200_000
+	MaxJobsLimit           = 100_000
 	MaxRetryLimit          = 100
 	maxPolicyDuration      = Duration(365 * 24 * time.Hour)
 	minHeartbeatTimeout    = Duration(time.Second)
@@ -120,7 +121,9 @@ func (p Policy) countFaults() []error {
 			faults = append(faults, &PolicyFault{key, fmt.Sprintf("%d is out of range: use %d to %d", value, low, high)})
 		}
 	}
-	within("max_jobs_per_detection", p.MaxJobsPerDetection, 1, MaxJobsLimit)
+	if n := p.MaxJobsPerDetection; n < 1 || n > MaxJobsLimit {
+		faults = append(faults, &PolicyFault{"max_jobs_per_detection", fmt.Sprintf("%d is out of range: use 1 to %d, as many dedupe keys as one group can claim", n, MaxJobsLimit)})
+	}
 	within("global_execution_concurrency", p.GlobalExecutionConcurrency, 1, MaxGlobalConcurrency)
 	within("per_worker_execution_concurrency", p.PerWorkerExecutionConcurrency, 1, maxPerWorkerConcurrent)
 	within("retry_limit", p.RetryLimit, 0, MaxRetryLimit)

@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 	"testing"
@@ -263,4 +264,15 @@ func keysOf(keys ...string) []byte {
 		hashes[i] = contract.DedupeHash("scrub", key)
 	}
 	return admission.PackKeys(slices.Clone(hashes))
+}
+
+// TestTheLargestClaimFitsIntoOneSignal: the server takes 2 MiB, and admission must be able
+// to hold the keys of one group.
+func TestTheLargestClaimFitsIntoOneSignal(t *testing.T) {
+	t.Parallel()
+	request := contract.AdmissionRequest{Items: []contract.AdmissionItem{{ID: "claims", Keys: make([]byte, 8*jobtype.MaxJobsLimit)}}}
+	encoded, err := json.Marshal(request)
+	require.NoError(t, err)
+	assert.Less(t, len(encoded), 3<<19, "1.5 MiB, with room for what is said beside it")
+	assert.LessOrEqual(t, jobtype.MaxJobsLimit, admission.MaxKeys)
 }

@@ -172,7 +172,7 @@ func (r *groupRun) takeAnswer(answer run.Answer) {
 	case answer.Kind == run.Lost:
 		r.step(group.TurnLost{Reason: answer.ID + " was lost: " + answer.Reason})
 	case answer.Kind == run.Refused && claims:
-		r.step(group.ClaimsRefused{Reason: answer.Reason})
+		r.step(group.ClaimsRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
 	case answer.Kind == run.Refused:
 		r.step(group.TurnRefused{Code: contract.Code(answer.Code), Reason: answer.Reason})
 	case answer.Kind == run.Renewed || answer.MoreFences():

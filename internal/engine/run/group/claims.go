@@ -145,13 +145,13 @@ func (v ClaimsRefused) apply(g *Group, now time.Time) {
 	if g.phase != PhaseClaiming {
 		return
 	}
-	why := textClaimsRefused + v.Reason
+	why := reason{Code: v.Code, Detail: textClaimsRefused + v.Reason}
 	if g.begun {
 		g.phase = PhaseRunning
-		g.stop(stopWindow, reason{Detail: why}, now)
+		g.stop(stopWindow, why, now)
 		return
 	}
-	g.failDetection(why)
+	g.giveUp(contract.OutcomeFailed, why, now) // What was found is counted as not started.
 }
 
 func (v KeyStopped) apply(g *Group, now time.Time) {

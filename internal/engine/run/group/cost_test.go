@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -114,4 +115,44 @@ func TestOpenJobsAreThoseOfAMap(t *testing.T) {
 	}
 	assert.Nil(t, open.get(0))
 	assert.Nil(t, open.get(1_000))
+}
+
+// TestAGroupThatCannotClaimIsRefusedAtOnce: a Schedule may have a setting of an earlier
+// version. Nothing is detected, and no lane is held, for what could not run.
+func TestAGroupThatCannotClaimIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{MaxJobsPerDetection: jobtype.MaxJobsLimit + 1}
+	s := open(t, Config{Policy: policy, Claims: true, Turn: true, Lane: "default"}, node("a", 4))
+	s.begin()
+	outcome, why := s.outcome()
+	assert.Equal(t, contract.OutcomeFailed, outcome)
+	assert.Equal(t, "INVALID: max_jobs_per_detection is 100001, a group claims at most 100000: `roundsman jobtypes set jt max_jobs_per_detection=100000`", why)
+	require.Len(t, s.all, 1, "it requests nothing: %v", s.all)
+	assert.Equal(t, contract.CodeInvalid, s.g.Result(s.now).Code)
+
+	policy.MaxJobsPerDetection = jobtype.MaxJobsLimit
+	s = open(t, Config{Policy: policy, Claims: true}, node("a", 4))
+	s.begin()
+	assert.Equal(t, PhaseDetecting, s.g.Phase())
+}
+
+// TestRefusedClaimsCountWhatWasFound: all groups together hold too many keys. What was
+// found is counted, the group ends with the code and the limit, and its lane is free.
+func TestRefusedClaimsCountWhatWasFound(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{Policy: jobtype.Policy{}, Claims: true, Turn: true, Lane: "default"}, node("a", 4))
+	s.begin()
+	s.step(TurnGranted{})
+	s.detected(jobtype.Proposal{DedupeKey: "a"}, jobtype.Proposal{DedupeKey: "b"}, jobtype.Proposal{DedupeKey: "c"})
+	require.Equal(t, PhaseClaiming, s.g.Phase())
+	refusal := contract.AdmissionRefusal{Code: contract.RefusedFull, Object: contract.FullKeys, N: 3, Used: 119_998, Limit: 120_000}
+	commands := s.step(ClaimsRefused{Code: contract.Code(refusal.Code), Reason: refusal.String()})
+	outcome, why := s.outcome()
+	assert.Equal(t, contract.OutcomeFailed, outcome)
+	assert.Equal(t, "FULL: the claims were refused: "+refusal.String(), why)
+	assert.Contains(t, why, "119998 of 120000 dedupe keys")
+	_, left := find[LeaveTurn](commands)
+	assert.True(t, left, "its lane is free")
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, NotStarted: 3}, s.g.Counts())
+	assert.Empty(t, s.g.FailedDetector(), "the detector did what it should")
 }

@@ -98,7 +98,10 @@ type Active struct {
 }
 
 // ClaimsRefused says that nothing can be claimed.
-type ClaimsRefused struct{ Reason string }
+type ClaimsRefused struct {
+	Code   contract.Code
+	Reason string
+}
 
 // JobCanceled is an operator's request. Job is 0 if the dedupe key names it.
 type JobCanceled struct {

@@ -28,6 +28,12 @@ func (r reason) String() string {
 
 const textClaimsRefused = "the claims were refused: "
 
+// tooLarge refuses a group that could not claim what it may find.
+func (g *Group) tooLarge(most int) reason {
+	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group claims at most %d: `roundsman jobtypes set %s max_jobs_per_detection=%d`",
+		most, jobtype.MaxJobsLimit, g.cfg.JobType, jobtype.MaxJobsLimit)}
+}
+
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func textUnprepared(why string) string { return "the workers could not be looked up: " + why }

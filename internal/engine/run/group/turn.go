@@ -56,6 +56,10 @@ func (g *Group) advanceTurn(now time.Time) {
 	if !g.turn.begun {
 		g.turn.begun = true
 		g.enter(stepStart, now)
+		if most := g.cfg.Policy.MaxJobsPerDetection; g.detects() && most > jobtype.MaxJobsLimit {
+			g.giveUp(contract.OutcomeFailed, g.tooLarge(most), now) // Before it holds its lane, or detects in vain.
+			return
+		}
 	}
 	for before := stepNone; g.turn.Step != before && g.phase != PhaseEnded && g.stopping == stopNone; {
 		before = g.turn.Step

@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/admission"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// claim has a run claim n more dedupe keys, as the signal of a large group does.
+func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
+	p.t.Helper()
+	described, err := p.client.Temporal().DescribeWorkflowExecution(p.t.Context(), ref.WorkflowID, "")
+	require.NoError(p.t, err)
+	keys := make([]uint64, n)
+	for i := range keys {
+		keys[i] = uint64(from+i)*0x9E3779B97F4A7C15 + 1
+	}
+	require.NoError(p.t, p.client.Temporal().SignalWorkflow(p.t.Context(), contract.AdmissionWorkflowID, "", contract.SignalAdmissionRequest,
+		contract.AdmissionRequest{
+			Holder:  contract.AdmissionHolder{WorkflowID: ref.WorkflowID, FirstRunID: described.GetWorkflowExecutionInfo().GetFirstRunId()},
+			JobType: "large", Grace: jobtype.Duration(time.Minute), DeclaredAt: time.Now(),
+			Items: []contract.AdmissionItem{{ID: id, Keys: admission.PackKeys(keys), Fences: int64(n)}},
+		}))
+}
+
+// TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group
+// whose claims do not fit beside those of others ends with the code, the limit and its
+// counts; its lane is free, and the next group takes its turn.
+func TestClaimsBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	p := newInProcess(t, 8, s)
+	goOn := s.hold("large")
+	defer goOn()
+	large := p.submit(siteSpec(t, "large", ""), "first", at("large"))
+	testsuite.WaitFor(t, 20*time.Second, "the first group runs", func() bool { return s.present("large") == 1 })
+	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-a", 1, jobtype.MaxJobsLimit)
+	p.claim(starter.RunRef{WorkflowID: large.WorkflowID}, "claims-b", jobtype.MaxJobsLimit+1, admission.MaxKeys-jobtype.MaxJobsLimit-2)
+	p.awaitAdmission("the keys are held", func(view contract.AdmissionView) bool { return view.Keys == admission.MaxKeys-1 })
+
+	spec := siteSpec(t, "small", "", at("a"), at("b"), at("c"))
+	spec.Lane = "default"
+	refused, _ := p.group(spec)
+	assert.Equal(t, contract.OutcomeFailed, refused.Outcome)
+	assert.Equal(t, contract.Code("FULL"), refused.Code)
+	assert.Contains(t, refused.Reason, "admission carries 119999 of 120000 dedupe keys, 3 more do not fit")
+	assert.Equal(t, contract.GroupCounts{Detected: 3, Accepted: 3, NotStarted: 3}, refused.Counts)
+	p.awaitAdmission("its lane is free", func(view contract.AdmissionView) bool { return len(view.Lanes) == 0 })
+
+	next := siteSpec(t, "next", "", at("d"))
+	next.Lane = "default"
+	done, _ := p.group(next)
+	assert.Equal(t, contract.OutcomeCompleted, done.Outcome, done.Reason)
+}
+
+// TestASettingBeyondTheLimit: a Schedule may have it from an earlier version.
+func TestASettingBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	s := newSite()
+	p := newInProcess(t, 1, s)
+	spec := siteSpec(t, "huge", "", at("a"))
+	spec.Policy.MaxJobsPerDetection = 2 * jobtype.MaxJobsLimit
+	refused, _ := p.group(spec)
+	assert.Equal(t, contract.OutcomeFailed, refused.Outcome)
+	assert.Contains(t, refused.Reason, "INVALID: max_jobs_per_detection is 200000, a group claims at most 100000")
+	assert.Empty(t, s.order(), "nothing is detected")
+}

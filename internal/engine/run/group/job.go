@@ -98,7 +98,7 @@ const (
 	maxEnded         = 20_000
 	maxFailures      = 2_000
 	maxEndedBytes    = 8 << 20
-	maxEndedToTravel = 192 << 10
+	maxEndedToTravel = 4 << 20
 )
 
 func newJobs() jobs { return jobs{keys: map[string]struct{}{}} }

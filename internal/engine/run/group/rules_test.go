@@ -367,7 +367,7 @@ func TestFinishedJobsDoNotTravel(t *testing.T) {
 	}
 	left, err := s.g.Snapshot()
 	require.NoError(t, err)
-	assert.Less(t, len(left), 128<<10, "from %d bytes", len(full))
+	assert.Less(t, len(left), 512<<10, "from %d bytes", len(full))
 	assert.Equal(t, n-10, s.g.Counts().Completed)
 	s.roll()
 	for job := n - 9; job <= n; job++ {

@@ -19,48 +19,49 @@ const snapshotVersion = 1
 const maxSnapshotBytes = 512 << 20
 
 type snapshot struct {
-	Version   int                        `json:"version"`
-	Config    Config                     `json:"config"`
-	Engine    run.Snapshot               `json:"engine"`
-	Phase     Phase                      `json:"phase"`
-	Turn      turn                       `json:"turn"`
-	Window    windows                    `json:"window,omitzero"`
-	Closing   Window                     `json:"closing,omitzero"`
-	CreatedAt time.Time                  `json:"created_at"`
-	StartedAt time.Time                  `json:"started_at,omitzero"`
-	TurnAt    time.Time                  `json:"turn_at,omitzero"`
-	PausedFor time.Duration              `json:"paused_for,omitempty"`
-	Stopping  stopCause                  `json:"stopping,omitempty"`
-	Why       reason                     `json:"why,omitzero"`
-	Away      bool                       `json:"away,omitempty"`
-	Leaving   bool                       `json:"leaving,omitempty"`
-	Begun     bool                       `json:"begun,omitempty"`
-	Elsewhere int                        `json:"elsewhere,omitempty"`
-	DrainOver bool                       `json:"drain_over,omitempty"`
-	LastTick  time.Time                  `json:"last_tick,omitzero"`
-	Paused    bool                       `json:"paused,omitempty"`
-	PausedAt  time.Time                  `json:"paused_at,omitzero"`
-	PausedBy  string                     `json:"paused_by,omitempty"`
-	PauseNote string                     `json:"pause_note,omitempty"`
-	Detect    detection                  `json:"detect"`
-	Open      []*job                     `json:"open,omitempty"`
-	Last      int                        `json:"last,omitempty"`
-	Bytes     int                        `json:"bytes,omitempty"`
-	Ended     []*job                     `json:"ended,omitempty"`
-	Failures  []*job                     `json:"failures,omitempty"`
-	Dropped   int                        `json:"dropped,omitempty"`
-	Counts    contract.GroupCounts       `json:"counts"`
-	ByWorker  map[string]int             `json:"by_worker,omitempty"`
-	Deduped   []contract.DedupedProposal `json:"deduped,omitempty"`
-	HeldBack  []HeldBack                 `json:"held_back,omitempty"`
-	Endings   reporter                   `json:"endings,omitzero"`
-	Carried   carried                    `json:"carried,omitzero"`
-	Took      []time.Duration            `json:"took,omitempty"`
-	Phases    []contract.GroupPhase      `json:"phases,omitempty"`
+	Version   int           `json:"version"`
+	Config    Config        `json:"config"`
+	Engine    run.Snapshot  `json:"engine"`
+	Phase     Phase         `json:"phase"`
+	Turn      turn          `json:"turn"`
+	Window    windows       `json:"window,omitzero"`
+	Closing   Window        `json:"closing,omitzero"`
+	CreatedAt time.Time     `json:"created_at"`
+	StartedAt time.Time     `json:"started_at,omitzero"`
+	TurnAt    time.Time     `json:"turn_at,omitzero"`
+	PausedFor time.Duration `json:"paused_for,omitempty"`
+	Stopping  stopCause     `json:"stopping,omitempty"`
+	Why       reason        `json:"why,omitzero"`
+	Away      bool          `json:"away,omitempty"`
+	Leaving   bool          `json:"leaving,omitempty"`
+	Begun     bool          `json:"begun,omitempty"`
+	Elsewhere int           `json:"elsewhere,omitempty"`
+	DrainOver bool          `json:"drain_over,omitempty"`
+	LastTick  time.Time     `json:"last_tick,omitzero"`
+	Paused    bool          `json:"paused,omitempty"`
+	PausedAt  time.Time     `json:"paused_at,omitzero"`
+	PausedBy  string        `json:"paused_by,omitempty"`
+	PauseNote string        `json:"pause_note,omitempty"`
+	Detect    detection     `json:"detect"`
+	Open      []*job        `json:"open,omitempty"`
+	Last      int           `json:"last,omitempty"`
+	Bytes     int           `json:"bytes,omitempty"`
+	// Ended is that of an earlier version; see [packEnded].
+	Ended    []*job                     `json:"ended,omitempty"`
+	Failures []*job                     `json:"failures,omitempty"`
+	Dropped  int                        `json:"dropped,omitempty"`
+	Counts   contract.GroupCounts       `json:"counts"`
+	ByWorker map[string]int             `json:"by_worker,omitempty"`
+	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
+	HeldBack []HeldBack                 `json:"held_back,omitempty"`
+	Endings  reporter                   `json:"endings,omitzero"`
+	Carried  carried                    `json:"carried,omitzero"`
+	Took     []time.Duration            `json:"took,omitempty"`
+	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
 }
 
-// Snapshot encodes the whole state, compressed. Jobs that have ended are a bounded
-// sample of what people ask for.
+// Snapshot encodes the whole state, compressed: a JSON document, and behind it the record
+// of the jobs that have ended, of which the newest travel.
 func (g *Group) Snapshot() ([]byte, error) {
 	g.jobs.trim(maxEndedToTravel)
 	s := snapshot{
@@ -68,7 +69,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
-		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Ended: g.jobs.ended, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
+		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
 	}
 	var out bytes.Buffer
@@ -78,6 +79,9 @@ func (g *Group) Snapshot() ([]byte, error) {
 	}
 	if err := json.NewEncoder(packer).Encode(s); err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
+	}
+	if _, err := packer.Write(packEnded(g.jobs.ended)); err != nil {
+		return nil, err
 	}
 	if err := packer.Close(); err != nil {
 		return nil, err
@@ -92,12 +96,18 @@ func Restore(data []byte, now time.Time) (*Group, error) {
 		return nil, fmt.Errorf("unpack the state of the group: %w", err)
 	}
 	var s snapshot
-	if err := json.Unmarshal(raw, &s); err != nil {
+	document, record, _ := bytes.Cut(raw, []byte("\n")) // The document has no line break.
+	if err := json.Unmarshal(document, &s); err != nil {
 		return nil, fmt.Errorf("decode the state of the group: %w", err)
 	}
 	if s.Version != snapshotVersion {
 		return nil, fmt.Errorf("the state of the group has version %d, this program reads %d: let the group end with the program that started it", s.Version, snapshotVersion)
 	}
+	ended, err := unpackEnded(record)
+	if err != nil {
+		return nil, err
+	}
+	s.Ended = append(s.Ended, ended...)
 	return s.restore(now)
 }
 

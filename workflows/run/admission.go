@@ -36,8 +36,8 @@ type Link struct {
 	next  contract.AdmissionRequest
 	dirty bool
 	// waiting are the items without an answer, held those that were granted.
-	waiting []contract.AdmissionItem
-	held    []contract.AdmissionHeld
+	waiting register[contract.AdmissionItem]
+	held    register[contract.AdmissionHeld]
 	// sending is the signal or, with calling, the call on its way, and sent its
 	// content; ensuring is the activity that sends it instead because nobody received
 	// it.
@@ -73,7 +73,7 @@ func (l *Link) DeclaredAt() time.Time { return l.base.DeclaredAt }
 
 // Request requests an item; the answer comes as a signal, however long it takes.
 func (l *Link) Request(item contract.AdmissionItem) {
-	l.waiting = append(l.waiting, item)
+	l.waiting.put(item.ID, item)
 	l.next.Items = append(l.next.Items, item)
 	l.dirty, l.used = true, true
 	l.repeat.stop()
@@ -113,20 +113,12 @@ func (l *Link) ReleaseUnasked(id string) {
 }
 
 // Knows reports whether an item is held or waited for.
-func (l *Link) Knows(id string) bool { return l.waits(id) >= 0 || l.holds(id) }
-
-func (l *Link) waits(id string) int {
-	return slices.IndexFunc(l.waiting, func(item contract.AdmissionItem) bool { return item.ID == id })
-}
-
-func (l *Link) holds(id string) bool {
-	return slices.ContainsFunc(l.held, func(held contract.AdmissionHeld) bool { return held.ID == id })
-}
+func (l *Link) Knows(id string) bool { return l.waiting.has(id) || l.held.has(id) }
 
 // Forget drops an item that admission has given to another, or will not grant.
 func (l *Link) Forget(id string) {
-	l.waiting = slices.DeleteFunc(l.waiting, func(item contract.AdmissionItem) bool { return item.ID == id })
-	l.held = slices.DeleteFunc(l.held, func(held contract.AdmissionHeld) bool { return held.ID == id })
+	l.waiting.remove(id)
+	l.held.remove(id)
 }
 
 // SetGrace raises how long after the run's end its items stay taken: a heartbeat
@@ -147,26 +139,25 @@ func (l *Link) SetBudget(budget *contract.RetryBudget, reports bool) {
 
 // granted moves an item from waiting to held; false if it was not waited for.
 func (l *Link) granted(grant contract.AdmissionGrant) bool {
-	at := l.waits(grant.ID)
-	if at < 0 {
+	item, waited := l.waiting.get(grant.ID)
+	if !waited {
 		return false
 	}
-	item := l.waiting[at]
-	l.waiting = slices.Delete(l.waiting, at, at+1)
+	l.waiting.remove(grant.ID)
 	item.Keys, item.Fences = nil, grant.Fences
-	l.held = append(l.held, contract.AdmissionHeld{AdmissionItem: item, Fence: grant.Fence, Since: workflow.Now(l.ctx)})
+	l.held.put(item.ID, contract.AdmissionHeld{AdmissionItem: item, Fence: grant.Fence, Since: workflow.Now(l.ctx)})
 	return true
 }
 
 // renewed takes new fences for what is held; false if it is not.
 func (l *Link) renewed(grant contract.AdmissionGrant) bool {
-	for i := range l.held {
-		if held := &l.held[i]; held.ID == grant.ID && grant.Fence > held.Fence {
-			held.Fence, held.Fences = grant.Fence, grant.Fences
-			return true
-		}
+	held, known := l.held.get(grant.ID)
+	if !known || grant.Fence <= held.Fence {
+		return false
 	}
-	return false
+	held.Fence, held.Fences = grant.Fence, grant.Fences
+	l.held.put(held.ID, held)
+	return true
 }
 
 // reassert sends everything: admission has forgotten it. keys returns those of the
@@ -174,7 +165,7 @@ func (l *Link) renewed(grant contract.AdmissionGrant) bool {
 func (l *Link) reassert(keys func() []byte) {
 	endings := once(l.recent, l.lost, l.sent.Endings, l.next.Endings)
 	l.next = contract.AdmissionRequest{
-		Reassert: true, Reset: l.next.Reset, Items: slices.Clone(l.waiting), Held: slices.Clone(l.held), Endings: endings,
+		Reassert: true, Reset: l.next.Reset, Items: l.waiting.all(), Held: l.held.all(), Endings: endings,
 		Results: slices.Concat(l.results, l.next.Results),
 	}
 	l.lost, l.released = nil, nil
@@ -187,7 +178,7 @@ func (l *Link) reassert(keys func() []byte) {
 }
 
 // repeats reports whether something may have to be sent again.
-func (l *Link) repeats() bool { return len(l.waiting)+len(l.lost)+len(l.released) > 0 }
+func (l *Link) repeats() bool { return l.waiting.len()+len(l.lost)+len(l.released) > 0 }
 
 // wake is the time of the next repetition; zero: there is none.
 func (l *Link) wake() time.Time {
@@ -204,7 +195,7 @@ func (l *Link) sendAgain() {
 		return
 	}
 	l.repeat.next(now)
-	l.next.Items, l.dirty = slices.Clone(l.waiting), true
+	l.next.Items, l.dirty = l.waiting.all(), true
 	l.next.Endings, l.lost = once(l.lost, l.next.Endings), nil
 	if len(l.released) > 0 {
 		l.next.Results = slices.Concat(l.results, l.next.Results)
@@ -347,7 +338,7 @@ func (l *Link) close(last ...contract.AdmissionEndings) error {
 	if !l.used {
 		return nil
 	}
-	l.waiting, l.held = nil, nil
+	l.waiting, l.held = register[contract.AdmissionItem]{}, register[contract.AdmissionHeld]{}
 	results := l.next.Results
 	if len(l.released) > 0 {
 		results = slices.Concat(l.results, results)
@@ -365,7 +356,7 @@ func (l *Link) State() *contract.AdmissionLinkState {
 		return nil
 	}
 	return &contract.AdmissionLinkState{
-		Waiting: l.waiting, Held: l.held, DeclaredAt: l.base.DeclaredAt, Told: l.recent, Untold: l.lost, Released: l.released, Results: l.results,
+		Waiting: l.waiting.all(), Held: l.held.all(), DeclaredAt: l.base.DeclaredAt, Told: l.recent, Untold: l.lost, Released: l.released, Results: l.results,
 	}
 }
 
@@ -374,7 +365,13 @@ func (l *Link) Restore(state *contract.AdmissionLinkState) {
 	if state == nil {
 		return
 	}
-	l.waiting, l.held, l.base.DeclaredAt, l.used = state.Waiting, state.Held, state.DeclaredAt, true
+	for _, item := range state.Waiting {
+		l.waiting.put(item.ID, item)
+	}
+	for _, held := range state.Held {
+		l.held.put(held.ID, held)
+	}
+	l.base.DeclaredAt, l.used = state.DeclaredAt, true
 	l.recent, l.lost, l.released, l.results = state.Told, state.Untold, state.Released, state.Results
 	l.repeat.restart(workflow.Now(l.ctx))
 }

@@ -131,7 +131,7 @@ func (r *Runner) WasReset(keys func() []byte) bool {
 	workflow.GetLogger(r.ctx).Warn("The workflow was reset; it sends again what it holds.")
 	l.reassert(keys)
 	l.next.Reset = true
-	if len(l.held) == 0 {
+	if l.held.len() == 0 {
 		return true
 	}
 	deadline := workflow.Now(r.ctx).Add(maxRenewal)

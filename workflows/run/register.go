@@ -1,0 +1,62 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+)
+
+// register has items by their id and returns them in the order in which they came. A
+// lookup, an addition and a removal cost the same however many there are. The zero value
+// is empty.
+type register[T any] struct {
+	byID map[string]registered[T]
+	last int
+}
+
+type registered[T any] struct {
+	value T
+	place int
+}
+
+func (r *register[T]) len() int { return len(r.byID) }
+
+func (r *register[T]) has(id string) bool {
+	_, known := r.byID[id]
+	return known
+}
+
+func (r *register[T]) get(id string) (T, bool) {
+	one, known := r.byID[id]
+	return one.value, known
+}
+
+// put adds an item, or replaces the one with its id, which keeps its place.
+func (r *register[T]) put(id string, value T) {
+	if r.byID == nil {
+		r.byID = map[string]registered[T]{}
+	}
+	one, known := r.byID[id]
+	if !known {
+		r.last++
+		one.place = r.last
+	}
+	one.value = value
+	r.byID[id] = one
+}
+
+func (r *register[T]) remove(id string) { delete(r.byID, id) }
+
+// all lists the items in their order. It costs all of them.
+func (r *register[T]) all() []T {
+	list := make([]registered[T], 0, len(r.byID))
+	//workflowcheck:ignore sorted right below
+	for _, one := range r.byID {
+		list = append(list, one)
+	}
+	slices.SortFunc(list, func(a, b registered[T]) int { return cmp.Compare(a.place, b.place) })
+	values := make([]T, len(list))
+	for i := range list {
+		values[i] = list[i].value
+	}
+	return values
+}

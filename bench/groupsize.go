@@ -111,3 +111,32 @@ func (c *cluster) awaitCompleted(ctx context.Context, run client.WorkflowRun, n 
 		}
 	}
 }
+
+// largestGroup runs the largest group that validate accepts, to its end.
+func largestGroup(ctx context.Context, b *bench) error {
+	const parallel = 64
+	c, err := startCluster(ctx, b, fanoutNodes, fanoutSlots)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	before, err := c.cpu()
+	if err != nil {
+		return err
+	}
+	group, err := c.runGroup(ctx, jobtype.RoutingWorker, jobtype.MaxJobsLimit, parallel)
+	if err != nil {
+		return err
+	}
+	after, err := c.cpu()
+	if err != nil {
+		return err
+	}
+	if failed := c.server.FailedTasks(); len(failed) > 0 {
+		b.logf("%d workflow tasks failed, the first: %s", len(failed), failed[0])
+	}
+	return b.values("group_largest", jobtype.MaxJobsLimit, "jobs/s", []float64{jobtype.MaxJobsLimit / group.seconds}, map[string]float64{
+		"control_plane_ms_per_job": round((after.control - before.control) * 1000 / jobtype.MaxJobsLimit), "seconds": round(group.seconds),
+		"failed_workflow_tasks": float64(len(c.server.FailedTasks())),
+	})
+}

@@ -31,7 +31,7 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 	for {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")
 		if err != nil {
-			return nil //nolint:nilerr // The request was taken; only what became of it is unknown.
+			return nil // The request was taken; only what became of it is unknown.
 		}
 		status := described.GetWorkflowExecutionInfo().GetStatus()
 		task := described.GetPendingWorkflowTask()

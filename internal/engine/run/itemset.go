@@ -53,7 +53,6 @@ func (s *itemSet) first() *item {
 // sorted lists the items by id. It costs all of them.
 func (s *itemSet) sorted() []*item { return byID(s.byID) }
 
-//nolint:recvcheck // as container/heap wants it: methods that change the length need the pointer
 type idHeap []int
 
 func (h idHeap) Len() int           { return len(h) }

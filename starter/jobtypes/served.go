@@ -30,7 +30,7 @@ func (c Client) AddServed(ctx context.Context, types []JobType) error {
 		return nil
 	}
 	for i, known := range types {
-		types[i].NoWorker = known.Spec.Handler != "" && !explain.Served(known.Name, known.Spec.Handler, registry.Workers)
+		types[i].NoWorker = known.Spec.Handler != "" && !explain.Wanted{JobType: known.Name, Handler: known.Spec.Handler}.Served(registry.Workers)
 	}
 	return nil
 }

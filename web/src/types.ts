@@ -17,6 +17,7 @@ export type ShownJobType = Schemas['ShownJobType'];
 export type JobTypeList = Filled<Schemas['JobTypeList'], 'job_types'>;
 export type ListedWorker = Schemas['ListedWorker'];
 export type Worker = Schemas['ShownWorker'];
+export type MayReboot = Filled<Schemas['Reboot'], 'attempts' | 'alone'>;
 export type Usage = Filled<Schemas['WorkerUsage'], 'spans'>;
 export type WorkerList = Filled<Schemas['WorkerList'], 'workers'>;
 export type Use = Schemas['AdmissionUse'];

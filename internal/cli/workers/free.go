@@ -42,8 +42,13 @@ func (c *commands) foretellDrain(ctx *cli.Context, client *starter.Client, id st
 	if err != nil {
 		return err
 	}
+	verdict, fault := workerview.MayReboot(ctx.Context, client, shown)
+	c.Note(fault)
 	if ui.WantsData(ctx) {
-		return c.Answer(ctx, map[string]any{"worker": id, "if_drained": shown.IfDrained})
+		return c.Answer(ctx, map[string]any{"worker": id, "if_drained": shown.IfDrained, "reboot": verdict})
+	}
+	if fault == nil {
+		c.Print("reboot: %s", verdict.Text)
 	}
 	if shown.IfDrained == nil {
 		return fmt.Errorf("what %s runs cannot be found out: %s", id, shown.Silent+shown.Unanswered)

@@ -40,11 +40,16 @@ Examples:
 			if err != nil {
 				return err
 			}
+			verdict, fault := workerview.MayReboot(ctx.Context, client, shown)
+			c.Note(fault)
 			keepJobs(shown.Report, states)
 			if ui.WantsData(ctx) {
-				return c.Answer(ctx, shown, id)
+				return c.Answer(ctx, struct {
+					workerview.ShownWorker
+					Reboot workerview.Reboot `json:"reboot"`
+				}{shown, verdict}, id)
 			}
-			c.showWorker(shown)
+			c.showWorker(shown, verdict.Text)
 			return nil
 		}),
 	}
@@ -77,7 +82,7 @@ func lastBeat(worker contract.WorkerDetail, now time.Time) string {
 	return ui.Ago(worker.LastBeat, now)
 }
 
-func (c *commands) showWorker(worker workerview.ShownWorker) {
+func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	now, known, shown := c.Env.Now(), worker.Registration, &ui.Fields{}
 	shown.Add("worker", ui.Textf("%s", known.ID))
 	shown.Add("state", State(worker.WorkerDetail))
@@ -97,6 +102,7 @@ func (c *commands) showWorker(worker workerview.ShownWorker) {
 	if worker.IfDrained != nil {
 		shown.Add("if drained", ui.Text("free "+freeText(*worker.IfDrained, worker.Report == nil, now)))
 	}
+	shown.Add("reboot", ui.Textf("%s", mayReboot))
 	shown.Add("job types", ui.Textf("%s", strings.Join(known.JobTypes, ", ")))
 	shown.Add("shared queues", ui.Textf("%s", strings.Join(known.Shared, ", ")))
 	shown.Add("labels", ui.Textf("%s", labelsOf(known.Labels)))

@@ -47,6 +47,18 @@ func (a *API) workers() {
 		return workerview.Shown(ctx, call.Client, in.ID)
 	})
 	Add(a, Operation{
+		ID: "may-reboot-worker", Method: http.MethodGet, Path: one + "/reboot", Tag: tag, Summary: "Tell whether the worker's node may be rebooted",
+		Description: "The code is FREE, DRAIN_FIRST (jobs run there), WORK_WAITS (no other worker can serve a job type) or NOT_KNOWN (no fresh report says what runs there).",
+		May:         viewWorkers,
+		Live:        &feed.Topic{Every: queriedEvery, Busy: busyEvery, Of: []string{contract.FleetWorkflowID}},
+	}, func(ctx context.Context, call *Call, in *WorkerPath) (workerview.Reboot, error) {
+		shown, err := workerview.Shown(ctx, call.Client, in.ID)
+		if err != nil {
+			return workerview.Reboot{}, err
+		}
+		return workerview.MayReboot(ctx, call.Client, shown)
+	})
+	Add(a, Operation{
 		ID: "get-worker-usage", Method: http.MethodGet, Path: one + "/usage", Tag: tag, Summary: "Tell how much of its slots a worker used in the last twelve hours",
 		Description: "Its process knows it, since it was started. A worker that has none, or whose process does not answer, has no spans.",
 		May:         viewWorkers,

@@ -2,11 +2,26 @@ package explain
 
 import "github.com/roundsman/roundsman/contract"
 
+// Wanted is what a job type wants of a worker.
+type Wanted struct {
+	JobType, Handler string
+	Labels           map[string]string
+}
+
+// CapableOf reports whether a worker can serve the job type while it is well.
+func (w Wanted) CapableOf(worker contract.WorkerDetail) bool {
+	for name, value := range w.Labels {
+		if got, has := worker.Registration.Labels[name]; !has || got != value {
+			return false
+		}
+	}
+	return serves(worker, &TypeFacts{Name: w.JobType, Handler: w.Handler})
+}
+
 // Served reports whether a worker that gets work now can serve the job type.
-func Served(jobType, handler string, workers []contract.WorkerDetail) bool {
-	wanted := &TypeFacts{Name: jobType, Handler: handler}
+func (w Wanted) Served(workers []contract.WorkerDetail) bool {
 	for _, worker := range workers {
-		if serves(worker, wanted) && len(Facts{}.troubleOf(worker)) == 0 {
+		if w.CapableOf(worker) && len(Facts{}.troubleOf(worker)) == 0 {
 			return true
 		}
 	}

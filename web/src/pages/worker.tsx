@@ -1,14 +1,12 @@
-import { useQueries } from '@tanstack/react-query';
 import { Action } from '../action';
 import { cordon, drain, removeWorker, resizeWorker, uncordon } from '../acts/workers';
-import { get, segment } from '../api';
+import { segment } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
-import { mayReboot, type Verdict } from '../reboot';
 import { href, runHref } from '../route';
 import { itemHref } from '../runs';
-import { span, Time, Took, useNow } from '../time';
-import type { JobTypeList, ShownJobType, Worker, WorkerList } from '../types';
+import { Time, Took } from '../time';
+import type { MayReboot, Worker } from '../types';
 import { Facts, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { SlotsOverTime } from './usage';
@@ -99,47 +97,53 @@ function Actions({ worker }: { worker: Worker }) {
   );
 }
 
+// The verdict is the API's: this page only shows it.
 function Reboot({ worker }: { worker: Worker }) {
-  const fleet = useGet<WorkerList>('/workers?limit=1000&loads=false');
-  const types = useGet<JobTypeList>('/job-types?limit=1000');
-  const names = [...new Set((worker.report?.jobs ?? []).map((job) => job.job_type))];
-  const shown = useQueries({
-    queries: names.map((name) => ({
-      queryKey: [`/job-types/${name}`],
-      queryFn: () => get<ShownJobType>(`/job-types/${segment(name)}`),
-      staleTime: 60_000,
-    })),
-  });
-  const now = useNow();
-  const learned = new Map(names.map((name, i) => [name, shown[i]?.data?.learned?.p95]));
+  const verdict = useGet<MayReboot>(`${path(worker.registration.id)}/reboot`);
   return (
     <Section title="May I reboot this node?">
-      {fleet.data && types.data ? (
-        <Answer verdict={mayReboot(worker, fleet.data.workers, types.data.job_types, learned, now)} id={worker.registration.id} />
-      ) : (
-        <p class="empty" aria-busy="true">
-          Looking at the fleet…
-        </p>
-      )}
+      <Loaded of={verdict} what="The verdict">
+        {(found) => <Answer verdict={found} worker={worker} />}
+      </Loaded>
     </Section>
   );
 }
 
-function Answer({ verdict, id }: { verdict: Verdict; id: string }) {
-  const words = {
-    yes: ['Yes.', 'good'],
-    'drain first': ['Drain it first.', 'odd'],
-    'work would wait': ['Only if work may wait.', 'bad'],
-  } as const;
-  const [text, tone] = words[verdict.word];
+const answers: Record<string, [string, string]> = {
+  FREE: ['Yes.', 'good'],
+  DRAIN_FIRST: ['Drain it first.', 'odd'],
+  WORK_WAITS: ['Only if work may wait.', 'bad'],
+  NOT_KNOWN: ['Not known.', 'bad'],
+};
+
+function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
+  const [text, tone] = answers[verdict.code] ?? [verdict.code, 'bad'];
+  const drained = worker.if_drained;
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong>{' '}
-        {verdict.runs.length === 0
-          ? 'Nothing runs there.'
-          : `${plural(verdict.runs.length, 'job')} ${verdict.runs.length === 1 ? 'runs' : 'run'} there; a drain is likely to take ${verdict.within === undefined ? 'as long as they do (their run times are not known yet)' : span(verdict.within)}.`}
+        <strong>{text}</strong> {verdict.text}
       </p>
+      {verdict.running > 0 && drained && (
+        <p>
+          {drained.free_at && (
+            <>
+              A drain is likely to take until <Time at={drained.free_at} />.{' '}
+            </>
+          )}
+          {drained.unknown > 0 && `The end of ${plural(drained.unknown, 'job')} is not known.`}
+        </p>
+      )}
+      {!verdict.reported && verdict.attempts.length > 0 && (
+        <ul>
+          {verdict.attempts.map((attempt) => (
+            <li key={`${attempt.run}/${attempt.job}`}>
+              <a href={itemHref(attempt.run, attempt.job)}>{attempt.job}</a> of <a href={runHref(attempt.run)}>{attempt.run}</a>
+              {attempt.lost ? ', lost, may still run' : ''}
+            </li>
+          ))}
+        </ul>
+      )}
       {verdict.alone.length > 0 && (
         <p>
           Nobody else can do now:{' '}
@@ -155,7 +159,7 @@ function Answer({ verdict, id }: { verdict: Verdict; id: string }) {
               )}
             </span>
           ))}
-          . It would wait for {id} to come back.
+          . It would wait for {worker.registration.id} to come back.
         </p>
       )}
     </div>

@@ -1,0 +1,46 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reboot is a verdict of package reboot with its numbers.
+type Reboot struct {
+	Code, Worker  string
+	Running, Lost int
+	// Alone are the job types that would wait.
+	Alone                []string
+	Reported, Unsearched bool
+}
+
+// Text says in one line whether the node may be rebooted: the code, why, and the command.
+func (r Reboot) Text() string {
+	const named = 3
+	var why []string
+	if !r.Reported {
+		why = append(why, "its process sends no report")
+	}
+	switch {
+	case r.Running > 0:
+		why = append(why, counted(r.Running, "job")+" there")
+	case r.Reported:
+		why = append(why, "nothing runs there")
+	}
+	if r.Lost > 0 {
+		why = append(why, counted(r.Lost, "lost attempt")+" may still run")
+	}
+	if r.Unsearched {
+		why = append(why, "not all runs were searched")
+	}
+	if n := len(r.Alone); n > named {
+		why = append(why, fmt.Sprintf("only it serves %s and %d more", strings.Join(r.Alone[:named], ", "), n-named))
+	} else if n > 0 {
+		why = append(why, "only it serves "+strings.Join(r.Alone, ", "))
+	}
+	text := r.Code + ": " + strings.Join(why, ", ")
+	if r.Reported && r.Running > 0 {
+		text += ": `roundsman workers drain " + r.Worker + "`"
+	}
+	return text
+}

@@ -1,0 +1,127 @@
+package workerview
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/reboot"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// Reboot says whether the node of a worker may be rebooted.
+type Reboot struct {
+	reboot.Verdict
+	// Text is the verdict in one line, for people.
+	Text string `json:"text"`
+}
+
+// textOf adds the line for people.
+func textOf(id string, v reboot.Verdict) Reboot {
+	said := explain.Reboot{Code: string(v.Code), Worker: id, Running: v.Running, Reported: v.Reported, Unsearched: v.Unsearched}
+	for _, attempt := range v.Attempts {
+		if attempt.Lost {
+			said.Lost++
+		}
+	}
+	for _, one := range v.Alone {
+		said.Alone = append(said.Alone, one.Name)
+	}
+	return Reboot{v, said.Text()}
+}
+
+// MayReboot reads what the verdict on a reboot of the worker's node rests on, and returns it.
+func MayReboot(ctx context.Context, client *starter.Client, shown ShownWorker) (Reboot, error) {
+	facts := reboot.Facts{Worker: shown.WorkerDetail, Unsearched: shown.Unanswered != ""}
+	var asking errgroup.Group
+	asking.Go(func() error {
+		registry, err := client.Workers().Registry(ctx, contract.WorkersQueryInput{})
+		facts.Fleet = registry.Workers
+		return err
+	})
+	asking.Go(func() error {
+		types, err := jobtypes.Of(client).List(ctx)
+		for _, known := range types {
+			one := reboot.Type{Name: known.Name, Handler: known.Spec.Handler, Labels: known.Spec.Labels, Idle: known.Paused}
+			if len(known.Next) > 0 {
+				one.Next = known.Next[0]
+			}
+			facts.Types = append(facts.Types, one)
+		}
+		return err
+	})
+	running := reboot.Facts{}
+	asking.Go(func() error { return addRunning(ctx, client, shown, &running) })
+	if err := asking.Wait(); err != nil {
+		return Reboot{}, err
+	}
+	facts.Reported, facts.Running, facts.Attempts = running.Reported, running.Running, running.Attempts
+	facts.Unsearched = facts.Unsearched || running.Unsearched
+	return textOf(shown.Registration.ID, reboot.Decide(facts)), nil
+}
+
+// addRunning adds what runs on the worker: by the report of its process, by the heartbeat
+// of a remote one, else by the open runs. Attempts that runs have lost there come besides.
+func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, facts *reboot.Facts) error {
+	for _, item := range shown.Items {
+		facts.Attempts = append(facts.Attempts, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: item.StartedAt})
+	}
+	switch report := shown.Report; {
+	case report != nil:
+		facts.Reported, facts.Running = true, report.Detecting+report.Executing
+		for _, job := range report.Jobs {
+			facts.Attempts = append(facts.Attempts, reboot.NodeAttempt{Run: job.GroupID, Job: job.JobID, StartedAt: job.StartedAt})
+		}
+		return nil
+	case shown.Registration.Remote && shown.Fresh:
+		loads, err := client.Workers().Loads(ctx, []contract.WorkerDetail{shown.WorkerDetail})
+		if err != nil {
+			return err
+		}
+		load, known := loads[shown.Registration.ID]
+		facts.Reported, facts.Running = known, load.Detecting+load.Executing
+	}
+	lost, err := lostThere(ctx, client, shown.Registration.ID)
+	facts.Attempts = append(facts.Attempts, lost...)
+	facts.Unsearched = err != nil
+	return nil
+}
+
+// lostThere returns attempts that open runs have given up on the worker and placed
+// elsewhere: its process may execute them still. At most mostAsked items of repeated
+// attempts are looked into; more are an error.
+func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
+	items, err := client.Runs().Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Limit: maxSearched})
+	asked := 0
+	for _, item := range items {
+		if item.Attempt < 2 {
+			continue
+		}
+		if asked++; asked > mostAsked {
+			return lost, errors.Join(err, errManyRepeated)
+		}
+		history, fault := client.Runs().History(ctx, item)
+		err = errors.Join(err, fault)
+		for _, attempt := range history.Attempts[:max(0, len(history.Attempts)-1)] {
+			if attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost) {
+				lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(attempt), Lost: true})
+			}
+		}
+	}
+	return lost, err
+}
+
+// begun is when an attempt was taken, else when it was sent.
+func begun(attempt starter.Attempt) time.Time {
+	if attempt.StartedAt.IsZero() {
+		return attempt.SentAt
+	}
+	return attempt.StartedAt
+}
+
+var errManyRepeated = errors.New("too many items with several attempts")

@@ -3,6 +3,7 @@ package workerview
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -107,10 +108,11 @@ func lostThere(ctx context.Context, client *starter.Client, id string) (lost []r
 		}
 		history, fault := client.Runs().History(ctx, item)
 		err = errors.Join(err, fault)
-		for _, attempt := range history.Attempts[:max(0, len(history.Attempts)-1)] {
-			if attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost) {
-				lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(attempt), Lost: true})
-			}
+		there := slices.IndexFunc(history.Attempts, func(attempt starter.Attempt) bool {
+			return attempt.Worker == id && attempt.EndedAs == string(contract.FailureWorkerLost)
+		})
+		if there >= 0 && item.Worker != id {
+			lost = append(lost, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: begun(history.Attempts[there]), Lost: true})
 		}
 	}
 	return lost, err

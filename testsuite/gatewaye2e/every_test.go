@@ -392,6 +392,7 @@ func (e every) workers() {
 	}
 	e.ask("GET", "/workers/{id}", nil, 200, "node-a")
 	assert.NotEmpty(e.t, list(e.ask("GET", "/workers/{id}/usage", nil, 200, "node-a"), "spans"))
+	assert.Equal(e.t, "WORK_WAITS", e.ask("GET", "/workers/{id}/reboot", nil, 200, "node-a").body["code"], "no other worker has its handlers")
 	e.ask("POST", "/workers/{id}/cordon", object{"reason": "a test"}, 200, "node-a")
 	e.ask("POST", "/workers/{id}/uncordon", object{}, 200, "node-a")
 	e.ask("POST", "/workers/{id}/resize", object{"max_execute": 3}, 200, "node-a")

@@ -1,0 +1,84 @@
+package nodee2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/engine/reboot"
+	"github.com/roundsman/roundsman/starter/workerview"
+	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/sites"
+)
+
+// TestMayReboot: jobs run on a node whose process is frozen. Nobody says that it may be
+// rebooted, neither while open runs have jobs there nor after they have lost them.
+func TestMayReboot(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	address := sites.FreeAddress(t)
+	s.Start("server", "--http", address)
+	s.hold("work")
+	s.apply(group{"work", "steps", "heartbeat_timeout: 4s, liveness: process, global_execution_concurrency: 3, per_worker_execution_concurrency: 3", 3, 2, 50})
+	frozen := s.worker("node-a")
+	s.AwaitFresh("node-a")
+	assert.Equal(t, reboot.WorkWaits, s.mayReboot("node-a").Code, "only node-a has the handler")
+	ref := s.Begin("work")
+	s.awaitBook("three jobs run", func(b book) bool { return len(b.of("step")) == 3 })
+	s.worker("node-b")
+	s.AwaitFresh("node-b")
+	busy := s.mayReboot("node-a")
+	assert.Equal(t, reboot.DrainFirst, busy.Code)
+	assert.Equal(t, 3, busy.Running)
+	assert.Equal(t, reboot.Free, s.mayReboot("node-b").Code)
+
+	frozen.Signal(t, syscall.SIGSTOP)
+	silent := s.mayReboot("node-a")
+	assert.Equal(t, reboot.NotKnown, silent.Code)
+	assert.False(t, silent.Reported)
+	assert.Len(t, silent.Attempts, 3, "%+v", silent)
+	s.awaitBook("node-b has the jobs", func(b book) bool { return len(b.of("step").on("node-b")) == 3 })
+	lost := s.mayReboot("node-a")
+	assert.Equal(t, reboot.NotKnown, lost.Code)
+	require.Len(t, lost.Attempts, 3, "%+v", lost)
+	for _, attempt := range lost.Attempts {
+		assert.True(t, attempt.Lost)
+		assert.Equal(t, ref.WorkflowID, attempt.Run)
+		assert.False(t, attempt.StartedAt.IsZero())
+	}
+	assert.Contains(t, s.Command("workers", "show", "node-a"), "NOT_KNOWN: its process sends no report, 3 lost attempts may still run")
+	assert.Contains(t, s.Command("workers", "drain", "node-a", "--dry-run"), "NOT_KNOWN: ")
+	var answer workerview.Reboot
+	testsuite.WaitFor(t, time.Minute, "the API answers", func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/workers/node-a/reboot", http.NoBody)
+		require.NoError(t, err)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode == http.StatusOK && json.Unmarshal(body, &answer) == nil
+	})
+	assert.Equal(t, lost, answer, "one answer for all")
+	frozen.Kill()
+	s.letGo()
+	s.Result(ref)
+}
+
+// mayReboot is the verdict of `workers show`.
+func (s *site) mayReboot(id string) workerview.Reboot {
+	s.T.Helper()
+	var shown struct {
+		Reboot workerview.Reboot `json:"reboot"`
+	}
+	require.NoError(s.T, json.Unmarshal([]byte(s.Command("workers", "show", id, "--output", "json")), &shown))
+	return shown.Reboot
+}

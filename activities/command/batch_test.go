@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
@@ -29,7 +28,7 @@ func batchJob(t *testing.T, settings string, items ...string) jobtype.Job {
 // everything on the standard input.
 func TestExecuteBatch(t *testing.T) {
 	t.Parallel()
-	handler := command.New(command.Options{})
+	handler := newHandler(0)
 	require.True(t, handler.Descriptor().Batches)
 	settings := `{"command":["sh","-c","echo $ROUNDSMAN_BATCH_SIZE \"[$ROUNDSMAN_DEDUPE_KEY]\"; cat; echo; printf '%s\\n' \"$@\"","sh",
 		"{{.Params.flag}}","{{each}}--key={{.Item.Params.item}} {{.Item.Params.flag}}","{{len .Batch}}","{{(index .Params.items 0).dedupe_key}}"]}`
@@ -49,7 +48,7 @@ a
 // batches, and a batch of one.
 func TestExecuteEachWithoutBatch(t *testing.T) {
 	t.Parallel()
-	handler := command.New(command.Options{})
+	handler := newHandler(0)
 	settings := json.RawMessage(`{"command":["echo","{{each}}{{.Item.Params.item}}","{{each}}{{.Item.DedupeKey}}"]}`)
 	job, err := jobtypetest.JobOf(jobtype.DetectInput{}, jobtype.Proposal{DedupeKey: "k", Params: []byte(`{"item":"a"}`)}, settings)
 	require.NoError(t, err)
@@ -64,14 +63,14 @@ func TestExecuteEachWithoutBatch(t *testing.T) {
 // as it was.
 func TestExecuteSaysWhereTheItemsAre(t *testing.T) {
 	t.Parallel()
-	done := jobtypetest.Execute(t.Context(), command.New(command.Options{}), batchJob(t, `{"command":["echo","{{.Params.item}}"]}`, "a"))
+	done := jobtypetest.Execute(t.Context(), newHandler(0), batchJob(t, `{"command":["echo","{{.Params.item}}"]}`, "a"))
 	require.ErrorContains(t, done.Err, "what a job is about is in {{each}}, .Batch and .Params.items")
 	assert.True(t, jobtype.IsPermanent(done.Err))
 }
 
 func TestEachIsChecked(t *testing.T) {
 	t.Parallel()
-	handler := command.New(command.Options{})
+	handler := newHandler(0)
 	detect := json.RawMessage(`{"command":["ls"]}`)
 	for execute, want := range map[string]string{
 		`{"command":["{{each}}{{.Item.Params.item}}"]}`:  "execute.command[0]: it names the program",

@@ -4,14 +4,14 @@ package command
 
 import "os/exec"
 
-// child is a started program. Without process groups only the program itself
+// groupChild is a started program. Without process groups only the program itself
 // can be ended, not what it started.
-type child struct {
+type groupChild struct {
 	command *exec.Cmd
-	exited  chan struct{}
+	dead    chan struct{}
 }
 
-func (p program) start(pipes *pipes) (*child, error) {
+func (p program) startGroup(pipes *pipes) (child, error) {
 	command, err := p.resolve()
 	if err != nil {
 		return nil, err
@@ -20,21 +20,22 @@ func (p program) start(pipes *pipes) (*child, error) {
 	if err := command.Start(); err != nil {
 		return nil, notFound(p.argv[0], err)
 	}
-	c := &child{command: command, exited: make(chan struct{})}
+	c := &groupChild{command: command, dead: make(chan struct{})}
 	go func() {
-		defer close(c.exited)
+		defer close(c.dead)
 		_ = command.Wait()
 	}()
 	return c, nil
 }
 
-func (c *child) id() int    { return c.command.Process.Pid }
-func (c *child) terminate() { _ = c.command.Process.Kill() }
-func (c *child) kill()      { _ = c.command.Process.Kill() }
+func (c *groupChild) exited() <-chan struct{}    { return c.dead }
+func (c *groupChild) gone() <-chan struct{}      { return c.dead }
+func (c *groupChild) family([]process) []process { return nil }
+func (c *groupChild) terminate()                 { _ = c.command.Process.Kill() }
+func (c *groupChild) kill()                      { _ = c.command.Process.Kill() }
+func (c *groupChild) abandon()                   {}
 
-func endGroup(int, bool) {}
-
-func (c *child) reap() ended {
-	<-c.exited
+func (c *groupChild) reap() ended {
+	<-c.dead
 	return ended{code: c.command.ProcessState.ExitCode()}
 }

@@ -10,19 +10,20 @@ import (
 	"syscall"
 )
 
-// child is a started program, the leader of its own process group.
-type child struct {
+// groupChild is a program without a shim, the leader of its own process group. What
+// leaves the group is out of reach.
+type groupChild struct {
 	pid     int
 	note    *note
-	exited  chan struct{} // closed when the leader has exited and is not yet reaped
+	dead    chan struct{} // closed when the leader has exited and is not yet reaped
 	release chan struct{} // closed by reap
 	reaped  chan ended
 }
 
-// start starts the program in a goroutine that owns an operating system thread
+// startGroup starts the program in a goroutine that owns an operating system thread
 // until the program ends: Linux sends the parent-death signal when the
 // *thread* that forked dies, and the Go runtime ends idle threads.
-func (p program) start(pipes *pipes) (*child, error) {
+func (p program) startGroup(pipes *pipes) (child, error) {
 	command, err := p.resolve()
 	if err != nil {
 		return nil, err
@@ -30,8 +31,9 @@ func (p program) start(pipes *pipes) (*child, error) {
 	command.Stdin, command.Stdout, command.Stderr = pipes.stdinRead, pipes.stdoutWrite, pipes.stderrWrite
 	command.SysProcAttr = groupOfItsOwn()
 	noted := p.enter(command)
+	noted.starting()
 	started := make(chan error, 1)
-	c := &child{note: noted, exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan ended, 1)}
+	c := &groupChild{note: noted, dead: make(chan struct{}), release: make(chan struct{}), reaped: make(chan ended, 1)}
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -40,7 +42,7 @@ func (p program) start(pipes *pipes) (*child, error) {
 			return
 		}
 		c.pid = command.Process.Pid
-		noted.started(c.pid)
+		noted.started(c.pid, false)
 		started <- nil
 		c.attend(command)
 	}()
@@ -53,38 +55,39 @@ func (p program) start(pipes *pipes) (*child, error) {
 
 // attend waits for the exit without reaping, so that the group's id cannot be
 // given to anybody else before the last signal to the group is sent.
-func (c *child) attend(command *exec.Cmd) {
+func (c *groupChild) attend(command *exec.Cmd) {
 	awaitExit(command)
-	close(c.exited)
+	close(c.dead)
 	<-c.release
 	err := command.Wait()
 	c.reaped <- endOf(command.ProcessState, err)
 }
 
-// id is the leader's process id, and the group's.
-func (c *child) id() int { return c.pid }
+func (c *groupChild) exited() <-chan struct{} { return c.dead }
+func (c *groupChild) gone() <-chan struct{}   { return c.dead }
 
-func (c *child) terminate() { c.signal(syscall.SIGTERM) }
-func (c *child) kill()      { c.signal(syscall.SIGKILL) }
+// family returns the members of the group and the descendants of any.
+func (c *groupChild) family(table []process) []process { return family(table, c.pid) }
+
+func (c *groupChild) terminate() { c.signal(syscall.SIGTERM) }
+func (c *groupChild) kill()      { c.signal(syscall.SIGKILL) }
 
 // signal goes to the whole group; that it is gone already is no fault.
-func (c *child) signal(signal syscall.Signal) { _ = syscall.Kill(-c.pid, signal) }
+func (c *groupChild) signal(signal syscall.Signal) { _ = syscall.Kill(-c.pid, signal) }
 
 // reap frees the process id and returns how the program ended.
-func (c *child) reap() ended {
+func (c *groupChild) reap() ended {
+	c.kill() // The leader is not reaped yet, so the group's id is still its own.
 	close(c.release)
 	outcome := <-c.reaped
 	c.note.strike()
 	return outcome
 }
 
-// endGroup signals a whole group, which may be gone already.
-func endGroup(group int, kill bool) {
-	signal := syscall.SIGTERM
-	if kill {
-		signal = syscall.SIGKILL
-	}
-	_ = syscall.Kill(-group, signal)
+// abandon reaps the program whenever it dies.
+func (c *groupChild) abandon() {
+	c.note.abandon()
+	go c.reap()
 }
 
 func endOf(state *os.ProcessState, err error) ended {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
@@ -34,13 +33,13 @@ func shell(script string, arguments ...string) block {
 func detect(t *testing.T, settings block, in jobtype.DetectInput) jobtypetest.Detection {
 	t.Helper()
 	in.Settings = raw(t, settings)
-	return jobtypetest.Detect(t.Context(), command.New(command.Options{}), in)
+	return jobtypetest.Detect(t.Context(), newHandler(0), in)
 }
 
 func execute(t *testing.T, settings block, job jobtype.Job, options ...jobtypetest.Option) jobtypetest.Execution {
 	t.Helper()
 	job.Settings = raw(t, settings)
-	return jobtypetest.Execute(t.Context(), command.New(command.Options{OutputGrace: 300 * time.Millisecond}), job, options...)
+	return jobtypetest.Execute(t.Context(), newHandler(300*time.Millisecond), job, options...)
 }
 
 func TestConformance(t *testing.T) {
@@ -48,7 +47,7 @@ func TestConformance(t *testing.T) {
 	for _, name := range []string{"b.log", "a.log"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("text"), 0o600))
 	}
-	jobtypetest.Check(t, command.New(command.Options{}), jobtypetest.Case{
+	jobtypetest.Check(t, newHandler(0), jobtypetest.Case{
 		Input: jobtype.DetectInput{
 			Params:   raw(t, block{"dir": dir}),
 			Settings: raw(t, shell(`ls "$1"/*.log`, "{{.Params.dir}}")),
@@ -174,7 +173,7 @@ func TestDetectFailures(t *testing.T) {
 	} {
 		in := jobtype.DetectInput{Params: json.RawMessage(`{"empty":"","nul":"a\u0000b"}`)}
 		if settings == nil {
-			got := jobtypetest.Detect(t.Context(), command.New(command.Options{}), in)
+			got := jobtypetest.Detect(t.Context(), newHandler(0), in)
 			assert.ErrorContains(t, got.Err, want)
 			continue
 		}
@@ -196,14 +195,14 @@ func TestDetectSuccessCodesAndInput(t *testing.T) {
 func TestSinkErrorStopsTheProgram(t *testing.T) {
 	t.Parallel()
 	sink := refusingSink{errors.New("the group is gone")}
-	err := command.New(command.Options{}).Detect(t.Context(), jobtype.DetectInput{Settings: raw(t, shell(`seq 200; sleep 1000`))}, sink)
+	err := newHandler(0).Detect(t.Context(), jobtype.DetectInput{Settings: raw(t, shell(`seq 200; sleep 1000`))}, sink)
 	require.ErrorIs(t, err, sink.error)
 	require.ErrorContains(t, err, "sh was stopped: the group is gone")
 }
 
 func TestValidateSettings(t *testing.T) {
 	t.Parallel()
-	handler := command.New(command.Options{})
+	handler := newHandler(0)
 	good := raw(t, shell(`true`, `{{if .Params.x}}{{.Params.y | printf "%d"}}{{end}}`, `{{range .Params.list}}{{.name}}{{end}}`, `{{json .Cluster}}`))
 	require.NoError(t, handler.ValidateSettings(nil, good, good))
 

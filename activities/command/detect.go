@@ -29,6 +29,10 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if err != nil {
 		return jobtype.Permanent(err)
 	}
+	owner := detectionOwner(in)
+	if err := h.awaitEnd(ctx, in.WorkerID, owner, nil); err != nil {
+		return err
+	}
 	found := &proposals{format: settings.Format, sink: out}
 	errorOutput := newTail(stderrKept)
 	var alive func()
@@ -36,7 +40,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		alive = sink.Alive
 	}
 	program := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID)
-	program.watcher = newWatcher(in.Liveness, in.StallTimeout, alive)
+	program.watcher, program.owner = newWatcher(in.Liveness, in.StallTimeout, alive), owner
 	outcome, err := program.with(
 		func(stdout io.Reader) error { return found.read(ctx, stdout) },
 		errorOutput,
@@ -58,7 +62,7 @@ func (h *Handler) program(ready rendered, settings settings, own []string, param
 	}
 	return program{
 		argv: ready.argv, dir: ready.dir, env: h.environment(own, ready.env), stdin: params,
-		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID),
+		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID), shim: h.options.Shim, cgroups: &h.cgroups,
 	}
 }
 

@@ -23,9 +23,13 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	if ctx.Err() != nil {
 		return jobtype.Result{}, context.Cause(ctx)
 	}
+	owner := jobOwner(job)
+	if err := h.awaitEnd(ctx, job.WorkerID, owner, progress); err != nil {
+		return jobtype.Result{}, err
+	}
 	program := h.program(ready, settings.settings, jobEnvironment(job), input, job.WorkerID)
 	log := jobtype.Log(progress)
-	program.watcher = newWatcher(job.Liveness, job.StallTimeout, progress.Alive)
+	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
 	if settings.Progress == progressNone {
 		progress = nil
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +38,7 @@ func TestExecuteEnvironmentStdinAndDir(t *testing.T) {
 	t.Setenv("TEMPORAL_API_KEY", "secret")
 	t.Setenv("ROUNDSMAN_WORKER_ID", "somebody else")
 	dir := t.TempDir()
-	settings := shell(`pwd; cat; echo; env | grep -E '^(ROUNDSMAN|TEMPORAL|ZONE|HOME)' | sort`)
+	settings := shell(`pwd; cat; echo; env | grep -E '^(ROUNDSMAN|TEMPORAL|ZONE|HOME)' | grep -v ^ROUNDSMAN_PROCESS_MARK= | sort`)
 	settings["env"] = block{"ZONE": "{{.Params.zone}}"}
 	settings["dir"] = "{{.Params.dir}}"
 	got := execute(t, settings, jobtype.Job{
@@ -156,20 +155,10 @@ func TestGrandchildrenDoNotHoldTheJob(t *testing.T) {
 	requireGone(t, pidFile)
 }
 
-func TestProcessThatLeftTheGroupMayLiveOn(t *testing.T) {
-	t.Parallel()
-	pidFile := filepath.Join(t.TempDir(), "pid")
-	got := execute(t, shell(`setsid sleep 1000 & echo $! > "$1"; while ! kill -0 $!; do :; done; echo done`, pidFile), jobtype.Job{})
-	pid := readPID(t, pidFile)
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	require.NoError(t, got.Err, "it holds the pipe, and the job ends all the same")
-	assert.Equal(t, "done\n", got.Result.Output)
-}
-
 func TestOutputOfGrandchildrenIsAwaited(t *testing.T) {
 	t.Parallel()
 	job := jobtype.Job{Settings: raw(t, shell(`(sleep 0.1; echo late) & echo early`))}
-	got := jobtypetest.Execute(t.Context(), command.New(command.Options{OutputGrace: 20 * time.Second}), job)
+	got := jobtypetest.Execute(t.Context(), newHandler(20*time.Second), job)
 	require.NoError(t, got.Err)
 	assert.Equal(t, "early\nlate\n", got.Result.Output)
 }
@@ -220,7 +209,7 @@ func TestExecuteRunsTheJobsOwnCommandLine(t *testing.T) {
 		if settings != nil {
 			job.Settings = raw(t, settings)
 		}
-		return jobtypetest.Execute(t.Context(), command.New(command.Options{}), job)
+		return jobtypetest.Execute(t.Context(), newHandler(0), job)
 	}
 	words := []string{"printf", "%s|", "{{.Job.ID}}", "{{", "{{each}}x", "", "{{`{{`}}"}
 	got := run(nil, words...)
@@ -248,7 +237,7 @@ func TestLineIsWhatRuns(t *testing.T) {
 		line, err := command.Line(job)
 		require.NoError(t, err)
 		require.Equal(t, "echo", line[0])
-		got := jobtypetest.Execute(t.Context(), command.New(command.Options{}), job)
+		got := jobtypetest.Execute(t.Context(), newHandler(0), job)
 		require.NoError(t, got.Err)
 		assert.Equal(t, strings.Join(line[1:], " ")+"\n", got.Result.Output)
 	}

@@ -27,6 +27,10 @@ type Options struct {
 	// when the program starts. Variables TEMPORAL_* and ROUNDSMAN_* are
 	// never inherited: they hold the worker's credentials and identity.
 	Environ func() []string
+	// Shim is the command line of a process that calls [Shim] first of all, usually
+	// that of the worker itself with [ShimArgument]. Every program runs below one. If it
+	// is empty, or the system is not Linux, only the process group of a program is ended.
+	Shim []string
 	// OutputGrace is how long the pipes of a program that has ended may stay
 	// open in silence, held by a process that it left behind. Default 2s.
 	OutputGrace time.Duration
@@ -49,6 +53,7 @@ type Handler struct {
 	mu sync.Mutex
 	// ledgers are those of the workers that this process runs, by their ids.
 	ledgers map[string]*ledger
+	cgroups cgroups
 }
 
 var (
@@ -62,12 +67,11 @@ func New(options Options) *Handler {
 	return &Handler{options: options.withDefaults(), ledgers: map[string]*ledger{}}
 }
 
-// PrepareNode implements [jobtype.NodePreparer]: it ends the process groups that an
-// earlier process of the worker left running, and notes those of this one from now
-// on.
+// PrepareNode implements [jobtype.NodePreparer]: it ends the programs that an earlier
+// process of the worker left running, and notes those of this one from now on.
 func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 	opened, err := openLedger(dir)
-	if err != nil || opened == nil {
+	if err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -79,6 +83,9 @@ func (h *Handler) PrepareNode(ctx context.Context, workerID, dir string) error {
 func (h *Handler) ledger(workerID string) *ledger {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.ledgers[workerID] == nil {
+		h.ledgers[workerID] = newLedger()
+	}
 	return h.ledgers[workerID]
 }
 

@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// markVariable is in the environment of every program whose group is noted.
+// markVariable is in the environment of every noted program.
 const markVariable = "ROUNDSMAN_PROCESS_MARK"
 
 // errNoProcessTable: there is a process table to read on Linux only.
@@ -21,35 +23,31 @@ var errNoProcessTable = errors.New("the process table is read on Linux only")
 
 const noteSuffix = ".group.json"
 
-// ledger notes the process groups of running programs in a directory that
-// survives the worker's process, so that the next one can end what a killed one
-// left running. A nil ledger notes nothing.
+// ledger notes running programs, in memory and, if it has a directory, in files that
+// survive the worker's process, so that the next one can end what a killed one left
+// running.
 //
 // Nothing is synced: what a crash of the machine loses needs no ending.
-type ledger struct{ dir, boot string }
+type ledger struct {
+	// dir is empty if notes are kept in memory only.
+	dir, boot string
 
-// note is what the ledger keeps of one program.
-type note struct {
-	// Mark is the value of markVariable, unique to this start.
-	Mark string `json:"mark"`
-	// Boot names the start of the machine, PID the group's leader and Start when it
-	// started, in clock ticks since then; PID is 0 until the program has started.
-	Boot  string `json:"boot"`
-	PID   int    `json:"pid,omitempty"`
-	Start uint64 `json:"start,omitempty"`
-	// Grace is the time between SIGTERM and SIGKILL.
-	Grace   time.Duration `json:"grace"`
-	Program string        `json:"program"`
-
-	path string
+	mu   sync.Mutex
+	open map[string]*note // by mark
+	// idle ends the recorder; nil if it does not run.
+	idle context.CancelFunc
 }
 
-// openLedger uses dir, creating it if needed. Where there is no process table the
-// ledger is nil.
+// newLedger returns a ledger without a directory.
+func newLedger() *ledger { return &ledger{open: map[string]*note{}} }
+
+// openLedger uses dir, creating it if needed. Where there is no process table, notes
+// are kept in memory only.
 func openLedger(dir string) (*ledger, error) {
+	l := newLedger()
 	boot, err := bootID()
 	if errors.Is(err, errNoProcessTable) {
-		return nil, nil
+		return l, nil
 	}
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
@@ -57,63 +55,101 @@ func openLedger(dir string) (*ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("notes of running programs: %w", err)
 	}
-	return &ledger{dir: dir, boot: boot}, nil
+	l.dir, l.boot = dir, boot
+	return l, nil
 }
 
-// enter notes a program that is about to start. A note that cannot be written is
-// no reason not to run the program.
-func (l *ledger) enter(program string, grace time.Duration) *note {
-	if l == nil {
-		return nil
-	}
+// enter begins a note of a program that is about to start.
+func (l *ledger) enter(program string, grace time.Duration, owner owner) *note {
 	raw := make([]byte, 12)
 	_, _ = rand.Read(raw) // It never fails.
-	n := &note{Mark: hex.EncodeToString(raw), Boot: l.boot, Grace: grace, Program: program}
-	n.path = filepath.Join(l.dir, n.Mark+noteSuffix)
-	n.write()
+	n := &note{Mark: hex.EncodeToString(raw), Boot: l.boot, Grace: grace, Program: program, Owner: owner, ledger: l}
+	if l.dir != "" {
+		n.path = filepath.Join(l.dir, n.Mark+noteSuffix)
+	}
+	l.add(n)
 	return n
 }
 
-func (n *note) write() {
-	encoded, err := json.Marshal(n)
-	if err != nil {
-		return
-	}
-	if os.WriteFile(n.path+".new", encoded, 0o600) == nil {
-		_ = os.Rename(n.path+".new", n.path)
-	}
-}
-
-// variable is what the program's environment must hold.
-func (n *note) variable() string { return markVariable + "=" + n.Mark }
-
-// started notes the leader.
-func (n *note) started(pid int) {
-	if n == nil {
-		return
-	}
-	if leader, ok := readProcess(pid); ok {
-		n.PID, n.Start = pid, leader.start
-		n.write()
+func (l *ledger) add(n *note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open[n.Mark] = n
+	if l.idle == nil && l.dir != "" {
+		ctx, cancel := context.WithCancel(context.Background())
+		l.idle = cancel
+		go l.record(ctx)
 	}
 }
 
-// strike forgets the program: its group has ended.
-func (n *note) strike() {
-	if n != nil {
-		_ = os.Remove(n.path)
+func (l *ledger) remove(n *note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, n.Mark)
+	if len(l.open) == 0 && l.idle != nil {
+		l.idle()
+		l.idle = nil
 	}
 }
 
-// notes returns what is noted. A file that cannot be read is removed.
-func (l *ledger) notes() ([]*note, error) {
+func (l *ledger) notes() []*note {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := make([]*note, 0, len(l.open))
+	for _, n := range l.open {
+		list = append(list, n)
+	}
+	return list
+}
+
+// recordPause is the time between two looks at the processes of running programs. A
+// process that started within the last one, scrubbed its environment and left its
+// cgroup is missed if worker and shim are killed together.
+const recordPause = 250 * time.Millisecond
+
+// record notes the processes of running programs until ctx ends.
+func (l *ledger) record(ctx context.Context) {
+	for waitContext(ctx, recordPause) {
+		table, err := processTable()
+		if err != nil {
+			return
+		}
+		for _, n := range l.notes() {
+			n.observe(table)
+		}
+	}
+}
+
+// before returns a program that must end before one of owner may start, and its living
+// processes.
+func (l *ledger) before(owner owner) (*note, []process) {
+	for _, n := range l.notes() {
+		if !n.precedes(owner) {
+			continue
+		}
+		table, err := processTable()
+		if err != nil {
+			return n, nil
+		}
+		living, supervised := n.living(table)
+		if n.isLeft() && len(living) == 0 && !supervised {
+			n.strike()
+			continue
+		}
+		return n, living
+	}
+	return nil, nil
+}
+
+// read returns the notes in the directory. A file that cannot be read is removed.
+func (l *ledger) read() ([]*note, error) {
 	paths, err := filepath.Glob(filepath.Join(l.dir, "*"+noteSuffix+"*"))
 	if err != nil {
 		return nil, err
 	}
 	var list []*note
 	for _, path := range paths {
-		n := &note{path: path}
+		n := &note{path: path, ledger: l}
 		encoded, err := os.ReadFile(path)
 		if err != nil || !strings.HasSuffix(path, noteSuffix) || json.Unmarshal(encoded, n) != nil || n.Boot != l.boot {
 			_ = os.Remove(path)
@@ -124,74 +160,76 @@ func (l *ledger) notes() ([]*note, error) {
 	return list, nil
 }
 
-// group is the process group that the note is about, 0 if nothing of it runs. A
-// group counts only if it is proved to be the program's: its leader started when
-// the note says, or a member carries the mark.
-func (n *note) group(table []process) int {
-	if n.PID == 0 {
-		// Killed between the note and the start: the mark finds the leader.
-		var first process
-		for _, p := range table {
-			if !p.zombie && marked(p.pid, n.variable(), 0) && (first.pid == 0 || p.start < first.start) {
-				first = p
-			}
-		}
-		return first.group
-	}
-	for _, p := range table {
-		if p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {
-			return n.PID
-		}
-	}
-	return 0
-}
-
-// loading is how long a member of a noted group may take to load a program.
-const loading = 50 * time.Millisecond
-
-// endPoll is how often it is looked whether a group has ended.
+// endPoll is the time between two looks for the end of processes.
 const endPoll = 20 * time.Millisecond
 
-// endLeftovers ends the groups that an earlier process left running, SIGTERM
-// first and SIGKILL after their grace, and returns when they are gone. One that
-// does not die is reported and stays noted.
+// endLeftovers ends the programs that an earlier process left running, SIGTERM first
+// and SIGKILL after their grace, and returns when they are gone. One that does not die
+// is reported and stays noted: no job starts that would run beside it.
 func (l *ledger) endLeftovers(ctx context.Context) error {
-	left, err := l.notes()
-	if err != nil || len(left) == 0 {
+	left, err := l.read()
+	if err != nil {
 		return err
 	}
-	begun, killed := time.Now(), map[string]time.Time{}
-	for asked := false; ; asked = true {
+	for _, n := range left {
+		n.left = true
+		l.add(n)
+	}
+	var stuck []error
+	for ending := newEnding(); len(left) > 0; {
 		table, err := processTable()
 		if err != nil {
 			return err
 		}
-		running := left[:0]
-		for _, n := range left {
-			group := n.group(table)
-			if group <= 1 {
+		left = slices.DeleteFunc(left, func(n *note) bool {
+			living, supervised := n.living(table)
+			if len(living) == 0 && !supervised {
 				n.strike()
-				continue
+				return true
 			}
-			running = append(running, n)
-			since, kill := killed[n.Mark]
-			switch {
-			case !asked:
-				endGroup(group, false)
-			case !kill && time.Since(begun) >= n.Grace:
-				endGroup(group, true)
-				killed[n.Mark] = time.Now()
-			case kill && time.Since(since) >= reapGrace:
-				return fmt.Errorf("process group %d of %s, which an earlier worker process left running: %w", group, n.Program, errNotDead)
+			if ending.step(n, living, supervised) {
+				return false
 			}
-		}
-		if left = running; len(left) == 0 {
-			return nil
-		}
-		if !waitContext(ctx, endPoll) {
+			stuck = append(stuck, fmt.Errorf("%s, which an earlier worker process left running as %s: %w", n.Program, pidsOf(living), errNotDead))
+			return true
+		})
+		if len(left) > 0 && !waitContext(ctx, endPoll) {
 			return context.Cause(ctx)
 		}
 	}
+	return errors.Join(stuck...)
+}
+
+// ending is the progress of ending noted programs.
+type ending struct {
+	begun  time.Time
+	asked  map[string]bool
+	killed map[string]time.Time
+}
+
+func newEnding() *ending {
+	return &ending{begun: time.Now(), asked: map[string]bool{}, killed: map[string]time.Time{}}
+}
+
+// step signals the processes of one program as far as it is time, and reports whether
+// they may still die. A shim that lives has sent SIGTERM itself.
+func (e *ending) step(n *note, living []process, supervised bool) bool {
+	since, killing := e.killed[n.Mark]
+	switch {
+	case killing && time.Since(since) >= reapGrace:
+		return false
+	case killing:
+		n.kill(living)
+	case time.Since(e.begun) >= n.Grace:
+		e.killed[n.Mark] = time.Now()
+		n.kill(living)
+	case !e.asked[n.Mark]:
+		e.asked[n.Mark] = true
+		if !supervised {
+			n.terminate(living)
+		}
+	}
+	return true
 }
 
 func waitContext(ctx context.Context, d time.Duration) bool {

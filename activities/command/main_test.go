@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -13,33 +16,63 @@ import (
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
-// workerScript makes the test binary play a worker that runs this script as
-// its only job.
-const workerScript = "COMMAND_TEST_WORKER_SCRIPT"
+// workerRole makes the test binary play a worker that runs one job: its value is a
+// part in JSON.
+const workerRole = "COMMAND_TEST_WORKER"
 
-// workerDir is the data directory of that worker, if it has one.
-const workerDir = "COMMAND_TEST_WORKER_DIR"
+// part is what a worker of a test does.
+type part struct {
+	// Dir is the data directory; empty: none.
+	Dir string `json:"dir,omitempty"`
+	// Script is the program of its only job, Attempt the attempt.
+	Script  string `json:"script"`
+	Attempt int    `json:"attempt,omitempty"`
+}
 
 func TestMain(m *testing.M) {
-	if script := os.Getenv(workerScript); script != "" {
-		runAsWorker(script)
+	if len(os.Args) > 1 && os.Args[1] == command.ShimArgument {
+		os.Exit(command.Shim())
+	}
+	if role := os.Getenv(workerRole); role != "" {
+		os.Exit(playWorker(role))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-func runAsWorker(script string) {
-	program := shell(script)
+// playWorker runs the job as a worker does. SIGUSR1 cancels it, SIGUSR2 is the end of
+// its time. The exit code is 1 if the job failed.
+func playWorker(role string) int {
+	var p part
+	err := json.Unmarshal([]byte(role), &p)
+	_ = os.Unsetenv(workerRole) // or it would be the part of the shim, too
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
+	go func() {
+		if <-signals == syscall.SIGUSR1 {
+			cancel(jobtype.ErrCanceled)
+		}
+		cancel(jobtype.ErrDeadline)
+	}()
+	program := shell(p.Script)
 	program["kill_grace"] = "300ms"
-	settings, err := json.Marshal(program)
-	handler := command.New(command.Options{})
-	if dir := os.Getenv(workerDir); err == nil && dir != "" {
-		err = handler.PrepareNode(context.Background(), "node-a", dir)
+	settings, encodeErr := json.Marshal(program)
+	handler := newHandler(300 * time.Millisecond)
+	if err == nil && encodeErr == nil && p.Dir != "" {
+		err = handler.PrepareNode(ctx, "node-a", p.Dir)
 	}
 	if err == nil {
-		_, err = handler.Execute(context.Background(), jobtype.Job{WorkerID: "node-a", Settings: settings}, &jobtypetest.Recorder{})
+		job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-1", Attempt: p.Attempt, Settings: settings}
+		_, err = handler.Execute(ctx, job, &jobtypetest.Recorder{})
 	}
 	if err != nil {
-		os.Exit(1)
+		_, _ = os.Stderr.WriteString(err.Error() + "\n")
+		return 1
 	}
-	os.Exit(0)
+	return 0
+}
+
+// newHandler returns a handler whose programs run below shims, as those of a worker do.
+func newHandler(outputGrace time.Duration) *command.Handler {
+	return command.New(command.Options{Shim: []string{"/proc/self/exe", command.ShimArgument}, OutputGrace: outputGrace})
 }

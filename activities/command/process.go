@@ -23,8 +23,12 @@ type program struct {
 	outputGrace time.Duration
 	// watcher reports its signs of life; nil: nobody wants them.
 	watcher *watcher
-	// ledger notes the program while it runs.
+	// ledger notes the program while it runs, for its owner.
 	ledger *ledger
+	owner  owner
+	// shim is the command line of a process that calls [Shim]; empty: there is none.
+	shim    []string
+	cgroups *cgroups
 	// stdout and stderr read to the end of what they are given. An error of
 	// stdout stops the program.
 	stdout func(io.Reader) error
@@ -42,6 +46,31 @@ var errNotDead = errors.New("the program did not die after SIGKILL, it probably 
 type ended struct {
 	code   int
 	signal string
+}
+
+// child is a started program.
+type child interface {
+	// exited is closed when the program itself has ended, gone when nothing is left of
+	// it, as far as that is known.
+	exited() <-chan struct{}
+	gone() <-chan struct{}
+	// family returns the processes of the program that are in the table.
+	family(table []process) []process
+	// terminate sends SIGTERM, kill SIGKILL.
+	terminate()
+	kill()
+	// reap frees what is left of a program that has exited and returns how it ended.
+	reap() ended
+	// abandon gives up on processes that do not die. They stay noted.
+	abandon()
+}
+
+// start starts the program, below a shim if there can be one.
+func (p program) start(pipes *pipes) (child, error) {
+	if len(p.shim) > 0 && shims {
+		return p.startShimmed(pipes)
+	}
+	return p.startGroup(pipes)
 }
 
 // run starts the program, feeds it, reads it, and returns when it and its
@@ -103,38 +132,67 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 }
 
 // supervise waits for the end of the program, which comes by itself or by ctx,
-// then for the end of its output, then ends what is left of its group.
-func (p program) supervise(ctx context.Context, child *child, pipes *pipes, output *readers) (ended, error) {
-	grace := p.outputGrace
-	var stopped error
+// then for the end of its output, then ends what is left of it.
+func (p program) supervise(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
 	select {
-	case <-child.exited:
+	case <-child.exited():
+		return p.close(ctx, child, pipes, output)
 	case <-ctx.Done():
-		stopped, grace = context.Cause(ctx), p.killGrace
-		child.terminate()
-		if !waitFor(child.exited, p.killGrace) {
-			child.kill()
-		}
-		if !waitFor(child.exited, reapGrace) {
-			return ended{}, errors.Join(stopped, errNotDead)
-		}
+	}
+	stopped := context.Cause(ctx)
+	if !p.end(child) {
+		child.abandon()
+		return ended{}, errors.Join(stopped, errNotDead)
 	}
 	pipes.finish()
-	inTime := waitFor(output.done, grace)
-	child.kill() // the leader is not reaped yet, so the group's id is still its own
-	if !inTime {
-		select {
-		case <-output.done:
-		case <-ctx.Done():
-			stopped = context.Cause(ctx)
-			pipes.closeAll()
-			<-output.done
-		}
+	if !waitFor(output.done, p.killGrace) {
+		child.kill()
+		pipes.closeAll()
+		<-output.done
+	}
+	return child.reap(), stopped
+}
+
+// end ends all processes of the program and reports whether they are gone.
+func (p program) end(child child) bool {
+	child.terminate()
+	if waitFor(child.gone(), p.killGrace) {
+		return true
+	}
+	child.kill()
+	return waitFor(child.gone(), reapGrace)
+}
+
+// close reads the rest of the output of a program that has ended, and ends what the
+// program left running. Processes that do not die keep their note, and are no fault of
+// the program.
+func (p program) close(ctx context.Context, child child, pipes *pipes, output *readers) (ended, error) {
+	pipes.finish()
+	if inTime := waitFor(output.done, p.outputGrace); (!inTime || !closed(child.gone())) && !p.end(child) {
+		child.abandon()
+		pipes.closeAll()
+	}
+	var stopped error
+	select {
+	case <-output.done:
+	case <-ctx.Done():
+		stopped = context.Cause(ctx)
+		pipes.closeAll()
+		<-output.done
 	}
 	if stopped == nil {
 		stopped = output.err
 	}
 	return child.reap(), stopped
+}
+
+func closed(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
 }
 
 func waitFor(done <-chan struct{}, limit time.Duration) bool {
@@ -251,10 +309,8 @@ func (p program) resolve() (*exec.Cmd, error) {
 
 // enter notes the program, and marks it so that what it starts can be told apart.
 func (p program) enter(command *exec.Cmd) *note {
-	noted := p.ledger.enter(p.argv[0], p.killGrace)
-	if noted != nil {
-		command.Env = append(command.Env, noted.variable())
-	}
+	noted := p.ledger.enter(p.argv[0], p.killGrace, p.owner)
+	command.Env = append(command.Env, noted.variable())
 	return noted
 }
 

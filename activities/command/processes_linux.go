@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -72,6 +73,19 @@ func readProcess(pid int) (process, bool) {
 		pid: pid, parent: int(number(statParent)), group: int(number(statGroup)), start: number(statStart), //nolint:gosec // process ids are small
 		ticks: number(statUser) + number(statSystem), zombie: fields[statState] == "Z" || fields[statState] == "X",
 	}, true
+}
+
+// signal signals the process, unless its number belongs to another one by now. Go's
+// handle is a pidfd, which cannot change hands between the check and the signal.
+func (p process) signal(signal syscall.Signal) {
+	handle, err := os.FindProcess(p.pid)
+	if err != nil {
+		return
+	}
+	defer func() { _ = handle.Release() }()
+	if now, ok := readProcess(p.pid); ok && now.start == p.start {
+		_ = handle.Signal(signal)
+	}
 }
 
 // transferred is how many bytes a process has read and written, files, pipes and

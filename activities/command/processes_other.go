@@ -2,7 +2,10 @@
 
 package command
 
-import "time"
+import (
+	"syscall"
+	"time"
+)
 
 type process struct {
 	pid, parent, group int
@@ -15,3 +18,13 @@ func readProcess(int) (process, bool)        { return process{}, false }
 func transferred(int) uint64                 { return 0 }
 func marked(int, string, time.Duration) bool { return false }
 func bootID() (string, error)                { return "", errNoProcessTable }
+
+func (process) signal(syscall.Signal) {}
+
+func killCgroup(string)      {}
+func removeCgroup(string)    {}
+func membersOf(string) []int { return nil }
+
+type cgroups struct{}
+
+func (*cgroups) create(string) string { return "" }

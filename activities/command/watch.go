@@ -59,18 +59,17 @@ func (r *heardReader) Read(buffer []byte) (int, error) {
 
 // follow looks at the program and its descendants until the returned function is
 // called.
-func (w *watcher) follow(child *child) (stop func()) {
-	leader := child.id()
-	if w == nil || leader == 0 {
+func (w *watcher) follow(child child) (stop func()) {
+	if w == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		last, known := fingerprint(leader)
+		last, known := fingerprint(child)
 		for waitContext(ctx, w.pause) {
-			now, ok := fingerprint(leader)
+			now, ok := fingerprint(child)
 			if ok && (!known || now != last) {
 				w.alive()
 			}
@@ -85,12 +84,12 @@ func (w *watcher) follow(child *child) (stop func()) {
 
 // fingerprint changes when one of the processes used CPU, read or wrote, or when one
 // came or went.
-func fingerprint(leader int) (sum uint64, ok bool) {
+func fingerprint(child child) (sum uint64, ok bool) {
 	table, err := processTable()
 	if err != nil {
 		return 0, false
 	}
-	for _, p := range family(table, leader) {
+	for _, p := range child.family(table) {
 		for _, value := range []uint64{uint64(p.pid), p.start, p.ticks, transferred(p.pid)} { //nolint:gosec // process ids are positive
 			sum = (sum ^ value) * fingerprintBase
 		}
@@ -102,11 +101,22 @@ func fingerprint(leader int) (sum uint64, ok bool) {
 // the order of the table. Descendants that left the group count: the program may
 // wait for them.
 func family(table []process, leader int) []process {
+	return closure(table, func(p process) bool { return p.group == leader || p.pid == leader })
+}
+
+// descendants returns the descendants of a process, without itself.
+func descendants(table []process, root int) []process {
+	return closure(table, func(p process) bool { return p.parent == root })
+}
+
+// closure returns the chosen processes and all descendants of any, in the order of
+// the table.
+func closure(table []process, chosen func(process) bool) []process {
 	in := make(map[int]bool, len(table))
 	for grown := true; grown; {
 		grown = false
 		for _, p := range table {
-			if !in[p.pid] && (p.group == leader || p.pid == leader || in[p.parent]) {
+			if !in[p.pid] && (in[p.parent] || chosen(p)) {
 				in[p.pid], grown = true, true
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
@@ -61,7 +60,7 @@ func TestDetectionsShowSignsOfLife(t *testing.T) {
 		Settings: raw(t, shell("while [ ! -e "+enough+" ]; do :; done")),
 		Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(2 * time.Second),
 	}
-	go func() { ended <- command.New(command.Options{}).Detect(t.Context(), in, sink) }()
+	go func() { ended <- newHandler(0).Detect(t.Context(), in, sink) }()
 	require.Eventually(t, func() bool { return sink.alive.Load() > 4 }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, os.WriteFile(enough, nil, 0o600))
 	require.NoError(t, <-ended)

@@ -65,11 +65,11 @@ server_name = "prod"
 
 func TestHandlersMustHaveDifferentNames(t *testing.T) {
 	t.Parallel()
-	all, err := Handlers(t.TempDir(), nil)
+	all, err := Handlers(t.TempDir(), nil, nil)
 	require.NoError(t, err)
-	_, err = Handlers("", []jobtype.Handler{all[0]})
+	_, err = Handlers("", nil, []jobtype.Handler{all[0]})
 	require.ErrorContains(t, err, "two handlers are named")
-	_, err = Handlers("", []jobtype.Handler{nil})
+	_, err = Handlers("", nil, []jobtype.Handler{nil})
 	require.ErrorContains(t, err, "handler 1 of roundsman.Main is nil")
 
 	descriptors, validators, err := Descriptors(nil)

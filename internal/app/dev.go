@@ -41,6 +41,8 @@ type DevOptions struct {
 	Workers []string
 	// Handlers of the binary besides the built-in ones.
 	Handlers []jobtype.Handler
+	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	Shim []string
 	// HTTP serves the API; nil: nobody does.
 	HTTP   *HTTP
 	Logger *slog.Logger
@@ -160,7 +162,7 @@ func (d *Dev) connect(ctx context.Context, options DevOptions) error {
 func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	// One set of handlers for all nodes: they look at the same machine, and what
 	// a handler remembers of it must be the same whichever node asks.
-	handlers, err := Handlers(options.DataDir, options.Handlers)
+	handlers, err := Handlers(options.DataDir, options.Shim, options.Handlers)
 	if err != nil {
 		return err
 	}

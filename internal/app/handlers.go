@@ -13,9 +13,10 @@ import (
 
 // Handlers are all handlers of this binary: the built-in ones and own. dataDir
 // is where those that keep something keep it; it is not touched before the
-// first job. Two handlers of one name are an error.
-func Handlers(dataDir string, own []jobtype.Handler) ([]jobtype.Handler, error) {
-	all := append(builtin(dataDir), own...)
+// first job. shim is the command line of this binary as a shim, see
+// [command.Options]. Two handlers of one name are an error.
+func Handlers(dataDir string, shim []string, own []jobtype.Handler) ([]jobtype.Handler, error) {
+	all := append(builtin(dataDir, shim), own...)
 	seen := map[string]bool{}
 	for i, handler := range all {
 		if handler == nil {
@@ -35,9 +36,9 @@ func Handlers(dataDir string, own []jobtype.Handler) ([]jobtype.Handler, error) 
 
 // builtin handlers are shared by all workers of the process: scrub keeps its
 // baseline open once for all of them, those for SeaweedFS one lease.
-func builtin(dataDir string) []jobtype.Handler {
+func builtin(dataDir string, shim []string) []jobtype.Handler {
 	handlers := []jobtype.Handler{
-		command.New(command.Options{}),
+		command.New(command.Options{Shim: shim}),
 		scrub.New(scrub.Options{DataDir: dataDir}),
 	}
 	return append(handlers, seaweedfs.New(seaweedfs.NewConnections(weed.KeeperOptions{}))...)
@@ -45,7 +46,7 @@ func builtin(dataDir string) []jobtype.Handler {
 
 // Descriptors are what [config.Load] checks a configuration against.
 func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtype.SettingsValidator, error) {
-	all, err := Handlers("", own)
+	all, err := Handlers("", nil, own)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,4 +58,17 @@ func Descriptors(own []jobtype.Handler) ([]jobtype.Descriptor, map[string]jobtyp
 		}
 	}
 	return descriptors, validators, nil
+}
+
+// OwnShim is the command line of this binary as a shim, for a process that calls
+// [ShimCode].
+func OwnShim() []string { return []string{"/proc/self/exe", command.ShimArgument} }
+
+// ShimCode runs the process as a shim if its arguments, without the program's name, say
+// so. It must be called before anything else.
+func ShimCode(args []string) (code int, shim bool) {
+	if len(args) == 0 || args[0] != command.ShimArgument {
+		return 0, false
+	}
+	return command.Shim(), true
 }

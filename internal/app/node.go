@@ -45,6 +45,8 @@ type NodeOptions struct {
 	TakeOver bool
 	// Handlers of the binary besides the built-in ones.
 	Handlers []jobtype.Handler
+	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	Shim []string
 	// Health shows how the process is; nil: nobody sees. It must watch Client's
 	// connection.
 	Health *Health
@@ -74,7 +76,7 @@ func (n *Node) ID() string { return n.worker.ID() }
 
 // StartNode starts one node worker: the process of `roundsman worker`.
 func StartNode(ctx context.Context, options NodeOptions) (*Node, error) {
-	handlers, err := Handlers(options.DataDir, options.Handlers)
+	handlers, err := Handlers(options.DataDir, options.Shim, options.Handlers)
 	if err != nil {
 		return nil, err
 	}

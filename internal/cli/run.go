@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/internal/cli/access"
 	"github.com/roundsman/roundsman/internal/cli/calendar"
 	"github.com/roundsman/roundsman/internal/cli/config"
@@ -61,11 +62,16 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 // Main runs the process's own command line. The first SIGINT or SIGTERM ends
 // the command in order, the second one at once.
 func Main(args []string, handlers ...jobtype.Handler) int {
+	if code, shim := app.ShimCode(args); shim {
+		return code
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	// Giving the signal back to the system makes the second one fatal.
 	context.AfterFunc(ctx, stop)
-	return Run(ctx, ui.SystemEnv(), args, handlers...)
+	env := ui.SystemEnv()
+	env.Shim = app.OwnShim()
+	return Run(ctx, env, args, handlers...)
 }
 
 // root is the tree of all commands.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/roundsman/roundsman"
+	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -18,6 +19,9 @@ const role = "roundsman"
 // Main is TestMain. A process that [Site.Play] has started plays its role; without one it
 // is a roundsman with handlers.
 func Main(m *testing.M, roles map[string]func(), handlers ...jobtype.Handler) {
+	if code, shim := app.ShimCode(os.Args[1:]); shim {
+		os.Exit(code) //nolint:forbidigo // as cmd/roundsman's main does
+	}
 	playing := os.Getenv(roleEnv)
 	if playing == "" {
 		os.Exit(m.Run()) //nolint:forbidigo // what TestMain is for

@@ -66,7 +66,7 @@ func (c *commands) dagDevOptions(ctx *cli.Context) (options app.DevOptions, done
 	}
 	address := ctx.String(ui.FlagAddress)
 	options = app.DevOptions{
-		DataDir: dir, Workers: ids, Handlers: c.Handlers, Config: loaded,
+		DataDir: dir, Workers: ids, Handlers: c.Handlers, Shim: c.Env.Shim, Config: loaded,
 		Temporal: config.Temporal{Address: address, Namespace: loaded.Temporal.Namespace}, External: address != "",
 		Server: app.DevServer{TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable, Temporary: ctx.String(ui.FlagDataDir) == ""},
 		Logger: slog.New(slog.NewTextHandler(file, nil)),

@@ -105,7 +105,7 @@ func (c *commands) devOptions(ctx *cli.Context) (app.DevOptions, error) {
 	}
 	address := ctx.String(ui.FlagAddress)
 	return app.DevOptions{
-		DataDir: dir, Workers: ids, Handlers: c.Handlers,
+		DataDir: dir, Workers: ids, Handlers: c.Handlers, Shim: c.Env.Shim,
 		External: address != "",
 		Server: app.DevServer{
 			TemporalCLI: ctx.String("temporal-cli"), Executable: c.Env.Executable,

@@ -173,7 +173,8 @@ func (c *commands) runWorker(ctx *cli.Context) error {
 		return err
 	}
 	defer srv.Client.Close()
-	settings.Client, settings.Health, settings.Handlers, settings.Logger = srv.Client, srv.Health, c.Handlers, log
+	settings.Client, settings.Health, settings.Logger = srv.Client, srv.Health, log
+	settings.Handlers, settings.Shim = c.Handlers, c.Env.Shim
 	node, err := app.StartNode(ctx.Context, settings)
 	if err != nil {
 		return err

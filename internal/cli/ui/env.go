@@ -26,6 +26,8 @@ type Env struct {
 	Environ []string
 	// Executable is the path of the running binary, or "" if unknown.
 	Executable string
+	// Shim is the command line of the running binary as a shim; empty: it cannot be one.
+	Shim []string
 }
 
 // SystemEnv is the process's own.

@@ -1,0 +1,149 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+const shims = true
+
+// shimLost is the signal in the outcome of a program whose shim was killed.
+const shimLost = "its roundsman-shim was killed"
+
+// shimChild is a program below a shim.
+type shimChild struct {
+	shim    *exec.Cmd
+	socket  *os.File
+	orders  *json.Encoder
+	note    *note
+	outcome ended // valid after dead is closed
+	dead    chan struct{}
+	// done is closed when no process is left.
+	done chan struct{}
+}
+
+// startShimmed starts a shim, notes it, and only then has it start the program: a
+// worker that is killed leaves no program that is not noted.
+func (p program) startShimmed(pipes *pipes) (child, error) {
+	command, err := p.resolve()
+	if err != nil {
+		return nil, err
+	}
+	noted := p.enter(command)
+	c, err := p.openShim(pipes)
+	if err != nil {
+		noted.strike()
+		return nil, &startError{err: err}
+	}
+	c.note = noted
+	noted.Cgroup = p.cgroups.create(noted.Mark)
+	noted.started(c.shim.Process.Pid, true)
+	messages := json.NewDecoder(c.socket)
+	err = c.orders.Encode(order{
+		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: noted.Cgroup,
+	})
+	var first report
+	if err == nil {
+		err = messages.Decode(&first)
+	}
+	if err != nil || first.PID == 0 {
+		c.close()
+		c.note.strike()
+		if err != nil {
+			return nil, &startError{err: errors.New(shimLost + " before the program had started")}
+		}
+		return nil, first.startFailure(p.argv[0])
+	}
+	go c.listen(messages)
+	return c, nil
+}
+
+// openShim starts the process of the shim, which waits for its order.
+func (p program) openShim(pipes *pipes) (*shimChild, error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	_ = syscall.SetNonblock(pair[0], true) // for Close to interrupt Read
+	own, its := os.NewFile(uintptr(pair[0]), "shim"), os.NewFile(uintptr(pair[1]), "worker")
+	defer func() { _ = its.Close() }()
+	//nolint:noctx // it must outlive whatever context the job has
+	shim := exec.Command(p.shim[0], p.shim[1:]...)
+	shim.Env = append(os.Environ(), "GOMAXPROCS=1")
+	shim.ExtraFiles = []*os.File{its, pipes.stdinRead, pipes.stdoutWrite, pipes.stderrWrite}
+	shim.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := shim.Start(); err != nil {
+		_ = own.Close()
+		return nil, err
+	}
+	return &shimChild{
+		shim: shim, socket: own, orders: json.NewEncoder(own),
+		dead: make(chan struct{}), done: make(chan struct{}),
+	}, nil
+}
+
+// startFailure sorts the error as if the worker had started the program.
+func (r report) startFailure(name string) error {
+	if r.Errno != 0 {
+		return startFailure(name, syscall.Errno(r.Errno)) //nolint:gosec // it was one
+	}
+	return &startError{err: errors.New(r.Error)}
+}
+
+// listen reads the shim's reports to their end.
+func (c *shimChild) listen(messages *json.Decoder) {
+	ended, gone := false, false
+	for {
+		var next report
+		if messages.Decode(&next) != nil {
+			break
+		}
+		if next.Ended && !ended {
+			ended, c.outcome = true, outcomeOf(next)
+			close(c.dead)
+		}
+		gone = gone || next.Gone
+	}
+	c.close()
+	if !gone {
+		// The shim was killed, or the processes were given up.
+		gone = c.note.endNow()
+	}
+	if !ended {
+		c.outcome = outcomeOf(report{Code: -1, Signal: shimLost})
+		close(c.dead)
+	}
+	if gone {
+		c.note.strike()
+		close(c.done)
+	}
+}
+
+func outcomeOf(r report) ended { return ended{code: r.Code, signal: r.Signal} }
+
+func (c *shimChild) exited() <-chan struct{} { return c.dead }
+func (c *shimChild) gone() <-chan struct{}   { return c.done }
+
+func (c *shimChild) family(table []process) []process {
+	return descendants(table, c.shim.Process.Pid)
+}
+
+func (c *shimChild) terminate() { _ = c.orders.Encode(request{}) }
+func (c *shimChild) kill()      { _ = c.orders.Encode(request{Kill: true}) }
+
+func (c *shimChild) reap() ended {
+	<-c.dead
+	return c.outcome
+}
+
+// abandon leaves the rest to the shim, which goes on until nothing is left.
+func (c *shimChild) abandon() { c.note.abandon() }
+
+// close lets the shim go and reaps it.
+func (c *shimChild) close() {
+	_ = c.socket.Close()
+	_ = c.shim.Wait()
+}

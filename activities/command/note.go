@@ -1,0 +1,241 @@
+package command
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// owner is the work for which a program runs.
+type owner struct {
+	// Job names the job within its run; empty for a detection.
+	Job string `json:"job,omitempty"`
+	// Key names the work in every run; empty if it has no name.
+	Key string `json:"key,omitempty"`
+	// Attempt is the job's.
+	Attempt int `json:"attempt,omitempty"`
+}
+
+// identity names a process for ever.
+type identity struct {
+	PID int `json:"pid"`
+	// Start is in clock ticks since boot.
+	Start uint64 `json:"start"`
+}
+
+// note is what a ledger keeps of one program.
+type note struct {
+	// Mark is the value of markVariable, unique to this start.
+	Mark string `json:"mark"`
+	// Boot names the start of the machine. PID and Start are those of the shim if Shim
+	// is set, else of the leader of the process group; PID is 0 until it has started.
+	Boot  string `json:"boot"`
+	PID   int    `json:"pid,omitempty"`
+	Start uint64 `json:"start,omitempty"`
+	Shim  bool   `json:"shim,omitempty"`
+	// Cgroup is the directory of the program's cgroup; empty: it has none.
+	Cgroup string `json:"cgroup,omitempty"`
+	// Seen are the processes of the program when they were looked at last.
+	Seen []identity `json:"seen,omitempty"`
+	// Grace is the time between SIGTERM and SIGKILL.
+	Grace   time.Duration `json:"grace"`
+	Program string        `json:"program"`
+	Owner   owner         `json:"owner"`
+
+	path   string
+	ledger *ledger
+
+	mu sync.Mutex
+	// left is set if nobody waits for the end of the program any more.
+	left   bool
+	struck bool
+}
+
+// write writes the file. One that cannot be written is no reason not to run the
+// program.
+func (n *note) write() {
+	if n.path == "" || n.struck {
+		return
+	}
+	encoded, err := json.Marshal(n)
+	if err == nil && os.WriteFile(n.path+".new", encoded, 0o600) == nil {
+		_ = os.Rename(n.path+".new", n.path)
+	}
+}
+
+// variable is what the program's environment must hold.
+func (n *note) variable() string { return markVariable + "=" + n.Mark }
+
+// starting notes that the program is about to start.
+func (n *note) starting() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.write()
+}
+
+// started notes the shim, or the leader of the group.
+func (n *note) started(pid int, shim bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p, ok := readProcess(pid); ok {
+		n.PID, n.Start, n.Shim = pid, p.start, shim
+		n.write()
+	}
+}
+
+// observe notes the living processes.
+func (n *note) observe(table []process) {
+	living, _ := n.living(table)
+	seen := make([]identity, 0, len(living))
+	for _, p := range living {
+		seen = append(seen, identity{p.pid, p.start})
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !slices.Equal(seen, n.Seen) {
+		n.Seen = seen
+		n.write()
+	}
+}
+
+// abandon notes that nobody waits for the end of the program any more.
+func (n *note) abandon() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.left = true
+}
+
+func (n *note) isLeft() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.left
+}
+
+// precedes reports whether a program of next may start only after the end of this one:
+// another attempt of the same job, or the same work left behind by whatever run.
+func (n *note) precedes(next owner) bool {
+	if n.Owner.Job != "" && n.Owner.Job == next.Job {
+		return true
+	}
+	return n.Owner.Key != "" && n.Owner.Key == next.Key && n.isLeft()
+}
+
+// strike forgets the program: it has ended.
+func (n *note) strike() {
+	n.ledger.remove(n)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.struck = true
+	removeCgroup(n.Cgroup)
+	if n.path != "" {
+		_ = os.Remove(n.path)
+	}
+}
+
+// living returns the processes of the program without its shim, and whether the shim
+// lives. A process counts only if it is proved to be the program's: it is noted with its
+// start, carries the mark, is in the cgroup or the group, or descends from one of these.
+func (n *note) living(table []process) (processes []process, supervised bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	group := 0
+	seen := make(map[identity]bool, len(n.Seen)+1)
+	for _, one := range n.Seen {
+		seen[one] = true
+	}
+	for _, pid := range membersOf(n.Cgroup) {
+		if p, ok := readProcess(pid); ok {
+			seen[identity{pid, p.start}] = true
+		}
+	}
+	if n.Shim {
+		seen[identity{n.PID, n.Start}] = true
+	} else {
+		group = n.group(table)
+	}
+	self := os.Getpid()
+	all := closure(table, func(p process) bool {
+		return seen[identity{p.pid, p.start}] || group > 1 && p.group == group || n.left && marked(p.pid, n.variable(), 0)
+	})
+	for _, p := range all {
+		switch {
+		case p.zombie, p.pid == self, p.pid <= 1:
+		case n.Shim && p.pid == n.PID && p.start == n.Start:
+			supervised = true
+		default:
+			processes = append(processes, p)
+		}
+	}
+	return processes, supervised
+}
+
+// loading is how long a member of a noted group may take to load a program.
+const loading = 50 * time.Millisecond
+
+// group is the process group of a program without a shim, 0 if nothing of it runs. A
+// group counts only if it is proved to be the program's: its leader started when the
+// note says, or a member carries the mark.
+func (n *note) group(table []process) int {
+	for _, p := range table {
+		if n.PID != 0 && p.group == n.PID && !p.zombie && (p.pid == n.PID && p.start == n.Start || marked(p.pid, n.variable(), loading)) {
+			return n.PID
+		}
+	}
+	return 0
+}
+
+// terminate and kill signal processes of the program.
+func (n *note) terminate(living []process) {
+	for _, p := range living {
+		p.signal(syscall.SIGTERM)
+	}
+}
+
+func (n *note) kill(living []process) {
+	killCgroup(n.Cgroup)
+	for _, p := range living {
+		p.signal(syscall.SIGKILL)
+	}
+}
+
+// endNow kills the processes of a program whose shim is gone, and reports whether none
+// is left.
+func (n *note) endNow() bool {
+	n.abandon()
+	for begun := time.Now(); time.Since(begun) < reapGrace; time.Sleep(endPoll) {
+		table, err := processTable()
+		if err != nil {
+			return false
+		}
+		living, _ := n.living(table)
+		if len(living) == 0 {
+			return true
+		}
+		n.kill(living)
+	}
+	return false
+}
+
+// pidsOf lists process ids for people.
+func pidsOf(processes []process) string {
+	if len(processes) == 0 {
+		return "a process that cannot be seen"
+	}
+	const shown = 5
+	words := make([]string, 0, shown)
+	for _, p := range processes[:min(len(processes), shown)] {
+		words = append(words, strconv.Itoa(p.pid))
+	}
+	if more := len(processes) - shown; more > 0 {
+		words = append(words, "and "+strconv.Itoa(more)+" more")
+	}
+	if len(processes) == 1 {
+		return "process " + words[0]
+	}
+	return "processes " + strings.Join(words, ", ")
+}

@@ -1,0 +1,258 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// File descriptors that a worker gives to a shim.
+const (
+	shimSocket = 3
+	shimStdin  = 4
+	shimStdout = 5
+	shimStderr = 6
+)
+
+// Pauses between two rounds of SIGKILL.
+const (
+	firstKillPause = 2 * time.Millisecond
+	maxKillPause   = 500 * time.Millisecond
+)
+
+// shim is the process between a worker and one program. As the child subreaper it
+// adopts every process that the program starts, in whatever session, so the program
+// has ended exactly when the shim has no children. It outlives its worker and then
+// ends the program.
+type shim struct {
+	order  order
+	worker *json.Encoder
+	gone   chan struct{}
+
+	// mu keeps children from being reaped while they are signaled.
+	mu sync.Mutex
+	// leader is the process id of the program, 0 once it is reaped.
+	leader int
+}
+
+// Shim runs the process as a shim and returns its exit code. Only a worker starts
+// one, with [ShimArgument].
+func Shim() int {
+	runtime.LockOSThread() // The parent-death signal of the program is that of this thread.
+	for fd := shimSocket; fd <= shimStderr; fd++ {
+		unix.CloseOnExec(fd)
+	}
+	socket := os.NewFile(shimSocket, "worker")
+	messages := json.NewDecoder(socket)
+	s := &shim{worker: json.NewEncoder(socket), gone: make(chan struct{})}
+	if err := messages.Decode(&s.order); err != nil {
+		fmt.Fprintln(os.Stderr, ShimArgument+" is started by a worker only:", err)
+		return 3
+	}
+	if err := s.begin(); err != nil {
+		s.send(notStarted(err))
+		s.removeCgroup()
+		return 1
+	}
+	// A signal that an operator sends to the shim ends the program in order.
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	s.send(report{PID: s.leader})
+	go s.reap()
+	requests := make(chan request)
+	go receive(messages, requests)
+	s.serve(requests, stop)
+	s.removeCgroup()
+	s.send(report{Gone: true})
+	return 0
+}
+
+func (s *shim) send(message report) { _ = s.worker.Encode(message) } // The worker may be dead.
+
+func notStarted(err error) report {
+	message := report{Error: err.Error()}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		message.Errno = int(errno)
+	}
+	return message
+}
+
+// begin starts the program.
+func (s *shim) begin() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the child subreaper of the program: %w", err)
+	}
+	_ = os.WriteFile("/proc/self/comm", []byte("roundsman-shim"), 0) // for readers of ps
+	attributes := &syscall.ProcAttr{
+		Dir: s.order.Dir, Env: s.order.Env, Files: []uintptr{shimStdin, shimStdout, shimStderr},
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM},
+	}
+	started := false
+	if s.order.Cgroup != "" {
+		if directory, err := os.Open(s.order.Cgroup); err == nil {
+			attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(directory.Fd()) //nolint:gosec // a file descriptor
+			s.leader, err = syscall.ForkExec(s.order.Path, s.order.Argv, attributes)
+			started = err == nil
+			_ = directory.Close()
+			attributes.Sys.UseCgroupFD = false
+		}
+	}
+	// A kernel or container that refuses the cgroup leaves the shim, which is enough.
+	if !started {
+		var err error
+		if s.leader, err = syscall.ForkExec(s.order.Path, s.order.Argv, attributes); err != nil {
+			return err
+		}
+	}
+	for _, fd := range attributes.Files {
+		_ = unix.Close(int(fd)) //nolint:gosec // a file descriptor
+	}
+	return nil
+}
+
+// receive passes requests on until the worker has closed its end or is dead.
+func receive(messages *json.Decoder, requests chan<- request) {
+	defer close(requests)
+	for {
+		var next request
+		if messages.Decode(&next) != nil {
+			return
+		}
+		requests <- next
+	}
+}
+
+// serve obeys the worker until no process is left. Without a worker it ends the
+// program by itself.
+func (s *shim) serve(requests <-chan request, stop <-chan os.Signal) {
+	killing := false
+	kill := func() {
+		if !killing {
+			killing = true
+			go s.kill()
+		}
+	}
+	var grace <-chan time.Time
+	terminate := func() {
+		if grace == nil && !killing {
+			s.signal(syscall.SIGTERM)
+			grace = time.After(s.order.Grace)
+		}
+	}
+	for {
+		select {
+		case <-s.gone:
+			return
+		case next, open := <-requests:
+			switch {
+			case !open:
+				requests = nil
+				terminate()
+			case next.Kill:
+				kill()
+			default:
+				s.signal(syscall.SIGTERM)
+			}
+		case <-stop:
+			terminate()
+		case <-grace:
+			kill()
+		}
+	}
+}
+
+// reap reaps every child and closes gone when there is none.
+func (s *shim) reap() {
+	defer close(s.gone)
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		s.reapEnded()
+	}
+}
+
+func (s *shim) reapEnded() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		if pid == s.leader {
+			s.leader = 0
+			message := report{Ended: true, Code: status.ExitStatus()}
+			if status.Signaled() {
+				message.Code, message.Signal = -1, status.Signal().String()
+			}
+			s.send(message)
+		}
+	}
+}
+
+// signal signals every descendant once: the process group of the program as a whole,
+// others one by one.
+func (s *shim) signal(signal syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	table, err := processTable()
+	if s.leader > 0 {
+		_ = syscall.Kill(-s.leader, signal)
+	}
+	if err != nil {
+		return
+	}
+	for _, p := range descendants(table, os.Getpid()) {
+		if s.leader == 0 || p.group != s.leader {
+			p.signal(signal)
+		}
+	}
+}
+
+// kill repeats SIGKILL until no process is left: one that was being forked may miss a
+// round.
+func (s *shim) kill() {
+	for pause := firstKillPause; ; pause = min(2*pause, maxKillPause) {
+		killCgroup(s.order.Cgroup)
+		s.signal(syscall.SIGKILL)
+		select {
+		case <-s.gone:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// removeCgroup also removes the cgroups that the program has made.
+func (s *shim) removeCgroup() { removeCgroup(s.order.Cgroup) }
+
+func removeCgroup(directory string) {
+	if directory == "" {
+		return
+	}
+	var below []string
+	_ = filepath.WalkDir(directory, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			below = append(below, path)
+		}
+		return nil
+	})
+	for i := len(below) - 1; i >= 0; i-- {
+		_ = os.Remove(below[i])
+	}
+}

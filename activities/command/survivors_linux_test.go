@@ -1,0 +1,239 @@
+package command_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// lone is a program that must never run twice: it takes a lock and reports if that is
+// taken. $1 is its directory; $2 is how long it runs.
+const lone = `exec 9>>"$1/lock"
+flock -n 9 || { echo "two at once" >> "$1/overlaps"; exit 9; }
+: > "$1/started"
+exec sleep "$2"
+`
+
+// nobody is an ordinary user that every Linux has.
+const nobody = 65534
+
+// site is a directory that everybody may use, with lone and this test binary in it.
+type site struct {
+	t   *testing.T
+	dir string
+	uid int
+}
+
+func newSite(t *testing.T, uid int) *site {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can start a worker as another user and run su and runuser")
+	}
+	// t.TempDir is below a directory that only root may enter.
+	dir, err := os.MkdirTemp("", "survivors")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o777))                                             //nolint:gosec // for everybody, as the comment says
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lone.sh"), []byte(lone), 0o755)) //nolint:gosec // as above
+	s := &site{t: t, dir: dir, uid: uid}
+	t.Cleanup(func() {
+		for _, pid := range s.holders() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	self, err := os.Open("/proc/self/exe")
+	require.NoError(t, err)
+	defer func() { _ = self.Close() }()
+	binary, err := os.OpenFile(filepath.Join(dir, "worker"), os.O_CREATE|os.O_WRONLY, 0o755) //nolint:gosec // as above
+	require.NoError(t, err)
+	_, err = io.Copy(binary, self)
+	require.NoError(t, err)
+	require.NoError(t, binary.Close())
+	return s
+}
+
+// worker starts a worker process that runs script.
+func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
+	s.t.Helper()
+	role, err := json.Marshal(part{Dir: filepath.Join(s.dir, "state"), Script: script, Attempt: attempt})
+	require.NoError(s.t, err)
+	worker := exec.Command(filepath.Join(s.dir, "worker"))
+	worker.Env = []string{"PATH=" + os.Getenv("PATH"), workerRole + "=" + string(role)}
+	worker.Dir = "/"
+	var stderr bytes.Buffer
+	worker.Stderr = &stderr
+	worker.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}} //nolint:gosec // a user id
+	// A copy that another test's fork still holds open for writing cannot be started yet.
+	require.Eventually(s.t, func() bool {
+		if err := worker.Start(); err != nil {
+			worker = &exec.Cmd{Path: worker.Path, Args: worker.Args, Env: worker.Env, Dir: worker.Dir, Stderr: worker.Stderr, SysProcAttr: worker.SysProcAttr}
+			return false
+		}
+		return true
+	}, 10*time.Second, 10*time.Millisecond)
+	s.t.Cleanup(func() { _ = worker.Process.Kill() })
+	return worker, &stderr
+}
+
+func (s *site) lone(seconds int) string {
+	return fmt.Sprintf("sh %s/lone.sh %s %d", s.dir, s.dir, seconds)
+}
+
+// holders are the living processes that have the lock file open.
+func (s *site) holders() []int {
+	links, _ := filepath.Glob("/proc/[0-9]*/fd/9")
+	var pids []int
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil && target == filepath.Join(s.dir, "lock") {
+			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// awaitHolder waits until the program runs and, if noted is set, until the worker has
+// noted its process.
+func (s *site) awaitHolder(noted bool) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		pids := s.holders()
+		if len(pids) == 0 || !noted {
+			return len(pids) > 0
+		}
+		notes, _ := filepath.Glob(filepath.Join(s.dir, "state", "*.json"))
+		for _, path := range notes {
+			if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), fmt.Sprintf(`{"pid":%d,`, pids[0])) {
+				return true
+			}
+		}
+		return false
+	}, 30*time.Second, 10*time.Millisecond)
+}
+
+// shimsOf are the shims of a worker.
+func shimsOf(worker int) []int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var pids []int
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(text), " (roundsman-shim) S "+strconv.Itoa(worker)+" ") {
+			pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sessions are programs that leave the process group of their job: %s is the command
+// line of lone.
+func sessions() map[string]string {
+	return map[string]string{
+		"runuser -l": `runuser -l nobody -s /bin/sh -c "%s"`,
+		"su -":       `su - nobody -s /bin/sh -c "%s"`,
+		"setsid":     `setsid %s & wait`,
+		"a daemon":   `(setsid %s > /dev/null 2>&1 < /dev/null &); sleep 1000`,
+		"a daemon without environment that ignores SIGTERM": `(env -i PATH="$PATH" setsid sh -c "trap '' TERM; %s" > /dev/null 2>&1 < /dev/null &); sleep 1000`,
+	}
+}
+
+// endings are the ways in which an attempt ends early.
+func endings() map[string]func(t *testing.T, s *site, worker *exec.Cmd) {
+	stopped := func(with syscall.Signal) func(t *testing.T, s *site, worker *exec.Cmd) {
+		return func(t *testing.T, s *site, worker *exec.Cmd) {
+			t.Helper()
+			require.NoError(t, worker.Process.Signal(with))
+			_ = worker.Wait()
+			assert.Empty(t, s.holders(), "gone when the attempt has ended")
+		}
+	}
+	return map[string]func(t *testing.T, s *site, worker *exec.Cmd){
+		"cancel":   stopped(syscall.SIGUSR1),
+		"time-out": stopped(syscall.SIGUSR2),
+		"kill -9 of the worker": func(t *testing.T, _ *site, worker *exec.Cmd) {
+			t.Helper()
+			require.NoError(t, worker.Process.Kill())
+			_ = worker.Wait()
+		},
+		"kill -9 of the worker and the shim": func(t *testing.T, _ *site, worker *exec.Cmd) {
+			t.Helper()
+			shims := shimsOf(worker.Process.Pid)
+			require.Len(t, shims, 1)
+			require.NoError(t, worker.Process.Signal(syscall.SIGSTOP))
+			require.NoError(t, syscall.Kill(shims[0], syscall.SIGKILL))
+			require.NoError(t, worker.Process.Kill())
+			_ = worker.Wait()
+		},
+	}
+}
+
+// Whatever session a program runs in, it ends with its attempt, and the next attempt
+// never runs beside it.
+func TestNoProgramSurvivesItsAttempt(t *testing.T) {
+	t.Parallel()
+	for user, uid := range map[string]int{"root": 0, "an ordinary user": nobody} {
+		for session, script := range sessions() {
+			if uid != 0 && strings.HasPrefix(script, "runuser") || uid != 0 && strings.HasPrefix(script, "su ") {
+				continue // They are for root, or ask for a password.
+			}
+			for end, stop := range endings() {
+				t.Run(user+"/"+session+"/"+end, func(t *testing.T) {
+					t.Parallel()
+					s := newSite(t, uid)
+					first, _ := s.worker(1, fmt.Sprintf(script, s.lone(1000)))
+					s.awaitHolder(strings.Contains(end, "shim"))
+					stop(t, s, first)
+					second, stderr := s.worker(2, s.lone(0))
+					require.NoError(t, second.Wait(), stderr.String())
+					assert.Empty(t, s.holders())
+					assert.NoFileExists(t, filepath.Join(s.dir, "overlaps"))
+					left, err := os.ReadDir(filepath.Join(s.dir, "state"))
+					require.NoError(t, err)
+					assert.Empty(t, left, "no notes are left")
+				})
+			}
+		}
+	}
+}
+
+// A program that ends by itself takes what it has started with it.
+func TestDaemonsEndWithTheirProgram(t *testing.T) {
+	t.Parallel()
+	for code, ok := range map[int]bool{0: true, 1: false} {
+		s := newSite(t, 0)
+		worker, stderr := s.worker(1, fmt.Sprintf("(setsid %s > /dev/null 2>&1 < /dev/null &); while [ ! -e %s/started ]; do :; done; exit %d", s.lone(1000), s.dir, code))
+		assert.Equal(t, ok, worker.Wait() == nil, stderr.String())
+		assert.Empty(t, s.holders())
+	}
+}
+
+// A shim that is killed while its worker lives leaves nothing behind either.
+func TestAKilledShimLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for session, script := range sessions() {
+		t.Run(session, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, 0)
+			worker, stderr := s.worker(1, fmt.Sprintf(script, s.lone(1000)))
+			s.awaitHolder(true)
+			shims := shimsOf(worker.Process.Pid)
+			require.Len(t, shims, 1)
+			require.NoError(t, syscall.Kill(shims[0], syscall.SIGKILL))
+			require.Error(t, worker.Wait())
+			assert.Contains(t, stderr.String(), "roundsman-shim was killed")
+			assert.Empty(t, s.holders())
+		})
+	}
+}

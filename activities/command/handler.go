@@ -34,6 +34,9 @@ type Options struct {
 	// OutputGrace is how long the pipes of a program that has ended may stay
 	// open in silence, held by a process that it left behind. Default 2s.
 	OutputGrace time.Duration
+	// EndWait is how long an attempt waits for the end of an earlier program of its job
+	// before it goes back to be placed elsewhere. Default 30s.
+	EndWait time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -42,6 +45,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OutputGrace <= 0 {
 		o.OutputGrace = 2 * time.Second
+	}
+	if o.EndWait <= 0 {
+		o.EndWait = 30 * time.Second
 	}
 	return o
 }

@@ -8,12 +8,8 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-const (
-	// predecessorWait is how long an attempt waits for the end of an earlier program
-	// before it goes back to be placed elsewhere.
-	predecessorWait = 30 * time.Second
-	predecessorPoll = 200 * time.Millisecond
-)
+// endWaitPoll is the time between two looks for the end of an earlier program.
+const endWaitPoll = 200 * time.Millisecond
 
 // jobOwner names the work of a job.
 func jobOwner(job jobtype.Job) owner {
@@ -42,13 +38,13 @@ func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, pr
 			return nil
 		}
 		message := fmt.Sprintf("%s of attempt %d still runs here as %s", earlier.Program, earlier.Owner.Attempt, pidsOf(living))
-		if time.Since(begun) >= predecessorWait {
+		if time.Since(begun) >= h.options.EndWait {
 			return fmt.Errorf("%w: NOT_ENDED: %s and cannot be ended; end it on worker %s", jobtype.ErrAtCapacity, message, workerID)
 		}
 		if progress != nil {
 			progress.Report(-1, "waiting", message)
 		}
-		if !waitContext(ctx, predecessorPoll) {
+		if !waitContext(ctx, endWaitPoll) {
 			return fmt.Errorf("not started: %s: %w", message, context.Cause(ctx))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,11 +17,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // lone is a program that must never run twice: it takes a lock and reports if that is
 // taken. $1 is its directory; $2 is how long it runs.
-const lone = `exec 9>>"$1/lock"
+const lone = `umask 0
+exec 9>>"$1/lock"
 flock -n 9 || { echo "two at once" >> "$1/overlaps"; exit 9; }
 : > "$1/started"
 exec sleep "$2"
@@ -34,6 +37,8 @@ type site struct {
 	t   *testing.T
 	dir string
 	uid int
+	// cgroup is that of the workers; empty: that of the test.
+	cgroup string
 }
 
 func newSite(t *testing.T, uid int) *site {
@@ -47,6 +52,8 @@ func newSite(t *testing.T, uid int) *site {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o777))                                             //nolint:gosec // for everybody, as the comment says
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "lone.sh"), []byte(lone), 0o755)) //nolint:gosec // as above
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600))
+	require.NoError(t, os.Chmod(filepath.Join(dir, "lock"), 0o666)) //nolint:gosec // as above
 	s := &site{t: t, dir: dir, uid: uid}
 	t.Cleanup(func() {
 		for _, pid := range s.holders() {
@@ -67,6 +74,13 @@ func newSite(t *testing.T, uid int) *site {
 // worker starts a worker process that runs script.
 func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
 	s.t.Helper()
+	attributes := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}} //nolint:gosec // a user id
+	if s.cgroup != "" {
+		directory, err := os.Open(s.cgroup)
+		require.NoError(s.t, err)
+		defer func() { _ = directory.Close() }()
+		attributes.UseCgroupFD, attributes.CgroupFD = true, int(directory.Fd())
+	}
 	role, err := json.Marshal(part{Dir: filepath.Join(s.dir, "state"), Script: script, Attempt: attempt})
 	require.NoError(s.t, err)
 	worker := exec.Command(filepath.Join(s.dir, "worker"))
@@ -74,7 +88,7 @@ func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
 	worker.Dir = "/"
 	var stderr bytes.Buffer
 	worker.Stderr = &stderr
-	worker.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}} //nolint:gosec // a user id
+	worker.SysProcAttr = attributes
 	// A copy that another test's fork still holds open for writing cannot be started yet.
 	require.Eventually(s.t, func() bool {
 		if err := worker.Start(); err != nil {
@@ -234,6 +248,83 @@ func TestAKilledShimLeavesNothing(t *testing.T) {
 			require.Error(t, worker.Wait())
 			assert.Contains(t, stderr.String(), "roundsman-shim was killed")
 			assert.Empty(t, s.holders())
+		})
+	}
+}
+
+// rooted makes a program that becomes root, whoever starts it, and returns its command
+// line in front of lone: an ordinary user cannot signal it.
+func (s *site) rooted() string {
+	s.t.Helper()
+	setpriv, err := exec.LookPath("setpriv")
+	require.NoError(s.t, err)
+	program, err := os.ReadFile(setpriv)
+	require.NoError(s.t, err)
+	path := filepath.Join(s.dir, "become-root")
+	require.NoError(s.t, os.WriteFile(path, program, 0o755)) //nolint:gosec // everybody starts it
+	require.NoError(s.t, os.Chmod(path, 0o755|os.ModeSetuid))
+	return path + " --reuid 0 --clear-groups " + s.lone(1000)
+}
+
+// A program that the worker may not signal is never joined by a second one, not even
+// after a restart of the worker, and the next attempt says what it waits for.
+func TestNoRetryBesideAProgramThatCannotBeEnded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nobody)
+	first, stderr := s.worker(1, "exec "+s.rooted())
+	s.awaitHolder(false)
+	left := s.holders()
+	require.NoError(t, first.Process.Signal(syscall.SIGUSR1))
+	require.Error(t, first.Wait())
+	assert.Contains(t, stderr.String(), "did not die after SIGKILL")
+
+	second, stderr := s.worker(2, s.lone(0))
+	require.Error(t, second.Wait())
+	assert.Contains(t, stderr.String(), fmt.Sprintf("no room for the job: NOT_ENDED: sh of attempt 1 still runs here as process %d and cannot be ended; end it on worker node-a", left[0]))
+	assert.Equal(t, left, s.holders())
+
+	require.NoError(t, syscall.Kill(left[0], syscall.SIGKILL))
+	third, stderr := s.worker(3, s.lone(0))
+	require.NoError(t, third.Wait(), stderr.String())
+	assert.NoFileExists(t, filepath.Join(s.dir, "overlaps"))
+}
+
+// delegate makes a cgroup for an ordinary user, as systemd does for Delegate=yes.
+func (s *site) delegate() {
+	s.t.Helper()
+	mounts, err := os.ReadFile("/proc/mounts")
+	require.NoError(s.t, err)
+	found := regexp.MustCompile(`(?m)^\S+ (\S+) cgroup2 `).FindSubmatch(mounts)
+	if found == nil {
+		s.t.Skip("no cgroup v2 is mounted here: programs end by their shims alone")
+	}
+	s.cgroup = filepath.Join(string(found[1]), filepath.Base(s.dir))
+	if err := os.Mkdir(s.cgroup, 0o755); err != nil { //nolint:gosec // as systemd does
+		s.t.Skipf("this machine gives root no cgroup: %v", err)
+	}
+	s.t.Cleanup(func() { assert.NoError(s.t, os.Remove(s.cgroup)) })
+	s.t.Cleanup(func() { _ = os.Remove(filepath.Join(s.cgroup, "worker")) })
+	require.NoError(s.t, unix.Setxattr(s.cgroup, "trusted.delegate", []byte("1"), 0))
+	for _, name := range []string{"", "cgroup.procs", "cgroup.subtree_control", "cgroup.threads"} {
+		require.NoError(s.t, os.Chown(filepath.Join(s.cgroup, name), s.uid, s.uid))
+	}
+}
+
+// In a cgroup of its own a program ends whatever its user.
+func TestADelegatedCgroupEndsProgramsOfOtherUsers(t *testing.T) {
+	t.Parallel()
+	for end, stop := range endings() {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, nobody)
+			s.delegate()
+			first, _ := s.worker(1, "(setsid "+s.rooted()+" > /dev/null 2>&1 < /dev/null &); sleep 1000")
+			s.awaitHolder(false)
+			stop(t, s, first)
+			second, stderr := s.worker(2, s.lone(0))
+			require.NoError(t, second.Wait(), stderr.String())
+			assert.Empty(t, s.holders())
+			assert.NoFileExists(t, filepath.Join(s.dir, "overlaps"))
 		})
 	}
 }

@@ -61,7 +61,7 @@ func TestAKilledMoveIsCompletedByAnotherWorker(t *testing.T) {
 		assert.Equal(t, steps.Present, replica.Presence)
 		assert.False(t, replica.ReadOnly, "volume %d", id)
 		assert.EqualValues(t, objects*objectSize, replica.Dat, "volume %d", id)
-		total += int(replica.Files)
+		total += int(replica.Idx / idxEntry)
 	}
 	assert.Equal(t, 3*objects, total)
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -30,9 +31,25 @@ func (f FieldChange) String() string {
 	return text
 }
 
-// Sides renders both values with the path: "policy.retry_limit: 0".
+// Sides renders both values with the path: "policy.retry_limit: 0". Both hide secrets:
+// the audit log keeps them.
 func (f FieldChange) Sides() (before, after string) {
+	f = f.withoutSecrets()
 	return f.Path + ": " + shown(f.Before), f.Path + ": " + shown(f.After)
+}
+
+// withoutSecrets hides both values of a secret setting. An absent value stays absent.
+func (f FieldChange) withoutSecrets() FieldChange {
+	for _, value := range []*string{&f.Before, &f.After} {
+		switch {
+		case *value == "":
+		case HidesPath(f.Path):
+			*value = Hidden
+		case json.Valid([]byte(*value)):
+			*value = string(HideEnv(json.RawMessage(*value)))
+		}
+	}
+	return f
 }
 
 func shown(value string) string {

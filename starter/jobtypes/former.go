@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	schedulepb "go.temporal.io/api/schedule/v1"
 
@@ -14,7 +16,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// former is what a job type was before a change, as the entry of the change keeps it.
+// former is what a job type was before a change, as the entry of the change keeps it:
+// with its secret values hidden.
 type former struct {
 	Spec   contract.JobTypeSpec `json:"spec"`
 	Paused bool                 `json:"paused,omitempty"`
@@ -56,7 +59,7 @@ func (s schedules) formerOf(schedule *schedulepb.Schedule) (packed []byte, fault
 		return nil, "its former settings cannot be read, and are not kept"
 	}
 	state := schedule.GetState()
-	packed, err = former{Spec: spec, Paused: state.GetPaused(), Note: state.GetNotes()}.pack()
+	packed, err = former{Spec: spec.WithoutSecrets(), Paused: state.GetPaused(), Note: state.GetNotes()}.pack()
 	switch {
 	case err != nil:
 		return nil, "its former settings cannot be packed, and are not kept"
@@ -81,11 +84,15 @@ func (s schedules) formerBefore(now assessment, wanted wantedType) (packed []byt
 
 // Restore gives a job type the settings that it had before the change of which an entry
 // of the audit log tells; 0: the last one that has them. A deleted job type is made again,
-// paused if it was. A job type that a person paused stays paused.
+// paused if it was. A job type that a person paused stays paused. The log has no secrets:
+// the values of env stay as they are, and a value that is gone is refused.
 func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, error) {
 	change := Change{JobType: name, Action: ActionUnchanged}
 	before, err := c.former(ctx, name, entry)
 	if err != nil {
+		return change, err
+	}
+	if before.Spec, err = c.withSecrets(ctx, before.Spec); err != nil {
 		return change, err
 	}
 	disabled := before.Paused && before.Note == disabledNote
@@ -101,6 +108,30 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 	recorded.Action = contract.AuditRestore
 	c.client.Audit().Record(ctx, recorded)
 	return change, nil
+}
+
+// withSecrets fills in hidden values from the job type as it is applied now.
+func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
+	if _, hidden := spec.WithSecretsOf(contract.JobTypeSpec{}); len(hidden) == 0 {
+		return spec, nil
+	}
+	s := c.schedules()
+	current, found, err := s.read(ctx, spec.Name)
+	if err != nil {
+		return spec, err
+	}
+	var now contract.JobTypeSpec
+	if found {
+		if now, err = s.storedSpec(current.schedule); err != nil {
+			return spec, fmt.Errorf("job type %s: %w: run apply to repair it", spec.Name, err)
+		}
+	}
+	spec, missing := spec.WithSecretsOf(now)
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		return spec, starter.Invalidf("the audit log keeps no values of env, and %s has no %s now: apply the former configuration", spec.Name, strings.Join(missing, ", "))
+	}
+	return spec, nil
 }
 
 func (c Client) former(ctx context.Context, name string, seq int64) (former, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -69,8 +70,10 @@ func (t TriggeredRun) Begun() starter.RunRef {
 }
 
 var (
-	viewJobTypes    = access.Permission{Verb: access.View, Kind: access.JobTypes}    //nolint:gochecknoglobals // constants
-	operateJobTypes = access.Permission{Verb: access.Operate, Kind: access.JobTypes} //nolint:gochecknoglobals // constants
+	viewJobTypes = access.Permission{Verb: access.View, Kind: access.JobTypes} //nolint:gochecknoglobals // constants
+	// viewConfiguration is the permission to see secrets.
+	viewConfiguration = access.Permission{Verb: access.View, Kind: access.Configuration} //nolint:gochecknoglobals // constants
+	operateJobTypes   = access.Permission{Verb: access.Operate, Kind: access.JobTypes}   //nolint:gochecknoglobals // constants
 )
 
 func (a *API) jobTypes() {
@@ -215,8 +218,21 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 	}
 	all := access.Filter(call.Rights, call.operation.May, known, func(t jobtypes.JobType) access.Scope { return access.Scope{JobType: t.Name} })
 	kept, page, err := Cut(call, "job-types", in.Listing, all, func(t jobtypes.JobType) string { return t.Name })
+	kept = slices.Clone(kept) // Other callers have the same list.
+	for i := range kept {
+		kept[i] = withoutSecrets(call, kept[i])
+	}
 	page.AsOf = at
 	return jobTypeList{kept, page}, err
+}
+
+// withoutSecrets hides the secrets of a job type from callers who may not view its
+// configuration.
+func withoutSecrets(call *Call, t jobtypes.JobType) jobtypes.JobType {
+	if !call.Rights.Allows(viewConfiguration, access.Scope{JobType: t.Name}) {
+		t.Spec = t.Spec.WithoutSecrets()
+	}
+	return t
 }
 
 func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType, error) {
@@ -230,7 +246,7 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	}
 	jobtypes.Of(call.Client).AddOutcomes(ctx, one, len(known.Recent))
 	learned, err := jobtypes.Of(call.Client).Learned(ctx, one[0])
-	return ShownJobType{JobType: one[0], Learned: learned}, err
+	return ShownJobType{JobType: withoutSecrets(call, one[0]), Learned: learned}, err
 }
 
 func setJobType(ctx context.Context, call *Call, in *struct {

@@ -1,0 +1,111 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Hidden stands for a secret value.
+const Hidden = "(hidden)"
+
+// envKey is the setting whose values are secrets: the environment of a program.
+const envKey = "env"
+
+// HidesPath reports whether the value of a setting is a secret. Paths are like
+// execute.env.TOKEN.
+func HidesPath(path string) bool {
+	return strings.Contains(path+".", "."+envKey+".")
+}
+
+// HideEnv replaces the values below every key env of a settings block by [Hidden]. The
+// names of the variables stay.
+func HideEnv(block json.RawMessage) json.RawMessage {
+	return overEnv(block, nil, func(map[string]any, string) any { return Hidden })
+}
+
+// RevealEnv replaces every [Hidden] of a block by the value that another block has at the
+// same place. It returns the paths of the values that the other block lacks.
+func RevealEnv(block, other json.RawMessage) (revealed json.RawMessage, missing []string) {
+	revealed = overEnv(block, other, func(values map[string]any, name string) any {
+		if value, known := values[name]; known {
+			return value
+		}
+		missing = append(missing, envKey+"."+name)
+		return Hidden
+	})
+	return revealed, missing
+}
+
+// overEnv lays instead over the values below every key env. known has the values that
+// other has at the same place.
+func overEnv(block, other json.RawMessage, instead func(known map[string]any, name string) any) json.RawMessage {
+	if !bytes.Contains(block, []byte(envKey)) {
+		return block
+	}
+	read, readOther := numbered(block), numbered(other)
+	replaceEnv(read, readOther, instead)
+	text, err := json.Marshal(read)
+	if err != nil || read == nil {
+		return block // It is no JSON, so it has no key.
+	}
+	return text
+}
+
+func numbered(block json.RawMessage) any {
+	decoder := json.NewDecoder(bytes.NewReader(block))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	return value
+}
+
+func replaceEnv(value, other any, instead func(map[string]any, string) any) {
+	switch value := value.(type) {
+	case map[string]any:
+		others, _ := other.(map[string]any)
+		for key, inner := range value {
+			variables, isObject := inner.(map[string]any)
+			if key != envKey || !isObject {
+				replaceEnv(inner, others[key], instead)
+				continue
+			}
+			known, _ := others[key].(map[string]any)
+			for name := range variables {
+				variables[name] = instead(known, name)
+			}
+		}
+	case []any:
+		others, _ := other.([]any)
+		for i, inner := range value {
+			var same any
+			if i < len(others) {
+				same = others[i]
+			}
+			replaceEnv(inner, same, instead)
+		}
+	}
+}
+
+// WithoutSecrets is the job type with its secret values hidden.
+func (s JobTypeSpec) WithoutSecrets() JobTypeSpec {
+	s.Detect, s.Execute = HideEnv(s.Detect), HideEnv(s.Execute)
+	return s
+}
+
+// WithSecretsOf replaces hidden values by those of another version of the job type. It
+// returns the paths of the values that the other version lacks.
+func (s JobTypeSpec) WithSecretsOf(other JobTypeSpec) (JobTypeSpec, []string) {
+	var missing, more []string
+	s.Detect, missing = RevealEnv(s.Detect, other.Detect)
+	s.Execute, more = RevealEnv(s.Execute, other.Execute)
+	for i := range missing {
+		missing[i] = "detect." + missing[i]
+	}
+	for _, path := range more {
+		missing = append(missing, "execute."+path)
+	}
+	return s, missing
+}

@@ -1,0 +1,43 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func TestEnvIsHiddenAndFoundAgain(t *testing.T) {
+	t.Parallel()
+	execute := json.RawMessage(`{"command":["env"],"env":{"TOKEN":"s3cret","ZONE":"a"},"steps":[{"env":{"KEY":"k3y"}}],"n":12345678901234567890}`)
+	spec := contract.JobTypeSpec{Execute: execute, Detect: json.RawMessage(`{"env":{"A":"1"}}`)}
+	hidden := spec.WithoutSecrets()
+	assert.JSONEq(t, `{"command":["env"],"env":{"TOKEN":"(hidden)","ZONE":"(hidden)"},"steps":[{"env":{"KEY":"(hidden)"}}],"n":12345678901234567890}`, string(hidden.Execute))
+	assert.JSONEq(t, `{"env":{"A":"(hidden)"}}`, string(hidden.Detect))
+	assert.JSONEq(t, string(execute), string(spec.Execute), "the original stays")
+	found, missing := hidden.WithSecretsOf(spec)
+	assert.Empty(t, missing)
+	assert.JSONEq(t, string(execute), string(found.Execute))
+	_, missing = hidden.WithSecretsOf(contract.JobTypeSpec{Detect: spec.Detect})
+	assert.ElementsMatch(t, []string{"execute.env.TOKEN", "execute.env.ZONE", "execute.env.KEY"}, missing)
+}
+
+// The audit log keeps both sides of a change.
+func TestSidesHideSecrets(t *testing.T) {
+	t.Parallel()
+	for _, change := range []contract.FieldChange{
+		{Path: "execute.env.TOKEN", Before: `"0ld"`, After: `"n3w"`},
+		{Path: "execute.steps", Before: `[{"env":{"TOKEN":"0ld"}}]`, After: `[{"env":{"TOKEN":"n3w"}}]`},
+	} {
+		before, after := change.Sides()
+		assert.NotContains(t, before, "0ld")
+		assert.NotContains(t, after, "n3w")
+		assert.Contains(t, after, contract.Hidden)
+	}
+	before, _ := contract.FieldChange{Path: "execute.env.TOKEN", After: `"n3w"`}.Sides()
+	assert.Equal(t, "execute.env.TOKEN: (none)", before, "an absent value is no secret")
+	before, _ = contract.FieldChange{Path: "policy.env_like", Before: "3"}.Sides()
+	assert.Equal(t, "policy.env_like: 3", before)
+}

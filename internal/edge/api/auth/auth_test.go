@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -36,12 +37,18 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	return newSiteAt(t, "")
+}
+
+// newSiteAt asks an issuer at another address than the test's own.
+func newSiteAt(t *testing.T, address string) *site {
+	t.Helper()
 	s := &site{issuer: newIssuer(t), now: time.Now()}
 	var err error
 	s.sessions, err = auth.NewSessions(bytes.Repeat([]byte("s"), 32), func() time.Time { return s.now })
 	require.NoError(t, err)
 	provider := auth.NewOIDC(config.OIDC{
-		Issuer: s.issuer.URL, ClientID: "roundsman", RedirectURL: "http://localhost/auth/callback", Groups: []string{"sre", "dba"}, GroupsClaim: "groups", NameClaim: "email",
+		Issuer: cmp.Or(address, s.issuer.URL), ClientID: "roundsman", RedirectURL: "http://localhost/auth/callback", Groups: []string{"sre", "dba"}, GroupsClaim: "groups", NameClaim: "email",
 	}, "", s.sessions, s.issuer.Client())
 	policy := access.Policy{Bindings: []access.Binding{{Group: "sre", Role: access.Operator}}}
 	known := auth.New(auth.Options{Policy: policy, OIDC: provider, Sessions: s.sessions, Keys: ring{}})

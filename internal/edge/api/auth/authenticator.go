@@ -94,6 +94,9 @@ func (a *Authenticator) bearer(ctx context.Context, token string) (api.Caller, e
 		return api.Caller{}, unknown("this server takes no such token")
 	}
 	person, err := a.options.OIDC.Verify(ctx, token)
+	if errors.Is(err, errUnreachable) {
+		return api.Caller{}, unreachable(err)
+	}
 	if err != nil {
 		return api.Caller{}, unknown("the token is not taken: " + err.Error())
 	}

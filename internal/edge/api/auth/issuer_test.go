@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +26,10 @@ type issuer struct {
 	// claims is laid over the right ones of the next token; header over its header.
 	claims, header map[string]any
 	challenge      string
-	nonce          string
+	// fetched counts the requests for the keys; away: they get a 502.
+	fetched atomic.Int64
+	away    atomic.Bool
+	nonce   string
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -41,6 +45,11 @@ func newIssuer(t *testing.T) *issuer {
 		})
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		is.fetched.Add(1)
+		if is.away.Load() {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
 		encode := base64.RawURLEncoding.EncodeToString
 		answer(w, map[string]any{"keys": []any{map[string]any{
 			"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "1", "n": encode(key.N.Bytes()), "e": encode(big.NewInt(int64(key.E)).Bytes()),
@@ -71,7 +80,7 @@ func answer(w http.ResponseWriter, value any) {
 func (is *issuer) token(t *testing.T) string {
 	t.Helper()
 	claims := map[string]any{
-		"iss": is.URL, "aud": "roundsman", "sub": "1234", "email": "ann@example.org", "groups": []string{"sre"},
+		"iss": is.URL, "aud": "roundsman", "sub": "1234", "email": "ann@example.org", "email_verified": true, "groups": []string{"sre"},
 		"exp": time.Now().Add(time.Minute).Unix(), "iat": time.Now().Unix(), "nonce": is.nonce,
 	}
 	maps.Copy(claims, is.claims)

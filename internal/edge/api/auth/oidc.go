@@ -37,6 +37,8 @@ type OIDC struct {
 
 	mu       sync.Mutex
 	provider *oidc.Provider
+	keys     *issuerKeys
+	verifier *oidc.IDTokenVerifier
 	asked    time.Time
 	fault    error
 }
@@ -60,12 +62,21 @@ func (o *OIDC) discovered() (*oidc.Provider, error) {
 	if o.fault != nil && time.Since(o.asked) < askAgainPast {
 		return nil, o.fault
 	}
-	// The context lives in the provider: it fetches new keys by it later.
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), o.client), o.settings.Issuer)
 	o.asked, o.fault = time.Now(), err
 	if err != nil {
-		return nil, fmt.Errorf("the identity provider does not answer: %w", err)
+		o.fault = fmt.Errorf("%w: %w", errUnreachable, err)
+		return nil, o.fault
 	}
+	var about struct {
+		Keys       string   `json:"jwks_uri"`
+		Algorithms []string `json:"id_token_signing_alg_values_supported"`
+	}
+	if err := provider.Claims(&about); err != nil {
+		return nil, fmt.Errorf("read the provider's description: %w", err)
+	}
+	o.keys = newIssuerKeys(o.client, about.Keys, o.sessions.now)
+	o.verifier = oidc.NewVerifier(o.settings.Issuer, o.keys, &oidc.Config{ClientID: o.settings.ClientID, SupportedSigningAlgs: signedBy(about.Algorithms), Now: o.sessions.now})
 	o.provider = provider
 	return provider, nil
 }
@@ -85,11 +96,10 @@ func (o *OIDC) Verify(ctx context.Context, token string) (Person, error) {
 }
 
 func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error) {
-	provider, err := o.discovered()
-	if err != nil {
+	if _, err := o.discovered(); err != nil {
 		return Person{}, "", err
 	}
-	verified, err := provider.Verifier(&oidc.Config{ClientID: o.settings.ClientID}).Verify(oidc.ClientContext(ctx, o.client), token)
+	verified, err := o.keys.verified(ctx, o.verifier, token)
 	if err != nil {
 		return Person{}, "", err
 	}
@@ -98,10 +108,8 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 		return Person{}, "", err
 	}
 	person := Person{Name: verified.Subject}
-	if name, ok := claims[o.settings.NameClaim].(string); ok && name != "" {
-		if verifiedMail, known := claims["email_verified"].(bool); o.settings.NameClaim != "email" || !known || verifiedMail {
-			person.Name = name
-		}
+	if name, ok := claims[o.settings.NameClaim].(string); ok && name != "" && (o.settings.NameClaim != emailClaim || mailVerified(claims)) {
+		person.Name = name
 	}
 	listed, _ := claims[o.settings.GroupsClaim].([]any)
 	for _, each := range listed {
@@ -113,6 +121,21 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 		return Person{}, "", fmt.Errorf("%s is in none of the groups that may log in", person.Name)
 	}
 	return person, verified.Nonce, nil
+}
+
+// emailClaim is the claim that counts only if the provider has verified the address:
+// people can write any address into some providers' profiles.
+const emailClaim = "email"
+
+// mailVerified reads email_verified. Some providers send it as text.
+func mailVerified(claims map[string]any) bool {
+	switch verified := claims["email_verified"].(type) {
+	case bool:
+		return verified
+	case string:
+		return verified == "true"
+	}
+	return false
 }
 
 // begun is what the browser keeps while the person is at the provider.
@@ -134,7 +157,7 @@ func (o *OIDC) Pages(back string) map[string]http.Handler {
 func (o *OIDC) logIn(w http.ResponseWriter, r *http.Request) {
 	provider, err := o.discovered()
 	if err != nil {
-		guard.Refuse(w, problem.New(http.StatusServiceUnavailable, "ISSUER_UNREACHABLE", err.Error()))
+		guard.Refuse(w, unreachable(err))
 		return
 	}
 	start := begun{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier()}
@@ -153,6 +176,10 @@ func (o *OIDC) callback(w http.ResponseWriter, r *http.Request, back string) {
 	w.Header().Set("Cache-Control", "no-store")
 	setCookie(w, r, loginCookie, "", -1, http.SameSiteLaxMode)
 	person, err := o.finish(r)
+	if errors.Is(err, errUnreachable) {
+		guard.Refuse(w, unreachable(err))
+		return
+	}
 	if err != nil {
 		guard.Refuse(w, problem.New(http.StatusUnauthorized, "LOGIN_FAILED", err.Error()).With("begin again: /auth/login"))
 		return
@@ -193,6 +220,9 @@ func (o *OIDC) finish(r *http.Request) (Person, error) {
 	}
 	ctx := oidc.ClientContext(r.Context(), o.client)
 	token, err := o.flow(provider).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(start.Verifier))
+	if _, refused := errors.AsType[*oauth2.RetrieveError](err); err != nil && !refused {
+		return Person{}, fmt.Errorf("%w: %w", errUnreachable, err)
+	}
 	if err != nil {
 		return Person{}, errors.New("the identity provider does not take the code")
 	}

@@ -30,6 +30,11 @@ func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
 
 // named checks that n is an object whose keys are names of things.
 func (l *loader) named(n *yamlread.Node, path, things string) []yamlread.Field {
+	return l.namedBy(n, path, things, jobtype.ValidateName)
+}
+
+// namedBy is named with another rule for names.
+func (l *loader) namedBy(n *yamlread.Node, path, things string, check func(name string) error) []yamlread.Field {
 	if n == nil {
 		return nil
 	}
@@ -38,7 +43,7 @@ func (l *loader) named(n *yamlread.Node, path, things string) []yamlread.Field {
 		return nil
 	}
 	for _, f := range n.Fields {
-		if err := jobtype.ValidateName(f.Key); err != nil {
+		if err := check(f.Key); err != nil {
 			l.fault(f.At, join(path, f.Key), "%s", err)
 		}
 	}

@@ -24,7 +24,7 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 	if section == nil {
 		l.warn(root.Place(), "job_types", "there are no job types: nothing will ever run, and `apply` removes those that it made")
 	}
-	for _, f := range l.named(section, "job_types", "job types") {
+	for _, f := range l.namedBy(section, "job_types", "job types", contract.ValidateJobTypeName) {
 		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
 	l.clusterUsers(root, loaded, types)

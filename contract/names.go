@@ -63,7 +63,7 @@ func GroupWorkflowID(jobType string) string { return groupPrefix + jobType }
 
 // DryRunWorkflowID returns the id of a dry run (`jobtypes detect`); unique separates dry runs.
 func DryRunWorkflowID(jobType, unique string) string {
-	return groupPrefix + jobType + "-detect-" + unique
+	return groupPrefix + jobType + detectInfix + unique
 }
 
 // WorkerQueue returns the private job queue of one incarnation of a worker. The name includes the

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -23,7 +24,11 @@ type Submission struct {
 	BatchKeys []string `json:"batch_keys,omitempty"`
 }
 
-const adHocInfix = "-adhoc-"
+// The infixes of the ids of groups that no Schedule starts.
+const (
+	adHocInfix  = "-adhoc-"
+	detectInfix = "-detect-"
+)
 
 // AdHocWorkflowID returns the id of a submission's group. It contains no colon, unlike the id of a
 // tick's group.
@@ -33,11 +38,42 @@ func AdHocWorkflowID(jobType, submission string) string {
 
 // AdHocOf is the inverse of [AdHocWorkflowID].
 func AdHocOf(workflowID string) (jobType, submission string, ok bool) {
-	rest, ok := strings.CutPrefix(workflowID, groupPrefix)
-	if !ok || strings.Contains(rest, ":") {
-		return "", "", false
+	name, infix, submission := cutGroupID(workflowID)
+	return name, submission, infix == adHocInfix && !strings.Contains(submission, ":")
+}
+
+// DryRunOf is the inverse of [DryRunWorkflowID].
+func DryRunOf(workflowID string) (jobType, unique string, ok bool) {
+	name, infix, unique := cutGroupID(workflowID)
+	return name, unique, infix == detectInfix
+}
+
+// cutGroupID cuts the id of a group at its first infix. A job type's name has none, see
+// [ValidateJobTypeName], so the first infix ends the name.
+func cutGroupID(workflowID string) (name, infix, rest string) {
+	id, ok := strings.CutPrefix(workflowID, groupPrefix)
+	if !ok {
+		return "", "", ""
 	}
-	return strings.Cut(rest, adHocInfix)
+	at := len(id)
+	for _, each := range []string{adHocInfix, detectInfix} {
+		if found := strings.Index(id, each); found >= 0 && found < at {
+			at, infix = found, each
+		}
+	}
+	return id[:at], infix, strings.TrimPrefix(id[at:], infix)
+}
+
+// ValidateJobTypeName checks the name of a job type: besides the rules of
+// [jobtype.ValidateName] it must not make the ids of its runs look like those of another
+// job type.
+func ValidateJobTypeName(name string) error {
+	for _, infix := range []string{adHocInfix, detectInfix} {
+		if strings.Contains(name+"-", infix) {
+			return fmt.Errorf("name %q must not contain %s: the ids of submissions and dry runs do", name, strings.TrimSuffix(infix, "-"))
+		}
+	}
+	return jobtype.ValidateName(name) //nolint:wrapcheck // it says all
 }
 
 // WithoutProposals returns the input without the proposals, which the group has taken.

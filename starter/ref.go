@@ -66,21 +66,29 @@ func withGroupPrefix(run string) string {
 	return groupPrefix + run
 }
 
-// JobTypeOfRun guesses the job type from a run's workflow id, with or without group/, for runs whose
-// search attributes are not at hand. The server appends "-" and the tick's time
+// JobTypeOfRun reads the job type from a run's workflow id, with or without group/, for
+// runs whose search attributes are not at hand. The server appends "-" and the tick's time
 // to what the Schedule names its workflow.
 func JobTypeOfRun(workflowID string) string {
 	rest := strings.TrimPrefix(workflowID, groupPrefix)
+	if name, _, adHoc := contract.AdHocOf(groupPrefix + rest); adHoc {
+		return name
+	}
+	if name, _, dry := contract.DryRunOf(groupPrefix + rest); dry {
+		return name
+	}
 	if at := tickSuffix.FindStringIndex(rest); at != nil {
 		return rest[:at[0]]
 	}
-	if name, _, adHoc := contract.AdHocOf(withGroupPrefix(rest)); adHoc {
-		return name
-	}
-	if name, _, found := strings.Cut(rest, "-detect-"); found {
-		return name
-	}
 	return rest
+}
+
+// Scheduled reports whether the id of a run is that of a Schedule's tick, which has the
+// name of the job type for certain. Other ids have parts that callers choose.
+func Scheduled(workflowID string) bool {
+	rest, group := strings.CutPrefix(workflowID, groupPrefix)
+	at := tickSuffix.FindStringIndex(rest)
+	return group && at != nil && contract.ValidateJobTypeName(rest[:at[0]]) == nil
 }
 
 var tickSuffix = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}T\d{2}:[0-9:.]+Z$`)

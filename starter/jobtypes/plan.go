@@ -153,6 +153,9 @@ func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTy
 		if _, twice := plan.wanted[spec.Name]; twice {
 			return Plan{}, fmt.Errorf("job type %s is given twice", spec.Name)
 		}
+		if err := contract.ValidateJobTypeName(spec.Name); err != nil {
+			return Plan{}, &starter.InvalidError{Err: fmt.Errorf("job type: %w", err)}
+		}
 		on, named := enabled[spec.Name]
 		plan.wanted[spec.Name] = wantedType{spec: completed(spec), enabled: on || !named}
 	}

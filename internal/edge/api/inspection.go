@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -110,7 +111,11 @@ type explainInput struct {
 // explain answers about one thing. The holders that a reason names may be of other
 // job types: who may not view those gets the code without them.
 func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explainer.Explanation, error) {
-	if err := call.Need(scopeOfThing(in.Thing)); err != nil {
+	scope, err := call.scopeOf(ctx, in.Thing)
+	if err == nil {
+		err = call.Need(scope)
+	}
+	if err != nil {
 		return explainer.Explanation{}, err
 	}
 	explanation, err := explainer.Explain(ctx, call.Client, in.Thing)
@@ -126,6 +131,28 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 	}
 	return explanation, nil
 }
+
+// scopeOf is the scope of a thing. Parts of some ids are written by callers, and could
+// look like another job type: the job type of such a run is its search attribute.
+func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) {
+	scope := scopeOfThing(thing)
+	id, _, _ := strings.Cut(strings.TrimPrefix(thing, groupPrefix), "/")
+	id = groupPrefix + id
+	if !strings.HasPrefix(thing, groupPrefix) || starter.Scheduled(id) || c.Client == nil || c.Sees(access.Scope{}) {
+		return scope, nil
+	}
+	found, err := c.Client.Runs().Describe(ctx, starter.RunRef{WorkflowID: id})
+	if errors.Is(err, starter.ErrNotFound) {
+		return scope, nil
+	}
+	if err != nil {
+		return access.Scope{}, err
+	}
+	return access.Scope{JobType: found.JobType}, nil
+}
+
+// groupPrefix begins the ids of runs of job types.
+const groupPrefix = "group/"
 
 // scopeOfThing is what a name is about, without asking anybody: a run's id tells its
 // job type or DAG, and a name without a slash may be either, or a worker.

@@ -257,6 +257,12 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 	if named, ok := in.(Scoped); ok {
 		scope = named.Scope()
 	}
+	if run, ok := in.(aboutRun); ok {
+		var err error
+		if scope, err = call.scopeOf(ctx, run.workflowID()); err != nil {
+			return ctx, nil, nil, err
+		}
+	}
 	if o.Reach != Some {
 		if err := call.Need(scope); err != nil {
 			return ctx, nil, nil, err

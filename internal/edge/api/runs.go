@@ -31,6 +31,11 @@ func (p RunPath) Ref() starter.RunRef {
 // Scope implements [Scoped].
 func (p RunPath) Scope() access.Scope { return scopeOfThing(p.Ref().WorkflowID) }
 
+func (p RunPath) workflowID() string { return p.Ref().WorkflowID }
+
+// aboutRun is an input that embeds a [RunPath].
+type aboutRun interface{ workflowID() string }
+
 type runList struct {
 	Runs []starter.Run `json:"runs"`
 	// Next is the cursor of older runs.

@@ -1,0 +1,44 @@
+package contract_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+func TestNamesThatLookLikeRunsOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"x-adhoc-y", "x-detect-y", "x-adhoc", "x-detect", "a-detect-b-adhoc-c", "X"} {
+		assert.Error(t, contract.ValidateJobTypeName(name), name)
+	}
+	for _, name := range []string{"x", "adhoc", "adhoc-x", "x-adhocs", "x_adhoc_y", "detect-x"} {
+		assert.NoError(t, contract.ValidateJobTypeName(name), name)
+	}
+}
+
+// Whatever a caller calls a submission or a dry run, its id names the job type.
+func TestIDsOfGroupsNameTheirJobType(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		part := rapid.SampledFrom([]string{"a", "b-", "-adhoc-", "-detect-", "2026-01-01t00", "adhoc", "-"})
+		text := func(label string) (made string) {
+			for _, each := range rapid.SliceOfN(part, 1, 5).Draw(t, label) {
+				made += each
+			}
+			return made
+		}
+		name, chosen := text("name"), text("chosen")
+		if contract.ValidateJobTypeName(name) != nil {
+			return
+		}
+		found, submission, ok := contract.AdHocOf(contract.AdHocWorkflowID(name, chosen))
+		assert.True(t, ok)
+		assert.Equal(t, []string{name, chosen}, []string{found, submission})
+		found, unique, ok := contract.DryRunOf(contract.DryRunWorkflowID(name, chosen))
+		assert.True(t, ok)
+		assert.Equal(t, []string{name, chosen}, []string{found, unique})
+	})
+}

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -121,7 +122,7 @@ func (b *bench) compareTrips(ctx context.Context, c *cluster, askers, trips int)
 // another one: it never continues as new, and the server takes 10,000 signals a run.
 func (c *cluster) echoed(ctx context.Context, askers, trips int) (float64, error) {
 	run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: fmt.Sprintf("bench/echo-%d", time.Now().UnixNano()), TaskQueue: bareQueue,
+		ID: fmt.Sprintf("bench/echo-%d", time.Now().UnixNano()), TaskQueue: bare.Queue,
 	}, echoWorkflow)
 	if err != nil {
 		return 0, err
@@ -148,7 +149,7 @@ func (c *cluster) trips(ctx context.Context, to string, askers, trips int) (floa
 	for i := range runs {
 		lane := fmt.Sprintf("lane-%d", i)
 		run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: fmt.Sprintf("bench/asker-%d-%d", i, started.UnixNano()), TaskQueue: bareQueue,
+			ID: fmt.Sprintf("bench/asker-%d-%d", i, started.UnixNano()), TaskQueue: bare.Queue,
 		}, askerWorkflow, askerInput{To: to, Lane: lane, Trips: trips})
 		if err != nil {
 			return 0, nil, err

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/worker"
 
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
@@ -36,14 +37,14 @@ func beChild(ctx context.Context, o options) error {
 		return err
 	}
 	var stops []func()
-	for _, queue := range []string{bareNodeQueue(o.childID), bareSharedQueue} {
+	for _, queue := range []string{bare.NodeQueue(o.childID), bare.SharedQueue} {
 		w := worker.New(dialed.Temporal(), queue, worker.Options{
 			DisableWorkflowWorker: true, MaxConcurrentActivityExecutionSize: o.slots,
 			ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
 				InitialNumberOfPollers: 1, MinimumNumberOfPollers: 1, MaximumNumberOfPollers: min(o.slots, 5),
 			}),
 		})
-		w.RegisterActivityWithOptions(bareExecute, activity.RegisterOptions{Name: bareActivity})
+		w.RegisterActivityWithOptions(bare.Execute, activity.RegisterOptions{Name: bare.Activity})
 		if err := w.Start(); err != nil {
 			return err
 		}

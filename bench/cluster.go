@@ -11,10 +11,12 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/activities/admission"
 	"github.com/roundsman/roundsman/activities/control"
 	"github.com/roundsman/roundsman/activities/fleet"
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
@@ -76,8 +78,11 @@ func (c *cluster) startControl(ctx context.Context) error {
 	if err := c.control.Start(ctx); err != nil {
 		return err
 	}
-	c.bare = worker.New(c.temporal, bareQueue, worker.Options{DisableRegistrationAliasing: true})
-	registerBare(c.bare)
+	c.bare = worker.New(c.temporal, bare.Queue, worker.Options{DisableRegistrationAliasing: true})
+	c.bare.RegisterWorkflowWithOptions(bare.Fanout, workflow.RegisterOptions{Name: bare.Workflow})
+	c.bare.RegisterWorkflowWithOptions(chain, workflow.RegisterOptions{Name: chainWorkflow})
+	c.bare.RegisterWorkflowWithOptions(asker, workflow.RegisterOptions{Name: askerWorkflow})
+	c.bare.RegisterWorkflowWithOptions(echo, workflow.RegisterOptions{Name: echoWorkflow})
 	return c.bare.Start()
 }
 

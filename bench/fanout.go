@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -77,13 +78,13 @@ func (c *cluster) runSpec(ctx context.Context, spec contract.JobTypeSpec, n int)
 }
 
 func (c *cluster) runBare(ctx context.Context, n, parallel int, queues ...string) (finished, error) {
-	return c.runBareInput(ctx, bareInput{N: n, Parallel: parallel, Queues: queues})
+	return c.runBareInput(ctx, bare.Input{N: n, Parallel: parallel, Queues: queues})
 }
 
-func (c *cluster) runBareInput(ctx context.Context, in bareInput) (finished, error) {
-	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench/bare-%d", time.Now().UnixNano()), TaskQueue: bareQueue}
+func (c *cluster) runBareInput(ctx context.Context, in bare.Input) (finished, error) {
+	options := client.StartWorkflowOptions{ID: fmt.Sprintf("bench/bare-%d", time.Now().UnixNano()), TaskQueue: bare.Queue}
 	var count int
-	done, err := c.timed(ctx, options, bareWorkflow, in, &count)
+	done, err := c.timed(ctx, options, bare.Workflow, in, &count)
 	if err == nil && count != in.N {
 		err = fmt.Errorf("%d of %d bare activities completed", count, in.N)
 	}
@@ -117,10 +118,10 @@ func fanout(ctx context.Context, b *bench) error {
 	defer c.stop()
 	var nodes []string
 	for i := range fanoutNodes {
-		nodes = append(nodes, bareNodeQueue(fmt.Sprintf("node-%d", i)))
+		nodes = append(nodes, bare.NodeQueue(fmt.Sprintf("node-%d", i)))
 	}
 	for routing, queues := range map[jobtype.Routing][]string{
-		jobtype.RoutingWorker: nodes, jobtype.RoutingShared: {bareSharedQueue},
+		jobtype.RoutingWorker: nodes, jobtype.RoutingShared: {bare.SharedQueue},
 	} {
 		if err := b.compareFanout(ctx, c, routing, queues); err != nil {
 			return err

@@ -67,26 +67,34 @@ func (c *cluster) costInGroup(ctx context.Context, n, parallel int) (jobCost, er
 	if err != nil {
 		return jobCost{}, err
 	}
-	before, err := c.cpu()
-	if err != nil {
-		return jobCost{}, err
-	}
-	began := time.Now()
-	last, err := c.awaitCompleted(ctx, run, min(first+sizeMeasured, n-parallel))
+	began, last := time.Now(), first
+	used, err := c.spent(func() (err error) {
+		last, err = c.awaitCompleted(ctx, run, min(first+sizeMeasured, n-parallel))
+		return err
+	})
 	if err != nil {
 		return jobCost{}, err
 	}
 	took := time.Since(began).Seconds()
-	after, err := c.cpu()
-	if err != nil {
-		return jobCost{}, err
-	}
 	done := float64(last - first)
 	if err := c.temporal.CancelWorkflow(ctx, run.GetID(), ""); err != nil {
 		return jobCost{}, err
 	}
 	_ = run.Get(ctx, nil) // It was canceled, or has just ended.
-	return jobCost{(after.control - before.control) * 1000 / done, (after.server - before.server) * 1000 / done, done / took}, ctx.Err()
+	return jobCost{used.control * 1000 / done, used.server * 1000 / done, done / took}, ctx.Err()
+}
+
+// spent measures the CPU that is used while something is done.
+func (c *cluster) spent(do func() error) (cpu, error) {
+	before, err := c.cpu()
+	if err != nil {
+		return cpu{}, err
+	}
+	if err := do(); err != nil {
+		return cpu{}, err
+	}
+	after, err := c.cpu()
+	return cpu{after.server - before.server, after.control - before.control}, err
 }
 
 // awaitCompleted waits until so many jobs are done and returns how many are.
@@ -120,15 +128,11 @@ func largestGroup(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer c.stop()
-	before, err := c.cpu()
-	if err != nil {
+	var group finished
+	used, err := c.spent(func() (err error) {
+		group, err = c.runGroup(ctx, jobtype.RoutingWorker, jobtype.MaxJobsLimit, parallel)
 		return err
-	}
-	group, err := c.runGroup(ctx, jobtype.RoutingWorker, jobtype.MaxJobsLimit, parallel)
-	if err != nil {
-		return err
-	}
-	after, err := c.cpu()
+	})
 	if err != nil {
 		return err
 	}
@@ -136,7 +140,7 @@ func largestGroup(ctx context.Context, b *bench) error {
 		b.logf("%d workflow tasks failed, the first: %s", len(failed), failed[0])
 	}
 	return b.values("group_largest", jobtype.MaxJobsLimit, "jobs/s", []float64{jobtype.MaxJobsLimit / group.seconds}, map[string]float64{
-		"control_plane_ms_per_job": round((after.control - before.control) * 1000 / jobtype.MaxJobsLimit), "seconds": round(group.seconds),
+		"control_plane_ms_per_job": round(used.control * 1000 / jobtype.MaxJobsLimit), "seconds": round(group.seconds),
 		"failed_workflow_tasks": float64(len(c.server.FailedTasks())),
 	})
 }

@@ -37,14 +37,7 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	before, err := c.cpu()
-	if err != nil {
-		return err
-	}
-	if err := pause(ctx, idleWatch); err != nil {
-		return err
-	}
-	after, err := c.cpu()
+	used, err := c.spent(func() error { return pause(ctx, idleWatch) })
 	if err != nil {
 		return err
 	}
@@ -52,7 +45,7 @@ func idle(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	resting := (after.server - before.server) / idleWatch.Seconds()
+	resting := used.server / idleWatch.Seconds()
 	open, err := c.emptyTicks(ctx, "")
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -26,7 +27,7 @@ func chain(ctx workflow.Context, queue string) ([]float64, error) {
 		actx := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 			TaskQueue: queue, StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		})
-		if err := workflow.ExecuteActivity(actx, bareActivity, contract.ExecuteInput{}).Get(actx, nil); err != nil {
+		if err := workflow.ExecuteActivity(actx, bare.Activity, contract.ExecuteInput{}).Get(actx, nil); err != nil {
 			return nil, err
 		}
 		steps = append(steps, float64(workflow.Now(ctx).Sub(started).Microseconds())/1000)
@@ -44,8 +45,8 @@ func stepLatency(ctx context.Context, b *bench) error {
 	var p50s, p99s []float64
 	for range b.reps {
 		run, err := c.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: fmt.Sprintf("bench/chain-%d", time.Now().UnixNano()), TaskQueue: bareQueue,
-		}, chainWorkflow, bareNodeQueue("node-0"))
+			ID: fmt.Sprintf("bench/chain-%d", time.Now().UnixNano()), TaskQueue: bare.Queue,
+		}, chainWorkflow, bare.NodeQueue("node-0"))
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/roundsman/roundsman/bench/bare"
 	"github.com/roundsman/roundsman/contract"
 	core "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
@@ -64,9 +65,9 @@ func placement(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	bareIn := bareInput{N: placementJobs, MS: placementMS}
+	bareIn := bare.Input{N: placementJobs, MS: placementMS}
 	for i := range placementNodes {
-		bareIn.Queues = append(bareIn.Queues, bareNodeQueue(fmt.Sprintf("node-%d", i)))
+		bareIn.Queues = append(bareIn.Queues, bare.NodeQueue(fmt.Sprintf("node-%d", i)))
 	}
 	runs := map[string][]placementRun{}
 	for rep := range b.reps + 1 {
@@ -76,7 +77,7 @@ func placement(ctx context.Context, b *bench) error {
 			if err != nil {
 				return err
 			}
-			if err := c.note(ctx, runs, name, done, bareActivity); err != nil {
+			if err := c.note(ctx, runs, name, done, bare.Activity); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func (p *inProcess) claim(ref starter.RunRef, id string, from, n int) {
 }
 
 // TestClaimsBeyondTheLimit: the largest claim of one group arrives in one signal. A group
-// whose claims do not fit beside those of others ends with the code, the limit and its
+// whose claims do not fit next to those of others ends with the code, the limit and its
 // counts; its lane is free, and the next group takes its turn.
 func TestClaimsBeyondTheLimit(t *testing.T) {
 	t.Parallel()

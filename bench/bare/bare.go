@@ -1,4 +1,5 @@
-package main
+// Package bare is the baseline of the benchmarks: one workflow on the SDK alone.
+package bare
 
 import (
 	"context"
@@ -10,21 +11,24 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // The bare SDK: one workflow that keeps a number of no-op activities in flight,
 // with the options and payloads that Roundsman's jobs have.
 const (
-	bareQueue       = "bench/bare"
-	bareSharedQueue = "bench/bare/shared"
-	bareWorkflow    = "bench.Bare"
-	bareActivity    = "bench.Execute"
+	Queue       = "bench/bare"
+	SharedQueue = "bench/bare/shared"
+	Workflow    = "bench.Bare"
+	Activity    = "bench.Execute"
 )
 
-func bareNodeQueue(id string) string { return "bench/bare/" + id }
+// NodeQueue is the queue of one worker.
+func NodeQueue(id string) string { return "bench/bare/" + id }
 
-type bareInput struct {
+// Input is the input of the workflow: N activities, Parallel at once, over Queues.
+type Input struct {
 	N        int      `json:"n"`
 	Parallel int      `json:"parallel"`
 	Queues   []string `json:"queues"`
@@ -32,20 +36,9 @@ type bareInput struct {
 	MS int `json:"ms,omitempty"`
 }
 
-type registry interface {
-	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
-}
-
-func registerBare(r registry) {
-	r.RegisterWorkflowWithOptions(bareFanout, workflow.RegisterOptions{Name: bareWorkflow})
-	r.RegisterWorkflowWithOptions(chain, workflow.RegisterOptions{Name: chainWorkflow})
-	r.RegisterWorkflowWithOptions(asker, workflow.RegisterOptions{Name: askerWorkflow})
-	r.RegisterWorkflowWithOptions(echo, workflow.RegisterOptions{Name: echoWorkflow})
-}
-
-// bareFanout waits in one coroutine, as Roundsman does; a Selector would make
+// Fanout is the workflow. It waits in one coroutine, as Roundsman does; a Selector would make
 // the baseline slower.
-func bareFanout(ctx workflow.Context, in bareInput) (int, error) {
+func Fanout(ctx workflow.Context, in Input) (int, error) {
 	type running struct {
 		future workflow.Future
 		queue  int
@@ -62,7 +55,7 @@ func bareFanout(ctx workflow.Context, in bareInput) (int, error) {
 				}
 			}
 			load[queue]++
-			flight = append(flight, running{bareCall(ctx, in.Queues[queue], started, in.MS), queue})
+			flight = append(flight, running{call(ctx, in.Queues[queue], started, in.MS), queue})
 			started++
 		}
 		ready := func() bool {
@@ -94,14 +87,14 @@ func bareFanout(ctx workflow.Context, in bareInput) (int, error) {
 	return done, nil
 }
 
-func bareCall(ctx workflow.Context, queue string, i, ms int) workflow.Future {
+func call(ctx workflow.Context, queue string, i, ms int) workflow.Future {
 	summary := fmt.Sprintf("no-op %d", i)
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		ActivityID: contract.JobID(i + 1), TaskQueue: queue, Summary: summary,
 		ScheduleToStartTimeout: time.Minute, StartToCloseTimeout: 30 * time.Minute, HeartbeatTimeout: 30 * time.Second,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
-	return workflow.ExecuteActivity(ctx, bareActivity, contract.ExecuteInput{
+	return workflow.ExecuteActivity(ctx, Activity, contract.ExecuteInput{
 		Handler: "noop", Timeout: jobtype.Duration(30 * time.Minute),
 		Job: jobtype.Job{
 			ID: contract.JobID(i + 1), JobType: "noop",
@@ -112,15 +105,18 @@ func bareCall(ctx workflow.Context, queue string, i, ms int) workflow.Future {
 	})
 }
 
-func bareExecute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
-	var params sleeperParams
+// Execute is the activity: it sleeps as long as its params say.
+func Execute(ctx context.Context, in contract.ExecuteInput) (contract.ExecuteState, error) {
+	var params struct {
+		MS int `json:"ms"`
+	}
 	if len(in.Job.Params) > 0 {
 		if err := json.Unmarshal(in.Job.Params, &params); err != nil {
 			return contract.ExecuteState{}, err
 		}
 	}
 	if params.MS > 0 {
-		if err := pause(ctx, time.Duration(params.MS)*time.Millisecond); err != nil {
+		if err := rpc.Wait(ctx, time.Duration(params.MS)*time.Millisecond); err != nil {
 			return contract.ExecuteState{}, err
 		}
 	}

@@ -36,6 +36,41 @@ func Clip(text string, limit int) string {
 	return cutRunes(text, limit-len(ellipsis)) + ellipsis
 }
 
+// maxLead bounds the first clause that [ClipCause] keeps.
+const maxLead = 200
+
+// ClipCause bounds the text of an error to limit bytes. The cause of an error is its end,
+// so the middle is cut: the first clause stays, up to its colon, and as much of the end as
+// fits, which begins at a line if it has several. An ellipsis stands for the rest. Line
+// breaks and tabs stay, other control characters become spaces.
+func ClipCause(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	if len(text) <= limit {
+		return text
+	}
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	if len(text) <= limit || limit < len(ellipsis)+1 {
+		return Clip(text, limit)
+	}
+	lead := ""
+	if at := strings.Index(text[:min(limit/2, maxLead)], ": "); at >= 0 {
+		lead = text[:at+len(": ")]
+	}
+	end := text[len(text)-(limit-len(lead)-len(ellipsis)):]
+	if _, lines, several := strings.Cut(end, "\n"); several && len(lines) > 0 {
+		return lead + ellipsis + "\n" + lines
+	}
+	for len(end) > 0 && !utf8.RuneStart(end[0]) {
+		end = end[1:]
+	}
+	return lead + ellipsis + end
+}
+
 // KeyOf returns a dedupe key for any string, even an invalid UTF-8 or a long one. A valid key stays
 // unchanged. Other text is quoted as in Go source; beyond [MaxDedupeKeyBytes] it is cut and ends in a
 // digest of the whole. Equal strings have equal keys, different strings different ones.

@@ -72,3 +72,29 @@ func TestKeyOfIsValidAndInjective(t *testing.T) {
 		require.Equal(t, one == other, key == jobtype.KeyOf(other))
 	})
 }
+
+func TestClipCauseKeepsTheFirstClauseAndTheEnd(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("a line of no use\n", 20)
+	for name, c := range map[string]struct {
+		text  string
+		limit int
+		want  string
+	}{
+		"it fits":                 {"sh: a\nb", 100, "sh: a\nb"},
+		"it begins at a line":     {"sh exited with status 3: " + lines + "no space left\n", 60, "sh exited with status 3: …\nno space left"},
+		"more lines fit":          {"sh: " + lines + "no space left", 40, "sh: …\na line of no use\nno space left"},
+		"one long line":           {"sh: " + strings.Repeat("x", 100) + " the end", 20, "sh: …xxxxx the end"},
+		"no clause":               {strings.Repeat("x", 100) + " the end", 15, "…xxxx the end"},
+		"a clause over the half":  {"what is long: " + strings.Repeat("x", 100), 20, "…" + strings.Repeat("x", 17)},
+		"a character is cut":      {strings.Repeat("ä", 50), 10, "…äää"},
+		"control characters":      {"a\x1b[1mb\tc\n", 100, "a [1mb\tc\n"},
+		"less than an ellipsis":   {"abcdef", 2, ""},
+		"only its end is a space": {"abc   \n\n", 4, "abc"},
+	} {
+		got := jobtype.ClipCause(c.text, c.limit)
+		assert.Equal(t, c.want, got, name)
+		assert.LessOrEqual(t, len(got), c.limit, name)
+		assert.Equal(t, got, jobtype.ClipCause(got, c.limit), name)
+	}
+}

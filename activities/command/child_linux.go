@@ -131,8 +131,13 @@ func (c *shimChild) family(table []process) []process {
 	return descendants(table, c.shim.Process.Pid)
 }
 
-func (c *shimChild) terminate() { _ = c.orders.Encode(request{}) }
-func (c *shimChild) kill()      { _ = c.orders.Encode(request{Kill: true}) }
+func (c *shimChild) terminate() { c.request(request{}) }
+func (c *shimChild) kill()      { c.request(request{Kill: true}) }
+
+// request is lost if the shim is dead, which listen notices.
+func (c *shimChild) request(message request) {
+	_ = c.orders.Encode(message) //nolint:errchkjson // see above
+}
 
 func (c *shimChild) reap() ended {
 	<-c.dead

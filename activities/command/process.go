@@ -50,19 +50,28 @@ type ended struct {
 
 // child is a started program.
 type child interface {
+	signs
+	signaled
+	// reap frees what is left of a program that has exited and returns how it ended.
+	reap() ended
+	// abandon gives up on processes that do not die. They stay noted.
+	abandon()
+}
+
+// signs are how a program is watched.
+type signs interface {
 	// exited is closed when the program itself has ended, gone when nothing is left of
 	// it, as far as that is known.
 	exited() <-chan struct{}
 	gone() <-chan struct{}
 	// family returns the processes of the program that are in the table.
 	family(table []process) []process
-	// terminate sends SIGTERM, kill SIGKILL.
+}
+
+// signaled sends SIGTERM and SIGKILL to all processes of a program.
+type signaled interface {
 	terminate()
 	kill()
-	// reap frees what is left of a program that has exited and returns how it ended.
-	reap() ended
-	// abandon gives up on processes that do not die. They stay noted.
-	abandon()
 }
 
 // start starts the program, below a shim if there can be one.

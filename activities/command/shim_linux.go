@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -76,7 +77,10 @@ func Shim() int {
 	return 0
 }
 
-func (s *shim) send(message report) { _ = s.worker.Encode(message) } // The worker may be dead.
+// send is lost if the worker is dead, which receive notices.
+func (s *shim) send(message report) {
+	_ = s.worker.Encode(message) //nolint:errchkjson // see above
+}
 
 func notStarted(err error) report {
 	message := report{Error: err.Error()}
@@ -252,7 +256,7 @@ func removeCgroup(directory string) {
 		}
 		return nil
 	})
-	for i := len(below) - 1; i >= 0; i-- {
-		_ = os.Remove(below[i])
+	for _, path := range slices.Backward(below) {
+		_ = os.Remove(path)
 	}
 }

@@ -47,7 +47,7 @@ func newSite(t *testing.T, uid int) *site {
 		t.Skip("only root can start a worker as another user and run su and runuser")
 	}
 	// t.TempDir is below a directory that only root may enter.
-	dir, err := os.MkdirTemp("", "survivors")
+	dir, err := os.MkdirTemp("", "survivors") //nolint:usetesting // as the comment says
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o777))                                             //nolint:gosec // for everybody, as the comment says

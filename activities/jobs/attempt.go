@@ -22,8 +22,12 @@ var errStale = fmt.Errorf("no change of progress for progress_timeout: %w", jobt
 // activity. To the handler it is a kind of deadline.
 var errQuiet = fmt.Errorf("no sign of life for stall_timeout: %w", jobtype.ErrDeadline)
 
-// maxStackBytes is how much of a panic's stack is reported.
-const maxStackBytes = 1500
+// Bounds of a reported panic, whose cause comes first: together they fit a failure's
+// message, which would lose its middle.
+const (
+	maxPanicBytes = 300
+	maxStackBytes = 650
+)
 
 // attempt is one handler at work, in a goroutine of its own.
 type attempt struct {
@@ -76,7 +80,7 @@ func (r *attempt) start(work func(ctx context.Context) error) {
 		defer close(r.ended)
 		defer func() {
 			if fault := recover(); fault != nil {
-				r.err = fmt.Errorf("the handler panicked: %v\n%s", fault, head(string(debug.Stack()), maxStackBytes))
+				r.err = fmt.Errorf("the handler panicked: %s\n%s", jobtype.Clip(fmt.Sprint(fault), maxPanicBytes), head(string(debug.Stack()), maxStackBytes))
 			}
 			r.cause = context.Cause(r.ctx)
 		}()

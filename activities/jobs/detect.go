@@ -120,7 +120,7 @@ func (r *attempt) detectionFailure() error {
 }
 
 func detectionError(kind contract.FailureKind, message string) error {
-	return temporal.NewApplicationErrorWithOptions(head(message, maxFailureMessage), string(kind),
+	return temporal.NewApplicationErrorWithOptions(jobtype.ClipCause(message, maxFailureMessage), string(kind),
 		temporal.ApplicationErrorOptions{NonRetryable: true})
 }
 

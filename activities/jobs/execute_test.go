@@ -101,6 +101,18 @@ func TestExecuteClassifiesFailures(t *testing.T) {
 	}
 }
 
+// The last words of a program are why it failed: they are never what is cut.
+func TestFailuresKeepTheCause(t *testing.T) {
+	t.Parallel()
+	r := &attempt{err: errors.New("pg_dump exited with status 1: " + strings.Repeat("pg_dump: dumping a table\n", 100) + "pg_dump: error: no space left on device")}
+	r.activities = &Activities{}
+	r.progress = newProgress("node-a", nil, time.Now())
+	state, _ := r.conclude(jobtype.Result{}, true)
+	assert.LessOrEqual(t, len(state.Message), maxFailureMessage)
+	assert.True(t, strings.HasPrefix(state.Message, "pg_dump exited with status 1: …\npg_dump: dumping a table\n"), state.Message)
+	assert.True(t, strings.HasSuffix(state.Message, "\npg_dump: error: no space left on device"), state.Message)
+}
+
 func TestExecuteRefusesWhatItCannotRun(t *testing.T) {
 	t.Parallel()
 	never := func(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {

@@ -33,7 +33,7 @@ func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract
 		"outcome", outcome, "took", time.Since(r.what.StartedAt).Round(time.Millisecond).String(),
 	}
 	if state.Message != "" {
-		fields = append(fields, "error", jobtype.OneLine(state.Message, jobtype.MaxSummaryBytes))
+		fields = append(fields, "error", jobtype.OneLine(jobtype.ClipCause(state.Message, jobtype.MaxSummaryBytes), jobtype.MaxSummaryBytes))
 	}
 	a.options.Logger.Log(r.ctx, level, "job ended", fields...)
 }

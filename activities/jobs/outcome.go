@@ -38,7 +38,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 	}
 	cause := r.cause
 	state.Result.Output = tail(result.Output, maxFailureOutput)
-	state.Message = head(r.err.Error(), maxFailureMessage)
+	state.Message = jobtype.ClipCause(r.err.Error(), maxFailureMessage)
 	switch {
 	case jobtype.IsPermanent(r.err):
 		state.Failure = contract.FailurePermanent
@@ -52,7 +52,7 @@ func (r *attempt) conclude(result jobtype.Result, ended bool) (state contract.Ex
 		state.Failure = contract.FailureCanceled
 	default:
 		kind, message := overdue(cause, r)
-		state.Failure, state.Message = kind, head(message+": "+r.err.Error(), maxFailureMessage)
+		state.Failure, state.Message = kind, jobtype.ClipCause(message+": "+r.err.Error(), maxFailureMessage)
 	}
 	return state, true
 }

@@ -55,7 +55,7 @@ func Succeeded(state contract.ExecuteState, result jobtype.Result) contract.Exec
 
 // Failed is how an attempt ends that did not succeed: with bounded texts.
 func Failed(state contract.ExecuteState, kind contract.FailureKind, message, output string) contract.ExecuteState {
-	state.Failure, state.Message = kind, head(message, maxFailureMessage)
+	state.Failure, state.Message = kind, jobtype.ClipCause(message, maxFailureMessage)
 	state.Result = jobtype.Result{Output: tail(output, maxFailureOutput)}
 	return state
 }

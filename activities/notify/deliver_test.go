@@ -259,3 +259,21 @@ func TestMailWantsTLS(t *testing.T) {
 	to := receiver.SMTP{Server: address, From: "roundsman@example.org", To: []string{"ops@example.org"}}
 	assert.NotEmpty(t, deliver(t, receiver.Receiver{SMTP: &to}).Error, "the server offers none")
 }
+
+// The cause of an error is its last line: in mails, webhooks and their templates it is
+// never cut, and lines stay lines.
+func TestTheCauseIsTheEnd(t *testing.T) {
+	t.Parallel()
+	detail := "k: pg_dump exited with status 1: " + strings.Repeat("pg_dump: dumping a table\n", 100) + "pg_dump: error: no space left on device\n"
+	n := contract.Notification{ID: "i", Event: contract.NotifyFailed, JobType: "dump", Outcome: contract.OutcomeFailed, Run: "group/dump-1", Detail: detail}
+	title(&n)
+	assert.LessOrEqual(t, len(n.Detail), contract.MaxNotificationText)
+	assert.True(t, strings.HasPrefix(n.Detail, "k: …\npg_dump: dumping a table\n"), n.Detail)
+	const cause = "\npg_dump: error: no space left on device"
+	assert.True(t, strings.HasSuffix(text(n), cause+"\n"), "the last line of a mail")
+	body, err := bodyOf(receiver.Receiver{Webhook: &receiver.Webhook{}}, n)
+	require.NoError(t, err)
+	var hook contract.Notification
+	require.NoError(t, json.Unmarshal(body, &hook))
+	assert.True(t, strings.HasSuffix(hook.Detail, cause))
+}

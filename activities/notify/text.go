@@ -43,7 +43,7 @@ func title(n *contract.Notification) {
 		n.Command = "roundsman runs show " + n.Run
 	}
 	n.Title = jobtype.OneLine(n.Title, contract.MaxNotificationText)
-	n.Detail = jobtype.OneLine(n.Detail, contract.MaxNotificationText)
+	n.Detail = jobtype.ClipCause(strings.TrimSpace(n.Detail), contract.MaxNotificationText)
 }
 
 func tally(counts map[string]int) string {
@@ -55,7 +55,7 @@ func tally(counts map[string]int) string {
 
 func span(d time.Duration) string { return d.Round(time.Second).String() }
 
-// text is the body of a mail.
+// text is the body of a mail. The detail is its end, so its last line is the cause.
 func text(n contract.Notification) string {
 	var out strings.Builder
 	line := func(name, value string) {
@@ -67,9 +67,11 @@ func text(n contract.Notification) string {
 	line("run", n.Run)
 	line("task", n.Task)
 	line("worker", n.Worker)
-	line("detail", n.Detail)
 	line("at", n.At.UTC().Format(time.RFC3339))
 	line("see", n.Command)
 	line("id", n.ID)
+	if n.Detail != "" {
+		out.WriteString("\n" + n.Detail + "\n")
+	}
 	return out.String()
 }

@@ -8,38 +8,72 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// leftScript fails its second attempt if what the first one started in the
-// background still runs.
-const leftScript = `cd "$1"
-if [ -f first ]; then grep -q '^State:.*[RSDT] (' /proc/$(cat first)/status 2>/dev/null && exit 9; echo alone; exit 0; fi
-sleep 1000 & echo $! > first.new; mv first.new first; wait`
+// loneScript must never run twice: it takes a lock, and its first run stays. $1 is its
+// directory.
+const loneScript = `cd "$1"; exec 9>>lock
+flock -n 9 || { echo "two at once" >> overlaps; exit 9; }
+[ -e first ] && exit 0
+: > first; exec sleep 1000
+`
 
-// TestKilledWorkerLeavesNoProgramBehind: kill -9 of a worker whose program has
-// started another one. The next process of the worker ends that before the job
-// begins again.
-func TestKilledWorkerLeavesNoProgramBehind(t *testing.T) {
+// elsewhere are programs that leave the process group of their job: %[1]s is the script,
+// %[2]s its directory.
+func elsewhere() map[string]string {
+	programs := map[string]string{
+		"setsid":   "setsid sh %[1]s %[2]s & wait",
+		"a daemon": "(env -i setsid sh %[1]s %[2]s > /dev/null 2>&1 < /dev/null &); while [ ! -e %[2]s/first ]; do :; done; flock %[2]s/lock true",
+	}
+	if os.Getuid() == 0 {
+		programs["runuser -l"] = `runuser -l root -s /bin/sh -c "sh %[1]s %[2]s"`
+		programs["su -"] = `su - root -s /bin/sh -c "sh %[1]s %[2]s"`
+	}
+	return programs
+}
+
+// TestNoRetryBesideALeftProgram: a worker is killed, or a job is over its time, while its
+// program runs in a session of its own. The retry finds itself alone.
+func TestNoRetryBesideALeftProgram(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	config := fmt.Sprintf("%sjob_types:\n  left:\n    handler: command\n    schedule: {every: 365d}\n    policy: {heartbeat_timeout: 3s}\n"+
-		"    detect: {command: [echo, one]}\n    execute: {command: [sh, -c, %q, sh, %q]}\n",
-		sites.Scaled, leftScript, s.Dir)
+	script, config := filepath.Join(s.Dir, "lone.sh"), sites.Scaled+"job_types:\n"
+	require.NoError(t, os.WriteFile(script, []byte(loneScript), 0o700))
+	dirs := map[string]string{}
+	for end, policy := range map[string]string{
+		"killed": "{heartbeat_timeout: 3s}", "late": "{execution_timeout: 15s, retry_limit: 1, retry_backoff: 1s}",
+	} {
+		for _, program := range elsewhere() {
+			name := fmt.Sprintf("%s-%d", end, len(dirs))
+			dirs[name] = filepath.Join(s.Dir, name)
+			require.NoError(t, os.Mkdir(dirs[name], 0o700))
+			config += fmt.Sprintf("  %s:\n    handler: command\n    schedule: {every: 365d}\n    policy: %s\n"+
+				"    detect: {command: [echo, one]}\n    execute: {command: [sh, -c, %q], kill_grace: 1s}\n",
+				name, policy, fmt.Sprintf(program, script, dirs[name]))
+		}
+	}
 	s.Apply(config)
-	victim := s.worker("node-a")
+	victim := s.worker("node-a", "--max-execute", "20")
 	s.AwaitFresh("node-a")
-	ref := s.Begin("left")
-	testsuite.WaitFor(t, time.Minute, "the program has started another one", func() bool {
-		_, err := os.Stat(filepath.Join(s.Dir, "first"))
-		return err == nil
-	})
+	results := map[string]func() contract.JobGroupResult{}
+	for name, dir := range dirs {
+		ref := s.Begin(name)
+		results[name] = func() contract.JobGroupResult { return s.Result(ref) }
+		testsuite.WaitFor(t, time.Minute, name+" runs", func() bool {
+			_, err := os.Stat(filepath.Join(dir, "first"))
+			return err == nil
+		})
+	}
 	victim.Kill()
-	s.worker("node-a")
-	result := s.Result(ref)
-	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Errors)
-	assert.Equal(t, 1, result.Counts.Replacements)
+	s.worker("node-a", "--max-execute", "20")
+	for name, result := range results {
+		ended := result()
+		assert.Equal(t, contract.OutcomeCompleted, ended.Outcome, "%s: %+v", name, ended.Errors)
+		assert.NoFileExists(t, filepath.Join(dirs[name], "overlaps"), name)
+	}
 }

@@ -57,7 +57,7 @@ func (r *groupRun) result() contract.JobGroupResult {
 	}
 	result.Record = withRun(r.record, result.Detector, contract.RunSummary{
 		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
-		Reason: jobtype.Clip(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
+		Reason: jobtype.ClipCause(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
 	})
 	return result
 }
@@ -87,7 +87,7 @@ func withRun(record contract.RunRecord, detector string, run contract.RunSummary
 func withMissed(record contract.RunRecord, missed []contract.RunSummary) contract.RunRecord {
 	for _, run := range missed {
 		record.Sequence++
-		run.Reason = jobtype.Clip(run.Reason, maxReasonBytes)
+		run.Reason = jobtype.ClipCause(run.Reason, maxReasonBytes)
 		record.Bad = newest(record.Bad, run)
 	}
 	return record

@@ -75,7 +75,7 @@ func (c *commands) printNotifications(view contract.NotificationsView) {
 			kind = ui.Cell{Text: "unknown", Paint: ui.Bad}
 		}
 		receivers.Add(ui.Textf("%s", r.Name), kind, ui.Textf("%d", r.Sent), ui.Textf("%d", r.Waiting), count(r.Failed+r.Dropped),
-			ui.Textf("%s", moment(r.FailingSince)), ui.Textf("%s", r.Error))
+			ui.Textf("%s", moment(r.FailingSince)), ui.Cause(r.Error))
 	}
 	c.PrintTable(receivers, "no control plane has receivers: see notify.receivers in docs/notifications.md")
 	if len(view.Deliveries) == 0 {
@@ -86,7 +86,7 @@ func (c *commands) printNotifications(view contract.NotificationsView) {
 	paints := map[string]ui.Paint{contract.DeliverySent: ui.Good, contract.DeliveryWaiting: ui.Odd, contract.DeliveryFailed: ui.Bad, contract.DeliveryDropped: ui.Bad}
 	for _, d := range view.Deliveries {
 		sent.Add(ui.Textf("%s", moment(d.At)), ui.Textf("%s", d.Event), ui.Textf("%s", d.Receiver), ui.Cell{Text: d.State, Paint: paints[d.State]},
-			ui.Textf("%d", d.Attempts), ui.Textf("%s", d.Title), ui.Textf("%s", d.Error))
+			ui.Textf("%d", d.Attempts), ui.Textf("%s", d.Title), ui.Cause(d.Error))
 	}
 	c.PrintTable(sent, "")
 }

@@ -294,7 +294,7 @@ func (c *commands) printStatus(found status, now time.Time) {
 		c.Print("")
 		untold := ui.NewTable("NOT TOLD", "FAILING SINCE", "WAITING", "ERROR")
 		for _, r := range found.Untold {
-			untold.Add(ui.Text(r.Name), ui.Text(ui.Ago(r.FailingSince, now)), ui.Textf("%d", r.Waiting), ui.Cell{Text: r.Error, Paint: ui.Bad})
+			untold.Add(ui.Text(r.Name), ui.Text(ui.Ago(r.FailingSince, now)), ui.Textf("%d", r.Waiting), ui.Cell{Text: r.Error, Paint: ui.Bad, Cause: true})
 		}
 		c.PrintTable(untold, "")
 	}

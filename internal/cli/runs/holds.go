@@ -138,7 +138,7 @@ func (c *commands) printHolds(held contract.HoldsResult) {
 	now, listed := c.Env.Now(), ui.NewTable("JOB TYPE", "KEY", "WHY", "SINCE", "UNTIL", "LAST ERROR")
 	for _, hold := range held.Holds {
 		listed.Add(ui.Text(hold.JobType), ui.Text(cmp.Or(hold.DedupeKey, "(all)")), holdCell(hold), ui.Text(ui.Ago(hold.Since, now)),
-			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Text(hold.LastError))
+			ui.Textf("%s (%s)", ui.Stamp(hold.Until), ui.Ago(hold.Until, now)), ui.Cause(hold.LastError))
 	}
 	c.PrintTable(listed, "nothing is held back")
 	c.More(len(held.Holds), held.Total)

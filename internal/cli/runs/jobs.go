@@ -149,7 +149,7 @@ func (c *commands) printItems(items []starter.Item, total int, none string, seve
 		} else {
 			cells = append(cells, ui.Text(item.DedupeKey), ui.Text(string(item.Priority)))
 		}
-		listed.Add(append(cells, ui.Text(ui.Stamp(item.StartedAt)), ui.Text(what(item)))...)
+		listed.Add(append(cells, ui.Text(ui.Stamp(item.StartedAt)), ui.Cell{Text: what(item), Cause: item.Error != ""})...)
 	}
 	c.PrintTable(listed, none)
 	c.More(len(items), total)

@@ -104,7 +104,7 @@ func (c *commands) showHistory(detail starter.ItemDetail) {
 		listed := ui.NewTable("TRY", "WORKER", "STARTED", "TOOK", "ENDED AS", "ERROR")
 		for _, attempt := range detail.Attempts {
 			listed.Add(ui.Textf("%d", attempt.Number), ui.Text(attempt.Worker), ui.Text(ui.Stamp(attempt.StartedAt)), ui.Text(attemptTook(attempt, now)),
-				ui.Cell{Text: attempt.EndedAs, Paint: statePaint(attempt.EndedAs)}, ui.Text(attempt.Error))
+				ui.Cell{Text: attempt.EndedAs, Paint: statePaint(attempt.EndedAs)}, ui.Cause(attempt.Error))
 		}
 		c.Print("")
 		c.PrintTable(listed, "")

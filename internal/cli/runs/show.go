@@ -278,7 +278,7 @@ func (c *commands) showErrors(failures []explain.Failure) {
 			break
 		}
 		listed.Add(ui.Textf("%d", failure.Count), ui.Text(failure.Example.JobID), ui.Text(failedKey(failure.Example)),
-			ui.Text(failure.Example.Worker), ui.Cell{Text: failure.Message, Paint: ui.Bad})
+			ui.Text(failure.Example.Worker), ui.Cell{Text: failure.Message, Paint: ui.Bad, Cause: true})
 	}
 	c.Print("")
 	c.PrintTable(listed, "")

@@ -73,3 +73,19 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, "group/scrub-1  "+long+"\n", bare)
 	assert.Equal(t, "nothing\n", said)
 }
+
+// The cause of an error is its end, so a list cuts the middle.
+func TestTablesKeepTheCause(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{
+		0:  "KEY  ERROR\na    sh exited with status 3: line one no space left\n",
+		50: "KEY  ERROR\na    sh exited with status 3: …e one no space left\n",
+		30: "KEY  ERROR\na    …: line one no space left\n",
+	} {
+		listed := NewTable("KEY", "ERROR")
+		listed.Add(Text("a"), Cause("sh exited with status 3: line one\nno space left"))
+		var out strings.Builder
+		listed.Write(&out, false, false, width)
+		assert.Equal(t, want, out.String())
+	}
+}

@@ -34,6 +34,9 @@ func (p Paint) Apply(colors bool, text string) string {
 type Cell struct {
 	Text  string
 	Paint Paint
+	// Cause is set for the text of an error: of one that is too wide the middle is cut,
+	// because its end is the cause.
+	Cause bool
 }
 
 // Text is an unpainted cell.
@@ -41,6 +44,9 @@ func Text(value string) Cell { return Cell{Text: value} }
 
 // Textf is an unpainted cell, formatted.
 func Textf(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(format, args...)} }
+
+// Cause is the cell of an error.
+func Cause(message string) Cell { return Cell{Text: message, Cause: true} }
 
 // Table lines up columns. Values are shown on one line each, whatever is in
 // them: a job's message must not break the layout or move the cursor.
@@ -78,7 +84,7 @@ func (t *Table) Write(w io.Writer, colors, wide bool, width int) {
 		var shown []Cell
 		for i, c := range row {
 			if wide || !strings.HasPrefix(t.Header[i], WideOnly) {
-				shown = append(shown, Cell{Text: OneLine(c.Text), Paint: c.Paint})
+				shown = append(shown, Cell{Text: OneLine(c.Text), Paint: c.Paint, Cause: c.Cause})
 			}
 		}
 		rows = append(rows, shown)
@@ -89,10 +95,23 @@ func (t *Table) Write(w io.Writer, colors, wide bool, width int) {
 	widths := columnWidths(rows)
 	for _, row := range rows {
 		if last := len(row) - 1; width > 0 && last > 0 {
-			row[last].Text = runewidth.Truncate(row[last].Text, max(width-taken(widths[:last]), lastColumn), "…")
+			row[last].Text = row[last].within(max(width-taken(widths[:last]), lastColumn))
 		}
 		writeRow(w, colors, widths, row)
 	}
+}
+
+// within returns the text in at most width columns.
+func (c Cell) within(width int) string {
+	total := runewidth.StringWidth(c.Text)
+	if !c.Cause || total <= width {
+		return runewidth.Truncate(c.Text, width, "…")
+	}
+	lead, rest, clauses := strings.Cut(c.Text, ": ")
+	if lead += ": "; !clauses || runewidth.StringWidth(lead) > width/2 {
+		lead, rest = "", c.Text
+	}
+	return lead + runewidth.TruncateLeft(rest, total-width+1, "…")
 }
 
 func columnWidths(rows [][]Cell) []int {

@@ -186,4 +186,4 @@ func (r *record) forget(at int64) {
 	r.keep(r.Cleared + repeatLimit.Milliseconds())
 }
 
-func clip(message string) string { return jobtype.Clip(message, maxErrorBytes) }
+func clip(message string) string { return jobtype.ClipCause(message, maxErrorBytes) }

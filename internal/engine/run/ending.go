@@ -22,7 +22,7 @@ const (
 	idTries = 60
 )
 
-func clip(message string) string { return jobtype.Clip(message, maxMessage) }
+func clip(message string) string { return jobtype.ClipCause(message, maxMessage) }
 
 func (v Ended) apply(e *Engine, now time.Time) {
 	it := e.items[v.Item]

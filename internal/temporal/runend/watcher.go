@@ -126,7 +126,7 @@ func (w *Watcher) write(ctx context.Context, end ending) {
 		fields = append(fields, "reason", jobtype.OneLine(end.Reason, jobtype.MaxSummaryBytes))
 	}
 	if len(end.Errors) > 0 {
-		fields = append(fields, "error", jobtype.OneLine(end.Errors[0].Message, jobtype.MaxSummaryBytes))
+		fields = append(fields, "error", jobtype.OneLine(jobtype.ClipCause(end.Errors[0].Message, jobtype.MaxSummaryBytes), jobtype.MaxSummaryBytes))
 	}
 	w.log.Log(ctx, level, "run ended", fields...)
 }

@@ -47,4 +47,4 @@ func textApproval(timeout fmt.Stringer) string {
 // maxMessage bounds what is kept of one failure.
 const maxMessage = 512
 
-func clip(message string) string { return jobtype.Clip(message, maxMessage) }
+func clip(message string) string { return jobtype.ClipCause(message, maxMessage) }

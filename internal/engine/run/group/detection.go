@@ -77,7 +77,7 @@ func (d *detection) invalid(message string) {
 	}
 }
 
-func clip(message string) string { return jobtype.Clip(message, maxErrorBytes) }
+func clip(message string) string { return jobtype.ClipCause(message, maxErrorBytes) }
 
 // detects reports whether the group's work is found by a detection.
 func (g *Group) detects() bool { return !g.cfg.Submitted && g.cfg.DAG == "" && !g.cfg.EachWorker }

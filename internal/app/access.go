@@ -83,8 +83,10 @@ func (h *HTTP) serverTLS() (*tls.Config, error) {
 // of the log-in.
 func (h *HTTP) authenticator() (*auth.Authenticator, map[string]http.Handler) {
 	options := auth.Options{Policy: h.Access.Policy(), Certificates: h.Access.ClientCA != "", Workers: remoteWorker(h.gateway)}
+	ring := keys.NewRing(keys.New(h.client))
+	options.Issued, options.Ended = ring, ring
 	if h.Access.Keys {
-		options.Keys = keys.NewRing(keys.New(h.client))
+		options.Keys = ring
 	}
 	if h.Access.Keys || h.Access.OIDC != nil {
 		options.Sessions = h.files.sessions

@@ -7,11 +7,19 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 )
 
 // freshFor is how old the keys in memory may be: a revoked key is refused everywhere
 // within this time.
 const freshFor = 2 * time.Second
+
+// afreshEvery and afreshBurst limit the looks at the server for unknown keys, which
+// anybody can send.
+const (
+	afreshEvery = time.Second
+	afreshBurst = 10
+)
 
 // readWithin bounds one look at the keys.
 const readWithin = 3 * time.Second
@@ -20,16 +28,19 @@ const readWithin = 3 * time.Second
 type Ring struct {
 	store  *Store
 	flight singleflight.Group
+	afresh *rate.Limiter
 
 	mu   sync.Mutex
-	keys []stored
+	held record
 	at   time.Time
 	// seen are uses that are not noted yet.
 	seen map[string]time.Time
 }
 
 // NewRing checks against a store.
-func NewRing(store *Store) *Ring { return &Ring{store: store, seen: map[string]time.Time{}} }
+func NewRing(store *Store) *Ring {
+	return &Ring{store: store, seen: map[string]time.Time{}, afresh: rate.NewLimiter(rate.Every(afreshEvery), afreshBurst)}
+}
 
 // Check finds the key that secret is. ErrUnknown is the answer to all others; another
 // error means that the keys cannot be read, and nobody may be let in.
@@ -37,12 +48,19 @@ func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 	if idOf(secret) == "" {
 		return Key{}, ErrUnknown
 	}
-	keys, err := r.fresh(ctx)
+	held, err := r.fresh(ctx)
 	if err != nil {
 		return Key{}, err
 	}
 	now := time.Now()
-	key, err := match(keys, secret, now)
+	key, err := match(held.Keys, secret, now)
+	if err != nil && !held.has(idOf(secret)) && r.afresh.Allow() {
+		// The key may be newer than the record in memory.
+		if held, err = r.readSince(ctx, now); err != nil {
+			return Key{}, err
+		}
+		key, err = match(held.Keys, secret, now)
+	}
 	if err == nil && now.Sub(key.LastUsed) >= usedEvery {
 		r.note(ctx, key.ID, now)
 	}
@@ -51,37 +69,68 @@ func (r *Ring) Check(ctx context.Context, secret string) (Key, error) {
 
 // Valid reports whether the key with that id may still be used.
 func (r *Ring) Valid(ctx context.Context, id string) (bool, error) {
-	keys, err := r.fresh(ctx)
+	held, err := r.fresh(ctx)
 	now := time.Now()
-	return slices.ContainsFunc(keys, func(k stored) bool { return k.ID == id && k.valid(now) }), err
+	return slices.ContainsFunc(held.Keys, func(k stored) bool { return k.ID == id && k.valid(now) }), err
 }
 
-// fresh gives keys that are at most freshFor old.
-func (r *Ring) fresh(ctx context.Context) ([]stored, error) {
+// Ended reports whether a session was ended before its time.
+func (r *Ring) Ended(ctx context.Context, session Session) (bool, error) {
+	held, err := r.fresh(ctx)
+	return held.ended(session), err
+}
+
+// EndSession ends one session, and forgets the record in memory so that this process
+// refuses the session at once.
+func (r *Ring) EndSession(ctx context.Context, session Session) error {
+	err := r.store.EndSession(ctx, session)
 	r.mu.Lock()
-	keys, at := r.keys, r.at
+	r.at = time.Time{}
+	r.mu.Unlock()
+	return err
+}
+
+// fresh gives a record that is at most freshFor old.
+func (r *Ring) fresh(ctx context.Context) (record, error) {
+	r.mu.Lock()
+	held, at := r.held, r.at
 	r.mu.Unlock()
 	if !at.IsZero() && time.Since(at) < freshFor {
-		return keys, nil
+		return held, nil
 	}
+	return r.read(ctx)
+}
+
+// readSince looks at the server after that time: a look that others began before may miss
+// a new key.
+func (r *Ring) readSince(ctx context.Context, since time.Time) (record, error) {
+	held, err := r.read(ctx)
+	r.mu.Lock()
+	at := r.at
+	r.mu.Unlock()
+	if err == nil && at.Before(since) {
+		return r.read(ctx)
+	}
+	return held, err
+}
+
+// read looks at the server.
+func (r *Ring) read(ctx context.Context) (record, error) {
 	read, err, _ := r.flight.Do("read", func() (any, error) {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 		defer cancel()
 		began := time.Now()
 		held, _, err := r.store.read(limited)
 		if err != nil {
-			return nil, err
+			return record{}, err
 		}
 		r.mu.Lock()
-		r.keys, r.at = held.Keys, began
+		r.held, r.at = held, began
 		r.mu.Unlock()
-		return held.Keys, nil
+		return held, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	keys, _ = read.([]stored)
-	return keys, nil
+	held, _ := read.(record)
+	return held, err //nolint:wrapcheck // the store's own
 }
 
 // note writes the use of a key down, once in usedEvery and besides the request.

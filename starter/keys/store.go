@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -37,6 +38,13 @@ const (
 // record is what the Schedule holds.
 type record struct {
 	Keys []stored `json:"keys"`
+	// Ended are sessions that are over before their time.
+	Ended []Session `json:"ended,omitempty"`
+}
+
+// has reports whether a key with that id was ever created.
+func (r record) has(id string) bool {
+	return slices.ContainsFunc(r.Keys, func(k stored) bool { return k.ID == id })
 }
 
 // Store reads and changes the keys of the namespace of a client.
@@ -147,8 +155,12 @@ func (s *Store) change(ctx context.Context, edit func(*record) error, done func(
 // No token: there is no Schedule yet.
 func (s *Store) read(ctx context.Context) (record, []byte, error) {
 	var held record
-	described, err := s.client.Temporal().WorkflowService().DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{
-		Namespace: s.client.Namespace(), ScheduleId: ScheduleID,
+	var described *workflowservice.DescribeScheduleResponse
+	err := rpc.Retry(ctx, func(ctx context.Context) (err error) {
+		described, err = s.client.Temporal().WorkflowService().DescribeSchedule(ctx, &workflowservice.DescribeScheduleRequest{
+			Namespace: s.client.Namespace(), ScheduleId: ScheduleID,
+		})
+		return err //nolint:wrapcheck // wrapped below
 	})
 	if _, none := errors.AsType[*serviceerror.NotFound](err); none {
 		return held, nil, nil
@@ -169,16 +181,19 @@ func (s *Store) write(ctx context.Context, held record, token []byte) error {
 	if err != nil {
 		return fmt.Errorf("write the keys: %w", err)
 	}
-	service, schedule := s.client.Temporal().WorkflowService(), holder(input)
-	if token == nil {
-		_, err = service.CreateSchedule(ctx, &workflowservice.CreateScheduleRequest{
-			Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, Identity: s.client.Identity(), RequestId: rand.Text(),
+	service, schedule, request := s.client.Temporal().WorkflowService(), holder(input), rand.Text()
+	err = rpc.Retry(ctx, func(ctx context.Context) error {
+		if token == nil {
+			_, err := service.CreateSchedule(ctx, &workflowservice.CreateScheduleRequest{
+				Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, Identity: s.client.Identity(), RequestId: request,
+			})
+			return err //nolint:wrapcheck // wrapped below
+		}
+		_, err := service.UpdateSchedule(ctx, &workflowservice.UpdateScheduleRequest{
+			Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, ConflictToken: token, Identity: s.client.Identity(), RequestId: request,
 		})
-	} else {
-		_, err = service.UpdateSchedule(ctx, &workflowservice.UpdateScheduleRequest{
-			Namespace: s.client.Namespace(), ScheduleId: ScheduleID, Schedule: schedule, ConflictToken: token, Identity: s.client.Identity(), RequestId: rand.Text(),
-		})
-	}
+		return err //nolint:wrapcheck // wrapped below
+	})
 	var (
 		exists  *serviceerror.AlreadyExists
 		started *serviceerror.WorkflowExecutionAlreadyStarted

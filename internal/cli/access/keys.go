@@ -12,8 +12,8 @@ import (
 
 func (c *commands) keysCommand() *cli.Command {
 	return &cli.Command{
-		Name: "keys", Usage: "create, list and revoke API keys",
-		Subcommands: []*cli.Command{c.keysCreate(), c.keysList(), c.keysRevoke()},
+		Name: "keys", Usage: "create, list and revoke API keys, and end sessions",
+		Subcommands: []*cli.Command{c.keysCreate(), c.keysList(), c.keysRevoke(), c.endSessions()},
 	}
 }
 
@@ -130,6 +130,24 @@ func (c *commands) keysRevoke() *cli.Command {
 				return err
 			}
 			return c.Done(ctx, key, "key %s of %s is revoked", key.ID, key.Name)
+		}),
+	}
+}
+
+func (c *commands) endSessions() *cli.Command {
+	return &cli.Command{
+		Name: "end-sessions", ArgsUsage: "NAME", Usage: "end all sessions of a person, who must log in again",
+		Description: `NAME is the person as the audit log has them. A session has the groups of its log-in: end the sessions of
+a person who has left a group. Every control plane refuses them within 5 seconds.
+
+Examples:
+  roundsman keys end-sessions ann@example.org`,
+		Flags: ui.With(),
+		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
+			if err := keys.New(client).EndSessionsOf(ctx.Context, name); err != nil {
+				return err
+			}
+			return c.Done(ctx, map[string]string{"name": name}, "all sessions of %s are ended", name)
 		}),
 	}
 }

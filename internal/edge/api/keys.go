@@ -52,6 +52,25 @@ func (a *API) keys() {
 	) (keys.Key, error) {
 		return keys.New(call.Client).Revoke(ctx, in.ID, call.Name)
 	})
+	Add(a, Operation{
+		ID: "end-sessions", Method: http.MethodPost, Path: "/sessions/end", Tag: tag, Summary: "End all sessions of a person: they are refused within 5 seconds",
+		Description: "A session has the groups of its log-in. End the sessions of a person who has left a group.",
+		May:         change,
+	}, func(ctx context.Context, call *Call, in *struct {
+		Body sessionsBody
+	},
+	) (SessionsEnded, error) {
+		return SessionsEnded{in.Body.Name}, keys.New(call.Client).EndSessionsOf(ctx, in.Body.Name)
+	})
+}
+
+type sessionsBody struct {
+	Name string `json:"name" minLength:"1" maxLength:"200" doc:"The person, as the audit log names them"`
+}
+
+// SessionsEnded confirms that a person must log in again.
+type SessionsEnded struct {
+	Name string `json:"name"`
 }
 
 // keyPosition is where a key stands in the list. Its digits are as many for every time.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,22 @@ type site struct {
 	handler  http.Handler
 	sessions *auth.Sessions
 	now      time.Time
+	ended    *endings
+}
+
+// endings has sessions that ended.
+type endings struct {
+	list  []keys.Session
+	fault error
+}
+
+func (e *endings) Ended(_ context.Context, session keys.Session) (bool, error) {
+	return slices.ContainsFunc(e.list, func(other keys.Session) bool { return other.ID == session.ID }), e.fault
+}
+
+func (e *endings) EndSession(_ context.Context, session keys.Session) error {
+	e.list = append(e.list, session)
+	return e.fault
 }
 
 func newSite(t *testing.T) *site {
@@ -43,7 +60,7 @@ func newSite(t *testing.T) *site {
 // newSiteAt asks an issuer at another address than the test's own.
 func newSiteAt(t *testing.T, address string) *site {
 	t.Helper()
-	s := &site{issuer: newIssuer(t), now: time.Now()}
+	s := &site{issuer: newIssuer(t), now: time.Now(), ended: &endings{}}
 	var err error
 	s.sessions, err = auth.NewSessions(bytes.Repeat([]byte("s"), 32), func() time.Time { return s.now })
 	require.NoError(t, err)
@@ -51,7 +68,7 @@ func newSiteAt(t *testing.T, address string) *site {
 		Issuer: cmp.Or(address, s.issuer.URL), ClientID: "roundsman", RedirectURL: "http://localhost/auth/callback", Groups: []string{"sre", "dba"}, GroupsClaim: "groups", NameClaim: "email",
 	}, "", s.sessions, s.issuer.Client())
 	policy := access.Policy{Bindings: []access.Binding{{Group: "sre", Role: access.Operator}}}
-	known := auth.New(auth.Options{Policy: policy, OIDC: provider, Sessions: s.sessions, Keys: ring{}})
+	known := auth.New(auth.Options{Policy: policy, OIDC: provider, Sessions: s.sessions, Keys: ring{}, Ended: s.ended})
 	s.handler = api.New(api.Options{Auth: known, Pages: known.Pages("/")}).Handler()
 	return s
 }
@@ -213,6 +230,24 @@ func TestALogInByKey(t *testing.T) {
 	assert.Equal(t, 401, s.get(t, api.Prefix+"/me", func(r *http.Request) { r.AddCookie(cookie) }).Code, "it ends")
 }
 
+// A log-out ends the session and not only the cookie: a copy of it is refused.
+func TestALogOutEndsTheSession(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	first, second := session(s.logIn(t, nil)), session(s.logIn(t, nil))
+	me := func(cookie *http.Cookie) int {
+		return s.get(t, api.Prefix+"/me", func(r *http.Request) { r.AddCookie(cookie) }).Code
+	}
+	require.Equal(t, 200, me(first))
+	out := s.get(t, "/auth/logout", func(r *http.Request) { r.Method = http.MethodPost; r.AddCookie(first) })
+	assert.Equal(t, 204, out.Code)
+	assert.Equal(t, 401, me(first))
+	assert.Equal(t, 200, me(second), "another session of the same person")
+	s.ended.fault = errors.New("away")
+	assert.Equal(t, 503, me(second), "nobody is let in who may have logged out")
+	assert.Equal(t, 503, s.get(t, "/auth/logout", func(r *http.Request) { r.Method = http.MethodPost; r.AddCookie(second) }).Code)
+}
+
 func TestBearerTokensOfTheIssuer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -262,7 +297,7 @@ func workers(token string) (auth.RemoteWorker, error) {
 
 func TestKeysAndTokensOfWorkers(t *testing.T) {
 	t.Parallel()
-	known := auth.New(auth.Options{Keys: ring{}, Open: "root", Workers: workers})
+	known := auth.New(auth.Options{Keys: ring{}, Issued: ring{}, Open: "root", Workers: workers})
 	caller, err := known.Authenticate(request(t, "Bearer rmk_good"))
 	require.NoError(t, err)
 	assert.Equal(t, "ci", caller.Name)
@@ -282,7 +317,7 @@ func TestKeysAndTokensOfWorkers(t *testing.T) {
 		assert.Equal(t, 401, p.Status, wrong)
 	}
 	for _, token := range []string{"rmk_good", "rmw_bound"} {
-		_, err = auth.New(auth.Options{Keys: ring{errors.New("away")}, Workers: workers, Open: "root"}).Authenticate(request(t, "Bearer "+token))
+		_, err = auth.New(auth.Options{Keys: ring{errors.New("away")}, Issued: ring{errors.New("away")}, Workers: workers, Open: "root"}).Authenticate(request(t, "Bearer "+token))
 		assert.Equal(t, 503, problem.From(err).Status, "keys that cannot be read let nobody in")
 	}
 }

@@ -25,11 +25,17 @@ const (
 type Options struct {
 	// Policy binds roles to subjects, groups, keys and certificates.
 	Policy access.Policy
-	// Keys checks API keys, and whether the key with an id is still one.
+	// Keys checks API keys.
 	Keys interface {
 		Check(ctx context.Context, secret string) (keys.Key, error)
+	}
+	// Issued reports whether the key with an id is still valid, also where nobody logs in
+	// by key: a remote worker may have registered by one elsewhere.
+	Issued interface {
 		Valid(ctx context.Context, id string) (bool, error)
 	}
+	// Ended has the sessions that ended before their time.
+	Ended Ended
 	// Workers opens the token of a remote worker; its error is a *problem.Problem.
 	Workers func(token string) (RemoteWorker, error)
 	// OIDC checks tokens and log-ins, Sessions the cookies that a log-in leaves.
@@ -39,6 +45,12 @@ type Options struct {
 	Certificates bool
 	// Open is who acts without a log-in; empty: nobody.
 	Open string
+}
+
+// Ended knows the sessions that a log-out or an administrator ended.
+type Ended interface {
+	Ended(ctx context.Context, session keys.Session) (bool, error)
+	EndSession(ctx context.Context, session keys.Session) error
 }
 
 // RemoteWorker is what the token of one says: its id, and the id of the API key that
@@ -110,8 +122,8 @@ func (a *Authenticator) worker(ctx context.Context, token string) (api.Caller, e
 	if err != nil {
 		return api.Caller{}, err
 	}
-	if found.Key != "" && a.options.Keys != nil {
-		valid, err := a.options.Keys.Valid(ctx, found.Key)
+	if found.Key != "" && a.options.Issued != nil {
+		valid, err := a.options.Issued.Valid(ctx, found.Key)
 		if err != nil {
 			return api.Caller{}, unreadable(err)
 		}
@@ -126,16 +138,42 @@ func unreadable(err error) *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, problem.CodeUnavailable, "the keys cannot be read: "+err.Error())
 }
 
-func (a *Authenticator) session(ctx context.Context, sealed string) (api.Caller, error) {
-	var key string
-	if err := a.options.Sessions.open(purposeKey, sealed, &key); err == nil {
-		return a.bearer(ctx, key)
-	}
-	person, err := a.options.Sessions.Open(sealed)
+func (a *Authenticator) session(ctx context.Context, text string) (api.Caller, error) {
+	opened, err := a.openSession(text)
 	if err != nil {
 		return api.Caller{}, unknown(err.Error()).With("log in again: /auth/login")
 	}
-	return a.known(api.Caller{Name: person.Name, Auth: BySession}, access.Subject{Name: person.Name, Groups: person.Groups})
+	if a.options.Ended != nil {
+		over, err := a.options.Ended.Ended(ctx, opened.Session)
+		if err != nil {
+			return api.Caller{}, unreadable(err)
+		}
+		if over {
+			return api.Caller{}, unknown("the session was ended").With("log in again: /auth/login")
+		}
+	}
+	if opened.key != "" {
+		return a.bearer(ctx, opened.key)
+	}
+	return a.known(api.Caller{Name: opened.person.Name, Auth: BySession}, access.Subject{Name: opened.person.Name, Groups: opened.person.Groups})
+}
+
+// session is what a cookie holds: an API key, or else a person.
+type session struct {
+	keys.Session
+	key    string
+	person Person
+}
+
+func (a *Authenticator) openSession(text string) (session, error) {
+	var opened session
+	read, err := a.options.Sessions.open(purposeKey, text, &opened.key)
+	if err != nil {
+		opened.key = ""
+		read, err = a.options.Sessions.open(purposeSession, text, &opened.person)
+	}
+	opened.Session = keys.Session{ID: read.ID, Name: opened.person.Name, At: read.At}
+	return opened, err
 }
 
 // known adds the rights that the policy binds.

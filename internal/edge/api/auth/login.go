@@ -39,11 +39,23 @@ func (a *Authenticator) Pages(back string) map[string]http.Handler {
 	if ways.Keys {
 		pages["POST /auth/key"] = http.HandlerFunc(a.logInByKey)
 	}
-	pages["POST /auth/logout"] = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setCookie(w, r, CookieName, "", -1, http.SameSiteStrictMode)
-		w.WriteHeader(http.StatusNoContent)
-	})
+	pages["POST /auth/logout"] = http.HandlerFunc(a.logOut)
 	return pages
+}
+
+// logOut ends the session, so that a copy of its cookie is of no use either.
+func (a *Authenticator) logOut(w http.ResponseWriter, r *http.Request) {
+	setCookie(w, r, CookieName, "", -1, http.SameSiteStrictMode)
+	cookie, err := r.Cookie(CookieName)
+	if err == nil && a.options.Sessions != nil && a.options.Ended != nil {
+		if opened, err := a.openSession(cookie.Value); err == nil {
+			if err := a.options.Ended.EndSession(r.Context(), opened.Session); err != nil {
+				guard.Refuse(w, unreadable(err).With("this browser is logged out; log out again to end copies of its session"))
+				return
+			}
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // logInByKey seals a key that is valid into the cookie of a session. It is checked again

@@ -204,7 +204,7 @@ func (o *OIDC) finish(r *http.Request) (Person, error) {
 		return Person{}, errors.New("this browser has begun no log-in")
 	}
 	var start begun
-	if err := o.sessions.open(purposeLogIn, cookie.Value, &start); err != nil {
+	if _, err := o.sessions.open(purposeLogIn, cookie.Value, &start); err != nil {
 		return Person{}, errors.New("the log-in took too long or was begun elsewhere")
 	}
 	answer := r.URL.Query()

@@ -26,7 +26,7 @@ type Person struct {
 }
 
 // Sessions seals people into cookies. It keeps no state: control planes with the same
-// secret take each other's.
+// secret take each other's. [Ended] has the sessions that ended before their time.
 type Sessions struct {
 	seal cipher.AEAD
 	now  func() time.Time
@@ -52,9 +52,12 @@ func NewSessions(secret []byte, now func() time.Time) (*Sessions, error) {
 // sealed is what a cookie holds. Purpose keeps a cookie of the log-in from being taken
 // for a session.
 type sealed struct {
-	Purpose string          `json:"p"`
-	Until   time.Time       `json:"u"`
-	Value   json.RawMessage `json:"v"`
+	Purpose string `json:"p"`
+	// ID names the session, so that a log-out can end it; At is when it began.
+	ID    string          `json:"i"`
+	At    time.Time       `json:"a"`
+	Until time.Time       `json:"u"`
+	Value json.RawMessage `json:"v"`
 }
 
 const (
@@ -70,7 +73,8 @@ func (s *Sessions) Close(person Person) (string, error) {
 // Open reads a session. A cookie of which one bit was altered is none.
 func (s *Sessions) Open(text string) (Person, error) {
 	var person Person
-	return person, s.open(purposeSession, text, &person)
+	_, err := s.open(purposeSession, text, &person)
+	return person, err
 }
 
 func (s *Sessions) close(purpose string, value any, lasts time.Duration) (string, error) {
@@ -78,7 +82,7 @@ func (s *Sessions) close(purpose string, value any, lasts time.Duration) (string
 	if err != nil {
 		return "", err
 	}
-	plain, err := json.Marshal(sealed{purpose, s.now().Add(lasts), encoded})
+	plain, err := json.Marshal(sealed{purpose, rand.Text(), s.now().UTC(), s.now().Add(lasts), encoded})
 	if err != nil {
 		return "", err
 	}
@@ -89,18 +93,18 @@ func (s *Sessions) close(purpose string, value any, lasts time.Duration) (string
 
 var errSession = errors.New("the session is over or none of this server's")
 
-func (s *Sessions) open(purpose, text string, into any) error {
+func (s *Sessions) open(purpose, text string, into any) (sealed, error) {
+	var read sealed
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) < s.seal.NonceSize() {
-		return errSession
+		return read, errSession
 	}
 	plain, err := s.seal.Open(nil, raw[:s.seal.NonceSize()], raw[s.seal.NonceSize():], nil)
 	if err != nil {
-		return errSession
+		return read, errSession
 	}
-	var read sealed
 	if err := json.Unmarshal(plain, &read); err != nil || read.Purpose != purpose || !s.now().Before(read.Until) {
-		return errSession
+		return read, errSession
 	}
-	return json.Unmarshal(read.Value, into)
+	return read, json.Unmarshal(read.Value, into)
 }

@@ -1,0 +1,76 @@
+package keys
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// mostEnded bounds the list of ended sessions. Beyond it, all sessions of a person whose
+// sessions ended first are ended by one entry.
+const mostEnded = 500
+
+// sessionLasts is longer than any session, so that an entry outlives what it ends.
+const sessionLasts = 13 * time.Hour
+
+// Session names sessions: one by its id, or all of a person that began until At.
+type Session struct {
+	ID   string    `json:"id,omitempty"`
+	Name string    `json:"name,omitempty"`
+	At   time.Time `json:"at"`
+}
+
+// ended reports whether the list has the session.
+func (r record) ended(session Session) bool {
+	return slices.ContainsFunc(r.Ended, func(e Session) bool {
+		return e.ID != "" && e.ID == session.ID || e.ID == "" && e.Name == session.Name && !session.At.After(e.At)
+	})
+}
+
+// EndSession ends one session everywhere within 5 seconds.
+func (s *Store) EndSession(ctx context.Context, session Session) error {
+	return s.end(ctx, Session{ID: session.ID, Name: session.Name, At: time.Now().UTC()})
+}
+
+// EndSessionsOf ends all sessions of a person everywhere within 5 seconds: for somebody
+// who has left a group, since a session keeps the groups of its log-in.
+func (s *Store) EndSessionsOf(ctx context.Context, name string) error {
+	if name == "" || len(name) > 200 {
+		return starter.Invalidf("the name of the person has %d characters: give 1 to 200, as the audit log has it", len(name))
+	}
+	err := s.end(ctx, Session{Name: name, At: time.Now().UTC()})
+	if err == nil {
+		s.client.Audit().Record(ctx, contract.AuditEntry{Action: "sessions.end", Object: "sessions/" + name})
+	}
+	return err
+}
+
+func (s *Store) end(ctx context.Context, ended Session) error {
+	return s.change(ctx, func(held *record) error {
+		held.Ended = append(kept(held.Ended, ended.At), ended)
+		return nil
+	}, func(held record) bool { return held.ended(ended) })
+}
+
+// kept drops entries that outlived their sessions. If too many are left, the oldest ones
+// become one entry per person.
+func kept(list []Session, now time.Time) []Session {
+	list = slices.DeleteFunc(slices.Clone(list), func(e Session) bool { return now.Sub(e.At) > sessionLasts })
+	if len(list) < mostEnded {
+		return list
+	}
+	old, recent := list[:mostEnded/2], slices.Clone(list[mostEnded/2:])
+	last := map[string]time.Time{}
+	for _, each := range old {
+		if each.At.After(last[each.Name]) {
+			last[each.Name] = each.At
+		}
+	}
+	for name, at := range last {
+		recent = append(recent, Session{Name: name, At: at})
+	}
+	return recent
+}

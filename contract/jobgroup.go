@@ -171,6 +171,11 @@ const (
 	OutcomeSkipped Outcome = "skipped"
 )
 
+// Outcomes returns all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{OutcomeCompleted, OutcomePartial, OutcomeFailed, OutcomeTimeout, OutcomeCanceled, OutcomeSkipped}
+}
+
 // GroupCounts are exact in spite of killed processes. After the group's end, Accepted = Completed +
 // Failed + Canceled + Stale + Expired + NotStarted.
 type GroupCounts struct {

@@ -58,6 +58,9 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 		if err := options.Health.told.Add(newControlMetrics(askUsage(options.Client))); err != nil {
 			return nil, err
 		}
+		if options.Health.runs != nil {
+			options.Health.runs.Know(appliedTypes(options.Client))
+		}
 		if len(options.Notify.Receivers) > 0 {
 			if err := options.Health.told.Add(newNotifyMetrics(options.Client)); err != nil {
 				return nil, err

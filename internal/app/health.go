@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/telemetry"
 	"github.com/roundsman/roundsman/internal/lib/buildinfo"
+	"github.com/roundsman/roundsman/internal/temporal/runend"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
 )
@@ -29,6 +30,8 @@ const (
 type Health struct {
 	address string
 	told    *telemetry.Telemetry
+	// runs counts the ends of runs; nil until [WatchRuns].
+	runs *runend.Watcher
 	// patience is how long the server may be silent.
 	patience time.Duration
 }

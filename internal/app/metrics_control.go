@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/runend"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
 const (
@@ -37,7 +38,20 @@ func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error
 	if health == nil {
 		return nil
 	}
+	health.runs = ends
 	return health.told.Add(ends)
+}
+
+// appliedTypes returns the names of the applied job types.
+func appliedTypes(client *starter.Client) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		types, err := jobtypes.Of(client).List(ctx)
+		names := make([]string, len(types))
+		for i, one := range types {
+			names[i] = one.Name
+		}
+		return names, err
+	}
 }
 
 // usage is what the control plane knows of the whole namespace.

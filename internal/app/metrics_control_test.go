@@ -97,7 +97,7 @@ func described(t *testing.T) []string {
 	name := regexp.MustCompile(`fqName: "([a-z_]+)"`)
 	descs := make(chan *prometheus.Desc, 100)
 	for _, collector := range []prometheus.Collector{
-		newControlMetrics(busy), runend.New(starter.DataConverter(), slog.New(slog.DiscardHandler)), describeNode("n1"), newRetentionMetrics(nil),
+		newControlMetrics(busy), runend.New(starter.DataConverter(), slog.New(slog.DiscardHandler)), describeNode("n1"), newRetentionMetrics(nil), newNotifyMetrics(&starter.Client{}),
 	} {
 		collector.Describe(descs)
 	}
@@ -158,7 +158,7 @@ func TestPromtoolAcceptsTheRules(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", alertsFile).CombinedOutput()
 	require.NoError(t, err, string(out))
-	assert.Contains(t, string(out), "7 rules found")
+	assert.Contains(t, string(out), "11 rules found")
 	broken := bytes.ReplaceAll(mustRead(t, alertsFile), []byte("absent("), []byte("absent_("))
 	file := t.TempDir() + "/broken.yaml"
 	require.NoError(t, os.WriteFile(file, broken, 0o600))

@@ -85,7 +85,7 @@ func flagValues(name string) ([]string, bool) {
 	case ui.FlagState, "s":
 		return starter.ItemStates(), true
 	case runs.FlagOutcome:
-		return ui.Names(runs.AllOutcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
+		return ui.Names(contract.Outcomes(), func(outcome contract.Outcome) string { return string(outcome) }), true
 	case "kind":
 		return []string{string(starter.KindGroup), string(starter.KindDAG)}, true
 	case ui.FlagLogLevel:

@@ -143,3 +143,43 @@ func TestHealth(t *testing.T) {
 	become(worker, "/readyz", http.StatusOK)
 	become(control, "/readyz", http.StatusOK)
 }
+
+// TestFirstFailureIsAnIncrease: an applied job type has its counters at 0 before any run, and
+// its first failed run makes 1 of that.
+func TestFirstFailureIsAnIncrease(t *testing.T) {
+	t.Parallel()
+	s := &site{Site: sites.New(t)}
+	address := sites.FreeAddress(t)
+	s.Start("server", "--health-addr", address)
+	s.worker("node-a")
+	s.AwaitFresh("node-a")
+	shows := func(series string) {
+		t.Helper()
+		testsuite.WaitFor(t, time.Minute, series, func() bool {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+			require.NoError(t, err)
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return false
+			}
+			body, err := io.ReadAll(response.Body)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			return strings.Contains(string(body), "\n"+series+"\n")
+		})
+	}
+	s.Apply(sites.Scaled + `job_types:
+  broken:
+    handler: command
+    schedule: {every: 365d}
+    policy: {retries: {limit: 0}}
+    detect: {command: [echo, one], format: lines}
+    execute: {command: ["false"]}
+`)
+	for _, outcome := range contract.Outcomes() {
+		shows(fmt.Sprintf(`roundsman_runs_total{job_type="broken",outcome="%s"} 0`, outcome))
+	}
+	require.Equal(t, contract.OutcomeFailed, s.Result(s.Begin("broken")).Outcome)
+	shows(`roundsman_runs_total{job_type="broken",outcome="failed"} 1`)
+	shows(`roundsman_runs_total{job_type="broken",outcome="completed"} 0`)
+}

@@ -177,7 +177,7 @@ func OutcomeFlag(only string) cli.Flag {
 		Name: FlagOutcome, Usage: only + " as one of `OUTCOME,...`: completed, partial, failed, timeout, canceled or skipped",
 		Action: func(_ *cli.Context, written string) error {
 			for _, each := range ui.SplitList(written) {
-				if !slices.Contains(AllOutcomes(), contract.Outcome(each)) {
+				if !slices.Contains(contract.Outcomes(), contract.Outcome(each)) {
 					return ui.Usagef("--outcome %s: must be completed, partial, failed, timeout, canceled or skipped", each)
 				}
 			}
@@ -192,14 +192,6 @@ func Outcomes(ctx *cli.Context) (chosen []contract.Outcome) {
 		chosen = append(chosen, contract.Outcome(each))
 	}
 	return chosen
-}
-
-// AllOutcomes are the values of --outcome.
-func AllOutcomes() []contract.Outcome {
-	return []contract.Outcome{
-		contract.OutcomeCompleted, contract.OutcomePartial, contract.OutcomeFailed,
-		contract.OutcomeTimeout, contract.OutcomeCanceled, contract.OutcomeSkipped,
-	}
 }
 
 // RunOutcome is the outcome, or what Temporal says where there is none.

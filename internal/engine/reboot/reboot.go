@@ -71,7 +71,7 @@ type Verdict struct {
 	Code Code `json:"code"`
 	// Running counts what runs there as far as is known. Attempts name it, those first that a
 	// run has lost: they are not part of Running.
-	Running  int       `json:"running"`
+	Running  int           `json:"running"`
 	Attempts []NodeAttempt `json:"attempts"`
 	// Alone are the job types that would wait.
 	Alone []Alone `json:"alone"`

@@ -22,6 +22,13 @@ const (
 	otherName = "(other)"
 )
 
+const (
+	// appliedAge is how old a list of the applied job types may be that is used again.
+	appliedAge = 5 * time.Second
+	// appliedWithin bounds reading the list: below the 10 s that Prometheus waits.
+	appliedWithin = 4 * time.Second
+)
+
 // Watcher counts and logs the ends of runs. It is safe for concurrent use.
 type Watcher struct {
 	reader converter.DataConverter
@@ -34,6 +41,46 @@ type Watcher struct {
 	names map[string]bool
 	// last is the newest success of each job type.
 	last map[string]time.Time
+
+	applied struct {
+		sync.Mutex
+
+		list func(context.Context) ([]string, error)
+		at   time.Time
+	}
+}
+
+// Know makes each collection begin with the counters of the applied job types, which list
+// returns. So the first failure of a job type is an increase, from 0 to 1.
+func (w *Watcher) Know(list func(context.Context) ([]string, error)) {
+	w.applied.Lock()
+	defer w.applied.Unlock()
+	w.applied.list = list
+}
+
+// addApplied adds the counters of the applied job types at 0. If the list cannot be read,
+// the counters are those that there are.
+func (w *Watcher) addApplied() {
+	w.applied.Lock()
+	defer w.applied.Unlock()
+	if w.applied.list == nil || time.Since(w.applied.at) < appliedAge {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), appliedWithin)
+	defer cancel()
+	names, err := w.applied.list(ctx)
+	w.applied.at = time.Now()
+	if err != nil {
+		w.log.Debug("counters of applied job types", "error", err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, name := range names {
+		for _, outcome := range contract.Outcomes() {
+			w.groups.WithLabelValues(w.name("type/"+name, name), string(outcome))
+		}
+	}
 }
 
 // New returns a Watcher that reads results with reader.
@@ -61,6 +108,7 @@ func (w *Watcher) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (w *Watcher) Collect(out chan<- prometheus.Metric) {
+	w.addApplied()
 	w.groups.Collect(out)
 	w.dags.Collect(out)
 	w.success.Collect(out)

@@ -3,6 +3,7 @@ package runend
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -138,4 +139,40 @@ func TestNamesAreBounded(t *testing.T) {
 	values := p.values("roundsman_runs_total")
 	assert.Len(t, values, maxNames+1)
 	assert.InDelta(t, 5, values[otherName+" completed"], 0)
+}
+
+// TestAppliedJobTypesAreCountedFromZero: the first failure is a step from 0 to 1, also of a
+// job type that was applied while the control plane ran. A list that cannot be read takes
+// nothing away.
+func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
+	t.Parallel()
+	p, applied := newPlay(t), []string{"scrub"}
+	var fault error
+	asked := 0
+	p.Know(func(ctx context.Context) ([]string, error) {
+		asked++
+		_, bounded := ctx.Deadline()
+		assert.True(t, bounded)
+		return applied, fault
+	})
+	zero := map[string]float64{"scrub completed": 0, "scrub partial": 0, "scrub failed": 0, "scrub timeout": 0, "scrub canceled": 0, "scrub skipped": 0}
+	assert.Equal(t, zero, p.values("roundsman_runs_total"))
+	p.answer("group/scrub-1", nil, failed(t, contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeFailed}))
+	zero["scrub failed"] = 1
+	assert.Equal(t, zero, p.values("roundsman_runs_total"))
+	assert.Equal(t, 1, asked, "scrapers share a list")
+	p.forget()
+	applied = append(applied, "later")
+	assert.Contains(t, p.values("roundsman_runs_total"), "later failed")
+	p.forget()
+	applied, fault = nil, errors.New("the server is away")
+	assert.InDelta(t, 1, p.values("roundsman_runs_total")["scrub failed"], 0)
+	assert.Equal(t, 3, asked)
+}
+
+// forget makes the list of applied job types too old.
+func (p *play) forget() {
+	p.applied.Lock()
+	defer p.applied.Unlock()
+	p.applied.at = time.Time{}
 }

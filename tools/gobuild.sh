@@ -37,12 +37,13 @@ function progress(  done) {
 	if (!compiled) return name ": downloaded module " downloaded
 	if (compiled >= total) return name ": package " compiled (total ? " of " compiled ", then linking" : "")
 	done = compiled / total
+	if (done < 0.05) return name ": package " compiled " of " total
 	done = (done + done * done) / 2
-	return name ": package " compiled " of " total ", about " clock(elapsed * (1 - done) / done) " left"
+	return name ": package " compiled " of " total ", about " clock((elapsed - idle) * (1 - done) / done) " left"
 }
 BEGIN { begun = seconds() }
 /^go: downloading / { downloaded++ }
-/^[^ :#]+$/ { compiled++ }
+/^[^ :#]+$/ && !compiled++ { idle = seconds() - begun }
 !/^go: downloading / && !/^[^ :#]+$/ {
 	if (shown && terminal) print "" >"/dev/stderr"
 	print >"/dev/stderr"

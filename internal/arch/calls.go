@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// stubs are the calls whose arguments the compiler cannot check against the
-// activity or child they name.
+// stubs are calls whose arguments the compiler cannot check against their activity or child.
 var stubs = []string{"ExecuteActivity", "ExecuteLocalActivity", "ExecuteChildWorkflow"} //nolint:gochecknoglobals // constant table
 
 func callRules() []Rule {
@@ -32,7 +31,7 @@ func callRules() []Rule {
 	}
 }
 
-// goroutines finds go statements where decisions are made.
+// goroutines finds go statements in decision code.
 func goroutines(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -51,7 +50,7 @@ func goroutines(repo Repo) []string {
 	return found
 }
 
-// sleepingTests looks at tests and at what only tests use.
+// sleepingTests finds sleeps in tests and in packages used only by tests.
 func sleepingTests(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -65,8 +64,7 @@ func sleepingTests(repo Repo) []string {
 	return found
 }
 
-// callsOf finds calls of function name of the package that the file knows as
-// qualifier.
+// callsOf finds calls of the function name of a package imported as qualifier.
 func callsOf(p Package, f File, qualifier, name string) []string {
 	var found []string
 	ast.Inspect(f.AST, func(n ast.Node) bool {
@@ -101,7 +99,7 @@ func looseCalls(repo Repo) []string {
 	return found
 }
 
-// registeredClosures looks at the first argument of RegisterWorkflow….
+// registeredClosures checks the first argument of RegisterWorkflow….
 func registeredClosures(repo Repo) []string {
 	return inspectCalls(repo, func(_ Package, _ File, call *ast.CallExpr) string {
 		selector, ok := call.Fun.(*ast.SelectorExpr)
@@ -117,8 +115,7 @@ func registeredClosures(repo Repo) []string {
 	})
 }
 
-// inspectCalls asks about every call in code that ends up in a binary; an
-// answer other than "" is a finding.
+// inspectCalls passes every call in product code to a function; a non-empty result is a finding.
 func inspectCalls(repo Repo, ask func(Package, File, *ast.CallExpr) string) []string {
 	var found []string
 	for _, p := range repo.Packages {

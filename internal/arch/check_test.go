@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sources invents a repository: path of a file → its text.
+// sources is an invented repository: path of a file → its text.
 type sources map[string]string
 
-// repo turns sources into what Load would have found. A file without a package
-// clause gets one, with a comment, so that a case shows only what it is about.
+// repo returns the repository as Load would. A file without a package clause gets one, with a comment,
+// so that a case shows only its subject.
 func (s sources) repo(t *testing.T) Repo {
 	t.Helper()
 	packages := map[string]*Package{}
@@ -55,7 +55,7 @@ func lines(n int, line string) string {
 	return strings.Repeat(line+"\n", n)
 }
 
-// brokenCases hold one or more violations of each rule, and nothing else.
+// brokenCases hold one or more violations of each rule, and no others.
 func brokenCases() []struct {
 	rule  string
 	files sources
@@ -126,6 +126,12 @@ func brokenCases() []struct {
 			"dag/run_test.go": "// Nobody waits.",
 			"dag/wait.go":     "// Nobody waits.",
 		}, []string{`dag/run.go:4 begins a sentence with "What r"`, `dag/wait.go:4 begins a sentence with "Nobody w"`}},
+		{"plain-english", sources{"dag/run.go": lines(18, "// f does it.") + lines(2, "// f says what it does.")}, []string{
+			"dag: 2 clauses in 21 comment lines, 10 per 100; its budget is 2", "dag: 2 verbs of speech in 21 comment lines, 10 per 100",
+		}},
+		{"plain-english", sources{"config/x_test.go": lines(5, "/* nobody\nasked */") + lines(10, "var _ = 1 // f does it.")}, []string{
+			"config: 5 clauses in 21 comment lines, 24 per 100", "config: 5 verbs of speech in 21 comment lines, 24 per 100",
+		}},
 		{"no-sentences", sources{"internal/engine/fleet/x.go": "func f(n int) string { if n > 1 { return fmt.Sprintf(\"gone for %s\", n) }\nreturn \"it is \" + g(\"OFFLINE\") }"}, []string{`x.go:4 says "gone for %s"`, `x.go:5 says "it is "`}},
 		{"no-timed-assertion", sources{
 			"config/load_test.go": `
@@ -244,4 +250,19 @@ func TestCodeLines(t *testing.T) {
 	t.Parallel()
 	src := "// Package x.\npackage x // 1\n\n/* a\nb */\nvar a = `2\n3\n4` // c\nfunc f() {\n\n} // 6\n"
 	assert.Equal(t, 6, codeLines([]byte(src)))
+}
+
+// TestBudgetsFall checks that clean comments violate every budget far above the target.
+func TestBudgetsFall(t *testing.T) {
+	t.Parallel()
+	for rel, budget := range proseBudgets {
+		if max(budget.clauses, budget.speech) <= proseTarget+proseSlack {
+			continue
+		}
+		files := sources{rel + "/x.go": "// Package x is invented.\npackage x\n" + lines(2*minProseLines, "// f does it.")}
+		found := wordyComments(files.repo(t))
+		require.NotEmpty(t, found, rel)
+		assert.Contains(t, found[0], fmt.Sprintf("%s: 0 ", rel))
+		assert.Contains(t, found[0], "to 2")
+	}
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// serverModules belong into devserver/ only: some 325 modules and a binary of
-// 82 MB that no node needs.
+// serverModules belong only in devserver/: some 325 modules and a binary of 82 MB that no node needs.
 var serverModules = []string{"go.temporal.io/server/...", "github.com/temporalio/ui-server/..."} //nolint:gochecknoglobals // constant table
 
 func dependencyRules() []Rule {
@@ -43,8 +42,7 @@ func serverInRoot(repo Repo) []string {
 	return found
 }
 
-// undecided covers the modules that we ship; an example is somebody else's
-// program.
+// undecided checks the modules of the product; an example is another program.
 func undecided(repo Repo) []string {
 	var found []string
 	for _, mod := range repo.Modules {
@@ -61,7 +59,7 @@ func undecided(repo Repo) []string {
 	return found
 }
 
-// decided wants the exact path: a decision about x/v2 says nothing about x.
+// decided requires the exact path: a decision about x/v2 does not cover x.
 func decided(text, path string) bool {
 	return strings.Contains(text, "`"+path+"`")
 }

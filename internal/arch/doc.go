@@ -1,10 +1,8 @@
-// Package arch holds the rules of the house that a compiler does not know: who
-// may import whom, how big a file may grow, that every package says what it is
-// for and every dependency why it was chosen. The rules are tables (imports.go,
-// layout.go, dependencies.go); a test applies them to what `go list` finds, so a
-// package added tomorrow is judged without anybody listing it here.
+// Package arch holds the rules of the house beyond the compiler: allowed imports, sizes of files,
+// package comments, reasons for dependencies, plain English. The rules are tables (imports.go,
+// layout.go, dependencies.go). A test applies them to the packages from `go list`, so new packages
+// need no entry.
 //
-// Load reads the repository, Check applies rules to it. Both are plain
-// functions, so that a test can hand Check an invented repository and see each
-// rule fail.
+// Load reads the repository, Check applies rules to it. Both are plain functions, so a test can pass
+// an invented repository to Check and see each rule fail.
 package arch

@@ -29,8 +29,8 @@ var building = [][]room{ //nolint:gochecknoglobals // constant table
 	{{"door", []string{".", "cmd/..."}}},
 }
 
-// outside are the directories next to the building: tests, measurements and
-// programs, which may import any room, and the judge, which imports none.
+// outside are the directories next to the building. Tests, measurements and programs may import any
+// room; the judge imports none.
 var outside = []string{"testsuite/...", "bench/...", "examples/...", "devserver/...", "internal/arch/..."} //nolint:gochecknoglobals // constant table
 
 func floorRules() []Rule {

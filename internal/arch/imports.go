@@ -7,41 +7,40 @@ import (
 	"strings"
 )
 
-// files says which files of a package a rule binds.
+// files selects the files of a package for a rule.
 type files int
 
 const (
-	// inCode are the files that end up in a binary; tests may reach for more.
+	// inCode selects product files; tests may import more.
 	inCode files = iota
 	inTests
 	inBoth
 )
 
-// importRule says what the packages in scope may import.
+// importRule lists the allowed imports of the packages in scope.
 type importRule struct {
 	name string
 	in   files
 	// scope and except are patterns of directories, exceptFiles of base names.
 	scope, except []string
 	exceptFiles   []string
-	// own lists the directories of this repository that may be imported, besides
-	// the package's own tree; nil leaves it to the floors. foreign lists other modules.
+	// own lists the directories of this repository that may be imported, besides the package's own
+	// tree; nil leaves it to the floors. foreign lists other modules.
 	own, foreign []string
-	// deny wins over everything.
+	// deny overrides all other fields.
 	deny []string
 	fix  string
 }
 
-// noWorld are the standard packages that reach outside the process, or differ
-// from one run to the next. Neither decisions nor workflows may know them.
+// noWorld are the standard packages that reach outside the process or vary between runs. Decisions and
+// workflows must not import them.
 var noWorld = []string{ //nolint:gochecknoglobals // constant table
 	"context", "crypto/rand", "database/sql/...", "io/fs", "log/...", "math/rand/...", "net/...", "os/...",
 	"plugin", "runtime/...", "syscall/...",
 }
 
-// noThreads are the tools of goroutines: workflow coroutines are cooperative.
-// A pure package may use sync.Once for a value computed late; it starts no
-// goroutine (see calls.go).
+// noThreads are the tools of goroutines: workflow coroutines are cooperative. A pure package may use
+// sync.Once for a lazy value; it starts no goroutine (see calls.go).
 var noThreads = []string{"sync/..."} //nolint:gochecknoglobals // constant table
 
 // pure are the packages that decide.
@@ -50,8 +49,8 @@ var pure = []string{"dag", "dag/internal/graph", "dag/internal/wire", "internal/
 // everything is the scope of rules for the whole repository.
 var everything = []string{".", "./..."} //nolint:gochecknoglobals // constant table
 
-// importTable lists what the floors do not: the standard packages and the modules of
-// others that a room may import, and the lower rooms that it may not.
+// importTable lists the rules beyond the floors: the standard packages and foreign modules that a room
+// may import, and the lower rooms that it may not.
 func importTable() []importRule {
 	return slices.Concat(coreImports(), edgeImports(), everywhereImports())
 }

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Sizes. Most of the house is far below; these are where a review stops asking
-// and starts refusing.
+// Sizes. Most of the house is far below; above them a review refuses.
 const (
-	// A code file should have 80–250 lines; golangci-lint asks above 400.
+	// A code file should have 80–250 lines; golangci-lint warns above 400.
 	maxFileLines     = 600
 	maxTestFileLines = 1000
-	// Ask above 2,000 whether a package decides more than one thing; above this
-	// it does. Comments and tests do not count.
+	// Above 2,000 lines check whether a package decides more than one thing; above this it does.
+	// Comments and tests do not count.
 	maxPackageCodeLines = 3500
 	maxMainLines        = 25
-	// The bigger the interface, the fewer the things that can implement it.
+	// A larger interface has fewer implementations.
 	maxInterfaceMethods = 3
 )
 
@@ -25,7 +24,7 @@ const (
 // reason: "dir.Name".
 var wideInterfaces = map[string]string{} //nolint:gochecknoglobals // constant table
 
-// vagueNames say nothing about what is inside.
+// vagueNames do not describe their content.
 var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "types", "misc", "shared", "base"} //nolint:gochecknoglobals // constant table
 
 func layoutRules() []Rule {
@@ -57,8 +56,7 @@ func layoutRules() []Rule {
 	}
 }
 
-// packagesWithoutDoc accepts the comment in a test file only where a package
-// has nothing but tests.
+// packagesWithoutDoc accepts the comment in a test file only for a package of tests.
 func packagesWithoutDoc(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -133,8 +131,8 @@ func longMains(repo Repo) []string {
 	return found
 }
 
-// wide counts declared methods; an embedded interface counts as one, since it
-// was small when it was declared.
+// wide counts declared methods. An embedded interface counts as one, because it was judged where it
+// was declared.
 func wide(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {

@@ -96,8 +96,8 @@ func loadModule(ctx context.Context, root, rel string) (GoMod, error) {
 	return mod, nil
 }
 
-// loadPackages lists with -e: a package that does not compile is still judged,
-// and the compiler complains about it elsewhere.
+// loadPackages lists with -e, so it also judges a package that does not compile. The compiler reports
+// that elsewhere.
 func loadPackages(ctx context.Context, root, rel string) ([]Package, error) {
 	out, err := goCommand(ctx, filepath.Join(root, rel), "list", "-e", "-json=Dir,Name,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
@@ -195,8 +195,7 @@ func loadDecisions(root string) (string, error) {
 	return all.String(), nil
 }
 
-// goCommand runs the go command in dir and adds what it complained about to
-// the error.
+// goCommand runs the go command in dir and adds its error output to the error.
 func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -14,9 +14,8 @@ import (
 // hop is `Type.method` (`file`) in docs/architecture.md.
 var hop = regexp.MustCompile("`([A-Za-z]+)\\.([A-Za-z]+)` \\(`([a-z/._]+\\.go)`\\)")
 
-// TestTheMapLeadsSomewhere: every question of docs/architecture.md is answered in at
-// most three hops, every way has at least three, and each hop is a method that stands in
-// the file named.
+// TestTheMapLeadsSomewhere checks docs/architecture.md: every question is answered in at most three
+// hops, every way has at least three, and each hop is a method in the named file.
 func TestTheMapLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	for _, table := range []struct {
@@ -45,7 +44,7 @@ func TestTheMapLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// TestEveryRoomIsDescribed: the floors of the document are those of floors.go.
+// TestEveryRoomIsDescribed compares the floors of the document with floors.go.
 func TestEveryRoomIsDescribed(t *testing.T) {
 	t.Parallel()
 	text := section(t, "## Floors")
@@ -63,8 +62,8 @@ func TestEveryRoomIsDescribed(t *testing.T) {
 // governed is a row of docs/adr/README.md: the file of a record, and the packages.
 var governed = regexp.MustCompile(`(?m)^\| \[\d{4}\]\((\d{4}-[a-z0-9-]+\.md)\) \|.*\| (.*) \|$`)
 
-// TestEveryDecisionIsListed: docs/adr/README.md has each record once, and the paths of
-// its packages exist.
+// TestEveryDecisionIsListed checks that docs/adr/README.md lists each record once, with existing
+// packages.
 func TestEveryDecisionIsListed(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join("..", "..", "docs", "adr")

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// replayed is all code that runs inside a workflow: the workflows, the decisions
-// and the data that they share.
+// replayed is all code that runs inside a workflow: workflows, decisions and their data.
 var replayed = append([]string{"workflows/...", "contract/...", "jobtype", "dag/..."}, pure...) //nolint:gochecknoglobals // constant table
 
 func orderRules() []Rule {
@@ -18,9 +17,9 @@ func orderRules() []Rule {
 	}}
 }
 
-// unsortedKeys stands in for workflowcheck, which cannot tell sorted keys from
-// others: tools/workflowcheck.yaml lets maps.Keys and maps.Values pass there,
-// and this rule only lets them pass as the direct argument of slices.Sorted….
+// unsortedKeys completes workflowcheck, which cannot recognize sorted keys. tools/workflowcheck.yaml
+// accepts maps.Keys and maps.Values; this rule accepts them only as the direct argument of
+// slices.Sorted….
 func unsortedKeys(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -47,7 +46,7 @@ func unsortedKeys(repo Repo) []string {
 	return found
 }
 
-// qualified is "package.Function" of a call, as the file writes it, or "".
+// qualified returns "package.Function" of a call, as written in the file, or "".
 func qualified(call *ast.CallExpr) string {
 	fun := call.Fun
 	if generic, ok := fun.(*ast.IndexExpr); ok {

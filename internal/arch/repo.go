@@ -12,13 +12,13 @@ import (
 // Module is the path of the root module.
 const Module = "github.com/roundsman/roundsman"
 
-// Repo is what the rules judge.
+// Repo is the input of the rules.
 type Repo struct {
 	Packages []Package
 	// Modules are the go.mod files, the root's first.
 	Modules []GoMod
-	// RootDeps are the import paths of everything that the root module's
-	// packages and tests reach, however indirectly.
+	// RootDeps are the import paths of all direct and indirect dependencies of the root module's
+	// packages and tests.
 	RootDeps []string
 	// Decisions is the text of all files in docs/adr.
 	Decisions string
@@ -32,7 +32,7 @@ type Package struct {
 	Files []File
 }
 
-// File is one Go file, whether or not this platform would build it.
+// File is one Go file, for any platform.
 type File struct {
 	// Name is relative to the package, e.g. "module.go".
 	Name string
@@ -55,7 +55,7 @@ type GoMod struct {
 // Test reports whether the file belongs to a test binary only.
 func (f File) Test() bool { return strings.HasSuffix(f.Name, "_test.go") }
 
-// Imports are the file's import paths.
+// Imports returns the file's import paths.
 func (f File) Imports() []string {
 	paths := make([]string, 0, len(f.AST.Imports))
 	for _, spec := range f.AST.Imports {
@@ -66,20 +66,19 @@ func (f File) Imports() []string {
 	return paths
 }
 
-// at is "internal/x/y.go:12", to be clicked on.
+// at returns "internal/x/y.go:12", which editors link.
 func (f File) at(p Package, pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", p.file(f), f.Fset.Position(pos).Line)
 }
 
 func (p Package) file(f File) string { return join(p.Rel, f.Name) }
 
-// code are the files that end up in a binary.
+// code returns the product files.
 func (p Package) code() []File {
 	return slices.DeleteFunc(slices.Clone(p.Files), File.Test)
 }
 
-// own turns an import path into a directory of this repository; ok is false
-// for other people's packages.
+// own converts an import path to a directory of this repository; ok is false for other packages.
 func own(path string) (rel string, ok bool) {
 	if path == Module {
 		return ".", true
@@ -87,8 +86,7 @@ func own(path string) (rel string, ok bool) {
 	return strings.CutPrefix(path, Module+"/")
 }
 
-// standard reports whether an import path is of the standard library: those
-// have no dot in their first element.
+// standard reports whether an import path is of the standard library, whose first element has no dot.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

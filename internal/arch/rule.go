@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// Rule is one thing that must hold everywhere.
+// Rule is a rule for the whole repository.
 type Rule struct {
 	// Name identifies the rule in messages and tests.
 	Name string
-	// Source is where the rule is written down and argued.
+	// Source is the document with the rule and its reason.
 	Source string
-	// Fix says what to do about a violation.
+	// Fix is the remedy of a violation.
 	Fix string
 	// Find returns one line per violation, beginning with its place.
 	Find func(Repo) []string
 }
 
-// Where the rules come from.
+// Sources of rules.
 const (
 	layoutSection = `docs/architecture.md, "Floors"`
 	styleSection  = "CONTRIBUTING.md, \"Style\""
 	decisions     = "docs/adr/0002-dependencies.md"
 )
 
-// Violation is one place where a rule does not hold.
+// Violation is one violation of a rule.
 type Violation struct {
 	Rule  Rule
 	Found string
 }
 
-// Rules are all rules of the house.
+// Rules returns all rules of the house.
 func Rules() []Rule {
-	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), sentenceRules(), elapsedRules(), dependencyRules())
+	return slices.Concat(floorRules(), importRules(), layoutRules(), callRules(), orderRules(), wordRules(), proseRules(), sentenceRules(), elapsedRules(), dependencyRules())
 }
 
 // Check applies rules to a repository, in the order of the rules.
@@ -47,8 +47,8 @@ func Check(repo Repo, rules []Rule) []Violation {
 	return violations
 }
 
-// Report is the failure message: each broken rule once, with where it is
-// written, every place, and what to do.
+// Report renders the failure message: each broken rule once, with its source, every place and the
+// remedy.
 func Report(violations []Violation) string {
 	var report strings.Builder
 	rule := ""

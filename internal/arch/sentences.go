@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// speechless are the packages whose decisions have codes and fields, and no
-// sentences: internal/engine/explain has those.
+// speechless are the packages that decide with codes and fields. internal/engine/explain holds their
+// sentences.
 var speechless = []string{ //nolint:gochecknoglobals // constant table
 	"internal/engine/access", "internal/engine/admission", "internal/engine/audit", "internal/engine/fleet",
 	"internal/engine/forecast", "internal/engine/notify", "internal/engine/ticks", "internal/engine/window", "internal/seaweedfs/plan",
 }
 
-// verbs are those of fmt, proseWord is a word of people: a code and a layout of a time
-// have none.
+// verbs are those of fmt. proseWord is a word of prose, absent in a code and in a layout of a time.
 var (
 	verbs     = regexp.MustCompile(`%[-+# 0-9.*]*[a-zA-Z]`)
 	proseWord = regexp.MustCompile(`^[("]*[A-Za-z]+[),.:;"]*$`)
@@ -30,7 +29,7 @@ func sentenceRules() []Rule {
 	}}
 }
 
-// sentences finds texts of several words, except those of errors.
+// sentences finds texts of several words, except in errors.
 func sentences(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// refusedWords are those of docs/glossary.md that it has other words for and that
-// mean nothing else in a comment. A word that is also an identifier or on the wire is
-// not among them: a weed worker's first message is a hello.
+// refusedWords have other words in docs/glossary.md and no other meaning in a comment. Words that are
+// also an identifier or on the wire are excluded: a weed worker's first message is a hello.
 var refusedWords = regexp.MustCompile(`(?i)\b(anew|beside|go(?:es)? on|went on|bounce[sd]?|farewells?|goodbyes?|heralds?|hush|sent ahead|audit trail|wish(es)?|put off|recall grace)\b`)
 
 func wordRules() []Rule {
@@ -21,10 +20,11 @@ func wordRules() []Rule {
 	}}
 }
 
-// vagueSubject begins a sentence. "What" at the start of a comment may be an identifier.
+// vagueSubject matches the start of a sentence. At the start of a comment, "What" may be an
+// identifier.
 var vagueSubject = regexp.MustCompile(`(?:^|[.!?] )(?:Who|Whoever|Nobody) [a-z]|[.!?] What [a-z]`)
 
-// vagueSubjects looks into comments of the product.
+// vagueSubjects checks comments of the product.
 func vagueSubjects(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {
@@ -40,7 +40,7 @@ func vagueSubjects(repo Repo) []string {
 	return found
 }
 
-// wordsOfOld looks into comments only: a text that a machine reads may have any word.
+// wordsOfOld checks only comments: a text for a machine may have any word.
 func wordsOfOld(repo Repo) []string {
 	var found []string
 	for _, p := range repo.Packages {

@@ -1,7 +1,7 @@
 package jobtypetest_test
 
-// What stands between begin and end is the smallest handler of docs/handlers.md,
-// word for word: a newcomer copies it, so it has to compile and to conform.
+// The code between begin and end is the smallest handler of docs/handlers.md, word for word. Newcomers
+// copy it, so it must compile and conform.
 
 import (
 	"context"
@@ -23,8 +23,7 @@ import (
 // begin
 type oldCores struct{}
 
-// params are what the job type says under `params:`; in a job they are overlaid by
-// those of its proposal.
+// params are the job type's `params:`; in a job they are overlaid by its proposal's.
 type params struct {
 	Dir  string `json:"dir"`
 	File string `json:"file"`

@@ -6,7 +6,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// batch reads the grouping of proposals into jobs; nil without one.
 func (l *loader) batch(e entry) *contract.BatchSpec {
 	n, path := e.node.Get("batch"), e.path+".batch"
 	if n == nil || !l.object(n, path, "by", "max_size") {

@@ -87,7 +87,6 @@ func (l *loader) dagParams(e entry, loaded *spec.Spec) error {
 	return nil
 }
 
-// dagFaults reports the DAG's faults at its own lines.
 func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
 	faults, ok := errors.AsType[spec.Faults](err)
 	if !ok {
@@ -110,7 +109,6 @@ var handlerSettings = []string{ //nolint:gochecknoglobals // a list that never c
 	"worker_loss_limit", "on_worker_loss", "on_disconnect", "stop_after", "routing", "interactive",
 }
 
-// dagOddities warns of settings without effect for a DAG.
 func (l *loader) dagOddities(e entry) {
 	policy := e.node.Get("policy")
 	for _, key := range handlerSettings {

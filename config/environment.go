@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// environmentFile is the file name in faults about variables.
 const environmentFile = "environment"
 
 // temporalFromEnvironment overrides settings by the variables of Temporal's own tools:

@@ -6,7 +6,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// everyWorker reads the settings of a job type for every worker.
 func (l *loader) everyWorker(e entry, read *JobType) {
 	on, each := e.node.Get("detect_on"), e.node.Get("each_worker")
 	text := string(contract.DetectOnOne)
@@ -40,7 +39,6 @@ func (l *loader) everyWorker(e entry, read *JobType) {
 	}
 }
 
-// labels reads label names and values.
 func (l *loader) labels(e entry) map[string]string {
 	written, path := e.node.Get("labels"), e.path+".labels"
 	if written == nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// hidden replaces printed secrets.
 const hidden = "(hidden)"
 
 // Format prints the effective configuration with every default and whole policies. output is "json" or

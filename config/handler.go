@@ -172,7 +172,6 @@ func (e entry) asText() {
 	}
 }
 
-// becomeText converts a number or a truth value to its written text.
 func becomeText(n *yamlread.Node) {
 	switch n.Kind {
 	case yamlread.Integer, yamlread.Number, yamlread.Bool:

@@ -108,7 +108,6 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	return read
 }
 
-// sourceBytes returns the size of a DAG in its job type.
 func sourceBytes(source *contract.DAGSource) int {
 	if source == nil {
 		return 0
@@ -130,7 +129,6 @@ func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
 	}
 }
 
-// handler returns the named handler, or reports a fault.
 func (l *loader) handler(e entry, name string) *handler {
 	written := e.node.Get("handler")
 	if written == nil {

@@ -59,7 +59,6 @@ func Load(options Options) (*Config, error) {
 	return loaded, nil
 }
 
-// loader is the state of one Load.
 type loader struct {
 	options  Options
 	handlers map[string]handler
@@ -79,7 +78,6 @@ func newLoader(options Options) *loader {
 	return l
 }
 
-// read parses all files and merges their sections.
 func (l *loader) read() *yamlread.Node {
 	sources := make([]Source, 0, len(l.options.Files)+len(l.options.Sources))
 	for _, file := range l.options.Files {

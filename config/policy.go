@@ -106,7 +106,6 @@ func (l *loader) policyFaults(e entry, policy jobtype.Policy) {
 	}
 }
 
-// joined returns the errors combined by errors.Join at any depth.
 func joined(err error) []error {
 	if err == nil {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// object is a piece of JSON Schema.
 type object = map[string]any
 
 // Schema returns the JSON Schema (draft 2020-12) of the configuration file, for editors. It proposes
@@ -139,7 +138,6 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 	return schema
 }
 
-// blocksSchema returns the schema of one handler's three blocks.
 func blocksSchema(handler jobtype.Descriptor) object {
 	blocks := object{"detect": false, "execute": false}
 	for key, schema := range map[string]json.RawMessage{
@@ -182,7 +180,6 @@ func scheduleSchema() object {
 	}
 }
 
-// policySchema derives the settings and their defaults from jobtype.Policy.
 func policySchema() object {
 	defaults := reflect.ValueOf(jobtype.DefaultPolicy())
 	choices := map[string][]string{

@@ -55,7 +55,6 @@ func (l *loader) config(root *yamlread.Node) *Config {
 	return loaded
 }
 
-// owner reads the name of this configuration among those in a namespace.
 func (l *loader) owner(n *yamlread.Node) string {
 	name := ""
 	l.text(n, "owner", &name)
@@ -184,7 +183,6 @@ func (l *loader) amounts(n *yamlread.Node, path, what string, limit func(name st
 	return amounts
 }
 
-// jobResources reads the amounts that each job of a type takes from the pools of the file.
 func (l *loader) jobResources(e entry, pools map[string]int) map[string]int {
 	written, path := e.node.Field("resources"), e.path+".resources"
 	if written == nil {

@@ -15,8 +15,7 @@ import (
 
 const (
 	// maxWindows bounds the entries of one list. A longer list is a mistake.
-	maxWindows = 100
-	// maxNoteBytes bounds the note of a blackout.
+	maxWindows   = 100
 	maxNoteBytes = 200
 )
 
@@ -53,7 +52,6 @@ func (l *loader) calendar(n *yamlread.Node, path, timezone string) jobtype.Calen
 	return calendar
 }
 
-// entries returns the objects of a list.
 func (l *loader) entries(n *yamlread.Node, path, example string) []*yamlread.Node {
 	if n == nil {
 		return nil

@@ -19,7 +19,6 @@ type FieldChange struct {
 	Drift bool `json:"drift,omitempty"`
 }
 
-// maxShown bounds a displayed value, in characters.
 const maxShown = 120
 
 // String renders "policy.retry_limit: 0 → 3".

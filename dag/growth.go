@@ -185,7 +185,6 @@ func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	return true, nil
 }
 
-// carryOut inserts and redefines the planned tasks.
 func (r *Run) carryOut(p *growthPlan) {
 	if len(p.redefined) > 0 {
 		// The new tasks may close a cycle with old dependencies of redefined ones.
@@ -271,7 +270,6 @@ func (r *Run) heirs(parent, under Index) []Index {
 	return heirs
 }
 
-// heirsOf returns the heirs per fan-out of the tasks.
 func (r *Run) heirsOf(b batch, tasks []addedTask) map[Index][]Index {
 	heirs := map[Index][]Index{}
 	if b.deferred() {
@@ -310,7 +308,6 @@ func (r *Run) link(from, to Index) {
 	}
 }
 
-// underID returns the fan-out name of an added task; empty for other tasks.
 func (r *Run) underID(i Index) string {
 	if of := r.Under(i); of != None {
 		return r.ID(of)

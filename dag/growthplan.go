@@ -13,11 +13,10 @@ const maxGrowthEdges = 1 << 20
 
 // growthPlan is a validated growth, or its faults.
 type growthPlan struct {
-	run    *Run
-	faults []Fault
-	tasks  []addedTask
-	batch  batch
-	// redefined lists tasks of the run that get another definition.
+	run       *Run
+	faults    []Fault
+	tasks     []addedTask
+	batch     batch
 	redefined []redefinition
 	fresh     map[string]Index // ids of the new tasks
 	// deferring: the running splitter will wait for the tasks.
@@ -61,7 +60,6 @@ func (p *growthPlan) fault(k Index, f Fault) {
 	p.faults = append(p.faults, f)
 }
 
-// declare adds a new task.
 func (p *growthPlan) declare(k int, a *Addition) {
 	at := Index(k)
 	for _, f := range graph.CheckTask(&a.Task) {
@@ -83,7 +81,6 @@ func (p *growthPlan) declare(k int, a *Addition) {
 	})
 }
 
-// under returns the fan-out of a new task.
 func (p *growthPlan) under(at Index, a *Addition) Index {
 	if a.Under == "" {
 		return None
@@ -103,14 +100,12 @@ func (p *growthPlan) find(id string) (Index, bool) {
 	return p.run.Lookup(id)
 }
 
-// resolve converts the names in new task n, declared as a, to indices.
 func (p *growthPlan) resolve(n, k int, a *Addition) {
 	needs, before := p.rows(Index(k), p.batch.first+Index(n), a)
 	p.batch.needs = append(p.batch.needs, needs)
 	p.batch.before = append(p.batch.before, before)
 }
 
-// rows resolves the dependencies and dependants of task i, declared as a.
 func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
 	needs, before = []Index{}, []Index{}
 	for _, id := range a.Needs {
@@ -146,7 +141,6 @@ func (p *growthPlan) rows(at, i Index, a *Addition) (needs, before []Index) {
 	return distinct(needs), distinct(before)
 }
 
-// waits reports whether task t already waits for the existing task i.
 func (p *growthPlan) waits(t, i Index) bool {
 	return i < p.batch.first && slices.Contains(p.run.Needs(t), i)
 }

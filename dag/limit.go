@@ -103,7 +103,6 @@ func (r *Run) setConcurrency(ev Event) error {
 	return nil
 }
 
-// inheritFanOuts takes over the limits of fan-outs added to an earlier run.
 func (r *Run) inheritFanOuts(prior *Run) {
 	limits := map[string]int{}
 	//workflowcheck:ignore each goes to a place of its own
@@ -115,7 +114,6 @@ func (r *Run) inheritFanOuts(prior *Run) {
 	r.limitFanOuts(limits)
 }
 
-// appendFanOuts encodes the limits in the order of their names.
 func (r *Run) appendFanOuts(buf []byte) []byte {
 	if len(r.fanOuts) == 0 {
 		return buf
@@ -128,7 +126,6 @@ func (r *Run) appendFanOuts(buf []byte) []byte {
 	return buf
 }
 
-// readFanOuts is the inverse of appendFanOuts.
 func readFanOuts(in *wire.Reader) map[string]int {
 	n := in.Count(in.Left(), "limits of fan-outs")
 	limits, last := make(map[string]int, n), ""

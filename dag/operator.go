@@ -2,7 +2,6 @@ package dag
 
 import "fmt"
 
-// refuse returns the error of a refused event.
 func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 	f := &Refusal{Event: ev.Kind, Reason: why, Task: None, Detail: fmt.Sprintf(format, args...)}
 	if ev.Task >= 0 && int(ev.Task) < len(r.nodes) && ev.Kind.aboutTask() {
@@ -81,7 +80,6 @@ func (r *Run) checkNotEnding(ev Event) error {
 	return nil
 }
 
-// retry revives one task, or all failed or canceled tasks, and the tasks blocked by them.
 func (r *Run) retry(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err
@@ -189,7 +187,6 @@ func (r *Run) rejudge(back []Index) {
 	r.swept = false
 }
 
-// skip marks a task as done and revives the tasks blocked by it.
 func (r *Run) skip(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err
@@ -222,7 +219,6 @@ func (r *Run) skip(ev Event) error {
 	return nil
 }
 
-// rerun resets a terminal task and all its descendants.
 func (r *Run) rerun(ev Event) error {
 	if err := r.checkNotEnding(ev); err != nil {
 		return err

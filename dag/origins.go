@@ -20,14 +20,12 @@ func (o *origins) get(i Index) string {
 	return o.runs[o.of[i]-1]
 }
 
-// extend adds n tasks of this run.
 func (o *origins) extend(n int) {
 	if o.of != nil {
 		o.of = append(o.of, make([]uint16, n)...)
 	}
 }
 
-// clear removes the origin of task i, which runs again.
 func (o *origins) clear(i Index) {
 	if o.of != nil {
 		o.of[i] = 0

@@ -19,7 +19,6 @@ type redefinition struct {
 	before        []Index // new dependants
 }
 
-// latest returns the last redefinition of task i; nil if there is none.
 func (r *Run) latest(i Index) *redefinition {
 	if r.growth == nil || len(r.growth.latest) == 0 {
 		return nil
@@ -39,7 +38,6 @@ func (r *Run) Redefined() []Index { return r.redefined }
 // ranked reports whether a task has a place in the start order of the graph.
 func (r *Run) ranked(i Index) bool { return int(i) < r.graph.Len() && r.latest(i) == nil }
 
-// ownNeeds returns the dependencies in the definition of task i.
 func (r *Run) ownNeeds(i Index) []Index {
 	if d := r.latest(i); d != nil {
 		return d.needs
@@ -51,7 +49,6 @@ func (r *Run) ownNeeds(i Index) []Index {
 	return b.needs[i-b.first]
 }
 
-// batchOf returns the growth of an added task.
 func (g *growth) batchOf(i Index) int {
 	k, exact := slices.BinarySearchFunc(g.batches, i, func(b batch, i Index) int { return int(b.first - i) })
 	if !exact {
@@ -132,7 +129,6 @@ func (r *Run) redefine(list []redefinition) {
 	}
 }
 
-// unlink removes all dependencies of redefined tasks.
 func (r *Run) unlink(list []redefinition) {
 	g := r.growth
 	gone, needed := make(map[Index]bool, len(list)), map[Index]bool{}
@@ -204,7 +200,6 @@ func (r *Run) given(i, parent Index) redefinition {
 	return redefinition{task: i, attr: t.attr, priority: t.priority, payload: t.payload, args: t.args, needs: b.needs[i-b.first]}
 }
 
-// effective returns the definition of task i in force.
 func (r *Run) effective(i Index) redefinition {
 	return redefinition{task: i, attr: r.nodes[i].attr, priority: r.Priority(i), payload: r.Payload(i), args: r.Args(i), needs: r.ownNeeds(i)}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/roundsman/roundsman/dag/internal/graph"
 )
 
-// redefine plans the redefinition of an existing task.
 func (p *growthPlan) redefine(at Index, a *Addition) {
 	i, _ := p.run.Lookup(a.ID)
 	parent := p.batch.parent
@@ -116,7 +115,6 @@ func (p *growthPlan) replan(after map[Index][]Index) []Index {
 	return starts
 }
 
-// kept returns the dependants of task i that are not redefined.
 func (p *growthPlan) kept(i Index) []Index {
 	return slices.DeleteFunc(slices.Clone(p.run.Dependants(i)), func(d Index) bool {
 		_, changed := p.changed[d]

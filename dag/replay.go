@@ -158,7 +158,6 @@ func (r *replayed) names(row []Index) []string {
 	return ids
 }
 
-// plan validates the remaining tasks as a growth of the new run.
 func (r *replayed) plan(parent Index) {
 	g := &Growth{}
 	for k := range r.batch.needs {

@@ -230,7 +230,6 @@ func (r *Run) readOrigins(in *wire.Reader) {
 	r.origins = o
 }
 
-// recount derives all data that follows from the states.
 func (r *Run) recount() {
 	r.counts = [stateCount]int{}
 	//workflowcheck:ignore each is reset by itself

@@ -127,7 +127,6 @@ func Resume(prior *Run, next *Graph, opts Options, req ResumeRequest) (*Run, *Re
 	return s.run, plan, nil
 }
 
-// resumption is the work in progress of Resume.
 type resumption struct {
 	prior *Run
 	next  *Graph
@@ -147,7 +146,6 @@ type resumption struct {
 	exec []bool
 }
 
-// choose decides which tasks are executed.
 func (s *resumption) choose(diff Diff) error {
 	s.exec = make([]bool, s.run.Len())
 	for n := range s.exec {

@@ -135,7 +135,6 @@ func (g *growth) appendTo(buf []byte) []byte {
 
 func (g *growth) redefined() bool { return g != nil && len(g.steps) > 0 }
 
-// appendSteps encodes the redefinitions in their order, if any.
 func (g *growth) appendSteps(buf []byte, number func([]byte) uint64) []byte {
 	if !g.redefined() {
 		return buf
@@ -158,7 +157,6 @@ func (g *growth) appendSteps(buf []byte, number func([]byte) uint64) []byte {
 	return buf
 }
 
-// appendRow encodes an ascending row as differences.
 func appendRow(buf []byte, row []Index) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(row)))
 	prev := None

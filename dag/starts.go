@@ -31,7 +31,6 @@ func (r *Run) enqueue(i Index, a attr) {
 	set.added.push(startKey{r.Priority(i), i})
 }
 
-// startFree starts every ready task that needs no place.
 func (r *Run) startFree(buf []Decision) []Decision {
 	for len(r.free.keys) > 0 {
 		k, ok := r.free.peek(r.nodes, isReady)
@@ -131,7 +130,6 @@ func (r *Run) first(set *readySet) (startKey, bool) {
 	return best, ok
 }
 
-// firstOwn returns the graph's first task in the set.
 func (r *Run) firstOwn(set *readySet) Index {
 	return r.graph.AtRank(set.own.least())
 }

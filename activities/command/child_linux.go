@@ -144,7 +144,7 @@ func (c *shimChild) reap() ended {
 	return c.outcome
 }
 
-// abandon leaves the rest to the shim, which goes on until nothing is left.
+// abandon leaves the rest to the shim, which continues until nothing is left.
 func (c *shimChild) abandon() { c.note.abandon() }
 
 // close lets the shim go and reaps it.

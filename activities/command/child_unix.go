@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// groupChild is a program without a shim, the leader of its own process group. What
-// leaves the group is out of reach.
+// groupChild is a program without a shim, the leader of its own process group. A
+// process that leaves the group is out of reach.
 type groupChild struct {
 	pid     int
 	note    *note

@@ -165,7 +165,7 @@ const endPoll = 20 * time.Millisecond
 
 // endLeftovers ends the programs that an earlier process left running, SIGTERM first
 // and SIGKILL after their grace, and returns when they are gone. One that does not die
-// is reported and stays noted: no job starts that would run beside it.
+// is reported and stays noted: no job starts that would run next to it.
 func (l *ledger) endLeftovers(ctx context.Context) error {
 	left, err := l.read()
 	if err != nil {

@@ -27,7 +27,7 @@ func detectionOwner(in jobtype.DetectInput) owner {
 	return owner{Key: "detection/" + in.JobType}
 }
 
-// awaitEnd waits until no program runs beside which one of owner must not start: that of
+// awaitEnd waits until no program runs next to which one of owner must not start: that of
 // an earlier attempt which does not end. If it does not end in time, the error is a
 // [jobtype.ErrAtCapacity], so the job is placed again, and no retry is spent.
 func (h *Handler) awaitEnd(ctx context.Context, workerID string, owner owner, progress jobtype.Progress) error {

@@ -194,7 +194,7 @@ func endings() map[string]func(t *testing.T, s *site, worker *exec.Cmd) {
 }
 
 // Whatever session a program runs in, it ends with its attempt, and the next attempt
-// never runs beside it.
+// never runs next to it.
 func TestNoProgramSurvivesItsAttempt(t *testing.T) {
 	t.Parallel()
 	for user, uid := range map[string]int{"root": 0, "an ordinary user": nobody} {

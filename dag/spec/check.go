@@ -64,7 +64,6 @@ func notWhen(when string) string {
 	return `; write a template, like '{{eq .Params.mode "full"}}'`
 }
 
-// checkAction requires exactly one action.
 func (r reader) checkAction(t *Task) {
 	var given []string
 	for _, a := range actions() {
@@ -104,5 +103,4 @@ func (t *Task) fanOut() int {
 	return n
 }
 
-// fans reports whether the entry is a fan-out, even of one task.
 func (t *Task) fans() bool { return len(t.ForEach) > 0 || t.ForEachFrom != "" || len(t.Matrix) > 0 }

@@ -58,8 +58,7 @@ type unit struct {
 	structural map[string]bool
 	limits     map[string]int
 	// known resolves names of existing tasks when tasks are added to a run.
-	known func(string) ([]string, bool)
-	// run is the run that gets the tasks.
+	known       func(string) ([]string, bool)
 	run         *dag.Run
 	tasks       []dag.Task
 	before      [][]string // of added tasks
@@ -110,7 +109,6 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	return out, nil
 }
 
-// circles adds the cycles among the tasks of a faulty unit.
 func (u *unit) circles() {
 	_, err := dag.Build(dag.Input{Tasks: u.tasks})
 	if faults, ok := errors.AsType[*dag.FaultsError](err); ok {
@@ -118,7 +116,6 @@ func (u *unit) circles() {
 	}
 }
 
-// blame adds the places to the graph's faults.
 func (u *unit) blame(faults *dag.FaultsError) {
 	for _, f := range faults.Faults {
 		t := u.declares(f)

@@ -41,7 +41,6 @@ func (u *unit) expand(entries []Task) {
 	}
 }
 
-// addTasks adds the tasks of an entry.
 func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
 	payload := u.definition(t)
 	for _, in := range instances {
@@ -62,7 +61,6 @@ func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {
 	}
 }
 
-// entry returns the first entry with that id, or nil.
 func (u *unit) entry(id string) *Task {
 	if k, ok := u.names[id]; ok {
 		return &u.entries[k]
@@ -115,7 +113,6 @@ func (u *unit) declare(k int) {
 	u.fanned[k], u.items[t.ID] = list, items
 }
 
-// resolve converts the names of one entry to ids of tasks.
 func (u *unit) resolve(t *Task, key string, names []string) []string {
 	if u.plain(t, names) {
 		return names
@@ -140,7 +137,6 @@ func (u *unit) resolve(t *Task, key string, names []string) []string {
 	return ids
 }
 
-// plain reports whether all names are ids of tasks already.
 func (u *unit) plain(t *Task, names []string) bool {
 	for _, name := range names {
 		if u.entry(name) == nil || u.fans[name] || name == t.ID {

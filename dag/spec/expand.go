@@ -58,7 +58,6 @@ func (p *Program) Expand(i dag.Index, result []byte) (*Expansion, error) {
 	return &e.out, nil
 }
 
-// expansion is the work in progress of Expand.
 type expansion struct {
 	run   *dag.Run
 	known func(string) ([]string, bool)
@@ -156,7 +155,6 @@ func (f *fan) fault(format string, args ...any) error {
 	return fmt.Errorf("INVALID: for_each of task %q: %s", f.id, fmt.Sprintf(format, args...))
 }
 
-// add creates the tasks of a fan-out.
 func (e *expansion) add(f *fan) {
 	common := []string{f.id}
 	for _, name := range f.Needs {

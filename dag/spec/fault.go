@@ -25,7 +25,6 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message)
 }
 
-// maxFaults bounds the report of one document.
 const maxFaults = 200
 
 // Faults is the error of [Load] and [Compile]: all faults in document order.
@@ -54,8 +53,7 @@ type collector struct {
 	file    string
 	faults  Faults
 	dropped int
-	// last is the last task read.
-	last Task
+	last    Task
 }
 
 func (c *collector) at(n *yamlread.Node, format string, args ...any) {
@@ -78,10 +76,8 @@ func (c *collector) add(f Fault) {
 	c.faults = append(c.faults, f)
 }
 
-// count is the number of faults so far.
 func (c *collector) count() int { return len(c.faults) + c.dropped }
 
-// err returns the faults in order, nil if there are none.
 func (c *collector) err() error {
 	if len(c.faults) == 0 {
 		return nil

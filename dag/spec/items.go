@@ -10,7 +10,6 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 )
 
-// listReference matches a reference to a list of items.
 var listReference = regexp.MustCompile(`^\{\{-?\s*\.Params((?:\.\w+)+)\s*-?\}\}$`)
 
 // fillIn replaces references to lists of the params by the lists.
@@ -93,7 +92,6 @@ func unlessEmpty(key string, fields map[string]any) string {
 	return "; " + suggestion(key, known)
 }
 
-// checkPerItem reports names that are no fan-out of this document.
 func (u *unit) checkPerItem(t *Task) {
 	for k, name := range t.PerItem {
 		at := entryNode(t.node, "per_item", k)

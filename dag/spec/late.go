@@ -34,7 +34,6 @@ type Source struct {
 
 func (s Source) equal(o Source) bool { return s.Of == o.Of && slices.Equal(s.Path, o.Path) }
 
-// resultReference matches a reference to a list in a task's result.
 var resultReference = regexp.MustCompile(`^\{\{-?\s*(?:\.Needs\.(\w+)|\(\s*index\s+\.Needs\s+"([\w-]+)"\s*\))\.Result((?:\.\w+)+)\s*-?\}\}$`)
 
 // sourceOf parses a reference to a list in a result; nil for other text.

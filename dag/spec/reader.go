@@ -23,7 +23,6 @@ type field struct {
 	read func(*yamlread.Node)
 }
 
-// isScalar reports whether n is a single value, written as text.
 func isScalar(n *yamlread.Node) bool {
 	return n.Kind != yamlread.Object && n.Kind != yamlread.List && n.Kind != yamlread.Null
 }
@@ -127,7 +126,6 @@ func (r reader) number(n *yamlread.Node, what string, low, high int) int {
 	return int(v)
 }
 
-// duration reads a duration of at least low.
 func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jobtype.Duration {
 	if n.Kind != yamlread.Text {
 		r.at(n, "%s must be a duration with a unit, like 30s, 5m or 2h30m, not %s", what, kindOf(n))
@@ -145,7 +143,6 @@ func (r reader) duration(n *yamlread.Node, what string, low jobtype.Duration) jo
 	return d
 }
 
-// instant reads a time with its offset from UTC.
 func (r reader) instant(n *yamlread.Node, what string) time.Time {
 	at, err := time.Parse(time.RFC3339, r.text(n, what))
 	if err != nil && isScalar(n) {
@@ -192,7 +189,6 @@ func (r reader) object(n *yamlread.Node, what string) map[string]any {
 	return out
 }
 
-// child returns the value of a key, or nil.
 func child(n *yamlread.Node, key string) *yamlread.Node {
 	if f := n.Field(key); f != nil {
 		return f.Value

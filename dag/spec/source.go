@@ -66,7 +66,6 @@ func CompileText(name, text string, files map[string]string, params json.RawMess
 	return Compile(loaded, texts(files))
 }
 
-// texts holds files as text.
 type texts map[string]string
 
 // ReadFile implements [Files].

@@ -4,7 +4,7 @@ package arch
 // target. Budgets only fall: remove the entry of a package that reaches the target.
 var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant table
 	"activities/admission":                 {19, 28},
-	"activities/command":                   {20, 5},
+	"activities/command":                   {15, 5},
 	"activities/control":                   {20, 17},
 	"activities/fleet":                     {16, 15},
 	"activities/jobs":                      {17, 11},
@@ -29,7 +29,7 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"internal/cli/workers":                 {41, 26},
 	"internal/doctor":                      {26, 14},
 	"internal/edge/api":                    {19, 14},
-	"internal/edge/api/auth":               {23, 16},
+	"internal/edge/api/auth":               {17, 16},
 	"internal/edge/api/authoring":          {38, 13},
 	"internal/edge/api/guard":              {18, 24},
 	"internal/edge/api/problem":            {22, 12},

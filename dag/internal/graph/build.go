@@ -168,7 +168,6 @@ func (b *builder) intern(known map[string]int32, of func(*Task) []byte) []int32 
 	return column
 }
 
-// attach stores the distinct attachments in the order of their hashes.
 func (g *Graph) attach(blobs [][]byte) {
 	for _, blob := range blobs {
 		sum := sha256.Sum256(blob)
@@ -214,7 +213,6 @@ func (g *Graph) order() {
 	}
 }
 
-// transpose converts rows of dependencies to rows of dependants, ascending.
 func transpose(needs []Index, needsOff []uint32) ([]Index, []uint32) {
 	n := len(needsOff) - 1
 	off := make([]uint32, n+1)

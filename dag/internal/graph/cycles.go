@@ -190,7 +190,6 @@ func residue(g *Graph) []Index {
 	return rest
 }
 
-// cycles reports one cycle for every strongly connected component.
 func (b *builder) cycles() {
 	if acyclic(b.g) {
 		return

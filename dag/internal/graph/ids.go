@@ -36,7 +36,6 @@ func newIDTable(text string, off []uint32, dup func(first, second Index)) idTabl
 // At returns the id of task i.
 func (t *idTable) at(i Index) string { return t.text[t.off[i]:t.off[i+1]] }
 
-// find returns the task with that id.
 func (t *idTable) find(id string) (Index, bool) {
 	if len(t.slots) == 0 {
 		return None, false

@@ -8,7 +8,6 @@ import (
 
 func budgetRuleKeys() []string { return []string{"count", "window", "hard_timeout", "disable_for"} }
 
-// retryBudget reads the limits of failures; nil without any.
 func (l *loader) retryBudget(e entry) *contract.RetryBudget {
 	n, path := e.node.Get("retry_budget"), e.path+".retry_budget"
 	if n == nil || !l.object(n, path, "per_key", "per_type") {
@@ -46,7 +45,7 @@ func (l *loader) budgetRule(n *yamlread.Node, path string, most int) *contract.R
 		return rule
 	}
 	if rule.Count == 0 && rule.HardTimeout == 0 {
-		l.fault(n.Place(), path, "says neither count nor hard_timeout, so that nothing would ever be disabled: write `count: 3`")
+		l.fault(n.Place(), path, "sets neither count nor hard_timeout, so it disables nothing: write `count: 3`")
 	}
 	if rule.HardTimeout > 0 && rule.HardTimeout < contract.MinBudgetTime {
 		l.fault(n.Get("hard_timeout").Place(), path+".hard_timeout", "%s is out of range: use %s to %s, or 0s for none", rule.HardTimeout, contract.MinBudgetTime, contract.MaxBudgetWindow)

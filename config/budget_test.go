@@ -42,7 +42,7 @@ func TestRetryBudgetFaults(t *testing.T) {
 	t.Parallel()
 	for budget, want := range map[string]string{
 		"{}":                                        "retry_budget: says neither per_key nor per_type: write `per_key:",
-		"{per_key: {}}":                             "retry_budget.per_key: says neither count nor hard_timeout",
+		"{per_key: {}}":                             "retry_budget.per_key: sets neither count nor hard_timeout",
 		"{per_key: {count: 26}}":                    "retry_budget.per_key.count: 26 is out of range: use 1 to 25",
 		"{per_type: {count: -1}}":                   "retry_budget.per_type.count: -1 is out of range: use 1 to 500",
 		"{per_key: {count: 3, window: 0s}}":         "retry_budget.per_key.window: 0s is out of range: use 1s to 720h",

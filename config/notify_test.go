@@ -42,7 +42,7 @@ func TestNotifyFaults(t *testing.T) {
 		"receivers: {ops: {smtp: {server: 'm:25', from: a@b.c, to: [x], tls: none}}}":             "is not an address of mail",
 		"receivers: {ops: {command: {argv: [a]}}}\n  rules: [{on: [failed], to: [opps]}]":         `there is no receiver "opps": did you mean "ops"?`,
 		"receivers: {ops: {command: {argv: [a]}}}\n  rules: [{on: [failure], to: [ops]}]":         `there is no event "failure"`,
-		"receivers: {ops: {command: {argv: [a]}}}\n  rules: [{to: [ops]}]":                        "says neither on nor not_succeeded_for",
+		"receivers: {ops: {command: {argv: [a]}}}\n  rules: [{to: [ops]}]":                        "sets neither on nor not_succeeded_for",
 		"rules: [{on: [failed], to: [ops]}]":                                                      "write notify.receivers.ops",
 		"receivers: {ops: {command: {argv: [a]}}}\n  rules: [{not_succeeded_for: 1s, to: [ops]}]": "out of range",
 	} {

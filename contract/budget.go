@@ -139,7 +139,7 @@ func (f *HoldFault) Error() string {
 	case f.Hold != nil:
 		return fmt.Sprintf("%s is not disabled but %s: `roundsman jobs forgive` lifts that", what, f.Hold)
 	}
-	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman jobs disabled` lists what is", what)
+	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman jobs disabled` lists disabled keys and job types", what)
 }
 
 // Codes of an [AdmissionHold].

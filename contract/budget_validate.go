@@ -56,7 +56,7 @@ func (r *RetryBudgetRule) validate(path string, most int) error {
 		within("hard_timeout", r.HardTimeout, MinBudgetTime, MaxBudgetWindow)
 	}
 	if r.Count == 0 && r.HardTimeout == 0 {
-		faults = append(faults, fmt.Errorf("%s says neither count nor hard_timeout, so that nothing would ever be disabled: write \"count\": 3", path))
+		faults = append(faults, fmt.Errorf("%s sets neither count nor hard_timeout, so it disables nothing: write \"count\": 3", path))
 	}
 	return errors.Join(faults...)
 }

@@ -123,7 +123,7 @@ func (c FleetConfig) FreshFor() time.Duration { return 3 * c.HeartbeatInterval.S
 func (c FleetConfig) Validate() error {
 	var faults []error
 	if c.HeartbeatInterval.Std() < time.Second || c.HeartbeatInterval.Std() > time.Minute {
-		faults = append(faults, fmt.Errorf("heartbeat interval %s must be between 1s and 1m, which is what workers can do", c.HeartbeatInterval))
+		faults = append(faults, fmt.Errorf("heartbeat interval %s is out of range: use 1s to 1m", c.HeartbeatInterval))
 	}
 	if c.UnreachableAfter.Std() <= c.FreshFor() {
 		faults = append(faults, fmt.Errorf("unreachable threshold %s must be longer than three heartbeat intervals (%s)", c.UnreachableAfter, c.FreshFor()))

@@ -94,7 +94,7 @@ func (r NotifyRule) Validate() error {
 		}
 	}
 	if len(r.On) == 0 && r.NotSucceededFor == 0 {
-		faults = append(faults, errors.New("says neither on nor not_succeeded_for: write `on: [failed]`"))
+		faults = append(faults, errors.New("sets neither on nor not_succeeded_for: write `on: [failed]`"))
 	}
 	if d := r.NotSucceededFor; d != 0 && (d < MinNotSucceededFor || d > MaxNotSucceededFor) {
 		faults = append(faults, fmt.Errorf("not_succeeded_for: %s is out of range: use %s to %s", d, MinNotSucceededFor, MaxNotSucceededFor))

@@ -274,7 +274,7 @@ func (p Proposal) objectFaults() []error {
 	named("shared", p.Shared)
 	for _, object := range p.Shared {
 		if slices.Contains(p.Exclusive, object) {
-			faults = append(faults, fmt.Errorf("object %q is in exclusive and in shared: exclusive says everything, leave it out of shared", object))
+			faults = append(faults, fmt.Errorf("object %q is in exclusive and in shared: remove it from shared", object))
 		}
 	}
 	return faults

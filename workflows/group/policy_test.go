@@ -130,7 +130,7 @@ func TestSetPolicyRefusesWhatItCannotDo(t *testing.T) {
 		`unknown field "retry_bugdet"`:                     map[string]any{"policy": whole, "retry_bugdet": map[string]any{}},
 		`unknown field "retries"`:                          map[string]any{"policy": map[string]any{"retries": 3}},
 		"retry_budget.per_key.count: 26 is out of range":   contract.SetPolicyInput{Policy: whole, RetryBudget: &contract.RetryBudget{PerKey: &contract.RetryBudgetRule{Count: 26}}},
-		"retry_budget.per_type says neither count nor":     contract.SetPolicyInput{Policy: whole, RetryBudget: &contract.RetryBudget{PerType: &contract.RetryBudgetRule{}}},
+		"retry_budget.per_type sets neither count nor":     contract.SetPolicyInput{Policy: whole, RetryBudget: &contract.RetryBudget{PerType: &contract.RetryBudgetRule{}}},
 		"retry_budget.per_key.window: 1ms is out of range": contract.SetPolicyInput{Policy: whole, RetryBudget: &contract.RetryBudget{PerKey: &contract.RetryBudgetRule{Count: 1, Window: jobtype.Duration(time.Millisecond)}}},
 		"on_worker_loss: hold needs routing worker":        contract.SetPolicyInput{Policy: held},
 		`change: json: unknown field "retrys"`:             contract.SetPolicyInput{Change: json.RawMessage(`{"retrys": 3}`)},

@@ -18,8 +18,7 @@ import (
 
 func TestMain(m *testing.M) { sites.Main(m, map[string]func(){"cluster": serve}) }
 
-// idxEntry is the size of one object in the index file of a volume.
-const objects, objectSize, idxEntry = 10, 1000, 16
+const objects, objectSize = 10, 1000
 
 // serve is a cluster of two servers, of which one has all volumes. A tail takes a
 // while, so that there is time to kill a worker in the middle of a move.

@@ -229,7 +229,7 @@ func heals(t *testing.T, s scenario, at int, f fate, times int) {
 		}
 	}
 	require.NotNil(t, end)
-	if move, ok := s.job(c).(*steps.Move); ok && end.Code == steps.TargetReadOnly && at == 2 && times == 2 {
+	if move, ok := s.job(c).(*steps.Move); ok && end.Code == steps.TargetReadOnly && at == 3 && times == 2 {
 		// A copy that could not be tailed twice is fenced and named; see docs/seaweedfs.md.
 		assert.Contains(t, end.Left, steps.Leftover{Kind: steps.LeftCopy, Server: move.Target})
 		return

@@ -366,6 +366,12 @@ func (m *model) flip(server string) {
 	m.down[server] = !m.down[server]
 	m.log("%s down %v", server, m.down[server])
 	m.cluster.SetDown(server, m.down[server])
+	holders, readOnly := m.cluster.Replicas(1)
+	if !m.down[server] && len(holders)-len(readOnly) > 1 {
+		// The source restarted after the copy and before its mark was persisted, and the job
+		// is gone. What it left needs volume.check.disk first, as its error says.
+		m.repaired[1] = true
+	}
 }
 
 // vanish takes a server away with its disks. What only that server had is not the loss

@@ -6,8 +6,8 @@ const maxTries = 2
 
 // Move brings a volume from Source to Target:
 //
-//	mark the source read-only → copy → tail → see that the target has as much →
-//	delete the source
+//	mark the source read-only → copy → mark it over a restart, too → tail → see that
+//	the target has as much → delete the source
 //
 // A copy that exists is never deleted, whoever made it, and completed while it is
 // writable: a tail from the beginning makes any copy complete. A failure makes the source writable again,
@@ -30,6 +30,8 @@ type Move struct {
 
 	// Marked: the source was writable before this job.
 	Marked bool `json:"marked,omitempty"`
+	// Fenced: the mark of the source may be persisted.
+	Fenced bool `json:"fenced,omitempty"`
 	// Copying: a copy by this job may have begun; Copied: it ended well, with
 	// SinceNS.
 	Copying bool   `json:"copying,omitempty"`
@@ -41,6 +43,7 @@ type Move struct {
 	tailed   bool
 	waits    int
 	arriving bool
+	fenced   bool
 	tries    map[try]int
 	failure  *End
 	stopped  *End
@@ -139,7 +142,11 @@ func (m *Move) alone(source, target Replica) Step {
 			return ended(failed(CallFailed).at(m.Source, m.lastFail.Err))
 		}
 		m.Marked = true
-		return calmly(m.readOnly(m.Source))
+		return calmly(m.readOnly(m.Source, false))
+	}
+	if m.Fenced && m.Marked && m.may(MarkWritable, m.Source) {
+		// A copy would carry the mark.
+		return m.writable()
 	}
 	m.Copying = true
 	return calmly(call(Call{Op: Copy, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, DiskType: m.DiskType, IOLimit: m.IOLimit}))
@@ -171,6 +178,11 @@ func (m *Move) both(seen View, source, target Replica) Step {
 	}
 	if !source.ReadOnly && surplus {
 		return m.markAgain(source, target)
+	}
+	if surplus && m.Marked && !m.fenced && m.may(MarkReadOnly, m.Source) {
+		// A restart of the source makes two writable copies otherwise.
+		m.Fenced = true
+		return m.readOnly(m.Source, true)
 	}
 	if !m.tailed {
 		if !m.may(Tail, m.Target) {
@@ -211,8 +223,8 @@ func (m *Move) markAgain(source, target Replica) Step {
 	if !m.may(MarkReadOnly, m.Source) {
 		return m.fail(true, failed(CallFailed).at(m.Source, m.lastFail.Err), source, target)
 	}
-	m.Marked, m.tailed = true, false
-	return m.readOnly(m.Source)
+	m.Marked, m.Fenced, m.tailed = true, true, false
+	return m.readOnly(m.Source, true)
 }
 
 // fail remembers why, and makes the source writable before the end.
@@ -227,7 +239,7 @@ func (m *Move) abandon(surplus bool, source, target Replica) Step {
 	undo := source.ReadOnly && m.Marked && m.may(MarkWritable, m.Source)
 	if surplus && target.Presence == Present {
 		if !target.ReadOnly && (undo || !source.ReadOnly) && m.may(MarkReadOnly, m.Target) {
-			return m.readOnly(m.Target)
+			return m.readOnly(m.Target, true)
 		}
 		undo = undo && target.ReadOnly && source.Revision == target.Revision && source.covers(target)
 	}
@@ -243,11 +255,11 @@ func (m *Move) inherited(source Replica) bool {
 	return m.Copied && !m.Marked && source.ReadOnly
 }
 
-// readOnly makes a replica read-only. The mark of a source is not persisted: the copy
-// would carry it, and refuse its tail. The mark of a surplus copy outlives a restart of
-// its server.
-func (m *Move) readOnly(server string) Step {
-	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: server == m.Target})
+// readOnly makes a replica read-only, with persist also over a restart of its server. A
+// copy carries a mark that is persisted, and refuses its tail. So the source's is persisted
+// only after the copy.
+func (m *Move) readOnly(server string, persist bool) Step {
+	return call(Call{Op: MarkReadOnly, Server: server, Volume: m.Volume, Collection: m.Collection, Persist: persist})
 }
 
 func (m *Move) writable() Step {
@@ -255,7 +267,13 @@ func (m *Move) writable() Step {
 }
 
 // may reports whether this attempt may send the call (again).
-func (m *Move) may(op Op, server string) bool { return m.tries[try{op: op, server: server}] < maxTries }
+func (m *Move) may(op Op, server string) bool {
+	limit := maxTries
+	if op == MarkReadOnly && m.fenced {
+		limit++ // the mark that was persisted is none of a failure
+	}
+	return m.tries[try{op: op, server: server}] < limit
+}
 
 // leaveFence names a target that is read-only, or that cannot be read and may be.
 func (m *Move) leaveFence(end *End, target Replica) *End {
@@ -297,6 +315,10 @@ func (m *Move) Took(c Call, answer Answer) {
 		m.Copied, m.SinceNS, m.tailed = true, answer.SinceNS, false
 	case Tail:
 		m.tailed = true
-	case Check, Compact, Commit, Cleanup, MarkReadOnly, MarkWritable, Delete, EcGenerate, EcCopy, EcMount, EcUnmount, EcDelete:
+	case MarkReadOnly:
+		m.fenced = m.fenced || c.Server == m.Source && c.Persist
+	case MarkWritable:
+		m.Fenced, m.fenced = false, false
+	case Check, Compact, Commit, Cleanup, Delete, EcGenerate, EcCopy, EcMount, EcUnmount, EcDelete:
 	}
 }

@@ -16,13 +16,13 @@ func TestASourceThatBecameWritableIsFencedAgain(t *testing.T) {
 	c := fourServers()
 	var ops []steps.Op
 	end, _ := walk(c, &steps.Move{Volume: 1, Source: "a:1", Target: "c:1", Copies: 1}, 1, func(i int, call steps.Call) fate {
-		if ops = append(ops, call.Op); i == 2 {
+		if ops = append(ops, call.Op); i == 3 {
 			require.NoError(t, c.MarkWritable("a:1", 1))
 		}
 		return well
 	})
 	require.True(t, end.OK)
-	require.Equal(t, []steps.Op{steps.MarkReadOnly, steps.Copy, steps.Tail, steps.MarkReadOnly, steps.Tail, steps.Delete}, ops)
+	require.Equal(t, []steps.Op{steps.MarkReadOnly, steps.Copy, steps.MarkReadOnly, steps.Tail, steps.MarkReadOnly, steps.Tail, steps.Delete}, ops)
 }
 
 func TestAMoveKeepsASourceThatIsNoSurplus(t *testing.T) {

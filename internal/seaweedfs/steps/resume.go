@@ -18,7 +18,7 @@ func Resume(job Job, checkpoint json.RawMessage) error {
 		var then Move
 		now.earlier = true
 		if err = json.Unmarshal(checkpoint, &then); err == nil && then.Source == now.Source && then.Target == now.Target {
-			now.Marked, now.Copying, now.Copied, now.SinceNS = then.Marked, then.Copying, then.Copied, then.SinceNS
+			now.Marked, now.Copying, now.Copied, now.SinceNS, now.Fenced = then.Marked, then.Copying, then.Copied, then.SinceNS, then.Fenced
 		}
 	case *Vacuum:
 		var then Vacuum

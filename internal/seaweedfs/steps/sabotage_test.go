@@ -31,7 +31,7 @@ var sabotages = []struct{ name, file, old, new string }{
 	{"move: two writable copies after a failure", "steps/move.go", "if surplus && target.Presence == Present {", "if false {"},
 	{"move: do not say that the source is read-only", "steps/move.go", "		end.leaves(LeftReadOnly, m.Source)\n", ""},
 	{"move: do not say that a copy is left", "steps/move.go", "		end.leaves(LeftCopy, m.Target)\n", ""},
-	{"move: forget who made the source read-only", "steps/resume.go", "now.Marked, now.Copying, now.Copied, now.SinceNS = then.Marked,", "now.Marked, now.Copying, now.Copied, now.SinceNS = false,"},
+	{"move: forget who made the source read-only", "steps/resume.go", "now.SinceNS, now.Fenced = then.Marked,", "now.SinceNS, now.Fenced = false,"},
 	{"vacuum: commit what was not compacted well", "steps/vacuum.go", "	case compact:\n		if v.failure != nil {\n			return sweepAfter", "	case compact:\n		if false {\n			return sweepAfter"},
 	{"vacuum: compact stale read-only replicas", "steps/vacuum.go", "if op == Check && len(v.Writable) > 0 && !slices.Contains(v.Writable, server) {", "if false {"},
 	{"vacuum: commit the others after a commit that failed", "steps/vacuum.go", "v.failure, v.at = failed(CallFailed).at(c.Server, answer.Err), len(v.Servers)", "if v.failure = failed(CallFailed).at(c.Server, answer.Err); c.Op != Commit {\n				v.at = len(v.Servers)\n			}"},

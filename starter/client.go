@@ -58,6 +58,9 @@ type Options struct {
 	Logger *slog.Logger
 	// DialTimeout bounds Dial. Default DialTimeout.
 	DialTimeout time.Duration
+	// AskWithin bounds how long a command waits for an absent control plane, once for all
+	// that it asks. Default: each question has answerTimeout, for clients that live long.
+	AskWithin time.Duration
 	// Metrics takes the SDK's metrics. Default: none.
 	Metrics client.MetricsHandler
 	// Render tells the command lines of attempts. Default: none are told.
@@ -100,6 +103,8 @@ type Client struct {
 	heartbeat  time.Duration
 	connection Connection
 	render     Render
+	askWithin  time.Duration
+	presence   *presence
 }
 
 // Connection is how a client reaches the server.
@@ -139,6 +144,9 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	c.identity = options.Identity
 	c.heartbeat = max(options.HeartbeatInterval, 0)
 	c.render = options.Render
+	if c.askWithin = options.AskWithin; c.askWithin > 0 {
+		c.presence = &presence{}
+	}
 	c.connection = Connection{Address: options.Address, Credentials: options.credentials()}
 	return c, nil
 }

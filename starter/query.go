@@ -27,7 +27,15 @@ func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args 
 
 // queryUnless does not ask a workflow in such a state.
 func queryUnless[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	err = c.presence.ask(func() error {
+		answer, err = queryOnce[T](ctx, c, reject, ref, name, args...)
+		return err
+	})
+	return answer, err
+}
+
+func queryOnce[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
+	limited, cancel := c.patient(ctx, ref)
 	defer cancel()
 	response, err := c.temporal.QueryWorkflowWithOptions(limited, &client.QueryWorkflowWithOptionsRequest{
 		WorkflowID:           ref.WorkflowID,
@@ -65,7 +73,15 @@ const updatePause = 50 * time.Millisecond
 // workflow task it did not accept, as when a signal came while the workflow was
 // continuing as new: nothing of it was done, and it is sent again.
 func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
-	limited, cancel := context.WithTimeout(ctx, answerTimeout)
+	err = c.presence.ask(func() error {
+		answer, err = updateOnce[T](ctx, c, ref, name, argument)
+		return err
+	})
+	return answer, err
+}
+
+func updateOnce[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
+	limited, cancel := c.patient(ctx, ref)
 	defer cancel()
 	options := client.UpdateWorkflowOptions{
 		UpdateID:     updateID(ctx, name),

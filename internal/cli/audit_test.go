@@ -77,3 +77,15 @@ func auditTells(t *testing.T, h *harness) {
 		assert.Equal(t, "tester", entry.Actor, "%+v", entry)
 	}
 }
+
+// TestAnAbsentControlPlaneIsTheFirstLine: what the server alone knows is shown, after the
+// cause, which stands once; the answer is not whole, so the command fails.
+func TestAnAbsentControlPlaneIsTheFirstLine(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	for _, line := range [][]string{{"status"}, {"status", "--output", "json"}, {"workers", "list"}} {
+		told := h.run(line...).Exits(ui.ExitFailed)
+		assert.True(t, strings.HasPrefix(told.Stderr, "roundsman: CONTROL_PLANE_DOWN: "), told.Stderr)
+		assert.Equal(t, 1, strings.Count(told.Stderr, "CONTROL_PLANE_DOWN"), told.Stderr)
+	}
+}

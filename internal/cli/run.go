@@ -54,7 +54,7 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	}
 	err = c.app(root).RunContext(ctx, arranged.line(ui.ProgramName))
 	if err == nil {
-		err = answer.lost()
+		err = c.Whole(answer.lost())
 	}
 	return env.Finish(ctx, err)
 }

@@ -46,6 +46,7 @@ type status struct {
 	// Untold are receivers whose last attempt failed: what waits for them is tried again.
 	Untold   []contract.ReceiverView `json:"untold,omitempty"`
 	Unknown  []string                `json:"unknown,omitempty"`
+	faults   []error
 	jobTypes []jobtypes.JobType
 }
 
@@ -97,10 +98,16 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 				return err
 			}
 		case ui.WantsData(ctx):
+			for _, fault := range found.faults {
+				c.Note(fault)
+			}
 			return c.Answer(ctx, found)
 		default:
 			if ctx.Bool(ui.FlagWatch) && c.Env.Terminal {
 				fmt.Fprint(c.Env.Stdout, clearScreen)
+			}
+			for _, fault := range found.faults {
+				c.Note(fault)
 			}
 			c.printStatus(found, now)
 		}
@@ -161,8 +168,8 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 	})
 	_ = asking.Wait() // Faults are noted.
 	for _, err := range faults {
-		if err != nil {
-			found.Unknown = append(found.Unknown, err.Error())
+		if err != nil && !slices.Contains(found.Unknown, err.Error()) {
+			found.Unknown, found.faults = append(found.Unknown, err.Error()), append(found.faults, err)
 		}
 	}
 	for _, known := range found.jobTypes {
@@ -297,8 +304,5 @@ func (c *commands) printStatus(found status, now time.Time) {
 			untold.Add(ui.Text(r.Name), ui.Text(ui.Ago(r.FailingSince, now)), ui.Textf("%d", r.Waiting), ui.Cell{Text: r.Error, Paint: ui.Bad, Cause: true})
 		}
 		c.PrintTable(untold, "")
-	}
-	for _, unknown := range found.Unknown {
-		c.Complain("note: %s", unknown)
 	}
 }

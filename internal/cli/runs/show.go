@@ -2,6 +2,7 @@ package runs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,6 +83,9 @@ func (c *commands) showRun(ctx *cli.Context, client *starter.Client, ref starter
 	shown := shownRun{Snapshot: snapshot}
 	filter := starter.ItemFilter{States: ctx.StringSlice(ui.FlagState), ID: ctx.String(ui.FlagTask), Limit: ctx.Int(ui.FlagLimit)}
 	lists := snapshot.Kind == starter.KindDAG || len(filter.States) > 0 || filter.ID != ""
+	if _, down := errors.AsType[*starter.ControlPlaneDownError](snapshot.Silence()); down {
+		c.Note(snapshot.Silence())
+	}
 	switch {
 	case !lists:
 		var uncounted int

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -93,13 +94,16 @@ func (c *Program) Connect(ctx *cli.Context) (*starter.Client, error) {
 	return client.As(c.Operator(), func(err error) { c.Complain("roundsman: %v", err) }), nil
 }
 
+// AskWithin is how long a command waits for a control plane that does not answer.
+const AskWithin = 3 * time.Second
+
 // Dial connects as the operator to the server that settings name.
 func (c *Program) Dial(ctx context.Context, settings config.Temporal) (*starter.Client, error) {
 	options, err := app.ClientOptions(settings)
 	if err != nil {
 		return nil, Faulty(err)
 	}
-	options.Identity = starter.OperatorIdentity(ProgramName, c.Operator())
+	options.Identity, options.AskWithin = starter.OperatorIdentity(ProgramName, c.Operator()), AskWithin
 	return starter.Dial(ctx, options)
 }
 

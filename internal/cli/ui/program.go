@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,11 +16,32 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Note tells what could not be found out besides an answer.
+// Note writes what could not be found out besides an answer: before the answer, and once.
+// An answer that lacks what a control plane knows is not whole: the command ends with
+// [ExitFailed].
 func (c *Program) Note(err error) {
-	if err != nil {
-		c.Complain("note: %s", err)
+	if err == nil {
+		return
 	}
+	text := "note: " + err.Error()
+	if down, is := errors.AsType[*starter.ControlPlaneDownError](err); is {
+		if c.partial {
+			return // It is the same one that is absent.
+		}
+		c.partial, text = true, "roundsman: "+down.Error()
+	}
+	if !slices.Contains(c.noted, text) {
+		c.noted = append(c.noted, text)
+		c.Complain("%s", text)
+	}
+}
+
+// Whole is err, or the exit code of a command whose answer is not whole.
+func (c *Program) Whole(err error) error {
+	if err == nil && c.partial {
+		return Silent(ExitFailed)
+	}
+	return err
 }
 
 // Print writes to standard output, for people. Whatever a text contains, it cannot
@@ -93,6 +116,10 @@ type Program struct {
 	Handlers []jobtype.Handler
 	// Wide and NoHeaders say how tables look; see [Program.PrintTable].
 	Wide, NoHeaders bool
+	// noted are the notes that were written, partial says that one was about an absent
+	// control plane.
+	noted   []string
+	partial bool
 }
 
 // Look takes from a command line how tables look.

@@ -1,0 +1,63 @@
+package starter_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// silent is a connection on which no workflow answers: it notes the time that each question
+// was given, and answers as the server does when that is over.
+type silent struct {
+	mu    sync.Mutex
+	given []time.Duration
+}
+
+func (s *silent) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if !strings.HasSuffix(method, "/QueryWorkflow") && !strings.HasSuffix(method, "/UpdateWorkflowExecution") {
+		return invoke(ctx, method, req, reply, cc, options...)
+	}
+	deadline, _ := ctx.Deadline()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given = append(s.given, time.Until(deadline))
+	return status.Error(codes.DeadlineExceeded, "nobody polls")
+}
+
+// TestACommandAsksAnAbsentControlPlaneOnce: however much a command wants to know, it waits
+// for one answer, and for that at most as long as it is told.
+func TestACommandAsksAnAbsentControlPlaneOnce(t *testing.T) {
+	t.Parallel()
+	server, err := launched()
+	require.NoError(t, err)
+	connection := &silent{}
+	client, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), HeartbeatInterval: -1, AskWithin: 3 * time.Second, Intercept: connection.intercept})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	ctx := t.Context()
+	for _, ask := range []func() error{
+		func() error { _, err := client.Workers().List(ctx, contract.WorkersQueryInput{}); return err },
+		func() error { _, err := client.Admission().Usage(ctx); return err },
+		func() error { _, err := client.Admission().Usage(ctx); return err },
+		func() error {
+			_, err := client.Workers().Operate(ctx, "node-a", starter.ActionDrain, "ada", "")
+			return err
+		},
+	} {
+		var down *starter.ControlPlaneDownError
+		require.ErrorAs(t, ask(), &down)
+	}
+	require.Len(t, connection.given, 1, "one question for all")
+	assert.LessOrEqual(t, connection.given[0], 3*time.Second)
+}

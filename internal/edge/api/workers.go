@@ -151,6 +151,7 @@ type workerReason struct {
 func operateWorker(action starter.WorkerAction) func(context.Context, *Call, *workerReason) (contract.WorkerDetail, error) {
 	return func(ctx context.Context, call *Call, in *workerReason) (contract.WorkerDetail, error) {
 		after, err := call.Client.Workers().Operate(ctx, in.ID, action, call.Name, in.Body.Reason)
+		err = orUnknown(ctx, call, in.ID, err)
 		if err == nil && action != starter.ActionRemove {
 			// If it does not answer now, it learns within a minute.
 			_, _ = call.Client.Workers().Refresh(ctx, in.ID)
@@ -185,7 +186,19 @@ func resizeWorker(ctx context.Context, call *Call, in *struct {
 	if in.Body.Reset == (in.Body.MaxDetect+in.Body.MaxExecute > 0) {
 		return contract.WorkerDetail{}, problem.New(http.StatusUnprocessableEntity, "", "give max_detect, max_execute or both, or else reset")
 	}
-	return call.Client.Workers().Resize(ctx, contract.ResizeWorkerInput{
+	after, err := call.Client.Workers().Resize(ctx, contract.ResizeWorkerInput{
 		ID: in.ID, MaxDetect: in.Body.MaxDetect, MaxExecute: in.Body.MaxExecute, Reset: in.Body.Reset, By: call.Name, Reason: in.Body.Reason,
 	})
+	return after, orUnknown(ctx, call, in.ID, err)
+}
+
+// orUnknown replaces the refusal of a request about a worker that does not exist.
+func orUnknown(ctx context.Context, call *Call, id string, err error) error {
+	if _, refused := errors.AsType[*starter.RefusedError](err); !refused {
+		return err
+	}
+	if _, missing := call.Client.Workers().Get(ctx, id); errors.Is(missing, starter.ErrNotFound) {
+		return missing
+	}
+	return err
 }

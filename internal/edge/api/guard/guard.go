@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 )
@@ -138,6 +140,16 @@ func (g *guard) check(r *http.Request) *problem.Problem {
 		return problem.Newf(http.StatusForbidden, problem.CodeForeignHost, "this server is not reached as %q", r.Host).
 			With("add the name to access.hosts in the configuration of the server")
 	}
+	// No name in the namespace has such characters, and the server answers them with errors.
+	if !plain(r.URL.Path) {
+		return problem.Newf(http.StatusNotFound, problem.CodeNotFound, "there is no %.200q: the path has control characters or is not UTF-8", r.URL.Path)
+	}
+	for name, values := range r.URL.Query() {
+		if !plain(name) || slices.ContainsFunc(values, func(value string) bool { return !plain(value) }) {
+			return problem.Newf(http.StatusUnprocessableEntity, problem.CodeInvalid, "the query parameter %.100q has control characters or is not UTF-8", name).
+				With("leave them out")
+		}
+	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" && !navigates(r) {
 		return problem.Newf(http.StatusForbidden, problem.CodeForeignOrigin, "a page of another site sent this request (%s)", site)
 	}
@@ -154,6 +166,11 @@ func (g *guard) check(r *http.Request) *problem.Problem {
 		return problem.Newf(http.StatusRequestEntityTooLarge, "", "the body has %d bytes; at most %d are taken", r.ContentLength, MaxBody)
 	}
 	return nil
+}
+
+// plain reports whether a text is UTF-8 without control characters.
+func plain(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // navigates reports whether a person follows a link to a page: a bookmark in a wiki,

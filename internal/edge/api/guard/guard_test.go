@@ -109,3 +109,22 @@ func TestBasePathIsRemovedOnce(t *testing.T) {
 		assert.Equal(t, "http 192.0.2.1 "+want, body)
 	}
 }
+
+func TestPathsWithoutControlCharacters(t *testing.T) {
+	t.Parallel()
+	for target, status := range map[string]int{
+		"/workers/%00":             http.StatusNotFound,
+		"/workers/a%0ab":           http.StatusNotFound,
+		"/workers/%ff%fe":          http.StatusNotFound,
+		"/workers/%c2%85":          http.StatusNotFound,
+		"/explain?thing=%0":        http.StatusOK, // The query is malformed: its operation answers.
+		"/explain?thing=%00":       http.StatusUnprocessableEntity,
+		"/explain?thing=%ff":       http.StatusUnprocessableEntity,
+		"/explain?%1b=x":           http.StatusUnprocessableEntity,
+		"/workers/%C3%A9":          http.StatusOK,
+		"/explain?thing=%E2%82%AC": http.StatusOK,
+	} {
+		got, body := ask(t, guard.Options{}, http.MethodGet, target, "", nil)
+		assert.Equal(t, status, got, "%s: %s", target, body)
+	}
+}

@@ -104,19 +104,24 @@ func (r *attempt) state() contract.ExecuteState {
 func succeed(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	state.Checkpoint, state.Done = nil, 0
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
-	encoded, err := json.Marshal(result)
-	switch {
-	case err != nil:
-		state.Failure = contract.FailurePermanent
-		state.Message = head("the job was done, but its result cannot be encoded as JSON: "+err.Error(), maxFailureMessage)
-	case len(encoded) > jobtype.MaxResultBytes:
-		state.Failure = contract.FailurePermanent
-		state.Message = fmt.Sprintf("the job was done, but its result has %d bytes, the limit is %d: return a reference instead of the data",
-			len(encoded), jobtype.MaxResultBytes)
-	default:
-		state.Result = result
+	if err := checkResult(result); err != nil {
+		state.Failure, state.Message = contract.FailurePermanent, head("the job was done, but "+err.Error(), maxFailureMessage)
+		return state
 	}
+	state.Result = result
 	return state
+}
+
+// checkResult refuses a result that cannot travel. Its output was cut already.
+func checkResult(result jobtype.Result) error {
+	encoded, err := json.Marshal(result)
+	if err != nil {
+		return fmt.Errorf("its result cannot be encoded as JSON: %w", err)
+	}
+	if len(encoded) > jobtype.MaxResultBytes {
+		return fmt.Errorf("its result has %d bytes, the limit is %d: return a reference instead of the data", len(encoded), jobtype.MaxResultBytes)
+	}
+	return nil
 }
 
 // FailureOf makes the activity's error out of a failed state, nil for a success. It

@@ -53,6 +53,13 @@ func Succeeded(state contract.ExecuteState, result jobtype.Result) contract.Exec
 	return succeed(state, result)
 }
 
+// CheckResult refuses a result that [Succeeded] would turn into a failure: a remote worker
+// can still send a smaller one.
+func CheckResult(result jobtype.Result) error {
+	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
+	return checkResult(result)
+}
+
 // Failed is how an attempt ends that did not succeed: with bounded texts.
 func Failed(state contract.ExecuteState, kind contract.FailureKind, message, output string) contract.ExecuteState {
 	state.Failure, state.Message = kind, jobtype.ClipCause(message, maxFailureMessage)

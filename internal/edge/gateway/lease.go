@@ -109,8 +109,12 @@ func (l Lease) Heartbeat(ctx context.Context, in Progress) (cancel Cancel, err e
 	return "", answered("the server did not take the heartbeat", err)
 }
 
-// Complete reports success. A repeat gets CodeLeaseLost and changes nothing.
+// Complete reports success. A repeat gets CodeLeaseLost and changes nothing. A result that
+// is too large is CodeInvalid and keeps the lease.
 func (l Lease) Complete(ctx context.Context, result jobtype.Result) error {
+	if err := jobs.CheckResult(result); err != nil {
+		return invalid(err)
+	}
 	return l.deliver(ctx, jobs.Succeeded(l.state(nil), result))
 }
 

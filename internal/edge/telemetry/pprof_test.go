@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Profiles show memory and command lines: only this machine gets them, and no page in
-// one of its browsers.
-func TestProfilesAreForThisMachine(t *testing.T) {
+// Profiles show memory and command lines, metrics the names of job types: only this machine
+// gets them, and no page in one of its browsers.
+func TestLoopbackIsForThisMachine(t *testing.T) {
 	t.Parallel()
 	fine := func() error { return nil }
 	server, err := New("v1").Listen(t.Context(), "127.0.0.1:0", Checks{Alive: fine, Ready: fine})
@@ -21,13 +21,15 @@ func TestProfilesAreForThisMachine(t *testing.T) {
 		"": http.StatusOK, "localhost": http.StatusOK, "[::1]:9464": http.StatusOK, "127.0.0.1": http.StatusOK,
 		"evil.example": http.StatusForbidden, "evil.example:9464": http.StatusForbidden, "192.0.2.1": http.StatusForbidden,
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr()+"/debug/pprof/goroutine?debug=1", http.NoBody)
-		require.NoError(t, err)
-		request.Host = host
-		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-		assert.Equal(t, want, response.StatusCode, host)
+		for _, path := range []string{"/debug/pprof/goroutine?debug=1", "/metrics", "/healthz"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr()+path, http.NoBody)
+			require.NoError(t, err)
+			request.Host = host
+			response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			assert.Equal(t, want, response.StatusCode, "%s of %s", path, host)
+		}
 	}
 	assert.True(t, local(&net.TCPAddr{IP: net.IPv6loopback}))
 	for _, public := range []net.Addr{&net.TCPAddr{IP: net.IPv4zero}, &net.TCPAddr{IP: net.IPv6unspecified}, &net.TCPAddr{IP: net.ParseIP("192.0.2.1")}, &net.UnixAddr{}} {

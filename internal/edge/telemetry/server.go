@@ -56,7 +56,8 @@ func Address(written string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// Listen serves at address, see [Address], until Close.
+// Listen serves at address, see [Address], until Close. On loopback it takes only requests
+// with a loopback Host.
 func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (*Server, error) {
 	address, err := Address(address)
 	if err != nil {
@@ -70,11 +71,13 @@ func (t *Telemetry) Listen(ctx context.Context, address string, checks Checks) (
 	mux.Handle("GET /healthz", answer(checks.Alive))
 	mux.Handle("GET /readyz", answer(checks.Ready))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, Timeout: answerTimeout}))
+	served := http.Handler(mux)
 	if local(listener.Addr()) {
 		profile(mux)
+		served = fromHere(mux)
 	}
 	s := &Server{
-		http:     &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, WriteTimeout: 2 * answerTimeout},
+		http:     &http.Server{Handler: served, ReadHeaderTimeout: headerTimeout, WriteTimeout: 2 * answerTimeout},
 		listener: listener, failed: make(chan error, 1),
 	}
 	go func() {
@@ -92,7 +95,7 @@ func profile(mux *http.ServeMux) {
 		"GET /debug/pprof/": pprof.Index, "GET /debug/pprof/cmdline": pprof.Cmdline, "GET /debug/pprof/profile": pprof.Profile,
 		"GET /debug/pprof/symbol": pprof.Symbol, "GET /debug/pprof/trace": pprof.Trace,
 	} {
-		mux.Handle(pattern, fromHere(handler))
+		mux.Handle(pattern, handler)
 	}
 }
 

@@ -82,7 +82,7 @@ func TestClipCauseKeepsTheFirstClauseAndTheEnd(t *testing.T) {
 		want  string
 	}{
 		"it fits":                 {"sh: a\nb", 100, "sh: a\nb"},
-		"it begins at a line":     {"sh exited with status 3: " + lines + "no space left\n", 60, "sh exited with status 3: …\nno space left"},
+		"it begins at a line":     {"sh exited with status 3: " + lines + "no space left\n", 50, "sh exited with status 3: …\nno space left"},
 		"more lines fit":          {"sh: " + lines + "no space left", 40, "sh: …\na line of no use\nno space left"},
 		"one long line":           {"sh: " + strings.Repeat("x", 100) + " the end", 20, "sh: …xxxxx the end"},
 		"no clause":               {strings.Repeat("x", 100) + " the end", 15, "…xxxx the end"},

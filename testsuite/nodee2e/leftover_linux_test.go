@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,17 +43,17 @@ func elsewhere() map[string]string {
 func TestNoRetryBesideALeftProgram(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	script, config := filepath.Join(s.Dir, "lone.sh"), sites.Scaled+"job_types:\n"
+	script, config := filepath.Join(s.Dir, "lone.sh"), sites.Scaled+"lanes: {free: {exclusive: false}}\njob_types:\n"
 	require.NoError(t, os.WriteFile(script, []byte(loneScript), 0o700))
 	dirs := map[string]string{}
 	for end, policy := range map[string]string{
-		"killed": "{heartbeat_timeout: 3s}", "late": "{execution_timeout: 15s, retry_limit: 1, retry_backoff: 1s}",
+		"killed": "{heartbeat_timeout: 3s}", "late": "{execution_timeout: 10s, retry_limit: 1, retry_backoff: 1s}",
 	} {
 		for _, program := range elsewhere() {
 			name := fmt.Sprintf("%s-%d", end, len(dirs))
 			dirs[name] = filepath.Join(s.Dir, name)
 			require.NoError(t, os.Mkdir(dirs[name], 0o700))
-			config += fmt.Sprintf("  %s:\n    handler: command\n    schedule: {every: 365d}\n    policy: %s\n"+
+			config += fmt.Sprintf("  %s:\n    handler: command\n    lane: free\n    schedule: {every: 365d}\n    policy: %s\n"+
 				"    detect: {command: [echo, one]}\n    execute: {command: [sh, -c, %q], kill_grace: 1s}\n",
 				name, policy, fmt.Sprintf(program, script, dirs[name]))
 		}
@@ -69,11 +70,19 @@ func TestNoRetryBesideALeftProgram(t *testing.T) {
 			return err == nil
 		})
 	}
+	check := func(prefix string) {
+		for name, result := range results {
+			if !strings.HasPrefix(name, prefix) {
+				continue
+			}
+			ended := result()
+			assert.Equal(t, contract.OutcomeCompleted, ended.Outcome, "%s: %+v", name, ended.Errors)
+			assert.Equal(t, 1, ended.Counts.Retries+ended.Counts.Replacements, name)
+			assert.NoFileExists(t, filepath.Join(dirs[name], "overlaps"), name)
+		}
+	}
+	check("late")
 	victim.Kill()
 	s.worker("node-a", "--max-execute", "20")
-	for name, result := range results {
-		ended := result()
-		assert.Equal(t, contract.OutcomeCompleted, ended.Outcome, "%s: %+v", name, ended.Errors)
-		assert.NoFileExists(t, filepath.Join(dirs[name], "overlaps"), name)
-	}
+	check("killed")
 }

@@ -54,8 +54,6 @@ type child interface {
 	signaled
 	// reap frees what is left of a program that has exited and returns how it ended.
 	reap() ended
-	// abandon gives up on processes that do not die. They stay noted.
-	abandon()
 }
 
 // signs are how a program is watched.
@@ -72,6 +70,8 @@ type signs interface {
 type signaled interface {
 	terminate()
 	kill()
+	// abandon gives up on processes that do not die. They stay noted.
+	abandon()
 }
 
 // start starts the program, below a shim if there can be one.

@@ -108,7 +108,7 @@ func (c Cell) within(width int) string {
 		return runewidth.Truncate(c.Text, width, "…")
 	}
 	lead, rest, clauses := strings.Cut(c.Text, ": ")
-	if lead += ": "; !clauses || runewidth.StringWidth(lead) > width/2 {
+	if lead += ": "; !clauses || runewidth.StringWidth(lead) > 2*width/3 {
 		lead, rest = "", c.Text
 	}
 	return lead + runewidth.TruncateLeft(rest, total-width+1, "…")

@@ -14,8 +14,9 @@ const proseTarget = 2
 const (
 	// minProseLines is the smallest number of comment lines judged: below it one line decides.
 	minProseLines = 15
-	// proseSlack is the largest distance between a budget and the count that keeps the budget.
-	proseSlack = 3
+	// A budget stays while fewer than a fifth of its lines, or at most five, are unused.
+	proseSlack    = 5
+	minProseSlack = 5
 )
 
 // clause and speech match words that hide a noun, or the verb of a data flow.
@@ -55,11 +56,11 @@ func wordyComments(repo Repo) []string {
 
 // overBudget returns the violation of one budget, if any. Part of a line counts as a line.
 func overBudget(rel, what string, n, lines, budget int) []string {
-	rate := (100*n + lines - 1) / lines
+	rate, allowed := (100*n+lines-1)/lines, (budget*lines+99)/100
 	switch {
-	case n > (budget*lines+99)/100:
+	case n > allowed:
 		return []string{fmt.Sprintf("%s: %d %s in %d comment lines, %d per 100; its budget is %d", rel, n, what, lines, rate, budget)}
-	case budget > max(proseTarget, rate+proseSlack):
+	case budget > proseTarget && allowed-n > max(minProseSlack, allowed/proseSlack):
 		return []string{fmt.Sprintf("%s: %d %s per 100 comment lines; lower its budget in internal/arch/prose_budgets.go from %d to %d", rel, rate, what, budget, max(proseTarget, rate))}
 	}
 	return nil

@@ -4,7 +4,7 @@ package arch
 // target. Budgets only fall: remove the entry of a package that reaches the target.
 var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant table
 	"activities/admission":                 {19, 28},
-	"activities/command":                   {15, 5},
+	"activities/command":                   {15, 3},
 	"activities/control":                   {20, 17},
 	"activities/fleet":                     {16, 15},
 	"activities/jobs":                      {17, 11},
@@ -13,7 +13,7 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"activities/seaweedfs":                 {17, 10},
 	"bench":                                {11, 5},
 	"bench/load":                           {6, 2},
-	"devserver":                            {7, 6},
+	"devserver":                            {6, 5},
 	"examples/quickstart":                  {6, 2},
 	"examples/tempfiles":                   {29, 12},
 	"internal/app":                         {14, 11},

@@ -82,7 +82,7 @@ type Lane struct {
 
 // Audit configures the size of the audit log.
 type Audit struct {
-	// Entries is the maximum of entries, the newest are kept. Default 4,000.
+	// Entries is the maximum number of entries; the oldest are dropped. Default 4,000.
 	Entries int `json:"entries"`
 }
 

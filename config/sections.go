@@ -20,7 +20,7 @@ const (
 	minHeartbeatInterval = jobtype.Duration(time.Second)
 	maxHeartbeatInterval = jobtype.Duration(time.Minute)
 	maxFleetDuration     = jobtype.Duration(365 * 24 * time.Hour)
-	// missedBeats is the minimum of missed heartbeats before a worker is unreachable. A lower one
+	// missedBeats is the minimum number of missed heartbeats before a worker is unreachable. A lower one
 	// would turn every short delay into an outage.
 	missedBeats = 3
 	// Operators who wait for a run look at it within an hour after its end.

@@ -8,7 +8,7 @@ import (
 type AdmissionFilter struct {
 	// WorkflowID limits the view to the grants and requests of this workflow.
 	WorkflowID string `json:"workflow_id,omitempty"`
-	// Limit is the maximum of names per kind and of requests per name. Default 50, at most 500.
+	// Limit is the maximum number of names per kind and of requests per name. Default 50, at most 500.
 	Limit int `json:"limit,omitempty"`
 	// After is the last name of the previous page.
 	After string `json:"after,omitempty"`
@@ -90,7 +90,7 @@ type PastGrantsFilter struct {
 	WorkflowID string `json:"workflow_id,omitempty"`
 	// Before is the Seq of the last grant of the previous page; 0 for the first page.
 	Before int64 `json:"before,omitempty"`
-	// Limit is the maximum of grants per page. Default 100, at most 1,000.
+	// Limit is the maximum number of grants per page. Default 100, at most 1,000.
 	Limit int `json:"limit,omitempty"`
 }
 

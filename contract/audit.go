@@ -108,7 +108,7 @@ const MaxFormer = 8 << 10
 // AuditRecord is the argument of [SignalRecord].
 type AuditRecord struct {
 	Entries []AuditEntry `json:"entries"`
-	// Keep is the new maximum of entries in the log; 0 leaves it unchanged.
+	// Keep is the new maximum number of entries in the log; 0 leaves it unchanged.
 	Keep int `json:"keep,omitempty"`
 	// MaxAge is the new maximum age of entries; 0 leaves it unchanged, a negative value means no
 	// limit.
@@ -118,7 +118,7 @@ type AuditRecord struct {
 // AuditInput starts the audit log. When it continues as new, the second argument of the workflow is
 // the log as bytes.
 type AuditInput struct {
-	// Keep is the maximum of entries; 0 means the default.
+	// Keep is the maximum number of entries; 0 means the default.
 	Keep int `json:"keep,omitempty"`
 	// Previous is the closed run before this one, if its starter found one.
 	Previous string `json:"previous,omitempty"`
@@ -198,7 +198,7 @@ type AuditFilter struct {
 	Before int64 `json:"before,omitempty"`
 	// Former includes [AuditEntry.Former] in the result.
 	Former bool `json:"former,omitempty"`
-	// Limit is the maximum of entries per page, the newest matches first chosen; 0 means a full page.
+	// Limit is the maximum number of entries per page: the newest matches. 0 means a full page.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -207,7 +207,7 @@ type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
 	// More means that older entries match. Query again with Before set to the first Seq.
 	More bool `json:"more,omitempty"`
-	// Kept and Dropped count all entries, regardless of the filter. Limit is the maximum of entries
+	// Kept and Dropped count all entries, regardless of the filter. Limit is the maximum number of entries
 	// kept.
 	Kept    int   `json:"kept"`
 	Dropped int64 `json:"dropped"`

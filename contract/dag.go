@@ -87,7 +87,7 @@ type DAGResult struct {
 	Final []byte `json:"final,omitempty"`
 }
 
-// MaxResultTasks is the maximum of tasks listed in a result.
+// MaxResultTasks is the maximum number of tasks listed in a result.
 const MaxResultTasks = 1000
 
 // DAGTask is one task in a result.
@@ -178,7 +178,7 @@ type AddTasksInput struct {
 	By   string `json:"by,omitempty"`
 }
 
-// SetConcurrencyInput sets the maximum of concurrent tasks of a run or of one fan-out.
+// SetConcurrencyInput sets the maximum number of concurrent tasks of a run or of one fan-out.
 type SetConcurrencyInput struct {
 	Concurrency int    `json:"concurrency"`
 	FanOut      string `json:"fan_out,omitempty"`

@@ -34,7 +34,7 @@ type FleetInput struct {
 
 // Bounds of a registration.
 const (
-	// MaxWorkers is the maximum of workers in one registry.
+	// MaxWorkers is the maximum number of workers in one registry.
 	MaxWorkers = 5000
 	// MaxRegistrationBytes bounds one registration as JSON.
 	MaxRegistrationBytes = 256 << 10

@@ -109,7 +109,7 @@ type BatchSpec struct {
 	// By is a template over a proposal. Proposals with the same rendered text share a job; an empty
 	// text means a job of its own.
 	By string `json:"by"`
-	// MaxSize is the maximum of proposals per job, at most [jobtype.MaxBatchSize].
+	// MaxSize is the maximum number of proposals per job, at most [jobtype.MaxBatchSize].
 	MaxSize int `json:"max_size"`
 }
 
@@ -310,7 +310,7 @@ type TickCounts struct {
 	Missed  int `json:"missed"`
 }
 
-// MaxRunRecords is the maximum of good and of bad runs in a record.
+// MaxRunRecords is the maximum number of good runs, and of bad runs, in a record.
 const MaxRunRecords = 10
 
 // RunSummary is one past run of a job type.

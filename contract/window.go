@@ -26,7 +26,7 @@ type WindowsInput struct {
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
 }
 
-// MaxWindows is the maximum of spans in a result.
+// MaxWindows is the maximum number of spans in a result.
 const MaxWindows = 4
 
 // WindowsResult is the result of [WindowsActivity].

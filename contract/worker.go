@@ -49,7 +49,7 @@ type LogQueryInput struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Offset counts bytes from the start of the output, from its end if negative.
 	Offset int64 `json:"offset,omitempty"`
-	// Limit is the maximum of bytes returned. Default and maximum: 256 KiB.
+	// Limit is the maximum number of bytes returned. Default and maximum: 256 KiB.
 	Limit int `json:"limit,omitempty"`
 }
 
@@ -170,7 +170,7 @@ type WorkerJob struct {
 	ReportedAt time.Time `json:"reported_at,omitzero"`
 }
 
-// WorkerCaps is the maximum of concurrent detections and jobs on one worker.
+// WorkerCaps is the maximum number of concurrent detections and jobs on one worker.
 type WorkerCaps struct {
 	MaxDetect  int `json:"max_detect"`
 	MaxExecute int `json:"max_execute"`

@@ -21,7 +21,7 @@ type fanOut struct {
 // FanOut is the use of a fan-out's own limit.
 type FanOut struct {
 	Name string
-	// Limit is the maximum of running tasks.
+	// Limit is the maximum number of running tasks.
 	Limit, Running, Ready int
 }
 

@@ -4,7 +4,7 @@ import "slices"
 
 // Options configure one run. The zero value is usable: no limit, Continue, no hold.
 type Options struct {
-	// Concurrency is the maximum of metered tasks in flight; 0 or less means no limit. The same number
+	// Concurrency is the maximum number of metered tasks in flight; 0 or less means no limit. The same number
 	// of gated tasks may wait for their place in addition.
 	Concurrency int
 	// OnFailure is the effect of a failure on independent branches.

@@ -2,7 +2,7 @@ package jobtype
 
 import "encoding/json"
 
-// MaxBatchSize is the maximum of proposals in one job, MaxBatchBytes their maximum size together. A
+// MaxBatchSize is the maximum number of proposals in one job, MaxBatchBytes their maximum size together. A
 // batch that reaches either limit is closed.
 const (
 	MaxBatchSize  = 100

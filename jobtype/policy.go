@@ -100,14 +100,14 @@ type Policy struct {
 	ExecutionTimeout Duration `json:"execution_timeout,omitempty"`
 	// MaxRuntime bounds the group: detection and all jobs. Default 30m.
 	MaxRuntime Duration `json:"max_runtime,omitempty"`
-	// MaxJobsPerDetection is the maximum of accepted proposals; the rest is counted as surplus.
+	// MaxJobsPerDetection is the maximum number of accepted proposals; the rest is counted as surplus.
 	// Default 1000.
 	MaxJobsPerDetection int `json:"max_jobs_per_detection,omitempty"`
-	// GlobalExecutionConcurrency is the maximum of concurrent jobs of the group. Default 1.
+	// GlobalExecutionConcurrency is the maximum number of concurrent jobs of the group. Default 1.
 	GlobalExecutionConcurrency int `json:"global_execution_concurrency,omitempty"`
 	// PerWorkerExecutionConcurrency is that maximum on one worker. Default 1.
 	PerWorkerExecutionConcurrency int `json:"per_worker_execution_concurrency,omitempty"`
-	// RetryLimit is the maximum of retries of a failed job. Default 0.
+	// RetryLimit is the maximum number of retries of a failed job. Default 0.
 	RetryLimit int `json:"retry_limit,omitempty"`
 	// RetryBackoff is the wait before a retry. Default 5s.
 	RetryBackoff Duration `json:"retry_backoff,omitempty"`
@@ -128,7 +128,7 @@ type Policy struct {
 	// Interactive shortens the heartbeat throttle to 1s. Cancellation and progress are visible sooner,
 	// at the cost of more server load.
 	Interactive bool `json:"interactive,omitempty"`
-	// WorkerLossLimit is the maximum of lost workers per job. Default 3.
+	// WorkerLossLimit is the maximum number of lost workers per job. Default 3.
 	WorkerLossLimit int `json:"worker_loss_limit,omitempty"`
 	// OnWorkerLoss is replace, fail or hold. Default replace.
 	OnWorkerLoss OnWorkerLoss `json:"on_worker_loss,omitempty"`

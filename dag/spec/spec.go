@@ -14,7 +14,7 @@ import (
 const (
 	// Version is the only version of the language.
 	Version = 1
-	// DefaultConcurrency is the default maximum of tasks in flight.
+	// DefaultConcurrency is the default maximum number of tasks in flight.
 	DefaultConcurrency = 100
 	// MaxConcurrency keeps a run far below the number of pending activities at which the server
 	// refuses a workflow's commands.
@@ -95,7 +95,7 @@ type Settings struct {
 	ForEachFrom      string   // instead of ForEach: a reference to a list of the params or of a result
 	Matrix           []Axis   // in the order written
 	PerItem          []string // fan-outs over the same items: each task needs the one of its item
-	Concurrency      int      // maximum of running tasks of a fan-out; 0: no own limit
+	Concurrency      int      // maximum number of running tasks of a fan-out; 0: no own limit
 	Before           []string // add-tasks only: existing tasks that must wait for this one
 
 	// Exactly one of these, or Command, is set.

@@ -78,7 +78,6 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"starter/joblogs":                      {26, 14},
 	"starter/jobtypes":                     {20, 16},
 	"starter/keys":                         {13, 5},
-	"starter/workerview":                   {38, 43},
 	"testsuite":                            {14, 8},
 	"testsuite/cookbooke2e":                {15, 4},
 	"testsuite/e2e":                        {21, 14},

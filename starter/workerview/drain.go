@@ -10,15 +10,15 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// DrainState is how far the drain of a worker is.
+// DrainState is the progress of a worker's drain.
 type DrainState struct {
-	// Over: nothing runs there, and nothing more will.
+	// Over means that no attempt runs there and none will start.
 	Over bool
-	// Text says what runs, or why it is over.
+	// Text lists the running attempts, or the reason why the drain is over.
 	Text string
 }
 
-// UncordonedError says that a worker which was to be drained may get jobs again.
+// UncordonedError reports that a draining worker may get jobs again.
 type UncordonedError struct{ ID string }
 
 // Error implements error.
@@ -26,9 +26,9 @@ func (e *UncordonedError) Error() string {
 	return fmt.Sprintf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman workers show %s`)", e.ID, e.ID)
 }
 
-// Drained looks once at a worker that drains since then. A node worker's process tells
-// what runs; one that does not answer is waited for as long as the registry believes
-// that it lives. Of a remote worker its next heartbeat tells it.
+// Drained checks once a worker that drains since then. The process of a node worker reports its
+// attempts. Without its report, the drain continues as long as the registry considers the worker
+// alive. For a remote worker, it uses the first heartbeat after since.
 func Drained(ctx context.Context, client *starter.Client, id string, since time.Time) (DrainState, error) {
 	worker, err := client.Workers().Get(ctx, id)
 	switch {
@@ -51,7 +51,7 @@ func Drained(ctx context.Context, client *starter.Client, id string, since time.
 	case report.Detecting+report.Executing > 0:
 		return DrainState{Text: stillRunning(report.Detecting+report.Executing) + oldest(report)}, nil
 	case !report.Held:
-		// Until its process knows, it takes what a group sends that does not.
+		// Until its process has the drain, it accepts jobs from groups that lack it too.
 		return DrainState{Text: "nothing runs there; its process has not heard of the drain yet"}, nil
 	}
 	return DrainState{true, "nothing runs there"}, nil

@@ -19,14 +19,14 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Drain says when a worker would be free if it were drained now.
+// Drain is the estimate of when a worker is free if drained now.
 type (
 	Drain = duration.Drain
-	// DrainJob is what is known of the end of one attempt.
+	// DrainJob is the estimated end of one attempt.
 	DrainJob = duration.DrainJob
 )
 
-// attempt is an attempt on a worker, with whose it is.
+// attempt is an attempt on a worker, with its run.
 type attempt struct {
 	duration.Running
 
@@ -34,19 +34,18 @@ type attempt struct {
 	detection bool
 }
 
-// learned is what a job type knows of its jobs and detections.
+// learned holds the durations of a job type's jobs and detections.
 type learned struct {
 	limit, detectLimit time.Duration
 	past               []time.Duration
 }
 
-// mostAsked bounds how many runs, and how many job types, one estimate asks: viewers of
-// a worker repeat it each 2 s. Jobs of the others count as unknown.
+// mostAsked bounds the queried runs and job types per estimate, which viewers of a worker repeat every
+// 2 s. Jobs of the others count as unknown.
 const mostAsked = 10
 
-// drainOf estimates the end of all that a worker runs: by the progress of its jobs,
-// the estimates of their proposals and the record of their job types. Facts that cannot be
-// found out count as unknown.
+// drainOf estimates the end of all attempts on a worker: from the progress of jobs, the estimates of
+// proposals and the records of job types. Unavailable facts count as unknown.
 func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Drain {
 	if shown.State == contract.WorkerDeleted || shown.Report == nil && shown.Unanswered != "" {
 		return nil
@@ -97,7 +96,7 @@ func drainOf(ctx context.Context, client *starter.Client, shown ShownWorker) *Dr
 	return &drain
 }
 
-// busiest are those that have most of the attempts, at most mostAsked.
+// busiest returns the names with most attempts, at most mostAsked.
 func busiest(attempts []attempt, of func(attempt) string) []string {
 	counts := map[string]int{}
 	for _, one := range attempts {
@@ -109,7 +108,7 @@ func busiest(attempts []attempt, of func(attempt) string) []string {
 	return names[:min(len(names), mostAsked)]
 }
 
-// attemptsOn are the attempts on a worker, by its own report or else by the open runs.
+// attemptsOn returns the attempts on a worker, from its own report or else from the open runs.
 func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 	if shown.Report == nil {
 		for _, item := range shown.Items {
@@ -128,14 +127,14 @@ func attemptsOn(shown ShownWorker) (attempts []attempt, omitted int) {
 		case contract.WorkerJobReporting:
 			one.Percent = 100
 		case contract.WorkerJobZombie:
-			one.Percent, job.JobType = -1, "" // Neither its past nor a limit ends it.
+			one.Percent, job.JobType = -1, "" // No past duration and no limit ends it.
 		}
 		attempts = append(attempts, attempt{one, job.JobType, job.Detection})
 	}
 	return attempts, shown.Report.Omitted
 }
 
-// learnedBy reads what a job type knows; nothing for a DAG that is none.
+// learnedBy reads the durations of a job type; none for a DAG that is no job type.
 func learnedBy(ctx context.Context, client *starter.Client, name string) (learned, error) {
 	if name == "" || strings.Contains(name, "/") {
 		return learned{}, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestAnEstimateAsksFew: those that have most of what runs, however many there are.
+// TestAnEstimateAsksFew checks that an estimate queries only the runs with most attempts.
 func TestAnEstimateAsksFew(t *testing.T) {
 	t.Parallel()
 	var attempts []attempt

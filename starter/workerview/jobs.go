@@ -17,15 +17,14 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// describers is how many runs are looked into at once.
+// describers is the number of runs described at once.
 const describers = 8
 
-// maxSearched is in how many open runs the jobs of a remote worker are looked for.
+// maxSearched bounds the open runs searched for jobs of a remote worker.
 const maxSearched = 1000
 
-// Jobs lists what a worker runs. A node worker's process answers that itself. A
-// remote worker has no process that could; the server knows which attempts it has
-// taken, so all open runs are looked through.
+// Jobs lists the attempts on a worker. The process of a node worker reports them. A remote worker has
+// no such process; the server records its attempts, so all open runs are searched.
 func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
 	worker, err := client.Workers().Get(ctx, id)
 	if err != nil {
@@ -64,7 +63,7 @@ func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.Wo
 	return found, fault
 }
 
-// jobsIn are the attempts of one run that a remote worker has taken.
+// jobsIn returns the attempts of one run that a remote worker has taken.
 func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerRegistration, workflowID string) ([]contract.WorkerJob, error) {
 	described, err := client.Temporal().DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
@@ -94,7 +93,7 @@ func jobsIn(ctx context.Context, client *starter.Client, worker contract.WorkerR
 	return jobs, nil
 }
 
-// typeOfRun is the job type or DAG of a run, as far as its id says.
+// typeOfRun returns the job type or DAG in a run's id.
 func typeOfRun(workflowID string) string {
 	if name, _, ok := contract.DAGOfWorkflow(workflowID); ok {
 		return name
@@ -103,7 +102,7 @@ func typeOfRun(workflowID string) string {
 	if !ok {
 		return ""
 	}
-	// The server appends -<time>, of which the date has two more hyphens.
+	// The server appends -<time>; the date contains two more hyphens.
 	for range 3 {
 		if at := strings.LastIndexByte(name, '-'); at > 0 {
 			name = name[:at]

@@ -15,14 +15,14 @@ import (
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
-// Reboot says whether the node of a worker may be rebooted.
+// Reboot is the verdict whether the node of a worker may be rebooted.
 type Reboot struct {
 	reboot.Verdict
-	// Text is the verdict in one line, for people.
+	// Text is the verdict in one line, for operators.
 	Text string `json:"text"`
 }
 
-// textOf adds the line for people.
+// textOf adds the line for operators.
 func textOf(id string, v reboot.Verdict) Reboot {
 	said := explain.Reboot{Code: string(v.Code), Worker: id, Running: v.Running, Reported: v.Reported, Unsearched: v.Unsearched}
 	for _, attempt := range v.Attempts {
@@ -36,7 +36,7 @@ func textOf(id string, v reboot.Verdict) Reboot {
 	return Reboot{v, said.Text()}
 }
 
-// MayReboot reads what the verdict on a reboot of the worker's node rests on, and returns it.
+// MayReboot reads the facts about the worker's node and returns the verdict.
 func MayReboot(ctx context.Context, client *starter.Client, shown ShownWorker) (Reboot, error) {
 	facts := reboot.Facts{Worker: shown.WorkerDetail, Unsearched: shown.Unanswered != ""}
 	var asking errgroup.Group
@@ -66,8 +66,8 @@ func MayReboot(ctx context.Context, client *starter.Client, shown ShownWorker) (
 	return textOf(shown.Registration.ID, reboot.Decide(facts)), nil
 }
 
-// addRunning adds what runs on the worker: by the report of its process, by the heartbeat
-// of a remote one, else by the open runs. Attempts that runs have lost there come besides.
+// addRunning adds the attempts on the worker: from its process, from the heartbeat of a remote one,
+// else from the open runs. It also adds attempts that runs have lost there.
 func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, facts *reboot.Facts) error {
 	for _, item := range shown.Items {
 		facts.Attempts = append(facts.Attempts, reboot.NodeAttempt{Run: item.Run.WorkflowID, Job: item.ID, StartedAt: item.StartedAt})
@@ -93,9 +93,9 @@ func addRunning(ctx context.Context, client *starter.Client, shown ShownWorker, 
 	return nil
 }
 
-// lostThere returns attempts that open runs have given up on the worker and placed
-// elsewhere: its process may execute them still. At most mostAsked items of repeated
-// attempts are looked into; more are an error.
+// lostThere returns attempts that open runs have abandoned on the worker and placed elsewhere; its
+// process may still execute them. It checks at most mostAsked items of repeated attempts; more are an
+// error.
 func lostThere(ctx context.Context, client *starter.Client, id string) (lost []reboot.NodeAttempt, err error) {
 	items, err := client.Runs().Search(ctx, starter.ItemSearch{Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Limit: maxSearched})
 	asked := 0
@@ -118,7 +118,7 @@ func lostThere(ctx context.Context, client *starter.Client, id string) (lost []r
 	return lost, err
 }
 
-// begun is when an attempt was taken, else when it was sent.
+// begun returns the time at which an attempt was taken, else sent.
 func begun(attempt starter.Attempt) time.Time {
 	if attempt.StartedAt.IsZero() {
 		return attempt.SentAt

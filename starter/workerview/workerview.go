@@ -1,5 +1,4 @@
-// Package workerview is how workers are shown: what the registry says of them, with
-// what their processes say.
+// Package workerview combines the registry's data about workers with the reports of their processes.
 package workerview
 
 import (
@@ -11,14 +10,14 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// ListedWorker is a worker with what it runs, as far as that is known.
+// ListedWorker is a worker with its load, if known.
 type ListedWorker struct {
 	contract.WorkerDetail
 	Caps contract.WorkerCaps `json:"caps"`
 	Load *starter.WorkerLoad `json:"load,omitempty"`
 }
 
-// ListedWorkers adds caps and loads, as [starter.Workers.Loads] reads them, to workers.
+// ListedWorkers adds caps and loads from [starter.Workers.Loads] to workers.
 func ListedWorkers(workers []contract.WorkerDetail, loads map[string]starter.WorkerLoad) []ListedWorker {
 	listed := make([]ListedWorker, len(workers))
 	for i, worker := range workers {
@@ -30,24 +29,23 @@ func ListedWorkers(workers []contract.WorkerDetail, loads map[string]starter.Wor
 	return listed
 }
 
-// ShownWorker is what the registry and the worker's process say.
+// ShownWorker is the data of the registry and of the worker's process.
 type ShownWorker struct {
 	contract.WorkerDetail
 	Caps contract.WorkerCaps `json:"caps"`
-	// Report is the process's own answer; Silent says why there is none.
+	// Report comes from the process; Silent is the reason why it is missing.
 	Report *contract.WorkerReport `json:"report,omitempty"`
 	Silent string                 `json:"silent,omitempty"`
-	// Items are what open runs have on it, where it has no report. Unanswered says which
-	// runs could not be asked.
+	// Items are the worker's items in open runs, if Report is missing. Unanswered lists runs that did
+	// not answer.
 	Items      []starter.Item `json:"items,omitempty"`
 	Unanswered string         `json:"unanswered,omitempty"`
-	// IfDrained says when it would be free if it were drained now; nil where nobody
-	// knows what it runs.
+	// IfDrained estimates when the worker is free if drained now; nil if its attempts are unknown.
 	IfDrained *Drain `json:"if_drained,omitempty"`
 }
 
-// Shown reads a worker from the registry and asks its process. That it does not
-// answer is worth showing, and no error: the open runs are asked what they have there.
+// Shown reads a worker from the registry and queries its process. A silent process is no error: the
+// open runs are queried for their items there.
 func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker, error) {
 	shown, err := asked(ctx, client.Workers(), id)
 	if err != nil {
@@ -65,10 +63,10 @@ func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker,
 	return shown, nil
 }
 
-// heldStates are those of an item that is on a worker, or waits for one that was lost.
+// heldStates are the states of an item on a worker, or waiting for a lost one.
 func heldStates() []string { return []string{"assigned", "running", "recalling", "held"} }
 
-// asked is what the registry and the worker's process say.
+// asked returns the data of the registry and of the worker's process.
 func asked(ctx context.Context, w starter.Workers, id string) (ShownWorker, error) {
 	worker, err := w.Get(ctx, id)
 	if err != nil {

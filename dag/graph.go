@@ -17,6 +17,7 @@ type (
 	Rule = graph.Rule
 	// Fault is one fault of a declaration of tasks.
 	Fault     = graph.Fault
+	// FaultKind is the kind of a fault of a declared task.
 	FaultKind = graph.FaultKind
 	// FaultsError holds every fault of a declaration, in declaration order.
 	FaultsError = graph.FaultsError

@@ -16,7 +16,7 @@ type (
 	// Rule is the condition on its dependencies under which a task starts.
 	Rule = graph.Rule
 	// Fault is one fault of a declaration of tasks.
-	Fault     = graph.Fault
+	Fault = graph.Fault
 	// FaultKind is the kind of a fault of a declared task.
 	FaultKind = graph.FaultKind
 	// FaultsError holds every fault of a declaration, in declaration order.

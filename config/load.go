@@ -41,6 +41,9 @@ type Options struct {
 	// WithoutJobTypes skips job_types, for commands that use only the other sections. A faulty job
 	// type then does not block them.
 	WithoutJobTypes bool
+	// OnlyTemporal reads the section temporal alone, for commands that only talk to a
+	// server. A section of an unknown name is a fault still: it may be a misspelled one.
+	OnlyTemporal bool
 }
 
 // Load reads, completes and checks a configuration. Its error is [Faults] with all faults; then there

@@ -36,6 +36,9 @@ func topKeys() []string {
 
 func (l *loader) config(root *yamlread.Node) *Config {
 	l.object(root, "", topKeys()...)
+	if l.options.OnlyTemporal {
+		return &Config{Temporal: l.temporal(root.Get("temporal"))}
+	}
 	loaded := &Config{
 		Version:   l.version(root),
 		Owner:     l.owner(root.Get("owner")),

@@ -87,3 +87,27 @@ func TestFaultyConfigurationAppliesNothing(t *testing.T) {
 	h.run("apply", "-c", broken).Exits(ui.ExitUsage).Complains("retry_limit")
 	h.run("jobtypes", "show", "faulty-0").Exits(ui.ExitFailed).Complains("does not exist")
 }
+
+// TestAFaultElsewhereKeepsNobodyFromTheServer: commands that only talk to a server read
+// temporal: and warn of the rest. Where the address cannot be read, nothing goes to another
+// server: the command fails, unless the command line names one.
+func TestAFaultElsewhereKeepsNobodyFromTheServer(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	address, _ := strings.CutPrefix(h.env.Environ[0], "TEMPORAL_ADDRESS=")
+	h.env.Environ = h.env.Environ[1:]
+	temporal := "temporal: {address: '" + address + "'}\n"
+	const warned = "of the configuration only temporal: is used here"
+	for _, faulty := range []string{"version: 1\nfleet: {nonsense: 1}\n", "version: 1\nnotify: [1]\n", "version: 7\n", "version: 1\nlanes: {a: {exclusive: perhaps}}\n"} {
+		file := h.write(faulty + temporal)
+		h.run("jobtypes", "list", "-c", file).OK().Complains("warning: "+file, warned)
+		h.run("plan", "-c", file).Exits(ui.ExitUsage)
+	}
+	told := h.run("runs", "list", "-c", h.write("version: 1\n"+temporal+"job_types: {}\n")).OK()
+	assert.Empty(t, told.Stderr)
+	for _, hidden := range []string{"version: [\n", "version: 1\ntemporl: {address: 'elsewhere:1'}\n", "version: 1\ntemporal: {adress: x}\n"} {
+		file := h.write(hidden)
+		h.run("runs", "list", "-c", file).Exits(ui.ExitUsage).Complains(file)
+		h.run("runs", "list", "-c", file, "--address", address).OK().Complains("warning: "+file, warned)
+	}
+}

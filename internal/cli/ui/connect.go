@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -18,13 +19,29 @@ func (c *Program) ConfigFiles(ctx *cli.Context) []string {
 }
 
 // Temporal finds out which server to talk to: flags, then the environment, then
-// the configuration, then a profile of the Temporal CLI, then the defaults.
+// the configuration, then a profile of the Temporal CLI, then the defaults. A fault in
+// another section of the configuration is a warning; one that hides the address is one, too,
+// if flag or environment name the server.
 func (c *Program) Temporal(ctx *cli.Context) (config.Temporal, error) {
 	loaded, err := c.Settings(ctx)
-	if err != nil {
-		return config.Temporal{}, err
+	faults, faulty := errors.AsType[config.Faults](err)
+	if !faulty {
+		if err != nil {
+			return config.Temporal{}, err
+		}
+		return loaded.Temporal, nil
 	}
-	return loaded.Temporal, nil
+	only := func(options *config.Options) { options.OnlyTemporal = true }
+	found, err := c.load(ctx, c.ConfigFiles(ctx), only)
+	if err != nil && (ctx.String(FlagAddress) != "" || c.Env.getenv("TEMPORAL_ADDRESS") != "") {
+		found, err = c.load(ctx, nil, only)
+	}
+	if err != nil {
+		return config.Temporal{}, Faulty(faults)
+	}
+	c.Complain("warning: %s", faults[0])
+	c.Complain("warning: of the configuration only temporal: is used here; see `roundsman validate`")
+	return found.Temporal, nil
 }
 
 // Settings are the sections of the configuration that matter to commands which are
@@ -39,12 +56,17 @@ func (c *Program) WholeSettings(ctx *cli.Context) (*config.Config, error) {
 }
 
 func (c *Program) settings(ctx *cli.Context, withoutJobTypes bool) (*config.Config, error) {
+	return c.load(ctx, c.ConfigFiles(ctx), func(options *config.Options) { options.WithoutJobTypes = withoutJobTypes })
+}
+
+// load reads files; none: the built-in configuration.
+func (c *Program) load(ctx *cli.Context, files []string, change func(*config.Options)) (*config.Config, error) {
 	options, err := c.LoadOptions()
 	if err != nil {
 		return nil, err
 	}
-	options.AllowUnregistered, options.WithoutJobTypes = true, withoutJobTypes
-	options.Files = c.ConfigFiles(ctx)
+	options.AllowUnregistered, options.Files = true, files
+	change(&options)
 	if len(options.Files) == 0 {
 		options.Sources = []config.Source{{Name: "built-in", Data: []byte("version: 1\njob_types: {}\n")}}
 	}

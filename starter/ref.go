@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,29 +178,27 @@ func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
 	return ref, nil
 }
 
-// latestListed looks for the runs that a Schedule does not know which is gone, or
-// was made again: they continue, and must be found to be canceled. Jobs that were submitted
-// and dry runs are no runs of the job type. Visibility is asked only where nothing
-// else is known.
+// latestListed looks for the runs that a Schedule does not know. A Schedule that is gone, or
+// was made again, has runs that continue, and must be found to be canceled. A run of
+// submitted jobs is found where there is no other. Visibility is asked only where nothing else is known.
 func (r Runs) latestListed(ctx context.Context, name string) (RunRef, bool) {
 	runs, err := r.List(ctx, RunFilter{JobType: name})
 	if err != nil {
 		return RunRef{}, false
 	}
-	var last *RunRef
+	var last, adHoc string
 	for _, run := range runs {
 		switch {
 		case run.AdHoc != "":
+			adHoc = cmp.Or(adHoc, run.WorkflowID)
 		case run.Open():
 			return RunRef{WorkflowID: run.WorkflowID}, true
-		case last == nil:
-			last = &RunRef{WorkflowID: run.WorkflowID}
+		default:
+			last = cmp.Or(last, run.WorkflowID)
 		}
 	}
-	if last == nil {
-		return RunRef{}, false
-	}
-	return *last, true
+	last = cmp.Or(last, adHoc)
+	return RunRef{WorkflowID: last}, last != ""
 }
 
 // ResolveItem finds the item that text means: RUN/ITEM, where RUN may also be what

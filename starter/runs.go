@@ -147,7 +147,7 @@ func (r Runs) addCounts(ctx context.Context, runs []Run) {
 			}
 			snapshot, err := r.Show(limited, runs[i].RunRef)
 			if err == nil {
-				runs[i].Counts, runs[i].Progress, runs[i].Pace = snapshot.Counts, snapshot.Progress, snapshot.Pace
+				runs[i].Started, runs[i].Counts, runs[i].Progress, runs[i].Pace = snapshot.Started, snapshot.Counts, snapshot.Progress, snapshot.Pace
 			}
 			if _, isDown := errors.AsType[*ControlPlaneDownError](snapshot.silence); isDown {
 				down.Store(true)

@@ -6,6 +6,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -179,4 +184,57 @@ func TestResolveRun(t *testing.T) {
 	_, err := c.Runs().Resolve(t.Context(), "no-such-thing")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
+}
+
+// TestANameFindsSubmittedJobs: a job type that ran only by hand has a run, the newest one;
+// a run of its Schedule comes before it.
+func TestANameFindsSubmittedJobs(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	const name = "by-hand"
+	adHoc, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+		ID: contract.AdHocWorkflowID(name, "ticket-1"), TaskQueue: standInQueue(t),
+		TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.SearchAttributeJobType).ValueSet(name)),
+	}, contract.JobGroupWorkflow, contract.JobGroupInput{Spec: contract.JobTypeSpec{Name: name}})
+	require.NoError(t, err)
+	means := func(want string) {
+		t.Helper()
+		testsuite.WaitFor(t, time.Minute, name+" means "+want, func() bool {
+			found, err := c.Runs().Resolve(t.Context(), name)
+			return err == nil && found.WorkflowID == want
+		})
+	}
+	means(adHoc.GetID())
+	means(start(t, c, name).WorkflowID)
+}
+
+// TestARunStartsOnce: a run that continued as new twice started when the first one did.
+func TestARunStartsOnce(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	const name = "chain"
+	w := worker.New(c.Temporal(), standInQueue(t), worker.Options{WorkerStopTimeout: time.Second})
+	w.RegisterWorkflowWithOptions(func(ctx workflow.Context, links int) error {
+		if links == 0 {
+			return workflow.Await(ctx, func() bool { return false })
+		}
+		return workflow.NewContinueAsNewError(ctx, contract.JobGroupWorkflow, links-1)
+	}, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
+	require.NoError(t, w.Start())
+	t.Cleanup(w.Stop)
+	first, err := c.Temporal().ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
+		ID: contract.GroupWorkflowID(name) + "-2026-11-20T09:00:00Z", TaskQueue: standInQueue(t),
+	}, contract.JobGroupWorkflow, 2)
+	require.NoError(t, err)
+	begun, err := c.Temporal().DescribeWorkflowExecution(t.Context(), first.GetID(), first.GetRunID())
+	require.NoError(t, err)
+	var last starter.Snapshot
+	testsuite.WaitFor(t, time.Minute, "the third workflow run", func() bool {
+		last, err = c.Runs().Describe(t.Context(), starter.RunRef{WorkflowID: first.GetID()})
+		require.NoError(t, err)
+		previous, err := c.Temporal().DescribeWorkflowExecution(t.Context(), first.GetID(), last.RunID)
+		require.NoError(t, err)
+		return last.RunID != first.GetRunID() && previous.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	})
+	assert.Equal(t, begun.GetWorkflowExecutionInfo().GetStartTime().AsTime(), last.Started)
 }

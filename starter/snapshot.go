@@ -188,11 +188,27 @@ func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	if name := info.GetType().GetName(); name != contract.JobGroupWorkflow && name != contract.DAGWorkflow {
 		return Snapshot{}, fmt.Errorf("workflow %s is a %s, not a run of a job type or of a DAG", ref.WorkflowID, name)
 	}
+	run := r.runOf(info)
+	run.Started = r.chainStart(ctx, run, info.GetFirstRunId())
 	return Snapshot{
-		Run:           r.runOf(info),
+		Run:           run,
 		HistoryLength: info.GetHistoryLength(),
 		Active:        r.client.activeItems(response.GetPendingActivities()),
 	}, nil
+}
+
+// chainStart is when the first workflow run of a run began, which may have continued as
+// new since. Where the server no longer has it, it is when the last one began.
+func (r Runs) chainStart(ctx context.Context, run Run, first string) time.Time {
+	if first == "" || first == run.RunID {
+		return run.Started
+	}
+	response, err := r.client.temporal.DescribeWorkflowExecution(ctx, run.WorkflowID, first)
+	if err != nil {
+		r.client.logger.Debug("start of a run", "run", run.WorkflowID, "error", err)
+		return run.Started
+	}
+	return response.GetWorkflowExecutionInfo().GetStartTime().AsTime()
 }
 
 func (c *Client) activeItems(pending []*workflowpb.PendingActivityInfo) []ActiveItem {

@@ -81,7 +81,8 @@ func fetch(ctx context.Context, method, url string, body []byte) ([]byte, error)
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/octet-stream")
-	response, err := http.DefaultClient.Do(request)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +224,6 @@ func (s *site) servers() []plan.Server {
 	defer cluster.Close()
 	topology, err := cluster.Topology(s.t.Context())
 	require.NoError(s.t, err)
-	s.t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	require.GreaterOrEqual(s.t, len(topology.Servers), 4)
 	return topology.Servers
 }

@@ -31,7 +31,7 @@ import (
 )
 
 // record writes the recording again from the cluster whose master realMaster names.
-var record = flag.Bool("record", false, "record the answers of the cluster in "+realMaster) //nolint:gochecknoglobals // a flag
+var record = flag.Bool("record", false, "record the answers of the cluster in "+realMaster)
 
 const (
 	realMaster = "ROUNDSMAN_TEST_SEAWEEDFS"
@@ -236,13 +236,14 @@ func compact(t *testing.T, text []byte) json.RawMessage {
 	return into.Bytes()
 }
 
-var digits = regexp.MustCompile(`rpc error: code = \w+ desc = `) //nolint:gochecknoglobals // a constant
+// prefix is what gRPC puts before a message that is passed on.
+var prefix = regexp.MustCompile(`rpc error: code = \w+ desc = `)
 
 func (a *asker) anonymous(text string) string {
 	for name, address := range a.names {
 		text = strings.ReplaceAll(text, address, name)
 	}
-	return digits.ReplaceAllString(text, "")
+	return prefix.ReplaceAllString(text, "")
 }
 
 // TestFakeAnswersLikeTheRealOne holds the recorded conversation with the fake.
@@ -354,7 +355,8 @@ func send(t *testing.T, method, url string, body []byte) []byte {
 	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Content-Type", octets)
-	response, err := http.DefaultClient.Do(request)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	workflowpb "go.temporal.io/api/workflow/v1"
 
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
@@ -27,8 +26,10 @@ const (
 func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 	limited, cancel := context.WithTimeout(ctx, reactionTimeout)
 	defer cancel()
-	var seen taskSeen
-	for {
+	// A run that has ended two workflow tasks since the first look has read the request: only
+	// one can have begun before it came. A busy run always has another one.
+	var scheduled time.Time
+	for ended := -1; ended < 2; {
 		described, err := r.client.temporal.DescribeWorkflowExecution(limited, ref.WorkflowID, "")
 		if err != nil {
 			return nil // The request was taken; only what became of it is unknown.
@@ -40,29 +41,16 @@ func (r Runs) reacted(ctx context.Context, ref RunRef) error {
 			if silent := r.client.pausedOrStuck(ctx, RunRef{WorkflowID: ref.WorkflowID}); silent != nil {
 				return fmt.Errorf("the request was sent, but the run does not react: %w", silent)
 			}
-		case status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, task == nil, seen.continues(task):
+		case status != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, task == nil:
 			return nil
+		}
+		if at := rpc.Time(task.GetOriginalScheduledTime()); !at.Equal(scheduled) {
+			scheduled = at
+			ended++
 		}
 		if rpc.Wait(limited, reactionLook) != nil {
 			return nil
 		}
 	}
-}
-
-// taskSeen are the workflow tasks that a run was seen with.
-type taskSeen struct {
-	scheduled time.Time
-	changes   int
-}
-
-// continues reports whether the run has ended two workflow tasks since the first look:
-// one may have begun before the request came, the other has read it. A busy run always
-// has another one.
-func (s *taskSeen) continues(task *workflowpb.PendingWorkflowTaskInfo) bool {
-	at := rpc.Time(task.GetOriginalScheduledTime())
-	if !s.scheduled.IsZero() && !at.Equal(s.scheduled) {
-		s.changes++
-	}
-	s.scheduled = at
-	return s.changes > 1
+	return nil
 }

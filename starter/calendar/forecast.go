@@ -32,6 +32,8 @@ type Forecast struct {
 	// Ticks are in order of time, Types by name.
 	Ticks []forecast.Tick `json:"ticks"`
 	Types []ForecastType  `json:"job_types"`
+	// More counts the later ticks that a limit left out.
+	More int `json:"more,omitempty" doc:"Later ticks that the limit left out"`
 }
 
 // ForecastType is what the forecast rests on.

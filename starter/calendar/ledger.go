@@ -33,6 +33,8 @@ type Ledger struct {
 	// Ticks are in order of time, newest first; Counts add them up by state.
 	Ticks  []ticks.Tick               `json:"ticks"`
 	Counts map[contract.TickState]int `json:"counts"`
+	// More counts the earlier ticks that a limit left out; Counts has them.
+	More int `json:"more,omitempty" doc:"Earlier ticks that the limit left out; counts has them"`
 }
 
 // LedgerOf explains each instant of the named job types since then; none: of all. It

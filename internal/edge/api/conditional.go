@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -68,8 +69,36 @@ func serveTagged(w http.ResponseWriter, r *http.Request, next http.Handler) {
 			return
 		}
 	}
-	w.WriteHeader(kept.status)
-	_, _ = w.Write(kept.body.Bytes()) // The client is gone: there is nobody to tell.
+	writeBody(w, r, kept.status, kept.body.Bytes())
+}
+
+// compressFrom is the least length of a body that is worth compressing.
+const compressFrom = 1 << 10
+
+// writeBody compresses the body if the client takes gzip.
+func writeBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if len(body) < compressFrom || !takesGzip(r) {
+		w.WriteHeader(status)
+		_, _ = w.Write(body) // The client is gone: there is nobody to tell.
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Header().Del("Content-Length")
+	w.WriteHeader(status)
+	zipped := gzip.NewWriter(w)
+	_, _ = zipped.Write(body) // As above.
+	_ = zipped.Close()
+}
+
+func takesGzip(r *http.Request) bool {
+	for each := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
+		name, quality, _ := strings.Cut(strings.ReplaceAll(each, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			return quality == "" || strings.Trim(strings.TrimPrefix(quality, "q="), "0.") != ""
+		}
+	}
+	return false
 }
 
 // matchBefore reads the thing as a GET would and compares it with If-Match.

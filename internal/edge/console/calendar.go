@@ -23,7 +23,18 @@ func Operations() func(*api.API) {
 type calendarInput struct {
 	JobType string `query:"job_type" maxLength:"63" doc:"Only this job type"`
 	Days    int    `query:"days" minimum:"1" maximum:"7" default:"7"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"The most ticks: the nearest to now"`
 }
+
+// cut keeps the first ticks and counts the others.
+func cut[T any](all []T, limit int) (kept []T, more int) {
+	kept = all[:min(len(all), max(limit, 1))]
+	return kept, len(all) - len(kept)
+}
+
+// steady is the exactness of a span's ends: an answer that differs by its ends alone is
+// the same answer for a client that has it.
+const steady = time.Hour
 
 func (in calendarInput) names() []string {
 	if in.JobType == "" {
@@ -46,6 +57,8 @@ func addCalendar(a *api.API) {
 		sees := func(name string) bool { return call.Sees(access.Scope{JobType: name}) }
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.ForecastTick) bool { return !sees(t.JobType) })
 		found.Types = slices.DeleteFunc(found.Types, func(t calendar.ForecastType) bool { return !sees(t.JobType) })
+		found.Until = found.Until.Truncate(steady)
+		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err
 	})
 	api.Add(a, api.Operation{
@@ -57,6 +70,8 @@ func addCalendar(a *api.API) {
 		found, err := calendar.LedgerOf(ctx, call.Client, now, now.Add(-in.span()), in.names()...)
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.LedgerTick) bool { return !call.Sees(access.Scope{JobType: t.JobType}) })
 		found.Count()
+		found.From, found.KeptSince = found.From.Truncate(steady), found.KeptSince.Truncate(steady)
+		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err
 	})
 }

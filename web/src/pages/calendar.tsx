@@ -51,7 +51,7 @@ const jobType = (tick: Tick) => <a href={href('job-types', tick.job_type)}>{tick
 const idOf = (tick: Tick) => `${tick.job_type} ${tick.at}`;
 
 function Coming({ type, dropped }: { type: string; dropped: boolean }) {
-  const found = useGet<Forecast>(`/forecast${query({ job_type: type })}`);
+  const found = useGet<Forecast>(`/forecast${query({ job_type: type, limit: 10000 })}`);
   return (
     <Loaded of={found} what="The forecast">
       {(forecast) => {
@@ -120,7 +120,7 @@ function late(tick: ForecastTick) {
 }
 
 function Past({ type, dropped }: { type: string; dropped: boolean }) {
-  const found = useGet<Ledger>(`/ledger${query({ job_type: type })}`);
+  const found = useGet<Ledger>(`/ledger${query({ job_type: type, limit: 10000 })}`);
   return (
     <Loaded of={found} what="The ledger">
       {(ledger) => {

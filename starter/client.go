@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // Defaults of [Options].
@@ -104,7 +106,7 @@ type Client struct {
 	connection Connection
 	render     Render
 	askWithin  time.Duration
-	presence   *presence
+	presence   *rpc.Presence
 }
 
 // Connection is how a client reaches the server.
@@ -145,7 +147,10 @@ func Dial(ctx context.Context, options Options) (*Client, error) {
 	c.heartbeat = max(options.HeartbeatInterval, 0)
 	c.render = options.Render
 	if c.askWithin = options.AskWithin; c.askWithin > 0 {
-		c.presence = &presence{}
+		c.presence = &rpc.Presence{Absent: func(err error) bool {
+			_, down := errors.AsType[*ControlPlaneDownError](err)
+			return down
+		}}
 	}
 	c.connection = Connection{Address: options.Address, Credentials: options.credentials()}
 	return c, nil

@@ -2,49 +2,12 @@ package starter
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
 )
-
-// absentFor is how long a control plane that did not answer counts as absent: what a
-// command asks meanwhile is not sent.
-const absentFor = 2 * time.Second
-
-// presence remembers whether a control plane answers. Until one has answered, questions
-// are sent one at a time, so that a command waits for an absent one only once. A nil
-// presence remembers nothing.
-type presence struct {
-	mu     sync.Mutex
-	seen   bool
-	absent *ControlPlaneDownError
-	at     time.Time
-}
-
-// ask sends a question, unless the last one was not answered a moment ago.
-func (p *presence) ask(send func() error) error {
-	if p == nil {
-		return send()
-	}
-	p.mu.Lock()
-	if p.seen {
-		p.mu.Unlock()
-		return send()
-	}
-	defer p.mu.Unlock()
-	if p.absent != nil && time.Since(p.at) < absentFor {
-		return p.absent
-	}
-	err := send()
-	// Other errors are the server's: they do not tell whether a control plane answers.
-	p.seen, p.at = err == nil, time.Now()
-	p.absent, _ = errors.AsType[*ControlPlaneDownError](err)
-	return err
-}
 
 // patient bounds a question to a workflow: by answerTimeout, since a control plane may have
 // to load a long history first. A client of a command also gives up after

@@ -27,7 +27,7 @@ func query[T any](ctx context.Context, c *Client, ref RunRef, name string, args 
 
 // queryUnless does not ask a workflow in such a state.
 func queryUnless[T any](ctx context.Context, c *Client, reject enumspb.QueryRejectCondition, ref RunRef, name string, args ...any) (answer T, err error) {
-	err = c.presence.ask(func() error {
+	err = c.presence.Request(func() error {
 		answer, err = queryOnce[T](ctx, c, reject, ref, name, args...)
 		return err
 	})
@@ -73,7 +73,7 @@ const updatePause = 50 * time.Millisecond
 // workflow task it did not accept, as when a signal came while the workflow was
 // continuing as new: nothing of it was done, and it is sent again.
 func update[T any](ctx context.Context, c *Client, ref RunRef, name string, argument any) (answer T, err error) {
-	err = c.presence.ask(func() error {
+	err = c.presence.Request(func() error {
 		answer, err = updateOnce[T](ctx, c, ref, name, argument)
 		return err
 	})

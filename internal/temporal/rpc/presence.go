@@ -1,0 +1,46 @@
+package rpc
+
+import (
+	"sync"
+	"time"
+)
+
+// absentFor is how long a control plane without an answer counts as absent. Requests of
+// that time are not sent.
+const absentFor = 2 * time.Second
+
+// Presence remembers whether a control plane is there. Before the first answer, requests
+// are sent one at a time, so that a command waits for an absent one only once. A nil
+// Presence remembers nothing.
+type Presence struct {
+	// Absent reports whether an error means that no control plane is there.
+	Absent func(error) bool
+
+	mu   sync.Mutex
+	seen bool
+	down error
+	at   time.Time
+}
+
+// Request sends, unless the control plane was absent a moment ago.
+func (p *Presence) Request(send func() error) error {
+	if p == nil {
+		return send()
+	}
+	p.mu.Lock()
+	if p.seen {
+		p.mu.Unlock()
+		return send()
+	}
+	defer p.mu.Unlock()
+	if p.down != nil && time.Since(p.at) < absentFor {
+		return p.down
+	}
+	err := send()
+	// Other errors are the server's: the control plane may be absent or not.
+	p.seen, p.at, p.down = err == nil, time.Now(), nil
+	if err != nil && p.Absent(err) {
+		p.down = err
+	}
+	return err
+}

@@ -73,6 +73,11 @@ func (a *API) workers() {
 		after, err := operateWorker(starter.ActionDrain)(ctx, call, in)
 		return WorkerDraining{after, since}, err
 	})
+	a.workerActions(tag, one)
+}
+
+// workerActions are those that end at once.
+func (a *API) workerActions(tag, one string) {
 	for action, summary := range map[starter.WorkerAction]string{
 		starter.ActionCordon:   "Take no new work; what runs may finish",
 		starter.ActionUncordon: "Take work again after drain or cordon",

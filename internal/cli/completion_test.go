@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
 )
 
 // TestCompletionOfLiveNames: the shell offers what the server has, and is not kept

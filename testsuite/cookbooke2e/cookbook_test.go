@@ -73,8 +73,10 @@ func rollingRestart(t *testing.T, r recipe) {
 	k.fail("check-node web-1", 2) // A node needs a moment: its check is repeated.
 	k.fail("check-node web-2", 6) // As often as the recipe tries.
 	require.Equal(t, ui.ExitFailed, k.runs(r, "dag run rolling-restart.yaml --watch"))
-	first := []string{"drain-node web-1", "systemctl restart web", "check-node web-1", "check-node web-1", "check-node web-1",
-		"drain-node web-2", "systemctl restart web", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2"}
+	first := []string{
+		"drain-node web-1", "systemctl restart web", "check-node web-1", "check-node web-1", "check-node web-1",
+		"drain-node web-2", "systemctl restart web", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2",
+	}
 	require.Equal(t, first, k.begun(), "web-3 is not touched")
 	assert.Equal(t, []string{"web-1", "web-2"}, k.restarted(), "each restart is on its node")
 

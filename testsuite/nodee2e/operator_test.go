@@ -158,7 +158,7 @@ func TestFirstFailureIsAnIncrease(t *testing.T) {
 		testsuite.WaitFor(t, time.Minute, series, func() bool {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", http.NoBody)
 			require.NoError(t, err)
-			response, err := http.DefaultClient.Do(request)
+			response, err := (&http.Client{}).Do(request)
 			if err != nil {
 				return false
 			}

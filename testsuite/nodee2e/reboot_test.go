@@ -58,7 +58,7 @@ func TestMayReboot(t *testing.T) {
 	testsuite.WaitFor(t, time.Minute, "the API answers", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/workers/node-a/reboot", http.NoBody)
 		require.NoError(t, err)
-		response, err := http.DefaultClient.Do(request)
+		response, err := (&http.Client{}).Do(request)
 		if err != nil {
 			return false
 		}

@@ -47,6 +47,8 @@ func endCause(end steps.End) string {
 		return "differs between " + end.Cause + " and " + end.Server + ": run `volume.check.disk`"
 	case steps.FilesGone:
 		return "has no files on " + end.Server + ", which only holds them open: copy it away before that server restarts"
+	case steps.CopyUnfinished:
+		return with("has an unfinished copy on "+end.Server+": if that server restarted since, delete its .note file", end.Cause)
 	case steps.ShardsDiffer:
 		return "has shards that were made of another state of it; compare them with `volume.list` before you delete any"
 	case steps.ShardsMissing:

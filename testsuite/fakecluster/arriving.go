@@ -21,11 +21,18 @@ func (c *Cluster) BeginCopy(address, source string, id uint32) error {
 	return nil
 }
 
-// Arriving reports whether a copy of a volume onto address is under way.
+// RemoveNotes is an operator's: it removes the notes of copies that a restart interrupted.
+func (c *Cluster) RemoveNotes(address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.servers[address].interrupted)
+}
+
+// Arriving reports whether address has the note of a copy of a volume.
 func (c *Cluster) Arriving(address string, id uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.servers[address].arriving[id]) > 0
+	return len(c.servers[address].arriving[id]) > 0 || c.servers[address].interrupted[id]
 }
 
 // LoseFiles removes the files of a volume that its server holds open: the caller of a copy

@@ -179,6 +179,7 @@ func (c *Cluster) copyTo(address, source string, id uint32) {
 	made.info = from.vifs[id]
 	made.readOnly, made.sorted = made.info.readOnly, made.info.readOnly
 	target.volumes[id], target.vifs[id] = made, made.info
+	delete(target.interrupted, id)
 }
 
 // Tail appends to address what source has since then.

@@ -41,6 +41,8 @@ type Server struct {
 	vifs     map[uint32]vif
 	// arriving are the sources of copies under way, by volume.
 	arriving map[uint32][]string
+	// interrupted are the copies that a restart ended: their notes stay.
+	interrupted map[uint32]bool
 }
 
 // lease is the master's exclusive lock of one name.
@@ -70,7 +72,7 @@ func (c *Cluster) Add(s Server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.volumes, s.shards, s.vifs = map[uint32]*volume{}, map[uint32]*ecVolume{}, map[uint32]vif{}
-	s.arriving = map[uint32][]string{}
+	s.arriving, s.interrupted = map[uint32][]string{}, map[uint32]bool{}
 	c.servers[s.Address] = &s
 }
 
@@ -150,7 +152,12 @@ func (c *Cluster) SetDown(address string, down bool) {
 	defer c.mu.Unlock()
 	s := c.servers[address]
 	s.down = down
-	clear(s.arriving) // What is half there is removed when a server starts.
+	// A server that starts removes a copy with a note only where an .idx or a .vif file is
+	// there, which come after the .dat file. Seen on 4.44 after kill -9.
+	for id := range s.arriving {
+		s.interrupted[id] = true
+	}
+	clear(s.arriving)
 	if down {
 		return
 	}

@@ -88,7 +88,8 @@ type Replica struct {
 	// Why is the error of one that is Unknown.
 	Why string
 	// Arriving: a copy onto the server is under way, which is Unknown until it has ended.
-	// It continues when the process that wanted it is gone.
+	// It continues when the process that wanted it is gone. A restart of the server in the
+	// middle of the .dat file ends it, and looks the same.
 	Arriving bool
 	// Ghost: the server holds the volume open although its files are gone, which is Unknown.
 	// A restart loses it. A copy becomes one whose caller is gone when it ends: the server

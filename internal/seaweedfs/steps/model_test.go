@@ -366,6 +366,7 @@ func (m *model) flip(server string) {
 	m.down[server] = !m.down[server]
 	m.log("%s down %v", server, m.down[server])
 	m.cluster.SetDown(server, m.down[server])
+	m.cluster.RemoveNotes(server) // as COPY_UNFINISHED says; no job can tell such a note from one of a copy under way
 	holders, readOnly := m.cluster.Replicas(1)
 	if !m.down[server] && len(holders)-len(readOnly) > 1 {
 		// The source restarted after the copy and before its mark was persisted, and the job

@@ -66,7 +66,7 @@ func (m *Move) Decide(seen View) Step {
 	case target.Arriving && m.waits < maxStoppedWaits:
 		return m.await()
 	case target.Arriving:
-		return ended(m.leave(m.stopped, source, target))
+		return ended(m.leave(failed(CopyUnfinished).at(m.Target, m.stopped.Cause), source, target))
 	case target.Ghost:
 		return m.ghost(source, target)
 	case source.Presence == Unknown:
@@ -78,8 +78,8 @@ func (m *Move) Decide(seen View) Step {
 		return ended(m.leave(failed(CannotRead).at(m.Target, target.Why), source, target))
 	case source.Presence == Absent && target.Presence == Present && m.Repair:
 		return ended(m.leaveFence(done(Completed), target))
-	case source.Presence == Absent && target.Presence == Present && m.Copied && !m.Marked:
-		return ended(done(Moved)) // a mark of the target is the source's
+	case source.Presence == Absent && target.Presence == Present && m.Copied && !m.Marked && !m.earlier:
+		return ended(done(Moved)) // a mark of the target is the source's, from before this job
 	case source.Presence == Absent && target.Presence == Present:
 		return ended(m.leaveFence(done(Moved), target))
 	case source.Presence == Absent:

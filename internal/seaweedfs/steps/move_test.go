@@ -51,6 +51,75 @@ func twoServers() *fakecluster.Cluster {
 	return c
 }
 
+// TestAMoveNamesACopyThatDoesNotEnd: the target's server was killed in the middle of a
+// copy, and its note stays. Nothing tells it from a copy under way, so the job changes
+// nothing, and its end says what to do.
+func TestAMoveNamesACopyThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	c := twoServers()
+	require.NoError(t, c.MarkReadOnly("a:1", 1, false))
+	require.NoError(t, c.BeginCopy("b:1", "a:1", 1))
+	c.SetDown("b:1", true)
+	c.SetDown("b:1", false)
+	job := &steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1}
+	r := steps.NewRunner(job)
+	var end *steps.End
+	for end == nil {
+		switch look, step := r.Next(); {
+		case look != nil:
+			replica := lookAt(c, look.Server, 1)
+			if look.Arrival && replica.Presence == steps.Absent && c.Arriving(look.Server, 1) {
+				replica = steps.Replica{Arriving: true}
+			}
+			r.SawReplica(replica)
+		case step.Wait:
+			job.Stop("its time is over")
+			r.Again()
+		default:
+			require.Nil(t, step.Call)
+			end = step.End
+		}
+	}
+	require.Equal(t, steps.CopyUnfinished, end.Code)
+	require.Equal(t, []string{"b:1", "its time is over"}, []string{end.Server, end.Cause})
+	require.Equal(t, []steps.Leftover{{Kind: steps.LeftReadOnly, Server: "a:1"}, {Kind: steps.LeftCopy, Server: "b:1"}}, end.Left)
+	c.RemoveNotes("b:1")
+	walkWell(&steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1}, c)
+	holders, readOnly := c.Replicas(1)
+	require.Equal(t, []string{"b:1"}, holders)
+	require.Empty(t, readOnly)
+}
+
+// TestAMoveNamesAMarkOfAnEarlierAttempt: an attempt is killed with its checkpoint after its
+// mark was persisted, and an operator removes the copy. The next attempt cannot know whose
+// the mark is, and its copy carries it. Of a mark from before the job nothing is said.
+func TestAMoveNamesAMarkOfAnEarlierAttempt(t *testing.T) {
+	t.Parallel()
+	move := func() *steps.Move { return &steps.Move{Volume: 1, Source: "a:1", Target: "b:1", Copies: 1} }
+	c := twoServers()
+	end, _ := walk(c, move(), 1, func(_ int, call steps.Call) fate {
+		if call.Op == steps.MarkReadOnly && call.Persist {
+			return killed
+		}
+		return well
+	})
+	require.Nil(t, end)
+	require.NoError(t, c.Delete("b:1", 1))
+	again := move()
+	require.NoError(t, steps.Resume(again, []byte(`{}`)))
+	end, _ = walk(c, again, 1, func(int, steps.Call) fate { return well })
+	require.True(t, end.OK)
+	_, readOnly := c.Replicas(1)
+	require.Equal(t, []string{"b:1"}, readOnly)
+	require.Equal(t, []steps.Leftover{{Kind: steps.LeftReadOnly, Server: "b:1"}}, end.Left)
+
+	c = twoServers()
+	require.NoError(t, c.MarkReadOnly("a:1", 1, true))
+	end, _ = walk(c, move(), 1, func(int, steps.Call) fate { return well })
+	require.True(t, end.OK)
+	require.Empty(t, end.Left)
+}
+
 func TestAFailedMoveLeavesOneWritableCopy(t *testing.T) {
 	t.Parallel()
 	c := twoServers()

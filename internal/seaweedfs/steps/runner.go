@@ -48,6 +48,7 @@ const (
 	TargetReadOnly  Code = "target-read-only"
 	ReplicasDiffer  Code = "replicas-differ"
 	FilesGone       Code = "files-gone"
+	CopyUnfinished  Code = "copy-unfinished" // its .note file is there, which survives a restart
 	ShardsDiffer    Code = "shards-differ"
 	ShardsMissing   Code = "shards-missing"
 	ReplicaWritable Code = "replica-writable"

@@ -48,8 +48,10 @@ func (r Runs) endJob(ctx context.Context, ref ItemRef, verb, signal, reason stri
 	if err != nil {
 		return runEndedMeanwhile(ref.Run, err)
 	}
-	if err := r.reacted(ctx, ref.Run); err != nil {
-		return err
+	if _, down := errors.AsType[*ControlPlaneDownError](lookupErr); !down { // else nobody is there to react
+		if err := r.reacted(ctx, ref.Run); err != nil {
+			return err
+		}
 	}
 	if lookupErr != nil {
 		return fmt.Errorf("the request was sent and will be acted on later: %w", lookupErr)

@@ -22,10 +22,15 @@ import (
 type silent struct {
 	mu    sync.Mutex
 	given []time.Duration
+	// called are the other calls.
+	called []string
 }
 
 func (s *silent) intercept(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if !strings.HasSuffix(method, "/QueryWorkflow") && !strings.HasSuffix(method, "/UpdateWorkflowExecution") {
+		s.mu.Lock()
+		s.called = append(s.called, method[strings.LastIndex(method, "/")+1:])
+		s.mu.Unlock()
 		return invoke(ctx, method, req, reply, cc, options...)
 	}
 	deadline, _ := ctx.Deadline()
@@ -60,4 +65,23 @@ func TestACommandAsksAnAbsentControlPlaneOnce(t *testing.T) {
 	}
 	require.Len(t, connection.given, 1, "one question for all")
 	assert.LessOrEqual(t, connection.given[0], 3*time.Second)
+}
+
+// TestNobodyIsWatchedWhileTheControlPlaneIsAbsent: a job is canceled by a request that is
+// acted on later. How the run reacts to it is not watched: the lookup has shown that nobody
+// is there, and a command may name many jobs.
+func TestNobodyIsWatchedWhileTheControlPlaneIsAbsent(t *testing.T) {
+	t.Parallel()
+	server, err := launched()
+	require.NoError(t, err)
+	connection := &silent{}
+	client, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), HeartbeatInterval: -1, AskWithin: 3 * time.Second, Intercept: connection.intercept})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	ref := start(t, client, "unwatched")
+	err = client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "job-00001"}, "")
+	var down *starter.ControlPlaneDownError
+	require.ErrorAs(t, err, &down)
+	require.ErrorContains(t, err, "the request was sent and will be acted on later")
+	require.Equal(t, "SignalWorkflowExecution", connection.called[len(connection.called)-1])
 }

@@ -1,7 +1,11 @@
 package group
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/json"
 	"fmt"
+	"io"
 	"testing"
 	"time"
 
@@ -93,4 +97,49 @@ func TestEndedJobsAreListedAfterContinueAsNew(t *testing.T) {
 		assert.Equal(t, one.Jobs, byKey.Jobs)
 		assert.Equal(t, string(StateCompleted), one.Jobs[0].State)
 	}
+}
+
+// TestAnEarlierStateIsRestored: its ended jobs are in the document, and nothing is behind it.
+// A state whose record is damaged is refused.
+func TestAnEarlierStateIsRestored(t *testing.T) {
+	t.Parallel()
+	policy := jobtype.Policy{MaxJobsPerDetection: 10, GlobalExecutionConcurrency: 4, PerWorkerExecutionConcurrency: 4}
+	s := play(t, policy, nodes(node("a", 4)), jobtype.Proposal{DedupeKey: "one", Summary: "the first"}, jobtype.Proposal{DedupeKey: "two"})
+	s.g.Next(s.now, Ran{run.Ended{Item: 1, Attempt: 1, Ending: run.Ending{Duration: time.Millisecond}}})
+	want, err := s.g.Jobs(contract.JobsQueryInput{Limit: 10}, s.now)
+	require.NoError(t, err)
+	state, err := s.g.Snapshot()
+	require.NoError(t, err)
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(state)))
+	require.NoError(t, err)
+	document, record, _ := bytes.Cut(raw, []byte("\n"))
+	var earlier snapshot
+	require.NoError(t, json.Unmarshal(document, &earlier))
+	earlier.Ended, err = unpackEnded(record)
+	require.NoError(t, err)
+	require.Len(t, earlier.Ended, 1)
+	old, err := json.Marshal(earlier)
+	require.NoError(t, err)
+	for _, ending := range []string{"", "\n"} {
+		restored, err := Restore(deflated(t, append(old, ending...)), s.now)
+		require.NoError(t, err)
+		got, err := restored.Jobs(contract.JobsQueryInput{Limit: 10}, s.now)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err = Restore(deflated(t, raw[:len(raw)-1]), s.now)
+	require.ErrorIs(t, err, errBadRecord)
+	_, err = Restore(deflated(t, append(raw, 0)), s.now)
+	require.ErrorIs(t, err, errBadRecord)
+}
+
+func deflated(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	packer, err := flate.NewWriter(&out, flate.BestSpeed)
+	require.NoError(t, err)
+	_, err = packer.Write(raw)
+	require.NoError(t, err)
+	require.NoError(t, packer.Close())
+	return out.Bytes()
 }

@@ -102,6 +102,9 @@ func idOf(secret string) string {
 	return id
 }
 
+// NameOf returns the public part of a secret, rmk_<id>: the name of sessions by that key.
+func NameOf(secret string) string { return Prefix + idOf(secret) }
+
 // match finds the key that secret is.
 func match(all []stored, secret string, now time.Time) (Key, error) {
 	id, sum := idOf(secret), sumOf(secret)

@@ -9,8 +9,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// mostEnded bounds the list of ended sessions. Beyond it, all sessions of a person whose
-// sessions ended first are ended by one entry.
+// mostEnded bounds the list of ended sessions. Beyond it, all sessions of the person with
+// most entries are ended by one entry: nobody's log-outs end the sessions of another.
 const mostEnded = 500
 
 // sessionLasts is longer than any session, so that an entry outlives what it ends.
@@ -55,22 +55,28 @@ func (s *Store) end(ctx context.Context, ended Session) error {
 	}, func(held record) bool { return held.ended(ended) })
 }
 
-// kept drops entries that outlived their sessions. If too many are left, the oldest ones
-// become one entry per person.
+// kept drops entries that outlived their sessions. If too many are left, those of the person
+// with most entries become one.
 func kept(list []Session, now time.Time) []Session {
 	list = slices.DeleteFunc(slices.Clone(list), func(e Session) bool { return now.Sub(e.At) > sessionLasts })
 	if len(list) < mostEnded {
 		return list
 	}
-	old, recent := list[:mostEnded/2], slices.Clone(list[mostEnded/2:])
-	last := map[string]time.Time{}
-	for _, each := range old {
-		if each.At.After(last[each.Name]) {
-			last[each.Name] = each.At
+	entries, most := map[string]int{}, list[0].Name
+	for _, each := range list {
+		entries[each.Name]++
+	}
+	for _, each := range list {
+		if entries[each.Name] > entries[most] {
+			most = each.Name
 		}
 	}
-	for name, at := range last {
-		recent = append(recent, Session{Name: name, At: at})
-	}
-	return recent
+	one := Session{Name: most}
+	list = slices.DeleteFunc(list, func(e Session) bool {
+		if e.Name == most && e.At.After(one.At) {
+			one.At = e.At
+		}
+		return e.Name == most
+	})
+	return append(list, one)
 }

@@ -226,6 +226,10 @@ func TestALogInByKey(t *testing.T) {
 	me := s.get(t, api.Prefix+"/me", func(r *http.Request) { r.AddCookie(cookie) })
 	require.Equal(t, 200, me.Code)
 	assert.Contains(t, me.Body.String(), `"name":"ci"`)
+	require.Equal(t, 204, s.get(t, "/auth/logout", func(r *http.Request) { r.Method = http.MethodPost; r.AddCookie(cookie) }).Code)
+	require.Len(t, s.ended.list, 1)
+	assert.Equal(t, keys.NameOf("rmk_good"), s.ended.list[0].Name, "sessions by other keys have other names")
+	s.ended.list = nil
 	s.now = s.now.Add(auth.SessionLasts + time.Second)
 	assert.Equal(t, 401, s.get(t, api.Prefix+"/me", func(r *http.Request) { r.AddCookie(cookie) }).Code, "it ends")
 }

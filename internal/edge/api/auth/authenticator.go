@@ -173,6 +173,9 @@ func (a *Authenticator) openSession(text string) (session, error) {
 		read, err = a.options.Sessions.open(purposeSession, text, &opened.person)
 	}
 	opened.Session = keys.Session{ID: read.ID, Name: opened.person.Name, At: read.At}
+	if opened.key != "" {
+		opened.Name = keys.NameOf(opened.key)
+	}
 	return opened, err
 }
 

@@ -1,0 +1,37 @@
+package keys
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The list of ended sessions is bounded, and a caller who logs out again and again ends no
+// session of another.
+func TestManyLogOutsEndNoSessionOfAnother(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC()
+	held := record{Ended: []Session{{ID: "desk", Name: "ann", At: now}}}
+	for i := range 4 * mostEnded {
+		ended := Session{ID: fmt.Sprint("x", i), Name: "mallory", At: now.Add(time.Duration(i) * time.Millisecond)}
+		held.Ended = append(kept(held.Ended, ended.At), ended)
+		assert.LessOrEqual(t, len(held.Ended), mostEnded)
+	}
+	assert.True(t, held.ended(Session{ID: "desk", Name: "ann", At: now.Add(-time.Hour)}))
+	assert.False(t, held.ended(Session{ID: "phone", Name: "ann", At: now.Add(-time.Hour)}), "ann's other session")
+	for i := range 4 * mostEnded {
+		assert.True(t, held.ended(Session{ID: fmt.Sprint("x", i), Name: "mallory", At: now.Add(-time.Minute)}))
+	}
+	held.Ended = kept(held.Ended, now.Add(sessionLasts+time.Hour))
+	assert.Empty(t, held.Ended, "entries that outlived their sessions are dropped")
+}
+
+// Sessions by key have the name of their key, so that one entry for many covers those of
+// one key.
+func TestSessionsByKeyHaveTheNameOfTheirKey(t *testing.T) {
+	t.Parallel()
+	id, secret := newSecret()
+	assert.Equal(t, Prefix+id, NameOf(secret))
+}

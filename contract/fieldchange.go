@@ -21,8 +21,9 @@ type FieldChange struct {
 
 const maxShown = 120
 
-// String renders "policy.retry_limit: 0 → 3".
+// String renders "policy.retry_limit: 0 → 3". It hides secrets: plans are printed in logs.
 func (f FieldChange) String() string {
+	f = f.withoutSecrets()
 	text := fmt.Sprintf("%s: %s → %s", f.Path, shown(f.Before), shown(f.After))
 	if f.Drift {
 		text += " (changed by hand)"

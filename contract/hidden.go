@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -21,13 +22,16 @@ func HidesPath(path string) bool {
 // HideEnv replaces the values below every key env of a settings block by [Hidden]. The
 // names of the variables stay.
 func HideEnv(block json.RawMessage) json.RawMessage {
-	return overEnv(block, nil, func(map[string]any, string) any { return Hidden })
+	return overEnv(block, nil, func(any, map[string]any, string) any { return Hidden })
 }
 
 // RevealEnv replaces every [Hidden] of a block by the value that another block has at the
 // same place. It returns the paths of the values that the other block lacks.
 func RevealEnv(block, other json.RawMessage) (revealed json.RawMessage, missing []string) {
-	revealed = overEnv(block, other, func(values map[string]any, name string) any {
+	revealed = overEnv(block, other, func(value any, values map[string]any, name string) any {
+		if value != Hidden {
+			return value
+		}
 		if value, known := values[name]; known {
 			return value
 		}
@@ -39,7 +43,7 @@ func RevealEnv(block, other json.RawMessage) (revealed json.RawMessage, missing 
 
 // overEnv lays instead over the values below every key env. known has the values that
 // other has at the same place.
-func overEnv(block, other json.RawMessage, instead func(known map[string]any, name string) any) json.RawMessage {
+func overEnv(block, other json.RawMessage, instead func(value any, known map[string]any, name string) any) json.RawMessage {
 	if !bytes.Contains(block, []byte(envKey)) {
 		return block
 	}
@@ -62,7 +66,7 @@ func numbered(block json.RawMessage) any {
 	return value
 }
 
-func replaceEnv(value, other any, instead func(map[string]any, string) any) {
+func replaceEnv(value, other any, instead func(any, map[string]any, string) any) {
 	switch value := value.(type) {
 	case map[string]any:
 		others, _ := other.(map[string]any)
@@ -73,8 +77,8 @@ func replaceEnv(value, other any, instead func(map[string]any, string) any) {
 				continue
 			}
 			known, _ := others[key].(map[string]any)
-			for name := range variables {
-				variables[name] = instead(known, name)
+			for name, value := range variables {
+				variables[name] = instead(value, known, name)
 			}
 		}
 	case []any:
@@ -93,6 +97,14 @@ func replaceEnv(value, other any, instead func(map[string]any, string) any) {
 func (s JobTypeSpec) WithoutSecrets() JobTypeSpec {
 	s.Detect, s.Execute = HideEnv(s.Detect), HideEnv(s.Execute)
 	return s
+}
+
+// HiddenPaths lists the settings whose value is [Hidden]. A job type with one cannot run: its
+// program would get the text instead of the secret.
+func (s JobTypeSpec) HiddenPaths() []string {
+	_, hidden := s.WithSecretsOf(JobTypeSpec{})
+	slices.Sort(hidden)
+	return hidden
 }
 
 // WithSecretsOf replaces hidden values by those of another version of the job type. It

@@ -22,6 +22,24 @@ func TestEnvIsHiddenAndFoundAgain(t *testing.T) {
 	assert.JSONEq(t, string(execute), string(found.Execute))
 	_, missing = hidden.WithSecretsOf(contract.JobTypeSpec{Detect: spec.Detect})
 	assert.ElementsMatch(t, []string{"execute.env.TOKEN", "execute.env.ZONE", "execute.env.KEY"}, missing)
+	assert.Equal(t, []string{"detect.env.A", "execute.env.KEY", "execute.env.TOKEN", "execute.env.ZONE"}, hidden.HiddenPaths())
+	assert.Empty(t, spec.HiddenPaths(), "real values are not hidden")
+}
+
+// A block with both hidden and real values keeps the real ones.
+func TestOnlyHiddenValuesAreRevealed(t *testing.T) {
+	t.Parallel()
+	mixed := contract.JobTypeSpec{Execute: json.RawMessage(`{"env":{"TOKEN":"(hidden)","ZONE":"b"}}`)}
+	found, missing := mixed.WithSecretsOf(contract.JobTypeSpec{Execute: json.RawMessage(`{"env":{"TOKEN":"s3cret","ZONE":"a"}}`)})
+	assert.Empty(t, missing)
+	assert.JSONEq(t, `{"env":{"TOKEN":"s3cret","ZONE":"b"}}`, string(found.Execute))
+}
+
+// Plans are printed in logs of CI.
+func TestTextsOfChangesHideSecrets(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "execute.env.TOKEN: (hidden) → (hidden)", contract.FieldChange{Path: "execute.env.TOKEN", Before: `"0ld"`, After: `"n3w"`}.String())
+	assert.Equal(t, "execute.env.TOKEN: (none) → (hidden)", contract.FieldChange{Path: "execute.env.TOKEN", After: `"n3w"`}.String())
 }
 
 // The audit log keeps both sides of a change.

@@ -321,6 +321,9 @@ func TestPlanRefusesWhatItCannotBuild(t *testing.T) {
 	})), "never comes")
 	_, err := jobtypes.Of(c).Plan(t.Context(), []contract.JobTypeSpec{applied("twice"), applied("twice")}, nil)
 	require.ErrorContains(t, err, "twice is given twice")
+	require.ErrorContains(t, apply(applied("copied", func(spec *contract.JobTypeSpec) {
+		spec.Execute = json.RawMessage(`{"command":["env"],"env":{"TOKEN":"(hidden)"}}`)
+	})), "execute.env.TOKEN is (hidden)", "an answer of the API that was copied")
 }
 
 // The server rewrites what it is sent; none of that may look like a change.

@@ -112,7 +112,7 @@ func (c Client) Restore(ctx context.Context, name string, entry int64) (Change, 
 
 // withSecrets fills in hidden values from the job type as it is applied now.
 func (c Client) withSecrets(ctx context.Context, spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
-	if _, hidden := spec.WithSecretsOf(contract.JobTypeSpec{}); len(hidden) == 0 {
+	if len(spec.HiddenPaths()) == 0 {
 		return spec, nil
 	}
 	s := c.schedules()

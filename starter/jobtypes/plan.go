@@ -156,6 +156,9 @@ func (c Client) PlanAs(ctx context.Context, owner string, specs []contract.JobTy
 		if err := contract.ValidateJobTypeName(spec.Name); err != nil {
 			return Plan{}, &starter.InvalidError{Err: fmt.Errorf("job type: %w", err)}
 		}
+		if hidden := spec.HiddenPaths(); len(hidden) > 0 {
+			return Plan{}, starter.Invalidf("job type %s: %s is %s, which stands for a secret: write the value itself", spec.Name, hidden[0], contract.Hidden)
+		}
 		on, named := enabled[spec.Name]
 		plan.wanted[spec.Name] = wantedType{spec: completed(spec), enabled: on || !named}
 	}

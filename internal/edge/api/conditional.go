@@ -23,7 +23,7 @@ func conditional(next http.Handler) http.Handler {
 		switch {
 		case !under(Prefix, r.URL.Path) || under(Prefix+"/events", r.URL.Path):
 			next.ServeHTTP(w, r)
-		case r.Method == http.MethodGet:
+		case r.Method == http.MethodGet, r.Method == http.MethodHead:
 			serveTagged(w, r, next)
 		case r.Header.Get("If-Match") != "" && (r.Method == http.MethodPut || r.Method == http.MethodPatch):
 			if refused := matchBefore(r, next); refused != nil {
@@ -57,6 +57,7 @@ func serveTagged(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	kept := &buffered{header: w.Header(), status: http.StatusOK}
 	next.ServeHTTP(kept, r)
 	head := w.Header()
+	head.Add("Vary", "Accept-Encoding")
 	if head.Get("Cache-Control") == "" {
 		head.Set("Cache-Control", "private, no-cache")
 	}
@@ -77,7 +78,6 @@ const compressFrom = 1 << 10
 
 // writeBody compresses the body if the client takes gzip.
 func writeBody(w http.ResponseWriter, r *http.Request, status int, body []byte) {
-	w.Header().Add("Vary", "Accept-Encoding")
 	if len(body) < compressFrom || !takesGzip(r) {
 		w.WriteHeader(status)
 		_, _ = w.Write(body) // The client is gone: there is nobody to tell.
@@ -95,7 +95,7 @@ func takesGzip(r *http.Request) bool {
 	for each := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, quality, _ := strings.Cut(strings.ReplaceAll(each, " ", ""), ";")
 		if strings.EqualFold(name, "gzip") {
-			return quality == "" || strings.Trim(strings.TrimPrefix(quality, "q="), "0.") != ""
+			return quality == "" || strings.Trim(strings.TrimPrefix(strings.ToLower(quality), "q="), "0.") != ""
 		}
 	}
 	return false

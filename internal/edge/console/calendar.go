@@ -67,10 +67,10 @@ func addCalendar(a *api.API) {
 		Live: api.LiveCalendar(),
 	}, func(ctx context.Context, call *api.Call, in *calendarInput) (calendar.Ledger, error) {
 		now := time.Now().UTC()
-		found, err := calendar.LedgerOf(ctx, call.Client, now, now.Add(-in.span()), in.names()...)
+		found, err := calendar.LedgerOf(ctx, call.Client, now, now.Add(-in.span()).Truncate(steady), in.names()...)
 		found.Ticks = slices.DeleteFunc(found.Ticks, func(t calendar.LedgerTick) bool { return !call.Sees(access.Scope{JobType: t.JobType}) })
 		found.Count()
-		found.From, found.KeptSince = found.From.Truncate(steady), found.KeptSince.Truncate(steady)
+		found.KeptSince = found.KeptSince.Add(steady - 1).Truncate(steady)
 		found.Ticks, found.More = cut(found.Ticks, in.Limit)
 		return found, err
 	})

@@ -336,6 +336,20 @@ export function Rows<T>({
   );
 }
 
+// causeLength is how much of an error's end Cause keeps: it fits into the narrowest column.
+const causeLength = 40;
+
+// Cause is an error in one line. The cause of an error is its end, so the middle is cut.
+export function Cause({ of }: { of: string }) {
+  const line = [...of.replace(/\s+/g, ' ').trim()];
+  return (
+    <span class="cause" title={of}>
+      <span>{line.slice(0, -causeLength).join('')}</span>
+      <span class="end">{line.slice(-causeLength).join('')}</span>
+    </span>
+  );
+}
+
 // Facts are names and values.
 export function Facts({ of }: { of: [string, ComponentChildren][] }) {
   return (

@@ -68,6 +68,7 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
               {unknown.length > 0 && (
                 <p class="note">The run time of {unknown.map((t) => t.job_type).join(', ')} is not known yet; runs count as short.</p>
               )}
+              <Cut more={forecast.more} which="later" />
               <Rows
                 label="Forecast"
                 rows={rows}
@@ -109,6 +110,12 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
   );
 }
 
+// Cut says that the list and the bars lack instants.
+function Cut({ more, which }: { more: number | undefined; which: string }) {
+  if (!more) return null;
+  return <p class="note">{plural(more, `${which} instant`)} not shown: choose a job type to see more.</p>;
+}
+
 function takes(tick: ForecastTick, unknown: boolean) {
   if (!tick.ends_at || !tick.begins_at) return '';
   return unknown ? <span class="faint">not known</span> : span(Date.parse(tick.ends_at) - Date.parse(tick.begins_at));
@@ -130,6 +137,7 @@ function Past({ type, dropped }: { type: string; dropped: boolean }) {
           <>
             <Days ticks={[...ledger.ticks].reverse()} />
             <Section title="The last seven days" note={counts.join(', ') || undefined}>
+              <Cut more={ledger.more} which="earlier" />
               <Rows
                 label="Ledger"
                 rows={rows}

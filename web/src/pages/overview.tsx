@@ -14,7 +14,7 @@ export function Overview() {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
   const doctor = useGet<DoctorReport>('/doctor');
-  const forecast = useGet<Forecast>('/forecast?days=1');
+  const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
   const open = useGet<RunList>('/runs?running=true&counts=true&limit=50');
   const ended = useGet<RunList>('/runs?outcome=failed%2Ctimeout%2Cpartial&limit=5');
   const wrong = (doctor.data?.checks ?? []).filter((check) => check.verdict !== 'ok');
@@ -131,7 +131,7 @@ export function Overview() {
           {(found) => (
             <Table
               label="What is due next"
-              rows={found.ticks.slice(0, 8)}
+              rows={found.ticks}
               id={(tick) => `${tick.job_type}${tick.at}`}
               empty={<Empty>Nothing is due within a day.</Empty>}
               columns={[

@@ -10,7 +10,7 @@ import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath, stateOfRun } from '../runs';
 import { exact, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
-import { Choice, Facts, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
+import { Cause, Choice, Facts, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
@@ -186,7 +186,7 @@ function List({ run, items, show, label, filtered }: { run: Snapshot; items: (It
           ? { name: 'Kind', show: (item) => item.kind, width: '6rem', optional: true }
           : { name: 'Key', show: keyOf, wide: true },
         { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '9rem' : '7rem' },
-        { name: 'Detail', show: (item) => <span title={saying(item)}>{saying(item)}</span>, wide: true, optional: true },
+        { name: 'Detail', show: (item) => (item.error ? <Cause of={item.error} /> : <span title={saying(item)}>{saying(item)}</span>), wide: true, optional: true },
         {
           name: 'Worker',
           show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>,
@@ -239,10 +239,9 @@ const keyOf = (item: Item) => (
   </span>
 );
 
-// saying is one line about an item: its error, what it waits for, or how far it is.
+// saying is one line about an item without an error: what it waits for, or how far it is.
 function saying(item: Item): string {
   const at = item.active?.progress;
-  if (item.error) return item.error;
   if (item.waiting) return item.waiting;
   if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
   return item.summary ?? '';

@@ -122,7 +122,7 @@ function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
   return (
     <div class={`verdict ${tone}`}>
       <p>
-        <strong>{text}</strong> {verdict.text}
+        <strong>{text}</strong> {verdict.text.replaceAll('`', '')}
       </p>
       {verdict.running > 0 && drained && (
         <p>

@@ -227,10 +227,12 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 }
 
 // withoutSecrets hides the secrets of a job type from callers who may not view its
-// configuration.
+// configuration. It leaves out the hash: who has all other settings could try values of a
+// short secret until the hash fits.
 func withoutSecrets(call *Call, t jobtypes.JobType) jobtypes.JobType {
 	if !call.Rights.Allows(viewConfiguration, access.Scope{JobType: t.Name}) {
 		t.Spec = t.Spec.WithoutSecrets()
+		t.Spec.Hash = ""
 	}
 	return t
 }

@@ -19,8 +19,12 @@ func newLogger(level zapcore.LevelEnabler, w io.Writer) log.Logger {
 	return log.NewZapLogger(zap.New(expectedFilter{core}))
 }
 
-// expectedFilter drops warnings about choices that were made on purpose.
+// expectedFilter drops warnings about deliberate choices, and those of a server that is
+// still starting: its services call the frontend before it is healthy, and call again.
 type expectedFilter struct{ zapcore.Core }
+
+// notHealthy is the error of a call to a frontend that is still starting.
+const notHealthy = "Frontend is not healthy yet"
 
 // With keeps the filter around the derived core.
 func (f expectedFilter) With(fields []zapcore.Field) zapcore.Core {
@@ -30,8 +34,22 @@ func (f expectedFilter) With(fields []zapcore.Field) zapcore.Core {
 // Check implements zapcore.Core.
 func (f expectedFilter) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	// The HTTP API would be one more port, and nothing here uses it.
-	if strings.HasPrefix(entry.Message, "HTTP API port has not been set") {
+	if strings.HasPrefix(entry.Message, "HTTP API port has not been set") || !f.Enabled(entry.Level) {
 		return checked
 	}
-	return f.Core.Check(entry, checked)
+	return checked.AddCore(entry, f)
+}
+
+// Write implements zapcore.Core.
+func (f expectedFilter) Write(entry zapcore.Entry, fields []zapcore.Field) error {
+	for _, field := range fields {
+		text := field.String
+		if err, is := field.Interface.(error); is {
+			text = err.Error()
+		}
+		if strings.Contains(text, notHealthy) {
+			return nil
+		}
+	}
+	return f.Core.Write(entry, fields)
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
 )
 
 // TestCompletionOfLiveNames: the shell offers what the server has, and is not kept
@@ -13,7 +15,7 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	h.run("apply", "-c", h.write(twoTypes)).OK()
-	h.eventually("unserved", "jobtypes", "list")
+	h.eventually("unserved", "jobtypes", "list", "-o", "name")
 	offered := func(words ...string) []string {
 		return strings.Fields(h.run(append([]string{completionWord}, words...)...).OK().Stdout)
 	}
@@ -27,14 +29,14 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Equal(t, []string{"-took", "took"}, append(offered("runs", "list", "--sort", "-to"), offered("runs", "list", "--sort", "to")...))
 
 	assert.Equal(t, "unserved\nserved\n", h.run("jobtypes", "list", "-o", "name", "--sort", "-name").OK().Stdout)
-	h.run("jobtypes", "list", "--sort", "-name", "--limit", "1").OK().Says("unserved", "1 of 2; see more with --limit")
-	h.run("jobtypes", "list", "--outcome", "failed").OK().Says("no job types match")
+	h.run("jobtypes", "list", "--sort", "-name", "--limit", "1").Exits(ui.ExitFailed).Says("unserved", "1 of 2; see more with --limit")
+	h.run("jobtypes", "list", "--outcome", "failed").Exits(ui.ExitFailed).Says("no job types match")
 	assert.Equal(t, "served\nunserved\n", h.run("jobtypes", "list", "-o", "name").OK().Stdout)
 	assert.Equal(t, "served\n", h.run("jobtypes", "show", "served", "-o", "name").OK().Stdout)
-	h.run("jobtypes", "list", "-o", "yaml").OK().Says("job_types:\n  - name: served\n")
-	h.run("jobtypes", "list", "-o", "wide").OK().Says("LANE", "ABOUT")
-	assert.NotContains(t, h.run("jobtypes", "list").OK().Stdout, "LANE")
-	assert.NotContains(t, h.run("jobtypes", "list", "--no-headers").OK().Stdout, "HANDLER")
+	h.run("jobtypes", "list", "-o", "yaml").Exits(ui.ExitFailed).Says("job_types:\n  - name: served\n")
+	h.run("jobtypes", "list", "-o", "wide").Exits(ui.ExitFailed).Says("LANE", "ABOUT")
+	assert.NotContains(t, h.run("jobtypes", "list").Exits(ui.ExitFailed).Stdout, "LANE")
+	assert.NotContains(t, h.run("jobtypes", "list", "--no-headers").Exits(ui.ExitFailed).Stdout, "HANDLER")
 	assert.Empty(t, h.run("runs", "list", "--no-headers").OK().Complains("no runs yet").Stdout)
 	assert.Empty(t, h.run("runs", "list", "-o", "name").OK().Stdout)
 

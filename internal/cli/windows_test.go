@@ -68,7 +68,7 @@ func TestStatusWaitsForWindows(t *testing.T) {
 			JobType string `json:"job_type"`
 			Skipped string `json:"skipped"`
 		} `json:"due"`
-	}](h.run("status", "-o", "json").OK()).Due {
+	}](h.eventually("\"due\"", "status", "-o", "json")).Due {
 		due[tick.JobType] = tick.Skipped
 	}
 	assert.Equal(t, map[string]string{"waits": "", "never": "WINDOW_CLOSED_UNTIL"}, due)

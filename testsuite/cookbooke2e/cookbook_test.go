@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
@@ -217,7 +218,9 @@ func TestChains(t *testing.T) {
 		k := start(t, found[1], "check web-2")
 		release := k.hold("check web-1")
 		run := k.Start("dag", "run", filepath.Join(k.Dir, "rolling.yaml"))
-		testsuite.WaitFor(t, time.Minute, "web-2 fails while web-1 is checked", func() bool { return k.happened("check web-2 fails@") })
+		testsuite.WaitFor(t, time.Minute, "web-2 fails while web-1 is checked", func() bool {
+			return k.happened("check web-2 fails@") && k.shown("rolling-restart").Counts[dag.Failed.String()] == 1
+		})
 		release()
 		require.Equal(t, ui.ExitFailed, run.Code(t, 3*time.Minute))
 		assert.ElementsMatch(t, []string{"list-hosts", "drain web-1", "drain web-2", "restart t", "restart t", "check web-1", "check web-2"}, k.begun())

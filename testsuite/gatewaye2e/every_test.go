@@ -428,6 +428,7 @@ func (e every) system() {
 	assert.Equal(e.t, "ALREADY_REQUESTED", once.ask("POST", "/keys", create, 409).text("code"))
 	assert.NotContains(e.t, e.text("GET", "/audit"), key.text("secret"))
 	e.ask("POST", "/keys/{id}/revoke", nil, 200, key.text("id"))
+	e.ask("POST", "/sessions/end", object{"name": "eve@example.org"}, 200)
 	results := e.ask("POST", "/bulk", object{"operations": []object{
 		{"method": "POST", "path": "/job-types/tidy/pause", "body": object{"note": "all"}},
 		{"method": "POST", "path": "/job-types/none/pause", "body": object{}},

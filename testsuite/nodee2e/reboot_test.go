@@ -43,7 +43,7 @@ func TestMayReboot(t *testing.T) {
 	assert.Equal(t, reboot.NotKnown, silent.Code)
 	assert.False(t, silent.Reported)
 	assert.Len(t, silent.Attempts, 3, "%+v", silent)
-	s.awaitBook("node-b has the jobs", func(b book) bool { return len(b.of("step").on("node-b")) == 3 })
+	s.awaitBook("node-b has the jobs", func(b book) bool { return len(b.of("step").on("node-b")) >= 3 })
 	lost := s.mayReboot("node-a")
 	assert.Equal(t, reboot.NotKnown, lost.Code)
 	require.Len(t, lost.Attempts, 3, "%+v", lost)

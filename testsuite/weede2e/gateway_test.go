@@ -1,6 +1,7 @@
 package weede2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,7 +144,7 @@ func TestImportedFormsAreEnforced(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "1")
 	s.AwaitFresh("weed-1")
-	printed := s.Command("jobtypes", "import")
+	printed := strings.Replace(s.Command("jobtypes", "import"), "masters: []", fmt.Sprintf("masters: [%q]", s.master), 1)
 	assert.Contains(t, printed, "handler: weed-vacuum")
 	path := filepath.Join(s.Dir, "weed.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(printed), 0o600))

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/testsuite"
-	"github.com/roundsman/roundsman/testsuite/fakecluster"
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
@@ -24,22 +24,19 @@ var (
 	emptyList = regexp.MustCompile(`(masters|filers|s3): \[\]`)
 )
 
-// TestAllSevenJobTypes: what `jobtypes import` writes is applied as it is, with the
-// addresses filled in; each job type detects and executes, its parameters come back as
+// TestAllSevenJobTypes: what `jobtypes import` writes is applied once its
+// addresses are filled in; each job type detects and executes, its parameters come back as
 // they were, and what an operator did is in the audit log.
 func TestAllSevenJobTypes(t *testing.T) {
 	s := newSite(t)
-	served, err := fakecluster.New(time.Now).Serve(fakecluster.Options{})
-	require.NoError(t, err)
-	t.Cleanup(served.Stop)
 	one := s.weed("weed-1", "-found", "2", "-jobType", strings.Join(fakeworker.JobTypes(), ","))
 	s.AwaitFresh("weed-1")
 	imported := s.Command("jobtypes", "import")
 	path := filepath.Join(s.Dir, "weed.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(imported), 0o600))
-	s.applyFile(path, 0)
+	s.applyFile(path, ui.ExitUsage) // It names the lists of addresses to fill in.
 
-	addresses := map[string]string{"masters": served.Master, "filers": "127.0.0.1:8888", "s3": "127.0.0.1:8333"}
+	addresses := map[string]string{"masters": s.master, "filers": "127.0.0.1:8888", "s3": "127.0.0.1:8333"}
 	filled := emptyList.ReplaceAllStringFunc(imported, func(list string) string {
 		key, _, _ := strings.Cut(list, ":")
 		return fmt.Sprintf("%s: [%q]", key, addresses[key])
@@ -62,7 +59,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 			context := strings.Fields(l.Text)[5]
 			assert.Contains(t, context, "filers=127.0.0.1:8888;s3=127.0.0.1:18333", "S3 servers are dialed as they are told")
 			if jobType == "admin_script" {
-				assert.Contains(t, context, "masters="+served.Master+";")
+				assert.Contains(t, context, "masters="+s.master+";")
 			}
 		}
 	}
@@ -95,7 +92,7 @@ func TestLanesKeysAndRetries(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "4s", "-fail", "1")
 	s.AwaitFresh("weed-1")
-	s.Apply(sites.Scaled + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
+	s.Apply(sites.Scaled + s.masters + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
   vacuum: {handler: weed-vacuum, lane: seaweed, schedule: {every: 365d}, policy: {retry_limit: 1, retry_backoff: 1s, global_execution_concurrency: 2, per_worker_execution_concurrency: 2}}
   volume_balance: {handler: weed-volume_balance, lane: seaweed, schedule: {every: 365d}}
@@ -126,7 +123,7 @@ func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 	s := newSite(t)
 	one := s.weed("weed-1", "-found", "2", "-jobTime", "100ms")
 	s.AwaitFresh("weed-1")
-	s.Apply(sites.Scaled + `lanes: {free: {exclusive: false}}
+	s.Apply(sites.Scaled + s.masters + `lanes: {free: {exclusive: false}}
 job_types:
   vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d}}
 `)
@@ -155,7 +152,7 @@ func TestWindowsPoolsAndOutput(t *testing.T) {
 	one := s.weed("weed-1", "-found", "6", "-jobTime", "1s", "-maxExecute", "6")
 	s.AwaitFresh("weed-1")
 	opens := time.Now().UTC().Add(11 * time.Hour)
-	s.Apply(sites.Scaled + `lanes: {free: {exclusive: false}}
+	s.Apply(sites.Scaled + s.masters + `lanes: {free: {exclusive: false}}
 resources: {disks: 4}
 job_types:
   vacuum:

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/roundsman/roundsman/testsuite"
+	"github.com/roundsman/roundsman/testsuite/fakecluster"
 	"github.com/roundsman/roundsman/testsuite/fakeworker"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
@@ -25,11 +28,18 @@ type site struct {
 	control       *sites.Process
 	gateway       *sites.Process
 	admin, stream string
+	master        string
+	// masters is the block of a configuration that names the master of a cluster without volumes.
+	masters string
 }
 
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{Site: sites.New(t), admin: sites.FreeAddress(t), stream: sites.FreeAddress(t)}
+	served, err := fakecluster.New(time.Now).Serve(fakecluster.Options{})
+	require.NoError(t, err)
+	t.Cleanup(served.Stop)
+	s.master, s.masters = served.Master, fmt.Sprintf("cluster: {masters: [%q]}\n", served.Master)
 	s.control = s.Start("server")
 	s.startGateway()
 	return s
@@ -47,7 +57,7 @@ func (s *site) weed(id string, args ...string) *sites.Process {
 // apply applies the job type vacuum, which is due only when a test says so.
 func (s *site) apply(policy string) {
 	s.T.Helper()
-	s.Apply(fmt.Sprintf("%sjob_types:\n  vacuum:\n    handler: weed-vacuum\n    schedule: {every: 365d}\n    policy: {%s}\n", sites.Scaled, policy))
+	s.Apply(fmt.Sprintf("%s%sjob_types:\n  vacuum:\n    handler: weed-vacuum\n    schedule: {every: 365d}\n    policy: {%s}\n", sites.Scaled, s.masters, policy))
 }
 
 // awaitLines waits until the processes have printed n lines that begin with prefix.

@@ -43,8 +43,7 @@ func (c *commands) jobTypesList() *cli.Command {
 			if err != nil {
 				return err
 			}
-			c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
-			c.Note(jobtypes.Of(client).AddServed(ctx.Context, types))
+			c.addLive(ctx, client, types)
 			jobtypes.Of(client).AddOutcomes(ctx.Context, types, 1)
 			if outcomes := runs.Outcomes(ctx); len(outcomes) > 0 {
 				types = slices.DeleteFunc(types, func(known jobtypes.JobType) bool { return !slices.Contains(outcomes, lastOf(known).Outcome) })
@@ -142,6 +141,15 @@ func State(known jobtypes.JobType) ui.Cell {
 	return state
 }
 
+// addLive adds the holds and workers of job types, which a control plane returns. A list of
+// names needs neither.
+func (c *commands) addLive(ctx *cli.Context, client *starter.Client, types []jobtypes.JobType) {
+	if !ui.WantsNames(ctx) {
+		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
+		c.Note(jobtypes.Of(client).AddServed(ctx.Context, types))
+	}
+}
+
 func (c *commands) jobTypesShow() *cli.Command {
 	return &cli.Command{
 		Name: "show", ArgsUsage: "NAME", Usage: "show one job type: its policy, schedule and runs",
@@ -155,8 +163,7 @@ func (c *commands) jobTypesShow() *cli.Command {
 				return err
 			}
 			one := []jobtypes.JobType{known}
-			c.Note(jobtypes.Of(client).AddHolds(ctx.Context, one))
-			c.Note(jobtypes.Of(client).AddServed(ctx.Context, one))
+			c.addLive(ctx, client, one)
 			jobtypes.Of(client).AddOutcomes(ctx.Context, one, len(known.Recent))
 			known = one[0]
 			learned, err := jobtypes.Of(client).Learned(ctx.Context, known)

@@ -46,6 +46,9 @@ func WantsData(c *cli.Context) bool {
 	return slices.Contains([]string{OutputJSON, OutputYAML, OutputName}, format(c))
 }
 
+// WantsNames reports whether --output is name, which needs no details of the things listed.
+func WantsNames(c *cli.Context) bool { return format(c) == OutputName }
+
 // CheckOutput refuses a --output that the command does not have.
 func CheckOutput(c *cli.Context) error {
 	value, formats := c.String(FlagOutput), Formats(c.Command)

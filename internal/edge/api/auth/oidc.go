@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,6 +99,9 @@ func (o *OIDC) Verify(ctx context.Context, token string) (Person, error) {
 }
 
 func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error) {
+	if !issuedBy(token, o.settings.Issuer) {
+		return Person{}, "", errNotIssued
+	}
 	if _, err := o.discovered(); err != nil {
 		return Person{}, "", err
 	}
@@ -121,6 +127,23 @@ func (o *OIDC) verify(ctx context.Context, token string) (Person, string, error)
 		return Person{}, "", fmt.Errorf("%s is in none of the groups that may log in", person.Name)
 	}
 	return person, verified.Nonce, nil
+}
+
+// errNotIssued refuses a token that does not even name the issuer.
+var errNotIssued = errors.New("this is no token of the log-in's issuer")
+
+// issuedBy reports whether a token names the issuer. It proves nothing, but other tokens
+// need no keys: they are refused whether or not the issuer is reachable.
+func issuedBy(token, issuer string) bool {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct {
+		Issuer string `json:"iss"`
+	}
+	return err == nil && json.Unmarshal(payload, &claims) == nil && claims.Issuer == issuer
 }
 
 // emailClaim is the claim that counts only if the provider has verified the address:

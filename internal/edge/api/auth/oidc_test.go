@@ -65,9 +65,14 @@ func TestAnIssuerThatIsAway(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, refused.Code)
 	assert.Contains(t, refused.Body.String(), "ISSUER_UNREACHABLE")
 	assert.Equal(t, http.StatusServiceUnavailable, s.logIn(t, nil).Code)
+	for _, foreign := range []string{"eyJ.x.y", "e30.e30.x", "x"} {
+		assert.Equal(t, http.StatusUnauthorized, s.bearer(t, foreign).Code, "no token of the issuer: %s", foreign)
+	}
 	s.issuer.away.Store(false)
 	s.now = s.now.Add(6 * time.Second)
 	assert.Equal(t, http.StatusOK, s.bearer(t, token).Code)
 	s.issuer.Close()
+	s.issuer.claims = map[string]any{"iss": "http://127.0.0.1:1"}
+	token = s.issuer.token(t)
 	assert.Equal(t, http.StatusServiceUnavailable, newSiteAt(t, "http://127.0.0.1:1").bearer(t, token).Code)
 }

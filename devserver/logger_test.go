@@ -1,0 +1,27 @@
+package devserver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"go.temporal.io/server/common/log/tag"
+	"go.uber.org/zap/zapcore"
+)
+
+// TestExpectedWarningsAreDropped: a frontend that is still starting is no fault, other
+// errors of the same calls are.
+func TestExpectedWarningsAreDropped(t *testing.T) {
+	t.Parallel()
+	var written strings.Builder
+	logger := newLogger(zapcore.WarnLevel, &written)
+	logger.Warn("HTTP API port has not been set, so it is off")
+	logger.Error("service failures", tag.Error(errors.New("Frontend is not healthy yet")))
+	logger.Warn("error creating sdk client", tag.Error(errors.New("failed reaching server: Frontend is not healthy yet")))
+	logger.Info("below the level")
+	assert.Empty(t, written.String())
+
+	logger.Error("service failures", tag.Error(errors.New("database is locked")))
+	assert.Contains(t, written.String(), "database is locked")
+}

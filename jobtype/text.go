@@ -54,7 +54,7 @@ func ClipCause(text string, limit int) string {
 		return text
 	}
 	text = strings.TrimRightFunc(text, unicode.IsSpace)
-	if len(text) <= limit || limit < len(ellipsis)+1 {
+	if len(text) <= limit || limit < 2*len(ellipsis) {
 		return Clip(text, limit)
 	}
 	lead := ""

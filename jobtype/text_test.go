@@ -89,6 +89,7 @@ func TestClipCauseKeepsTheFirstClauseAndTheEnd(t *testing.T) {
 		"a clause over the half":  {"what is long: " + strings.Repeat("x", 100), 20, "…" + strings.Repeat("x", 17)},
 		"a character is cut":      {strings.Repeat("ä", 50), 10, "…äää"},
 		"control characters":      {"a\x1b[1mb\tc\n", 100, "a [1mb\tc\n"},
+		"a clause without room":   {": abcdef", 4, ":…"},
 		"less than an ellipsis":   {"abcdef", 2, ""},
 		"only its end is a space": {"abc   \n\n", 4, "abc"},
 	} {

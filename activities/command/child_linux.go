@@ -1,7 +1,7 @@
 package command
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"os"
 	"os/exec"
@@ -17,7 +17,7 @@ const shimLost = "its roundsman-shim was killed"
 type shimChild struct {
 	shim    *exec.Cmd
 	socket  *os.File
-	orders  *json.Encoder
+	orders  *gob.Encoder
 	note    *note
 	outcome ended // valid after dead is closed
 	dead    chan struct{}
@@ -39,11 +39,11 @@ func (p program) startShimmed(pipes *pipes) (child, error) {
 		return nil, &startError{err: err}
 	}
 	c.note = noted
-	noted.Cgroup = p.cgroups.create(noted.Mark)
-	noted.started(c.shim.Process.Pid, true)
-	messages := json.NewDecoder(c.socket)
+	cgroup := p.cgroups.create(noted.Mark)
+	noted.shimmed(c.shim.Process.Pid, cgroup)
+	messages := gob.NewDecoder(c.socket)
 	err = c.orders.Encode(order{
-		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: noted.Cgroup,
+		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: cgroup,
 	})
 	var first report
 	if err == nil {
@@ -51,14 +51,23 @@ func (p program) startShimmed(pipes *pipes) (child, error) {
 	}
 	if err != nil || first.PID == 0 {
 		c.close()
-		c.note.strike()
-		if err != nil {
-			return nil, &startError{err: errors.New(shimLost + " before the program had started")}
-		}
-		return nil, first.startFailure(p.argv[0])
+		return nil, c.notStarted(p.argv[0], first, err)
 	}
 	go c.listen(messages)
 	return c, nil
+}
+
+// notStarted returns the reason for which the first report has no program. A shim that was
+// killed before it could report may have started one.
+func (c *shimChild) notStarted(name string, first report, lost error) error {
+	if lost == nil {
+		c.note.strike()
+		return first.startFailure(name)
+	}
+	if c.note.endNow() {
+		c.note.strike()
+	}
+	return &startError{err: errors.New(shimLost + " before it reported the start of the program")}
 }
 
 // openShim starts the process of the shim, which waits for its order.
@@ -80,7 +89,7 @@ func (p program) openShim(pipes *pipes) (*shimChild, error) {
 		return nil, err
 	}
 	return &shimChild{
-		shim: shim, socket: own, orders: json.NewEncoder(own),
+		shim: shim, socket: own, orders: gob.NewEncoder(own),
 		dead: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
@@ -94,7 +103,7 @@ func (r report) startFailure(name string) error {
 }
 
 // listen reads the shim's reports to their end.
-func (c *shimChild) listen(messages *json.Decoder) {
+func (c *shimChild) listen(messages *gob.Decoder) {
 	ended, gone := false, false
 	for {
 		var next report
@@ -136,7 +145,7 @@ func (c *shimChild) kill()      { c.request(request{Kill: true}) }
 
 // request is lost if the shim is dead, which listen notices.
 func (c *shimChild) request(message request) {
-	_ = c.orders.Encode(message) //nolint:errchkjson // see above
+	_ = c.orders.Encode(message)
 }
 
 func (c *shimChild) reap() ended {

@@ -42,7 +42,7 @@ func (p program) startGroup(pipes *pipes) (child, error) {
 			return
 		}
 		c.pid = command.Process.Pid
-		noted.started(c.pid, false)
+		noted.started(c.pid)
 		started <- nil
 		c.attend(command)
 	}()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -52,6 +53,38 @@ func TestExecuteEnvironmentStdinAndDir(t *testing.T) {
 		resolved, string(raw(t, block{"zone": "east", "dir": dir})), "HOME=" + os.Getenv("HOME"),
 		"ROUNDSMAN_ATTEMPT=3", "ROUNDSMAN_BATCH_SIZE=1", `ROUNDSMAN_CHECKPOINT={"at":1}`, `ROUNDSMAN_DEDUPE_KEY=k\x00ey`, "ROUNDSMAN_FENCE=42", "ROUNDSMAN_GROUP_ID=group/clean-1", "ROUNDSMAN_JOB_ID=job-00007", "ROUNDSMAN_JOB_TYPE=clean", "ROUNDSMAN_WORKER_ID=node-a", "ZONE=east\n",
 	}, "\n"), got.Result.Output)
+}
+
+// Variables are bytes: that of a worker may hold a path in Latin-1.
+func TestBytesThatAreNoUTF8ReachTheProgram(t *testing.T) {
+	t.Parallel()
+	handler := command.New(command.Options{
+		Shim:    []string{"/proc/self/exe", command.ShimArgument},
+		Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "RAW=\xff\xe9"} },
+	})
+	got := jobtypetest.Execute(t.Context(), handler, jobtype.Job{Settings: raw(t, shell(`printf %s "$RAW" | od -An -tx1`))})
+	require.NoError(t, got.Err)
+	assert.Equal(t, " ff e9", strings.TrimRight(got.Result.Output, "\n"))
+}
+
+// Notes are read for other jobs while programs start: the race detector checks it.
+func TestNotesAreReadWhileProgramsStart(t *testing.T) {
+	t.Parallel()
+	dir, handler := t.TempDir(), newHandler(300*time.Millisecond)
+	require.NoError(t, handler.PrepareNode(t.Context(), "node-a", dir))
+	var all sync.WaitGroup
+	for i := range 10 {
+		all.Go(func() {
+			for attempt := range 5 {
+				job := jobtype.Job{WorkerID: "node-a", GroupID: "group/g", ID: "job-" + strconv.Itoa(i), Attempt: attempt + 1, Settings: raw(t, shell("sleep 0.05"))}
+				assert.NoError(t, jobtypetest.Execute(t.Context(), handler, job).Err)
+			}
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 func TestExecuteProgress(t *testing.T) {

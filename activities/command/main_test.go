@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"os/signal"
+	"regexp"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -33,10 +36,36 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == command.ShimArgument {
 		os.Exit(command.Shim())
 	}
+	if len(os.Args) > 2 && os.Args[1] == dyingShimArgument {
+		os.Exit(playDyingShim(os.Args[2]))
+	}
 	if role := os.Getenv(workerRole); role != "" {
 		os.Exit(playWorker(role))
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// dyingShimArgument makes the test binary play a shim that dies after it has started the
+// program and before it reports that. The next argument is the file for the process id.
+const dyingShimArgument = "shim-that-dies"
+
+func playDyingShim(path string) int {
+	syscall.CloseOnExec(3) // The end of the socket is the death of the shim.
+	order, buffer, mark := []byte(nil), make([]byte, 1<<12), regexp.MustCompile(`ROUNDSMAN_PROCESS_MARK=[0-9a-f]{24}`)
+	for !mark.Match(order) {
+		n, err := syscall.Read(3, buffer)
+		if err != nil || n == 0 {
+			return 2
+		}
+		order = append(order, buffer[:n]...)
+	}
+	program := exec.Command("sleep", "1000")
+	program.Env = []string{string(mark.Find(order))}
+	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if program.Start() != nil || os.WriteFile(path, []byte(strconv.Itoa(program.Process.Pid)), 0o600) != nil {
+		return 2
+	}
+	return 1
 }
 
 // playWorker runs the job as a worker does. SIGUSR1 cancels it, SIGUSR2 is the end of

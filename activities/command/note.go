@@ -78,12 +78,25 @@ func (n *note) starting() {
 	n.write()
 }
 
-// started notes the shim, or the leader of the group.
-func (n *note) started(pid int, shim bool) {
+// started notes the leader of the group.
+func (n *note) started(pid int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.process(pid)
+}
+
+// shimmed notes the shim, and the cgroup if there is one.
+func (n *note) shimmed(pid int, cgroup string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.Shim, n.Cgroup = true, cgroup
+	n.process(pid)
+}
+
+// process notes the process with the number pid, unless it has ended.
+func (n *note) process(pid int) {
 	if p, ok := readProcess(pid); ok {
-		n.PID, n.Start, n.Shim = pid, p.start, shim
+		n.PID, n.Start = pid, p.start
 		n.write()
 	}
 }

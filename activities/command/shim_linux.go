@@ -1,7 +1,7 @@
 package command
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +36,7 @@ const (
 // ends the program.
 type shim struct {
 	order  order
-	worker *json.Encoder
+	worker *gob.Encoder
 	gone   chan struct{}
 
 	// mu keeps children from being reaped while they are signaled.
@@ -53,8 +53,8 @@ func Shim() int {
 		unix.CloseOnExec(fd)
 	}
 	socket := os.NewFile(shimSocket, "worker")
-	messages := json.NewDecoder(socket)
-	s := &shim{worker: json.NewEncoder(socket), gone: make(chan struct{})}
+	messages := gob.NewDecoder(socket)
+	s := &shim{worker: gob.NewEncoder(socket), gone: make(chan struct{})}
 	if err := messages.Decode(&s.order); err != nil {
 		fmt.Fprintln(os.Stderr, ShimArgument+" is started by a worker only:", err)
 		return 3
@@ -79,7 +79,7 @@ func Shim() int {
 
 // send is lost if the worker is dead, which receive notices.
 func (s *shim) send(message report) {
-	_ = s.worker.Encode(message) //nolint:errchkjson // see above
+	_ = s.worker.Encode(message)
 }
 
 func notStarted(err error) report {
@@ -124,7 +124,7 @@ func (s *shim) begin() error {
 }
 
 // receive passes requests on until the worker has closed its end or is dead.
-func receive(messages *json.Decoder, requests chan<- request) {
+func receive(messages *gob.Decoder, requests chan<- request) {
 	defer close(requests)
 	for {
 		var next request

@@ -18,6 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
 // lone is a program that must never run twice: it takes a lock and reports if that is
@@ -250,6 +254,25 @@ func TestAKilledShimLeavesNothing(t *testing.T) {
 			assert.Empty(t, s.holders())
 		})
 	}
+}
+
+// What a shim starts ends even if the shim dies before the worker knows of it.
+func TestAShimThatDiesAtTheStartLeavesNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pid")
+	handler := command.New(command.Options{Shim: []string{"/proc/self/exe", dyingShimArgument, path}})
+	got := jobtypetest.Execute(t.Context(), handler, jobtype.Job{Settings: raw(t, shell("true"))})
+	require.ErrorContains(t, got.Err, "its roundsman-shim was killed before it reported the start of the program")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(string(text))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if lives(pid) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	assert.False(t, lives(pid))
 }
 
 // rooted makes a program that becomes root, whoever starts it, and returns its command

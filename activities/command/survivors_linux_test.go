@@ -262,7 +262,7 @@ func TestAShimThatDiesAtTheStartLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pid")
 	handler := command.New(command.Options{Shim: []string{"/proc/self/exe", dyingShimArgument, path}})
 	got := jobtypetest.Execute(t.Context(), handler, jobtype.Job{Settings: raw(t, shell("true"))})
-	require.ErrorContains(t, got.Err, "its roundsman-shim was killed before it reported the start of the program")
+	assert.ErrorContains(t, got.Err, "its roundsman-shim was killed before it reported the start of the program")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(string(text))

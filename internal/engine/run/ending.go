@@ -155,6 +155,7 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	default:
 		wait := retry.wait(it.Retries)
 		it.Retries++
+		it.Retrying = true
 		e.retried++
 		e.note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
 		it.Avoid = it.Worker
@@ -253,7 +254,8 @@ func (e *Engine) again(it *item, avoid string, now time.Time) {
 }
 
 // Again returns how many items were tried again after a failure, and placed again
-// without one, since it was called last.
+// without one, since it was called last. A retry whose item settles before it starts is
+// taken back, so the number can be negative.
 func (e *Engine) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0

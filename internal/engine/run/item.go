@@ -163,6 +163,8 @@ type item struct {
 	Charged   int    `json:"ch,omitempty"`
 	Abandoned int    `json:"ab,omitempty"`
 	Lost      Ending `json:"lost,omitzero"`
+	// Retrying: the last retry was counted and has not started.
+	Retrying bool `json:"ry,omitempty"`
 	// Adoptions counts how often the running attempt was adopted.
 	Adoptions int `json:"ad,omitempty"`
 	// Ran: an attempt has really run, so that ExpiresAt does not matter any more.

@@ -195,6 +195,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	e.gate.remove(it)
 	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
 	it.Attempt++
+	it.Retrying = false
 	it.Resumed = len(it.Checkpoint) > 0
 	it.Worker, it.Instance = "", ""
 	if w != nil {

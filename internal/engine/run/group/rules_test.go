@@ -69,6 +69,28 @@ func TestRetryGoesElsewhereAfterBackoff(t *testing.T) {
 	assert.Equal(t, []contract.JobError{{JobID: contract.JobID(1), Message: "because failed", Worker: "b"}}, s.g.Errors(10))
 }
 
+// TestOnlyStartedRetriesCount: a job that ends before its retry starts has no such retry.
+func TestOnlyStartedRetriesCount(t *testing.T) {
+	t.Parallel()
+	ends := map[string]Event{
+		"its key is disabled":  KeyStopped{DedupeKey: "k", Reason: "disabled"},
+		"its type is disabled": TypeStopped{Code: contract.HoldRetryBudget, Reason: "disabled"},
+		"it is canceled":       JobCanceled{Job: 1, Reason: "canceled"},
+	}
+	for name, end := range ends {
+		s := play(t, jobtype.Policy{RetryLimit: 5, RetryBackoff: seconds(60)}, []Worker{node("a", 1)}, jobtype.Proposal{DedupeKey: "k"})
+		s.end(1, FailureFailed)
+		s.roll()
+		s.wait(2 * time.Minute)
+		require.Equal(t, 2, s.attempt(1), name)
+		s.end(1, FailureFailed)
+		s.roll()
+		s.step(end)
+		assert.Equal(t, PhaseEnded, s.g.Phase(), name)
+		assert.Equal(t, 1, s.g.Counts().Retries, name)
+	}
+}
+
 func TestPermanentIsNotRetried(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{RetryLimit: 5}, []Worker{node("a", 1)}, jobtype.Proposal{})

@@ -14,13 +14,25 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// errStale ends a job whose progress did not change for progress_timeout. To
-// the handler it is a kind of deadline.
-var errStale = fmt.Errorf("no change of progress for progress_timeout: %w", jobtype.ErrDeadline)
+// lateError is a cause that handlers treat as [jobtype.ErrDeadline]. Its text names the
+// limit that was exceeded, which is not execution_timeout.
+type lateError struct{ text string }
 
-// errQuiet ends an attempt that gave no sign of life for stall_timeout under liveness
-// activity. To the handler it is a kind of deadline.
-var errQuiet = fmt.Errorf("no sign of life for stall_timeout: %w", jobtype.ErrDeadline)
+// Error implements error.
+func (e *lateError) Error() string { return e.text }
+
+// Is makes the cause a [jobtype.ErrDeadline].
+func (e *lateError) Is(target error) bool { return target == jobtype.ErrDeadline }
+
+var (
+	// errStale ends a job whose progress did not change for progress_timeout.
+	errStale error = &lateError{"no change of progress for progress_timeout"}
+	// errQuiet ends an attempt that gave no sign of life for stall_timeout under liveness
+	// activity.
+	errQuiet error = &lateError{"no sign of life for stall_timeout"}
+	// errDetection ends a detection after detection_timeout.
+	errDetection error = &lateError{"the detection is over its detection_timeout"}
+)
 
 // Bounds of a reported panic, whose cause comes first: together they fit a failure's
 // message, which would lose its middle.
@@ -68,7 +80,7 @@ func (a *Activities) newAttempt(ctx context.Context, what Running, timeout time.
 	r.ctx, r.cancel, r.release = base, cancel, func() { cancel(nil) }
 	if limited {
 		r.deadline = deadline
-		bounded, release := context.WithDeadlineCause(base, deadline, jobtype.ErrDeadline)
+		bounded, release := context.WithDeadlineCause(base, deadline, what.overTime())
 		r.ctx, r.release = bounded, func() { release(); cancel(nil) }
 	}
 	return r
@@ -106,7 +118,7 @@ func (r *attempt) supervise(sdk context.Context) (ended bool) {
 			return false
 		case <-sdkDone:
 			sdkDone = nil
-			r.cancel(causeOf(sdk))
+			r.cancel(r.what.causeOf(sdk))
 		case <-intake:
 			intake = nil
 			r.cancel(context.Cause(r.activities.intake))
@@ -190,13 +202,21 @@ func (r *attempt) describe() Running {
 	return what
 }
 
+// overTime is the cause after the whole time of the attempt.
+func (r Running) overTime() error {
+	if r.Detection {
+		return errDetection
+	}
+	return jobtype.ErrDeadline
+}
+
 // causeOf translates why the SDK canceled the activity.
-func causeOf(sdk context.Context) error {
+func (r Running) causeOf(sdk context.Context) error {
 	cause := context.Cause(sdk)
 	var canceled *temporal.CanceledError
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return jobtype.ErrDeadline
+		return r.overTime()
 	case errors.As(cause, &canceled):
 		return jobtype.ErrCanceled
 	default:

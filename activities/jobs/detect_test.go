@@ -272,6 +272,7 @@ func TestDetectionsAreWatched(t *testing.T) {
 			require.ErrorAs(t, failure, &application)
 			assert.Equal(t, string(contract.FailureStale), application.Type())
 			assert.Contains(t, application.Message(), "no report, output, CPU or I/O for 300ms (stall_timeout)")
+			assert.NotContains(t, application.Message(), "execution timeout")
 		})
 	}
 }

@@ -222,6 +222,9 @@ func TestExecuteEndsByCause(t *testing.T) {
 			state := b.failed(t)
 			assert.Equal(t, c.kind, state.Failure)
 			assert.Contains(t, state.Message, c.message)
+			if c.kind == contract.FailureStale {
+				assert.NotContains(t, state.Message, "execution timeout", "which is not over")
+			}
 			assert.JSONEq(t, `{"at":42}`, string(state.Checkpoint))
 		})
 	}

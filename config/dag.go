@@ -58,7 +58,10 @@ func (l *loader) dag(e entry, read JobType) *contract.DAGSource {
 		err = l.dagParams(e, loaded)
 	}
 	if err == nil {
-		_, err = spec.Compile(loaded, files)
+		var compiled *spec.Compiled
+		if compiled, err = spec.Compile(loaded, files); err == nil {
+			l.warnings = append(l.warnings, l.ofDAG(at, dir, compiled.Warnings())...)
+		}
 	}
 	if err != nil {
 		l.dagFaults(written, at, dir, err)
@@ -93,13 +96,20 @@ func (l *loader) dagFaults(written *yamlread.Node, at, dir string, err error) {
 		l.fault(written.Place(), at, "%s", err)
 		return
 	}
+	l.faults = append(l.faults, l.ofDAG(at, dir, faults)...)
+}
+
+// ofDAG converts faults or warnings of a DAG's files.
+func (l *loader) ofDAG(at, dir string, faults spec.Faults) Faults {
+	converted := make(Faults, 0, len(faults))
 	for _, fault := range faults {
 		file := filepath.Join(dir, filepath.FromSlash(fault.File))
 		if _, ranked := l.rank[file]; !ranked {
 			l.rank[file] = len(l.rank)
 		}
-		l.faults = append(l.faults, Fault{File: file, Line: fault.Line, Column: fault.Column, Path: at, Message: fault.Message})
+		converted = append(converted, Fault{File: file, Line: fault.Line, Column: fault.Column, Path: at, Message: fault.Message})
 	}
+	return converted
 }
 
 // handlerSettings are the policy settings that apply only to handlers. The tasks of a DAG have their

@@ -102,6 +102,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 		read.DAG = read.source.File
 	}
 	l.oddities(e, read)
+	l.commandOddities(e)
 	if size := len(read.Params) + len(read.Detect) + len(read.Execute) + len(loaded.Cluster) + sourceBytes(read.source); size > maxSpecBytes {
 		l.fault(e.blame(), path, "params, detect, execute, dag and cluster have %d bytes, the limit is %d: keep data in files and name them", size, maxSpecBytes)
 	}

@@ -3,6 +3,8 @@ package config_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -452,4 +454,40 @@ func TestFleetThresholdsFollow(t *testing.T) {
 		fleet := mustLoad(t, minimal+"fleet: "+text+"\n").Fleet
 		assert.Equal(t, want, [2]time.Duration{fleet.OfflineAfter.Std(), fleet.DeleteAfter.Std()}, text)
 	}
+}
+
+// Secrets and commands of a job type, of its DAG's files and of a receiver have warnings.
+func TestWarningsOfCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"night.yaml": "version: 1\nname: night\nparams: {token: abc}\ntasks:\n  - {id: dump, command: [\"pg_dump -Fc db\"]}\n  - {id: sub, needs: [dump], dag: sub.yaml}\n",
+		"sub.yaml":   "version: 1\nname: sub\ntasks:\n  - {id: pack, command: [sh, -c, 'tar c /srv | gzip > f']}\n  - {id: off, command: [\"true\"], params: {password: s3cret}}\n",
+		"r.yaml": `version: 1
+job_types:
+  a:
+    handler: plain
+    schedule: {every: 1m}
+    params: {password: s3cret, password_file: /etc/key}
+  b:
+    dag: night.yaml
+    schedule: {every: 1m}
+`,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	loaded, err := config.Load(config.Options{Files: []string{filepath.Join(dir, "r.yaml")}, AllowUnregistered: true})
+	require.NoError(t, err)
+	text := strings.ReplaceAll(loaded.Warnings.Error(), dir+string(filepath.Separator), "")
+	for _, want := range []string{
+		"r.yaml:6:24: job_types.a.params.password: password is a literal secret",
+		"night.yaml:3:17: job_types.b.dag: params.token: token is a literal secret",
+		"night.yaml:5:26: job_types.b.dag: command[0]: a whole command line in one element",
+		"sub.yaml:4:34: job_types.b.dag: command[2]: only the last program of the pipeline decides its success",
+		"sub.yaml:5:53: job_types.b.dag: params.password: password is a literal secret",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Len(t, loaded.Warnings, 6, "and the unknown handler")
+	assert.NotContains(t, text, "s3cret")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -56,6 +57,7 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 		read.Command = &receiver.Command{}
 		if l.object(c, path+".command", "argv", "timeout") {
 			read.Command.Argv = l.words(c.Get("argv"), path+".command.argv", anyText)
+			l.found(commandlint.Command(c.Get("argv"), path+".command.argv"))
 			l.duration(c.Get("timeout"), path+".command.timeout", &read.Command.Timeout)
 		}
 	}

@@ -29,6 +29,7 @@ type Compiled struct {
 	Graph  *dag.Graph
 	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
+	subs       []*Compiled
 }
 
 // Compile expands fan-outs, resolves names and sub-DAG files, checks templates, and builds the graph.
@@ -65,6 +66,7 @@ type unit struct {
 	payloads    map[string][]byte
 	source      []*Task // per element of tasks
 	attachments [][]byte
+	subs        []*Compiled
 	implied     string // the splitter that tasks without needs depend on
 	// partial: the document is faulty, so the unit produces no graph. doubtful and nameless: params or
 	// ids may be missing because of a fault.
@@ -87,7 +89,7 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 		compiler: c, reader: newReader(s.file), params: s.Params, chain: chain,
 	}
 	u.expand(s.Tasks)
-	out := &Compiled{Spec: s, structural: u.structural, Header: Header{
+	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
 		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, FanOuts: u.limits,
 	}}
@@ -243,6 +245,7 @@ func (u *unit) subDAG(t *Task) *SubDAG {
 			return nil
 		}
 	}
+	u.subs = append(u.subs, compiled)
 	encoded := compiled.Graph.Encode()
 	u.attachments = append(u.attachments, encoded)
 	sum := sha256.Sum256(encoded)

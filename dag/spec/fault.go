@@ -82,6 +82,11 @@ func (c *collector) err() error {
 	if len(c.faults) == 0 {
 		return nil
 	}
+	return c.sorted("faults")
+}
+
+// sorted returns the entries in document order. noun names them in the last line of a cut list.
+func (c *collector) sorted(noun string) Faults {
 	sorted := slices.Clone(c.faults)
 	slices.SortStableFunc(sorted, func(a, b Fault) int {
 		if a.File != b.File {
@@ -91,7 +96,7 @@ func (c *collector) err() error {
 	})
 	sorted = slices.Compact(sorted)
 	if c.dropped > 0 {
-		sorted = append(sorted, Fault{File: c.file, Message: fmt.Sprintf("%d more faults are not shown", c.dropped)})
+		sorted = append(sorted, Fault{File: c.file, Message: fmt.Sprintf("%d more %s are not shown", c.dropped, noun)})
 	}
 	return sorted
 }

@@ -82,7 +82,7 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 		{"hold_on_failure", func(n *yamlread.Node) {
 			s.HoldOnFailure = r.duration(n, "hold_on_failure", jobtype.Duration(time.Second))
 		}},
-		{"params", func(n *yamlread.Node) { s.Params = r.object(n, "params") }},
+		{"params", func(n *yamlread.Node) { s.Params, s.written = r.object(n, "params"), n }},
 		{"tasks", func(n *yamlread.Node) { s.Tasks = tasks(n) }},
 	})
 	r.require(root, "version", "name", "tasks")

@@ -48,6 +48,8 @@ type Spec struct {
 	file     string
 	size     int
 	doubtful bool
+	// written is the node of params; nil if the document has no places.
+	written *yamlread.Node
 	// text is the document if the tasks have no places.
 	text []byte
 }

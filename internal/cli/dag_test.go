@@ -81,6 +81,9 @@ func withoutEmpty(report dag.SpecReport) dag.SpecReport {
 	if len(report.Faults) == 0 {
 		report.Faults = nil
 	}
+	if len(report.Warnings) == 0 {
+		report.Warnings = nil
+	}
 	return report
 }
 

@@ -46,16 +46,23 @@ func (c *commands) compileSpec(name string, params [][2]string) (*spec.Compiled,
 		dir, base = ".", ui.StdinFile
 	}
 	compiled, err := compileIn(dir, base, data, params)
-	if faults, ok := errors.AsType[spec.Faults](err); ok && dir != "." {
-		for i := range faults {
-			faults[i].File = filepath.Join(dir, filepath.FromSlash(faults[i].File))
-		}
-		err = faults
+	if faults, ok := errors.AsType[spec.Faults](err); ok {
+		err = filesIn(dir, faults)
 	}
 	if err != nil {
 		return nil, ui.Faulty(err)
 	}
 	return compiled, nil
+}
+
+// filesIn returns faults or warnings with the paths of their files.
+func filesIn(dir string, faults spec.Faults) spec.Faults {
+	for i := range faults {
+		if dir != "." {
+			faults[i].File = filepath.Join(dir, filepath.FromSlash(faults[i].File))
+		}
+	}
+	return faults
 }
 
 // collectOften keeps the garbage of compiling a large document small, which costs half

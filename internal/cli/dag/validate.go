@@ -3,6 +3,7 @@ package dag
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,6 +23,8 @@ type SpecReport struct {
 	Depth  int         `json:"depth,omitempty"`
 	Bytes  int         `json:"bytes,omitempty"`
 	Faults spec.Faults `json:"faults"`
+	// Warnings are likely mistakes of a valid file.
+	Warnings spec.Faults `json:"warnings"`
 }
 
 func (c *commands) dagValidate() *cli.Command {
@@ -55,7 +58,7 @@ Examples:
 // checkSpec judges one file. The error is for what is no fault of the spec's
 // text: a file that cannot be read, a param that does not exist.
 func (c *commands) checkSpec(name string, params [][2]string) (SpecReport, error) {
-	report := SpecReport{File: name, Faults: spec.Faults{}}
+	report := SpecReport{File: name, Faults: spec.Faults{}, Warnings: spec.Faults{}}
 	compiled, err := c.compileSpec(name, params)
 	if faults, ok := errors.AsType[spec.Faults](err); ok {
 		report.Faults = faults
@@ -71,7 +74,7 @@ func (c *commands) checkSpec(name string, params [][2]string) (SpecReport, error
 		report.Faults = spec.Faults{{File: name, Message: tooLarge.Error()}}
 		return report, nil
 	}
-	report.Valid = err == nil
+	report.Valid, report.Warnings = err == nil, ui.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
 	return report, err
 }
 
@@ -117,6 +120,9 @@ func (c *commands) printSpecReports(ctx *cli.Context, reports []SpecReport, vali
 }
 
 func (c *commands) printSpecReport(report SpecReport) {
+	for _, warning := range report.Warnings {
+		c.Complain("warning: %s", warning.Error())
+	}
 	if report.Valid {
 		// Enough to see that the file says what was meant.
 		c.Print("%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send", report.File, report.DAG,

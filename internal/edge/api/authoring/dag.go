@@ -34,10 +34,11 @@ type StartedDAG struct {
 
 // ValidatedDAG says that a spec has no faults.
 type ValidatedDAG struct {
-	Valid  bool           `json:"valid"`
-	DAG    string         `json:"dag"`
-	Tasks  int            `json:"tasks"`
-	Params map[string]any `json:"params"`
+	Valid    bool           `json:"valid"`
+	DAG      string         `json:"dag"`
+	Tasks    int            `json:"tasks"`
+	Params   map[string]any `json:"params"`
+	Warnings spec.Faults    `json:"warnings"`
 }
 
 type dagInput struct {
@@ -79,7 +80,7 @@ func (s *service) dags() {
 		if params == nil {
 			params = map[string]any{}
 		}
-		return ValidatedDAG{Valid: true, DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), Params: params}, call.Need(access.Scope{DAG: compiled.Header.Name})
+		return ValidatedDAG{Valid: true, DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), Params: params, Warnings: orNone(compiled.Warnings())}, call.Need(access.Scope{DAG: compiled.Header.Name})
 	})
 	api.Add(s.api, api.Operation{
 		ID: "run-dag", Method: http.MethodPost, Path: "/dag-runs", Tag: "runs", Summary: "Start a run of a DAG",

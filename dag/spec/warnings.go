@@ -1,0 +1,62 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/roundsman/roundsman/internal/lib/commandlint"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+// Warnings returns likely mistakes in the commands and params of the spec and of its sub-DAG files.
+// They do not prevent a run.
+func (c *Compiled) Warnings() Faults {
+	return c.warnings(map[string]bool{})
+}
+
+// warnings examines each file once.
+func (c *Compiled) warnings(examined map[string]bool) Faults {
+	var found Faults
+	if !examined[c.Spec.file] {
+		examined[c.Spec.file] = true
+		found = c.Spec.warnings()
+	}
+	for _, sub := range c.subs {
+		found = append(found, sub.warnings(examined)...)
+	}
+	return found
+}
+
+func (s *Spec) warnings() Faults {
+	if s.text != nil && (s.harmless() || s.place() != nil) {
+		return nil
+	}
+	w := &collector{file: s.file}
+	w.warn(commandlint.Values(s.written, "params"))
+	for k := range s.Tasks {
+		w.warn(taskWarnings(s.Tasks[k].node))
+	}
+	if w.count() == 0 {
+		return nil
+	}
+	return w.sorted("warnings")
+}
+
+// harmless reports whether a large document has no warnings. It keeps no nodes.
+func (s *Spec) harmless() bool {
+	found := 0
+	root := yamlread.ReadItems(s.file, s.text, documentOptions(false), "tasks", func(n *yamlread.Node) bool {
+		found += len(taskWarnings(n))
+		return found == 0
+	})
+	return root != nil && len(commandlint.Values(root.Get("params"), "params")) == 0
+}
+
+func (c *collector) warn(found []commandlint.Located) {
+	for _, f := range found {
+		c.on(f.Place, "%s: %s", f.Path, f.Message())
+	}
+}
+
+func taskWarnings(task *yamlread.Node) []commandlint.Located {
+	return slices.Concat(commandlint.Command(task.Get("command"), "command"), commandlint.Values(task.Get("params"), "params"))
+}

@@ -1,0 +1,97 @@
+package commandlint
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+// Code is the kind of a finding.
+type Code string
+
+// The kinds of finding.
+const (
+	// LiteralSecret is a secret written into the document.
+	LiteralSecret Code = "LITERAL_SECRET"
+	// OneElement is a program and its arguments in one element of argv.
+	OneElement Code = "COMMAND_LINE_IN_ONE_ELEMENT"
+	// LostFailure is a pipeline of a shell without pipefail.
+	LostFailure Code = "PIPELINE_WITHOUT_PIPEFAIL"
+)
+
+// Finding is a likely mistake.
+type Finding struct {
+	Code Code
+	// Index is the position of the faulty element in argv.
+	Index int
+	// Name is the option or variable with the secret, or the program with its arguments.
+	Name string
+}
+
+// Message returns the sentence of the finding, with the remedy. Configurations and specs share it.
+func (f Finding) Message() string {
+	switch f.Code {
+	case LiteralSecret:
+		return fmt.Sprintf("%s is a literal secret: let the program read a file, or set it in the worker's environment", f.Name)
+	case OneElement:
+		return fmt.Sprintf("a whole command line in one element: no shell splits it; write [%s, …], an element per argument", f.Name)
+	case LostFailure:
+		return "only the last program of the pipeline decides its success: write [bash, -o, pipefail, -c, …]"
+	}
+	return string(f.Code)
+}
+
+// Located is a finding in a document.
+type Located struct {
+	Finding
+	Place yamlread.Place
+	// Path is the path below the examined node, such as env.PGPASSWORD or command[2].
+	Path string
+}
+
+// Values examines the texts below a node by their keys. path is the node's own path. A nil node has no
+// findings.
+func Values(n *yamlread.Node, path string) []Located {
+	if n == nil {
+		return nil
+	}
+	return values(n, path[strings.LastIndexByte(path, '.')+1:], path)
+}
+
+// Command examines a list of texts as argv. It returns nothing for another kind of node.
+func Command(list *yamlread.Node, path string) []Located {
+	if list == nil || list.Kind != yamlread.List {
+		return nil
+	}
+	argv := make([]string, len(list.Items))
+	for i, item := range list.Items {
+		argv[i] = item.Literal
+	}
+	var found []Located
+	for _, f := range Argv(argv) {
+		found = append(found, Located{Finding: f, Place: list.Items[f.Index].Place(), Path: path + "[" + strconv.Itoa(f.Index) + "]"})
+	}
+	return found
+}
+
+func values(n *yamlread.Node, key, path string) []Located {
+	var found []Located
+	switch n.Kind {
+	case yamlread.Text:
+		if Secret(key, n.Literal) {
+			found = append(found, Located{Finding: Finding{Code: LiteralSecret, Name: key}, Place: n.Place(), Path: path})
+		}
+	case yamlread.Object:
+		for _, f := range n.Fields {
+			found = append(found, values(f.Value, f.Key, strings.Join([]string{path, f.Key}, "."))...)
+		}
+	case yamlread.List:
+		for i, item := range n.Items {
+			found = append(found, values(item, "", path+"["+strconv.Itoa(i)+"]")...)
+		}
+	case yamlread.Null, yamlread.Integer, yamlread.Number, yamlread.Bool:
+	}
+	return found
+}

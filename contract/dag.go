@@ -290,6 +290,9 @@ type CompileDAGInput struct {
 	Params json.RawMessage   `json:"params,omitempty"`
 }
 
+// CommandHandler is the name of the handler that runs commands, also those of a DAG's tasks.
+const CommandHandler = "command"
+
 // DAGSource is the DAG of a job type as written.
 type DAGSource struct {
 	// Name of the DAG in its spec.

@@ -28,6 +28,12 @@ job_types:
     schedule: {every: 365d}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
+  labelled:
+    handler: command
+    each_worker: true
+    labels: {role: storage}
+    schedule: {every: 365d}
+    execute: {command: ["true"]}
 `
 
 // TestJobTypeWithoutAWorker: the list of job types and doctor name a job type that no
@@ -38,8 +44,16 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "served")
 	h.eventually("node-a", "workers", "list", "--online")
-	h.run("apply", "-c", h.write(twoTypes)).OK()
-	h.eventually("NO_WORKER: no worker with handler command is available", "jobtypes", "list")
+	h.background("worker", "--id", "node-b", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "labelled")
+	h.eventually("node-b", "workers", "list", "--online")
+	const label, jobType = "NO_WORKER: no online worker has label role=storage", "NO_WORKER: no online worker with handler command takes job type unserved"
+	configuration := h.write(twoTypes)
+	h.run("apply", "-c", configuration).OK()
+	h.eventually(jobType, "jobtypes", "list")
+	applied := h.run("apply", "-c", configuration).OK() // A new registry is incomplete, and warns of nobody.
+	assert.Contains(t, applied.Stderr, "warning: labelled: "+label)
+	assert.Contains(t, applied.Stderr, "warning: unserved: "+jobType)
+	assert.NotContains(t, applied.Stderr, "warning: served")
 
 	listed := map[string]bool{}
 	for _, known := range clitest.Decode[struct {
@@ -47,11 +61,12 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	}](h.run("jobtypes", "list", "-o", "json").OK()).JobTypes {
 		listed[known.Name] = known.NoWorker
 	}
-	assert.Equal(t, map[string]bool{"served": false, "unserved": true}, listed)
+	assert.Equal(t, map[string]bool{"served": false, "unserved": true, "labelled": true}, listed)
 	h.run("jobtypes", "show", "unserved").OK().Says("NO_WORKER")
-	h.run("doctor").OK().Says("NO_WORKER: no worker for unserved (handler command)", "roundsman explain unserved")
-
-	h.run("status").OK().Says("STOPPED", "NO_WORKER: no worker with handler command is available")
+	h.run("doctor").OK().Says(label, "(labelled), and no worker for unserved", "roundsman explain labelled")
+	h.run("status").OK().Says("STOPPED", label, jobType)
+	explained := h.run("explain", "labelled").OK().Says("no online worker has label role=storage", "--labels role=storage")
+	assert.NotContains(t, explained.Stdout, "uncordon")
 	watched := make(chan clitest.Outcome, 1)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 	defer stop()
@@ -59,6 +74,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	assert.Greater(t, strings.Count((<-watched).Stdout, `"running"`), 1, "it looks again and again")
 
 	h.run("jobtypes", "pause", "unserved").OK()
+	h.run("jobtypes", "pause", "labelled").OK()
 	var found struct{ Checks []doctor.Check }
 	require.NoError(t, json.Unmarshal([]byte(h.run("doctor", "-o", "json").Exits(ui.ExitOK).Stdout), &found))
 	for _, check := range found.Checks {

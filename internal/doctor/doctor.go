@@ -54,21 +54,24 @@ func checkServed(ctx context.Context, client *starter.Client) Check {
 	if err != nil {
 		return Check{Name: "job types", Verdict: VerdictWarn, Found: "unknown: " + err.Error()}
 	}
-	var missing, handlers []string
+	var missing []jobtypes.JobType
 	for _, known := range types {
-		if !known.NoWorker || known.DisabledByConfig || known.Paused {
-			continue
+		if known.Missing != "" && !known.DisabledByConfig && !known.Paused {
+			missing = append(missing, known)
 		}
-		missing = append(missing, known.Name+" (handler "+known.Spec.Handler+")")
-		handlers = append(handlers, known.Name)
 	}
 	if len(missing) == 0 {
 		return Check{Name: "job types", Verdict: VerdictOK, Found: fmt.Sprintf("%d applied, a worker can serve each that is due", len(types))}
 	}
-	return Check{
-		Name: "job types", Verdict: VerdictWarn, Found: fmt.Sprintf("%s: no worker for %s", contract.CodeNoWorker, firstOf(missing)),
-		Fix: "their runs end skipped; start a worker that has the handler: roundsman explain " + handlers[0],
+	var others []string
+	for _, known := range missing[1:] {
+		others = append(others, known.Name)
 	}
+	check := Check{Name: "job types", Verdict: VerdictWarn, Found: missing[0].Missing + " (" + missing[0].Name + ")", Fix: "roundsman explain " + missing[0].Name}
+	if len(others) > 0 {
+		check.Found += ", and no worker for " + firstOf(others)
+	}
+	return check
 }
 
 // checkHolds names the job types of which the retry budget holds back all or some keys.

@@ -65,7 +65,7 @@ func (e *explainer) jobType(ctx context.Context, name string, facts *explain.Fac
 
 func typeFacts(known jobtypes.JobType) explain.TypeFacts {
 	facts := explain.TypeFacts{
-		Name: known.Name, Handler: known.Spec.Handler, Paused: known.Paused, Disabled: known.DisabledByConfig, PauseNote: known.PauseNote, PausedBy: known.PausedBy, PausedAt: known.PausedAt,
+		Name: known.Name, Wants: jobtypes.Wants(known.Spec, []contract.JobTypeSpec{known.Spec}), Paused: known.Paused, Disabled: known.DisabledByConfig, PauseNote: known.PauseNote, PausedBy: known.PausedBy, PausedAt: known.PausedAt,
 		ChangedAt: known.UpdatedAt,
 	}
 	if facts.ChangedAt.IsZero() {

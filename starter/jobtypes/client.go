@@ -42,6 +42,9 @@ type JobType struct {
 	HeldKeys int                     `json:"held_keys,omitempty"`
 	// NoWorker is set while no worker can serve the job type. See [JobTypes.AddServed].
 	NoWorker bool `json:"no_worker,omitempty"`
+	// Missing names the handler, label or node that no online worker has for the job type, or for a task
+	// of its DAG: NO_WORKER, the cause and the command. See [JobTypes.AddServed].
+	Missing string `json:"missing,omitempty"`
 	// Window says whether its maintenance window is open; nil if it has none.
 	Window *WindowView `json:"window,omitempty"`
 	// Fault is set when the stored spec cannot be read or the server cannot

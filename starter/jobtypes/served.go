@@ -3,9 +3,13 @@ package jobtypes
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	dagspec "github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
@@ -13,7 +17,7 @@ import (
 // worth showing without.
 const servedTimeout = 2 * time.Second
 
-// AddServed adds to job types that no worker can serve them now. Without a control
+// AddServed adds to job types that no worker can serve them now, and what is missing. Without a control
 // plane nothing is added, and the error says so; nothing is added either while a
 // new registry may lack living workers.
 func (c Client) AddServed(ctx context.Context, types []JobType) error {
@@ -29,8 +33,83 @@ func (c Client) AddServed(ctx context.Context, types []JobType) error {
 	if registry.Incomplete {
 		return nil
 	}
+	specs := make([]contract.JobTypeSpec, len(types))
 	for i, known := range types {
-		types[i].NoWorker = known.Spec.Handler != "" && !explain.Wanted{JobType: known.Name, Handler: known.Spec.Handler}.Served(registry.Workers)
+		specs[i] = known.Spec
+	}
+	for i, known := range types {
+		for _, wanted := range Wants(known.Spec, specs) {
+			if missing := wanted.Missing(registry.Workers); missing.Lack != explain.LackNone {
+				types[i].NoWorker, types[i].Missing = known.Spec.DAG == nil, missing.String()
+				break
+			}
+		}
 	}
 	return nil
+}
+
+// Unserved returns the enabled job types of a plan that no worker can serve now, by name.
+func (c Client) Unserved(ctx context.Context, plan Plan) ([]JobType, error) {
+	var types []JobType
+	for _, name := range slices.Sorted(maps.Keys(plan.wanted)) {
+		if wanted := plan.wanted[name]; wanted.enabled {
+			types = append(types, JobType{Name: name, Spec: wanted.spec})
+		}
+	}
+	err := c.AddServed(ctx, types)
+	return slices.DeleteFunc(types, func(known JobType) bool { return known.Missing == "" }), err
+}
+
+// maxWantsOf bounds the text of a DAG whose tasks are read for [Wants], in bytes.
+const maxWantsOf = 256 << 10
+
+// Wants returns what the work of a job type needs of workers: its handler's, or its DAG's tasks', each
+// once. It omits templates and large DAGs. specs are the known job types, whose handlers tasks use.
+func Wants(spec contract.JobTypeSpec, specs []contract.JobTypeSpec) []explain.Wanted {
+	if spec.DAG == nil {
+		return []explain.Wanted{{JobType: spec.Name, Handler: spec.Handler, Labels: spec.Labels}}
+	}
+	var wants []explain.Wanted
+	if len(spec.Labels) > 0 {
+		wants = append(wants, explain.Wanted{JobType: spec.Name, Labels: spec.Labels})
+	}
+	if len(spec.DAG.Text) > maxWantsOf {
+		return wants
+	}
+	loaded, err := dagspec.Load(spec.DAG.File, []byte(spec.DAG.Text))
+	if err != nil {
+		return wants // Its runs report the fault.
+	}
+	for i := range loaded.Tasks {
+		wanted, needs := wantedBy(&loaded.Tasks[i], specs)
+		if needs && !slices.ContainsFunc(wants, func(w explain.Wanted) bool {
+			return w.JobType == wanted.JobType && w.Handler == wanted.Handler && w.Node == wanted.Node && maps.Equal(w.Labels, wanted.Labels)
+		}) {
+			wants = append(wants, wanted)
+		}
+	}
+	return wants
+}
+
+// wantedBy returns what a task needs of a worker. A task that needs no worker, or whose place is a
+// template, needs nothing that is known.
+func wantedBy(task *dagspec.Task, specs []contract.JobTypeSpec) (explain.Wanted, bool) {
+	wanted := explain.Wanted{Node: task.Node, Labels: task.Labels}
+	places := append(slices.Collect(maps.Values(task.Labels)), task.Node)
+	if slices.ContainsFunc(places, func(place string) bool { return strings.Contains(place, "{{") }) {
+		return wanted, false
+	}
+	switch {
+	case len(task.Command) > 0:
+		wanted.Handler = contract.CommandHandler
+		return wanted, true
+	case task.JobType != "":
+		at := slices.IndexFunc(specs, func(spec contract.JobTypeSpec) bool { return spec.Name == task.JobType })
+		if at < 0 || specs[at].Handler == "" {
+			return wanted, false
+		}
+		wanted.JobType, wanted.Handler = task.JobType, specs[at].Handler
+		return wanted, true
+	}
+	return wanted, false
 }

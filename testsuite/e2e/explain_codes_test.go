@@ -338,7 +338,7 @@ func fixturesOfPlaces() []fixture {
 			needs := at("x")
 			needs.Labels = map[string]string{"disk": "ssd"}
 			s.hold("x")
-			return situation{thing: s.group("1", s.spec(needs)) + "/job-00001", object: s.name + " disk=ssd", says: "no worker with handler " + s.name + " and labels disk=ssd", until: true, remedy: func() {
+			return situation{thing: s.group("1", s.spec(needs)) + "/job-00001", object: s.name + " disk=ssd", says: "no online worker has label disk=ssd", until: true, remedy: func() {
 				s.worker(1, "-ssd")
 			}}
 		}},

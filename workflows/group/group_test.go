@@ -486,7 +486,7 @@ func TestDetailsBeginWithTheReason(t *testing.T) {
 		}
 	}, time.Minute)
 	b.run(jobtype.Policy{})
-	assert.Regexp(t, "^NO_WORKER fake until .*: no usable worker has handler fake.*\n`roundsman explain default-test-workflow-id`\n\n\\*\\*waiting", details)
+	assert.Regexp(t, "^NO_WORKER fake until .*: no online worker has handler fake.*\n`roundsman explain default-test-workflow-id`\n\n\\*\\*waiting", details)
 }
 
 func TestGroupRenewsItsSubscription(t *testing.T) {

@@ -216,11 +216,24 @@ func (c *commands) apply(ctx *cli.Context) error {
 		}
 	} else {
 		c.Print("%s applied, %d unchanged", ui.Plural(len(result.Applied), "change"), result.Unchanged)
+		c.warnUnserved(ctx, client, plan)
 	}
 	if err == nil && len(kept) > 0 {
 		return ui.Silent(ui.ExitDifference)
 	}
 	return err
+}
+
+// warnUnserved names the applied job types that no worker can serve now. Without a control plane nothing
+// is known about workers.
+func (c *commands) warnUnserved(ctx *cli.Context, client *starter.Client, plan jobtypes.Plan) {
+	unserved, err := jobtypes.Of(client).Unserved(ctx.Context, plan)
+	if err != nil {
+		client.Logger().Debug("job types without a worker are not known", "error", err.Error())
+	}
+	for _, known := range unserved {
+		c.Complain("warning: %s: %s", known.Name, known.Missing)
+	}
 }
 
 // tellChanges prints a line for each change that was made, as soon as it was. On a

@@ -173,7 +173,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		}
 	}
 	for _, known := range found.jobTypes {
-		if known.Paused || known.DisabledByConfig || known.HeldBack != nil || known.HeldKeys > 0 || known.NoWorker || known.Fault != "" {
+		if known.Paused || known.DisabledByConfig || known.HeldBack != nil || known.HeldKeys > 0 || known.Missing != "" || known.Fault != "" {
 			found.Stopped = append(found.Stopped, known)
 		}
 	}
@@ -254,7 +254,7 @@ func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 		at := slices.IndexFunc(types, func(t jobtypes.JobType) bool { return t.Name == tick.JobType })
 		switch {
 		case at >= 0 && types[at].NoWorker:
-			next.Skipped, next.Begins = string(contract.CodeNoWorker)+": no worker with handler "+types[at].Spec.Handler+" is available", time.Time{}
+			next.Skipped, next.Begins = types[at].Missing, time.Time{}
 		case tick.State == contract.TickSkipped:
 			next.Skipped, next.Begins = strings.TrimSpace(string(tick.Code)+" "+tick.Object), time.Time{}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/jobtype"
@@ -128,8 +127,8 @@ func State(known jobtypes.JobType) ui.Cell {
 		return ui.Cell{Text: strings.TrimSuffix("paused: "+known.PauseNote, ": "), Paint: ui.Odd}
 	case known.HeldBack != nil:
 		return ui.Cell{Text: "disabled until " + ui.Stamp(known.HeldBack.Until) + " by its retry budget", Paint: ui.Bad}
-	case known.NoWorker:
-		return ui.Cell{Text: string(contract.CodeNoWorker) + ": no worker with handler " + known.Spec.Handler + " is available", Paint: ui.Bad}
+	case known.Missing != "":
+		return ui.Cell{Text: known.Missing, Paint: ui.Bad, Cause: true}
 	}
 	state := ui.Cell{Text: "ready", Paint: ui.Good}
 	if len(known.Running) > 0 {

@@ -246,6 +246,9 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	if err := jobtypes.Of(call.Client).AddHolds(ctx, one); err != nil {
 		call.Logf("what is held back of %s is not known: %v", in.Name, err)
 	}
+	if err := jobtypes.Of(call.Client).AddServed(ctx, one); err != nil {
+		call.Logf("whether a worker can serve %s is not known: %v", in.Name, err)
+	}
 	jobtypes.Of(call.Client).AddOutcomes(ctx, one, len(known.Recent))
 	learned, err := jobtypes.Of(call.Client).Learned(ctx, one[0])
 	return ShownJobType{JobType: withoutSecrets(call, one[0]), Learned: learned}, err

@@ -68,6 +68,9 @@ func (a *API) fetchJobTypes(ctx context.Context) ([]jobtypes.JobType, error) {
 	if err := types.AddHolds(ctx, all); err != nil {
 		a.options.Logger.Warn("what is held back is not known", "error", err)
 	}
+	if err := types.AddServed(ctx, all); err != nil {
+		a.options.Logger.Warn("what no worker can serve is not known", "error", err)
+	}
 	newest := func(use func(run *jobtypes.ScheduledRun)) {
 		for i := range all {
 			if len(all[i].Recent) > 0 {

@@ -250,7 +250,7 @@ func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []
 	case WorkerUnreachable:
 		return f.doubted(wait, one)
 	case NoWorker:
-		return append([]Reason{one}, f.away(wait.Object, cmp.Or(run.JobType, run.DAG))...)
+		return f.noWorker(one, cmp.Or(run.JobType, run.DAG))
 	case LaneBusy, ClaimsPending, ResourcesPending:
 		return f.admission(wait, run.ID, []Reason{one})
 	}

@@ -29,7 +29,9 @@ func node(id string, state contract.WorkerState, fresh bool) contract.WorkerDeta
 	return worker
 }
 
-func scrub() *TypeFacts { return &TypeFacts{Name: "scrub", Handler: "scrub", ChangedAt: since} }
+func scrub() *TypeFacts {
+	return &TypeFacts{Name: "scrub", Wants: []Wanted{{JobType: "scrub", Handler: "scrub"}}, ChangedAt: since}
+}
 
 // waits is a job of a running run that waits for one thing.
 func waits(wait contract.WaitReason) Facts {

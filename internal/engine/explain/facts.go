@@ -53,7 +53,9 @@ type Facts struct {
 
 // TypeFacts is what the Schedule says.
 type TypeFacts struct {
-	Name, Handler    string
+	Name string
+	// Wants are the needs of its work: of its handler, or of the tasks of its DAG.
+	Wants            []Wanted
 	Paused, Disabled bool
 	PauseNote        string
 	// PausedBy and PausedAt are empty if nobody knows.

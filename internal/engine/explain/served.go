@@ -1,29 +1,270 @@
 package explain
 
-import "github.com/roundsman/roundsman/contract"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// Wanted is what a job type wants of a worker.
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Wanted is what work needs of a worker. Every surface that names a missing worker uses its verdict.
 type Wanted struct {
+	// JobType is empty for a command task. Handler is empty if every handler will do.
 	JobType, Handler string
-	Labels           map[string]string
+	// Node is the only worker that may serve, unless empty.
+	Node   string
+	Labels map[string]string
+}
+
+// Server is a worker that may serve work.
+type Server struct {
+	ID           string
+	Labels       map[string]string
+	JobTypes     []string
+	Capabilities []contract.Capability
+	// Away is the reason why it gets no work, such as OFFLINE; empty if it gets work.
+	Away string
+}
+
+// Lack is the kind of thing that no worker offers.
+type Lack string
+
+// The kinds of Lack, in the order in which they are checked.
+const (
+	LackNone    Lack = ""
+	LackNode    Lack = "node"
+	LackHandler Lack = "handler"
+	LackJobType Lack = "job_type"
+	LackLabel   Lack = "label"
+	LackState   Lack = "state"
+)
+
+// Shortage is the first thing that no worker offers of those wanted.
+type Shortage struct {
+	Lack   Lack
+	Wanted Wanted
+	// Labels are the missing labels, as name=value.
+	Labels []string
+	// Elsewhere means that workers without the handler have the labels.
+	Elsewhere bool
+	// Away are the workers that could serve if they were well, by ID.
+	Away []Server
+}
+
+// Shortage returns what is missing until one of the workers can serve the work.
+func (w Wanted) Shortage(workers []Server) Shortage {
+	s := Shortage{Wanted: w}
+	left := workers
+	narrow := func(lack Lack, keep func(Server) bool) bool {
+		var kept []Server
+		for _, one := range left {
+			if keep(one) {
+				kept = append(kept, one)
+			}
+		}
+		if len(kept) == 0 {
+			s.Lack = lack
+			return false
+		}
+		left = kept
+		return true
+	}
+	switch {
+	case w.Node != "" && !narrow(LackNode, func(one Server) bool { return one.ID == w.Node }),
+		!narrow(LackHandler, func(one Server) bool { return w.Handler == "" || one.has(w.Handler) }),
+		!narrow(LackJobType, func(one Server) bool { return len(one.JobTypes) == 0 || slices.Contains(one.JobTypes, w.JobType) }):
+		return s
+	}
+	if capable := left; !narrow(LackLabel, func(one Server) bool { return one.lacks(w.Labels) == nil }) {
+		s.Labels = lackedByAll(w.Labels, capable)
+		s.Elsewhere = slices.ContainsFunc(workers, func(one Server) bool {
+			return !slices.ContainsFunc(s.Labels, func(label string) bool { return slices.Contains(one.lacks(w.Labels), label) })
+		})
+		return s
+	}
+	if able := left; !narrow(LackState, func(one Server) bool { return one.Away == "" }) {
+		s.Away = able
+	}
+	return s
+}
+
+// has reports whether the worker has the handler.
+func (s Server) has(handler string) bool {
+	return slices.ContainsFunc(s.Capabilities, func(c contract.Capability) bool { return c.Handler == handler })
+}
+
+// lacks returns the labels that the worker does not have.
+func (s Server) lacks(labels map[string]string) []string {
+	var missing []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if s.Labels[name] != labels[name] {
+			missing = append(missing, name+"="+labels[name])
+		}
+	}
+	return missing
+}
+
+// lackedByAll returns the labels that none of the workers has. If each label has its workers, and no
+// worker has all, it returns all labels.
+func lackedByAll(labels map[string]string, workers []Server) []string {
+	var missing, all []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, name+"="+labels[name])
+		if !slices.ContainsFunc(workers, func(one Server) bool { return one.Labels[name] == labels[name] }) {
+			missing = append(missing, name+"="+labels[name])
+		}
+	}
+	if len(missing) == 0 {
+		return all
+	}
+	return missing
+}
+
+// maxAway is how many workers a text names.
+const maxAway = 3
+
+// Text names the missing thing in a few words.
+func (s Shortage) Text() string {
+	with := ""
+	switch {
+	case s.Wanted.Node != "":
+		with = "worker " + s.Wanted.Node
+	case s.Lack == LackLabel && s.Elsewhere || s.Lack == LackJobType:
+		with = "no online worker with handler " + s.Wanted.Handler
+	default:
+		with = "no online worker"
+	}
+	pinned := s.Wanted.Node != ""
+	switch s.Lack {
+	case LackNone:
+		return ""
+	case LackNode:
+		return with + " is not registered"
+	case LackHandler:
+		if s.Wanted.Handler == "" {
+			return "no worker is registered"
+		}
+		return with + verb(pinned, " does not have", " has") + " handler " + s.Wanted.Handler
+	case LackJobType:
+		if s.Wanted.JobType == "" {
+			return with + verb(pinned, " does not take", " takes") + " work outside its job types"
+		}
+		return with + verb(pinned, " does not take", " takes") + " job type " + s.Wanted.JobType
+	case LackLabel:
+		noun := " label "
+		if len(s.Labels) > 1 {
+			noun = " labels "
+		}
+		return with + verb(pinned, " does not have", " has") + noun + strings.Join(s.Labels, ", ")
+	case LackState:
+		return s.textAway()
+	}
+	return ""
+}
+
+// verb returns the form after the name of one worker, or that after "no worker".
+func verb(pinned bool, one, none string) string {
+	if pinned {
+		return one
+	}
+	return none
+}
+
+func (s Shortage) textAway() string {
+	var names []string
+	for _, one := range s.Away[:min(len(s.Away), maxAway)] {
+		names = append(names, one.ID+" is "+one.Away)
+	}
+	if more := len(s.Away) - maxAway; more > 0 {
+		names = append(names, fmt.Sprintf("%d more are away", more))
+	}
+	if s.Wanted.Node != "" {
+		return "worker " + names[0]
+	}
+	return "no worker that could serve gets work: " + strings.Join(names, ", ")
+}
+
+// Remedy is the command that adds the missing thing.
+func (s Shortage) Remedy() string {
+	switch s.Lack {
+	case LackNone:
+		return ""
+	case LackNode:
+		return "`roundsman worker --id " + s.Wanted.Node + "`"
+	case LackHandler:
+		if s.Wanted.Handler == "" {
+			return "`roundsman worker --id NAME`"
+		}
+		return "start a worker that has it; see `roundsman workers list`"
+	case LackJobType:
+		return "start a worker without --job-types; see `roundsman workers list`"
+	case LackLabel:
+		id := s.Wanted.Node
+		if id == "" {
+			id = "NAME"
+		}
+		return "`roundsman worker --id " + id + " --labels " + strings.Join(s.Labels, ",") + "`"
+	case LackState:
+		return "see `roundsman workers show " + s.Away[0].ID + "`"
+	}
+	return ""
+}
+
+// maxLine bounds an operator's text.
+const maxLine = 120
+
+// String is the shortage in one line: the code, the missing thing, and the remedy if it fits.
+func (s Shortage) String() string {
+	if s.Lack == LackNone {
+		return ""
+	}
+	line := string(NoWorker) + ": " + s.Text()
+	if whole := line + "; " + s.Remedy(); len([]rune(whole)) <= maxLine {
+		return whole
+	}
+	if runes := []rune(line); len(runes) > maxLine {
+		return string(runes[:maxLine-1]) + "…"
+	}
+	return line
+}
+
+// servers are the registered workers.
+func servers(workers []contract.WorkerDetail) []Server {
+	var list []Server
+	for _, worker := range workers {
+		if worker.State == contract.WorkerDeleted {
+			continue
+		}
+		r := worker.Registration
+		one := Server{ID: r.ID, Labels: r.Labels, JobTypes: r.JobTypes, Capabilities: r.Capabilities}
+		switch {
+		case worker.State != contract.WorkerOnline:
+			one.Away = string(worker.State)
+		case !worker.Fresh:
+			one.Away = Silent
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// Silent is [Server.Away] of a worker that sends no heartbeats.
+const Silent = "silent (no heartbeat for three intervals)"
+
+// Missing is [Wanted.Shortage] of the registered workers.
+func (w Wanted) Missing(workers []contract.WorkerDetail) Shortage {
+	return w.Shortage(servers(workers))
 }
 
 // CapableOf reports whether a worker can serve the job type while it is well.
 func (w Wanted) CapableOf(worker contract.WorkerDetail) bool {
-	for name, value := range w.Labels {
-		if got, has := worker.Registration.Labels[name]; !has || got != value {
-			return false
-		}
-	}
-	return serves(worker, &TypeFacts{Name: w.JobType, Handler: w.Handler})
+	lack := w.Missing([]contract.WorkerDetail{worker}).Lack
+	return lack == LackNone || lack == LackState
 }
 
 // Served reports whether a worker that gets work now can serve the job type.
 func (w Wanted) Served(workers []contract.WorkerDetail) bool {
-	for _, worker := range workers {
-		if w.CapableOf(worker) && len(Facts{}.troubleOf(worker)) == 0 {
-			return true
-		}
-	}
-	return false
+	return w.Missing(workers).Lack == LackNone
 }

@@ -140,7 +140,7 @@ func (w WorkerFacts) idle() Reason {
 	var serving []string
 	var next TypeFacts
 	for _, t := range w.Types {
-		if !serves(w.WorkerDetail, &t) {
+		if !t.servedBy(w.WorkerDetail) {
 			continue
 		}
 		serving = append(serving, t.Name)
@@ -162,6 +162,11 @@ func (w WorkerFacts) idle() Reason {
 		r.Remedy = "nothing to do; or `roundsman jobtypes run " + cmp.Or(next.Name, serving[0]) + "`"
 	}
 	return r
+}
+
+// servedBy reports whether the worker could serve a part of the job type.
+func (t TypeFacts) servedBy(worker contract.WorkerDetail) bool {
+	return slices.ContainsFunc(t.Wants, func(wanted Wanted) bool { return wanted.CapableOf(worker) })
 }
 
 func handlers(r contract.WorkerRegistration) []string {
@@ -207,54 +212,73 @@ func keptBy(worker contract.WorkerDetail) string {
 
 // missingWorkers looks whether anybody could do the job type's work now.
 func (f Facts) missingWorkers() []Reason {
-	if f.Type.Handler == "" {
-		return nil // A DAG needs none itself.
-	}
-	for _, worker := range f.Workers {
-		if serves(worker, f.Type) && len(f.troubleOf(worker)) == 0 {
-			return nil
+	for _, wanted := range f.Type.Wants {
+		missing := wanted.Missing(f.Workers)
+		if missing.Lack == LackNone {
+			continue
 		}
-	}
-	away := f.away(f.Type.Handler, f.Type.Name)
-	since := f.Type.ChangedAt
-	for _, one := range away {
-		if one.Since.After(since) {
-			since = one.Since
+		away := f.away(wanted)
+		since := f.Type.ChangedAt
+		for _, one := range away {
+			if one.Since.After(since) {
+				since = one.Since
+			}
 		}
+		none := reason(NoWorker, wanted.object(), since, time.Time{}, missing.Text())
+		none.Remedy = missing.Remedy()
+		return append([]Reason{none}, away...)
 	}
-	return append([]Reason{reason(NoWorker, f.Type.Handler, since, time.Time{}, "no worker with handler "+f.Type.Handler+" is available")}, away...)
+	return nil
 }
 
-// away lists the workers that could serve if they were well. wanted is the object
-// of NO_WORKER: a handler and labels.
-func (f Facts) away(wanted, jobType string) []Reason {
-	const most = 10
-	words := strings.Fields(wanted)
-	if len(words) == 0 {
-		return nil
+// object names what is wanted of a worker: its ID, or a handler and labels.
+func (w Wanted) object() string {
+	if w.Node != "" {
+		return w.Node
 	}
+	words := Server{}.lacks(w.Labels)
+	if w.Handler != "" {
+		words = append([]string{w.Handler}, words...)
+	}
+	return strings.Join(words, " ")
+}
+
+// wantedOf reads the object of NO_WORKER: a handler and labels, or a worker's ID, which no worker has
+// as a handler.
+func wantedOf(object, jobType string) Wanted {
+	wanted := Wanted{JobType: jobType, Labels: map[string]string{}}
+	for i, word := range strings.Fields(object) {
+		name, value, label := strings.Cut(word, "=")
+		switch {
+		case label:
+			wanted.Labels[name] = value
+		case i == 0:
+			wanted.Handler = word
+		}
+	}
+	return wanted
+}
+
+// away lists the workers that could serve if they were well.
+func (f Facts) away(wanted Wanted) []Reason {
+	const most = 10
 	var away []Reason
 	for _, worker := range f.Workers {
-		if len(away) < most && serves(worker, &TypeFacts{Name: jobType, Handler: words[0]}) && labelled(worker, words[1:]) {
+		if len(away) < most && wanted.CapableOf(worker) {
 			away = append(away, f.troubleOf(worker)...)
 		}
 	}
 	return away
 }
 
-func labelled(worker contract.WorkerDetail, labels []string) bool {
-	for _, label := range labels {
-		name, value, _ := strings.Cut(label, "=")
-		if worker.Registration.Labels[name] != value {
-			return false
-		}
+// noWorker adds to what a run waits for the workers that could serve if they were well, and the remedy.
+func (f Facts) noWorker(one Reason, jobType string) []Reason {
+	wanted := wantedOf(one.Object, jobType)
+	if one.Object == "" {
+		return []Reason{one}
 	}
-	return true
-}
-
-func serves(worker contract.WorkerDetail, t *TypeFacts) bool {
-	r := worker.Registration
-	allowed := len(r.JobTypes) == 0 || slices.Contains(r.JobTypes, t.Name)
-	return allowed && worker.State != contract.WorkerDeleted &&
-		slices.ContainsFunc(r.Capabilities, func(c contract.Capability) bool { return c.Handler == t.Handler })
+	if missing := wanted.Missing(f.Workers); missing.Lack == LackLabel || missing.Lack == LackJobType {
+		one.Remedy = missing.Remedy()
+	}
+	return append([]Reason{one}, f.away(wanted)...)
 }

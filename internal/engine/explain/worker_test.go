@@ -64,7 +64,7 @@ func TestAWorkerSaysWhatItRuns(t *testing.T) {
 
 func TestAnIdleWorkerSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
-	due, later, other := *scrub(), *scrub(), TypeFacts{Name: "gzip", Handler: "command", Next: now}
+	due, later, other := *scrub(), *scrub(), TypeFacts{Name: "gzip", Wants: []Wanted{{JobType: "gzip", Handler: "command"}}, Next: now}
 	due.Name, due.Next, later.Next = "trim", now.Add(time.Minute), now.Add(time.Hour)
 	for detail, types := range map[string][]TypeFacts{
 		"it could run 2 jobs and nobody asks for it: no applied job type uses what it has (scrub)":                         {other},

@@ -312,10 +312,14 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 		}
 	}
 	slices.SortFunc(over, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
+	missing := ""
+	if len(over) > 0 {
+		missing = e.missing(c)
+	}
 	for _, it := range over {
 		limit := e.timeout(it)
-		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: e.missing(c), Waited: limit})
-		e.settle(it, Failed, textNoWorker(e.missing(c), limit), now)
+		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: missing, Waited: limit})
+		e.settle(it, Failed, textNoWorker(missing, limit), now)
 	}
 	if !next.IsZero() {
 		c.failAt = latest(next, now.Add(noWorkerGrid))

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 // The messages with which items settle. They are data: the record, the audit log
@@ -23,7 +26,7 @@ func textPinnedOffline(node string) string {
 }
 
 func textNoWorker(missing string, limit time.Duration) string {
-	return fmt.Sprintf("%s for %s", missing, limit)
+	return fmt.Sprintf("%s: %s (waited %s)", contract.CodeNoWorker, missing, limit)
 }
 
 func textCuts(reason string, cuts int) string {
@@ -72,15 +75,39 @@ func Labels(labels map[string]string) string {
 
 // missing says what kind of worker a class has not got.
 func (e *Engine) missing(c *class) string {
-	switch {
-	case c.shared:
+	if c.shared {
 		return fmt.Sprintf("no worker pulls the shared queue of %s (start one with --shared %s)", c.jobType, c.jobType)
-	case c.node != "":
-		return fmt.Sprintf("worker %s is not available with handler %s", c.node, c.handler)
-	case len(c.labels) > 0:
-		return fmt.Sprintf("no worker with handler %s and labels %s is available", c.handler, Labels(c.labels))
 	}
-	return fmt.Sprintf("no worker with handler %s is available", c.handler)
+	missing := e.Shortage(explain.Wanted{JobType: c.jobType, Handler: c.handler, Node: c.node, Labels: c.labels})
+	if missing == "" { // A worker has just come, or those that match execute nothing.
+		return "no online worker could serve " + strings.TrimSpace(c.handler+" "+Labels(c.labels))
+	}
+	return missing
+}
+
+// Shortage names what is missing until a worker of the view can serve; "" if nothing is.
+func (e *Engine) Shortage(wanted explain.Wanted) string {
+	workers := e.fleet.sorted()
+	if w := e.fleet.byID[wanted.Node]; w != nil {
+		workers = []*worker{w}
+	}
+	var servers []explain.Server
+	for _, w := range workers {
+		one := explain.Server{ID: w.ID, Labels: w.Labels, JobTypes: w.JobTypes, Capabilities: w.Capabilities}
+		if slices.Contains(w.unsupported, wanted.Handler) {
+			one.Capabilities = slices.DeleteFunc(slices.Clone(w.Capabilities), func(c contract.Capability) bool { return c.Handler == wanted.Handler })
+		}
+		switch {
+		case !w.online():
+			one.Away = string(w.State)
+		case !w.Fresh:
+			one.Away = explain.Silent
+		case w.suspect:
+			one.Away = "suspect (no heartbeat since it lost a job)"
+		}
+		servers = append(servers, one)
+	}
+	return wanted.Shortage(servers).Text()
 }
 
 // String names resources for people.

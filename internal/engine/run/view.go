@@ -201,10 +201,9 @@ func (e *Engine) waitForAny(it *item) Wait {
 	case c.node == "":
 	case w == nil:
 		wait.Object = c.node
-		wait.Detail += ": no such worker is registered, and the job is pinned to it; until then it waits, then it fails"
+		wait.Detail += ", and the job is pinned to it; until then it waits, then it fails"
 	default:
 		wait.Code, wait.Object = contract.CodeUnreachable, c.node
-		wait.Detail += ": " + e.reason(w, c.handler)
 		if w.reserved() {
 			wait.Code = contract.CodeCordoned
 		}

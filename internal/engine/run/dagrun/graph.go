@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -19,7 +20,7 @@ type JobType struct {
 }
 
 // CommandHandler runs command tasks.
-const CommandHandler = "command"
+const CommandHandler = contract.CommandHandler
 
 // Config is what does not change during a run.
 type Config struct {

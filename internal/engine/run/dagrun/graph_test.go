@@ -110,7 +110,7 @@ func TestNodeBoundTask(t *testing.T) {
 	gone.State = contract.WorkerUnreachable
 	p.workers(worker("w", 4), gone)
 	assert.Empty(t, p.running)
-	assert.Contains(t, p.view("a").Waiting, "worker n is not available")
+	assert.Contains(t, p.view("a").Waiting, "worker n is UNREACHABLE")
 	gone.State = contract.WorkerOffline
 	p.workers(worker("w", 4), gone)
 	assert.Equal(t, "it is pinned to worker n, which is OFFLINE", p.view("a").Error)
@@ -123,7 +123,7 @@ func TestTaskWithoutWorkerGivesUpAfterItsTimeout(t *testing.T) {
 	p.pass(10*time.Minute - time.Second)
 	assert.Equal(t, "running", p.state("a"))
 	p.pass(time.Second)
-	assert.Equal(t, "no worker with handler command and labels disk=ssd is available for 10m0s", p.view("a").Error)
+	assert.Equal(t, "NO_WORKER: no online worker has label disk=ssd (waited 10m0s)", p.view("a").Error)
 }
 
 // TestTaskThatJoinsOthersWithoutWorkerGivesUpToo: that nobody can serve its class
@@ -134,7 +134,7 @@ func TestTaskThatJoinsOthersWithoutWorkerGivesUpToo(t *testing.T) {
 	p.workers(worker("w", 4))
 	p.ended("b", run.Ending{})
 	p.pass(5 * time.Minute)
-	assert.Contains(t, p.view("c").Error, "for 5m0s")
+	assert.Contains(t, p.view("c").Error, "waited 5m0s")
 	assert.Equal(t, "running", p.state("a"))
 }
 

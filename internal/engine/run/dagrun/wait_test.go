@@ -72,7 +72,7 @@ func TestWhatTasksWaitFor(t *testing.T) {
 	assert.Equal(t, contract.CodeNoWorker, a.Code)
 	assert.Equal(t, "command", a.Object)
 	assert.Equal(t, []time.Time{epoch, epoch.Add(30 * time.Minute)}, []time.Time{a.Since, a.Until}, "then it fails")
-	assert.Equal(t, "no worker with handler command is available", a.Detail)
+	assert.Equal(t, "no online worker has handler command", a.Detail)
 
 	p.pass(time.Second)
 	gone := worker("n", 1)
@@ -82,7 +82,7 @@ func TestWhatTasksWaitFor(t *testing.T) {
 	b := p.wait("b")
 	assert.Equal(t, contract.CodeUnreachable, b.Code)
 	assert.Equal(t, "n", b.Object)
-	assert.Contains(t, b.Detail, "it is UNREACHABLE")
+	assert.Contains(t, b.Detail, "worker n is UNREACHABLE")
 	gone.State = contract.WorkerCordoned
 	p.workers(worker("w", 1), gone)
 	assert.Equal(t, contract.CodeCordoned, p.wait("b").Code)
@@ -190,7 +190,7 @@ func TestWhatIsPinnedToNobody(t *testing.T) {
 	p.workers(worker("w", 1))
 	a := p.wait("a")
 	assert.Equal(t, []string{string(contract.CodeNoWorker), "ghost"}, []string{string(a.Code), a.Object})
-	assert.Contains(t, a.Detail, ": no such worker is registered")
+	assert.Contains(t, a.Detail, "worker ghost is not registered")
 }
 
 // TestWaitsOfManyTasks: the answer stays short however many wait.
@@ -209,7 +209,7 @@ func TestWaitsOfManyTasks(t *testing.T) {
 	waits, more := p.g.RunWaits(20)
 	require.Len(t, waits, 2)
 	assert.Zero(t, more)
-	assert.Contains(t, waits[0].Detail, "and 499 more: no worker")
+	assert.Contains(t, waits[0].Detail, "and 499 more: no online worker")
 	assert.Contains(t, waits[1].Detail, "4500 tasks are ready")
 	assert.Equal(t, "last", p.g.Similar("lats"))
 	assert.Empty(t, p.g.Similar("something-else"))

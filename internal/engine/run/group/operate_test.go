@@ -49,5 +49,5 @@ func TestWhilePausedNothingWaitsForAWorker(t *testing.T) {
 	s.wait(59 * time.Second)
 	require.Equal(t, string(StatePending), s.job(1).State)
 	s.wait(time.Second)
-	assert.Equal(t, "no worker with handler h and labels disk=tape is available for 1m0s", s.job(1).Error)
+	assert.Equal(t, "NO_WORKER: no online worker has label disk=tape (waited 1m0s)", s.job(1).Error)
 }

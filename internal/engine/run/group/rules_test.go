@@ -170,7 +170,7 @@ func TestPinsAndLabels(t *testing.T) {
 	views := s.jobs()
 	assert.Equal(t, &contract.WaitReason{
 		Code: WaitNoWorker, Object: "zz", Since: s.now, Until: s.now.Add(time.Minute),
-		Detail: "worker zz is not available with handler h: no such worker is registered, and the job is pinned to it; until then it waits, then it fails",
+		Detail: "worker zz is not registered, and the job is pinned to it; until then it waits, then it fails",
 	}, views[2].Wait)
 	s.wait(61 * time.Second)
 	messages := []string{}
@@ -179,8 +179,8 @@ func TestPinsAndLabels(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"it is pinned to worker c, which is OFFLINE",
-		"worker zz is not available with handler h for 1m0s",
-		"no worker with handler h and labels disk=tape is available for 1m0s",
+		"NO_WORKER: worker zz is not registered (waited 1m0s)",
+		"NO_WORKER: no online worker has label disk=tape (waited 1m0s)",
 	}, messages)
 }
 

@@ -2,9 +2,12 @@ package group
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -42,8 +45,22 @@ func textNoDetector(handler string) string {
 	return "no worker with handler " + handler + " was usable"
 }
 
-func noWorker(handler string, waited time.Duration) reason {
-	return reason{Code: contract.CodeNoWorker, Detail: fmt.Sprintf("no usable worker has handler %s (waited %s)", handler, waited.Round(time.Second))}
+// wanted names the handler and the labels that the group needs.
+func (g *Group) wanted() string {
+	return strings.TrimSpace(g.cfg.Handler + " " + run.Labels(g.cfg.Labels))
+}
+
+// missing names the handler, label or state without which no worker can serve the group.
+func (g *Group) missing() string {
+	missing := g.engine.Shortage(explain.Wanted{JobType: g.cfg.JobType, Handler: g.cfg.Handler, Labels: g.cfg.Labels})
+	if missing == "" { // The registry is incomplete, or those that match do not detect.
+		return "no online worker could serve " + g.wanted()
+	}
+	return missing
+}
+
+func noWorker(missing string, waited time.Duration) reason {
+	return reason{Code: contract.CodeNoWorker, Detail: fmt.Sprintf("%s (waited %s)", missing, waited.Round(time.Second))}
 }
 
 func refused(v TurnRefused) reason {

@@ -148,7 +148,7 @@ func (g *Group) awaitWorker(now time.Time) {
 		g.noteWait(contract.CodeNoWorker, textNoDetector(g.cfg.Handler), g.turn.Since, now)
 		g.askTurn(now)
 	case !now.Before(g.workerDeadline()):
-		g.skip(noWorker(g.cfg.Handler, now.Sub(g.turn.Since)), now)
+		g.skip(noWorker(g.missing(), now.Sub(g.turn.Since)), now)
 	default:
 		g.engine.Watch()
 	}

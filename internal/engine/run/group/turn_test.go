@@ -29,7 +29,7 @@ func TestNoWorkerTakesNoTurn(t *testing.T) {
 	s.wait(time.Minute)
 	outcome, reason := s.outcome()
 	assert.Equal(t, contract.OutcomeSkipped, outcome)
-	assert.Equal(t, "NO_WORKER: no usable worker has handler h (waited 1m0s)", reason)
+	assert.Equal(t, "NO_WORKER: no online worker has handler h (waited 1m0s)", reason)
 	_, asked = find[TakeTurn](s.all)
 	assert.False(t, asked)
 	notes := s.g.Notes()

@@ -139,7 +139,7 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
 	case detecting:
-		return run.Wait{Code: contract.CodeNoWorker, Object: g.cfg.Handler, Since: g.startedAt, Detail: fmt.Sprintf("no worker with handler %s is available to detect", g.cfg.Handler)}
+		return run.Wait{Code: contract.CodeNoWorker, Object: g.wanted(), Since: g.startedAt, Detail: g.missing() + "; it cannot detect"}
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "it waits for its claims"}
 	}
@@ -168,8 +168,8 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 		return wait
 	case stepWorker:
 		return run.Wait{
-			Code: contract.CodeNoWorker, Object: g.cfg.Handler, Since: t.Since, Until: g.workerDeadline(),
-			Detail: fmt.Sprintf("no usable worker has handler %s; it has not taken its lane's turn", g.cfg.Handler),
+			Code: contract.CodeNoWorker, Object: g.wanted(), Since: t.Since, Until: g.workerDeadline(),
+			Detail: g.missing() + "; the lane is not held",
 		}
 	case stepLane:
 		if t.Granted || g.cfg.Lane == "" {

@@ -41,7 +41,7 @@ const maxLead = 200
 
 // ClipCause bounds the text of an error to limit bytes. The cause of an error is its end,
 // so the middle is cut: the first clause stays, up to its colon, and as much of the end as
-// fits, which begins at a line if it has several. An ellipsis stands for the rest. Line
+// fits, which begins at a line if half of it remains then. An ellipsis stands for the rest. Line
 // breaks and tabs stay, other control characters become spaces.
 func ClipCause(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
@@ -62,7 +62,7 @@ func ClipCause(text string, limit int) string {
 		lead = text[:at+len(": ")]
 	}
 	end := text[len(text)-(limit-len(lead)-len(ellipsis)):]
-	if _, lines, several := strings.Cut(end, "\n"); several && len(lines) > 0 {
+	if _, lines, several := strings.Cut(end, "\n"); several && len(lines) >= len(end)/2 {
 		return lead + ellipsis + "\n" + lines
 	}
 	for len(end) > 0 && !utf8.RuneStart(end[0]) {

@@ -81,17 +81,18 @@ func TestClipCauseKeepsTheFirstClauseAndTheEnd(t *testing.T) {
 		limit int
 		want  string
 	}{
-		"it fits":                 {"sh: a\nb", 100, "sh: a\nb"},
-		"it begins at a line":     {"sh exited with status 3: " + lines + "no space left\n", 50, "sh exited with status 3: …\nno space left"},
-		"more lines fit":          {"sh: " + lines + "no space left", 40, "sh: …\na line of no use\nno space left"},
-		"one long line":           {"sh: " + strings.Repeat("x", 100) + " the end", 20, "sh: …xxxxx the end"},
-		"no clause":               {strings.Repeat("x", 100) + " the end", 15, "…xxxx the end"},
-		"a clause over the half":  {"what is long: " + strings.Repeat("x", 100), 20, "…" + strings.Repeat("x", 17)},
-		"a character is cut":      {strings.Repeat("ä", 50), 10, "…äää"},
-		"control characters":      {"a\x1b[1mb\tc\n", 100, "a [1mb\tc\n"},
-		"a clause without room":   {": abcdef", 4, ":…"},
-		"less than an ellipsis":   {"abcdef", 2, ""},
-		"only its end is a space": {"abc   \n\n", 4, "abc"},
+		"it fits":                  {"sh: a\nb", 100, "sh: a\nb"},
+		"it begins at a line":      {"sh exited with status 3: " + lines + "no space left\n", 50, "sh exited with status 3: …\nno space left"},
+		"more lines fit":           {"sh: " + lines + "no space left", 40, "sh: …\na line of no use\nno space left"},
+		"one long line":            {"sh: " + strings.Repeat("x", 100) + " the end", 20, "sh: …xxxxx the end"},
+		"a long line, a short end": {"sh: " + strings.Repeat("x", 100) + "\nexit 1", 30, "sh: …" + strings.Repeat("x", 16) + "\nexit 1"},
+		"no clause":                {strings.Repeat("x", 100) + " the end", 15, "…xxxx the end"},
+		"a clause over the half":   {"what is long: " + strings.Repeat("x", 100), 20, "…" + strings.Repeat("x", 17)},
+		"a character is cut":       {strings.Repeat("ä", 50), 10, "…äää"},
+		"control characters":       {"a\x1b[1mb\tc\n", 100, "a [1mb\tc\n"},
+		"a clause without room":    {": abcdef", 4, ":…"},
+		"less than an ellipsis":    {"abcdef", 2, ""},
+		"only its end is a space":  {"abc   \n\n", 4, "abc"},
 	} {
 		got := jobtype.ClipCause(c.text, c.limit)
 		assert.Equal(t, c.want, got, name)

@@ -27,8 +27,11 @@ func (c *Compiled) warnings(examined map[string]bool) Faults {
 }
 
 func (s *Spec) warnings() Faults {
-	if s.text != nil && (s.harmless() || s.place() != nil) {
+	if s.text != nil && s.harmless() {
 		return nil
+	}
+	if s.text != nil && s.place() != nil {
+		return nil //nolint:nilerr // loading the text reported its faults
 	}
 	w := &collector{file: s.file}
 	w.warn(commandlint.Values(s.written, "params"))

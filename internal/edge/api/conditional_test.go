@@ -12,9 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// answerHead is the head of an answer.
+type answerHead struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // served sends a request to a real server whose only operation answers with body, and
 // returns the answer as it was on the wire.
-func served(t *testing.T, body, method string, header map[string]string) (*http.Response, []byte) {
+func served(t *testing.T, body, method string, header map[string]string) (answerHead, []byte) {
 	t.Helper()
 	server := httptest.NewServer(conditional(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })))
 	defer server.Close()
@@ -29,7 +35,7 @@ func served(t *testing.T, body, method string, header map[string]string) (*http.
 	defer response.Body.Close()
 	sent, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	return response, sent
+	return answerHead{response.StatusCode, response.Header}, sent
 }
 
 func TestAnswersAreCompressedForThoseWhoTakeIt(t *testing.T) {

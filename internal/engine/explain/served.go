@@ -127,14 +127,12 @@ const maxAway = 3
 
 // Text names the missing thing in a few words.
 func (s Shortage) Text() string {
-	with := ""
+	with := "no online worker"
 	switch {
 	case s.Wanted.Node != "":
 		with = "worker " + s.Wanted.Node
 	case s.Lack == LackLabel && s.Elsewhere || s.Lack == LackJobType:
-		with = "no online worker with handler " + s.Wanted.Handler
-	default:
-		with = "no online worker"
+		with += " with handler " + s.Wanted.Handler
 	}
 	pinned := s.Wanted.Node != ""
 	switch s.Lack {

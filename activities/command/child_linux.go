@@ -1,11 +1,13 @@
 package command
 
 import (
+	"context"
 	"encoding/gob"
 	"errors"
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 const shims = true
@@ -25,9 +27,13 @@ type shimChild struct {
 	done chan struct{}
 }
 
+// shimGrace bounds the wait for the first report of a shim. A stopped shim sends none.
+const shimGrace = 30 * time.Second
+
 // startShimmed starts a shim, notes it, and only then has it start the program: a
-// worker that is killed leaves no program that is not noted.
-func (p program) startShimmed(pipes *pipes) (child, error) {
+// worker that is killed leaves no program that is not noted. The end of ctx ends the wait
+// for the start.
+func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) {
 	command, err := p.resolve()
 	if err != nil {
 		return nil, err
@@ -42,19 +48,40 @@ func (p program) startShimmed(pipes *pipes) (child, error) {
 	cgroup := p.cgroups.create(noted.Mark)
 	noted.shimmed(c.shim.Process.Pid, cgroup)
 	messages := gob.NewDecoder(c.socket)
-	err = c.orders.Encode(order{
+	first, err := c.begin(ctx, messages, order{
 		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: cgroup,
 	})
-	var first report
-	if err == nil {
-		err = messages.Decode(&first)
-	}
 	if err != nil || first.PID == 0 {
-		c.close()
+		c.dismiss(p.killGrace + reapGrace)
 		return nil, c.notStarted(p.argv[0], first, err)
 	}
 	go c.listen(messages)
 	return c, nil
+}
+
+// begin sends the order and returns the first report.
+func (c *shimChild) begin(ctx context.Context, messages *gob.Decoder, o order) (first report, err error) {
+	_ = c.socket.SetDeadline(time.Now().Add(shimGrace))
+	still := context.AfterFunc(ctx, func() { _ = c.socket.SetDeadline(time.Unix(1, 0)) })
+	if err = c.orders.Encode(o); err == nil {
+		err = messages.Decode(&first)
+	}
+	if !still() {
+		return first, errors.Join(context.Cause(ctx), err)
+	}
+	return first, errors.Join(err, c.socket.SetDeadline(time.Time{}))
+}
+
+// dismiss closes the socket, at whose end a shim ends all its processes and itself. A shim
+// that has not ended within that time is killed.
+func (c *shimChild) dismiss(within time.Duration) {
+	_ = c.socket.Close()
+	gone := make(chan struct{})
+	go func() { defer close(gone); _ = c.shim.Wait() }()
+	if !waitFor(gone, within) {
+		_ = c.shim.Process.Kill()
+		<-gone
+	}
 }
 
 // notStarted returns the reason for which the first report has no program. A shim that was

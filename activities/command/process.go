@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,9 +76,9 @@ type signaled interface {
 }
 
 // start starts the program, below a shim if there can be one.
-func (p program) start(pipes *pipes) (child, error) {
+func (p program) start(ctx context.Context, pipes *pipes) (child, error) {
 	if len(p.shim) > 0 && shims {
-		return p.startShimmed(pipes)
+		return p.startShimmed(ctx, pipes)
 	}
 	return p.startGroup(pipes)
 }
@@ -93,10 +94,10 @@ func (p program) run(ctx context.Context) (ended, error) {
 	if err != nil {
 		return ended{}, &startError{err: err}
 	}
-	child, err := p.start(pipes)
+	child, err := p.start(ctx, pipes)
 	if err != nil {
 		pipes.closeAll()
-		return ended{}, err
+		return ended{}, cmp.Or(context.Cause(ctx), err)
 	}
 	pipes.closeChildSide()
 	unwatch := p.watcher.follow(child)

@@ -2,7 +2,9 @@ package command_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -272,6 +274,31 @@ func TestAShimThatDiesAtTheStartLeavesNothing(t *testing.T) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
+	assert.False(t, lives(pid))
+}
+
+// A shim that never reports, such as a stopped one, does not keep a canceled job.
+func TestAShimThatHangsIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "pid")
+	handler := command.New(command.Options{Shim: []string{"/bin/sh", "-c", "echo $$ >" + path + ".new; mv " + path + ".new " + path + "; kill -STOP $$"}})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	canceled := errors.New("the job was canceled")
+	go func() {
+		assert.Eventually(t, func() bool {
+			_, err := os.Stat(path)
+			return err == nil
+		}, time.Minute, 10*time.Millisecond)
+		cancel(canceled)
+	}()
+	settings := shell("true")
+	settings["kill_grace"] = "100ms"
+	got := jobtypetest.Execute(ctx, handler, jobtype.Job{Settings: raw(t, settings)})
+	assert.ErrorIs(t, got.Err, canceled)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
 	assert.False(t, lives(pid))
 }
 

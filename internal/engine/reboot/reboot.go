@@ -107,6 +107,8 @@ func Decide(f Facts) Verdict {
 		v.Code = WorkWaits
 	case v.Running+lost > 0:
 		v.Code = DrainFirst
+	case f.Unsearched && f.Worker.Registration.Remote:
+		v.Code = NotKnown // A remote worker's heartbeat counts jobs, and an attempt that its run has lost is in no count.
 	default:
 		v.Code = Free
 	}

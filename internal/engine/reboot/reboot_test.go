@@ -48,6 +48,10 @@ func TestDecide(t *testing.T) {
 		{"a job runs", reboot.Facts{Worker: pair[0], Reported: true, Running: 1, Attempts: []reboot.NodeAttempt{job}, Fleet: pair}, reboot.DrainFirst, 1, nil},
 		{"a report lists fewer than run", reboot.Facts{Worker: pair[0], Reported: true, Running: 5, Attempts: []reboot.NodeAttempt{job}, Fleet: pair}, reboot.DrainFirst, 5, nil},
 		{"a lost attempt besides a report", reboot.Facts{Worker: pair[0], Reported: true, Attempts: []reboot.NodeAttempt{lost}, Fleet: pair}, reboot.DrainFirst, 0, nil},
+		{"a remote worker, not all runs searched", reboot.Facts{
+			Worker: worker("a", func(w *contract.WorkerDetail) { w.Registration.Remote = true }), Reported: true, Unsearched: true, Fleet: pair, Types: []reboot.Type{plain},
+		}, reboot.NotKnown, 0, nil},
+		{"a worker that reports its jobs, not all runs searched", reboot.Facts{Worker: pair[0], Reported: true, Unsearched: true, Fleet: pair, Types: []reboot.Type{plain}}, reboot.Free, 0, nil},
 		{"nobody else", reboot.Facts{Worker: pair[0], Reported: true, Fleet: pair[:1], Types: []reboot.Type{plain}}, reboot.WorkWaits, 0, waits},
 		{"the other one is away", reboot.Facts{
 			Worker: pair[0], Reported: true, Types: []reboot.Type{plain},

@@ -85,3 +85,25 @@ func TestNobodyIsWatchedWhileTheControlPlaneIsAbsent(t *testing.T) {
 	require.ErrorContains(t, err, "the request was sent and will be acted on later")
 	require.Equal(t, "SignalWorkflowExecution", connection.called[len(connection.called)-1])
 }
+
+// TestTheWatchOfARunEndsWithoutAControlPlane: the cancel of a whole run is sent without a
+// question, so the watch of its reaction finds out that no control plane is there.
+func TestTheWatchOfARunEndsWithoutAControlPlane(t *testing.T) {
+	t.Parallel()
+	server, err := launched()
+	require.NoError(t, err)
+	connection := &silent{}
+	client, err := starter.Dial(t.Context(), starter.Options{Address: server.Address(), HeartbeatInterval: -1, AskWithin: 30 * time.Millisecond, Intercept: connection.intercept})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	ref := start(t, client, "unserved")
+	require.NoError(t, client.Runs().Cancel(t.Context(), ref, ""))
+	looks := 0
+	for _, call := range connection.called {
+		if call == "DescribeWorkflowExecution" {
+			looks++
+		}
+	}
+	assert.NotEmpty(t, connection.given, "a control plane was looked for")
+	assert.Less(t, looks, 40, "the whole watch has 80 looks")
+}

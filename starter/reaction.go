@@ -24,7 +24,9 @@ const (
 // acted on when a control plane is there. A run whose workflow tasks fail, or which is
 // paused in Temporal, never reads it: that is the error, with what ends the run.
 func (r Runs) reacted(ctx context.Context, ref RunRef) error {
-	limited, cancel := context.WithTimeout(ctx, reactionTimeout)
+	present, done := r.client.patient(ctx, ref) // It ends early if no control plane is there.
+	defer done()
+	limited, cancel := context.WithTimeout(present, reactionTimeout)
 	defer cancel()
 	// A run that has ended two workflow tasks since the first look has read the request: only
 	// one can have begun before it came. A busy run always has another one.

@@ -16,7 +16,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/clitest"
 )
 
-const twoTypes = `version: 1
+const threeTypes = `version: 1
 job_types:
   served:
     handler: command
@@ -47,7 +47,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	h.background("worker", "--id", "node-b", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s", "--job-types", "labelled")
 	h.eventually("node-b", "workers", "list", "--online")
 	const label, jobType = "NO_WORKER: no online worker has label role=storage", "NO_WORKER: no online worker with handler command takes job type unserved"
-	configuration := h.write(twoTypes)
+	configuration := h.write(threeTypes)
 	h.run("apply", "-c", configuration).OK()
 	h.eventually(jobType, "jobtypes", "list")
 	applied := h.run("apply", "-c", configuration).OK() // A new registry is incomplete, and warns of nobody.

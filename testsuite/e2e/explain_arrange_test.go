@@ -67,7 +67,7 @@ func frozen(job bool) func(*stage) situation {
 		}
 		testsuite.WaitFor(s.t, time.Minute, "the registry misses its heartbeats", func() bool { return !fresh() })
 		ref := s.dag("", "  - {id: a, node: "+id+", command: [sleep, 300]}\n")
-		return situation{thing: ref.WorkflowID + "/a", object: id, says: "worker " + id + " is not available", until: true, remedy: goOn}
+		return situation{thing: ref.WorkflowID + "/a", object: id, says: "worker " + id + " is ", until: true, remedy: goOn}
 	}
 }
 

@@ -362,7 +362,7 @@ func fixturesOfPlaces() []fixture {
 			pinned := at("x")
 			pinned.Node = id
 			s.hold("x")
-			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "it is DRAINING", until: true, remedy: func() {
+			return situation{thing: s.group("1", s.spec(pinned)) + "/job-00001", object: id, says: "is DRAINING", until: true, remedy: func() {
 				_, err := s.client.Workers().Operate(s.t.Context(), id, starter.ActionUncordon, "ann", "")
 				require.NoError(s.t, err)
 			}}

@@ -193,7 +193,9 @@ func TestDAGRandomOperators(t *testing.T) {
 				assert.ErrorIs(t, err, starter.ErrAlreadyEnded)
 			}
 			_, _ = p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
-			_ = p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "runs"}, "")
+			if err := p.client.Runs().CancelItem(t.Context(), starter.ItemRef{Run: ref, ID: "runs"}, ""); err != nil {
+				t.Logf("cancel of runs in %s: %v", ref.WorkflowID, err) // A job that is not canceled waits for ever.
+			}
 			result := awaitDAG(t, p.client, ref, 2*time.Minute)
 			checkRest(t, result, len(tasks)+1)
 		})

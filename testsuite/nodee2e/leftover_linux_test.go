@@ -16,11 +16,11 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// loneScript must never run twice: it takes a lock, and its first run stays. $1 is its
-// directory.
+// loneScript must never run twice at once: it takes a lock. Its first run stays, its second
+// one leaves the file second. $1 is its directory.
 const loneScript = `cd "$1"; exec 9>>lock
 flock -n 9 || { echo "two at once" >> overlaps; exit 9; }
-[ -e first ] && exit 0
+[ -e first ] && { : > second; exit 0; }
 : > first; exec sleep 1000
 `
 
@@ -29,7 +29,7 @@ flock -n 9 || { echo "two at once" >> overlaps; exit 9; }
 func elsewhere() map[string]string {
 	programs := map[string]string{
 		"setsid":   "setsid sh %[1]s %[2]s & wait",
-		"a daemon": "(env -i setsid sh %[1]s %[2]s > /dev/null 2>&1 < /dev/null &); while [ ! -e %[2]s/first ]; do :; done; flock %[2]s/lock true",
+		"a daemon": "(env -i setsid sh %[1]s %[2]s > /dev/null 2>&1 < /dev/null &); while [ ! -e %[2]s/second ]; do sleep 0.1; done",
 	}
 	if os.Getuid() == 0 {
 		programs["runuser -l"] = `runuser -l root -s /bin/sh -c "sh %[1]s %[2]s"`

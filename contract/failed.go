@@ -11,6 +11,10 @@ import (
 // therefore shows the outcome, and the result is not lost.
 const RunFailedError = "RunFailed"
 
+// RunNotBegunError is the type of the application error with which a run refuses an update before its
+// first workflow task, as after continue-as-new. The client sends the update again.
+const RunNotBegunError = "RunNotBegun"
+
 // RunFailure returns the error that fails a run with its result. message is the cause in one line.
 func RunFailure(message string, result any) error {
 	return temporal.NewApplicationErrorWithOptions(message, RunFailedError, temporal.ApplicationErrorOptions{NonRetryable: true, Details: []any{result}})

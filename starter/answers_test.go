@@ -9,6 +9,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // silentClient is a server that describes every workflow as one that runs.
@@ -61,7 +64,8 @@ func (takenUpdate) Get(context.Context, any) error { return nil }
 func TestDroppedUpdatesAreSentAgain(t *testing.T) {
 	t.Parallel()
 	dropped := serviceerror.NewWorkflowNotReady("unexpected workflow task failure")
-	server := &droppingClient{faults: []error{dropped, dropped}}
+	early := temporal.NewApplicationError("the run has not begun yet", contract.RunNotBegunError)
+	server := &droppingClient{faults: []error{dropped, early}}
 	_, err := update[any](t.Context(), New(server, "", nil), admissionRef(), "resize-pool", nil)
 	require.NoError(t, err)
 	require.Len(t, server.ids, 3)

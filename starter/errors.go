@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/roundsman/roundsman/contract"
 )
 
 // ErrNotFound is wrapped by every [*NotFoundError].
@@ -177,5 +180,6 @@ func isUnanswered(err error) bool {
 // NotReady reports whether a workflow is so new that it cannot be asked yet.
 func NotReady(err error) bool {
 	var notReady *serviceerror.WorkflowNotReady
-	return errors.As(err, &notReady)
+	refused, is := errors.AsType[*temporal.ApplicationError](err)
+	return errors.As(err, &notReady) || is && refused.Type() == contract.RunNotBegunError
 }

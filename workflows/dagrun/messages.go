@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -12,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/workflows/run"
 )
 
-var errNotBegun = errors.New("the run has not begun yet; try again in a moment")
+var errNotBegun = temporal.NewApplicationError("the run has not begun yet; try again in a moment", contract.RunNotBegunError)
 
 // listen opens the run to messages. Update handlers never wait, so that none is
 // unfinished when the run ends or continues as new.

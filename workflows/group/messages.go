@@ -3,6 +3,7 @@ package group
 import (
 	"errors"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -46,7 +47,7 @@ func pageOf(in contract.DetectPageInput) group.Page {
 }
 
 // errNotBegun is the answer while the state of the run before is read.
-var errNotBegun = errors.New("the group is being continued; try again in a moment")
+var errNotBegun = temporal.NewApplicationError("the group is being continued; try again in a moment", contract.RunNotBegunError)
 
 func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) error {
 	if r.core == nil {

@@ -169,7 +169,7 @@ func (d *dagBench) ours(ctx context.Context, graph *dag.Graph) (dagRun, error) {
 		if err := d.client.Temporal().GetWorkflow(ctx, ref.WorkflowID, "").Get(ctx, &result); err != nil {
 			return ref, err
 		}
-		if done := result.Counts["succeeded"]; done != graph.Len() {
+		if done := result.Counts["completed"]; done != graph.Len() {
 			return ref, fmt.Errorf("%d of %d tasks succeeded: %v", done, graph.Len(), result.Counts)
 		}
 		return ref, nil

@@ -53,7 +53,7 @@ func timeNext(graph *dag.Graph, times int) float64 {
 			if head == len(queue) {
 				break
 			}
-			buf, _ = run.Next(dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}, buf[:0])
+			buf, _ = run.Next(dag.Event{Kind: dag.EventCompleted, Task: queue[head]}, buf[:0])
 		}
 		took += time.Since(started)
 	}

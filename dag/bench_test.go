@@ -69,7 +69,7 @@ func drive(tb testing.TB, r *dag.Run) int {
 		if head == len(queue) {
 			return events
 		}
-		buf, err = r.Next(dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}, buf[:0])
+		buf, err = r.Next(dag.Event{Kind: dag.EventCompleted, Task: queue[head]}, buf[:0])
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func benchmarkNext(b *testing.B, g *dag.Graph) {
 			if head == len(queue) {
 				break
 			}
-			buf, _ = r.Next(dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}, buf[:0])
+			buf, _ = r.Next(dag.Event{Kind: dag.EventCompleted, Task: queue[head]}, buf[:0])
 			events++
 		}
 		if r.Outcome() != dag.OutcomeCompleted {
@@ -182,7 +182,7 @@ func halfway(tb testing.TB, g *dag.Graph) *dag.Run {
 		for _, d := range buf {
 			queue = append(queue, d.Task)
 		}
-		kind := dag.EventSucceeded
+		kind := dag.EventCompleted
 		if head%1000 == 999 {
 			kind = dag.EventFailed
 		}

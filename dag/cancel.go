@@ -40,7 +40,7 @@ func (r *Run) cancelRun(ev Event, buf []Decision) ([]Decision, error) {
 			r.end(Index(i), Canceled)
 		case Running:
 			buf = r.askCancel(Index(i), buf)
-		case Succeeded, Failed, UpstreamFailed, Skipped, Canceled:
+		case Completed, Failed, UpstreamFailed, Skipped, Canceled:
 		}
 	}
 	r.settle()

@@ -16,7 +16,7 @@
 //	buf, err = run.Next(dag.Event{Kind: dag.EventStart}, buf[:0])
 //	for _, d := range buf { … DecisionStart, DecisionCancel, DecisionHold, DecisionFinish … }
 //	// later, for every report about a task:
-//	buf, err = run.Next(dag.Event{Kind: dag.EventSucceeded, Task: i}, buf[:0])
+//	buf, err = run.Next(dag.Event{Kind: dag.EventCompleted, Task: i}, buf[:0])
 //
 // An error from Next is a [*Refusal] or, for added tasks, a [*FaultsError]. The run is then unchanged.
 //
@@ -24,7 +24,7 @@
 //
 // pending: waits for dependencies. ready: waits for a place under the concurrency limit, or for the
 // end of a pause. running: DecisionStart was returned and no report has arrived; a gated task gets its
-// place later. Terminal states: succeeded; failed; upstream_failed (never started because of a failed
+// place later. Terminal states: completed; failed; upstream_failed (never started because of a failed
 // dependency); skipped (its condition was false, an operator skipped it, or a one_failed task had no
 // failed dependency); canceled.
 //
@@ -37,7 +37,7 @@
 //
 // # Trigger rules
 //
-// all_success: every dependency succeeded or was skipped. A failed, upstream_failed or canceled one
+// all_success: every dependency completed or was skipped. A failed, upstream_failed or canceled one
 // makes the task upstream_failed at once, without waiting for the others. all_done: every dependency
 // is terminal. one_failed: starts with the first failed or upstream_failed dependency; a canceled one
 // is not a failure. If all are terminal without a failure, the task is skipped, until one of them is

@@ -17,9 +17,9 @@ const (
 	// EventStarted reports the actual start of a task after DecisionStart. It has no effect; it is
 	// accepted so that callers can pass every report on.
 	EventStarted
-	// EventSucceeded ends a running task as succeeded. With Event.Growth the task is a splitter: the
+	// EventCompleted ends a running task as completed. With Event.Growth the task is a splitter: the
 	// growth is inserted between it and its dependants in the same step.
-	EventSucceeded
+	EventCompleted
 	// EventDeferred suspends a running task until the tasks of Event.Growth have ended as its rule
 	// requires; then it starts again. Tasks with the rule one_failed cannot be deferred.
 	EventDeferred
@@ -72,7 +72,7 @@ const (
 )
 
 var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
-	"start", "started", "succeeded", "deferred", "failed", "canceled", "skipped", "admit", "withdraw",
+	"start", "started", "completed", "deferred", "failed", "canceled", "skipped", "admit", "withdraw",
 	"retry", "skip", "rerun", "cancel-task", "cancel-run", "deadline", "pause", "resume",
 	"add-tasks", "set-concurrency", "release",
 }
@@ -91,7 +91,7 @@ type Event struct {
 	Limit int
 	// FanOut is the fan-out whose limit changes (EventSetConcurrency); empty means the run.
 	FanOut string
-	// Growth is the set of tasks to insert (EventAddTasks; optional with EventSucceeded).
+	// Growth is the set of tasks to insert (EventAddTasks; optional with EventCompleted).
 	Growth *Growth
 }
 

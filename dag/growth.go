@@ -18,7 +18,7 @@ type Addition struct {
 // Growth is a set of tasks to add to a run in one step. Needs and Before may name tasks of the run and
 // of the growth.
 //
-// With EventSucceeded the growth belongs to a splitter. Additions without needs then need the
+// With EventCompleted the growth belongs to a splitter. Additions without needs then need the
 // splitter. Dependants of the splitter also depend on every addition that no other addition needs. A
 // task that the same splitter added before with the same definition stays unchanged, so a splitter may
 // run again.

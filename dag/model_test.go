@@ -337,14 +337,14 @@ func (p *pair) event() {
 	if len(running) > 0 && rapid.IntRange(0, 9).Draw(p.t, "report") < p.reports {
 		id := rapid.SampledFrom(running).Draw(p.t, "running")
 		kind := rapid.SampledFrom([]dag.EventKind{
-			dag.EventSucceeded, dag.EventSucceeded, dag.EventSucceeded, dag.EventFailed,
+			dag.EventCompleted, dag.EventCompleted, dag.EventCompleted, dag.EventFailed,
 			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw,
 		}).Draw(p.t, "end")
 		if rapid.IntRange(0, 9).Draw(p.t, "defers") == 0 {
 			p.deferTo(id)
 			return
 		}
-		if kind == dag.EventSucceeded && p.ref.cancel == 0 && rapid.IntRange(0, 5).Draw(p.t, "split") == 0 {
+		if kind == dag.EventCompleted && p.ref.cancel == 0 && rapid.IntRange(0, 5).Draw(p.t, "split") == 0 {
 			p.grow(kind, id)
 			return
 		}
@@ -407,7 +407,7 @@ func (p *pair) splitter() string {
 
 func (p *pair) request() {
 	kind := rapid.SampledFrom([]dag.EventKind{
-		dag.EventStart, dag.EventSucceeded, dag.EventFailed,
+		dag.EventStart, dag.EventCompleted, dag.EventFailed,
 		dag.EventRetry, dag.EventRetry, dag.EventRetry, dag.EventSkip, dag.EventSkip, dag.EventRerun, dag.EventRerun, dag.EventRerun,
 		dag.EventCancelTask, dag.EventCancelTask, dag.EventCancelRun, dag.EventDeadline, dag.EventPause, dag.EventResume, dag.EventResume,
 		dag.EventAddTasks, dag.EventSetConcurrency, dag.EventRelease,
@@ -421,7 +421,7 @@ func (p *pair) request() {
 		p.grow(kind, "")
 	case dag.EventSetConcurrency:
 		p.step(kind, rapid.SampledFrom([]string{"", "", "f", "g", "none"}).Draw(p.t, "fanOut"), rapid.IntRange(0, 3).Draw(p.t, "limit"), nil)
-	case dag.EventSucceeded, dag.EventFailed, dag.EventSkip, dag.EventRerun, dag.EventCancelTask:
+	case dag.EventCompleted, dag.EventFailed, dag.EventSkip, dag.EventRerun, dag.EventCancelTask:
 		if kind == dag.EventRerun && rapid.Bool().Draw(p.t, "splitter") {
 			if id := p.splitter(); id != "" {
 				p.step(kind, id, 0, nil)
@@ -473,7 +473,7 @@ func (p *pair) finish() {
 		if len(running) == 0 {
 			break
 		}
-		p.step(dag.EventSucceeded, running[0], 0, nil)
+		p.step(dag.EventCompleted, running[0], 0, nil)
 	}
 	if p.ref.held {
 		p.step(dag.EventRelease, "", 0, nil)

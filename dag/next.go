@@ -8,7 +8,7 @@ package dag
 func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	r.moves, r.redefined = r.moves[:0], r.redefined[:0]
 	switch ev.Kind { //nolint:exhaustive // the rest are requests of an operator.
-	case EventSucceeded, EventFailed, EventCanceled, EventSkipped:
+	case EventCompleted, EventFailed, EventCanceled, EventSkipped:
 		late, err := r.reported(ev)
 		if late || err != nil {
 			return buf, err
@@ -69,7 +69,7 @@ func (r *Run) reported(ev Event) (late bool, err error) {
 	if late, err = r.checkReport(ev); late || err != nil {
 		return late, err
 	}
-	to := Succeeded
+	to := Completed
 	switch ev.Kind { //nolint:exhaustive // Next passes only the four ends here.
 	case EventFailed:
 		to = Failed
@@ -77,7 +77,7 @@ func (r *Run) reported(ev Event) (late bool, err error) {
 		to = Canceled
 	case EventSkipped:
 		to = Skipped
-	case EventSucceeded:
+	case EventCompleted:
 		if ev.Growth != nil {
 			if err := r.split(ev); err != nil {
 				return false, err

@@ -13,7 +13,7 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 // aboutTask reports whether the kind uses Event.Task.
 func (k EventKind) aboutTask() bool {
 	switch k {
-	case EventStarted, EventSucceeded, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
+	case EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
 		EventRetry, EventSkip, EventRerun, EventCancelTask:
 		return true
 	case EventStart, EventCancelRun, EventDeadline, EventPause, EventResume, EventAddTasks,
@@ -46,7 +46,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 		return buf, r.addTasks(ev)
 	case EventRelease:
 		return r.release(ev, buf)
-	case EventStart, EventStarted, EventSucceeded, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw:
+	case EventStart, EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw:
 		// Next handles the reports.
 	default:
 		return buf, r.refuse(ev, RefusedInvalid, "there is no such event")
@@ -195,7 +195,7 @@ func (r *Run) skip(ev Event) error {
 	switch s := r.nodes[i].state; s {
 	case Running:
 		return r.refuse(ev, RefusedState, "it is running; cancel it first")
-	case Succeeded, Skipped:
+	case Completed, Skipped:
 		return r.refuse(ev, RefusedState, "it is already %s", s)
 	case Pending, Ready:
 		r.end(i, Skipped)

@@ -29,7 +29,7 @@ func TestDirectionIsTurned(t *testing.T) {
 		for i := range dag.Index(run.Len()) {
 			if run.State(i) == dag.Running {
 				order = append(order, run.ID(i))
-				_, err := run.Next(dag.Event{Kind: dag.EventSucceeded, Task: i}, nil)
+				_, err := run.Next(dag.Event{Kind: dag.EventCompleted, Task: i}, nil)
 				require.NoError(t, err)
 			}
 		}

@@ -87,7 +87,7 @@ func (r *reference) verdict(t *refTask) dag.State {
 	all, blocked, failed := true, false, false
 	for _, n := range t.needs {
 		s := r.tasks[n].state
-		all = all && s >= dag.Succeeded
+		all = all && s >= dag.Completed
 		blocked = blocked || bad(s)
 		failed = failed || s == dag.Failed || s == dag.UpstreamFailed
 	}
@@ -171,7 +171,7 @@ func (r *reference) decide() []out {
 	}
 	failed := false
 	for _, t := range r.tasks {
-		if t.state < dag.Succeeded {
+		if t.state < dag.Completed {
 			return outs
 		}
 		failed = failed || bad(t.state)
@@ -201,7 +201,7 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		r.started = true
 		r.propagate()
 		return r.decide(), true
-	case dag.EventStarted, dag.EventSucceeded, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
+	case dag.EventStarted, dag.EventCompleted, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
 		return r.report(kind, id, growth)
 	}
 	if r.finished {
@@ -242,7 +242,7 @@ func (r *reference) limitFanOut(name string, limit int) ([]out, bool) {
 
 func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([]out, bool) {
 	t := r.tasks[id]
-	if t.state >= dag.Succeeded {
+	if t.state >= dag.Completed {
 		return nil, true
 	}
 	if t.state != dag.Running {
@@ -265,7 +265,7 @@ func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([
 		return r.decide(), true
 	}
 	ends := map[dag.EventKind]dag.State{
-		dag.EventSucceeded: dag.Succeeded, dag.EventFailed: dag.Failed,
+		dag.EventCompleted: dag.Completed, dag.EventFailed: dag.Failed,
 		dag.EventCanceled: dag.Canceled, dag.EventSkipped: dag.Skipped,
 	}
 	end, is := ends[kind]
@@ -414,7 +414,7 @@ func (r *reference) back(ids []string) {
 	reset := map[string]bool{}
 	var visit func(id string)
 	visit = func(id string) {
-		if reset[id] || r.tasks[id].state < dag.Succeeded {
+		if reset[id] || r.tasks[id].state < dag.Completed {
 			return
 		}
 		reset[id] = true
@@ -496,7 +496,7 @@ func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) (
 		}
 		r.back(seeds)
 	case dag.EventSkip:
-		if t.state == dag.Running || t.state == dag.Succeeded || t.state == dag.Skipped {
+		if t.state == dag.Running || t.state == dag.Completed || t.state == dag.Skipped {
 			return nil, false
 		}
 		var seeds []string
@@ -520,7 +520,7 @@ func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) (
 }
 
 func (r *reference) rerun(t *refTask, id string) bool {
-	if t.state < dag.Succeeded {
+	if t.state < dag.Completed {
 		return false
 	}
 	below := map[string]bool{id: true}
@@ -552,7 +552,7 @@ func (r *reference) rerun(t *refTask, id string) bool {
 
 func (r *reference) cancelTask(t *refTask, id string) ([]out, bool) {
 	switch {
-	case t.state >= dag.Succeeded:
+	case t.state >= dag.Completed:
 		return nil, false
 	case t.state == dag.Running:
 		if t.canceling {

@@ -102,7 +102,7 @@ func (p *pair) execute(r *dag.Run, again, sources, executed map[string]bool) {
 		for i := range dag.Index(r.Len()) {
 			id := r.ID(i)
 			task := p.ref.tasks[id]
-			redo := again[id] || sources[id] || (task.state != dag.Succeeded && task.state != dag.Skipped)
+			redo := again[id] || sources[id] || (task.state != dag.Completed && task.state != dag.Skipped)
 			for _, d := range r.Needs(i) {
 				if r == p.run && sources[r.ID(d)] && r.IsRedefined(d) {
 					continue // The new graph defines the task, so the redefinition is dropped.
@@ -140,7 +140,7 @@ func drive2(t *rapid.T, r *dag.Run) {
 	for range r.Len() + 1 {
 		for i := range dag.Index(r.Len()) {
 			if r.State(i) == dag.Running {
-				_, err := r.Next(dag.Event{Kind: dag.EventSucceeded, Task: i}, nil)
+				_, err := r.Next(dag.Event{Kind: dag.EventCompleted, Task: i}, nil)
 				require.NoError(t, err)
 			}
 		}

@@ -38,9 +38,9 @@ func everyOrder(t *testing.T, g *dag.Graph, end func(id string) dag.EventKind, d
 			for j := range dag.Index(g.Len()) {
 				ready := true
 				for _, d := range g.Needs(j) {
-					ready = ready && r.State(d) == dag.Succeeded
+					ready = ready && r.State(d) == dag.Completed
 				}
-				started := r.State(j) == dag.Running || r.State(j) == dag.Succeeded || r.State(j) == dag.Failed
+				started := r.State(j) == dag.Running || r.State(j) == dag.Completed || r.State(j) == dag.Failed
 				require.Equal(t, ready, started, "task %s runs exactly when everything it needs succeeded", g.ID(j))
 			}
 			if r.Finished() {
@@ -62,9 +62,9 @@ func everyOrder(t *testing.T, g *dag.Graph, end func(id string) dag.EventKind, d
 func TestNineTasksInEveryOrder(t *testing.T) {
 	t.Parallel()
 	g := mustBuild(t, nine())
-	orders := everyOrder(t, g, func(string) dag.EventKind { return dag.EventSucceeded }, func(r *dag.Run) {
+	orders := everyOrder(t, g, func(string) dag.EventKind { return dag.EventCompleted }, func(r *dag.Run) {
 		require.Equal(t, dag.OutcomeCompleted, r.Outcome())
-		require.Equal(t, 9, r.Count(dag.Succeeded))
+		require.Equal(t, 9, r.Count(dag.Completed))
 	})
 	assert.Greater(t, orders, 1000)
 }
@@ -78,7 +78,7 @@ func TestNineTasksFourFailsInEveryOrder(t *testing.T) {
 		if id == "4" {
 			return dag.EventFailed
 		}
-		return dag.EventSucceeded
+		return dag.EventCompleted
 	}
 	want := map[string]dag.State{"4": dag.Failed, "7": dag.UpstreamFailed, "9": dag.UpstreamFailed}
 	orders := everyOrder(t, g, fails, func(r *dag.Run) {
@@ -86,7 +86,7 @@ func TestNineTasksFourFailsInEveryOrder(t *testing.T) {
 		for i := range dag.Index(g.Len()) {
 			end, special := want[g.ID(i)]
 			if !special {
-				end = dag.Succeeded
+				end = dag.Completed
 			}
 			require.Equal(t, end, r.State(i), "task %s", g.ID(i))
 		}
@@ -109,7 +109,7 @@ func TestOrderOfReportsDoesNotMatter(t *testing.T) {
 		require.NoError(t, err)
 		ends := make([]dag.EventKind, g.Len())
 		for i := range ends {
-			ends[i] = rapid.SampledFrom([]dag.EventKind{dag.EventSucceeded, dag.EventSucceeded, dag.EventFailed, dag.EventSkipped}).Draw(t, "end")
+			ends[i] = rapid.SampledFrom([]dag.EventKind{dag.EventCompleted, dag.EventCompleted, dag.EventFailed, dag.EventSkipped}).Draw(t, "end")
 		}
 		play := func(label string) []dag.State {
 			r := dag.NewRun(g, dag.Options{Concurrency: rapid.IntRange(0, 3).Draw(t, label)})
@@ -158,10 +158,10 @@ func TestRefusals(t *testing.T) {
 	refused(dag.Event{Kind: dag.EventSkip, Task: 1}, dag.RefusedNotStarted)
 	_, err := r.Next(dag.Event{Kind: dag.EventStart}, nil)
 	require.NoError(t, err)
-	refused(dag.Event{Kind: dag.EventSucceeded, Task: 99}, dag.RefusedUnknownTask)
+	refused(dag.Event{Kind: dag.EventCompleted, Task: 99}, dag.RefusedUnknownTask)
 	refused(dag.Event{Kind: dag.EventFailed, Task: dag.None}, dag.RefusedUnknownTask)
 	refused(dag.Event{Kind: dag.EventSkip, Task: 99}, dag.RefusedUnknownTask)
-	refused(dag.Event{Kind: dag.EventSucceeded, Task: 8}, dag.RefusedState)
+	refused(dag.Event{Kind: dag.EventCompleted, Task: 8}, dag.RefusedState)
 	refused(dag.Event{Kind: dag.EventSkip, Task: 0}, dag.RefusedState)
 	refused(dag.Event{Kind: dag.EventRetry, Task: dag.None}, dag.RefusedState)
 	refused(dag.Event{Kind: dag.EventRerun, Task: 8}, dag.RefusedState)
@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 	_, err = r.Next(dag.Event{Kind: dag.EventCancelRun}, nil)
 	require.NoError(t, err)
 	refused(dag.Event{Kind: dag.EventRerun, Task: 0}, dag.RefusedCanceling)
-	refused(dag.Event{Kind: dag.EventSucceeded, Task: 0, Growth: &dag.Growth{Tasks: []dag.Addition{{}}}}, dag.RefusedCanceling)
+	refused(dag.Event{Kind: dag.EventCompleted, Task: 0, Growth: &dag.Growth{Tasks: []dag.Addition{{}}}}, dag.RefusedCanceling)
 }
 
 // TestLongChain checks that nothing recurses 100,000 tasks deep: success, a failure at the head, a
@@ -213,7 +213,7 @@ func TestMillionTasks(t *testing.T) {
 	g := mustBuild(t, layered(1_000_000, true))
 	r := dag.NewRun(g, dag.Options{Concurrency: 500})
 	drive(t, r)
-	assert.Equal(t, 1_000_000, r.Count(dag.Succeeded))
+	assert.Equal(t, 1_000_000, r.Count(dag.Completed))
 }
 
 // TestSizes checks the bounds that continue-as-new relies on.
@@ -243,7 +243,7 @@ func TestNextDoesNotAllocate(t *testing.T) {
 		for _, d := range buf {
 			queue = append(queue, d.Task)
 		}
-		buf, _ = r.Next(dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}, buf[:0])
+		buf, _ = r.Next(dag.Event{Kind: dag.EventCompleted, Task: queue[head]}, buf[:0])
 		head++
 	}
 	step()

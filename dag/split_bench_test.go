@@ -36,7 +36,7 @@ func benchmarkSplit(b *testing.B, g *dag.Graph, kind string) {
 			for _, d := range buf {
 				queue = append(queue, d.Task)
 			}
-			ev := dag.Event{Kind: dag.EventSucceeded, Task: queue[head]}
+			ev := dag.Event{Kind: dag.EventCompleted, Task: queue[head]}
 			if int(ev.Task) < g.Len() {
 				ev.Growth = twoMore(g, ev.Task, kind)
 			}
@@ -85,7 +85,7 @@ func splitAllocations(t *testing.T, size int, kind string) float64 {
 	split := func() {
 		task := queue[i].Task
 		i++
-		_, err = r.Next(dag.Event{Kind: dag.EventSucceeded, Task: task, Growth: twoMore(g, task, kind)}, nil)
+		_, err = r.Next(dag.Event{Kind: dag.EventCompleted, Task: task, Growth: twoMore(g, task, kind)}, nil)
 	}
 	split() // The first one that needs a task of the run numbers all of them.
 	split()

@@ -10,7 +10,7 @@ const (
 	Pending State = iota
 	Ready
 	Running
-	Succeeded
+	Completed
 	Failed
 	UpstreamFailed
 	Skipped
@@ -21,11 +21,11 @@ const (
 
 // States lists every state in display order.
 func States() []State {
-	return []State{Pending, Ready, Running, Succeeded, Failed, UpstreamFailed, Skipped, Canceled}
+	return []State{Pending, Ready, Running, Completed, Failed, UpstreamFailed, Skipped, Canceled}
 }
 
 var stateNames = [stateCount]string{ //nolint:gochecknoglobals // constant table
-	"pending", "ready", "running", "succeeded", "failed", "upstream_failed", "skipped", "canceled",
+	"pending", "ready", "running", "completed", "failed", "upstream_failed", "skipped", "canceled",
 }
 
 // String returns the state's name on the wire and in views.
@@ -42,10 +42,10 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // Terminal reports whether the state is final, except for an operator's retry, skip or rerun.
-func (s State) Terminal() bool { return s >= Succeeded }
+func (s State) Terminal() bool { return s >= Completed }
 
 // satisfies reports whether a dependency in this state fulfills an all_success rule.
-func (s State) satisfies() bool { return s == Succeeded || s == Skipped }
+func (s State) satisfies() bool { return s == Completed || s == Skipped }
 
 // blocks reports whether a dependency in this state makes an all_success dependant upstream_failed.
 func (s State) blocks() bool { return s == Failed || s == UpstreamFailed || s == Canceled }

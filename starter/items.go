@@ -99,7 +99,7 @@ func (i Item) Ended() bool {
 		}
 	}
 	switch i.State {
-	case contract.JobCompleted, contract.JobStale, contract.JobExpired, contract.JobNotStarted:
+	case contract.JobStale, contract.JobExpired, contract.JobNotStarted:
 		return true
 	}
 	return false

@@ -60,7 +60,7 @@ func (i Item) with(history ItemHistory) Item {
 	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() {
 		i.EndedAt = i.Decision.At
 	}
-	if history.Result != nil && i.State == dag.Succeeded.String() {
+	if history.Result != nil && i.State == dag.Completed.String() {
 		if i.Summary == "" {
 			i.Summary = history.Result.Summary
 		}

@@ -76,7 +76,7 @@ func (u *unit) checkKnownSource(t *Task, of string, at *yamlread.Node) {
 	case !ok: // Already reported with its needs.
 	case u.run.IsFanOut(i):
 		u.at(at, "task %q: %q fans out into several tasks; the items come from the result of one: join them in a task between", t.ID, of)
-	case of == u.implied, u.run.State(i) == dag.Succeeded, u.run.State(i) == dag.Skipped:
+	case of == u.implied, u.run.State(i) == dag.Completed, u.run.State(i) == dag.Skipped:
 		u.at(at, "task %q: %q has ended, and its list is not kept; write the items down, or add a task that returns them", t.ID, of)
 	}
 }

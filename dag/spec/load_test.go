@@ -199,7 +199,7 @@ tasks:
   - id: b-2
     needs: [A_1]
     when: |
-      {{eq .Needs.A_1.State "succeeded"}}
+      {{eq .Needs.A_1.State "completed"}}
     trigger_rule: always
     priority: -3
     retries: {limit: 3, backoff: 1ms, max_backoff: 1m}

@@ -12,7 +12,7 @@ import (
 const MaxAddedBytes = 1 << 20
 
 // Split reads tasks from the result of task i: a JSON object whose key "tasks" holds a list as in a
-// spec. It returns the growth for EventSucceeded, nil if there is none, and the result without the
+// spec. It returns the growth for EventCompleted, nil if there is none, and the result without the
 // tasks.
 //
 // The tasks obey the rules of a spec. Their needs may name each other and any task of the run; tasks

@@ -231,7 +231,7 @@ func TestDAGWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"dag", "render", nine, "--direction", "up"}, "--direction up"},
 		{[]string{"dag", "render", nine, "--around", "10"}, "has no task 10"},
 		{[]string{"dag", "show"}, "RUN is missing"},
-		{[]string{"dag", "show", "x", "--state", "completed"}, "must be one of pending, ready"},
+		{[]string{"dag", "show", "x", "--state", "stale"}, "must be one of pending, ready"},
 		{[]string{"dag", "show", "x", "--limit", "0"}, "--limit 0"},
 		{[]string{"dag", "list", "Not A Name"}, "must start with a-z"},
 		{[]string{"dag", "list", "--limit", "0"}, "--limit 0"},

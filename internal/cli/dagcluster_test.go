@@ -69,23 +69,23 @@ func runAndResume(t *testing.T, h *harness) {
 	good := clitest.Decode[dag.Report](h.run("dag", "run", nine, "--as", "good", "--output", "json").OK())
 	assert.Equal(t, "dag/nine/good", good.WorkflowID)
 	assert.Equal(t, "completed", good.Outcome)
-	assert.Equal(t, map[string]int{"succeeded": 9}, good.Counts)
+	assert.Equal(t, map[string]int{"completed": 9}, good.Counts)
 	assert.Len(t, good.Tasks, 9)
-	assert.Equal(t, dag.TaskReport{State: "succeeded", Attempts: 1, Worker: "node-a"}, good.Tasks["7"])
+	assert.Equal(t, dag.TaskReport{State: "completed", Attempts: 1, Worker: "node-a"}, good.Tasks["7"])
 	h.run("dag", "run", nine, "--as", "good").Exits(ui.ExitFailed).Complains("dag/nine/good exists already")
 
 	h.run("dag", "run", nine, "--as", "bad", "--param", "four=false").Exits(ui.ExitFailed).
-		Says("nine: started dag/nine/bad", "nine: failed in", "6 succeeded, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman dag retry dag/nine/bad")
+		Says("nine: started dag/nine/bad", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman dag retry dag/nine/bad")
 	h.run("dag", "show", "dag/nine/bad").OK().Says("failed", "false exited with status 1", "upstream_failed")
 	h.run("explain", "nine/bad").OK().Says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
 	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
-	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "succeeded", `data  {"exit_code":0}`)
+	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "completed", `data  {"exit_code":0}`)
 	left := clitest.Decode[struct {
 		Item starter.ItemDetail `json:"item"`
 	}](h.run("dag", "show", "nine/good", "--task", "4", "-o", "json").OK())
 	require.NotNil(t, left.Item.Result)
 	assert.NotEmpty(t, left.Item.Result.Data)
-	h.run("jobs", "show", "nine/good/4").OK().Says("dag/nine/good/4", "succeeded", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
+	h.run("jobs", "show", "nine/good/4").OK().Says("dag/nine/good/4", "completed", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
 	h.run("jobs", "list", "nine/bad", "--state", "failed").OK().Says("4 ", "false exited with status 1")
 	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
 	require.NotEmpty(t, found.Items)
@@ -98,7 +98,7 @@ func runAndResume(t *testing.T, h *harness) {
 	for _, item := range bad.Items {
 		states[item.ID] = item.State
 	}
-	assert.Equal(t, []string{"failed", "upstream_failed", "succeeded", "upstream_failed"}, []string{states["4"], states["7"], states["8"], states["9"]})
+	assert.Equal(t, []string{"failed", "upstream_failed", "completed", "upstream_failed"}, []string{states["4"], states["7"], states["8"], states["9"]})
 
 	h.run("dag", "retry", "nine/bad", nine).Exits(ui.ExitUsage).Complains("changed: 4", "--accept-diff")
 	resumed := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/bad", nine, "--accept-diff", "--as", "again", "-o", "json").OK().
@@ -161,7 +161,7 @@ func operateDAG(t *testing.T, h *harness) {
 	h.eventually("lunch", "runs", "show", "operated")
 	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
 	touch(t, gate)
-	becomes("first", "succeeded")
+	becomes("first", "completed")
 	h.run("runs", "resume", run).OK().Says("resume requested")
 	h.eventually("ask waits for an approval: Continue?", "dag", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
@@ -176,9 +176,9 @@ func operateDAG(t *testing.T, h *harness) {
 	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("is open", "--as names the new run")
 	retried := h.run("dag", "retry", run, "--output", "json").OK()
 	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
-	becomes("last", "succeeded")
+	becomes("last", "completed")
 	h.run("dag", "retry", run, "--from", "flaky").OK().Says("running flaky and what follows again")
-	becomes("last", "succeeded")
+	becomes("last", "completed")
 
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["last"], "noop": true}, {"id": "more", "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").OK().Says("added 2 tasks: " + run)
@@ -193,8 +193,8 @@ func operateDAG(t *testing.T, h *harness) {
 	h.env.Stdin = strings.NewReader(`[{"id": "extra", "needs": ["ghost"], "noop": true}]`)
 	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`: stdin:1:28: task "extra" needs "ghost", which is not a task`)
 	h.env.Stdin = strings.NewReader("- id: last\n  noop: true\n")
-	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: WRONG_STATE: task "last" is already succeeded`, "give the new task another id")
-	becomes("extra", "succeeded")
+	h.run("dag", "add-tasks", run, "-").Exits(ui.ExitFailed).Complains(`stdin:1:7: WRONG_STATE: task "last" is already completed`, "give the new task another id")
+	becomes("extra", "completed")
 	h.run("dag", "set", run, "--concurrency", "6").OK().Says("concurrency: ", " → 6")
 	h.run("runs", "set", run, "concurrency=7").OK().Says("concurrency: 6 → 7")
 	h.run("runs", "set", run, "retry_limit=7").Exits(ui.ExitUsage).Complains("concurrency=N, or concurrency.FANOUT=N, is the one setting")
@@ -207,7 +207,7 @@ func operateDAG(t *testing.T, h *harness) {
 	// What passed between two of its looks it may not have seen; the end it has.
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
 	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
-	assert.Equal(t, starter.Counts{"succeeded": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)
+	assert.Equal(t, starter.Counts{"completed": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)
 	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
 	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-task", "too slow")
 }
@@ -219,7 +219,7 @@ func rollingMaintenance(t *testing.T, h *harness) {
 	h.eventually("Update to 2026.11? The cluster has 3 replicas, 0 degraded.", "dag", "show", "rolling-maintenance/x")
 	h.run("dag", "approve", "rolling-maintenance/x", "go-ahead").OK()
 	report := clitest.Decode[dag.Report]((<-running).OK())
-	assert.Equal(t, map[string]int{"succeeded": 18, "skipped": 1}, report.Counts)
+	assert.Equal(t, map[string]int{"completed": 18, "skipped": 1}, report.Counts)
 	assert.Equal(t, "skipped", report.Tasks["undo"].State)
 	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
 
@@ -237,7 +237,7 @@ func TestDAGDev(t *testing.T) {
 	o := h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--output", "json").OK()
 	report := clitest.Decode[dag.Report](o)
 	assert.Equal(t, "completed", report.Outcome)
-	assert.Equal(t, map[string]int{"succeeded": 9}, report.Counts)
+	assert.Equal(t, map[string]int{"completed": 9}, report.Counts)
 	for _, key := range []string{"dag", "workflow_id", "run_id", "outcome", "counts", "duration_ms", "tasks", "state", "attempts", "worker", "error", "from_run"} {
 		assert.Contains(t, o.Stdout, `"`+key+`":`)
 	}
@@ -264,7 +264,7 @@ job_types:
 `)
 	spec := h.writeSpec("version: 1\nname: jobs\ntasks:\n  - {id: mark, job_type: mark}\n  - {id: rest, needs: [mark], sleep: 2s}\n")
 	report := clitest.Decode[dag.Report](h.run("dag", "run", "--dev", spec, "-c", config, "--output", "json").OK())
-	assert.Equal(t, map[string]int{"succeeded": 2}, report.Counts)
+	assert.Equal(t, map[string]int{"completed": 2}, report.Counts)
 	assert.FileExists(t, filepath.Join(dir, "executed"))
 	assert.NoFileExists(t, filepath.Join(dir, "detected"), "its schedule does not run meanwhile")
 }

@@ -68,7 +68,7 @@ func TestJobTypeOfADAG(t *testing.T) {
 	}](h.run("runs", "list", "-t", "nightly", "-o", "json").OK()).Runs
 	require.NotEmpty(t, runs)
 	below := runs[len(runs)-1].WorkflowID + "/" + contract.JobID(1)
-	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "succeeded")
+	h.run("runs", "show", below).OK().Says("visit.db1", "visit.db2", "close", "completed")
 	h.run("explain", "nightly").OK()
 	h.run("doctor").OK()
 

@@ -80,7 +80,7 @@ func TestLargeStarts(t *testing.T) {
 		applyFlood(t, p.client, "heavy")
 		ref := runDAG(t, p.client, compileDAG(t, text, nil), starter.DAGOptions{Run: "1"})
 		result := awaitDAG(t, p.client, ref, time.Minute)
-		assert.Equal(t, map[string]int{"succeeded": 400}, result.Counts)
+		assert.Equal(t, map[string]int{"completed": 400}, result.Counts)
 	})
 }
 

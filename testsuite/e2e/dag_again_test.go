@@ -29,7 +29,7 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 		times               int
 	}{
 		{"obeys", "job_type: tally, params: {waits: 2}", "canceled", 2},
-		{"is-done", "job_type: tally, params: {waits: 2, done: true}", "succeeded", 2},
+		{"is-done", "job_type: tally, params: {waits: 2, done: true}", "completed", 2},
 		// After its heartbeat timeout and a grace it is given up, and may still run.
 		{"is-deaf", "job_type: tally, params: {waits: 1, deaf: true}, heartbeat_timeout: 2s", "canceled", 1},
 		{"is-a-dag", "dag: inner.yaml", "canceled", 2},
@@ -53,7 +53,7 @@ func TestDAGCanceledTaskAgain(t *testing.T) {
 				_, err = p.client.DAGs().RerunTask(t.Context(), ref, "one", "test")
 				require.NoError(t, err)
 			}
-			becomes("succeeded")
+			becomes("completed")
 			_, err := p.client.DAGs().ApproveTask(t.Context(), ref, "gate", "test", "")
 			require.NoError(t, err)
 			result := awaitDAG(t, p.client, ref, time.Minute)
@@ -93,5 +93,5 @@ tasks:
 	t.Cleanup(func() { assert.NoError(t, control.Stop(context.WithoutCancel(t.Context()))) })
 	result := awaitDAG(t, client, ref, 30*time.Second)
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
-	assert.Equal(t, map[string]int{"canceled": 6, "succeeded": 2}, result.Counts, "a noop cannot be canceled, it is over at once")
+	assert.Equal(t, map[string]int{"canceled": 6, "completed": 2}, result.Counts, "a noop cannot be canceled, it is over at once")
 }

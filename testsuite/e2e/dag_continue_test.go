@@ -54,7 +54,7 @@ func TestDAGTaskContinuesSurvivesKills(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "gate"), nil, 0o600))
 	result := awaitDAG(t, c.client, ref, 2*time.Minute)
 	require.Equal(t, contract.OutcomeFailed, result.Outcome)
-	assert.Equal(t, map[string]string{"plan": "upstream_failed", "left": "succeeded", "right": "failed", "after": "upstream_failed"}, states(result), "%+v", result.Tasks)
+	assert.Equal(t, map[string]string{"plan": "upstream_failed", "left": "completed", "right": "failed", "after": "upstream_failed"}, states(result), "%+v", result.Tasks)
 	lines := c.lines("effects.log")
 	assert.Equal(t, []string{"plan-", "left"}, lines[:2])
 	assert.Equal(t, []string{"left-done", `plan-{"step":1}`, "right"}, lines[len(lines)-3:])
@@ -118,6 +118,6 @@ tasks:
 `, nil), starter.DAGOptions{})
 	result := awaitDAG(t, p.client, ref, time.Minute)
 	require.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
-	assert.Equal(t, map[string]string{"plan": "succeeded", "a": "succeeded", "b": "succeeded", "after": "succeeded"}, states(result))
+	assert.Equal(t, map[string]string{"plan": "completed", "a": "completed", "b": "completed", "after": "completed"}, states(result))
 	assert.Equal(t, 2, result.Tasks["plan"].Attempts)
 }

@@ -91,10 +91,10 @@ func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "gate"), nil, 0o600))
 	result := awaitDAG(t, c.client, ref, 2*time.Minute)
 	require.Equal(t, contract.OutcomeFailed, result.Outcome)
-	want := map[string]string{"hosts": "succeeded", "drain": "succeeded", "restart": "succeeded", "check": "succeeded", "report": "upstream_failed"}
+	want := map[string]string{"hosts": "completed", "drain": "completed", "restart": "completed", "check": "completed", "report": "upstream_failed"}
 	for i := range hosts {
 		for _, entry := range []string{"drain", "restart", "check"} {
-			want[fmt.Sprintf("%s.h%02d", entry, i)] = "succeeded"
+			want[fmt.Sprintf("%s.h%02d", entry, i)] = "completed"
 		}
 	}
 	want["check.h05"] = "failed"
@@ -150,14 +150,14 @@ tasks:
 	write(`{"hosts": ["a", "b"]}`)
 	_, err := p.client.DAGs().RetryTasks(t.Context(), ref, nil, "test")
 	require.NoError(t, err)
-	n.become(ref, "go.a", "succeeded")
+	n.become(ref, "go.a", "completed")
 	n.become(ref, "go.b", "failed")
 	write(`{"hosts": ["a", "c"]}`)
 	_, err = p.client.DAGs().RerunTask(t.Context(), ref, "hosts", "test")
 	require.NoError(t, err)
 	result := awaitDAG(t, p.client, ref, time.Minute)
 	require.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
-	assert.Equal(t, map[string]string{"hosts": "succeeded", "go": "succeeded", "go.a": "succeeded", "go.b": "skipped", "go.c": "succeeded"}, states(result))
+	assert.Equal(t, map[string]string{"hosts": "completed", "go": "completed", "go.a": "completed", "go.b": "skipped", "go.c": "completed"}, states(result))
 	text, err := os.ReadFile(filepath.Join(dir, "log"))
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"a", "b", "a", "c"}, strings.Fields(string(text)))

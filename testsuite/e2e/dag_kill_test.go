@@ -30,11 +30,11 @@ func TestDAGWorkerKilled(t *testing.T) {
 	for layer := range layers {
 		for i := range wide {
 			id, needs := fmt.Sprintf("t%d-%02d", layer, i), "[]"
-			want[id] = "succeeded"
+			want[id] = "completed"
 			if layer > 0 {
 				before := fmt.Sprintf("t%d-%02d", layer-1, i)
 				needs = "[" + before + "]"
-				if want[before] != "succeeded" {
+				if want[before] != "completed" {
 					want[id] = "upstream_failed"
 				}
 			}
@@ -85,7 +85,7 @@ tasks:
   - {id: labelled, labels: {disk: ssd}, timeout: 1s, command: ["true"]}
 `, nil), starter.DAGOptions{})
 	result := awaitDAG(t, c.client, ref, time.Minute)
-	assert.Equal(t, map[string]string{"pinned": "failed", "blocked": "upstream_failed", "anywhere": "succeeded", "labelled": "failed"}, states(result), "%+v", result.Tasks)
+	assert.Equal(t, map[string]string{"pinned": "failed", "blocked": "upstream_failed", "anywhere": "completed", "labelled": "failed"}, states(result), "%+v", result.Tasks)
 	assert.Equal(t, "it is pinned to worker node-b, which is OFFLINE", result.Tasks["pinned"].Error)
 	assert.Contains(t, result.Tasks["labelled"].Error, "NO_WORKER: no online worker has label disk=ssd (waited 1s)")
 	assert.Equal(t, "node-a", result.Tasks["anywhere"].Worker)

@@ -122,7 +122,7 @@ func TestDAGNested(t *testing.T) {
 		require.NoError(t, err)
 		_, err = p.client.DAGs().SkipTask(t.Context(), n.sub, "bad", "test", "")
 		require.NoError(t, err)
-		n.become(n.outer, "sub", "succeeded")
+		n.become(n.outer, "sub", "completed")
 		n.become(n.outer, "after", "ready")
 		require.NoError(t, p.client.Runs().Resume(t.Context(), n.outer))
 		assert.Equal(t, contract.OutcomeCompleted, awaitDAG(t, p.client, n.outer, time.Minute).Outcome)

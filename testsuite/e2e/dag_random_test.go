@@ -99,7 +99,7 @@ func expected(tasks []planned) map[string]string {
 		case t.does == "fail":
 			ends[t.id] = "failed"
 		default:
-			ends[t.id] = "succeeded"
+			ends[t.id] = "completed"
 		}
 	}
 	return ends
@@ -251,7 +251,7 @@ func checkRest(t *testing.T, result contract.DAGResult, least int) {
 	assert.GreaterOrEqual(t, len(result.Tasks), least)
 	assert.Equal(t, counts, result.Counts)
 	for _, state := range slices.Sorted(maps.Keys(counts)) {
-		assert.Contains(t, []string{"succeeded", "failed", "upstream_failed", "skipped", "canceled"}, state)
+		assert.Contains(t, []string{"completed", "failed", "upstream_failed", "skipped", "canceled"}, state)
 	}
 	bad := counts["failed"] + counts["upstream_failed"] + counts["canceled"]
 	switch result.Outcome {

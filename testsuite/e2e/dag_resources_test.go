@@ -136,7 +136,7 @@ tasks:
   - {id: free, for_each: [1, 2, 3, 4, 5], command: ["true"]}
 `, nil), starter.DAGOptions{})
 	testsuite.WaitFor(t, time.Minute, "all free ones are done", func() bool {
-		_, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{ID: "free", States: []string{"succeeded"}})
+		_, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{ID: "free", States: []string{"completed"}})
 		return err == nil && total == 5
 	})
 	tasks, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{ID: "needs"})

@@ -162,11 +162,11 @@ tasks:
 	ref := runDAG(t, p.client, compiled, starter.DAGOptions{By: "test"})
 	result := awaitDAG(t, p.client, ref, 30*time.Second)
 	assert.Equal(t, map[string]string{
-		"make": "succeeded", "full": "succeeded", "partial": "skipped", "join": "succeeded",
-		"bad": "failed", "blocked": "upstream_failed", "clean": "succeeded",
+		"make": "completed", "full": "completed", "partial": "skipped", "join": "completed",
+		"bad": "failed", "blocked": "upstream_failed", "clean": "completed",
 	}, states(result), "%+v", result.Tasks)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
-	assert.Equal(t, map[string]int{"succeeded": 4, "skipped": 1, "failed": 1, "upstream_failed": 1}, result.Counts)
+	assert.Equal(t, map[string]int{"completed": 4, "skipped": 1, "failed": 1, "upstream_failed": 1}, result.Counts)
 	assert.Equal(t, "node-a", result.Tasks["make"].Worker)
 	assert.Equal(t, 1, result.Tasks["bad"].Attempts)
 	assert.Contains(t, result.Tasks["bad"].Error, "3")
@@ -195,7 +195,7 @@ func TestDAGThreeLevelsDeep(t *testing.T) {
 	top := "version: 1\nname: top\ntasks:\n  - {id: middle, dag: middle.yaml}\n  - {id: alone, noop: true}\n  - {id: last, needs: [middle], noop: true}\n"
 	ref := runDAG(t, p.client, compileDAG(t, top, files), starter.DAGOptions{})
 	result := awaitDAG(t, p.client, ref, 30*time.Second)
-	assert.Equal(t, map[string]string{"middle": "failed", "alone": "succeeded", "last": "upstream_failed"}, states(result))
+	assert.Equal(t, map[string]string{"middle": "failed", "alone": "completed", "last": "upstream_failed"}, states(result))
 	assert.Contains(t, result.Tasks["middle"].Error, "exit")
 
 	below := awaitDAG(t, p.client, starter.RunRef{WorkflowID: ref.WorkflowID + "/middle/low/deep"}, 10*time.Second)
@@ -205,7 +205,7 @@ func TestDAGThreeLevelsDeep(t *testing.T) {
 	files["deep.yaml"] = "version: 1\nname: deep\ntasks:\n  - {id: try, command: ['true']}\n"
 	ref = runDAG(t, p.client, compileDAG(t, top, files), starter.DAGOptions{})
 	result = awaitDAG(t, p.client, ref, 30*time.Second)
-	assert.Equal(t, map[string]string{"middle": "succeeded", "alone": "succeeded", "last": "succeeded"}, states(result))
+	assert.Equal(t, map[string]string{"middle": "completed", "alone": "completed", "last": "completed"}, states(result))
 }
 
 func TestDAGOfAJob(t *testing.T) {
@@ -317,8 +317,8 @@ tasks:
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result.Tasks)
 	assert.Equal(t, 2, result.Tasks["flaky"].Attempts)
 	assert.Equal(t, map[string]string{
-		"flaky": "succeeded", "after": "succeeded", "hopeless": "skipped", "later": "succeeded", "release": "succeeded",
-		"ship": "succeeded", "veto": "skipped", "extra": "succeeded",
+		"flaky": "completed", "after": "completed", "hopeless": "skipped", "later": "completed", "release": "completed",
+		"ship": "completed", "veto": "skipped", "extra": "completed",
 	}, states(result))
 }
 
@@ -351,7 +351,7 @@ tasks:
 		result := awaitDAG(t, p.client, ref, 40*time.Second)
 		assert.Equal(t, contract.OutcomeCanceled, result.Outcome, name)
 		assert.Equal(t, map[string]string{
-			"long": "canceled", "nap": "canceled", "never": "canceled", "clean": "succeeded", "sub": "canceled",
+			"long": "canceled", "nap": "canceled", "never": "canceled", "clean": "completed", "sub": "canceled",
 		}, states(result), name)
 		below := awaitDAG(t, p.client, starter.RunRef{WorkflowID: ref.WorkflowID + "/sub"}, 10*time.Second)
 		assert.Equal(t, contract.OutcomeCanceled, below.Outcome)
@@ -375,7 +375,7 @@ tasks:
 	ref := runDAG(t, p.client, compiled, starter.DAGOptions{Deadline: time.Hour, Resources: map[string]int{"big": 2}})
 	result := awaitDAG(t, p.client, ref, 30*time.Second)
 	require.Equal(t, map[string]string{
-		"give": "succeeded", "split": "succeeded", "s1": "succeeded", "s2": "succeeded", "use": "failed", "last": "upstream_failed",
+		"give": "completed", "split": "completed", "s1": "completed", "s2": "completed", "use": "failed", "last": "upstream_failed",
 	}, states(result), "%+v", result.Tasks)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o600))
 
@@ -444,7 +444,7 @@ func TestDAGOfThousands(t *testing.T) {
 		"  - {id: b, needs: [bad], for_each: [" + strings.Repeat("0, ", 999) + "0], noop: true}\n"
 	ref := runDAG(t, p.client, compileDAG(t, text, nil), starter.DAGOptions{RollEvents: 1500})
 	result := awaitDAG(t, p.client, ref, 90*time.Second)
-	assert.Equal(t, map[string]int{"succeeded": 2001, "failed": 1, "upstream_failed": 1000}, result.Counts)
+	assert.Equal(t, map[string]int{"completed": 2001, "failed": 1, "upstream_failed": 1000}, result.Counts)
 	require.Len(t, result.Tasks, 3002)
 	assert.Equal(t, "upstream_failed", result.Tasks["b.#7"].State)
 	shown, err := p.client.Runs().Show(t.Context(), starter.RunRef{WorkflowID: ref.WorkflowID})

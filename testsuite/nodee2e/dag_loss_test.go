@@ -92,7 +92,7 @@ func TestOfflineWorkerLosesItsTasks(t *testing.T) {
 	s.letGo()
 	result := s.dagResult(ref)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
-	assert.Equal(t, contract.DAGTask{State: "succeeded", Attempts: 2, Worker: "node-b"}, result.Tasks["anywhere"])
+	assert.Equal(t, contract.DAGTask{State: "completed", Attempts: 2, Worker: "node-b"}, result.Tasks["anywhere"])
 	assert.Equal(t, "it is pinned to worker node-a, which is OFFLINE", result.Tasks["pinned"].Error)
 	assert.Equal(t, "upstream_failed", result.Tasks["blocked"].State)
 }

@@ -10,7 +10,6 @@ export type Tone = 'good' | 'bad' | 'odd' | 'busy' | 'plain';
 const tones: Record<string, Tone> = {
   completed: 'good',
   ran: 'good',
-  succeeded: 'good',
   ONLINE: 'good',
   ok: 'good',
   ready: 'good',

@@ -276,7 +276,7 @@ test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
   const approved = await act(`runs/${key(first)}/items/go-ahead`, 'Approve', { Why: 'agreed' });
   assert.equal(approved.entry.action, 'dag.approve');
-  await until('the approval', async () => (await state(first, 'go-ahead')) === 'succeeded');
+  await until('the approval', async () => (await state(first, 'go-ahead')) === 'completed');
   await sameInShell(approved.lines[0], approved.entry, [first, second]);
   await sameInShell(approved.lines.at(-1), approved.entry, [first, third]);
   const retried = await act(`runs/${key(first)}/items/broken`, 'Retry');
@@ -296,9 +296,9 @@ test('add tasks to a run, release it and retry it with a preview', { skip, timeo
   const [first, second] = [await stage.runDAG('added'), await stage.runDAG('added-too')];
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;
   const added = await act(`runs/${key(first)}`, 'Add tasks', { 'Tasks, as in a DAG, with before besides needs': '- {id: again, needs: check, command: ["true"]}' });
-  await until('the task that was added', async () => (await state(first, 'again')) === 'succeeded');
+  await until('the task that was added', async () => (await state(first, 'again')) === 'completed');
   await sameInShell(added.lines[0], added.entry, [first, second]);
-  await until('the same in the other run', async () => (await state(second, 'again')) === 'succeeded');
+  await until('the same in the other run', async () => (await state(second, 'again')) === 'completed');
   for (const run of [first, second]) await stage.shell(`roundsman dag reject ${run} go-ahead`);
   for (const run of [first, second]) await until('a run that is held', async () => (await stage.get(`/runs/${key(run)}`)).phase === 'held');
   const released = await act(`runs/${key(first)}`, 'Release');

@@ -118,7 +118,7 @@ test('what happens is on screen without a request', { skip, timeout: 180_000 }, 
   // Page, what is done, and where it shows.
   const all = [
     ['runs/dag~steps~watched', 'main dl .state', 'paused', () => post('/runs/steps~watched/pause')],
-    ['runs/dag~steps~watched/items/go-ahead', 'main dl .state', 'succeeded', () => post('/runs/steps~watched/items/go-ahead/approve')],
+    ['runs/dag~steps~watched/items/go-ahead', 'main dl .state', 'completed', () => post('/runs/steps~watched/items/go-ahead/approve')],
     ['runs/dag~steps~watched', 'main dl .state', 'canceled', () => post('/runs/steps~watched/cancel')],
     ['runs?kind=dag&name=steps', '.row', 'next', () => stage.runDAG('next')],
     [`runs/SLOW/items/${items[0].id}`, 'main dl .state', 'canceled', () => post(`/runs/${key(run)}/items/${items[0].id}/cancel`)],

@@ -43,7 +43,7 @@ tasks:
 	for _, e := range b.audit.Entries() {
 		assert.Equal(t, "audited", e.JobType)
 		if e.Action == "dag.approve" {
-			assert.Equal(t, []string{"ann", "fine", "gate: running", "gate: succeeded"}, []string{e.Actor, e.Detail, e.Before, e.After})
+			assert.Equal(t, []string{"ann", "fine", "gate: running", "gate: completed"}, []string{e.Actor, e.Detail, e.Before, e.After})
 		}
 	}
 }

@@ -115,7 +115,7 @@ tasks:
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
 	assert.InDelta(t, (10 * time.Hour).Milliseconds(), result.DurationMS, 1000)
 	assert.Equal(t, "nobody approved it within 8h", result.Tasks["asked"].Error)
-	assert.Equal(t, map[string]int{"succeeded": 2, "failed": 1, "upstream_failed": 1}, result.Counts)
+	assert.Equal(t, map[string]int{"completed": 2, "failed": 1, "upstream_failed": 1}, result.Counts)
 }
 
 func TestDAGRetriesWithGrowingBackoff(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDAGRetriesWithGrowingBackoff(t *testing.T) {
 	}
 	result := b.run("version: 1\nname: retried\ntasks: [{id: a, command: [x, '{{\"{{\"}}'], retries: {limit: 3, backoff: 1h, max_backoff: 3h}}]\n", contract.DAGInput{})
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
-	assert.Equal(t, contract.DAGTask{State: "succeeded", Attempts: 4, Worker: "node-a"}, result.Tasks["a"])
+	assert.Equal(t, contract.DAGTask{State: "completed", Attempts: 4, Worker: "node-a"}, result.Tasks["a"])
 	assert.InDelta(t, (6 * time.Hour).Milliseconds(), result.DurationMS, 5000, "1 + 2 + 3 hours")
 	assert.Equal(t, []string{"x", "{{"}, b.calls[0].Job.Argv, "what looks like a template is none any more")
 }
@@ -176,7 +176,7 @@ func TestDAGMessagesTypedByHand(t *testing.T) {
 	result := b.run("version: 1\nname: signals\ntasks: [{id: nap, sleep: 1h}, {id: after, needs: [nap], sleep: 10h}]\n", contract.DAGInput{})
 	assert.Equal(t, contract.OutcomeCanceled, result.Outcome)
 	assert.Equal(t, "enough", result.Reason)
-	assert.Equal(t, "succeeded", result.Tasks["nap"].State)
+	assert.Equal(t, "completed", result.Tasks["nap"].State)
 	assert.Equal(t, "canceled", result.Tasks["after"].State)
 	assert.InDelta(t, (3 * time.Hour).Milliseconds(), result.DurationMS, 5000)
 }
@@ -202,7 +202,7 @@ func TestDAGContinuesAsNewWithItsState(t *testing.T) {
 	require.NoError(t, second.GetWorkflowError())
 	var result contract.DAGResult
 	require.NoError(t, second.GetWorkflowResult(&result))
-	assert.Equal(t, map[string]int{"succeeded": 2}, result.Counts)
+	assert.Equal(t, map[string]int{"completed": 2}, result.Counts)
 }
 
 func TestDAGThatCannotBegin(t *testing.T) {

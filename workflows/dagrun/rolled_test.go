@@ -152,7 +152,7 @@ func TestASubDAGThatWaitsStartsInALaterRun(t *testing.T) {
 						assert.LessOrEqual(t, r.children, 1)
 						return
 					}
-					assert.Equal(t, "succeeded", result.Tasks["sub"].State)
+					assert.Equal(t, "completed", result.Tasks["sub"].State)
 					assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
 					if name == "cancel, retry" && r.children == 2 { // The first had begun when it was canceled.
 						r.children--
@@ -181,6 +181,6 @@ func TestSettingsOfManyJobTypesTravel(t *testing.T) {
 	result := r.play(text.String(), nil)
 	assert.Less(t, r.largest, 2<<20)
 	assert.Greater(t, r.largest, 1<<20)
-	assert.Equal(t, map[string]int{"succeeded": 4, "failed": 2}, result.Counts)
+	assert.Equal(t, map[string]int{"completed": 4, "failed": 2}, result.Counts)
 	assert.Contains(t, result.Tasks["big5"].Error, "use fewer job types")
 }

@@ -146,7 +146,7 @@ func (r *dagRun) waitReasons(waits []dagrun.Wait) []contract.WaitReason {
 // one. While nothing runs each event may change what is waited for.
 func (r *dagRun) details(now bool) (text string, changed bool) {
 	run := r.core.Run()
-	done := run.Count(dag.Succeeded) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)
+	done := run.Count(dag.Completed) + run.Count(dag.Failed) + run.Count(dag.UpstreamFailed) + run.Count(dag.Skipped) + run.Count(dag.Canceled)
 	if !now && r.runner.InFlight() > 0 && done < r.described+max(1, run.Len()/detailsEvery) {
 		return "", false
 	}

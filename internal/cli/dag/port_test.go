@@ -58,14 +58,14 @@ func fakeRef() starter.Run {
 
 func fakeOpen() starter.Snapshot {
 	run := fakeRef()
-	run.Counts, run.Progress = starter.Counts{"succeeded": 1, "running": 1, "pending": 1}, &starter.Progress{Total: 3, Ended: 1, Running: 1}
+	run.Counts, run.Progress = starter.Counts{"completed": 1, "running": 1, "pending": 1}, &starter.Progress{Total: 3, Ended: 1, Running: 1}
 	return starter.Snapshot{Run: run, Phase: "running", DAGStatus: &contract.DAGStatus{DAG: "nine", Total: 3}}
 }
 
 func fakeEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) starter.Snapshot {
 	run := fakeRef()
 	run.Status, run.Outcome = "Completed", outcome
-	run.Counts, run.Progress = starter.Counts{"succeeded": 2}, &starter.Progress{Total: 2, Ended: 2}
+	run.Counts, run.Progress = starter.Counts{"completed": 2}, &starter.Progress{Total: 2, Ended: 2}
 	return starter.Snapshot{Run: run, DurationMS: 42, DAGResult: &contract.DAGResult{
 		DAG: "nine", WorkflowID: run.WorkflowID, RunID: run.RunID, Outcome: outcome, Tasks: tasks,
 	}}
@@ -73,7 +73,7 @@ func fakeEnded(outcome contract.Outcome, tasks map[string]contract.DAGTask) star
 
 func fakeViews() []starter.Item {
 	return []starter.Item{
-		{ID: "1", Kind: "command", State: "succeeded", Attempt: 1, Worker: "node-a", FromRun: "dag/nine/w"},
+		{ID: "1", Kind: "command", State: "completed", Attempt: 1, Worker: "node-a", FromRun: "dag/nine/w"},
 		{ID: "2", Kind: "command", Needs: []string{"1"}, State: "running", Attempt: 2},
 		{ID: "3", Kind: "approval", Needs: []string{"2"}, State: "pending"},
 	}
@@ -101,14 +101,14 @@ func started(run *fakeRun) func(*commands, *cli.Context) error {
 func TestTheJSONOfARunIsExactly(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen(), fakeEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{
-		"1": {State: "succeeded", Attempts: 1, Worker: "node-a"}, "2": {State: "succeeded", FromRun: "dag/nine/w", Error: "x"},
+		"1": {State: "completed", Attempts: 1, Worker: "node-a"}, "2": {State: "completed", FromRun: "dag/nine/w", Error: "x"},
 	})}}
 	o := command(t, started(run), "--output", "json").OK()
 	assert.JSONEq(t, `{"dag": "nine", "workflow_id": "dag/nine/x", "run_id": "r1", "outcome": "completed",
-		"counts": {"succeeded": 2}, "duration_ms": 42, "tasks": {
-			"1": {"state": "succeeded", "attempts": 1, "worker": "node-a", "error": "", "from_run": ""},
-			"2": {"state": "succeeded", "attempts": 0, "worker": "", "error": "x", "from_run": "dag/nine/w"}}}`, o.Stdout)
-	o.Complains("nine: started dag/nine/x", "nine: completed in 40ms: 2 succeeded")
+		"counts": {"completed": 2}, "duration_ms": 42, "tasks": {
+			"1": {"state": "completed", "attempts": 1, "worker": "node-a", "error": "", "from_run": ""},
+			"2": {"state": "completed", "attempts": 0, "worker": "", "error": "x", "from_run": "dag/nine/w"}}}`, o.Stdout)
+	o.Complains("nine: started dag/nine/x", "nine: completed in 40ms: 2 completed")
 	assert.Empty(t, run.asked, "the result has all tasks")
 
 	o = command(t, started(run), "--output", "json", "--detach").OK()
@@ -181,7 +181,7 @@ func TestPictureOfARun(t *testing.T) {
 	declared := &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2", Rule: "always"}, {ID: "new"}}}
 	drawn, err = pictureOfRun(t.Context(), run, ref, declared)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"2 running always", "new  ", "1 succeeded ", "3 pending "}, brief(drawn.Tasks))
+	assert.Equal(t, []string{"2 running always", "new  ", "1 completed ", "3 pending "}, brief(drawn.Tasks))
 
 	closed := &fakeRun{looks: []starter.Snapshot{fakeEnded(contract.OutcomeFailed, nil)}, tasks: []starter.Item{{ID: "2", State: "failed", Error: "why"}}}
 	drawn, err = pictureOfRun(t.Context(), closed, ref, &draw.Picture{Title: "nine", Tasks: []draw.Task{{ID: "2"}, {ID: "new"}}})

@@ -69,10 +69,10 @@ func withApproval(s *starter.Snapshot) {
 func TestDAGSummary(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, []string{
-		"nightly: failed in 4.21s: 1 succeeded, 1 failed, 1 upstream_failed",
+		"nightly: failed in 4.21s: 1 completed, 1 failed, 1 upstream_failed",
 		"  load failed (on node-b, attempt 3): no such disk",
 	}, Summary(dagEnded(contract.OutcomeFailed, map[string]contract.DAGTask{
-		"dump": {State: "succeeded"}, "send": {State: "upstream_failed"},
+		"dump": {State: "completed"}, "send": {State: "upstream_failed"},
 		"load": {State: "failed", Attempts: 3, Worker: "node-b", Error: "no such\ndisk"},
 	})))
 
@@ -98,13 +98,13 @@ func TestDAGLines(t *testing.T) {
 	display := New(&out, Options{Now: func() time.Time { return now }})
 	for i := range 100 {
 		now = now.Add(100 * time.Millisecond)
-		display.Update(dagOpen(map[string]int{"succeeded": i, "running": 2, "pending": 98 - min(i, 98)}, withFailed("load", 1, "no such disk"), withApproval))
+		display.Update(dagOpen(map[string]int{"completed": i, "running": 2, "pending": 98 - min(i, 98)}, withFailed("load", 1, "no such disk"), withApproval))
 	}
 	now = now.Add(time.Minute)
 	display.Update(dagOpen(map[string]int{"failed": 1}, withFailed("load", 2, "again")))
 	display.Note("the dev server died")
 	display.Note("")
-	ended := dagEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{"a": {State: "succeeded"}})
+	ended := dagEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{"a": {State: "completed"}})
 	display.Update(ended)
 	display.Update(ended)
 	display.Update(dagOpen(map[string]int{"failed": 1}, withFailed("late", 1, "")))
@@ -117,7 +117,7 @@ func TestDAGLines(t *testing.T) {
 		"nightly: task load failed (on node-a, attempt 2): again",
 		"nightly: 1 of 1 done, 1 failed",
 		"the dev server died",
-		"nightly: completed in 4.21s: 1 succeeded",
+		"nightly: completed in 4.21s: 1 completed",
 	}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 }
 
@@ -157,14 +157,14 @@ func TestDAGBarsOnATerminal(t *testing.T) {
 		}
 		s.Active = append(s.Active, starter.ActiveItem{ID: "not-taken"})
 	}
-	display.Update(dagOpen(map[string]int{"succeeded": 3, "running": 12, "pending": 5}, active, withFailed("dump", 1, "no such disk")))
+	display.Update(dagOpen(map[string]int{"completed": 3, "running": 12, "pending": 5}, active, withFailed("dump", 1, "no such disk")))
 	eventually(t, out, "nightly", "3/20", "12 running", "load.0", "40%", "node-a 12s halfway", "task dump failed (on node-a): no such disk")
 	assert.NotContains(t, out.String(), "not-taken")
 	assert.NotContains(t, out.String(), "load.8", "only the first tasks have a row")
-	display.Update(dagOpen(map[string]int{"succeeded": 15, "pending": 5}, withApproval))
+	display.Update(dagOpen(map[string]int{"completed": 15, "pending": 5}, withApproval))
 	eventually(t, out, "15/20", "1 waiting for approval", "roundsman dag approve dag/nightly/x release")
-	display.Update(dagEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{"a": {State: "succeeded"}}))
-	eventually(t, out, "nightly: completed in 4.21s: 1 succeeded")
+	display.Update(dagEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{"a": {State: "completed"}}))
+	eventually(t, out, "nightly: completed in 4.21s: 1 completed")
 	display.Note("bye")
 	display.Close()
 	display.Close()

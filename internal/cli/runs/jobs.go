@@ -198,7 +198,7 @@ func what(item starter.Item) string {
 
 func statePaint(state string) ui.Paint {
 	switch state {
-	case "completed", "succeeded":
+	case "completed":
 		return ui.Good
 	case "failed", "stale", "upstream_failed":
 		return ui.Bad

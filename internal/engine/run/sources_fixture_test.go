@@ -253,7 +253,7 @@ func (s *tasks) ended(_ time.Time, item int) string {
 	switch state := view.State.String(); state {
 	case "pending", "running":
 		return "open"
-	case "succeeded":
+	case "completed":
 		return "completed"
 	default:
 		return strings.TrimSpace(state + " " + view.Error)

@@ -26,7 +26,7 @@ func nine() *Picture {
 func nineFailed() *Picture {
 	p := nine()
 	p.Run, p.Subtitle = true, "dag/nine/x (failed)"
-	for i, state := range []string{"succeeded", "succeeded", "succeeded", "failed", "succeeded", "succeeded", "upstream_failed", "succeeded", "upstream_failed"} {
+	for i, state := range []string{"completed", "completed", "completed", "failed", "completed", "completed", "upstream_failed", "completed", "upstream_failed"} {
 		p.Tasks[i].State = state
 	}
 	p.Tasks[3].Note = `exit status 1: "no such disk" <sda>`
@@ -77,9 +77,9 @@ func TestSVGSaysEverythingInWords(t *testing.T) {
 	assert.Equal(t, Drawn{Tasks: 9, Boxes: 9, Edges: 11}, drawn)
 	texts := wellFormed(t, svg)
 	assert.Equal(t, "DAG nine, dag/nine/x (failed)", texts[0])
-	assert.Equal(t, "9 tasks, 11 dependencies: 1 ✗ failed, 2 ⊘ upstream failed, 6 ✓ succeeded. Failed: 4.", texts[1])
+	assert.Equal(t, "9 tasks, 11 dependencies: 1 ✗ failed, 2 ⊘ upstream failed, 6 ✓ completed. Failed: 4.", texts[1])
 	assert.Contains(t, texts, "4\ncommand\n✗ failed\nexit status 1: \"no such disk\" <sda>", "the tooltip")
-	for _, says := range []string{"✗ failed", "⊘ upstream failed", "✓ succeeded"} {
+	for _, says := range []string{"✗ failed", "⊘ upstream failed", "✓ completed"} {
 		assert.Contains(t, texts, says, "in a box or in the legend")
 	}
 	assert.NotContains(t, texts, "▶ running", "the legend has what the picture shows")
@@ -159,14 +159,14 @@ func TestFanOutsAreOneBoxInLargeGraphs(t *testing.T) {
 	p := fanOut(10_000)
 	p.Run = true
 	for i := range p.Tasks {
-		p.Tasks[i].State = "succeeded"
+		p.Tasks[i].State = "completed"
 	}
 	p.Tasks[17].State, p.Tasks[99].State, p.Tasks[300].State = "failed", "running", "running"
 	svg, drawn := draw(t, p, SVG, Auto)
 	assert.Equal(t, Drawn{Tasks: 10_002, Boxes: 3, Edges: 2}, drawn)
 	texts := wellFormed(t, svg)
 	assert.Contains(t, texts, "10000 × command")
-	assert.Contains(t, texts, "1 ✗ failed, 2 ▶ running, 9997 ✓ succeeded")
+	assert.Contains(t, texts, "1 ✗ failed, 2 ▶ running, 9997 ✓ completed")
 	assert.Contains(t, texts[1], "10002 tasks in 3 boxes, 2 dependencies")
 
 	_, drawn = draw(t, fanOut(5), SVG, Auto)

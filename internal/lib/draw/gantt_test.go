@@ -20,7 +20,7 @@ func TestGantt(t *testing.T) {
 	var out strings.Builder
 	drawn, err := Gantt(&out, "nightly <x>", []Bar{
 		{ID: "second", State: "running", Ready: at(30), Began: at(60)},
-		{ID: "first", State: "succeeded", Ready: at(0), Began: at(0), Ended: at(30), Note: "a & b"},
+		{ID: "first", State: "completed", Ready: at(0), Began: at(0), Ended: at(30), Note: "a & b"},
 		{ID: "never", State: "upstream_failed"},
 	}, at(120))
 	require.NoError(t, err)

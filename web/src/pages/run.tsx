@@ -141,7 +141,7 @@ function Counts({ of }: { of: Record<string, number> }) {
 
 const states = {
   group: ['pending', 'assigned', 'running', 'recalling', 'held', 'completed', 'failed', 'canceled', 'stale', 'expired', 'not_started'],
-  dag: ['pending', 'ready', 'running', 'succeeded', 'failed', 'upstream_failed', 'skipped', 'canceled'],
+  dag: ['pending', 'ready', 'running', 'completed', 'failed', 'upstream_failed', 'skipped', 'canceled'],
 };
 
 // pageOf is how many items a request asks for.

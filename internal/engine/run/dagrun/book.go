@@ -34,7 +34,7 @@ type book struct {
 
 // implied is how many attempts a task in that state has had, usually.
 func implied(s dag.State) int {
-	if s == dag.Succeeded || s == dag.Failed {
+	if s == dag.Completed || s == dag.Failed {
 		return 1
 	}
 	return 0

@@ -45,7 +45,7 @@ func TestFanOutOverAResult(t *testing.T) {
 	p.ended("hosts", done(`{"hosts": ["a", "b", "c"], "token": "T"}`))
 	require.Equal(t, []string{"drain.a", "drain.b", "other"}, p.runs(), "other waits for no item")
 	assert.Equal(t, []string{"drain", "a", "T"}, p.running["drain.a"].Job.Command)
-	assert.Equal(t, "succeeded", p.state("drain"))
+	assert.Equal(t, "completed", p.state("drain"))
 	p.ended("other", run.Ending{})
 
 	c := p.wait("drain.c")
@@ -143,7 +143,7 @@ func TestALongListIsNotKept(t *testing.T) {
 		hosts = append(hosts, fmt.Sprintf("%q", fmt.Sprintf("host-%d", i)))
 	}
 	p.ended("hosts", done(`{"hosts": [`+strings.Join(hosts, ",")+`], "token": "T"}`))
-	require.Equal(t, "succeeded", p.state("hosts"), p.view("hosts").Error)
+	require.Equal(t, "completed", p.state("hosts"), p.view("hosts").Error)
 	assert.JSONEq(t, `{"token": "T"}`, string(p.view("hosts").Result))
 	assert.Equal(t, 3006, p.g.Run().Len())
 	assert.Equal(t, []string{"drain", "host-0", "T"}, p.running["drain.host-0"].Job.Command)

@@ -68,7 +68,7 @@ func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool
 func (g *Graph) noteRerun(moves []dag.Transition) {
 	for _, m := range moves {
 		definition, err := g.program.Definition(m.Task)
-		if m.From != dag.Succeeded || m.To.Terminal() || err != nil || definition.Key == "" {
+		if m.From != dag.Completed || m.To.Terminal() || err != nil || definition.Key == "" {
 			continue
 		}
 		if g.book.rerun == nil {

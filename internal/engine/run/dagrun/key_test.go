@@ -60,7 +60,7 @@ func TestAResultIsTakenOver(t *testing.T) {
 	p.pass(time.Minute)
 	kept.At = p.now // The other one succeeded while this one waited.
 	p.grantKnown(kept)
-	assert.Equal(t, dag.Succeeded.String(), p.state("a"))
+	assert.Equal(t, dag.Completed.String(), p.state("a"))
 	assert.Zero(t, p.view("a").Attempts)
 	assert.Equal(t, "dag/keyed/1/a", p.view("a").From+"/"+p.view("a").FromTask)
 	assert.Empty(t, p.held, "the next one with the key does not wait")
@@ -83,7 +83,7 @@ func TestWhatIsToRunAgainIsExecuted(t *testing.T) {
 	p := start(t, text, dagrun.Config{})
 	p.workers(worker("w", 2))
 	p.grantKnown(kept)
-	require.Equal(t, "succeeded", p.state("a"))
+	require.Equal(t, "completed", p.state("a"))
 	p.ended("b", run.Ending{})
 	p.pass(time.Minute)
 	p.operate(dagrun.Request{Kind: dagrun.Rerun, Tasks: []string{"a"}})

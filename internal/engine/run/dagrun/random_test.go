@@ -105,13 +105,13 @@ func (p *play) checkEnd(n int) {
 	bad := 0
 	for i := range n {
 		state := p.state(fmt.Sprintf("t%d", i))
-		require.Contains(p.t, []string{"succeeded", "failed", "upstream_failed"}, state)
+		require.Contains(p.t, []string{"completed", "failed", "upstream_failed"}, state)
 		blocked := false
 		for _, need := range p.view(fmt.Sprintf("t%d", i)).Needs {
-			blocked = blocked || p.state(need) != "succeeded"
+			blocked = blocked || p.state(need) != "completed"
 		}
 		require.Equal(p.t, blocked, state == "upstream_failed")
-		if state != "succeeded" {
+		if state != "completed" {
 			bad++
 		}
 	}

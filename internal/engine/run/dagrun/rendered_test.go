@@ -19,7 +19,7 @@ tasks:
   - {id: a, command: [x]}
   - {id: b, command: [y]}
   - {id: repair, needs: [a, b], trigger_rule: one_failed, when: '{{eq .Needs.a.State "failed"}}', params: {n: 9007199254740993},
-     command: [repair, "{{.Needs.a.State}}", '{{if eq .Needs.b.State "succeeded"}}{{.Needs.b.Result.v}}{{end}}'], retries: {limit: 2, backoff: 3s}}
+     command: [repair, "{{.Needs.a.State}}", '{{if eq .Needs.b.State "completed"}}{{.Needs.b.Result.v}}{{end}}'], retries: {limit: 2, backoff: 3s}}
 `
 
 // What a task began with it continues with, also when the run continues as new in

@@ -51,7 +51,7 @@ func (r *results) put(i dag.Index, k *kept) {
 
 // satisfied reports whether a task in this state does not need its dependencies'
 // results any more.
-func satisfied(s dag.State) bool { return s == dag.Succeeded || s == dag.Skipped }
+func satisfied(s dag.State) bool { return s == dag.Completed || s == dag.Skipped }
 
 // wanted counts the tasks that need the result of task i.
 func (g *Graph) wanted(i dag.Index) (int, error) {
@@ -185,7 +185,7 @@ func gone(run *dag.Run, program *spec.Program, i dag.Index, has func(dag.Index) 
 	}
 	var missing []dag.Index
 	for _, n := range needs {
-		if run.State(n) == dag.Succeeded && !has(n) {
+		if run.State(n) == dag.Completed && !has(n) {
 			missing = append(missing, n)
 		}
 	}

@@ -114,7 +114,7 @@ func (g *Graph) unexpanded(plan *dag.ResumePlan) []string {
 		if err != nil {
 			continue // It fails with this error when it begins.
 		}
-		if of, ok := g.run.Lookup(definition.FanOut.Of); ok && g.run.State(of) == dag.Succeeded && !slices.Contains(ids, g.run.ID(of)) {
+		if of, ok := g.run.Lookup(definition.FanOut.Of); ok && g.run.State(of) == dag.Completed && !slices.Contains(ids, g.run.ID(of)) {
 			ids = append(ids, g.run.ID(of))
 		}
 	}
@@ -133,7 +133,7 @@ func (g *Graph) cleanUps(plan *dag.ResumePlan) []string {
 			continue
 		}
 		seen[i] = true
-		if g.run.Rule(i) == dag.Always && g.run.State(i) == dag.Succeeded {
+		if g.run.Rule(i) == dag.Always && g.run.State(i) == dag.Completed {
 			ids = append(ids, g.run.ID(i))
 		}
 		queue = append(queue, g.run.Dependants(i)...)

@@ -29,8 +29,8 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
 		g.fail(t, attempts, textDoneBut+err.Error(), now)
 		return
 	}
-	g.close(t, dag.Succeeded, attempts, "")
-	if err := g.feed(dag.Event{Kind: dag.EventSucceeded, Task: t.i, Growth: gain.growth}, now); err != nil {
+	g.close(t, dag.Completed, attempts, "")
+	if err := g.feed(dag.Event{Kind: dag.EventCompleted, Task: t.i, Growth: gain.growth}, now); err != nil {
 		g.fail(t, attempts, textCannotAdd+err.Error(), now)
 		return
 	}
@@ -106,9 +106,9 @@ func (g *Graph) skipGone(gone []dag.Index, now time.Time) {
 func (g *Graph) standIn(i dag.Index, definition *spec.Definition, now time.Time) {
 	for _, other := range g.run.Family(g.run.ID(i)) {
 		if g.run.Under(other) == i {
-			g.book.setAttempts(i, dag.Succeeded, 0)
+			g.book.setAttempts(i, dag.Completed, 0)
 			g.book.clear(i)
-			g.must(dag.Event{Kind: dag.EventSucceeded, Task: i}, now)
+			g.must(dag.Event{Kind: dag.EventCompleted, Task: i}, now)
 			return
 		}
 	}

@@ -431,7 +431,7 @@ func (w *turmoil) checkEnded() {
 		if state == dag.Failed {
 			require.NotEmpty(w.rt, w.view(id).Error, id)
 		}
-		if state == dag.Succeeded {
+		if state == dag.Completed {
 			require.Empty(w.rt, w.view(id).Error, id)
 		}
 	}

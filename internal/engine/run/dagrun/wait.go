@@ -72,7 +72,7 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 		}
 		item, _ := g.engine.View(int(i))
 		return item.Phase == run.PhaseQueued || item.Phase == run.PhaseGranted
-	case dag.Succeeded, dag.Failed, dag.UpstreamFailed, dag.Skipped, dag.Canceled:
+	case dag.Completed, dag.Failed, dag.UpstreamFailed, dag.Skipped, dag.Canceled:
 	}
 	return false
 }

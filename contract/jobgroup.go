@@ -282,6 +282,8 @@ type RunRecord struct {
 	Sequence int64 `json:"sequence"`
 	// LastSuccess is the end of the last completed group.
 	LastSuccess time.Time `json:"last_success,omitzero"`
+	// LastWithJobs is the due time of the last completed group that had jobs.
+	LastWithJobs time.Time `json:"last_with_jobs,omitzero"`
 	// LastDetector is the worker of the last detection, which the next detection prefers.
 	LastDetector string `json:"last_detector,omitempty"`
 	// AvoidDetector is the worker of the last failed detection, until a detection succeeds. The cause

@@ -18,6 +18,9 @@ type DetectInput struct {
 	Settings json.RawMessage `json:"settings,omitempty"`
 	// LastSuccess is the end of the last completed group of the job type; zero if none is known.
 	LastSuccess time.Time `json:"last_success,omitzero"`
+	// LastWithJobs is the due time of the last completed group with at least one job: the scheduled
+	// time, or the start of a group without a schedule. It is zero if none is known.
+	LastWithJobs time.Time `json:"last_with_jobs,omitzero"`
 	// Sequence counts the groups of this job type, from 1.
 	Sequence int64 `json:"sequence"`
 	// MaxResults is the policy's max_jobs_per_detection. More proposals are allowed; the surplus is

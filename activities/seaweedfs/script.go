@@ -97,6 +97,16 @@ func splitCommands(line string) func(func(string) bool) {
 	}
 }
 
+// maxEarly is the largest tolerance of run_interval_minutes.
+const maxEarly = 30 * time.Second
+
+// nextRun returns the earliest next run after one that was due at last. A tolerance covers the
+// clocks of different machines, so that an interval equal to the schedule's runs at every tick.
+func (s *scriptSettings) nextRun(last time.Time) time.Time {
+	interval := time.Duration(s.RunIntervalMinutes) * time.Minute
+	return last.Add(interval - min(interval/10, maxEarly))
+}
+
 // Descriptor implements [jobtype.Handler].
 func (s *script) Descriptor() jobtype.Descriptor {
 	policy := volumePolicy(5*time.Minute, 1, 30*time.Second)
@@ -117,8 +127,8 @@ func (s *script) ValidateSettings(params, detect, execute json.RawMessage) error
 	return err
 }
 
-// Detect implements [jobtype.Handler]: the script itself is the one job, unless it
-// ran less than run_interval_minutes ago.
+// Detect implements [jobtype.Handler]: the script itself is the one job, unless its last run was
+// due less than run_interval_minutes ago.
 func (s *script) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	settings, err := readScript(in.Params)
 	if err != nil {
@@ -128,7 +138,7 @@ func (s *script) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype
 		return jobtype.Permanent(err)
 	}
 	commands := settings.commands()
-	if len(commands) == 0 || s.now().Sub(in.LastSuccess) < time.Duration(settings.RunIntervalMinutes)*time.Minute {
+	if len(commands) == 0 || s.now().Before(settings.nextRun(in.LastWithJobs)) {
 		return nil
 	}
 	return out.Emit(ctx, jobtype.Proposal{

@@ -122,8 +122,17 @@ func TestScriptWaitsForItsInterval(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{})
 	in := f.input(`{"run_interval_minutes":17}`)
-	in.LastSuccess = time.Now().Add(-16 * time.Minute)
+	in.LastWithJobs = time.Now().Add(-16 * time.Minute)
 	assert.Empty(t, jobtypetest.Detect(t.Context(), f.handlers["admin_script"], in).Proposals)
-	in.LastSuccess = time.Now().Add(-18 * time.Minute)
+	in.LastWithJobs = time.Now().Add(-17*time.Minute + 5*time.Second)
+	assert.Len(t, jobtypetest.Detect(t.Context(), f.handlers["admin_script"], in).Proposals, 1, "clocks differ by seconds")
+}
+
+// TestAScriptCountsItsOwnRuns: an empty run is a success, but it is no run of the script.
+func TestAScriptCountsItsOwnRuns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, weed.KeeperOptions{})
+	in := f.input(`{"run_interval_minutes":17}`)
+	in.LastSuccess, in.LastWithJobs = time.Now().Add(-time.Minute), time.Now().Add(-18*time.Minute)
 	assert.Len(t, jobtypetest.Detect(t.Context(), f.handlers["admin_script"], in).Proposals, 1)
 }

@@ -130,7 +130,7 @@ func (r *groupRun) startDetection(d group.StartDetection) {
 			Handler: spec.Handler, Liveness: policy.Liveness, StallTimeout: policy.StallTimeout, WorkflowID: info.WorkflowExecution.ID, RunID: info.WorkflowExecution.RunID, Attempt: d.Attempt, Inline: d.Inline,
 			Input: jobtype.DetectInput{
 				JobType: spec.Name, Cluster: spec.Cluster, Params: spec.Params, Settings: spec.Detect,
-				LastSuccess: r.record.LastSuccess, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
+				LastSuccess: r.record.LastSuccess, LastWithJobs: r.record.LastWithJobs, Sequence: r.record.Sequence + 1, MaxResults: policy.MaxJobsPerDetection,
 				DryRun: r.in.DryRun, WorkerID: d.ID,
 			},
 		},

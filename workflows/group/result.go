@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -55,7 +56,7 @@ func (r *groupRun) result() contract.JobGroupResult {
 	if result.Detector != "" {
 		r.record.AvoidDetector = r.core.FailedDetector()
 	}
-	result.Record = withRun(r.record, result.Detector, contract.RunSummary{
+	result.Record = withRun(r.record, result.Detector, r.due(result.StartedAt), contract.RunSummary{
 		WorkflowID: info.ID, RunID: info.RunID, Outcome: result.Outcome,
 		Reason: jobtype.ClipCause(result.Reason, maxReasonBytes), StartedAt: result.StartedAt, EndedAt: result.EndedAt, Counts: result.Counts,
 	})
@@ -65,8 +66,19 @@ func (r *groupRun) result() contract.JobGroupResult {
 // maxReasonBytes keeps a record of twenty runs far below 64 KiB.
 const maxReasonBytes = 300
 
-// withRun extends a record by the run that ends now.
-func withRun(record contract.RunRecord, detector string, run contract.RunSummary) contract.RunRecord {
+// scheduledFor is the search attribute with the tick of a scheduled workflow.
+const scheduledFor = "TemporalScheduledStartTime"
+
+// due returns the tick of the group, or started for a group without a Schedule.
+func (r *groupRun) due(started time.Time) time.Time {
+	if tick, scheduled := workflow.GetTypedSearchAttributes(r.ctx).GetTime(temporal.NewSearchAttributeKeyTime(scheduledFor)); scheduled {
+		return tick.UTC()
+	}
+	return started
+}
+
+// withRun extends a record by the run that ends now and was due at due.
+func withRun(record contract.RunRecord, detector string, due time.Time, run contract.RunSummary) contract.RunRecord {
 	record.Sequence++
 	if detector != "" {
 		record.LastDetector = detector
@@ -74,6 +86,9 @@ func withRun(record contract.RunRecord, detector string, run contract.RunSummary
 	switch run.Outcome {
 	case contract.OutcomeCompleted:
 		record.LastSuccess = run.EndedAt
+		if run.Counts.Completed > 0 {
+			record.LastWithJobs = due
+		}
 		record.Good = newest(record.Good, run)
 	case contract.OutcomePartial, contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomeCanceled:
 		record.Bad = newest(record.Bad, run)

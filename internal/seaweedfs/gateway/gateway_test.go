@@ -151,6 +151,7 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	t.Parallel()
 	door, all := serve(t, nil)
 	requests := make(chan *pb.ExecuteJobRequest, 1)
+	last := time.Now().Add(-time.Hour).Truncate(time.Second)
 	m, _ := connect(t, door, all, fakeworker.Options{
 		ID: "Weed@1:8080", MaxExecute: 3,
 		Detect: func(_ context.Context, in *pb.RunDetectionRequest, emit fakeworker.Emit) error {
@@ -158,6 +159,7 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 			assert.Equal(t, "ALL", in.GetAdminConfigValues()["volume_state"].GetStringValue())
 			assert.Equal(t, []string{"localhost:9333"}, in.GetClusterContext().GetMasterGrpcAddresses())
 			assert.EqualValues(t, 10, in.GetMaxResults())
+			assert.Equal(t, last.Add(-5*time.Second).UTC(), in.GetLastSuccessfulRun().AsTime(), "the last run with jobs, and a tolerance")
 			assert.InDelta(t, time.Now().UnixNano(), in.GetDetectionSequence(), float64(time.Minute))
 			return errors.Join(emit(true, fakeworker.Vacuum(1)), emit(false, fakeworker.Vacuum(2)))
 		},
@@ -171,7 +173,7 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	assert.Equal(t, 3, m.worker.MaxExecute)
 	vacuum := m.handler(t, "weed-vacuum")
 	out := &sink{}
-	require.NoError(t, vacuum.Detect(t.Context(), jobtype.DetectInput{Cluster: cluster, MaxResults: 10, Params: json.RawMessage(`{"worker":{"garbage_threshold":0.5}}`)}, out))
+	require.NoError(t, vacuum.Detect(t.Context(), jobtype.DetectInput{Cluster: cluster, MaxResults: 10, LastSuccess: time.Now(), LastWithJobs: last, Params: json.RawMessage(`{"worker":{"garbage_threshold":0.5}}`)}, out))
 	require.Len(t, out.found, 2)
 	assert.Equal(t, "vacuum:2", out.found[1].DedupeKey)
 	assert.Equal(t, 5*time.Minute, out.found[1].EstimatedRuntime.Std())

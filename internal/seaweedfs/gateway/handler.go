@@ -38,6 +38,10 @@ const (
 // detection asks again. A job waits until its time is over: a leader may be elected.
 const masterPatience = 5 * time.Second
 
+// clockTolerance allows a worker's clock to be behind that of Temporal: an admin_script with the
+// interval of its schedule would else skip ticks.
+const clockTolerance = 5 * time.Second
+
 // errSilent ends a detection of a cluster without a master.
 var errSilent = errors.New("no master answers")
 
@@ -102,8 +106,8 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 			AdminConfigValues: p.settings.Admin, WorkerConfigValues: p.settings.Worker, ClusterContext: p.cluster,
 			MaxResults: translate.Count(in.MaxResults),
 		}
-		if !in.LastSuccess.IsZero() {
-			request.LastSuccessfulRun = timestamppb.New(in.LastSuccess)
+		if !in.LastWithJobs.IsZero() {
+			request.LastSuccessfulRun = timestamppb.New(in.LastWithJobs.Add(-clockTolerance))
 		}
 		return s.Detect(now, request)
 	}, watcher{

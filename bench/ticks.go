@@ -40,9 +40,9 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 		return err
 	}
 	defer c.stop()
-	text := fmt.Sprintf("version: 1\nlanes: {default: {exclusive: %t}}\njob_types:\n", exclusive)
+	text := fmt.Sprintf("version: 1\nlanes: {turns: {exclusive: %t}}\njob_types:\n", exclusive)
 	for i := range tickTypes {
-		text += fmt.Sprintf("  type-%04d: {handler: noop, schedule: {every: %s}, params: {n: 0}}\n", i, tickEvery)
+		text += fmt.Sprintf("  type-%04d: {handler: noop, lane: turns, schedule: {every: %s}, params: {n: 0}}\n", i, tickEvery)
 	}
 	applied, err := c.apply(ctx, name, text)
 	if err != nil {

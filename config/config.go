@@ -10,9 +10,6 @@ import (
 // Version is the version of the file format.
 const Version = 1
 
-// DefaultLane is the lane of a job type without one. It always exists.
-const DefaultLane = "default"
-
 // Config is a validated configuration with all defaults filled in.
 type Config struct {
 	Version int `json:"version"`
@@ -20,7 +17,7 @@ type Config struct {
 	// unchanged.
 	Owner    string   `json:"owner,omitempty"`
 	Temporal Temporal `json:"temporal"`
-	// Lanes by name, always including DefaultLane.
+	// Lanes by name. A job type without a lane waits for no other job type.
 	Lanes map[string]Lane `json:"lanes"`
 	// Resources are the sizes of the named pools.
 	Resources map[string]int `json:"resources"`
@@ -120,7 +117,7 @@ type JobType struct {
 
 	Description string                `json:"description,omitempty"`
 	Enabled     bool                  `json:"enabled"`
-	Lane        string                `json:"lane"`
+	Lane        string                `json:"lane,omitempty"`
 	Schedule    contract.ScheduleSpec `json:"schedule"`
 	// Interval is the smallest time between two ticks.
 	Interval jobtype.Duration `json:"-"`

@@ -28,7 +28,24 @@ func (l *loader) jobTypes(root *yamlread.Node, loaded *Config) map[string]JobTyp
 		types[f.Key] = l.jobType(f, join("job_types", f.Key), loaded)
 	}
 	l.clusterUsers(root, loaded, types)
+	l.unusedLanes(root.Get("lanes"), types)
 	return types
+}
+
+// unusedLanes warns of lanes that no job type names. Their order and windows hold for nothing.
+func (l *loader) unusedLanes(section *yamlread.Node, types map[string]JobType) {
+	used := map[string]bool{}
+	for _, declared := range types {
+		used[declared.Lane] = true
+	}
+	if section == nil || len(types) == 0 {
+		return
+	}
+	for _, f := range section.Fields {
+		if !used[f.Key] {
+			l.warn(f.At, join("lanes", f.Key), "no job type names it: write `lane: %s` in those that are to take turns in it", f.Key)
+		}
+	}
 }
 
 // clusterUsers checks the cluster block with the handlers that read it. Handlers of one system find
@@ -61,7 +78,7 @@ type entry struct {
 func (e entry) blame(keys ...string) yamlread.Place { return e.node.Follow(keys).Place() }
 
 func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType {
-	read := JobType{Enabled: true, Lane: DefaultLane}
+	read := JobType{Enabled: true}
 	e := entry{name: f.Key, node: f.Value, path: path}
 	if f.Value.Kind != yamlread.Object {
 		l.fault(f.At, path, "is %s, but must be an object with at least schedule, and handler or dag", f.Value.Kind)
@@ -126,7 +143,7 @@ func (l *loader) lane(e entry, name string, lanes map[string]Lane) {
 		return
 	}
 	if _, known := lanes[name]; !known {
-		l.fault(written.Place(), e.path+".lane", "there is no lane %q%s", name, didYouMean(name, sortedKeys(lanes)))
+		l.fault(written.Place(), e.path+".lane", "there is no lane %q%s: declare it with `lanes: {%s: {}}`", name, didYouMean(name, sortedKeys(lanes)), name)
 	}
 }
 

@@ -64,13 +64,13 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	loaded := mustLoad(t, minimal)
 	assert.Equal(t, config.Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, loaded.Temporal)
-	assert.Equal(t, map[string]config.Lane{"default": {Exclusive: true}}, loaded.Lanes)
+	assert.Equal(t, map[string]config.Lane{}, loaded.Lanes)
 	assert.Equal(t, jobtype.Duration(5*time.Second), loaded.Fleet.HeartbeatInterval)
 	assert.Empty(t, loaded.Warnings)
 
 	tidy := loaded.JobTypes["tidy"]
 	assert.True(t, tidy.Enabled)
-	assert.Equal(t, "default", tidy.Lane)
+	assert.Empty(t, tidy.Lane, "it runs beside all others")
 	want := jobtype.DefaultPolicy()
 	want.StallTimeout = want.HeartbeatTimeout
 	want.CatchupWindow = jobtype.Duration(5 * time.Minute)
@@ -84,7 +84,7 @@ temporal:
   address: temporal.example:7233
   namespace: ops
   tls: {cert: c.pem, key: k.pem, ca: ca.pem, server_name: t.example}
-lanes: {default: {exclusive: false}, slow: {}}
+lanes: {shared: {exclusive: false}, slow: {}}
 resources: {db_connections: 5}
 cluster: {name: west, size: 3}
 fleet: {heartbeat_interval: 2s, unreachable_after: 10s, offline_after: 30s, delete_after: 7d}
@@ -100,7 +100,7 @@ job_types:
     execute: {command: [rm, "{{.Params.item}}"]}
 `)
 	assert.Equal(t, &config.TLS{Cert: "c.pem", Key: "k.pem", CA: "ca.pem", ServerName: "t.example"}, loaded.Temporal.TLS)
-	assert.Equal(t, map[string]config.Lane{"default": {}, "slow": {Exclusive: true}}, loaded.Lanes)
+	assert.Equal(t, map[string]config.Lane{"shared": {}, "slow": {Exclusive: true}}, loaded.Lanes)
 	assert.Equal(t, map[string]int{"db_connections": 5}, loaded.Resources)
 	assert.JSONEq(t, `{"name":"west","size":3}`, string(loaded.Cluster))
 	assert.Equal(t, jobtype.Duration(7*24*time.Hour), loaded.Fleet.DeleteAfter)
@@ -153,7 +153,7 @@ func TestAllFaultsAtOnceWithTheirPlaces(t *testing.T) {
 		`r.yaml:7:3: resources.Big: name "Big" must start with a-z or 0-9 and hold only a-z, 0-9, _ and -, at most 63 characters`,
 		`r.yaml:8:9: resources.none: 0 is out of range: use 1 to 1000000`,
 		`r.yaml:11:14: job_types.a.handler: there is no handler "swep": did you mean "sweep"? (--allow-unregistered accepts handlers that only workers know)`,
-		`r.yaml:12:11: job_types.a.lane: there is no lane "defualt": did you mean "default"?`,
+		`r.yaml:12:11: job_types.a.lane: there is no lane "defualt": declare it with ` + "`lanes: {defualt: {}}`",
 		`r.yaml:13:33: job_types.a.schedule.cron: is written together with every: use one of them, or two job types`,
 		`r.yaml:14:5: job_types.a.handler: the key is written twice, first at line 11`,
 		`r.yaml:17:14: job_types.b.enabled: is text, but must be true or false`,
@@ -327,6 +327,28 @@ job_types:
 		assert.Contains(t, text, want)
 	}
 	assert.Len(t, loaded.Warnings, 5)
+}
+
+// A job type without a lane takes no turns; a lane that is named is exclusive.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	loaded := mustLoad(t, `version: 1
+lanes: {disks: , shared: {exclusive: false}, default: {}}
+job_types:
+  a: {handler: plain, schedule: {every: 1m}}
+  b: {handler: plain, schedule: {every: 1m}, lane: disks}
+  c: {handler: plain, schedule: {every: 1m}, lane: shared}
+`)
+	all := specs(t, loaded)
+	for i, want := range []struct {
+		lane   string
+		shared bool
+	}{{"", false}, {"disks", false}, {"shared", true}} {
+		assert.Equal(t, want.lane, all[i].Lane)
+		assert.Equal(t, want.shared, all[i].LaneShared)
+	}
+	require.Len(t, loaded.Warnings, 1, "windows of a lane that nobody names would hold for nothing")
+	assert.Equal(t, "r.yaml:2:46: lanes.default: no job type names it: write `lane: default` in those that are to take turns in it", loaded.Warnings.Error())
 }
 
 type pickyValidator struct{ err error }

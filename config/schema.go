@@ -118,7 +118,7 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 			"labels":       object{"type": "object", "additionalProperties": object{"type": []string{"string", "number", "boolean"}}, "description": "restricts detect_on: every and each_worker to the workers that have them"},
 			"description":  described("string", "shown to operators and in the Temporal Web UI"),
 			"enabled":      described("boolean", "false pauses the Schedule; default true"),
-			"lane":         described("string", "default: default"),
+			"lane":         described("string", "one of lanes, which job groups take turns in; default: none, the groups run beside all others"),
 			"schedule":     scheduleSchema(),
 			"windows":      windowsSchema(),
 			"blackouts":    blackoutsSchema(),

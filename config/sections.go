@@ -154,7 +154,7 @@ func (l *loader) tls(n *yamlread.Node, into *Temporal) {
 }
 
 func (l *loader) lanes(n *yamlread.Node) map[string]Lane {
-	lanes := map[string]Lane{DefaultLane: {Exclusive: true}}
+	lanes := map[string]Lane{}
 	for _, f := range l.named(n, "lanes", "lanes") {
 		path := join("lanes", f.Key)
 		lane := Lane{Exclusive: true}

@@ -56,7 +56,7 @@ func (c *Config) spec(name string) (contract.JobTypeSpec, error) {
 		Labels:       declared.Labels,
 		Description:  declared.Description,
 		Lane:         declared.Lane,
-		LaneShared:   !c.Lanes[declared.Lane].Exclusive,
+		LaneShared:   declared.Lane != "" && !c.Lanes[declared.Lane].Exclusive,
 		Interval:     declared.Interval,
 		Resources:    c.Resources,
 		JobResources: declared.Resources,

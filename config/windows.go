@@ -130,7 +130,7 @@ func (l *loader) windowOddities(e entry, read JobType, lane jobtype.Calendar) {
 	}
 	at, path := e.blame(key), e.path+"."+key
 	if len(open) == 0 {
-		l.fault(at, path, "there is no moment at which jobs may start: its windows and blackouts, and those of lane %s, leave none", read.Lane)
+		l.fault(at, path, "there is no moment at which jobs may start: its windows and blackouts%s leave none", laneToo(read.Lane))
 		return
 	}
 	longest := time.Duration(0)
@@ -181,6 +181,14 @@ func meets(read JobType, open []window.Span) bool {
 		}
 	}
 	return false
+}
+
+// laneToo names the lane whose windows hold, too.
+func laneToo(lane string) string {
+	if lane == "" {
+		return ""
+	}
+	return ", and those of lane " + lane + ","
 }
 
 func laneSchema() object {

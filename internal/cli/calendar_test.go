@@ -16,14 +16,17 @@ import (
 // The dropped ticks of `crowded` have a run in their way: its one job outlasts the
 // interval.
 const calendarConfig = `version: 1
+lanes: {default: {}}
 job_types:
   quick:
     handler: command
+    lane: default
     schedule: {every: 10s, offset: 7s}
     detect: {command: [printf, 'a\n'], format: lines}
     execute: {command: [echo, done]}
   crowded:
     handler: command
+    lane: default
     schedule: {every: 10s, offset: 0s}
     detect: {command: [printf, 'a\n'], format: lines}
     execute: {command: [sleep, "15"]}
@@ -63,7 +66,7 @@ func TestForecastAndLedger(t *testing.T) {
 	assert.InDelta(t, 8640, told.Types[0].Due, 1)
 	assert.InDelta(t, told.Types[0].Runs, told.Types[0].Skipped, 2, "every other tick finds the run before open")
 	assert.InDelta(t, 8640, told.Types[1].Due, 1)
-	assert.Contains(t, h.run("forecast", "--job-type", "quick").Stdout, string(contract.CodeLaneBusy), "both are in the default lane")
+	assert.Contains(t, h.run("forecast", "--job-type", "quick").Stdout, string(contract.CodeLaneBusy), "both are in one lane")
 	assert.Contains(t, h.run("forecast", "--job-type", "crowded").Stdout, string(contract.CodeOverlap))
 	assert.Contains(t, h.run("ledger", "--dropped", "--job-type", "crowded").Stdout, string(contract.CodeOverlap))
 	o = h.run("ledger", "--days", "8")

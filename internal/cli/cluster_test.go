@@ -55,9 +55,11 @@ func (h *harness) eventually(want string, args ...string) clitest.Outcome {
 // The gate file holds the jobs of `slow` back until a test lets them go.
 func clusterConfig(gate string) string {
 	return `version: 1
+lanes: {default: {}}
 job_types:
   quick:
     handler: command
+    lane: default
     description: three quick jobs
     schedule: {every: 365d}
     policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 3}
@@ -65,11 +67,13 @@ job_types:
     execute: {command: [echo, "did {{.Params.item}}"]}
   broken:
     handler: command
+    lane: default
     schedule: {every: 365d}
     detect: {command: [printf, 'good\nbad\n'], format: lines}
     execute: {command: [sh, -c, 'if [ "$1" = bad ]; then echo looking; echo "no such disk" >&2; exit 3; fi', sh, "{{.Params.item}}"]}
   slow:
     handler: command
+    lane: default
     schedule: {every: 365d}
     policy: {global_execution_concurrency: 2, per_worker_execution_concurrency: 2, heartbeat_timeout: 5s, interactive: true}
     detect: {command: [printf, 'one\ntwo\nthree\n'], format: lines}

@@ -138,7 +138,7 @@ func (c *cluster) result(ref starter.RunRef, limit time.Duration) contract.JobGr
 }
 
 // header of a configuration whose scripts run side by side.
-const header = "version: 1\nlanes: {side: {exclusive: false}}\njob_types:\n"
+const header = "version: 1\nlanes: {side: {exclusive: false}, default: {}}\njob_types:\n"
 
 // script is a job type of the command handler. detect and execute are shell
 // scripts; the shell is named, as it must be.

@@ -22,12 +22,14 @@ import (
 const fleetTypes = `
   backup:
     handler: command
+    lane: default
     schedule: {every: 365d}
     policy: {global_execution_concurrency: 2}
     detect: {command: [printf, '/srv/a\n/srv/b\n'], format: lines}
     execute: {command: [sh, -c, 'echo "::progress 25 copying $1"; echo "copied the first block of $1"; while [ -e hold ]; do sleep 0.1; done', sh, "{{.Params.item}}"]}
   vacuum:
     handler: command
+    lane: default
     schedule: {every: 365d}
     detect: {command: [printf, 'x\n'], format: lines}
     execute: {command: ["true"]}

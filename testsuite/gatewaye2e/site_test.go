@@ -50,7 +50,7 @@ func (s *site) core() *gateway.Gateway {
 // apply applies job types, which are due only when a test begins them.
 func (s *site) apply(jobTypes string) {
 	s.T.Helper()
-	s.Apply(sites.Scaled + "lanes: {free: {exclusive: false}}\njob_types:\n" + jobTypes)
+	s.Apply(sites.Scaled + "lanes: {free: {exclusive: false}, default: {}}\njob_types:\n" + jobTypes)
 }
 
 // jobType is one for apply.

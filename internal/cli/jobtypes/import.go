@@ -95,8 +95,22 @@ func imported(handlers []jobtype.Descriptor) (*yaml.Node, error) {
 		put(cluster, list.key, scalar([]string{})).HeadComment = list.help
 	}
 	put(root, "cluster", cluster).HeadComment = "Addresses of HTTP, or host:port.grpcport"
+	if slices.ContainsFunc(handlers, changesVolumes) {
+		lanes := mapping()
+		put(lanes, weedLane, mapping())
+		put(root, "lanes", lanes).HeadComment = "One of the job types that change volumes at a time, alphabetically, as weed admin has it"
+	}
 	put(root, "job_types", types)
 	return root, nil
+}
+
+// weedLane is the lane of the job types that `weed admin` does one at a time.
+const weedLane = "seaweedfs"
+
+// changesVolumes reports whether a handler is a weed worker's for which `weed admin` takes turns.
+func changesVolumes(d jobtype.Descriptor) bool {
+	hints, foreign := translate.HintsOf(d)
+	return foreign && translate.Mutates(hints.JobType)
 }
 
 func importedType(d jobtype.Descriptor) (one *yaml.Node, name string, err error) {
@@ -110,6 +124,9 @@ func importedType(d jobtype.Descriptor) (one *yaml.Node, name string, err error)
 	if foreign {
 		name = strings.ReplaceAll(strings.ToLower(hints.JobType), ".", "_")
 		put(one, "enabled", scalar(hints.Enabled))
+		if changesVolumes(d) {
+			put(one, "lane", scalar(weedLane))
+		}
 		every := mapping()
 		every.Style = yaml.FlowStyle
 		put(every, "every", scalar(hints.Every.String()))

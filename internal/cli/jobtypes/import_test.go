@@ -51,6 +51,16 @@ func TestWhatIsImportedIsValid(t *testing.T) {
 	assert.Equal(t, 16, vacuum.Policy.GlobalExecutionConcurrency)
 	assert.JSONEq(t, `{"admin":{"collection_filter":"","data_center_filter":"","node_filter":"","rack_filter":"","volume_state":"ALL"},"worker":{"garbage_threshold":0.3}}`, string(vacuum.Params))
 	assert.False(t, loaded.JobTypes["iceberg_maintenance"].Enabled, "as the worker has it")
+	assert.Empty(t, loaded.Warnings)
+	lanes := map[string]string{}
+	for name, declared := range loaded.JobTypes {
+		lanes[name] = declared.Lane
+	}
+	assert.Equal(t, map[string]string{
+		"admin_script": "seaweedfs", "ec_balance": "seaweedfs", "erasure_coding": "seaweedfs", "vacuum": "seaweedfs", "volume_balance": "seaweedfs",
+		"iceberg_maintenance": "", "s3_lifecycle": "",
+	}, lanes, "those that weed admin does one at a time")
+	assert.True(t, loaded.Lanes["seaweedfs"].Exclusive)
 	assert.Contains(t, string(written), "0 to 1\n")
 }
 

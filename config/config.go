@@ -121,6 +121,8 @@ type JobType struct {
 	Schedule    contract.ScheduleSpec `json:"schedule"`
 	// Interval is the smallest time between two ticks.
 	Interval jobtype.Duration `json:"-"`
+	// fromHandler lists the paths of settings that are defaults of the handler.
+	fromHandler []string
 	Policy   jobtype.Policy   `json:"policy"`
 
 	jobtype.Calendar

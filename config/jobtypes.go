@@ -81,7 +81,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	read := JobType{Enabled: true}
 	e := entry{name: f.Key, node: f.Value, path: path}
 	if f.Value.Kind != yamlread.Object {
-		l.fault(f.At, path, "is %s, but must be an object with at least schedule, and handler or dag", f.Value.Kind)
+		l.fault(f.At, path, "is %s, but must be an object with at least handler or dag", f.Value.Kind)
 		return read
 	}
 	// An object that begins on the next line is reported at its name.
@@ -103,6 +103,7 @@ func (l *loader) jobType(f yamlread.Field, path string, loaded *Config) JobType 
 	var interval jobtype.Duration
 	read.Schedule, interval = l.schedule(e)
 	read.Policy, read.Interval = l.policy(e, interval), interval
+	read.fromHandler = e.fromHandler()
 	read.Resources = l.jobResources(e, loaded.Resources)
 	read.RetryBudget = l.retryBudget(e)
 	read.Notify = l.notifyRules(e.node.Get("notify"), path+".notify", &loaded.Notify)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -9,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -157,11 +160,11 @@ func TestAllFaultsAtOnceWithTheirPlaces(t *testing.T) {
 		`r.yaml:13:33: job_types.a.schedule.cron: is written together with every: use one of them, or two job types`,
 		`r.yaml:14:5: job_types.a.handler: the key is written twice, first at line 11`,
 		`r.yaml:17:14: job_types.b.enabled: is text, but must be true or false`,
-		`r.yaml:18:15: job_types.b.schedule: says neither every nor cron: write ` + "`every: 1h` or `cron: \"0 2 * * *\"`",
+		`r.yaml:18:15: job_types.b.schedule: says neither every nor cron, and handler plain has no default interval: write ` + "`every: 1h` or `cron: \"0 2 * * *\"`",
 		`r.yaml:20:20: job_types.b.policy.retry_limit: is text, but must be an integer up to 2147483647`,
 		`r.yaml:21:22: job_types.b.policy.retry_backoff: 5 has no unit: write it like 5s, 5m or 5h`,
 		`r.yaml:22:7: job_types.b.policy.max_runtme: unknown key: did you mean "max_runtime"?`,
-		`r.yaml:23:3: job_types.c: is a list, but must be an object with at least schedule, and handler or dag`,
+		`r.yaml:23:3: job_types.c: is a list, but must be an object with at least handler or dag`,
 	}, faults(t, `version: 2
 job_typs: {}
 temporal:
@@ -327,6 +330,63 @@ job_types:
 		assert.Contains(t, text, want)
 	}
 	assert.Len(t, loaded.Warnings, 5)
+}
+
+// The interval of the descriptor is used without a schedule, and with one that only says when within it.
+func TestDefaultInterval(t *testing.T) {
+	t.Parallel()
+	const twoHours = jobtype.Duration(2 * time.Hour)
+	vacuum := jobtype.Descriptor{Name: "vacuum", DefaultInterval: twoHours, DefaultPolicy: jobtype.Policy{RetryLimit: 1, Liveness: jobtype.LivenessProcess}}
+	loaded, err := loadWith(`version: 1
+job_types:
+  a: {handler: vacuum}
+  b: {handler: vacuum, schedule: {offset: 5m}, policy: {retry_limit: 3}}
+  c: {handler: vacuum, schedule: {every: 1h}}
+  d: {handler: vacuum, schedule: {cron: "@daily"}}
+`, func(o *config.Options) { o.Handlers = append(o.Handlers, vacuum) })
+	require.NoError(t, err)
+	all := specs(t, loaded)
+	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: contract.SpreadOffset("a", twoHours)}, all[0].Schedule)
+	assert.Equal(t, twoHours, all[0].Interval)
+	assert.Equal(t, []string{"policy.retry_limit", "policy.liveness", "schedule.every"}, all[0].FromHandler)
+	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: jobtype.Duration(5 * time.Minute)}, all[1].Schedule)
+	assert.Equal(t, []string{"policy.liveness", "schedule.every"}, all[1].FromHandler)
+	assert.Equal(t, jobtype.Duration(time.Hour), all[2].Schedule.Every)
+	assert.NotContains(t, all[2].FromHandler, "schedule.every")
+	assert.Zero(t, all[3].Schedule.Every, "a calendar has no interval besides")
+	_, err = load("version: 1\njob_types: {a: {handler: plain}}\n")
+	require.ErrorContains(t, err, "schedule: is missing, and handler plain has no default interval: write `schedule: {every: 1h}`")
+}
+
+// The schema for editors requires a schedule where the handler has no interval.
+func TestSchemaOfDefaultInterval(t *testing.T) {
+	t.Parallel()
+	encoded, err := config.Schema([]jobtype.Descriptor{plainHandler(), {Name: "vacuum", DefaultInterval: jobtype.Duration(2 * time.Hour), DefaultPolicy: jobtype.Policy{RetryLimit: 1}}})
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("r.json", document))
+	schema, err := compiler.Compile("r.json")
+	require.NoError(t, err)
+	for text, valid := range map[string]bool{
+		`{"handler":"vacuum"}`:                                           true,
+		`{"handler":"vacuum","schedule":{"offset":"5m"}}`:                true,
+		`{"handler":"vacuum","schedule":{"every":"5m","cron":"@daily"}}`: false,
+		`{"handler":"plain"}`:                                            false,
+		`{"handler":"plain","schedule":{"offset":"5m"}}`:                 false,
+		`{"handler":"plain","schedule":{"every":"5m"}}`:                  true,
+		`{"dag":"a.yaml"}`:                                               false,
+		`{"dag":"a.yaml","schedule":{"cron":"@daily"}}`:                  true,
+		`{"handler":"elsewhere"}`:                                        true,
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"version":1,"job_types":{"a":` + text + `}}`))
+		require.NoError(t, err)
+		assert.Equal(t, valid, schema.Validate(value) == nil, text)
+	}
+	for _, shown := range []string{`"default": "2h"`, `"description": "default of handler vacuum"`} {
+		assert.Contains(t, string(encoded), shown)
+	}
 }
 
 // A job type without a lane takes no turns; a lane that is named is exclusive.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"reflect"
 	"time"
 	_ "time/tzdata" // Nodes may lack a time zone database; names must mean the same everywhere.
 
@@ -21,27 +22,68 @@ const (
 // ticks of its cron expressions. The interval is 0 if a fault hides it.
 func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype.Duration) {
 	n, path := e.node.Get("schedule"), e.path+".schedule"
-	if n == nil {
-		l.fault(e.blame(), path, "is missing: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`")
+	spec.Every = e.defaultInterval()
+	if n == nil && spec.Every == 0 {
+		l.fault(e.blame(), path, "is missing%s: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`", e.noInterval())
 		return spec, 0
 	}
-	if !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter") {
+	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter") {
 		return spec, 0
 	}
 	every, cron := n.Get("every"), n.Get("cron")
 	switch {
 	case every != nil && cron != nil:
 		l.fault(cron.Place(), path+".cron", "is written together with every: use one of them, or two job types")
-	case every == nil && cron == nil:
-		l.fault(n.Place(), path, "says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`")
-	case every != nil:
+	case every == nil && cron == nil && spec.Every == 0:
+		l.fault(n.Place(), path, "says neither every nor cron%s: write `every: 1h` or `cron: \"0 2 * * *\"`", e.noInterval())
+	case cron == nil:
 		interval = l.every(n, path, &spec)
 		l.spread(e, n.Get("spread"), &spec)
 	default:
+		spec.Every = 0
 		interval = l.cron(n, path, &spec)
 	}
 	l.jitter(n, path, &spec, interval)
 	return spec, interval
+}
+
+// defaultInterval returns the interval of the handler's descriptor; 0: it has none that can be used.
+func (e entry) defaultInterval() jobtype.Duration {
+	if e.handler == nil {
+		return 0
+	}
+	every := e.handler.descriptor.DefaultInterval
+	if every < minEvery || every > maxEvery || every.Std()%time.Second != 0 {
+		return 0
+	}
+	return every
+}
+
+// noInterval says why a handler gives a job type no interval.
+func (e entry) noInterval() string {
+	if e.handler != nil {
+		return ", and handler " + e.handler.descriptor.Name + " has no default interval"
+	}
+	return ""
+}
+
+// fromHandler lists the settings of the job type that are defaults of its handler.
+func (e entry) fromHandler() []string {
+	if e.handler == nil {
+		return nil
+	}
+	var paths []string
+	defaults := reflect.ValueOf(e.handler.descriptor.DefaultPolicy)
+	for _, s := range policySettings() {
+		if !defaults.Field(s.index).IsZero() && e.node.Get("policy").Get(s.key) == nil {
+			paths = append(paths, "policy."+s.key)
+		}
+	}
+	schedule := e.node.Get("schedule")
+	if e.defaultInterval() > 0 && schedule.Get("every") == nil && schedule.Get("cron") == nil {
+		paths = append(paths, contract.PathEvery)
+	}
+	return paths
 }
 
 // Values of `spread`.

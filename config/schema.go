@@ -102,14 +102,14 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 		names[i] = handler.Name
 		conditions[i] = object{
 			"if":   object{"properties": object{"handler": object{"const": handler.Name}}, "required": []string{"handler"}},
-			"then": object{"properties": blocksSchema(handler)},
+			"then": handlerSchema(handler),
 		}
 	}
 	schema := object{
 		"type":                 "object",
 		"additionalProperties": false,
-		"required":             []string{"schedule"},
 		"oneOf":                []object{{"required": []string{"handler"}}, {"required": []string{"dag"}}},
+		"dependentSchemas":     object{"dag": scheduled()},
 		"properties": object{
 			"handler":      object{"type": "string", "examples": names},
 			"dag":          described("string", "the file of a DAG that the job type runs instead of a handler, at or below the folder of this file"),
@@ -136,6 +136,36 @@ func jobTypeSchema(handlers []jobtype.Descriptor) object {
 		schema["allOf"] = conditions
 	}
 	return schema
+}
+
+// scheduled requires a schedule with every or cron.
+func scheduled() object {
+	return object{
+		"required":   []string{"schedule"},
+		"properties": object{"schedule": object{"anyOf": []object{{"required": []string{"every"}}, {"required": []string{"cron"}}}}},
+	}
+}
+
+// handlerSchema describes the job types of a handler: its blocks and its defaults.
+func handlerSchema(handler jobtype.Descriptor) object {
+	properties := blocksSchema(handler)
+	origin := "default of handler " + handler.Name
+	policy := object{}
+	defaults := reflect.ValueOf(handler.DefaultPolicy)
+	for _, s := range policySettings() {
+		if value := defaults.Field(s.index); !value.IsZero() {
+			policy[s.key] = object{"default": value.Interface(), "description": origin}
+		}
+	}
+	if len(policy) > 0 {
+		properties["policy"] = object{"properties": policy}
+	}
+	schema := object{"properties": properties}
+	if handler.DefaultInterval > 0 {
+		properties["schedule"] = object{"properties": object{"every": object{"default": handler.DefaultInterval, "description": origin}}}
+		return schema
+	}
+	return object{"allOf": []object{schema, scheduled()}}
 }
 
 func blocksSchema(handler jobtype.Descriptor) object {
@@ -168,9 +198,9 @@ func scheduleSchema() object {
 	return object{
 		"type":                 "object",
 		"additionalProperties": false,
-		"oneOf":                []object{{"required": []string{"every"}}, {"required": []string{"cron"}}},
+		"not":                  object{"required": []string{"every", "cron"}},
 		"properties": object{
-			"every":    duration("the interval, counted from 1970-01-01 UTC"),
+			"every":    duration("the interval, counted from 1970-01-01 UTC; without it and cron the handler's default"),
 			"offset":   duration("shifts an interval; shorter than every"),
 			"spread":   object{"enum": []string{spreadByName, spreadNone}, "description": "name (default): without an offset the ticks are shifted by a time that depends on the job type's name; none: they are at full intervals"},
 			"cron":     object{"description": "five fields each, or @daily and the like", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1, "maxItems": maxCrons}}},

@@ -71,6 +71,7 @@ func (c *Config) spec(name string) (contract.JobTypeSpec, error) {
 		Execute:      declared.Execute,
 		Cluster:      c.Cluster,
 		Schedule:     declared.Schedule,
+		FromHandler:  declared.fromHandler,
 	}
 	encoded, err := canonicalJSON(spec)
 	if err != nil {

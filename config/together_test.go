@@ -37,7 +37,7 @@ job_types:
 	})
 	assert.Equal(t, []string{
 		"r.yaml:1:10: version: 2 is not known: this Roundsman reads version 1",
-		"r.yaml:5:15: job_types.a.schedule: says neither every nor cron: write `every: 1h` or `cron: \"0 2 * * *\"`",
+		"r.yaml:5:15: job_types.a.schedule: says neither every nor cron, and handler command has no default interval: write `every: 1h` or `cron: \"0 2 * * *\"`",
 		"r.yaml:5:16: job_types.a.schedule.evry: unknown key: did you mean \"every\"?",
 		"r.yaml:6:27: job_types.a.policy.retry_limit: -1 is out of range: use 0 to 100",
 		"r.yaml:8:7: job_types.a.detect.command: is missing: handler command needs it",

@@ -54,6 +54,9 @@ type JobTypeSpec struct {
 	Cluster json.RawMessage `json:"cluster,omitempty"`
 	// Schedule is the schedule as written, for operators and `plan`.
 	Schedule ScheduleSpec `json:"schedule"`
+	// FromHandler lists the paths of settings that are defaults of the handler: [PathEvery] and
+	// policy.SETTING.
+	FromHandler []string `json:"from_handler,omitempty"`
 	// Hash identifies all fields above. `apply` compares it.
 	Hash string `json:"hash,omitempty"`
 }
@@ -83,6 +86,9 @@ func (s JobTypeSpec) String() string {
 	}
 	return s.Handler
 }
+
+// PathEvery is the path of a job type's interval.
+const PathEvery = "schedule.every"
 
 // ScheduleSpec is the times at which a job type is due.
 type ScheduleSpec struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Validate returns every fault of d, joined. A worker calls it at its start and refuses a handler with
@@ -24,6 +25,9 @@ func (d Descriptor) Validate() error {
 	schema("execute_settings", d.ExecuteSettings)
 	if err := d.DefaultPolicy.WithDefaults().Validate(); err != nil {
 		faults = append(faults, fmt.Errorf("default_policy: %w", err))
+	}
+	if every := d.DefaultInterval.Std(); every < 0 || every > 365*24*time.Hour || every%time.Second != 0 {
+		faults = append(faults, fmt.Errorf("default_interval: %s must be whole seconds up to 365d, or 0 for none", d.DefaultInterval))
 	}
 	if d.MaxDetectConcurrency < 0 || d.MaxExecuteConcurrency < 0 {
 		faults = append(faults, errors.New("max_detect_concurrency and max_execute_concurrency must not be negative; 0 means no own limit"))

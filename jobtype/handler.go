@@ -70,6 +70,9 @@ type Descriptor struct {
 	// DefaultPolicy overrides the built-in defaults for all job types of the handler; the
 	// configuration overrides both. Zero fields keep the built-in default.
 	DefaultPolicy Policy `json:"default_policy"`
+	// DefaultInterval is the interval of job types without a schedule of their own: whole seconds, 1s
+	// to 365d. 0: a job type of the handler must have a schedule.
+	DefaultInterval Duration `json:"default_interval,omitempty"`
 	// MaxDetectConcurrency and MaxExecuteConcurrency limit the handler's concurrent detections and
 	// jobs in one worker process. 0: only the worker's slots limit them.
 	MaxDetectConcurrency  int `json:"max_detect_concurrency,omitempty"`

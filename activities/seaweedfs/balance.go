@@ -18,7 +18,7 @@ func balanceKind() kind {
 	return kind{
 		name:   "volume_balance",
 		help:   "Moves volumes of a SeaweedFS cluster from the fullest to the emptiest servers, by slots, within what the replica placement allows.",
-		schema: balanceSchema, batches: true, policy: volumePolicy(2*time.Minute, 100, 15*time.Second),
+		schema: balanceSchema, batches: true, policy: volumePolicy(2*time.Minute, 100, 15*time.Second), interval: 30 * time.Minute,
 		fresh: func() settings {
 			return &balanceSettings{ImbalanceThreshold: 0.2, MinServerCount: 2, MaxConcurrentMoves: 5}
 		},

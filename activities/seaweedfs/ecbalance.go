@@ -18,7 +18,7 @@ func ecBalanceKind() kind {
 	return kind{
 		name:   "ec_balance",
 		help:   "Spreads the shards of erasure-coded volumes over racks and servers, and removes shards that are there twice.",
-		schema: ecBalanceSchema, policy: volumePolicy(5*time.Minute, 500, 30*time.Second),
+		schema: ecBalanceSchema, policy: volumePolicy(5*time.Minute, 500, 30*time.Second), interval: 30 * time.Minute,
 		fresh: func() settings { return &ecBalanceSettings{ImbalanceThreshold: 0.2, MinServerCount: 3} },
 	}
 }

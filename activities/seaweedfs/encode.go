@@ -19,7 +19,7 @@ func encodeKind() kind {
 	return kind{
 		name:   "erasure_coding",
 		help:   "Turns volumes of a SeaweedFS cluster that are full and quiet into 10+4 shards, on the servers: no data passes the worker.",
-		schema: encodeSchema, policy: volumePolicy(5*time.Minute, 500, 30*time.Second),
+		schema: encodeSchema, policy: volumePolicy(5*time.Minute, 500, 30*time.Second), interval: 5 * time.Minute,
 		fresh: func() settings { return &encodeSettings{QuietForSeconds: 3600, FullnessRatio: 0.95, MinSizeMB: 30} },
 	}
 }

@@ -30,6 +30,7 @@ type kind struct {
 	name, help string
 	schema     []byte
 	policy     jobtype.Policy
+	interval   time.Duration
 	fresh      func() settings // with defaults
 	batches    bool
 	// together is how many items of a batch run at once.
@@ -59,7 +60,7 @@ func New(connections *Connections) []jobtype.Handler {
 
 // Descriptor implements [jobtype.Handler].
 func (h *handler) Descriptor() jobtype.Descriptor {
-	return jobtype.Descriptor{Name: h.name, Help: h.help, Params: h.schema, DefaultPolicy: h.policy, Batches: h.batches}
+	return jobtype.Descriptor{Name: h.name, Help: h.help, Params: h.schema, DefaultPolicy: h.policy, DefaultInterval: jobtype.Duration(h.interval), Batches: h.batches}
 }
 
 // ValidateSettings implements [jobtype.SettingsValidator].

@@ -56,7 +56,7 @@ func (s *scriptSettings) validate() error {
 }
 
 func readScript(params json.RawMessage) (*scriptSettings, error) {
-	s := &scriptSettings{Script: defaultScript, RunIntervalMinutes: 17, Weed: "weed", Timeout: jobtype.Duration(20 * time.Minute)}
+	s := &scriptSettings{Script: defaultScript, RunIntervalMinutes: int(scriptInterval.Std() / time.Minute), Weed: "weed", Timeout: jobtype.Duration(20 * time.Minute)}
 	return s, readParams(params, s)
 }
 
@@ -107,6 +107,9 @@ func (s *scriptSettings) nextRun(last time.Time) time.Time {
 	return last.Add(interval - min(interval/10, maxEarly))
 }
 
+// scriptInterval is how often the script runs if nobody says otherwise, as SeaweedFS does.
+const scriptInterval = jobtype.Duration(17 * time.Minute)
+
 // Descriptor implements [jobtype.Handler].
 func (s *script) Descriptor() jobtype.Descriptor {
 	policy := volumePolicy(5*time.Minute, 1, 30*time.Second)
@@ -114,7 +117,7 @@ func (s *script) Descriptor() jobtype.Descriptor {
 	policy.OnDisconnect, policy.StopAfter = "", 0
 	return jobtype.Descriptor{
 		Name: "admin_script", Help: "Runs a maintenance script through `weed shell`, which must be installed on the worker, under the cluster's shell lease.",
-		Params: scriptSchema, DefaultPolicy: policy, MaxExecuteConcurrency: 1,
+		Params: scriptSchema, DefaultPolicy: policy, DefaultInterval: scriptInterval, MaxExecuteConcurrency: 1,
 	}
 }
 

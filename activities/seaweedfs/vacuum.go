@@ -75,7 +75,7 @@ func vacuumKind() kind {
 		name:   "vacuum",
 		help:   "Gives the space of deleted objects back: compacts the volumes of a SeaweedFS cluster whose garbage is above a threshold, on all replicas.",
 		schema: vacuumSchema, fresh: func() settings { return &vacuumSettings{GarbageThreshold: 0.3} },
-		policy: volumePolicy(2*time.Minute, 200, 10*time.Second),
+		policy: volumePolicy(2*time.Minute, 200, 10*time.Second), interval: 2 * time.Hour,
 	}
 }
 

@@ -39,7 +39,7 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	}
 	var blocks map[string]json.RawMessage
 	_ = json.Unmarshal(encoded, &blocks) // It was encoded the line before.
-	for _, written := range []string{"hash", "schedule", "policy", "calendar", "lane_calendar"} {
+	for _, written := range []string{"hash", "schedule", "policy", "calendar", "lane_calendar", "from_handler"} {
 		delete(blocks, written)
 	}
 	flat := map[string]string{"schedule": scheduleText(spec.Schedule)}
@@ -60,7 +60,29 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	flatCalendar(flat, "", spec.Calendar)
 	flatCalendar(flat, "lanes."+spec.Lane+".", spec.LaneCalendar)
 	maps.Copy(flat, override.Flat(spec.Policy))
+	for _, path := range spec.FromHandler {
+		if path == contract.PathEvery {
+			path = "schedule"
+		}
+		flat[path] += OfHandler(spec)
+	}
 	return flat
+}
+
+// OfHandler marks a value that is a default of the job type's handler.
+func OfHandler(spec contract.JobTypeSpec) string { return " (default of handler " + spec.Handler + ")" }
+
+// handlerDefaults lists the settings of a new job type that are defaults of its handler.
+func handlerDefaults(spec contract.JobTypeSpec) []contract.FieldChange {
+	flat := flatSpec(spec)
+	defaults := map[string]string{}
+	for _, path := range spec.FromHandler {
+		if path == contract.PathEvery {
+			path = "schedule"
+		}
+		defaults[path] = flat[path]
+	}
+	return override.Compare(nil, defaults)
 }
 
 // digestText stands for a text of many lines.

@@ -245,7 +245,7 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 		return assessment{}, err
 	}
 	if !found {
-		change := Change{JobType: name, Action: ActionCreate}
+		change := Change{JobType: name, Action: ActionCreate, Fields: handlerDefaults(wanted.spec)}
 		if !wanted.enabled {
 			change.Note = "paused: " + disabledNote
 		}

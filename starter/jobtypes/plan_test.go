@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -210,4 +211,29 @@ func TestSpecChangesNameEverything(t *testing.T) {
 	changes := specChanges(before, after)
 	require.Len(t, changes, 1, "the interval follows from the schedule")
 	assert.Equal(t, "schedule", changes[0].Path)
+}
+
+// TestDefaultsOfHandlersAreNamed: a plan says which values are defaults of the handler, and that a
+// written one is none any more.
+func TestDefaultsOfHandlersAreNamed(t *testing.T) {
+	t.Parallel()
+	defaulted := specNamed("a", func(spec *contract.JobTypeSpec) {
+		spec.Policy.RetryLimit, spec.FromHandler = 1, []string{"policy.retry_limit", contract.PathEvery}
+	})
+	assert.Equal(t, []contract.FieldChange{
+		{Path: "policy.retry_limit", After: "1 (default of handler command)"},
+		{Path: "schedule", After: "every 1h (default of handler command)"},
+	}, handlerDefaults(defaulted))
+	s, current := heldAs(t, defaulted)
+	fields, err := s.difference(current, specNamed("a", func(spec *contract.JobTypeSpec) {
+		spec.Policy.RetryLimit, spec.Hash = 3, "v1-second"
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, []contract.FieldChange{
+		{Path: "policy.retry_limit", Before: "1 (default of handler command)", After: "3"},
+		{Path: "schedule", Before: "every 1h (default of handler command)", After: "every 1h"},
+	}, fields)
+	set, err := override.Change{"retry_limit": json.RawMessage("2"), override.Every: json.RawMessage(`"2h"`)}.OverSpec(defaulted)
+	require.NoError(t, err)
+	assert.Empty(t, set.FromHandler, "what a person set is no default")
 }

@@ -10,8 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
@@ -195,7 +197,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 		shown.Add("handler", ui.Text(spec.Handler))
 	}
 	shown.Add("lane", ui.Text(spec.Lane))
-	shown.Add("when", ui.Text(known.Times))
+	shown.Add("when", ui.Text(known.Times+everyFrom(spec)))
 	for i, next := range known.Next {
 		if i == 3 {
 			break
@@ -215,6 +217,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
 	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit))
 	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
+	shown.Add("by its handler", ui.Text(handlerDefaults(spec)))
 	if known.HeldBack != nil {
 		shown.Add("disabled", ui.Cell{Text: known.HeldBack.String(), Paint: ui.Bad})
 	}
@@ -234,6 +237,26 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned)
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	c.PrintTable(listed, "")
+}
+
+// everyFrom says that the interval is a default of the handler.
+func everyFrom(spec contract.JobTypeSpec) string {
+	if slices.Contains(spec.FromHandler, contract.PathEvery) {
+		return jobtypes.OfHandler(spec)
+	}
+	return ""
+}
+
+// handlerDefaults lists the settings of the policy that are defaults of the handler, with their values.
+func handlerDefaults(spec contract.JobTypeSpec) string {
+	var defaults []string
+	flat := override.Flat(spec.Policy)
+	for _, path := range spec.FromHandler {
+		if value, known := flat[path]; known {
+			defaults = append(defaults, strings.TrimPrefix(path, "policy.")+" "+value)
+		}
+	}
+	return strings.Join(defaults, ", ")
 }
 
 func (c *commands) jobTypesPause() *cli.Command {

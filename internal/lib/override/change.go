@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,6 +93,9 @@ const (
 
 // OverSpec returns the changed spec, or why it cannot be.
 func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, error) {
+	spec.FromHandler = slices.DeleteFunc(slices.Clone(spec.FromHandler), func(path string) bool {
+		return change[strings.TrimPrefix(path, "policy.")] != nil || path == contract.PathEvery && change[Every] != nil
+	})
 	change = maps.Clone(change)
 	if encoded := change[Every]; encoded != nil {
 		var every jobtype.Duration

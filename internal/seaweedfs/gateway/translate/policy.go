@@ -33,13 +33,23 @@ type Hints struct {
 }
 
 // defaultEvery is the interval of a job type whose worker tells none.
-const defaultEvery = 5 * time.Minute
+func defaultEvery(jobType string) time.Duration {
+	switch jobType {
+	case "vacuum":
+		return 2 * time.Hour
+	case "iceberg_maintenance":
+		return time.Hour
+	case "volume_balance", "ec_balance":
+		return 30 * time.Minute
+	}
+	return 5 * time.Minute
+}
 
 func hintsOf(d *pb.JobTypeDescriptor) Hints {
 	defaults := d.GetAdminRuntimeDefaults()
 	every := time.Duration(defaults.GetDetectionIntervalMinutes()) * time.Minute
 	if every <= 0 {
-		every = defaultEvery
+		every = defaultEvery(d.GetJobType())
 	}
 	return Hints{
 		JobType: d.GetJobType(), Version: d.GetDescriptorVersion(), Enabled: defaults.GetEnabled(),
@@ -110,12 +120,21 @@ func Descriptor(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) (jobtype.Descr
 		Help:                  firstText(d.GetDescription(), c.GetDescription(), d.GetDisplayName(), c.GetDisplayName()),
 		Params:                schema,
 		DefaultPolicy:         PolicyOf(d.GetAdminRuntimeDefaults()),
+		DefaultInterval:       intervalOf(c, d),
 		MaxDetectConcurrency:  max(int(c.GetMaxDetectionConcurrency()), 0),
 		MaxExecuteConcurrency: max(int(c.GetMaxExecutionConcurrency()), 0),
 		ExecuteOnly:           !c.GetCanDetect(),
 		DetectOnly:            !c.GetCanExecute(),
 	}
 	return descriptor, descriptor.Validate()
+}
+
+// intervalOf is the interval of a job type, also of one that its worker does not describe.
+func intervalOf(c *pb.JobTypeCapability, d *pb.JobTypeDescriptor) jobtype.Duration {
+	if d == nil {
+		return jobtype.Duration(defaultEvery(c.GetJobType()))
+	}
+	return hintsOf(d).Every
 }
 
 // DetectRuntime is the runtime configuration of a detection: the defaults of the worker's

@@ -116,6 +116,14 @@ func TestDescriptorsAreValid(t *testing.T) {
 	hints, ok := translate.HintsOf(d)
 	require.True(t, ok)
 	assert.Equal(t, translate.Hints{JobType: "vacuum", Version: 3, Enabled: true, Every: jobtype.Duration(17 * time.Minute)}, hints)
+	assert.Equal(t, 17*time.Minute, d.DefaultInterval.Std(), "as the worker says")
+	for jobType, interval := range map[string]time.Duration{
+		"vacuum": 2 * time.Hour, "volume_balance": 30 * time.Minute, "erasure_coding": 5 * time.Minute, "iceberg_maintenance": time.Hour, "other": 5 * time.Minute,
+	} {
+		silent, err := translate.Descriptor(&pb.JobTypeCapability{JobType: jobType, CanDetect: true}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, interval, silent.DefaultInterval.Std(), jobType)
+	}
 	_, err = translate.Descriptor(&pb.JobTypeCapability{JobType: "Big Job", CanDetect: true}, nil)
 	require.Error(t, err)
 	bare, err := translate.Descriptor(&pb.JobTypeCapability{JobType: "x", CanExecute: true}, nil)

@@ -13,10 +13,12 @@ import (
 
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
+	"github.com/roundsman/roundsman/internal/temporal/codec"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -233,3 +235,6 @@ func (c *Client) Retention(ctx context.Context) (time.Duration, error) {
 
 // Close ends the connection. Workers built on it must have stopped before.
 func (c *Client) Close() { c.temporal.Close() }
+
+// DataConverter is the converter of all clients and workers of Roundsman.
+func DataConverter() converter.DataConverter { return codec.DataConverter() }

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 // ErrNotFound is wrapped by every [*NotFoundError].
@@ -33,19 +34,11 @@ func (e *NotFoundError) Error() string {
 // Is makes errors.Is(err, ErrNotFound) true.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// InvalidError is about what was given: nothing was done, and a repeat fails as well.
-type InvalidError struct{ Err error }
-
-// Error implements error.
-func (e *InvalidError) Error() string { return e.Err.Error() }
-
-// Unwrap gives the fault.
-func (e *InvalidError) Unwrap() error { return e.Err }
+// InvalidError refuses an argument: [rpc.InvalidError].
+type InvalidError = rpc.InvalidError
 
 // Invalidf is an [InvalidError] with a formatted text.
-func Invalidf(format string, args ...any) error {
-	return &InvalidError{fmt.Errorf(format, args...)}
-}
+func Invalidf(format string, args ...any) error { return rpc.Invalidf(format, args...) }
 
 // GivenUpError says that the caller gave up before an update was answered. The
 // workflow may have it by then, or get it: it may be done all the same.

@@ -15,6 +15,10 @@ import (
 // control plane answers, the request is sent all the same and acted on later, which
 // the returned error says.
 func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error {
+	ref, err := r.Locate(ctx, ref)
+	if err != nil {
+		return err
+	}
 	if ref.Run.Kind() == KindDAG {
 		_, err := r.client.DAGs().change(ctx, ref.Run, contract.UpdateCancelTask, contract.TaskInput{Task: ref.ID, By: r.client.operator.actor, Reason: reason})
 		return err

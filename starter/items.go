@@ -288,6 +288,10 @@ func mergeActive(described Snapshot, items []Item) []Item {
 
 // Item shows one item.
 func (r Runs) Item(ctx context.Context, ref ItemRef) (Item, error) {
+	ref, err := r.Locate(ctx, ref)
+	if err != nil {
+		return Item{}, err
+	}
 	items, _, err := r.Items(ctx, ref.Run, ItemFilter{ID: ref.ID})
 	if err != nil {
 		return Item{}, err

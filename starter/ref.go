@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,36 +120,110 @@ func (r Runs) Resolve(ctx context.Context, text string) (RunRef, error) {
 	return ref, err
 }
 
-// ResolveDAG is Resolve for what can only be a run of a DAG.
+// ResolveDAG is Resolve for a run of a DAG. A run of a job type whose job is a DAG, and
+// the name of such a job type, mean the DAG of its one job; NAME/TASK means a sub-DAG.
 func (r Runs) ResolveDAG(ctx context.Context, text string) (RunRef, error) {
 	if jobtype.ValidateName(text) == nil {
-		runs, err := r.List(ctx, RunFilter{DAG: text, Limit: 1})
-		if err != nil {
-			return RunRef{}, err
-		}
-		if len(runs) == 0 {
-			return RunRef{}, &NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a run that was just started takes a second to be listed"}
-		}
-		return RunRef{WorkflowID: runs[0].WorkflowID}, nil
+		return r.newestDAG(ctx, text)
 	}
 	candidates := []string{text}
-	if (RunRef{WorkflowID: text}).Kind() != KindDAG {
-		candidates = []string{dagPrefix + text, text}
+	if (RunRef{WorkflowID: text}).Kind() != KindDAG && !strings.HasPrefix(text, groupPrefix) {
+		candidates = []string{dagPrefix + text, text, groupPrefix + text}
 	}
 	var err error
 	for _, id := range candidates {
 		var found Snapshot
-		if found, err = r.Describe(ctx, RunRef{WorkflowID: id}); err == nil && found.Kind == KindDAG {
+		switch found, err = r.Describe(ctx, RunRef{WorkflowID: id}); {
+		case err == nil && found.Kind == KindDAG:
 			return RunRef{WorkflowID: id}, nil
+		case err == nil:
+			return r.dagOf(ctx, found.WorkflowID)
 		}
-		if missing, ok := errors.AsType[*NotFoundError](err); ok {
-			missing.What = "DAG run"
+	}
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		missing.What = "DAG run"
+	}
+	if name, path, below := strings.Cut(text, "/"); below && jobtype.ValidateName(name) == nil {
+		newest := r.newestDAG
+		if first, _, _ := strings.Cut(path, "/"); jobIDPattern.MatchString(first) {
+			newest = r.resolveGroup
+		}
+		if found, nameErr := newest(ctx, name); nameErr == nil {
+			// The end makes the whole path one of sub-DAGs.
+			if located, locateErr := r.Locate(ctx, ItemRef{Run: found, ID: path + "/"}); locateErr == nil && located.ID == "" {
+				return located.Run, nil
+			}
+		}
+	}
+	return RunRef{}, err
+}
+
+// newestDAG returns the open run of a DAG, or of a job type that is one, or else the newest.
+func (r Runs) newestDAG(ctx context.Context, name string) (RunRef, error) {
+	var found []Run
+	for _, filter := range []RunFilter{{DAG: name, Limit: 1}, {JobType: name, Limit: 1}} {
+		runs, err := r.List(ctx, filter)
+		if err != nil {
+			return RunRef{}, err
+		}
+		found = append(found, runs...)
+	}
+	slices.SortFunc(found, func(a, b Run) int { return b.Started.Compare(a.Started) })
+	if len(found) > 1 && !found[0].Open() && found[1].Open() {
+		slices.Reverse(found)
+	}
+	var err error
+	for _, run := range found {
+		if run.Kind == KindDAG {
+			return RunRef{WorkflowID: run.WorkflowID}, nil
+		}
+		var inner RunRef
+		if inner, err = r.dagOf(ctx, run.WorkflowID); err == nil {
+			return inner, nil
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("workflow %s is a run of a job type, not of a DAG", text)
+		err = &NotFoundError{What: "run of DAG", Name: name, Hint: "see `roundsman runs list`; a run that was just started takes a second to be listed"}
 	}
 	return RunRef{}, err
+}
+
+// dagOf returns the DAG that is the one job of a group.
+func (r Runs) dagOf(ctx context.Context, group string) (RunRef, error) {
+	jobs, total, err := r.Items(ctx, RunRef{WorkflowID: group}, ItemFilter{Limit: 1})
+	switch {
+	case err != nil:
+		return RunRef{}, err
+	case total > 1:
+		return RunRef{}, fmt.Errorf("%s has %d jobs: name the one whose DAG you mean, for instance %s", group, total, contract.SubDAGWorkflowID(group, jobs[0].ID))
+	case total == 1:
+		inner := RunRef{WorkflowID: contract.SubDAGWorkflowID(group, jobs[0].ID)}
+		if _, err := r.Describe(ctx, inner); err == nil || !errors.Is(err, ErrNotFound) {
+			return inner, err
+		}
+	}
+	return RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: see `roundsman runs show %s`", group, group)
+}
+
+// Locate follows the path in the id of an item through sub-DAGs, and through the DAG of a
+// job, to the run that has the item.
+func (r Runs) Locate(ctx context.Context, item ItemRef) (ItemRef, error) {
+	for at := 0; ; {
+		cut := strings.IndexByte(item.ID[at:], '/')
+		if cut < 0 {
+			return item, nil
+		}
+		at += cut
+		below := RunRef{WorkflowID: contract.SubDAGWorkflowID(item.Run.WorkflowID, item.ID[:at])}
+		switch _, err := r.Describe(ctx, below); {
+		case err == nil:
+			item, at = ItemRef{Run: below, ID: item.ID[at+1:]}, 0
+		case errors.Is(err, ErrNotFound):
+			at++ // The key of a fan-out's task may have a slash.
+		default:
+			return item, err
+		}
+	}
 }
 
 func (r Runs) resolveGroup(ctx context.Context, text string) (RunRef, error) {
@@ -211,7 +286,9 @@ func (r Runs) ResolveItem(ctx context.Context, text string) (ItemRef, error) {
 	case err != nil:
 		if cut := strings.LastIndexByte(text, '/'); cut > 0 && cut < len(text)-1 {
 			parsed.ID = text[cut+1:]
-			parsed.Run, err = r.Resolve(ctx, text[:cut])
+			if parsed.Run, err = r.Resolve(ctx, text[:cut]); err == nil && parsed.Run.Kind() == KindGroup && !jobIDPattern.MatchString(parsed.ID) {
+				parsed.Run, err = r.ResolveDAG(ctx, text[:cut])
+			}
 		}
 	}
 	return parsed, err

@@ -94,4 +94,22 @@ func (h *harness) waitsInside(file string) {
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
 	h.run("explain", "nightly").OK().Says("job type nightly: running", "task ask: Close?", "roundsman dag approve group/nightly-")
 	h.run("status").OK().Says("1 running; AWAITING_APPROVAL(ask) of group/nightly-")
+	h.answersByName()
+}
+
+// answersByName: the name of the job type, the run and the path through sub-DAGs mean the
+// same task, two DAGs below a run, for every command.
+func (h *harness) answersByName() {
+	h.t.Helper()
+	h.run("jobs", "show", "nightly/close/ask").OK().Says("group/nightly-", "/job-00001/close/ask")
+	h.run("explain", "nightly/close/ask").OK().Says("AWAITING_APPROVAL(ask)", "Close?")
+	h.run("dag", "approve", "nightly", "ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
+	h.run("dag", "approve", "nightly", "close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
+	h.run("dag", "approve", "nightly", "close/ask").OK().Says("approved close/ask: group/nightly-", "/job-00001/close now has")
+	h.eventually("completed", "runs", "show", "nightly")
+
+	h.run("jobtypes", "run", "nightly").OK()
+	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
+	h.run("dag", "reject", "nightly/close", "ask", "--note", "no").OK().Says("rejected ask: group/nightly-")
+	h.eventually("rejected by tester: no", "dag", "show", "nightly")
 }

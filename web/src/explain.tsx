@@ -110,8 +110,10 @@ function actsOf(reason: Reason, thing: Explanation): Act[] {
   const jobType = thing.kind === 'job type' ? thing.name : undefined;
   if (reason.code === 'PAUSED' && jobType && !reason.of) return [resumeJobType(jobType)];
   if (reason.code === 'RETRY_BUDGET' && jobType) return [reEnable(jobType, '')];
-  if (reason.code === 'AWAITING_APPROVAL' && reason.object && thing.kind === 'dag run') {
-    const task = { run: { workflow_id: thing.name, run_id: '' }, id: reason.object };
+  // The task of a sub-DAG is one of that run, not of its parent.
+  const run = reason.of || (thing.kind === 'dag run' ? thing.name : '');
+  if (reason.code === 'AWAITING_APPROVAL' && reason.object && run) {
+    const task = { run: { workflow_id: run, run_id: '' }, id: reason.object };
     return [approve(task), reject(task)];
   }
   if (reason.code === 'WORKER_CORDONED') {

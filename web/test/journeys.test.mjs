@@ -292,6 +292,26 @@ test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async
   await sameInShell(rejected.lines[0], rejected.entry, [fourth, fifth]);
 });
 
+test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 120_000 }, async () => {
+  const file = join(stage.dir, 'outer.yaml');
+  writeFileSync(file, 'version: 1\nname: outer\ntasks:\n  - {id: one, dag: steps.yaml}\n  - {id: two, dag: steps.yaml}\n');
+  await stage.shell(`roundsman dag run ${file} --as nested --detach`);
+  const gate = async (task) => (await stage.get(`/runs/${key(`dag/outer/nested/${task}`)}/items/go-ahead`)).state;
+  for (const task of ['one', 'two']) await until(`an approval of ${task}`, async () => (await gate(task)) === 'running');
+  await stage.open(page, 'runs/dag~outer~nested');
+  await until('a button for each of the two', () => page.evaluate(() => [...document.querySelectorAll('main button')].filter((b) => b.textContent === 'Approve').length === 2));
+  const approved = await act('runs/dag~outer~nested', 'Approve', { Why: 'agreed' });
+  assert.equal(approved.lines[0], 'roundsman dag approve dag/outer/nested/one go-ahead --note agreed');
+  assert.match(approved.entry.object, /^dag\/outer\/nested\/one\/go-ahead$/);
+  await until('the approval', async () => (await gate('one')) !== 'running');
+  assert.equal(await gate('two'), 'running');
+  // A path below the parent is the same task, in the API and in a shell.
+  const answer = await fetch(`${stage.base}api/v1/runs/dag~outer~nested/items/two~go-ahead/approve`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' });
+  assert.equal(answer.status, 200, await answer.text());
+  await until('the other approval', async () => (await gate('two')) !== 'running');
+  await stage.shell('roundsman runs cancel dag/outer/nested --wait');
+});
+
 test('add tasks to a run, release it and retry it with a preview', { skip, timeout: 120_000 }, async () => {
   const [first, second] = [await stage.runDAG('added'), await stage.runDAG('added-too')];
   const state = async (run, task) => (await stage.get(`/runs/${key(run)}/items/${task}`)).state;

@@ -14,12 +14,20 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-// eachTask makes a command that does one thing to tasks of an open run.
+// eachTask makes a command that does one thing to tasks of an open run, or of its sub-DAGs.
 func (c *commands) eachTask(command cli.Command, done string, act func(*cli.Context, *starter.Client, starter.RunRef, string) (contract.DAGChanged, error)) *cli.Command {
 	command.ArgsUsage = "RUN TASK..."
 	command.Action = c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 		tasks := ctx.Args().Tail()
-		changed, err := inTurn(tasks, done, func(task string) (contract.DAGChanged, error) { return act(ctx, client, ref, task) })
+		top := ref
+		changed, err := inTurn(tasks, done, func(task string) (contract.DAGChanged, error) {
+			located, err := client.Runs().Locate(ctx.Context, starter.ItemRef{Run: top, ID: task})
+			if err != nil {
+				return contract.DAGChanged{}, err
+			}
+			ref = located.Run
+			return act(ctx, client, ref, located.ID)
+		})
 		if err != nil {
 			return err
 		}

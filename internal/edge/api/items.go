@@ -151,14 +151,24 @@ func (a *API) itemActions(tag, one string) {
 	})
 }
 
+// ofTask does something to a task of a DAG: of the run in the path, of a sub-DAG, or of the
+// DAG of a job.
+func ofTask(ctx context.Context, call *Call, item starter.ItemRef, do func(starter.ItemRef) (contract.DAGChanged, error)) (contract.DAGChanged, error) {
+	item, err := call.Client.Runs().Locate(ctx, item)
+	if err != nil {
+		return contract.DAGChanged{}, err
+	}
+	return ofDAG(item.Run, func() (contract.DAGChanged, error) { return do(item) })
+}
+
 // taskActions are those of tasks alone. The run refuses what its state does not allow.
 func (a *API) taskActions(tag, one string) {
 	Add(a, Operation{
 		ID: "retry-item", Method: http.MethodPost, Path: one + "/retry", Tag: tag, Summary: "Try a failed or canceled task of an open run again, with what it blocked",
 		May: operateItems, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *ItemPath) (ItemRetried, error) {
-		changed, err := ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
-			return call.Client.DAGs().RetryTasks(ctx, in.Ref(), []string{in.item().ID}, call.Name)
+		changed, err := ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {
+			return call.Client.DAGs().RetryTasks(ctx, item.Run, []string{item.ID}, call.Name)
 		})
 		return ItemRetried{changed, in.item()}, err
 	})
@@ -166,8 +176,8 @@ func (a *API) taskActions(tag, one string) {
 		ID: "rerun-item", Method: http.MethodPost, Path: one + "/rerun", Tag: tag, Summary: "Execute a task that has ended, and everything after it, again",
 		May: operateItems, Reach: Named, Status: http.StatusAccepted,
 	}, func(ctx context.Context, call *Call, in *ItemPath) (ItemRetried, error) {
-		changed, err := ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
-			return call.Client.DAGs().RerunTask(ctx, in.Ref(), in.item().ID, call.Name)
+		changed, err := ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {
+			return call.Client.DAGs().RerunTask(ctx, item.Run, item.ID, call.Name)
 		})
 		return ItemRetried{changed, in.item()}, err
 	})
@@ -175,24 +185,24 @@ func (a *API) taskActions(tag, one string) {
 		ID: "skip-item", Method: http.MethodPost, Path: one + "/skip", Tag: tag, Summary: "Make a task that does not run count as done",
 		May: operateItems, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *itemReason) (contract.DAGChanged, error) {
-		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
-			return call.Client.DAGs().SkipTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Reason)
+		return ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {
+			return call.Client.DAGs().SkipTask(ctx, item.Run, item.ID, call.Name, in.Body.Reason)
 		})
 	})
 	Add(a, Operation{
 		ID: "approve-item", Method: http.MethodPost, Path: one + "/approve", Tag: tag, Summary: "Let a task that waits for an approval continue",
 		May: operateItems, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *itemNote) (contract.DAGChanged, error) {
-		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
-			return call.Client.DAGs().ApproveTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Note)
+		return ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {
+			return call.Client.DAGs().ApproveTask(ctx, item.Run, item.ID, call.Name, in.Body.Note)
 		})
 	})
 	Add(a, Operation{
 		ID: "reject-item", Method: http.MethodPost, Path: one + "/reject", Tag: tag, Summary: "Fail a task that waits for an approval",
 		May: operateItems, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *itemNote) (contract.DAGChanged, error) {
-		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
-			return call.Client.DAGs().RejectTask(ctx, in.Ref(), in.item().ID, call.Name, in.Body.Note)
+		return ofTask(ctx, call, in.item(), func(item starter.ItemRef) (contract.DAGChanged, error) {
+			return call.Client.DAGs().RejectTask(ctx, item.Run, item.ID, call.Name, in.Body.Note)
 		})
 	})
 }

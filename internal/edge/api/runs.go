@@ -147,7 +147,7 @@ func (a *API) dagRunActions(tag, one string) {
 		ID: "release-run", Method: http.MethodPost, Path: one + "/release", Tag: tag, Summary: "End a run of a DAG that is held after a failure",
 		May: operateRuns, Reach: Named,
 	}, func(ctx context.Context, call *Call, in *RunPath) (contract.DAGChanged, error) {
-		return ofDAG(*in, func() (contract.DAGChanged, error) { return call.Client.DAGs().Release(ctx, in.Ref(), call.Name) })
+		return ofDAG(in.Ref(), func() (contract.DAGChanged, error) { return call.Client.DAGs().Release(ctx, in.Ref(), call.Name) })
 	})
 	Add(a, Operation{
 		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG, or redefine some that have not started",
@@ -171,17 +171,17 @@ func (a *API) dagRunActions(tag, one string) {
 				return contract.DAGChanged{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
 			}
 		}
-		return ofDAG(in.RunPath, func() (contract.DAGChanged, error) {
+		return ofDAG(in.Ref(), func() (contract.DAGChanged, error) {
 			return call.Client.DAGs().AddTasks(ctx, in.Ref(), "tasks", text, call.Name)
 		})
 	})
 }
 
 // ofDAG does what only a run of a DAG takes.
-func ofDAG[T any](path RunPath, do func() (T, error)) (T, error) {
-	if path.Ref().Kind() != starter.KindDAG {
+func ofDAG[T any](ref starter.RunRef, do func() (T, error)) (T, error) {
+	if ref.Kind() != starter.KindDAG {
 		var none T
-		return none, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", path.Ref())
+		return none, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", ref)
 	}
 	return do()
 }

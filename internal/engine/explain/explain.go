@@ -117,6 +117,9 @@ func ordered(reasons []Reason) []Reason {
 	kept := reasons[:0]
 	for _, one := range reasons {
 		key := thing{one.Code, one.Object}
+		if one.Code == AwaitingApproval { // A task of one run, each to be answered.
+			key.object = one.Of + "/" + one.Object
+		}
 		at, told := known[key]
 		switch {
 		case !told:

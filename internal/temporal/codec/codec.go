@@ -1,4 +1,5 @@
-package starter
+// Package codec is the data converter of all clients and workers: JSON, compressed from 16 KiB on.
+package codec
 
 import (
 	"errors"
@@ -8,6 +9,8 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
 const (
@@ -15,14 +18,14 @@ const (
 	// ones stay as JSON, so that the Web UI and the plain `temporal` CLI can
 	// read them without a codec server.
 	compressFrom = 16 << 10
-	// maxDecoded bounds what one payload may expand to: twice the 8 MiB that a
-	// group may hold, so that a corrupt or hostile payload cannot exhaust the
+	// maxDecoded bounds what one payload may expand to: twice the 8 MiB of a
+	// group, so that a corrupt or hostile payload cannot exhaust the
 	// memory of a worker.
 	maxDecoded = 16 << 20
 	// encodingZstd marks payloads of this codec.
 	encodingZstd = "binary/zstd"
-	// encodingOriginal keeps the encoding of what is inside, for people who
-	// look at the raw history.
+	// encodingOriginal keeps the inner encoding, for readers
+	// of the raw history.
 	encodingOriginal = "roundsman-original-encoding"
 )
 
@@ -73,7 +76,7 @@ func (z *zstdCodec) compress(payload *commonpb.Payload) (*commonpb.Payload, erro
 		return nil, fmt.Errorf("compress payload: %w", err)
 	}
 	if len(plain) > maxDecoded {
-		return nil, Invalidf("payload of %d bytes is over the limit of %d: pass a reference instead of the data", len(plain), maxDecoded)
+		return nil, rpc.Invalidf("payload of %d bytes is over the limit of %d: pass a reference instead of the data", len(plain), maxDecoded)
 	}
 	packed := z.encoder.EncodeAll(plain, make([]byte, 0, len(plain)/4))
 	if len(packed) >= len(plain) {

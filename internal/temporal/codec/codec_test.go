@@ -1,4 +1,4 @@
-package starter
+package codec
 
 import (
 	"bytes"

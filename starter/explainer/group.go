@@ -15,7 +15,7 @@ import (
 // explainPending is how many pending jobs of a run are looked at, explainRuns how
 // many open runs of a job type.
 const (
-	explainPending = 20
+	explainPending = 200
 	explainRuns    = 20
 )
 
@@ -97,7 +97,7 @@ func (e *explainer) run(ctx context.Context, found *Explanation, ref starter.Run
 	return e.holds(ctx, facts)
 }
 
-// runFacts asks one run, and what its pending jobs wait for if none runs.
+// runFacts queries one run, and the waits of its pending jobs.
 func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *explain.Facts) (explain.RunFacts, error) {
 	shown, err := e.client.Runs().Show(ctx, ref)
 	if err != nil {
@@ -121,13 +121,14 @@ func (e *explainer) runFacts(ctx context.Context, ref starter.RunRef, facts *exp
 	if run.Answer.Running > len(shown.Active) { // The others have no activity: they are runs of DAGs.
 		e.innerRuns(ctx, ref, facts)
 	}
-	if run.Answer.Running > 0 || shown.Group.Pending == 0 {
+	if shown.Group.Pending == 0 {
 		return run, nil
 	}
-	pending, _, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending, contract.JobHeld, contract.JobRecalling}, Limit: explainPending})
+	pending, total, err := e.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobPending, contract.JobHeld, contract.JobRecalling}, Limit: explainPending})
 	if err != nil && !noteDown(facts, err) {
 		return run, err
 	}
+	run.MorePending = max(0, total-len(pending))
 	for _, job := range pending {
 		run.Pending = append(run.Pending, itemFacts(job))
 	}

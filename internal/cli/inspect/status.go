@@ -214,14 +214,14 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 	}
 	done := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Done(snapshot), "0 of 0 done"), snapshot.Progress.Running)
 	waiting := snapshot.Waiting
-	if waiting == "" && snapshot.Progress.Running > len(snapshot.Active) {
+	if waiting == "" && (snapshot.Progress.Running > len(snapshot.Active) || snapshot.Group != nil && snapshot.Group.Pending > 0) {
 		waiting = waitInside(ctx, client, run)
 	}
 	return withWait(done, snapshot.Paused, waiting), snapshot.Pace
 }
 
-// waitInside is the first thing that the DAGs wait for that run inside a run: they have no
-// activity.
+// waitInside is the first wait of the pending jobs of a run, or of the DAGs inside it, which
+// have no activity.
 func waitInside(ctx context.Context, client *starter.Client, run starter.Run) string {
 	explained, err := explainer.Explain(ctx, client, run.WorkflowID)
 	if err != nil || len(explained.Reasons) == 0 {

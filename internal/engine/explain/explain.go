@@ -41,7 +41,11 @@ func Why(f Facts) []Reason {
 	for _, inner := range f.Inner {
 		reasons = append(reasons, of(inner.Name, inner.Reasons)...)
 	}
-	return ordered(reasons)
+	least := ""
+	if f.Run != nil && f.Run.MorePending > 0 || slices.ContainsFunc(f.Runs, func(r RunFacts) bool { return r.MorePending > 0 }) {
+		least = "at least "
+	}
+	return ordered(reasons, least)
 }
 
 // State is one word for what it is doing.
@@ -103,8 +107,9 @@ func of(what string, reasons []Reason) []Reason {
 	return reasons
 }
 
-// ordered sorts by code. Equal ones become one entry with their number.
-func ordered(reasons []Reason) []Reason {
+// ordered sorts by code. Equal ones become one entry with their number, which least
+// precedes.
+func ordered(reasons []Reason, least string) []Reason {
 	rank := map[Code]int{}
 	for i, code := range Codes() {
 		rank[code] = i
@@ -130,7 +135,7 @@ func ordered(reasons []Reason) []Reason {
 		}
 	}
 	for at, n := range also { // Each goes to a place of its own.
-		kept[at].Detail += fmt.Sprintf(" (and %d more wait for it)", n)
+		kept[at].Detail += fmt.Sprintf(" (and %s%d more wait for it)", least, n)
 	}
 	slices.SortStableFunc(kept, func(a, b Reason) int { return cmp.Compare(rank[a.Code], rank[b.Code]) })
 	return kept
@@ -207,15 +212,19 @@ func (f Facts) ofRun(run RunFacts) []Reason {
 	if n := answer.More; n > 0 {
 		reasons[len(reasons)-1].Detail += fmt.Sprintf(" (and %d more reasons of other tasks)", n)
 	}
-	if answer.Running == 0 {
-		for _, item := range run.Pending {
-			reasons = append(reasons, of(run.ID+"/"+item.ID, f.ofItem(run, item))...)
-		}
+	for _, item := range run.Pending {
+		held := slices.DeleteFunc(f.ofItem(run, item), func(r Reason) bool { return answer.Running > 0 && r.ownPace() })
+		reasons = append(reasons, of(run.ID+"/"+item.ID, held)...)
 	}
 	for _, deduped := range answer.Deduped {
 		reasons = append(reasons, reason(Deduped, deduped.DedupeKey, run.StartedAt, time.Time{}, "the same work is active in "+deduped.By))
 	}
 	return reasons
+}
+
+// ownPace reports a wait that the run's own work ends: nothing holds the run up then.
+func (r Reason) ownPace() bool {
+	return r.Code == GlobalLimit || r.Code == PerWorkerLimit || r.Code == AllSlotsFull
 }
 
 // missedWorker says why a run for every worker does not reach one of them.

@@ -81,8 +81,9 @@ type RunFacts struct {
 	StartedAt    time.Time
 	// Answer is nil if the run did not answer.
 	Answer *RunAnswer
-	// Pending are pending items, the most urgent ones.
-	Pending []ItemFacts
+	// Pending are pending items, the most urgent ones. MorePending counts the others.
+	Pending     []ItemFacts
+	MorePending int
 }
 
 // RunAnswer is what a run says of itself.

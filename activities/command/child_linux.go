@@ -49,7 +49,7 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 	noted.shimmed(c.shim.Process.Pid, cgroup)
 	messages := gob.NewDecoder(c.socket)
 	first, err := c.begin(ctx, messages, order{
-		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: cgroup,
+		Path: command.Path, Argv: command.Args, Dir: command.Dir, Env: command.Environ(), Grace: p.killGrace, Cgroup: cgroup, Setup: p.setup(),
 	})
 	if err != nil || first.PID == 0 {
 		c.dismiss(p.killGrace + reapGrace)
@@ -123,10 +123,18 @@ func (p program) openShim(pipes *pipes) (*shimChild, error) {
 
 // startFailure sorts the error as if the worker had started the program.
 func (r report) startFailure(name string) error {
+	if r.Setup {
+		return &startError{err: errors.New(r.Error), permanent: !passing(syscall.Errno(r.Errno))} //nolint:gosec // it was one
+	}
 	if r.Errno != 0 {
 		return startFailure(name, syscall.Errno(r.Errno)) //nolint:gosec // it was one
 	}
 	return &startError{err: errors.New(r.Error)}
+}
+
+// passing reports whether an error of the system passes by itself.
+func passing(errno syscall.Errno) bool {
+	return errno.Temporary() || errno == syscall.ENOMEM
 }
 
 // listen reads the shim's reports to their end.

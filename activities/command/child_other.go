@@ -13,6 +13,9 @@ type groupChild struct {
 
 func (p program) startGroup(pipes *pipes) (child, error) {
 	command, err := p.resolve()
+	if err == nil {
+		err = p.withoutShim()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,9 @@ type groupChild struct {
 // *thread* that forked dies, and the Go runtime ends idle threads.
 func (p program) startGroup(pipes *pipes) (child, error) {
 	command, err := p.resolve()
+	if err == nil {
+		err = p.withoutShim()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,14 @@ func raw(t *testing.T, value any) json.RawMessage {
 
 type block map[string]any
 
+// with adds keys to a block.
+func (b block) with(keys block) block {
+	for key, value := range keys {
+		b[key] = value
+	}
+	return b
+}
+
 // shell is a block whose program is an sh script; arguments are $1, $2, ….
 func shell(script string, arguments ...string) block {
 	return block{"command": append([]string{"sh", "-c", script, "sh"}, arguments...)}

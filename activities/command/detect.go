@@ -39,7 +39,7 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	if sink, ok := out.(jobtype.Alive); ok {
 		alive = sink.Alive
 	}
-	program := h.program(ready, settings.settings, detectEnvironment(in), in.Params, in.WorkerID)
+	program := h.program(ready, detectEnvironment(in), in.Params, in.WorkerID)
 	program.watcher, program.owner = newWatcher(in.Liveness, in.StallTimeout, alive), owner
 	outcome, err := program.with(
 		func(stdout io.Reader) error { return found.read(ctx, stdout) },
@@ -50,19 +50,19 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		return jobtype.ErrSinkFull
 	case err != nil:
 		return failure(ready.argv[0], err)
-	case !settings.succeeded(outcome.code):
+	case !settings.ExitCodes.Succeeded(outcome.code):
 		return describe(ready.argv[0], outcome, errorOutput.text(), "")
 	}
 	return found.verdict()
 }
 
-func (h *Handler) program(ready rendered, settings settings, own []string, params []byte, workerID string) program {
+func (h *Handler) program(ready rendered, own []string, params []byte, workerID string) program {
 	if len(params) == 0 {
 		params = []byte("{}")
 	}
 	return program{
-		argv: ready.argv, dir: ready.dir, env: h.environment(own, ready.env), stdin: params,
-		killGrace: settings.killGrace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID), shim: h.options.Shim, cgroups: &h.cgroups,
+		argv: ready.argv, launch: ready.Spec, inherited: h.inherited(), own: own, stdin: params,
+		killGrace: ready.Grace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID), shim: h.options.Shim, cgroups: &h.cgroups,
 	}
 }
 

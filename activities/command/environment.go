@@ -1,23 +1,34 @@
 package command
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// environment is what a program sees: the worker's own environment without
-// the worker's credentials and identity, then Roundsman's variables, then
-// those of the configuration, later ones winning.
-func (h *Handler) environment(own, configured []string) []string {
-	env := make([]string, 0, len(own)+len(configured)+32)
+// inherited returns the worker's own environment without the worker's credentials and
+// identity.
+func (h *Handler) inherited() []string {
+	var env []string
 	for _, variable := range h.options.Environ() {
 		if !strings.HasPrefix(variable, "TEMPORAL_") && !strings.HasPrefix(variable, "ROUNDSMAN_") {
 			env = append(env, variable)
 		}
 	}
-	return append(append(env, own...), configured...)
+	return env
+}
+
+// environment returns the variables of the program. Later ones win: those that are
+// inherited, those of the user, Roundsman's own, those of the configuration.
+func (p program) environment() []string {
+	env := slices.Concat(p.account.without(p.inherited), p.account.environment(), p.own)
+	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
+		env = append(env, key+"="+p.launch.Env[key])
+	}
+	return env
 }
 
 func jobEnvironment(job jobtype.Job) []string {

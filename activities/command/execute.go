@@ -27,7 +27,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 	if err := h.awaitEnd(ctx, job.WorkerID, owner, progress); err != nil {
 		return jobtype.Result{}, err
 	}
-	program := h.program(ready, settings.settings, jobEnvironment(job), input, job.WorkerID)
+	program := h.program(ready, jobEnvironment(job), input, job.WorkerID)
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
 	if settings.Progress == progressNone {
@@ -73,7 +73,7 @@ func (s executeSettings) result(name string, outcome ended, err error, output, e
 		return result, failure(name, err)
 	}
 	result.Data = map[string]any{"exit_code": outcome.code}
-	if outcome.signal == "" && s.succeeded(outcome.code) {
+	if outcome.signal == "" && s.ExitCodes.Succeeded(outcome.code) {
 		return result, nil
 	}
 	err = describe(name, outcome, errorOutput, output)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -16,9 +17,11 @@ const Name = "command"
 
 var (
 	//go:embed detect.schema.json
-	detectSchema []byte
+	detectOwnSchema []byte
 	//go:embed execute.schema.json
-	executeSchema []byte
+	executeOwnSchema []byte
+
+	detectSchema, executeSchema = launch.AddTo(detectOwnSchema), launch.AddTo(executeOwnSchema)
 )
 
 // Options are what the worker decides, as opposed to the job type.

@@ -30,6 +30,8 @@ type part struct {
 	// Script is the program of its only job, Attempt the attempt.
 	Script  string `json:"script"`
 	Attempt int    `json:"attempt,omitempty"`
+	// Keys are further keys of its block.
+	Keys block `json:"keys,omitempty"`
 }
 
 func TestMain(m *testing.M) {
@@ -83,7 +85,7 @@ func playWorker(role string) int {
 		}
 		cancel(jobtype.ErrDeadline)
 	}()
-	program := shell(p.Script)
+	program := shell(p.Script).with(p.Keys)
 	program["kill_grace"] = "300ms"
 	settings, encodeErr := json.Marshal(program)
 	handler := newHandler(300 * time.Millisecond)

@@ -10,14 +10,20 @@ import (
 	"os/exec"
 	"sync/atomic"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
 // program is one program to run once.
 type program struct {
-	argv  []string
-	dir   string
-	env   []string
-	stdin []byte
+	argv []string
+	// launch has the keys of the configuration, without templates.
+	launch launch.Spec
+	// inherited and own are variables of the worker and of Roundsman.
+	inherited, own []string
+	stdin          []byte
+	// account is the user that the program runs as; nil: the worker's.
+	account *account
 	// killGrace is the time between SIGTERM and SIGKILL, outputGrace how long
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
@@ -90,6 +96,10 @@ func (p program) start(ctx context.Context, pipes *pipes) (child, error) {
 func (p program) run(ctx context.Context) (ended, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	var err error
+	if p.account, err = accountOf(ctx, p.launch); err != nil {
+		return ended{}, err
+	}
 	pipes, err := openPipes(p.outputGrace)
 	if err != nil {
 		return ended{}, &startError{err: err}
@@ -301,11 +311,12 @@ func (e *startError) Unwrap() error { return e.err }
 // resolve prepares the command and blames what would make its start fail with
 // a message that does not tell which of two paths is missing.
 func (p program) resolve() (*exec.Cmd, error) {
-	if p.dir != "" {
-		if info, err := os.Stat(p.dir); err != nil {
+	dir := p.account.home(p.launch.Dir)
+	if dir != "" && p.account == nil {
+		if info, err := os.Stat(dir); err != nil {
 			return nil, &startError{err: fmt.Errorf("working directory: %w", err), permanent: errors.Is(err, os.ErrNotExist)}
 		} else if !info.IsDir() {
-			return nil, &startError{err: fmt.Errorf("working directory: %s is no directory", p.dir), permanent: true}
+			return nil, &startError{err: fmt.Errorf("working directory: %s is no directory", dir), permanent: true}
 		}
 	}
 	//nolint:noctx // the context is watched by supervise, which ends the whole process group and not only its leader
@@ -313,8 +324,16 @@ func (p program) resolve() (*exec.Cmd, error) {
 	if command.Err != nil {
 		return nil, notFound(p.argv[0], command.Err)
 	}
-	command.Dir, command.Env = p.dir, p.env
+	command.Dir, command.Env = dir, p.environment()
 	return command, nil
+}
+
+// withoutShim refuses settings that need a shim.
+func (p program) withoutShim() error {
+	if p.setup() == nil {
+		return nil
+	}
+	return &startError{permanent: true, err: errors.New("UNSUPPORTED: only a worker on Linux changes the user of a program: run the job there")}
 }
 
 // enter notes the program, and marks it so that what it starts can be told apart.

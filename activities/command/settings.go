@@ -5,11 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"time"
 
-	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 )
 
 // Formats of a detection's output.
@@ -24,21 +21,10 @@ const (
 	progressNone  = "none"
 )
 
-const (
-	defaultKillGrace = jobtype.Duration(10 * time.Second)
-	maxKillGrace     = jobtype.Duration(time.Hour)
-)
-
 // settings is what both blocks have in common.
 type settings struct {
-	Command   []string          `json:"command"`
-	Env       map[string]string `json:"env"`
-	Dir       string            `json:"dir"`
-	KillGrace *jobtype.Duration `json:"kill_grace"`
-	ExitCodes struct {
-		Success   []int `json:"success"`
-		Permanent []int `json:"permanent"`
-	} `json:"exit_codes"`
+	Command []string `json:"command"`
+	launch.Spec
 
 	// argv is a job's own command line; it takes the place of Command and has no
 	// templates.
@@ -53,21 +39,6 @@ type detectSettings struct {
 type executeSettings struct {
 	settings
 	Progress string `json:"progress"`
-}
-
-func (s settings) killGrace() time.Duration {
-	if s.KillGrace == nil {
-		return defaultKillGrace.Std()
-	}
-	return s.KillGrace.Std()
-}
-
-// succeeded reports whether an exit code is one of success.
-func (s settings) succeeded(code int) bool {
-	if len(s.ExitCodes.Success) == 0 {
-		return code == 0
-	}
-	return slices.Contains(s.ExitCodes.Success, code)
 }
 
 func readDetect(data json.RawMessage) (detectSettings, error) {
@@ -101,11 +72,6 @@ func readExecute(data json.RawMessage, argv []string) (executeSettings, error) {
 	if parsed.Progress != progressLines && parsed.Progress != progressNone {
 		faults = append(faults, fmt.Errorf("execute.progress: %q is none of lines, none", parsed.Progress))
 	}
-	for _, code := range parsed.ExitCodes.Permanent {
-		if parsed.succeeded(code) {
-			faults = append(faults, fmt.Errorf("execute.exit_codes: %d cannot be both success and permanent", code))
-		}
-	}
 	return parsed, errors.Join(faults...)
 }
 
@@ -114,13 +80,8 @@ func (s settings) faults(block string, fields []string) []error {
 	if len(s.Command) == 0 && len(s.argv) == 0 {
 		faults = append(faults, fmt.Errorf("%s.command: name a program, for example [find, /var/log, -name, \"*.log\"]", block))
 	}
-	if grace := jobtype.Duration(s.killGrace()); grace < 0 || grace > maxKillGrace {
-		faults = append(faults, fmt.Errorf("%s.kill_grace: %s is out of range: use 0s to %s", block, grace, maxKillGrace))
-	}
-	for _, code := range slices.Concat(s.ExitCodes.Success, s.ExitCodes.Permanent) {
-		if code < 0 || code > 255 {
-			faults = append(faults, fmt.Errorf("%s.exit_codes: %d is no exit code: use 0 to 255", block, code))
-		}
+	for _, err := range s.Spec.Faults() {
+		faults = append(faults, fmt.Errorf("%s.%w", block, err))
 	}
 	return append(faults, s.templateFaults(block, fields)...)
 }
@@ -131,13 +92,8 @@ func decodeBlock(block string, data json.RawMessage, into any) error {
 	if len(bytes.TrimSpace(data)) == 0 || string(data) == "null" {
 		return fmt.Errorf("%s: the command handler needs a `%s: {command: [...]}` block", block, block)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	if err := launch.Strict(data, into); err != nil {
 		return fmt.Errorf("%s: %w", block, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: more than one JSON value", block)
 	}
 	return nil
 }

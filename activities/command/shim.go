@@ -1,6 +1,9 @@
 package command
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // ShimArgument is the first argument of a process that must call [Shim].
 const ShimArgument = "shim-of-a-program"
@@ -16,6 +19,28 @@ type order struct {
 	Grace time.Duration
 	// Cgroup is the directory of a cgroup for the program alone; empty: none.
 	Cgroup string
+	// Setup is what a stage changes before it becomes the program; nil: there is no stage.
+	Setup *setup
+}
+
+// setup is what a process changes about itself before it becomes the program.
+type setup struct {
+	// Switch is set if user and groups are changed.
+	Switch   bool
+	UID, GID int
+	Groups   []int
+}
+
+// setup returns nil if the program needs none.
+func (p program) setup() *setup {
+	var s setup
+	if p.account != nil && !p.account.isOwn() {
+		s.Switch, s.UID, s.GID, s.Groups = true, p.account.UID, p.account.GID, p.account.Groups
+	}
+	if reflect.ValueOf(s).IsZero() {
+		return nil
+	}
+	return &s
 }
 
 // request is each further message of a worker: end all processes of the program.
@@ -32,6 +57,8 @@ type report struct {
 	// Errno and Error are the reason if the program did not start.
 	Errno int
 	Error string
+	// Setup is set if the process could not be changed as the configuration says.
+	Setup bool
 	// Ended is set if the program itself has ended; Code and Signal are its status.
 	Ended  bool
 	Code   int

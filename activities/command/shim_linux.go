@@ -49,6 +49,9 @@ type shim struct {
 // one, with [ShimArgument].
 func Shim() int {
 	runtime.LockOSThread() // The parent-death signal of the program is that of this thread.
+	if len(os.Args) > 2 && os.Args[2] == stageArgument {
+		return stage()
+	}
 	for fd := shimSocket; fd <= shimStderr; fd++ {
 		unix.CloseOnExec(fd)
 	}
@@ -83,6 +86,9 @@ func (s *shim) send(message report) {
 }
 
 func notStarted(err error) report {
+	if failed, ok := errors.AsType[*stageError](err); ok {
+		return failed.report
+	}
 	message := report{Error: err.Error()}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		message.Errno = int(errno)
@@ -100,27 +106,37 @@ func (s *shim) begin() error {
 		Dir: s.order.Dir, Env: s.order.Env, Files: []uintptr{shimStdin, shimStdout, shimStderr},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM},
 	}
-	started := false
+	var err error
+	if s.order.Setup == nil {
+		dropSwitching()
+		s.leader, err = s.fork(s.order.Path, s.order.Argv, attributes)
+	} else {
+		s.leader, err = s.forkStage(attributes)
+	}
+	if err != nil {
+		return err
+	}
+	for fd := shimStdin; fd <= shimStderr; fd++ {
+		_ = unix.Close(fd)
+	}
+	return nil
+}
+
+// fork starts a process in the cgroup of the program. A kernel or container that refuses
+// the cgroup leaves the shim, which is enough.
+func (s *shim) fork(path string, argv []string, attributes *syscall.ProcAttr) (int, error) {
 	if s.order.Cgroup != "" {
 		if directory, err := os.Open(s.order.Cgroup); err == nil {
 			attributes.Sys.UseCgroupFD, attributes.Sys.CgroupFD = true, int(directory.Fd()) //nolint:gosec // a file descriptor
-			s.leader, err = syscall.ForkExec(s.order.Path, s.order.Argv, attributes)
-			started = err == nil
+			pid, err := syscall.ForkExec(path, argv, attributes)
 			_ = directory.Close()
 			attributes.Sys.UseCgroupFD = false
+			if err == nil {
+				return pid, nil
+			}
 		}
 	}
-	// A kernel or container that refuses the cgroup leaves the shim, which is enough.
-	if !started {
-		var err error
-		if s.leader, err = syscall.ForkExec(s.order.Path, s.order.Argv, attributes); err != nil {
-			return err
-		}
-	}
-	for _, fd := range attributes.Files {
-		_ = unix.Close(int(fd)) //nolint:gosec // a file descriptor
-	}
-	return nil
+	return syscall.ForkExec(path, argv, attributes)
 }
 
 // receive passes requests on until the worker has closed its end or is dead.

@@ -45,6 +45,9 @@ type site struct {
 	uid int
 	// cgroup is that of the workers; empty: that of the test.
 	cgroup string
+	// keys are further keys of the blocks, capabilities the ambient ones of the workers.
+	keys         block
+	capabilities []uintptr
 }
 
 func newSite(t *testing.T, uid int) *site {
@@ -80,14 +83,14 @@ func newSite(t *testing.T, uid int) *site {
 // worker starts a worker process that runs script.
 func (s *site) worker(attempt int, script string) (*exec.Cmd, *bytes.Buffer) {
 	s.t.Helper()
-	attributes := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}} //nolint:gosec // a user id
+	attributes := &syscall.SysProcAttr{AmbientCaps: s.capabilities, Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}} //nolint:gosec // a user id
 	if s.cgroup != "" {
 		directory, err := os.Open(s.cgroup)
 		require.NoError(s.t, err)
 		defer func() { _ = directory.Close() }()
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(directory.Fd())
 	}
-	role, err := json.Marshal(part{Dir: filepath.Join(s.dir, "state"), Script: script, Attempt: attempt})
+	role, err := json.Marshal(part{Dir: filepath.Join(s.dir, "state"), Script: script, Attempt: attempt, Keys: s.keys})
 	require.NoError(s.t, err)
 	worker := exec.Command(filepath.Join(s.dir, "worker"))
 	worker.Env = []string{"PATH=" + os.Getenv("PATH"), workerRole + "=" + string(role)}

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -82,8 +82,7 @@ func render(name, text string, data map[string]any) (string, error) {
 // rendered is a program ready to start.
 type rendered struct {
 	argv []string
-	dir  string
-	env  []string
+	launch.Spec
 }
 
 func (s settings) render(block string, data map[string]any) (rendered, error) {
@@ -120,10 +119,7 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 		}
 		delete(data, "Item")
 	}
-	out.dir = put("dir", s.Dir)
-	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
-		out.env = append(out.env, key+"="+put("env."+key, s.Env[key]))
-	}
+	out.Spec = s.Map(put)
 	if err == nil && out.argv[0] == "" {
 		err = fmt.Errorf("%s.command[0]: the template rendered to nothing, so there is no program to start", block)
 	}
@@ -162,12 +158,6 @@ func (s settings) templateFaults(block string, fields []string) []error {
 			check(name, argument)
 		}
 	}
-	check("dir", s.Dir)
-	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
-		if key == "" || strings.ContainsAny(key, "=\x00") {
-			faults = append(faults, fmt.Errorf("%s.env: %q is no name of a variable", block, key))
-		}
-		check("env."+key, s.Env[key])
-	}
+	s.Map(func(path, text string) string { check(path, text); return text })
 	return faults
 }

@@ -1,0 +1,228 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+// lookUpTimeout bounds the look for a user: a directory service may hang.
+const lookUpTimeout = 10 * time.Second
+
+// errNoUser is wrapped where a node does not have a user or a group.
+var errNoUser = errors.New("NO_USER")
+
+// account is the user and the groups that a program runs as.
+type account struct {
+	UID, GID int
+	Groups   []int
+	// Name is empty if only groups are changed, or if the number has no name.
+	Name, Home, Shell string
+	// named is set if the configuration has a user.
+	named bool
+}
+
+// accountOf returns the account of a program, nil if it is that of the worker. An error
+// is a *startError.
+func accountOf(ctx context.Context, spec launch.Spec) (*account, error) {
+	if !spec.SwitchesUser() {
+		return nil, nil //nolint:nilnil // nil means that nothing is changed
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
+	defer cancel()
+	a, err := lookUp(ctx, spec)
+	if err != nil {
+		return nil, &startError{err: err, permanent: errors.Is(err, errNoUser)}
+	}
+	if !a.isOwn() && !maySwitch() {
+		return nil, &startError{permanent: true, err: fmt.Errorf(
+			"NOT_ALLOWED: this worker may not switch to %s: set AmbientCapabilities=CAP_SETUID CAP_SETGID CAP_KILL in its unit", spec.Describe())}
+	}
+	return a, nil
+}
+
+// lookUp finds the numbers of users and groups, with all groups of the user as initgroups
+// has them.
+func lookUp(ctx context.Context, spec launch.Spec) (*account, error) {
+	a := &account{UID: os.Geteuid(), GID: os.Getegid(), named: spec.User != ""}
+	var err error
+	if a.named {
+		if err = a.lookUpUser(ctx, spec.User, spec.Group != ""); err != nil {
+			return nil, err
+		}
+	} else if a.Groups, err = os.Getgroups(); err != nil {
+		return nil, err
+	}
+	if spec.Group != "" {
+		if a.GID, err = lookUpGroup(ctx, spec.Group); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range spec.Groups {
+		gid, err := lookUpGroup(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		a.Groups = append(a.Groups, gid)
+	}
+	slices.Sort(a.Groups)
+	a.Groups = slices.Compact(a.Groups)
+	return a, nil
+}
+
+// lookUpUser fills in the user. A number without a name needs a group in the
+// configuration.
+func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) error {
+	number, numeric := strconv.Atoi(name)
+	found, err := user.Lookup(name)
+	if err != nil && numeric == nil {
+		found, err = user.LookupId(name)
+	}
+	if err != nil {
+		found = nssUser(ctx, name)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("look up user %s: %w", name, context.Cause(ctx))
+	case found != nil:
+	case numeric == nil && number >= 0 && grouped:
+		a.UID, a.Home = number, "/"
+		return nil
+	case numeric == nil:
+		return fmt.Errorf("%w: this node has no user number %s: name its group, too", errNoUser, name)
+	default:
+		return fmt.Errorf("%w: this node has no user %s: create it, or restrict the job type by labels", errNoUser, name)
+	}
+	uid, uidErr := strconv.Atoi(found.Uid)
+	gid, gidErr := strconv.Atoi(found.Gid)
+	if err := errors.Join(uidErr, gidErr); err != nil {
+		return fmt.Errorf("%w: user %s has no number on this system: %w", errNoUser, name, err)
+	}
+	a.UID, a.GID, a.Name, a.Home, a.Shell = uid, gid, found.Username, found.HomeDir, shellOf(ctx, found.Username)
+	a.Groups, err = groupsOf(ctx, found)
+	return err
+}
+
+// groupsOf returns the groups of a user. The program `id` also knows those of a directory
+// service, which a static binary does not.
+func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
+	var words []string
+	if output, err := exec.CommandContext(ctx, "id", "-G", "--", of.Username).Output(); err == nil { //nolint:gosec // the name of a user
+		words = strings.Fields(string(output))
+	} else if words, err = of.GroupIds(); err != nil {
+		return nil, fmt.Errorf("groups of user %s: %w", of.Username, err)
+	}
+	groups := make([]int, 0, len(words))
+	for _, word := range words {
+		gid, err := strconv.Atoi(word)
+		if err != nil {
+			return nil, fmt.Errorf("groups of user %s: %w", of.Username, err)
+		}
+		groups = append(groups, gid)
+	}
+	return groups, nil
+}
+
+func lookUpGroup(ctx context.Context, name string) (int, error) {
+	if number, err := strconv.Atoi(name); err == nil && number >= 0 {
+		return number, nil
+	}
+	if found, err := user.LookupGroup(name); err == nil {
+		return strconv.Atoi(found.Gid)
+	}
+	if fields := nss(ctx, "group", name); len(fields) > 2 {
+		return strconv.Atoi(fields[2])
+	}
+	return 0, fmt.Errorf("%w: this node has no group %s: create it, or restrict the job type by labels", errNoUser, name)
+}
+
+// nss returns the entry of a database of the name service, nil if there is none.
+func nss(ctx context.Context, database, name string) []string {
+	output, err := exec.CommandContext(ctx, "getent", "--", database, name).Output() //nolint:gosec // the name of a user or group
+	if err != nil {
+		return nil
+	}
+	line, _, _ := strings.Cut(string(output), "\n")
+	return strings.Split(line, ":")
+}
+
+// passwdFields is the number of fields of an entry of passwd.
+const passwdFields = 7
+
+func nssUser(ctx context.Context, name string) *user.User {
+	fields := nss(ctx, "passwd", name)
+	if len(fields) < passwdFields {
+		return nil
+	}
+	return &user.User{Username: fields[0], Uid: fields[2], Gid: fields[3], HomeDir: fields[5]}
+}
+
+func shellOf(ctx context.Context, name string) string {
+	if fields := nss(ctx, "passwd", name); len(fields) >= passwdFields {
+		return fields[passwdFields-1]
+	}
+	return ""
+}
+
+// isOwn reports whether the account is that of the worker: nothing has to be switched.
+func (a *account) isOwn() bool {
+	own, err := os.Getgroups()
+	if err != nil || a.UID != os.Geteuid() || a.GID != os.Getegid() {
+		return false
+	}
+	return !slices.ContainsFunc(a.Groups, func(gid int) bool { return gid != a.GID && !slices.Contains(own, gid) })
+}
+
+// without drops variables that belong to the log-in of the worker's user.
+func (a *account) without(inherited []string) []string {
+	if a == nil || !a.named {
+		return inherited
+	}
+	return slices.DeleteFunc(slices.Clone(inherited), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		switch name {
+		case "HOME", "USER", "LOGNAME", "SHELL", "MAIL", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS":
+			return true
+		}
+		return false
+	})
+}
+
+// environment returns the variables of a log-in that every program expects.
+func (a *account) environment() []string {
+	if a == nil || !a.named {
+		return nil
+	}
+	env := []string{"HOME=" + a.Home}
+	if a.Name != "" {
+		env = append(env, "USER="+a.Name, "LOGNAME="+a.Name)
+	}
+	if a.Shell != "" {
+		env = append(env, "SHELL="+a.Shell)
+	}
+	return env
+}
+
+// home returns the working directory: "~" is the home directory.
+func (a *account) home(dir string) string {
+	switch {
+	case dir != "~":
+		return dir
+	case a != nil && a.named:
+		return a.Home
+	}
+	own, err := os.UserHomeDir()
+	if err != nil {
+		return "/"
+	}
+	return own
+}

@@ -1,0 +1,139 @@
+package command
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// stageArgument is the second argument of a stage.
+const stageArgument = "stage"
+
+// File descriptors that a shim gives to a stage, besides the standard streams.
+const (
+	stageOrder  = 3
+	stageReport = 4
+)
+
+// forkStage starts a stage: a process that changes itself as the setup says and then becomes
+// the program. The shim itself stays as it is, so it can still end the program.
+func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
+	var in, out [2]int
+	if err := errors.Join(unix.Pipe2(in[:], unix.O_CLOEXEC), unix.Pipe2(out[:], unix.O_CLOEXEC)); err != nil {
+		return 0, fmt.Errorf("no pipes for the start of the program: %w", err)
+	}
+	toStage, fromStage := os.NewFile(uintptr(in[1]), "order"), os.NewFile(uintptr(out[0]), "report")
+	defer func() { _ = fromStage.Close() }()
+	attributes.Files = append(attributes.Files, uintptr(in[0]), uintptr(out[1]))
+	attributes.Dir, attributes.Env = "/", nil
+	pid, err := s.fork("/proc/self/exe", []string{"roundsman-shim", ShimArgument, stageArgument}, attributes)
+	_, _ = unix.Close(in[0]), unix.Close(out[1])
+	if err == nil {
+		err = gob.NewEncoder(toStage).Encode(s.order)
+	}
+	_ = toStage.Close()
+	if err != nil && pid == 0 {
+		return 0, err
+	}
+	var failed report
+	if gob.NewDecoder(fromStage).Decode(&failed) != nil && err == nil {
+		return pid, nil // The end of the pipe is the start of the program.
+	}
+	_, _ = syscall.Wait4(pid, nil, 0, nil)
+	if err != nil {
+		return 0, err
+	}
+	return 0, &stageError{failed}
+}
+
+// stageError is the reason for which a stage did not become the program.
+type stageError struct{ report }
+
+func (e *stageError) Error() string { return e.report.Error }
+
+// stage runs the process as a stage. It returns only if the program does not start.
+func stage() int {
+	unix.CloseOnExec(stageOrder)
+	unix.CloseOnExec(stageReport)
+	var o order
+	if err := gob.NewDecoder(os.NewFile(stageOrder, "order")).Decode(&o); err != nil {
+		fmt.Fprintln(os.Stderr, stageArgument+" is started by a shim only:", err)
+		return 3
+	}
+	err := o.prepare()
+	setup := err != nil
+	if !setup {
+		err = syscall.Exec(o.Path, o.Argv, o.Env) //nolint:gosec // the configuration names the program
+	}
+	message := notStarted(err)
+	message.Setup = setup
+	_ = gob.NewEncoder(os.NewFile(stageReport, "report")).Encode(message)
+	return 1
+}
+
+// prepare changes the process.
+func (o order) prepare() error {
+	parent := os.Getppid()
+	if err := o.Setup.apply(); err != nil {
+		return err
+	}
+	// The kernel forgets the parent-death signal when the user changes.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
+		return fmt.Errorf("set the parent-death signal: %w", err)
+	}
+	if os.Getppid() != parent {
+		return errors.New("the shim has died")
+	}
+	if o.Dir != "" {
+		if err := os.Chdir(o.Dir); err != nil {
+			return fmt.Errorf("working directory: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *setup) apply() error {
+	if !s.Switch {
+		dropSwitching()
+		return nil
+	}
+	// The program gets none of the capabilities that let the worker switch.
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	giveStreams(s.UID, s.GID)
+	if err := syscall.Setgroups(s.Groups); err != nil {
+		return fmt.Errorf("set the groups %s: %w", strings.Trim(fmt.Sprint(s.Groups), "[]"), err)
+	}
+	if err := syscall.Setresgid(s.GID, s.GID, s.GID); err != nil {
+		return fmt.Errorf("set group %d: %w", s.GID, err)
+	}
+	if err := syscall.Setresuid(s.UID, s.UID, s.UID); err != nil {
+		return fmt.Errorf("set user %d: %w", s.UID, err)
+	}
+	return nil
+}
+
+// dropSwitching drops the capabilities that let the worker switch users. The calling thread
+// starts the program, which must not become another user by itself.
+func dropSwitching() {
+	for _, capability := range []uintptr{unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_KILL} {
+		_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_LOWER, capability, 0, 0)
+	}
+}
+
+// giveStreams makes the user the owner of the pipes, so that the program can open
+// /dev/stderr. A worker that may not do so starts the program all the same.
+func giveStreams(uid, gid int) {
+	for fd := range 3 {
+		var is unix.Stat_t
+		if unix.Fstat(fd, &is) == nil && is.Mode&unix.S_IFMT == unix.S_IFIFO {
+			_ = unix.Fchown(fd, uid, gid)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package launch
+
+import (
+	_ "embed"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+//go:embed keys.schema.json
+var keysSchema []byte
+
+// Schema returns the JSON Schema of each key.
+func Schema() map[string]json.RawMessage {
+	var document struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(keysSchema, &document) // A test reads the file.
+	return document.Properties
+}
+
+// Keys returns the names of the keys, sorted.
+func Keys() []string { return slices.Sorted(maps.Keys(Schema())) }
+
+// AddTo returns a JSON Schema of an object with all keys added to its properties.
+func AddTo(schema []byte) json.RawMessage {
+	var document map[string]any
+	if err := json.Unmarshal(schema, &document); err != nil {
+		return schema
+	}
+	properties, _ := document["properties"].(map[string]any)
+	for key, own := range Schema() {
+		properties[key] = own
+	}
+	encoded, _ := json.Marshal(document) // It came out of JSON.
+	return encoded
+}
+
+// numbers are the keys whose scalars stay numbers.
+var numbers = []string{"exit_codes"} //nolint:gochecknoglobals // constant table
+
+// Plain converts the value of one key. A scalar becomes text in its spelling (`user: 1000`, `umask:
+// 0027`), except for keys with numbers.
+func Plain(key string, n *yamlread.Node) any {
+	if slices.ContainsFunc(numbers, func(number string) bool { return key == number || strings.HasPrefix(key, number+".") }) {
+		return n.Plain()
+	}
+	switch n.Kind {
+	case yamlread.List:
+		list := make([]any, len(n.Items))
+		for k, item := range n.Items {
+			list[k] = Plain(key, item)
+		}
+		return list
+	case yamlread.Object:
+		object := make(map[string]any, len(n.Fields))
+		for _, f := range n.Fields {
+			object[f.Key] = Plain(key+"."+f.Key, f.Value)
+		}
+		return object
+	case yamlread.Text, yamlread.Integer, yamlread.Number, yamlread.Bool:
+		return n.Literal
+	case yamlread.Null:
+	}
+	return nil
+}

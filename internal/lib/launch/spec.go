@@ -1,0 +1,154 @@
+package launch
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// DefaultKillGrace is the default time between SIGTERM and SIGKILL.
+	DefaultKillGrace = jobtype.Duration(10 * time.Second)
+	// MaxKillGrace bounds it.
+	MaxKillGrace = jobtype.Duration(time.Hour)
+)
+
+// Spec is how a program is started and how its exit code is read. An empty field keeps the worker's own
+// value.
+type Spec struct {
+	// User is the name or the number of the user, Group that of the primary group. Groups are
+	// supplementary groups besides those of the user.
+	User   string   `json:"user,omitempty"`
+	Group  string   `json:"group,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+	// Dir is the working directory; "~" is the home directory of the user.
+	Dir string            `json:"dir,omitempty"`
+	Env map[string]string `json:"env,omitempty"`
+	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
+	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
+	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`
+}
+
+// ExitCodes sorts the exit codes of a program. Every code that is not listed is a failure.
+type ExitCodes struct {
+	// Success lists the codes of success; empty: 0.
+	Success []int `json:"success,omitempty"`
+	// Permanent lists the failures that no retry repairs.
+	Permanent []int `json:"permanent,omitempty"`
+}
+
+// Succeeded reports whether a code is one of success.
+func (e ExitCodes) Succeeded(code int) bool {
+	if len(e.Success) == 0 {
+		return code == 0
+	}
+	return slices.Contains(e.Success, code)
+}
+
+// Grace returns the time between SIGTERM and SIGKILL.
+func (s Spec) Grace() time.Duration {
+	return cmp.Or(s.KillGrace, new(DefaultKillGrace)).Std()
+}
+
+// SwitchesUser reports whether the program may run as somebody else than the worker.
+func (s Spec) SwitchesUser() bool { return s.User != "" || s.Group != "" || len(s.Groups) > 0 }
+
+// Decode reads the keys of a Spec from JSON and refuses any other. An empty text is an empty Spec.
+func Decode(data json.RawMessage) (Spec, error) {
+	var s Spec
+	if len(bytes.TrimSpace(data)) == 0 {
+		return s, nil
+	}
+	return s, Strict(data, &s)
+}
+
+// Strict decodes one JSON value without unknown keys: a misspelled key would have no effect.
+func Strict(data json.RawMessage, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
+}
+
+// Map returns a copy whose texts are those that change returns. path is the text's own, such as
+// "env.PGHOST"; the order is always the same.
+func (s Spec) Map(change func(path, text string) string) Spec {
+	s.User, s.Group = change("user", s.User), change("group", s.Group)
+	s.Groups = mapAll("groups", s.Groups, change)
+	s.Dir = change("dir", s.Dir)
+	if s.Env != nil {
+		env := make(map[string]string, len(s.Env))
+		for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+			env[key] = change("env."+key, s.Env[key])
+		}
+		s.Env = env
+	}
+	return s
+}
+
+func mapAll(path string, texts []string, change func(path, text string) string) []string {
+	changed := slices.Clone(texts)
+	for k, text := range texts {
+		changed[k] = change(fmt.Sprintf("%s[%d]", path, k), text)
+	}
+	return changed
+}
+
+// Faults returns everything that is wrong with the keys, each with the path of its key first. Texts may
+// still be templates.
+func (s Spec) Faults() []error {
+	var faults []error
+	if grace := jobtype.Duration(s.Grace()); grace < 0 || grace > MaxKillGrace {
+		faults = append(faults, fmt.Errorf("kill_grace: %s is out of range: use 0s to %s", grace, MaxKillGrace))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		if key == "" || strings.ContainsAny(key, "=\x00") {
+			faults = append(faults, fmt.Errorf("env: %q is no name of a variable", key))
+		}
+	}
+	return append(faults, s.ExitCodes.faults()...)
+}
+
+func (e ExitCodes) faults() []error {
+	var faults []error
+	for _, code := range slices.Concat(e.Success, e.Permanent) {
+		if code < 0 || code > 255 {
+			faults = append(faults, fmt.Errorf("exit_codes: %d is no exit code: use 0 to 255", code))
+		}
+	}
+	for _, code := range e.Permanent {
+		if e.Succeeded(code) {
+			faults = append(faults, fmt.Errorf("exit_codes: %d cannot be both success and permanent", code))
+		}
+	}
+	return faults
+}
+
+// Describe returns the user and the groups in words.
+func (s Spec) Describe() string {
+	var parts []string
+	if s.User != "" {
+		parts = append(parts, "user "+s.User)
+	}
+	if s.Group != "" {
+		parts = append(parts, "group "+s.Group)
+	}
+	if len(s.Groups) > 0 {
+		parts = append(parts, "groups "+strings.Join(s.Groups, ", "))
+	}
+	return strings.Join(parts, ", ")
+}

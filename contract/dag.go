@@ -54,7 +54,7 @@ type DAGCarry struct {
 	// Runs counts the workflow runs so far.
 	Runs int `json:"runs"`
 	// Pages hold the parts of the state that do not fit into its argument.
-	Pages []StatePage `json:"pages,omitempty"`
+	Pages []string `json:"pages,omitempty"`
 	// FleetSeq is the number of the last view of the workers.
 	FleetSeq int64 `json:"fleet_seq,omitempty"`
 	// JobTypes are the definitions used by job_type tasks. They are looked up once, so an apply does

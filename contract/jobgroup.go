@@ -146,7 +146,7 @@ type JobGroupState struct {
 	Workers    []WorkerView `json:"workers,omitempty"`
 	WorkersSeq int64        `json:"workers_seq,omitempty"`
 	// Pages hold the parts of the core that do not fit into its argument.
-	Pages []StatePage `json:"pages,omitempty"`
+	Pages []string `json:"pages,omitempty"`
 	// Runs counts the workflow runs of this group so far.
 	Runs int `json:"runs"`
 	// Turns counts how often the group was suspended until its next window.

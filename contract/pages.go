@@ -1,32 +1,67 @@
 package contract
 
-// StatePageWorkflow stores one part of the state of a run that continues as new.
-const StatePageWorkflow = "roundsman.StatePage"
-
-// The signals of pages.
-const (
-	// SignalReadState takes a ReadStateInput. The page sends its part and ends.
-	SignalReadState = "read-state"
-	// SignalDropState takes no argument. The page ends without sending its part.
-	SignalDropState = "drop-state"
-	// SignalStatePart takes a StatePart. A page sends it to its reader.
-	SignalStatePart = "state-part"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 )
 
-// StatePage identifies a page.
-type StatePage struct {
-	WorkflowID string `json:"workflow_id"`
-	RunID      string `json:"run_id"`
+// A page is a part of a run that is too large for the run's history: a part of the
+// state that the run carries over, or outcomes of its items. Its bytes are the start
+// input of a workflow that never runs, so that its history is one event. A page never
+// changes; its name is a digest of its bytes.
+const (
+	// PageWorkflow is the type of that workflow.
+	PageWorkflow = "roundsman.Page"
+	// PageQueue is its task queue, without a worker.
+	PageQueue = "roundsman-pages"
+	// MaxPage bounds a page, in bytes: the server warns of payloads over 512 KiB.
+	MaxPage = 480 << 10
+)
+
+// The activities of pages.
+const (
+	// PutPageActivity takes a PageInput and the bytes. It stores them and returns the
+	// name of the page.
+	PutPageActivity = "roundsman.PutPage"
+	// ReadPageActivity takes a PageInput and returns the bytes.
+	ReadPageActivity = "roundsman.ReadPage"
+	// ClosePagesActivity takes a ClosePagesInput. A closed page can be read until the
+	// retention of its namespace has passed.
+	ClosePagesActivity = "roundsman.ClosePages"
+	// PageLostError is the type of the error of a page that is not there.
+	PageLostError = "PageLost"
+)
+
+// PageInput names a page of a run; the page is empty where it is written.
+type PageInput struct {
+	Run  string `json:"run"`
+	Page string `json:"page,omitempty"`
 }
 
-// ReadStateInput identifies the reading run and the number of the part.
-type ReadStateInput struct {
-	WorkflowID string `json:"workflow_id"`
-	Number     int    `json:"number"`
+// ClosePagesInput names pages of a run that nothing will read again.
+type ClosePagesInput struct {
+	Run   string   `json:"run"`
+	Pages []string `json:"pages"`
 }
 
-// StatePart is one part of a state, counted from 1.
-type StatePart struct {
-	Number int    `json:"number"`
-	Data   []byte `json:"data"`
+// PageName is the name of the page with these bytes.
+func PageName(data []byte) string {
+	digest := sha256.Sum256(data)
+	return hex.EncodeToString(digest[:8])
+}
+
+const pagePrefix = "page/"
+
+// PageWorkflowID is the workflow ID of a page of a run.
+func PageWorkflowID(run, page string) string { return pagePrefix + run + "/" + page }
+
+// RunOfPage is the workflow ID of the run that a page belongs to.
+func RunOfPage(workflowID string) (run string, ok bool) {
+	rest, ok := strings.CutPrefix(workflowID, pagePrefix)
+	end := strings.LastIndexByte(rest, '/')
+	if !ok || end <= 0 {
+		return "", false
+	}
+	return rest[:end], true
 }

@@ -24,7 +24,6 @@ type Registry interface {
 func Register(r Registry) {
 	r.RegisterWorkflowWithOptions(group.JobGroup, workflow.RegisterOptions{Name: contract.JobGroupWorkflow})
 	r.RegisterWorkflowWithOptions(dagrun.DAG, workflow.RegisterOptions{Name: contract.DAGWorkflow})
-	r.RegisterWorkflowWithOptions(run.StatePage, workflow.RegisterOptions{Name: contract.StatePageWorkflow})
 	r.RegisterWorkflowWithOptions(admission.Workflow, workflow.RegisterOptions{Name: contract.AdmissionWorkflow})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: contract.FleetWorkflow})
 	r.RegisterWorkflowWithOptions(audit.Workflow, workflow.RegisterOptions{Name: contract.AuditWorkflow})

@@ -69,7 +69,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	}
 	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
 	all := func(plane *workers.Control, activities *control.Control) parts {
-		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), options.HTTP.parts(options.Client, options.Logger))
+		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
 		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Retention, options.Notify), controlModule(), fx.Provide(all))

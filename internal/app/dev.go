@@ -185,6 +185,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 		fx.Supply(d.Client, options.Logger, fleetConfig(options.Config.Fleet), options.Config.Audit, options.Config.Retention, options.Config.Notify), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
 			all := append(controlParts(plane, activities, options.Logger), sweeperParts(newSweeper(d.Client, options.Config.Retention, options.Logger))...)
+			all = append(all, pageParts(d.Client, options.Logger)...)
 			all = append(all, together("workers", nodes))
 			return append(all, options.HTTP.parts(d.Client, options.Logger)...)
 		}))

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/roundsman/roundsman/config"
+	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/retention"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -21,42 +22,48 @@ func newSweeper(client *starter.Client, settings config.Retention, log *slog.Log
 	})
 }
 
-// sweeping is a sweeper as a part of the control plane.
-type sweeping struct {
-	sweeper *retention.Sweeper
-	stop    context.CancelFunc
-	done    chan struct{}
-}
-
 func sweeperParts(sweeper *retention.Sweeper) parts {
 	if sweeper == nil {
 		return nil
 	}
-	return parts{{"retention", &sweeping{sweeper: sweeper}}}
+	return parts{{"retention", &keeping{keep: sweeper.Keep}}}
+}
+
+// pageParts closes pages that runs have left.
+func pageParts(client *starter.Client, log *slog.Logger) parts {
+	store := pagestore.NewStore(client.Temporal(), client.Namespace(), starter.DataConverter())
+	return parts{{"pages", &keeping{keep: pagestore.NewKeeper(store, client.Temporal(), log).Keep}}}
+}
+
+// keeping is what is kept in order, until it is stopped, as a part of the control plane.
+type keeping struct {
+	keep func(ctx context.Context)
+	stop context.CancelFunc
+	done chan struct{}
 }
 
 // Start implements component.
-func (s *sweeping) Start(ctx context.Context) error {
-	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop, s.done = stop, make(chan struct{})
+func (k *keeping) Start(ctx context.Context) error {
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	k.stop, k.done = stop, make(chan struct{})
 	go func() {
-		defer close(s.done)
-		s.sweeper.Keep(sweeping)
+		defer close(k.done)
+		k.keep(keeping)
 	}()
 	return nil
 }
 
 // Wait implements component.
-func (*sweeping) Wait(ctx context.Context) error {
+func (*keeping) Wait(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
 // Stop implements component.
-func (s *sweeping) Stop(context.Context) error {
-	if s.stop != nil {
-		s.stop()
-		<-s.done
+func (k *keeping) Stop(context.Context) error {
+	if k.stop != nil {
+		k.stop()
+		<-k.done
 	}
 	return nil
 }

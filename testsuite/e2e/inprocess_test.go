@@ -7,12 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -73,6 +76,36 @@ func (p *inProcess) dial(identity string) *starter.Client {
 	return dialed
 }
 
+// count is how many workflows a query finds.
+func (p *inProcess) count(query string) int64 {
+	p.t.Helper()
+	found, err := p.client.Temporal().CountWorkflow(p.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+	require.NoError(p.t, err)
+	return found.GetCount()
+}
+
+// largestHistory is the size, in bytes, of the largest history of a workflow's chain.
+func (p *inProcess) largestHistory(workflowID string) (largest int64) {
+	p.t.Helper()
+	list := func() (sizes []int64) {
+		found, err := p.client.Temporal().ListWorkflow(p.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			PageSize: 1000, Query: fmt.Sprintf("WorkflowId = '%s' AND ExecutionStatus != 'Running'", workflowID),
+		})
+		require.NoError(p.t, err)
+		last := false
+		for _, info := range found.GetExecutions() {
+			sizes = append(sizes, info.GetHistorySizeBytes())
+			last = last || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+		}
+		if !last {
+			return nil
+		}
+		return sizes
+	}
+	testsuite.WaitFor(p.t, time.Minute, "visibility shows the end", func() bool { return len(list()) > 0 })
+	return slices.Max(list())
+}
+
 // group runs one group of the job type and returns its result.
 func (p *inProcess) group(spec contract.JobTypeSpec) (contract.JobGroupResult, client.WorkflowRun) {
 	p.t.Helper()
@@ -108,6 +141,8 @@ type floodParams struct {
 	Bytes int `json:"bytes"`
 	// Noise: the details do not compress.
 	Noise bool `json:"noise"`
+	// DAG: the bytes are in a DAG that each proposal carries.
+	DAG bool `json:"dag"`
 }
 
 func (flood) Descriptor() jobtype.Descriptor { return jobtype.Descriptor{Name: "flood"} }
@@ -125,6 +160,9 @@ func (flood) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.Pro
 		}
 		if params.Noise {
 			p.Detail = incompressible(i, params.Bytes)
+		}
+		if params.DAG {
+			p.Detail, p.DAG = "", "version: 1\nname: heavy\ntasks: [{id: a, noop: true}]\n# "+p.Detail+"\n"
 		}
 		// It continues after the group is full, so that the surplus is counted.
 		if err := out.Emit(ctx, p); err != nil && !errors.Is(err, jobtype.ErrSinkFull) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
@@ -91,15 +90,9 @@ func TestLargeStateContinuesAsNew(t *testing.T) {
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.EqualValues(t, jobs, executed.Load())
-	count := func(query string) int64 {
-		found, err := p.client.Temporal().CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
-			Query: fmt.Sprintf("WorkflowType = '%s'%s", contract.StatePageWorkflow, query),
-		})
-		require.NoError(t, err)
-		return found.GetCount()
-	}
-	testsuite.WaitFor(t, time.Minute, "no page is left", func() bool { return count(" AND "+contract.QueryOpen) == 0 })
-	assert.Greater(t, count(""), int64(3))
+	ofPages := fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)
+	testsuite.WaitFor(t, time.Minute, "no page is left", func() bool { return p.count(ofPages+" AND "+contract.QueryOpen) == 0 })
+	assert.Greater(t, p.count(ofPages), int64(3))
 	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 	require.NoError(t, err)
 	assert.NotEqual(t, described.GetWorkflowExecutionInfo().GetFirstRunId(), described.GetWorkflowExecutionInfo().GetExecution().GetRunId())

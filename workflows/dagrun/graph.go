@@ -220,11 +220,8 @@ func (r *dagRun) continueAsNew() error {
 	if err != nil {
 		return err
 	}
-	state, pages, err := r.runner.Save(whole, len(others)+len(r.encoded))
-	switch {
-	case err != nil:
-		return err
-	case len(pages) > 0 && !r.mayContinueAsNew():
+	state, pages, saved := r.runner.Save(whole, len(others)+len(r.encoded))
+	if !saved || len(pages) > 0 && !r.mayContinueAsNew() {
 		r.runner.Drop(pages) // Messages came meanwhile.
 		return nil
 	}

@@ -239,11 +239,8 @@ func (r *groupRun) continueAsNew() error {
 	if err != nil {
 		return err
 	}
-	state, pages, err := r.runner.Save(whole, len(others))
-	switch {
-	case err != nil:
-		return err
-	case len(pages) > 0 && !r.mayContinueAsNew():
+	state, pages, saved := r.runner.Save(whole, len(others))
+	if !saved || len(pages) > 0 && !r.mayContinueAsNew() {
 		r.runner.Drop(pages) // Messages came meanwhile.
 		return nil
 	}

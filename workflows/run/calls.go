@@ -119,13 +119,21 @@ func callDAG(ctx workflow.Context, id, summary string, in contract.DAGInput, gra
 	return workflow.ExecuteChildWorkflow(ctx, contract.DAGWorkflow, in, graph, []byte(nil))
 }
 
-// callStatePage keeps one part of a state. The page outlives the run that starts it.
-func callStatePage(ctx workflow.Context, id string, chunk []byte) workflow.ChildWorkflowFuture {
-	ctx = workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
-		WorkflowID: id, TaskQueue: contract.ControlQueue,
-		ParentClosePolicy: enums.PARENT_CLOSE_POLICY_ABANDON, StaticSummary: "a part of the state of a run",
-	})
-	return workflow.ExecuteChildWorkflow(ctx, contract.StatePageWorkflow, chunk)
+// callPutPage stores a page within the workflow task: as a local activity, so that its
+// bytes are not in the history.
+func callPutPage(ctx workflow.Context, in contract.PageInput, data []byte) workflow.Future {
+	ctx = workflow.WithLocalActivityOptions(ctx, callopts.InTaskOptions("store a part of the run"))
+	return workflow.ExecuteLocalActivity(ctx, contract.PutPageActivity, in, data)
+}
+
+func callReadPage(ctx workflow.Context, in contract.PageInput) workflow.Future {
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("read a part of the run"))
+	return workflow.ExecuteActivity(ctx, contract.ReadPageActivity, in)
+}
+
+func callClosePages(ctx workflow.Context, in contract.ClosePagesInput) {
+	ctx = workflow.WithActivityOptions(ctx, callopts.ControlOptions("close parts of the run that were read"))
+	workflow.ExecuteActivity(ctx, contract.ClosePagesActivity, in)
 }
 
 // callCancelDAG signals a run to end. A run that has ended, or has not begun, needs

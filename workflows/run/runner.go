@@ -53,8 +53,8 @@ type Runner struct {
 	timers entity.Timers
 	// fenceAsks counts the requests for more fences.
 	fenceAsks int
-	// saves counts the states that were divided.
-	saves    int
+	// saveAt is when a state that could not be stored is stored again.
+	saveAt   time.Time
 	touched  bool
 	canceled bool
 }
@@ -153,6 +153,9 @@ func (r *Runner) Wait(wake time.Time, ordered bool, ready func() bool) error {
 	}
 	wake = entity.Earlier(wake, r.fleet.renew.at)
 	wake = entity.Earlier(wake, r.Admission.wake())
+	if r.Now().Before(r.saveAt) {
+		wake = entity.Earlier(wake, r.saveAt)
+	}
 	r.timers.SetBy(r.ctx, entity.Earlier(wake, r.Audit.Wake()))
 	return workflow.Await(r.ctx, ready)
 }
@@ -181,7 +184,7 @@ func (r *Runner) Collect() (tick bool) {
 // Idle reports whether nothing is on its way that would be lost if the workflow
 // continued as new. A lost probe is requested again by the engine.
 func (r *Runner) Idle() bool {
-	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting()
+	return !r.touched && r.fleet.sending == nil && r.Admission.idle() && !r.Admission.dirty && r.Audit.Idle() && !r.inbox.waiting() && !r.Now().Before(r.saveAt)
 }
 
 // CarryOut does what a decision says, but for Start, Adopt and Acquire, which

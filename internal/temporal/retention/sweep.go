@@ -39,10 +39,10 @@ type Swept struct {
 	More bool
 }
 
-// Query finds the runs that ended before an instant.
+// Query finds the runs and pages that ended before an instant.
 func Query(before time.Time) string {
-	return fmt.Sprintf("WorkflowType IN ('%s', '%s') AND ExecutionStatus != 'Running' AND CloseTime < '%s'",
-		contract.JobGroupWorkflow, contract.DAGWorkflow, before.UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("WorkflowType IN ('%s', '%s', '%s') AND ExecutionStatus != 'Running' AND CloseTime < '%s'",
+		contract.JobGroupWorkflow, contract.DAGWorkflow, contract.PageWorkflow, before.UTC().Format(time.RFC3339Nano))
 }
 
 // sweep deletes what ended before an instant, with a pause after each run.
@@ -116,6 +116,10 @@ func (s *sweep) consider(ctx context.Context, info *workflowpb.WorkflowExecution
 // needed reports whether a run has to stay.
 func (s *sweep) needed(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (bool, error) {
 	id := info.GetExecution().GetWorkflowId()
+	if run, ok := contract.RunOfPage(id); ok {
+		over, err := s.isOver(ctx, run)
+		return !over, err
+	}
 	over, err := s.isOver(ctx, id)
 	if err != nil || !over {
 		return true, err

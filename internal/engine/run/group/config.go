@@ -10,9 +10,8 @@ import (
 
 // Bounds that the group keeps by itself.
 const (
-	// MaxGroupBytes bounds the proposals of one group, as JSON. A group's pages stay
-	// in its history, of which the server allows 50 MiB, and the open jobs travel with
-	// every continue-as-new.
+	// MaxGroupBytes bounds the proposals of one group, as JSON. A
+	// detection writes them into the group's history, which the server bounds to 50 MiB.
 	MaxGroupBytes = 32 << 20
 	// MaxAway is how long after its start a submitted group still comes back. To
 	// make it shorter give the jobs an expires_at.

@@ -1,0 +1,103 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// never is how long the start of a page is delayed: it stays one event, without a
+// workflow task.
+const never = 5 * 365 * 24 * time.Hour
+
+// ErrLost is returned for a page that is not there.
+var ErrLost = errors.New("the page is lost")
+
+// Client is what a store needs; the SDK's client has it.
+type Client interface {
+	ExecuteWorkflow(ctx context.Context, options client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error)
+	WorkflowService() workflowservice.WorkflowServiceClient
+}
+
+// Store writes and reads pages.
+type Store struct {
+	client    Client
+	namespace string
+	converter converter.DataConverter
+}
+
+// NewStore returns the store of a namespace. c must be the converter of the client.
+func NewStore(client Client, namespace string, c converter.DataConverter) *Store {
+	return &Store{client: client, namespace: namespace, converter: c}
+}
+
+// Put stores a page of a run and returns its name. A repeat changes nothing.
+func (s *Store) Put(ctx context.Context, run string, data []byte) (string, error) {
+	page := contract.PageName(data)
+	_, err := s.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: contract.PageWorkflowID(run, page), TaskQueue: contract.PageQueue, StartDelay: never,
+		// A page that was closed is written again for a run that was reset.
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		StaticSummary:            "a page of " + run,
+	}, contract.PageWorkflow, data)
+	if err != nil {
+		return "", fmt.Errorf("write a page of %s: %w", run, err)
+	}
+	return page, nil
+}
+
+// Get reads a page of a run, also one that was closed. The error of one that is not
+// there wraps [ErrLost].
+func (s *Store) Get(ctx context.Context, run, page string) ([]byte, error) {
+	id := contract.PageWorkflowID(run, page)
+	history, err := s.client.WorkflowService().GetWorkflowExecutionHistory(ctx, &workflowservice.GetWorkflowExecutionHistoryRequest{
+		Namespace: s.namespace, Execution: &commonpb.WorkflowExecution{WorkflowId: id}, MaximumPageSize: 1,
+	})
+	if _, gone := errors.AsType[*serviceerror.NotFound](err); gone {
+		return nil, fmt.Errorf("read %s: %w", id, ErrLost)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", id, err)
+	}
+	var data []byte
+	input := history.GetHistory().GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput()
+	if err := s.converter.FromPayloads(input, &data); err != nil {
+		return nil, fmt.Errorf("read %s: %w", id, err)
+	}
+	if contract.PageName(data) != page {
+		return nil, fmt.Errorf("read %s: its bytes are not those that were written: %w", id, ErrLost)
+	}
+	return data, nil
+}
+
+// Close ends pages of a run. They can be read until the
+// retention of the namespace has passed.
+func (s *Store) Close(ctx context.Context, run string, pages []string) error {
+	for _, page := range pages {
+		if err := s.end(ctx, contract.PageWorkflowID(run, page), "its run does not need it any more"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) end(ctx context.Context, workflowID, reason string) error {
+	_, err := s.client.WorkflowService().TerminateWorkflowExecution(ctx, &workflowservice.TerminateWorkflowExecutionRequest{
+		Namespace: s.namespace, WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID}, Reason: reason, Identity: "roundsman",
+	})
+	if _, ended := errors.AsType[*serviceerror.NotFound](err); err != nil && !ended {
+		return fmt.Errorf("close %s: %w", workflowID, err)
+	}
+	return nil
+}

@@ -112,7 +112,7 @@ func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) err
 	return err
 }
 
-// groupsOf returns the groups of a user. The program `id` also knows those of a directory
+// groupsOf returns the groups of a user. The program `id` also reads those of a directory
 // service, which a static binary does not.
 func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
 	var words []string

@@ -57,7 +57,7 @@ type report struct {
 	// Errno and Error are the reason if the program did not start.
 	Errno int
 	Error string
-	// Setup is set if the process could not be changed as the configuration says.
+	// Setup is set if the process could not be changed as configured.
 	Setup bool
 	// Ended is set if the program itself has ended; Code and Signal are its status.
 	Ended  bool

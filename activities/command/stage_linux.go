@@ -20,7 +20,7 @@ const (
 	stageReport = 4
 )
 
-// forkStage starts a stage: a process that changes itself as the setup says and then becomes
+// forkStage starts a stage: a process that changes itself by the setup and then becomes
 // the program. The shim itself stays as it is, so it can still end the program.
 func (s *shim) forkStage(attributes *syscall.ProcAttr) (int, error) {
 	var in, out [2]int

@@ -73,6 +73,8 @@ type DetectActivityResult struct {
 	Surplus       int      `json:"surplus,omitempty"`
 	Invalid       int      `json:"invalid,omitempty"`
 	InvalidErrors []string `json:"invalid_errors,omitempty"`
+	// Explanations are the handler's lines about the detection, at most [jobtype.MaxExplanations].
+	Explanations []string `json:"explanations,omitempty"`
 	// Proposals lists all proposals if Pages is 0. BatchKeys are as in a DetectPageInput.
 	Proposals []jobtype.Proposal `json:"proposals,omitempty"`
 	BatchKeys []string           `json:"batch_keys,omitempty"`

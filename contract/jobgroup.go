@@ -251,6 +251,8 @@ type JobGroupResult struct {
 	EndedAt    time.Time   `json:"ended_at"`
 	DurationMS int64       `json:"duration_ms"`
 	Detector   string      `json:"detector,omitempty"`
+	// Explanations are the detector's lines about the detection, for example why there is nothing to do.
+	Explanations []string `json:"explanations,omitempty"`
 	// Phases lists the phases of the group, oldest first; the last one is ended.
 	Phases []GroupPhase `json:"phases,omitempty"`
 	// Submission is the id of an ad-hoc group's submission, SubmittedBy its author. Such a group

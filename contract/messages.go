@@ -252,6 +252,8 @@ type GroupStatus struct {
 	Running   int         `json:"running"`
 	// Detector is the worker of the detection.
 	Detector string `json:"detector,omitempty"`
+	// Explanations are the detector's lines about the detection.
+	Explanations []string `json:"explanations,omitempty"`
 	// Waiting is the reason why the whole group waits, as text; Wait is the same for programs.
 	Waiting string      `json:"waiting,omitempty"`
 	Wait    *WaitReason `json:"wait,omitempty"`

@@ -42,6 +42,23 @@ type NodePreparer interface {
 // under [LivenessActivity]; every Emit counts too. It may be called in a tight loop.
 type Alive interface{ Alive() }
 
+// Explainer is implemented by the sink of [Handler.Detect]; see [Explain].
+type Explainer interface{ Explain(text string) }
+
+// Explain adds a line about the detection that the run shows, for example why there is nothing to do.
+// The first [MaxExplanations] lines are kept. Lines are discarded if the sink does not support them.
+func Explain(out ProposalSink, text string) {
+	if explainer, ok := out.(Explainer); ok {
+		explainer.Explain(text)
+	}
+}
+
+// Bounds of a detection's explanations.
+const (
+	MaxExplanations     = 20
+	MaxExplanationBytes = 300
+)
+
 // Logger is implemented by the progress of [Handler.Execute]; see [Log].
 type Logger interface{ Log() io.Writer }
 

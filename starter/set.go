@@ -17,8 +17,8 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]co
 	if ref.Kind() == KindDAG {
 		return r.setDAG(ctx, ref, change)
 	}
-	if change[override.Every] != nil {
-		return nil, Invalidf("every is a setting of the job type: `roundsman jobtypes set %s every=…`", JobTypeOfRun(ref.WorkflowID))
+	if change[override.Every] != nil || change.HasParams() {
+		return nil, Invalidf("every and params are settings of the job type: `roundsman jobtypes set %s every=…`", JobTypeOfRun(ref.WorkflowID))
 	}
 	if _, err := r.opened(ctx, ref, ": change the job type with `roundsman jobtypes set`"); err != nil {
 		return nil, err

@@ -127,6 +127,23 @@ func TestDetectCountsWhatAFullGroupDoesNotTake(t *testing.T) {
 	assert.Equal(t, 2, result.Pages)
 }
 
+// TestDetectKeepsExplanations: bounded in number and size, each on one line.
+func TestDetectKeepsExplanations(t *testing.T) {
+	t.Parallel()
+	b := emitting(t, func(_ context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
+		jobtype.Explain(out, "8 volumes\nwithout garbage\n")
+		for range 100 {
+			jobtype.Explain(out, strings.Repeat("x", 10_000))
+		}
+		return nil
+	})
+	result, failure := b.detect(t, contract.DetectActivityInput{Attempt: 1})
+	require.NoError(t, failure)
+	require.Len(t, result.Explanations, jobtype.MaxExplanations)
+	assert.Equal(t, "8 volumes without garbage", result.Explanations[0])
+	assert.LessOrEqual(t, len(result.Explanations[1]), jobtype.MaxExplanationBytes)
+}
+
 func TestDetectCountsInvalidProposals(t *testing.T) {
 	t.Parallel()
 	b := emitting(t, func(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {

@@ -57,6 +57,16 @@ func newSink(pages Pages, in contract.DetectActivityInput, alive func()) *sink {
 // Alive implements [jobtype.Alive].
 func (s *sink) Alive() { s.alive() }
 
+// Explain implements [jobtype.Explainer].
+func (s *sink) Explain(text string) {
+	s.alive()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if line := jobtype.OneLine(text, jobtype.MaxExplanationBytes); line != "" && len(s.result.Explanations) < jobtype.MaxExplanations {
+		s.result.Explanations = append(s.result.Explanations, line)
+	}
+}
+
 // Emit implements [jobtype.ProposalSink].
 func (s *sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
 	s.alive()

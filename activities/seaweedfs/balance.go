@@ -51,15 +51,24 @@ func (s *balanceSettings) validate() error {
 	)...)
 }
 
-func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ time.Time) []jobtype.Proposal {
+func (s *balanceSettings) plan(limit int) plan.BalanceSettings {
 	filter, _ := s.filter() // validated
+	return plan.BalanceSettings{Filter: filter, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: limit}
+}
+
+func (s *balanceSettings) left(t plan.Topology, _ time.Time) []plan.Left {
+	return plan.WhyNoMove(t, s.plan(0))
+}
+
+func (s *balanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ time.Time) []jobtype.Proposal {
+	wanted := s.plan(in.MaxResults)
 	var proposals []jobtype.Proposal
-	for _, m := range plan.HalfMoved(t, filter, in.MaxResults) {
+	for _, m := range plan.HalfMoved(t, wanted.Filter, in.MaxResults) {
 		summary := fmt.Sprintf("volume %d: complete its move from %s to %s, which nobody ended", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType, Repair: true}
 		proposals = append(proposals, proposal("volume_balance", summary, work, copyTime(m.Size, s.IOBytePerSecond), jobtype.PriorityHigh))
 	}
-	for _, m := range plan.Moves(t, plan.BalanceSettings{Filter: filter, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: in.MaxResults}) {
+	for _, m := range plan.Moves(t, wanted) {
 		summary := fmt.Sprintf("volume %d: %s to %s", m.Volume, m.Source, m.Target)
 		work := target{Volume: m.Volume, Collection: m.Collection, Source: m.Source, Target: m.Target, DiskType: m.DiskType}
 		proposals = append(proposals, proposal("volume_balance", summary, work, copyTime(m.Size, s.IOBytePerSecond), jobtype.PriorityNormal))

@@ -49,13 +49,20 @@ func (s *ecBalanceSettings) validate() error {
 	)...)
 }
 
-func (s *ecBalanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ time.Time) []jobtype.Proposal {
+func (s *ecBalanceSettings) plan(limit int) plan.ECBalanceSettings {
 	filter, _ := plan.NewFilter(s.CollectionFilter, "", s.DataCenterFilter, "", "") // validated
 	spread, _ := plan.NewSpread(s.PreferredTags, s.ShardReplicaPlacement)           // validated
-	wanted := plan.ECBalanceSettings{Filter: filter, Spread: spread, DiskType: s.DiskType, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: in.MaxResults}
+	return plan.ECBalanceSettings{Filter: filter, Spread: spread, DiskType: s.DiskType, Threshold: s.ImbalanceThreshold, MinServers: s.MinServerCount, Limit: limit}
+}
+
+func (s *ecBalanceSettings) left(t plan.Topology, _ time.Time) []plan.Left {
+	return plan.WhyNoShardMove(t, s.plan(0))
+}
+
+func (s *ecBalanceSettings) propose(t plan.Topology, in jobtype.DetectInput, _ time.Time) []jobtype.Proposal {
 	priorities := map[plan.Phase]jobtype.Priority{plan.Dedup: jobtype.PriorityHigh, plan.CrossRack: jobtype.PriorityNormal}
 	var proposals []jobtype.Proposal
-	for _, m := range plan.ShardMoves(t, wanted) {
+	for _, m := range plan.ShardMoves(t, s.plan(in.MaxResults)) {
 		priority, urgent := priorities[m.Phase]
 		if !urgent {
 			priority = jobtype.PriorityLow

@@ -48,12 +48,19 @@ func (s *encodeSettings) validate() error {
 	)...)
 }
 
-func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal {
+func (s *encodeSettings) plan(limit int) plan.EncodeSettings {
 	filter, _ := plan.NewFilter(s.CollectionFilter, "", "", "", "")  // validated
 	spread, _ := plan.NewSpread(s.PreferredTags, s.ReplicaPlacement) // validated
-	wanted := plan.EncodeSettings{Filter: filter, Spread: spread, QuietSeconds: s.QuietForSeconds, Fullness: s.FullnessRatio, MinBytes: s.MinSizeMB << 20, Limit: in.MaxResults}
+	return plan.EncodeSettings{Filter: filter, Spread: spread, QuietSeconds: s.QuietForSeconds, Fullness: s.FullnessRatio, MinBytes: s.MinSizeMB << 20, Limit: limit}
+}
+
+func (s *encodeSettings) left(t plan.Topology, now time.Time) []plan.Left {
+	return plan.WhyNoEncode(t, s.plan(0), now.Unix())
+}
+
+func (s *encodeSettings) propose(t plan.Topology, in jobtype.DetectInput, now time.Time) []jobtype.Proposal {
 	var proposals []jobtype.Proposal
-	for _, e := range plan.Encodes(t, wanted, now.Unix()) {
+	for _, e := range plan.Encodes(t, s.plan(in.MaxResults), now.Unix()) {
 		work := target{Volume: e.Volume, Collection: e.Collection, Replicas: e.Replicas, Finish: e.Finish}
 		for _, place := range e.Targets {
 			work.Targets = append(work.Targets, steps.Placement{Server: place.Server, Disk: place.Disk, Shards: place.Shards})

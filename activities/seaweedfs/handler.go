@@ -25,6 +25,11 @@ type settings interface {
 	work(topology plan.Topology) (steps.Job, uint32, error)
 }
 
+// leaver explains an empty detection.
+type leaver interface {
+	left(topology plan.Topology, now time.Time) []plan.Left
+}
+
 // kind is what tells one handler from another.
 type kind struct {
 	name, help string
@@ -107,6 +112,9 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		return fmt.Errorf("UNREACHABLE: no master gives the topology: %w", err)
 	}
 	proposals := s.propose(topology, in, h.now())
+	if l, ok := s.(leaver); ok && len(proposals) == 0 {
+		explain(out, l.left(topology, h.now()))
+	}
 	for start := 0; start < len(proposals); start += pageSize {
 		if err := out.Emit(ctx, proposals[start:min(start+pageSize, len(proposals))]...); err != nil {
 			return err

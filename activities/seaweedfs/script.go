@@ -141,7 +141,13 @@ func (s *script) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype
 		return jobtype.Permanent(err)
 	}
 	commands := settings.commands()
-	if len(commands) == 0 || s.now().Before(settings.nextRun(in.LastWithJobs)) {
+	if len(commands) == 0 {
+		jobtype.Explain(out, "the script has no commands")
+		return nil
+	}
+	if next := settings.nextRun(in.LastWithJobs); s.now().Before(next) {
+		jobtype.Explain(out, fmt.Sprintf("it ran %s ago, and runs again %s later by run_interval_minutes %d",
+			s.now().Sub(in.LastWithJobs).Round(time.Second), next.Sub(s.now()).Round(time.Second), settings.RunIntervalMinutes))
 		return nil
 	}
 	return out.Emit(ctx, jobtype.Proposal{

@@ -114,10 +114,18 @@ func inRange(key string, value, least, most float64) error {
 	return fmt.Errorf("params.%s: %v is out of range: use %v to %v", key, value, least, most)
 }
 
-func (s *vacuumSettings) propose(t plan.Topology, _ jobtype.DetectInput, now time.Time) []jobtype.Proposal {
+func (s *vacuumSettings) plan() plan.VacuumSettings {
 	filter, _ := s.filter() // validated
+	return plan.VacuumSettings{Filter: filter, Threshold: s.GarbageThreshold, MinAge: s.MinVolumeAgeSeconds}
+}
+
+func (s *vacuumSettings) left(t plan.Topology, _ time.Time) []plan.Left {
+	return plan.WhyNoVacuum(t, s.plan())
+}
+
+func (s *vacuumSettings) propose(t plan.Topology, _ jobtype.DetectInput, now time.Time) []jobtype.Proposal {
 	var proposals []jobtype.Proposal
-	for _, v := range plan.Vacuums(t, plan.VacuumSettings{Filter: filter, Threshold: s.GarbageThreshold, MinAge: s.MinVolumeAgeSeconds}, now.Unix()) {
+	for _, v := range plan.Vacuums(t, s.plan(), now.Unix()) {
 		priority := jobtype.PriorityNormal
 		if v.Garbage > 0.6 {
 			priority = jobtype.PriorityHigh

@@ -22,6 +22,7 @@ type Sink struct {
 	duplicates int
 	surplus    int
 	invalid    []*jobtype.ProposalError
+	explained  []string
 }
 
 var _ jobtype.ProposalSink = (*Sink)(nil)
@@ -57,6 +58,13 @@ func (s *Sink) Emit(ctx context.Context, proposals ...jobtype.Proposal) error {
 		faults = append(faults, jobtype.ErrSinkFull)
 	}
 	return errors.Join(faults...)
+}
+
+// Explain implements [jobtype.Explainer].
+func (s *Sink) Explain(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.explained = append(s.explained, text)
 }
 
 func (s *Sink) take(proposal jobtype.Proposal) error {
@@ -99,6 +107,7 @@ func (s *Sink) Detection() Detection {
 	return Detection{
 		Proposals: slices.Clone(s.accepted), Pages: slices.Clone(s.pages),
 		Duplicates: s.duplicates, Surplus: s.surplus, Invalid: slices.Clone(s.invalid),
+		Explanations: slices.Clone(s.explained),
 	}
 }
 
@@ -112,6 +121,8 @@ type Detection struct {
 	Duplicates int
 	Surplus    int
 	Invalid    []*jobtype.ProposalError
+	// Explanations are the lines of [jobtype.Explain].
+	Explanations []string
 	// More means that the handler stopped when the sink was full.
 	More bool
 	// Err is the error of Detect, except ErrSinkFull.

@@ -69,6 +69,9 @@ func endedRun(run starter.Snapshot) *Ended {
 	case run.Failure != "" || run.Progress == nil:
 		ended.Detail, ended.Remedy = cmp.Or(run.Failure, "it left no result"), show
 	case run.Outcome == contract.OutcomeCompleted:
+		if run.Result != nil && run.Result.Counts.Detected == 0 {
+			ended.Detail = strings.Join(run.Result.Explanations, "; ")
+		}
 		return ended
 	default:
 		ended.Detail = endDetail(run)

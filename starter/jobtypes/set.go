@@ -3,13 +3,16 @@ package jobtypes
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/override"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
-// Set changes settings of an applied job type's policy until the next
+// Set changes settings of an applied job type's policy, or its params, until the next
 // apply, which puts back what the configuration says; a running group keeps its
 // policy. It returns what has changed: nothing, if it was so already. Settings that others
 // change at the same time stay.
@@ -27,6 +30,9 @@ func (c Client) Set(ctx context.Context, name string, change override.Change) ([
 			return nil, fmt.Errorf("job type %s: %w: run apply to repair it", name, err)
 		}
 		after, err := change.OverSpec(spec)
+		if err == nil && change.HasParams() {
+			err = c.checkParams(ctx, after)
+		}
 		if err != nil {
 			return nil, &starter.InvalidError{Err: err}
 		}
@@ -46,6 +52,23 @@ func (c Client) Set(ctx context.Context, name string, change override.Change) ([
 		}
 	}
 	return nil, fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman jobtypes show %s` and try again", name, name)
+}
+
+// checkParams validates params by the schema that online workers registered for the handler.
+func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) error {
+	known, err := c.client.Workers().Handlers(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(known, func(d jobtype.Descriptor) bool { return d.Name == spec.Handler })
+	if i < 0 {
+		return fmt.Errorf("no worker with handler %s is online to check params: see roundsman workers list", spec.Handler)
+	}
+	check, err := config.NewParamsCheck(known[i])
+	if err != nil {
+		return err
+	}
+	return check.Check(spec.Params)
 }
 
 // replace writes another spec over the state that was read. The hash stays that of

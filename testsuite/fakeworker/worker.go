@@ -337,6 +337,11 @@ func (c *connectionState) runDetection(ctx context.Context, in *pb.RunDetectionR
 	case <-c.detect:
 	default: // It was canceled before it had a slot.
 	}
+	if total == 0 {
+		c.say(&pb.WorkerToAdminMessage{Body: &pb.WorkerToAdminMessage_JobProgressUpdate{JobProgressUpdate: &pb.JobProgressUpdate{
+			RequestId: in.GetRequestId(), JobType: in.GetJobType(), Activities: []*pb.ActivityEvent{{Stage: "decision_summary", Message: "No tasks created for 8 volumes"}},
+		}}})
+	}
 	complete := &pb.DetectionComplete{RequestId: in.GetRequestId(), JobType: in.GetJobType(), Success: err == nil, TotalProposals: total}
 	if err != nil {
 		complete.ErrorMessage = err.Error()

@@ -29,9 +29,14 @@ var (
 // they were, and what an operator did is in the audit log.
 func TestAllSevenJobTypes(t *testing.T) {
 	s := newSite(t)
+	importing := s.Start("jobtypes", "import", "--timeout", "2m")
+	testsuite.WaitFor(t, time.Minute, "the import to wait for a worker", func() bool {
+		return strings.Contains(importing.Stderr.String(), "waiting up to 2m0s for a worker to connect")
+	})
 	one := s.weed("weed-1", "-found", "2", "-jobType", strings.Join(fakeworker.JobTypes(), ","))
+	require.Zero(t, importing.Code(t, time.Minute))
+	imported := importing.Stdout.String()
 	s.AwaitFresh("weed-1")
-	imported := s.Command("jobtypes", "import")
 	path := filepath.Join(s.Dir, "weed.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(imported), 0o600))
 	s.applyFile(path, ui.ExitUsage) // It names the lists of addresses to fill in.
@@ -44,7 +49,10 @@ func TestAllSevenJobTypes(t *testing.T) {
 	filled = everyRule.ReplaceAllString(filled, "every: 365d}") // Due only when the test says so.
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
+	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
 	s.applyFile(path, 0)
+	assert.Contains(t, s.Command("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=0.4"), "params.worker.garbage_threshold: 0.3 → 0.4")
+	assert.Contains(t, s.said("jobtypes", "set", "vacuum", "params.worker.garbage_threshold=7"), "got 7, want 1")
 	for _, jobType := range fakeworker.JobTypes() {
 		found := 2
 		if jobType == "admin_script" || jobType == "s3_lifecycle" {
@@ -206,4 +214,17 @@ func (s *site) said(args ...string) string {
 	p := s.Start(args...)
 	p.Code(s.T, time.Minute)
 	return p.Stdout.String() + p.Stderr.String()
+}
+
+// TestAnEmptyRunShowsItsExplanations: the worker's text is in the run and in explain.
+func TestAnEmptyRunShowsItsExplanations(t *testing.T) {
+	s := newSite(t)
+	s.weed("weed-1")
+	s.AwaitFresh("weed-1")
+	s.apply("max_jobs_per_detection: 9")
+	const said = "decision_summary: No tasks created for 8 volumes"
+	ref := s.Begin("vacuum")
+	assert.Equal(t, []string{said}, s.Result(ref).Explanations)
+	assert.Contains(t, s.Command("runs", "show", ref.WorkflowID), said)
+	assert.Contains(t, s.said("explain", "vacuum"), said)
 }

@@ -129,7 +129,7 @@ func (r *groupRun) collectDetection(done *detection) {
 	event := group.DetectionEnded{
 		Attempt: done.attempt, Pages: result.Pages, Emitted: result.Emitted,
 		Surplus: result.Surplus, Duplicates: result.Duplicates, More: result.More, Invalid: result.Invalid, InvalidErrors: result.InvalidErrors,
-		Proposals: result.Proposals, BatchKeys: result.BatchKeys,
+		Proposals: result.Proposals, BatchKeys: result.BatchKeys, Explanations: result.Explanations,
 	}
 	if err != nil {
 		ending := run.EndingOfError(err, done.worker)

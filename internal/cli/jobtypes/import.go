@@ -2,12 +2,14 @@ package jobtypes
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
@@ -23,18 +25,14 @@ func (c *commands) jobTypesImport() *cli.Command {
 		Name: "import", ArgsUsage: "[HANDLER...]", Usage: "write the configuration of what workers of another system can do",
 		Description: `It prints a configuration with a job type for each handler of the weed workers that are connected, or
 for the handlers named: the settings of their forms with the defaults, their policy, how often they
-are due. Nothing is applied. Weed workers connect to a gateway.
+are due. Nothing is applied. Weed workers connect to a gateway. It waits for the first one to connect.
 
 Examples:
   roundsman jobtypes import > weed.yaml
   roundsman jobtypes import weed-vacuum weed-ec_balance`,
-		Flags: ui.With(),
+		Flags: ui.With(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "wait at most `DURATION` for a worker", Value: 30 * time.Second}),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			known, err := client.Workers().Handlers(ctx.Context)
-			if err != nil {
-				return err
-			}
-			chosen, err := choose(known, ctx.Args().Slice())
+			chosen, err := c.awaitHandlers(ctx, client)
 			if err != nil {
 				return err
 			}
@@ -56,12 +54,51 @@ Examples:
 	}
 }
 
+// importPoll is the interval at which import looks for workers.
+const importPoll = time.Second
+
+// awaitHandlers waits until the registry knows the handlers to import, at most for --timeout.
+func (c *commands) awaitHandlers(ctx *cli.Context, client *starter.Client) ([]jobtype.Descriptor, error) {
+	limit, names := ctx.Duration(ui.FlagTimeout), ctx.Args().Slice()
+	waiting, cancel := context.WithTimeout(ctx.Context, limit)
+	defer cancel()
+	ticker := time.NewTicker(importPoll)
+	defer ticker.Stop()
+	var last error
+	for {
+		known, err := client.Workers().Handlers(waiting)
+		var chosen []jobtype.Descriptor
+		if err == nil {
+			chosen, err = choose(known, names)
+		}
+		if err == nil || slices.ContainsFunc(known, isForeign) {
+			return chosen, err // Another name does not come by waiting.
+		}
+		if last == nil {
+			c.Complain("waiting up to %s for a worker to connect: %s", limit, ui.OneLine(err.Error()))
+		}
+		if last == nil || waiting.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ticker.C:
+		case <-waiting.Done():
+			return nil, fmt.Errorf("no worker connected within %s: %w", limit, last)
+		}
+	}
+}
+
+// isForeign reports whether a handler is one of a weed worker.
+func isForeign(d jobtype.Descriptor) bool {
+	_, foreign := translate.HintsOf(d)
+	return foreign
+}
+
 // choose returns the handlers named, or those of weed workers.
 func choose(known []jobtype.Descriptor, names []string) ([]jobtype.Descriptor, error) {
 	var chosen []jobtype.Descriptor
 	for _, descriptor := range known {
-		_, foreign := translate.HintsOf(descriptor)
-		if len(names) == 0 && foreign || slices.Contains(names, descriptor.Name) {
+		if len(names) == 0 && isForeign(descriptor) || slices.Contains(names, descriptor.Name) {
 			chosen = append(chosen, descriptor)
 		}
 	}

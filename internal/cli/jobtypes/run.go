@@ -178,7 +178,9 @@ func (c *commands) specOf(ctx *cli.Context, client *starter.Client, name string)
 		known, err := jobtypes.Of(client).Get(ctx.Context, name)
 		return known.Spec, err
 	}
-	loaded, err := c.Load(ctx, nil)
+	known, err := client.Workers().Handlers(ctx.Context)
+	c.Note(err) // This binary's handlers need no fleet.
+	loaded, err := c.Load(ctx, known)
 	if err != nil {
 		return contract.JobTypeSpec{}, err
 	}
@@ -275,6 +277,9 @@ func (c *commands) printProposals(result contract.JobGroupResult, limit int) {
 		fmt.Fprintf(c.Env.Stdout, ": %s", ui.OneLine(result.Reason))
 	}
 	fmt.Fprintln(c.Env.Stdout)
+	for _, line := range result.Explanations {
+		c.Print("- %s", line)
+	}
 	all := result.Counts.Accepted + result.Counts.Batched
 	switch {
 	case len(shown) < len(result.Proposals):

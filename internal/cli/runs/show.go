@@ -204,6 +204,7 @@ func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 			shown.Add("window closes", ui.Text(ui.Stamp(group.Window.Closes)))
 		}
 		shown.Add("detector", ui.Text(group.Detector))
+		addExplanations(shown, group.Explanations)
 		if group.Targets > 0 && group.Phase == "detecting" {
 			shown.Add("detecting", ui.Textf("on %d of %d workers", group.Detecting, group.Targets))
 		}
@@ -223,9 +224,17 @@ func addGroup(shown *ui.Fields, snapshot starter.Snapshot) {
 		shown.Add("dropped", ui.Cell{Text: droppedText(*result.Dropped), Paint: ui.Odd})
 	}
 	shown.Add("detector", ui.Text(result.Detector))
+	addExplanations(shown, result.Explanations)
 	addMissed(shown, result.Missed, result.Counts.MissedWorkers)
 	for _, worker := range ui.SortedKeys(result.ByWorker) {
 		shown.Add("worker", ui.Textf("%s completed %d", worker, result.ByWorker[worker]))
+	}
+}
+
+// addExplanations lists the detector's lines about what it found.
+func addExplanations(shown *ui.Fields, lines []string) {
+	for _, line := range lines {
+		shown.Add("detection", ui.Text(line))
 	}
 }
 

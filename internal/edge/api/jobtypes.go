@@ -259,7 +259,11 @@ func setJobType(ctx context.Context, call *Call, in *struct {
 	Body map[string]json.RawMessage `doc:"Settings by their names in the configuration, and every"`
 },
 ) (SettingsChanged, error) {
-	changed, err := jobtypes.Of(call.Client).Set(ctx, in.Name, override.Change(in.Body))
+	change := override.Change(in.Body)
+	if change.HasParams() {
+		return SettingsChanged{}, problem.New(http.StatusUnprocessableEntity, "", "params are no setting of the policy: change them in the configuration").With("roundsman jobtypes set NAME params.KEY=VALUE")
+	}
+	changed, err := jobtypes.Of(call.Client).Set(ctx, in.Name, change)
 	return SettingsChanged{JobType: in.Name, Changed: orEmpty(changed)}, err
 }
 

@@ -52,6 +52,8 @@ func Parse(settings []string) (Change, error) {
 			encoded, err = policyValue(Concurrency, value)
 		case change[name] != nil:
 			err = fmt.Errorf("%s is given twice", name)
+		case strings.HasPrefix(name, paramsPrefix):
+			encoded, err = paramValue(name, value)
 		default:
 			encoded, err = policyValue(name, value)
 		}
@@ -121,6 +123,9 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 			spec.Schedule.Jitter = was.Jitter
 		}
 		delete(change, Every)
+	}
+	if err := change.overParams(&spec); err != nil {
+		return spec, err
 	}
 	var err error
 	spec.Policy, err = change.Over(spec.Policy)

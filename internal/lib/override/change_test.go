@@ -145,3 +145,26 @@ func TestDerivedSettingsFollow(t *testing.T) {
 	written = set(written, "heartbeat_timeout=20s", "liveness=activity")
 	assert.Equal(t, []jobtype.Duration{jobtype.Duration(3 * time.Second), jobtype.Duration(7 * time.Second)}, []jobtype.Duration{written.StopAfter, written.StallTimeout})
 }
+
+// TestParamsOfAJobType: nested, typed as JSON reads them, and null removes.
+func TestParamsOfAJobType(t *testing.T) {
+	t.Parallel()
+	change, err := Parse([]string{"params.worker.garbage_threshold=0.4", "params.admin.collection_filter=photos", "params.old=null", "retry_limit=2"})
+	require.NoError(t, err)
+	require.True(t, change.HasParams())
+	spec := contract.JobTypeSpec{Name: "vacuum", Params: json.RawMessage(`{"old":1,"worker":{"keep":true}}`), Policy: jobtype.DefaultPolicy().WithDefaults().WithDerived()}
+	after, err := change.OverSpec(spec)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"admin":{"collection_filter":"photos"},"worker":{"keep":true,"garbage_threshold":0.4}}`, string(after.Params))
+	assert.Equal(t, 2, after.Policy.RetryLimit)
+	assert.JSONEq(t, `{"old":1,"worker":{"keep":true}}`, string(spec.Params))
+
+	_, err = Change{"params.old.x": json.RawMessage("1")}.OverSpec(spec)
+	require.ErrorContains(t, err, "params.old.x: old is a value, not a section")
+	_, err = Change{"params.a": json.RawMessage("1")}.OverSpec(contract.JobTypeSpec{DAG: &contract.DAGSource{}})
+	require.ErrorContains(t, err, "jobtypes run --param")
+	_, err = Parse([]string{"params.=1"})
+	require.ErrorContains(t, err, "params.NAME=VALUE")
+	_, err = change.Over(spec.Policy)
+	require.Error(t, err, "a run has no params of its own")
+}

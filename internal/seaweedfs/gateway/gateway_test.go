@@ -116,8 +116,13 @@ func connect(t *testing.T, door *gateway.Gateway, all *fleet, options fakeworker
 	return all.get(gateway.WorkerID(options.ID)), stop
 }
 
-// sink keeps proposals.
-type sink struct{ found []jobtype.Proposal }
+// sink keeps proposals and explanations.
+type sink struct {
+	found     []jobtype.Proposal
+	explained []string
+}
+
+func (s *sink) Explain(text string) { s.explained = append(s.explained, strings.TrimSpace(text)) }
 
 func (s *sink) Emit(_ context.Context, proposals ...jobtype.Proposal) error {
 	for _, p := range proposals {
@@ -196,6 +201,17 @@ func TestAWorkerDetectsAndExecutes(t *testing.T) {
 	assert.Equal(t, fakeworker.Vacuum(2).GetParameters()["task_params_pb"].GetBytesValue(), sent.GetJob().GetParameters()["task_params_pb"].GetBytesValue())
 	assert.Equal(t, "none-of-ours", sent.GetJob().GetLabels()["rack"])
 	assert.Equal(t, "vacuum-vacuum-2026-job-00001", sent.GetJob().GetJobId())
+}
+
+// TestADetectionExplainsWhatItFound: the worker says it as progress of the detection.
+func TestADetectionExplainsWhatItFound(t *testing.T) {
+	t.Parallel()
+	door, all := serve(t, nil)
+	m, _ := connect(t, door, all, fakeworker.Options{ID: "w"})
+	out := &sink{}
+	require.NoError(t, m.handler(t, "weed-vacuum").Detect(t.Context(), jobtype.DetectInput{}, out))
+	assert.Empty(t, out.found)
+	assert.Equal(t, []string{"decision_summary: No tasks created for 8 volumes"}, out.explained)
 }
 
 // proposalOf are the params of a job to vacuum a volume.

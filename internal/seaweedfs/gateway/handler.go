@@ -113,7 +113,9 @@ func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 	}, watcher{
 		found: func(id string, next *page) error { return h.emit(ctx, id, next, out) }, alive: alive, release: release,
 		printed: func(lines []byte) {
-			h.link.logger.Info("a detection explains what it found", "job_type", h.jobType, "explanation", strings.TrimSpace(string(lines)))
+			for line := range strings.Lines(string(lines)) {
+				jobtype.Explain(out, line)
+			}
 		},
 	})
 	return err

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -41,20 +42,9 @@ type load struct {
 // one; where a server does not tell its slots, the count decides. No move makes its
 // target fuller than its source, so that none of them is worth undoing.
 func Moves(t Topology, settings BalanceSettings) []Move {
-	types := map[string]bool{}
-	for _, s := range t.Servers {
-		for _, d := range s.Disks {
-			types[d.Type] = true
-		}
-	}
-	holders := map[uint32][]place{}
-	for _, replicas := range t.volumes() {
-		for _, r := range replicas {
-			holders[r.ID] = append(holders[r.ID], placeOf(t.Servers[r.server]))
-		}
-	}
+	holders := t.holders()
 	var moves []Move
-	for _, diskType := range sortedKeys(types) {
+	for _, diskType := range t.diskTypes() {
 		b := newBalance(t, settings, diskType, holders)
 		for len(moves) < settings.Limit {
 			move, ok := b.next()
@@ -67,13 +57,26 @@ func Moves(t Topology, settings BalanceSettings) []Move {
 	return moves
 }
 
-func sortedKeys(set map[string]bool) []string {
-	keys := make([]string, 0, len(set))
-	for key := range set {
-		keys = append(keys, key)
+// diskTypes lists the types of disks in order.
+func (t Topology) diskTypes() []string {
+	types := map[string]bool{}
+	for _, s := range t.Servers {
+		for _, d := range s.Disks {
+			types[d.Type] = true
+		}
 	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(types))
+}
+
+// holders returns the places of each volume's replicas.
+func (t Topology) holders() map[uint32][]place {
+	holders := map[uint32][]place{}
+	for _, replicas := range t.volumes() {
+		for _, r := range replicas {
+			holders[r.ID] = append(holders[r.ID], placeOf(t.Servers[r.server]))
+		}
+	}
+	return holders
 }
 
 type balance struct {
@@ -160,13 +163,20 @@ func (b *balance) extremes() (source *load, targets []*load) {
 }
 
 func (b *balance) worthwhile(source, target *load) bool {
+	return b.imbalance(source, target) > b.settings.Threshold && b.improves(source, target)
+}
+
+// imbalance is (most − least) / mean; 0 without volumes.
+func (b *balance) imbalance(source, target *load) float64 {
 	sum := 0.0
 	for _, l := range b.loads {
 		sum += b.utilisation(l, 0)
 	}
+	if sum == 0 {
+		return 0
+	}
 	mean := sum / float64(len(b.loads))
-	most, least := b.utilisation(source, 0), b.utilisation(target, 0)
-	return mean > 0 && (most-least)/mean > b.settings.Threshold && b.improves(source, target)
+	return (b.utilisation(source, 0) - b.utilisation(target, 0)) / mean
 }
 
 // improves: after the move the target is not fuller than the source.

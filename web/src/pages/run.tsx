@@ -45,6 +45,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
 function Now({ run }: { run: Snapshot }) {
   const open = isOpen(run);
   const detector = run.group?.detector ?? run.result?.detector;
+  const explained = run.group?.explanations ?? run.result?.explanations ?? [];
   return (
     <Section title={open ? 'Now' : 'What came of it'}>
       <Facts
@@ -72,6 +73,7 @@ function Now({ run }: { run: Snapshot }) {
           ['Held until', run.dag_status?.held_until && <Time key="held" at={run.dag_status.held_until} relative={false} />],
           ['Lane', run.group?.lane && <a href={href('locks')}>{run.group.lane}</a>],
           ['Detected by', detector && <a href={href('workers', detector)}>{detector}</a>],
+          ['Detection', explained.length > 0 && explained.map((line) => <div key={line}>{line}</div>)],
           ['Continues', run.dag_status?.resumes && <a href={runHref(run.dag_status.resumes)}>{run.dag_status.resumes}</a>],
           ['Submitted', run.ad_hoc && `${run.ad_hoc}${run.result?.submitted_by ? ` by ${run.result.submitted_by}` : ''}`],
           ['Dry run', run.dry_run && 'nothing was executed'],

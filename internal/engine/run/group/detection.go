@@ -26,6 +26,8 @@ type detection struct {
 	Refusals  int                  `json:"refusals,omitempty"`
 	BusySince time.Time            `json:"busy_since,omitzero"`
 	Errors    []string             `json:"errors,omitempty"`
+	// Explained are the detectors' explanations, at most [jobtype.MaxExplanations].
+	Explained []string `json:"explained,omitempty"`
 	// Failed is why the detection as a whole failed.
 	Failed string `json:"failed,omitempty"`
 	// Targets are the workers of a group that is for every worker, by id. Since is when
@@ -77,6 +79,15 @@ func (d *detection) invalid(message string) {
 	}
 }
 
+// explain keeps explanations of a detector. A prefix tells several detectors apart.
+func (d *detection) explain(lines []string, prefix string) {
+	for _, line := range lines {
+		if len(d.Explained) < jobtype.MaxExplanations {
+			d.Explained = append(d.Explained, jobtype.Clip(prefix+line, jobtype.MaxExplanationBytes))
+		}
+	}
+}
+
 func clip(message string) string { return jobtype.ClipCause(message, maxErrorBytes) }
 
 // detects reports whether the group's work is found by a detection.
@@ -113,7 +124,7 @@ func (g *Group) advanceDetection(now time.Time) {
 		return
 	}
 	g.resetProposals()
-	g.detect.Errors, g.detect.Failed, g.detect.Worker = nil, "", w.ID
+	g.detect.Errors, g.detect.Explained, g.detect.Failed, g.detect.Worker = nil, nil, "", w.ID
 	g.startDetection(w.ID, w.Instance, now)
 }
 
@@ -232,6 +243,7 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 		g.failDetection(textPagesLost(v.Pages, len(s.Answers)))
 	default:
 		d.Busy = nil
+		d.explain(v.Explanations, "")
 		g.countDetected(v)
 		g.detected(now)
 	}

@@ -77,6 +77,8 @@ type DetectionEnded struct {
 	Pages, Emitted, Surplus, Duplicates, Invalid int
 	More                                         bool
 	InvalidErrors                                []string
+	// Explanations are the detector's lines about the detection.
+	Explanations []string
 	// Proposals are all that there are, where no page was sent. BatchKeys are as in a
 	// [Page].
 	Proposals []jobtype.Proposal

@@ -141,6 +141,7 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	t := g.target(s.Worker)
 	if v.Failure == failureNone && !lost {
 		t.Done, g.detect.Since = true, now
+		g.detect.explain(v.Explanations, s.Worker+": ")
 		g.countDetected(v)
 		return
 	}

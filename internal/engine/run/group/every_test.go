@@ -46,7 +46,7 @@ func TestDetectionOnEveryWorker(t *testing.T) {
 	t.Parallel()
 	s := everywhere(t, jobtype.Policy{GlobalExecutionConcurrency: 9, PerWorkerExecutionConcurrency: 9}, node("a", 2), node("b", 2), offline("c"), node("d", 2))
 	require.Equal(t, map[int]string{1: "a", 2: "b", 3: "d"}, detections(s.last))
-	s.step(DetectionEnded{Attempt: 1, Emitted: 2, Proposals: []jobtype.Proposal{{DedupeKey: "x"}, {DedupeKey: "y", Node: "d"}}})
+	s.step(DetectionEnded{Attempt: 1, Explanations: []string{"two of three"}, Emitted: 2, Proposals: []jobtype.Proposal{{DedupeKey: "x"}, {DedupeKey: "y", Node: "d"}}})
 	require.Empty(t, started(s.last), "the others detect")
 	assert.Equal(t, map[string]contract.Code{"c": contract.CodeUnreachable}, s.missed())
 	status := s.g.Status(s.now)
@@ -75,6 +75,7 @@ func TestDetectionOnEveryWorker(t *testing.T) {
 		{Worker: "c", Code: contract.CodeUnreachable, Detail: "it is OFFLINE"}, {Worker: "d", Code: contract.CodeDetectionFailed, Detail: "no disk", Attempts: 1},
 	}, result.Missed)
 	assert.Empty(t, result.Detector, "none is the one to ask again")
+	assert.Equal(t, []string{"a: two of three"}, result.Explanations, "each with its worker, over a continue-as-new")
 }
 
 func TestLostDetectionIsRepeatedOnItsWorker(t *testing.T) {

@@ -270,6 +270,7 @@ func (g *Group) Status(now time.Time) contract.GroupStatus {
 	s := g.Summary(now)
 	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
 	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
+	s.Explanations = g.detect.Explained
 	for _, w := range g.engine.Workers(theWork, now) {
 		s.Workers = append(s.Workers, contract.GroupWorker{
 			ID: w.ID, State: w.State, Usable: w.Reason == "", Reason: w.Reason, Running: w.InFlight, Slots: w.Slots, Others: w.Others,
@@ -325,7 +326,7 @@ func (g *Group) Result(now time.Time) contract.JobGroupResult {
 	s := g.Summary(now)
 	result := contract.JobGroupResult{
 		JobType: g.cfg.JobType, Outcome: g.outcome, Code: g.why.Code, Reason: g.why.String(), DryRun: g.cfg.DryRun, Counts: g.counts,
-		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, ByWorker: g.ByWorker(),
+		StartedAt: from, EndedAt: now, DurationMS: now.Sub(from).Milliseconds(), Detector: g.detect.Worker, Explanations: g.detect.Explained, ByWorker: g.ByWorker(),
 		Errors: g.Errors(contract.MaxJobErrors), HeldBack: s.HeldBack, Deduped: g.deduped, Missed: g.missedWorkers(contract.MaxJobErrors), Phases: g.phases,
 	}
 	if g.cfg.DryRun {

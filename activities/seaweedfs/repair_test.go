@@ -56,6 +56,41 @@ func TestADetectionRepairsWhatAKilledJobLeft(t *testing.T) {
 	assert.NoError(t, f.execute(t.Context(), "volume_balance", `{}`, repairs[0]).Err)
 }
 
+// TestARepairKeepsNewerWrites: a client overwrites and deletes objects of the copy that a killed worker
+// left. Neither a repair nor the next attempt brings the old ones back.
+func TestARepairKeepsNewerWrites(t *testing.T) {
+	t.Parallel()
+	for _, again := range []bool{false, true} {
+		f := newFixture(t, 3, weed.KeeperOptions{})
+		for id := range uint32(2) {
+			f.Put(fakecluster.Volume{ID: id + 1, Objects: 3, ObjectSize: 1000}, f.servers[0])
+		}
+		move := f.detect("volume_balance", `{}`)[0]
+		ctx, kill := context.WithCancelCause(t.Context())
+		f.SetFault(func(_ context.Context, called, _ string) fakecluster.Verdict {
+			if called == "VolumeTailReceiver" {
+				kill(jobtype.ErrLeaseLost)
+			}
+			return fakecluster.Pass
+		})
+		require.Error(t, f.execute(ctx, "volume_balance", `{}`, move).Err)
+		f.SetFault(nil)
+		require.True(t, f.Write(1, 1<<32, 77))
+		require.True(t, f.Erase(1, 1<<32+1))
+		job := f.job(`{}`, move)
+		if job.Attempt = 2; !again {
+			job = f.job(`{}`, f.detect("volume_balance", `{}`)[0])
+		}
+		require.NoError(t, jobtypetest.Execute(t.Context(), f.handlers["volume_balance"], job).Err)
+		holders, readOnly := f.Replicas(1)
+		assert.Equal(t, f.servers[1:2], holders)
+		assert.Empty(t, readOnly)
+		assert.EqualValues(t, 77, f.Size(f.servers[1], 1, 1<<32), "the newer content")
+		assert.False(t, f.Readable(1, 1<<32+1), "it was deleted")
+		assert.True(t, f.Readable(1, 1<<32+2))
+	}
+}
+
 // TestAMoveWaitsForACopyUnderWay: the worker that wanted the copy was killed, and the
 // server continues with it. A second copy at the same time would overwrite it. The first one
 // cannot be used either: its server removes its files, because nobody takes the answer.

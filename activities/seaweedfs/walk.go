@@ -101,6 +101,10 @@ func (w *walk) stop(ctx context.Context) (graced context.Context, done func(), e
 
 func (w *walk) look(ctx context.Context, look steps.Look) {
 	w.alive()
+	if look.Head > 0 {
+		w.runner.SawIndex(w.cluster.IndexHead(ctx, look.Server, w.volume, look.Head))
+		return
+	}
 	if look.Index {
 		w.runner.SawIndex(w.cluster.Index(ctx, look.Server, w.volume))
 		return

@@ -1,6 +1,7 @@
 package fakecluster
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -49,6 +50,23 @@ func (c *Cluster) Index(address string, id uint32) (live uint64, digest [2]uint6
 		digest[1] += key * key * times
 	}
 	return uint64(len(writes)), digest, nil
+}
+
+// IndexHead is the digest of the first bytes of a replica's index.
+func (c *Cluster) IndexHead(address string, id uint32, size uint64) ([32]byte, error) {
+	file, err := c.idxFile(address, id)
+	return sha256.Sum256(file[:min(size, uint64(len(file)))]), err
+}
+
+// Size returns the size of an object as clients read it; 0 if it is gone.
+func (c *Cluster) Size(address string, id uint32, key uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := c.volume(address, id)
+	if err != nil {
+		return 0
+	}
+	return v.live()[key]
 }
 
 // idxFile is the .idx file of a replica.

@@ -148,24 +148,26 @@ func (v *volume) commit() error {
 	return nil
 }
 
-// tail appends what source has since then and v has not. A volume that is read-only
+// tail appends what source has since then, except needles equal to the newest one in v. So an older
+// needle of source replaces a newer one, and brings back a deleted one. A volume that is read-only
 // refuses the first needle, not the call.
 func (v *volume) tail(source *volume, since uint64) error {
-	have := map[entry]bool{}
+	newest := map[uint64]entry{}
 	for _, e := range v.log {
-		have[e] = true
+		newest[e.key] = e
 	}
-	live := v.live()
 	for _, e := range source.log {
 		if e.at > since && v.readOnly {
 			return errReadOnly
 		}
-		if e.at < since || have[e] {
+		now, known := newest[e.key]
+		switch {
+		case e.at < since, e == now:
+			continue
+		case e.deleted && (!known || now.deleted):
 			continue
 		}
-		if _, ok := live[e.key]; e.deleted && !ok {
-			continue
-		}
+		newest[e.key] = e
 		v.log = append(v.log, e)
 	}
 	return nil

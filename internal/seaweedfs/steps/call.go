@@ -122,7 +122,9 @@ type Index struct {
 	// each was written.
 	Live   uint64
 	Digest [2]uint64
-	Why    string
+	// Head is the digest of the first bytes of the index, for a look with a Head.
+	Head [32]byte
+	Why  string
 }
 
 // Shards are the mounted shards of a volume on one server.
@@ -180,6 +182,8 @@ type Look struct {
 	Server string
 	Shards bool
 	Index  bool
+	// Head limits a look at an index to its first bytes; 0: the whole.
+	Head uint64
 	// Arrival also asks for a copy that is under way onto a server without the volume,
 	// which is of Collection.
 	Arrival    bool

@@ -127,7 +127,7 @@ func walk(c *fakecluster.Cluster, job steps.Job, id uint32, how func(int, steps.
 			r.SawShards(lookAtShards(c, look.Server, id))
 			continue
 		case look != nil && look.Index:
-			r.SawIndex(lookAtIndex(c, look.Server, id))
+			r.SawIndex(lookAtIndex(c, *look, id))
 			continue
 		case look != nil:
 			r.SawReplica(lookAt(c, look.Server, id))

@@ -105,7 +105,7 @@ func (m *model) yield(w *work) {
 func (m *model) look(w *work, look steps.Look, faulty bool) {
 	unseen := faulty && rapid.IntRange(0, 4*m.calmness).Draw(m.t, "unseen") == 1
 	if look.Index {
-		index := lookAtIndex(m.cluster, look.Server, w.volume)
+		index := lookAtIndex(m.cluster, look, w.volume)
 		if unseen || m.down[look.Server] {
 			index = steps.Index{Why: "no answer"}
 		}
@@ -141,12 +141,13 @@ func lookAt(c *fakecluster.Cluster, server string, id uint32) steps.Replica {
 	return steps.Replica{Ghost: status.Ghost, Presence: presence, ReadOnly: status.ReadOnly, Dat: status.Dat, Idx: status.Idx, Revision: status.Revision}
 }
 
-func lookAtIndex(c *fakecluster.Cluster, server string, id uint32) steps.Index {
-	live, digest, err := c.Index(server, id)
+func lookAtIndex(c *fakecluster.Cluster, look steps.Look, id uint32) steps.Index {
+	live, digest, err := c.Index(look.Server, id)
 	if err != nil {
 		return steps.Index{Presence: steps.Absent}
 	}
-	return steps.Index{Presence: steps.Present, Live: live, Digest: digest}
+	head, _ := c.IndexHead(look.Server, id, look.Head)
+	return steps.Index{Presence: steps.Present, Live: live, Digest: digest, Head: head}
 }
 
 func lookAtShards(c *fakecluster.Cluster, server string, id uint32) steps.Shards {

@@ -43,6 +43,8 @@ type Move struct {
 	tailed   bool
 	waits    int
 	arriving bool
+	// head is the number of bytes of the indexes that are compared; 0: none.
+	head uint64
 	fenced   bool
 	tries    map[try]int
 	failure  *End
@@ -55,6 +57,9 @@ func (m *Move) Looks() []Look {
 	looks := []Look{{Server: m.Source}, {Server: m.Target, Arrival: true, Collection: m.Collection}}
 	for _, other := range m.Others {
 		looks = append(looks, Look{Server: other})
+	}
+	if m.head > 0 {
+		looks = append(looks, Look{Server: m.Source, Index: true, Head: m.head}, Look{Server: m.Target, Index: true, Head: m.head})
 	}
 	return looks
 }
@@ -184,6 +189,11 @@ func (m *Move) both(seen View, source, target Replica) Step {
 		m.Fenced = true
 		return m.readOnly(m.Source, true)
 	}
+	if !m.tailed && (!m.Copied || m.earlier || m.Repair) {
+		if step, tails := m.compare(surplus, seen, source, target); !tails {
+			return step
+		}
+	}
 	if !m.tailed {
 		if !m.may(Tail, m.Target) {
 			return m.fail(surplus, failed(CallFailed).at(m.Target, m.lastFail.Err), source, target)
@@ -191,6 +201,32 @@ func (m *Move) both(seen View, source, target Replica) Step {
 		return call(Call{Op: Tail, Server: m.Target, Volume: m.Volume, Collection: m.Collection, Source: m.Source, SinceNS: m.SinceNS})
 	}
 	return m.complete(surplus, source, target)
+}
+
+// compare decides whether a copy that clients may have changed needs a tail. A tail appends what
+// the source has, also over newer writes and deletions. A copy begins with the index of its source, so
+// the common head of both indexes shows which of them took writes since. If both did, neither is
+// complete, and a person compares them.
+func (m *Move) compare(surplus bool, seen View, source, target Replica) (step Step, tails bool) {
+	head := min(source.Idx, target.Idx)
+	if head != m.head {
+		m.head = head
+		return Step{Again: true}, false
+	}
+	from, into := seen.Indexes[m.Source], seen.Indexes[m.Target]
+	m.head = 0
+	switch {
+	case head > 0 && from.Presence != Present:
+		return m.fail(surplus, failed(CannotRead).at(m.Source, from.Why), source, target), false
+	case head > 0 && into.Presence != Present:
+		return m.fail(surplus, failed(CannotRead).at(m.Target, into.Why), source, target), false
+	case head > 0 && from.Head != into.Head:
+		return m.fail(surplus, failed(ReplicasDiffer).at(m.Target, m.Source).final(), source, target), false
+	case target.Idx >= source.Idx:
+		m.tailed = true
+		return m.complete(surplus, source, target), false
+	}
+	return Step{}, true
 }
 
 // complete decides about a target that was tailed.

@@ -3,7 +3,9 @@ package weed
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -14,30 +16,56 @@ import (
 // Index reads the index of a replica. It takes some 16 bytes of transfer and 50 of memory
 // for each object.
 func (c *Cluster) Index(ctx context.Context, server string, id uint32) steps.Index {
+	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
+	prepare := func(files *volumepb.FileStatusResponse) uint64 {
+		if files.GetVolumeInfo().GetBytesOffset() == wideOffset {
+			read.offset = wideOffset
+		}
+		return files.GetIdxFileSize()
+	}
+	if err := c.readIndex(ctx, server, id, prepare, read.take); err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	return read.index()
+}
+
+// IndexHead reads the first bytes of a replica's index.
+func (c *Cluster) IndexHead(ctx context.Context, server string, id uint32, size uint64) steps.Index {
+	left, digest := size, sha256.New()
+	take := func(content []byte) {
+		content = content[:min(left, uint64(len(content)))]
+		left -= uint64(len(content))
+		digest.Write(content)
+	}
+	err := c.readIndex(ctx, server, id, func(*volumepb.FileStatusResponse) uint64 { return size }, take)
+	if err == nil && left > 0 {
+		err = fmt.Errorf("the index lacks %d of %d bytes", left, size)
+	}
+	if err != nil {
+		return steps.Index{Why: Reason(err)}
+	}
+	return steps.Index{Presence: steps.Present, Head: [32]byte(digest.Sum(nil))}
+}
+
+// readIndex reads the index of a replica up to the offset that until returns.
+func (c *Cluster) readIndex(ctx context.Context, server string, id uint32, until func(*volumepb.FileStatusResponse) uint64, take func([]byte)) error {
 	ctx, cancel := context.WithTimeout(ctx, indexTimeout)
 	defer cancel()
 	client, err := c.volumeServer(server)
 	if err != nil {
-		return steps.Index{Why: err.Error()}
+		return err
 	}
 	files, err := client.ReadVolumeFileStatus(ctx, &volumepb.VolumeRequest{VolumeId: id})
 	if err != nil {
-		return steps.Index{Why: Reason(err)}
+		return err
 	}
 	stream, err := client.CopyFile(ctx, &volumepb.CopyFileRequest{
-		VolumeId: id, Ext: ".idx", StopOffset: files.GetIdxFileSize(), CompactionRevision: math.MaxUint32,
+		VolumeId: id, Ext: ".idx", StopOffset: until(files), CompactionRevision: math.MaxUint32,
 	})
 	if err != nil {
-		return steps.Index{Why: Reason(err)}
+		return err
 	}
-	read := indexReader{offset: 4, writes: map[uint64]uint32{}}
-	if files.GetVolumeInfo().GetBytesOffset() == wideOffset {
-		read.offset = wideOffset
-	}
-	if err := drain(stream, func(r *volumepb.CopyFileResponse) { read.take(r.GetFileContent()) }); err != nil {
-		return steps.Index{Why: Reason(err)}
-	}
-	return read.index()
+	return drain(stream, func(r *volumepb.CopyFileResponse) { take(r.GetFileContent()) })
 }
 
 // wideOffset is the length of an offset in servers built for volumes above 32 GiB.

@@ -81,7 +81,7 @@ func weedDetection(ctx context.Context, b *bench) error {
 const weedConfig = `version: 1
 cluster: {masters: ["%s"]}
 job_types:
-  work: {handler: %s, schedule: {every: 1h}, policy: {global_execution_concurrency: 4, per_worker_execution_concurrency: 4, retry_limit: 3, retry_backoff: 1s}}
+  work: {handler: %s, schedule: {every: 1h, first_run: scheduled}, policy: {global_execution_concurrency: 4, per_worker_execution_concurrency: 4, retry_limit: 3, retry_backoff: 1s}}
 `
 
 // weedDev starts `roundsman dev` on a cluster with one job type.

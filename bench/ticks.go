@@ -42,7 +42,7 @@ func ticksOf(ctx context.Context, b *bench, name string, exclusive bool) error {
 	defer c.stop()
 	text := fmt.Sprintf("version: 1\nlanes: {turns: {exclusive: %t}}\njob_types:\n", exclusive)
 	for i := range tickTypes {
-		text += fmt.Sprintf("  type-%04d: {handler: noop, lane: turns, schedule: {every: %s}, params: {n: 0}}\n", i, tickEvery)
+		text += fmt.Sprintf("  type-%04d: {handler: noop, lane: turns, schedule: {every: %s, first_run: scheduled}, params: {n: 0}}\n", i, tickEvery)
 	}
 	applied, err := c.apply(ctx, name, text)
 	if err != nil {

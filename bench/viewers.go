@@ -114,7 +114,7 @@ func quantile(list []float64, q float64) float64 {
 func (c *cluster) applyTypes(ctx context.Context) error {
 	text := "version: 1\njob_types:\n"
 	for i := range viewedTypes {
-		text += fmt.Sprintf("  type-%03d:\n    handler: tidy\n    schedule: {every: 365d}\n", i)
+		text += fmt.Sprintf("  type-%03d:\n    handler: tidy\n    schedule: {every: 365d, first_run: scheduled}\n", i)
 	}
 	_, err := c.apply(ctx, "viewers", text)
 	return err

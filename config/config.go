@@ -123,7 +123,7 @@ type JobType struct {
 	Interval jobtype.Duration `json:"-"`
 	// fromHandler lists the paths of settings that are defaults of the handler.
 	fromHandler []string
-	Policy   jobtype.Policy   `json:"policy"`
+	Policy      jobtype.Policy `json:"policy"`
 
 	jobtype.Calendar
 

@@ -346,16 +346,32 @@ job_types:
 `, func(o *config.Options) { o.Handlers = append(o.Handlers, vacuum) })
 	require.NoError(t, err)
 	all := specs(t, loaded)
-	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: contract.SpreadOffset("a", twoHours)}, all[0].Schedule)
+	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: contract.SpreadOffset("a", twoHours), FirstRun: contract.FirstRunNow}, all[0].Schedule)
 	assert.Equal(t, twoHours, all[0].Interval)
 	assert.Equal(t, []string{"policy.retry_limit", "policy.liveness", "schedule.every"}, all[0].FromHandler)
-	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: jobtype.Duration(5 * time.Minute)}, all[1].Schedule)
+	assert.Equal(t, contract.ScheduleSpec{Every: twoHours, Offset: jobtype.Duration(5 * time.Minute), FirstRun: contract.FirstRunNow}, all[1].Schedule)
 	assert.Equal(t, []string{"policy.liveness", "schedule.every"}, all[1].FromHandler)
 	assert.Equal(t, jobtype.Duration(time.Hour), all[2].Schedule.Every)
 	assert.NotContains(t, all[2].FromHandler, "schedule.every")
 	assert.Zero(t, all[3].Schedule.Every, "a calendar has no interval besides")
 	_, err = load("version: 1\njob_types: {a: {handler: plain}}\n")
 	require.ErrorContains(t, err, "schedule: is missing, and handler plain has no default interval: write `schedule: {every: 1h}`")
+}
+
+// An interval begins at once, a calendar at its time, unless the file says otherwise.
+func TestFirstRun(t *testing.T) {
+	t.Parallel()
+	for schedule, want := range map[string]contract.FirstRun{
+		"{every: 1h}":                         contract.FirstRunNow,
+		"{every: 1h, first_run: scheduled}":   contract.FirstRunScheduled,
+		`{cron: "0 3 * * *"}`:                 contract.FirstRunScheduled,
+		`{cron: "0 3 * * *", first_run: now}`: contract.FirstRunNow,
+	} {
+		loaded := mustLoad(t, "version: 1\njob_types: {a: {handler: plain, schedule: "+schedule+"}}\n")
+		assert.Equal(t, want, loaded.JobTypes["a"].Schedule.FirstRun, schedule)
+	}
+	_, err := load("version: 1\njob_types: {a: {handler: plain, schedule: {every: 1h, first_run: soon}}}\n")
+	require.ErrorContains(t, err, `schedule.first_run: "soon" is none of the ways: use now or scheduled`)
 }
 
 // The schema for editors requires a schedule where the handler has no interval.

@@ -27,7 +27,7 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		l.fault(e.blame(), path, "is missing%s: write `schedule: {every: 1h}` or `schedule: {cron: \"0 2 * * *\"}`", e.noInterval())
 		return spec, 0
 	}
-	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter") {
+	if n != nil && !l.object(n, path, "every", "offset", "spread", "cron", "timezone", "jitter", "first_run") {
 		return spec, 0
 	}
 	every, cron := n.Get("every"), n.Get("cron")
@@ -44,7 +44,26 @@ func (l *loader) schedule(e entry) (spec contract.ScheduleSpec, interval jobtype
 		interval = l.cron(n, path, &spec)
 	}
 	l.jitter(n, path, &spec, interval)
+	l.firstRun(n.Get("first_run"), path+".first_run", &spec)
 	return spec, interval
+}
+
+// firstRun reads when a new job type runs first. Intervals begin at once. A calendar says at what time
+// of day work may be done, so it begins at its first tick unless the file says otherwise.
+func (l *loader) firstRun(written *yamlread.Node, path string, spec *contract.ScheduleSpec) {
+	spec.FirstRun = contract.FirstRunScheduled
+	if len(spec.Cron) == 0 {
+		spec.FirstRun = contract.FirstRunNow
+	}
+	if written == nil {
+		return
+	}
+	how := ""
+	l.text(written, path, &how)
+	spec.FirstRun = contract.FirstRun(how)
+	if written.Kind == yamlread.Text && spec.FirstRun != contract.FirstRunNow && spec.FirstRun != contract.FirstRunScheduled {
+		l.fault(written.Place(), path, "%q is none of the ways: use %s or %s", how, contract.FirstRunNow, contract.FirstRunScheduled)
+	}
 }
 
 // defaultInterval returns the interval of the handler's descriptor; 0: it has none that can be used.

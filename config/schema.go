@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -206,6 +207,10 @@ func scheduleSchema() object {
 			"cron":     object{"description": "five fields each, or @daily and the like", "anyOf": []object{text, {"type": "array", "items": text, "minItems": 1, "maxItems": maxCrons}}},
 			"timezone": described("string", "IANA name for cron; default UTC"),
 			"jitter":   duration("each tick is late by a random time up to this"),
+			"first_run": object{
+				"enum":        []contract.FirstRun{contract.FirstRunNow, contract.FirstRunScheduled},
+				"description": "now: a run starts when apply makes the job type; scheduled: at its first tick; default now for every, scheduled for cron",
+			},
 		},
 	}
 }

@@ -97,7 +97,18 @@ type ScheduleSpec struct {
 	Cron     []string         `json:"cron,omitempty"`
 	Timezone string           `json:"timezone,omitempty"`
 	Jitter   jobtype.Duration `json:"jitter,omitempty"`
+	// FirstRun is the start of the first run of a new job type; empty means FirstRunScheduled.
+	FirstRun FirstRun `json:"first_run,omitempty"`
 }
+
+// FirstRun is the start of the first run after a job type was created.
+type FirstRun string
+
+// Values of FirstRun. FirstRunNow starts a run when the Schedule is made, unless it is made paused.
+const (
+	FirstRunNow       FirstRun = "now"
+	FirstRunScheduled FirstRun = "scheduled"
+)
 
 // SpreadOffset returns the default offset of a job type: whole seconds below the interval, derived
 // from the name alone. A zero interval has offset zero.

@@ -19,7 +19,8 @@ type TickState string
 const (
 	TickRuns    TickState = "runs" // forecast
 	TickRan     TickState = "ran"
-	TickOpen    TickState = "open" // its run is still open
+	TickOpen    TickState = "open"    // its run is still open
+	TickWaiting TickState = "waiting" // the Schedule keeps its run back until the open one ends
 	TickSkipped TickState = "skipped"
 	TickMissed  TickState = "missed"
 )

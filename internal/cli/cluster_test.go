@@ -61,20 +61,20 @@ job_types:
     handler: command
     lane: default
     description: three quick jobs
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 3}
     detect: {command: [printf, 'a\nb\nc\na\n'], format: lines}
     execute: {command: [echo, "did {{.Params.item}}"]}
   broken:
     handler: command
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, 'good\nbad\n'], format: lines}
     execute: {command: [sh, -c, 'if [ "$1" = bad ]; then echo looking; echo "no such disk" >&2; exit 3; fi', sh, "{{.Params.item}}"]}
   slow:
     handler: command
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 2, per_worker_execution_concurrency: 2, heartbeat_timeout: 5s, interactive: true}
     detect: {command: [printf, 'one\ntwo\nthree\n'], format: lines}
     execute: {command: [sh, -c, 'echo "::progress 40 waiting for the gate"; while [ ! -e "$1" ]; do sleep 0.1; done', sh, "` + gate + `"]}

@@ -17,7 +17,7 @@ const minimalConfig = `version: 1
 job_types:
   echo:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [echo, one], format: lines}
     execute: {command: ["true"]}
 `
@@ -27,7 +27,7 @@ func configOf(prefix string, n int, extra string) string {
 	var text strings.Builder
 	text.WriteString("version: 1\njob_types:\n")
 	for i := range n {
-		fmt.Fprintf(&text, "  %s-%d:\n    handler: command\n    schedule: {every: 365d}\n    detect: {command: [echo, one], format: lines}\n    execute: {command: [\"true\"]}\n%s", prefix, i, extra)
+		fmt.Fprintf(&text, "  %s-%d:\n    handler: command\n    schedule: {every: 365d, first_run: scheduled}\n    detect: {command: [echo, one], format: lines}\n    execute: {command: [\"true\"]}\n%s", prefix, i, extra)
 	}
 	return text.String()
 }
@@ -39,7 +39,7 @@ func TestValidate(t *testing.T) {
 	h.run("validate", "--config", h.write(minimalConfig), "--print").OK().Says("echo:", "max_runtime: 30m")
 	h.run("validate", "--schema").OK().Says(`"$schema"`)
 
-	broken := h.write("version: 1\njob_types:\n  echo:\n    handler: comand\n    schedule: {every: 365d}\n    polcy: {}\n")
+	broken := h.write("version: 1\njob_types:\n  echo:\n    handler: comand\n    schedule: {every: 365d, first_run: scheduled}\n    polcy: {}\n")
 	o := h.run("validate", "--config", broken).Exits(ui.ExitUsage).Complains(broken+":4:", broken+":6:", "command", "policy")
 	assert.Empty(t, o.Stdout)
 

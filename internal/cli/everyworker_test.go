@@ -17,20 +17,20 @@ job_types:
     handler: command
     detect_on: every
     labels: {role: storage}
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 9}
     detect: {command: [printf, 'disk\nfan\n']}
     execute: {command: [sh, -c, 'test "$ROUNDSMAN_DEDUPE_KEY" = "$ROUNDSMAN_WORKER_ID/$1"', sh, "{{.Params.item}}"]}
   fails:
     handler: command
     detect_on: every
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [sh, -c, 'test "$ROUNDSMAN_WORKER_ID" != node-b && echo x']}
     execute: {command: ["true"]}
   refresh:
     handler: command
     each_worker: true
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     execute: {command: [sh, -c, 'test "$ROUNDSMAN_DEDUPE_KEY" = "$ROUNDSMAN_WORKER_ID"']}
 `
 

@@ -31,14 +31,14 @@ lanes: {side: {exclusive: false}}
 job_types:
   verify:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, 'good\nbad\n'], format: lines}
     execute: ` + execute + `
     retry_budget: {per_key: {count: 2, window: 10m, disable_for: 2h}}
   fragile:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, 'good\nbad\n'], format: lines}
     execute: ` + execute + `
     policy: {retry_limit: 5, retry_backoff: 2s}

@@ -25,7 +25,7 @@ func chatty(dir string) string {
 job_types:
   chatty:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [echo, only], format: lines}
     execute: {command: [sh, -c, '` + strings.ReplaceAll(script, "'", "''") + `']}
     policy: {retry_limit: 1, retry_backoff: 1s}

@@ -20,19 +20,19 @@ const threeTypes = `version: 1
 job_types:
   served:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
   unserved:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
   labelled:
     handler: command
     each_worker: true
     labels: {role: storage}
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     execute: {command: ["true"]}
 `
 

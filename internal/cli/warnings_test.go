@@ -17,7 +17,7 @@ func TestValidateWarnsOfSecretsAndCommands(t *testing.T) {
 job_types:
   dump:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["psql -l"]}
     execute:
       command: [sh, -c, 'pg_dump "$1" | gzip > "$1.gz"', sh, "{{.Params.item}}"]

@@ -53,7 +53,7 @@ func TestStatusWaitsForWindows(t *testing.T) {
 		return fmt.Sprintf("    blackouts: [{from: %s, to: %s}]\n", now.Add(-time.Minute).Format(time.RFC3339), now.Add(lasts).Format(time.RFC3339))
 	}
 	typed := func(name, rest string) string {
-		return "  " + name + ":\n    handler: command\n    schedule: {every: 30m}\n" + rest +
+		return "  " + name + ":\n    handler: command\n    schedule: {every: 30m, first_run: scheduled}\n" + rest +
 			"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n"
 	}
 	// Each is due within 30 minutes.

@@ -218,7 +218,7 @@ func (s schedules) write(ctx context.Context, name string, wanted wantedType, no
 	}
 	schedule.State = now.state
 	if now.change.Action == ActionCreate {
-		_, err = s.create(ctx, name, schedule)
+		_, err = s.create(ctx, name, schedule, wanted.runsNow())
 		return err
 	}
 	return s.update(ctx, name, schedule, now.current.token)

@@ -42,7 +42,7 @@ func flatSpec(spec contract.JobTypeSpec) map[string]string {
 	for _, written := range []string{"hash", "schedule", "policy", "calendar", "lane_calendar", "from_handler"} {
 		delete(blocks, written)
 	}
-	flat := map[string]string{"schedule": scheduleText(spec.Schedule)}
+	flat := map[string]string{"schedule": scheduleText(spec.Schedule), "first_run": string(cmp.Or(spec.Schedule.FirstRun, contract.FirstRunScheduled))}
 	if spec.DAG != nil {
 		delete(blocks, "dag")
 		flat["dag"] = spec.DAG.File

@@ -80,6 +80,11 @@ type wantedType struct {
 	pauseNote string
 }
 
+// runsNow reports whether the job type runs as soon as it is made.
+func (w wantedType) runsNow() bool {
+	return w.enabled && w.pauseNote == "" && w.spec.Schedule.FirstRun == contract.FirstRunNow
+}
+
 // Deletions are the job types that the configuration lacks.
 func (p Plan) Deletions() []Change {
 	return slices.DeleteFunc(slices.Clone(p.Changes), func(c Change) bool { return c.Action != ActionDelete })
@@ -246,8 +251,11 @@ func (s schedules) assess(ctx context.Context, name string, wanted wantedType) (
 	}
 	if !found {
 		change := Change{JobType: name, Action: ActionCreate, Fields: handlerDefaults(wanted.spec)}
-		if !wanted.enabled {
+		switch {
+		case !wanted.enabled:
 			change.Note = "paused: " + disabledNote
+		case wanted.runsNow():
+			change.Note = "its first run starts now"
 		}
 		before := &schedulepb.ScheduleState{Paused: wanted.pauseNote != "", Notes: wanted.pauseNote}
 		return assessment{change: change, state: pauseState(before, wanted.enabled)}, nil

@@ -46,8 +46,9 @@ func (s schedules) read(ctx context.Context, name string) (state held, found boo
 	}, true, nil
 }
 
-// create reports false if somebody else has created the Schedule meanwhile.
-func (s schedules) create(ctx context.Context, name string, schedule *schedulepb.Schedule) (created bool, err error) {
+// create reports false if somebody else has created the Schedule meanwhile. The first run of runNow is
+// part of the request, so that no process that dies loses it or starts it twice.
+func (s schedules) create(ctx context.Context, name string, schedule *schedulepb.Schedule, runNow bool) (created bool, err error) {
 	attributes, spec, err := s.digestOf(schedule)
 	if err != nil {
 		return false, err
@@ -59,6 +60,9 @@ func (s schedules) create(ctx context.Context, name string, schedule *schedulepb
 	request := &workflowservice.CreateScheduleRequest{
 		Namespace: s.client.Namespace(), ScheduleId: contract.ScheduleID(name), Schedule: schedule,
 		Memo: memo, SearchAttributes: attributes, Identity: s.client.Identity(), RequestId: rand.Text(),
+	}
+	if runNow {
+		request.InitialPatch = &schedulepb.SchedulePatch{TriggerImmediately: &schedulepb.TriggerImmediatelyRequest{}}
 	}
 	err = rpc.Retry(ctx, func(ctx context.Context) error {
 		_, callErr := s.client.Temporal().WorkflowService().CreateSchedule(ctx, request)

@@ -32,7 +32,7 @@ func contender(name, lane string) string {
 	return fmt.Sprintf(`  %s:
     handler: command
     lane: %s
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {heartbeat_timeout: 5s, liveness: process}
     detect: {command: [echo, %q], format: json}
     execute: {command: [sh, -c, %q]}

@@ -23,7 +23,7 @@ func TestBatchesAndSubmissionsSurviveEverythingKilled(t *testing.T) {
 	const items = 60
 	c.apply(`  bulk:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 3, per_worker_execution_concurrency: 2, heartbeat_timeout: 4s}
     batch: {by: "{{slice .Params.item 0 1}}", max_size: 4}
     detect: {command: [seq, "1", "60"]}

@@ -23,7 +23,7 @@ func shelves(dir string) string {
 	return fmt.Sprintf(`  pack:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 4, per_worker_execution_concurrency: 4, heartbeat_timeout: 5s}
     batch: {by: "{{dir .Params.item}}", max_size: 4}
     detect: {command: [find, %[1]q, -name, "*.log", -size, "+0"], format: lines}

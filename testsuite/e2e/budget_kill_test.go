@@ -14,7 +14,7 @@ import (
 // failing is a job type whose jobs all fail, with the retry budget of a key.
 const failing = `  verify:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {heartbeat_timeout: 5s, liveness: process, retry_limit: 20, retry_backoff: 2s, global_execution_concurrency: 3, per_worker_execution_concurrency: 3}
     retry_budget: {per_key: {count: 3, window: 1h, disable_for: 12h}}
     detect: {command: [printf, 'a\nb\nc\nd\ne\nf\n'], format: lines}

@@ -146,7 +146,7 @@ func script(name, policy, detect, execute string) string {
 	return fmt.Sprintf(`  %s:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {%s}
     detect: {command: [sh, -c, %q], format: lines}
     execute: {command: [sh, -c, %q, job, "{{.Params.item}}"]}

@@ -30,7 +30,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
 	c.apply(fmt.Sprintf(`  windowed:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     blackouts:
       - {from: %s, to: %s, note: the release}
     policy: {drain_grace: 1m, heartbeat_timeout: 4s}
@@ -39,7 +39,7 @@ func TestSubmittedJobsComeBackAfterKills(t *testing.T) {
   other:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["true"]}
     execute: {command: ["true"]}
 `, closes.Format(time.RFC3339), opens.Format(time.RFC3339)))

@@ -28,7 +28,7 @@ func TestGroups(t *testing.T) {
 		script("canceled", wide, `seq 1 3`, `test $1 != 2 || exec sleep 300`) +
 		script("stopped", wide, `seq 1 20`, `exec sleep 300`) +
 		script("hostile", wide, `echo 'a; touch pwned'; echo '$(touch pwned)'; echo '{{.Params}}'`, `printf '%s\n' "$1" >> hostile.log`) +
-		"  missing:\n    handler: command\n    schedule: {every: 365d}\n    detect: {command: [echo, x], format: lines}\n    execute: {command: [/no/such/program]}\n" +
+		"  missing:\n    handler: command\n    schedule: {every: 365d, first_run: scheduled}\n    detect: {command: [echo, x], format: lines}\n    execute: {command: [/no/such/program]}\n" +
 		script("template", wide, `echo x`, `echo {{.Params.nope}}`) +
 		script("blind", wide, `exit 7`, `true`))
 

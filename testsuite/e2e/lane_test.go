@@ -14,7 +14,7 @@ import (
 func meets(name, other string) string {
 	return "  " + name + `:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {execution_timeout: 40s}
     detect: {command: [echo, job], format: lines}
     execute: {command: [sh, -c, "touch ` + name + `.here; until test -e ` + other + `.here; do sleep 0.1; done"]}

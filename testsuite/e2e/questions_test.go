@@ -23,26 +23,26 @@ const fleetTypes = `
   backup:
     handler: command
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 2}
     detect: {command: [printf, '/srv/a\n/srv/b\n'], format: lines}
     execute: {command: [sh, -c, 'echo "::progress 25 copying $1"; echo "copied the first block of $1"; while [ -e hold ]; do sleep 0.1; done', sh, "{{.Params.item}}"]}
   vacuum:
     handler: command
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, 'x\n'], format: lines}
     execute: {command: ["true"]}
   nightly:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, 'x\n'], format: lines}
     execute: {command: [sh, -c, 'while [ -e slow ]; do sleep 0.1; done']}
   brittle:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {retry_limit: 0}
     retry_budget: {per_key: {count: 2, window: 1h, disable_for: 24h}}
     detect: {command: [printf, '/srv/bad\n/srv/good\n'], format: lines}
@@ -50,26 +50,26 @@ const fleetTypes = `
   hangs:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {liveness: progress, stall_timeout: 2s, heartbeat_timeout: 10m}
     detect: {command: [printf, 'tape\n'], format: lines}
     execute: {command: [sh, -c, 'echo "waiting for the tape"; exec sleep 600']}
   scrub:
     handler: command
     lane: side
-    schedule: {every: 30m}
+    schedule: {every: 30m, first_run: scheduled}
     detect: {command: ["true"], format: lines}
     execute: {command: ["true"]}
   hourly:
     handler: command
-    schedule: {every: 40m}
+    schedule: {every: 40m, first_run: scheduled}
     windows: [{from: "FROM", to: "TO", timezone: UTC}]
     detect: {command: ["true"], format: lines}
     execute: {command: ["true"]}
   load:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 40, per_worker_execution_concurrency: 20, max_jobs_per_detection: 200}
     detect: {command: [seq, "1", "200"], format: lines}
     execute: {command: [sh, -c, 'while [ -e hold ]; do sleep 1; done']}
@@ -131,7 +131,7 @@ func TestTheTwelveQuestions(t *testing.T) {
 	o := &operator{cluster: newCluster(t, "node-a", "node-b", "node-c"), took: map[string]time.Duration{}}
 	var idle strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&idle, "  idle-%02d: {handler: command, lane: side, schedule: {every: 365d}, detect: {command: [\"true\"], format: lines}, execute: {command: [\"true\"]}}\n", i)
+		fmt.Fprintf(&idle, "  idle-%02d: {handler: command, lane: side, schedule: {every: 365d, first_run: scheduled}, detect: {command: [\"true\"], format: lines}, execute: {command: [\"true\"]}}\n", i)
 	}
 	later := func(hours int) string { return time.Now().UTC().Add(time.Duration(hours) * time.Hour).Format("15:04") }
 	o.apply(strings.NewReplacer("FROM", later(3), "TO", later(4)).Replace(fleetTypes) + idle.String())

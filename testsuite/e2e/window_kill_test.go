@@ -22,7 +22,7 @@ func TestWaitingForAWindowSurvivesKills(t *testing.T) {
 	c.apply(fmt.Sprintf(`  windowed:
     handler: command
     lane: side
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     blackouts:
       - {from: %s, to: %s, note: until it opens}
     policy: {%s}

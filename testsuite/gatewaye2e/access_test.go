@@ -123,11 +123,11 @@ func (g *guarded) raw(name, path string, edit func(*http.Request)) (status int, 
 const applied = `  alpha:
     handler: tidy
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
   secretive:
     handler: tidy
     lane: default
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {interactive: true}
 `
 

@@ -18,7 +18,7 @@ func TestCalendarsAreCheapToReadAgain(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)
 	g.key("boss", "--role", "admin")
-	g.apply("  often:\n    handler: tidy\n    lane: free\n    schedule: {every: 10s}\n  paused:\n    handler: tidy\n    lane: free\n    enabled: false\n    schedule: {every: 365d}\n")
+	g.apply("  often:\n    handler: tidy\n    lane: free\n    schedule: {every: 10s}\n  paused:\n    handler: tidy\n    lane: free\n    enabled: false\n    schedule: {every: 365d, first_run: scheduled}\n")
 	require.Equal(t, http.StatusOK, g.as("boss").post("/job-types/often/pause", object{"note": "quiet"}).status)
 	ask := func(path, have string) (status int, tag string, body []byte) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+g.address+"/api/v1"+path, http.NoBody)

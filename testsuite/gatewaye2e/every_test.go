@@ -30,20 +30,20 @@ job_types:
   tidy:
     handler: command
     lane: free
-    schedule: {every: 30m}
+    schedule: {every: 30m, first_run: scheduled}
     detect: {command: [sh, -c, 'echo "{\"dedupe_key\":\"a\"}"'], format: json}
     execute: {command: [sh, -c, 'echo done']}
   slow:
     handler: command
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {global_execution_concurrency: 1}
     detect: {command: [sh, -c, 'echo "{\"dedupe_key\":\"s\"}"'], format: json}
     execute: {command: [sleep, '60']}
   far:
     handler: far
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {heartbeat_timeout: 30s, global_execution_concurrency: 9, per_worker_execution_concurrency: 9}
 `
 

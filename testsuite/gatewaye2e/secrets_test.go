@@ -19,7 +19,7 @@ func withToken(token string) string {
 	return `  tokens:
     handler: command
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["true"], env: {TOKEN: "` + token + `"}}
     execute: {command: ["true"], env: {TOKEN: "` + token + `"}}
 `
@@ -52,7 +52,7 @@ func TestSecretsOfJobTypes(t *testing.T) {
 	require.Equal(t, http.StatusOK, g.as("boss").post("/job-types/tokens/restore", object{}).status)
 	_, body := g.raw("boss", "/api/v1/job-types/tokens", nil)
 	assert.Equal(t, 2, strings.Count(body, "n3w-s3cret"), "the values stay as they are: %s", body)
-	g.apply("  other:\n    handler: command\n    lane: free\n    schedule: {every: 365d}\n    detect: {command: [\"true\"]}\n    execute: {command: [\"true\"]}\n")
+	g.apply("  other:\n    handler: command\n    lane: free\n    schedule: {every: 365d, first_run: scheduled}\n    detect: {command: [\"true\"]}\n    execute: {command: [\"true\"]}\n")
 	a := g.as("boss").post("/job-types/tokens/restore", object{})
 	assert.Equal(t, http.StatusUnprocessableEntity, a.status, "%v", a.body)
 	assert.Contains(t, a.text("detail"), "execute.env.TOKEN")

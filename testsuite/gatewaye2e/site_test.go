@@ -55,5 +55,5 @@ func (s *site) apply(jobTypes string) {
 
 // jobType is one for apply.
 func jobType(name, handler, policy string) string {
-	return fmt.Sprintf("  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d}\n    policy: {%s}\n", name, handler, policy)
+	return fmt.Sprintf("  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {%s}\n", name, handler, policy)
 }

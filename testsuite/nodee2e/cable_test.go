@@ -125,14 +125,14 @@ func TestHungCommandIsFound(t *testing.T) {
 	config := sites.Scaled + "job_types:\n" + `  hangs:
     handler: command
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {liveness: activity, stall_timeout: 2s}
     detect: {command: [echo, one]}
     execute: {command: [sh, -c, "echo begun; sleep 1000"]}
   blind:
     handler: command
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {liveness: activity, stall_timeout: 2s, detection_timeout: 10m}
     detect: {command: [sleep, "1000"]}
     execute: {command: ["true"]}

@@ -53,7 +53,7 @@ func TestNoRetryBesideALeftProgram(t *testing.T) {
 			name := fmt.Sprintf("%s-%d", end, len(dirs))
 			dirs[name] = filepath.Join(s.Dir, name)
 			require.NoError(t, os.Mkdir(dirs[name], 0o700))
-			config += fmt.Sprintf("  %s:\n    handler: command\n    lane: free\n    schedule: {every: 365d}\n    policy: %s\n"+
+			config += fmt.Sprintf("  %s:\n    handler: command\n    lane: free\n    schedule: {every: 365d, first_run: scheduled}\n    policy: %s\n"+
 				"    detect: {command: [echo, one]}\n    execute: {command: [sh, -c, %q], kill_grace: 1s}\n",
 				name, policy, fmt.Sprintf(program, script, dirs[name]))
 		}

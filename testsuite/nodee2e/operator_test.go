@@ -171,7 +171,7 @@ func TestFirstFailureIsAnIncrease(t *testing.T) {
 	s.Apply(sites.Scaled + `job_types:
   broken:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {retries: {limit: 0}}
     detect: {command: [echo, one], format: lines}
     execute: {command: ["false"]}

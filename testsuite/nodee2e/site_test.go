@@ -95,7 +95,7 @@ func (s *site) apply(groups ...group) {
 		if slices.Contains(s.held, g.name) {
 			until = s.goPath()
 		}
-		fmt.Fprintf(&text, "  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d}\n    policy: {%s}\n    params: {book: %q, jobs: %d, steps: %d, ms: %d, go: %q}\n",
+		fmt.Fprintf(&text, "  %s:\n    handler: %s\n    lane: free\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {%s}\n    params: {book: %q, jobs: %d, steps: %d, ms: %d, go: %q}\n",
 			g.name, g.handler, g.policy, s.bookPath(), g.jobs, g.steps, g.ms, until)
 	}
 	s.Apply(text.String())

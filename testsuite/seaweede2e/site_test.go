@@ -71,5 +71,5 @@ func newSite(t *testing.T, workers ...string) *site {
 // apply applies one job type, which is due only when a test says so.
 func (s *site) apply(name string) {
 	s.T.Helper()
-	s.Apply(fmt.Sprintf("%scluster: {masters: [%q]}\njob_types:\n  %s:\n    handler: %s\n    schedule: {every: 365d}\n", sites.Scaled, s.master, name, name))
+	s.Apply(fmt.Sprintf("%scluster: {masters: [%q]}\njob_types:\n  %s:\n    handler: %s\n    schedule: {every: 365d, first_run: scheduled}\n", sites.Scaled, s.master, name, name))
 }

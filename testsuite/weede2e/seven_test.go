@@ -46,7 +46,7 @@ func TestAllSevenJobTypes(t *testing.T) {
 		key, _, _ := strings.Cut(list, ":")
 		return fmt.Sprintf("%s: [%q]", key, addresses[key])
 	})
-	filled = everyRule.ReplaceAllString(filled, "every: 365d}") // Due only when the test says so.
+	filled = everyRule.ReplaceAllString(filled, "every: 365d, first_run: scheduled}") // Due only when the test says so.
 	filled = strings.ReplaceAll(filled, "enabled: false", "enabled: true")
 	require.NoError(t, os.WriteFile(path, []byte(filled), 0o600))
 	assert.Contains(t, s.Command("jobtypes", "detect", "vacuum", "--config", path), "2 found, by weed-1")
@@ -102,8 +102,8 @@ func TestLanesKeysAndRetries(t *testing.T) {
 	s.AwaitFresh("weed-1")
 	s.Apply(sites.Scaled + s.masters + `lanes: {seaweed: {exclusive: true}, free: {exclusive: false}}
 job_types:
-  vacuum: {handler: weed-vacuum, lane: seaweed, schedule: {every: 365d}, policy: {retry_limit: 1, retry_backoff: 1s, global_execution_concurrency: 2, per_worker_execution_concurrency: 2}}
-  volume_balance: {handler: weed-volume_balance, lane: seaweed, schedule: {every: 365d}}
+  vacuum: {handler: weed-vacuum, lane: seaweed, schedule: {every: 365d, first_run: scheduled}, policy: {retry_limit: 1, retry_backoff: 1s, global_execution_concurrency: 2, per_worker_execution_concurrency: 2}}
+  volume_balance: {handler: weed-volume_balance, lane: seaweed, schedule: {every: 365d, first_run: scheduled}}
 `)
 	vacuum := s.Begin("vacuum")
 	s.awaitLines(2, "start", one)
@@ -133,7 +133,7 @@ func TestAKeyThatIsAtWorkIsNotDoneTwice(t *testing.T) {
 	s.AwaitFresh("weed-1")
 	s.Apply(sites.Scaled + s.masters + `lanes: {free: {exclusive: false}}
 job_types:
-  vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d}}
+  vacuum: {handler: weed-vacuum, lane: free, schedule: {every: 365d, first_run: scheduled}}
 `)
 	s.Command("jobs", "submit", "--type", "vacuum", "--id", "waits", "--key", "vacuum:1:photos", "--node", "weed-9")
 	testsuite.WaitFor(t, time.Minute, "the job to wait for its worker", func() bool {
@@ -166,13 +166,13 @@ job_types:
   vacuum:
     handler: weed-vacuum
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     resources: {disks: 2}
     policy: {global_execution_concurrency: 6, per_worker_execution_concurrency: 6}
   volume_balance:
     handler: weed-volume_balance
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     windows: [{from: "` + opens.Format("15:04") + `", to: "` + opens.Add(time.Hour).Format("15:04") + `"}]
 `)
 	assert.Contains(t, s.Command("jobtypes", "show", "vacuum"), "2 of pool disks")

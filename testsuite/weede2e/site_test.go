@@ -57,7 +57,7 @@ func (s *site) weed(id string, args ...string) *sites.Process {
 // apply applies the job type vacuum, which is due only when a test says so.
 func (s *site) apply(policy string) {
 	s.T.Helper()
-	s.Apply(fmt.Sprintf("%s%sjob_types:\n  vacuum:\n    handler: weed-vacuum\n    schedule: {every: 365d}\n    policy: {%s}\n", sites.Scaled, s.masters, policy))
+	s.Apply(fmt.Sprintf("%s%sjob_types:\n  vacuum:\n    handler: weed-vacuum\n    schedule: {every: 365d, first_run: scheduled}\n    policy: {%s}\n", sites.Scaled, s.masters, policy))
 }
 
 // awaitLines waits until the processes have printed n lines that begin with prefix.

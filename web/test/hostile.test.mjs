@@ -23,12 +23,12 @@ job_types:
   ${long}:
     handler: command
     description: ${JSON.stringify(markup.repeat(20))}
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [printf, ${JSON.stringify(`${markup}\\n${'k'.repeat(900)}\\n`)}], format: lines}
     execute: {command: [sh, -c, 'echo "$1" >&2; exit 3', sh, "{{.Params.item}}"]}
   empty:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: ["true"], format: lines}
     execute: {command: ["true"]}
 `);

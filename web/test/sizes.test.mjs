@@ -99,7 +99,7 @@ test('a group of 10,000 jobs', { skip, timeout: 180_000 }, async () => {
 
 test('500 job types', { skip, timeout: 400_000 }, async () => {
   const file = join(stage.dir, 'many.yaml');
-  const types = Array.from({ length: 500 }, (_, i) => `  type-${String(i).padStart(3, '0')}:\n    handler: command\n    schedule: {every: 24h}\n    detect: {command: [printf, ''], format: lines}\n    execute: {command: ["true"]}\n`);
+  const types = Array.from({ length: 500 }, (_, i) => `  type-${String(i).padStart(3, '0')}:\n    handler: command\n    schedule: {every: 24h, first_run: scheduled}\n    detect: {command: [printf, ''], format: lines}\n    execute: {command: ["true"]}\n`);
   writeFileSync(file, `version: 1\nowner: many\njob_types:\n${types.join('')}`);
   let began = Date.now();
   await stage.shell(`roundsman apply --config ${file}`);

@@ -26,13 +26,13 @@ job_types:
   compact:
     handler: command
     description: Compacts the volumes that have the most garbage.
-    schedule: {every: 1h}
+    schedule: {every: 1h, first_run: scheduled}
     detect: {command: [printf, 'volume-1\\nvolume-2\\n'], format: lines}
     execute: {command: [echo, "compacted {{.Params.item}}"]}
   failing:
     handler: command
     description: One of two jobs fails.
-    schedule: {every: 6h}
+    schedule: {every: 6h, first_run: scheduled}
     detect: {command: [printf, 'good\\nbad\\n'], format: lines}
     execute: {command: [sh, -c, '[ "$1" = good ] || { echo "no such disk" >&2; exit 3; }', sh, "{{.Params.item}}"]}
   nightly:
@@ -45,7 +45,7 @@ job_types:
   slow:
     handler: command
     description: Reads every block of a disk.
-    schedule: {every: 12h}
+    schedule: {every: 12h, first_run: scheduled}
     lane: disk
     policy: {heartbeat_timeout: 5s, interactive: true, max_runtime: 2h, max_jobs_per_detection: 10000}
     detect: {command: [printf, 'sda\\nsdb\\n'], format: lines}

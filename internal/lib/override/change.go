@@ -112,7 +112,7 @@ func (change Change) OverSpec(spec contract.JobTypeSpec) (contract.JobTypeSpec, 
 			spec.Policy = spec.Policy.WithCatchupWindow(every)
 		}
 		was := spec.Schedule
-		spec.Schedule, spec.Interval = contract.ScheduleSpec{Every: every}, every
+		spec.Schedule, spec.Interval = contract.ScheduleSpec{Every: every, FirstRun: was.FirstRun}, every
 		switch {
 		case len(was.Cron) == 0 && was.Offset == contract.SpreadOffset(spec.Name, was.Every):
 			spec.Schedule.Offset = contract.SpreadOffset(spec.Name, every)

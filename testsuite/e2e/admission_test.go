@@ -246,9 +246,9 @@ func TestLane(t *testing.T) {
 	testsuite.WaitFor(t, 10*time.Second, "the claims of the terminated group are free", func() bool { return p.admission().Keys == 0 })
 }
 
-// TestLanePatience: who waits a whole interval is skipped, who is canceled while
-// it waits ends canceled, and neither leaves anything behind.
-func TestLanePatience(t *testing.T) {
+// TestCanceledInTheLane: a group that is canceled while it waits ends canceled, and leaves
+// nothing behind.
+func TestCanceledInTheLane(t *testing.T) {
 	t.Parallel()
 	s := newSite()
 	p := newInProcess(t, 8, s)
@@ -256,12 +256,6 @@ func TestLanePatience(t *testing.T) {
 	defer open()
 	first := p.begin("m-1", siteSpec(t, "m", "default", at("first")))
 	testsuite.WaitFor(t, 20*time.Second, "the first group works", func() bool { return s.present("first") == 1 })
-	impatient := siteSpec(t, "a", "default")
-	impatient.Interval = jobtype.Duration(2 * time.Second)
-	skipped := p.end(p.begin("a-1", impatient))
-	assert.Equal(t, contract.OutcomeSkipped, skipped.Outcome)
-	assert.Contains(t, skipped.Reason, "whole interval")
-	assert.EqualValues(t, 1, skipped.Record.Sequence)
 	canceled := p.begin("b-1", siteSpec(t, "b", "default"))
 	p.awaitWaiting("default", 1)
 	require.NoError(t, p.client.Temporal().CancelWorkflow(t.Context(), canceled.GetID(), ""))

@@ -83,7 +83,7 @@ type Config struct {
 	Lane string `json:"lane,omitempty"`
 	// Windows: the group has maintenance windows.
 	Windows bool `json:"windows,omitempty"`
-	// MaxWait is how long a group of the Schedule waits for its window or its turn:
+	// MaxWait is how long a group of the Schedule waits for its window or a worker:
 	// until it is due again; 0: an hour.
 	MaxWait time.Duration `json:"max_wait,omitempty"`
 	// ClosedUntil is the opening until which the run before was skipped.

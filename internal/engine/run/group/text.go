@@ -71,12 +71,9 @@ func refused(v TurnRefused) reason {
 }
 
 func (g *Group) laneTooLate() reason {
-	detail := fmt.Sprintf("lane %s was busy for a whole interval (%s)", g.cfg.Lane, g.maxWait())
-	switch {
-	case g.cfg.Lane == "":
+	detail := fmt.Sprintf("lane %s was busy until every job had expired (expires_at)", g.cfg.Lane)
+	if g.cfg.Lane == "" {
 		detail = fmt.Sprintf("admission did not answer for a whole interval (%s)", g.maxWait())
-	case g.cfg.Submitted:
-		detail = fmt.Sprintf("lane %s was busy until every job had expired (expires_at)", g.cfg.Lane)
 	}
 	return reason{Code: contract.CodeLaneBusy, Detail: detail}
 }

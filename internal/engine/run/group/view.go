@@ -182,10 +182,7 @@ func (g *Group) turnWait(now time.Time) run.Wait {
 }
 
 func (g *Group) textMaxWait() string {
-	switch {
-	case !g.cfg.Submitted:
-		return ", at most one interval"
-	case g.laneDeadline().IsZero():
+	if g.laneDeadline().IsZero() {
 		return ", however long that takes"
 	}
 	return ", until its jobs have expired"

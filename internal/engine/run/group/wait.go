@@ -27,14 +27,18 @@ func (g *Group) maxWait() time.Duration {
 	return defaultMaxWait
 }
 
-// laneDeadline is until when the group waits for its turn. A group of the Schedule
-// waits until it is due again; no other comes instead of a submitted one, so that it
-// waits as long as one of its jobs could still start. Zero: for ever.
+// laneDeadline returns the end of the wait for the turn; zero: there is none. A group of
+// the Schedule keeps its place in the lane: the next tick would begin behind all others.
+// A submitted group waits while one of its jobs can still start. Without a lane the group
+// only asks admission whether its job type may start, for one interval.
 func (g *Group) laneDeadline() time.Time {
-	if g.cfg.Submitted {
+	switch {
+	case g.cfg.Submitted:
 		return g.lastStart()
+	case g.cfg.Lane == "":
+		return g.turn.AskedAt.Add(g.maxWait())
 	}
-	return g.turn.AskedAt.Add(g.maxWait())
+	return time.Time{}
 }
 
 // windowDeadline is the same for the window.

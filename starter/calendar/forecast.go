@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -133,6 +134,9 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 		return in, told, err
 	}
 	in.Typical, told.Typical, told.Of = usual.Took.Std(), usual.Took, usual.Of
+	if in.Buffered, err = bufferedOf(ctx, client, known); err != nil {
+		return in, told, err
+	}
 	in.Running = runningOf(ctx, client, known)
 	return in, told, nil
 }
@@ -154,6 +158,18 @@ func openSpans(in *forecast.JobType, spec contract.JobTypeSpec, from, to time.Ti
 	within := window.Span{From: from.UTC(), To: to.UTC().Add(spec.Interval.Std() + Week)}
 	in.Open, in.Windowed = window.Common(within, own, lane), true
 	return ""
+}
+
+// bufferedOf counts the runs that a Schedule keeps back. A list of Schedules does not tell it.
+func bufferedOf(ctx context.Context, client *starter.Client, known jobtypes.JobType) (int, error) {
+	if overlap := known.Spec.Policy.Overlap; len(known.Running) == 0 && overlap != jobtype.OverlapBufferOne && overlap != jobtype.OverlapBufferAll {
+		return 0, nil
+	}
+	exact, err := jobtypes.Of(client).Get(ctx, known.Name)
+	if errors.Is(err, starter.ErrNotFound) {
+		return 0, nil
+	}
+	return int(exact.Counts.Buffered), err
 }
 
 // runningOf are the open runs of a Schedule. One whose state nobody answers counts as

@@ -3,8 +3,9 @@
 // are skipped, with the code that the run itself would report.
 //
 // It follows the rules of the Schedule (policy.overlap) and of a group on the way to
-// its turn: a run waits for its window and for its lane for one interval each, and an
-// exclusive lane serves in the order of requests. It knows nothing that cannot be
+// its turn: a run waits for its window for one interval at most, and for its lane for as
+// long as that takes. An exclusive lane serves as admission does: alphabetically, except that a job type
+// that had its turn while another waited goes behind that one. It knows nothing that cannot be
 // known ahead: workers are there, nobody pauses or submits anything, and a run takes
 // as long as runs of its job type typically take.
 //

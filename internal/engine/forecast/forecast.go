@@ -18,7 +18,7 @@ type JobType struct {
 	// Ticks are the instants at which it is due, in order.
 	Ticks   []time.Time
 	Overlap jobtype.Overlap
-	// MaxWait is how long a run waits for its window, and for its lane.
+	// MaxWait is how long a run waits for its window.
 	MaxWait time.Duration
 	// Windowed job types run within Open only.
 	Windowed bool
@@ -34,6 +34,8 @@ type JobType struct {
 	HeldUntil time.Time
 	// Open runs at the beginning, oldest first.
 	Running []Running
+	// Buffered counts the runs that the Schedule keeps back until the open one ends.
+	Buffered int
 }
 
 // Running is a run that is open when the forecast begins.
@@ -81,12 +83,14 @@ func Of(from time.Time, types []JobType) []Tick {
 // run is an open run.
 type run struct {
 	of *typeState
-	// tick is the index of its forecast; -1 for a run that was open before.
+	// tick is the index of its forecast, or before.
 	tick int
 	id   string
 	// since is when it began to wait for its window, asked for its lane.
 	since, asked time.Time
 	begun        bool
+	// request is the number of its request in the lane.
+	request int
 }
 
 // typeState is a job type in the model.
@@ -98,10 +102,35 @@ type typeState struct {
 	buffered []int
 }
 
-// lane serves one run at a time, in the order of requests.
+// lane serves one run at a time: of those that wait the first job type by name, except
+// that one that had its turn while another waited goes behind that one.
 type lane struct {
 	holder  *run
 	waiting []*run
+	// had is the last turn of each job type, counted with the requests.
+	had map[string]int
+}
+
+// take gives the lane to a run.
+func (l *lane) take(r *run, at int) {
+	l.holder = r
+	if l.had == nil {
+		l.had = map[string]int{}
+	}
+	l.had[r.of.Name] = at
+}
+
+// next removes the run whose turn comes next.
+func (l *lane) next() *run {
+	chosen, oldest := 0, l.waiting[0].request
+	for i, r := range l.waiting {
+		if l.had[r.of.Name] < oldest && r.of.Name < l.waiting[chosen].of.Name {
+			chosen = i
+		}
+	}
+	r := l.waiting[chosen]
+	l.waiting = slices.Delete(l.waiting, chosen, chosen+1)
+	return r
 }
 
 // model is the simulated week.
@@ -109,7 +138,15 @@ type model struct {
 	now   time.Time
 	ticks []Tick
 	lanes map[string]*lane
-	queue queue
+	// requests counts requests and turns.
+	requests int
+	queue    queue
+}
+
+// count returns the number of the next request or turn.
+func (s *model) count() int {
+	s.requests++
+	return s.requests
 }
 
 func newModel(from time.Time, types []JobType) *model {
@@ -120,6 +157,9 @@ func newModel(from time.Time, types []JobType) *model {
 	}
 	s.resume(from, states)
 	for _, t := range states {
+		s.buffer(t)
+	}
+	for _, t := range states {
 		for _, at := range t.Ticks {
 			if at.Before(from) {
 				continue
@@ -129,6 +169,20 @@ func newModel(from time.Time, types []JobType) *model {
 		}
 	}
 	return s
+}
+
+// before is the tick of a run that was due before the forecast begins.
+const before = -1
+
+// buffer puts in the runs that are kept back. The instants that they were due at are over.
+func (s *model) buffer(t *typeState) {
+	for range t.Buffered {
+		t.buffered = append(t.buffered, before)
+	}
+	if t.open == nil && len(t.buffered) > 0 { // The Schedule is about to start the first one.
+		t.buffered = t.buffered[1:]
+		s.start(t, before)
+	}
 }
 
 // resume puts the open runs in: those that have begun first, so that they hold
@@ -158,14 +212,14 @@ func (s *model) resume(from time.Time, states []*typeState) {
 		if o.of.open != nil {
 			continue // A Schedule has one open run; others were submitted.
 		}
-		r := &run{of: o.of, tick: -1, id: o.WorkflowID, since: from}
+		r := &run{of: o.of, tick: before, id: o.WorkflowID, since: from}
 		o.of.open = r
 		if o.Waiting || s.lane(r) != nil && s.lane(r).holder != nil {
 			s.awaitWindow(r)
 			continue
 		}
 		if l := s.lane(r); l != nil {
-			l.holder = r
+			l.take(r, s.count())
 		}
 		s.begin(r, o.Since)
 	}

@@ -132,6 +132,44 @@ func TestOpenRuns(t *testing.T) {
 	assert.Equal(t, at(180), told[3].Begins, "a run that ends at the instant is not in its way")
 }
 
+// TestBufferedRuns: a run that the Schedule keeps back begins when the open one ends, and the next tick
+// finds it open.
+func TestBufferedRuns(t *testing.T) {
+	t.Parallel()
+	known := forecast.JobType{
+		Name: "scrub", Overlap: jobtype.OverlapBufferOne, Typical: 30 * time.Minute, Ticks: []time.Time{at(10), at(50)},
+		Running: []forecast.Running{{WorkflowID: "group/scrub-1", Since: monday.Add(-10 * time.Minute)}}, Buffered: 1,
+	}
+	told := forecast.Of(monday, []forecast.JobType{known})
+	require.Len(t, told, 2, "the instant of the buffered run is over")
+	assert.Equal(t, contract.TickSkipped, told[0].State, "buffer_one keeps one run back, and it is there")
+	assert.Equal(t, contract.CodeOverlap, told[0].Code)
+	assert.Equal(t, at(50), told[1].Begins, "the buffered run ended at this moment")
+	known.Overlap, known.Buffered = jobtype.OverlapBufferAll, 2
+	told = forecast.Of(monday, []forecast.JobType{known})
+	assert.Equal(t, at(80), told[0].Begins, "after the open run and two that are kept back")
+	assert.Equal(t, at(110), told[1].Begins)
+	known.Running = nil
+	told = forecast.Of(monday, []forecast.JobType{known})
+	assert.Equal(t, at(60), told[0].Begins, "the first of both starts now")
+}
+
+// TestALaneIsWaitedFor: a run keeps its place in a lane that is busy for longer than its interval.
+func TestALaneIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	long := forecast.JobType{Name: "long", Lane: "disk", Typical: 5 * time.Hour, Running: []forecast.Running{{WorkflowID: "group/long-1", Since: monday}}}
+	short := forecast.JobType{Name: "short", Lane: "disk", Ticks: every(30, 330), MaxWait: 30 * time.Minute, Typical: time.Minute}
+	told := forecast.Of(monday, []forecast.JobType{long, short})
+	assert.Equal(t, forecast.Tick{
+		JobType: "short", At: at(30), State: contract.TickRuns, Code: contract.CodeLaneBusy, Object: "disk",
+		Begins: at(300), Ends: at(301), Waits: jobtype.Duration(270 * time.Minute),
+	}, told[0])
+	for _, tick := range told[1:10] {
+		assert.Equal(t, contract.CodeOverlap, tick.Code, "one run waits: %+v", tick)
+	}
+	assert.Equal(t, at(330), told[10].Begins)
+}
+
 func TestOverdueRunEndsNow(t *testing.T) {
 	t.Parallel()
 	known := forecast.JobType{Name: "scrub", Ticks: []time.Time{at(0)}, MaxWait: time.Hour, Typical: time.Minute}

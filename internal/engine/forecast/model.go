@@ -24,10 +24,6 @@ func (s *model) apply(e event) {
 		if s.waitsForLane(e.run) {
 			s.skip(e.run, contract.CodeWindowClosed, "")
 		}
-	case waitEnds:
-		if s.waitsForLane(e.run) {
-			s.skip(e.run, contract.CodeLaneBusy, e.run.of.Lane)
-		}
 	}
 }
 
@@ -84,7 +80,9 @@ func (s *model) cut(r *run) {
 func (s *model) start(t *typeState, tick int) {
 	r := &run{of: t, tick: tick, since: s.now}
 	t.open = r
-	s.ticks[tick].State = contract.TickRuns
+	if tick != before {
+		s.ticks[tick].State = contract.TickRuns
+	}
 	s.awaitWindow(r)
 }
 
@@ -135,7 +133,7 @@ func (t *typeState) closesAt(now time.Time) time.Time {
 
 // awaitLane asks for the lane's turn.
 func (s *model) awaitLane(r *run) {
-	r.asked = s.now
+	r.asked, r.request = s.now, s.count()
 	if s.now.Before(r.of.HeldUntil) {
 		s.skip(r, contract.HoldRetryBudget, "")
 		return
@@ -143,14 +141,13 @@ func (s *model) awaitLane(r *run) {
 	l := s.lane(r)
 	if l == nil || l.holder == nil {
 		if l != nil {
-			l.holder = r
+			l.take(r, s.count())
 		}
 		s.begin(r, s.now)
 		return
 	}
 	l.waiting = append(l.waiting, r)
 	s.note(r, contract.CodeLaneBusy, r.of.Lane)
-	s.queue.push(event{at: s.now.Add(r.of.MaxWait), kind: waitEnds, run: r})
 	if closes := r.of.closesAt(s.now); !closes.IsZero() {
 		s.queue.push(event{at: closes, kind: windowCloses, run: r})
 	}
@@ -211,12 +208,12 @@ func (s *model) end(r *run) {
 	next := t.buffered[0]
 	t.buffered = t.buffered[1:]
 	s.start(t, next)
-	if s.ticks[next].Code == "" {
+	if next != before && s.ticks[next].Code == "" {
 		s.ticks[next].Code, s.ticks[next].Object = contract.CodeOverlap, r.id
 	}
 }
 
-// release gives the lane to the run that has waited longest.
+// release gives the lane to the next run.
 func (s *model) release(r *run) {
 	if r.of.open == r {
 		r.of.open = nil
@@ -231,9 +228,8 @@ func (s *model) release(r *run) {
 	}
 	l.holder = nil
 	if len(l.waiting) > 0 {
-		next := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		l.holder = next
+		next := l.next()
+		l.take(next, s.count())
 		s.begin(next, s.now)
 	}
 }

@@ -14,7 +14,6 @@ const (
 	windowCloses kind = iota
 	runEnds
 	windowOpens
-	waitEnds
 	tickDue
 )
 

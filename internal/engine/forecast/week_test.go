@@ -1,6 +1,7 @@
 package forecast_test
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -75,12 +76,6 @@ func (w *week) act() bool {
 	for _, r := range w.sorted(func(r *weekRun) int { return r.openedAs }) {
 		if r.asked.IsZero() && w.isOpen(r.of) {
 			w.ask(r)
-			return true
-		}
-	}
-	for _, r := range w.sorted(func(r *weekRun) int { return r.askedAs }) {
-		if !r.asked.IsZero() && r.begun.IsZero() && !w.now.Before(r.asked.Add(r.of.MaxWait)) {
-			w.skip(r, contract.CodeLaneBusy, r.of.Lane)
 			return true
 		}
 	}
@@ -216,10 +211,20 @@ func (w *week) leave(r *weekRun) {
 	if r.begun.IsZero() || r.of.Lane == "" {
 		return
 	}
+	var waiting []*weekRun
 	for _, next := range w.sorted(func(r *weekRun) int { return r.askedAs }) {
 		if next.of.Lane == r.of.Lane && !next.asked.IsZero() && next.begun.IsZero() {
-			w.begin(next)
-			return
+			waiting = append(waiting, next)
 		}
 	}
+	if len(waiting) == 0 {
+		return
+	}
+	waiting = slices.DeleteFunc(waiting, func(next *weekRun) bool { return w.hadTurnSince(next.of, waiting[0].askedAs) })
+	w.begin(slices.MinFunc(waiting, func(a, b *weekRun) int { return cmp.Compare(a.of.Name, b.of.Name) }))
+}
+
+// hadTurnSince reports whether a run of the job type began after a request.
+func (w *week) hadTurnSince(t *weekType, request int) bool {
+	return slices.ContainsFunc(w.runs, func(r *weekRun) bool { return r.of == t && r.beganAs > request })
 }

@@ -68,7 +68,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 	group.SetLimit(parallel)
 	for i := range known {
 		group.Go(func() error {
-			if known[i].CreatedAt.IsZero() { // A list does not tell it.
+			if known[i].CreatedAt.IsZero() { // A list tells neither it nor what is buffered.
 				one, err := jobtypes.Of(client).Get(groupCtx, known[i].Name)
 				if err != nil {
 					return err
@@ -86,6 +86,7 @@ func LedgerOf(ctx context.Context, client *starter.Client, now, from time.Time, 
 			}
 			parts[i] = ticks.Of(now, ticks.JobType{
 				Name: known[i].Name, Ticks: due, Runs: ledgerRuns(groupCtx, client, known[i], runs), Jitter: known[i].Spec.Schedule.Jitter.Std(),
+				Overlap: known[i].Spec.Policy.Overlap, Buffered: int(known[i].Counts.Buffered),
 				Pauses: pausesOf(known[i], audit.Entries), AppliedAt: applied, KeptSince: found.KeptSince,
 			})
 			return nil

@@ -51,7 +51,8 @@ Examples:
 func (c *commands) ledger() *cli.Command {
 	return &cli.Command{
 		Name: "ledger", Usage: "what became of each scheduled instant of the last seven days",
-		Description: `Each instant ran, is open, was skipped with a code, or was missed with a code.
+		Description: `Each instant ran, is open, was skipped with a code, or was missed with a code. One that is waiting is kept
+back by its Schedule (policy.overlap) until the run that is named ends.
 
 Examples:
   roundsman ledger
@@ -159,7 +160,7 @@ func runsOf(ticks []calendar.LedgerTick) (runs []string) {
 }
 
 func statePaint(state contract.TickState) ui.Cell {
-	paints := map[contract.TickState]ui.Paint{contract.TickRan: ui.Good, contract.TickSkipped: ui.Odd, contract.TickMissed: ui.Bad}
+	paints := map[contract.TickState]ui.Paint{contract.TickRan: ui.Good, contract.TickSkipped: ui.Odd, contract.TickMissed: ui.Bad, contract.TickWaiting: ui.Odd}
 	return ui.Cell{Text: string(state), Paint: paints[state]}
 }
 

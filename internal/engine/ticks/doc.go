@@ -1,5 +1,5 @@
 // Package ticks says what became of each instant at which a job type was due: its
-// run ran or is open, was skipped with a code, or was missed with a code. No instant
+// run ran, is open or is kept back, was skipped with a code, or was missed with a code. No instant
 // stays without an explanation.
 //
 // The server keeps no list of the ticks that it dropped, only their number. The

@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -28,6 +29,10 @@ type JobType struct {
 	Runs []Run
 	// Jitter is how much later than in the id of its run an instant may be.
 	Jitter time.Duration
+	// Overlap is what becomes of an instant at which a run is open. Buffered counts the
+	// runs that the Schedule keeps back.
+	Overlap  jobtype.Overlap
+	Buffered int
 	// Pauses are when it was paused; a zero To: it still is.
 	Pauses []window.Span
 	// AppliedAt is since when the present schedule counts: of the instants of an earlier
@@ -65,6 +70,7 @@ func Of(now time.Time, t JobType) []Tick {
 	t.Runs = slices.Clone(t.Runs)
 	slices.SortFunc(t.Runs, func(a, b Run) int { return a.Started.Compare(b.Started) })
 	owner := t.owners()
+	keptBack, open := t.keptBack(owner, now)
 	ticks := t.before()
 	for i, at := range t.Ticks {
 		if at.After(now) {
@@ -76,6 +82,8 @@ func Of(now time.Time, t JobType) []Tick {
 		tick := Tick{JobType: t.Name, At: at}
 		if run, ok := owner[i]; ok {
 			tick.ran(t.Runs[run])
+		} else if slices.Contains(keptBack, i) {
+			tick.State, tick.Run = contract.TickWaiting, open
 		} else if !t.dropped(&tick, now) {
 			continue
 		}
@@ -147,6 +155,33 @@ func (t JobType) dropped(tick *Tick, now time.Time) bool {
 		tick.State, tick.Code = contract.TickMissed, contract.CodeServerAway
 	}
 	return true
+}
+
+// keptBack finds the instants whose runs the Schedule keeps back, and the open run that
+// they wait for. buffer_one keeps the first one since that run started. Other policies keep
+// the newest ones; skip keeps none, so what it has comes from a backfill.
+func (t JobType) keptBack(owner map[int]int, now time.Time) (kept []int, open string) {
+	var since, started time.Time
+	for _, run := range t.Runs {
+		if run.Ended.IsZero() && !run.Due.IsZero() {
+			since, started, open = run.Due, run.Started, run.WorkflowID
+		}
+	}
+	if t.Buffered == 0 || open == "" || t.Overlap == jobtype.OverlapSkip || t.Overlap == "" {
+		return nil, ""
+	}
+	if t.Overlap == jobtype.OverlapBufferOne {
+		since = started
+	}
+	for i, at := range t.Ticks {
+		if _, ran := owner[i]; !ran && at.After(since) && !at.After(now) && !t.pausedAt(at) {
+			kept = append(kept, i)
+		}
+	}
+	if t.Overlap == jobtype.OverlapBufferOne {
+		return kept[:min(len(kept), 1)], open
+	}
+	return kept[max(0, len(kept)-t.Buffered):], open
 }
 
 func (t JobType) pausedAt(at time.Time) bool {

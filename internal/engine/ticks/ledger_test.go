@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ticks"
 	"github.com/roundsman/roundsman/internal/engine/window"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 var monday = time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)
@@ -139,6 +140,39 @@ func TestLedgerTellsWhatTheScheduleDid(t *testing.T) {
 			require.Equal(rt, did, told, "%+v", tick)
 		}
 	})
+}
+
+// TestKeptBack: an instant that the Schedule buffers waits for the open run; it is not skipped.
+func TestKeptBack(t *testing.T) {
+	t.Parallel()
+	known := ticks.JobType{
+		Name: "scrub", Ticks: []time.Time{at(0), at(10), at(20), at(30)}, Overlap: jobtype.OverlapBufferOne, Buffered: 1,
+		Runs: []ticks.Run{{WorkflowID: "group/scrub-0", Due: at(0), Started: at(0)}},
+	}
+	states := func() (states []contract.TickState) {
+		for _, tick := range ticks.Of(at(35), known) {
+			states = append(states, tick.State)
+			if tick.State != contract.TickOpen {
+				assert.Equal(t, "group/scrub-0", tick.Run)
+			}
+		}
+		return states
+	}
+	const open, waits, skipped = contract.TickOpen, contract.TickWaiting, contract.TickSkipped
+	assert.Equal(t, []contract.TickState{open, waits, skipped, skipped}, states(), "buffer_one keeps the first")
+	known.Overlap, known.Buffered = jobtype.OverlapBufferAll, 3
+	assert.Equal(t, []contract.TickState{open, waits, waits, waits}, states())
+	known.Overlap, known.Buffered = jobtype.OverlapCancelOther, 1
+	assert.Equal(t, []contract.TickState{open, skipped, skipped, waits}, states(), "it waits for the canceled run to end")
+	known.Overlap = jobtype.OverlapSkip
+	assert.Equal(t, []contract.TickState{open, skipped, skipped, skipped}, states(), "what skip has comes from a backfill")
+	// The run of 00:10 began late, and while it runs the next one is kept back.
+	known.Overlap = jobtype.OverlapBufferOne
+	known.Runs = []ticks.Run{{WorkflowID: "group/scrub-0", Due: at(0), Started: at(0), Ended: at(25), Outcome: contract.OutcomeCompleted}, {WorkflowID: "group/scrub-10", Due: at(10), Started: at(25)}}
+	told := ticks.Of(at(35), known)
+	assert.Equal(t, contract.TickSkipped, told[2].State, "00:20 came while 00:10 was kept back")
+	assert.Equal(t, contract.TickWaiting, told[3].State)
+	assert.Equal(t, "group/scrub-10", told[3].Run)
 }
 
 func TestRunsThatAreNoTicks(t *testing.T) {

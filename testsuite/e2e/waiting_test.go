@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter/calendar"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+func (c *cluster) ledger(name string) []calendar.LedgerTick {
+	c.t.Helper()
+	found, err := calendar.LedgerOf(c.t.Context(), c.client, time.Now(), time.Now().Add(-time.Hour), name)
+	require.NoError(c.t, err)
+	slices.Reverse(found.Ticks) // The oldest first.
+	return found.Ticks
+}
+
+func count(ticks []calendar.LedgerTick, state contract.TickState) (n int) {
+	for _, tick := range ticks {
+		if tick.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// held is a job type whose jobs run while a file exists.
+func held(name, file, more string) string {
+	return "  " + name + ":\n    handler: command\n    detect: {command: [echo, job], format: lines}\n    execute: {command: [sh, -c, \"while test -e " + file + "; do sleep 0.1; done\"]}\n" + more
+}
+
+// TestABusyLaneKeepsOneRunWaiting: a job type whose lane is busy for several of its intervals has one
+// run that waits all the time, and then runs.
+func TestABusyLaneKeepsOneRunWaiting(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-1")
+	hold := filepath.Join(c.dir, "hold")
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	holder := held("holder", "hold", "    lane: default\n    schedule: {every: 300d}\n")
+	c.apply(holder)
+	testsuite.WaitFor(t, time.Minute, "the holder to have the lane", func() bool {
+		view, err := c.client.Admission().View(t.Context(), contract.AdmissionFilter{})
+		return err == nil && len(view.Lanes) == 1 && view.Lanes[0].Holder != nil
+	})
+	c.apply(holder + held("often", "none", "    lane: default\n    schedule: {every: 2s, first_run: scheduled}\n"))
+	testsuite.WaitFor(t, time.Minute, "five ticks", func() bool { return len(c.ledger("often")) >= 5 })
+	ticks := c.ledger("often")
+	assert.Equal(t, contract.TickOpen, ticks[0].State, "it waits since its first tick")
+	for _, tick := range ticks[1:] {
+		assert.Equal(t, contract.CodeOverlap, tick.Code, "%+v", tick)
+		assert.Equal(t, ticks[0].Run, tick.Run)
+	}
+	require.NoError(t, os.Remove(hold))
+	testsuite.WaitFor(t, time.Minute, "the run that waited to run", func() bool { return c.ledger("often")[0].State == contract.TickRan })
+	assert.Equal(t, contract.OutcomeCompleted, c.ledger("often")[0].Outcome)
+}
+
+// TestABufferedRunWaits: the ledger shows the instant as waiting, and when the open run has ended it runs.
+func TestABufferedRunWaits(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-1")
+	hold := filepath.Join(c.dir, "hold")
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	c.apply(held("often", "hold", "    schedule: {every: 3s}\n    policy: {overlap: buffer_one}\n"))
+	var waiting calendar.LedgerTick
+	testsuite.WaitFor(t, time.Minute, "an instant that is kept back and one that is dropped", func() bool {
+		ticks := c.ledger("often")
+		at := slices.IndexFunc(ticks, func(tick calendar.LedgerTick) bool { return tick.State == contract.TickWaiting })
+		if at < 0 || count(ticks, contract.TickSkipped) == 0 {
+			return false
+		}
+		waiting = ticks[at]
+		return assert.Equal(t, 1, count(ticks, contract.TickWaiting), "%+v", ticks)
+	})
+	assert.NotEmpty(t, waiting.Run, "the run that it waits for")
+	require.NoError(t, os.Remove(hold))
+	testsuite.WaitFor(t, time.Minute, "its run", func() bool {
+		return slices.ContainsFunc(c.ledger("often"), func(tick calendar.LedgerTick) bool {
+			return tick.At.Equal(waiting.At) && tick.State == contract.TickRan
+		})
+	})
+}
+
+// TestTheForecastCountsBufferedRuns: the next run begins after the open one and the one that is kept back.
+func TestTheForecastCountsBufferedRuns(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-1")
+	c.apply(`  long:
+    handler: command
+    schedule: {every: 4s}
+    policy: {overlap: buffer_one}
+    detect: {command: [echo, job], format: lines}
+    execute: {command: [sleep, "9"]}
+`)
+	// The open run and what is kept back are read one after the other, so both must be the same afterwards.
+	var begins, earliest time.Time
+	now := func() (open, waiting calendar.LedgerTick) {
+		for _, tick := range c.ledger("long") {
+			switch tick.State { //nolint:exhaustive // the others say nothing of now
+			case contract.TickOpen:
+				open = tick
+			case contract.TickWaiting:
+				waiting = tick
+			}
+		}
+		return open, waiting
+	}
+	testsuite.WaitFor(t, 2*time.Minute, "a run that is open and one that is kept back", func() bool {
+		open, waiting := now()
+		told, err := calendar.ForecastOf(t.Context(), c.client, time.Now(), time.Minute, "long")
+		require.NoError(t, err)
+		again, still := now()
+		at := slices.IndexFunc(told.Ticks, func(tick calendar.ForecastTick) bool { return tick.State == contract.TickRuns })
+		if open.Run == "" || waiting.Run == "" || again != open || still != waiting || told.Types[0].Of == 0 || at < 0 {
+			return false
+		}
+		begins, earliest = told.Ticks[at].Begins, open.Started.Add(2*told.Types[0].Typical.Std())
+		return true
+	})
+	assert.False(t, begins.Before(earliest.Add(-time.Second)), "it begins at %s, not before %s", begins, earliest)
+}

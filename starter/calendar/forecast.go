@@ -82,6 +82,9 @@ func (m *Memory) Forecast(ctx context.Context, client *starter.Client, now time.
 		return Forecast{}, fmt.Errorf("forecast: %w", err)
 	}
 	m.forget(known)
+	if types, err = withHolders(ctx, client, types); err != nil {
+		return Forecast{}, fmt.Errorf("forecast: %w", err)
+	}
 	wanted := func(name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 	for _, tick := range forecast.Of(now, types) {
 		if wanted(tick.JobType) {
@@ -140,6 +143,36 @@ func (m *Memory) forecastType(ctx context.Context, client *starter.Client, known
 	in.Running = runningOf(ctx, client, known)
 	return in, told, nil
 }
+
+// withHolders adds the runs that hold lanes and that no Schedule started: they take as long as runs of
+// their job type. Without a control plane none is known.
+func withHolders(ctx context.Context, client *starter.Client, types []forecast.JobType) ([]forecast.JobType, error) {
+	view, err := client.Admission().View(ctx, contract.AdmissionFilter{Limit: maxLanes})
+	if err != nil {
+		if _, none := errors.AsType[*starter.NoAdmissionError](err); none || starter.Unanswered(err) {
+			err = nil
+		}
+		return types, err
+	}
+	scheduled := len(types)
+	for _, lane := range view.Lanes {
+		holder := lane.Holder
+		if holder == nil || slices.ContainsFunc(types[:scheduled], func(t forecast.JobType) bool {
+			return slices.ContainsFunc(t.Running, func(r forecast.Running) bool { return r.WorkflowID == holder.WorkflowID })
+		}) {
+			continue
+		}
+		other := forecast.JobType{Name: holder.WorkflowID, Lane: lane.Name, Running: []forecast.Running{{WorkflowID: holder.WorkflowID, Since: holder.Since}}}
+		if at := slices.IndexFunc(types[:scheduled], func(t forecast.JobType) bool { return t.Name == holder.JobType }); at >= 0 {
+			other.Typical, other.MaxRuntime = types[at].Typical, types[at].MaxRuntime
+		}
+		types = append(types, other)
+	}
+	return types, nil
+}
+
+// maxLanes is how many lanes are asked for: as many as admission shows at once.
+const maxLanes = 500
 
 // openSpans finds when the windows of a job type and of its lane are open, in the
 // span and in the interval that a run may wait after it.

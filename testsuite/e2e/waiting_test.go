@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +64,50 @@ func TestABusyLaneKeepsOneRunWaiting(t *testing.T) {
 	require.NoError(t, os.Remove(hold))
 	testsuite.WaitFor(t, time.Minute, "the run that waited to run", func() bool { return c.ledger("often")[0].State == contract.TickRan })
 	assert.Equal(t, contract.OutcomeCompleted, c.ledger("often")[0].Outcome)
+}
+
+// says runs a command of an operator and returns its output and exit code.
+func (c *cluster) says(line ...string) (string, int) {
+	c.t.Helper()
+	command := exec.CommandContext(c.t.Context(), binary(c.t), append(line, "--address", c.server.Address())...)
+	command.Env = append(os.Environ(), "NO_COLOR=1")
+	said, err := command.CombinedOutput()
+	if exit, failed := errors.AsType[*exec.ExitError](err); failed {
+		return string(said), exit.ExitCode()
+	}
+	require.NoError(c.t, err)
+	return string(said), 0
+}
+
+// TestHandStartedRunsAreSeen: `jobtypes run` says what the run waits for, or why it was skipped, and
+// `status` lists what was skipped and predicts who waits behind a submitted run.
+func TestHandStartedRunsAreSeen(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-1")
+	hold := filepath.Join(c.dir, "hold")
+	require.NoError(t, os.WriteFile(hold, nil, 0o600))
+	closed := time.Now().UTC().Add(3 * time.Hour)
+	c.apply(held("holder", "hold", "    lane: default\n    schedule: {every: 300d, first_run: scheduled}\n") +
+		held("other", "none", "    lane: default\n    schedule: {every: 50m, spread: none, first_run: scheduled}\n") +
+		held("nightly", "none", "    schedule: {every: 1h, first_run: scheduled}\n    windows: [{from: '"+closed.Format("15:04")+"', to: '"+closed.Add(time.Hour).Format("15:04")+"'}]\n"))
+	said, code := c.says("jobs", "submit", "--type", "holder", "--id", "by-hand", "--key", "x")
+	require.Zero(t, code, said)
+	testsuite.WaitFor(t, time.Minute, "the submitted run to have the lane", func() bool {
+		view, err := c.client.Admission().View(t.Context(), contract.AdmissionFilter{})
+		return err == nil && len(view.Lanes) == 1 && view.Lanes[0].Holder != nil
+	})
+	said, code = c.says("jobtypes", "run", "other")
+	assert.Zero(t, code)
+	assert.Contains(t, said, "which waits for lane default behind group/holder-adhoc-by-hand")
+	said, code = c.says("jobtypes", "run", "nightly")
+	assert.Equal(t, 1, code, said)
+	assert.Contains(t, said, "skipped: WINDOW_CLOSED")
+	testsuite.WaitFor(t, time.Minute, "the skipped run in status", func() bool {
+		said, _ = c.says("status")
+		return strings.Contains(said, "SKIPPED SINCE YESTERDAY") && strings.Contains(said, "WINDOW_CLOSED")
+	})
+	t.Log(said)
+	require.NoError(t, os.Remove(hold))
 }
 
 // TestABufferedRunWaits: the ledger shows the instant as waiting, and when the open run has ended it runs.

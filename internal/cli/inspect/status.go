@@ -41,6 +41,7 @@ type status struct {
 	Running []runningRun            `json:"running"`
 	Due     []dueRun                `json:"due"`
 	Failed  []starter.Run           `json:"failed"`
+	Skipped []skippedRuns           `json:"skipped"`
 	Stopped []jobtypes.JobType      `json:"stopped"`
 	Workers []contract.WorkerDetail `json:"workers"`
 	// Untold are receivers whose last attempt failed: what waits for them is tried again.
@@ -58,11 +59,13 @@ type runningRun struct {
 }
 
 // dueRun is a tick within the next hour. Skipped says why nothing will come of it, Begins
-// when its run is expected to begin, as [calendar.ForecastOf] has it.
+// when its run is expected to begin, as [calendar.ForecastOf] has it. Waits is what delays it: a lane, a
+// window, the run before it, or a pool that is used up now.
 type dueRun struct {
 	JobType string    `json:"job_type"`
 	At      time.Time `json:"at"`
 	Begins  time.Time `json:"begins_at,omitzero"`
+	Waits   string    `json:"waits_for,omitempty"`
 	Skipped string    `json:"skipped,omitempty"`
 }
 
@@ -70,7 +73,7 @@ func (c *commands) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name: "status", Usage: "what runs, what is due, what failed, what is stopped, which workers are not well",
 		Description: `It shows open runs with their progress, what is due in the next hour and what of it will be skipped, the
-runs of the last 24 hours that did not complete, job types that are paused, disabled, held back or
+runs of the last 24 hours that did not complete, those that were skipped, with codes, job types that are paused, disabled, held back or
 without a worker, workers that take no work, and receivers of notifications that fail. Checks that could not be made are named; the rest is shown.
 
 Examples:
@@ -128,7 +131,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}}
 	var asking errgroup.Group
 	var ahead calendar.Forecast
-	faults := make([]error, 7)
+	faults := make([]error, 8)
 	asking.Go(func() error {
 		found.Running, faults[0] = openRuns(ctx, client)
 		return nil
@@ -166,6 +169,10 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		found.Untold, faults[6] = failingReceivers(ctx, client)
 		return nil
 	})
+	asking.Go(func() error {
+		found.Skipped, faults[7] = skippedSince(ctx, client, now.Add(-failedWithin))
+		return nil
+	})
 	_ = asking.Wait() // Faults are noted.
 	for _, err := range faults {
 		if err != nil && !slices.Contains(found.Unknown, err.Error()) {
@@ -178,6 +185,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		}
 	}
 	found.Due = dueOf(ahead.Ticks, found.jobTypes)
+	addPools(ctx, client, found.Due, found.jobTypes)
 	return found
 }
 
@@ -257,6 +265,8 @@ func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 			next.Skipped, next.Begins = types[at].Missing, time.Time{}
 		case tick.State == contract.TickSkipped:
 			next.Skipped, next.Begins = strings.TrimSpace(string(tick.Code)+" "+tick.Object), time.Time{}
+		case tick.Waits > 0:
+			next.Waits = strings.TrimSpace(string(tick.Code) + " " + tick.Object)
 		}
 		due = append(due, next)
 	}
@@ -270,9 +280,9 @@ func (c *commands) printStatus(found status, now time.Time) {
 	}
 	c.PrintTable(running, "nothing runs")
 	c.Print("")
-	due := ui.NewTable("DUE", "AT", "BEGINS", "SKIPPED BECAUSE")
+	due := ui.NewTable("DUE", "AT", "BEGINS", "WAITS FOR", "SKIPPED BECAUSE")
 	for _, tick := range found.Due {
-		due.Add(ui.Text(tick.JobType), ui.Text(ui.Ago(tick.At, now)), ui.Text(ui.Ago(tick.Begins, now)), ui.Cell{Text: tick.Skipped, Paint: ui.Odd})
+		due.Add(ui.Text(tick.JobType), ui.Text(ui.Ago(tick.At, now)), ui.Text(ui.Ago(tick.Begins, now)), ui.Text(tick.Waits), ui.Cell{Text: tick.Skipped, Paint: ui.Odd})
 	}
 	c.PrintTable(due, "nothing is due in the next hour")
 	c.Print("")
@@ -281,6 +291,7 @@ func (c *commands) printStatus(found status, now time.Time) {
 		failed.Add(ui.Text(run.WorkflowID), runs.RunOutcome(run), ui.Text(ui.Ago(run.Started, now)))
 	}
 	c.PrintTable(failed, "nothing failed in the last 24 hours")
+	c.printSkipped(found, now)
 	if len(found.Stopped) > 0 {
 		c.Print("")
 		stopped := ui.NewTable("STOPPED", "STATE", "BY")

@@ -69,7 +69,7 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 	if err != nil {
 		return err
 	}
-	return c.ran(ctx, client, name, triggered)
+	return c.ran(ctx, client, known, triggered)
 }
 
 // runWith starts a run of a DAG with params of its own, which no Schedule can hand
@@ -100,24 +100,50 @@ func (c *commands) runWith(ctx *cli.Context, client *starter.Client, known jobty
 	if err != nil {
 		return err
 	}
-	return c.ran(ctx, client, known.Name, jobtypes.Triggered{RunRef: submitted.RunRef})
+	return c.ran(ctx, client, known, jobtypes.Triggered{RunRef: submitted.RunRef})
 }
 
 // ran tells of a run that was just started and, with --wait, follows it to its end.
-func (c *commands) ran(ctx *cli.Context, client *starter.Client, name string, triggered jobtypes.Triggered) error {
+func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, triggered jobtypes.Triggered) error {
 	if !ctx.Bool(ui.FlagWait) {
-		how := "started"
-		if triggered.Buffered {
-			how = "waits for the running group:"
-		}
-		return c.Done(ctx, map[string]any{"job_type": name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered},
-			"%s %s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, triggered.WorkflowID)
+		return c.began(ctx, client, known, triggered)
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
 	if !ui.WantsData(ctx) {
 		return ui.GoesOn("runs", ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
 	}
 	return ui.GoesOn("runs", ref, runs.WaitJSON(c.Program, ctx, client, ref))
+}
+
+// began prints what a run does that was just started: it works, waits or was skipped.
+func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, triggered jobtypes.Triggered) error {
+	how, begun := "started", jobtypes.Begun{}
+	if triggered.Buffered {
+		how = "waits for the running group:"
+	} else {
+		begun = jobtypes.Of(client).Begin(ctx.Context, known.Spec, triggered.RunRef)
+	}
+	answer := map[string]any{"job_type": known.Name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered, "begun": begun}
+	if err := c.Done(ctx, answer, "%s %s%s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, laneText(begun), triggered.WorkflowID); err != nil {
+		return err
+	}
+	if begun.Skipped != "" {
+		c.Complain("skipped: %s", begun.Skipped)
+		return ui.Silent(ui.ExitFailed)
+	}
+	return nil
+}
+
+// laneText says which run a new one waits for.
+func laneText(begun jobtypes.Begun) string {
+	if begun.Lane == "" {
+		return ""
+	}
+	text := fmt.Sprintf(", which waits for lane %s behind %s", begun.Lane, begun.Behind)
+	if begun.Ahead > 0 {
+		text += fmt.Sprintf(" and beside %d that wait, too", begun.Ahead)
+	}
+	return text
 }
 
 func (c *commands) jobTypesDetect() *cli.Command {

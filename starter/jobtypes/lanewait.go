@@ -1,0 +1,69 @@
+package jobtypes
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/starter"
+)
+
+const (
+	// beginWait bounds the wait for the first steps of a run that was just started.
+	beginWait = 3 * time.Second
+	beginPoll = 100 * time.Millisecond
+)
+
+// Begun is the state of a run that was just started.
+type Begun struct {
+	// Lane is the exclusive lane that the run waits for, Behind the run that holds it, Ahead the number
+	// of other runs that wait there. Empty: it waits for no lane.
+	Lane   string `json:"lane,omitempty"`
+	Behind string `json:"behind,omitempty"`
+	Ahead  int    `json:"others_waiting,omitempty"`
+	// Skipped is the reason of a run that has ended without its turn.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Begin waits until a run that was just started works, waits for its lane or has ended, 3s at most. An
+// unknown state is empty.
+func (c Client) Begin(ctx context.Context, spec contract.JobTypeSpec, ref starter.RunRef) Begun {
+	limited, cancel := context.WithTimeout(ctx, beginWait)
+	defer cancel()
+	for {
+		begun, known := c.begun(limited, spec, ref)
+		if known || rpc.Wait(limited, beginPoll) != nil {
+			return begun
+		}
+	}
+}
+
+func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starter.RunRef) (begun Begun, known bool) {
+	snapshot, err := c.client.Runs().Show(ctx, ref)
+	switch {
+	case err != nil:
+		return begun, false
+	case !snapshot.Open():
+		if snapshot.Outcome == contract.OutcomeSkipped && snapshot.Result != nil {
+			begun.Skipped = snapshot.Result.Reason
+		}
+		return begun, true
+	case spec.Lane == "" || spec.LaneShared:
+		return begun, snapshot.Group != nil && snapshot.Group.Phase != "preparing"
+	}
+	view, err := c.client.Admission().View(ctx, contract.AdmissionFilter{WorkflowID: ref.WorkflowID})
+	if err != nil {
+		return begun, false
+	}
+	at := slices.IndexFunc(view.Lanes, func(l contract.AdmissionLane) bool { return l.Name == spec.Lane })
+	if at < 0 || view.Lanes[at].Holder == nil {
+		return begun, snapshot.Group != nil && snapshot.Group.Phase == "waiting" // It waits for something else.
+	}
+	lane := view.Lanes[at]
+	if lane.Holder.WorkflowID == ref.WorkflowID {
+		return begun, true
+	}
+	return Begun{Lane: lane.Name, Behind: lane.Holder.WorkflowID, Ahead: max(lane.WaitingCount-1, 0)}, true
+}

@@ -64,7 +64,7 @@ func (c *cluster) startControl(ctx context.Context) error {
 		return err
 	}
 	c.client, c.temporal = dialed, dialed.Temporal()
-	observer := fleet.NewObserver(c.temporal.WorkflowService(), dialed.Namespace(), contract.FleetConfig{})
+	observer := fleet.NewObserver(c.temporal.WorkflowService(), dialed.Namespace(), fleet.Fixed{})
 	activities := control.New(c.temporal, contract.FleetConfig{})
 	c.control, err = workers.NewControl(c.temporal, workers.ControlOptions{Register: []func(worker.Registry){
 		func(r worker.Registry) { workflows.Register(r) },

@@ -101,6 +101,8 @@ type Fleet struct {
 	OfflineAfter jobtype.Duration `json:"offline_after"`
 	// DeleteAfter: the registration is removed. Default 24h.
 	DeleteAfter jobtype.Duration `json:"delete_after"`
+	// Declared means that the file has a fleet section; the values are the defaults otherwise.
+	Declared bool `json:"-"`
 }
 
 // JobType is one entry of job_types.

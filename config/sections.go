@@ -236,18 +236,29 @@ func (l *loader) kept(n *yamlread.Node, path string, into *jobtype.Duration) {
 func (l *loader) fleet(n *yamlread.Node) Fleet {
 	var fleet Fleet
 	if !l.object(n, "fleet", "heartbeat_interval", "unreachable_after", "offline_after", "delete_after") {
-		return Fleet(contract.FleetConfig{}.WithDefaults())
+		return fleetOf(contract.FleetConfig{})
 	}
 	before := len(l.faults)
 	l.duration(n.Get("heartbeat_interval"), "fleet.heartbeat_interval", &fleet.HeartbeatInterval)
 	l.duration(n.Get("unreachable_after"), "fleet.unreachable_after", &fleet.UnreachableAfter)
 	l.duration(n.Get("offline_after"), "fleet.offline_after", &fleet.OfflineAfter)
 	l.duration(n.Get("delete_after"), "fleet.delete_after", &fleet.DeleteAfter)
-	fleet = Fleet(contract.FleetConfig(fleet).WithDefaults())
+	fleet = fleetOf(fleet.Thresholds())
+	fleet.Declared = true
 	if len(l.faults) == before {
 		l.fleetOrder(n, fleet)
 	}
 	return fleet
+}
+
+func fleetOf(c contract.FleetConfig) Fleet {
+	c = c.WithDefaults()
+	return Fleet{HeartbeatInterval: c.HeartbeatInterval, UnreachableAfter: c.UnreachableAfter, OfflineAfter: c.OfflineAfter, DeleteAfter: c.DeleteAfter}
+}
+
+// Thresholds returns the section as the registry takes it.
+func (f Fleet) Thresholds() contract.FleetConfig {
+	return contract.FleetConfig{HeartbeatInterval: f.HeartbeatInterval, UnreachableAfter: f.UnreachableAfter, OfflineAfter: f.OfflineAfter, DeleteAfter: f.DeleteAfter}
 }
 
 func (l *loader) fleetOrder(n *yamlread.Node, fleet Fleet) {

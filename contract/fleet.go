@@ -16,8 +16,8 @@ const (
 	UpdateOperateWorker = "operate-worker"
 	// UpdateCleanupWorkers takes a CleanupWorkersInput and returns a CleanupWorkersResult.
 	UpdateCleanupWorkers = "cleanup-workers"
-	// UpdateConfigureFleet takes a FleetConfig and returns the previous one. The control plane sends
-	// it at boot.
+	// UpdateConfigureFleet takes a ConfigureFleetInput and returns the previous FleetConfig. The
+	// control plane sends it at boot.
 	UpdateConfigureFleet = "configure-fleet"
 	// SignalUnregisterWorker takes an UnregisterWorkerInput.
 	SignalUnregisterWorker = "unregister-worker"
@@ -39,6 +39,9 @@ const (
 	// QueryCleanup takes a CleanupWorkersInput and returns the CleanupWorkersResult of the update
 	// without removing workers.
 	QueryCleanup = "cleanup"
+	// QueryThresholds takes no argument and returns a ThresholdsResult. A terminated registry answers
+	// it, too.
+	QueryThresholds = "thresholds"
 	// QueryHandlers takes no argument and returns a HandlersQueryResult, for validating a
 	// configuration.
 	QueryHandlers = "handlers"

@@ -20,6 +20,38 @@ type FleetConfig struct {
 	DeleteAfter      jobtype.Duration `json:"delete_after,omitempty"`
 }
 
+// ConfigureFleetInput is the argument of [UpdateConfigureFleet].
+type ConfigureFleetInput struct {
+	FleetConfig
+	// Undeclared means that the control plane's file has no thresholds: the applied ones stay. A
+	// registry without any takes these.
+	Undeclared bool `json:"undeclared,omitempty"`
+	// Plane is the sender; nil if it is unknown.
+	Plane *ControlPlane `json:"plane,omitempty"`
+}
+
+// ControlPlane is a process of the control plane and the settings in its file.
+type ControlPlane struct {
+	// Identity is the name that Temporal lists for its polls.
+	Identity string `json:"identity"`
+	// By is the user that the process runs as.
+	By string `json:"by,omitempty"`
+	// Settings has the sections of its file that a control plane uses, as text; a section that the
+	// file lacks is empty. It has no secrets.
+	Settings map[string]string `json:"settings,omitempty"`
+	// At is the time of its last start.
+	At time.Time `json:"at,omitzero"`
+}
+
+// ThresholdsResult answers [QueryThresholds].
+type ThresholdsResult struct {
+	Config FleetConfig `json:"config"`
+	// Configured is false if no control plane has set Config; it holds the defaults then.
+	Configured bool `json:"configured"`
+	// Planes are the control planes that were started last, ended ones included.
+	Planes []ControlPlane `json:"planes,omitempty"`
+}
+
 // FleetInput starts the registry.
 type FleetInput struct {
 	// Config is nil if the starter has none, as a worker. The registry then requests it from the

@@ -96,6 +96,12 @@ func (w Workers) PreviewCleanup(ctx context.Context, all bool) (RemovedWorkers, 
 	return RemovedWorkers{result.Removed, true}, err
 }
 
+// Thresholds returns those of the registry, and the control planes that started last.
+// It needs a control plane.
+func (w Workers) Thresholds(ctx context.Context) (contract.ThresholdsResult, error) {
+	return query[contract.ThresholdsResult](ctx, w.client, fleetRef(), contract.QueryThresholds)
+}
+
 // Handlers are the descriptors that workers of the fleet have registered, one
 // per name. It needs a control plane.
 func (w Workers) Handlers(ctx context.Context) ([]jobtype.Descriptor, error) {

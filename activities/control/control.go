@@ -91,6 +91,10 @@ type Control struct {
 	raw       Raw
 	converter converter.DataConverter
 	config    contract.FleetConfig
+	// plane is this control plane; nil: it is not announced. undeclared means that
+	// config is only for a registry that has none.
+	plane      *contract.ControlPlane
+	undeclared bool
 	// auditEntries is how many entries the audit log is to keep; 0: its default.
 	auditEntries int
 	// auditAge is how long it is to keep each; below 0: without end.

@@ -34,10 +34,10 @@ func fleetOptions() client.StartWorkflowOptions {
 func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput) error {
 	var err error
 	if in.Watch == nil {
-		_, err = c.fleet.ExecuteWorkflow(ctx, fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config})
+		_, err = c.fleet.ExecuteWorkflow(ctx, fleetOptions(), contract.FleetWorkflow, c.startInput(ctx))
 	} else {
 		_, err = c.fleet.SignalWithStartWorkflow(ctx, contract.FleetWorkflowID, contract.SignalWatchFleet, *in.Watch,
-			fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config})
+			fleetOptions(), contract.FleetWorkflow, c.startInput(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("start the worker registry: %w", err)
@@ -45,8 +45,8 @@ func (c *Control) EnsureFleet(ctx context.Context, in contract.EnsureFleetInput)
 	return nil
 }
 
-// Configure starts the registry if it is not running and gives it the control
-// plane's thresholds. The control plane calls it once it polls: only a running
+// Configure starts the registry if it is not running, announces the control plane
+// and gives the registry its thresholds, if its file has any. The control plane calls it once it polls: only a running
 // one can answer. It returns the thresholds that were in force before; a repeat
 // changes nothing. A request that the server drops, because the registry was just
 // continuing as new, is repeated until ctx ends: the control plane must not end for it.
@@ -70,9 +70,9 @@ const configurePause = 50 * time.Millisecond
 func (c *Control) configure(ctx context.Context) (contract.FleetConfig, error) {
 	var before contract.FleetConfig
 	handle, err := c.boot.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: c.boot.NewWithStartWorkflowOperation(fleetOptions(), contract.FleetWorkflow, contract.FleetInput{Config: &c.config}),
+		StartWorkflowOperation: c.boot.NewWithStartWorkflowOperation(fleetOptions(), contract.FleetWorkflow, c.startInput(ctx)),
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateName: contract.UpdateConfigureFleet, Args: []any{c.config}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			UpdateName: contract.UpdateConfigureFleet, Args: []any{c.bootInput()}, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
 	if err == nil {

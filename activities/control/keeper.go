@@ -9,6 +9,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/auditlog"
@@ -26,6 +27,7 @@ func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(keepInterval)
 	defer ticker.Stop()
 	faults := map[string]string{}
+	registry := &chain{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -34,7 +36,7 @@ func (c *Control) Keep(ctx context.Context, log *slog.Logger) {
 		}
 		for _, id := range c.kept() {
 			fault := ""
-			if err := c.keep(ctx, id, log); err != nil && ctx.Err() == nil {
+			if err := c.keep(ctx, id, registry, log); err != nil && ctx.Err() == nil {
 				fault = err.Error()
 			}
 			if fault != "" && faults[id] == "" {
@@ -55,17 +57,32 @@ func (c *Control) kept() []string {
 	return ids
 }
 
-// keep starts one entity if it does not run.
-func (c *Control) keep(ctx context.Context, id string, log *slog.Logger) error {
-	missing, err := c.missing(ctx, id)
-	if err != nil || !missing {
+// chain is the first run of the registry to which this control plane announced itself.
+// due means that the registry was missing since.
+type chain struct {
+	first string
+	due   bool
+}
+
+// keep starts one entity if it does not run. To a registry that was created again it
+// announces the control plane.
+func (c *Control) keep(ctx context.Context, id string, registry *chain, log *slog.Logger) error {
+	info, missing, err := c.look(ctx, id)
+	if err != nil {
 		return err
+	}
+	if !missing {
+		if id == contract.FleetWorkflowID {
+			return c.announce(ctx, info.GetFirstRunId(), registry)
+		}
+		return nil
 	}
 	log.Warn("A workflow that serves all does not run. It is started.", "workflow", id)
 	switch id {
 	case contract.AdmissionWorkflowID:
 		return c.EnsureAdmission(ctx, contract.EnsureAdmissionInput{})
 	case contract.FleetWorkflowID:
+		registry.due = true
 		return c.EnsureFleet(ctx, contract.EnsureFleetInput{})
 	case contract.NotificationsWorkflowID:
 		return c.EnsureNotifications(ctx)
@@ -73,16 +90,29 @@ func (c *Control) keep(ctx context.Context, id string, log *slog.Logger) error {
 	return auditlog.Ensure(ctx, recorderClient{c.runs, c.fleet}, c.auditEntries)
 }
 
-// missing reports whether an entity does not run. An audit log that nobody needed
-// yet is not missing.
-func (c *Control) missing(ctx context.Context, id string) (bool, error) {
+// announce repeats the control plane's announcement to another registry than before.
+// The first registry that the keeper sees has it from the start.
+func (c *Control) announce(ctx context.Context, first string, registry *chain) error {
+	if registry.due || registry.first != "" && registry.first != first {
+		if _, err := c.configure(ctx); err != nil {
+			return err
+		}
+	}
+	*registry = chain{first: first}
+	return nil
+}
+
+// look returns the newest run of an entity, and whether it does not run. An audit log
+// that nobody needed yet is not missing.
+func (c *Control) look(ctx context.Context, id string) (*workflowpb.WorkflowExecutionInfo, bool, error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, id, "")
 	if _, never := errors.AsType[*serviceerror.NotFound](err); never {
-		return id != contract.AuditWorkflowID, nil
+		return nil, id != contract.AuditWorkflowID, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look whether %s runs: %w", id, err)
+		return nil, false, fmt.Errorf("look whether %s runs: %w", id, err)
 	}
-	status := described.GetWorkflowExecutionInfo().GetStatus()
-	return status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enums.WORKFLOW_EXECUTION_STATUS_PAUSED, nil
+	info := described.GetWorkflowExecutionInfo()
+	status := info.GetStatus()
+	return info, status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && status != enums.WORKFLOW_EXECUTION_STATUS_PAUSED, nil
 }

@@ -42,16 +42,33 @@ const requestTimeout = 5 * time.Second
 
 // Observer watches the heartbeats of all workers of a namespace.
 type Observer struct {
-	service   Service
-	namespace string
-	config    contract.FleetConfig
+	service    Service
+	namespace  string
+	thresholds Thresholds
 }
 
-// NewObserver returns an observer that reports config to a registry that does not
-// know its thresholds; zero fields are filled in.
-func NewObserver(service Service, namespace string, config contract.FleetConfig) *Observer {
-	return &Observer{service: service, namespace: namespace, config: config.WithDefaults()}
+// NewObserver returns an observer that reports thresholds to a registry that has none.
+func NewObserver(service Service, namespace string, thresholds Thresholds) *Observer {
+	return &Observer{service: service, namespace: namespace, thresholds: thresholds}
 }
+
+// Thresholds are the registry's settings as the control plane knows them; zero fields
+// mean the default.
+type Thresholds interface {
+	// Missing returns those for a registry that has none.
+	Missing(ctx context.Context) contract.FleetConfig
+	// Applied returns those in force.
+	Applied(ctx context.Context) contract.FleetConfig
+}
+
+// Fixed are thresholds that do not change.
+type Fixed contract.FleetConfig
+
+// Missing implements [Thresholds].
+func (f Fixed) Missing(context.Context) contract.FleetConfig { return contract.FleetConfig(f) }
+
+// Applied implements [Thresholds].
+func (f Fixed) Applied(context.Context) contract.FleetConfig { return contract.FleetConfig(f) }
 
 // ObserveWorkers is [contract.ObserveWorkersActivity]. It returns when the
 // registry has to hear something; see the package comment.
@@ -63,7 +80,8 @@ func NewObserver(service Service, namespace string, config contract.FleetConfig)
 // [contract.HeartbeatsUnsupportedError].
 func (o *Observer) ObserveWorkers(ctx context.Context, in contract.ObserveWorkersInput) (contract.ObserveWorkersResult, error) {
 	if in.Config == nil {
-		return contract.ObserveWorkersResult{Config: &o.config}, nil
+		config := o.thresholds.Missing(ctx).WithDefaults()
+		return contract.ObserveWorkersResult{Config: &config}, nil
 	}
 	if err := o.check(ctx); err != nil {
 		return contract.ObserveWorkersResult{}, err

@@ -165,7 +165,7 @@ func observe(t *testing.T, s *server, in contract.ObserveWorkersInput, left ...m
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	env.SetWorkerOptions(worker.Options{BackgroundActivityContext: ctx})
-	observer := NewObserver(s, "default", contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)})
+	observer := NewObserver(s, "default", Fixed{UnreachableAfter: jobtype.Duration(time.Hour)})
 	Register(env, observer)
 	for _, m := range left {
 		env.SetHeartbeatDetails(m)
@@ -299,7 +299,7 @@ func TestProbe(t *testing.T) {
 		t.Helper()
 		var suite sdktest.WorkflowTestSuite
 		env := suite.NewTestActivityEnvironment()
-		Register(env, NewObserver(s, "default", *fast()))
+		Register(env, NewObserver(s, "default", Fixed(*fast())))
 		value, err := env.ExecuteActivity(contract.ProbeWorkerActivity, contract.ProbeWorkerInput{ID: "a", Instance: "1"})
 		require.NoError(t, err)
 		var result contract.ProbeWorkerResult

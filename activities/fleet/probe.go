@@ -18,7 +18,7 @@ const probesPerInterval = 5
 // false means that none did, or that it is not listed at all. A repeat watches
 // again.
 func (o *Observer) ProbeWorker(ctx context.Context, in contract.ProbeWorkerInput) (contract.ProbeWorkerResult, error) {
-	interval := o.config.HeartbeatInterval.Std()
+	interval := o.thresholds.Applied(ctx).WithDefaults().HeartbeatInterval.Std()
 	ticker := time.NewTicker(interval / probesPerInterval)
 	defer ticker.Stop()
 	limit := time.NewTimer(timing{interval}.fresh())

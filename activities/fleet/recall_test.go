@@ -12,7 +12,7 @@ import (
 func TestObserveRecallsStrangers(t *testing.T) {
 	t.Parallel()
 	s := newServer()
-	NewObserver(s, "default", *fast()).recall(t.Context(), []contract.Incarnation{{ID: "a", Instance: "1"}, {ID: "b", Instance: "2"}})
+	NewObserver(s, "default", Fixed(*fast())).recall(t.Context(), []contract.Incarnation{{ID: "a", Instance: "1"}, {ID: "b", Instance: "2"}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	assert.ElementsMatch(t, []string{"refresh " + contract.WorkerWorkflowID("a"), "refresh " + contract.WorkerWorkflowID("b")}, s.asked)

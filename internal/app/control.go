@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,14 +74,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
-		fx.Supply(options.Client, options.Logger, fleetConfig(options.Fleet), options.Audit, options.Retention, options.Notify), controlModule(), fx.Provide(all))
-}
-
-func fleetConfig(settings config.Fleet) contract.FleetConfig {
-	return contract.FleetConfig{
-		HeartbeatInterval: settings.HeartbeatInterval, UnreachableAfter: settings.UnreachableAfter,
-		OfflineAfter: settings.OfflineAfter, DeleteAfter: settings.DeleteAfter,
-	}
+		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify), controlModule(), fx.Provide(all))
 }
 
 // controlModule provides the control plane.
@@ -87,12 +82,27 @@ func controlModule() fx.Option {
 	return fx.Module("control", fx.Provide(newActivities, newObserver, newControl))
 }
 
-func newActivities(client *starter.Client, thresholds contract.FleetConfig, audit config.Audit, kept config.Retention, told config.Notify) *control.Control {
-	return control.New(client.Temporal(), thresholds, control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
+func newActivities(client *starter.Client, thresholds config.Fleet, audit config.Audit, kept config.Retention, told config.Notify) *control.Control {
+	plane := contract.ControlPlane{Identity: client.Identity(), By: starter.SystemUser(), Settings: planeSettings(thresholds, audit, kept, told)}
+	return control.New(client.Temporal(), thresholds.Thresholds(), control.WithPlane(plane, !thresholds.Declared), control.WithConverter(starter.DataConverter()), control.WithAuditEntries(audit.Entries), control.WithAuditAge(kept.Audit), control.WithNotifications(len(told.Receivers) > 0))
 }
 
-func newObserver(client *starter.Client, thresholds contract.FleetConfig) *fleet.Observer {
-	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), thresholds)
+// planeSettings are the sections of the file that differ in effect between control
+// planes. Receivers are told by name: their addresses may be secret.
+func planeSettings(thresholds config.Fleet, audit config.Audit, kept config.Retention, told config.Notify) map[string]string {
+	settings := map[string]string{"fleet": "", "audit": fmt.Sprintf("entries: %d", audit.Entries), "retention": "", "notify": strings.Join(slices.Sorted(maps.Keys(told.Receivers)), ", ")}
+	if thresholds.Declared {
+		settings["fleet"] = fmt.Sprintf("heartbeat_interval: %s, unreachable_after: %s, offline_after: %s, delete_after: %s",
+			thresholds.HeartbeatInterval, thresholds.UnreachableAfter, thresholds.OfflineAfter, thresholds.DeleteAfter)
+	}
+	if kept != (config.Retention{}) {
+		settings["retention"] = fmt.Sprintf("runs: %s, audit: %s", kept.Runs, kept.Audit)
+	}
+	return settings
+}
+
+func newObserver(client *starter.Client, activities *control.Control) *fleet.Observer {
+	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), activities)
 }
 
 func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, logger *slog.Logger) (*workers.Control, error) {

@@ -198,8 +198,8 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 		}
 		return []Check{plane}
 	}
-	tellVersions(ctx, c, &plane)
-	return []Check{plane, checkWorkers(workers), checkClocks(workers)}
+	polling := tellVersions(ctx, c, &plane)
+	return append([]Check{plane}, append(checkSettings(ctx, c, polling), checkWorkers(workers), checkClocks(workers))...)
 }
 
 func checkWorkers(workers []contract.WorkerDetail) Check {

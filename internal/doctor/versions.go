@@ -20,14 +20,16 @@ const pollPatience = 75 * time.Second
 
 // tellVersions adds to the check of the control plane which processes it has. Of
 // several versions side by side one may be unable to continue with what another began.
-func tellVersions(ctx context.Context, c *starter.Client, plane *Check) {
+// It returns the identities of the processes.
+func tellVersions(ctx context.Context, c *starter.Client, plane *Check) (polling []string) {
 	queue, err := c.Temporal().DescribeTaskQueue(ctx, contract.ControlQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		return // The control plane answers; which versions it has is worth showing, not more.
+		return nil // The control plane answers; which versions it has is worth showing, not more.
 	}
-	running, versions := controlPlanes(queue.GetPollers(), time.Now())
+	now := time.Now()
+	running, versions := controlPlanes(queue.GetPollers(), now)
 	if len(running) == 0 {
-		return
+		return nil
 	}
 	plane.Found += ": " + strings.Join(running, ", ")
 	if versions > 1 {
@@ -35,6 +37,12 @@ func tellVersions(ctx context.Context, c *starter.Client, plane *Check) {
 		plane.Fix = "several versions run side by side, as during an upgrade (a process that has ended is listed for a minute more): a workflow may " +
 			"need one of them; leave one version running"
 	}
+	for _, poller := range queue.GetPollers() {
+		if now.Sub(poller.GetLastAccessTime().AsTime()) <= pollPatience {
+			polling = append(polling, poller.GetIdentity())
+		}
+	}
+	return polling
 }
 
 // controlPlanes names the processes that poll, each with its version, and counts

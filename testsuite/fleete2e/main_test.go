@@ -87,7 +87,7 @@ func startControl(c client.Client, config contract.FleetConfig) error {
 	activities := control.New(c, config, control.WithConverter(starter.DataConverter()))
 	workflows.Register(w)
 	control.Register(w, activities)
-	fleet.Register(w, fleet.NewObserver(c.WorkflowService(), testsuite.DefaultNamespace, config))
+	fleet.Register(w, fleet.NewObserver(c.WorkflowService(), testsuite.DefaultNamespace, fleet.Fixed(config)))
 	if err := w.Start(); err != nil {
 		return err
 	}

@@ -80,10 +80,16 @@ func (r *run) auditCleanup(ctx workflow.Context, in contract.CleanupWorkersInput
 	r.loop.Audit.Updated(ctx, entry)
 }
 
-// auditThresholds records other thresholds; the control plane sends the same
-// ones whenever it starts.
-func (r *run) auditThresholds(ctx workflow.Context, before, after contract.FleetConfig) {
-	if was, is := recorder.Changes(before, after); was != is {
-		r.loop.Audit.Updated(ctx, contract.AuditEntry{Action: "fleet.configure", Object: contract.FleetWorkflowID, Before: was, After: is})
+// auditThresholds records other thresholds and the control plane that brought them.
+// A control plane sends its own whenever it starts.
+func (r *run) auditThresholds(ctx workflow.Context, plane *contract.ControlPlane, before, after contract.FleetConfig) {
+	was, is := recorder.Changes(before, after)
+	if was == is {
+		return
 	}
+	entry := contract.AuditEntry{Action: "fleet.configure", Object: contract.FleetWorkflowID, Before: was, After: is}
+	if plane != nil {
+		entry.Actor, entry.Detail = plane.By, "by the file of control plane "+plane.Identity
+	}
+	r.loop.Audit.Updated(ctx, entry)
 }

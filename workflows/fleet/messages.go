@@ -48,6 +48,8 @@ func (r *run) listenQueries() error {
 			workflow.QueryHandlerOptions{Description: "The settings of a worker process: is it registered, how much may it run?"}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
 			workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryThresholds, r.queryThresholds,
+			workflow.QueryHandlerOptions{Description: "The thresholds, and the control planes that started last."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryHandlers, r.queryHandlers,
 			workflow.QueryHandlerOptions{Description: "Every handler that a registered worker offers."}),
 	)
@@ -76,6 +78,10 @@ func (r *run) queryCleanup(in contract.CleanupWorkersInput) (contract.CleanupWor
 	return contract.CleanupWorkersResult{Removed: r.core.Removable(fleet.Cleanup(in), r.loop.Now())}, nil
 }
 
+func (r *run) queryThresholds() (contract.ThresholdsResult, error) {
+	return r.core.ThresholdsResult(), nil
+}
+
 func (r *run) queryHandlers() (contract.HandlersQueryResult, error) { return r.core.Handlers(), nil }
 
 func (r *run) listenUpdates() error {
@@ -89,7 +95,7 @@ func (r *run) listenUpdates() error {
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateCleanupWorkers, r.cleanup,
 			workflow.UpdateHandlerOptions{Description: "Remove OFFLINE workers: all, or those that have been so for the deletion threshold."}),
 		workflow.SetUpdateHandlerWithOptions(r.ctx, contract.UpdateConfigureFleet, r.configure,
-			workflow.UpdateHandlerOptions{Validator: checkConfig, Description: "Replace the thresholds. The control plane sends it at boot."}),
+			workflow.UpdateHandlerOptions{Validator: checkConfig, Description: "Replace the thresholds, if the sender's file has any. The control plane sends it at boot."}),
 	)
 }
 
@@ -212,16 +218,16 @@ func (r *run) cleanup(ctx workflow.Context, in contract.CleanupWorkersInput) (co
 	return result, nil
 }
 
-func checkConfig(_ workflow.Context, in contract.FleetConfig) error {
+func checkConfig(_ workflow.Context, in contract.ConfigureFleetInput) error {
 	return in.WithDefaults().Validate()
 }
 
-func (r *run) configure(ctx workflow.Context, in contract.FleetConfig) (contract.FleetConfig, error) {
+func (r *run) configure(ctx workflow.Context, in contract.ConfigureFleetInput) (contract.FleetConfig, error) {
 	r.beginUpdate()
-	before := r.core.Config()
-	if r.core.Configured() {
-		r.auditThresholds(ctx, before, in.WithDefaults())
+	before, known := r.core.Config(), r.core.Configured()
+	r.step(fleet.Boot(in))
+	if known {
+		r.auditThresholds(ctx, in.Plane, before, r.core.Config())
 	}
-	r.step(fleet.Configure(in))
 	return before, nil
 }

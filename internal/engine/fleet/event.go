@@ -46,6 +46,10 @@ type (
 	// first.
 	Configure contract.FleetConfig
 
+	// Boot announces a control plane. Its thresholds replace the applied ones, unless
+	// its file has none.
+	Boot contract.ConfigureFleetInput
+
 	// Watch subscribes a workflow to views, or renews its subscription.
 	Watch contract.WatchFleetInput
 

@@ -52,7 +52,9 @@ type Registry struct {
 	descriptors descriptors
 	watchers    watchers
 	revisions   revisions
-	out         []Decision
+	// planes are the control planes that started, the newest last.
+	planes []contract.ControlPlane
+	out    []Decision
 }
 
 // New returns an empty registry; thresholds that are nil are unknown until an

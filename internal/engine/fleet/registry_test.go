@@ -444,6 +444,7 @@ func TestConfigureAsksForANewObservation(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	assert.Empty(t, b.next(fleet.Configure{}), "the same thresholds")
+	assert.Empty(t, b.next(fleet.Boot{FleetConfig: contract.FleetConfig{UnreachableAfter: jobtype.Duration(time.Hour)}, Undeclared: true}), "they are known")
 	assert.Equal(t, []fleet.Decision{fleet.Observe{}}, b.next(fleet.Configure{UnreachableAfter: jobtype.Duration(time.Minute)}))
 	assert.Equal(t, 3*time.Minute, b.r.Config().OfflineAfter.Std(), "OFFLINE follows")
 }

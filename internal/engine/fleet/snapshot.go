@@ -25,6 +25,8 @@ type Snapshot struct {
 	Unseen     []unseenWorker         `json:"unseen,omitempty"`
 	Departures []departure            `json:"departures,omitempty"`
 	Watchers   []watcher              `json:"watchers,omitempty"`
+	// Planes are the control planes that started.
+	Planes []contract.ControlPlane `json:"planes,omitempty"`
 	// Descriptors are kept once each.
 	Descriptors []jobtype.Descriptor `json:"descriptors,omitempty"`
 }
@@ -48,6 +50,7 @@ func (r *Registry) Snapshot(keep int) Snapshot {
 	s := Snapshot{
 		Seq: r.seq, Floor: r.revisions.floor, SightSince: r.sightSince, SightUntil: r.sightUntil, Rebuilt: r.rebuilt,
 		Departures: slices.Clone(r.departures.list), Watchers: r.watchers.carried(),
+		Planes: slices.Clone(r.planes),
 	}
 	if !r.adoptAt.IsZero() {
 		next := r.next
@@ -88,6 +91,7 @@ func (s *Snapshot) store(w *worker, index map[*jobtype.Descriptor]int, keep int)
 func Restore(config *contract.FleetConfig, s Snapshot) *Registry {
 	r := empty(config)
 	r.seq, r.sightSince, r.sightUntil, r.rebuilt = s.Seq, s.SightSince, s.SightUntil, s.Rebuilt
+	r.planes = slices.Clone(s.Planes)
 	if s.Next != nil {
 		r.adoptAt, r.next = s.AdoptAt, *s.Next
 	}

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// checkSettings compares the files of the control planes that poll. A registry that
+// does not answer is another check's fault.
+func checkSettings(ctx context.Context, c *starter.Client, polling []string) []Check {
+	if len(polling) < 2 {
+		return nil
+	}
+	found, err := c.Workers().Thresholds(ctx)
+	if err != nil {
+		return nil
+	}
+	return settingsOf(found, polling)
+}
+
+// settingsOf names two control planes that poll and whose files differ, and how.
+func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
+	planes := slices.DeleteFunc(slices.Clone(found.Planes), func(p contract.ControlPlane) bool { return !slices.Contains(polling, p.Identity) })
+	for i, other := range planes {
+		for _, plane := range planes[:i] {
+			if differing := differences(plane.Settings, other.Settings); len(differing) > 0 {
+				return []Check{{
+					Name: "settings", Verdict: VerdictWarn,
+					Found: fmt.Sprintf("%s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
+					Fix: "start all control planes with the same --config; the last start decided the thresholds: roundsman audit list --object fleet" +
+						" (a process that has ended is listed for a minute more)",
+				}}
+			}
+		}
+	}
+	if len(planes) < 2 {
+		return nil
+	}
+	return []Check{{Name: "settings", Verdict: VerdictOK, Found: fmt.Sprintf("%d control planes have the same", len(planes))}}
+}
+
+// differences lists the sections that differ, each with both texts.
+func differences(one, other map[string]string) []string {
+	both := maps.Clone(one)
+	maps.Copy(both, other)
+	var differing []string
+	for _, section := range slices.Sorted(maps.Keys(both)) {
+		if a, b := one[section], other[section]; a != b {
+			differing = append(differing, fmt.Sprintf("%s (%s against %s)", section, written(a), written(b)))
+		}
+	}
+	return differing
+}
+
+func written(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}

@@ -117,7 +117,8 @@ type RegisteredOther struct {
 	Host     string `json:"host"`
 	PID      int    `json:"pid"`
 	Instance string `json:"instance"`
-	// Age is the time since its registration, SinceBeat the time since its heartbeat last changed.
+	// Age is the time since its registration. SinceBeat bounds the time since its heartbeat: single
+	// heartbeats are not reported to the registry.
 	Age       jobtype.Duration `json:"age"`
 	SinceBeat jobtype.Duration `json:"since_beat"`
 }

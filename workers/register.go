@@ -26,14 +26,14 @@ type RefusedError struct {
 	ID   string
 	Host string
 	PID  int
-	// Age is how long the other has been registered, SinceBeat how long ago it
-	// last gave a sign of life.
+	// Age is the time since its registration, SinceBeat the upper bound of the time
+	// since its heartbeat.
 	Age, SinceBeat time.Duration
 }
 
 // Error implements error and says what to do.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("worker id %q is held by process %d on host %s, registered %s ago, last heartbeat %s ago: "+
+	return fmt.Sprintf("worker id %q is held by process %d on host %s, registered %s ago, last heartbeat at most %s ago: "+
 		"stop that process, choose another --id, wait until it is stale, or start with --take-over to fence it",
 		e.ID, e.PID, e.Host, e.Age.Round(time.Second), e.SinceBeat.Round(time.Second))
 }

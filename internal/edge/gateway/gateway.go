@@ -228,7 +228,7 @@ func inUse(id string, other *contract.RegisteredOther) *Error {
 		Remedy: "stop that process, choose another id, wait until its heartbeat is stale, or send take_over",
 	}
 	if other != nil {
-		e.Message = fmt.Sprintf("process %d on host %s has the id %s, registered %s ago, last heartbeat %s ago", other.PID, other.Host, id, toSecond(other.Age), toSecond(other.SinceBeat))
+		e.Message = fmt.Sprintf("process %d on host %s has the id %s, registered %s ago, last heartbeat at most %s ago", other.PID, other.Host, id, toSecond(other.Age), toSecond(other.SinceBeat))
 		e.RetryAfter = max(contract.FleetConfig{}.WithDefaults().FreshFor()-other.SinceBeat.Std(), time.Second)
 	}
 	return e

@@ -50,8 +50,8 @@ const (
 // Capability is one handler of one worker.
 type Capability struct {
 	Handler string `json:"handler"`
-	Detect  bool   `json:"detect"`
-	Execute bool   `json:"execute"`
+	Detect  bool   `json:"detect" required:"false"`
+	Execute bool   `json:"execute" required:"false"`
 	// MaxDetect and MaxExecute limit the handler on this worker; 0 means only the worker's slots do.
 	MaxDetect  int `json:"max_detect,omitempty"`
 	MaxExecute int `json:"max_execute,omitempty"`

@@ -185,6 +185,8 @@ func wireTypes() []any {
 		SetConcurrencyInput{},
 		SetPolicyInput{},
 		SetPolicyResult{},
+		StandingInput{},
+		StandingResult{},
 		Submission{},
 		TaskInput{},
 		TaskView{},

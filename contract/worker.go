@@ -193,7 +193,19 @@ const (
 	UpdateResizeWorker = "resize-worker"
 	// QuerySettings takes a KnownInput and returns a WorkerSettings.
 	QuerySettings = "worker-settings"
+	// QueryStanding takes a StandingInput and returns a StandingResult.
+	QueryStanding = "worker-standing"
 )
+
+// StandingInput names incarnations, at most [MaxWorkers].
+type StandingInput struct {
+	Of []Incarnation `json:"of"`
+}
+
+// StandingResult has the settings of each incarnation, in the order of the input.
+type StandingResult struct {
+	Settings []WorkerSettings `json:"settings"`
+}
 
 // ResizeWorkerInput changes the caps of a worker. They survive restarts of the worker.
 type ResizeWorkerInput struct {
@@ -217,6 +229,8 @@ type WorkerSettings struct {
 	// transition.
 	Held bool              `json:"held,omitempty"`
 	Kept *WorkerTransition `json:"kept,omitempty"`
+	// Left means that this incarnation has deregistered.
+	Left bool `json:"left,omitempty"`
 	// Fleet holds the heartbeat interval and thresholds for the worker; nil if the registry has none
 	// yet.
 	Fleet *FleetConfig `json:"fleet,omitempty"`

@@ -17,7 +17,7 @@ import (
 
 func registration(id string, slots int) gateway.Registration {
 	return gateway.Registration{
-		ID: id, Host: "far-away", PID: 42, MaxExecute: slots,
+		ID: id, Host: "far-away", PID: 42, MaxExecute: &slots,
 		Capabilities: []contract.Capability{{Handler: "tidy", Detect: true, Execute: true}},
 	}
 }

@@ -46,6 +46,8 @@ func (r *run) listenQueries() error {
 			workflow.QueryHandlerOptions{Description: "Is exactly this incarnation registered?"}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QuerySettings, r.querySettings,
 			workflow.QueryHandlerOptions{Description: "The settings of a worker process: is it registered, how much may it run?"}),
+		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryStanding, r.queryStanding,
+			workflow.QueryHandlerOptions{Description: "The settings of several worker processes, for gateways."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryCleanup, r.queryCleanup,
 			workflow.QueryHandlerOptions{Description: "What cleanup-workers would remove."}),
 		workflow.SetQueryHandlerWithOptions(r.ctx, contract.QueryThresholds, r.queryThresholds,
@@ -63,6 +65,10 @@ func (r *run) queryKnown(in contract.KnownInput) (bool, error) { return r.core.K
 
 func (r *run) querySettings(in contract.KnownInput) (contract.WorkerSettings, error) {
 	return r.core.Settings(in), nil
+}
+
+func (r *run) queryStanding(in contract.StandingInput) (contract.StandingResult, error) {
+	return r.core.Standing(in.Of), nil
 }
 
 func (r *run) queryWorkers(filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {

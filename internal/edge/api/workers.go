@@ -122,12 +122,14 @@ func CleanUp(ctx context.Context, call *Call, all, dryRun bool) (starter.Removed
 type workersInput struct {
 	Online  bool `query:"online" doc:"Only workers that are ONLINE"`
 	Deleted bool `query:"deleted" doc:"Also deleted ones"`
+	// FindDeleted is the name of other worker managers.
+	FindDeleted bool `query:"findDeleted" doc:"The same as deleted"`
 	Loads   bool `query:"loads" default:"true" doc:"With the slots in use: two calls to the server for each worker of the page"`
 	Listing
 }
 
 func (a *API) listWorkers(ctx context.Context, call *Call, in *workersInput) (workerList, error) {
-	registry, err := call.Client.Workers().Registry(ctx, contract.WorkersQueryInput{Online: in.Online, Deleted: in.Deleted})
+	registry, err := call.Client.Workers().Registry(ctx, contract.WorkersQueryInput{Online: in.Online, Deleted: in.Deleted || in.FindDeleted})
 	if err != nil {
 		return workerList{}, err
 	}

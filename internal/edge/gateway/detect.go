@@ -33,7 +33,7 @@ type cursor struct {
 
 // PollDetection waits for a detection; nil: there is none.
 func (w Worker) PollDetection(ctx context.Context, wait time.Duration) (*Detection, error) {
-	if _, err := w.settings(ctx); err != nil {
+	if err := w.registered(ctx); err != nil {
 		return nil, err
 	}
 	queue := contract.WorkerDetectQueue(w.who.ID, w.who.Instance)

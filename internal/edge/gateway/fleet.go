@@ -9,95 +9,129 @@ import (
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 )
 
-// fleetFor is how long a list of the registry is used. One query serves all pings of
-// that time: a thousand workers that ping every five seconds would otherwise be two
-// hundred queries a second.
-const fleetFor = 5 * time.Second
+const (
+	// askEvery is the pause between two queries of the registry. Each query serves all
+	// pings of the pause before: a thousand workers that ping every five seconds would
+	// otherwise be two hundred queries a second.
+	askEvery = 250 * time.Millisecond
+	// askWithin is how long a ping waits for the registry. Workers beat without an
+	// answer, too.
+	askWithin = time.Second
+	// pollsTrust is how long polls use an answer without another query: a poll for each
+	// short job must not wait for the registry.
+	pollsTrust = 5 * time.Second
+)
 
-// fleet is what the registry said last, for all workers of this gateway. It is a
-// cache: a gateway that has just started asks for the one worker that it serves.
+// standing is an answer of the registry and its time.
+type standing struct {
+	contract.WorkerSettings
+	at time.Time
+}
+
+// fleet reads the registry for all workers of this gateway. A call gets an answer that
+// was asked for after the call began. Without an answer it gets the last one.
 type fleet struct {
 	registry *registry.Registry
 
-	mu     sync.Mutex
-	listed map[contract.Incarnation]contract.WorkerSettings
-	at     time.Time
-	// asking: one caller reads the list again; the others use the last one.
-	asking bool
+	mu sync.Mutex
+	// last are the last answers about workers that the registry knows.
+	last map[contract.Incarnation]standing
+	// next collects the calls for the next query; nil: no query is due.
+	next *question
+	// at is the time of the last query.
+	at time.Time
+	// silent: the last query had no answer.
+	silent bool
 }
 
-func newFleet(r *registry.Registry) *fleet { return &fleet{registry: r} }
+// question is one query of the registry for several calls.
+type question struct {
+	of   map[contract.Incarnation]contract.WorkerSettings
+	err  error
+	done chan struct{}
+}
 
-// settings returns what the registry knows of a worker. That it does not know one is
-// its word of this moment; that it knows one may be a few seconds old. An error means
-// that the registry does not answer.
+func newFleet(r *registry.Registry) *fleet {
+	return &fleet{registry: r, last: map[contract.Incarnation]standing{}}
+}
+
+// settings returns the registry's answer of this moment about a worker. An error means
+// that the registry does not answer and that there is no earlier answer.
 func (f *fleet) settings(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
-	if f.due() {
-		f.read(ctx, who)
+	asked, silent := f.join(ctx, who)
+	wait := askWithin
+	if silent {
+		wait = 0 // A later call gets the answer.
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-asked.done:
+		if asked.err == nil {
+			return asked.of[who], nil
+		}
+	case <-timer.C:
+	case <-ctx.Done():
+		return contract.WorkerSettings{}, ctx.Err()
 	}
 	f.mu.Lock()
-	known, ok := f.listed[who]
+	defer f.mu.Unlock()
+	if known, ok := f.last[who]; ok {
+		return known.WorkerSettings, nil
+	}
+	return contract.WorkerSettings{}, context.DeadlineExceeded
+}
+
+// recent returns an answer of the last seconds, for polls.
+func (f *fleet) recent(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
+	f.mu.Lock()
+	known, ok := f.last[who]
 	f.mu.Unlock()
-	if ok {
-		return known, nil
+	if ok && time.Since(known.at) < pollsTrust {
+		return known.WorkerSettings, nil
 	}
-	return f.ask(ctx, who)
+	return f.settings(ctx, who)
 }
 
-// ask gets the registry's word of this moment.
-func (f *fleet) ask(ctx context.Context, who contract.Incarnation) (contract.WorkerSettings, error) {
-	settings, err := f.registry.Settings(ctx, who)
-	if err == nil && settings.Known {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.listed == nil {
-			f.listed = map[contract.Incarnation]contract.WorkerSettings{}
-		}
-		f.listed[who] = settings
-	}
-	return settings, err
-}
-
-// due reports whether the caller is to read the list.
-func (f *fleet) due() bool {
+// join adds a worker to the next query, and starts that if nobody has. It reports
+// whether the registry was silent last.
+func (f *fleet) join(ctx context.Context, who contract.Incarnation) (*question, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.asking || time.Since(f.at) < fleetFor {
-		return false
+	if f.next == nil {
+		f.next = &question{of: map[contract.Incarnation]contract.WorkerSettings{}, done: make(chan struct{})}
+		// The query outlives the call that started it: others wait for it.
+		go f.put(context.WithoutCancel(ctx), f.next, time.Until(f.at.Add(askEvery)))
 	}
-	f.asking = true
-	return true
+	f.next.of[who] = contract.WorkerSettings{}
+	return f.next, f.silent
 }
 
-// read replaces the list. If the registry does not answer, the last one counts: the
-// workers beat all the same.
-func (f *fleet) read(ctx context.Context, who contract.Incarnation) {
-	list, err := f.registry.Workers(ctx, contract.WorkersQueryInput{})
-	var config *contract.FleetConfig
-	if err == nil {
-		var own contract.WorkerSettings
-		if own, err = f.registry.Settings(ctx, who); err == nil {
-			config = own.Fleet
-		}
+// put sends a query after a pause.
+func (f *fleet) put(ctx context.Context, q *question, pause time.Duration) {
+	defer close(q.done)
+	timer := time.NewTimer(pause)
+	<-timer.C
+	f.mu.Lock()
+	f.next, f.at = nil, time.Now()
+	of := make([]contract.Incarnation, 0, len(q.of))
+	for who := range q.of {
+		of = append(of, who)
 	}
+	f.mu.Unlock()
+	found, err := f.registry.Standing(ctx, of)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asking, f.at = false, time.Now()
+	q.err, f.silent = err, err != nil
 	if err != nil {
 		return
 	}
-	f.listed = make(map[contract.Incarnation]contract.WorkerSettings, len(list.Workers))
-	for _, w := range list.Workers {
-		r := w.Registration
-		f.listed[contract.Incarnation{ID: r.ID, Instance: r.Instance}] = contract.WorkerSettings{
-			Known: true, Resized: r.Resized, Held: w.Mode != "", Fleet: config,
+	for i, who := range of {
+		q.of[who] = found[i]
+		if found[i].Known {
+			f.last[who] = standing{found[i], f.at}
+		} else {
+			delete(f.last, who)
 		}
 	}
-}
-
-// forget makes the next call ask for this worker.
-func (f *fleet) forget(who contract.Incarnation) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.listed, who)
 }

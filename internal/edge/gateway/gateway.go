@@ -84,9 +84,10 @@ type Registration struct {
 	Capabilities []contract.Capability `json:"capabilities"`
 	// JobTypes restricts it to these job types; empty: all of its handlers'.
 	JobTypes []string `json:"job_types,omitempty"`
-	// MaxExecute and MaxDetect are how much it runs at once; 0: [DefaultSlots].
-	MaxExecute int `json:"max_execute,omitempty"`
-	MaxDetect  int `json:"max_detect,omitempty"`
+	// MaxExecute and MaxDetect are how much it runs at once, 0 nothing; absent:
+	// [DefaultSlots].
+	MaxExecute *int `json:"max_execute,omitempty"`
+	MaxDetect  *int `json:"max_detect,omitempty"`
 	// Previous is the token of a process of this worker that has ended. It proves that
 	// nobody else is fenced when the registry still takes that process for alive.
 	Previous string `json:"previous,omitempty"`
@@ -102,8 +103,13 @@ type Registered struct {
 	Instance string `json:"instance"`
 	// Token authenticates the worker's other calls, at every gateway.
 	Token string `json:"token"`
+	// ReconnectDelay is the pause before a call is repeated that had no answer.
+	ReconnectDelay jobtype.Duration `json:"reconnect_delay"`
 	Settings
 }
+
+// reconnectDelay is that of [Registered].
+const reconnectDelay = jobtype.Duration(5 * time.Second)
 
 // Settings are what the registry tells a worker.
 type Settings struct {
@@ -155,14 +161,14 @@ func (g *Gateway) Register(ctx context.Context, in Registration) (Registered, er
 	if err != nil {
 		return Registered{}, err
 	}
-	return Registered{ID: who.ID, Instance: who.Instance, Token: TokenPrefix + token, Settings: answer}, nil
+	return Registered{ID: who.ID, Instance: who.Instance, Token: TokenPrefix + token, ReconnectDelay: reconnectDelay, Settings: answer}, nil
 }
 
 // registration checks in and fills in defaults.
 func (in Registration) registration() (contract.WorkerRegistration, error) {
 	r := contract.WorkerRegistration{
 		ID: in.ID, Instance: in.Instance, Host: in.Host, PID: in.PID, Version: in.Version, Labels: in.Labels, JobTypes: in.JobTypes,
-		MaxDetect: in.MaxDetect, MaxExecute: in.MaxExecute, TakeOver: in.TakeOver, Remote: true,
+		MaxDetect: slots(in.MaxDetect), MaxExecute: slots(in.MaxExecute), TakeOver: in.TakeOver, Remote: true,
 	}
 	if r.Instance == "" {
 		r.Instance = randomInstance()
@@ -172,11 +178,6 @@ func (in Registration) registration() (contract.WorkerRegistration, error) {
 	}
 	if r.Host == "" {
 		r.Host = "unknown"
-	}
-	for _, slots := range []*int{&r.MaxDetect, &r.MaxExecute} {
-		if *slots == 0 {
-			*slots = DefaultSlots
-		}
 	}
 	var faults []error
 	if err := jobtype.ValidateName(r.ID); err != nil {
@@ -194,9 +195,21 @@ func (in Registration) registration() (contract.WorkerRegistration, error) {
 	return r, errors.Join(faults...)
 }
 
-// describe fills in what a short capability leaves out.
+// slots is how much runs at once; nil: [DefaultSlots].
+func slots(written *int) int {
+	if written == nil {
+		return DefaultSlots
+	}
+	return *written
+}
+
+// describe fills in what a short capability leaves out. One that names neither detect
+// nor execute does both.
 func describe(c *contract.Capability) error {
 	if c.Descriptor == nil {
+		if !c.Detect && !c.Execute {
+			c.Detect, c.Execute = true, true
+		}
 		c.Descriptor = &jobtype.Descriptor{
 			Name: c.Handler, ExecuteOnly: !c.Detect, DetectOnly: !c.Execute, MaxDetectConcurrency: c.MaxDetect, MaxExecuteConcurrency: c.MaxExecute,
 		}

@@ -66,7 +66,7 @@ type Job struct {
 // PollJob waits for a job; nil: there is none. It polls only the queue of this very
 // process.
 func (w Worker) PollJob(ctx context.Context, in PollInput) (*Job, error) {
-	if _, err := w.settings(ctx); err != nil {
+	if err := w.registered(ctx); err != nil {
 		return nil, err
 	}
 	queue := contract.WorkerQueue(w.who.ID, w.who.Instance)

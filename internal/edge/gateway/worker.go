@@ -67,8 +67,8 @@ func (w Worker) Instance() string { return w.who.Instance }
 // Ping is a worker's sign of life.
 type Ping struct {
 	// Executing and Detecting are how many of its slots are in use.
-	Executing int `json:"executing"`
-	Detecting int `json:"detecting"`
+	Executing int `json:"executing,omitempty"`
+	Detecting int `json:"detecting,omitempty"`
 	// Stopping: it takes nothing new; it pings on until its jobs have ended.
 	Stopping bool `json:"stopping,omitempty"`
 	// CPU and Memory are the host's, from 0 to 1; 0: not measured.
@@ -78,12 +78,14 @@ type Ping struct {
 
 // Ping records a heartbeat, which leaves no trace in any history, and returns the
 // registry's settings. A registry that does not answer does not keep a worker from
-// beating.
+// beating. A worker that has unregistered is unknown, unless it still runs something.
 func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
-	settings, err := w.settings(ctx)
-	if err != nil {
-		return Settings{}, err
+	known, err := w.g.fleet.settings(ctx, w.who.incarnation())
+	gone := !known.Known || known.Left && !in.Stopping && in.Executing+in.Detecting == 0
+	if err == nil && gone {
+		return Settings{}, unknownWorker(w.who.incarnation())
 	}
+	settings := settingsOf(known, w.who)
 	beat := registry.Beat{
 		Namespace: w.g.namespace, Worker: w.who.registration(), Started: time.Unix(w.who.Started, 0), Stopping: in.Stopping, CPU: in.CPU, Memory: in.Memory,
 		Slots: &registry.Slots{Executing: in.Executing, MaxExecute: settings.MaxExecute, Detecting: in.Detecting, MaxDetect: settings.MaxDetect},
@@ -94,23 +96,23 @@ func (w Worker) Ping(ctx context.Context, in Ping) (Settings, error) {
 	return settings, nil
 }
 
-// settings are the registry's, or CodeUnknownWorker.
-func (w Worker) settings(ctx context.Context) (Settings, error) {
-	known, err := w.g.fleet.settings(ctx, w.who.incarnation())
+// registered returns CodeUnknownWorker if the registry does not know this process.
+func (w Worker) registered(ctx context.Context) error {
+	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err == nil && !known.Known {
-		return Settings{}, unknownWorker(w.who.incarnation())
+		return unknownWorker(w.who.incarnation())
 	}
-	return settingsOf(known, w.who), nil
+	return nil
 }
 
-// held reports whether an operator keeps work from this worker at this moment. Like
-// a node worker it believes the list only where that says no.
+// held reports whether an operator keeps work from this worker. It trusts a recent
+// answer only if that says no.
 func (w Worker) held(ctx context.Context) bool {
-	known, err := w.g.fleet.settings(ctx, w.who.incarnation())
+	known, err := w.g.fleet.recent(ctx, w.who.incarnation())
 	if err != nil || !known.Held {
 		return false
 	}
-	known, err = w.g.fleet.ask(ctx, w.who.incarnation())
+	known, err = w.g.fleet.settings(ctx, w.who.incarnation())
 	return err != nil || !known.Known || known.Held
 }
 
@@ -121,7 +123,6 @@ func (w Worker) Unregister(ctx context.Context) error {
 	if err := w.g.registry.Unregister(ctx, w.who.incarnation()); err != nil {
 		return unavailable("the registry was not told", err)
 	}
-	w.g.fleet.forget(w.who.incarnation())
 	w.linger(ctx)
 	return nil
 }

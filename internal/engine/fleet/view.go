@@ -68,7 +68,7 @@ func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
 		return contract.WorkerSettings{}
 	}
 	w := r.workers[who.ID]
-	settings := contract.WorkerSettings{Known: true, Resized: w.registration.Resized, Held: w.Mode != ""}
+	settings := contract.WorkerSettings{Known: true, Resized: w.registration.Resized, Held: w.Mode != "", Left: w.Left}
 	if settings.Held {
 		kept := w.Kept
 		settings.Kept = &kept
@@ -78,6 +78,15 @@ func (r *Registry) Settings(who contract.Incarnation) contract.WorkerSettings {
 		settings.Fleet = &config
 	}
 	return settings
+}
+
+// Standing returns the settings of several incarnations.
+func (r *Registry) Standing(of []contract.Incarnation) contract.StandingResult {
+	result := contract.StandingResult{Settings: make([]contract.WorkerSettings, len(of))}
+	for i, who := range of {
+		result.Settings[i] = r.Settings(who)
+	}
+	return result
 }
 
 // detail is one worker as operators see it; full adds descriptors and transitions,

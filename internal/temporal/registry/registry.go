@@ -72,6 +72,17 @@ func (r *Registry) Settings(ctx context.Context, who contract.Incarnation) (cont
 	return settings, r.query(ctx, contract.QuerySettings, who, &settings)
 }
 
+// Standing returns the settings of several incarnations. A registry that is gone has
+// none.
+func (r *Registry) Standing(ctx context.Context, of []contract.Incarnation) ([]contract.WorkerSettings, error) {
+	var found contract.StandingResult
+	err := r.query(ctx, contract.QueryStanding, contract.StandingInput{Of: of}, &found)
+	if err == nil && len(found.Settings) != len(of) {
+		found.Settings = make([]contract.WorkerSettings, len(of))
+	}
+	return found.Settings, err
+}
+
 // Workers lists the registry. One that is gone has none.
 func (r *Registry) Workers(ctx context.Context, filter contract.WorkersQueryInput) (contract.WorkersQueryResult, error) {
 	var list contract.WorkersQueryResult

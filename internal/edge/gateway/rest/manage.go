@@ -92,12 +92,6 @@ func Workers(prefix string, next http.Handler) http.Handler {
 		}
 		moved := r.Clone(r.Context())
 		moved.URL.Path, moved.URL.RawPath = prefix+r.URL.Path, ""
-		query := moved.URL.Query()
-		if deleted := query.Get("findDeleted"); deleted != "" {
-			query.Del("findDeleted")
-			query.Set("deleted", deleted)
-			moved.URL.RawQuery = query.Encode()
-		}
 		next.ServeHTTP(w, moved)
 	})
 }

@@ -17,7 +17,7 @@ func TestWorkersPaths(t *testing.T) {
 	for from, to := range map[string]string{
 		"/workers":                      "/api/v1/workers",
 		"/workers/register":             "/api/v1/workers/register",
-		"/workers?findDeleted=true":     "/api/v1/workers?deleted=true",
+		"/workers?findDeleted=true":     "/api/v1/workers?findDeleted=true",
 		"/workers/x/jobs?status=polled": "/api/v1/workers/x/jobs?status=polled",
 		"/workersmore":                  "/workersmore",
 		"/api/v1/workers/x/jobs:poll":   "/api/v1/workers/x/jobs:poll",

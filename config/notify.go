@@ -166,8 +166,10 @@ func (l *loader) checkRule(n *yamlread.Node, path string, rule contract.NotifyRu
 			l.fault(n.Place(), path+".to", "there is no receiver %q: write notify.receivers.%s", name, name)
 		}
 	}
-	if path != "notify.rules" && slices.Contains(rule.On, contract.NotifyWorkerLost) {
-		l.fault(n.Place(), path+".on", "worker_lost is of no job type: write it in notify.rules")
+	for _, event := range []contract.NotifyEvent{contract.NotifyWorkerLost, contract.NotifyWorkerSuspect} {
+		if path != "notify.rules" && slices.Contains(rule.On, event) {
+			l.fault(n.Place(), path+".on", "%s is of no job type: write it in notify.rules", event)
+		}
 	}
 }
 

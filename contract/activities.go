@@ -172,6 +172,12 @@ const (
 	FailureNotRunning FailureKind = "not_running"
 	// FailureNotTaken: the worker did not take the job in time (ScheduleToStart).
 	FailureNotTaken FailureKind = "not_taken"
+	// FailureCannotStart: the worker lacks the resources to start the program. The job is placed
+	// again; the attempt does not count.
+	FailureCannotStart FailureKind = "cannot_start"
+	// FailureNotInstalled: the worker does not have the program. The job is placed on another worker;
+	// it fails if no worker has the program.
+	FailureNotInstalled FailureKind = "not_installed"
 )
 
 // Heartbeat is the detail of an execute activity's heartbeat. Workflows cannot read it while the

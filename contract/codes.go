@@ -42,18 +42,21 @@ const (
 	CodeDraining    Code = "WORKER_DRAINING"
 	CodeUnsupported Code = "UNSUPPORTED"
 	CodeNotTaken    Code = "NOT_TAKEN"
-	CodeGrantLost   Code = "GRANT_LOST"
-	CodeDeduped     Code = "DEDUPED"
-	CodeDuplicate   Code = "DUPLICATE"
-	CodeSurplus     Code = "SURPLUS"
-	CodeInvalid     Code = "INVALID"
-	CodeExpired     Code = "EXPIRED"
-	CodeNotStarted  Code = "NOT_STARTED"
-	CodeStale       Code = "STALE"
-	CodeDeadline    Code = "DEADLINE"
-	CodeWindowEnd   Code = "WINDOW_CLOSED"
-	CodeCheckpoint  Code = "CHECKPOINT_DROPPED"
-	CodeStopped     Code = "STOPPED"
+	// CodeCannotStart and CodeNotInstalled are about a program that did not start on a worker.
+	CodeCannotStart  Code = "CANNOT_START"
+	CodeNotInstalled Code = "NOT_INSTALLED"
+	CodeGrantLost    Code = "GRANT_LOST"
+	CodeDeduped      Code = "DEDUPED"
+	CodeDuplicate    Code = "DUPLICATE"
+	CodeSurplus      Code = "SURPLUS"
+	CodeInvalid      Code = "INVALID"
+	CodeExpired      Code = "EXPIRED"
+	CodeNotStarted   Code = "NOT_STARTED"
+	CodeStale        Code = "STALE"
+	CodeDeadline     Code = "DEADLINE"
+	CodeWindowEnd    Code = "WINDOW_CLOSED"
+	CodeCheckpoint   Code = "CHECKPOINT_DROPPED"
+	CodeStopped      Code = "STOPPED"
 	// CodeDetectionFailed applies to one worker of a job type with detect_on: every.
 	CodeDetectionFailed Code = "DETECTION_FAILED"
 )
@@ -70,6 +73,7 @@ func NoteCodes() []Code {
 		CodeBackoff, CodeNoWorker, CodeResources, CodeWindowFit, CodeWorkerLost, CodeAtCapacity, CodeDraining, CodeUnsupported, CodeNotTaken,
 		CodeGrantLost, CodeDeduped, CodeDuplicate, CodeSurplus, CodeInvalid, CodeExpired, CodeNotStarted, CodeStale, CodeDeadline,
 		CodeWindowEnd, CodeStopped, CodeCheckpoint, CodeDetectionFailed, CodeUnreachable, CodeCordoned, CodeSlots,
+		CodeCannotStart, CodeNotInstalled,
 	}
 }
 
@@ -80,7 +84,7 @@ const FailureNone FailureKind = ""
 func (k FailureKind) Valid() bool {
 	switch k {
 	case FailureNone, FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureCanceled, FailureAtCapacity,
-		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotRunning, FailureNotTaken:
+		FailureDraining, FailureUnsupported, FailureWorkerLost, FailureNotRunning, FailureNotTaken, FailureCannotStart, FailureNotInstalled:
 		return true
 	}
 	return false

@@ -197,6 +197,9 @@ type WorkerView struct {
 	// until Beat changes. Single heartbeats are not reported: a worker still fresh three intervals
 	// after the loss has beaten since then, even with the same Beat.
 	Beat int64 `json:"beat"`
+	// Trouble is CodeCannotStart while programs do not start on it: a run sends it one item at a time.
+	// Other trouble concerns only some items and is not part of the view.
+	Trouble Code `json:"trouble,omitempty"`
 	// Fenced lists instances that lost the id while possibly alive (take-over, or a stale heartbeat).
 	// Their jobs are lost and their later reports ignored.
 	Fenced       []string          `json:"fenced,omitempty"`
@@ -295,6 +298,8 @@ type WorkerDetail struct {
 	// is. Skew is the worker's clock minus the observer's.
 	LastBeat time.Time        `json:"last_beat,omitzero"`
 	Skew     jobtype.Duration `json:"skew,omitempty"`
+	// Trouble is nil while programs start on the worker.
+	Trouble *WorkerTrouble `json:"trouble,omitempty"`
 	// Transitions are the last ones, newest last; lists of workers omit them.
 	Transitions []WorkerTransition `json:"transitions,omitempty"`
 }
@@ -340,13 +345,16 @@ const (
 	WorkerResized      WorkerEvent = "RESIZED"
 	WorkerRemoved      WorkerEvent = "REMOVED"
 	WorkerExpired      WorkerEvent = "EXPIRED"
+	// WorkerSuspect and WorkerCleared begin and end a [WorkerTrouble].
+	WorkerSuspect WorkerEvent = "SUSPECT"
+	WorkerCleared WorkerEvent = "CLEARED"
 )
 
 // WorkerEvents lists the causes.
 func WorkerEvents() []WorkerEvent {
 	return []WorkerEvent{
 		WorkerRegistered, WorkerReplaced, WorkerTakenOver, WorkerChanged, WorkerSilent, WorkerBack, WorkerUnregistered,
-		WorkerShuttingDown, WorkerModeSet, WorkerResized, WorkerRemoved, WorkerExpired,
+		WorkerShuttingDown, WorkerModeSet, WorkerResized, WorkerRemoved, WorkerExpired, WorkerSuspect, WorkerCleared,
 	}
 }
 

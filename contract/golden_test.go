@@ -217,6 +217,8 @@ func wireTypes() []any {
 		WorkerRoomInput{},
 		WorkerSettings{},
 		WorkerTransition{},
+		WorkerTrouble{},
+		WorkerTroubleInput{},
 		WorkerUsage{},
 		WorkerUsageSpan{},
 		WorkerView{},

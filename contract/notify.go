@@ -50,6 +50,8 @@ const (
 	NotifyApproval NotifyEvent = "approval"
 	// NotifyWorkerLost: a worker is OFFLINE without having deregistered.
 	NotifyWorkerLost NotifyEvent = "worker_lost"
+	// NotifyWorkerSuspect: programs do not start on a worker.
+	NotifyWorkerSuspect NotifyEvent = "worker_suspect"
 	// NotifyNotSucceeded: no run completed within the rule's not_succeeded_for. Rules do not list it
 	// in `on`.
 	NotifyNotSucceeded NotifyEvent = "not_succeeded"
@@ -59,7 +61,7 @@ const (
 
 // NotifyEvents lists the events that a rule may name.
 func NotifyEvents() []NotifyEvent {
-	return []NotifyEvent{NotifyFailed, NotifyPartial, NotifyRecovered, NotifyApproval, NotifyWorkerLost}
+	return []NotifyEvent{NotifyFailed, NotifyPartial, NotifyRecovered, NotifyApproval, NotifyWorkerLost, NotifyWorkerSuspect}
 }
 
 // Bounds of the rules.

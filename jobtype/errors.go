@@ -32,6 +32,12 @@ var (
 	// ErrExecutorLost is returned by a handler whose external process is gone. The job is treated like
 	// one of a lost worker.
 	ErrExecutorLost = errors.New("the process that ran the job is gone")
+	// ErrCannotStart is wrapped by a handler whose worker lacks the resources to start the job's
+	// program. The job is placed again and no retry is spent.
+	ErrCannotStart = errors.New("the worker cannot start programs")
+	// ErrNotInstalled is wrapped by a handler whose worker does not have the job's program. Another
+	// worker gets the job. It fails if no worker has the program.
+	ErrNotInstalled = errors.New("the program is not on this worker")
 )
 
 type permanentError struct{ err error }

@@ -42,7 +42,7 @@ func (p program) startShimmed(ctx context.Context, pipes *pipes) (child, error) 
 	c, err := p.openShim(pipes)
 	if err != nil {
 		noted.strike()
-		return nil, &startError{err: err}
+		return nil, &startError{err: err, shim: true}
 	}
 	c.note = noted
 	cgroup := p.cgroups.create(noted.Mark)
@@ -94,7 +94,7 @@ func (c *shimChild) notStarted(name string, first report, lost error) error {
 	if c.note.endNow() {
 		c.note.strike()
 	}
-	return &startError{err: errors.New(shimLost + " before it reported the start of the program")}
+	return &startError{shim: true, err: errors.New(shimLost + " before it reported the start of the program")}
 }
 
 // openShim starts the process of the shim, which waits for its order.

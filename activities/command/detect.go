@@ -79,10 +79,7 @@ func (p program) with(stdout func(io.Reader) error, stderr io.Writer) program {
 // meet again.
 func failure(name string, err error) error {
 	if start, ok := errors.AsType[*startError](err); ok {
-		if start.permanent {
-			return jobtype.Permanent(err)
-		}
-		return fmt.Errorf("start %s: %w", name, err)
+		return whyNotStarted(name, start)
 	}
 	return fmt.Errorf("%s was stopped: %w", name, err)
 }

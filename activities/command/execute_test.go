@@ -127,6 +127,18 @@ func TestExecuteFailures(t *testing.T) {
 		settings["exit_codes"] = block{"permanent": []int{65}, "success": []int{0, 4}}
 		return settings
 	}
+	missing := map[string]block{
+		`command "/no/such/program" cannot be started on this`: {"command": []string{"/no/such/program"}},
+		`command "/etc/passwd" cannot be started`:              {"command": []string{"/etc/passwd"}},
+		"working directory: /etc/passwd is no directory":       {"command": []string{"true"}, "dir": "/etc/passwd"},
+		"working directory: stat /no/such: no such file":       {"command": []string{"true"}, "dir": "/no/such"},
+	}
+	for want, settings := range missing {
+		got := execute(t, settings, jobtype.Job{})
+		require.ErrorContains(t, got.Err, want)
+		require.ErrorIs(t, got.Err, jobtype.ErrNotInstalled, "another node may have it")
+		assert.False(t, jobtype.IsPermanent(got.Err), want)
+	}
 	for want, c := range map[string]struct {
 		settings  block
 		permanent bool
@@ -135,12 +147,9 @@ func TestExecuteFailures(t *testing.T) {
 		"sh exited with status 3: only stdout":                    {shell(`echo only stdout; exit 3`), false},
 		"exited with status 65: bad input":                        {exitCodes(shell(`echo bad input >&2; exit 65`)), true},
 		"killed by a signal (terminated) and said nothing":        {shell(`kill -TERM $$`), false},
-		`command "/no/such/program" cannot be started on this`:    {block{"command": []string{"/no/such/program"}}, true},
-		`command "/etc/passwd" cannot be started`:                 {block{"command": []string{"/etc/passwd"}}, true},
 		"argument list too long":                                  {block{"command": []string{"true", strings.Repeat("x", 300_000)}}, true},
 		`execute.command[1]: template: command[1]:1:9: executing`: {block{"command": []string{"echo", "{{.Params.missing}}"}}, true},
 		`execute: json: unknown field "shell"`:                    {block{"command": []string{"true"}, "shell": true}, true},
-		"working directory: /etc/passwd is no directory":          {block{"command": []string{"true"}, "dir": "/etc/passwd"}, true},
 		`error calling index: index of untyped nil`:               {block{"command": []string{"echo", "{{index .Params.nothing 0}}"}}, true},
 	} {
 		got := execute(t, c.settings, jobtype.Job{Params: json.RawMessage(`{"nothing":null}`)})

@@ -303,6 +303,8 @@ func (r *pipeReader) finish() {
 type startError struct {
 	err       error
 	permanent bool
+	// shim: the process between the worker and the program did not start.
+	shim bool
 }
 
 func (e *startError) Error() string { return e.err.Error() }
@@ -316,7 +318,7 @@ func (p program) resolve() (*exec.Cmd, error) {
 		if info, err := os.Stat(dir); err != nil {
 			return nil, &startError{err: fmt.Errorf("working directory: %w", err), permanent: errors.Is(err, os.ErrNotExist)}
 		} else if !info.IsDir() {
-			return nil, &startError{err: fmt.Errorf("working directory: %s is no directory", dir), permanent: true}
+			return nil, &startError{err: fmt.Errorf("working directory: %s is %w", dir, errNoDirectory), permanent: true}
 		}
 	}
 	//nolint:noctx // the context is watched by supervise, which ends the whole process group and not only its leader

@@ -65,6 +65,10 @@ func failureKind(err error) contract.FailureKind {
 		return contract.FailureAtCapacity
 	case errors.Is(err, jobtype.ErrExecutorLost):
 		return contract.FailureWorkerLost
+	case errors.Is(err, jobtype.ErrCannotStart):
+		return contract.FailureCannotStart
+	case errors.Is(err, jobtype.ErrNotInstalled):
+		return contract.FailureNotInstalled
 	}
 	return contract.FailureFailed
 }
@@ -132,7 +136,8 @@ func FailureOf(state contract.ExecuteState) error {
 	switch state.Failure { //nolint:exhaustive // the others are about the work
 	case contract.FailureNone:
 		return nil
-	case contract.FailureDraining, contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureNotRunning:
+	case contract.FailureDraining, contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureNotRunning,
+		contract.FailureCannotStart, contract.FailureNotInstalled:
 		category = temporal.ApplicationErrorCategoryBenign
 	}
 	return temporal.NewApplicationErrorWithOptions(state.Message, string(state.Failure), temporal.ApplicationErrorOptions{

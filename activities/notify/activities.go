@@ -49,7 +49,7 @@ type Waits interface {
 	TypeRules(ctx context.Context) ([]notify.TypeRules, error)
 	// Approvals are those that are wanted.
 	Approvals(ctx context.Context) (notify.Approvals, error)
-	// Lost are the workers that are lost.
+	// Lost are the workers that are lost, or suspect.
 	Lost(ctx context.Context) ([]notify.Worker, error)
 }
 
@@ -212,7 +212,7 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 			facts.Approvals = &wanted
 		}
 	}
-	if w.rules.Wants(contract.NotifyWorkerLost) {
+	if w.rules.Wants(contract.NotifyWorkerLost, contract.NotifyWorkerSuspect) {
 		if lost, err := w.options.Source.Lost(ctx); !w.failed(ctx, "workers", err) {
 			facts.Lost = &lost
 		}

@@ -32,6 +32,9 @@ func title(n *contract.Notification) {
 	case contract.NotifyWorkerLost:
 		n.Title = fmt.Sprintf("worker %s is lost: no sign of it since %s", n.Worker, n.Since.UTC().Format(time.RFC3339))
 		n.Command = "roundsman explain " + n.Worker
+	case contract.NotifyWorkerSuspect:
+		n.Title = fmt.Sprintf("worker %s is suspect: programs do not start there since %s", n.Worker, n.Since.UTC().Format(time.RFC3339))
+		n.Command = "roundsman workers show " + n.Worker
 	case contract.NotifyNotSucceeded:
 		n.Title = fmt.Sprintf("%s: has not completed since %s", name, n.Since.UTC().Format(time.RFC3339))
 		n.Command = "roundsman explain " + name

@@ -115,6 +115,9 @@ func (s notifySource) Lost(ctx context.Context) ([]decide.Worker, error) {
 		if worker.State == contract.WorkerOffline && worker.Cause.Code == contract.WorkerSilent {
 			lost = append(lost, decide.Worker{ID: worker.Registration.ID, Instance: worker.Registration.Instance, Seen: worker.LastBeat})
 		}
+		if t := worker.Trouble; t != nil && worker.State != contract.WorkerDeleted {
+			lost = append(lost, decide.Worker{ID: worker.Registration.ID, Instance: worker.Registration.Instance, Seen: t.Since, Trouble: t.Reason})
+		}
 	}
 	return lost, nil
 }

@@ -204,11 +204,15 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 
 func checkWorkers(workers []contract.WorkerDetail) Check {
 	online, slots := 0, 0
-	var others, kept []string
+	var others, kept, suspect []string
 	for _, worker := range workers {
 		if worker.State == contract.WorkerOnline && worker.Fresh {
 			online++
 			slots += worker.Registration.Caps().MaxExecute
+			if worker.Trouble != nil {
+				suspect = append(suspect, worker.Registration.ID)
+				others = append(others, worker.Registration.ID+" "+string(worker.Trouble.Code)+" ("+worker.Trouble.Reason+")")
+			}
 		} else {
 			others = append(others, worker.Registration.ID+" "+stateOf(worker))
 		}
@@ -221,6 +225,9 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
 		check.Fix = "see roundsman workers list"
+	}
+	if len(suspect) > 0 {
+		check.Fix = "repair the node; see roundsman workers show " + suspect[0]
 	}
 	if online == 0 {
 		check.Verdict = VerdictFail

@@ -27,6 +27,7 @@ const tones: Record<string, Tone> = {
   terminated: 'bad',
   upstream_failed: 'bad',
   worker_lost: 'bad',
+  worker_suspect: 'bad',
   missed: 'bad',
   OFFLINE: 'bad',
   fail: 'bad',

@@ -67,7 +67,7 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 			break
 		}
 		r.runner.Admission.ReleaseKey(contract.AskID(r.id(d.Item), d.Ask), *d.Keep)
-	case engine.Probe, engine.Watch, engine.MoreFences:
+	case engine.Probe, engine.Watch, engine.ReportTrouble, engine.ClearTrouble, engine.MoreFences:
 		r.runner.CarryOut(d.Decision, "")
 	default:
 		r.runner.CarryOut(d.Decision, r.id(d.Item))

@@ -15,13 +15,18 @@ func workerName(id string) string { return "worker/" + id }
 
 // auditTransition records a worker that went silent: it gets nothing new, and its
 // jobs are placed elsewhere. One that unregistered, or that an operator removed,
-// did as requested.
+// did as requested. It also records a worker on which programs do not start.
 func (r *run) auditTransition(t fleet.Transitioned) {
-	if t.Code != contract.WorkerSilent {
+	code := "WORKER_" + string(t.To)
+	switch t.Code { //nolint:exhaustive // the others are as requested
+	case contract.WorkerSilent:
+	case contract.WorkerSuspect, contract.WorkerCleared:
+		code = "WORKER_" + string(t.Code)
+	default:
 		return
 	}
 	r.loop.Audit.Decided(recorder.Decision{
-		Action: recorder.Noticed, Code: "WORKER_" + string(t.To), Object: workerName(t.ID), Detail: explain.Transition(t.WorkerTransition),
+		Action: recorder.Noticed, Code: code, Object: workerName(t.ID), Detail: explain.Transition(t.WorkerTransition),
 	})
 }
 

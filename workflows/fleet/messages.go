@@ -17,10 +17,12 @@ const rejectedType = "rejected"
 
 // signals are the channels of the registry's signals.
 type signals struct {
-	unregister, watch, unwatch workflow.ReceiveChannel
+	unregister, watch, unwatch, trouble workflow.ReceiveChannel
 }
 
-func (s signals) waiting() bool { return s.unregister.Len()+s.watch.Len()+s.unwatch.Len() > 0 }
+func (s signals) waiting() bool {
+	return s.unregister.Len()+s.watch.Len()+s.unwatch.Len()+s.trouble.Len() > 0
+}
 
 // listen opens the registry to messages. Handlers never wait: at most ten
 // updates may be in flight, and a hundred workers may register at once.
@@ -29,6 +31,7 @@ func (r *run) listen() error {
 		unregister: workflow.GetSignalChannel(r.ctx, contract.SignalUnregisterWorker),
 		watch:      workflow.GetSignalChannel(r.ctx, contract.SignalWatchFleet),
 		unwatch:    workflow.GetSignalChannel(r.ctx, contract.SignalUnwatchFleet),
+		trouble:    workflow.GetSignalChannel(r.ctx, contract.SignalWorkerTrouble),
 	}
 	if err := r.listenUpdates(); err != nil {
 		return err
@@ -140,6 +143,14 @@ func (r *run) collectSignals() {
 		}
 		r.loop.Received(1)
 		r.step(fleet.Unwatch(in))
+	}
+	for {
+		var in contract.WorkerTroubleInput
+		if !r.signals.trouble.ReceiveAsync(&in) {
+			break
+		}
+		r.loop.Received(1)
+		r.step(fleet.Trouble(in))
 	}
 }
 

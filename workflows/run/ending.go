@@ -146,7 +146,7 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 		ending.Checkpoint, ending.Done, ending.Load = state.Checkpoint, state.Done, loadOf(state)
 		ending.Duration = time.Duration(state.DurationMS) * time.Millisecond
 		if state.Worker != "" {
-			ending.Worker = state.Worker
+			ending.Worker, ending.Instance = state.Worker, state.Instance
 			ending.Gone = ending.Failure == contract.FailureWorkerLost
 		}
 	}

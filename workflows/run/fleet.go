@@ -7,6 +7,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/fleetview"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type subscription struct {
 	sending workflow.Future
 	renew   backoff
-	views   engine.Views
+	views   fleetview.Views
 	// deserted: see [engine.Engine.Deserted].
 	deserted bool
 }
@@ -47,6 +48,15 @@ type probe struct {
 func (r *Runner) probe(id, instance string) {
 	in := contract.ProbeWorkerInput{ID: id, Instance: instance}
 	r.probes = append(r.probes, probe{in, callProbeWorker(r.ctx, in)})
+}
+
+// reportTrouble tells the registry whether programs start on a worker. A registry that is
+// away misses it; the engine reports a trouble again that it does not see.
+func (r *Runner) reportTrouble(d engine.Decision) {
+	workflow.SignalExternalWorkflow(r.ctx, contract.FleetWorkflowID, "", contract.SignalWorkerTrouble, contract.WorkerTroubleInput{
+		Incarnation: contract.Incarnation{ID: d.Worker, Instance: d.Instance}, Code: d.Trouble, Detail: d.Reason,
+		Run: workflow.GetInfo(r.ctx).WorkflowExecution.ID,
+	})
 }
 
 // Watch subscribes to changes of the fleet.

@@ -200,6 +200,8 @@ func (r *Runner) CarryOut(d engine.Decision, name string) {
 		r.abandonAttempt(d)
 	case engine.Probe:
 		r.probe(d.Worker, d.Instance)
+	case engine.ReportTrouble, engine.ClearTrouble:
+		r.reportTrouble(d)
 	case engine.Watch:
 		r.Watch()
 	case engine.Release:

@@ -155,7 +155,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		var all []contract.WorkerDetail
 		all, faults[4] = client.Workers().List(ctx, contract.WorkersQueryInput{})
 		for _, worker := range all {
-			if worker.State != contract.WorkerOnline && worker.State != contract.WorkerDeleted || !worker.Fresh {
+			if worker.State != contract.WorkerOnline && worker.State != contract.WorkerDeleted || !worker.Fresh || worker.Trouble != nil {
 				found.Workers = append(found.Workers, worker)
 			}
 		}
@@ -302,9 +302,13 @@ func (c *commands) printStatus(found status, now time.Time) {
 	}
 	if len(found.Workers) > 0 {
 		c.Print("")
-		unwell := ui.NewTable("WORKER", "STATE", "SINCE")
+		unwell := ui.NewTable("WORKER", "STATE", "SINCE", "REASON")
 		for _, worker := range found.Workers {
-			unwell.Add(ui.Text(worker.Registration.ID), workers.State(worker), ui.Text(ui.Ago(worker.Since, now)))
+			since, why := worker.Since, worker.Cause.Reason
+			if worker.Trouble != nil {
+				since, why = worker.Trouble.Since, worker.Trouble.Reason
+			}
+			unwell.Add(ui.Text(worker.Registration.ID), workers.State(worker), ui.Text(ui.Ago(since, now)), ui.Cell{Text: why, Cause: true})
 		}
 		c.PrintTable(unwell, "")
 	}

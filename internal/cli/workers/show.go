@@ -87,6 +87,9 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	shown.Add("worker", ui.Textf("%s", known.ID))
 	shown.Add("state", State(worker.WorkerDetail))
 	shown.Add("for", ui.Text(ui.Span(max(now.Sub(worker.Since), 0))))
+	if worker.Trouble != nil {
+		shown.Add("trouble", ui.Cell{Text: worker.Trouble.Reason, Paint: ui.Bad})
+	}
 	shown.Add("host", ui.Textf("%s pid %d", known.Host, known.PID))
 	shown.Add("version", ui.Textf("%s", known.Version))
 	shown.Add("instance", ui.Textf("%s", known.Instance))

@@ -110,6 +110,9 @@ func State(worker contract.WorkerDetail) ui.Cell {
 		if !worker.Fresh {
 			return ui.Cell{Text: "ONLINE, not fresh", Paint: ui.Odd}
 		}
+		if worker.Trouble != nil {
+			return ui.Cell{Text: "ONLINE, " + string(worker.Trouble.Code), Paint: ui.Bad}
+		}
 		return ui.Cell{Text: "ONLINE", Paint: ui.Good}
 	case contract.WorkerOffline, contract.WorkerUnreachable:
 		return ui.Cell{Text: string(worker.State) + whileAway(worker), Paint: ui.Bad}

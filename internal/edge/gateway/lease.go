@@ -123,16 +123,31 @@ type Failure struct {
 	Message string `json:"message"`
 	// Permanent: a retry is useless.
 	Permanent bool `json:"permanent,omitempty"`
+	// NotStarted: the program did not start on this worker, see [NotStarted].
+	NotStarted NotStarted `json:"not_started,omitempty" enum:"cannot_start,not_installed"`
 	// Output is the end of what it printed.
 	Output string `json:"output,omitempty"`
 	// Checkpoint is for the next attempt; empty: that of the attempt before, if any.
 	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
 }
 
+// NotStarted is why a program did not start. The job is placed elsewhere, at no cost of a
+// retry.
+type NotStarted string
+
+// The reasons: the worker lacks the resources for it, or it lacks the program. A job that
+// no worker has the program of fails.
+const (
+	CannotStart  = NotStarted(contract.FailureCannotStart)
+	NotInstalled = NotStarted(contract.FailureNotInstalled)
+)
+
 // Fail reports a failure, which is retried under the job type's policy.
 func (l Lease) Fail(ctx context.Context, in Failure) error {
 	kind := contract.FailureFailed
 	switch {
+	case in.NotStarted == CannotStart || in.NotStarted == NotInstalled:
+		kind = contract.FailureKind(in.NotStarted)
 	case in.Permanent:
 		kind = contract.FailurePermanent
 	case l.leased.overdue():

@@ -23,6 +23,8 @@ const (
 	AllSlotsFull      Code = "ALL_SLOTS_FULL"
 	WorkerUnreachable Code = "WORKER_UNREACHABLE"
 	WorkerCordoned    Code = "WORKER_CORDONED"
+	CannotStart            = Code(contract.CodeCannotStart)
+	NotInstalled           = Code(contract.CodeNotInstalled)
 	GlobalLimit       Code = "GLOBAL_LIMIT"
 	PerWorkerLimit    Code = "PER_WORKER_LIMIT"
 	RetryBackoff      Code = "RETRY_BACKOFF_UNTIL"
@@ -74,7 +76,7 @@ type Reason struct {
 // everything first, what passes by itself last.
 func Codes() []Code {
 	return []Code{
-		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, NoReceiver, ReceiverFailing,
 		ClaimHeld, PoolFull, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, NotBefore, Sleeping,
 		Upstream, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}
@@ -113,6 +115,10 @@ func remedy(code Code, object string) string {
 		return "look at the worker's process and network; `roundsman workers show " + object + "`"
 	case WorkerCordoned:
 		return "`roundsman workers uncordon " + object + "`"
+	case CannotStart:
+		return "repair the node (open files, memory, disk, processes): one job is tried after each pause, and a start clears it; `roundsman workers show " + object + "`"
+	case NotInstalled:
+		return "install the program there, or write its path; `roundsman workers show " + object + "`"
 	case GlobalLimit:
 		return "wait, or raise global_execution_concurrency"
 	case PerWorkerLimit:

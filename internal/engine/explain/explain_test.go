@@ -106,6 +106,8 @@ func fixtures() map[Code]Facts {
 			{ID: "group/scrub-1", Message: "it does other things", Times: 3, Since: since},
 		}},
 		WorkerCordoned:   {Now: now, Worker: worker(contract.WorkerCordoned)},
+		CannotStart:      {Now: now, Worker: suspect(contract.CodeCannotStart)},
+		NotInstalled:     {Now: now, Worker: suspect(contract.CodeNotInstalled)},
 		AllSlotsFull:     plain(AllSlotsFull, "node-a"),
 		GlobalLimit:      plain(GlobalLimit, "scrub"),
 		PerWorkerLimit:   plain(PerWorkerLimit, "node-a"),
@@ -130,11 +132,19 @@ func fixtures() map[Code]Facts {
 	}
 }
 
+// suspect is a worker on which programs do not start.
+func suspect(code contract.Code) *WorkerFacts {
+	facts := &WorkerFacts{WorkerDetail: node("node-a", contract.WorkerOnline, true)}
+	facts.Trouble = &contract.WorkerTrouble{Code: code, Detail: "too many open files", Since: since}
+	return facts
+}
+
 func TestEveryCodeHasAFixture(t *testing.T) {
 	t.Parallel()
 	objects := map[Code]string{
 		WindowClosed: "scrub", DoesNotFit: "job-00001", Disabled: "scrub", Paused: "scrub", NotDueUntil: "scrub", NoWorker: "scrub", LaneBusy: "default", Recovering: "group/other-1",
 		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
+		CannotStart: "node-a", NotInstalled: "node-a",
 		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
 		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", Idle: "node-a",
 		NoReceiver: "chat", ReceiverFailing: "chat",

@@ -10,6 +10,9 @@ import (
 
 // Worker writes the sentences of a worker's transitions.
 func Worker(w *contract.WorkerDetail) {
+	if w.Trouble != nil {
+		w.Trouble.Reason = Trouble(*w.Trouble)
+	}
 	w.Cause.Reason, w.Kept.Reason = Transition(w.Cause), Transition(w.Kept)
 	for i, t := range w.Transitions {
 		w.Transitions[i].Reason = Transition(t)
@@ -50,10 +53,23 @@ func Transition(t contract.WorkerTransition) string {
 			return "cleaned up after " + lasted(t) + " OFFLINE"
 		}
 		return noted("removed", t.Note)
+	case contract.WorkerSuspect:
+		return "suspect: " + t.Note
+	case contract.WorkerCleared:
+		return "no longer suspect after " + lasted(t)
 	case contract.WorkerExpired:
 		return "OFFLINE for " + lasted(t)
 	}
 	return string(t.Code)
+}
+
+// Trouble is the reason why a worker is suspect.
+func Trouble(t contract.WorkerTrouble) string {
+	text := "programs do not start there"
+	if t.Code == contract.CodeNotInstalled {
+		text = "a program is missing there"
+	}
+	return fmt.Sprintf("%s since %s: %s", text, stamp(t.Since), t.Detail)
 }
 
 func registered(t contract.WorkerTransition) string {

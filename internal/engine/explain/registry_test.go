@@ -35,6 +35,8 @@ func TestTransitions(t *testing.T) {
 		{contract.WorkerTransition{Code: contract.WorkerRemoved, Note: "sold"}, "removed: sold"},
 		{contract.WorkerTransition{Code: contract.WorkerRemoved, Since: since}, "cleaned up after 2m OFFLINE"},
 		{contract.WorkerTransition{Code: contract.WorkerExpired, Since: since}, "OFFLINE for 2m"},
+		{contract.WorkerTransition{Code: contract.WorkerSuspect, Note: "CANNOT_START: too many open files"}, "suspect: CANNOT_START: too many open files"},
+		{contract.WorkerTransition{Code: contract.WorkerCleared, Since: since}, "no longer suspect after 2m"},
 		{contract.WorkerTransition{Code: "NEW"}, "NEW"},
 		{contract.WorkerTransition{Code: contract.WorkerModeSet, Reason: "drained by hand"}, "drained by hand"},
 		{contract.WorkerTransition{}, ""},

@@ -193,6 +193,8 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 		return []Reason{reason(WorkerCordoned, id, worker.Kept.At, time.Time{}, fmt.Sprintf("it is %s, by %s", worker.State, keptBy(worker)))}
 	case !worker.Fresh:
 		return []Reason{reason(WorkerUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
+	case worker.Trouble != nil:
+		return []Reason{reason(Code(worker.Trouble.Code), id, worker.Trouble.Since, time.Time{}, Trouble(*worker.Trouble))}
 	}
 	return nil
 }

@@ -142,6 +142,9 @@ func (r *Registry) admit(w *worker, a admission, now time.Time, t contract.Worke
 	}
 	r.silent.drop(old)
 	r.unseen.drop(old)
+	if old.Instance != a.registration.Instance {
+		r.forgetTrouble(w)
+	}
 	w.Instance = a.registration.Instance
 	r.setRegistration(w, a)
 	w.RegisteredAt, w.Left, w.Liveness = now, false, contract.WorkerOnline

@@ -42,6 +42,8 @@ type Registry struct {
 	// those that the running observation was not started with, at the time at
 	// which it should have seen them.
 	silent, unseen agenda
+	// troubles are the workers with a missing program, at the time at which that is forgotten.
+	troubles agenda
 	// sightSince and sightUntil are the last span without a gap in which the
 	// observer looked.
 	sightSince, sightUntil time.Time
@@ -72,7 +74,7 @@ func New(config *contract.FleetConfig, now time.Time) *Registry {
 func empty(config *contract.FleetConfig) *Registry {
 	r := &Registry{
 		workers: map[string]*worker{}, pulses: map[contract.Incarnation]*contract.WorkerPulse{}, counts: map[contract.WorkerState]int{},
-		silent: newAgenda(), unseen: newAgenda(), departures: newDepartures(), watchers: newWatchers(),
+		silent: newAgenda(), unseen: newAgenda(), troubles: newAgenda(), departures: newDepartures(), watchers: newWatchers(),
 	}
 	if config != nil {
 		r.configured, r.config = true, *config
@@ -104,13 +106,14 @@ func (r *Registry) Known(who contract.Incarnation) bool {
 // NextDeadline is when the registry wants a [Tick]; zero: never. Thresholds are
 // not among them: those are reached in the eyes of the observer.
 func (r *Registry) NextDeadline() time.Time {
-	return earlier(earlier(r.unseen.first(), r.rebuilt), r.adoptAt)
+	return earlier(earlier(earlier(r.unseen.first(), r.rebuilt), r.adoptAt), r.troubles.first())
 }
 
 func (Tick) apply(r *Registry, now time.Time) {
 	if reached(r.rebuilt, now) {
 		r.complete()
 	}
+	r.endTroubles(now)
 	if reached(r.adoptAt, now) {
 		r.adopt()
 		return
@@ -197,6 +200,7 @@ func (r *Registry) note(w *worker, at time.Time, from contract.WorkerState, t co
 func (r *Registry) delete(w *worker, at time.Time, t contract.WorkerTransition) {
 	r.move(w, at, contract.WorkerDeleted, t)
 	r.unseen.drop(w.Incarnation)
+	r.forgetTrouble(w)
 	r.prune(w.Incarnation)
 	for len(r.deleted) > MaxDeleted {
 		r.forget(r.workers[r.deleted[0]])

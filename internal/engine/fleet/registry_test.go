@@ -500,3 +500,44 @@ func TestConfigFaults(t *testing.T) {
 	}.Validate()
 	assert.Len(t, strings.Split(err.Error(), "\n"), 4, "all faults at once: %v", err)
 }
+
+// A run's report makes a worker suspect until another report, a new process or, for a
+// program that is missing, ten minutes without a report.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	a := who("a", "i1")
+	b.next(registration(a, "host", 1))
+	sick := fleet.Trouble{Incarnation: a, Code: contract.CodeCannotStart, Detail: "too many open files", Run: "group/x"}
+	seq := b.r.Seq()
+	b.at(time.Minute).next(fleet.Trouble{Incarnation: who("a", "i0"), Code: contract.CodeCannotStart})
+	require.Equal(t, seq, b.r.Seq(), "another process")
+	b.next(sick)
+	assert.Equal(t, contract.CodeCannotStart, placed(b.r, "a").Trouble)
+	seq = b.r.Seq()
+	b.at(2 * time.Minute).next(sick)
+	assert.Equal(t, seq, b.r.Seq(), "a repeat is no change")
+	b.r = fleet.Restore(&contract.FleetConfig{}, b.r.Snapshot(0))
+	seen, _ := b.r.Worker("a")
+	require.NotNil(t, seen.Trouble)
+	assert.Equal(t, t0.Add(time.Minute), seen.Trouble.Since)
+	assert.Equal(t, contract.WorkerSuspect, seen.Transitions[len(seen.Transitions)-1].Code)
+	b.next(fleet.Trouble{Incarnation: a})
+	assert.Empty(t, placed(b.r, "a").Trouble)
+
+	b.next(fleet.Trouble{Incarnation: a, Code: contract.CodeNotInstalled, Detail: "no such file"})
+	assert.Empty(t, placed(b.r, "a").Trouble, "other runs may send it everything else")
+	seen, _ = b.r.Worker("a")
+	require.NotNil(t, seen.Trouble)
+	b.r = fleet.Restore(&contract.FleetConfig{}, b.r.Snapshot(0))
+	assert.False(t, b.r.NextDeadline().After(b.now.Add(contract.NotInstalledTime)))
+	b.at(12 * time.Minute).next(fleet.Tick{})
+	seen, _ = b.r.Worker("a")
+	assert.Nil(t, seen.Trouble)
+
+	b.next(sick)
+	b.next(fleet.Unregister(a))
+	b.next(registration(who("a", "i2"), "host", 2))
+	seen, _ = b.r.Worker("a")
+	assert.Nil(t, seen.Trouble, "a new process")
+}

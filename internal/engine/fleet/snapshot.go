@@ -71,6 +71,7 @@ func (r *Registry) Snapshot(keep int) Snapshot {
 
 func (s *Snapshot) store(w *worker, index map[*jobtype.Descriptor]int, keep int) storedWorker {
 	stored := storedWorker{worker: *w, Registration: w.registration}
+	stored.Trouble = cloneTrouble(w.Trouble)
 	stored.Fenced, stored.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
 	if surplus := len(w.Transitions) - keep; keep > 0 && surplus > 0 {
 		stored.Transitions = stored.Transitions[surplus:]
@@ -120,6 +121,7 @@ func (r *Registry) restoreWorker(stored storedWorker, descriptors []jobtype.Desc
 	w := stored.worker
 	w.Fenced, w.Transitions = slices.Clone(w.Fenced), slices.Clone(w.Transitions)
 	w.counted = ""
+	w.Trouble = cloneTrouble(w.Trouble)
 	in := stored.Registration
 	in.Capabilities = slices.Clone(in.Capabilities)
 	for i := range in.Capabilities {
@@ -132,4 +134,13 @@ func (r *Registry) restoreWorker(stored storedWorker, descriptors []jobtype.Desc
 	r.revisions.restore(&w)
 	r.recount(&w, w.shown())
 	r.await(&w)
+	r.awaitTrouble(&w)
+}
+
+func cloneTrouble(t *contract.WorkerTrouble) *contract.WorkerTrouble {
+	if t == nil {
+		return nil
+	}
+	clone := *t
+	return &clone
 }

@@ -94,7 +94,7 @@ func (r *Registry) Standing(of []contract.Incarnation) contract.StandingResult {
 func (r *Registry) detail(w *worker, full bool) contract.WorkerDetail {
 	d := contract.WorkerDetail{
 		Registration: w.registration, State: w.shown(), Mode: w.Mode, RegisteredAt: w.RegisteredAt,
-		Since: w.Since, Cause: w.Why, Kept: w.Kept,
+		Since: w.Since, Cause: w.Why, Kept: w.Kept, Trouble: cloneTrouble(w.Trouble),
 	}
 	if full {
 		d.Transitions = slices.Clone(w.Transitions)
@@ -145,6 +145,9 @@ func (r *Registry) workerView(w *worker, handler, jobType string) (contract.Work
 	}
 	if p := r.pulses[w.Incarnation]; p != nil {
 		v.Fresh, v.Leaving = p.Fresh && !w.Left, p.Fresh && w.Left
+	}
+	if w.Trouble != nil && w.Trouble.Code == contract.CodeCannotStart {
+		v.Trouble = w.Trouble.Code
 	}
 	for _, c := range in.Capabilities {
 		if handler == "" || c.Handler == handler {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/fleet"
-	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/run/fleetview"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -60,7 +60,7 @@ func TestLaterThresholdsCountFromTheNextObservation(t *testing.T) {
 
 // reader is a watcher that puts together what it is sent.
 type reader struct {
-	views   run.Views
+	views   fleetview.Views
 	workers map[string]contract.WorkerView
 	// incomplete: see [contract.FleetView]; partial is how many views were.
 	incomplete bool

@@ -30,6 +30,7 @@ type worker struct {
 	Revision    int64                       `json:"revision,omitempty"`
 	Fenced      []string                    `json:"fenced,omitempty"`
 	Transitions []contract.WorkerTransition `json:"transitions,omitempty"`
+	Trouble     *contract.WorkerTrouble     `json:"trouble,omitempty"`
 
 	registration contract.WorkerRegistration
 	// counted is the state that [Registry.counts] has it under.

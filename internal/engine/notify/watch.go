@@ -53,11 +53,13 @@ type Approval struct {
 	Since            time.Time
 }
 
-// Worker is a worker that was lost.
+// Worker is a worker that was lost, or that is suspect.
 type Worker struct {
 	ID, Instance string
-	// Seen is its last sign of life.
+	// Seen is its last sign of life, or the start of its trouble.
 	Seen time.Time
+	// Trouble is the reason why it is suspect; empty if it is lost.
+	Trouble string
 }
 
 // Facts are what was seen in one look.
@@ -350,15 +352,19 @@ func approvalID(run string) string { return string(contract.NotifyApproval) + "/
 func (s *State) watchWorkers(f Facts) []contract.Notice {
 	var notices []contract.Notice
 	var told []string
-	to := receivers(f.Rules.Global, contract.NotifyWorkerLost)
 	for _, worker := range *f.Lost {
-		id := string(contract.NotifyWorkerLost) + "/" + worker.ID + "/" + worker.Instance
+		event, id := contract.NotifyWorkerLost, worker.ID+"/"+worker.Instance
+		if worker.Trouble != "" {
+			event, id = contract.NotifyWorkerSuspect, id+"/"+worker.Seen.UTC().Format(time.RFC3339)
+		}
+		to := receivers(f.Rules.Global, event)
+		id = string(event) + "/" + id
 		told = append(told, id)
 		if slices.Contains(s.Lost, id) || len(to) == 0 {
 			continue
 		}
 		notices = append(notices, contract.Notice{To: to, Notification: contract.Notification{
-			Version: 1, ID: id, Event: contract.NotifyWorkerLost, At: f.Now, Worker: worker.ID, Since: worker.Seen,
+			Version: 1, ID: id, Event: event, At: f.Now, Worker: worker.ID, Since: worker.Seen, Detail: worker.Trouble,
 		}})
 	}
 	s.Lost = told

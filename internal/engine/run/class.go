@@ -20,6 +20,9 @@ type class struct {
 	// nowhere: its items take no slot. shared: they go to the shared queue. asks:
 	// they still need their resources.
 	nowhere, shared, asks bool
+	// lacks are processes without the program of its items. direct: shared does not hold.
+	lacks  []string
+	direct bool
 
 	items rankedHeap[*item]
 	// workers are ranked candidates, the best first; possible counts those that
@@ -98,12 +101,16 @@ func (d *candidate) rank(now time.Time) {
 	}
 	d.possible = true
 	free, ahead, most := d.w.room(d.c)
-	known := free > 0 || ahead > 0
+	known, cool, pressing := free > 0 || ahead > 0, d.w.coolUntil, d.c.pressing(d.w)
+	if pressing {
+		cool = time.Time{}
+	}
 	switch {
+	case d.w.starts.Probing && !pressing:
 	case !known && most <= 0:
-	case known && d.w.coolUntil.After(now): // The end of the pause ranks it again.
+	case known && cool.After(now): // The end of the pause ranks it again.
 	case !known:
-		d.tier, d.waits = tierTrial, latest(d.w.load.TryAt, d.w.coolUntil)
+		d.tier, d.waits = tierTrial, latest(d.w.load.TryAt, cool)
 	case free > 0:
 		d.tier, d.room = tierFree, free
 	default:
@@ -172,6 +179,12 @@ func (e *Engine) keyOf(it *item) []byte {
 			key = append(key, "\x00"+name+"="+it.Want.Labels[name]...)
 		}
 	}
+	if it.Direct {
+		key = append(key, "\x00direct"...)
+	}
+	for _, instance := range it.Lacks {
+		key = append(key, "\x00-"+instance...)
+	}
 	e.key = key
 	return key
 }
@@ -182,7 +195,7 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	if c := e.classes[string(key)]; c != nil {
 		return c
 	}
-	c := &class{key: string(key), work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, at: -1}
+	c := &class{key: string(key), work: it.Work, asks: it.requests(), nowhere: it.Want.Nowhere, node: it.node(), labels: it.Want.Labels, lacks: it.Lacks, direct: it.Direct, at: -1}
 	if c.nowhere {
 		c.node, c.labels = "", nil
 	}
@@ -209,12 +222,12 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 // adopt takes what the work of the class says.
 func (c *class) adopt(work Work) {
 	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
-	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0
+	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct
 }
 
 // enlist makes a worker a candidate of a class.
 func (e *Engine) enlist(c *class, w *worker, now time.Time) {
-	if !w.fits(c.node, c.labels) {
+	if !w.fits(c.node, c.labels) || slices.Contains(c.lacks, w.Instance) {
 		return
 	}
 	d := &candidate{c: c, w: w}
@@ -264,9 +277,10 @@ func (e *Engine) touch(c *class) {
 	}
 }
 
-// discard forgets a pinned class without items: there may be as many as nodes.
+// discard forgets a class without items that is pinned, or that some workers lack the
+// program of: there may be as many as nodes.
 func (e *Engine) discard(c *class) {
-	if c.node == "" || len(c.items) > 0 {
+	if c.node == "" && len(c.lacks) == 0 || len(c.items) > 0 {
 		return
 	}
 	for _, d := range c.workers {
@@ -274,6 +288,10 @@ func (e *Engine) discard(c *class) {
 	}
 	c.workers = nil
 	delete(e.classes, c.key)
+	if c.node == "" {
+		e.open = slices.DeleteFunc(e.open, func(o *class) bool { return o == c })
+		return
+	}
 	rest := slices.DeleteFunc(e.pinned[c.node], func(o *class) bool { return o == c })
 	if len(rest) == 0 {
 		delete(e.pinned, c.node)

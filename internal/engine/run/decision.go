@@ -27,6 +27,10 @@ const (
 	Adopt
 	// Probe the worker; the answer is [WorkerProbed].
 	Probe
+	// ReportTrouble tells the registry that programs do not start on the worker, with the
+	// code Trouble; ClearTrouble that they do again.
+	ReportTrouble
+	ClearTrouble
 	// Watch the fleet from now on; the answers are [WorkersChanged].
 	Watch
 	// Acquire the item's [Needs] with the number Ask; the answer is [Granted] or
@@ -63,7 +67,9 @@ type Decision struct {
 	At time.Time
 	// Labels are those that the item asked for.
 	Labels map[string]string
-	Reason string
+	// Trouble is the code of ReportTrouble.
+	Trouble contract.Code
+	Reason  string
 }
 
 // ReportKind says what a [Report] tells the source.

@@ -68,6 +68,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	handler := e.work[it.Work].Handler
 	if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
 		w.observe(handler, end.Load, now)
+		e.proveStart(it, w, end.Failure, now)
 		e.freed = append(e.freed, w)
 	}
 	switch end.Failure {
@@ -95,7 +96,8 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		e.workerLost(it, end, now)
 	case contract.FailureNotRunning:
 		e.adoptionFailed(it, end, now)
-	case contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported, contract.FailureNotTaken:
+	case contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported, contract.FailureNotTaken,
+		contract.FailureCannotStart, contract.FailureNotInstalled:
 		if it.Adoptions > 0 && it.Phase == PhaseRunning && end.Failure == contract.FailureNotTaken {
 			e.adoptionFailed(it, end, now)
 			return
@@ -200,6 +202,8 @@ func (e *Engine) requeue(it *item, end Ending, now time.Time) {
 		e.cool(it.Worker, it.Instance, DrainCoolDown, now)
 	case contract.FailureUnsupported:
 		e.Exclude(now, it.Worker, it.Instance, e.work[it.Work].Handler)
+	case contract.FailureCannotStart, contract.FailureNotInstalled:
+		e.cannotStart(it, end, now)
 	case contract.FailureNotTaken:
 		e.refused(it, true, now)
 		e.suspect(it.Worker, it.Instance, now)

@@ -106,7 +106,7 @@ func (e *Engine) Deserted() bool {
 // sameView reports whether the registry says nothing new of a worker.
 func sameView(a, b *contract.WorkerView) bool {
 	return a.Instance == b.Instance && a.State == b.State && a.Fresh == b.Fresh && a.Leaving == b.Leaving && a.Beat == b.Beat &&
-		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
+		a.MaxDetect == b.MaxDetect && a.MaxExecute == b.MaxExecute && a.Trouble == b.Trouble && slices.Equal(a.Fenced, b.Fenced) && sameLabels(a.Labels, b.Labels) &&
 		slices.Equal(a.JobTypes, b.JobTypes) && slices.Equal(a.Shared, b.Shared) && slices.EqualFunc(a.Capabilities, b.Capabilities, sameCapability)
 }
 
@@ -134,7 +134,9 @@ func (e *Engine) see(w *worker, seen contract.WorkerView, now time.Time) *worker
 	if w.suspect && seen.Beat != w.suspectBeat {
 		w.suspect = false
 	}
+	before := w.Trouble
 	w.WorkerView = seen
+	w.seeTrouble(before, now)
 	if fresh || moved {
 		for _, c := range e.pinned[w.ID] {
 			e.enlist(c, w, now)

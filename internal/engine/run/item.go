@@ -180,6 +180,10 @@ type item struct {
 	FenceEnd int64 `json:"fe,omitempty"`
 	// Sent is the fence of its last attempt.
 	Sent int64 `json:"sf,omitempty"`
+	// Lacks are the processes that do not have its program, sorted. Direct: it is sent to
+	// a worker, although its work has a shared queue.
+	Lacks  []string `json:"la,omitempty"`
+	Direct bool     `json:"di,omitempty"`
 	// Barred is why it is not tried again.
 	Barred string `json:"b,omitempty"`
 

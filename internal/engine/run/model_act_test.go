@@ -102,7 +102,8 @@ func (m *model) offer() {
 var failures = []Failure{
 	"", "", "", contract.FailureFailed, contract.FailureFailed, contract.FailurePermanent, contract.FailureStale, contract.FailureTimeout,
 	contract.FailureCanceled, contract.FailureAtCapacity, contract.FailureAtCapacity, contract.FailureDraining, contract.FailureUnsupported,
-	contract.FailureWorkerLost, contract.FailureWorkerLost, contract.FailureNotTaken, "of a later version",
+	contract.FailureWorkerLost, contract.FailureWorkerLost, contract.FailureNotTaken, contract.FailureCannotStart, contract.FailureCannotStart,
+	contract.FailureNotInstalled, "of a later version",
 }
 
 func (m *model) ending(failure Failure, of Decision) Ending {

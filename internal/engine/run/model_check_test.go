@@ -107,7 +107,7 @@ func (m *model) able(it *item) bool {
 }
 
 func (m *model) isShared(it *item) bool {
-	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == ""
+	return m.e.work[it.Work].Policy.Routing == jobtype.RoutingShared && !it.Want.Nowhere && it.Want.Node == "" && len(it.Want.Labels) == 0 && it.Pin == "" && !it.Direct
 }
 
 // seat is what a worker is to an item.
@@ -120,7 +120,7 @@ type seat struct {
 
 func (m *model) seat(w *worker, it *item) seat {
 	work := m.e.work[it.Work]
-	if it.Want.Node != "" && it.Want.Node != w.ID || it.Pin != "" && it.Pin != w.ID {
+	if it.Want.Node != "" && it.Want.Node != w.ID || it.Pin != "" && it.Pin != w.ID || slices.Contains(it.Lacks, w.Instance) {
 		return seat{}
 	}
 	for name, value := range it.Want.Labels {
@@ -156,14 +156,19 @@ func (m *model) seat(w *worker, it *item) seat {
 		free, ahead, most = min(free, work.PerWorker-all), min(ahead, work.PerWorker-all), min(most, work.PerWorker-all)
 	}
 	s := seat{possible: true, tier: tierNone}
-	cools := w.coolUntil.After(m.now)
+	cool, pressing := w.coolUntil, len(it.Lacks) > 0 && w.starts.Failed >= maxCannotStart && w.starts.Missing
+	if pressing {
+		cool = time.Time{}
+	}
+	cools := cool.After(m.now)
 	switch {
+	case w.starts.Probing && !pressing: // One program is tried there.
 	case free > 0 && !cools:
 		s.usable, s.tier, s.room = true, tierFree, free
 	case free <= 0 && ahead > 0 && !cools:
 		s.usable, s.tier, s.room = true, tierSoon, ahead
 	case free <= 0 && ahead <= 0 && most > 0:
-		s.tier, s.waits = tierTrial, latest(w.load.TryAt, w.coolUntil)
+		s.tier, s.waits = tierTrial, latest(w.load.TryAt, cool)
 		s.usable = !s.waits.After(m.now)
 	}
 	return s
@@ -349,7 +354,7 @@ func (m *model) checkClasses() {
 		require.Equal(m.q, possible, c.possible)
 		fitting := 0
 		for _, w := range e.fleet.byID {
-			if w.fits(c.node, c.labels) {
+			if w.fits(c.node, c.labels) && !slices.Contains(c.lacks, w.Instance) {
 				fitting++
 			}
 		}

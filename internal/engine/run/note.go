@@ -87,6 +87,8 @@ func requeueCode(failure Failure) contract.Code {
 		return contract.CodeUnsupported
 	case contract.FailureNotTaken:
 		return contract.CodeNotTaken
+	case contract.FailureCannotStart, contract.FailureNotInstalled:
+		return causeOf(failure)
 	}
 	return contract.CodeAtCapacity
 }

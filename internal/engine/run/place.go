@@ -204,6 +204,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 			w.load.take(now)
 		}
 		w.occupy(work.Handler)
+		e.probeStart(it, w, now)
 		e.fleet.stamp++
 		w.used = e.fleet.stamp
 		e.rerank(w, now)
@@ -255,6 +256,9 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 		}
 		return
 	case e.paused || e.suspended || e.stopped != Open:
+		return
+	}
+	if e.failLacking(c, now) {
 		return
 	}
 	if w := e.fleet.byID[c.node]; c.node != "" && w != nil && w.offline() {

@@ -123,6 +123,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 		contract.FailureUnsupported: {restarts: "1@b"},
 		contract.FailureNotTaken:    {restarts: "1@b"},
 		contract.FailureWorkerLost:  {restarts: "1@b"},
+		contract.FailureCannotStart: {restarts: "1@b"},
 	} {
 		s := play(t, Config{}, jobtype.Policy{RetryLimit: 1}, node("a", 2), node("b", 1))
 		require.Equal(t, "1@a", starts(s.plain(1)))
@@ -135,7 +136,7 @@ func TestWhatEachFailureMeans(t *testing.T) {
 // What costs no retry may happen as often as it likes.
 func TestWhatCostsNoRetry(t *testing.T) {
 	t.Parallel()
-	for _, failure := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken} {
+	for _, failure := range []Failure{contract.FailureAtCapacity, contract.FailureDraining, contract.FailureNotTaken, contract.FailureCannotStart} {
 		s := play(t, Config{}, jobtype.Policy{}, node("a", 1), node("b", 1))
 		s.plain(1)
 		for range 20 {

@@ -61,6 +61,7 @@ func (e *Engine) leave(it *item) {
 			e.idle--
 		}
 		if w := e.fleet.release(it.Worker, it.Instance, e.work[it.Work].Handler); w != nil {
+			e.endProbe(it, w)
 			e.freed = append(e.freed, w)
 		}
 	case PhaseLate:

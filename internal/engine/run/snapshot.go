@@ -41,6 +41,7 @@ type savedWorker struct {
 	Load        load                     `json:"load,omitzero"`
 	Pace        map[string]time.Duration `json:"pace,omitempty"`
 	Used        int64                    `json:"used,omitempty"`
+	Starts      startRecord              `json:"starts,omitzero"`
 }
 
 type savedAbsent struct {
@@ -64,7 +65,7 @@ func (e *Engine) Snapshot() Snapshot {
 		Mean: e.roll.mean,
 	}
 	for _, w := range f.sorted() {
-		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used})
+		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used, w.starts})
 	}
 	//workflowcheck:ignore sorted right below
 	for id, w := range f.absent {
@@ -122,11 +123,14 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	for _, saved := range s.Workers {
 		w := &worker{
 			WorkerView: saved.WorkerView, coolUntil: saved.CoolUntil, suspect: saved.Suspect, suspectBeat: saved.SuspectBeat,
-			unsupported: saved.Unsupported, load: saved.Load, pace: saved.Pace, used: saved.Used,
+			unsupported: saved.Unsupported, load: saved.Load, pace: saved.Pace, used: saved.Used, starts: saved.Starts,
 		}
 		f.byID[w.ID] = w
 		if !w.coolUntil.IsZero() {
 			e.timers.push(timer{at: w.coolUntil, kind: timerCool, class: w.ID})
+		}
+		if w.starts.Probing {
+			e.timers.push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
 		}
 	}
 	for _, a := range s.Absent {

@@ -17,6 +17,8 @@ const (
 	textExpired = "expires_at passed before it could start"
 	textRevoked = "its resources were given to another: "
 	textBarred  = "; not tried again: "
+	// TextCannotStart precedes the error of a worker on which programs do not start.
+	TextCannotStart = "programs do not start there; one job is tried after each pause: "
 	// textCheckpoint is about one of more checkpoints than a run can keep.
 	textCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 512 KiB in all; its next attempt starts from the beginning"
 )
@@ -27,6 +29,10 @@ func textPinnedOffline(node string) string {
 
 func textNoWorker(missing string, limit time.Duration) string {
 	return fmt.Sprintf("%s: %s (waited %s)", contract.CodeNoWorker, missing, limit)
+}
+
+func textNotInstalled(workers []string, message string) string {
+	return fmt.Sprintf("%s: no worker that may run it has the program (%s): %s", contract.CodeNotInstalled, nameSome(workers), message)
 }
 
 func textCuts(reason string, cuts int) string {

@@ -18,6 +18,7 @@ const (
 	timerCool                      // a worker's pause is over
 	timerTry                       // a worker that looks full may be tried
 	timerNoWorker                  // a class has had no worker for too long
+	timerProof                     // a failing worker has run a program for a while
 	timerWake                      // something must be looked at
 )
 
@@ -89,6 +90,9 @@ func (e *Engine) matters(t timer) bool {
 	case timerNoWorker:
 		c := e.classes[t.class]
 		return c != nil && !c.noWorkerSince.IsZero() && c.failAt.Equal(t.at)
+	case timerProof:
+		w := e.fleet.byID[t.class]
+		return w != nil && w.starts.Probing && w.starts.ProofAt.Equal(t.at)
 	case timerWake:
 		return true
 	case timerReady, timerExpire, timerGrace, timerForget, timerFit:
@@ -163,6 +167,8 @@ func (e *Engine) fire(t timer, now time.Time) {
 		e.touch(c)
 	case timerNoWorker:
 		e.failUnplaceable(c, now)
+	case timerProof:
+		e.clearStarts(e.fleet.byID[t.class])
 	case timerWake:
 	}
 }

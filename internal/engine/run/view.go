@@ -126,6 +126,9 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 	if c.possible == 0 {
 		return e.waitForAny(it)
 	}
+	if wait, failing := e.waitForStarts(it); failing {
+		return wait
+	}
 	var full, limited []string
 	busy := "all fitting workers are busy"
 	for _, w := range e.fitting(c) {
@@ -246,6 +249,9 @@ func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 		use := WorkerUse{ID: w.ID, State: string(w.State), Reason: e.reason(w, work.Handler), InFlight: w.inFlight, Slots: w.MaxExecute, Others: w.load.Others}
 		if work.Handler != "" {
 			use.Slots = w.slots(work.Handler, work.JobType)
+		}
+		if use.Reason == "" && w.starts.failing() {
+			use.Reason = TextCannotStart + w.starts.Detail
 		}
 		if use.Reason == "" && w.coolUntil.After(now) {
 			use.Reason = "it said that it is at capacity"

@@ -53,6 +53,7 @@ type worker struct {
 	suspectBeat int64
 	// unsupported are handlers that it turned out not to have.
 	unsupported []string
+	starts      startRecord
 	// used grows with every attempt placed in the run, so that ties rotate.
 	used int64
 	// view is the one that it was seen in last.

@@ -13,7 +13,11 @@ import (
 // itself.
 func (g *Graph) pass(d *run.Decision, now time.Time) {
 	t := g.live[dag.Index(d.Item)] //nolint:gosec // items are tasks
-	if d.Kind == run.Watch || d.Kind == run.Probe || t == nil {
+	switch d.Kind {                //nolint:exhaustive // the others are about a task
+	case run.Watch, run.Probe, run.ReportTrouble, run.ClearTrouble:
+		t = nil // They are about workers.
+	}
+	if t == nil {
 		g.decide(Decision{Decision: *d})
 		return
 	}

@@ -87,4 +87,7 @@ const (
 	failureUnsupported = contract.FailureUnsupported
 	failureNotTaken    = contract.FailureNotTaken
 	failureWorkerLost  = contract.FailureWorkerLost
+
+	failureCannotStart  = contract.FailureCannotStart
+	failureNotInstalled = contract.FailureNotInstalled
 )

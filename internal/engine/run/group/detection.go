@@ -25,9 +25,13 @@ type detection struct {
 	Busy      map[string]time.Time `json:"busy,omitempty"`
 	Refusals  int                  `json:"refusals,omitempty"`
 	BusySince time.Time            `json:"busy_since,omitzero"`
-	Errors    []string             `json:"errors,omitempty"`
 	// Explained are the detectors' explanations, at most [jobtype.MaxExplanations].
 	Explained []string `json:"explained,omitempty"`
+	// CannotStart is the error of the last detection if its program did not start.
+	CannotStart string `json:"cannot_start,omitempty"`
+	// Lacks has the error of each process that does not have the program of the detection.
+	Lacks  map[string]string `json:"lacks,omitempty"`
+	Errors []string          `json:"errors,omitempty"`
 	// Failed is why the detection as a whole failed.
 	Failed string `json:"failed,omitempty"`
 	// Targets are the workers of a group that is for every worker, by id. Since is when
@@ -119,6 +123,10 @@ func (g *Group) advanceDetection(now time.Time) {
 		return
 	}
 	w, ok := g.detector(now)
+	if why := g.detectorsLack(); !ok && why != "" {
+		g.failDetection(why)
+		return
+	}
 	if !ok {
 		g.engine.Watch()
 		return
@@ -154,7 +162,7 @@ func (g *Group) detector(now time.Time) (run.Detector, bool) {
 	var able []run.Detector
 	others := false
 	for _, w := range g.engine.Detectors(g.cfg.Handler, g.cfg.JobType) {
-		if w.CoolUntil.After(now) || g.detect.Busy[process(w.ID, w.Instance)].After(now) {
+		if w.CoolUntil.After(now) || g.detect.Busy[process(w.ID, w.Instance)].After(now) || g.detect.Lacks[process(w.ID, w.Instance)] != "" {
 			continue
 		}
 		able = append(able, w)
@@ -179,6 +187,21 @@ func (g *Group) detector(now time.Time) (run.Detector, bool) {
 	}
 	turn := g.cfg.Sequence + int64(g.detect.Attempt)
 	return able[int(turn%int64(len(able)))], true
+}
+
+// detectorsLack is the error if all workers that detect lack the program; "" if one
+// may have it, or there is none.
+func (g *Group) detectorsLack() (why string) {
+	able := g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)
+	for _, w := range able {
+		if why = g.detect.Lacks[process(w.ID, w.Instance)]; why == "" {
+			return ""
+		}
+	}
+	if why == "" {
+		return ""
+	}
+	return textDetectorsLack(len(able), why)
 }
 
 // process names one incarnation of a worker.
@@ -242,8 +265,9 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 	case lost:
 		g.failDetection(textPagesLost(v.Pages, len(s.Answers)))
 	default:
-		d.Busy = nil
+		d.Busy, d.CannotStart = nil, ""
 		d.explain(v.Explanations, "")
+		g.engine.Started(s.Worker, s.Instance)
 		g.countDetected(v)
 		g.detected(now)
 	}
@@ -301,7 +325,7 @@ func (g *Group) beginRunning(now time.Time) {
 func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 	d := &g.detect
 	g.resetProposals()
-	d.Avoid = s.Worker
+	d.Avoid, d.CannotStart = s.Worker, ""
 	g.noteDetection(v)
 	switch v.Failure { //nolint:exhaustive // every other one is the handler's
 	case failureAtCapacity:
@@ -309,6 +333,9 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 		return
 	case failureDraining:
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
+		return
+	case failureCannotStart, failureNotInstalled:
+		g.detectionNotStarted(s, v, now)
 		return
 	case failureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
@@ -321,6 +348,20 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 		}
 	}
 	g.failDetection(textDetectionFailed(s.Worker, clip(v.Message)))
+}
+
+// detectionNotStarted leaves a worker alone that could not start the detection's program.
+func (g *Group) detectionNotStarted(s *session, v DetectionEnded, now time.Time) {
+	g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
+	if v.Failure == failureCannotStart {
+		g.detect.CannotStart = clip(v.Message)
+		g.detectLater(s, now)
+		return
+	}
+	if g.detect.Lacks == nil {
+		g.detect.Lacks = map[string]string{}
+	}
+	g.detect.Lacks[process(s.Worker, s.Instance)] = clip(v.Message)
 }
 
 func (g *Group) failDetection(why string) {

@@ -142,6 +142,7 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	if v.Failure == failureNone && !lost {
 		t.Done, g.detect.Since = true, now
 		g.detect.explain(v.Explanations, s.Worker+": ")
+		g.engine.Started(s.Worker, s.Instance)
 		g.countDetected(v)
 		return
 	}
@@ -157,6 +158,14 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 		g.engine.Cool(now, s.Worker, s.Instance, run.DrainCoolDown)
 		t.Code, t.Detail = contract.CodeDraining, clip(v.Message)
 		return
+	case failureCannotStart:
+		g.engine.CannotStart(now, s.Worker, s.Instance, run.Ending{Failure: v.Failure, Message: v.Message})
+		t.BusyTill = now.Add(detectPause(t.Refusals))
+		t.Refusals++
+		t.Code, t.Detail = contract.CodeCannotStart, clip(v.Message)
+		return
+	case failureNotInstalled:
+		t.miss(contract.CodeNotInstalled, clip(v.Message))
 	case failureUnsupported:
 		g.engine.Exclude(now, s.Worker, s.Instance, g.cfg.Handler)
 		t.miss(contract.CodeUnsupported, clip(v.Message))

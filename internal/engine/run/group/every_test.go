@@ -269,7 +269,7 @@ func TestEveryWorkerModel(t *testing.T) {
 				delete(open, attempt)
 				end := DetectionEnded{Attempt: attempt}
 				if !fair {
-					end.Failure = rapid.SampledFrom([]run.Failure{"", "", FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, FailureUnsupported, FailureFailed}).Draw(rt, "failure")
+					end.Failure = rapid.SampledFrom([]run.Failure{"", "", FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, FailureUnsupported, FailureFailed, contract.FailureCannotStart, contract.FailureNotInstalled}).Draw(rt, "failure")
 				}
 				for i := range rapid.IntRange(0, 4).Draw(rt, "found") {
 					end.Proposals = append(end.Proposals, jobtype.Proposal{DedupeKey: fmt.Sprint(i % 3)})

@@ -371,7 +371,7 @@ func (m *model) detection(fair bool) {
 	m.detect = nil
 	failure := contract.FailureNone
 	if !fair {
-		failure = rapid.SampledFrom([]run.Failure{"", "", "", "", FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, FailureFailed}).Draw(m.t, "detection")
+		failure = rapid.SampledFrom([]run.Failure{"", "", "", "", FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, FailureFailed, contract.FailureCannotStart, contract.FailureNotInstalled}).Draw(m.t, "detection")
 	}
 	const size = 7
 	pages := 0
@@ -507,7 +507,7 @@ func (m *model) act() {
 		m.roll()
 	default:
 		m.finishOne(rapid.SampledFrom([]run.Failure{
-			"", "", "", FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, "of tomorrow",
+			"", "", "", FailureFailed, FailurePermanent, FailureStale, FailureTimeout, FailureAtCapacity, FailureDraining, FailureWorkerLost, FailureNotTaken, contract.FailureCannotStart, contract.FailureNotInstalled, "of tomorrow",
 		}).Draw(m.t, "failure"))
 	}
 }

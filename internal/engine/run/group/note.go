@@ -43,6 +43,10 @@ func (g *Group) noteDetection(v DetectionEnded) {
 		g.note(run.Delayed, contract.CodeUnsupported, detail, 0)
 	case failureNotTaken:
 		g.note(run.Delayed, contract.CodeNotTaken, detail, 0)
+	case failureCannotStart:
+		g.note(run.Delayed, contract.CodeCannotStart, detail, 0)
+	case failureNotInstalled:
+		g.note(run.Delayed, contract.CodeNotInstalled, detail, 0)
 	}
 }
 

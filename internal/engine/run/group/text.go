@@ -86,6 +86,10 @@ func textDetectionFailed(worker, message string) string {
 	return fmt.Sprintf("detection on %s: %s", worker, message)
 }
 
+func textDetectorsLack(workers int, message string) string {
+	return fmt.Sprintf("%s: none of %d workers that detect has the program: %s", contract.CodeNotInstalled, workers, message)
+}
+
 func activeIn(a Active) reason {
 	return reason{Code: contract.CodeDeduped, Detail: fmt.Sprintf("key %q is active in %s", a.Key, a.By)}
 }

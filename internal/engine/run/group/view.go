@@ -136,6 +136,8 @@ func (g *Group) Wait(now time.Time) run.Wait {
 		return g.turnWait(now)
 	case detecting && g.cfg.DetectEvery:
 		return g.everyWait()
+	case detecting && g.detect.CannotStart != "" && g.busyDetectors() != "":
+		return run.Wait{Code: contract.CodeCannotStart, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: run.TextCannotStart + g.detect.CannotStart}
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
 	case detecting:

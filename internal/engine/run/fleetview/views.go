@@ -1,6 +1,10 @@
-package run
+// Package fleetview puts the views of the fleet that a run receives into order.
+package fleetview
 
-import "github.com/roundsman/roundsman/contract"
+import (
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
 
 // Views takes the views of the fleet in the order of their numbers.
 type Views struct {
@@ -14,7 +18,7 @@ type Views struct {
 
 // Take returns what a view changes; false: nothing, it is old or views before it are
 // missing. Lost reports the latter once.
-func (v *Views) Take(view contract.FleetView) (changed WorkersChanged, ok, lost bool) {
+func (v *Views) Take(view contract.FleetView) (changed run.WorkersChanged, ok, lost bool) {
 	whole := view.Since == 0
 	if view.Seq <= v.Seen || v.missing && !whole {
 		return changed, false, false
@@ -24,5 +28,5 @@ func (v *Views) Take(view contract.FleetView) (changed WorkersChanged, ok, lost 
 		return changed, false, true
 	}
 	v.Seen, v.missing = view.Seq, false
-	return WorkersChanged{Workers: view.Workers, Incomplete: view.Incomplete, Partial: !whole, Gone: view.Gone}, true, false
+	return run.WorkersChanged{Workers: view.Workers, Incomplete: view.Incomplete, Partial: !whole, Gone: view.Gone}, true, false
 }

@@ -1,0 +1,36 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// A start that another node, or this one later, may manage does not fail the job.
+func TestWhoseFaultAStartIs(t *testing.T) {
+	t.Parallel()
+	errUnknown := errors.New("become the child subreaper")
+	for cause, kind := range map[error]error{
+		syscall.EMFILE: jobtype.ErrCannotStart, syscall.ENFILE: jobtype.ErrCannotStart, syscall.ENOMEM: jobtype.ErrCannotStart,
+		syscall.ENOSPC: jobtype.ErrCannotStart, syscall.EAGAIN: jobtype.ErrCannotStart, syscall.ENOENT: jobtype.ErrNotInstalled,
+		syscall.EACCES: jobtype.ErrNotInstalled, syscall.ENOEXEC: jobtype.ErrNotInstalled, syscall.E2BIG: nil, errUnknown: nil,
+	} {
+		wrapped := failure("p", report{Errno: errnoOf(cause), Error: cause.Error()}.startFailure("p"))
+		for _, each := range []error{jobtype.ErrCannotStart, jobtype.ErrNotInstalled} {
+			assert.Equal(t, each == kind, errors.Is(wrapped, each), "%v: %v", cause, wrapped) //nolint:errorlint // the very value
+		}
+		assert.Equal(t, cause == error(syscall.E2BIG), jobtype.IsPermanent(wrapped), fmt.Sprint(cause)) //nolint:errorlint // the very value
+	}
+	shim := failure("p", &startError{err: syscall.ENOENT, shim: true})
+	assert.ErrorIs(t, shim, jobtype.ErrCannotStart, "the program is not what is missing")
+}
+
+func errnoOf(err error) int {
+	errno, _ := errors.AsType[syscall.Errno](err)
+	return int(errno)
+}

@@ -1,0 +1,68 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// maxDetail bounds the kept error of a program that did not start.
+const maxDetail = 300
+
+// Trouble is a run's report about the program starts on a worker. A process that does
+// not hold the id changes nothing, nor does a repeat.
+type Trouble contract.WorkerTroubleInput
+
+func (e Trouble) apply(r *Registry, now time.Time) {
+	if !r.Known(e.Incarnation) {
+		return
+	}
+	w := r.workers[e.ID]
+	switch {
+	case e.Code == "":
+		r.clear(w, now)
+	case w.Trouble != nil && (w.Trouble.Code == e.Code || w.Trouble.Code == contract.CodeCannotStart):
+		w.Trouble.At, w.Trouble.Detail, w.Trouble.Run = now, jobtype.Clip(e.Detail, maxDetail), e.Run
+	default:
+		w.Trouble = &contract.WorkerTrouble{Code: e.Code, Detail: jobtype.Clip(e.Detail, maxDetail), Run: e.Run, Since: now, At: now}
+		r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerSuspect, Note: string(e.Code) + ": " + w.Trouble.Detail})
+	}
+	r.awaitTrouble(w)
+}
+
+// clear ends a worker's trouble.
+func (r *Registry) clear(w *worker, now time.Time) {
+	if w.Trouble == nil {
+		return
+	}
+	since := w.Trouble.Since
+	w.Trouble = nil
+	r.note(w, now, w.shown(), contract.WorkerTransition{Code: contract.WorkerCleared, Since: since})
+	r.awaitTrouble(w)
+}
+
+// awaitTrouble plans the end of a missing program that no run reports any more.
+func (r *Registry) awaitTrouble(w *worker) {
+	if w.Trouble == nil || w.Trouble.Code != contract.CodeNotInstalled {
+		r.troubles.drop(w.Incarnation)
+		return
+	}
+	r.troubles.set(w.Incarnation, w.Trouble.At.Add(contract.NotInstalledTime))
+}
+
+// endTroubles forgets missing programs whose time has come.
+func (r *Registry) endTroubles(now time.Time) {
+	for _, who := range r.troubles.due(now) {
+		r.troubles.drop(who)
+		if r.Known(who) {
+			r.clear(r.workers[who.ID], now)
+		}
+	}
+}
+
+// forgetTrouble drops the trouble of a process that another one follows.
+func (r *Registry) forgetTrouble(w *worker) {
+	w.Trouble = nil
+	r.troubles.drop(w.Incarnation)
+}

@@ -1,0 +1,218 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Figures of workers that cannot start programs.
+const (
+	// maxCannotStart is how many starts in a row may fail before a worker is suspect.
+	maxCannotStart = 3
+	// startPause is the first pause of such a worker, startPauseMost the longest.
+	startPause     = 5 * time.Second
+	startPauseMost = time.Minute
+	// startProof is the age at which a running attempt proves that its program has
+	// started. A worker may take 5 s to draw the attempt.
+	startProof = 15 * time.Second
+)
+
+// startRecord is what the run knows of the program starts on a worker.
+type startRecord struct {
+	// Failed counts the starts that failed in a row; At is the time of the last one,
+	// Pause the pause after it, Detail its error.
+	Failed int           `json:"n,omitempty"`
+	At     time.Time     `json:"at,omitzero"`
+	Pause  time.Duration `json:"p,omitempty"`
+	Detail string        `json:"d,omitempty"`
+	// Missing: all of them lacked the program. Reported is the time of the last report
+	// of that to the registry.
+	Missing  bool      `json:"mi,omitempty"`
+	Reported time.Time `json:"re,omitzero"`
+	// Probing: the attempt of item Probe is the only one that the worker gets.
+	Probing bool      `json:"pr,omitempty"`
+	Probe   int       `json:"i,omitempty"`
+	ProofAt time.Time `json:"pa,omitzero"`
+}
+
+// failing reports whether the worker gets one attempt at a time, after a pause.
+func (s startRecord) failing() bool { return s.Failed >= maxCannotStart }
+
+// cannotStart counts a start that failed.
+func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
+	instance := cmp.Or(it.Instance, end.Instance)
+	it.Ran = true
+	it.Direct = it.Direct || it.Instance == "" // The same worker may draw it from the shared queue again.
+	if at, known := slices.BinarySearch(it.Lacks, instance); end.Failure == contract.FailureNotInstalled && instance != "" && !known {
+		it.Lacks = slices.Insert(slices.Clone(it.Lacks), at, instance)
+	}
+	e.CannotStart(now, it.Worker, instance, end)
+}
+
+// CannotStart counts a program that did not start on a worker. After a few in a row the
+// worker is suspect.
+func (e *Engine) CannotStart(now time.Time, id, instance string, end Ending) {
+	w := e.fleet.instance(id, instance)
+	if w == nil {
+		return
+	}
+	s := &w.starts
+	missing := end.Failure == contract.FailureNotInstalled
+	s.Missing = missing && (s.Missing || s.Failed == 0)
+	s.Failed++
+	s.At, s.Detail = now, clip(end.Message)
+	if !s.failing() {
+		return
+	}
+	s.Pause = min(max(2*s.Pause, startPause), startPauseMost)
+	e.cool(id, instance, s.Pause, now)
+	if w.Trouble == "" && !s.Missing {
+		e.decide(Decision{Kind: ReportTrouble, Worker: id, Instance: instance, Trouble: contract.CodeCannotStart, Reason: s.Detail})
+	}
+}
+
+// blame reports workers that lack a program which has started on another one.
+func (e *Engine) blame(it *item, now time.Time) {
+	for _, w := range e.lacking(it.Lacks) {
+		if s := &w.starts; s.failing() && s.Missing && now.Sub(s.Reported) >= startPauseMost {
+			s.Reported = now
+			e.decide(Decision{Kind: ReportTrouble, Worker: w.ID, Instance: w.Instance, Trouble: contract.CodeNotInstalled, Reason: s.Detail})
+		}
+	}
+}
+
+// lacking lists the workers whose processes these are, by id.
+func (e *Engine) lacking(processes []string) (list []*worker) {
+	if len(processes) == 0 {
+		return nil
+	}
+	for _, w := range e.fleet.sorted() {
+		if slices.Contains(processes, w.Instance) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// pressing reports whether the pauses of a worker do not count for a class: the worker
+// only lacks a program, and the items of the class are lacked by others. So their end
+// is found at once.
+func (c *class) pressing(w *worker) bool {
+	return len(c.lacks) > 0 && w.starts.failing() && w.starts.Missing
+}
+
+// Started reports that a program has just started on a worker, outside of any item.
+func (e *Engine) Started(id, instance string) {
+	if w := e.fleet.instance(id, instance); w != nil && w.starts.Failed > 0 {
+		e.clearStarts(w)
+	}
+}
+
+// causeOf is the code of a program that did not start.
+func causeOf(failure Failure) contract.Code {
+	if failure == contract.FailureNotInstalled {
+		return contract.CodeNotInstalled
+	}
+	return contract.CodeCannotStart
+}
+
+// proveStart clears a worker on which a program has started since its last failure.
+func (e *Engine) proveStart(it *item, w *worker, failure Failure, now time.Time) {
+	switch failure { //nolint:exhaustive // the others prove nothing
+	case contract.FailureNone, contract.FailureFailed, contract.FailureStale, contract.FailureTimeout:
+		e.blame(it, now)
+		if w.starts.Failed > 0 && !it.StartedAt.Before(w.starts.At) {
+			e.clearStarts(w)
+		}
+	}
+}
+
+// clearStarts ends the suspicion of a worker.
+func (e *Engine) clearStarts(w *worker) {
+	if w.starts.failing() {
+		w.coolUntil = time.Time{}
+	}
+	if w.starts.failing() && !w.starts.Missing || !w.starts.Reported.IsZero() {
+		e.decide(Decision{Kind: ClearTrouble, Worker: w.ID, Instance: w.Instance})
+	}
+	w.starts = startRecord{}
+	e.freed = append(e.freed, w)
+}
+
+// seeTrouble takes the trouble that other runs had with a worker. before is what the
+// registry reported last.
+func (w *worker) seeTrouble(before contract.Code, now time.Time) {
+	switch {
+	case w.Trouble == contract.CodeCannotStart && !w.starts.failing():
+		w.starts = startRecord{Failed: maxCannotStart, At: now, Detail: "another run reported it"}
+	case w.Trouble == "" && before == contract.CodeCannotStart && w.starts.failing():
+		w.starts, w.coolUntil = startRecord{}, time.Time{}
+	}
+}
+
+// probeStart makes an attempt the only one of a failing worker.
+func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
+	if w.starts.failing() {
+		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
+		e.timers.push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
+	}
+}
+
+// endProbe lets the worker get the next attempt.
+func (e *Engine) endProbe(it *item, w *worker) {
+	if w.starts.Probing && w.starts.Probe == it.ID {
+		w.starts.Probing, w.starts.ProofAt = false, time.Time{}
+	}
+}
+
+// failLacking fails the items of a class whose program no worker has. It returns false
+// if a worker may have it that is not usable now.
+func (e *Engine) failLacking(c *class, now time.Time) bool {
+	if len(c.lacks) == 0 || e.fleet.incomplete || slices.ContainsFunc(c.workers, func(d *candidate) bool {
+		return !d.w.gone() && d.w.State != contract.WorkerDeleted && d.w.slots(c.handler, c.jobType) > 0 && !slices.Contains(d.w.unsupported, c.handler)
+	}) {
+		return false
+	}
+	var lacking []string
+	for _, w := range e.lacking(c.lacks) {
+		lacking = append(lacking, w.ID)
+		if w.starts.Missing {
+			e.clearStarts(w) // No worker has it: that is not the fault of one.
+		}
+	}
+	for len(c.items) > 0 {
+		it := c.items[0]
+		message := textNotInstalled(lacking, it.Error)
+		e.note(Note{Verdict: Rejected, Code: contract.CodeNotInstalled, Item: it.ID, Detail: message})
+		e.reportFailure(it, Ending{Message: message})
+		e.settle(it, Failed, message, now)
+	}
+	return true
+}
+
+// waitForStarts is the wait for workers that cannot start programs; ok is false if
+// another worker can.
+func (e *Engine) waitForStarts(it *item) (wait Wait, ok bool) {
+	wait = Wait{Code: contract.CodeCannotStart, Since: it.QueuedAt}
+	var ids []string
+	for _, d := range it.class.workers {
+		switch w := d.w; {
+		case !d.possible:
+			continue
+		case !w.starts.failing():
+			return Wait{}, false
+		default:
+			ids = append(ids, w.ID)
+			if wait.Until.IsZero() || w.coolUntil.Before(wait.Until) {
+				wait.Until = w.coolUntil
+			}
+			wait.Detail = max(wait.Detail, w.starts.Detail)
+		}
+	}
+	slices.Sort(ids)
+	wait.Object, wait.Detail = nameSome(ids), TextCannotStart+wait.Detail
+	return wait, len(ids) > 0
+}

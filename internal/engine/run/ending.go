@@ -158,7 +158,6 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 		wait := retry.wait(it.Retries)
 		it.Retries++
 		it.Retrying = true
-		e.retried++
 		e.note(Note{Verdict: Delayed, Code: contract.CodeBackoff, Item: it.ID, Detail: clip(end.Message), Waited: wait})
 		it.Avoid = it.Worker
 		e.enqueue(it, now.Add(wait), now)
@@ -251,15 +250,13 @@ func (e *Engine) again(it *item, avoid string, now time.Time) {
 	case e.stopped != Open:
 		e.settle(it, e.stopped, e.stopReason, now)
 	default:
-		it.Avoid = avoid
-		e.replaced++
+		it.Avoid, it.Replacing = avoid, true
 		e.enqueue(it, now, now)
 	}
 }
 
-// Again returns how many items were tried again after a failure, and placed again
-// without one, since it was called last. A retry whose item settles before it starts is
-// taken back, so the number can be negative.
+// Again returns how many attempts after a failure, and after a worker that was lost or
+// returned the item, have started since it was called last.
 func (e *Engine) Again() (retried, replaced int) {
 	retried, replaced = e.retried, e.replaced
 	e.retried, e.replaced = 0, 0

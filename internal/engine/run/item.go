@@ -163,8 +163,10 @@ type item struct {
 	Charged   int    `json:"ch,omitempty"`
 	Abandoned int    `json:"ab,omitempty"`
 	Lost      Ending `json:"lost,omitzero"`
-	// Retrying: the last retry was counted and has not started.
-	Retrying bool `json:"ry,omitempty"`
+	// Retrying: the next attempt is a retry. Replacing: it replaces one that its worker
+	// lost or returned.
+	Retrying  bool `json:"ry,omitempty"`
+	Replacing bool `json:"rep,omitempty"`
 	// Adoptions counts how often the running attempt was adopted.
 	Adoptions int `json:"ad,omitempty"`
 	// Ran: an attempt has really run, so that ExpiresAt does not matter any more.

@@ -195,7 +195,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	e.gate.remove(it)
 	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
 	it.Attempt++
-	it.Retrying = false
+	e.countAgain(it)
 	it.Resumed = len(it.Checkpoint) > 0
 	it.Worker, it.Instance = "", ""
 	if w != nil {
@@ -223,6 +223,17 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 		e.roll.started(d.Bytes)
 	}
 	e.decide(d)
+}
+
+// countAgain counts a retry, or a replacement, that starts.
+func (e *Engine) countAgain(it *item) {
+	if it.Retrying {
+		e.retried++
+	}
+	if it.Replacing {
+		e.replaced++
+	}
+	it.Retrying, it.Replacing = false, false
 }
 
 // running is how many items are in flight.

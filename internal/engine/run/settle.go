@@ -34,9 +34,6 @@ func (e *Engine) settle(it *item, state State, message string, _ time.Time) {
 
 func (e *Engine) settleWith(it *item, state State, message string, end Ending) {
 	late := it.Phase == PhaseLate
-	if it.Retrying {
-		e.retried-- // It never started.
-	}
 	e.noteSettled(it, state, message, late)
 	e.leave(it)
 	e.release(it)

@@ -1,9 +1,12 @@
 package dagrun
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -162,7 +165,20 @@ func (r *dagRun) config() dagrun.Config {
 }
 
 func jobTypeOf(spec contract.JobTypeSpec) dagrun.JobType {
-	return dagrun.JobType{Handler: spec.Handler, Policy: spec.Policy, Bytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster)}
+	return dagrun.JobType{
+		Handler: spec.Handler, Policy: spec.Policy, Bytes: len(spec.Params) + len(spec.Execute) + len(spec.Cluster), Digest: digestOf(spec),
+	}
+}
+
+// digestOf is a hash of all that an attempt gets of a job type.
+func digestOf(spec contract.JobTypeSpec) string {
+	hash := sha256.New()
+	for _, part := range []json.RawMessage{spec.Params, spec.Execute, spec.Cluster} {
+		hash.Write(strconv.AppendInt(nil, int64(len(part)), 10))
+		hash.Write([]byte(":"))
+		hash.Write(part)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:8])
 }
 
 func invalid(what string, err error) error {

@@ -15,8 +15,9 @@ import (
 type JobType struct {
 	Handler string
 	Policy  jobtype.Policy
-	// Bytes is what every attempt carries of its settings.
-	Bytes int
+	// Bytes is what every attempt carries of its settings. Digest is a hash of them.
+	Bytes  int
+	Digest string
 }
 
 // CommandHandler runs command tasks.

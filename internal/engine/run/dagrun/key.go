@@ -29,13 +29,17 @@ func (t *task) needs() run.Needs {
 	return needs
 }
 
-// digest tells what the task does, and where.
-func (t *task) digest() string {
+// digest tells what the task does, and where. Of a job type, its handler and settings
+// count too.
+func (g *Graph) digest(t *task) string {
+	jobType := g.cfg.JobTypes[t.definition.JobType]
 	encoded, err := json.Marshal(struct {
-		Kind    spec.Kind
-		JobType string
+		Kind     spec.Kind
+		JobType  string
+		Handler  string `json:",omitempty"`
+		Settings string `json:",omitempty"`
 		*savedRendered
-	}{t.definition.Kind, t.definition.JobType, saveRendered(t.rendered)})
+	}{t.definition.Kind, t.definition.JobType, jobType.Handler, jobType.Digest, saveRendered(t.rendered)})
 	if err != nil {
 		return ""
 	}
@@ -46,7 +50,7 @@ func (t *task) digest() string {
 // takeOver ends a task with what another one with its key returned, if that did the same
 // and is new enough. It has the key, and gives it back at once.
 func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool {
-	if known == nil || t.rendered == nil || t.rendered.Key == "" || known.Object != keyObject(t.rendered.Key) || known.Digest != t.digest() {
+	if known == nil || t.rendered == nil || t.rendered.Key == "" || known.Object != keyObject(t.rendered.Key) || known.Digest != g.digest(t) {
 		return false
 	}
 	valid := t.definition.KeyValid.Std()
@@ -86,7 +90,7 @@ func (g *Graph) hand(t *task, result []byte, now time.Time) {
 	}
 	for k := len(g.out) - 1; k >= 0; k-- {
 		if d := &g.out[k]; d.Kind == run.Release && d.Item == int(t.i) {
-			d.Keep = &contract.KeyResult{Object: keyObject(t.rendered.Key), Digest: t.digest(), Result: result, At: now, Task: g.run.ID(t.i)}
+			d.Keep = &contract.KeyResult{Object: keyObject(t.rendered.Key), Digest: g.digest(t), Result: result, At: now, Task: g.run.ID(t.i)}
 			return
 		}
 	}

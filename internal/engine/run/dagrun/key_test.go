@@ -73,6 +73,34 @@ func TestAResultIsTakenOver(t *testing.T) {
 	assert.Equal(t, dag.OutcomeCompleted, p.end.Outcome)
 }
 
+// TestASettingOfTheJobTypeIsPartOfWhatATaskDoes: after `apply` has changed what a job type
+// does, the result from before is not taken over.
+func TestASettingOfTheJobTypeIsPartOfWhatATaskDoes(t *testing.T) {
+	t.Parallel()
+	text := "version: 1\nname: keyed\ntasks:\n  - {id: a, job_type: j, key: dump, key_valid: 1h}"
+	types := func(handler, digest string) dagrun.Config {
+		return dagrun.Config{JobTypes: map[string]dagrun.JobType{"j": {Handler: handler, Digest: digest}}}
+	}
+	first := start(t, text, types("h", "1"))
+	first.workers(worker("w", 2))
+	first.grant(0)
+	first.ended("a", run.Ending{Result: []byte(`{"file":"x.gz"}`)})
+	kept := first.released[0].Keep
+	require.NotNil(t, kept)
+	kept.By = "dag/keyed/1"
+	for _, next := range []struct {
+		cfg   dagrun.Config
+		taken bool
+	}{{types("h", "1"), true}, {types("h", "2"), false}, {types(dagrun.CommandHandler, "1"), false}} {
+		p := start(t, text, next.cfg)
+		p.workers(worker("w", 2))
+		again := *kept
+		again.At = p.now
+		p.grantKnown(&again)
+		assert.Equal(t, next.taken, p.state("a") == dag.Succeeded.String(), next.cfg)
+	}
+}
+
 // TestWhatIsToRunAgainIsExecuted: an operator who asks for it does not want the result
 // that is there.
 func TestWhatIsToRunAgainIsExecuted(t *testing.T) {

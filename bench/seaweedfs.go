@@ -56,7 +56,7 @@ func weedDetection(ctx context.Context, b *bench) error {
 	connections := seaweedfs.NewConnections(weed.KeeperOptions{})
 	defer connections.Close(ctx)
 	var seconds, grown []float64
-	for _, handler := range seaweedfs.New(connections) {
+	for _, handler := range seaweedfs.New(connections, nil) {
 		if handler.Descriptor().Name != "vacuum" {
 			continue
 		}

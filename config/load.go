@@ -104,7 +104,7 @@ func (l *loader) read() *yamlread.Node {
 		}
 		tree, faults := parse(source.Name, source.Data)
 		l.faults = append(l.faults, faults...)
-		root = l.merge(root, tree)
+		root = l.merge(root, l.withDefaults(tree))
 	}
 	return root
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/internal/lib/yamlread"
 	"github.com/roundsman/roundsman/jobtype"
@@ -55,10 +56,11 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 	}
 	if c := n.Get("command"); c != nil {
 		read.Command = &receiver.Command{}
-		if l.object(c, path+".command", "argv", "timeout") {
+		if l.object(c, path+".command", append([]string{"argv", "timeout"}, launch.Keys()...)...) {
 			read.Command.Argv = l.words(c.Get("argv"), path+".command.argv", anyText)
 			l.found(commandlint.Command(c.Get("argv"), path+".command.argv"))
 			l.duration(c.Get("timeout"), path+".command.timeout", &read.Command.Timeout)
+			read.Command.Spec = l.program(c, path+".command")
 		}
 	}
 	if len(l.faults) > before {
@@ -204,7 +206,7 @@ func notifySchema() object {
 				"server": text("host:port"), "from": text("address"), "to": texts, "username": text("of the mail server"), "password": secret,
 				"tls": object{"enum": []string{receiver.TLSStart, receiver.TLSImplicit, receiver.TLSNone}}, "timeout": timeout,
 			}),
-			"command": closed(object{"argv": texts, "timeout": timeout}),
+			"command": closed(withProgram(object{"argv": texts, "timeout": timeout})),
 		})),
 	})
 }

@@ -39,6 +39,7 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 			}),
 			"access":    accessSchema(),
 			"notify":    notifySchema(),
+			"defaults":  closed(withProgram(object{})),
 			"job_types": named(object{"$ref": "#/$defs/job_type"}),
 		},
 		"$defs": object{

@@ -31,7 +31,7 @@ const (
 )
 
 func topKeys() []string {
-	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "retention", "access", "notify", "job_types"}
+	return []string{"version", "owner", "temporal", "lanes", "resources", "cluster", "fleet", "audit", "retention", "access", "notify", "defaults", "job_types"}
 }
 
 func (l *loader) config(root *yamlread.Node) *Config {

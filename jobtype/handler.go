@@ -38,6 +38,14 @@ type NodePreparer interface {
 	PrepareNode(ctx context.Context, workerID, dir string) error
 }
 
+// NodeChecker is implemented by handlers whose settings need something that a node may lack, such as a
+// user or a permission.
+type NodeChecker interface {
+	// CheckNode is called at the start of a worker, for the applied job types that it may serve. It
+	// returns every setting that the node cannot fulfil, joined.
+	CheckNode(ctx context.Context, detect, execute json.RawMessage) error
+}
+
 // Alive is implemented by the sink of [Handler.Detect]. A long detection without proposals calls it
 // under [LivenessActivity]; every Emit counts too. It may be called in a tight loop.
 type Alive interface{ Alive() }

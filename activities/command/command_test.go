@@ -3,6 +3,7 @@ package command_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,9 +28,7 @@ type block map[string]any
 
 // with adds keys to a block.
 func (b block) with(keys block) block {
-	for key, value := range keys {
-		b[key] = value
-	}
+	maps.Copy(b, keys)
 	return b
 }
 

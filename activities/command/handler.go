@@ -21,7 +21,8 @@ var (
 	//go:embed execute.schema.json
 	executeOwnSchema []byte
 
-	detectSchema, executeSchema = launch.AddTo(detectOwnSchema), launch.AddTo(executeOwnSchema)
+	//nolint:gochecknoglobals // constant texts
+	detectSchema, executeSchema = launch.AddTo(detectOwnSchema, "exit_codes.permanent"), launch.AddTo(executeOwnSchema)
 )
 
 // Options are what the worker decides, as opposed to the job type.
@@ -69,6 +70,7 @@ var (
 	_ jobtype.Handler           = (*Handler)(nil)
 	_ jobtype.SettingsValidator = (*Handler)(nil)
 	_ jobtype.NodePreparer      = (*Handler)(nil)
+	_ jobtype.NodeChecker       = (*Handler)(nil)
 )
 
 // New returns the handler.

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/notify"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
@@ -63,12 +64,17 @@ type Options struct {
 	Log       *slog.Logger
 	// Delivered is told of each attempt; nil: nobody is.
 	Delivered func(receiver string, err error)
+	// Shim is the command line of this binary as a shim, see [command.Options].
+	Shim []string
 	// Interval is how often runs are looked for; 0: every five seconds.
 	Interval time.Duration
 }
 
 // Activities has the activities as methods.
-type Activities struct{ options Options }
+type Activities struct {
+	options Options
+	runner  *command.Runner
+}
 
 // New returns the activities.
 func New(options Options) *Activities {
@@ -78,7 +84,7 @@ func New(options Options) *Activities {
 	if options.Delivered == nil {
 		options.Delivered = func(string, error) {}
 	}
-	return &Activities{options: options}
+	return &Activities{options: options, runner: command.NewRunner(command.Options{Shim: options.Shim})}
 }
 
 // Registry is where activities are registered: a worker or a test environment.

@@ -20,7 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 	sdktest "go.temporal.io/sdk/testsuite"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/lib/receiver"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -38,7 +40,7 @@ func deliver(t *testing.T, to receiver.Receiver) contract.DeliverResult {
 	require.NoError(t, to.Validate())
 	var suite sdktest.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	Register(env, New(Options{Receivers: receiver.Receivers{"ops": to}, Namespace: "ns", Log: slog.New(slog.DiscardHandler)}))
+	Register(env, New(Options{Receivers: receiver.Receivers{"ops": to}, Namespace: "ns", Log: slog.New(slog.DiscardHandler), Shim: []string{"/proc/self/exe", command.ShimArgument}}))
 	value, err := env.ExecuteActivity(contract.DeliverActivity, contract.Delivery{Notification: failure(), Receiver: "ops"})
 	require.NoError(t, err)
 	var result contract.DeliverResult
@@ -184,6 +186,33 @@ func TestCommandHasATimeLimit(t *testing.T) {
 	// The grandchild holds the output open: deliver returns only if the whole group ends.
 	to := receiver.Command{Argv: []string{"sh", "-c", "sleep 3600 & sleep 3600"}, Timeout: jobtype.Duration(time.Second)}
 	assert.Contains(t, deliver(t, receiver.Receiver{Command: &to}).Error, "time limit")
+}
+
+// What a command starts in a session of its own ends with it.
+func TestCommandEndsWithAllItStarted(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "pid")
+	for _, script := range []string{`setsid sh -c 'echo $$ > "$0"; exec sleep 3600' "$1" & wait`, `setsid sh -c 'echo $$ > "$0"; exec sleep 3600' "$1" & while [ ! -s "$1" ]; do :; done`} {
+		_ = os.Remove(file)
+		deliver(t, receiver.Receiver{Command: &receiver.Command{Argv: []string{"sh", "-c", script, "sh", file}, Timeout: jobtype.Duration(time.Second)}})
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.NoFileExists(t, "/proc/"+strings.TrimSpace(string(text))+"/stat")
+	}
+}
+
+// A receiver has the keys of programs, and no templates.
+func TestCommandHasKeysOfPrograms(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	keys := launch.Spec{Dir: dir, Env: map[string]string{"PATH": "/none:/usr/bin:/bin", "A": "{{.ID}}"}, ExitCodes: launch.ExitCodes{Success: []int{7}}}
+	to := receiver.Command{Argv: []string{"sh", "-c", `echo "$A" > out; exit 7`}, Spec: keys}
+	assert.Empty(t, deliver(t, receiver.Receiver{Command: &to}).Error)
+	written, err := os.ReadFile(filepath.Join(dir, "out"))
+	require.NoError(t, err)
+	assert.Equal(t, "{{.ID}}\n", string(written))
+	to.Spec = launch.Spec{User: "no-such-user"}
+	assert.Contains(t, deliver(t, receiver.Receiver{Command: &to}).Error, "NO_USER: this node has no user no-such-user")
 }
 
 func TestUnknownReceiver(t *testing.T) {

@@ -55,7 +55,7 @@ func (f *fixture) process(options weed.KeeperOptions) map[string]jobtype.Handler
 		require.NoError(f.t, connections.Close(ctx))
 	})
 	handlers := map[string]jobtype.Handler{}
-	for _, handler := range New(connections) {
+	for _, handler := range New(connections, newRunner()) {
 		handlers[handler.Descriptor().Name] = handler
 	}
 	return handlers

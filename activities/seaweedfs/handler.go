@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
 	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
 	"github.com/roundsman/roundsman/jobtype"
@@ -55,8 +56,8 @@ var (
 )
 
 // New returns all handlers of the package, over one set of connections.
-func New(connections *Connections) []jobtype.Handler {
-	handlers := []jobtype.Handler{newScript(connections)}
+func New(connections *Connections, runner *command.Runner) []jobtype.Handler {
+	handlers := []jobtype.Handler{newScript(connections, runner)}
 	for _, k := range []kind{vacuumKind(), balanceKind(), encodeKind(), ecBalanceKind()} {
 		handlers = append(handlers, &handler{kind: k, connections: connections, now: time.Now})
 	}

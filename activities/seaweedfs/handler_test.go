@@ -289,7 +289,7 @@ func TestOperatorGetsTheLeaseBetweenSteps(t *testing.T) {
 func TestSettingsOutOfRangeAreRefused(t *testing.T) {
 	t.Parallel()
 	handlers := map[string]jobtype.Handler{}
-	for _, handler := range New(NewConnections(weed.KeeperOptions{})) {
+	for _, handler := range New(NewConnections(weed.KeeperOptions{}), newRunner()) {
 		handlers[handler.Descriptor().Name] = handler
 		require.NoError(t, handler.Descriptor().Validate())
 		require.NoError(t, jobtypetest.CheckSchemas(handler.Descriptor(), json.RawMessage(`{}`), nil, nil))

@@ -14,7 +14,7 @@ import (
 func TestIntervals(t *testing.T) {
 	t.Parallel()
 	intervals := map[string]time.Duration{}
-	for _, handler := range seaweedfs.New(nil) {
+	for _, handler := range seaweedfs.New(nil, nil) {
 		d := handler.Descriptor()
 		require.NoError(t, d.Validate())
 		intervals[d.Name] = d.DefaultInterval.Std()

@@ -62,7 +62,7 @@ func (s *site) process() map[string]jobtype.Handler {
 		require.NoError(s.t, connections.Close(ctx))
 	})
 	handlers := map[string]jobtype.Handler{}
-	for _, handler := range New(connections) {
+	for _, handler := range New(connections, newRunner()) {
 		handlers[handler.Descriptor().Name] = handler
 	}
 	return handlers

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -24,6 +25,7 @@ const defaultScript = "fs.log.purge -daysAgo=7\nvolume.deleteEmpty -quietFor=24h
 // script is the handler admin_script: it runs commands through `weed shell`.
 type script struct {
 	connections *Connections
+	runner      *command.Runner
 	now         func() time.Time
 }
 
@@ -32,8 +34,8 @@ var (
 	_ jobtype.SettingsValidator = (*script)(nil)
 )
 
-func newScript(connections *Connections) *script {
-	return &script{connections: connections, now: time.Now}
+func newScript(connections *Connections, runner *command.Runner) *script {
+	return &script{connections: connections, runner: runner, now: time.Now}
 }
 
 type scriptSettings struct {
@@ -184,7 +186,7 @@ func (s *script) Execute(ctx context.Context, job jobtype.Job, progress jobtype.
 	var run *shellRun
 	err = cluster.keeper.Without(ctx, func() error {
 		run = &shellRun{commands: settings.commands(), progress: progress}
-		return run.run(ctx, program, cluster.spec)
+		return run.run(ctx, s.runner, program, cluster.spec)
 	})
 	if err != nil {
 		return jobtype.Result{}, err

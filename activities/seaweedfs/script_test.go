@@ -85,6 +85,19 @@ func runs(pid int) bool {
 
 // TestScriptHasTheLeaseToItself: jobs of the process give the lease back before the
 // shell asks for it, and wait until it has ended.
+// A shell in a session of its own ends with the script, too.
+func TestScriptEndsSessions(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, weed.KeeperOptions{})
+	pid := filepath.Join(t.TempDir(), "pid")
+	params := scriptParams(t, "volume.list", shellOf(t, "setsid sh -c 'echo $$ > "+pid+"; exec sleep 3600' & wait\n"), "1s")
+	done := f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
+	require.ErrorContains(t, done.Err, "took longer than 1s")
+	text, err := os.ReadFile(pid)
+	require.NoError(t, err)
+	assert.NoFileExists(t, "/proc/"+strings.TrimSpace(string(text))+"/stat")
+}
+
 func TestScriptHasTheLeaseToItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{Linger: 3 * time.Second})

@@ -5,17 +5,18 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
+	"os"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
 // killGrace is the time between SIGTERM and SIGKILL of a shell that is stopped.
-const killGrace = 5 * time.Second
+const killGrace = jobtype.Duration(5 * time.Second)
 
 // shellRun is one run of `weed shell`. Its exit code is always 0: errors are lines.
 type shellRun struct {
@@ -28,36 +29,30 @@ type shellRun struct {
 	errors    []string
 }
 
-func (r *shellRun) run(ctx context.Context, program string, spec weed.Spec) error {
+func (r *shellRun) run(ctx context.Context, runner *command.Runner, program string, spec weed.Spec) error {
 	args := []string{"shell", "-master=" + strings.Join(spec.Masters, ",")}
 	if len(spec.Filers) > 0 {
 		args = append(args, "-filer="+spec.Filers[0])
 	}
-	shell := exec.CommandContext(ctx, program, args...) //nolint:gosec // the operator names the program
-	shell.Stdin = strings.NewReader("lock\n" + strings.Join(r.commands, "\n") + "\nunlock\nexit\n")
-	// A wrapper script starts the shell as its child: signals go to the whole group.
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGTERM) }
-	shell.WaitDelay = killGrace
 	reader, writer := io.Pipe()
-	shell.Stdout, shell.Stderr = writer, writer
-	if err := shell.Start(); err != nil {
-		return fmt.Errorf("%s cannot be started: %w", program, err)
-	}
-	defer func() { _ = syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		r.read(reader)
 	}()
-	err := shell.Wait()
+	exit, err := runner.Run(ctx, command.Call{
+		Argv: append([]string{program}, args...), Keys: launch.Spec{KillGrace: new(killGrace)}, Environ: os.Environ(), Output: writer,
+		Input: []byte("lock\n" + strings.Join(r.commands, "\n") + "\nunlock\nexit\n"),
+	})
 	_ = writer.Close()
 	<-read
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return fmt.Errorf("the script was stopped: %w; its lease ends within 10s; last output: %s", context.Cause(ctx), r.last())
-	}
-	if err != nil {
-		return fmt.Errorf("weed shell failed: %w; last output: %s", err, r.last())
+	case err != nil:
+		return fmt.Errorf("%s cannot be started: %w", program, err)
+	case exit != command.Exit{}:
+		return fmt.Errorf("weed shell failed: %s; last output: %s", exit, r.last())
 	}
 	return nil
 }

@@ -43,6 +43,9 @@ func compileAdded(run *dag.Run, file string, data []byte, splitter string, opera
 	if err != nil {
 		return nil, err
 	}
+	if header, err := HeaderOf(run.Graph()); err == nil {
+		u.defaults = header.Defaults
+	}
 	u.expand(entries)
 	if err := u.err(); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 // checkTask reports contradictions within one task.
 func (r reader) checkTask(t *Task) {
 	r.checkAction(t)
+	r.checkProgram(t)
 	if t.Node != "" && len(t.Labels) > 0 {
 		r.at(child(t.node, "labels"), "task %q has both node and labels; node already names the one worker", t.ID)
 	}

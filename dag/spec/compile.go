@@ -48,13 +48,15 @@ type compiler struct {
 type unit struct {
 	compiler
 	reader
-	params  map[string]any
-	chain   []string       // path of files to this one, which is last
-	names   map[string]int // id → position of its first entry
-	entries []Task
-	fans    map[string]bool              // entries that fan out
-	fanned  map[int][]instance           // position of a fan-out → its tasks
-	items   map[string]map[string]string // fan-out → args → id of its task
+	params map[string]any
+	// defaults are keys of programs for tasks that do not set them.
+	defaults map[string]any
+	chain    []string       // path of files to this one, which is last
+	names    map[string]int // id → position of its first entry
+	entries  []Task
+	fans     map[string]bool              // entries that fan out
+	fanned   map[int][]instance           // position of a fan-out → its tasks
+	items    map[string]map[string]string // fan-out → args → id of its task
 	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
 	limits     map[string]int
@@ -86,12 +88,12 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 
 func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	u := &unit{
-		compiler: c, reader: newReader(s.file), params: s.Params, chain: chain,
+		compiler: c, reader: newReader(s.file), params: s.Params, defaults: s.Defaults, chain: chain,
 	}
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
-		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, FanOuts: u.limits,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, FanOuts: u.limits, Defaults: s.Defaults,
 	}}
 	if u.count() > 0 {
 		u.circles()
@@ -184,7 +186,7 @@ func (u *unit) definition(t *Task) []byte {
 	d := Definition{
 		Kind: t.kind, Command: t.Command, JobType: t.JobType, Sleep: t.Sleep, Approval: t.Approval,
 		When: t.When, Timeout: t.Timeout, HeartbeatTimeout: t.HeartbeatTimeout, Retries: t.Retries,
-		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, PerItem: t.PerItem,
+		Node: t.Node, Labels: t.Labels, Resources: t.Resources, Params: t.Params, Launch: programOf(u.defaults, t), PerItem: t.PerItem,
 		Exclusive: t.Exclusive, Shared: t.Shared, NotBefore: t.NotBefore, ExpiresAt: t.ExpiresAt, OnWorkerLoss: t.OnWorkerLoss, Key: t.Key, KeyValid: t.KeyValid,
 	}
 	if d.Timeout == 0 && t.kind.metered() && t.kind != KindDAG && t.kind != KindJobType {

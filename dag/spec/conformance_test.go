@@ -260,6 +260,9 @@ func (b *bench) render(id string) string {
 	if r.Params != nil {
 		fmt.Fprintf(&out, "params %v\n", r.Params)
 	}
+	if r.Launch != nil {
+		fmt.Fprintf(&out, "launch %v\n", r.Launch)
+	}
 	if r.Prompt != "" {
 		fmt.Fprintf(&out, "prompt %s\n", r.Prompt)
 	}

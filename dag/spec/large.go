@@ -41,7 +41,7 @@ func (s *Spec) place() error {
 	for k := range min(len(s.Tasks), len(whole.Tasks)) {
 		s.Tasks[k].node = whole.Tasks[k].node
 	}
-	s.text, s.written = nil, whole.written
+	s.text, s.written, s.defaults = nil, whole.written, whole.defaults
 	return nil
 }
 

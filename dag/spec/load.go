@@ -83,6 +83,10 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 			s.HoldOnFailure = r.duration(n, "hold_on_failure", jobtype.Duration(time.Second))
 		}},
 		{"params", func(n *yamlread.Node) { s.Params, s.written = r.object(n, "params"), n }},
+		{"defaults", func(n *yamlread.Node) {
+			s.defaults = n
+			r.mapping(n, "defaults", r.launchKeys(&s.Defaults))
+		}},
 		{"tasks", func(n *yamlread.Node) { s.Tasks = tasks(n) }},
 	})
 	r.require(root, "version", "name", "tasks")
@@ -144,6 +148,9 @@ func (r reader) task(n *yamlread.Node, added bool) Task {
 	fields := slices.Concat(r.orderFields(&t), r.placeFields(&t), r.actionFields(&t))
 	if added {
 		fields = append(fields, field{"before", func(n *yamlread.Node) { t.Before = r.texts(n, "before", true) }})
+	}
+	if beyond(n, fields) {
+		fields = append(fields, r.launchKeys(&t.Launch)...)
 	}
 	t.doubtful = r.watched(n, "a task", []string{"needs", "params", "for_each", "matrix", "per_item"}, fields)
 	r.require(n, "id")

@@ -23,6 +23,7 @@ type Rendered struct {
 	Node              string
 	Labels            map[string]string
 	Params            map[string]any
+	Launch            map[string]any
 	Prompt            string
 	Exclusive, Shared []string
 	Key               string
@@ -66,6 +67,9 @@ func (p *Program) Render(i dag.Index, result func(dag.Index) []byte) (*Rendered,
 	out.Exclusive, out.Shared, out.Key = f.texts(d.Exclusive), f.texts(d.Shared), f.text(d.Key)
 	if d.Params != nil {
 		out.Params, _ = f.value(d.Params).(map[string]any)
+	}
+	if d.Launch != nil {
+		out.Launch, _ = f.value(d.Launch).(map[string]any)
 	}
 	if d.Approval != nil {
 		out.Prompt = f.text(d.Approval.Prompt)

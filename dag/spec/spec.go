@@ -43,13 +43,17 @@ type Spec struct {
 	OnFailure     dag.FailurePolicy
 	HoldOnFailure jobtype.Duration // 0: off
 	Params        map[string]any   // for templates, below a task's own
-	Tasks         []Task
+	// Defaults are keys of launch.Spec for every command task that does not set them.
+	Defaults map[string]any
+	Tasks    []Task
 
 	file     string
 	size     int
 	doubtful bool
 	// written is the node of params; nil if the document has no places.
 	written *yamlread.Node
+	// defaults is the node of that key; nil likewise.
+	defaults *yamlread.Node
 	// text is the document if the tasks have no places.
 	text []byte
 }
@@ -93,6 +97,7 @@ type Settings struct {
 	Key              string           // template; of all tasks with a key, in all runs, one executes and the others reuse its result
 	KeyValid         jobtype.Duration // maximum age of a reused result; 0: not older than the start of the task
 	Params           map[string]any
+	Launch           map[string]any // keys of launch.Spec: how a command is started; templates
 	ForEach          []any
 	ForEachFrom      string   // instead of ForEach: a reference to a list of the params or of a result
 	Matrix           []Axis   // in the order written
@@ -172,6 +177,8 @@ type Header struct {
 	FanOuts map[string]int `json:"fan_outs,omitempty"`
 	// Params are the params from the sub-DAG task, which replace the file's.
 	Params map[string]any `json:"params,omitempty"`
+	// Defaults are for the programs of tasks that are added during a run.
+	Defaults map[string]any `json:"defaults,omitempty"`
 }
 
 // Options returns the header's settings for a run.
@@ -206,6 +213,8 @@ type Definition struct {
 	KeyValid jobtype.Duration `json:"key_valid,omitempty"`
 	// Params are the task's own, passed to its handler or sub-DAG.
 	Params map[string]any `json:"params,omitempty"`
+	// Launch has keys of launch.Spec, for a command.
+	Launch map[string]any `json:"launch,omitempty"`
 	// Globals are the params of the spec used by the templates.
 	Globals map[string]any `json:"globals,omitempty"`
 	// PerItem lists fan-outs of which the task needs only the task of its item.

@@ -17,7 +17,7 @@ func fields() []string { return []string{"Needs", "Params", "Item", "Matrix"} }
 // definition.
 func (u *unit) checkTemplates(t *Task, d *Definition) {
 	refs := map[string]bool{}
-	t.eachText(func(text string, at *yamlread.Node) {
+	t.eachText(d.Launch, func(text string, at *yamlread.Node) {
 		if !gotemplate.Templated(text) {
 			return
 		}
@@ -48,8 +48,8 @@ func below(at *yamlread.Node, line int) *yamlread.Node {
 	return &moved
 }
 
-// eachText calls f for every text of an entry that may be a template.
-func (t *Task) eachText(f func(text string, at *yamlread.Node)) {
+// eachText calls f for every text of an entry that may be a template. launch has the keys of its program.
+func (t *Task) eachText(launch map[string]any, f func(text string, at *yamlread.Node)) {
 	at := func(key string, k int) *yamlread.Node { return entryNode(t.node, key, k) }
 	f(t.When, at("when", 0))
 	f(t.Node, at("node", 0))
@@ -68,6 +68,9 @@ func (t *Task) eachText(f func(text string, at *yamlread.Node)) {
 	}
 	if t.Approval != nil {
 		f(t.Approval.Prompt, nodeOr(child(child(t.node, "approval"), "prompt"), t.node))
+	}
+	for _, key := range slices.Sorted(maps.Keys(launch)) {
+		eachLeaf(launch[key], nodeOr(child(t.node, key), t.node), f)
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Params)) {
 		eachLeaf(t.Params[key], nodeOr(child(child(t.node, "params"), key), t.node), f)

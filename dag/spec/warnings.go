@@ -35,6 +35,7 @@ func (s *Spec) warnings() Faults {
 	}
 	w := &collector{file: s.file}
 	w.warn(commandlint.Values(s.written, "params"))
+	w.warn(commandlint.Values(s.defaults.Get("env"), "defaults.env"))
 	for k := range s.Tasks {
 		w.warn(taskWarnings(s.Tasks[k].node))
 	}
@@ -51,7 +52,7 @@ func (s *Spec) harmless() bool {
 		found += len(taskWarnings(n))
 		return found == 0
 	})
-	return root != nil && len(commandlint.Values(root.Get("params"), "params")) == 0
+	return root != nil && len(commandlint.Values(root.Get("params"), "params"))+len(commandlint.Values(root.Get("defaults").Get("env"), "defaults.env")) == 0
 }
 
 func (c *collector) warn(found []commandlint.Located) {
@@ -61,5 +62,6 @@ func (c *collector) warn(found []commandlint.Located) {
 }
 
 func taskWarnings(task *yamlread.Node) []commandlint.Located {
-	return slices.Concat(commandlint.Command(task.Get("command"), "command"), commandlint.Values(task.Get("params"), "params"))
+	return slices.Concat(commandlint.Command(task.Get("command"), "command"),
+		commandlint.Values(task.Get("params"), "params"), commandlint.Values(task.Get("env"), "env"))
 }

@@ -39,6 +39,8 @@ type ControlOptions struct {
 	// Health shows how the process is; nil: nobody sees. It must watch Client's
 	// connection.
 	Health *Health
+	// Shim is the command line of this binary as a shim; empty: it cannot be one.
+	Shim []string
 	// HTTP serves the API; nil: nobody does.
 	HTTP   *HTTP
 	Logger *slog.Logger
@@ -74,7 +76,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
-		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify), controlModule(), fx.Provide(all))
+		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify, shimLine(options.Shim)), controlModule(), fx.Provide(all))
 }
 
 // controlModule provides the control plane.
@@ -105,13 +107,16 @@ func newObserver(client *starter.Client, activities *control.Control) *fleet.Obs
 	return fleet.NewObserver(client.Temporal().WorkflowService(), client.Namespace(), activities)
 }
 
-func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, logger *slog.Logger) (*workers.Control, error) {
+// shimLine is the command line of a shim, for fx.
+type shimLine []string
+
+func newControl(client *starter.Client, activities *control.Control, observer *fleet.Observer, told config.Notify, shim shimLine, logger *slog.Logger) (*workers.Control, error) {
 	return workers.NewControl(client.Temporal(), workers.ControlOptions{
 		Register: []func(worker.Registry){
 			func(registry worker.Registry) { workflows.Register(registry) },
 			func(registry worker.Registry) { control.Register(registry, activities) },
 			func(registry worker.Registry) { fleet.Register(registry, observer) },
-			func(registry worker.Registry) { notify.Register(registry, newNotifier(client, told, logger)) },
+			func(registry worker.Registry) { notify.Register(registry, newNotifier(client, told, shim, logger)) },
 			func(registry worker.Registry) {
 				admission.Register(registry, admission.New(client.Temporal(), client.Namespace()))
 			},

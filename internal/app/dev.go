@@ -182,7 +182,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 		nodes = append(nodes, node)
 	}
 	process, err := start(ctx, budget, options.Logger,
-		fx.Supply(d.Client, options.Logger, options.Config.Fleet, options.Config.Audit, options.Config.Retention, options.Config.Notify), controlModule(),
+		fx.Supply(d.Client, options.Logger, options.Config.Fleet, options.Config.Audit, options.Config.Retention, options.Config.Notify, shimLine(options.Shim)), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
 			all := append(controlParts(plane, activities, options.Logger), sweeperParts(newSweeper(d.Client, options.Config.Retention, options.Logger))...)
 			all = append(all, pageParts(d.Client, options.Logger)...)

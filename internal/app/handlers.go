@@ -41,7 +41,7 @@ func builtin(dataDir string, shim []string) []jobtype.Handler {
 		command.New(command.Options{Shim: shim}),
 		scrub.New(scrub.Options{DataDir: dataDir}),
 	}
-	return append(handlers, seaweedfs.New(seaweedfs.NewConnections(weed.KeeperOptions{}))...)
+	return append(handlers, seaweedfs.New(seaweedfs.NewConnections(weed.KeeperOptions{}), command.NewRunner(command.Options{Shim: shim}))...)
 }
 
 // Descriptors are what [config.Load] checks a configuration against.

@@ -80,6 +80,9 @@ func StartNode(ctx context.Context, options NodeOptions) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkNode(ctx, options, handlers); err != nil {
+		return nil, err
+	}
 	worker, err := newNode(options.Client, options.settings(), handlers, options.Logger)
 	if err != nil {
 		return nil, err

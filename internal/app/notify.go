@@ -17,9 +17,9 @@ import (
 )
 
 // newNotifier makes the activities that tell receivers.
-func newNotifier(client *starter.Client, told config.Notify, log *slog.Logger) *notify.Activities {
+func newNotifier(client *starter.Client, told config.Notify, shim shimLine, log *slog.Logger) *notify.Activities {
 	return notify.New(notify.Options{
-		Source: notifySource{client}, Receivers: told.Receivers, Rules: told.Rules, Namespace: client.Namespace(), Log: log,
+		Source: notifySource{client}, Receivers: told.Receivers, Rules: told.Rules, Namespace: client.Namespace(), Log: log, Shim: shim,
 	})
 }
 

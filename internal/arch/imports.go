@@ -77,7 +77,7 @@ func coreImports() []importRule {
 		},
 		{
 			name: "dag-spec", scope: []string{"dag/spec/..."},
-			own: []string{"dag", "jobtype", "internal/lib/commandlint", "internal/lib/gotemplate", "internal/lib/suggest", "internal/lib/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
+			own: []string{"dag", "jobtype", "internal/lib/commandlint", "internal/lib/gotemplate", "internal/lib/launch", "internal/lib/suggest", "internal/lib/yamlread"}, foreign: []string{"go.yaml.in/yaml/v3"}, deny: noWorld,
 			fix: "dag/spec turns YAML into a graph and back; its caller reads files",
 		},
 		{
@@ -116,14 +116,14 @@ func edgeImports() []importRule {
 	return []importRule{
 		{
 			name: "activities", scope: []string{"activities/..."},
-			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "internal/engine/...", "internal/temporal/...", "internal/seaweedfs/...", "internal/lib/..."},
+			own:  []string{"contract", "jobtype", "dag/...", "activities/*/...", "activities/command", "internal/engine/...", "internal/temporal/...", "internal/seaweedfs/...", "internal/lib/..."},
 			deny: []string{"go.temporal.io/sdk/workflow", "go.temporal.io/sdk/worker"},
-			fix:  "an activity knows its own outside system; share through contract and jobtype, connect in internal/app",
+			fix:  "an activity knows its own outside system, and starts programs by command.Runner (ADR 64); share through contract and jobtype, connect in internal/app",
 		},
 		{
 			// ADR 62.
 			name: "handler-packs", scope: []string{"activities/command", "activities/scrub", "activities/seaweedfs"},
-			own:  []string{"jobtype", "activities/*/...", "internal/seaweedfs/...", "internal/lib/..."},
+			own:  []string{"jobtype", "activities/*/...", "activities/command", "internal/seaweedfs/...", "internal/lib/..."},
 			deny: []string{"go.temporal.io/..."},
 			fix:  "a handler pack implements jobtype.Handler with jobtype alone, like any author's handler",
 		},

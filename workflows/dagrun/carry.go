@@ -94,7 +94,7 @@ func (r *dagRun) startJob(d *dagrun.Decision) {
 		ProposalParams: job.Params,
 	}
 	if job.JobType == "" {
-		in.Job.JobType, in.Job.Argv = r.in.Name, job.Command
+		in.Job.JobType, in.Job.Argv, in.Job.Settings = r.in.Name, job.Command, job.Launch
 	}
 	r.runner.Execute(d.Decision, in, job.Policy)
 }

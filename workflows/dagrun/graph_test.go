@@ -134,6 +134,22 @@ func TestDAGRetriesWithGrowingBackoff(t *testing.T) {
 	assert.Equal(t, []string{"x", "{{"}, b.calls[0].Job.Argv, "what looks like a template is none any more")
 }
 
+// The keys of a program reach the worker, and what looks like a template there is none
+// any more.
+func TestDAGKeysOfPrograms(t *testing.T) {
+	t.Parallel()
+	b := newDAGBench(t)
+	result := b.run(`
+version: 1
+name: keys
+params: {braces: "{{"}
+defaults: {user: postgres, env: {A: a, B: "{{.Params.braces}}"}}
+tasks: [{id: a, command: [x], env: {A: own}}, {id: b, noop: true, needs: a}]
+`, contract.DAGInput{})
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome)
+	assert.JSONEq(t, `{"user":"postgres","env":{"A":"own","B":"{{\"{{\"}}"}}`, string(b.calls[0].Job.Settings))
+}
+
 func TestDAGOfJobTypes(t *testing.T) {
 	t.Parallel()
 	b := newDAGBench(t)

@@ -82,7 +82,7 @@ Examples:
 			}
 			defer srv.Client.Close()
 			control, err := app.StartControl(ctx.Context, app.ControlOptions{
-				Client: srv.Client, Fleet: srv.Settings.Fleet, Audit: srv.Settings.Audit, Retention: srv.Settings.Retention, Notify: srv.Settings.Notify, Health: srv.Health, HTTP: served, Logger: log,
+				Client: srv.Client, Fleet: srv.Settings.Fleet, Audit: srv.Settings.Audit, Retention: srv.Settings.Retention, Notify: srv.Settings.Notify, Health: srv.Health, HTTP: served, Shim: c.Env.Shim, Logger: log,
 			})
 			if err != nil {
 				return err

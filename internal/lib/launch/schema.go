@@ -13,8 +13,16 @@ import (
 //go:embed keys.schema.json
 var keysSchema []byte
 
+// schema and keys are read once.
+var (
+	schema = read()                           //nolint:gochecknoglobals // constant table
+	keys   = slices.Sorted(maps.Keys(schema)) //nolint:gochecknoglobals // constant table
+)
+
 // Schema returns the JSON Schema of each key.
-func Schema() map[string]json.RawMessage {
+func Schema() map[string]json.RawMessage { return schema }
+
+func read() map[string]json.RawMessage {
 	var document struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
@@ -23,20 +31,37 @@ func Schema() map[string]json.RawMessage {
 }
 
 // Keys returns the names of the keys, sorted.
-func Keys() []string { return slices.Sorted(maps.Keys(Schema())) }
+func Keys() []string { return keys }
 
-// AddTo returns a JSON Schema of an object with all keys added to its properties.
-func AddTo(schema []byte) json.RawMessage {
+// AddTo returns a JSON Schema with all keys added to its properties, except for some below a key, such as
+// "exit_codes.permanent".
+func AddTo(into []byte, without ...string) json.RawMessage {
 	var document map[string]any
-	if err := json.Unmarshal(schema, &document); err != nil {
-		return schema
+	if err := json.Unmarshal(into, &document); err != nil {
+		return into
 	}
 	properties, _ := document["properties"].(map[string]any)
 	for key, own := range Schema() {
 		properties[key] = own
+		for _, path := range without {
+			if below, found := strings.CutPrefix(path, key+"."); found {
+				properties[key] = lacking(own, below)
+			}
+		}
 	}
-	encoded, _ := json.Marshal(document) // It came out of JSON.
+	encoded, err := json.Marshal(document)
+	if err != nil {
+		return into
+	}
 	return encoded
+}
+
+func lacking(schema json.RawMessage, key string) any {
+	var object map[string]any
+	_ = json.Unmarshal(schema, &object)
+	properties, _ := object["properties"].(map[string]any)
+	delete(properties, key)
+	return object
 }
 
 // numbers are the keys whose scalars stay numbers.

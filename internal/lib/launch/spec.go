@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -76,12 +77,28 @@ func Strict(data json.RawMessage, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("%s must be %s, not %s", wrong.Field, kind(wrong.Type), wrong.Value)
+		}
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more than one JSON value")
 	}
 	return nil
+}
+
+// kind names a type as a configuration does.
+func kind(of reflect.Type) string {
+	switch of.Kind() {
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Int:
+		return "a whole number"
+	}
+	return "text"
 }
 
 // Map returns a copy whose texts are those that change returns. path is the text's own, such as

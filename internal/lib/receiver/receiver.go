@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/lib/gotemplate"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -114,10 +115,12 @@ type SMTP struct {
 	Timeout jobtype.Duration `json:"timeout,omitempty"`
 }
 
-// Command is a program of the control plane's machine; the body is its input.
+// Command is a program of the control plane's machine; the body is its input. Its keys have no
+// templates.
 type Command struct {
 	Argv    []string         `json:"argv"`
 	Timeout jobtype.Duration `json:"timeout,omitempty"`
+	launch.Spec
 }
 
 // Receiver is one of the three.
@@ -218,10 +221,21 @@ func (r Receiver) Validate() error {
 	if r.SMTP != nil {
 		faults = append(faults, r.SMTP.validate())
 	}
-	if r.Command != nil && (len(r.Command.Argv) == 0 || r.Command.Argv[0] == "") {
-		faults = append(faults, errors.New("command.argv: names no program"))
+	if r.Command != nil {
+		faults = append(faults, r.Command.validate()...)
 	}
 	return errors.Join(faults...)
+}
+
+func (c *Command) validate() []error {
+	var faults []error
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		faults = append(faults, errors.New("command.argv: names no program"))
+	}
+	for _, err := range c.Faults() {
+		faults = append(faults, fmt.Errorf("command.%w", err))
+	}
+	return faults
 }
 
 func (w *Webhook) validate(templated bool) error {

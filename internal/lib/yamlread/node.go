@@ -143,6 +143,20 @@ func (n *Node) Without(keys ...string) *Node {
 	return out
 }
 
+// With returns a copy of an object in which a key that is there has another value.
+func (n *Node) With(key string, value *Node) *Node {
+	out := n.Without()
+	if f := out.Field(key); f != nil {
+		f.Value = value
+	}
+	return out
+}
+
+// Empty returns an object without keys at the same place.
+func (n *Node) Empty() *Node {
+	return &Node{file: n.file, line: n.line, column: n.column, Kind: Object}
+}
+
 // Follow walks down as far as the path exists and returns where it got to.
 func (n *Node) Follow(path []string) *Node {
 	for _, step := range path {

@@ -72,7 +72,7 @@ func (g *Graph) job(t *task) *Job {
 	case spec.KindJobType:
 		job.JobType, job.Handler = t.definition.JobType, g.cfg.JobTypes[t.definition.JobType].Handler
 	case spec.KindCommand:
-		job.Command = t.rendered.Command
+		job.Command, job.Launch = t.rendered.Command, encodeParams(literal(t.rendered.Launch))
 	case spec.KindNoop:
 		job.Command = []string{"true"}
 	case spec.KindSleep, spec.KindApproval, spec.KindDAG, spec.KindFanOut:

@@ -47,6 +47,8 @@ type Job struct {
 	JobType string
 	// Command is the program and its arguments, for the command handler.
 	Command []string
+	// Launch has the keys of its program, as JSON without templates; empty if it has none.
+	Launch json.RawMessage
 	// Params are the task's own, as JSON; empty if it has none.
 	Params json.RawMessage
 	// Policy has the limits that the worker enforces.

@@ -3,6 +3,7 @@ package dagrun
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -21,11 +22,14 @@ type savedRendered struct {
 	Exclusive []string `json:"e,omitempty"`
 	Shared    []string `json:"s,omitempty"`
 	Key       string   `json:"k,omitempty"`
+	// Launch has the keys of a program.
+	Launch json.RawMessage `json:"x,omitempty"`
 }
 
 func saveRendered(r *spec.Rendered) *savedRendered {
 	return &savedRendered{
 		Command: r.Command, Node: r.Node, Labels: r.Labels, Params: encodeParams(r.Params), Prompt: r.Prompt, Exclusive: r.Exclusive, Shared: r.Shared, Key: r.Key,
+		Launch: encodeParams(r.Launch),
 	}
 }
 
@@ -33,7 +37,8 @@ func saveRendered(r *spec.Rendered) *savedRendered {
 func (s *savedRendered) equal(o *savedRendered) bool {
 	//workflowcheck:ignore equality does not depend on the order
 	return slices.Equal(s.Command, o.Command) && s.Node == o.Node && maps.Equal(s.Labels, o.Labels) &&
-		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared) && s.Key == o.Key
+		bytes.Equal(s.Params, o.Params) && s.Prompt == o.Prompt && slices.Equal(s.Exclusive, o.Exclusive) && slices.Equal(s.Shared, o.Shared) && s.Key == o.Key &&
+		bytes.Equal(s.Launch, o.Launch)
 }
 
 // changedSince returns what was filled in for a task when it began, if the same
@@ -61,10 +66,15 @@ func (g *Graph) restoreRendered(t *task, saved *savedRendered) error {
 		return err
 	}
 	t.rendered = &spec.Rendered{Run: true, Command: saved.Command, Node: saved.Node, Labels: saved.Labels, Prompt: saved.Prompt, Exclusive: saved.Exclusive, Shared: saved.Shared, Key: saved.Key}
-	if len(saved.Params) == 0 {
+	return errors.Join(passOn(saved.Params, &t.rendered.Params), passOn(saved.Launch, &t.rendered.Launch))
+}
+
+// passOn decodes values without a change of their numbers.
+func passOn(from json.RawMessage, into *map[string]any) error {
+	if len(from) == 0 {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(saved.Params))
-	decoder.UseNumber() // They are only passed on.
-	return decoder.Decode(&t.rendered.Params)
+	decoder := json.NewDecoder(bytes.NewReader(from))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }

@@ -192,7 +192,7 @@ func objectFault(needs run.Needs) string {
 
 // bytesOf estimates what an attempt carries of its task.
 func bytesOf(t *task) int {
-	size := len(encodeParams(t.rendered.Params))
+	size := len(encodeParams(t.rendered.Params)) + len(encodeParams(t.rendered.Launch))
 	for _, word := range t.rendered.Command {
 		size += len(word)
 	}

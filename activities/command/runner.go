@@ -1,0 +1,65 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+// Runner runs programs for other packages, with the keys of the configuration and to the
+// end of everything that they start.
+type Runner struct {
+	options Options
+	ledger  *ledger
+	cgroups cgroups
+}
+
+// NewRunner returns a runner. Its programs are noted in memory only.
+func NewRunner(options Options) *Runner {
+	return &Runner{options: options.withDefaults(), ledger: newLedger()}
+}
+
+// Call is one program to run.
+type Call struct {
+	Argv []string
+	// Keys are without templates.
+	Keys launch.Spec
+	// Environ has the variables that are inherited, Own further ones.
+	Environ, Own []string
+	Input        []byte
+	// Output gets stdout and stderr. It must be safe for concurrent use.
+	Output io.Writer
+}
+
+// Exit is how a program ended by itself.
+type Exit struct {
+	Code int
+	// Signal is the name of the signal that ended the program; Code is then -1.
+	Signal string
+}
+
+// String returns the end in words.
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "signal: " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// Run runs a program and returns when nothing of it is left. The error is the reason for
+// which it did not start, or the cause of ctx.
+func (r *Runner) Run(ctx context.Context, call Call) (Exit, error) {
+	to := func(from io.Reader) error {
+		_, err := io.Copy(call.Output, from)
+		return err
+	}
+	p := program{
+		argv: call.Argv, launch: call.Keys, inherited: call.Environ, own: call.Own, stdin: call.Input,
+		killGrace: call.Keys.Grace(), outputGrace: r.options.OutputGrace, ledger: r.ledger, shim: r.options.Shim, cgroups: &r.cgroups,
+		stdout: to, stderr: to,
+	}
+	outcome, err := p.run(ctx)
+	return Exit{Code: outcome.code, Signal: outcome.signal}, err
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/roundsman/roundsman/internal/lib/commandlint"
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+// program reads the keys for the start of a program that are next to others in an object.
+func (l *loader) program(n *yamlread.Node, path string) launch.Spec {
+	written := map[string]any{}
+	for _, key := range launch.Keys() {
+		value := n.Get(key)
+		if value == nil {
+			continue
+		}
+		written[key] = launch.Plain(key, value)
+		encoded, err := json.Marshal(map[string]any{key: written[key]})
+		if err == nil {
+			_, err = launch.Decode(encoded)
+		}
+		if err != nil {
+			l.fault(value.Place(), join(path, key), "%s", err)
+			delete(written, key)
+		}
+	}
+	l.found(commandlint.Values(n.Get("env"), path+".env"))
+	encoded, err := json.Marshal(written)
+	if err != nil {
+		return launch.Spec{}
+	}
+	read, _ := launch.Decode(encoded) // Each key was read before.
+	return read
+}
+
+// withProgram adds the schema of the keys for the start of a program.
+func withProgram(properties object) object {
+	all := maps.Clone(properties)
+	for key, schema := range launch.Schema() {
+		all[key] = schema
+	}
+	return all
+}
+
+// withDefaults lays the section defaults of a file below the blocks of its job types and returns the
+// file without it. A handler gets the keys that its schema has.
+func (l *loader) withDefaults(tree *yamlread.Node) *yamlread.Node {
+	defaults := tree.Get("defaults")
+	if defaults == nil || l.options.OnlyTemporal || l.options.WithoutJobTypes {
+		return tree
+	}
+	before := len(l.faults)
+	if l.object(defaults, "defaults", launch.Keys()...) {
+		l.program(defaults, "defaults")
+	}
+	if types := tree.Get("job_types"); types != nil && len(l.faults) == before {
+		for k := range types.Fields {
+			l.defaultsOf(&types.Fields[k], defaults)
+		}
+	}
+	return tree.Without("defaults")
+}
+
+// defaultsOf lays defaults below the blocks of one job type.
+func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
+	written := jobType.Value.Get("handler")
+	if jobType.Value.Kind != yamlread.Object || written == nil {
+		return
+	}
+	for _, b := range l.handlers[written.Literal].blocks {
+		if own := jobType.Value.Get(b.key); own != nil && own.Kind == yamlread.Object && b.key != "params" && b.schema != nil {
+			jobType.Value = jobType.Value.With(b.key, below(own, defaults, b.schema))
+		}
+	}
+}
+
+// below returns an object with the keys of defaults that it lacks and its schema has. Objects in it are
+// put together likewise.
+func below(own, defaults *yamlread.Node, schema *jsonschema.Schema) *yamlread.Node {
+	merged := own.Without()
+	for _, f := range defaults.Fields {
+		property := schema.Properties[f.Key]
+		if property == nil {
+			if open, known := schema.AdditionalProperties.(bool); known && !open {
+				continue
+			}
+			property = &jsonschema.Schema{}
+		}
+		written := own.Field(f.Key)
+		switch object := f.Value.Kind == yamlread.Object; {
+		case written == nil && object:
+			f.Value = below(f.Value.Empty(), f.Value, property)
+			merged.Add(f)
+		case written == nil:
+			merged.Add(f)
+		case object && written.Value.Kind == yamlread.Object:
+			merged = merged.With(f.Key, below(written.Value, f.Value, property))
+		}
+	}
+	return merged
+}

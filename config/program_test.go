@@ -1,0 +1,78 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/activities/command"
+	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+func withCommand(o *config.Options) {
+	handler := command.New(command.Options{})
+	o.Handlers = append(o.Handlers, handler.Descriptor())
+	if o.Validators == nil {
+		o.Validators = map[string]jobtype.SettingsValidator{}
+	}
+	o.Validators["command"] = handler
+}
+
+const defaultsOfAFile = `version: 1
+defaults:
+  user: postgres
+  env: {PGHOST: /run/postgresql, PGPORT: 5432}
+  exit_codes: {success: [0, 1], permanent: [2]}
+job_types:
+  a:
+    handler: command
+    schedule: {every: 1m}
+    detect: {command: [ls], user: 1000}
+    execute: {command: [rm], env: {PGPORT: "{{.Params.port}}"}, exit_codes: {success: [0]}}
+`
+
+func TestDefaultsOfAFile(t *testing.T) {
+	t.Parallel()
+	loaded, err := config.Load(config.Options{Sources: []config.Source{
+		{Name: "a.yaml", Data: []byte(defaultsOfAFile)},
+		{Name: "b.yaml", Data: []byte("version: 1\njob_types: {b: {handler: command, schedule: {every: 1m}, each_worker: true, execute: {command: [rm]}}}\n")},
+	}, Handlers: handlersOf(withCommand).Handlers, Validators: handlersOf(withCommand).Validators})
+	require.NoError(t, err)
+	a, b := loaded.JobTypes["a"], loaded.JobTypes["b"]
+	assert.JSONEq(t, `{"command":["ls"],"user":"1000","env":{"PGHOST":"/run/postgresql","PGPORT":"5432"},"exit_codes":{"success":[0,1]}}`, string(a.Detect))
+	assert.JSONEq(t, `{"command":["rm"],"user":"postgres","env":{"PGHOST":"/run/postgresql","PGPORT":"{{.Params.port}}"},"exit_codes":{"success":[0],"permanent":[2]}}`, string(a.Execute))
+	assert.JSONEq(t, `{"command":["rm"]}`, string(b.Execute), "defaults are those of their own file")
+}
+
+func handlersOf(change func(*config.Options)) config.Options {
+	var o config.Options
+	change(&o)
+	return o
+}
+
+func TestFaultsOfPrograms(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, []string{
+		`r.yaml:2:12: defaults.usr: unknown key: did you mean "user"?`,
+		"r.yaml:2:28: defaults.groups: groups must be a list, not string",
+	}, faults(t, `version: 1
+defaults: {usr: x, groups: y}
+job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}
+`, withCommand))
+	assert.Equal(t, []string{
+		"r.yaml:2:21: job_types.a.detect.env.A: there is no .Job here; a template knows .Params, .Cluster, .Detect",
+	}, faults(t, `version: 1
+defaults: {env: {A: "{{.Job.ID}}"}}
+job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}
+`, withCommand))
+	assert.Equal(t, []string{
+		"r.yaml:2:25: notify.receivers.a: command.kill_grace: 2h is out of range: use 0s to 1h",
+		`r.yaml:3:54: notify.receivers.b.command.usr: unknown key: did you mean "user"?`,
+	}, faults(t, `version: 1
+notify: {receivers: {a: &x {command: {argv: [ls], user: root, kill_grace: 2h}},
+  b: {command: {argv: [ls], env: {A: 1}, user: 1000, usr: x}}}}
+job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}
+`, withCommand))
+}

@@ -1,0 +1,75 @@
+package spec
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/internal/lib/yamlread"
+)
+
+// beyond reports whether a mapping has other keys than these. Most tasks of a large document have none
+// for the start of a program.
+func beyond(n *yamlread.Node, fields []field) bool {
+	return slices.ContainsFunc(n.Fields, func(f yamlread.Field) bool {
+		return !slices.ContainsFunc(fields, func(known field) bool { return known.name == f.Key })
+	})
+}
+
+// launchKeys reads every key of [launch.Spec] into a map.
+func (r reader) launchKeys(into *map[string]any) []field {
+	keys := launch.Keys()
+	fields := make([]field, len(keys))
+	for k, key := range keys {
+		fields[k] = field{key, func(n *yamlread.Node) {
+			if n.Kind == yamlread.Null {
+				r.at(n, "%s is empty; give it a value or remove it", key)
+				return
+			}
+			if *into == nil {
+				*into = map[string]any{}
+			}
+			(*into)[key] = launch.Plain(key, n)
+			r.checkLaunch(n, map[string]any{key: (*into)[key]})
+		}}
+	}
+	return fields
+}
+
+// checkLaunch reports what is wrong with one key.
+func (r reader) checkLaunch(n *yamlread.Node, one map[string]any) {
+	encoded, err := json.Marshal(one)
+	if err != nil {
+		r.at(n, "%v", err)
+		return
+	}
+	read, err := launch.Decode(encoded)
+	if err != nil {
+		r.at(n, "%s", strings.TrimPrefix(err.Error(), "json: "))
+		return
+	}
+	for _, fault := range read.Faults() {
+		r.at(n, "%v", fault)
+	}
+}
+
+// checkProgram refuses keys of a program on a task that starts none of its own.
+func (r reader) checkProgram(t *Task) {
+	if t.kind == KindCommand || t.kind == "" {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.Launch)) {
+		r.at(nodeOr(child(t.node, key), t.node), "%s is for tasks with command; a job type has it in its execute block", key)
+	}
+}
+
+// programOf returns the keys of a command, with those of defaults that the task does not set. Variables
+// are taken over one by one.
+func programOf(defaults map[string]any, t *Task) map[string]any {
+	if t.kind != KindCommand || len(defaults)+len(t.Launch) == 0 {
+		return nil
+	}
+	return launch.Over(defaults, t.Launch)
+}

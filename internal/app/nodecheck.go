@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// checkNodeWithin bounds the check: a worker starts also while the server is away.
+const checkNodeWithin = 5 * time.Second
+
+// checkNode logs the settings of applied job types that this node cannot fulfil. It returns those of job
+// types that the options name, because the worker is meant to run them.
+func checkNode(ctx context.Context, options NodeOptions, handlers []jobtype.Handler) error {
+	checkers := map[string]jobtype.NodeChecker{}
+	for _, handler := range handlers {
+		if checker, ok := handler.(jobtype.NodeChecker); ok {
+			checkers[handler.Descriptor().Name] = checker
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkNodeWithin)
+	defer cancel()
+	types, err := jobtypes.Of(options.Client).List(ctx)
+	if err != nil {
+		options.Logger.Warn("the settings of job types were not checked on this node", "error", err)
+		return nil
+	}
+	var faults []error
+	for _, known := range types {
+		checker := checkers[known.Spec.Handler]
+		if checker == nil || !mayServe(options, known.Spec) {
+			continue
+		}
+		if err := checker.CheckNode(ctx, known.Spec.Detect, known.Spec.Execute); err != nil {
+			options.Logger.Error("this node cannot run a job type as it is configured", "worker", options.ID, "job_type", known.Name, "error", err)
+			if slices.Contains(options.JobTypes, known.Name) {
+				faults = append(faults, fmt.Errorf("job type %s: %w", known.Name, err))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// mayServe reports whether the worker may get jobs of a job type.
+func mayServe(options NodeOptions, spec contract.JobTypeSpec) bool {
+	for name, value := range spec.Labels {
+		if options.Labels[name] != value {
+			return false
+		}
+	}
+	return len(options.JobTypes) == 0 || slices.Contains(options.JobTypes, spec.Name)
+}

@@ -1,0 +1,25 @@
+package launch
+
+import "maps"
+
+// Over returns the keys of defaults below those of own. Objects, such as env and limits, are put
+// together key by key.
+func Over(defaults, own map[string]any) map[string]any {
+	all := make(map[string]any, len(defaults)+len(own))
+	maps.Copy(all, defaults)
+	for key, value := range own {
+		below, isObject := all[key].(map[string]any)
+		above, both := value.(map[string]any)
+		if isObject && both {
+			value = overlay(below, above)
+		}
+		all[key] = value
+	}
+	return all
+}
+
+func overlay(below, above map[string]any) map[string]any {
+	merged := maps.Clone(below)
+	maps.Copy(merged, above)
+	return merged
+}

@@ -1,15 +1,44 @@
 package command
 
-import "golang.org/x/sys/unix"
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
 
 // maySwitch reports whether this process may change users and groups, and end programs of
 // other users.
 func maySwitch() bool {
+	return capable(unix.CAP_SETUID) && capable(unix.CAP_SETGID) && capable(unix.CAP_KILL)
+}
+
+// capable reports whether this process has a capability.
+func capable(capability int) bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
 	if unix.Capget(&header, &data[0]) != nil { // Version 3 fills both elements.
 		return false
 	}
-	const needed = 1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID | 1<<unix.CAP_KILL
-	return data[0].Effective&needed == needed
+	return data[capability/32].Effective&(1<<(capability%32)) != 0
+}
+
+// niceZero is the value of RLIMIT_NICE for a priority of 0.
+const niceZero = 20
+
+// allowed reports a setting that this worker may not make.
+func (s *setup) allowed() error {
+	if s == nil || capable(unix.CAP_SYS_NICE) {
+		return nil
+	}
+	var limit unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_NICE, &limit)
+	if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); s.Nice != nil && err == nil && *s.Nice < niceZero-own && niceZero-*s.Nice > int(limit.Cur) { //nolint:gosec // at most 40
+		return fmt.Errorf("NOT_ALLOWED: this worker may not set nice %d: add CAP_SYS_NICE to AmbientCapabilities in its unit", *s.Nice)
+	}
+	if s.IOClass == int(launch.IORealtime) {
+		return fmt.Errorf("NOT_ALLOWED: this worker may not set ionice realtime: add CAP_SYS_NICE to AmbientCapabilities in its unit")
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ func (h *Handler) checkKeys(ctx context.Context, keys launch.Spec) error {
 	if len(h.options.Shim) == 0 || !shims {
 		return p.withoutShim()
 	}
-	return nil
+	return p.setup().allowed()
 }
 
 // withoutTemplates drops the texts that are templates.

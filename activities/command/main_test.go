@@ -32,6 +32,8 @@ type part struct {
 	Attempt int    `json:"attempt,omitempty"`
 	// Keys are further keys of its block.
 	Keys block `json:"keys,omitempty"`
+	// Check makes the worker check its node instead.
+	Check bool `json:"check,omitempty"`
 }
 
 func TestMain(m *testing.M) {
@@ -89,6 +91,13 @@ func playWorker(role string) int {
 	program["kill_grace"] = "300ms"
 	settings, encodeErr := json.Marshal(program)
 	handler := newHandler(300 * time.Millisecond)
+	if p.Check {
+		if fault := handler.CheckNode(ctx, nil, settings); fault != nil {
+			_, _ = os.Stderr.WriteString(fault.Error() + "\n")
+			return 1
+		}
+		return 0
+	}
 	if err == nil && encodeErr == nil && p.Dir != "" {
 		if left := handler.PrepareNode(ctx, "node-a", p.Dir); left != nil {
 			_, _ = os.Stderr.WriteString(left.Error() + "\n") // A worker starts all the same.

@@ -24,6 +24,8 @@ type program struct {
 	stdin          []byte
 	// account is the user that the program runs as; nil: the worker's.
 	account *account
+	// fromFiles are the variables of env_file.
+	fromFiles []string
 	// killGrace is the time between SIGTERM and SIGKILL, outputGrace how long
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
@@ -100,9 +102,16 @@ func (p program) run(ctx context.Context) (ended, error) {
 	if p.account, err = accountOf(ctx, p.launch); err != nil {
 		return ended{}, err
 	}
+	if p.fromFiles, err = readEnvFiles(p.launch.EnvFile); err != nil {
+		return ended{}, err
+	}
 	pipes, err := openPipes(p.outputGrace)
 	if err != nil {
 		return ended{}, &startError{err: err}
+	}
+	if p.stdin, err = p.input(pipes); err != nil {
+		pipes.closeAll()
+		return ended{}, err
 	}
 	child, err := p.start(ctx, pipes)
 	if err != nil {
@@ -335,7 +344,7 @@ func (p program) withoutShim() error {
 	if p.setup() == nil {
 		return nil
 	}
-	return &startError{permanent: true, err: errors.New("UNSUPPORTED: only a worker on Linux changes the user of a program: run the job there")}
+	return &startError{permanent: true, err: errors.New("UNSUPPORTED: user, umask, nice and ionice need a worker on Linux: restrict the job type by labels")}
 }
 
 // enter notes the program, and marks it so that what it starts can be told apart.

@@ -29,6 +29,9 @@ type setup struct {
 	Switch   bool
 	UID, GID int
 	Groups   []int
+	// Umask and Nice are nil and IOClass is 0 if they stay as they are.
+	Umask, Nice      *int
+	IOClass, IOLevel int
 }
 
 // setup returns nil if the program needs none.
@@ -37,6 +40,15 @@ func (p program) setup() *setup {
 	if p.account != nil && !p.account.isOwn() {
 		s.Switch, s.UID, s.GID, s.Groups = true, p.account.UID, p.account.GID, p.account.Groups
 	}
+	if p.launch.Umask != "" {
+		mask, _ := p.launch.ParseUmask() // validated
+		s.Umask = &mask
+	}
+	if p.launch.IONice != "" {
+		class, level, _ := p.launch.ParseIONice() // validated
+		s.IOClass, s.IOLevel = int(class), level
+	}
+	s.Nice = p.launch.Nice
 	if reflect.ValueOf(s).IsZero() {
 		return nil
 	}

@@ -98,6 +98,34 @@ func (o order) prepare() error {
 }
 
 func (s *setup) apply() error {
+	if err := s.prioritize(); err != nil {
+		return err
+	}
+	return s.switchUser()
+}
+
+// prioritize sets the priorities of the calling thread, which becomes the program, and the
+// umask.
+func (s *setup) prioritize() error {
+	if s.Umask != nil {
+		unix.Umask(*s.Umask)
+	}
+	if s.Nice != nil {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, *s.Nice); err != nil {
+			return fmt.Errorf("nice %d: %w", *s.Nice, err)
+		}
+	}
+	if s.IOClass != 0 {
+		const ofThread, shift = 1, 13 // IOPRIO_WHO_PROCESS, IOPRIO_CLASS_SHIFT
+		priority := uintptr(s.IOClass<<shift | s.IOLevel)
+		if _, _, errno := unix.Syscall(unix.SYS_IOPRIO_SET, ofThread, 0, priority); errno != 0 {
+			return fmt.Errorf("ionice class %d level %d: %w", s.IOClass, s.IOLevel, errno)
+		}
+	}
+	return nil
+}
+
+func (s *setup) switchUser() error {
 	if !s.Switch {
 		dropSwitching()
 		return nil

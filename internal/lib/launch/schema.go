@@ -65,7 +65,7 @@ func lacking(schema json.RawMessage, key string) any {
 }
 
 // numbers are the keys whose scalars stay numbers.
-var numbers = []string{"exit_codes"} //nolint:gochecknoglobals // constant table
+var numbers = []string{"exit_codes", "nice"} //nolint:gochecknoglobals // constant table
 
 // Plain converts the value of one key. A scalar becomes text in its spelling (`user: 1000`, `umask:
 // 0027`), except for keys with numbers.

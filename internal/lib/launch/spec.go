@@ -34,6 +34,16 @@ type Spec struct {
 	// Dir is the working directory; "~" is the home directory of the user.
 	Dir string            `json:"dir,omitempty"`
 	Env map[string]string `json:"env,omitempty"`
+	// EnvFile lists files of variables, which replace those of Env. A path that begins with "-" may be
+	// missing.
+	EnvFile Texts `json:"env_file,omitempty"`
+	// Umask is in octal digits. Nice is the priority, from -20 to 19; IONice a class of [IOClasses] with
+	// a level, such as "best-effort:7".
+	Umask  string `json:"umask,omitempty"`
+	Nice   *int   `json:"nice,omitempty"`
+	IONice string `json:"ionice,omitempty"`
+	// Stdin is the standard input: empty or "params", "none", "file:PATH" or "data:TEXT".
+	Stdin string `json:"stdin,omitempty"`
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`
@@ -114,6 +124,8 @@ func (s Spec) Map(change func(path, text string) string) Spec {
 		}
 		s.Env = env
 	}
+	s.EnvFile = mapAll("env_file", s.EnvFile, change)
+	s.Stdin = change("stdin", s.Stdin)
 	return s
 }
 
@@ -137,6 +149,7 @@ func (s Spec) Faults() []error {
 			faults = append(faults, fmt.Errorf("env: %q is no name of a variable", key))
 		}
 	}
+	faults = append(faults, s.settingFaults()...)
 	return append(faults, s.ExitCodes.faults()...)
 }
 

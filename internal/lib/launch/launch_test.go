@@ -1,0 +1,81 @@
+package launch_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+// The schema and the struct have the same keys.
+func TestSchemaHasEveryKey(t *testing.T) {
+	t.Parallel()
+	var fields []string
+	for field := range reflect.TypeFor[launch.Spec]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields = append(fields, name)
+	}
+	slices.Sort(fields)
+	assert.Equal(t, fields, launch.Keys())
+	for key, schema := range launch.Schema() {
+		assert.True(t, json.Valid(schema), key)
+	}
+	assert.NotContains(t, string(launch.AddTo([]byte(`{"properties":{}}`), "exit_codes.permanent")), "permanent")
+}
+
+func TestEnvFile(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"A=1\nB=two words  \n\n; no\n# no\nC=\"a b \" \n": {"A=1", "B=two words", "C=a b "},
+		"A='a\"\\n'\nB=\"a\\\"b\\\\c\\d\"\nC=a\\ b\\\nc":  {`A=a"\n`, `B=a"b\c\d`, "C=a bc"},
+		"A=\"x\ny\"z\nB=\r\n":                             {"A=x\nyz", "B="},
+		"A = 1":                                           {"A=1"},
+		"":                                                nil,
+	} {
+		got, err := launch.ParseEnvFile(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]string{
+		"A=1\nnothing\n": `line 2: "nothing" is no NAME=VALUE`, "=x": "is no NAME=VALUE", "\nA=\"x": `line 2: the quote " is not closed`,
+		"export A=1": `line 1: "export A" is no NAME=VALUE`, "A=\x00": "NUL",
+	} {
+		_, err := launch.ParseEnvFile(text)
+		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+// systemd itself reads a file in the same way.
+func TestEnvFileAsSystemd(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/run/systemd/system"); err != nil {
+		t.Skip("no systemd runs here")
+	}
+	text := "A=1\nB=two words  \nC=\"a b \" \nD='a\"\\n'\nE=\"a\\\"b\\\\c\\d\"\nF=a\\ b\\\nc\nG=\"x\ny\"z\n"
+	path := filepath.Join(t.TempDir(), "env")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644)) //nolint:gosec // systemd reads it
+	output, err := exec.Command("systemd-run", "--pipe", "--quiet", "-p", "EnvironmentFile="+path, "env", "-0").Output()
+	require.NoError(t, err)
+	want, err := launch.ParseEnvFile(text)
+	require.NoError(t, err)
+	for _, variable := range want {
+		assert.Contains(t, strings.Split(string(output), "\x00"), variable)
+	}
+}
+
+func TestOver(t *testing.T) {
+	t.Parallel()
+	defaults := map[string]any{"user": "a", "env": map[string]any{"A": "1", "B": "2"}, "groups": []any{"x"}}
+	own := map[string]any{"env": map[string]any{"B": "3"}, "groups": []any{"y"}}
+	assert.Equal(t, map[string]any{"user": "a", "env": map[string]any{"A": "1", "B": "3"}, "groups": []any{"y"}}, launch.Over(defaults, own))
+	assert.Equal(t, map[string]any{"A": "1", "B": "2"}, defaults["env"], "the defaults stay")
+}

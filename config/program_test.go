@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,4 +77,37 @@ notify: {receivers: {a: &x {command: {argv: [ls], user: root, kill_grace: 2h}},
   b: {command: {argv: [ls], env: {A: 1}, user: 1000, usr: x}}}}
 job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]}, execute: {command: [rm]}}}
 `, withCommand))
+}
+
+// The complete example of docs/programs.md and every kind of reference to a secret are free
+// of faults and warnings.
+func TestExampleOfPrograms(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/programs.md")
+	require.NoError(t, err)
+	_, example, found := strings.Cut(string(text), "## Example: PostgreSQL\n\n```yaml\n")
+	require.True(t, found)
+	example, _, _ = strings.Cut(example, "```")
+	example = strings.Replace(example, "PGPASSFILE:", "AWS_SECRET_ACCESS_KEY: {credential: aws}\n    RESTIC_PASSWORD: {command: [pass, show, restic]}\n    PGPASSFILE:", 1)
+	loaded, err := config.Load(config.Options{
+		Sources: []config.Source{{Name: "programs.md", Data: []byte(example)}}, Handlers: handlersOf(withCommand).Handlers, Validators: handlersOf(withCommand).Validators,
+	})
+	require.NoError(t, err)
+	assert.Empty(t, loaded.Warnings)
+	assert.Contains(t, string(loaded.JobTypes["vacuum"].Execute), `"PGPASSWORD":{"file":"/etc/roundsman/pg.password"}`)
+}
+
+func TestFaultsOfSecrets(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		"{fil: x}":                  "r.yaml:4:62: job_types.a.execute.env.A.fil: unknown key",
+		"{file: /x, credential: y}": "r.yaml:4:61: job_types.a.execute.env.A: write one of file, credential and command",
+		"{}":                        "r.yaml:4:61: job_types.a.execute.env.A: minProperties: got 0, want 1",
+	} {
+		assert.Equal(t, []string{want}, faults(t, `version: 1
+job_types:
+  a: {handler: command, schedule: {every: 1m}, each_worker: true,
+    execute: {command: [rm], env: {OK: {file: /x}, N: 5, A: `+written+`}}}
+`, withCommand))
+	}
 }

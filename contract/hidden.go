@@ -20,9 +20,14 @@ func HidesPath(path string) bool {
 }
 
 // HideEnv replaces the values below every key env of a settings block by [Hidden]. The
-// names of the variables stay.
+// names of the variables stay, and so do references to secrets.
 func HideEnv(block json.RawMessage) json.RawMessage {
-	return overEnv(block, nil, func(any, map[string]any, string) any { return Hidden })
+	return overEnv(block, nil, func(value any, _ map[string]any, _ string) any {
+		if _, reference := value.(map[string]any); reference {
+			return value
+		}
+		return Hidden
+	})
 }
 
 // RevealEnv replaces every [Hidden] of a block by the value that another block has at the

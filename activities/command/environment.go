@@ -1,7 +1,6 @@
 package command
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,11 +23,7 @@ func (h *Handler) inherited() []string {
 // environment returns the variables of the program. Later ones win: those that are
 // inherited, those of the user, Roundsman's own, those of the configuration, those of files.
 func (p program) environment() []string {
-	env := slices.Concat(p.account.without(p.inherited), p.account.environment(), p.own)
-	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
-		env = append(env, key+"="+p.launch.Env[key])
-	}
-	return append(env, p.fromFiles...)
+	return slices.Concat(p.account.without(p.inherited), p.account.environment(), p.own, p.configured)
 }
 
 func jobEnvironment(job jobtype.Job) []string {

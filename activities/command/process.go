@@ -24,8 +24,9 @@ type program struct {
 	stdin          []byte
 	// account is the user that the program runs as; nil: the worker's.
 	account *account
-	// fromFiles are the variables of env_file.
-	fromFiles []string
+	// configured are the variables of env and env_file, whose secrets mask hides.
+	configured []string
+	mask       *masker
 	// killGrace is the time between SIGTERM and SIGKILL, outputGrace how long
 	// a pipe may stay open in silence after the program has ended.
 	killGrace   time.Duration
@@ -102,7 +103,7 @@ func (p program) run(ctx context.Context) (ended, error) {
 	if p.account, err = accountOf(ctx, p.launch); err != nil {
 		return ended{}, err
 	}
-	if p.fromFiles, err = readEnvFiles(p.launch.EnvFile); err != nil {
+	if p.configured, p.mask, err = p.resolveEnv(ctx); err != nil {
 		return ended{}, err
 	}
 	pipes, err := openPipes(p.outputGrace)
@@ -151,11 +152,11 @@ func (p program) attach(pipes *pipes, stop context.CancelCauseFunc) *readers {
 		return err
 	}
 	stderr := make(chan error, 1)
-	go func() { stderr <- read(p.stderr, p.watcher.output(pipes.stderr)) }()
+	go func() { stderr <- read(p.stderr, p.mask.reader(p.watcher.output(pipes.stderr))) }()
 	both := &readers{done: make(chan struct{})}
 	go func() {
 		defer close(both.done)
-		both.err = errors.Join(read(p.stdout, p.watcher.output(pipes.stdout)), <-stderr)
+		both.err = errors.Join(read(p.stdout, p.mask.reader(p.watcher.output(pipes.stdout))), <-stderr)
 	}()
 	return both
 }

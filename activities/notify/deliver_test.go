@@ -205,7 +205,7 @@ func TestCommandEndsWithAllItStarted(t *testing.T) {
 func TestCommandHasKeysOfPrograms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	keys := launch.Spec{Dir: dir, Env: map[string]string{"PATH": "/none:/usr/bin:/bin", "A": "{{.ID}}"}, ExitCodes: launch.ExitCodes{Success: []int{7}}}
+	keys := launch.Spec{Dir: dir, Env: map[string]launch.Value{"PATH": {Text: "/none:/usr/bin:/bin"}, "A": {Text: "{{.ID}}"}}, ExitCodes: launch.ExitCodes{Success: []int{7}}}
 	to := receiver.Command{Argv: []string{"sh", "-c", `echo "$A" > out; exit 7`}, Spec: keys}
 	assert.Empty(t, deliver(t, receiver.Receiver{Command: &to}).Error)
 	written, err := os.ReadFile(filepath.Join(dir, "out"))

@@ -4,7 +4,7 @@ package arch
 // target. Budgets only fall: remove the entry of a package that reaches the target.
 var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant table
 	"activities/admission":                 {19, 28},
-	"activities/command":                   {15, 3},
+	"activities/command":                   {13, 3},
 	"activities/control":                   {20, 17},
 	"activities/fleet":                     {16, 15},
 	"activities/jobs":                      {17, 11},

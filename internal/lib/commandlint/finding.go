@@ -34,7 +34,7 @@ type Finding struct {
 func (f Finding) Message() string {
 	switch f.Code {
 	case LiteralSecret:
-		return fmt.Sprintf("%s is a literal secret: let the program read a file, or set it in the worker's environment", f.Name)
+		return fmt.Sprintf("%s is a literal secret: write env: {NAME: {file: PATH}}, or let the program read a file", f.Name)
 	case OneElement:
 		return fmt.Sprintf("a whole command line in one element: no shell splits it; write [%s, …], an element per argument", f.Name)
 	case LostFailure:

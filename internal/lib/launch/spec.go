@@ -32,8 +32,8 @@ type Spec struct {
 	Group  string   `json:"group,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 	// Dir is the working directory; "~" is the home directory of the user.
-	Dir string            `json:"dir,omitempty"`
-	Env map[string]string `json:"env,omitempty"`
+	Dir string           `json:"dir,omitempty"`
+	Env map[string]Value `json:"env,omitempty"`
 	// EnvFile lists files of variables, which replace those of Env. A path that begins with "-" may be
 	// missing.
 	EnvFile Texts `json:"env_file,omitempty"`
@@ -118,9 +118,9 @@ func (s Spec) Map(change func(path, text string) string) Spec {
 	s.Groups = mapAll("groups", s.Groups, change)
 	s.Dir = change("dir", s.Dir)
 	if s.Env != nil {
-		env := make(map[string]string, len(s.Env))
+		env := make(map[string]Value, len(s.Env))
 		for _, key := range slices.Sorted(maps.Keys(s.Env)) {
-			env[key] = change("env."+key, s.Env[key])
+			env[key] = s.Env[key].mapped("env."+key, change)
 		}
 		s.Env = env
 	}
@@ -147,6 +147,9 @@ func (s Spec) Faults() []error {
 	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
 		if key == "" || strings.ContainsAny(key, "=\x00") {
 			faults = append(faults, fmt.Errorf("env: %q is no name of a variable", key))
+		}
+		if err := s.Env[key].fault(); err != nil {
+			faults = append(faults, fmt.Errorf("env.%s: %w", key, err))
 		}
 	}
 	faults = append(faults, s.settingFaults()...)

@@ -1,0 +1,127 @@
+package command
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	// masked stands for a secret.
+	masked = "***"
+	// minSecret is the length from which a value is masked. Shorter ones would turn every
+	// output into asterisks.
+	minSecret = 4
+	// minSecretLine is that of one line of a secret with several.
+	minSecretLine = 8
+	maskChunk     = 32 << 10
+)
+
+// masker replaces secrets, and the usual encodings of them, in everything that a program
+// prints.
+type masker struct {
+	// forms are the texts to replace, by their first byte, the longest first.
+	forms [256][][]byte
+	empty bool
+}
+
+func newMasker(secrets []string) *masker {
+	m := &masker{empty: true}
+	for _, secret := range secrets {
+		m.add(secret, minSecret)
+		for line := range strings.Lines(secret) {
+			m.add(strings.TrimRight(line, "\r\n"), minSecretLine)
+		}
+	}
+	return m
+}
+
+func (m *masker) add(secret string, least int) {
+	if len(secret) < least {
+		return
+	}
+	quoted, _ := json.Marshal(secret) //nolint:errchkjson // a text
+	escaped := string(quoted[1 : len(quoted)-1])
+	bare := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(escaped)
+	forms := []string{
+		secret, escaped, bare, strings.ReplaceAll(bare, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret),
+		base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
+	}
+	slices.Sort(forms)
+	for _, form := range slices.Compact(forms) {
+		first := form[0]
+		m.forms[first] = append(m.forms[first], []byte(form))
+		slices.SortFunc(m.forms[first], func(a, b []byte) int { return len(b) - len(a) })
+	}
+	m.empty = false
+}
+
+// text masks a whole text.
+func (m *masker) text(text string) string {
+	if m == nil || m.empty {
+		return text
+	}
+	done, _ := m.replace(nil, []byte(text), true)
+	return string(done)
+}
+
+// reader masks a stream. It keeps back the beginning of a possible secret until more of it
+// arrives.
+func (m *masker) reader(from io.Reader) io.Reader {
+	if m == nil || m.empty {
+		return from
+	}
+	return &maskReader{from: from, masker: m, chunk: make([]byte, maskChunk)}
+}
+
+// replace appends text without secrets to done. It returns what may be the beginning of a
+// secret, unless text is the last part.
+func (m *masker) replace(done, text []byte, last bool) (replaced, rest []byte) {
+	for len(text) > 0 {
+		length := 0
+		for _, form := range m.forms[text[0]] {
+			if !last && len(form) > len(text) && bytes.HasPrefix(form, text) {
+				return done, text
+			}
+			if length == 0 && bytes.HasPrefix(text, form) {
+				length = len(form)
+			}
+		}
+		if length > 0 {
+			done, text = append(done, masked...), text[length:]
+			continue
+		}
+		done, text = append(done, text[0]), text[1:]
+	}
+	return done, nil
+}
+
+type maskReader struct {
+	from   io.Reader
+	masker *masker
+	chunk  []byte
+	// rest is not yet masked, ready is.
+	rest, ready []byte
+	err         error
+}
+
+// Read implements io.Reader.
+func (r *maskReader) Read(p []byte) (int, error) {
+	for len(r.ready) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		var n int
+		n, r.err = r.from.Read(r.chunk)
+		text := append(r.rest, r.chunk[:n]...)
+		r.ready, r.rest = r.masker.replace(nil, text, r.err != nil)
+		r.rest = slices.Clone(r.rest)
+	}
+	n := copy(p, r.ready)
+	r.ready = r.ready[n:]
+	return n, nil
+}

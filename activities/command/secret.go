@@ -1,0 +1,122 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/internal/lib/commandlint"
+	"github.com/roundsman/roundsman/internal/lib/launch"
+)
+
+const (
+	// maxSecretBytes bounds one secret.
+	maxSecretBytes = 64 << 10
+	// secretTimeout bounds a program that prints a secret.
+	secretTimeout = 30 * time.Second
+)
+
+// credentialsVariable is where systemd keeps the credentials of a unit.
+const credentialsVariable = "CREDENTIALS_DIRECTORY"
+
+// resolveEnv returns the variables of env and env_file with their secrets. The masker
+// knows all of them.
+func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
+	var variables, secrets []string
+	for _, key := range slices.Sorted(maps.Keys(p.launch.Env)) {
+		value := p.launch.Env[key]
+		text := value.Text
+		if value.Secret() {
+			var err error
+			if text, err = p.secret(ctx, value); err != nil {
+				return nil, nil, &startError{err: fmt.Errorf("SECRET: env.%s: %s", key, newMasker(secrets).text(err.Error()))}
+			}
+			secrets = append(secrets, text)
+		}
+		variables = append(variables, key+"="+text)
+	}
+	fromFiles, err := readEnvFiles(p.launch.EnvFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, variable := range fromFiles {
+		if key, value, _ := strings.Cut(variable, "="); commandlint.Secret(key, value) {
+			secrets = append(secrets, value)
+		}
+	}
+	return append(variables, fromFiles...), newMasker(secrets), nil
+}
+
+// secret finds one secret on this node.
+func (p program) secret(ctx context.Context, value launch.Value) (string, error) {
+	var text string
+	var err error
+	switch {
+	case value.File != "":
+		if text, err = readBounded(value.File, maxSecretBytes); err != nil {
+			err = fmt.Errorf("%s: %w", value.File, err)
+		}
+	case value.Credential != "":
+		text, err = readCredential(value.Credential)
+	default:
+		text, err = p.printed(ctx, value.Command)
+	}
+	text = strings.TrimRight(text, "\r\n")
+	switch {
+	case err != nil:
+		return "", err
+	case text == "":
+		return "", errors.New("the secret is empty")
+	case strings.ContainsRune(text, 0):
+		return "", errors.New("the secret has a NUL byte, which no variable can hold")
+	}
+	return text, nil
+}
+
+func readCredential(name string) (string, error) {
+	directory := os.Getenv(credentialsVariable)
+	switch {
+	case directory == "":
+		return "", fmt.Errorf("credential %s: this worker has none: write LoadCredential=%s:PATH in its unit", name, name)
+	case name != filepath.Base(name):
+		return "", fmt.Errorf("credential %q is no name", name)
+	}
+	text, err := readBounded(filepath.Join(directory, name), maxSecretBytes)
+	if err != nil {
+		return "", fmt.Errorf("credential %s: %w: write LoadCredential=%s:PATH in the unit of this worker", name, err, name)
+	}
+	return text, nil
+}
+
+// printed returns what a program prints, which the worker's own user runs.
+func (p program) printed(ctx context.Context, argv []string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, secretTimeout, fmt.Errorf("no secret within %s", secretTimeout))
+	defer cancel()
+	var output []byte
+	errorOutput := newTail(stderrKept)
+	reading := program{
+		argv: argv, inherited: p.inherited, own: p.own, killGrace: time.Second, outputGrace: p.outputGrace,
+		ledger: p.ledger, owner: p.owner, shim: p.shim, cgroups: p.cgroups,
+	}.with(func(stdout io.Reader) (err error) {
+		if output, err = io.ReadAll(io.LimitReader(stdout, maxSecretBytes+1)); err == nil && len(output) > maxSecretBytes {
+			err = fmt.Errorf("the secret has more than %d bytes", maxSecretBytes)
+		}
+		return err
+	}, errorOutput)
+	outcome, err := reading.run(ctx)
+	mask := newMasker([]string{strings.TrimRight(string(output), "\r\n")})
+	switch {
+	case err != nil:
+		return "", failure(argv[0], err)
+	case outcome.code != 0 || outcome.signal != "":
+		return "", errors.New(mask.text(describe(argv[0], outcome, errorOutput.text(), "").Error()))
+	}
+	return string(output), nil
+}

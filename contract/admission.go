@@ -149,6 +149,8 @@ type AdmissionAnswer struct {
 	Lost []AdmissionRefusal `json:"lost,omitempty"`
 	// Stopped lists the work that the holder must not start any more.
 	Stopped []AdmissionStop `json:"stopped,omitempty"`
+	// Waiting lists the requests for resources that were received and cannot be granted yet.
+	Waiting []string `json:"waiting,omitempty"`
 }
 
 // AdmissionGrant grants one item, with Fences consecutive fences from Fence on.

@@ -20,6 +20,7 @@ func (r *Run) askCancel(i Index, buf []Decision) []Decision {
 	if n.flag&flagCanceling != 0 {
 		return buf
 	}
+	r.uncrowd(n)
 	n.flag = n.flag&^flagAdmitted | flagCanceling
 	return append(buf, Decision{Kind: DecisionCancel, Task: i})
 }

@@ -34,6 +34,7 @@
 // the concurrency limit, so its wait does not block ready tasks. After EventAdmit (which EventWithdraw
 // reverts) it gets the next place that no ready task of a higher priority needs (DecisionProceed). At
 // most Concurrency tasks are at their gates at once, so tasks without a place hold few resources.
+// After EventCrowded a task waits for others: it holds nothing, and does not count until EventAdmit.
 //
 // # Trigger rules
 //
@@ -58,7 +59,7 @@
 // property` runs 10,000 checks of each.
 //
 //	I1  A task starts only when its trigger rule holds, and again only after an operator's retry or rerun.
-//	I2  At most Options.Concurrency metered tasks run in a place, and as many gated ones without. A ready metered task exists only if the limit of its kind is reached or the run is paused.
+//	I2  At most Options.Concurrency metered tasks run in a place, and as many gated ones without, except crowded ones. A ready metered task exists only if the limit of its kind is reached or the run is paused.
 //	I3  Among ready tasks the highest priority starts first, then the first declaration.
 //	I4  After a failure, every all_success task below it is terminal in the same step, before any decision.
 //	I5  The states after a set of reports do not depend on the order of reports of independent tasks (Continue, no operator).

@@ -33,6 +33,9 @@ const (
 	// follows, now or when a place is free. It has no effect if repeated or if the task is being
 	// canceled.
 	EventAdmit
+	// EventCrowded reports that others hold the external resources of a started gated task. Until
+	// EventAdmit it does not count among the tasks at their gates. It has no effect for other tasks.
+	EventCrowded
 	// EventWithdraw reverts EventAdmit, because the task returned its resources. It has no effect for
 	// a task that does not wait for its place.
 	EventWithdraw
@@ -72,7 +75,7 @@ const (
 )
 
 var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
-	"start", "started", "completed", "deferred", "failed", "canceled", "skipped", "admit", "withdraw",
+	"start", "started", "completed", "deferred", "failed", "canceled", "skipped", "admit", "crowded", "withdraw",
 	"retry", "skip", "rerun", "cancel-task", "cancel-run", "deadline", "pause", "resume",
 	"add-tasks", "set-concurrency", "release",
 }

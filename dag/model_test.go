@@ -163,6 +163,7 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 		require.Equal(p.t, t.admitted, p.run.Admitted(p.index(id)), "task %s admitted", id)
 		switch {
 		case t.state != dag.Running || t.free:
+		case t.crowded:
 		case t.gate:
 			gates++
 		default:
@@ -338,7 +339,7 @@ func (p *pair) event() {
 		id := rapid.SampledFrom(running).Draw(p.t, "running")
 		kind := rapid.SampledFrom([]dag.EventKind{
 			dag.EventCompleted, dag.EventCompleted, dag.EventCompleted, dag.EventFailed,
-			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw,
+			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded,
 		}).Draw(p.t, "end")
 		if rapid.IntRange(0, 9).Draw(p.t, "defers") == 0 {
 			p.deferTo(id)

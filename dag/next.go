@@ -23,11 +23,11 @@ func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	case EventStarted:
 		_, err := r.checkReport(ev)
 		return buf, err
-	case EventAdmit, EventWithdraw:
+	case EventAdmit, EventWithdraw, EventCrowded:
 		if late, err := r.checkReport(ev); late || err != nil {
 			return buf, err
 		}
-		r.admit(ev.Task, ev.Kind == EventAdmit)
+		r.admit(ev.Task, ev.Kind)
 	case EventStart:
 		if r.phase != phaseNew {
 			return buf, nil
@@ -111,9 +111,12 @@ func (r *Run) move(i Index, to State) {
 	n := &r.nodes[i]
 	from := n.state
 	if from == Running && !n.attr.Unmetered() {
-		if n.flag&flagGate == 0 {
+		switch {
+		case n.flag&flagGate == 0:
 			r.flight--
-		} else {
+		case n.flag&flagCrowded != 0:
+			r.crowded--
+		default:
 			r.gates--
 		}
 	}

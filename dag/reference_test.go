@@ -33,6 +33,7 @@ type refTask struct {
 	free      bool
 	gated     bool
 	gate      bool // running without a place
+	crowded   bool // at its gate, waiting for others
 	admitted  bool
 	state     dag.State
 	canceling bool
@@ -162,7 +163,7 @@ func (r *reference) decide() []out {
 				start(id)
 			}
 		}
-		for id := "-"; id != "" && room(func(t *refTask) bool { return t.gate }); {
+		for id := "-"; id != "" && room(func(t *refTask) bool { return t.gate && !t.crowded }); {
 			if id = ready(func(t *refTask) bool { return t.gated }); id != "" {
 				start(id)
 				r.tasks[id].gate = true
@@ -201,7 +202,7 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		r.started = true
 		r.propagate()
 		return r.decide(), true
-	case dag.EventStarted, dag.EventCompleted, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw:
+	case dag.EventStarted, dag.EventCompleted, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded:
 		return r.report(kind, id, growth)
 	}
 	if r.finished {
@@ -249,18 +250,22 @@ func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([
 		return nil, false
 	}
 	if kind == dag.EventAdmit {
-		t.admitted = t.gate && !t.canceling
+		t.admitted, t.crowded = t.gate && !t.canceling, false
 		return r.decide(), true
 	}
 	if kind == dag.EventWithdraw {
 		t.admitted = false
 		return r.decide(), true
 	}
+	if kind == dag.EventCrowded {
+		t.crowded = t.crowded || t.gate && !t.canceling && !t.admitted
+		return r.decide(), true
+	}
 	if kind == dag.EventDeferred {
 		if r.cancel > 0 || t.canceling || t.rule == dag.OneFailed || growth == nil {
 			return nil, false
 		}
-		t.state, t.gate, t.admitted = dag.Pending, false, false
+		t.state, t.gate, t.admitted, t.crowded = dag.Pending, false, false, false
 		r.deferTo(growth, id)
 		return r.decide(), true
 	}
@@ -278,7 +283,7 @@ func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([
 		}
 		r.grow(growth, id)
 	}
-	t.state, t.canceling, t.gate, t.admitted = end, false, false, false
+	t.state, t.canceling, t.gate, t.admitted, t.crowded = end, false, false, false, false
 	r.propagate()
 	if end == dag.Failed && r.stop {
 		r.sweep(r.order)
@@ -558,7 +563,7 @@ func (r *reference) cancelTask(t *refTask, id string) ([]out, bool) {
 		if t.canceling {
 			return r.decide(), true
 		}
-		t.canceling, t.admitted = true, false
+		t.canceling, t.admitted, t.crowded = true, false, false
 		return append([]out{{kind: dag.DecisionCancel, task: id}}, r.decide()...), true
 	}
 	t.state = dag.Canceled
@@ -581,7 +586,7 @@ func (r *reference) cancelRun(kind dag.EventKind) ([]out, bool) {
 		case t.state < dag.Running:
 			t.state = dag.Canceled
 		case t.state == dag.Running && !t.canceling:
-			t.canceling, t.admitted = true, false
+			t.canceling, t.admitted, t.crowded = true, false, false
 			outs = append(outs, out{kind: dag.DecisionCancel, task: id})
 		}
 	}

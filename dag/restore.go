@@ -186,7 +186,7 @@ func (r *Run) readStates(in *wire.Reader) {
 			n.state, n.flag = Canceled, flagSwept
 		case code == codeCanceling:
 			n.state, n.flag = Running, flagCanceling
-		case code >= codeGate && code <= codeAdmitted && !n.attr.Gated():
+		case (code >= codeGate && code <= codeAdmitted || code == codeCrowded) && !n.attr.Gated():
 			in.Fail("task %d cannot be at a gate", i)
 			return
 		case code == codeUntriggered && n.attr.Rule() != OneFailed:
@@ -196,6 +196,8 @@ func (r *Run) readStates(in *wire.Reader) {
 			n.state, n.flag = Skipped, flagUntriggered
 		case code == codeGate:
 			n.state, n.flag = Running, flagGate
+		case code == codeCrowded:
+			n.state, n.flag = Running, flagGate|flagCrowded
 		case code == codeGateCanceling:
 			n.state, n.flag = Running, flagGate|flagCanceling
 		case code == codeAdmitted:
@@ -244,6 +246,8 @@ func (r *Run) recount() {
 		r.counts[n.state]++
 		switch {
 		case n.state != Running || n.attr.Unmetered():
+		case n.flag&flagCrowded != 0:
+			r.crowded++
 		case n.flag&flagGate != 0:
 			r.gates++
 		default:

@@ -5,7 +5,7 @@ import "slices"
 // Options configure one run. The zero value is usable: no limit, Continue, no hold.
 type Options struct {
 	// Concurrency is the maximum number of metered tasks in flight; 0 or less means no limit. The same number
-	// of gated tasks may wait for their place in addition.
+	// of gated tasks may wait for their place in addition, and [MaxCrowded] for resources of others.
 	Concurrency int
 	// OnFailure is the effect of a failure on independent branches.
 	OnFailure FailurePolicy
@@ -31,10 +31,12 @@ type Run struct {
 	swept  bool
 	counts [stateCount]int
 	flight int // metered tasks running in a place
-	gates  int // gated tasks running without one
-	ready  readySet
-	gated  readySet
-	gating bool // there has been a gated task
+	gates  int // gated tasks running without one, except crowded ones
+	// crowded counts the gated tasks that wait for resources of others.
+	crowded int
+	ready   readySet
+	gated   readySet
+	gating  bool // there has been a gated task
 	// admitted holds the gated tasks that wait only for a place.
 	admitted startHeap
 	free     startHeap          // ready unmetered tasks
@@ -70,6 +72,8 @@ const (
 	// place.
 	flagGate
 	flagAdmitted
+	// flagCrowded: with flagGate; it waits for resources of others.
+	flagCrowded
 	// flagUntriggered: skipped by the rule one_failed without a failed dependency. It is revived with
 	// any dependency.
 	flagUntriggered
@@ -137,8 +141,11 @@ func (r *Run) Count(s State) int { return r.counts[s] }
 // InFlight returns the number of running metered tasks, except gated ones without a place.
 func (r *Run) InFlight() int { return r.flight }
 
-// AtGate returns the number of started gated tasks without a place.
+// AtGate returns the number of started gated tasks without a place, except crowded ones.
 func (r *Run) AtGate() int { return r.gates }
+
+// Crowded returns the number of started gated tasks that wait for resources of others.
+func (r *Run) Crowded() int { return r.crowded }
 
 // Gated reports whether i takes its place only after EventAdmit.
 func (r *Run) Gated(i Index) bool { return r.nodes[i].attr.Gated() }

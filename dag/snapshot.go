@@ -22,7 +22,8 @@ const (
 	codeGateCanceling = uint8(stateCount) + 3
 	codeAdmitted      = uint8(stateCount) + 4
 	codeUntriggered   = uint8(stateCount) + 5 // skipped by the rule one_failed
-	codeCount         = uint8(stateCount) + 6
+	codeCrowded       = uint8(stateCount) + 6 // at its gate, waiting for others
+	codeCount         = uint8(stateCount) + 7
 )
 
 // Snapshot encodes the state of the run without its graph, which is the same for the whole run. Tasks
@@ -74,6 +75,8 @@ func (n node) code() uint8 {
 		return codeGateCanceling
 	case n.flag == flagGate:
 		return codeGate
+	case n.flag == flagGate|flagCrowded:
+		return codeCrowded
 	case n.flag&flagCanceling != 0:
 		return codeCanceling
 	}

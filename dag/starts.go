@@ -47,10 +47,13 @@ func (r *Run) startFree(buf []Decision) []Decision {
 	return buf
 }
 
+// MaxCrowded is the maximum number of gated tasks that wait for resources of others.
+const MaxCrowded = 1000
+
 // startGated starts gated tasks without a place. Their number is limited to the concurrency, because
-// they hold resources that other runs need.
+// they hold resources that other runs need. Crowded ones hold nothing.
 func (r *Run) startGated(buf []Decision) []Decision {
-	for limit := r.opts.Concurrency; limit <= 0 || r.gates < limit; {
+	for limit := r.opts.Concurrency; (limit <= 0 || r.gates < limit) && r.crowded < MaxCrowded; {
 		i := r.pop(&r.gated)
 		if i == None {
 			break
@@ -84,15 +87,32 @@ func (r *Run) fillPlaces(buf []Decision) []Decision {
 	return buf
 }
 
-// admit queues a gated task for the next place, or removes it from the queue.
-func (r *Run) admit(i Index, may bool) {
-	switch n := &r.nodes[i]; {
-	case !may:
+// admit queues a gated task for the next place, removes it from the queue, or lets it wait for others.
+func (r *Run) admit(i Index, kind EventKind) {
+	n := &r.nodes[i]
+	if kind == EventAdmit {
+		r.uncrowd(n)
+	}
+	switch {
+	case kind == EventCrowded && n.flag == flagGate:
+		n.flag |= flagCrowded
+		r.gates--
+		r.crowded++
+	case kind == EventCrowded:
+	case kind == EventWithdraw:
 		n.flag &^= flagAdmitted
 	case n.flag == flagGate:
 		n.flag |= flagAdmitted
 		r.admitted.push(startKey{r.Priority(i), i})
 	default: // It has its place, already waits for it or is being canceled.
+	}
+}
+
+func (r *Run) uncrowd(n *node) {
+	if n.flag&flagCrowded != 0 {
+		n.flag &^= flagCrowded
+		r.crowded--
+		r.gates++
 	}
 }
 

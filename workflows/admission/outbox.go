@@ -54,6 +54,9 @@ func (o *outbox) take(decision admission.Decision) {
 	case admission.Stopped:
 		answer := o.answerTo(d.Holder)
 		answer.Stopped = append(answer.Stopped, d.AdmissionStop)
+	case admission.Waits:
+		answer := o.answerTo(d.Holder)
+		answer.Waiting = append(answer.Waiting, d.ID)
 	}
 }
 
@@ -100,7 +103,7 @@ func (o *outbox) send(loop *entity.Loop) {
 // answerBytes estimates the size of an answer.
 func answerBytes(answer *contract.AdmissionAnswer) int {
 	const perEntry, perIndex, perKey = 128, 6, 512
-	size := perEntry * (1 + len(answer.Granted) + 2*len(answer.Refused) + 2*len(answer.Lost) + 4*len(answer.Stopped))
+	size := perEntry * (1 + len(answer.Granted) + 2*len(answer.Refused) + 2*len(answer.Lost) + 4*len(answer.Stopped) + len(answer.Waiting))
 	for _, grant := range answer.Granted {
 		size += len(grant.HeldBack) * perKey
 		if grant.Result != nil {

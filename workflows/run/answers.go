@@ -72,6 +72,8 @@ const (
 	Lost
 	// Stopped: Stop must not start any more.
 	Stopped
+	// Waiting: the item cannot be granted yet.
+	Waiting
 )
 
 // Answer is one answer of admission.
@@ -99,6 +101,8 @@ func (a Answer) Event(item int) engine.Event {
 		return engine.Refused{Item: item, Ask: a.Ask, Reason: a.Reason}
 	case Lost:
 		return engine.Revoked{Item: item, Ask: a.Ask, Reason: a.Reason}
+	case Waiting:
+		return engine.Waits{Item: item, Ask: a.Ask}
 	case Stopped:
 	}
 	return nil
@@ -198,6 +202,11 @@ func (r *Runner) take(list []Answer, answer contract.AdmissionAnswer) []Answer {
 	}
 	for _, lost := range answer.Lost {
 		list = append(list, r.taken(Lost, lost))
+	}
+	for _, id := range answer.Waiting {
+		if name, ask := askOf(id); ask > 0 && r.Admission.waiting.has(id) {
+			list = append(list, Answer{Kind: Waiting, ID: id, Name: name, Ask: ask})
+		}
 	}
 	return list
 }

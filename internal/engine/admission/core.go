@@ -50,6 +50,8 @@ type Core struct {
 	// weight bounds the bytes of the state, see [MaxWeight].
 	weight int
 	out    []Decision
+	// asked are the requests for resources of this event that had no grant when they came.
+	asked []*request
 	// disabled is what the retry budget has disabled since [Core.Disabled].
 	disabled []contract.AdmissionHold
 }
@@ -92,6 +94,7 @@ func (c *Core) Next(now time.Time, event Event) []Decision {
 		c.serveLanes(now)
 		c.serveResources(now)
 	}
+	c.answerWaiting()
 	c.results.fit(MaxWeight - c.Weight())
 	c.past.makeRoom(MaxWeight - c.Weight() - c.results.weight)
 	return c.out
@@ -137,6 +140,17 @@ func (c *Core) renew(r *request) {
 // answer repeats a grant as it was decided.
 func (c *Core) answer(r *request) {
 	c.decide(Granted{r.Holder, contract.AdmissionGrant{ID: r.ID, Fence: r.Fence, Fences: r.Fences, Result: c.resultFor(r)}})
+}
+
+// answerWaiting tells holders which of their requests wait: those take no place of the run.
+func (c *Core) answerWaiting() {
+	for _, r := range c.asked {
+		if !r.Granted && c.known(r.Holder, r.ID) == r {
+			c.decide(Waits{r.Holder, r.ID})
+		}
+	}
+	clear(c.asked)
+	c.asked = c.asked[:0]
 }
 
 func (c *Core) add(r *request) {

@@ -27,8 +27,31 @@ func ready() *play {
 	return p
 }
 
+// step leaves out that requests wait, see [TestWaitingIsAnswered].
 func (p *play) step(event Event) []Decision {
+	return slices.DeleteFunc(p.all(event), func(d Decision) bool { _, waits := d.(Waits); return waits })
+}
+
+func (p *play) all(event Event) []Decision {
 	return append([]Decision(nil), p.d.Next(p.now, event)...)
+}
+
+// TestWaitingIsAnswered: a request for resources is answered at once, granted or not, also while
+// admission recovers; its repeat again.
+func TestWaitingIsAnswered(t *testing.T) {
+	p := ready()
+	ask := func(id string) []Decision {
+		return p.all(Requested{Holder: group(id), Items: []Request{volume("v", "volume/1")}})
+	}
+	require.IsType(t, Granted{}, ask("a")[0])
+	require.Equal(t, []Decision{Waits{group("b"), "v"}}, ask("b"))
+	require.Equal(t, []Decision{Waits{group("b"), "v"}}, ask("b"))
+	granted := p.all(Requested{Holder: group("a"), ReleaseAll: true})
+	require.Len(t, granted, 1)
+	require.IsType(t, Granted{}, granted[0])
+
+	p = &play{d: New(epoch, Durable{}), now: epoch}
+	require.Equal(t, []Decision{Waits{group("b"), "v"}}, ask("b"), "nothing is granted while it recovers")
 }
 
 func group(id string) Holder { return Holder{WorkflowID: id, FirstRunID: "1"} }

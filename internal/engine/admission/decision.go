@@ -30,10 +30,17 @@ type Stopped struct {
 	contract.AdmissionStop
 }
 
+// Waits says that a request for resources was received and is not granted yet.
+type Waits struct {
+	Holder contract.AdmissionHolder
+	ID     string
+}
+
 func (Granted) decision() {}
 func (Refused) decision() {}
 func (Lost) decision()    {}
 func (Stopped) decision() {}
+func (Waits) decision()   {}
 
 func (c *Core) decide(decision Decision) { c.out = append(c.out, decision) }
 

@@ -102,6 +102,9 @@ func (w *world) note(decision Decision) {
 	case Lost:
 		require.Equal(w.t, w.resetting, d.Holder, "only who was reset can lose something")
 		delete(w.granted, name{d.Holder, d.ID})
+	case Waits:
+		_, known := w.asked[name{d.Holder, d.ID}]
+		require.True(w.t, known, "%v does not wait", d)
 	case Stopped:
 		w.t.Fatalf("nothing is ever held back here: %+v", d)
 	}

@@ -167,9 +167,11 @@ func (c *Core) ask(e Requested, item contract.AdmissionItem, now time.Time) {
 	}
 }
 
-// again answers a repeat. One that waits costs nothing.
+// again answers a repeat.
 func (c *Core) again(known *request, e Requested, item contract.AdmissionItem) {
 	switch {
+	case !known.Granted && known.wantsResources():
+		c.asked = append(c.asked, known)
 	case !known.Granted:
 	case e.Reset || known.Orphan:
 		c.renew(known)

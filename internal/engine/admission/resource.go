@@ -211,6 +211,7 @@ func (c *Core) askResources(r *request, declaredAt time.Time) {
 	}
 	c.add(r)
 	c.wait(r)
+	c.asked = append(c.asked, r)
 }
 
 // tooSmall returns a pool that will never have as much as the request needs, or nil.

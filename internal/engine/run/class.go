@@ -23,6 +23,8 @@ type class struct {
 	// lacks are processes without the program of its items. direct: shared does not hold.
 	lacks  []string
 	direct bool
+	// crowd: its items have the same needs, for which some wait already. nil: any needs.
+	crowd *crowd
 
 	items rankedHeap[*item]
 	// workers are ranked candidates, the best first; possible counts those that
@@ -185,6 +187,9 @@ func (e *Engine) keyOf(it *item) []byte {
 	for _, instance := range it.Lacks {
 		key = append(key, "\x00-"+instance...)
 	}
+	if it.Aside && it.requests() {
+		key = append(append(key, 0, 1), it.Needs.key()...)
+	}
 	e.key = key
 	return key
 }
@@ -201,6 +206,7 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	}
 	c.adopt(e.work[it.Work])
 	e.classes[c.key] = c
+	e.joinCrowd(c, it)
 	e.touch(c) // One that stays empty is discarded.
 	if c.nowhere {
 		return c
@@ -277,12 +283,13 @@ func (e *Engine) touch(c *class) {
 	}
 }
 
-// discard forgets a class without items that is pinned, or that some workers lack the
-// program of: there may be as many as nodes.
+// discard forgets a class without items that is pinned, of a crowd, or without some
+// workers: there may be as many as nodes, or as needs.
 func (e *Engine) discard(c *class) {
-	if c.node == "" && len(c.lacks) == 0 || len(c.items) > 0 {
+	if c.node == "" && len(c.lacks) == 0 && c.crowd == nil || len(c.items) > 0 {
 		return
 	}
+	e.leaveCrowd(c)
 	for _, d := range c.workers {
 		d.w.candidates = slices.DeleteFunc(d.w.candidates, func(o *candidate) bool { return o == d })
 	}

@@ -34,7 +34,7 @@ const (
 	// Watch the fleet from now on; the answers are [WorkersChanged].
 	Watch
 	// Acquire the item's [Needs] with the number Ask; the answer is [Granted] or
-	// [Refused], however long it takes.
+	// [Refused], however long it takes, perhaps after [Waits].
 	Acquire
 	// Release what Ask acquired, granted or not.
 	Release
@@ -83,6 +83,8 @@ const (
 	AttemptFailed
 	// Admitted: the item has its resources; [Engine.Proceed] lets it start.
 	Admitted
+	// Crowded: others hold what the item needs. Reported with [Config.Admit], perhaps twice.
+	Crowded
 )
 
 // Report tells the source what has become of an item.

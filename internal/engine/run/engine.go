@@ -54,6 +54,13 @@ type Engine struct {
 	// idle counts attempts in flight that may travel.
 	idle int
 
+	// waits counts the items of gate that wait for resources of others: they take no place.
+	waits int
+	// moved counts the items that this step has set aside.
+	moved int
+	// crowds has the needs for which items wait, by [Needs.key].
+	crowds map[string]*crowd
+
 	classes map[string]*class
 	// open are the classes without a node, pinned the others by node.
 	open   []*class
@@ -110,7 +117,7 @@ func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
 		items: map[int]*item{}, flight: map[int]*item{}, gate: newItemSet(), lost: newItemSet(),
-		classes: map[string]*class{}, pinned: map[string][]*class{},
+		classes: map[string]*class{}, pinned: map[string][]*class{}, crowds: map[string]*crowd{},
 		fence: now.UnixMilli() << 20,
 	}
 	maps.Copy(e.work, cfg.Work)

@@ -69,6 +69,10 @@ type Granted struct {
 	Result *contract.KeyResult
 }
 
+// Waits answers [Acquire]: the item cannot have its resources yet. [Granted] or [Refused]
+// follows.
+type Waits struct{ Item, Ask int }
+
 // Refused answers [Acquire]: the item will never get its resources.
 type Refused struct {
 	Item, Ask int

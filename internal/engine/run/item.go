@@ -180,6 +180,10 @@ type item struct {
 	Ask      int   `json:"k,omitempty"`
 	Fence    int64 `json:"f,omitempty"`
 	FenceEnd int64 `json:"fe,omitempty"`
+	// Waits: admission has answered that others hold what it asks for.
+	Waits bool `json:"qw,omitempty"`
+	// Aside: it is queued in a class of its needs, see [crowd].
+	Aside bool `json:"asd,omitempty"`
 	// Sent is the fence of its last attempt.
 	Sent int64 `json:"sf,omitempty"`
 	// Lacks are the processes that do not have its program, sorted. Direct: it is sent to

@@ -229,6 +229,10 @@ func (m *model) answer(verdict int) {
 	id := rapid.SampledFrom(slices.Sorted(maps.Keys(m.asked))).Draw(m.t, "item")
 	ask := m.asked[id]
 	m.apply(Granted{Item: id, Ask: ask - 1, Fence: 1, Fences: 1}) // Of a request that was taken back.
+	if verdict == 6 {
+		m.apply(Waits{Item: id, Ask: ask})
+		return
+	}
 	delete(m.asked, id)
 	if verdict == 0 {
 		m.apply(Refused{Item: id, Ask: ask, Reason: "too large"})

@@ -23,6 +23,12 @@ func (m *model) take() ([]Decision, []Report) {
 			break
 		}
 		c, best := e.next(), m.best()
+		if c != nil && c.crowd == nil && c.asks && e.crowdOf(c.head()).full(e) {
+			decided := len(e.decisions)
+			e.place(c, m.now)
+			require.Len(m.q, e.decisions, decided, "it is only set aside")
+			continue
+		}
 		if c == nil {
 			require.Nil(m.q, best, "an item is left that could start")
 			break
@@ -91,13 +97,17 @@ func compareBool(a, b bool) int {
 func (m *model) able(it *item) bool {
 	e := m.e
 	if m.cfg.Claims && it.Needs.some() && !it.Granted {
-		waiting := 0
+		coming, alike := 0, 0
 		for _, o := range e.items {
-			if o.Phase == PhaseAsking || o.Granted && !o.inFlight() {
-				waiting++
+			switch {
+			case o.Waits && o.Needs.key() == it.Needs.key():
+				alike++
+			case o.Waits:
+			case o.Phase == PhaseAsking || o.Granted && !o.inFlight():
+				coming++
 			}
 		}
-		if e.limit > 0 && waiting >= e.limit-len(e.flight) {
+		if e.limit > 0 && (coming >= e.limit-len(e.flight) || alike >= e.limit) || alike >= maxAlike {
 			return false
 		}
 	} else if !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd {
@@ -257,6 +267,18 @@ func (m *model) check() {
 		m.checkWait(it)
 		m.checkLonely(it)
 	}
+	waits := map[string]int{}
+	for id := range m.asked {
+		if it := e.items[id]; it.Waits {
+			waits[it.Needs.key()]++
+			waits[""]++
+		}
+	}
+	require.Equal(t, waits[""], e.waits)
+	for key, k := range e.crowds {
+		require.Equal(t, waits[key], k.waiting)
+		require.True(t, k.waiting+len(k.classes) > 0)
+	}
 	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), e.gate.len(), e.idle, e.late, e.lost.len()})
 	m.checkClasses()
 	m.checkWorkers()
@@ -326,12 +348,13 @@ func (m *model) checkClasses() {
 	for key, c := range e.classes {
 		require.Equal(m.q, key, c.key)
 		require.False(m.q, c.dirty)
-		require.True(m.q, c.node == "" || len(c.items) > 0, "a pinned class without items")
+		require.True(m.q, c.node == "" && c.crowd == nil || len(c.items) > 0, "a pinned class without items")
 		queued += len(c.items)
 		for i, it := range c.items {
 			require.Same(m.q, c, it.class)
 			require.Equal(m.q, i, it.at)
 			require.Equal(m.q, key, string(e.keyOf(it)))
+			require.Equal(m.q, it.Aside, c.crowd != nil)
 			require.False(m.q, i > 0 && c.items[i].before(c.items[(i-1)/2]), "heap")
 		}
 		if c.nowhere {

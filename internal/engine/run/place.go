@@ -37,6 +37,12 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 
 // push puts an item into the queue of its class.
 func (e *Engine) push(it *item, now time.Time) {
+	it.Aside = e.crowdOf(it) != nil
+	e.pushBack(it, now)
+}
+
+// pushBack puts an item into the class in which it was before.
+func (e *Engine) pushBack(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
 	c.items.push(it)
@@ -50,6 +56,9 @@ func (e *Engine) push(it *item, now time.Time) {
 	} else {
 		e.gate.remove(it)
 	}
+	if e.admit && c.full(e) {
+		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
+	}
 	e.touch(c)
 }
 
@@ -60,9 +69,10 @@ func (e *Engine) mayStart() bool {
 
 // advance starts what may start, in order.
 func (e *Engine) advance(now time.Time) {
+	e.moved = 0
 	for {
 		e.look(now)
-		if !e.mayStart() || e.limit > 0 && e.running() >= e.limit {
+		if !e.mayStart() || e.limit > 0 && e.running() >= e.limit || e.moved >= maxMoves {
 			return
 		}
 		c := e.next()
@@ -99,7 +109,10 @@ func (e *Engine) assess(c *class, now time.Time) {
 		return // It was discarded.
 	}
 	it := c.head()
-	able := it != nil && (c.nowhere || len(c.workers) > 0 && c.workers[0].usable(now))
+	if e.returnGrants(c, now) {
+		return
+	}
+	able := it != nil && !c.full(e) && (c.nowhere || len(c.workers) > 0 && c.workers[0].usable(now))
 	queue := &e.ready
 	if c.asks && e.claims {
 		queue = &e.asking
@@ -141,7 +154,7 @@ func (e *Engine) wakeToTry(c *class, able bool) {
 
 // next is the class whose first item starts next, nil if none may. Only as many
 // items request resources as could start: what is granted and not used is taken
-// from others for nothing.
+// from others for nothing. Those that wait for what others hold do not count.
 func (e *Engine) next() *class {
 	var ready, asking *class
 	if len(e.ready) > 0 {
@@ -150,7 +163,7 @@ func (e *Engine) next() *class {
 			ready = nil
 		}
 	}
-	if len(e.asking) > 0 && (e.limit == 0 || e.gate.len() < e.limit-e.running()) {
+	if len(e.asking) > 0 && e.waits < maxWaits && (e.limit == 0 || e.atGate() < e.limit-e.running()) {
 		asking = e.asking[0]
 	}
 	switch {
@@ -171,6 +184,9 @@ func (e *Engine) place(c *class, now time.Time) {
 		return
 	case !e.fits(it, now):
 		e.park(it, now)
+		return
+	case c.asks && e.claims && c.crowd == nil && e.crowdOf(it).full(e):
+		e.setAside(it, now)
 		return
 	case c.asks && e.claims:
 		e.acquire(it, now)

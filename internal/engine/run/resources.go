@@ -25,6 +25,7 @@ func (e *Engine) release(it *item) {
 	}
 	e.decide(Decision{Kind: Release, Item: it.ID, Ask: it.Ask})
 	it.Granted, it.Asking, it.Fence, it.FenceEnd = false, false, 0, 0
+	e.unwait(it)
 	e.gate.remove(it)
 }
 
@@ -42,12 +43,16 @@ func (v Granted) apply(e *Engine, now time.Time) {
 		return
 	}
 	e.roll.progress = true
+	e.unwait(it)
 	e.noteWait(contract.CodeResources, it.ID, it.Needs.String(), it.WaitsAt, now)
 	it.Granted, it.Asking, it.Fence, it.FenceEnd, it.QueuedAt = true, false, v.Fence-1, v.Fence+v.Fences-1, now
 	if e.admit {
 		it.Phase = PhaseGranted
 		e.reports = append(e.reports, Report{Kind: Admitted, Item: it.ID, Known: v.Result})
 		return
+	}
+	if e.limit > 0 && e.atGate() > e.limit { // It would keep idle what others wait for.
+		e.release(it)
 	}
 	e.push(it, now)
 }
@@ -62,6 +67,7 @@ func (e *Engine) Proceed(now time.Time, id int) {
 
 func (v Refused) apply(e *Engine, now time.Time) {
 	if it := e.askingFor(v.Item, v.Ask); it != nil {
+		e.unwait(it)
 		e.gate.remove(it) // There is nothing to release.
 		it.Phase, it.Asking = PhaseNone, false
 		e.settle(it, Failed, v.Reason, now)

@@ -108,7 +108,7 @@ func (e *Engine) itemsToTravel() []*item {
 // pristine reports whether nothing has happened to the item since it was offered.
 func (it *item) pristine() bool {
 	waits := it.Phase == PhaseQueued || it.Phase == PhaseWaiting || it.Phase == PhaseLate
-	return waits && it.Sent == 0 && it.Ask == 0 && !it.Ran && it.Retries+it.Losses+it.Requeues == 0 && it.Barred == "" && it.Error == ""
+	return waits && it.Sent == 0 && it.Ask == 0 && !it.Aside && !it.Ran && it.Retries+it.Losses+it.Requeues == 0 && it.Barred == "" && it.Error == ""
 }
 
 // Restore is the inverse of [Engine.Snapshot]. cfg has the work, the limit and what
@@ -136,6 +136,7 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	for _, a := range s.Absent {
 		f.setAbsent(&worker{WorkerView: contract.WorkerView{ID: a.ID, Instance: a.Instance}})
 	}
+	e.readmitWaits(s.Items)
 	for _, it := range s.Items {
 		if it == nil || e.items[it.ID] != nil {
 			return nil, fmt.Errorf("the state of the run has an item twice, or an empty one")
@@ -169,7 +170,7 @@ func (it *item) fault() string {
 	switch {
 	case it.Phase <= PhaseNone || it.Phase > PhaseLate:
 		return fmt.Sprintf("in phase %d, which does not exist", it.Phase)
-	case it.Asking != (it.Phase == PhaseAsking) || it.Asking && it.Granted || it.Phase == PhaseGranted && !it.Granted:
+	case it.Waits && !it.Asking || it.Asking != (it.Phase == PhaseAsking) || it.Asking && it.Granted || it.Phase == PhaseGranted && !it.Granted:
 		return "that is not clear about its resources"
 	case it.inFlight() && it.Attempt <= 0:
 		return "running without an attempt"
@@ -193,7 +194,7 @@ func (e *Engine) readmit(it *item, now time.Time) {
 	case PhaseWaiting:
 		e.timers.push(timer{at: it.ReadyAt, kind: timerReady, item: it.ID})
 	case PhaseQueued:
-		e.push(it, now)
+		e.pushBack(it, now)
 	case PhaseAsking, PhaseGranted:
 		e.gate.add(it)
 	case PhaseRunning, PhaseGrace:

@@ -231,6 +231,9 @@ func (s *tasks) next(now time.Time, event run.Event) []run.Decision {
 	case run.Ended:
 		e.Item = int(s.index(e.Item))
 		event = e
+	case run.Waits:
+		e.Item = int(s.index(e.Item))
+		event = e
 	case run.Granted:
 		e.Item = int(s.index(e.Item))
 		event = e

@@ -108,9 +108,11 @@ func (e *Engine) waitOfQueued(it *item, now time.Time) Wait {
 	case e.limit > 0 && e.running() >= e.limit:
 		limited.Detail = fmt.Sprintf("global_execution_concurrency of %d is reached", e.limit)
 		return limited
-	case requests && e.limit > 0 && e.gate.len() >= e.limit-e.running():
-		limited.Detail = fmt.Sprintf("%d jobs run and %d wait for their resources: global_execution_concurrency of %d is reached", e.running(), e.gate.len(), e.limit)
+	case requests && e.limit > 0 && e.atGate() >= e.limit-e.running():
+		limited.Detail = fmt.Sprintf("%d jobs run and %d request their resources: global_execution_concurrency of %d is reached", e.running(), e.atGate(), e.limit)
 		return limited
+	case requests && (it.class.full(e) || e.waits >= maxWaits):
+		return Wait{Code: contract.CodeResources, Since: it.QueuedAt, Detail: fmt.Sprintf("its resources: %s; other jobs wait ahead of it", it.Needs)}
 	case !requests && !it.Granted && e.fenceEnd > 0 && e.fence >= e.fenceEnd:
 		return Wait{Code: contract.CodeClaims, Since: it.QueuedAt, Detail: "the run has asked for more fences"}
 	case it.Want.Nowhere || it.class == nil:

@@ -113,6 +113,8 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 		}
 	case run.Settled:
 		g.settle(t, r, now)
+	case run.Crowded:
+		g.must(dag.Event{Kind: dag.EventCrowded, Task: t.i}, now)
 	case run.AttemptFailed:
 	}
 }

@@ -41,6 +41,11 @@ func (g *Graph) admit(t *task, now time.Time) {
 		g.engine.Proceed(now, int(t.i))
 		return
 	}
+	if g.room() <= 0 && g.engine.Withdraw(int(t.i)) { // It would keep idle what others wait for.
+		g.must(dag.Event{Kind: dag.EventCrowded, Task: t.i}, now)
+		g.yield(t)
+		return
+	}
 	t.admitted = true
 	g.gate.admitted++
 	g.must(dag.Event{Kind: dag.EventAdmit, Task: t.i}, now)
@@ -84,6 +89,14 @@ func (g *Graph) blocked() bool {
 	return limit > 0 && g.gate.stuck >= limit && g.gate.stuck == g.run.InFlight()
 }
 
+// room is how many more tasks may have their resources before their place.
+func (g *Graph) room() int {
+	if limit := g.run.Options().Concurrency; limit > 0 {
+		return limit - g.gate.admitted
+	}
+	return 1
+}
+
 func (g *Graph) yield(t *task) {
 	t.phase = phaseYielded
 	g.gate.yielded = append(g.gate.yielded, t)
@@ -100,9 +113,13 @@ func (g *Graph) makeWay(now time.Time) {
 				g.yield(t)
 			}
 		}
-	case !blocked && len(g.gate.yielded) > 0 && !g.run.Paused():
-		yielded := g.gate.yielded
-		g.gate.yielded = nil
+	case !blocked && len(g.gate.yielded) > 0 && g.room() > 0 && !g.run.Paused():
+		n := len(g.gate.yielded)
+		if g.run.Options().Concurrency > 0 {
+			n = min(n, g.room())
+		}
+		yielded := g.gate.yielded[:n]
+		g.gate.yielded = g.gate.yielded[n:]
 		for _, t := range yielded {
 			if t.phase == phaseYielded {
 				g.offer(t, now)

@@ -1,0 +1,166 @@
+package run
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// maxAlike is how many items with the same needs wait for them at once: enough to use
+	// what is given back, few enough for admission.
+	maxAlike = 16
+	// maxWaits is how many items of a run wait for resources at once.
+	maxWaits = 500
+	// maxMoves bounds the items that one step sets aside; the next step continues at once.
+	maxMoves = 2000
+)
+
+// crowd counts the items with the same needs that wait for others' resources. Further items
+// with these needs have classes of their own, so that they do not stand before others.
+type crowd struct {
+	key     string
+	waiting int
+	classes []*class
+}
+
+// full reports whether no more items with these needs should request them.
+func (k *crowd) full(e *Engine) bool {
+	if k == nil {
+		return false
+	}
+	most := maxAlike
+	if e.limit > 0 {
+		most = min(most, e.limit)
+	}
+	return k.waiting >= most
+}
+
+func (c *class) full(e *Engine) bool { return c != nil && c.crowd.full(e) }
+
+// key names the needs.
+func (n Needs) key() string {
+	var key strings.Builder
+	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
+		fmt.Fprintf(&key, "p%q%d", pool, n.Pools[pool])
+	}
+	for _, list := range [][]string{n.Exclusive, n.Shared} {
+		fmt.Fprintf(&key, "%q", slices.Sorted(slices.Values(list)))
+	}
+	return key.String()
+}
+
+// crowdOf returns the crowd of an item that must still request its needs; nil: there is none.
+func (e *Engine) crowdOf(it *item) *crowd {
+	if len(e.crowds) == 0 || !it.requests() {
+		return nil
+	}
+	return e.crowds[it.Needs.key()]
+}
+
+// atGate is how many items request resources, or have them and do not run: each is about to
+// take a place. Those that wait for others' resources are left out.
+func (e *Engine) atGate() int { return e.gate.len() - e.waits }
+
+func (v Waits) apply(e *Engine, _ time.Time) {
+	it := e.askingFor(v.Item, v.Ask)
+	if it == nil || it.Waits {
+		return
+	}
+	e.await(it)
+	if e.admit {
+		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
+	}
+}
+
+// await counts an item that waits for others' resources.
+func (e *Engine) await(it *item) {
+	it.Waits = true
+	e.waits++
+	k := e.crowd(it.Needs.key())
+	k.waiting++
+	e.touchCrowd(k)
+}
+
+// unwait is the inverse of await.
+func (e *Engine) unwait(it *item) {
+	if !it.Waits {
+		return
+	}
+	it.Waits = false
+	e.waits--
+	k := e.crowds[it.Needs.key()]
+	k.waiting--
+	e.touchCrowd(k)
+	e.forgetCrowd(k)
+}
+
+func (e *Engine) touchCrowd(k *crowd) {
+	for _, c := range k.classes {
+		e.touch(c)
+	}
+}
+
+func (e *Engine) forgetCrowd(k *crowd) {
+	if k.waiting == 0 && len(k.classes) == 0 {
+		delete(e.crowds, k.key)
+	}
+}
+
+// setAside moves an item from its class to that of its crowd. Each item is moved once.
+func (e *Engine) setAside(it *item, now time.Time) {
+	e.dequeue(it)
+	e.push(it, now)
+	if e.moved++; e.moved == maxMoves {
+		e.timers.push(timer{at: now.Add(time.Millisecond), kind: timerWake})
+	}
+}
+
+func (e *Engine) joinCrowd(c *class, it *item) {
+	if it.Aside && it.requests() {
+		c.crowd = e.crowd(it.Needs.key())
+		c.crowd.classes = append(c.crowd.classes, c)
+	}
+}
+
+func (e *Engine) crowd(key string) *crowd {
+	k := e.crowds[key]
+	if k == nil {
+		k = &crowd{key: key}
+		e.crowds[key] = k
+	}
+	return k
+}
+
+func (e *Engine) leaveCrowd(c *class) {
+	if k := c.crowd; k != nil {
+		k.classes = slices.DeleteFunc(k.classes, func(o *class) bool { return o == c })
+		e.forgetCrowd(k)
+	}
+}
+
+// returnGrants gives back what items of a class hold that no worker can run now. They request
+// it again once a worker is there. It reports whether it has.
+func (e *Engine) returnGrants(c *class, now time.Time) bool {
+	it := c.head()
+	if it == nil || !it.Granted || c.nowhere || c.possible > 0 {
+		return false
+	}
+	for ; it != nil && it.Granted; it = c.head() {
+		e.dequeue(it)
+		e.release(it)
+		e.push(it, now)
+	}
+	return true
+}
+
+// readmitWaits counts the restored items that wait, before any is put into a class.
+func (e *Engine) readmitWaits(items []*item) {
+	for _, it := range items {
+		if it != nil && it.Waits {
+			e.await(it)
+		}
+	}
+}

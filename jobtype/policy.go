@@ -96,6 +96,9 @@ const (
 type Policy struct {
 	// DetectionTimeout bounds one detection from its start on a worker. Default 45s.
 	DetectionTimeout Duration `json:"detection_timeout,omitempty"`
+	// DetectionRetries is the maximum number of retries of a failed detection; each has
+	// DetectionTimeout. Default 2.
+	DetectionRetries int `json:"detection_retries,omitempty"`
 	// ExecutionTimeout bounds one attempt of a job, and its wait for an executor. Default 30m.
 	ExecutionTimeout Duration `json:"execution_timeout,omitempty"`
 	// MaxRuntime bounds the group: detection and all jobs. Default 30m.
@@ -159,6 +162,7 @@ type Policy struct {
 func DefaultPolicy() Policy {
 	return Policy{
 		DetectionTimeout:              Duration(45 * time.Second),
+		DetectionRetries:              2,
 		ExecutionTimeout:              Duration(30 * time.Minute),
 		MaxRuntime:                    Duration(30 * time.Minute),
 		MaxJobsPerDetection:           1000,

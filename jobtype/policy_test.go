@@ -21,7 +21,7 @@ func TestDefaultPolicyIsWhatIsDocumented(t *testing.T) {
 	encoded, err := json.Marshal(policy)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
-		"detection_timeout":"45s", "execution_timeout":"30m", "max_runtime":"30m", "max_jobs_per_detection":1000,
+		"detection_retries": 2.0, "detection_timeout":"45s", "execution_timeout":"30m", "max_runtime":"30m", "max_jobs_per_detection":1000,
 		"global_execution_concurrency":1, "per_worker_execution_concurrency":1, "retry_backoff":"5s",
 		"heartbeat_timeout":"30s", "liveness":"progress", "stall_timeout":"30s", "progress_timeout":"24h",
 		"worker_loss_limit":3, "on_worker_loss":"replace", "on_disconnect":"continue", "on_deadline":"cancel", "drain_grace":"30m", "on_window_end":"drain",

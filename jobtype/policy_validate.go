@@ -12,6 +12,7 @@ import (
 func (p Policy) Over(base Policy) Policy {
 	merged := base
 	overlay(&merged.DetectionTimeout, p.DetectionTimeout)
+	overlay(&merged.DetectionRetries, p.DetectionRetries)
 	overlay(&merged.ExecutionTimeout, p.ExecutionTimeout)
 	overlay(&merged.MaxRuntime, p.MaxRuntime)
 	overlay(&merged.MaxJobsPerDetection, p.MaxJobsPerDetection)
@@ -52,6 +53,7 @@ const (
 	MaxGlobalConcurrency   = 500
 	MaxJobsLimit           = 100_000
 	MaxRetryLimit          = 100
+	maxDetectionRetries    = 10
 	maxPolicyDuration      = Duration(365 * 24 * time.Hour)
 	minHeartbeatTimeout    = Duration(time.Second)
 	minCatchupWindow       = Duration(10 * time.Second)
@@ -126,6 +128,7 @@ func (p Policy) countFaults() []error {
 	}
 	within("global_execution_concurrency", p.GlobalExecutionConcurrency, 1, MaxGlobalConcurrency)
 	within("per_worker_execution_concurrency", p.PerWorkerExecutionConcurrency, 1, maxPerWorkerConcurrent)
+	within("detection_retries", p.DetectionRetries, 0, maxDetectionRetries)
 	within("retry_limit", p.RetryLimit, 0, MaxRetryLimit)
 	within("worker_loss_limit", p.WorkerLossLimit, 0, MaxRetryLimit)
 	return faults

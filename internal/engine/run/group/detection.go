@@ -32,6 +32,11 @@ type detection struct {
 	// Lacks has the error of each process that does not have the program of the detection.
 	Lacks  map[string]string `json:"lacks,omitempty"`
 	Errors []string          `json:"errors,omitempty"`
+	// Retries counts the attempts after a failure of the handler, RetryAt is when the next one
+	// may begin, Failing why the last one failed.
+	Retries int       `json:"retries,omitempty"`
+	RetryAt time.Time `json:"retry_at,omitzero"`
+	Failing string    `json:"failing,omitempty"`
 	// Failed is why the detection as a whole failed.
 	Failed string `json:"failed,omitempty"`
 	// Targets are the workers of a group that is for every worker, by id. Since is when
@@ -64,6 +69,10 @@ const (
 	// alone; the first time it is the engine's CoolDown, doubled each time.
 	detectPauseMost = 30 * time.Second
 	maxErrorBytes   = 1024
+	// detectRetryPause is how long a failed detection is not tried again; doubled each
+	// time. The restart of a database takes some seconds.
+	detectRetryPause     = 5 * time.Second
+	detectRetryPauseMost = 2 * time.Minute
 )
 
 // running reports whether a detection runs.
@@ -120,6 +129,9 @@ func (g *Group) advanceDetection(now time.Time) {
 		return
 	case g.cfg.DetectEvery:
 		g.detectOnEvery(now)
+		return
+	case now.Before(g.detect.RetryAt):
+		g.engine.Watch()
 		return
 	}
 	w, ok := g.detector(now)
@@ -347,7 +359,28 @@ func (g *Group) detectionFailed(s *session, v DetectionEnded, now time.Time) {
 			return
 		}
 	}
-	g.failDetection(textDetectionFailed(s.Worker, clip(v.Message)))
+	d.Failing = textDetectionFailed(s.Worker, clip(v.Message))
+	if retryAt := g.retryAt(d.Retries, v.Failure, now); !retryAt.IsZero() {
+		d.Retries, d.RetryAt = d.Retries+1, retryAt
+		return
+	}
+	g.failDetection(d.Failing + textDetections(d.Retries+1))
+}
+
+// retryAt is when a detection is tried again whose handler has failed; zero: it is not. A retry
+// that would begin after the end of the group is none.
+func (g *Group) retryAt(retries int, failure run.Failure, now time.Time) time.Time {
+	at := now.Add(min(detectRetryPause<<min(retries, 10), detectRetryPauseMost))
+	final := failure == contract.FailurePermanent || failure == contract.FailureCanceled || !handlers(failure)
+	if final || retries >= g.cfg.Policy.DetectionRetries || at.Sub(now) >= g.timeLeft(now) {
+		return time.Time{}
+	}
+	return at
+}
+
+// handlers reports whether the failure is that of a handler, not of its worker.
+func handlers(failure run.Failure) bool {
+	return failure != failureNone && failure != failureNotTaken && failure != failureWorkerLost
 }
 
 // detectionNotStarted leaves a worker alone that could not start the detection's program.
@@ -400,6 +433,9 @@ func (g *Group) detectAgainAt(now time.Time) time.Time {
 	var next time.Time
 	if g.detect.running() {
 		return next
+	}
+	if g.detect.RetryAt.After(now) {
+		next = g.detect.RetryAt
 	}
 	//workflowcheck:ignore the earliest does not depend on the order
 	for _, at := range g.detect.Busy {

@@ -34,6 +34,8 @@ type target struct {
 	Losses   int       `json:"l,omitempty"`
 	Refusals int       `json:"r,omitempty"`
 	BusyTill time.Time `json:"b,omitzero"`
+	// Retries counts the attempts after a failure of the handler.
+	Retries int `json:"f,omitempty"`
 	// Done: it has detected, or has its job. Missed: it never will, in this group.
 	Done   bool `json:"d,omitempty"`
 	Missed bool `json:"m,omitempty"`
@@ -140,7 +142,7 @@ func (g *Group) detecting(worker string) bool {
 func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time.Time) {
 	t := g.target(s.Worker)
 	if v.Failure == failureNone && !lost {
-		t.Done, g.detect.Since = true, now
+		t.Done, g.detect.Since = true, latestOf(g.detect.Since, now)
 		g.detect.explain(v.Explanations, s.Worker+": ")
 		g.engine.Started(s.Worker, s.Instance)
 		g.countDetected(v)
@@ -177,9 +179,14 @@ func (g *Group) targetDetected(s *session, v DetectionEnded, lost bool, now time
 	case failureNone:
 		t.miss(contract.CodeDetectionFailed, textPagesLost(v.Pages, len(s.Answers)))
 	default:
-		t.miss(contract.CodeDetectionFailed, clip(v.Message))
+		if retryAt := g.retryAt(t.Retries, v.Failure, now); !retryAt.IsZero() {
+			t.Retries, t.BusyTill, t.Code, t.Detail = t.Retries+1, retryAt, contract.CodeDetectionFailed, clip(v.Message)
+			g.detect.Since = retryAt // Patience begins with the retry.
+			return
+		}
+		t.miss(contract.CodeDetectionFailed, clip(v.Message)+textDetections(t.Retries+1))
 	}
-	g.detect.Since = now
+	g.detect.Since = latestOf(g.detect.Since, now)
 }
 
 // drop takes back what an attempt had sent.

@@ -57,7 +57,7 @@ func TestDetectionOnEveryWorker(t *testing.T) {
 	page := Page{Attempt: 3, Proposals: []jobtype.Proposal{{DedupeKey: "half"}}}
 	require.NoError(t, s.g.CheckPage(page))
 	s.g.TakePage(page)
-	s.step(DetectionEnded{Attempt: 3, Failure: FailureFailed, Message: "no disk"})
+	s.step(DetectionEnded{Attempt: 3, Failure: contract.FailurePermanent, Message: "no disk"})
 	s.roll()
 	s.step(DetectionEnded{Attempt: 4, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
 	s.step(DetectionEnded{Attempt: 2})
@@ -127,7 +127,7 @@ func TestBusyWorkerDoesNotHoldUpTheOthers(t *testing.T) {
 func TestEveryWorkerIsMissed(t *testing.T) {
 	t.Parallel()
 	s := everywhere(t, jobtype.Policy{}, node("a", 1), node("b", 1))
-	s.step(DetectionEnded{Attempt: 1, Failure: FailureFailed, Message: "no"})
+	s.step(DetectionEnded{Attempt: 1, Failure: contract.FailurePermanent, Message: "no"})
 	s.step(DetectionEnded{Attempt: 2, Failure: FailureUnsupported, Message: "no such handler"})
 	result := s.g.Result(s.now)
 	assert.Equal(t, contract.OutcomeFailed, result.Outcome)
@@ -328,4 +328,61 @@ func TestEveryWorkerModel(t *testing.T) {
 			require.Equal(rt, c.Workers, done+c.MissedWorkers)
 		}
 	})
+}
+
+// TestAFailedDetectionIsTriedAgain: a database restarts at the tick. The pauses are 5 s and 10 s,
+// each attempt has its own time-out, and the last error ends the group.
+func TestAFailedDetectionIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	refuses := func(s *script, attempt int) {
+		s.step(DetectionEnded{Attempt: attempt, Failure: FailureFailed, Message: "connection refused"})
+	}
+	failed := func(s *script) string {
+		outcome, why := s.outcome()
+		assert.Equal(t, OutcomeFailed, outcome)
+		return why
+	}
+	one := func(retries int) *script {
+		s := open(t, Config{}, node("a", 2))
+		s.g.cfg.Policy.DetectionRetries = retries
+		s.begin()
+		require.Len(t, detections(s.last), 1)
+		refuses(s, 1)
+		return s
+	}
+	s := one(2)
+	wait := s.g.Wait(s.now)
+	assert.Equal(t, contract.CodeBackoff, wait.Code)
+	assert.Equal(t, s.now.Add(5*time.Second), wait.Until)
+	assert.Contains(t, wait.Detail, "attempt 1 of 3 failed")
+	assert.Contains(t, wait.Detail, "connection refused")
+	assert.Equal(t, wait.Until, s.g.NextWake())
+	s.last = s.wait(5 * time.Second)
+	require.Equal(t, map[int]string{2: "a"}, detections(s.last))
+	refuses(s, 2)
+	s.last = s.wait(10 * time.Second)
+	require.Equal(t, map[int]string{3: "a"}, detections(s.last))
+	assert.Equal(t, 45*time.Second, s.last[len(s.last)-1].(StartDetection).Timeout)
+	refuses(s, 3)
+	assert.Equal(t, "detection on a: connection refused (attempt 3, the last)", failed(s))
+
+	assert.Equal(t, "detection on a: connection refused", failed(one(0)))
+	late := one(2)
+	late.wait(5 * time.Second)
+	late.step(DetectionEnded{Attempt: 2, Failure: contract.FailurePermanent, Message: "no such table"})
+	assert.Equal(t, "detection on a: no such table (attempt 2, the last)", failed(late), "a permanent error is final")
+}
+
+// TestAFailedDetectionOnOneOfSeveralIsTriedAgain: the others have detected meanwhile.
+func TestAFailedDetectionOnOneOfSeveralIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := everywhere(t, jobtype.Policy{DetectionTimeout: jobtype.Duration(time.Second)}, node("a", 2), node("b", 2))
+	s.step(DetectionEnded{Attempt: 1, Failure: FailureFailed, Message: "connection refused"})
+	s.step(DetectionEnded{Attempt: 2, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
+	assert.Equal(t, map[string]contract.Code{"a": contract.CodeDetectionFailed}, s.missed())
+	s.last = s.wait(5 * time.Second)
+	require.Equal(t, map[int]string{3: "a"}, detections(s.last))
+	s.step(DetectionEnded{Attempt: 3, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
+	assert.Empty(t, s.missed())
+	assert.Zero(t, s.g.Counts().MissedWorkers)
 }

@@ -251,7 +251,7 @@ func TestDetectionIsTriedElsewhereAndStartsOver(t *testing.T) {
 func TestDetectionThatFailsEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	s := play(t, jobtype.Policy{}, []Worker{node("a", 1)})
-	s.step(DetectionEnded{Attempt: 1, Failure: FailureFailed, Message: "the disk is gone"})
+	s.step(DetectionEnded{Attempt: 1, Failure: contract.FailurePermanent, Message: "the disk is gone"})
 	outcome, reason := s.outcome()
 	assert.Equal(t, OutcomeFailed, outcome)
 	assert.Equal(t, "detection on a: the disk is gone", reason)
@@ -350,7 +350,7 @@ func TestDetectorSticksRotatesAndAvoids(t *testing.T) {
 		start, ok := find[StartDetection](s.all)
 		require.True(t, ok)
 		assert.Empty(t, s.g.FailedDetector(), "it has not ended")
-		s.step(DetectionEnded{Attempt: 1, Failure: FailureFailed, Message: "the disk is full"})
+		s.step(DetectionEnded{Attempt: 1, Failure: contract.FailurePermanent, Message: "the disk is full"})
 		assert.Equal(t, start.ID, s.g.FailedDetector())
 		return start.ID
 	}

@@ -21,6 +21,20 @@ type reason struct {
 
 // String is the reason as the record, the audit log and the terminal show it: the code
 // first.
+// textDetections is the number of attempts of a failed detection.
+func textDetections(attempts int) string {
+	if attempts < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (attempt %d, the last)", attempts)
+}
+
+// textDetectsAgain is what a detection waits for that has failed.
+func (g *Group) textDetectsAgain() string {
+	d := &g.detect
+	return fmt.Sprintf("attempt %d of %d failed, the next begins at %s; %s", d.Retries, g.cfg.Policy.DetectionRetries+1, at(d.RetryAt), d.Failing)
+}
+
 func (r reason) String() string {
 	code := string(r.Code)
 	if !r.Until.IsZero() {

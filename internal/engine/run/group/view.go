@@ -138,6 +138,8 @@ func (g *Group) Wait(now time.Time) run.Wait {
 		return g.everyWait()
 	case detecting && g.detect.CannotStart != "" && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeCannotStart, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: run.TextCannotStart + g.detect.CannotStart}
+	case detecting && now.Before(g.detect.RetryAt):
+		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.startedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
 	case detecting && g.busyDetectors() != "":
 		return run.Wait{Code: contract.CodeSlots, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: "other detections use the detect slots of every worker that could detect (raise --max-detect if they are slow)"}
 	case detecting:

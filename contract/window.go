@@ -67,6 +67,8 @@ type SetCalendarInput struct {
 	Calendar     *jobtype.Calendar `json:"calendar,omitempty"`
 	LaneCalendar *jobtype.Calendar `json:"lane_calendar,omitempty"`
 	By           string            `json:"by,omitempty"`
+	// IgnoreWindow releases a group that waits for its window; the calendars stay as they are.
+	IgnoreWindow bool `json:"ignore_window,omitempty"`
 }
 
 // KeptCheckpoint is the checkpoint of a job stopped by the end of its window. The next job with the
@@ -93,6 +95,18 @@ func (in JobGroupInput) IgnoresWindow(workflowID string) bool {
 		return in.Submission.IgnoreWindow
 	}
 	return in.IgnoreWindow != "" && in.IgnoreWindow == workflowID
+}
+
+// IgnoringWindow returns the input of a group of that workflow id that was released from its windows.
+func (in JobGroupInput) IgnoringWindow(workflowID string) JobGroupInput {
+	if in.Submission == nil {
+		in.IgnoreWindow = workflowID
+		return in
+	}
+	released := *in.Submission
+	released.IgnoreWindow = true
+	in.Submission = &released
+	return in
 }
 
 // GroupWindow is the window of a running group.

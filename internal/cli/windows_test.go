@@ -73,3 +73,23 @@ func TestStatusWaitsForWindows(t *testing.T) {
 	}
 	assert.Equal(t, map[string]string{"waits": "", "never": "WINDOW_CLOSED_UNTIL"}, due)
 }
+
+// TestARunIsReleasedFromItsWindow: the remedy that explain prints works while the run waits, which
+// overlap: skip refused.
+func TestARunIsReleasedFromItsWindow(t *testing.T) {
+	t.Parallel()
+	h := alone(t)
+	now := time.Now()
+	h.run("apply", "-c", h.write("version: 1\njob_types:\n  nightly:\n    handler: command\n    schedule: {every: 30m}\n"+
+		fmt.Sprintf("    blackouts: [{from: %s, to: %s}]\n", now.Add(-time.Minute).Format(time.RFC3339), now.Add(25*time.Minute).Format(time.RFC3339))+
+		"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n")).OK()
+	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")
+	h.background("server", "--log-level", "error")
+	h.eventually("node-a", "workers", "list", "--online")
+	h.run("jobtypes", "run", "nightly").OK().Says("started group/nightly-")
+	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman jobtypes run nightly --ignore-window")
+	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
+	h.run("runs", "show", "nightly").OK().Says("ignored, as an operator asked")
+	h.run("audit", "list", "--output", "json").OK().Says("it waited for its window, which is closed")
+	h.run("runs", "list", "--output", "json").OK().Says("nightly")
+}

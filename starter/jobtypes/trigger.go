@@ -34,6 +34,8 @@ type Triggered struct {
 
 	// Buffered: a group is running and policy.overlap makes this one wait.
 	Buffered bool `json:"buffered,omitempty"`
+	// Released: the group waited for its window, and has begun.
+	Released bool `json:"released,omitempty"`
 }
 
 // AlreadyRunningError says that a trigger was dropped because the last group

@@ -1,6 +1,7 @@
 package jobtypes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,8 +158,29 @@ func (s schedules) tellEach(ctx context.Context, change *calendarChange, ids []s
 	return nil
 }
 
+// release releases the run of the Schedule that waits for its window; nil: none does.
+func (c Client) release(ctx context.Context, name string, info *schedulepb.ScheduleInfo) (*Triggered, error) {
+	for _, ref := range starter.RefsOf(info.GetRunningWorkflows()) {
+		ref.RunID = "" // It may have continued as new.
+		shown, err := c.client.Runs().Show(ctx, ref)
+		if err != nil {
+			return nil, fmt.Errorf("see whether %s waits for its window: %w", ref.WorkflowID, err)
+		}
+		if shown.Group == nil || shown.Group.Wait == nil || shown.Group.Wait.Code != string(contract.CodeWindowClosed) {
+			continue
+		}
+		err = c.client.Temporal().SignalWorkflow(ctx, ref.WorkflowID, "", contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: c.client.Actor()})
+		if err != nil {
+			return nil, fmt.Errorf("release %s from its window: %w", ref.WorkflowID, err)
+		}
+		c.recordSchedule(ctx, name, contract.AuditEntry{Action: "jobtype.run", Object: ref.WorkflowID, Detail: "it waited for its window, which is closed"})
+		return &Triggered{RunRef: shown.RunRef, Released: true}, nil
+	}
+	return nil, nil
+}
+
 // TriggerIgnoringWindow is Trigger for a group that runs although its window is
-// closed. It is marked in the Schedule's argument by its workflow id, which no
+// closed. A group that waits for the window already is released. A new one is marked in the Schedule's argument by its workflow id, which no
 // other group ever has, and triggered then: a mark without its group means
 // nothing.
 func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Triggered, error) {
@@ -171,6 +193,9 @@ func (c Client) TriggerIgnoringWindow(ctx context.Context, name string) (Trigger
 		at, was := c.tick(ctx, name, before)
 		if was != nil {
 			return *was, nil
+		}
+		if released, err := c.release(ctx, name, before.info); released != nil || err != nil {
+			return *cmp.Or(released, &Triggered{}), err
 		}
 		if err := s.mark(ctx, name, before, groupAt(name, at)); err != nil {
 			return Triggered{}, err

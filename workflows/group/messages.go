@@ -128,6 +128,10 @@ func (r *groupRun) collectCalendars() {
 		if !r.messages.calendar.ReceiveAsync(&in) {
 			return
 		}
+		if in.IgnoreWindow {
+			r.releaseFromWindow(in)
+			continue
+		}
 		r.auditCalendar(in)
 		r.in.Spec.Calendar, r.in.Spec.LaneCalendar = in.Calendar, in.LaneCalendar
 		if !r.ignoresWindow() {
@@ -135,6 +139,18 @@ func (r *groupRun) collectCalendars() {
 			r.step(group.CalendarSet{Windows: r.hasWindows()})
 		}
 	}
+}
+
+// releaseFromWindow starts a group that waits for its window. One that does not wait keeps its
+// window.
+func (r *groupRun) releaseFromWindow(in contract.SetCalendarInput) {
+	if r.ignoresWindow() || r.core.Wait(r.runner.Now()).Code != contract.CodeWindowClosed {
+		return
+	}
+	r.runner.Audit.Signaled(contract.SignalSetCalendar, contract.AuditEntry{Action: "run.ignore_window", Actor: in.By})
+	r.in = r.in.IgnoringWindow(workflow.GetInfo(r.ctx).WorkflowExecution.ID)
+	r.windows = nil
+	r.step(group.CalendarSet{})
 }
 
 func (r *groupRun) checkPolicy(_ workflow.Context, in contract.SetPolicyInput) error {

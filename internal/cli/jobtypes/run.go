@@ -64,6 +64,9 @@ func (c *commands) runJobType(ctx *cli.Context, client *starter.Client, name str
 		trigger = jobtypes.Of(client).TriggerIgnoringWindow
 	case known.Window != nil && !known.Window.Open:
 		c.Complain("note: the window of %s is %s; --ignore-window runs it all the same", name, runs.WindowState(known.Window, c.Env.Now()).Text)
+		if opens := known.Window.Until; ctx.Bool(ui.FlagWait) && !opens.IsZero() {
+			c.Complain("note: --wait waits %s for the window, as long as the run waits for it", ui.Span(opens.Sub(c.Env.Now())))
+		}
 	}
 	triggered, err := trigger(ctx.Context, name)
 	if err != nil {
@@ -118,12 +121,15 @@ func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.
 // began prints what a run does that was just started: it works, waits or was skipped.
 func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtypes.JobType, triggered jobtypes.Triggered) error {
 	how, begun := "started", jobtypes.Begun{}
-	if triggered.Buffered {
+	switch {
+	case triggered.Buffered:
 		how = "waits for the running group:"
-	} else {
+	case triggered.Released:
+		how = "released from its window:"
+	default:
 		begun = jobtypes.Of(client).Begin(ctx.Context, known.Spec, triggered.RunRef)
 	}
-	answer := map[string]any{"job_type": known.Name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered, "begun": begun}
+	answer := map[string]any{"job_type": known.Name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered, "released": triggered.Released, "begun": begun}
 	if err := c.Done(ctx, answer, "%s %s%s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, laneText(begun), triggered.WorkflowID); err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ type TriggeredRun struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
 	Buffered   bool   `json:"buffered"`
+	Released   bool   `json:"released,omitempty" doc:"The run waited for its window, and has begun"`
 }
 
 // Begun is the run; none while it waits for the running one.
@@ -279,7 +280,7 @@ func runJobType(ctx context.Context, call *Call, in *struct {
 		trigger = jobtypes.Of(call.Client).TriggerIgnoringWindow
 	}
 	triggered, err := trigger(ctx, in.Name)
-	return TriggeredRun{JobType: in.Name, WorkflowID: triggered.WorkflowID, RunID: triggered.RunID, Buffered: triggered.Buffered}, err
+	return TriggeredRun{JobType: in.Name, WorkflowID: triggered.WorkflowID, RunID: triggered.RunID, Buffered: triggered.Buffered, Released: triggered.Released}, err
 }
 
 func detectJobType(ctx context.Context, call *Call, in *JobTypePath) (starter.RunRef, error) {

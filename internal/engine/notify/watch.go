@@ -235,8 +235,9 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 		}
 		s.Skip(run.End)
 		s.Seen[run.RunID] = run.End
-		if event, since := s.judge(run); event != "" {
-			if to := receivers(f.Rules.of(run.JobType), event); len(to) > 0 {
+		rules := f.Rules.of(run.JobType)
+		if event, since := s.judge(run, len(receivers(rules, contract.NotifyPartial)) > 0); event != "" {
+			if to := receivers(rules, event); len(to) > 0 {
 				notices = append(notices, noticeOf(event, run, since, to))
 			}
 		}
@@ -246,8 +247,9 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 	return notices
 }
 
-// judge says what the end of a run is, and since when that which it ends lasted.
-func (s *State) judge(run Ended) (event contract.NotifyEvent, since time.Time) {
+// judge returns the event of a run's end, and for a recovery since when runs failed. A partial
+// run counts as a failure only if a rule reports it: otherwise its recovery would be the first news.
+func (s *State) judge(run Ended, tellsPartial bool) (event contract.NotifyEvent, since time.Time) {
 	name := nameOf(run.JobType, run.DAG)
 	switch run.Outcome {
 	case contract.OutcomeFailed, contract.OutcomeTimeout, "":
@@ -265,7 +267,7 @@ func (s *State) judge(run Ended) (event contract.NotifyEvent, since time.Time) {
 	case contract.OutcomeCanceled, contract.OutcomeSkipped:
 		return "", since
 	}
-	if _, failing := s.Failing[name]; !failing {
+	if _, failing := s.Failing[name]; !failing && (tellsPartial || event != contract.NotifyPartial) {
 		s.Failing[name] = run.End
 	}
 	return event, since

@@ -92,6 +92,16 @@ func TestRecoveryComesThroughSkippedAndCanceledRuns(t *testing.T) {
 	assert.Equal(t, []string{"recovered/group/a-4/4 [ops]"}, w.ended(10*time.Second, run("a", "4", contract.OutcomeCompleted, 9*time.Second)))
 }
 
+// TestNothingRecoversThatNeverFailed: no rule reports partial runs, so their end is no recovery.
+func TestNothingRecoversThatNeverFailed(t *testing.T) {
+	t.Parallel()
+	rules := []contract.NotifyRule{on("ops", contract.NotifyFailed, contract.NotifyRecovered)}
+	w := watching(t, rules)
+	assert.Empty(t, w.ended(3*time.Second, run("a", "1", contract.OutcomePartial, time.Second), run("a", "2", contract.OutcomeCompleted, 2*time.Second)))
+	told := watching(t, append(rules, on("chat", contract.NotifyPartial)))
+	assert.Len(t, told.ended(3*time.Second, run("a", "1", contract.OutcomePartial, time.Second), run("a", "2", contract.OutcomeCompleted, 2*time.Second)), 2)
+}
+
 func TestEndsInOneLookAreJudgedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed, contract.NotifyRecovered)})

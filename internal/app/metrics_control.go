@@ -43,15 +43,40 @@ func WatchRuns(options *starter.Options, health *Health, log *slog.Logger) error
 }
 
 // appliedTypes returns the names of the applied job types.
-func appliedTypes(client *starter.Client) func(context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
+func appliedTypes(client *starter.Client) func(context.Context) (runend.Applied, error) {
+	var completed map[string]time.Time
+	return func(ctx context.Context) (runend.Applied, error) {
 		types, err := jobtypes.Of(client).List(ctx)
-		names := make([]string, len(types))
-		for i, one := range types {
-			names[i] = one.Name
+		if err != nil {
+			return runend.Applied{}, err
 		}
-		return names, err
+		if completed == nil { // Later ones end here, or in another control plane.
+			completed, err = lastCompleted(ctx, client)
+		}
+		applied := runend.Applied{Names: make([]string, len(types)), Completed: completed}
+		for i, one := range types {
+			applied.Names[i] = one.Name
+		}
+		return applied, err
 	}
+}
+
+// maxCompleted bounds the runs among which the last success of each job type is searched.
+const maxCompleted = 1000
+
+// lastCompleted returns when scheduled runs have completed last, by job type.
+func lastCompleted(ctx context.Context, client *starter.Client) (map[string]time.Time, error) {
+	ended, err := client.Runs().List(ctx, starter.RunFilter{Kind: starter.KindGroup, Outcomes: []contract.Outcome{contract.OutcomeCompleted}, Limit: maxCompleted})
+	if err != nil {
+		return nil, err
+	}
+	last := map[string]time.Time{}
+	for _, run := range ended {
+		if run.AdHoc == "" && run.Ended.After(last[run.JobType]) {
+			last[run.JobType] = run.Ended
+		}
+	}
+	return last, nil
 }
 
 // usage is what the control plane knows of the whole namespace.

@@ -38,12 +38,14 @@ const (
 
 // status is the state of everything at one moment.
 type status struct {
-	Running []runningRun            `json:"running"`
-	Due     []dueRun                `json:"due"`
-	Failed  []starter.Run           `json:"failed"`
-	Skipped []skippedRuns           `json:"skipped"`
-	Stopped []jobtypes.JobType      `json:"stopped"`
-	Workers []contract.WorkerDetail `json:"workers"`
+	Running []runningRun `json:"running"`
+	Due     []dueRun     `json:"due"`
+	// Failed leaves out runs of what has completed since; Recovered counts these.
+	Failed    []starter.Run           `json:"failed"`
+	Recovered int                     `json:"recovered,omitempty"`
+	Skipped   []skippedRuns           `json:"skipped"`
+	Stopped   []jobtypes.JobType      `json:"stopped"`
+	Workers   []contract.WorkerDetail `json:"workers"`
 	// Untold are receivers whose last attempt failed: what waits for them is tried again.
 	Untold   []contract.ReceiverView `json:"untold,omitempty"`
 	Unknown  []string                `json:"unknown,omitempty"`
@@ -142,7 +144,9 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 			Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomePartial},
 			Since:    now.Add(-failedWithin), Limit: statusRuns,
 		})
-		found.Failed = ui.OrEmpty(failed)
+		if faults[1] == nil {
+			found.Failed, found.Recovered, faults[1] = stillFailed(ctx, client, failed)
+		}
 		return nil
 	})
 	asking.Go(func() error {
@@ -290,7 +294,11 @@ func (c *commands) printStatus(found status, now time.Time) {
 	for _, run := range found.Failed {
 		failed.Add(ui.Text(run.WorkflowID), runs.RunOutcome(run), ui.Text(ui.Ago(run.Started, now)))
 	}
-	c.PrintTable(failed, "nothing failed in the last 24 hours")
+	nothing := "nothing failed in the last 24 hours"
+	if found.Recovered > 0 {
+		nothing = "nothing is failed: " + ui.Plural(found.Recovered, "failed run") + " of the last 24 hours, and a later one completed"
+	}
+	c.PrintTable(failed, nothing)
 	c.printSkipped(found, now)
 	if len(found.Stopped) > 0 {
 		c.Print("")

@@ -45,14 +45,21 @@ type Watcher struct {
 	applied struct {
 		sync.Mutex
 
-		list func(context.Context) ([]string, error)
+		list func(context.Context) (Applied, error)
 		at   time.Time
 	}
 }
 
+// Applied are the applied job types, and when scheduled runs of them have completed last.
+type Applied struct {
+	Names     []string
+	Completed map[string]time.Time
+}
+
 // Know makes each collection begin with the counters of the applied job types, which list
-// returns. So the first failure of a job type is an increase, from 0 to 1.
-func (w *Watcher) Know(list func(context.Context) ([]string, error)) {
+// returns. So the first failure of a job type is an increase, from 0 to 1, and the last success
+// is known to a control plane that was started after it.
+func (w *Watcher) Know(list func(context.Context) (Applied, error)) {
 	w.applied.Lock()
 	defer w.applied.Unlock()
 	w.applied.list = list
@@ -68,7 +75,7 @@ func (w *Watcher) addApplied() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), appliedWithin)
 	defer cancel()
-	names, err := w.applied.list(ctx)
+	applied, err := w.applied.list(ctx)
 	w.applied.at = time.Now()
 	if err != nil {
 		w.log.Debug("counters of applied job types", "error", err)
@@ -76,10 +83,11 @@ func (w *Watcher) addApplied() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, name := range names {
+	for _, name := range applied.Names {
 		for _, outcome := range contract.Outcomes() {
 			w.groups.WithLabelValues(w.name("type/"+name, name), string(outcome))
 		}
+		w.succeeded(w.name("type/"+name, name), applied.Completed[name])
 	}
 }
 
@@ -94,7 +102,7 @@ func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
 			Name: "roundsman_dag_runs_total", Help: "Runs of DAGs that this control plane brought to their end, by outcome; sub-DAGs are left out.",
 		}, []string{"dag", "outcome"}),
 		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "roundsman_last_success_timestamp_seconds", Help: "When a scheduled run of the job type last ended completed, as the last run that this control plane ended knows it.",
+			Name: "roundsman_last_success_timestamp_seconds", Help: "When a run of the job type last ended completed.",
 		}, []string{"job_type"}),
 	}
 }
@@ -138,10 +146,14 @@ func (w *Watcher) count(end ending) {
 	default:
 		name := w.name("type/"+end.JobType, end.JobType)
 		w.groups.WithLabelValues(name, string(end.Outcome)).Inc()
-		if end.Record.LastSuccess.After(w.last[name]) {
-			w.last[name] = end.Record.LastSuccess
-			w.success.WithLabelValues(name).Set(float64(end.Record.LastSuccess.UnixMilli()) / 1000)
-		}
+		w.succeeded(name, end.Record.LastSuccess)
+	}
+}
+
+func (w *Watcher) succeeded(name string, at time.Time) {
+	if at.After(w.last[name]) {
+		w.last[name] = at
+		w.success.WithLabelValues(name).Set(float64(at.UnixMilli()) / 1000)
 	}
 }
 

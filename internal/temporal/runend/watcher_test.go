@@ -149,14 +149,15 @@ func TestAppliedJobTypesAreCountedFromZero(t *testing.T) {
 	p, applied := newPlay(t), []string{"scrub"}
 	var fault error
 	asked := 0
-	p.Know(func(ctx context.Context) ([]string, error) {
+	p.Know(func(ctx context.Context) (Applied, error) {
 		asked++
 		_, bounded := ctx.Deadline()
 		assert.True(t, bounded)
-		return applied, fault
+		return Applied{Names: applied, Completed: map[string]time.Time{"scrub": time.Unix(100, 0), "deleted": time.Unix(100, 0)}}, fault
 	})
 	zero := map[string]float64{"scrub completed": 0, "scrub partial": 0, "scrub failed": 0, "scrub timeout": 0, "scrub canceled": 0, "scrub skipped": 0}
 	assert.Equal(t, zero, p.values("roundsman_runs_total"))
+	assert.Equal(t, map[string]float64{"scrub": 100}, p.values("roundsman_last_success_timestamp_seconds"), "it completed before this control plane began")
 	p.answer("group/scrub-1", nil, failed(t, contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeFailed}))
 	zero["scrub failed"] = 1
 	assert.Equal(t, zero, p.values("roundsman_runs_total"))

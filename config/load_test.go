@@ -589,3 +589,17 @@ job_types:
 	assert.Len(t, loaded.Warnings, 6, "and the unknown handler")
 	assert.NotContains(t, text, "s3cret")
 }
+
+// TestBothDaysOfACronAreOr: the expression reads like "the first Sunday" and means each of the first
+// seven days and each Sunday.
+func TestBothDaysOfACronAreOr(t *testing.T) {
+	t.Parallel()
+	warned := func(cron string) config.Faults {
+		return mustLoad(t, "version: 1\njob_types:\n  a: {handler: plain, schedule: {cron: \""+cron+"\"}}\n").Warnings
+	}
+	require.Len(t, warned("0 2 1-7 * sun"), 1)
+	assert.Contains(t, warned("0 2 1-7 * sun").Error(), `"0 2 1-7 * sun" is due on each day 1-7 of the month or sun: cron joins both by "or"`)
+	assert.Empty(t, warned("0 2 1-7 * *"))
+	assert.Empty(t, warned("0 2 * * sun"))
+	assert.Empty(t, warned("@weekly"))
+}

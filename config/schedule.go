@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"strings"
 	"time"
 	_ "time/tzdata" // Nodes may lack a time zone database; names must mean the same everywhere.
 
@@ -167,6 +168,10 @@ func (l *loader) cron(n *yamlread.Node, path string, spec *contract.ScheduleSpec
 			continue
 		}
 		expressions = append(expressions, expression)
+		if expression.Either() {
+			fields := strings.Fields(text)
+			l.warn(written.Place(), path+".cron", "%q is due on each day %s of the month or %s: cron joins both by \"or\"", text, fields[2], fields[4])
+		}
 		spec.Cron = append(spec.Cron, expression.String())
 	}
 	if count := len(expressions); len(l.faults) == before && (count == 0 || count > maxCrons) {

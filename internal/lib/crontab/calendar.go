@@ -17,7 +17,7 @@ func (e Expression) Calendars() []Calendar {
 		Month:      values(e.spec.Month, 1, 12),
 		DayOfWeek:  values(e.spec.Dow, 0, 6),
 	}
-	if e.spec.Dom&starBit != 0 || e.spec.Dow&starBit != 0 {
+	if !e.Either() {
 		return []Calendar{calendar}
 	}
 	byDate, byWeekday := calendar, calendar
@@ -25,6 +25,10 @@ func (e Expression) Calendars() []Calendar {
 	byWeekday.DayOfMonth = values(^uint64(0), 1, 31)
 	return []Calendar{byDate, byWeekday}
 }
+
+// Either reports whether the expression restricts both the day of month and the day of week, so
+// that a day which matches one of them is enough.
+func (e Expression) Either() bool { return (e.spec.Dom|e.spec.Dow)&starBit == 0 }
 
 type field struct {
 	name   string

@@ -142,6 +142,20 @@ func scenes() []scene {
 		{name: "sent-ahead", params: `{"keys":["a"` + strings.Repeat(`,"a"`, 59) + `]}`, policy: jobtype.Policy{GlobalExecutionConcurrency: 20, PerWorkerExecutionConcurrency: 10}},
 		{name: "burst", params: `{"keys":["a","b","c","d","e","f"],"filler":"` + strings.Repeat("x", 120<<10) + `"}`, policy: wide},
 		{name: "detection-fails", params: `{"fail":true}`},
+		{name: "waits-for-pool", params: `{"keys":["a","b","c","d"]}`, policy: wide, edit: func(spec *contract.JobTypeSpec) {
+			spec.Resources, spec.JobResources = map[string]int{"tape": 1}, map[string]int{"tape": 1}
+		}, act: func(s *studio, run client.WorkflowRun) {
+			require.NoError(s.t, run.Get(s.t.Context(), nil))
+			s.keep(replay.Name{Workflow: contract.AdmissionWorkflow, Version: workflows.AdmissionVersion, Scenario: "waits"}, contract.AdmissionWorkflowID, "")
+		}},
+		{name: "released-from-window", params: `{"keys":["a"]}`, shut: [2]time.Duration{-time.Minute, 5 * time.Minute}, edit: func(spec *contract.JobTypeSpec) {
+			spec.Interval = jobtype.Duration(time.Hour)
+		}, act: func(s *studio, run client.WorkflowRun) {
+			s.await(run, func(status contract.GroupStatus) bool {
+				return status.Wait != nil && status.Wait.Code == string(contract.CodeWindowClosed)
+			})
+			require.NoError(s.t, s.client.Temporal().SignalWorkflow(s.t.Context(), run.GetID(), "", contract.SignalSetCalendar, contract.SetCalendarInput{IgnoreWindow: true, By: "tester"}))
+		}},
 		{name: "dag", params: `{"who":"me"}`, edit: func(spec *contract.JobTypeSpec) {
 			spec.Handler, spec.DAG = "", &contract.DAGSource{
 				Name: "rounds", File: "rounds.yaml", Text: "version: 1\nname: rounds\nparams: {who: none}\ntasks:\n  - {id: below, dag: sub.yaml}\n",

@@ -128,11 +128,40 @@ func (p Plan) String() string {
 	if len(pending) == 0 {
 		return fmt.Sprintf("no changes: %d job types are as configured", len(p.Changes))
 	}
-	lines := make([]string, len(pending))
-	for i, change := range pending {
-		lines[i] = change.String()
+	var lines []string
+	pools := map[string][]string{}
+	for _, change := range pending {
+		if key, only := change.onlyPools(); only {
+			pools[key] = append(pools[key], change.JobType)
+		}
+	}
+	for _, change := range pending {
+		key, _ := change.onlyPools()
+		switch names := pools[key]; {
+		case len(names) < 2:
+			lines = append(lines, change.String())
+		case names[0] == change.JobType:
+			lines = append(lines, fmt.Sprintf("update the pools of %d job types: %s%s", len(names), strings.Join(names, ", "), key))
+		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// poolsPath begins the paths of declared pool sizes. Every job type carries all of them.
+const poolsPath = "resources."
+
+// onlyPools returns the fields of an update that changes nothing but declared pools, one per line.
+func (c Change) onlyPools() (fields string, only bool) {
+	if c.Action != ActionUpdate || c.Note != "" || len(c.Fields) == 0 {
+		return "", false
+	}
+	for _, field := range c.Fields {
+		if !strings.HasPrefix(field.Path, poolsPath) || field.Drift {
+			return "", false
+		}
+		fields += "\n    " + field.String()
+	}
+	return fields, true
 }
 
 // planParallel is how many Schedules are read or written at once: enough to

@@ -174,6 +174,19 @@ func TestPlanText(t *testing.T) {
 	assert.True(t, Plan{Changes: plan.Changes[:1]}.Empty())
 }
 
+// TestPlanNamesAPoolOnce: each job type carries all pool sizes, and a new pool is one change.
+func TestPlanNamesAPoolOnce(t *testing.T) {
+	t.Parallel()
+	tape := contract.FieldChange{Path: "resources.tape", After: "1"}
+	pooled := func(name string, more ...contract.FieldChange) Change {
+		return Change{JobType: name, Action: ActionUpdate, Fields: append([]contract.FieldChange{tape}, more...)}
+	}
+	plan := Plan{Changes: []Change{pooled("a"), pooled("b", contract.FieldChange{Path: "overlap", Before: "skip", After: "buffer_one"}), pooled("c"), pooled("d")}}
+	assert.Equal(t, "update the pools of 3 job types: a, c, d\n    resources.tape: (none) → 1\nupdate b\n    resources.tape: (none) → 1\n    overlap: skip → buffer_one", plan.String())
+	assert.Equal(t, "update a\n    resources.tape: (none) → 1", Plan{Changes: plan.Changes[:1]}.String())
+	assert.Len(t, plan.Pending(), 4)
+}
+
 func TestSummaryAndDetailsStayWithinTheServersBounds(t *testing.T) {
 	t.Parallel()
 	long := make([]rune, 30_000)

@@ -120,6 +120,10 @@ type WorkerReport struct {
 	Registered bool `json:"registered"`
 	// Held: drained or cordoned by an operator; polls no shared queue.
 	Held bool `json:"held,omitempty"`
+	// Queued counts the jobs that wait on the worker for a slot, by job type; QueuedDetections its
+	// detections.
+	Queued           map[string]int `json:"queued,omitempty"`
+	QueuedDetections map[string]int `json:"queued_detections,omitempty"`
 	// Stopping: accepts no new work and will end.
 	Stopping bool `json:"stopping,omitempty"`
 	// Jobs lists the running jobs, oldest first, at most [MaxReportJobs]. Omitted counts the rest.
@@ -141,6 +145,8 @@ const (
 	WorkerJobOrphaned WorkerJobState = "orphaned"
 	// WorkerJobEnding: the handler was canceled and has not ended.
 	WorkerJobEnding WorkerJobState = "ending"
+	// WorkerJobLost: the process does not answer; an open run has the job there.
+	WorkerJobLost WorkerJobState = "lost"
 	// WorkerJobReporting: the handler has ended; the server has not accepted the outcome yet.
 	WorkerJobReporting WorkerJobState = "reporting"
 	// WorkerJobZombie: the handler ignores its cancellation.
@@ -149,7 +155,7 @@ const (
 
 // WorkerJobStates lists the states for filters.
 func WorkerJobStates() []WorkerJobState {
-	return []WorkerJobState{WorkerJobRunning, WorkerJobOrphaned, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie}
+	return []WorkerJobState{WorkerJobRunning, WorkerJobOrphaned, WorkerJobEnding, WorkerJobReporting, WorkerJobZombie, WorkerJobLost}
 }
 
 // WorkerJob is a job or a detection on a worker.

@@ -43,8 +43,10 @@ type limit struct{ cap, used int }
 func (l *limit) open() bool { return l.cap <= 0 || l.used < l.cap }
 
 type waiter struct {
-	key    string
-	passed chan struct{}
+	key string
+	// jobType is that of the waiting task.
+	jobType string
+	passed  chan struct{}
 }
 
 // newGate limits the total; caps holds limits of single keys, 0 meaning none.
@@ -57,10 +59,10 @@ func newGate(total int, caps map[string]int) *gate {
 	return g
 }
 
-// enter waits at most maxWait for a place under key. On true the caller must
+// enter waits at most maxWait for a place of a task under key. On true the caller must
 // call leave exactly once.
-func (g *gate) enter(ctx context.Context, key string, maxWait time.Duration) (leave func(), ok bool) {
-	w, passed := g.tryEnter(key)
+func (g *gate) enter(ctx context.Context, key, jobType string, maxWait time.Duration) (leave func(), ok bool) {
+	w, passed := g.tryEnter(key, jobType)
 	if passed {
 		return func() { g.leave(key) }, true
 	}
@@ -79,15 +81,29 @@ func (g *gate) enter(ctx context.Context, key string, maxWait time.Duration) (le
 	return func() { g.leave(key) }, true
 }
 
-func (g *gate) tryEnter(key string) (*waiter, bool) {
+func (g *gate) tryEnter(key, jobType string) (*waiter, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.take(key) {
 		return nil, true
 	}
-	w := &waiter{key: key, passed: make(chan struct{})}
+	w := &waiter{key: key, jobType: jobType, passed: make(chan struct{})}
 	g.waiting = append(g.waiting, w)
 	return w, false
+}
+
+// queued counts the waiting tasks by job type.
+func (g *gate) queued() map[string]int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var counts map[string]int
+	for _, w := range g.waiting {
+		if counts == nil {
+			counts = map[string]int{}
+		}
+		counts[w.jobType]++
+	}
+	return counts
 }
 
 // take counts key in if there is room; the caller holds the lock.

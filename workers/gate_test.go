@@ -24,7 +24,7 @@ func TestGateIsExactUnderLoad(t *testing.T) {
 	for i := range 200 {
 		all.Go(func() {
 			key := []string{"small", "free", "unknown"}[i%3]
-			leave, ok := g.enter(t.Context(), key, time.Minute)
+			leave, ok := g.enter(t.Context(), key, "tidy", time.Minute)
 			if !assert.True(t, ok) {
 				return
 			}
@@ -56,16 +56,16 @@ func TestGateRefusesAfterItsMaxWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
-		leave, ok := g.enter(t.Context(), "a", time.Second)
+		leave, ok := g.enter(t.Context(), "a", "tidy", time.Second)
 		require.True(t, ok)
 		before := time.Now()
-		_, ok = g.enter(t.Context(), "a", time.Second)
+		_, ok = g.enter(t.Context(), "a", "tidy", time.Second)
 		assert.False(t, ok)
 		assert.Equal(t, time.Second, time.Since(before))
 
 		passed := make(chan bool)
 		go func() {
-			leave, ok := g.enter(t.Context(), "a", time.Second)
+			leave, ok := g.enter(t.Context(), "a", "tidy", time.Second)
 			if ok {
 				leave()
 			}
@@ -76,9 +76,9 @@ func TestGateRefusesAfterItsMaxWait(t *testing.T) {
 		assert.True(t, <-passed, "a place that becomes free within the maxWait is taken")
 
 		ctx, cancel := context.WithCancel(t.Context())
-		leave, _ = g.enter(t.Context(), "a", time.Second)
+		leave, _ = g.enter(t.Context(), "a", "tidy", time.Second)
 		cancel()
-		_, ok = g.enter(ctx, "a", time.Second)
+		_, ok = g.enter(ctx, "a", "tidy", time.Second)
 		assert.False(t, ok)
 		leave()
 		assert.Zero(t, g.Used())
@@ -89,15 +89,15 @@ func TestGateLetsOthersPassAFullHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, map[string]int{"a": 1})
-		leaveA, ok := g.enter(t.Context(), "a", 0)
+		leaveA, ok := g.enter(t.Context(), "a", "tidy", 0)
 		require.True(t, ok)
 		waiting := make(chan func())
 		go func() {
-			leave, _ := g.enter(t.Context(), "a", time.Hour)
+			leave, _ := g.enter(t.Context(), "a", "tidy", time.Hour)
 			waiting <- leave
 		}()
 		synctest.Wait()
-		leaveB, ok := g.enter(t.Context(), "b", 0)
+		leaveB, ok := g.enter(t.Context(), "b", "tidy", 0)
 		require.True(t, ok, "a waits for its own limit and must not hold up b")
 		leaveB()
 		leaveA()
@@ -110,15 +110,15 @@ func TestGateResizes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
-		_, ok := g.enter(t.Context(), "a", 0)
+		_, ok := g.enter(t.Context(), "a", "tidy", 0)
 		require.True(t, ok)
 		passed := make(chan bool)
-		go func() { _, ok := g.enter(t.Context(), "a", time.Hour); passed <- ok }()
+		go func() { _, ok := g.enter(t.Context(), "a", "tidy", time.Hour); passed <- ok }()
 		synctest.Wait()
 		g.Resize(2)
 		assert.True(t, <-passed)
 		g.Resize(1)
-		_, ok = g.enter(t.Context(), "a", time.Second)
+		_, ok = g.enter(t.Context(), "a", "tidy", time.Second)
 		assert.False(t, ok, "a smaller cap holds for who comes next")
 		assert.Equal(t, 2, g.Used())
 	})
@@ -136,7 +136,7 @@ func TestGateModel(t *testing.T) {
 			"enter": func(t *rapid.T) {
 				key := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
 				fits := len(inside["a"])+len(inside["b"]) < total && (caps[key] == 0 || len(inside[key]) < caps[key])
-				leave, ok := g.enter(context.Background(), key, 0) //nolint:usetesting // rapid.T has no context
+				leave, ok := g.enter(context.Background(), key, "tidy", 0) //nolint:usetesting // rapid.T has no context
 				assert.Equal(t, fits, ok)
 				if ok {
 					inside[key] = append(inside[key], leave)

@@ -77,7 +77,7 @@ func (g *gates) pass(ctx context.Context, chosen *gate, handler string, args []a
 		return nil, g.atCapacity(args, info, fmt.Sprintf("worker %s is drained or cordoned", g.worker))
 	}
 	maxWait := maxWaitFor(info.HeartbeatTimeout)
-	leave, ok := chosen.enter(ctx, handler, maxWait)
+	leave, ok := chosen.enter(ctx, handler, jobTypeOf(args), maxWait)
 	if !ok {
 		g.refuse(args, info)
 		return nil, g.atCapacity(args, info, fmt.Sprintf("worker %s had no free slot for handler %q within %s", g.worker, handler, maxWait))
@@ -104,6 +104,17 @@ func (g *gates) of(args []any) (chosen *gate, handler string) {
 		return g.detect, in.Handler
 	}
 	return nil, ""
+}
+
+// jobTypeOf returns the job type of a job or detection.
+func jobTypeOf(args []any) string {
+	switch in := args[0].(type) {
+	case contract.ExecuteInput:
+		return in.Job.JobType
+	case contract.DetectActivityInput:
+		return in.Input.JobType
+	}
+	return ""
 }
 
 // refuse remembers whose job is sent back, to tell when there is room. A run that sends

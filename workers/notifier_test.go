@@ -77,7 +77,7 @@ func TestWhoWasSentBackIsToldThatThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(1, nil)
 		h, said := notifying(t, g)
-		leave, ok := g.enter(t.Context(), "x", 0)
+		leave, ok := g.enter(t.Context(), "x", "tidy", 0)
 		require.True(t, ok)
 		h.refuse("group/b", "x")
 		h.refuse("group/c", "x")
@@ -87,7 +87,7 @@ func TestWhoWasSentBackIsToldThatThereIsRoom(t *testing.T) {
 
 		leave()
 		pass(roomSettle / 2)
-		leave, ok = g.enter(t.Context(), "x", 0)
+		leave, ok = g.enter(t.Context(), "x", "tidy", 0)
 		require.True(t, ok, "whoever had the slot takes it again")
 		pass(time.Minute)
 		assert.Empty(t, said.to)
@@ -95,7 +95,7 @@ func TestWhoWasSentBackIsToldThatThereIsRoom(t *testing.T) {
 		leave()
 		pass(roomSettle + time.Millisecond)
 		assert.Equal(t, []string{"group/b"}, said.to, "one, the first")
-		_, ok = g.enter(t.Context(), "x", 0)
+		_, ok = g.enter(t.Context(), "x", "tidy", 0)
 		require.True(t, ok, "and takes the slot")
 		pass(time.Minute)
 		assert.Len(t, said.to, 1)
@@ -112,7 +112,7 @@ func TestOnlyWhoHasRoomIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(3, map[string]int{"x": 1})
 		h, said := notifying(t, g)
-		leave, ok := g.enter(t.Context(), "x", 0)
+		leave, ok := g.enter(t.Context(), "x", "tidy", 0)
 		require.True(t, ok)
 		h.refuse("group/x", "x")
 		h.refuse("group/y", "y")

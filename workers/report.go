@@ -15,6 +15,7 @@ func (n *Node) Report() contract.WorkerReport {
 		ID: n.options.ID, Instance: n.instance, At: time.Now().UTC(), Caps: n.caps(),
 		Undelivered: n.jobs.Undelivered(), Registered: n.accepted.Load(),
 		Held: n.executeSlots.Held(contract.SharedQueuePrefix), Stopping: n.stopping.Load(), Jobs: []contract.WorkerJob{},
+		Queued: n.gates.execute.queued(), QueuedDetections: n.gates.detect.queued(),
 	}
 	running := n.jobs.Running()
 	slices.SortFunc(running, func(a, b jobs.Running) int {

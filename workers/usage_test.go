@@ -17,7 +17,7 @@ func TestUsageIsAddedUp(t *testing.T) {
 	g.now, g.past = func() time.Time { return now }, usage{}
 	g.pass()
 	enter := func() {
-		_, passed := g.tryEnter("k")
+		_, passed := g.tryEnter("k", "tidy")
 		require.True(t, passed)
 	}
 	now = now.Add(time.Minute) // 03:02

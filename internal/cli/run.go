@@ -60,7 +60,8 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 }
 
 // Main runs the process's own command line. The first SIGINT or SIGTERM ends
-// the command in order, the second one at once.
+// the command in order, the second one at once. SIGQUIT writes the stacks of all
+// goroutines first.
 func Main(args []string, handlers ...jobtype.Handler) int {
 	if code, shim := app.ShimCode(args); shim {
 		return code
@@ -70,6 +71,8 @@ func Main(args []string, handlers ...jobtype.Handler) int {
 	// Giving the signal back to the system makes the second one fatal.
 	context.AfterFunc(ctx, stop)
 	env := ui.SystemEnv()
+	ctx, unwatch := stacksOnQuit(ctx, env.Stderr)
+	defer unwatch()
 	env.Shim = app.OwnShim()
 	return Run(ctx, env, args, handlers...)
 }

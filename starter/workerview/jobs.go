@@ -23,16 +23,20 @@ const describers = 8
 // maxSearched bounds the open runs searched for jobs of a remote worker.
 const maxSearched = 1000
 
-// Jobs lists the attempts on a worker. The process of a node worker reports them. A remote worker has
-// no such process; the server records its attempts, so all open runs are searched.
+// Jobs lists the attempts on a worker. The process of a node worker reports them; if it does not
+// answer, the open runs do. A remote worker has no such process; the server records its attempts, so
+// all open runs are searched.
 func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
 	worker, err := client.Workers().Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if !worker.Registration.Remote {
-		report, err := client.Workers().Ask(ctx, id)
-		return report.Jobs, err
+		shown, err := asked(ctx, client.Workers(), id)
+		if err != nil || shown.Report != nil {
+			return jobsOf(shown.Report), err
+		}
+		return jobsOfRuns(ctx, client, id)
 	}
 	page, err := client.Temporal().ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: client.Namespace(), PageSize: maxSearched,
@@ -61,6 +65,36 @@ func Jobs(ctx context.Context, client *starter.Client, id string) ([]contract.Wo
 	group.Wait()
 	slices.SortFunc(found, func(a, b contract.WorkerJob) int { return a.StartedAt.Compare(b.StartedAt) })
 	return found, fault
+}
+
+func jobsOf(report *contract.WorkerReport) []contract.WorkerJob {
+	if report == nil {
+		return nil
+	}
+	return report.Jobs
+}
+
+// jobsOfRuns lists the items that open runs have on a worker whose process does not answer.
+func jobsOfRuns(ctx context.Context, client *starter.Client, id string) ([]contract.WorkerJob, error) {
+	items, err := itemsOn(ctx, client, id)
+	jobs := make([]contract.WorkerJob, len(items))
+	for i, item := range items {
+		jobs[i] = contract.WorkerJob{
+			JobID: item.ID, GroupID: item.Run.WorkflowID, JobType: typeOfRun(item.Run.WorkflowID), State: contract.WorkerJobLost,
+			Attempt: item.Attempt, StartedAt: item.StartedAt, Percent: -1, Message: item.Waiting,
+		}
+		if item.Active != nil && item.Active.Progress != nil {
+			jobs[i].Percent, jobs[i].Stage = item.Active.Progress.Percent, item.Active.Progress.Stage
+		}
+	}
+	return jobs, err
+}
+
+// itemsOn lists the items that open runs have on a worker.
+func itemsOn(ctx context.Context, client *starter.Client, id string) ([]starter.Item, error) {
+	return client.Runs().Search(ctx, starter.ItemSearch{
+		Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Worker: id, States: heldStates(), Limit: maxSearched,
+	})
 }
 
 // jobsIn returns the attempts of one run that a remote worker has taken.

@@ -52,9 +52,7 @@ func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker,
 		return shown, err
 	}
 	if shown.Report == nil {
-		shown.Items, err = client.Runs().Search(ctx, starter.ItemSearch{
-			Runs: starter.RunFilter{Running: true, SubDAGs: true, Limit: maxSearched}, Worker: id, States: heldStates(), Limit: maxSearched,
-		})
+		shown.Items, err = itemsOn(ctx, client, id)
 		if err != nil {
 			shown.Unanswered = err.Error()
 		}

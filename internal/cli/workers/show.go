@@ -3,6 +3,7 @@ package workers
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -109,6 +110,10 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	shown.Add("job types", ui.Textf("%s", strings.Join(known.JobTypes, ", ")))
 	shown.Add("shared queues", ui.Textf("%s", strings.Join(known.Shared, ", ")))
 	shown.Add("labels", ui.Textf("%s", labelsOf(known.Labels)))
+	if report := worker.Report; report != nil {
+		shown.Add("queued", ui.Textf("%s", countsOf(report.Queued)))
+		shown.Add("queued detections", ui.Textf("%s", countsOf(report.QueuedDetections)))
+	}
 	if report := worker.Report; report != nil && report.Undelivered > 0 {
 		shown.Add("undelivered", ui.Cell{Text: fmt.Sprintf("%d outcomes that the server has not taken yet", report.Undelivered), Paint: ui.Odd})
 	}
@@ -116,6 +121,15 @@ func (c *commands) showWorker(worker workerview.ShownWorker, mayReboot string) {
 	c.showCapabilities(known)
 	c.showWorkerJobs(worker)
 	c.showTransitions(worker.Transitions)
+}
+
+// countsOf lists counts by job type.
+func countsOf(counts map[string]int) string {
+	var listed []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		listed = append(listed, fmt.Sprintf("%s %d", name, counts[name]))
+	}
+	return strings.Join(listed, ", ")
 }
 
 func slotsOf(worker workerview.ShownWorker) ui.Cell {

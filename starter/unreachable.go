@@ -33,6 +33,8 @@ func (e *UnreachableError) Why() string {
 	}
 	text := e.Cause.Error()
 	switch {
+	case strings.Contains(text, "server preface") && slow(text):
+		return "it took the connection and did not answer in time"
 	case strings.Contains(text, "no children to pick from"):
 		return "the host name cannot be resolved"
 	case strings.Contains(text, "server preface"), strings.Contains(text, "broken pipe"), strings.Contains(text, "http2: frame"):
@@ -52,6 +54,12 @@ func (e *UnreachableError) Why() string {
 		}
 	}
 	return text
+}
+
+// slow reports whether a connection ended for want of an answer: the server is busy, or
+// just starting.
+func slow(text string) bool {
+	return strings.Contains(text, "timeout") || strings.Contains(text, "deadline exceeded") || strings.Contains(text, "closed network connection")
 }
 
 // Reachable asks the server whether it serves. It fails within the context's deadline,

@@ -49,7 +49,7 @@ type ControlOptions struct {
 // StartControl starts the control plane alone: the process of `roundsman
 // server`. It refuses a server that lacks what Roundsman needs.
 func StartControl(ctx context.Context, options ControlOptions) (*Process, error) {
-	if err := requireServer(ctx, options.Client); err != nil {
+	if err := requireServer(ctx, options.Client, options.Logger); err != nil {
 		return nil, err
 	}
 	sweeper := newSweeper(options.Client, options.Retention, options.Logger)
@@ -73,7 +73,7 @@ func StartControl(ctx context.Context, options ControlOptions) (*Process, error)
 	}
 	health := options.Health.parts(options.Health.controlChecks(), options.Logger)
 	all := func(plane *workers.Control, activities *control.Control) parts {
-		return slices.Concat(health, controlParts(plane, activities, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
+		return slices.Concat(health, controlParts(plane, activities, options.Client.Connection().Address, options.Logger), sweeperParts(sweeper), pageParts(options.Client, options.Logger), options.HTTP.parts(options.Client, options.Logger))
 	}
 	return start(ctx, workers.DefaultControlStopTimeout, options.Logger,
 		fx.Supply(options.Client, options.Logger, options.Fleet, options.Audit, options.Retention, options.Notify, shimLine(options.Shim)), controlModule(), fx.Provide(all))
@@ -129,30 +129,32 @@ func newControl(client *starter.Client, activities *control.Control, observer *f
 
 // controlParts are the control plane and, once it polls, the keeper of the workflows
 // that serve all.
-func controlParts(plane *workers.Control, activities *control.Control, log *slog.Logger) parts {
-	return parts{{"control plane", plane}, {"keeper", &keeper{activities: activities, log: log}}}
+func controlParts(plane *workers.Control, activities *control.Control, address string, log *slog.Logger) parts {
+	return parts{{"control plane", plane}, {"keeper", &keeper{activities: activities, address: address, log: log}}}
 }
 
 // keeper gives the worker registry its thresholds, and starts the workflows that
 // serve all when they are missing.
 type keeper struct {
 	activities *control.Control
-	log        *slog.Logger
+	// address is that of the server.
+	address string
+	log     *slog.Logger
 	stop       context.CancelFunc
 	done       chan struct{}
 }
 
 // Start implements component.
 func (k *keeper) Start(ctx context.Context) error {
-	if _, err := k.activities.Configure(ctx); err != nil {
-		return err
-	}
-	// Admission that begins now has recovered before the first group needs it.
-	if err := k.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}); err != nil {
-		return err
-	}
-	if err := k.activities.EnsureNotifications(ctx); err != nil {
-		return err
+	for _, ensure := range []func() error{
+		func() error { _, err := k.activities.Configure(ctx); return err },
+		// Admission that begins now has recovered before the first group needs it.
+		func() error { return k.activities.EnsureAdmission(ctx, contract.EnsureAdmissionInput{}) },
+		func() error { return k.activities.EnsureNotifications(ctx) },
+	} {
+		if err := untilAnswered(ctx, k.address, k.log, ensure); err != nil {
+			return err
+		}
 	}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop, k.done = stop, make(chan struct{})
@@ -196,7 +198,12 @@ func (e *ServerError) Error() string {
 	return text.String()
 }
 
-func requireServer(ctx context.Context, client *starter.Client) error {
+// requireServer waits for a server that does not answer, and refuses one that lacks
+// something.
+func requireServer(ctx context.Context, client *starter.Client, log *slog.Logger) error {
+	if err := awaitNamespace(ctx, client, log); err != nil {
+		return err
+	}
 	if checks := doctor.CheckServer(ctx, client); doctor.Failed(checks) {
 		return &ServerError{Checks: checks}
 	}

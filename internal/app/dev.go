@@ -110,7 +110,7 @@ func (d *Dev) startAll(ctx context.Context, options DevOptions) error {
 			return err
 		}
 	}
-	if err := requireServer(ctx, d.Client); err != nil {
+	if err := requireServer(ctx, d.Client, options.Logger); err != nil {
 		return err
 	}
 	if err := d.findOpen(ctx, options.Config); err != nil {
@@ -184,7 +184,7 @@ func (d *Dev) run(ctx context.Context, options DevOptions) error {
 	process, err := start(ctx, budget, options.Logger,
 		fx.Supply(d.Client, options.Logger, options.Config.Fleet, options.Config.Audit, options.Config.Retention, options.Config.Notify, shimLine(options.Shim)), controlModule(),
 		fx.Provide(func(plane *workers.Control, activities *control.Control) parts {
-			all := append(controlParts(plane, activities, options.Logger), sweeperParts(newSweeper(d.Client, options.Config.Retention, options.Logger))...)
+			all := append(controlParts(plane, activities, d.Client.Connection().Address, options.Logger), sweeperParts(newSweeper(d.Client, options.Config.Retention, options.Logger))...)
 			all = append(all, pageParts(d.Client, options.Logger)...)
 			all = append(all, together("workers", nodes))
 			return append(all, options.HTTP.parts(d.Client, options.Logger)...)

@@ -29,7 +29,7 @@ func (s *site) thresholds(what string, is func(contract.ThresholdsResult) bool) 
 }
 
 // TestAControlPlaneWithoutThresholdsLeavesTheAppliedOnes, also when the registry was
-// terminated; `doctor` names it beside one that has some.
+// terminated; `doctor` names it together with one that has some.
 func TestAControlPlaneWithoutThresholdsLeavesTheAppliedOnes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -151,7 +151,7 @@ func (c *Program) ConnectServing(ctx *cli.Context, log *slog.Logger, served *app
 	if err := app.WatchRuns(&options, health, log); err != nil {
 		return Serving{}, err
 	}
-	client, err := starter.Dial(ctx.Context, options)
+	client, err := app.Dial(ctx.Context, options, log)
 	return Serving{Client: client, Settings: loaded, Health: health}, err
 }
 

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/roundsman/roundsman/starter"
+)
+
+// serverPause is the pause before a server is tried again that did not answer.
+const serverPause = time.Second
+
+// Dial connects a process that serves. It tries until a server answers or ctx ends, and
+// logs each new reason of the wait.
+func Dial(ctx context.Context, options starter.Options, log *slog.Logger) (*starter.Client, error) {
+	var client *starter.Client
+	err := untilAnswered(ctx, options.Address, log, func() error {
+		var err error
+		client, err = starter.Dial(ctx, options)
+		return err
+	})
+	return client, err
+}
+
+// untilAnswered repeats a request until the server answers or ctx ends.
+func untilAnswered(ctx context.Context, address string, log *slog.Logger, request func() error) error {
+	last := ""
+	for {
+		err := request()
+		why, waiting := unanswered(err)
+		if !waiting || ctx.Err() != nil {
+			return err
+		}
+		if why != last {
+			log.Warn("waiting for the Temporal server", "address", address, "reason", why)
+			last = why
+		}
+		select {
+		case <-time.After(serverPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// unanswered returns the reason of an error that a server without an answer causes.
+func unanswered(err error) (why string, is bool) {
+	if gone, ok := errors.AsType[*starter.UnreachableError](err); ok {
+		return gone.Why(), true
+	}
+	_, unavailable := errors.AsType[*serviceerror.Unavailable](err)
+	_, late := errors.AsType[*serviceerror.DeadlineExceeded](err)
+	_, busy := errors.AsType[*serviceerror.ResourceExhausted](err)
+	if unavailable || late || busy || errors.Is(err, context.DeadlineExceeded) {
+		return err.Error(), true
+	}
+	return "", false
+}
+
+// namespaceTimeout bounds one look at the namespace.
+const namespaceTimeout = 10 * time.Second
+
+// awaitNamespace waits until the server answers for the client's namespace. Any other
+// answer is for the checks.
+func awaitNamespace(ctx context.Context, client *starter.Client, log *slog.Logger) error {
+	err := untilAnswered(ctx, client.Connection().Address, log, func() error {
+		limited, cancel := context.WithTimeout(ctx, namespaceTimeout)
+		defer cancel()
+		_, err := client.Temporal().WorkflowService().DescribeNamespace(limited, &workflowservice.DescribeNamespaceRequest{Namespace: client.Namespace()})
+		return err
+	})
+	if _, waiting := unanswered(err); waiting {
+		return err
+	}
+	return nil
+}

@@ -140,8 +140,8 @@ type keeper struct {
 	// address is that of the server.
 	address string
 	log     *slog.Logger
-	stop       context.CancelFunc
-	done       chan struct{}
+	stop    context.CancelFunc
+	done    chan struct{}
 }
 
 // Start implements component.

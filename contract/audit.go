@@ -175,12 +175,15 @@ type AdoptAuditResult struct {
 type EntityEndInput struct {
 	WorkflowID string `json:"workflow_id"`
 	RunID      string `json:"run_id"`
+	// Passed lists earlier runs whose ends may be missing in the audit log.
+	Passed []string `json:"passed,omitempty"`
 }
 
-// EntityEndResult reports how that run ended. Entry is nil without a previous run, or if the server no
+// EntityEndResult reports how that run ended, and the passed ones. Entry is nil without a previous run, or if the server no
 // longer keeps it.
 type EntityEndResult struct {
-	Entry *AuditEntry `json:"entry,omitempty"`
+	Entry  *AuditEntry  `json:"entry,omitempty"`
+	Passed []AuditEntry `json:"passed,omitempty"`
 }
 
 // AuditFilter selects entries. Empty fields match all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -95,11 +96,17 @@ func (c *Control) AdoptAudit(ctx context.Context, in contract.AdoptAuditInput) (
 
 // EntityEnd is [contract.EntityEndActivity]. It changes nothing.
 func (c *Control) EntityEnd(ctx context.Context, in contract.EntityEndInput) (contract.EntityEndResult, error) {
-	found, err := c.closedRun(ctx, in.WorkflowID, in.RunID)
-	if err != nil || found == "" {
-		return contract.EntityEndResult{}, err
+	var result contract.EntityEndResult
+	for _, runID := range in.Passed {
+		if entry := c.howItEnded(ctx, in.WorkflowID, runID); entry != nil {
+			result.Passed = append(result.Passed, *entry)
+		}
 	}
-	return contract.EntityEndResult{Entry: c.howItEnded(ctx, in.WorkflowID, found)}, nil
+	found, err := c.closedRun(ctx, in.WorkflowID, in.RunID)
+	if err == nil && found != "" && !slices.Contains(in.Passed, found) {
+		result.Entry = c.howItEnded(ctx, in.WorkflowID, found)
+	}
+	return result, err
 }
 
 // closedRun finds the newest closed run of an entity but the asking one. Visibility

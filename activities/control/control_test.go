@@ -334,7 +334,7 @@ func TestEnsureAdmission(t *testing.T) {
 	f.fault = nil
 	f.runs = map[string]run{contract.AdmissionWorkflowID: {status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}}
 	require.NoError(t, c.EnsureAdmission(t.Context(), request))
-	assert.Equal(t, contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission"}}, f.started[1])
+	assert.Equal(t, contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission", Passed: []string{"run-admission"}}}, f.started[1])
 
 	f.queryFault = errors.New("its history is gone")
 	require.NoError(t, c.EnsureAdmission(t.Context(), contract.EnsureAdmissionInput{}))

@@ -1,9 +1,11 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/enums/v1"
@@ -17,12 +19,15 @@ import (
 const (
 	inheritAttempts = 3
 	inheritTimeout  = 3 * time.Second
+	// maxPassed bounds the runs that are passed over, and those whose ends are recorded late.
+	maxPassed = 100
 )
 
-// inheritance finds out whether an entity is running and, if it is not, what its
-// last run knew that nobody else does. A run that was ended answers queries as
-// long as its history is kept. A state that cannot be had does not prevent the start: it
-// comes back as the Fault. An entity that never ran leaves nothing.
+// inheritance finds out whether an entity is running and, if it is not, what the newest
+// run knew that can say so. A run that was ended answers queries as long as its history
+// is kept. One that was ended before its first workflow task answers none: it knew what
+// it was started with. A state that cannot be had does not prevent the start: it comes
+// back as the Fault. An entity that never ran leaves nothing.
 func (c *Control) inheritance(ctx context.Context, workflowID string) (running bool, inherited contract.Inherited, err error) {
 	described, err := c.runs.DescribeWorkflowExecution(ctx, workflowID, "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -35,31 +40,105 @@ func (c *Control) inheritance(ctx context.Context, workflowID string) (running b
 	if status := info.GetStatus(); status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING || status == enums.WORKFLOW_EXECUTION_STATUS_PAUSED {
 		return true, inherited, nil
 	}
-	inherited.From = info.GetExecution().GetRunId()
-	for range inheritAttempts {
-		if inherited.Data, err = c.durableOf(ctx, workflowID, inherited.From); err == nil {
-			return false, inherited, nil
-		}
-		if ctx.Err() != nil {
-			return false, inherited, ctx.Err()
-		}
-	}
-	inherited.Fault = err.Error()
-	return false, inherited, nil
+	inherited, err = c.left(ctx, workflowID, info.GetExecution().GetRunId())
+	return false, inherited, err
 }
 
-func (c *Control) durableOf(ctx context.Context, workflowID, runID string) ([]byte, error) {
+// left is what a run that has ended left behind, or one before it.
+func (c *Control) left(ctx context.Context, workflowID, runID string) (inherited contract.Inherited, err error) {
+	inherited.From = runID
+	for range maxPassed {
+		known := c.birthOf(ctx, workflowID, runID)
+		inherited.Passed = append(inherited.Passed, runID)
+		if !known.unborn {
+			result, err := c.asked(ctx, workflowID, runID)
+			if err == nil || ctx.Err() != nil {
+				inherited.Data, inherited.From = result.Data, runID
+				inherited.Passed = newest(append(inherited.Passed, result.Passed...))
+				return inherited, ctx.Err()
+			}
+			inherited.Fault = cmp.Or(inherited.Fault, err.Error())
+		}
+		inherited.Passed = newest(append(inherited.Passed, known.inherited.Passed...))
+		if len(known.inherited.Data) > 0 {
+			inherited.Data, inherited.From = known.inherited.Data, known.inherited.From
+			inherited.Fault = cmp.Or(inherited.Fault, known.inherited.Fault)
+		}
+		next := cmp.Or(known.continued, known.inherited.From)
+		if len(inherited.Data) > 0 || next == "" || !known.unborn {
+			return inherited, nil
+		}
+		runID = next
+	}
+	inherited.Fault = cmp.Or(inherited.Fault, fmt.Sprintf("the last %d runs were ended before their first workflow task", maxPassed))
+	return inherited, nil
+}
+
+// newest keeps the first of the runs, each once.
+func newest(runs []string) (kept []string) {
+	for _, run := range runs {
+		if len(kept) < maxPassed && !slices.Contains(kept, run) {
+			kept = append(kept, run)
+		}
+	}
+	return kept
+}
+
+// birth is how a run began.
+type birth struct {
+	// unborn: no workflow task of it was completed.
+	unborn bool
+	// continued is the run that it continues as new; inherited is in its start input.
+	continued string
+	inherited contract.Inherited
+}
+
+// birthOf reads how a run began. It is empty if that cannot be read: the run is queried then.
+func (c *Control) birthOf(ctx context.Context, workflowID, runID string) (known birth) {
+	events := c.runs.GetWorkflowHistory(ctx, workflowID, runID, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events != nil && events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return birth{}
+		}
+		if started := event.GetWorkflowExecutionStartedEventAttributes(); started != nil {
+			known.unborn, known.continued = true, started.GetContinuedExecutionRunId()
+			var in struct {
+				Inherited contract.Inherited `json:"inherited"`
+			}
+			if payloads := started.GetInput().GetPayloads(); len(payloads) > 0 && c.converter.FromPayload(payloads[0], &in) == nil {
+				known.inherited = in.Inherited
+			}
+		}
+		if event.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			known.unborn = false
+			return known
+		}
+	}
+	return known
+}
+
+// asked queries a run that has ended, some times.
+func (c *Control) asked(ctx context.Context, workflowID, runID string) (result contract.DurableResult, err error) {
+	for range inheritAttempts {
+		if result, err = c.durableOf(ctx, workflowID, runID); err == nil || ctx.Err() != nil {
+			return result, err
+		}
+	}
+	return result, err
+}
+
+func (c *Control) durableOf(ctx context.Context, workflowID, runID string) (result contract.DurableResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, inheritTimeout)
 	defer cancel()
 	response, err := c.fleet.QueryWorkflowWithOptions(ctx, &client.QueryWorkflowWithOptionsRequest{
 		WorkflowID: workflowID, RunID: runID, QueryType: contract.QueryDurable,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ask %s, which has ended: %w", workflowID, err)
+		return result, fmt.Errorf("ask %s, which has ended: %w", workflowID, err)
 	}
-	var result contract.DurableResult
 	if err := response.QueryResult.Get(&result); err != nil {
-		return nil, fmt.Errorf("read the answer of %s: %w", workflowID, err)
+		return result, fmt.Errorf("read the answer of %s: %w", workflowID, err)
 	}
-	return result.Data, nil
+	return result, nil
 }

@@ -36,7 +36,7 @@ func TestKeeperStartsWhatWasEnded(t *testing.T) {
 		}
 		after(1900*time.Millisecond, func() { assert.Empty(t, f.started) })
 		after(200*time.Millisecond, func() {
-			assert.Equal(t, []any{contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission"}}}, f.started)
+			assert.Equal(t, []any{contract.AdmissionInput{Inherited: contract.Inherited{Data: []byte("sizes of run-admission"), From: "run-admission", Passed: []string{"run-admission"}}}}, f.started)
 			f.runs[contract.AdmissionWorkflowID] = running
 			f.runs[contract.AuditWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
 		})
@@ -77,5 +77,5 @@ func TestANotifierThatWasEndedIsStartedWithItsQueue(t *testing.T) {
 	assert.Empty(t, f.started)
 	f.runs[contract.NotificationsWorkflowID] = run{status: enums.WORKFLOW_EXECUTION_STATUS_TERMINATED}
 	require.NoError(t, c.EnsureNotifications(t.Context()))
-	assert.Equal(t, []any{contract.NotificationsInput{Inherited: contract.Inherited{Data: []byte("queue of run-notifications"), From: "run-notifications"}}}, f.started)
+	assert.Equal(t, []any{contract.NotificationsInput{Inherited: contract.Inherited{Data: []byte("queue of run-notifications"), From: "run-notifications", Passed: []string{"run-notifications"}}}}, f.started)
 }

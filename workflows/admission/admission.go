@@ -58,7 +58,7 @@ type question struct {
 }
 
 func newRun(ctx workflow.Context, in contract.AdmissionInput, state []byte) (*run, error) {
-	loop := entity.New(ctx, entity.Options{Name: contract.AdmissionWorkflowID, Audit: in.Audit, Continued: len(state) > 0})
+	loop := entity.New(ctx, entity.Options{Name: contract.AdmissionWorkflowID, Audit: in.Audit, Continued: len(state) > 0, Passed: in.Inherited.Passed})
 	a := &run{loop: loop, ctx: loop.Context(), requests: workflow.GetSignalChannel(ctx, contract.SignalAdmissionRequest)}
 	if len(state) == 0 {
 		a.begin(in)
@@ -94,9 +94,10 @@ func (a *run) durableOf(inherited *contract.Inherited) admission.Durable {
 			durable, inherited.Fault = admission.Durable{}, "what the one before left cannot be read: "+err.Error()
 		}
 	}
-	inherited.Data = nil
+	inherited.Data, inherited.Passed = nil, nil
 	if inherited.Fault != "" {
 		workflow.GetLogger(a.ctx).Error("Operators' pool sizes, outcomes and fences are lost with the admission before.", "fault", inherited.Fault)
+		a.auditLoss(inherited.Fault)
 	}
 	return durable
 }

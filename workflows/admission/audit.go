@@ -62,6 +62,14 @@ func sizeText(pool contract.AdmissionPool) string {
 	return fmt.Sprintf("size: %d", pool.Size)
 }
 
+// auditLoss records that the state of the admission before is lost.
+func (a *run) auditLoss(fault string) {
+	a.loop.Audit.Decided(recorder.Decision{
+		Action: recorder.Noticed, Code: "STATE_LOST", Object: contract.AdmissionWorkflowID,
+		Detail: "pool sizes, retry budgets, past grants and fences of the run before are lost, or older than its end: " + fault,
+	})
+}
+
 // auditRecovery tells that nothing is granted until those were heard who hold
 // something. A recovery without anybody to ask delays nobody.
 func (a *run) auditRecovery(asked []string) {

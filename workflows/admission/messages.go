@@ -102,7 +102,7 @@ func (a *run) keyHolder(in contract.KeyHolderInput) (contract.KeyHolderResult, e
 // durable answers [contract.QueryDurable], even when this run has ended.
 func (a *run) durable() (contract.DurableResult, error) {
 	data, err := packJSON(a.core.Durable())
-	return contract.DurableResult{Data: data}, err
+	return contract.DurableResult{Data: data, Passed: a.loop.Passed()}, err
 }
 
 // shownNames is how many lanes and pools the Web UI lists.

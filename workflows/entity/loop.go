@@ -21,6 +21,8 @@ type Loop struct {
 	timers Timers
 	// predecessor tells how the chain of runs before this one ended; nil: it is known.
 	predecessor workflow.Future
+	// passed are earlier runs whose ends are not in the audit log yet.
+	passed []string
 	// run is the id of the workflow run, as far as it was noticed. before is the one
 	// that was reset, until [Loop.WasReset] has returned it.
 	run, before string
@@ -41,6 +43,8 @@ type Options struct {
 	// Continued: the run continues another one as new, or looks by itself for who
 	// ended the run before.
 	Continued bool
+	// Passed lists earlier runs whose ends may be missing in the audit log.
+	Passed []string
 }
 
 // New begins a run.
@@ -49,9 +53,10 @@ func New(ctx workflow.Context, options Options) *Loop {
 	l := &Loop{root: ctx, ctx: detached, name: options.Name, lastReceived: workflow.Now(ctx)}
 	l.Audit = recorder.New(detached, recorder.EntityPace, contract.AuditEntry{})
 	l.Audit.Restore(options.Audit)
+	l.passed = options.Passed
 	if !options.Continued {
 		l.predecessor = callEntityEnd(detached, contract.EntityEndInput{
-			WorkflowID: options.Name, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID,
+			WorkflowID: options.Name, RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID, Passed: options.Passed,
 		})
 	}
 	l.NoticeReset()
@@ -95,10 +100,16 @@ func (l *Loop) Wait(deadline time.Time, woken func() bool) error {
 	l.timers.ClearFired()
 	l.Audit.Collect()
 	l.noticePredecessor()
+	if l.predecessor == nil && l.Audit.Idle() {
+		l.passed = nil
+	}
 	l.noticeCancel()
 	l.NoticeReset()
 	return nil
 }
+
+// Passed are earlier runs whose ends are not in the audit log yet.
+func (l *Loop) Passed() []string { return l.passed }
 
 func (l *Loop) woken() bool {
 	return l.touched || l.timers.Fired() || l.newlyCanceled() || l.Audit.Ready() || l.predecessorKnown()
@@ -120,6 +131,9 @@ func (l *Loop) noticePredecessor() {
 	}
 	if end.Entry != nil {
 		l.Audit.Add(*end.Entry)
+	}
+	for _, entry := range end.Passed {
+		l.Audit.Add(entry)
 	}
 }
 

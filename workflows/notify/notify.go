@@ -34,7 +34,7 @@ const watchPause = time.Minute
 // gone that is lost, and its view says so. A cancellation ends nothing. It fails only
 // on a bug.
 func Workflow(ctx workflow.Context, in contract.NotificationsInput) error {
-	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued})}
+	r := &run{loop: entity.New(ctx, entity.Options{Name: contract.NotificationsWorkflowID, Audit: in.Audit, Continued: in.Continued, Passed: in.Inherited.Passed})}
 	r.ctx = r.loop.Context()
 	r.restore(in)
 	if err := r.listen(); err != nil {
@@ -81,6 +81,7 @@ type sent struct {
 // restore takes over what a run before left, which continued as new or was ended.
 func (r *run) restore(in contract.NotificationsInput) {
 	r.inherited = in.Inherited
+	r.inherited.Passed = nil
 	if left := in.Inherited.Data; len(left) > 0 {
 		if err := json.Unmarshal(left, &in); err != nil {
 			r.inherited.Fault = "what the one before left cannot be read: " + err.Error()
@@ -93,7 +94,7 @@ func (r *run) restore(in contract.NotificationsInput) {
 // durable answers [contract.QueryDurable], even when this run has ended.
 func (r *run) durable() (contract.DurableResult, error) {
 	data, err := json.Marshal(contract.NotificationsInput{Watch: r.watched, Queue: r.queue.State()})
-	return contract.DurableResult{Data: data}, err
+	return contract.DurableResult{Data: data, Passed: r.loop.Passed()}, err
 }
 
 func (r *run) view() (contract.NotificationsView, error) {

@@ -19,7 +19,7 @@ resources: {tape: 1}
 job_types:
   copy:
     handler: command
-    schedule: {every: 24h}
+    schedule: {every: 24h, first_run: scheduled}
     resources: {tape: 1}
     policy: {global_execution_concurrency: 6}
     detect: {command: [printf, 'a\nb\nc\n']}

@@ -18,7 +18,7 @@ func obeyWindows(t *testing.T, h *harness, gate string) {
 	stamp := func(after time.Duration) string { return time.Now().Add(after).Format(time.RFC3339) }
 	blackout := fmt.Sprintf("    blackouts: [{from: %s, to: %s, note: release}]\n", stamp(-time.Minute), stamp(48*time.Hour))
 	quick := "    description: three quick jobs\n    schedule: {every: "
-	closed := strings.Replace(clusterConfig(gate), quick+"365d}\n", quick+"24h}\n"+blackout, 1)
+	closed := strings.Replace(clusterConfig(gate), quick+"365d, first_run: scheduled}\n", quick+"24h, first_run: scheduled}\n"+blackout, 1)
 	file := h.write(closed)
 	h.run("plan", "-c", file).Exits(ui.ExitDifference).Says("blackouts: (none) → ", "(release)")
 	h.run("apply", "-c", file).OK()

@@ -27,7 +27,7 @@ job_types:
   sixty: &sixty
     handler: command
     lane: free
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     policy: {retry_limit: 0, global_execution_concurrency: 8}
     detect: {command: [sh, -c, 'for i in $(seq 60); do echo "{\"dedupe_key\": \"$i\"}"; done']}
     execute: {command: [sh, -c, 'echo $ROUNDSMAN_WORKER_ID >> %[1]s/ran; sleep 0.02']}

@@ -28,7 +28,7 @@ func TestRealRepairKeepsNewerWrites(t *testing.T) {
 	job, err := jobtypetest.JobOf(s.input(params), found.Proposals[0], nil)
 	require.NoError(t, err)
 	ctx, kill := context.WithCancelCause(t.Context())
-	killed := jobtypetest.Execute(ctx, &killer{s.process()["volume_balance"], "tail", kill}, job)
+	killed := jobtypetest.Execute(ctx, &killer{Handler: s.process()["volume_balance"], stage: "tail", kill: kill}, job)
 	t.Log(killed.Err)
 	s.heartbeat()
 	volume := strings.Split(found.Proposals[0].DedupeKey, ":")[1]

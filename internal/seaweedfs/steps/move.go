@@ -44,7 +44,7 @@ type Move struct {
 	waits    int
 	arriving bool
 	// head is the number of bytes of the indexes that are compared; 0: none.
-	head uint64
+	head     uint64
 	fenced   bool
 	tries    map[try]int
 	failure  *End

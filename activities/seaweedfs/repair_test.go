@@ -130,3 +130,22 @@ func TestAMoveWaitsForACopyUnderWay(t *testing.T) {
 	assert.Empty(t, readOnly)
 	assert.True(t, f.Readable(1, 1<<32))
 }
+
+// TestARepairRevertsASurplusCopy: a failed move left a read-only copy next to its writable source. The
+// copy goes, and what clients wrote to the source since stays.
+func TestARepairRevertsASurplusCopy(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 3, weed.KeeperOptions{})
+	f.Put(fakecluster.Volume{ID: 1, Objects: 3, ObjectSize: 1000}, f.servers[0], f.servers[1])
+	require.NoError(t, f.MarkReadOnly(f.servers[1], 1, true))
+	require.True(t, f.Write(1, 1<<32, 77))
+	require.True(t, f.Erase(1, 1<<32+1))
+	found := f.detect("volume_balance", `{}`)
+	require.NotEmpty(t, found)
+	require.NoError(t, f.execute(t.Context(), "volume_balance", `{}`, found[0]).Err)
+	holders, readOnly := f.Replicas(1)
+	assert.Equal(t, f.servers[:1], holders)
+	assert.Empty(t, readOnly)
+	assert.EqualValues(t, 77, f.Size(f.servers[0], 1, 1<<32))
+	assert.False(t, f.Readable(1, 1<<32+1), "it was deleted")
+}

@@ -239,6 +239,7 @@ type TaskView struct {
 	// Until is the due time of a retry, a sleep or an approval's timeout.
 	Until     time.Time `json:"until,omitzero"`
 	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
 	// Result is kept while an unfinished task refers to it.
 	Result json.RawMessage `json:"result,omitempty"`
 }

@@ -216,7 +216,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 		for i, task := range page.Tasks {
 			items[i] = Item{
 				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
-				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, StartedAt: task.StartedAt, Value: task.Result,
+				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, StartedAt: task.StartedAt, EndedAt: task.EndedAt, Value: task.Result,
 			}
 		}
 		return items, page.Total, err
@@ -238,7 +238,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	for i, v := range views {
 		items[i] = Item{
 			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker,
-			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, Value: v.Result,
+			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
 		}
 	}
 	return items, total, nil

@@ -57,7 +57,7 @@ func (i Item) with(history ItemHistory) Item {
 		}
 	}
 	history.times(&i)
-	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() {
+	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() && i.EndedAt.IsZero() {
 		i.EndedAt = i.Decision.At
 	}
 	if history.Result != nil && i.State == dag.Completed.String() {

@@ -86,6 +86,9 @@ func runAndResume(t *testing.T, h *harness) {
 	require.NotNil(t, left.Item.Result)
 	assert.NotEmpty(t, left.Item.Result.Data)
 	h.run("jobs", "show", "nine/good/4").OK().Says("dag/nine/good/4", "completed", "TRY", "ENDED AS", "node-a", `data  {"exit_code":0}`)
+	for _, item := range clitest.Decode[itemList](h.run("jobs", "list", "nine/good", "-o", "json").OK()).Items {
+		assert.False(t, item.StartedAt.IsZero() || item.EndedAt.Before(item.StartedAt), "%s has the times of its attempt in lists", item.ID)
+	}
 	h.run("jobs", "list", "nine/bad", "--state", "failed").OK().Says("4 ", "false exited with status 1")
 	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
 	require.NotEmpty(t, found.Items)
@@ -162,6 +165,8 @@ func operateDAG(t *testing.T, h *harness) {
 	h.run("runs", "list", "--dag", "operated", "--running").OK().Says(run, "dag operated", "running")
 	touch(t, gate)
 	becomes("first", "completed")
+	first := clitest.Decode[itemList](h.run("dag", "show", run, "--task", "first", "-o", "json").OK()).Items[0]
+	assert.False(t, first.StartedAt.IsZero() || first.EndedAt.IsZero(), "an open run has the times of ended tasks, too")
 	h.run("runs", "resume", run).OK().Says("resume requested")
 	h.eventually("ask waits for an approval: Continue?", "dag", "show", run)
 	h.run("dag", "approve", run, "first").Exits(ui.ExitFailed).Complains("first")
@@ -208,6 +213,11 @@ func operateDAG(t *testing.T, h *harness) {
 	o.Exits(ui.ExitFailed).Says("operated: failed in")
 	report := clitest.Decode[starter.Snapshot](h.run("runs", "show", run, "-o", "json").OK())
 	assert.Equal(t, starter.Counts{"completed": 7, "upstream_failed": 1, "skipped": 1, "canceled": 1}, report.Counts)
+	for _, item := range clitest.Decode[itemList](h.run("jobs", "list", run, "-o", "json").OK()).Items {
+		if item.State != "upstream_failed" {
+			assert.False(t, item.EndedAt.IsZero(), "%s has times, also if it ran on no worker", item.ID)
+		}
+	}
 	h.run("jobs", "show", run+"/veto").OK().Says("skipped", "REQUEST", "reject", "skip", "tester", "no")
 	h.run("jobs", "show", run+"/long").OK().Says("canceled", "cancel-task", "too slow")
 }

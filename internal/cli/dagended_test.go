@@ -47,7 +47,6 @@ func endedDAG(t *testing.T, h *harness) {
 	decided := shown[ids["go"]]
 	require.NotNil(t, decided.Decision)
 	assert.Equal(t, "change 4711", decided.Decision.Note)
-	assert.Equal(t, decided.EndedAt, decided.Decision.At)
 	assert.Equal(t, shown[ids["first"]].EndedAt, decided.ReadyAt)
 	assert.Equal(t, decided.EndedAt, shown[ids["left"]].ReadyAt)
 	assert.Equal(t, shown[ids["right"]].EndedAt, shown[ids["last"]].ReadyAt, "the last of its needs")

@@ -106,7 +106,7 @@ func (h *harness) answersByName() {
 	h.run("dag", "approve", "nightly", "ask").Exits(ui.ExitFailed).Complains(`there is no task "ask"`)
 	h.run("dag", "approve", "nightly", "close/asks").Exits(ui.ExitFailed).Complains(`did you mean "ask"?`)
 	h.run("dag", "approve", "nightly", "close/ask").OK().Says("approved close/ask: group/nightly-", "/job-00001/close now has")
-	h.eventually("completed", "runs", "show", "nightly")
+	h.run("runs", "watch", "nightly").OK()
 
 	h.run("jobtypes", "run", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")

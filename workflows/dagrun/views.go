@@ -33,7 +33,7 @@ func taskViews(views []dagrun.TaskView) []contract.TaskView {
 	for _, v := range views {
 		list = append(list, contract.TaskView{
 			ID: v.ID, Kind: string(v.Kind), Needs: v.Needs, DAGTask: taskOf(v), Redefined: v.Redefined, Waiting: v.Waiting,
-			Until: v.Until, StartedAt: v.StartedAt, Result: v.Result,
+			Until: v.Until, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Result: v.Result,
 		})
 	}
 	return slices.Clip(list)

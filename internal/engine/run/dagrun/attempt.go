@@ -43,6 +43,7 @@ func (g *Graph) pass(d *run.Decision, now time.Time) {
 
 // start does what the task's kind asks for.
 func (g *Graph) start(t *task, d Decision, now time.Time) {
+	t.beganAt = now
 	switch kind := t.definition.Kind; {
 	case kind == spec.KindSleep:
 		g.idle(t, phaseSleeping, t.definition.Sleep.Std(), now)
@@ -146,6 +147,7 @@ func (g *Graph) whyCanceled(t *task, r *run.Report) string {
 
 // close forgets a task that has ended so, but for what people ask about it.
 func (g *Graph) close(t *task, to dag.State, attempts int, message string) {
+	g.noteTimes(t)
 	t.phase, t.placed, t.asking, t.admitted = phaseNone, false, false, false
 	g.gate.count(t)
 	g.book.setAttempts(t.i, to, attempts)

@@ -30,6 +30,8 @@ type book struct {
 	// rerun are tasks with a key that had succeeded and that an operator has executed
 	// again.
 	rerun map[dag.Index]bool
+	// times are those of ended tasks.
+	times map[dag.Index]span
 }
 
 // implied is how many attempts a task in that state has had, usually.

@@ -38,6 +38,7 @@ type saved struct {
 	Rerun     map[dag.Index]bool            `json:"rerun,omitempty"`
 	Results   map[dag.Index]keptData        `json:"results,omitempty"`
 	Continues map[dag.Index]json.RawMessage `json:"continues,omitempty"`
+	Times     []byte                        `json:"times,omitempty"`
 	// Engine is nil in the state of a run that has not begun.
 	Engine *run.Snapshot `json:"engine,omitempty"`
 }
@@ -77,7 +78,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 func (g *Graph) save() saved {
 	s := saved{
 		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason,
-		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of,
+		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()),
 	}
 	if g.engine != nil && g.run.Started() {
 		engine := g.engine.Snapshot()
@@ -184,6 +185,7 @@ func section(data []byte) (part, rest []byte, ok bool) {
 func (g *Graph) restoreBook(s saved, workers []byte) error {
 	valid := func(i dag.Index) bool { return i >= 0 && int(i) < g.run.Len() }
 	g.book.attempts, g.book.errors = s.Attempts, s.Errors
+	g.book.decodeTimes(s.Times, g.run.Len())
 	//workflowcheck:ignore a sum does not depend on the order
 	for i, message := range s.Errors {
 		if !valid(i) {

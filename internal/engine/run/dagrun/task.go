@@ -44,7 +44,9 @@ type task struct {
 	insisted bool
 	// startedAt is when it began; until is when its sleep or approval is over.
 	startedAt, until time.Time
-	seq              int64
+	// beganAt is the start of the last attempt.
+	beganAt time.Time
+	seq     int64
 }
 
 // shape is what all tasks of one definition have in common as items.

@@ -30,6 +30,7 @@ type TaskView struct {
 	Waiting   string
 	Until     time.Time
 	StartedAt time.Time
+	EndedAt   time.Time
 	Result    json.RawMessage
 }
 
@@ -67,6 +68,7 @@ func (g *Graph) View(i dag.Index) TaskView {
 		ID: g.run.ID(i), State: g.run.State(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
 		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
 	}
+	v.StartedAt, v.EndedAt = g.times(i)
 	if from, ok := g.book.taken[i]; ok {
 		at := strings.LastIndexByte(from, '/')
 		v.From, v.FromTask = from[:at], from[at+1:]

@@ -196,7 +196,13 @@ type Heartbeat struct {
 	// Stalled is the stall_timeout if the handler reported nothing for that long. No more heartbeats
 	// follow unless the handler reports again.
 	Stalled jobtype.Duration `json:"stalled,omitempty"`
+	// Quiet is the time since the last sign of life: a report, or output, CPU or I/O of a program.
+	// It is 0 below QuietFrom.
+	Quiet jobtype.Duration `json:"quiet,omitempty"`
 }
+
+// QuietFrom is the shortest silence of a job that people see.
+const QuietFrom = time.Minute
 
 // ProbeWorkerInput is the argument of ProbeWorkerActivity, which checks whether a worker that lost a
 // job still beats.

@@ -20,7 +20,7 @@ const (
 
 // DefaultActivityStall is the stall_timeout under [LivenessActivity]. Programs may wait minutes for
 // disks, locks and networks without a sign of life.
-const DefaultActivityStall = Duration(5 * time.Minute)
+const DefaultActivityStall = Duration(12 * time.Minute)
 
 // OnDisconnect selects the action of a worker that cannot reach the server.
 type OnDisconnect string

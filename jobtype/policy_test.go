@@ -33,7 +33,7 @@ func TestStallTimeoutFollowsHeartbeatTimeout(t *testing.T) {
 	policy := jobtype.Policy{HeartbeatTimeout: jobtype.Duration(time.Minute)}.WithDefaults()
 	assert.Equal(t, time.Minute, policy.StallTimeout.Std())
 	policy = jobtype.Policy{Liveness: jobtype.LivenessActivity}.WithDefaults()
-	assert.Equal(t, 5*time.Minute, policy.StallTimeout.Std())
+	assert.Equal(t, 12*time.Minute, policy.StallTimeout.Std())
 	policy = jobtype.Policy{StallTimeout: jobtype.Duration(time.Hour)}.WithDefaults()
 	assert.Equal(t, time.Hour, policy.StallTimeout.Std())
 }

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/internal/engine/explain"
@@ -82,6 +83,8 @@ type ActiveItem struct {
 	BeatAt time.Time `json:"beat_at,omitzero"`
 	// Progress is that heartbeat; nil before the first one.
 	Progress *contract.Heartbeat `json:"progress,omitempty"`
+	// Quiet is the time without a sign of life, from a minute on: no report, output, CPU or I/O.
+	Quiet jobtype.Duration `json:"quiet,omitempty"`
 	// Identity of the process that runs it.
 	Identity string `json:"identity,omitempty"`
 }
@@ -225,6 +228,9 @@ func (c *Client) activeItems(pending []*workflowpb.PendingActivityInfo) []Active
 			Identity:  activity.GetLastWorkerIdentity(),
 			Progress:  c.progressOf(activity.GetHeartbeatDetails()),
 		})
+		if last := &active[len(active)-1]; last.Progress != nil && last.Progress.Quiet > 0 {
+			last.Quiet = last.Progress.Quiet + jobtype.Duration(max(0, time.Since(last.BeatAt).Truncate(time.Second)))
+		}
 	}
 	slices.SortFunc(active, func(a, b ActiveItem) int { return strings.Compare(a.ID, b.ID) })
 	return active

@@ -100,9 +100,8 @@ func (h *Handler) ledger(workerID string) *ledger {
 	return h.ledgers[workerID]
 }
 
-// Descriptor implements [jobtype.Handler]. Liveness is `process`: a program
-// that prints nothing is no sign of a hang, so the worker beats for it and
-// only progress_timeout and execution_timeout find one.
+// Descriptor implements [jobtype.Handler]. Liveness is `activity`: a program without output,
+// CPU and I/O for stall_timeout hangs. A program that waits longer needs `process`.
 func (h *Handler) Descriptor() jobtype.Descriptor {
 	return jobtype.Descriptor{
 		Name:            Name,
@@ -111,6 +110,6 @@ func (h *Handler) Descriptor() jobtype.Descriptor {
 		DetectSettings:  detectSchema,
 		ExecuteSettings: executeSchema,
 		Batches:         true,
-		DefaultPolicy:   jobtype.Policy{Liveness: jobtype.LivenessProcess},
+		DefaultPolicy:   jobtype.Policy{Liveness: jobtype.LivenessActivity},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// Pace of watching a program under liveness activity: ten looks within stall_timeout.
+// Pace of watching a program: ten looks within stall_timeout.
 const (
 	watchDivisor    = 10
 	minWatchPause   = 100 * time.Millisecond
@@ -24,9 +24,10 @@ type watcher struct {
 	pause time.Duration
 }
 
-// newWatcher returns nil where nothing is watched.
+// newWatcher returns nil if nothing is watched: under liveness progress only the handler's
+// reports count. Under process the signs of life are shown and end nothing.
 func newWatcher(liveness jobtype.Liveness, stall jobtype.Duration, alive func()) *watcher {
-	if liveness != jobtype.LivenessActivity || alive == nil {
+	if liveness != jobtype.LivenessActivity && liveness != jobtype.LivenessProcess || alive == nil {
 		return nil
 	}
 	if stall <= 0 {

@@ -31,7 +31,7 @@ func TestSignsOfLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for liveness, watched := range map[jobtype.Liveness]bool{jobtype.LivenessActivity: true, jobtype.LivenessProcess: false} {
+			for liveness, watched := range map[jobtype.Liveness]bool{jobtype.LivenessActivity: true, jobtype.LivenessProcess: true, jobtype.LivenessProgress: false} {
 				got := execute(t, shell(c.script), jobtype.Job{Liveness: liveness, StallTimeout: jobtype.Duration(time.Second)})
 				if c.lives && watched {
 					assert.Greater(t, got.Alive, 4)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -199,7 +200,10 @@ func (b *beater) untilNext(interval time.Duration, now time.Time) time.Duration 
 func (b *beater) beat(ctx context.Context, held lease, stalled bool) error {
 	ctx, cancel := context.WithTimeout(ctx, max(b.interval(held), retryBeat))
 	defer cancel()
-	beat, _, _ := b.progress.snapshot()
+	beat, reported, _ := b.progress.snapshot()
+	if quiet := time.Since(reported); quiet >= contract.QuietFrom {
+		beat.Quiet = jobtype.Duration(quiet.Truncate(time.Second))
+	}
 	if stalled {
 		beat.Stalled = jobtype.Duration(b.stall)
 	}

@@ -225,6 +225,7 @@ func progressOf(ctx context.Context, client *starter.Client, run starter.Run) (s
 		return "", nil
 	}
 	done := fmt.Sprintf("%s: %s, %d running", snapshot.Phase, cmp.Or(progress.Done(snapshot), "0 of 0 done"), snapshot.Progress.Running)
+	done += quietText(snapshot.Active)
 	waiting := snapshot.Waiting
 	if waiting == "" && (snapshot.Progress.Running > len(snapshot.Active) || snapshot.Group != nil && snapshot.Group.Pending > 0) {
 		waiting = waitInside(ctx, client, run)
@@ -241,6 +242,23 @@ func waitInside(ctx context.Context, client *starter.Client, run starter.Run) st
 	}
 	first := explained.Reasons[0]
 	return fmt.Sprintf("%s(%s) of %s", first.Code, first.Object, cmp.Or(first.Of, run.WorkflowID))
+}
+
+// quietFrom is the silence from which status counts a job as silent.
+const quietFrom = 5 * time.Minute
+
+// quietText counts the silent jobs; empty if there are none.
+func quietText(active []starter.ActiveItem) string {
+	n, longest := 0, time.Duration(0)
+	for _, job := range active {
+		if quiet := job.Quiet.Std(); quiet >= quietFrom {
+			n, longest = n+1, max(longest, quiet)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them without output, CPU or I/O for %s", n, ui.Span(longest))
 }
 
 func withWait(text string, paused bool, waiting string) string {

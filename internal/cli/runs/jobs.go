@@ -254,7 +254,9 @@ func MessageOf(item starter.ActiveItem) string {
 		return ""
 	}
 	said := strings.TrimSpace(item.Progress.Stage + " " + item.Progress.Message)
-	if item.Progress.Stalled > 0 {
+	if item.Quiet > 0 {
+		said = strings.TrimSpace(said + " (no report, output, CPU or I/O for " + ui.Span(item.Quiet.Std()) + ")")
+	} else if item.Progress.Stalled > 0 {
 		said = strings.TrimSpace(said + " (its handler has reported nothing for " + item.Progress.Stalled.String() + ")")
 	}
 	return said

@@ -69,6 +69,7 @@ function Now({ item }: { item: ItemDetail }) {
           ['Done', progress && progress.percent >= 0 && <Percent of={progress.percent} />],
           ['Stage', progress?.stage],
           ['Says', progress?.message],
+          ['Silent', item.active?.quiet && `no report, output, CPU or I/O for ${item.active.quiet}`],
           ['Last beat', item.active?.beat_at && <Time key="beat" at={item.active.beat_at} />],
           ['Worker', item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>],
           ['Started', item.started_at && <Time key="started" at={item.started_at} />],

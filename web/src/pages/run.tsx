@@ -245,6 +245,7 @@ const keyOf = (item: Item) => (
 function saying(item: Item): string {
   const at = item.active?.progress;
   if (item.waiting) return item.waiting;
+  if (item.active?.quiet) return `no report, output, CPU or I/O for ${item.active.quiet}`;
   if (at) return [at.percent >= 0 && `${Math.round(at.percent)} %`, at.stage, at.message].filter(Boolean).join(' · ');
   return item.summary ?? '';
 }

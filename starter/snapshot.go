@@ -16,11 +16,11 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/duration"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Snapshot is a run at one moment. The fields that groups and DAGs share stand in it

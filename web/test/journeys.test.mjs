@@ -163,11 +163,21 @@ test('put back what was resized and set', { skip, timeout: 120_000 }, async () =
   const before = await policy();
   for (const [line, object] of [['workers resize node-b --max-execute 9', 'worker/node-b'], ['pools resize db --size 7', 'pool/db'], ['jobtypes set compact retry_limit=4 max_runtime=1h', 'jobtype/compact']]) {
     await stage.shell(`roundsman ${line}`);
+    await stage.open(page, `audit?object=${encodeURIComponent(object)}`);
+    await until('a button Put back', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Put back')));
+    await page.evaluate(() => [...document.querySelectorAll('main button')].find((b) => b.textContent === 'Put back').click());
+    await page.waitForSelector('dialog[open]');
+    assert.match(await page.$eval('dialog', (d) => d.textContent), /It is again: .*The entry changed it to: /);
+    await page.keyboard.press('Escape');
+    await until('it is closed', async () => !(await page.$('dialog')));
     const back = await act(`audit?object=${encodeURIComponent(object)}`, 'Put back', {}, object);
     await stage.shell(back.lines[0]); // It is so already: the line is understood, and changes nothing.
   }
   assert.equal(await worker(), own);
   assert.deepEqual(await policy(), before);
+  await stage.open(page, 'job-types/compact');
+  await until('who changed it', () => page.evaluate(() => /by ann .*jobtype\.set/s.test(document.querySelector('main').innerText)));
+  assert.match(await stage.shell('roundsman jobtypes show compact'), /changed +.* by ann: jobtype\.set, policy\./);
   assert.ok(!(await stage.get('/pools')).pools.some((pool) => pool.operator));
   await stage.shell('roundsman runs cancel ' + (await stage.openRun('slow')) + ' --wait');
   await stage.open(page, 'audit');

@@ -171,25 +171,31 @@ func (c *commands) jobTypesShow() *cli.Command {
 			if err != nil {
 				return err
 			}
+			changed, err := jobtypes.Of(client).Changed(ctx.Context, name)
+			c.Note(err)
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, struct {
 					jobtypes.JobType
-					Learned jobtypes.Learned `json:"learned"`
-				}{known, learned}, known.Name)
+					Learned jobtypes.Learned  `json:"learned"`
+					Changed *jobtypes.Changed `json:"changed,omitempty"`
+				}{known, learned, changed}, known.Name)
 			}
-			c.showJobType(known, learned)
+			c.showJobType(known, learned, changed)
 			return nil
 		}),
 	}
 }
 
-func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned) {
+func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned, changed *jobtypes.Changed) {
 	now, spec, shown := c.Env.Now(), known.Spec, &ui.Fields{}
 	shown.Add("job type", ui.Text(known.Name))
 	shown.Add("about", ui.Text(spec.Description))
 	shown.Add("state", State(known))
 	if known.Paused && !known.DisabledByConfig {
 		shown.Add("paused", ui.Textf("%s%s: %s", ui.Ago(known.PausedAt, now), ui.ByWhom(known.PausedBy), cmp.Or(known.PauseNote, "no reason given")))
+	}
+	if changed != nil {
+		shown.Add("changed", ui.Textf("%s%s: %s", ui.Ago(changed.At, now), ui.ByWhom(changed.By), changed))
 	}
 	if spec.DAG != nil {
 		shown.Add("dag", ui.Textf("%s (%s)", spec.DAG.Name, spec.DAG.File))

@@ -35,6 +35,8 @@ type jobTypeList struct {
 type ShownJobType struct {
 	jobtypes.JobType
 	Learned jobtypes.Learned `json:"learned"`
+	// Changed is the last change of its settings, as far as the audit log has it.
+	Changed *jobtypes.Changed `json:"changed,omitempty"`
 }
 
 // Paused confirms a pause or its end.
@@ -252,7 +254,14 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	}
 	jobtypes.Of(call.Client).AddOutcomes(ctx, one, len(known.Recent))
 	learned, err := jobtypes.Of(call.Client).Learned(ctx, one[0])
-	return ShownJobType{JobType: withoutSecrets(call, one[0]), Learned: learned}, err
+	changed, changedErr := jobtypes.Of(call.Client).Changed(ctx, in.Name)
+	if changedErr != nil {
+		call.Logf("the last change of %s is not known: %v", in.Name, changedErr)
+	}
+	if changed != nil && !call.Rights.Allows(viewConfiguration, access.Scope{JobType: in.Name}) {
+		changed.Before, changed.After = "", ""
+	}
+	return ShownJobType{JobType: withoutSecrets(call, one[0]), Learned: learned, Changed: changed}, err
 }
 
 func setJobType(ctx context.Context, call *Call, in *struct {

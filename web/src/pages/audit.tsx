@@ -113,7 +113,15 @@ function Entries({ path, first, newest: unfiltered }: { path: string; first: Aud
 function Back({ entry, all }: { entry: AuditEntry; all: AuditEntry[] }) {
   if (entry.kind === 'scheduler') return null;
   const back = putBack(entry, all);
-  return 'none' in back ? <span class="faint" title={back.none}>{back.none}</span> : <Action {...back} small />;
+  if ('none' in back) return <span class="faint" title={back.none}>{back.none}</span>;
+  const effect = (
+    <>
+      {back.effect}
+      {entry.before && <span class="names">{` It is again: ${entry.before}.`}</span>}
+      {entry.before && entry.after && ` The entry changed it to: ${entry.after}.`}
+    </>
+  );
+  return <Action {...back} effect={effect} small />;
 }
 
 function what(entry: AuditEntry) {

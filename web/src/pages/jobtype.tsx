@@ -28,6 +28,7 @@ export function JobTypePage({ name }: { name: string }) {
                   ['Paused by', type.paused && (type.paused_by ?? 'not known')],
                   ['Paused', type.paused && type.paused_at && <Time at={type.paused_at} />],
                   ['Note', type.paused && type.pause_note],
+                  ['Changed', type.changed && <LastChange of={type.changed} />],
                   [
                     'Next',
                     type.next?.[0] && (
@@ -57,6 +58,15 @@ export function JobTypePage({ name }: { name: string }) {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function LastChange({ of }: { of: NonNullable<ShownJobType['changed']> }) {
+  const { by = 'not known', action, at, before, after } = of;
+  return (
+    <>
+      by {by} <Time at={at} /> <code>{action}</code> {before && after ? `${before} → ${after}` : (before ?? after)}
+    </>
   );
 }
 

@@ -1,0 +1,47 @@
+package jobtypes
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// Changed is the last change of a job type's settings.
+type Changed struct {
+	By     string    `json:"by,omitempty"`
+	Action string    `json:"action"`
+	At     time.Time `json:"at"`
+	// Before and After are the settings that changed, as in the audit log.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// String is the action, and the settings before and after.
+func (c Changed) String() string {
+	switch {
+	case c.Before+c.After == "":
+		return c.Action
+	case c.Before == "":
+		return c.Action + ", now " + c.After
+	}
+	return c.Action + ", " + c.Before + " → " + cmp.Or(c.After, "none")
+}
+
+// changedLooks bounds the entries of a job type that Changed reads: pauses and starts are
+// among them.
+const changedLooks = 200
+
+// Changed returns the last change in the audit log; nil if the log has none.
+func (c Client) Changed(ctx context.Context, name string) (*Changed, error) {
+	found, err := c.client.Audit().Read(ctx, contract.AuditFilter{JobType: name, Kind: contract.AuditOperator, Object: contract.ScheduleID(name), Limit: changedLooks})
+	for _, entry := range slices.Backward(found.Entries) {
+		if entry.Action == "jobtype.set" || strings.HasPrefix(entry.Action, "apply.") {
+			return &Changed{By: entry.Actor, Action: entry.Action, At: entry.At, Before: entry.Before, After: entry.After}, err
+		}
+	}
+	return nil, err
+}

@@ -139,7 +139,11 @@ _roundsman() {
         _files
     fi
 }
-compdef _roundsman roundsman
+if [ "${funcstack[1]}" = _roundsman ]; then
+    _roundsman "$@" # Autoloaded from fpath by the first TAB: this file is the function.
+else
+    compdef _roundsman roundsman
+fi
 `
 
 const fishCompletion = `function __roundsman_complete

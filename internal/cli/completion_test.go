@@ -44,3 +44,12 @@ func TestCompletionOfLiveNames(t *testing.T) {
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "").OK().Stdout)
 	assert.Empty(t, away.run(completionWord, "jobtypes", "show", "--address", "192.0.2.1:7233", "").OK().Stdout)
 }
+
+// TestZshCompletesAtTheFirstTab: zsh reads the script from fpath as the body of the function
+// at the first TAB, so that this call has to complete, too.
+func TestZshCompletesAtTheFirstTab(t *testing.T) {
+	t.Parallel()
+	script := offline(t).run("completion", "zsh").OK().Stdout
+	assert.True(t, strings.HasPrefix(script, "#compdef roundsman\n"))
+	assert.Regexp(t, `(?s)if \[ "\$\{funcstack\[1\]\}" = _roundsman \]; then\s+_roundsman "\$@".*else\s+compdef _roundsman roundsman\s+fi\s*$`, script)
+}

@@ -138,7 +138,7 @@ func TestDevUntilInterrupted(t *testing.T) {
 	assert.Equal(t, ui.ExitOK, second.code(), second.err.String())
 }
 
-// TestDevWithoutJobTypes: who only runs DAGs needs no job type.
+// TestDevWithoutJobTypes: dev shows runs of DAGs, and of job types that are applied later.
 func TestDevWithoutJobTypes(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
@@ -148,6 +148,10 @@ func TestDevWithoutJobTypes(t *testing.T) {
 	inside := offline(t).at(address(t, dir))
 	inside.eventually("ONLINE", "workers", "list")
 	inside.run("dag", "run", example(t, "nine.yaml")).OK()
+	dev.waitFor(t, "nine: completed in")
+	inside.run("apply", "-c", h.write(minimalConfig)).OK()
+	inside.run("jobtypes", "run", "echo").OK()
+	dev.waitFor(t, "echo: completed in")
 	assert.NotContains(t, dev.out.String(), "stopping:")
 	assert.Equal(t, ui.ExitOK, dev.code(), dev.err.String())
 }

@@ -3,6 +3,7 @@ package dev
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ const (
 	// lookEvery is how often `dev` asks a Schedule whether somebody started a
 	// run by hand; a tick is known beforehand and looked for at its time.
 	lookEvery = 5 * time.Second
+	// othersEvery is how often runs of other origin are listed.
+	othersEvery = time.Second
 	// showEvery is how often the state of a running group is shown.
 	showEvery = 500 * time.Millisecond
 	// afterTick gives the Schedule time to start its group.
@@ -133,21 +136,51 @@ func (f *follower) watch(ctx context.Context, ref starter.RunRef) (last starter.
 		}
 		last = snapshot
 		f.display.Update(snapshot)
-		if !snapshot.Open() && f.ended != nil {
+		if !snapshot.Open() && f.ended != nil && snapshot.Kind == starter.KindGroup {
 			f.ended(snapshot)
 		}
 	}
 	return last, nil
 }
 
-// followAll shows every run of the job types from now on, until ctx ends. A job
-// type that never ran is run at once.
+// followAll shows every run from now on, until ctx ends. A job type of the configuration that
+// never ran is run at once.
 func (f *follower) followAll(ctx context.Context, names []string) {
 	var group sync.WaitGroup
 	for _, name := range names {
 		group.Go(func() { f.follow(ctx, name) })
 	}
+	group.Go(func() { f.followOthers(ctx, names) })
 	group.Wait()
+}
+
+// otherRuns bounds the runs of one list: more than start between two looks.
+const otherRuns = 100
+
+// followOthers shows the runs that no Schedule of the configuration starts: of DAGs, of
+// submitted jobs and of job types that were applied later.
+func (f *follower) followOthers(ctx context.Context, names []string) {
+	var group sync.WaitGroup
+	defer group.Wait()
+	since, seen := time.Now(), map[string]bool{}
+	for rpc.Wait(ctx, othersEvery) == nil {
+		runs, err := f.client.Runs().List(ctx, starter.RunFilter{Since: since, Limit: otherRuns})
+		if err != nil {
+			continue // The next look finds them.
+		}
+		for _, run := range slices.Backward(runs) {
+			ofSchedule := run.Kind == starter.KindGroup && run.AdHoc == "" && slices.Contains(names, run.JobType)
+			if seen[run.WorkflowID] || ofSchedule {
+				continue
+			}
+			seen[run.WorkflowID] = true
+			group.Go(func() {
+				if _, err := f.watch(ctx, starter.RunRef{WorkflowID: run.WorkflowID}); err != nil && ctx.Err() == nil {
+					f.display.Note(fmt.Sprintf("%s: %v", run.WorkflowID, err))
+				}
+			})
+		}
+	}
 }
 
 // follow shows the runs of one job type, one after the other.

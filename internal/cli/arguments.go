@@ -96,7 +96,18 @@ func (a *arranged) checked() (*arranged, error) {
 	return a, nil
 }
 
+// elsewhere has words that other programs use, and the command that does it here.
+var elsewhere = map[string]string{ //nolint:gochecknoglobals // constant table
+	"roundsman apply --dry-run": "`roundsman plan` shows the changes",
+	"roundsman plan --prune":    "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
+	"roundsman jobtypes delete": "remove it from the configuration, then `roundsman apply --prune`",
+	"roundsman jobtypes remove": "remove it from the configuration, then `roundsman apply --prune`",
+}
+
 func unknown(what, word, here string, candidates []string) error {
+	if hint := elsewhere[here+" "+word]; hint != "" {
+		return ui.Usagef("unknown %s %q: %s", what, word, hint)
+	}
 	if guess := suggest.Word(word, candidates); guess != "" {
 		return ui.Usagef("unknown %s %q: did you mean %q? (see %s --help)", what, word, guess, here)
 	}
@@ -104,6 +115,9 @@ func unknown(what, word, here string, candidates []string) error {
 }
 
 func unknownFlag(name, here string, candidates []string) error {
+	if hint := elsewhere[here+" --"+name]; hint != "" {
+		return ui.Usagef("unknown flag --%s: %s", name, hint)
+	}
 	// One letter is near every other one.
 	guess := suggest.Word(name, slices.DeleteFunc(slices.Clone(candidates), func(c string) bool { return len(c) == 1 }))
 	if len(name) > 1 && guess != "" {

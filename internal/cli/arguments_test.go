@@ -43,6 +43,15 @@ func TestArrangePutsFlagsBeforeArguments(t *testing.T) {
 	}
 }
 
+// TestCommandsOfOtherPrograms: a word that other programs use names the command that does it.
+func TestCommandsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	h.run("apply", "--dry-run").Exits(ui.ExitUsage).Complains("unknown flag --dry-run: `roundsman plan` shows the changes")
+	h.run("plan", "--prune").Exits(ui.ExitUsage).Complains("`roundsman apply --prune` makes them")
+	h.run("jobtypes", "delete", "scrub").Exits(ui.ExitUsage).Complains("remove it from the configuration, then `roundsman apply --prune`")
+}
+
 func TestArrangeSuggests(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

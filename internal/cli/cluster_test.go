@@ -168,7 +168,7 @@ func completeAndFail(t *testing.T, h *harness) {
 
 func operateWorkers(t *testing.T, h *harness) {
 	// Slots in use are those of its last heartbeat.
-	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "command", "rack=7")
+	h.eventually(" 0/1 ", "workers", "list").Says("node-a", "ONLINE", "/4", "rack=7")
 	h.run("explain", "node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("explain", "worker/node-a").OK().Says("worker node-a: ONLINE", "IDLE(node-a)")
 	h.run("explain", "jobtype/quick").OK().Says("job type quick: ")

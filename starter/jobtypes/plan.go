@@ -138,6 +138,8 @@ func (p Plan) String() string {
 	for _, change := range pending {
 		key, _ := change.onlyPools()
 		switch names := pools[key]; {
+		case change.Action == ActionDelete:
+			lines = append(lines, "would "+change.String()+"; only with `roundsman apply --prune`, or after its question")
 		case len(names) < 2:
 			lines = append(lines, change.String())
 		case names[0] == change.JobType:

@@ -168,7 +168,7 @@ func TestPlanText(t *testing.T) {
 		}},
 		{JobType: "c", Action: ActionDelete},
 	}}
-	assert.Equal(t, "update b (paused: x)\n    policy.retry_limit: 0 → 3\n    overlap: allow_all → skip (changed by hand)\ndelete c", plan.String())
+	assert.Equal(t, "update b (paused: x)\n    policy.retry_limit: 0 → 3\n    overlap: allow_all → skip (changed by hand)\nwould delete c; only with `roundsman apply --prune`, or after its question", plan.String())
 	assert.False(t, plan.Empty())
 	assert.Equal(t, "no changes: 1 job types are as configured", Plan{Changes: plan.Changes[:1]}.String())
 	assert.True(t, Plan{Changes: plan.Changes[:1]}.Empty())

@@ -170,7 +170,7 @@ Examples:
   roundsman apply --config roundsman.yaml
   roundsman apply --prune
   roundsman apply --only scrub
-  roundsman plan && echo "nothing to do" || roundsman apply`,
+  roundsman plan || test $? -ne 2 || roundsman apply`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: "prune", Usage: "delete the job types that the configuration lacks, without a question"},
 			onlyFlag(), ui.AllowUnregisteredFlag(),

@@ -171,8 +171,11 @@ func (c *commands) jobTypesShow() *cli.Command {
 			if err != nil {
 				return err
 			}
-			changed, err := jobtypes.Of(client).Changed(ctx.Context, name)
-			c.Note(err)
+			var changed *jobtypes.Changed
+			if !ui.WantsNames(ctx) {
+				changed, err = jobtypes.Of(client).Changed(ctx.Context, name)
+				c.Note(err)
+			}
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, struct {
 					jobtypes.JobType

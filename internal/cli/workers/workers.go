@@ -89,7 +89,7 @@ func workerSorting() ui.Sorting[workerview.ListedWorker] {
 }
 
 func (c *commands) printWorkers(workers []workerview.ListedWorker) {
-	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HANDLERS", "HOST", "VERSION", "+REGISTERED", "LABELS")
+	now, listed := c.Env.Now(), ui.NewTable("WORKER", "STATE", "AGE", "LAST BEAT", "DETECT", "EXECUTE", "HOST", "VERSION", "LABELS", "+HANDLERS", "+REGISTERED")
 	for _, worker := range workers {
 		known := worker.Registration
 		detecting, executing := "-", "-"
@@ -98,7 +98,7 @@ func (c *commands) printWorkers(workers []workerview.ListedWorker) {
 		}
 		listed.Add(ui.Textf("%s", known.ID), State(worker.WorkerDetail), ui.Text(ui.Span(max(now.Sub(worker.Since), 0))), ui.Text(lastBeat(worker.WorkerDetail, now)),
 			ui.Textf("%s/%d", detecting, worker.Caps.MaxDetect), ui.Textf("%s/%d", executing, worker.Caps.MaxExecute),
-			ui.Textf("%s", handlersOf(known)), ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Text(ui.Stamp(worker.RegisteredAt)), ui.Textf("%s", labelsOf(known.Labels)))
+			ui.Textf("%s pid %d", known.Host, known.PID), ui.Text(known.Version), ui.Textf("%s", labelsOf(known.Labels)), ui.Textf("%s", handlersOf(known)), ui.Text(ui.Stamp(worker.RegisteredAt)))
 	}
 	c.PrintTable(listed, "no workers: start one with `roundsman worker --id NAME`")
 }

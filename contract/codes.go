@@ -67,6 +67,20 @@ const (
 	CodeNoReceiver      Code = "NO_RECEIVER"
 )
 
+// Codes of job types, resources, workers and the installation.
+const (
+	CodeDisabled         Code = "DISABLED"
+	CodeNotDue           Code = "NOT_DUE_UNTIL"
+	CodeRetryBudget      Code = HoldRetryBudget
+	CodeMarkedDone       Code = HoldMarkedDone
+	CodeClaimHeld        Code = "CLAIM_HELD"
+	CodePoolFull         Code = "POOL_FULL"
+	CodeRecovering       Code = "ADMISSION_RECOVERING"
+	CodeControlPlaneDown Code = "CONTROL_PLANE_DOWN"
+	CodeWorkflowStuck    Code = "WORKFLOW_STUCK"
+	CodeIdle             Code = "IDLE"
+)
+
 // NoteCodes lists the codes that runs note in the audit log.
 func NoteCodes() []Code {
 	return []Code{

@@ -93,7 +93,7 @@ func runAndResume(t *testing.T, h *harness) {
 	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
 	require.NotEmpty(t, found.Items)
 	assert.Equal(t, "dag/nine/bad/4", found.Items[0].Ref().String())
-	h.run("explain", "nine/bad", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/bad 4`")
+	h.run("explain", "nine/bad", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/bad/4`")
 	o := h.run("dag", "show", "nine/bad", "--state", "failed").OK().Says("4 ")
 	assert.NotContains(t, o.Stdout, "upstream_failed  ")
 	bad := clitest.Decode[itemList](h.run("dag", "show", "nine/bad", "-o", "json").OK())

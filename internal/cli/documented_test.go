@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // words splits a documented line as a shell does, as far as documents need it, and
@@ -139,5 +140,30 @@ func assertArguments(t *testing.T, line *arranged, where string, whole bool) {
 	assert.LessOrEqual(t, len(line.args), most, where)
 	if whole && len(line.command.Subcommands) == 0 {
 		assert.GreaterOrEqual(t, len(line.args), least, where)
+	}
+}
+
+// TestActionsAreCommandLines: each operation is a line that the command tree understands, with all of its
+// arguments and with those that it needs.
+func TestActionsAreCommandLines(t *testing.T) {
+	t.Parallel()
+	root := (&commands{&ui.Program{}}).root()
+	for _, operation := range action.Operations() {
+		all := action.Args{}
+		for _, name := range action.Params(operation) {
+			all[name] = "1"
+		}
+		for _, a := range []action.Action{action.New(operation, all), action.New(operation, nil)} {
+			rest, ours := strings.CutPrefix(a.Command, "roundsman ")
+			if !ours {
+				assert.True(t, strings.HasPrefix(a.Command, "temporal "), a.Command)
+				continue
+			}
+			line, err := arrange(root, words(rest))
+			if assert.NoError(t, err, a.Command) {
+				assertArguments(t, line, a.Command, true)
+				assert.Empty(t, line.command.Subcommands, a.Command)
+			}
+		}
 	}
 }

@@ -188,7 +188,7 @@ func checkControlPlane(ctx context.Context, c *starter.Client) []Check {
 		plane.Verdict, plane.Found = VerdictFail, err.Error()
 		plane.Fix = "start one: roundsman server"
 		if down, isDown := errors.AsType[*starter.ControlPlaneDownError](err); isDown {
-			plane.Found = "CONTROL_PLANE_DOWN: " + down.What()
+			plane.Found = string(contract.CodeControlPlaneDown) + ": " + down.What()
 		}
 		if gone, isGone := errors.AsType[*starter.RegistryGoneError](err); isGone {
 			plane.Found, plane.Fix = gone.What(), "wait a minute, or restart the control plane: roundsman server"

@@ -77,7 +77,7 @@ func (a *run) auditRecovery(asked []string) {
 		return
 	}
 	a.loop.Audit.Decided(recorder.Decision{
-		Action: recorder.Noticed, Code: "ADMISSION_RECOVERING", Object: contract.AdmissionWorkflowID, N: len(asked),
+		Action: recorder.Noticed, Code: string(contract.CodeRecovering), Object: contract.AdmissionWorkflowID, N: len(asked),
 		Detail: "admission was restarted or reset and asks what is held: " + recorder.Listed(asked),
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -126,7 +127,7 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		explanation.Receiver = nil // Its queue is of all job types.
 		for i := range explanation.Reasons {
 			reason := &explanation.Reasons[i]
-			reason.Object, reason.Detail, reason.Remedy = "", "", ""
+			reason.Object, reason.Detail, reason.Remedy, reason.Actions = "", "", "", []action.Action{}
 		}
 	}
 	return explanation, nil

@@ -306,6 +306,8 @@ func schemaName(t reflect.Type, hint string) string {
 	switch last {
 	case "config", "dag", "spec", "explain", "forecast":
 		return strings.ToUpper(last[:1]) + last[1:] + name
+	case "action":
+		return "Action" + strings.TrimPrefix(name, "Action")
 	case "ticks":
 		return "Ledger" + name // As the operation that lists them.
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // admission says who has what the workflow waits for.
@@ -46,9 +47,8 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 		default:
 			detail += fmt.Sprintf("; %d others wait", others)
 		}
-		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail)
-		busy.Remedy = "wait for the holder; `roundsman explain " + lane.Holder.WorkflowID + "` tells what it waits for, `roundsman runs cancel " +
-			lane.Holder.WorkflowID + "` ends it; or give the job type another lane"
+		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail).
+			with(or(look(lane.Holder.WorkflowID), about(action.CancelRun, "run", lane.Holder.WorkflowID)))
 		return []Reason{busy}
 	}
 	return plain
@@ -69,12 +69,20 @@ func (f Facts) resources(item, workflow string) []Reason {
 	}
 	for _, object := range f.Admission.Objects {
 		if use := waitingUse(object.Waiting, item, workflow); use != nil && len(object.Holders) > 0 {
-			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)))
+			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0])))
 		} else if ahead, _ := keptFor(object.Waiting, use); ahead != "" {
-			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer"))
+			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(look(workflow))))
 		}
 	}
 	return reasons
+}
+
+// held is the remedy for a claim: its first holder ends.
+func held(holder contract.AdmissionUse) Remedy {
+	if holder.For == "" {
+		return or(look(holder.WorkflowID), about(action.CancelRun, "run", holder.WorkflowID))
+	}
+	return or(look(holder.WorkflowID+"/"+holder.For), action.New(action.CancelItem, action.Args{"run": holder.WorkflowID, "item": holder.For}))
 }
 
 // heldBy says who is in the way of a claim. A shared one may wait although all

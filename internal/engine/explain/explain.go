@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // Why gives the reasons, ordered. It is empty for what runs or has ended.
@@ -94,7 +95,7 @@ func (f Facts) stateOfType() string {
 }
 
 func reason(code Code, object string, since, until time.Time, detail string) Reason {
-	return Reason{Code: code, Object: object, Since: since, Until: until, Detail: detail, Remedy: remedy(code, object)}
+	return Reason{Code: code, Object: object, Since: since, Until: until, Detail: detail}.with(remedy(code, object))
 }
 
 // of notes of what something else reasons are, unless that is noted already.
@@ -229,13 +230,12 @@ func (r Reason) ownPace() bool {
 
 // missedWorker says why a run for every worker does not reach one of them.
 func missedWorker(run string, missed contract.MissedWorker, since time.Time) Reason {
-	switch code := Code(missed.Code); code { //nolint:exhaustive // the others are the detection's
+	switch code := missed.Code; code { //nolint:exhaustive // the others are the detection's
 	case WorkerUnreachable, WorkerCordoned, AllSlotsFull:
 		return reason(code, missed.Worker, since, time.Time{}, "the run is for every worker: "+missed.Detail)
 	}
 	found := reason(NoWorker, missed.Worker, since, time.Time{}, string(missed.Code)+": "+missed.Detail)
-	found.Remedy = "repair what the detail says; the next run detects there again; `roundsman runs show " + run + "`"
-	return found
+	return found.with(Remedy{Hint: "repair the cause: the next run detects there again", Actions: []action.Action{about(action.GetRun, "run", run)}})
 }
 
 func (f Facts) ofItem(run RunFacts, item ItemFacts) []Reason {
@@ -253,8 +253,8 @@ func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []
 		wait.Since = run.StartedAt
 	}
 	one := reason(Code(wait.Code), wait.Object, wait.Since, wait.Until, wait.Detail)
-	if own := remedyIn(one, run, item); own != "" {
-		one.Remedy = own
+	if own, ok := remedyIn(one, run, item); ok {
+		one = one.with(own)
 	}
 	switch one.Code { //nolint:exhaustive // the others are complete
 	case Paused, ConcurrencyLimit:
@@ -267,48 +267,6 @@ func (f Facts) expand(wait contract.WaitReason, run RunFacts, item ItemFacts) []
 		return f.admission(wait, run.ID, []Reason{one})
 	}
 	return []Reason{one}
-}
-
-// remedyIn is what helps in this run; "": what helps everywhere.
-func remedyIn(r Reason, run RunFacts, item ItemFacts) string {
-	switch r.Code { //nolint:exhaustive // the others' remedies are the same in all runs
-	case Paused:
-		if r.Object == "" {
-			return "`roundsman runs resume " + run.ID + "`"
-		}
-	case GlobalLimit:
-		return raise(run.ID, "global_execution_concurrency")
-	case PerWorkerLimit:
-		return raise(run.ID, "per_worker_execution_concurrency")
-	case ConcurrencyLimit:
-		if r.Object != "" {
-			return raise(run.ID, contract.ConcurrencyOf(r.Object))
-		}
-		return raise(run.ID, "concurrency")
-	case Held:
-		return fmt.Sprintf("`roundsman dag retry %s`, `roundsman dag skip %s TASK`, or let it end: `roundsman dag release %s`", run.ID, run.ID, run.ID)
-	case AwaitingApproval:
-		return fmt.Sprintf("`roundsman dag approve %s %s`, or `roundsman dag reject %s %s`", run.ID, r.Object, run.ID, r.Object)
-	case Upstream:
-		first, _, _ := strings.Cut(r.Object, ",")
-		remedy := fmt.Sprintf("`roundsman explain %s %s`", run.ID, first)
-		if item.State == "upstream_failed" {
-			remedy += fmt.Sprintf(", then `roundsman dag retry %s`", run.ID)
-		}
-		return remedy
-	case Sleeping:
-		return fmt.Sprintf("wait, or end it: `roundsman runs cancel %s --task %s`", run.ID, cmp.Or(item.ID, "TASK"))
-	case RetryBackoff:
-		if run.DAG != "" {
-			return "wait, or lower the task's retries.backoff"
-		}
-	}
-	return ""
-}
-
-// raise is how a limit of a run is changed while it runs.
-func raise(run, setting string) string {
-	return "wait, or `roundsman runs set " + run + " " + setting + "=N`"
 }
 
 func stamp(t time.Time) string {

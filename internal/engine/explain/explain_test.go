@@ -2,6 +2,7 @@ package explain
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 var (
@@ -163,10 +165,21 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 			assert.Equal(t, objects[code], first.Object)
 			assert.NotEmpty(t, first.Detail)
 			assert.NotEmpty(t, first.Remedy)
+			assertHelps(t, first)
 			if !timeless[code] {
 				assert.Equal(t, since, first.Since)
 			}
 		})
+	}
+}
+
+// assertHelps: the reason has an operation that changes the state, or says why only waiting helps.
+func assertHelps(t *testing.T, r Reason) {
+	t.Helper()
+	changes := slices.ContainsFunc(r.Actions, func(a action.Action) bool { return !a.Reads() })
+	assert.NotEqual(t, changes, OnlyWaiting(r.Code) != "" && r.Code != Idle, "%s: %v", r.Code, r.Actions)
+	for _, a := range r.Actions {
+		assert.Contains(t, r.Remedy, "`"+a.Command+"`")
 	}
 }
 
@@ -199,7 +212,7 @@ func TestSharedClaimsWaitToo(t *testing.T) {
 			Admission: &contract.AdmissionView{Objects: []contract.AdmissionThing{object}},
 		})
 		require.Len(t, reasons, 1)
-		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Remedy: reasons[0].Remedy}, reasons[0])
+		assert.Equal(t, Reason{Code: ClaimHeld, Object: "volume/1", Since: since, Detail: want, Remedy: reasons[0].Remedy, Actions: reasons[0].Actions}, reasons[0])
 	}
 }
 

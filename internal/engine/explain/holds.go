@@ -2,9 +2,9 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // heldBack gives the reasons of what admission holds back: a job type or a key
@@ -53,24 +53,9 @@ func reasonOfHold(hold contract.AdmissionHold) Reason {
 	if hold.DedupeKey != "" {
 		r.Object, r.Detail = hold.DedupeKey, fmt.Sprintf("proposals with the key are left out: %s", hold.String())
 	}
-	switch {
-	case r.Code == MarkedDone:
-		r.Remedy = "nothing to do; `roundsman jobs forgive " + hold.JobType + " " + quoted(hold.DedupeKey) + "` takes the mark back"
-	case hold.DedupeKey != "":
-		r.Remedy = "repair what fails, then `roundsman jobtypes re-enable " + hold.JobType + " --key " + quoted(hold.DedupeKey) + "`, or wait"
-	default:
-		r.Remedy = "repair what fails, then `roundsman jobtypes re-enable " + hold.JobType + "`, or wait"
+	args := action.Args{"name": hold.JobType, "key": hold.DedupeKey}
+	if r.Code == MarkedDone {
+		return r.with(act(action.New(action.ForgiveKey, args)))
 	}
-	return r
-}
-
-// quoted writes a word so that a shell reads it as one.
-func quoted(word string) string {
-	plain := strings.IndexFunc(word, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%+=:,./_-", r))
-	}) < 0
-	if plain && word != "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return r.with(Remedy{Wait: true, Hint: "repair what fails", Actions: []action.Action{action.New(action.ReEnableJobType, args)}})
 }

@@ -3,6 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // Reboot is a verdict of package reboot with its numbers.
@@ -40,7 +42,7 @@ func (r Reboot) Text() string {
 	}
 	text := r.Code + ": " + strings.Join(why, ", ")
 	if r.Reported && r.Running > 0 {
-		text += ": `roundsman workers drain " + r.Worker + "`"
+		text += ": " + act(about(action.DrainWorker, "id", r.Worker)).Text()
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // Wanted is what work needs of a worker. Every surface that names a missing worker uses its verdict.
@@ -184,30 +185,38 @@ func (s Shortage) textAway() string {
 	return "no worker that could serve gets work: " + strings.Join(names, ", ")
 }
 
-// Remedy is the command that adds the missing thing.
-func (s Shortage) Remedy() string {
+// Remedy is the help that adds the missing thing.
+func (s Shortage) Remedy() Remedy {
+	start := func(args action.Args) action.Action { return action.New(action.StartWorker, args) }
 	switch s.Lack {
 	case LackNone:
-		return ""
 	case LackNode:
-		return "`roundsman worker --id " + s.Wanted.Node + "`"
+		return act(start(action.Args{"id": s.Wanted.Node}))
 	case LackHandler:
 		if s.Wanted.Handler == "" {
-			return "`roundsman worker --id NAME`"
+			return act(start(nil))
 		}
-		return "start a worker that has it; see `roundsman workers list`"
+		return Remedy{Hint: "start a worker that has it", Actions: []action.Action{action.New(action.ListWorkers, nil)}}
 	case LackJobType:
-		return "start a worker without --job-types; see `roundsman workers list`"
+		return Remedy{Hint: "start a worker without --job-types", Actions: []action.Action{action.New(action.ListWorkers, nil)}}
 	case LackLabel:
-		id := s.Wanted.Node
-		if id == "" {
-			id = "NAME"
-		}
-		return "`roundsman worker --id " + id + " --labels " + strings.Join(s.Labels, ",") + "`"
+		return act(start(action.Args{"id": s.Wanted.Node, "labels": strings.Join(s.Labels, ",")}))
 	case LackState:
-		return "see `roundsman workers show " + s.Away[0].ID + "`"
+		return s.Away[0].back()
 	}
-	return ""
+	return Remedy{}
+}
+
+// back is the help that lets the worker take work again.
+func (s Server) back() Remedy {
+	show := about(action.GetWorker, "id", s.ID)
+	switch contract.WorkerState(s.Away) { //nolint:exhaustive // the others need a look at the machine
+	case contract.WorkerCordoned, contract.WorkerDraining:
+		return act(about(action.UncordonWorker, "id", s.ID), show)
+	case contract.WorkerOffline:
+		return act(about(action.StartWorker, "id", s.ID), show)
+	}
+	return act(show)
 }
 
 // maxLine bounds an operator's text.
@@ -219,7 +228,7 @@ func (s Shortage) String() string {
 		return ""
 	}
 	line := string(NoWorker) + ": " + s.Text()
-	if whole := line + "; " + s.Remedy(); len([]rune(whole)) <= maxLine {
+	if whole := line + "; " + s.Remedy().Text(); len([]rune(whole)) <= maxLine {
 		return whole
 	}
 	if runes := []rune(line); len(runes) > maxLine {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // FrozenFacts is a workflow that is paused in Temporal itself.
@@ -54,7 +56,5 @@ func (w FrozenFacts) reason() Reason {
 	if w.Note != "" {
 		detail += ": " + w.Note
 	}
-	r := reason(Paused, w.ID, w.Since, time.Time{}, detail)
-	r.Remedy = "unpause it in the Web UI, or `temporal workflow unpause --workflow-id " + w.ID + "`"
-	return r
+	return reason(Paused, w.ID, w.Since, time.Time{}, detail).with(act(about(action.UnpauseWorkflow, "workflow", w.ID)))
 }

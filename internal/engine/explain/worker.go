@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 // WorkerFacts is what the registry and the worker's own process say.
@@ -78,8 +79,8 @@ func (f Facts) doubted(wait contract.WaitReason, plain Reason) []Reason {
 			continue
 		}
 		one := plain
-		one.Object, one.Remedy = id, remedy(plain.Code, id)
-		away = append(away, one)
+		one.Object = id
+		away = append(away, one.with(remedy(plain.Code, id)))
 	}
 	return append(full, away...)
 }
@@ -159,7 +160,7 @@ func (w WorkerFacts) idle() Reason {
 	}
 	r := reason(Idle, w.Registration.ID, time.Time{}, next.Next, detail)
 	if len(serving) > 0 {
-		r.Remedy = "nothing to do; or `roundsman jobtypes run " + cmp.Or(next.Name, serving[0]) + "`"
+		r = r.with(or(about(action.RunJobType, "name", cmp.Or(next.Name, serving[0]))))
 	}
 	return r
 }
@@ -226,8 +227,7 @@ func (f Facts) missingWorkers() []Reason {
 				since = one.Since
 			}
 		}
-		none := reason(NoWorker, wanted.object(), since, time.Time{}, missing.Text())
-		none.Remedy = missing.Remedy()
+		none := reason(NoWorker, wanted.object(), since, time.Time{}, missing.Text()).with(missing.Remedy())
 		return append([]Reason{none}, away...)
 	}
 	return nil
@@ -280,7 +280,7 @@ func (f Facts) noWorker(one Reason, jobType string) []Reason {
 		return []Reason{one}
 	}
 	if missing := wanted.Missing(f.Workers); missing.Lack == LackLabel || missing.Lack == LackJobType {
-		one.Remedy = missing.Remedy()
+		one = one.with(missing.Remedy())
 	}
 	return append([]Reason{one}, f.away(wanted)...)
 }

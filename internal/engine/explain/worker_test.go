@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
 )
 
 func codes(reasons []Reason) []Code {
@@ -127,11 +128,11 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	object := map[Code]string{AwaitingApproval: "x", Upstream: "x", Held: "x"}
 	for code, remedy := range map[Code]string{
 		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
-		Upstream:         "`roundsman explain dag/nightly/r x`",
+		Upstream:         "see `roundsman explain dag/nightly/r/x`",
 		Paused:           "`roundsman runs resume dag/nightly/r`",
-		Held:             "`roundsman dag retry dag/nightly/r`, `roundsman dag skip dag/nightly/r TASK`, or let it end: `roundsman dag release dag/nightly/r`",
+		Held:             "`roundsman dag retry dag/nightly/r`, or `roundsman dag skip dag/nightly/r x`, or `roundsman dag release dag/nightly/r`",
 		ConcurrencyLimit: "wait, or `roundsman runs set dag/nightly/r concurrency=N`",
-		Sleeping:         "wait, or end it: `roundsman runs cancel dag/nightly/r --task x`",
+		Sleeping:         "wait, or `roundsman jobs cancel dag/nightly/r/x`",
 	} {
 		reasons := Why(task("x", code, object[code]))
 		require.Len(t, reasons, 1)
@@ -139,7 +140,7 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	}
 	blocked := task("x", Upstream, "load, trim")
 	blocked.Item.State = "upstream_failed"
-	assert.Equal(t, "`roundsman explain dag/nightly/r load`, then `roundsman dag retry dag/nightly/r`", Why(blocked)[0].Remedy)
+	assert.Equal(t, "`roundsman dag retry dag/nightly/r`; see `roundsman explain dag/nightly/r/load`", Why(blocked)[0].Remedy)
 
 	ended := task("", Held, "x")
 	assert.Equal(t, "waiting", State(ended))
@@ -189,7 +190,7 @@ func TestWorkflowsThatArePausedInTemporal(t *testing.T) {
 	assert.Equal(t, "paused", State(f))
 	assert.Equal(t, Reason{
 		Code: Paused, Object: "group/scrub-1", Since: since, Detail: "workflow group/scrub-1 is paused in Temporal itself by ann: wait",
-		Remedy: "unpause it in the Web UI, or `temporal workflow unpause --workflow-id group/scrub-1`",
+		Remedy: "`temporal workflow unpause --workflow-id group/scrub-1`", Actions: []action.Action{about(action.UnpauseWorkflow, "workflow", "group/scrub-1")},
 	}, reasons[0])
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/roundsman/roundsman/config"
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/starter"
@@ -108,12 +109,12 @@ func ofAnswer(err error) *Problem {
 		return New(http.StatusGatewayTimeout, "WORKER_SILENT", silent.Error())
 	}
 	if stuck, ok := errors.AsType[*starter.StuckWorkflowError](err); ok {
-		return New(http.StatusServiceUnavailable, "WORKFLOW_STUCK", strings.TrimSuffix(err.Error(), "; "+stuck.Remedy())).With(stuck.Remedy())
+		return New(http.StatusServiceUnavailable, string(contract.CodeWorkflowStuck), strings.TrimSuffix(err.Error(), "; "+stuck.Remedy())).With(stuck.Remedy())
 	}
 	var code string
 	switch {
 	case is[*starter.ControlPlaneDownError](err):
-		code = "CONTROL_PLANE_DOWN"
+		code = string(contract.CodeControlPlaneDown)
 	case is[*starter.RegistryGoneError](err):
 		code = "REGISTRY_GONE"
 	case is[*starter.PausedWorkflowError](err):

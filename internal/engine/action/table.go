@@ -1,0 +1,277 @@
+package action
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/roundsman/roundsman/internal/engine/access"
+)
+
+// The operations of the REST API, by its operation ids.
+const (
+	ApplyConfiguration Operation = "apply-configuration"
+	ApproveItem        Operation = "approve-item"
+	CancelItem         Operation = "cancel-item"
+	CancelRun          Operation = "cancel-run"
+	DrainWorker        Operation = "drain-worker"
+	Explain            Operation = "explain"
+	ForgiveKey         Operation = "forgive-key"
+	GetDoctor          Operation = "get-doctor"
+	GetItem            Operation = "get-item"
+	GetRun             Operation = "get-run"
+	GetWorker          Operation = "get-worker"
+	ListAudit          Operation = "list-audit"
+	ListWorkers        Operation = "list-workers"
+	ReEnableJobType    Operation = "re-enable-job-type"
+	RejectItem         Operation = "reject-item"
+	ReleaseRun         Operation = "release-run"
+	ResizeWorker       Operation = "resize-worker"
+	ResumeJobType      Operation = "resume-job-type"
+	ResumeRun          Operation = "resume-run"
+	RetryRun           Operation = "retry-run"
+	RunJobType         Operation = "run-job-type"
+	SetPoolSize        Operation = "set-pool-size"
+	SetRun             Operation = "set-run"
+	SkipItem           Operation = "skip-item"
+	UncordonWorker     Operation = "uncordon-worker"
+)
+
+// The operations that need a shell.
+const (
+	StartServer       Operation = "start-server"
+	StartWorker       Operation = "start-worker"
+	TestReceiver      Operation = "test-receiver"
+	TerminateWorkflow Operation = "terminate-workflow"
+	UnpauseWorkflow   Operation = "unpause-workflow"
+)
+
+// definition is an operation as all doors have it.
+type definition struct {
+	label, effect string
+	danger        bool
+	// command begins the command line; the words of params follow.
+	command string
+	// method and path are those of the REST API. shell is the reason if it has no such operation.
+	method, path, shell string
+	may                 access.Permission
+	params              []param
+}
+
+// param is an argument of an operation.
+type param struct {
+	name, label string
+	kind        Kind
+	// word stands for a missing argument in the command line; empty: the command does not have it.
+	// flag is its option; empty: it is positional.
+	word, flag string
+	// after is an argument that stands before this one in the same word, joint what joins them.
+	after, joint string
+	// body is the field of the request's body. A setting has the name of its own argument as the field.
+	body    string
+	setting bool
+	// run and item are written in a path in a form of their own.
+	run, item bool
+	// An optional argument may be missing, a silent one has no word of its own, a hidden one is no input.
+	optional, silent, hidden bool
+}
+
+func may(verb access.Verb, kind access.Kind) access.Permission {
+	return access.Permission{Verb: verb, Kind: kind}
+}
+
+func named(word, label string) param {
+	return param{name: "name", label: label, kind: Text, word: word}
+}
+
+// The arguments that several operations have.
+func runParam() param { return param{name: "run", label: "Run", kind: Text, word: "RUN", run: true} }
+
+func itemParam() param {
+	return param{name: "item", label: "Task", kind: Text, word: "TASK", item: true}
+}
+
+func why(field, flag string) param {
+	return param{name: field, label: "Why", kind: Text, word: "TEXT", flag: flag, body: field, optional: true}
+}
+
+func keyParam(flag string, optional bool) param {
+	return param{name: "key", label: "Key", kind: Text, word: "KEY", flag: flag, body: "dedupe_key", optional: optional, hidden: optional}
+}
+
+// inRun is RUN/ITEM as one word of the command line.
+func inRun() []param {
+	run, item := runParam(), itemParam()
+	run.silent = true
+	item.word, item.after, item.joint = "ITEM", "run", "/"
+	return []param{run, item}
+}
+
+// table is made once, since it never changes.
+var table = sync.OnceValue(func() map[Operation]definition { //nolint:gochecknoglobals // constant table
+	all := map[Operation]definition{}
+	for _, part := range []map[Operation]definition{ofJobTypes(), ofRuns(), ofItems(), ofFleet(), ofSystem(), ofShells()} {
+		maps.Copy(all, part)
+	}
+	return all
+})
+
+func ofJobTypes() map[Operation]definition {
+	operate := may(access.Operate, access.JobTypes)
+	return map[Operation]definition{
+		ResumeJobType: {
+			label: "Resume", effect: "It starts when it is due again.",
+			command: "roundsman jobtypes resume", method: "POST", path: "/job-types/{name}/resume", may: operate,
+			params: []param{named("NAME", "Job type")},
+		},
+		RunJobType: {
+			label: "Run now", effect: "A run starts at once, in addition to the schedule.",
+			command: "roundsman jobtypes run", method: "POST", path: "/job-types/{name}/run", may: operate,
+			params: []param{
+				named("NAME", "Job type"),
+				{name: "ignore_window", label: "Run although the window is closed", kind: Checkbox, word: "true", flag: "--ignore-window", body: "ignore_window", optional: true, hidden: true},
+			},
+		},
+		ReEnableJobType: {
+			label: "Re-enable", effect: "Its failures count from zero; the next run takes it again.",
+			command: "roundsman jobtypes re-enable", method: "POST", path: "/job-types/{name}/re-enable", may: operate,
+			params: []param{named("NAME", "Job type"), keyParam("--key", true)},
+		},
+		ForgiveKey: {
+			label: "Forgive", effect: "Everything that is held against the key is forgotten; the next run takes it again.",
+			command: "roundsman jobs forgive", method: "POST", path: "/job-types/{name}/keys/forgive", may: operate,
+			params: []param{named("JOBTYPE", "Job type"), keyParam("", false)},
+		},
+	}
+}
+
+func ofRuns() map[Operation]definition {
+	view, operate := may(access.View, access.Runs), may(access.Operate, access.Runs)
+	return map[Operation]definition{
+		GetRun: {
+			label: "Open", command: "roundsman runs show", method: "GET", path: "/runs/{run}", may: view, params: []param{runParam()},
+		},
+		ResumeRun: {
+			label: "Resume", effect: "Jobs start again at once.",
+			command: "roundsman runs resume", method: "POST", path: "/runs/{run}/resume", may: operate, params: []param{runParam()},
+		},
+		CancelRun: {
+			label: "Cancel", effect: "What runs is stopped, the rest never starts.", danger: true,
+			command: "roundsman runs cancel", method: "POST", path: "/runs/{run}/cancel", may: operate, params: []param{runParam(), why("reason", "--reason")},
+		},
+		SetRun: {
+			label: "Raise the limit", effect: "It holds at once, for this run alone.",
+			command: "roundsman runs set", method: "PATCH", path: "/runs/{run}", may: operate,
+			params: []param{
+				runParam(),
+				{name: "setting", label: "Setting", kind: Text, word: "SETTING", silent: true},
+				{name: "value", label: "New value", kind: Number, word: "N", after: "setting", joint: "=", setting: true},
+			},
+		},
+		RetryRun: {
+			label: "Retry", effect: "What failed, was canceled or did not run is executed again.",
+			command: "roundsman dag retry", method: "POST", path: "/runs/{run}/retry", may: operate, params: []param{runParam()},
+		},
+		ReleaseRun: {
+			label: "Release", effect: "It is held because something failed. It ends as it is now.",
+			command: "roundsman dag release", method: "POST", path: "/runs/{run}/release", may: operate, params: []param{runParam()},
+		},
+	}
+}
+
+func ofItems() map[Operation]definition {
+	view, operate := may(access.View, access.Items), may(access.Operate, access.Items)
+	one := "/runs/{run}/items/{item}"
+	return map[Operation]definition{
+		GetItem: {
+			label: "Open", command: "roundsman jobs show", method: "GET", path: one, may: view, params: inRun(),
+		},
+		ApproveItem: {
+			label: "Approve", effect: "The task succeeds, and what needs it continues.",
+			command: "roundsman dag approve", method: "POST", path: one + "/approve", may: operate, params: []param{runParam(), itemParam(), why("note", "--note")},
+		},
+		RejectItem: {
+			label: "Reject", effect: "The task fails.", danger: true,
+			command: "roundsman dag reject", method: "POST", path: one + "/reject", may: operate, params: []param{runParam(), itemParam(), why("note", "--note")},
+		},
+		SkipItem: {
+			label: "Skip", effect: "The task counts as done, and what needs it continues.",
+			command: "roundsman dag skip", method: "POST", path: one + "/skip", may: operate, params: []param{runParam(), itemParam(), why("reason", "--reason")},
+		},
+		CancelItem: {
+			label: "Cancel", effect: "It is stopped, or never starts.", danger: true,
+			command: "roundsman jobs cancel", method: "POST", path: one + "/cancel", may: operate, params: append(inRun(), why("reason", "--reason")),
+		},
+	}
+}
+
+func ofFleet() map[Operation]definition {
+	view, operate := may(access.View, access.Workers), may(access.Operate, access.Workers)
+	id := param{name: "id", label: "Worker", kind: Text, word: "WORKER"}
+	return map[Operation]definition{
+		ListWorkers: {label: "Workers", command: "roundsman workers list", method: "GET", path: "/workers", may: view},
+		GetWorker:   {label: "Open", command: "roundsman workers show", method: "GET", path: "/workers/{id}", may: view, params: []param{id}},
+		UncordonWorker: {
+			label: "Uncordon", effect: "It takes work again at once.",
+			command: "roundsman workers uncordon", method: "POST", path: "/workers/{id}/uncordon", may: operate, params: []param{id},
+		},
+		DrainWorker: {
+			label: "Drain", effect: "It takes no new work; what runs may finish.",
+			command: "roundsman workers drain", method: "POST", path: "/workers/{id}/drain", may: operate, params: []param{id, why("reason", "--reason")},
+		},
+		ResizeWorker: {
+			label: "Resize", effect: "It holds at once and over restarts. What runs above a smaller cap continues.",
+			command: "roundsman workers resize", method: "POST", path: "/workers/{id}/resize", may: operate,
+			params: []param{id, {name: "max_execute", label: "Jobs at once", kind: Number, word: "N", flag: "--max-execute", body: "max_execute"}, why("reason", "--reason")},
+		},
+		SetPoolSize: {
+			label: "Resize", effect: "It holds at once, until it is resized again. 0 is the declared size.",
+			command: "roundsman pools resize", method: "PUT", path: "/pools/{pool}/size", may: may(access.Operate, access.Admission),
+			params: []param{{name: "pool", label: "Pool", kind: Text, word: "POOL"}, {name: "size", label: "Size", kind: Number, word: "N", flag: "--size", body: "size"}},
+		},
+	}
+}
+
+func ofSystem() map[Operation]definition {
+	return map[Operation]definition{
+		GetDoctor: {label: "Checks", command: "roundsman doctor", method: "GET", path: "/doctor", may: may(access.View, access.System)},
+		Explain: {
+			label: "Explain", command: "roundsman explain", method: "GET", path: "/explain", may: may(access.View, access.Runs),
+			params: []param{{name: "thing", label: "Name", kind: Text, word: "THING"}},
+		},
+		ListAudit: {
+			label: "Who did that", command: "roundsman audit list", method: "GET", path: "/audit", may: may(access.View, access.Audit),
+			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", flag: "--object"}},
+		},
+		ApplyConfiguration: {
+			label: "Plan and apply", effect: "The Schedules become what the configuration says.",
+			command: "roundsman apply", method: "POST", path: "/apply", may: may(access.Change, access.Configuration),
+		},
+	}
+}
+
+func ofShells() map[Operation]definition {
+	const process, temporal = "a process is started on its machine", "Temporal does it, not Roundsman"
+	workflow := []param{{name: "workflow", label: "Workflow", kind: Text, word: "ID", flag: "--workflow-id"}}
+	return map[Operation]definition{
+		StartServer: {label: "Start a control plane", command: "roundsman server", shell: process},
+		StartWorker: {
+			label: "Start a worker", command: "roundsman worker", shell: process,
+			params: []param{
+				{name: "id", label: "Worker", kind: Text, word: "NAME", flag: "--id"},
+				{name: "labels", label: "Labels", kind: Text, word: "LABELS", flag: "--labels", optional: true, hidden: true},
+			},
+		},
+		TestReceiver: {
+			label: "Test", command: "roundsman notifications test", shell: "the API does not have it yet",
+			params: []param{{name: "name", label: "Receiver", kind: Text, word: "NAME"}},
+		},
+		TerminateWorkflow: {
+			label: "Give it up", danger: true, shell: temporal, command: "temporal workflow terminate",
+			params: workflow,
+		},
+		UnpauseWorkflow: {
+			label: "Unpause", shell: temporal, command: "temporal workflow unpause",
+			params: workflow,
+		},
+	}
+}

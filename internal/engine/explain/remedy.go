@@ -1,0 +1,206 @@
+package explain
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/action"
+)
+
+// Remedy is the help for a state: a step outside Roundsman, and the actions of operators.
+type Remedy struct {
+	// Wait means that the state may pass by itself.
+	Wait bool
+	// Hint is a step before the actions, or the whole remedy if there are none.
+	Hint    string
+	Actions []action.Action
+}
+
+// Text is the remedy in one line. It has the command lines of the actions in backquotes.
+func (r Remedy) Text() string {
+	var change, see []string
+	for _, one := range r.Actions {
+		if line := "`" + one.Command + "`"; one.Reads() {
+			see = append(see, line)
+		} else {
+			change = append(change, line)
+		}
+	}
+	text := strings.Join(change, ", or ")
+	if r.Hint != "" && text != "" {
+		text = r.Hint + ", then " + text
+	}
+	text = cmp.Or(text, r.Hint)
+	switch {
+	case r.Wait && text != "":
+		text = "wait, or " + text
+	case r.Wait:
+		text = "wait"
+	}
+	switch {
+	case len(see) == 0:
+		return text
+	case text != "":
+		text += "; "
+	}
+	return text + "see " + strings.Join(see, ", ")
+}
+
+// with gives a reason its remedy.
+func (r Reason) with(remedy Remedy) Reason {
+	r.Remedy, r.Actions = remedy.Text(), remedy.Actions
+	if r.Actions == nil {
+		r.Actions = []action.Action{}
+	}
+	return r
+}
+
+// act is a remedy of actions alone.
+func act(actions ...action.Action) Remedy { return Remedy{Actions: actions} }
+
+// or is a remedy for a state that may pass by itself.
+func or(actions ...action.Action) Remedy { return Remedy{Wait: true, Actions: actions} }
+
+func about(operation action.Operation, name, value string) action.Action {
+	return action.New(operation, action.Args{name: value})
+}
+
+// look is the action that explains a thing.
+func look(thing string) action.Action { return about(action.Explain, "thing", thing) }
+
+// OnlyWaiting returns why a code has no operation that changes the state; empty: it has one. Such a code
+// has an action that shows more, or none.
+func OnlyWaiting(code Code) string {
+	switch code { //nolint:exhaustive // the others have an operation
+	case OutcomePending:
+		return "the lost worker may still deliver the outcome, which takes seconds"
+	case Deduped:
+		return "the other run does the work"
+	case Idle:
+		return "nothing is wrong"
+	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering:
+		return "it takes a moment, and nobody is in the way"
+	case WorkerUnreachable, CannotStart, NotInstalled:
+		return "its machine, its network or its process is to be repaired"
+	case Upstream:
+		return "the task that it needs has the cause"
+	}
+	return ""
+}
+
+// remedy is the help that depends on the object alone.
+func remedy(code Code, object string) Remedy {
+	switch code { //nolint:exhaustive // the others follow in passing
+	case ControlPlaneDown:
+		return act(action.New(action.StartServer, nil), action.New(action.GetDoctor, nil))
+	case WorkflowStuck:
+		return Remedy{
+			Hint:    "start the version that began it, or a corrected one, in place of all others: it continues by itself",
+			Actions: []action.Action{action.New(action.GetDoctor, nil), about(action.TerminateWorkflow, "workflow", object)},
+		}
+	case Disabled:
+		return Remedy{Hint: "set `enabled: true` in the configuration", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
+	case Paused:
+		return act(about(action.ResumeJobType, "name", object))
+	case RetryBudget, MarkedDone:
+		return Remedy{} // The job type and the key are part of it: see reasonOfHold.
+	case WindowClosed:
+		return Remedy{Wait: true, Hint: "change the windows", Actions: []action.Action{
+			action.New(action.ApplyConfiguration, nil), action.New(action.RunJobType, action.Args{"name": object, "ignore_window": "true"}),
+		}}
+	case DoesNotFit:
+		return Remedy{Wait: true, Hint: "make the window longer, or the job smaller", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
+	case LaneBusy:
+		return Remedy{Wait: true, Hint: "give the job type another lane", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
+	case NoWorker:
+		return act(action.New(action.StartWorker, nil), action.New(action.ListWorkers, nil))
+	case NoReceiver:
+		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
+	case ReceiverFailing:
+		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
+	case Held, AwaitingApproval, Upstream, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore:
+		return Remedy{} // The run and the item are part of it: see remedyIn.
+	}
+	return passing(code, object)
+}
+
+// passing is the help for a state that may pass by itself, and for a worker.
+func passing(code Code, object string) Remedy {
+	one := object
+	if strings.Contains(object, ",") {
+		one = "" // Several workers.
+	}
+	switch code { //nolint:exhaustive // the others are in remedy
+	case NotDueUntil:
+		return or(about(action.RunJobType, "name", object))
+	case ClaimHeld:
+		return or(action.New(action.CancelItem, nil))
+	case PoolFull:
+		return or(about(action.SetPoolSize, "pool", object))
+	case AllSlotsFull:
+		return or(about(action.ResizeWorker, "id", one), action.New(action.StartWorker, nil))
+	case WorkerUnreachable:
+		return Remedy{Hint: "look at its process and network", Actions: []action.Action{about(action.GetWorker, "id", one)}}
+	case CannotStart:
+		return Remedy{Hint: "repair the node (open files, memory, disk, processes): a start clears it", Actions: []action.Action{about(action.GetWorker, "id", one)}}
+	case NotInstalled:
+		return Remedy{Hint: "install the program there, or write its path", Actions: []action.Action{about(action.GetWorker, "id", one)}}
+	case WorkerCordoned:
+		return act(about(action.UncordonWorker, "id", one))
+	case RetryBackoff:
+		return Remedy{Wait: true, Hint: "lower retry_backoff", Actions: []action.Action{action.New(action.ApplyConfiguration, nil)}}
+	case Deduped:
+		return Remedy{Hint: "nothing to do: the other run does it"}
+	case OutcomePending:
+		return Remedy{Hint: "wait a few seconds: the lost worker may still deliver the outcome"}
+	case Idle:
+		return Remedy{Hint: "nothing to do; apply a job type that uses its handlers"}
+	case Detecting, ClaimsPending, ResourcesPending, Starting, Recovering:
+		return Remedy{Hint: "wait a moment", Actions: []action.Action{action.New(action.GetDoctor, nil)}}
+	}
+	return Remedy{}
+}
+
+// remedyIn is the help that depends on the run and the item; ok is false if it depends on neither.
+func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
+	first, _, _ := strings.Cut(r.Object, ", ")
+	set := func(setting string) Remedy {
+		return or(action.New(action.SetRun, action.Args{"run": run.ID, "setting": setting}))
+	}
+	on := func(operation action.Operation, item string) action.Action {
+		return action.New(operation, action.Args{"run": run.ID, "item": item})
+	}
+	switch r.Code { //nolint:exhaustive // the others are the same in all runs
+	case Paused:
+		if r.Object == "" {
+			return act(about(action.ResumeRun, "run", run.ID)), true
+		}
+	case GlobalLimit:
+		return set("global_execution_concurrency"), true
+	case PerWorkerLimit:
+		return set("per_worker_execution_concurrency"), true
+	case ConcurrencyLimit:
+		return set(contract.ConcurrencyOf(r.Object)), true
+	case Held:
+		if first != r.Object {
+			first = ""
+		}
+		return act(about(action.RetryRun, "run", run.ID), on(action.SkipItem, first), about(action.ReleaseRun, "run", run.ID)), true
+	case AwaitingApproval:
+		return act(on(action.ApproveItem, r.Object), on(action.RejectItem, r.Object)), true
+	case Upstream:
+		found = act(look(run.ID + "/" + first))
+		if item.State == "upstream_failed" {
+			found.Actions = append(found.Actions, about(action.RetryRun, "run", run.ID))
+		}
+		return found, true
+	case Sleeping, NotBefore:
+		return or(on(action.CancelItem, item.ID)), true
+	case RetryBackoff:
+		if run.DAG != "" {
+			return Remedy{Wait: true, Hint: "lower retries.backoff of the task"}, true
+		}
+	}
+	return Remedy{}, false
+}

@@ -26,6 +26,8 @@ type Explanation struct {
 	// Reasons are ordered, what to act on first. Empty for what runs, has ended,
 	// or, for a worker, has work and could take more.
 	Reasons []explain.Reason `json:"reasons"`
+	// Nothing is the answer if there is no reason.
+	Nothing string `json:"nothing,omitempty"`
 	// Ended is how it ended, if it has; of a job type, how its last run did.
 	Ended *Ended `json:"ended,omitempty"`
 	// Receiver is how deliveries to a receiver of notifications go.
@@ -88,8 +90,8 @@ func (e *explainer) explain(ctx context.Context, thing string) (Explanation, err
 	explanation.State = explain.State(facts)
 	explanation.Reasons = explain.Why(facts)
 	explanation.Ended, explanation.Pace, explanation.Receiver = e.ended, e.pace, e.receiver
-	if explanation.Reasons == nil {
-		explanation.Reasons = []explain.Reason{}
+	if len(explanation.Reasons) == 0 {
+		explanation.Reasons, explanation.Nothing = []explain.Reason{}, explain.Nothing(facts)
 	}
 	return explanation, nil
 }

@@ -33,7 +33,7 @@ export interface Act {
   request: (values: Values) => Request;
   // The lines that do the same in a shell; Temporal's own tools cannot do everything.
   roundsman: (values: Values) => string;
-  temporal: (values: Values) => string | None;
+  temporal?: (values: Values) => string | None;
   danger?: boolean;
   small?: boolean;
   disabled?: string | undefined;
@@ -181,19 +181,20 @@ function Input({ field, id, value, set }: { field: Field; id: string; value: str
 // Lines are the same as a button for a shell.
 function Lines({ act, values }: { act: Act; values: Values }) {
   const me = useGet<Me>('/me', false);
-  const temporal = act.temporal(values);
+  const temporal = act.temporal?.(values);
   const request = curl(act.request(values), me.data?.auth);
   return (
     <details class="lines">
       <summary>The same in a shell</summary>
       <Line text={act.roundsman(values)} />
-      {typeof temporal === 'string' ? <Line text={temporal} /> : <p class="note">Not with temporal alone: {temporal.none}.</p>}
+      {typeof temporal === 'string' && <Line text={temporal} />}
+      {typeof temporal === 'object' && <p class="note">Not with temporal alone: {temporal.none}.</p>}
       <Line text={request} />
     </details>
   );
 }
 
-function Line({ text }: { text: string }) {
+export function Line({ text }: { text: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     try {

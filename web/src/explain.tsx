@@ -1,12 +1,8 @@
 // Explain says why something does not continue, and offers what would change it.
 
-import { type Act, Action } from './action';
-import { reEnable } from './acts/admission';
-import { approve, reject } from './acts/items';
-import { resumeJobType } from './acts/jobtypes';
-import { uncordon } from './acts/workers';
 import { segment } from './api';
 import { useGet } from './data';
+import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
@@ -21,7 +17,7 @@ export function Explain({ thing }: { thing: string }) {
         if (reasons.length === 0) {
           return (
             <Empty>
-              Nothing holds it up: it is {explanation.state}
+              {explanation.nothing}
               {explanation.ended?.detail ? `: ${explanation.ended.detail}` : ''}.
             </Empty>
           );
@@ -41,7 +37,6 @@ export function Explain({ thing }: { thing: string }) {
 }
 
 function ReasonLine({ reason, thing }: { reason: Reason; thing: Explanation }) {
-  const remedies = actsOf(reason, thing);
   return (
     <>
       <State word={reason.code} tone="odd" />{' '}
@@ -73,9 +68,7 @@ function ReasonLine({ reason, thing }: { reason: Reason; thing: Explanation }) {
           <Prose text={reason.remedy} />
         </p>
       )}
-      {remedies.map((act) => (
-        <Action key={act.label} {...act} small />
-      ))}
+      <Remedies of={reason.actions} />
     </>
   );
 }
@@ -103,22 +96,4 @@ function linkOf(code: string, object: string): string | undefined {
 export function ObjectLink({ code, object }: { code: string; object: string }) {
   const link = linkOf(code, object);
   return link ? <a href={link}>{object}</a> : <span>{object}</span>;
-}
-
-// actsOf are the remedies as buttons, where one request is a remedy.
-function actsOf(reason: Reason, thing: Explanation): Act[] {
-  const jobType = thing.kind === 'job type' ? thing.name : undefined;
-  if (reason.code === 'PAUSED' && jobType && !reason.of) return [resumeJobType(jobType)];
-  if (reason.code === 'RETRY_BUDGET' && jobType) return [reEnable(jobType, '')];
-  // The task of a sub-DAG is one of that run, not of its parent.
-  const run = reason.of || (thing.kind === 'dag run' ? thing.name : '');
-  if (reason.code === 'AWAITING_APPROVAL' && reason.object && run) {
-    const task = { run: { workflow_id: run, run_id: '' }, id: reason.object };
-    return [approve(task), reject(task)];
-  }
-  if (reason.code === 'WORKER_CORDONED') {
-    const worker = thing.kind === 'worker' ? thing.name : reason.object;
-    if (worker && !worker.includes(' ') && !worker.includes(',')) return [uncordon(worker)];
-  }
-  return [];
 }

@@ -30,6 +30,7 @@ export type ThingList = Filled<Schemas['ObjectList'], 'objects'>;
 export type PastGrant = Schemas['PastGrant'];
 export type PastGrantList = Filled<Schemas['PastGrantList'], 'grants'>;
 export type Reason = Schemas['ExplainReason'];
+export type Remedy = Schemas['Action'];
 export type Explanation = Schemas['Explanation'];
 export type Doctor = Filled<Schemas['Doctor'], 'checks'>;
 export type AuditEntry = Schemas['AuditEntry'];

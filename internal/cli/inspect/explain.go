@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func (c *commands) printExplanation(e explainer.Explanation, summary ...string) 
 		return
 	}
 	if len(e.Reasons) == 0 {
-		fmt.Fprintln(c.Env.Stdout, nothing(e))
+		fmt.Fprintln(c.Env.Stdout, e.Nothing)
 		return
 	}
 	for _, reason := range e.Reasons {
@@ -105,21 +104,6 @@ func (c *commands) printEnded(e explainer.Explanation) bool {
 		c.printWrapped("  → ", e.Ended.Remedy)
 	}
 	return true
-}
-
-// nothing says what it means that there is no reason.
-func nothing(e explainer.Explanation) string {
-	switch {
-	case e.Kind == explainer.KindReceiver:
-		return "it took what it was told: nothing waits for it"
-	case e.Kind == "worker":
-		return "it has work and could take more"
-	case e.State == "running":
-		return "it runs: it waits for nothing"
-	case slices.Contains([]string{"idle", "open", "preparing", "waiting", "detecting", "claiming", "dispatching", "ending", "pending", "assigned"}, e.State):
-		return "it is " + e.State + ": it waits for nothing"
-	}
-	return "it has ended: it waits for nothing"
 }
 
 func (c *commands) printReason(reason explain.Reason) {

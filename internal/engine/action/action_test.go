@@ -19,7 +19,7 @@ func TestOneDefinitionForAllDoors(t *testing.T) {
 		"roundsman jobs cancel RUN/ITEM POST /runs/{run}/items/{item}/cancel":                  New(CancelItem, nil),
 		"roundsman pools resize 'a b/c' --size N PUT /pools/a%20b%2Fc/size":                    New(SetPoolSize, Args{"pool": "a b/c"}),
 		"roundsman workers resize WORKER --max-execute N POST /workers/{id}/resize":            New(ResizeWorker, nil),
-		"roundsman explain group/a-1 GET /explain":                                             New(Explain, Args{"thing": "group/a-1"}),
+		"roundsman explain group/a-1 GET /explain?thing=group%2Fa-1":                           New(Explain, Args{"thing": "group/a-1"}),
 		"roundsman dag approve dag/n/r/sub ok --note fine POST /runs/n~r~sub/items/ok/approve": New(ApproveItem, Args{"run": "dag/n/r/sub", "item": "ok", "note": "fine"}),
 		"roundsman worker --id NAME --labels role=storage  ":                                   New(StartWorker, Args{"labels": "role=storage"}),
 		"temporal workflow terminate --workflow-id group/a-1  ":                                New(TerminateWorkflow, Args{"workflow": "group/a-1"}),

@@ -77,6 +77,9 @@ func (d definition) request(args Args) *Request {
 			r.Path = strings.ReplaceAll(r.Path, "{"+p.name+"}", segment(value))
 			continue
 		}
+		if p.query {
+			r.Path += "?" + p.name + "=" + segment(value)
+		}
 		if field := d.field(p, args); field != "" {
 			if r.Body == nil {
 				r.Body = map[string]any{}

@@ -69,6 +69,8 @@ type param struct {
 	// body is the field of the request's body. A setting has the name of its own argument as the field.
 	body    string
 	setting bool
+	// query is an argument of the request's query.
+	query bool
 	// run and item are written in a path in a form of their own.
 	run, item bool
 	// An optional argument may be missing, a silent one has no word of its own, a hidden one is no input.
@@ -236,11 +238,15 @@ func ofSystem() map[Operation]definition {
 		GetDoctor: {label: "Checks", command: "roundsman doctor", method: "GET", path: "/doctor", may: may(access.View, access.System)},
 		Explain: {
 			label: "Explain", command: "roundsman explain", method: "GET", path: "/explain", may: may(access.View, access.Runs),
-			params: []param{{name: "thing", label: "Name", kind: Text, word: "THING"}},
+			params: []param{
+				{name: "thing", label: "Name", kind: Text, word: "THING", query: true},
+				// A page of the console needs the parts of a RUN/ITEM.
+				{name: "run", kind: Text, optional: true, hidden: true}, {name: "item", kind: Text, optional: true, hidden: true},
+			},
 		},
 		ListAudit: {
 			label: "Who did that", command: "roundsman audit list", method: "GET", path: "/audit", may: may(access.View, access.Audit),
-			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", flag: "--object"}},
+			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", flag: "--object", query: true}},
 		},
 		ApplyConfiguration: {
 			label: "Plan and apply", effect: "The Schedules become what the configuration says.",

@@ -48,7 +48,7 @@ func (f Facts) laneBusy(wait contract.WaitReason, workflow string, plain []Reaso
 			detail += fmt.Sprintf("; %d others wait", others)
 		}
 		busy := reason(LaneBusy, lane.Name, wait.Since, wait.Until, detail).
-			with(or(look(lane.Holder.WorkflowID), about(action.CancelRun, "run", lane.Holder.WorkflowID)))
+			with(or(lookAt(lane.Holder.WorkflowID, ""), about(action.CancelRun, "run", lane.Holder.WorkflowID)))
 		return []Reason{busy}
 	}
 	return plain
@@ -71,7 +71,7 @@ func (f Facts) resources(item, workflow string) []Reason {
 		if use := waitingUse(object.Waiting, item, workflow); use != nil && len(object.Holders) > 0 {
 			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, heldBy(object, *use)).with(held(object.Holders[0])))
 		} else if ahead, _ := keptFor(object.Waiting, use); ahead != "" {
-			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(look(workflow))))
+			reasons = append(reasons, reason(ClaimHeld, object.Name, use.Since, time.Time{}, "free, and kept for "+ahead+", which waited longer").with(or(lookAt(workflow, ""))))
 		}
 	}
 	return reasons
@@ -80,9 +80,9 @@ func (f Facts) resources(item, workflow string) []Reason {
 // held is the remedy for a claim: its first holder ends.
 func held(holder contract.AdmissionUse) Remedy {
 	if holder.For == "" {
-		return or(look(holder.WorkflowID), about(action.CancelRun, "run", holder.WorkflowID))
+		return or(lookAt(holder.WorkflowID, ""), about(action.CancelRun, "run", holder.WorkflowID))
 	}
-	return or(look(holder.WorkflowID+"/"+holder.For), action.New(action.CancelItem, action.Args{"run": holder.WorkflowID, "item": holder.For}))
+	return or(lookAt(holder.WorkflowID, holder.For), action.New(action.CancelItem, action.Args{"run": holder.WorkflowID, "item": holder.For}))
 }
 
 // heldBy says who is in the way of a claim. A shared one may wait although all

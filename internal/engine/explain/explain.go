@@ -70,6 +70,22 @@ func State(f Facts) string {
 	return "idle"
 }
 
+// Nothing is the answer where there is no reason.
+func Nothing(f Facts) string {
+	state := State(f)
+	switch {
+	case f.Receiver != nil:
+		return "it took all notifications: nothing waits for it"
+	case f.Worker != nil:
+		return "it has work and could take more"
+	case state == "running":
+		return "it runs: it waits for nothing"
+	case slices.Contains([]string{"idle", "open", "preparing", "waiting", "detecting", "claiming", "dispatching", "ending", "pending", "assigned"}, state):
+		return "it is " + state + ": it waits for nothing"
+	}
+	return "it has ended: it waits for nothing"
+}
+
 func (r RunFacts) state() string {
 	switch {
 	case !r.Open:

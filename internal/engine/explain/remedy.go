@@ -66,8 +66,14 @@ func about(operation action.Operation, name, value string) action.Action {
 	return action.New(operation, action.Args{name: value})
 }
 
-// look is the action that explains a thing.
-func look(thing string) action.Action { return about(action.Explain, "thing", thing) }
+// lookAt is the action that explains a run, or an item of it.
+func lookAt(run, item string) action.Action {
+	thing := run
+	if item != "" {
+		thing += "/" + item
+	}
+	return action.New(action.Explain, action.Args{"thing": thing, "run": run, "item": item})
+}
 
 // OnlyWaiting returns why a code has no operation that changes the state; empty: it has one. Such a code
 // has an action that shows more, or none.
@@ -190,7 +196,7 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 	case AwaitingApproval:
 		return act(on(action.ApproveItem, r.Object), on(action.RejectItem, r.Object)), true
 	case Upstream:
-		found = act(look(run.ID + "/" + first))
+		found = act(lookAt(run.ID, first))
 		if item.State == "upstream_failed" {
 			found.Actions = append(found.Actions, about(action.RetryRun, "run", run.ID))
 		}

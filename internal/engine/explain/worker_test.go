@@ -207,3 +207,19 @@ func TestDoubtedWorkersThatAreFull(t *testing.T) {
 	assert.Equal(t, "2 of 2 slots are in use: group/scrub-1/a, group/scrub-1/b", reasons[1].Detail)
 	assert.Equal(t, since, reasons[1].Since)
 }
+
+func TestNothingToWaitFor(t *testing.T) {
+	t.Parallel()
+	run := func(state, outcome string) Facts {
+		return Facts{Run: &RunFacts{ID: "group/scrub-1", Open: outcome == "", Outcome: outcome, Answer: &RunAnswer{Phase: state}}}
+	}
+	for want, f := range map[string]Facts{
+		"it has work and could take more":                 {Worker: atWork(contract.WorkerOnline, "a")},
+		"it runs: it waits for nothing":                   run("running", ""),
+		"it is detecting: it waits for nothing":           run("detecting", ""),
+		"it has ended: it waits for nothing":              run("", "partial"),
+		"it took all notifications: nothing waits for it": {Receiver: receiver("webhook", "")},
+	} {
+		assert.Equal(t, want, Nothing(f))
+	}
+}

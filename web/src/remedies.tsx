@@ -1,0 +1,49 @@
+// Remedies are the buttons of a state. The API lists its actions; nothing is decided here.
+import { Action, Line } from './action';
+import { actOf } from './acts/remedy';
+import { segment } from './api';
+import { href, runHref } from './route';
+import { itemHref } from './runs';
+import type { Remedy } from './types';
+
+export function Remedies({ of }: { of: Remedy[] | null | undefined }) {
+  const actions = of ?? [];
+  if (actions.length === 0) return null;
+  return (
+    <div class="remedies">
+      {actions.map((action) => (
+        <One key={action.command} action={action} />
+      ))}
+    </div>
+  );
+}
+
+// One is a button that sends the request, a link to what is read, or a line for a shell.
+function One({ action }: { action: Remedy }) {
+  const page = action.request?.method === 'GET' || action.operation === 'apply-configuration' ? pageOf(action) : undefined;
+  if (page !== undefined) {
+    return (
+      <a class="button small" href={page} title={action.command}>
+        {action.label}
+      </a>
+    );
+  }
+  if (!action.request || action.request.method === 'GET') return <Line text={action.command} />;
+  return <Action {...actOf(action)} small />;
+}
+
+// pages are where an operation that reads is seen. An argument that is missing has no page.
+const pages: Record<string, (args: Record<string, string>) => string | undefined> = {
+  'apply-configuration': () => href('plan'),
+  explain: ({ thing = '', run, item }) => (run ? ofRun(run, item) : thing ? href('job-types', thing) : undefined),
+  'get-doctor': () => href('doctor'),
+  'get-item': ({ run, item }) => run && item && itemHref(run, item),
+  'get-run': ({ run }) => run && runHref(run),
+  'get-worker': ({ id }) => id && href('workers', id),
+  'list-audit': ({ object = '' }) => `${href('audit')}?object=${segment(object)}`,
+  'list-workers': () => href('workers'),
+};
+
+const ofRun = (run: string, item: string | undefined) => (item ? itemHref(run, item) : runHref(run));
+
+const pageOf = (action: Remedy) => pages[action.operation]?.(action.arguments ?? {});

@@ -36,10 +36,17 @@ export function Explain({ thing }: { thing: string }) {
   );
 }
 
-function ReasonLine({ reason, thing }: { reason: Reason; thing: Explanation }) {
+// ReasonLine is a reason with its buttons. named puts the name of the thing first.
+export function ReasonLine({ reason, thing, named = false }: { reason: Reason; thing: Pick<Explanation, 'name'>; named?: boolean }) {
   return (
     <>
       <State word={reason.code} tone="odd" />{' '}
+      {named && (
+        <>
+          <strong>{thing.name}</strong>
+          {': '}
+        </>
+      )}
       {reason.of && (
         <>
           <ObjectLink code="" object={reason.of} />
@@ -80,7 +87,7 @@ export function Prose({ text }: { text: string }) {
 
 // isTold says that the object of a reason is no link, and what the page or the sentence is
 // about anyway.
-function isTold({ code, object = '', detail }: Reason, thing: Explanation): boolean {
+function isTold({ code, object = '', detail }: Reason, thing: Pick<Explanation, 'name'>): boolean {
   const named = object === thing.name || thing.name.endsWith(`/${object}`) || ` ${detail}`.includes(` ${object}`);
   return named && linkOf(code, object) === undefined;
 }

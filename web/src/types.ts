@@ -31,6 +31,7 @@ export type PastGrant = Schemas['PastGrant'];
 export type PastGrantList = Filled<Schemas['PastGrantList'], 'grants'>;
 export type Reason = Schemas['ExplainReason'];
 export type Remedy = Schemas['Action'];
+export type Needs = Filled<Schemas['Needs'], 'needs'>;
 export type Explanation = Schemas['Explanation'];
 export type Doctor = Filled<Schemas['Doctor'], 'checks'>;
 export type AuditEntry = Schemas['AuditEntry'];

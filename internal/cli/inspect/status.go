@@ -18,6 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/cli/workers"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/calendar"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -47,8 +48,10 @@ type status struct {
 	Stopped   []jobtypes.JobType      `json:"stopped"`
 	Workers   []contract.WorkerDetail `json:"workers"`
 	// Untold are receivers whose last attempt failed: what waits for them is tried again.
-	Untold   []contract.ReceiverView `json:"untold,omitempty"`
-	Unknown  []string                `json:"unknown,omitempty"`
+	Untold []contract.ReceiverView `json:"untold,omitempty"`
+	// Needs are the states that wait for a person, as /needs of the API lists them.
+	Needs    []explain.Need `json:"needs"`
+	Unknown  []string       `json:"unknown,omitempty"`
 	faults   []error
 	jobTypes []jobtypes.JobType
 }
@@ -296,6 +299,14 @@ func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 }
 
 func (c *commands) printStatus(found status, now time.Time) {
+	if len(found.Needs) > 0 {
+		needs := ui.NewTable("NEEDS A PERSON", "CODE", "SINCE", "REMEDY")
+		for _, need := range found.Needs {
+			needs.Add(ui.Text(cmp.Or(need.Of, need.Name)), ui.Cell{Text: string(need.Code), Paint: ui.Odd}, ui.Text(ui.Ago(need.Since, now)), ui.Text(need.Remedy))
+		}
+		c.PrintTable(needs, "")
+		c.Print("")
+	}
 	running := ui.NewTable("RUNNING", "SINCE", "PACE", "PROGRESS")
 	for _, run := range found.Running {
 		running.Add(ui.Text(run.WorkflowID), ui.Text(ui.Ago(run.Started, now)), runs.PaceCell(run.Pace), ui.Text(run.Progress))

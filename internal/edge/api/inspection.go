@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/action"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
@@ -84,6 +85,11 @@ func (a *API) inspection() {
 		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap, Of: []string{OfThing}},
 	}, a.explain)
 	Add(a, Operation{
+		ID: "list-needs", Method: http.MethodGet, Path: "/needs", Tag: "system", Summary: "List what waits for a person, with the actions that help",
+		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: Some,
+		Live: &feed.Topic{Every: queriedEvery, Gap: visibleGap},
+	}, a.listNeeds)
+	Add(a, Operation{
 		ID: "list-audit", Method: http.MethodGet, Path: "/audit", Tag: "audit", Summary: "List what operators did, and what was refused or delayed, newest page first",
 		May: access.Permission{Verb: access.View, Kind: access.Audit}, Reach: Some,
 		Live: &feed.Topic{Every: queriedEvery, Of: []string{contract.AuditWorkflowID}},
@@ -131,6 +137,25 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 		}
 	}
 	return explanation, nil
+}
+
+// Needs are the states that wait for a person.
+type Needs struct {
+	Needs []explain.Need `json:"needs"`
+	// Unknown names facts that could not be read.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// listNeeds leaves out what the caller may not view; a holder that a remedy names may be of another job type.
+func (a *API) listNeeds(ctx context.Context, call *Call, _ *struct{}) (Needs, error) {
+	all, err := explainer.NeedsPerson(ctx, call.Client)
+	found := Needs{Needs: access.Filter(call.Rights, call.operation.May, all, func(n explain.Need) access.Scope {
+		return access.Scope{JobType: n.JobType, DAG: n.DAG}
+	})}
+	if err != nil {
+		found.Unknown = err.Error()
+	}
+	return found, nil
 }
 
 // scopeOf is the scope of a thing. Parts of some ids are written by callers, and could

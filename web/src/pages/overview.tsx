@@ -1,11 +1,11 @@
 // What an operator wants to know at 3 a.m.: is everything there, what is wrong, what
 // comes next.
 import { useGet } from '../data';
-import { Prose } from '../explain';
+import { Prose, ReasonLine } from '../explain';
 import { href, runHref } from '../route';
 import { stateOfRun } from '../runs';
 import { Time } from '../time';
-import type { Doctor as DoctorReport, Forecast, JobTypeList, RunList, WorkerList } from '../types';
+import type { Doctor as DoctorReport, Forecast, JobTypeList, Needs, RunList, WorkerList } from '../types';
 import { Empty, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { jobTypeState } from './jobtypes';
@@ -13,6 +13,7 @@ import { jobTypeState } from './jobtypes';
 export function Overview() {
   const types = useGet<JobTypeList>('/job-types?limit=1000');
   const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
+  const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
   const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
   const open = useGet<RunList>('/runs?running=true&counts=true&limit=50');
@@ -53,6 +54,17 @@ export function Overview() {
           tone={wrong.some((check) => check.verdict === 'fail') ? 'bad' : wrong.length > 0 ? 'odd' : 'good'}
         />
       </div>
+      {(needs.data?.needs ?? []).length > 0 && (
+        <Section title="Needs a person" note={plural(needs.data?.needs.length ?? 0, 'thing')}>
+          <ul class="reasons">
+            {needs.data?.needs.map((need) => (
+              <li key={`${need.code}${need.name}${need.of}${need.object}`}>
+                <ReasonLine reason={need} thing={{ name: need.name }} named />
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
       {wrong.length > 0 && (
         <Section title="To look at">
           <ul class="reasons">

@@ -1,0 +1,57 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Thing is a job type, run, worker or receiver with its facts.
+type Thing struct {
+	// Kind is that of an explanation. JobType and DAG are the scope; both are empty for workers and receivers.
+	Kind, Name, JobType, DAG string
+	Facts                    Facts
+}
+
+// Need is a state that does not pass until a person acts.
+type Need struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	JobType string `json:"job_type,omitempty"`
+	DAG     string `json:"dag,omitempty"`
+	Reason
+}
+
+// NeedsPerson lists the states of the things that wait for a person: the gravest code first, then the nearest
+// deadline, then the longest wait.
+func NeedsPerson(things []Thing) []Need {
+	needs := []Need{}
+	rank := map[Code]int{}
+	for i, code := range Codes() {
+		rank[code] = i
+	}
+	for _, thing := range things {
+		for _, reason := range Why(thing.Facts) {
+			ofWorker := reason.Code == WorkerUnreachable || reason.Code == WorkerCordoned
+			if forPerson(reason.Code) && ofWorker == (thing.Facts.Worker != nil) {
+				needs = append(needs, Need{thing.Kind, thing.Name, thing.JobType, thing.DAG, reason})
+			}
+		}
+	}
+	slices.SortStableFunc(needs, func(a, b Need) int {
+		switch {
+		case a.Code != b.Code:
+			return cmp.Compare(rank[a.Code], rank[b.Code])
+		case a.Until.IsZero() != b.Until.IsZero():
+			return cmp.Compare(b.Until.Unix(), a.Until.Unix())
+		}
+		return cmp.Or(a.Until.Compare(b.Until), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
+	})
+	return needs
+}
+
+// forPerson reports whether a code stays until a person acts. A disabled job type is meant to be so.
+func forPerson(code Code) bool {
+	return slices.Contains([]Code{
+		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, NoReceiver, ReceiverFailing,
+	}, code)
+}

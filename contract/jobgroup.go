@@ -289,6 +289,8 @@ type JobGroupResult struct {
 	Dropped *DroppedCheckpoints `json:"dropped_checkpoints,omitempty"`
 	// Record is passed to the next run of the job type.
 	Record RunRecord `json:"record"`
+	// Items lists the jobs.
+	Items *ItemRecord `json:"items,omitempty"`
 }
 
 // MaxDryRunProposals bounds the proposals of a dry run's result.

@@ -178,6 +178,8 @@ type JobsQueryInput struct {
 type JobsQueryResult struct {
 	Jobs  []JobView `json:"jobs"`
 	Total int       `json:"total"`
+	// Record lists the pages with further jobs, which have ended. Neither Jobs nor Total has them.
+	Record []RecordPage `json:"record,omitempty"`
 }
 
 // JobView is one job as operators see it.

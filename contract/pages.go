@@ -65,3 +65,19 @@ func RunOfPage(workflowID string) (run string, ok bool) {
 	}
 	return rest[:end], true
 }
+
+// RecordPage is a page with jobs that have ended, in the order of their ends.
+type RecordPage struct {
+	Page string `json:"page"`
+	// First and Last are the lowest and the highest number of the jobs.
+	First int `json:"first"`
+	Last  int `json:"last"`
+	// States counts the jobs by state.
+	States map[string]int `json:"states"`
+}
+
+// ItemRecord lists the jobs of a group that has ended: in pages, and the last few in Rest.
+type ItemRecord struct {
+	Pages []RecordPage `json:"pages,omitempty"`
+	Rest  []byte       `json:"rest,omitempty"`
+}

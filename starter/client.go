@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/roundsman/roundsman/internal/temporal/codec"
+	pagestore "github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 )
 
@@ -109,6 +110,7 @@ type Client struct {
 	render     Render
 	askWithin  time.Duration
 	presence   *rpc.Presence
+	pages      *pagestore.Cache
 }
 
 // Connection is how a client reaches the server.
@@ -128,7 +130,11 @@ func New(temporal client.Client, namespace string, logger *slog.Logger) *Client 
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Client{temporal: temporal, namespace: cmp.Or(namespace, DefaultNamespace), logger: logger, operator: defaultOperator()}
+	namespace = cmp.Or(namespace, DefaultNamespace)
+	return &Client{
+		temporal: temporal, namespace: namespace, logger: logger, operator: defaultOperator(),
+		pages: pagestore.NewCache(pagestore.NewStore(temporal, namespace, DataConverter())),
+	}
 }
 
 // Dial connects and checks that a server answers. It fails within

@@ -16,6 +16,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run/dagrun"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter/pastjobs"
 )
 
 // Item is a job of a group or a task of a DAG, as operators see it: what its run
@@ -120,12 +121,10 @@ type ItemFilter struct {
 // All is a limit that leaves nothing out.
 const All = math.MaxInt
 
-// itemsLimit is how many items a list has unless told otherwise; jobsPage and
-// tasksPage are how many one query carries. A job's view has well under 1 KiB, so
-// that a page stays far from the 2 MiB that a payload may have.
+// itemsLimit is how many items a list has unless told otherwise; tasksPage is how many
+// one query carries.
 const (
 	itemsLimit = 200
-	jobsPage   = 200
 	tasksPage  = 5000
 )
 
@@ -149,8 +148,9 @@ func ItemStates() []string {
 	return states
 }
 
-// Items lists the items of a run, open or closed, and how many match in total. It
-// needs a control plane, but not for the tasks of a DAG that left a result.
+// Items lists the items of a run, open or closed, and how many match in total: those
+// that an open run holds by number, then those of its record, in the order of its pages.
+// It needs a control plane for an open run, and for one that left no result.
 func (r Runs) Items(ctx context.Context, ref RunRef, filter ItemFilter) ([]Item, int, error) {
 	described, err := r.Describe(ctx, ref)
 	if err != nil {
@@ -185,14 +185,30 @@ func (f ItemFilter) selectsAssigned() bool {
 	return slices.Contains(f.States, contract.JobAssigned) != slices.Contains(f.States, contract.JobRunning)
 }
 
+// jobs lists the jobs of a group: those that it still holds, then those of its record.
 func (r Runs) jobs(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {
-	// Pinned, so that pages of one list come from one workflow run.
-	return pages(described, filter, jobsPage, func(offset, limit int) ([]Item, int, error) {
-		page, err := query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
+	choice, err := pastjobs.Choose(filter.States, filter.ID, filter.DedupeKey, filter.Offset, filter.Limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	held := func(offset, limit int) (contract.JobsQueryResult, error) {
+		// Pinned, so that pages of one list come from one workflow run.
+		return query[contract.JobsQueryResult](ctx, r.client, described.RunRef, contract.QueryJobs, contract.JobsQueryInput{
 			States: filter.States, JobID: filter.ID, DedupeKey: filter.DedupeKey, Offset: offset, Limit: limit,
 		})
-		return itemsOfJobs(page.Jobs), page.Total, err
-	})
+	}
+	if !described.Open() {
+		ended, err := r.withResult(ctx, described)
+		if err != nil {
+			return nil, 0, err
+		}
+		if ended.Result != nil && !ended.Result.DryRun {
+			held = pastjobs.None
+		}
+		described.record = ended.record
+	}
+	views, total, err := pastjobs.List(ctx, pastjobs.Run{ID: described.WorkflowID, Pages: r.client.pages, Record: described.record, Held: held}, choice)
+	return mergeActive(described, itemsOfJobs(views)), total, err
 }
 
 func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) ([]Item, int, error) {

@@ -58,6 +58,8 @@ type Snapshot struct {
 	DAGResult *contract.DAGResult      `json:"dag_result,omitempty"`
 	// final is the last state of a DAG, from which its items are read.
 	final []byte
+	// record lists the jobs of a group.
+	record *contract.ItemRecord
 	// failures and uncounted are what [Runs.Failures] found when a watch saw the end.
 	failures  []explain.Failure
 	uncounted int
@@ -265,6 +267,7 @@ func (r Runs) withResult(ctx context.Context, snapshot Snapshot) (Snapshot, erro
 }
 
 func (s Snapshot) leftGroup(result contract.JobGroupResult) (Snapshot, contract.Outcome) {
+	s.record, result.Items = result.Items, nil
 	s.Result, s.Outcome, s.Reason, s.DurationMS = &result, result.Outcome, result.Reason, result.DurationMS
 	s.Failed = result.Errors
 	s.Counts, s.Progress = countsOfGroup(result.Counts, 0, 0)

@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
@@ -73,7 +74,11 @@ func standInGroup(ctx workflow.Context, in contract.JobGroupInput) (contract.Job
 		ActivityID: "job-00002", TaskQueue: workflow.GetInfo(ctx).TaskQueueName, StartToCloseTimeout: time.Minute,
 		HeartbeatTimeout: 30 * time.Second, WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}), contract.ExecuteActivity)
-	result := contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted, DryRun: in.DryRun}
+	ended := record.NewBook()
+	for i, state := range []string{"completed", "canceled", "canceled"} {
+		ended.Add(record.Job{N: i + 1, State: state, Summary: fmt.Sprintf("file %d", i+1)})
+	}
+	result := contract.JobGroupResult{JobType: in.Spec.Name, Outcome: contract.OutcomeCompleted, DryRun: in.DryRun, Items: &contract.ItemRecord{Rest: ended.Rest()}}
 	group, cancels := workflow.GetSignalChannel(ctx, contract.SignalCancelGroup), workflow.GetSignalChannel(ctx, contract.SignalCancelJob)
 	finish, done := workflow.GetSignalChannel(ctx, finishSignal), false
 	for !done {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +33,8 @@ type inProcess struct {
 	t      *testing.T
 	server *testsuite.Server
 	client *starter.Client
+	// stopControl ends the control plane.
+	stopControl func()
 }
 
 // pauseButton is for a server whose own pause of workflows is switched on.
@@ -52,7 +55,12 @@ func newInProcess(t *testing.T, slots int, handler jobtype.Handler, options ...t
 	}
 	control, err := app.StartControl(t.Context(), app.ControlOptions{Client: p.client, Logger: testsuite.Quiet()})
 	require.NoError(t, err)
-	stop(control)
+	p.stopControl = sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 20*time.Second)
+		defer cancel()
+		require.NoError(t, control.Stop(ctx))
+	})
+	t.Cleanup(p.stopControl)
 	node, err := app.StartNode(t.Context(), app.NodeOptions{
 		Client: p.dial("node-a"), ID: "node-a", DataDir: t.TempDir(), MaxDetect: 1, MaxExecute: slots,
 		Handlers: []jobtype.Handler{handler}, Shared: []string{"shared"}, Logger: testsuite.Quiet(),
@@ -125,12 +133,18 @@ func (p *inProcess) end(run client.WorkflowRun) contract.JobGroupResult {
 
 func (p *inProcess) groupOf(in contract.JobGroupInput) (contract.JobGroupResult, client.WorkflowRun) {
 	p.t.Helper()
+	run := p.launch(in)
+	return p.end(run), run
+}
+
+// launch starts a group.
+func (p *inProcess) launch(in contract.JobGroupInput) client.WorkflowRun {
+	p.t.Helper()
 	run, err := p.client.Temporal().ExecuteWorkflow(p.t.Context(), client.StartWorkflowOptions{
 		ID: "group/" + in.Spec.Name + "-" + strings.ReplaceAll(p.t.Name(), "/", "-"), TaskQueue: contract.ControlQueue,
 	}, contract.JobGroupWorkflow, in)
 	require.NoError(p.t, err)
-	result := p.end(run)
-	return result, run
+	return run
 }
 
 // flood finds as much as its params say, and counts what it executes.

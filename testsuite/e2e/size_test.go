@@ -12,19 +12,56 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/pages"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
 // TestTenThousandProposals of 1 KiB run in one group without touching a limit of
-// Temporal: no failed workflow task, no run over 45,000 events.
+// Temporal: no failed workflow task, no run over 45,000 events. Each of its jobs is
+// listed and found while it runs and afterwards, then also without a control plane.
 func TestTenThousandProposals(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t, 100, flood{})
-	result, run := p.group(floodSpec("flood", 10_000, 1024, jobtype.Policy{
+	run := p.launch(contract.JobGroupInput{Spec: floodSpec("flood", 10_000, 1024, jobtype.Policy{
 		MaxJobsPerDetection: 10_000, GlobalExecutionConcurrency: 100, PerWorkerExecutionConcurrency: 100,
-	}))
+	})})
+	ref := starter.RunRef{WorkflowID: run.GetID()}
+	everyJob := func(states ...string) map[string]int {
+		items, total, err := p.client.Runs().Items(t.Context(), ref, starter.ItemFilter{Limit: starter.All, States: states})
+		require.NoError(t, err)
+		require.Len(t, items, total)
+		numbers := map[string]bool{}
+		counts := map[string]int{}
+		for _, item := range items {
+			require.False(t, numbers[item.ID], "%s is listed twice", item.ID)
+			numbers[item.ID] = true
+			counts[item.State]++
+		}
+		return counts
+	}
+	testsuite.WaitFor(t, 3*time.Minute, "the first page of the record is written", func() bool {
+		return p.count(fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)) > 0
+	})
+	sum := 0
+	for _, n := range everyJob() {
+		sum += n
+	}
+	assert.Equal(t, 10_000, sum, "while it runs")
+	result := p.end(run)
+	p.stopControl()
+	assert.Equal(t, map[string]int{contract.JobCompleted: 10_000}, everyJob())
+	assert.Equal(t, map[string]int{contract.JobCompleted: 10_000}, everyJob(contract.JobCompleted))
+	assert.Empty(t, everyJob(contract.JobFailed))
+	for _, n := range []int{0, 4_321, 9_999} {
+		item, err := p.client.Runs().ItemByKey(t.Context(), ref, fmt.Sprintf("object/%d", n))
+		require.NoError(t, err)
+		same, err := p.client.Runs().Item(t.Context(), starter.ItemRef{Run: ref, ID: item.ID})
+		require.NoError(t, err)
+		assert.Equal(t, item.DedupeKey, same.DedupeKey)
+		assert.Equal(t, "node-a", same.Worker)
+	}
 	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, result.Reason)
 	result.Counts.Replacements = 0 // A busy machine takes some jobs too late; they are placed again.
 	assert.Equal(t, contract.GroupCounts{Detected: 10_000, Accepted: 10_000, Completed: 10_000}, result.Counts)
@@ -91,7 +128,12 @@ func TestLargeStateContinuesAsNew(t *testing.T) {
 	assert.Equal(t, jobs, result.Counts.Completed)
 	assert.EqualValues(t, jobs, executed.Load())
 	ofPages := fmt.Sprintf("WorkflowType = '%s'", contract.PageWorkflow)
-	testsuite.WaitFor(t, time.Minute, "no page is left", func() bool { return p.count(ofPages+" AND "+contract.QueryOpen) == 0 })
+	open := func() int64 { return p.count(ofPages + " AND " + contract.QueryOpen) }
+	testsuite.WaitFor(t, time.Minute, "only the page of the record is left", func() bool { return open() == 1 })
+	store := pages.NewStore(p.client.Temporal(), p.client.Namespace(), starter.DataConverter())
+	closed, err := pages.NewKeeper(store, p.client.Temporal(), testsuite.Quiet()).Sweep(t.Context(), time.Now())
+	require.NoError(t, err)
+	assert.Equal(t, 1, closed, "the group has ended")
 	assert.Greater(t, p.count(ofPages), int64(3))
 	described, err := p.client.Temporal().DescribeWorkflowExecution(t.Context(), run.GetID(), "")
 	require.NoError(t, err)

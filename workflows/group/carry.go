@@ -67,6 +67,8 @@ func (r *groupRun) carryOut(command group.Command) {
 		})
 	case group.ReportEndings:
 		r.runner.Admission.Report(r.endings(c.Endings))
+	case group.StoreRecord:
+		r.storing = r.runner.PutPage(c.Segment)
 	case group.Unwatch:
 		r.runner.Unwatch()
 	case group.End:

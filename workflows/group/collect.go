@@ -17,7 +17,7 @@ import (
 // ready reports whether there is anything to collect.
 func (r *groupRun) ready() bool {
 	return r.runner.Ready() || r.messages.waiting() || slices.ContainsFunc(r.detecting, (*detection).ready) ||
-		r.preparing.Ready() || r.windows.Ready()
+		r.preparing.Ready() || r.windows.Ready() || r.storing != nil && r.storing.IsReady()
 }
 
 // collect gives the core everything that is ready. Messages come first: a policy
@@ -69,6 +69,9 @@ func (r *groupRun) collectAnswers() {
 	}
 	if r.preparing.Ready() {
 		r.collectPrepared()
+	}
+	if r.storing != nil && r.storing.IsReady() {
+		r.collectStored()
 	}
 	for {
 		i := slices.IndexFunc(r.detecting, (*detection).ready)

@@ -56,6 +56,8 @@ type groupRun struct {
 	// detecting, preparing and windows are activities on their way; nil: none.
 	detecting          []*detection
 	preparing, windows *callopts.Short
+	// storing is a page of the record on its way; nil: none.
+	storing workflow.Future
 	// commonID names what all jobs have in common; empty: too little.
 	commonID string
 	// claims are the keys that were requested last: the answer counts them.
@@ -94,7 +96,7 @@ func newRun(ctx workflow.Context, in contract.JobGroupInput) *groupRun {
 // wait blocks until there is something to collect. A call within this very workflow
 // task ends before any timer.
 func (r *groupRun) wait() error {
-	if r.preparing.InTask() || r.windows.InTask() {
+	if r.preparing.InTask() || r.windows.InTask() || r.storing != nil {
 		return r.runner.Await(r.ready)
 	}
 	return r.runner.Wait(r.core.NextWake(), r.backlog.Empty(), r.ready)
@@ -264,6 +266,8 @@ func (r *groupRun) finish() (contract.JobGroupResult, error) {
 	if err := r.runner.Close(r.lastEndings()...); err != nil {
 		return result, err
 	}
+	r.storeRest()
+	result.Items = r.core.ItemRecord()
 	r.runner.SetOutcome(result.Outcome)
 	workflow.SetCurrentDetails(r.ctx, r.details())
 	switch result.Outcome {

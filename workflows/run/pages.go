@@ -34,7 +34,7 @@ func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, s
 		data := rest[:min(len(rest), contract.MaxPage)]
 		rest = rest[len(data):]
 		var page string
-		if err := callPutPage(r.ctx, r.pageInput(""), data).Get(r.ctx, &page); err != nil {
+		if err := r.PutPage(data).Get(r.ctx, &page); err != nil {
 			workflow.GetLogger(r.ctx).Warn("A part of the run's state was not stored. The run goes on and tries again.", "error", err)
 			r.saveAt = r.Now().Add(saveAgain)
 			r.Drop(pages)
@@ -43,6 +43,11 @@ func (r *Runner) Save(state []byte, others int) (first []byte, pages []string, s
 		pages = append(pages, page)
 	}
 	return first, pages, true
+}
+
+// PutPage stores a page of the run. The future has its name.
+func (r *Runner) PutPage(data []byte) workflow.Future {
+	return callPutPage(r.ctx, r.pageInput(""), data)
 }
 
 func (r *Runner) pageInput(page string) contract.PageInput {

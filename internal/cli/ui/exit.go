@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
 
@@ -69,7 +70,7 @@ func (e Env) Finish(ctx context.Context, err error) int {
 	if _, invalid := errors.AsType[*starter.InvalidError](err); invalid && code == ExitFailed {
 		code = ExitUsage
 	}
-	message := starter.Advise(err)
+	message := rpc.Advise(err)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		message = "interrupted"
 		if _, asked := errors.AsType[*starter.GivenUpError](err); asked {

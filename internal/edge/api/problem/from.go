@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -27,7 +28,7 @@ func From(err error) *Problem {
 			return found
 		}
 	}
-	return New(http.StatusInternalServerError, CodeInternal, starter.Advise(err))
+	return New(http.StatusInternalServerError, CodeInternal, rpc.Advise(err))
 }
 
 // ofInput is about what was sent.

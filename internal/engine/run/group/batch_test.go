@@ -31,7 +31,11 @@ func batchOf(size int, claims bool, list []jobtype.Proposal, keys []string) *Gro
 
 // jobAt is the job of that number, open or not.
 func jobAt(g *Group, n int) *job {
-	for _, j := range g.jobs.all() {
+	known, err := g.jobs.known()
+	if err != nil {
+		panic(err)
+	}
+	for _, j := range known {
 		if j.N == n {
 			return j
 		}

@@ -163,7 +163,7 @@ func (g *Group) NextWake() time.Time {
 	if g.phase == PhaseEnded {
 		return time.Time{}
 	}
-	return earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake())
+	return earliestSet(earliestSet(earliestSet(g.ownWake(), g.endings.DueAt), g.engine.NextWake()), g.jobs.record.StoreAt())
 }
 
 // ownWake is the next moment that the group itself waits for.

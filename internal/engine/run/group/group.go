@@ -117,6 +117,7 @@ func (g *Group) Next(now time.Time, event Event) []Command {
 	g.settle(now)
 	g.advance(now)
 	g.report(now)
+	g.storeRecord(now)
 	g.enterPhase(now)
 	return g.out
 }
@@ -255,7 +256,7 @@ func (g *Group) Observe(now time.Time, events, bytes, ordered int) {
 // is in flight, and nothing is asked for that only this workflow run would hear.
 func (g *Group) ShouldContinueAsNew() bool {
 	due := g.engine.ShouldContinueAsNew() || g.phase == PhaseDetecting && g.detect.pages >= maxRunPages
-	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.turn.preparing
+	return due && g.phase != PhaseEnded && !g.detect.running() && !g.window.asking && !g.turn.preparing && !g.jobs.record.Storing()
 }
 
 // Notes returns what was refused or delayed since it was called last, for the audit

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -74,8 +75,7 @@ type job struct {
 	counted bool
 }
 
-// jobs are those of one group. Of jobs that have ended only a bounded sample is
-// kept.
+// jobs are those of one group.
 type jobs struct {
 	open openJobs
 	// last is the highest number.
@@ -83,25 +83,18 @@ type jobs struct {
 	// keys are the dedupe keys that were proposed, while the group detects.
 	keys  map[string]struct{}
 	bytes int
-	// ended are the jobs that ended last, failures those that did not complete;
-	// endedBytes is what both weigh.
-	ended      []*job
-	failures   []*job
-	endedBytes int
-	// dropped counts jobs that ended and are in neither list.
-	dropped int
+	// record has the jobs that have ended, failures the first that did not complete.
+	record   record.Book
+	failures []failure
 }
 
-// Bounds of what is remembered of jobs that have ended: how many, what they weigh in
-// memory, and what of that travels when the group continues as new.
-const (
-	maxEnded         = 20_000
-	maxFailures      = 2_000
-	maxEndedBytes    = 8 << 20
-	maxEndedToTravel = 4 << 20
-)
+// failure is a job that failed, is stale or has expired.
+type failure struct {
+	N     int               `json:"n"`
+	Error contract.JobError `json:"e"`
+}
 
-func newJobs() jobs { return jobs{keys: map[string]struct{}{}} }
+func newJobs() jobs { return jobs{keys: map[string]struct{}{}, record: record.NewBook()} }
 
 // add makes a job of a proposal.
 func (js *jobs) add(p jobtype.Proposal, batchKey string) *job {
@@ -123,53 +116,45 @@ func (js *jobs) replace(list []*job) {
 	}
 }
 
-// close moves a job to those that have ended, of which the oldest that completed
-// are forgotten first.
+// close moves a job to those that have ended.
 func (js *jobs) close(j *job) {
 	js.open.remove(j)
 	j.counted = true
-	j.Proposal = jobtype.Proposal{DedupeKey: j.Proposal.DedupeKey, Summary: j.Proposal.Summary, Priority: j.Proposal.Priority}
-	j.BatchKey, j.Items, j.Checkpoint, j.Canceling = "", j.shortItems(), nil, ""
-	js.endedBytes += j.weight()
+	js.record.Add(record.Job{
+		N: j.N, Attempt: j.Attempt, State: string(j.State), Worker: j.Worker, Error: j.Error, Key: j.Proposal.DedupeKey, Summary: j.Proposal.Summary,
+		Priority: j.Proposal.Priority, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(),
+	})
 	switch j.State {
 	case StateFailed, StateStale, StateExpired:
-		js.failures = append(js.failures, j)
+		if len(js.failures) < contract.MaxJobErrors {
+			js.failures = append(js.failures, failure{N: j.N, Error: contract.JobError{
+				JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker,
+			}})
+		}
 	case StatePending, StateRunning, StateRecalling, StateHeld, StateCompleted, StateCanceled, StateNotStarted:
-		js.ended = append(js.ended, j)
-	}
-	js.trim(maxEndedBytes)
-}
-
-// trim keeps the first failures, because they explain, and the last others.
-func (js *jobs) trim(bytes int) {
-	for len(js.ended) > 0 && (len(js.ended) > maxEnded || js.endedBytes > bytes) {
-		js.endedBytes -= js.ended[0].weight()
-		js.ended[0] = nil
-		js.ended = js.ended[1:]
-		js.dropped++
-	}
-	for n := len(js.failures); n > 0 && (n > maxFailures || js.endedBytes > bytes); n = len(js.failures) {
-		js.endedBytes -= js.failures[n-1].weight()
-		js.failures = js.failures[:n-1]
-		js.dropped++
 	}
 }
 
-// weight estimates what a job that has ended weighs in the state.
-func (j *job) weight() int {
-	const fields = 96
-	size := fields + len(j.Proposal.DedupeKey) + len(j.Proposal.Summary) + len(j.Worker) + len(j.Error)
-	for _, item := range j.Items {
-		size += len(item.DedupeKey) + len(item.Summary) + fields/4
+// known lists, by number, the jobs that are open, and those that have ended and are not
+// in pages.
+func (js *jobs) known() ([]*job, error) {
+	ended, err := js.record.Jobs()
+	if err != nil {
+		return nil, err
 	}
-	return size
-}
-
-// all lists the jobs that are known, by number.
-func (js *jobs) all() []*job {
-	list := append(append(js.sorted(), js.ended...), js.failures...)
+	list := js.sorted()
+	for i := range ended {
+		list = append(list, jobOf(&ended[i]))
+	}
 	slices.SortFunc(list, func(a, b *job) int { return cmp.Compare(a.N, b.N) })
-	return list
+	return list, nil
+}
+
+func jobOf(r *record.Job) *job {
+	return &job{
+		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Items: r.Items,
+		Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}, counted: true,
+	}
 }
 
 // named lists the open jobs that a number, or else a key, means.

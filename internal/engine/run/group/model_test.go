@@ -193,6 +193,9 @@ func (m *model) check() {
 	if m.g.begun {
 		require.Equal(m.t, c.Accepted, ended+m.g.jobs.open.len())
 	}
+	past, err := m.g.jobs.record.Jobs()
+	require.NoError(m.t, err)
+	require.Len(m.t, past, ended, "each job that has ended is in the record, once")
 	for _, j := range m.g.jobs.sorted() {
 		view := m.g.viewOf(j, m.now)
 		if view.State == string(StateRunning) {

@@ -385,7 +385,11 @@ func TestFinishedJobsDoNotTravel(t *testing.T) {
 	full, err := s.g.Snapshot()
 	require.NoError(t, err)
 	for job := 1; job <= n-10; job++ {
-		s.g.Next(s.now, Ran{run.Ended{Item: job, Attempt: 1}})
+		for _, command := range s.g.Next(s.now, Ran{run.Ended{Item: job, Attempt: 1}}) {
+			if store, ok := command.(StoreRecord); ok {
+				s.g.Next(s.now, RecordStored{Page: contract.PageName(store.Segment)})
+			}
+		}
 	}
 	left, err := s.g.Snapshot()
 	require.NoError(t, err)

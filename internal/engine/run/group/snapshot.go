@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -46,10 +47,9 @@ type snapshot struct {
 	Open      []*job        `json:"open,omitempty"`
 	Last      int           `json:"last,omitempty"`
 	Bytes     int           `json:"bytes,omitempty"`
-	// Ended is that of an earlier version; see [packEnded].
-	Ended    []*job                     `json:"ended,omitempty"`
-	Failures []*job                     `json:"failures,omitempty"`
-	Dropped  int                        `json:"dropped,omitempty"`
+	// Pages is the table of the record; see [record.Book.Pack].
+	Pages    []contract.RecordPage      `json:"pages,omitempty"`
+	Failures []failure                  `json:"failures,omitempty"`
 	Counts   contract.GroupCounts       `json:"counts"`
 	ByWorker map[string]int             `json:"by_worker,omitempty"`
 	Deduped  []contract.DedupedProposal `json:"deduped,omitempty"`
@@ -60,16 +60,15 @@ type snapshot struct {
 	Phases   []contract.GroupPhase      `json:"phases,omitempty"`
 }
 
-// Snapshot encodes the whole state, compressed: a JSON document, and behind it the record
-// of the jobs that have ended, of which the newest travel.
+// Snapshot encodes the whole state, compressed: a JSON document, and behind it the jobs
+// that have ended and are not in pages.
 func (g *Group) Snapshot() ([]byte, error) {
-	g.jobs.trim(maxEndedToTravel)
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
 		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
-		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Dropped: g.jobs.dropped,
+		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
 	}
 	var out bytes.Buffer
@@ -80,7 +79,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 	if err := json.NewEncoder(packer).Encode(s); err != nil {
 		return nil, fmt.Errorf("encode the state of the group: %w", err)
 	}
-	if _, err := packer.Write(packEnded(g.jobs.ended)); err != nil {
+	if _, err := packer.Write(g.jobs.record.Pack()); err != nil {
 		return nil, err
 	}
 	if err := packer.Close(); err != nil {
@@ -96,22 +95,17 @@ func Restore(data []byte, now time.Time) (*Group, error) {
 		return nil, fmt.Errorf("unpack the state of the group: %w", err)
 	}
 	var s snapshot
-	document, record, _ := bytes.Cut(raw, []byte("\n")) // The document has no line break.
+	document, packed, _ := bytes.Cut(raw, []byte("\n")) // The document has no line break.
 	if err := json.Unmarshal(document, &s); err != nil {
 		return nil, fmt.Errorf("decode the state of the group: %w", err)
 	}
 	if s.Version != snapshotVersion {
 		return nil, fmt.Errorf("the state of the group has version %d, this program reads %d: let the group end with the program that started it", s.Version, snapshotVersion)
 	}
-	ended, err := unpackEnded(record)
-	if err != nil {
-		return nil, err
-	}
-	s.Ended = append(s.Ended, ended...)
-	return s.restore(now)
+	return s.restore(packed, now)
 }
 
-func (s *snapshot) restore(now time.Time) (*Group, error) {
+func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	engine, err := run.Restore(s.Config.engine(), s.Engine, now)
 	if err != nil {
 		return nil, err
@@ -128,21 +122,16 @@ func (s *snapshot) restore(now time.Time) (*Group, error) {
 	if g.byWorker == nil {
 		g.byWorker = map[string]int{}
 	}
-	g.jobs.last, g.jobs.bytes, g.jobs.dropped = s.Last, s.Bytes, s.Dropped
+	g.jobs.last, g.jobs.bytes, g.jobs.failures = s.Last, s.Bytes, s.Failures
 	for _, j := range s.Open {
 		if j == nil || j.N < 1 || j.N > s.Last || g.jobs.open.get(j.N) != nil {
 			return nil, fmt.Errorf("the state of the group has an open job twice, or out of place")
 		}
 		g.jobs.open.put(j)
 	}
-	for _, j := range append(s.Ended, s.Failures...) {
-		if j == nil {
-			return nil, fmt.Errorf("the state of the group has an empty job")
-		}
-		j.counted = true
-		g.jobs.endedBytes += j.weight()
+	if g.jobs.record, err = record.Unpack(packed, s.Pages); err != nil {
+		return nil, err
 	}
-	g.jobs.ended, g.jobs.failures = s.Ended, s.Failures
 	g.setDeadline()
 	g.offerRest()
 	return g, nil

@@ -14,8 +14,8 @@ import (
 
 const defaultJobsLimit = 200
 
-// Jobs returns one page of the jobs that the filter chooses, and how many it chooses
-// in all. Of jobs that have ended only a bounded sample is kept.
+// Jobs returns one page of the jobs that the filter chooses, how many it chooses in all,
+// and the pages with jobs that have ended, which it does not look at.
 func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQueryResult, error) {
 	number := 0
 	if in.JobID != "" {
@@ -26,8 +26,12 @@ func (g *Group) Jobs(in contract.JobsQueryInput, now time.Time) (contract.JobsQu
 		number = n
 	}
 	limit := cmp.Or(in.Limit, defaultJobsLimit)
-	result := contract.JobsQueryResult{Jobs: []contract.JobView{}}
-	for _, j := range g.jobs.all() {
+	result := contract.JobsQueryResult{Jobs: []contract.JobView{}, Record: g.jobs.record.Pages()}
+	known, err := g.jobs.known()
+	if err != nil {
+		return result, err
+	}
+	for _, j := range known {
 		if number != 0 && number != j.N || in.DedupeKey != "" && !j.carries(in.DedupeKey) {
 			continue
 		}
@@ -288,9 +292,9 @@ func (g *Group) ByWorker() map[string]int { return maps.Clone(g.byWorker) }
 func (g *Group) Errors(limit int) []contract.JobError {
 	var list []contract.JobError
 	failures := slices.Clone(g.jobs.failures)
-	slices.SortFunc(failures, func(a, b *job) int { return cmp.Compare(a.N, b.N) })
-	for _, j := range failures[:min(limit, len(failures))] {
-		list = append(list, contract.JobError{JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker})
+	slices.SortFunc(failures, func(a, b failure) int { return cmp.Compare(a.N, b.N) })
+	for _, f := range failures[:min(limit, len(failures))] {
+		list = append(list, f.Error)
 	}
 	for _, message := range g.detect.Errors {
 		if len(list) < limit {

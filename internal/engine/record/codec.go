@@ -1,24 +1,31 @@
-package group
+package record
 
 import (
 	"encoding/binary"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// The record of jobs that have ended travels behind the rest of the state. 10,000 jobs
-// take 2 ms to write and 3 ms to read; as JSON they took 10 and 19 ms, and three times
-// the bytes before compression.
+// Job is a job that has ended.
+type Job struct {
+	N, Attempt           int
+	State, Worker, Error string
+	Key, Summary         string
+	Priority             jobtype.Priority
+	StartedAt, EndedAt   time.Time
+	// Items are the proposals of a batch, with their keys and summaries.
+	Items []jobtype.BatchItem
+}
 
-// errBadRecord is returned for a record that is cut off or damaged.
-var errBadRecord = errors.New("the record of ended jobs is damaged")
+// ErrDamaged is returned for a segment that is cut off or damaged.
+var ErrDamaged = errors.New("the record of ended jobs is damaged")
 
-// recordWriter appends jobs that have ended. Names that occur again and again, such as
-// workers, are written once.
-type recordWriter struct {
+// writer appends jobs. 10,000 take 2 ms to write and 3 ms to read; as JSON they took 10
+// and 19 ms, and three times the bytes before compression. Names that occur again and
+// again, such as workers, are written once.
+type writer struct {
 	out   []byte
 	names map[string]uint64
 	// n and at are the number and the end of the job before.
@@ -26,29 +33,19 @@ type recordWriter struct {
 	at time.Time
 }
 
-// packEnded writes the jobs in their order.
-func packEnded(list []*job) []byte {
-	w := recordWriter{out: binary.AppendUvarint(nil, uint64(len(list))), names: map[string]uint64{}}
-	for _, j := range list {
-		w.job(j)
-	}
-	return w.out
-}
-
-func (w *recordWriter) job(j *job) {
+func (w *writer) job(j *Job) {
 	w.out = binary.AppendVarint(w.out, int64(j.N-w.n))
 	w.n = j.N
-	w.name(string(j.State))
+	w.name(j.State)
 	w.out = binary.AppendVarint(w.out, int64(j.Attempt))
 	w.name(j.Worker)
-	w.name(string(j.Proposal.Priority))
+	w.name(string(j.Priority))
 	w.text(j.Error)
-	w.text(j.Proposal.DedupeKey)
-	w.text(j.Proposal.Summary)
+	w.text(j.Key)
+	w.text(j.Summary)
 	w.time(j.EndedAt)
 	w.time(j.StartedAt)
 	w.at = j.EndedAt
-	w.out = binary.AppendUvarint(w.out, math.Float64bits(j.Done))
 	w.out = binary.AppendUvarint(w.out, uint64(len(j.Items)))
 	for _, item := range j.Items {
 		w.text(item.DedupeKey)
@@ -56,13 +53,13 @@ func (w *recordWriter) job(j *job) {
 	}
 }
 
-func (w *recordWriter) text(s string) {
+func (w *writer) text(s string) {
 	w.out = binary.AppendUvarint(w.out, uint64(len(s)))
 	w.out = append(w.out, s...)
 }
 
 // name writes the place of a name, and the name itself where it occurs first.
-func (w *recordWriter) name(s string) {
+func (w *writer) name(s string) {
 	place, known := w.names[s]
 	if !known {
 		place = uint64(len(w.names))
@@ -75,7 +72,7 @@ func (w *recordWriter) name(s string) {
 }
 
 // time writes the distance to the end of the job before; 0: there is no time.
-func (w *recordWriter) time(at time.Time) {
+func (w *writer) time(at time.Time) {
 	if at.IsZero() {
 		w.out = binary.AppendUvarint(w.out, 0)
 		return
@@ -85,8 +82,8 @@ func (w *recordWriter) time(at time.Time) {
 	w.out = binary.AppendUvarint(w.out, uint64(at.Nanosecond()))
 }
 
-// recordReader is the inverse of recordWriter. It remembers that something was missing.
-type recordReader struct {
+// reader is the inverse of writer. It remembers that something was missing.
+type reader struct {
 	in    []byte
 	bad   bool
 	names []string
@@ -94,49 +91,50 @@ type recordReader struct {
 	at    time.Time
 }
 
-// unpackEnded is the inverse of packEnded; an empty record has no jobs.
-func unpackEnded(data []byte) ([]*job, error) {
-	if len(data) == 0 {
-		return nil, nil
-	}
-	r := recordReader{in: data}
-	var list []*job
-	for left := r.uint(); left > 0 && !r.bad; left-- {
+// Read returns the jobs of a segment in the order of their ends; an empty one has none.
+func Read(segment []byte) ([]Job, error) {
+	r := reader{in: segment}
+	list, err := r.jobs()
+	return list, err
+}
+
+func (r *reader) jobs() ([]Job, error) {
+	var list []Job
+	for len(r.in) > 0 && !r.bad {
 		list = append(list, r.job())
 	}
-	if r.bad || len(r.in) > 0 {
-		return nil, errBadRecord
+	if r.bad {
+		return nil, ErrDamaged
 	}
 	return list, nil
 }
 
-func (r *recordReader) job() *job {
-	j := &job{N: r.n + int(r.int()), counted: true}
+func (r *reader) job() Job {
+	j := Job{N: r.n + int(r.int())}
 	r.n = j.N
-	j.State, j.Attempt, j.Worker = State(r.name()), int(r.int()), r.name()
-	j.Proposal.Priority = jobtype.Priority(r.name())
-	j.Error, j.Proposal.DedupeKey, j.Proposal.Summary = r.text(), r.text(), r.text()
+	j.State, j.Attempt, j.Worker = r.name(), int(r.int()), r.name()
+	j.Priority = jobtype.Priority(r.name())
+	j.Error, j.Key, j.Summary = r.text(), r.text(), r.text()
 	j.EndedAt, j.StartedAt = r.time(), r.time()
 	r.at = j.EndedAt
-	j.Done = math.Float64frombits(r.uint())
 	for left := r.uint(); left > 0 && !r.bad; left-- {
 		j.Items = append(j.Items, jobtype.BatchItem{DedupeKey: r.text(), Summary: r.text()})
 	}
 	return j
 }
 
-func (r *recordReader) uint() uint64 {
+func (r *reader) uint() uint64 {
 	value, n := binary.Uvarint(r.in)
 	return value * r.took(n)
 }
 
-func (r *recordReader) int() int64 {
+func (r *reader) int() int64 {
 	value, n := binary.Varint(r.in)
 	return value * int64(r.took(n))
 }
 
 // took continues after n bytes and returns 1, or 0 if nothing could be read.
-func (r *recordReader) took(n int) uint64 {
+func (r *reader) took(n int) uint64 {
 	if n <= 0 {
 		r.bad, r.in = true, nil
 		return 0
@@ -145,7 +143,7 @@ func (r *recordReader) took(n int) uint64 {
 	return 1
 }
 
-func (r *recordReader) text() string {
+func (r *reader) text() string {
 	length := r.uint()
 	if length > uint64(len(r.in)) {
 		r.bad, r.in = true, nil
@@ -156,7 +154,7 @@ func (r *recordReader) text() string {
 	return text
 }
 
-func (r *recordReader) name() string {
+func (r *reader) name() string {
 	switch place := r.uint(); {
 	case r.bad:
 		return ""
@@ -168,7 +166,7 @@ func (r *recordReader) name() string {
 	}
 }
 
-func (r *recordReader) time() time.Time {
+func (r *reader) time() time.Time {
 	if r.uint() == 0 {
 		return time.Time{}
 	}

@@ -1,0 +1,83 @@
+package pastjobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+const (
+	// heldPage is how many jobs one query carries. A view has well under 1 KiB, far from
+	// the 2 MiB of a payload.
+	heldPage = 200
+	// tries is how often a list is begun again because the group stored jobs meanwhile.
+	tries = 5
+)
+
+var errMoved = errors.New("the group stores many jobs that have ended; try again in a moment")
+
+// Run is a group with its jobs.
+type Run struct {
+	ID    string
+	Pages Pages
+	// Held queries the jobs that the group holds, and the table of its record.
+	Held func(offset, limit int) (contract.JobsQueryResult, error)
+	// Record is that of a group that has ended; nil: Held returns it.
+	Record *contract.ItemRecord
+}
+
+// None is the Held of a group that has ended with a result.
+func None(int, int) (contract.JobsQueryResult, error) { return contract.JobsQueryResult{}, nil }
+
+// Choose makes a filter.
+func Choose(states []string, id, key string, offset, limit int) (Filter, error) {
+	filter := Filter{States: states, Key: key, Offset: offset, Limit: limit}
+	if id != "" {
+		number, ok := contract.JobNumber(id)
+		if !ok {
+			return Filter{}, fmt.Errorf("job id %q: write it like %s", id, contract.JobID(1))
+		}
+		filter.Number = number
+	}
+	return filter, nil
+}
+
+// List returns the jobs of a run that the filter chooses, and how many it chooses in all:
+// the jobs that the group holds by number, then those of its record.
+func List(ctx context.Context, run Run, filter Filter) (views []contract.JobView, total int, err error) {
+	for range tries {
+		var table []contract.RecordPage
+		if views, total, table, err = filter.held(run); !errors.Is(err, errMoved) {
+			if run.Record == nil {
+				run.Record = &contract.ItemRecord{Pages: table}
+			}
+			break
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	rest := filter
+	rest.Offset, rest.Limit = max(filter.Offset-total, 0), filter.Limit-len(views)
+	past, more, err := rest.listed(ctx, run, *run.Record)
+	return append(views, past...), total + more, err
+}
+
+// held lists the jobs that the group holds.
+func (f Filter) held(run Run) (views []contract.JobView, total int, table []contract.RecordPage, err error) {
+	for first := true; ; first = false {
+		page, err := run.Held(f.Offset+len(views), min(heldPage, f.Limit-len(views)))
+		switch {
+		case err != nil:
+			return nil, 0, nil, err
+		case !first && len(page.Record) != len(table):
+			return nil, 0, nil, errMoved
+		}
+		views, total, table = append(views, page.Jobs...), page.Total, page.Record
+		if len(page.Jobs) == 0 || len(views) >= min(total-f.Offset, f.Limit) {
+			return views, total, table, nil
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package pastjobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/record"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// parallelReads is how many pages are read at once.
+const parallelReads = 8
+
+// Pages reads the pages of a run.
+type Pages interface {
+	Get(ctx context.Context, run, page string) ([]byte, error)
+}
+
+// Filter chooses jobs.
+type Filter struct {
+	// States keeps jobs in one of these states; empty keeps all.
+	States []string
+	// Number keeps one job, Key those of a dedupe key.
+	Number int
+	Key    string
+	// Offset and Limit page through the rest.
+	Offset, Limit int
+}
+
+func (f Filter) single() bool { return f.Number > 0 || f.Key != "" }
+
+// count is how many jobs of a page match, as far as its table tells; known: it does.
+func (f Filter) count(page contract.RecordPage) (n int, known bool) {
+	for state, jobs := range page.States {
+		if len(f.States) == 0 || slices.Contains(f.States, state) {
+			n += jobs
+		}
+	}
+	if f.Number > 0 && (f.Number < page.First || f.Number > page.Last) {
+		n = 0
+	}
+	return n, n == 0 || !f.single()
+}
+
+func (f Filter) matches(j *record.Job) bool {
+	switch {
+	case f.Number > 0 && j.N != f.Number:
+		return false
+	case f.Key != "" && j.Key != f.Key && !slices.ContainsFunc(j.Items, func(i jobtype.BatchItem) bool { return i.DedupeKey == f.Key }):
+		return false
+	}
+	return len(f.States) == 0 || slices.Contains(f.States, j.State)
+}
+
+// listed returns the jobs of the record that the filter chooses, and how many it chooses in
+// all: page after page, in each of them by number.
+func (f Filter) listed(ctx context.Context, run Run, of contract.ItemRecord) ([]contract.JobView, int, error) {
+	parts, err := f.parts(ctx, run, of)
+	if err != nil {
+		return nil, 0, err
+	}
+	var views []contract.JobView
+	total := 0
+	for _, part := range parts {
+		if part.skipped {
+			total += part.count
+			continue
+		}
+		for i := range part.jobs {
+			if !f.matches(&part.jobs[i]) {
+				continue
+			}
+			if total >= f.Offset && len(views) < f.Limit {
+				views = append(views, viewOf(&part.jobs[i], f.single()))
+			}
+			total++
+		}
+	}
+	return views, total, nil
+}
+
+// part is a page of the record, read or skipped.
+type part struct {
+	jobs    []record.Job
+	skipped bool
+	count   int
+}
+
+// parts reads the pages that have something to show.
+func (f Filter) parts(ctx context.Context, run Run, of contract.ItemRecord) ([]part, error) {
+	parts := make([]part, len(of.Pages)+1)
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(parallelReads)
+	before := 0
+	for i, page := range of.Pages {
+		n, known := f.count(page)
+		outside := before+n <= f.Offset || before-f.Offset >= f.Limit
+		if before += n; known && (n == 0 || outside) {
+			parts[i] = part{skipped: true, count: n}
+			continue
+		}
+		reads.Go(func() error {
+			data, err := run.Pages.Get(ctx, run.ID, page.Page)
+			if err != nil {
+				return fmt.Errorf("jobs %d to %d of %s: %w", page.First, page.Last, run.ID, err)
+			}
+			parts[i].jobs, err = read(data)
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	var err error
+	parts[len(of.Pages)].jobs, err = read(of.Rest)
+	return parts, err
+}
+
+func read(data []byte) ([]record.Job, error) {
+	jobs, err := record.Read(data)
+	slices.SortFunc(jobs, func(a, b record.Job) int { return cmp.Compare(a.N, b.N) })
+	return jobs, err
+}
+
+func viewOf(j *record.Job, whole bool) contract.JobView {
+	view := contract.JobView{
+		JobID: contract.JobID(j.N), DedupeKey: j.Key, Items: len(j.Items), Summary: j.Summary, Priority: j.Priority,
+		State: j.State, Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+	}
+	if len(j.Items) > 0 {
+		view.DedupeKey = cmp.Or(view.DedupeKey, j.Items[0].DedupeKey)
+	}
+	if whole {
+		view.Batch = j.Items
+	}
+	return view
+}

@@ -1,0 +1,44 @@
+package group
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/roundsman/roundsman/internal/engine/run/group"
+)
+
+// Bounds of the last segment of the record: the group has ended, and nothing else waits.
+const (
+	lastTries = 30
+	lastPause = 10 * time.Second
+)
+
+func (r *groupRun) collectStored() {
+	var page string
+	err := r.storing.Get(r.ctx, &page)
+	if r.storing = nil; err != nil {
+		workflow.GetLogger(r.ctx).Warn("A part of the record was not stored. The group goes on and tries again.", "error", err)
+		r.step(group.RecordNotStored{})
+		return
+	}
+	r.step(group.RecordStored{Page: page})
+}
+
+// storeRest stores what is left of the record of a group that has ended.
+func (r *groupRun) storeRest() {
+	for tries := 0; tries < lastTries; {
+		segment := r.core.LastSegment(r.runner.Now())
+		if segment == nil {
+			return
+		}
+		var page string
+		if err := r.runner.PutPage(segment).Get(r.ctx, &page); err != nil {
+			workflow.GetLogger(r.ctx).Warn("The end of the record was not stored.", "try", tries+1, "of", lastTries, "error", err)
+			_ = workflow.Sleep(r.ctx, lastPause) // The context survives a cancellation.
+			tries++
+			continue
+		}
+		r.core.LastStored(page)
+	}
+}

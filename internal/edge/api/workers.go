@@ -124,7 +124,7 @@ type workersInput struct {
 	Deleted bool `query:"deleted" doc:"Also deleted ones"`
 	// FindDeleted is the name of other worker managers.
 	FindDeleted bool `query:"findDeleted" doc:"The same as deleted"`
-	Loads   bool `query:"loads" default:"true" doc:"With the slots in use: two calls to the server for each worker of the page"`
+	Loads       bool `query:"loads" default:"true" doc:"With the slots in use: two calls to the server for each worker of the page"`
 	Listing
 }
 

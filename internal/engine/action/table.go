@@ -241,7 +241,8 @@ func ofSystem() map[Operation]definition {
 			params: []param{
 				{name: "thing", label: "Name", kind: Text, word: "THING", query: true},
 				// A page of the console needs the parts of a RUN/ITEM.
-				{name: "run", kind: Text, optional: true, hidden: true}, {name: "item", kind: Text, optional: true, hidden: true},
+				{name: "run", kind: Text, optional: true, hidden: true},
+				{name: "item", kind: Text, optional: true, hidden: true},
 			},
 		},
 		ListAudit: {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -58,7 +60,7 @@ func (e *Engine) dropCheckpoints() {
 			return
 		}
 		it := e.items[id]
-		e.note(Note{Verdict: Delayed, Code: contract.CodeCheckpoint, Item: id, Detail: fmt.Sprintf(textCheckpoint, c.of[id])})
+		e.note(Note{Verdict: Delayed, Code: contract.CodeCheckpoint, Item: id, Detail: fmt.Sprintf(explain.TextCheckpoint, c.of[id])})
 		e.forgetCheckpoint(it)
 		it.Checkpoint, it.Done = nil, 0
 		if !it.inFlight() {

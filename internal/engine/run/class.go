@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/ranked"
 )
 
 // class is a kind of item as placement sees it: all items of a class can run on
@@ -26,10 +28,10 @@ type class struct {
 	// crowd: its items have the same needs, for which some wait already. nil: any needs.
 	crowd *crowd
 
-	items rankedHeap[*item]
+	items ranked.Heap[*item]
 	// workers are ranked candidates, the best first; possible counts those that
 	// could serve if they were not busy.
-	workers  rankedHeap[*candidate]
+	workers  ranked.Heap[*candidate]
 	possible int
 	// noWorkerSince is when the last possible worker was lost; zero while there is
 	// one.
@@ -45,9 +47,9 @@ type class struct {
 	first rankOfItem
 }
 
-func (c *class) before(o *class) bool { return c.first.before(o.first) }
+func (c *class) Before(o *class) bool { return c.first.before(o.first) }
 
-func (c *class) seat() *int { return &c.at }
+func (c *class) Seat() *int { return &c.at }
 
 // rankOfItem is an item's order. Items that hold resources come first, so that
 // what is granted is used.
@@ -120,14 +122,14 @@ func (d *candidate) rank(now time.Time) {
 	}
 }
 
-func (d *candidate) before(o *candidate) bool {
+func (d *candidate) Before(o *candidate) bool {
 	return cmp.Or(
 		cmp.Compare(d.tier, o.tier), cmp.Compare(o.room, d.room), d.waits.Compare(o.waits),
 		cmp.Compare(d.w.used, o.w.used), cmp.Compare(d.w.ID, o.w.ID),
 	) < 0
 }
 
-func (d *candidate) seat() *int { return &d.at }
+func (d *candidate) Seat() *int { return &d.at }
 
 // usable reports whether an item may be sent there now.
 func (d *candidate) usable(now time.Time) bool {
@@ -144,7 +146,7 @@ func (c *class) pick(avoid string, now time.Time) *worker {
 	if best.w.ID == avoid {
 		var second *candidate
 		for _, d := range c.workers[1:min(3, len(c.workers))] {
-			if second == nil || d.before(second) {
+			if second == nil || d.Before(second) {
 				second = d
 			}
 		}
@@ -241,14 +243,14 @@ func (e *Engine) enlist(c *class, w *worker, now time.Time) {
 	if d.possible {
 		c.possible++
 	}
-	c.workers.push(d)
+	c.workers.Push(d)
 	w.candidates = append(w.candidates, d)
 }
 
 // dismiss removes a worker from all classes.
 func (e *Engine) dismiss(w *worker) {
 	for _, d := range w.candidates {
-		d.c.workers.remove(d)
+		d.c.workers.Remove(d)
 		if d.possible {
 			d.c.possible--
 		}
@@ -270,7 +272,7 @@ func (e *Engine) rerank(w *worker, now time.Time) {
 		if d.possible {
 			d.c.possible++
 		}
-		d.c.workers.fix(d)
+		d.c.workers.Fix(d)
 		e.touch(d.c)
 	}
 }

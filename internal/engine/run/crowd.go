@@ -62,7 +62,7 @@ func (e *Engine) crowdOf(it *item) *crowd {
 
 // atGate is how many items request resources, or have them and do not run: each is about to
 // take a place. Those that wait for others' resources are left out.
-func (e *Engine) atGate() int { return e.gate.len() - e.waits }
+func (e *Engine) atGate() int { return e.gate.Len() - e.waits }
 
 func (v Waits) apply(e *Engine, _ time.Time) {
 	it := e.askingFor(v.Item, v.Ask)

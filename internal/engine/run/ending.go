@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -129,7 +131,7 @@ func (e *Engine) endCanceled(it *item, message string, now time.Time) {
 			e.enqueue(it, now, now)
 			return
 		}
-		it.Canceling = textCuts(it.Canceling, it.Cuts)
+		it.Canceling = explain.TextCuts(it.Canceling, it.Cuts)
 	}
 	e.settle(it, Canceled, cmp.Or(it.Canceling, message), now)
 }
@@ -147,7 +149,7 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
 	case it.Barred != "":
-		e.settleWith(it, state, clip(end.Message)+textBarred+it.Barred, end)
+		e.settleWith(it, state, clip(end.Message)+explain.TextBarred+it.Barred, end)
 	case it.Retries >= retry.Limit:
 		it.Cut = false
 		e.settleWith(it, state, end.Message, end)
@@ -222,7 +224,7 @@ func (e *Engine) retake(it *item, end Ending, now time.Time) {
 	case e.stopped != Open:
 		e.settle(it, e.stopped, e.stopReason, now)
 	case it.Requeues > idTries:
-		e.settle(it, Failed, textIDTaken(end.Message), now)
+		e.settle(it, Failed, explain.TextIDTaken(end.Message, idTries*idPause), now)
 	default:
 		e.enqueue(it, now.Add(idPause), now)
 		it.Error = clip(end.Message)
@@ -298,7 +300,7 @@ func (e *Engine) cancel(it *item, reason string, now time.Time) {
 // forget continues without the end of a canceled attempt.
 func (e *Engine) forget(it *item, now time.Time) {
 	e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-	e.settle(it, Canceled, textZombie(it.Canceling, it.Worker, " did not stop and"), now)
+	e.settle(it, Canceled, explain.TextZombie(it.Canceling, it.Worker, " did not stop and"), now)
 }
 
 // Expire ends one item without waiting for its handler, which is asked to stop and
@@ -314,9 +316,9 @@ func (e *Engine) Expire(now time.Time, id int, reason string) bool {
 			e.decide(Decision{Kind: Cancel, Item: it.ID, Attempt: it.Attempt, Worker: it.Worker, Reason: reason})
 		}
 		e.decide(Decision{Kind: Forget, Item: it.ID, Attempt: it.Attempt})
-		e.settle(it, Stale, textZombie(reason, it.Worker, ""), now)
+		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
 	case PhaseGrace:
-		e.settle(it, Stale, textZombie(reason, it.Worker, ""), now)
+		e.settle(it, Stale, explain.TextZombie(reason, it.Worker, ""), now)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted, PhaseLost, PhaseLate:
 		e.settle(it, Expired, reason, now)
 	}

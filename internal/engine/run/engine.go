@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/ranked"
+
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -46,9 +48,9 @@ type Engine struct {
 	// flight has the attempts that run or may still run, idle ones included.
 	flight map[int]*item
 	// gate has the items that wait for resources, or have them and do not run.
-	gate itemSet
+	gate ranked.Set[*item]
 	// lost has the items that wait for their worker to return.
-	lost itemSet
+	lost ranked.Set[*item]
 	// late counts items that do not fit before the window closes.
 	late int
 	// idle counts attempts in flight that may travel.
@@ -71,7 +73,7 @@ type Engine struct {
 	key           []byte
 	// ready are the classes that may start an item, asking those whose first item
 	// must request its resources.
-	ready, asking rankedHeap[*class]
+	ready, asking ranked.Heap[*class]
 	// noWorker is since when classes have had no worker whose items are not here yet.
 	noWorker map[string]savedClass
 	fleet    fleet
@@ -116,7 +118,7 @@ type Engine struct {
 func New(cfg Config, now time.Time) *Engine {
 	e := &Engine{
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
-		items: map[int]*item{}, flight: map[int]*item{}, gate: newItemSet(), lost: newItemSet(),
+		items: map[int]*item{}, flight: map[int]*item{}, gate: ranked.NewSet[*item](), lost: ranked.NewSet[*item](),
 		classes: map[string]*class{}, pinned: map[string][]*class{}, crowds: map[string]*crowd{},
 		fence: now.UnixMilli() << 20,
 	}
@@ -269,7 +271,7 @@ func (e *Engine) Unsuspend(now time.Time) {
 // rest gives back what waiting items hold: nothing starts. Nothing waits for a
 // worker meanwhile.
 func (e *Engine) rest(now time.Time) {
-	for _, it := range e.gate.sorted() {
+	for _, it := range e.gate.Sorted() {
 		e.dequeue(it)
 		e.release(it)
 		e.push(it, now)

@@ -263,13 +263,11 @@ func (e *Engine) abandonGone(workers map[string]bool, now time.Time) {
 // policy does not hold them any more.
 func (e *Engine) returnLost(now time.Time) {
 	var back []*item
-	//workflowcheck:ignore sorted right below
-	for _, it := range e.lost.byID {
+	for _, it := range e.lost.Sorted() {
 		if !e.holds(it) || e.returned(it) {
 			back = append(back, it)
 		}
 	}
-	slices.SortFunc(back, func(a, b *item) int { return cmp.Compare(a.ID, b.ID) })
 	for _, it := range back {
 		e.bringBack(it, now)
 	}

@@ -198,9 +198,9 @@ type item struct {
 	at int
 }
 
-func (it *item) before(o *item) bool { return rankOf(it).before(rankOf(o)) }
+func (it *item) Before(o *item) bool { return rankOf(it).before(rankOf(o)) }
 
-func (it *item) seat() *int { return &it.at }
+func (it *item) Seat() *int { return &it.at }
 
 // requests reports whether the item must still ask for resources.
 func (it *item) requests() bool { return !it.Granted && it.Needs.some() }

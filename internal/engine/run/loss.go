@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -96,12 +98,12 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	case failsAtOnce:
 		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
 	case fails:
-		e.settle(it, Failed, textLostTooOften(message, it.Losses, limit), now)
+		e.settle(it, Failed, explain.TextLostTooOften(message, it.Losses, limit), now)
 	case holds:
 		e.release(it)
 		e.leave(it)
 		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
-		e.lost.add(it)
+		e.lost.Add(it.ID, it)
 		if e.returned(it) {
 			e.bringBack(it, now)
 		}

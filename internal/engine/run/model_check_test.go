@@ -245,7 +245,7 @@ func (m *model) check() {
 			require.False(t, m.fitsAt(it, latest(m.now, it.ReadyAt)))
 		case PhaseLost:
 			lost++
-			require.Same(t, it, e.lost.byID[id])
+			require.Same(t, it, e.lost.Get(id))
 		case PhaseWaiting:
 			require.True(t, it.ReadyAt.After(m.now))
 		case PhaseQueued, PhaseAsking, PhaseGranted:
@@ -255,7 +255,7 @@ func (m *model) check() {
 		m.checkHolds(it)
 		if it.Phase == PhaseAsking || it.Granted && !it.inFlight() {
 			gate++
-			require.Same(t, it, e.gate.byID[id])
+			require.Same(t, it, e.gate.Get(id))
 		}
 		if !it.inFlight() {
 			require.True(t, it.Ran || it.ExpiresAt.IsZero() || it.ExpiresAt.After(m.now), "item %d has expired", id)
@@ -279,7 +279,7 @@ func (m *model) check() {
 		require.Equal(t, waits[key], k.waiting)
 		require.True(t, k.waiting+len(k.classes) > 0)
 	}
-	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), e.gate.len(), e.idle, e.late, e.lost.len()})
+	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), e.gate.Len(), e.idle, e.late, e.lost.Len()})
 	m.checkClasses()
 	m.checkWorkers()
 }
@@ -355,7 +355,7 @@ func (m *model) checkClasses() {
 			require.Equal(m.q, i, it.at)
 			require.Equal(m.q, key, string(e.keyOf(it)))
 			require.Equal(m.q, it.Aside, c.crowd != nil)
-			require.False(m.q, i > 0 && c.items[i].before(c.items[(i-1)/2]), "heap")
+			require.False(m.q, i > 0 && c.items[i].Before(c.items[(i-1)/2]), "heap")
 		}
 		if c.nowhere {
 			require.Empty(m.q, c.workers)
@@ -369,7 +369,7 @@ func (m *model) checkClasses() {
 			stored := *d
 			d.rank(m.now)
 			require.Equal(m.q, stored, *d, "a rank is out of date")
-			require.False(m.q, i > 0 && c.workers[i].before(c.workers[(i-1)/2]), "heap")
+			require.False(m.q, i > 0 && c.workers[i].Before(c.workers[(i-1)/2]), "heap")
 			if d.possible {
 				possible++
 			}

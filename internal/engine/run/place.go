@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -45,16 +47,16 @@ func (e *Engine) push(it *item, now time.Time) {
 func (e *Engine) pushBack(it *item, now time.Time) {
 	c := e.classOf(it, now)
 	it.Phase, it.class = PhaseQueued, c
-	c.items.push(it)
+	c.items.Push(it)
 	if saved, known := e.noWorker[c.key]; known {
 		delete(e.noWorker, c.key)
 		e.restoreMissing(c, saved)
 	}
 	e.failInTime(c, []*item{it})
 	if it.Granted {
-		e.gate.add(it)
+		e.gate.Add(it.ID, it)
 	} else {
-		e.gate.remove(it)
+		e.gate.Remove(it.ID)
 	}
 	if e.admit && c.full(e) {
 		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
@@ -119,13 +121,13 @@ func (e *Engine) assess(c *class, now time.Time) {
 	}
 	switch {
 	case !able && c.at >= 0:
-		queue.remove(c)
+		queue.Remove(c)
 	case able && c.at >= 0:
 		c.first = rankOf(it)
-		queue.fix(c)
+		queue.Fix(c)
 	case able:
 		c.first = rankOf(it)
-		queue.push(c)
+		queue.Push(c)
 	}
 	if it == nil {
 		c.noWorkerSince, c.tryAt = time.Time{}, time.Time{}
@@ -180,7 +182,7 @@ func (e *Engine) place(c *class, now time.Time) {
 	it := c.head()
 	switch at := it.ExpiresAt; {
 	case !it.Ran && !at.IsZero() && !now.Before(at):
-		e.settle(it, Expired, textExpired, now)
+		e.settle(it, Expired, explain.TextExpired, now)
 		return
 	case !e.fits(it, now):
 		e.park(it, now)
@@ -208,7 +210,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	work, c := e.work[it.Work], it.class
 	shared := c.shared
 	e.dequeue(it)
-	e.gate.remove(it)
+	e.gate.Remove(it.ID)
 	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
 	it.Attempt++
 	e.countAgain(it)
@@ -292,7 +294,7 @@ func (e *Engine) noteWorkers(c *class, now time.Time) {
 		for len(c.items) > 0 {
 			it := c.items[0]
 			e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: "worker " + c.node + " is OFFLINE"})
-			e.settle(it, Failed, textPinnedOffline(c.node), now)
+			e.settle(it, Failed, explain.TextPinnedOffline(c.node), now)
 		}
 		return
 	}
@@ -350,7 +352,7 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	for _, it := range over {
 		limit := e.timeout(it)
 		e.note(Note{Verdict: Rejected, Code: contract.CodeNoWorker, Item: it.ID, Detail: missing, Waited: limit})
-		e.settle(it, Failed, textNoWorker(missing, limit), now)
+		e.settle(it, Failed, explain.TextNoWorker(missing, limit), now)
 	}
 	if !next.IsZero() {
 		c.failAt = latest(next, now.Add(noWorkerGrid))

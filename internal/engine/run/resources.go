@@ -3,6 +3,8 @@ package run
 import (
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -12,7 +14,7 @@ func (e *Engine) acquire(it *item, now time.Time) {
 	e.asks++
 	it.Ask = e.asks // An answer to an earlier item of that id does not count.
 	it.Phase, it.Asking, it.WaitsAt = PhaseAsking, true, now
-	e.gate.add(it)
+	e.gate.Add(it.ID, it)
 	needs := it.Needs // The decision may be carried out after the item has settled.
 	e.decide(Decision{Kind: Acquire, Item: it.ID, Ask: it.Ask, Needs: &needs})
 }
@@ -26,7 +28,7 @@ func (e *Engine) release(it *item) {
 	e.decide(Decision{Kind: Release, Item: it.ID, Ask: it.Ask})
 	it.Granted, it.Asking, it.Fence, it.FenceEnd = false, false, 0, 0
 	e.unwait(it)
-	e.gate.remove(it)
+	e.gate.Remove(it.ID)
 }
 
 // askingFor returns the item if it still waits for the answer to that request.
@@ -68,7 +70,7 @@ func (e *Engine) Proceed(now time.Time, id int) {
 func (v Refused) apply(e *Engine, now time.Time) {
 	if it := e.askingFor(v.Item, v.Ask); it != nil {
 		e.unwait(it)
-		e.gate.remove(it) // There is nothing to release.
+		e.gate.Remove(it.ID) // There is nothing to release.
 		it.Phase, it.Asking = PhaseNone, false
 		e.settle(it, Failed, v.Reason, now)
 	}
@@ -77,7 +79,7 @@ func (v Refused) apply(e *Engine, now time.Time) {
 func (v Revoked) apply(e *Engine, now time.Time) {
 	if it := e.items[v.Item]; it != nil && it.Granted && it.Ask == v.Ask {
 		e.note(Note{Verdict: Terminated, Code: contract.CodeGrantLost, Item: it.ID, Detail: v.Reason})
-		e.cancel(it, textRevoked+v.Reason, now)
+		e.cancel(it, explain.TextRevoked+v.Reason, now)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -55,7 +57,7 @@ func TestNotBeforeAndExpiresAt(t *testing.T) {
 	assert.Equal(t, "1@a", starts(s.offer(Item{ID: 1}, Item{ID: 2, NotBefore: epoch.Add(time.Minute)}, Item{ID: 3, ExpiresAt: epoch.Add(30 * time.Second)}, Item{ID: 4, ExpiresAt: epoch})))
 	assert.Equal(t, contract.CodeNotBefore, s.e.WaitOf(2, s.now).Code)
 	assert.Empty(t, starts(s.wait(31*time.Second)))
-	assert.Equal(t, "4 expired "+textExpired+"; 3 expired "+textExpired, s.ended())
+	assert.Equal(t, "4 expired "+explain.TextExpired+"; 3 expired "+explain.TextExpired, s.ended())
 	assert.Empty(t, starts(s.end(1, "")), "too early for the second")
 	assert.Equal(t, "2@a", starts(s.wait(30*time.Second)))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -152,7 +154,7 @@ func TestRevokedResourcesEndTheItem(t *testing.T) {
 	assert.Empty(t, s.step(Revoked{Item: 1, Ask: ask + 1, Reason: "of another request"}))
 	assert.Equal(t, "cancel", kinds(s.step(Revoked{Item: 1, Ask: ask, Reason: "r"})))
 	s.end(1, contract.FailureCanceled)
-	assert.Equal(t, "1 canceled "+textRevoked+"r", s.ended())
+	assert.Equal(t, "1 canceled "+explain.TextRevoked+"r", s.ended())
 }
 
 func TestFencesRunOutAndAreRequestedAgain(t *testing.T) {

@@ -64,11 +64,11 @@ func (e *Engine) leave(it *item) {
 	case PhaseLate:
 		e.late--
 	case PhaseLost:
-		e.lost.remove(it)
+		e.lost.Remove(it.ID)
 	case PhaseNone, PhaseWaiting, PhaseQueued, PhaseAsking, PhaseGranted:
 	}
 	e.dequeue(it)
-	e.gate.remove(it)
+	e.gate.Remove(it.ID)
 	it.Phase = PhaseNone
 }
 
@@ -79,7 +79,7 @@ func (e *Engine) dequeue(it *item) {
 		return
 	}
 	if it.at >= 0 {
-		c.items.remove(it)
+		c.items.Remove(it)
 	}
 	it.class = nil
 	e.touch(c)

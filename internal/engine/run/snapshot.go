@@ -196,13 +196,13 @@ func (e *Engine) readmit(it *item, now time.Time) {
 	case PhaseQueued:
 		e.pushBack(it, now)
 	case PhaseAsking, PhaseGranted:
-		e.gate.add(it)
+		e.gate.Add(it.ID, it)
 	case PhaseRunning, PhaseGrace:
 		e.readmitRunning(it)
 	case PhaseLate:
 		e.late++
 	case PhaseLost:
-		e.lost.add(it)
+		e.lost.Add(it.ID, it)
 	case PhaseNone:
 	}
 	if it.Phase != PhaseLate {

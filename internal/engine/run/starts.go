@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -185,7 +187,7 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 	}
 	for len(c.items) > 0 {
 		it := c.items[0]
-		message := textNotInstalled(lacking, it.Error)
+		message := explain.TextNotInstalled(lacking, it.Error)
 		e.note(Note{Verdict: Rejected, Code: contract.CodeNotInstalled, Item: it.ID, Detail: message})
 		e.reportFailure(it, Ending{Message: message})
 		e.settle(it, Failed, message, now)
@@ -213,6 +215,6 @@ func (e *Engine) waitForStarts(it *item) (wait Wait, ok bool) {
 		}
 	}
 	slices.Sort(ids)
-	wait.Object, wait.Detail = nameSome(ids), TextCannotStart+wait.Detail
+	wait.Object, wait.Detail = explain.NameSome(ids), explain.TextCannotStart+wait.Detail
 	return wait, len(ids) > 0
 }

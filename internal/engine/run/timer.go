@@ -5,6 +5,8 @@ import (
 	"container/heap"
 	"slices"
 	"time"
+
+	"github.com/roundsman/roundsman/internal/engine/explain"
 )
 
 type timerKind uint8
@@ -149,7 +151,7 @@ func (e *Engine) fire(t timer, now time.Time) {
 		it.QueuedAt, it.Phase = t.at, PhaseNone
 		e.push(it, now)
 	case timerExpire:
-		e.settle(it, Expired, textExpired, now)
+		e.settle(it, Expired, explain.TextExpired, now)
 	case timerGrace:
 		e.lose(it, true, now)
 	case timerForget:

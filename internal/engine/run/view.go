@@ -6,11 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 )
-
-// maxNamed bounds how many workers one wait names.
-const maxNamed = 10
 
 // sharedWorker stands for the worker of an attempt of the shared queue, which is
 // not known before its end.
@@ -144,17 +143,17 @@ func (e *Engine) waitForWorker(it *item, now time.Time) Wait {
 			continue
 		}
 		full = append(full, w.ID)
-		if n := w.load.Others; n > 0 && len(full) <= maxNamed {
+		if n := w.load.Others; n > 0 && len(full) <= explain.MaxNamed {
 			busy += "; " + othersText(n, w.ID)
 		}
 	}
 	switch {
 	case len(limited) > 0 && c.perWorker > 0:
-		return Wait{Code: contract.CodeWorkerLimit, Object: nameSome(limited), Since: it.QueuedAt, Detail: fmt.Sprintf("per_worker_execution_concurrency of %d is reached", c.perWorker)}
+		return Wait{Code: contract.CodeWorkerLimit, Object: explain.NameSome(limited), Since: it.QueuedAt, Detail: fmt.Sprintf("per_worker_execution_concurrency of %d is reached", c.perWorker)}
 	case len(full) == 0:
 		return Wait{Code: contract.CodeStarting, Since: it.QueuedAt, Detail: "it is about to be placed"}
 	}
-	return Wait{Code: contract.CodeSlots, Object: nameSome(full), Since: it.QueuedAt, Detail: busy}
+	return Wait{Code: contract.CodeSlots, Object: explain.NameSome(full), Since: it.QueuedAt, Detail: busy}
 }
 
 // fitting lists workers by id, at least those that a class may be sent to.
@@ -175,18 +174,11 @@ func othersText(n int, id string) string {
 	return fmt.Sprintf("others use %d slots of %s", n, id)
 }
 
-func nameSome(ids []string) string {
-	if len(ids) > maxNamed {
-		ids = append(ids[:maxNamed:maxNamed], "…")
-	}
-	return strings.Join(ids, ", ")
-}
-
 // waitForAny is about an item that no worker could take, busy or not.
 func (e *Engine) waitForAny(it *item) Wait {
 	c := it.class
 	wait := Wait{
-		Code: contract.CodeNoWorker, Object: strings.TrimSpace(c.handler + " " + Labels(c.labels)),
+		Code: contract.CodeNoWorker, Object: strings.TrimSpace(c.handler + " " + explain.Labels(c.labels)),
 		Since: c.waitingSince(it), Detail: e.missing(c),
 	}
 	if !c.noWorkerSince.IsZero() { // A pause does not count.
@@ -201,7 +193,7 @@ func (e *Engine) waitForAny(it *item) Wait {
 	w := e.fleet.byID[c.node]
 	switch {
 	case len(suspects) > 0:
-		wait.Code, wait.Object = contract.CodeUnreachable, nameSome(suspects)
+		wait.Code, wait.Object = contract.CodeUnreachable, explain.NameSome(suspects)
 		wait.Detail = "it did not take work that it was sent, or lost some, and is being probed"
 	case c.node == "":
 	case w == nil:
@@ -253,7 +245,7 @@ func (e *Engine) Workers(name string, now time.Time) []WorkerUse {
 			use.Slots = w.slots(work.Handler, work.JobType)
 		}
 		if use.Reason == "" && w.starts.failing() {
-			use.Reason = TextCannotStart + w.starts.Detail
+			use.Reason = explain.TextCannotStart + w.starts.Detail
 		}
 		if use.Reason == "" && w.coolUntil.After(now) {
 			use.Reason = "it said that it is at capacity"

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/ranked"
+
 	"github.com/roundsman/roundsman/contract"
 )
 
@@ -83,8 +85,8 @@ func (e *Engine) MainWait() int {
 	if first >= 0 {
 		return first
 	}
-	for _, items := range []*itemSet{&e.gate, &e.lost} {
-		if it := items.first(); it != nil {
+	for _, items := range []*ranked.Set[*item]{&e.gate, &e.lost} {
+		if it, ok := items.First(); ok {
 			return it.ID
 		}
 	}

@@ -97,7 +97,7 @@ func TestASettingOfTheJobTypeIsPartOfWhatATaskDoes(t *testing.T) {
 		again := *kept
 		again.At = p.now
 		p.grantKnown(&again)
-		assert.Equal(t, next.taken, p.state("a") == dag.Succeeded.String(), next.cfg)
+		assert.Equal(t, next.taken, p.state("a") == dag.Completed.String(), next.cfg)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
@@ -249,7 +251,7 @@ func (g *Graph) decideApproval(req Request, now time.Time) {
 	}
 	end := run.Ending{Result: approvalResult(req)}
 	if req.Kind == Reject {
-		end = run.Ending{Failure: contract.FailurePermanent, Message: run.TextBy("rejected", req.By, req.Note)}
+		end = run.Ending{Failure: contract.FailurePermanent, Message: explain.TextBy("rejected", req.By, req.Note)}
 	}
 	g.endIdle(t, end, now)
 }

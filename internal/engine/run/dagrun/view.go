@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -116,7 +118,7 @@ func (g *Graph) waiting(t *task) string {
 	item, _ := g.engine.View(int(t.i))
 	switch {
 	case g.run.Paused() && g.stoppedByPause(t.i):
-		return run.TextPaused(g.pause.By, g.pause.Note)
+		return explain.TextPaused(g.pause.By, g.pause.Note)
 	case t.phase == phaseSleeping:
 		return "sleeps " + t.definition.Sleep.String()
 	case t.phase == phaseApproval:
@@ -181,7 +183,7 @@ func (g *Graph) Status(now time.Time) Status {
 	case g.run.Held():
 		s.HeldUntil, s.Waiting = g.heldUntil, textHeld
 	case g.run.Paused():
-		s.Waiting = run.TextPaused(g.pause.By, g.pause.Note)
+		s.Waiting = explain.TextPaused(g.pause.By, g.pause.Note)
 	default:
 		s.Waiting = cmp.Or(g.engine.Missing(), g.starved())
 	}

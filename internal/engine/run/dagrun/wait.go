@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -78,7 +80,7 @@ func (g *Graph) stoppedByPause(i dag.Index) bool {
 }
 
 func (g *Graph) pausedWait(i dag.Index) Wait {
-	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: run.TextPaused(g.pause.By, g.pause.Note)}, Task: i}
+	return Wait{Wait: run.Wait{Code: contract.CodePaused, Since: g.pause.At, Detail: explain.TextPaused(g.pause.By, g.pause.Note)}, Task: i}
 }
 
 // upstream names the dependencies that a pending task waits for, or those that

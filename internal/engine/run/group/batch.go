@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -73,7 +74,7 @@ func (j *job) bucket() string {
 	if j.BatchKey == "" || j.Proposal.DAG != "" || j.Canceling != "" {
 		return ""
 	}
-	return strconv.Quote(j.BatchKey) + "\x00" + j.Proposal.Node + "\x00" + run.Labels(j.Proposal.Labels)
+	return strconv.Quote(j.BatchKey) + "\x00" + j.Proposal.Node + "\x00" + explain.Labels(j.Proposal.Labels)
 }
 
 // takes reports whether another proposal may join. One whose time to start has

@@ -7,7 +7,6 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
-	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -61,7 +60,7 @@ func textNoDetector(handler string) string {
 
 // wanted names the handler and the labels that the group needs.
 func (g *Group) wanted() string {
-	return strings.TrimSpace(g.cfg.Handler + " " + run.Labels(g.cfg.Labels))
+	return strings.TrimSpace(g.cfg.Handler + " " + explain.Labels(g.cfg.Labels))
 }
 
 // missing names the handler, label or state without which no worker can serve the group.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/explain"
+
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
@@ -113,7 +115,7 @@ func (g *Group) waitOf(j *job, now time.Time) run.Wait {
 	case g.phase == PhaseClaiming:
 		return run.Wait{Code: contract.CodeClaims, Since: g.turnAt, Detail: "the group waits for its claims"}
 	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: explain.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.leaving:
 		return run.Wait{Code: contract.CodeWindowClosed, Object: g.cfg.JobType, Since: g.closes(), Until: g.closing.Next, Detail: g.why.Detail}
 	case !offered:
@@ -135,13 +137,13 @@ func (g *Group) Wait(now time.Time) run.Wait {
 	switch {
 	case g.phase == PhaseEnded:
 	case g.paused:
-		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: run.TextPaused(g.pausedBy, g.pauseNote)}
+		return run.Wait{Code: contract.CodePaused, Since: g.pausedAt, Detail: explain.TextPaused(g.pausedBy, g.pauseNote)}
 	case g.turn.active():
 		return g.turnWait(now)
 	case detecting && g.cfg.DetectEvery:
 		return g.everyWait()
 	case detecting && g.detect.CannotStart != "" && g.busyDetectors() != "":
-		return run.Wait{Code: contract.CodeCannotStart, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: run.TextCannotStart + g.detect.CannotStart}
+		return run.Wait{Code: contract.CodeCannotStart, Object: g.busyDetectors(), Since: g.detect.BusySince, Detail: explain.TextCannotStart + g.detect.CannotStart}
 	case detecting && now.Before(g.detect.RetryAt):
 		return run.Wait{Code: contract.CodeBackoff, Object: g.detect.Worker, Since: g.startedAt, Until: g.detect.RetryAt, Detail: g.textDetectsAgain()}
 	case detecting && g.busyDetectors() != "":

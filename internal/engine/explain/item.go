@@ -1,0 +1,97 @@
+package explain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+)
+
+// The messages with which items settle. They are data: the record, the audit log
+// and the terminal show them as they are.
+const (
+	// TextExpired and the next ones are errors of items.
+	TextExpired = "expires_at passed before it could start"
+	TextRevoked = "its resources were given to another: "
+	TextBarred  = "; not tried again: "
+	// TextCannotStart precedes the error of a worker on which programs do not start.
+	TextCannotStart = "programs do not start there; one job is tried after each pause: "
+	// TextCheckpoint is about one of more checkpoints than a run can keep.
+	TextCheckpoint = "its checkpoint of %d bytes is dropped: those of the run have more than 512 KiB in all; its next attempt starts from the beginning"
+)
+
+// TextPinnedOffline is the error of an item whose node is gone.
+func TextPinnedOffline(node string) string {
+	return "it is pinned to worker " + node + ", which is OFFLINE"
+}
+
+// TextNoWorker is the error of an item without a worker.
+func TextNoWorker(missing string, limit time.Duration) string {
+	return fmt.Sprintf("%s: %s (waited %s)", contract.CodeNoWorker, missing, limit)
+}
+
+// TextNotInstalled is the error of an item whose program is on no worker.
+func TextNotInstalled(workers []string, message string) string {
+	return fmt.Sprintf("%s: no worker that may run it has the program (%s): %s", contract.CodeNotInstalled, NameSome(workers), message)
+}
+
+// TextCuts extends a reason by the stops without progress.
+func TextCuts(reason string, cuts int) string {
+	return fmt.Sprintf("%s; it was stopped so %d times without a new checkpoint: give it more time (drain_grace, a longer window) or let its handler make checkpoints", reason, cuts)
+}
+
+// TextLostTooOften extends a message by the losses.
+func TextLostTooOften(message string, losses, limit int) string {
+	return fmt.Sprintf("%s (lost %d times, worker_loss_limit is %d)", message, losses, limit)
+}
+
+// TextIDTaken extends a refusal by the wait for the id.
+func TextIDTaken(message string, waited time.Duration) string {
+	return fmt.Sprintf("%s: cancel it, or wait for its end, and retry (it was waited for %s)", message, waited)
+}
+
+// TextZombie is about an attempt whose end is not waited for; did tells what its handler
+// did when it was told to stop.
+func TextZombie(reason, worker, did string) string {
+	if worker != "" {
+		worker = " on " + worker // An attempt of a shared queue has none before it is taken.
+	}
+	return reason + "; its handler" + worker + did + " may still run"
+}
+
+// TextBy is what was done, by whom and why, as far as that is known.
+func TextBy(done, by, note string) string {
+	if by != "" {
+		done += " by " + by
+	}
+	if note != "" {
+		done += ": " + note
+	}
+	return done
+}
+
+// TextPaused is [TextBy] for a run that is paused.
+func TextPaused(by, note string) string { return TextBy("the run is paused", by, note) }
+
+// Labels spells labels, sorted by name and separated by spaces.
+func Labels(labels map[string]string) string {
+	words := make([]string, 0, len(labels))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		words = append(words, name+"="+labels[name])
+	}
+	return strings.Join(words, " ")
+}
+
+// MaxNamed is how many workers a text names.
+const MaxNamed = 10
+
+// NameSome joins ids for a text: the first few, and a mark for the rest.
+func NameSome(ids []string) string {
+	if len(ids) > MaxNamed {
+		ids = append(ids[:MaxNamed:MaxNamed], "…")
+	}
+	return strings.Join(ids, ", ")
+}

@@ -1,0 +1,3 @@
+// Package ranked has collections that return their first element at a constant or
+// logarithmic cost.
+package ranked

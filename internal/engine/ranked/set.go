@@ -1,0 +1,92 @@
+package ranked
+
+import (
+	"container/heap"
+	"slices"
+)
+
+// Set is a set of elements with ids, which gives the one with the smallest id.
+type Set[T any] struct {
+	byID map[int]T
+	// order has the ids, and some that were removed: they leave when they come first, or
+	// when they are more than the others.
+	order idHeap
+}
+
+// minOrder is how many ids are not worth looking through.
+const minOrder = 64
+
+// NewSet returns an empty set.
+func NewSet[T any]() Set[T] { return Set[T]{byID: map[int]T{}} }
+
+// Len counts the elements.
+func (s *Set[T]) Len() int { return len(s.byID) }
+
+// Get returns the element of an id, or the zero value.
+func (s *Set[T]) Get(id int) T { return s.byID[id] }
+
+// Add adds or replaces an element.
+func (s *Set[T]) Add(id int, x T) {
+	if _, has := s.byID[id]; !has {
+		heap.Push(&s.order, id)
+	}
+	s.byID[id] = x
+	if len(s.order) > 2*max(len(s.byID), minOrder) {
+		s.compact()
+	}
+}
+
+// Remove takes an element out.
+func (s *Set[T]) Remove(id int) { delete(s.byID, id) }
+
+// compact leaves each id once. The smallest comes first, whatever the order of the map.
+func (s *Set[T]) compact() {
+	s.order = s.order[:0]
+	//workflowcheck:ignore a heap returns the smallest, in whatever order it was filled
+	for id := range s.byID {
+		s.order = append(s.order, id)
+	}
+	heap.Init(&s.order)
+}
+
+// First returns the element with the smallest id.
+func (s *Set[T]) First() (x T, ok bool) {
+	for len(s.order) > 0 {
+		if x, ok := s.byID[s.order[0]]; ok {
+			return x, true
+		}
+		heap.Pop(&s.order)
+	}
+	return x, false
+}
+
+// Sorted lists the elements by id. It costs all of them.
+func (s *Set[T]) Sorted() []T {
+	s.compact()
+	slices.Sort(s.order) // A sorted list is a heap.
+	list := make([]T, len(s.order))
+	for i, id := range s.order {
+		list[i] = s.byID[id]
+	}
+	return list
+}
+
+type idHeap []int
+
+func (h idHeap) Len() int           { return len(h) }
+func (h idHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h idHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push implements heap.Interface.
+func (h *idHeap) Push(x any) {
+	if id, ok := x.(int); ok {
+		*h = append(*h, id)
+	}
+}
+
+// Pop implements heap.Interface.
+func (h *idHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}

@@ -14,7 +14,7 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 func (k EventKind) aboutTask() bool {
 	switch k {
 	case EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
-		EventRetry, EventSkip, EventRerun, EventCancelTask:
+		EventCrowded, EventRetry, EventSkip, EventRerun, EventCancelTask:
 		return true
 	case EventStart, EventCancelRun, EventDeadline, EventPause, EventResume, EventAddTasks,
 		EventSetConcurrency, EventRelease:
@@ -46,7 +46,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 		return buf, r.addTasks(ev)
 	case EventRelease:
 		return r.release(ev, buf)
-	case EventStart, EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw:
+	case EventStart, EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw, EventCrowded:
 		// Next handles the reports.
 	default:
 		return buf, r.refuse(ev, RefusedInvalid, "there is no such event")

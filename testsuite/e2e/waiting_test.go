@@ -151,7 +151,7 @@ func TestTheForecastCountsBufferedRuns(t *testing.T) {
 	var begins, earliest time.Time
 	now := func() (open, waiting calendar.LedgerTick) {
 		for _, tick := range c.ledger("long") {
-			switch tick.State { //nolint:exhaustive // the others say nothing of now
+			switch tick.State {
 			case contract.TickOpen:
 				open = tick
 			case contract.TickWaiting:

@@ -56,7 +56,7 @@ func TestJobsOfAWorker(t *testing.T) {
 		Jobs []contract.WorkerJob `json:"jobs"`
 	}
 	testsuite.WaitFor(t, 30*time.Second, "the API lists the jobs of the dead worker", func() bool {
-		response, err := http.Get("http://" + address + "/api/v1/workers/node-a/jobs") //nolint:noctx // the test's own
+		response, err := http.Get("http://" + address + "/api/v1/workers/node-a/jobs")
 		if err != nil {
 			return false
 		}

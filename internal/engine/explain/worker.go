@@ -195,7 +195,7 @@ func (f Facts) troubleOf(worker contract.WorkerDetail) []Reason {
 	case !worker.Fresh:
 		return []Reason{reason(WorkerUnreachable, id, worker.LastBeat, time.Time{}, "it is ONLINE, but sent no heartbeat for three intervals")}
 	case worker.Trouble != nil:
-		return []Reason{reason(Code(worker.Trouble.Code), id, worker.Trouble.Since, time.Time{}, Trouble(*worker.Trouble))}
+		return []Reason{reason(worker.Trouble.Code, id, worker.Trouble.Since, time.Time{}, Trouble(*worker.Trouble))}
 	}
 	return nil
 }

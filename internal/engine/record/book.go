@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -126,7 +127,7 @@ func (b *Book) Rest() []byte { return b.open.writer.out }
 // Jobs lists the jobs that are not in pages, in the order of their ends.
 func (b *Book) Jobs() ([]Job, error) {
 	var list []Job
-	for _, s := range append(b.full[:len(b.full):len(b.full)], b.open) {
+	for _, s := range append(slices.Clip(b.full), b.open) {
 		jobs, err := Read(s.writer.out)
 		if err != nil {
 			return nil, err
@@ -139,7 +140,7 @@ func (b *Book) Jobs() ([]Job, error) {
 // Pack writes down the segments that are not stored.
 func (b *Book) Pack() []byte {
 	var out []byte
-	for _, s := range append(b.full[:len(b.full):len(b.full)], b.open) {
+	for _, s := range append(slices.Clip(b.full), b.open) {
 		out = binary.AppendUvarint(out, uint64(len(s.writer.out)))
 		out = append(out, s.writer.out...)
 	}

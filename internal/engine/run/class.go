@@ -47,8 +47,10 @@ type class struct {
 	first rankOfItem
 }
 
+// Before implements [ranked.Seated].
 func (c *class) Before(o *class) bool { return c.first.before(o.first) }
 
+// Seat implements [ranked.Seated].
 func (c *class) Seat() *int { return &c.at }
 
 // rankOfItem is an item's order. Items that hold resources come first, so that
@@ -122,6 +124,7 @@ func (d *candidate) rank(now time.Time) {
 	}
 }
 
+// Before implements [ranked.Seated].
 func (d *candidate) Before(o *candidate) bool {
 	return cmp.Or(
 		cmp.Compare(d.tier, o.tier), cmp.Compare(o.room, d.room), d.waits.Compare(o.waits),
@@ -129,6 +132,7 @@ func (d *candidate) Before(o *candidate) bool {
 	) < 0
 }
 
+// Seat implements [ranked.Seated].
 func (d *candidate) Seat() *int { return &d.at }
 
 // usable reports whether an item may be sent there now.

@@ -198,8 +198,10 @@ type item struct {
 	at int
 }
 
+// Before implements [ranked.Seated].
 func (it *item) Before(o *item) bool { return rankOf(it).before(rankOf(o)) }
 
+// Seat implements [ranked.Seated].
 func (it *item) Seat() *int { return &it.at }
 
 // requests reports whether the item must still ask for resources.

@@ -277,7 +277,7 @@ func (m *model) check() {
 	require.Equal(t, waits[""], e.waits)
 	for key, k := range e.crowds {
 		require.Equal(t, waits[key], k.waiting)
-		require.True(t, k.waiting+len(k.classes) > 0)
+		require.Positive(t, k.waiting+len(k.classes))
 	}
 	require.Equal(t, []int{flight, gate, idle, late, lost}, []int{len(e.flight), e.gate.Len(), e.idle, e.late, e.lost.Len()})
 	m.checkClasses()

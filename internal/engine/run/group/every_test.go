@@ -362,7 +362,9 @@ func TestAFailedDetectionIsTriedAgain(t *testing.T) {
 	refuses(s, 2)
 	s.last = s.wait(10 * time.Second)
 	require.Equal(t, map[int]string{3: "a"}, detections(s.last))
-	assert.Equal(t, 45*time.Second, s.last[len(s.last)-1].(StartDetection).Timeout)
+	last, ok := s.last[len(s.last)-1].(StartDetection)
+	require.True(t, ok)
+	assert.Equal(t, 45*time.Second, last.Timeout)
 	refuses(s, 3)
 	assert.Equal(t, "detection on a: connection refused (attempt 3, the last)", failed(s))
 

@@ -190,7 +190,7 @@ func (g *Group) take(r *run.Report, now time.Time) {
 		g.noteFailure(j, r, now)
 	case run.Settled:
 		g.finish(j, r, now)
-	case run.Admitted:
+	case run.Admitted, run.Crowded:
 	}
 }
 

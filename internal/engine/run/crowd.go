@@ -44,10 +44,10 @@ func (c *class) full(e *Engine) bool { return c != nil && c.crowd.full(e) }
 func (n Needs) key() string {
 	var key strings.Builder
 	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
-		fmt.Fprintf(&key, "p%q%d", pool, n.Pools[pool])
+		key.WriteString(fmt.Sprintf("p%q%d", pool, n.Pools[pool]))
 	}
 	for _, list := range [][]string{n.Exclusive, n.Shared} {
-		fmt.Fprintf(&key, "%q", slices.Sorted(slices.Values(list)))
+		key.WriteString(fmt.Sprintf("%q", slices.Sorted(slices.Values(list))))
 	}
 	return key.String()
 }

@@ -7,6 +7,7 @@ import "maps"
 func Over(defaults, own map[string]any) map[string]any {
 	all := make(map[string]any, len(defaults)+len(own))
 	maps.Copy(all, defaults)
+	//workflowcheck:ignore each goes to a place of its own
 	for key, value := range own {
 		below, isObject := all[key].(map[string]any)
 		above, both := value.(map[string]any)

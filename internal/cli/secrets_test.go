@@ -29,12 +29,12 @@ defaults:
 job_types:
   leaky:
     handler: command
-    schedule: {every: 365d}
+    schedule: {every: 365d, first_run: scheduled}
     detect: {command: [sh, -c, 'echo "one $TOKEN $PLAIN"; echo "$BY_COMMAND" >&2']}
     execute:
       command: [sh, -c, 'echo "::progress 50 stage $TOKEN"; echo "$TOKEN $BY_COMMAND $PLAIN"; echo "failed $TOKEN $PLAIN" >&2; exit 3']
     policy: {retry_limit: 1, retry_backoff: 1s}
-  tasks: {dag: leaky-dag.yaml, schedule: {every: 365d}}
+  tasks: {dag: leaky-dag.yaml, schedule: {every: 365d, first_run: scheduled}}
 `
 	return strings.ReplaceAll(text, "DIR", dir)
 }

@@ -114,16 +114,23 @@ func (g *Graph) makeWay(now time.Time) {
 			}
 		}
 	case !blocked && len(g.gate.yielded) > 0 && g.room() > 0 && !g.run.Paused():
-		n := len(g.gate.yielded)
-		if g.run.Options().Concurrency > 0 {
-			n = min(n, g.room())
-		}
-		yielded := g.gate.yielded[:n]
-		g.gate.yielded = g.gate.yielded[n:]
-		for _, t := range yielded {
-			if t.phase == phaseYielded {
-				g.offer(t, now)
-			}
+		g.offerYielded(now)
+	}
+}
+
+// offerYielded offers as many of the tasks that gave way as there is room for. Those that
+// were canceled meanwhile are dropped.
+func (g *Graph) offerYielded(now time.Time) {
+	room := g.room()
+	if g.run.Options().Concurrency <= 0 {
+		room = len(g.gate.yielded)
+	}
+	for room > 0 && len(g.gate.yielded) > 0 {
+		t := g.gate.yielded[0]
+		g.gate.yielded = g.gate.yielded[1:]
+		if t.phase == phaseYielded {
+			g.offer(t, now)
+			room--
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package dagrun_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -144,6 +145,35 @@ func TestResourcesAreGivenBackWhileSubDAGsHaveAllPlaces(t *testing.T) {
 	assert.Equal(t, "canceled", q.state("db"))
 	q.ended("sub", run.Ending{Failure: "canceled"})
 	assert.Equal(t, dag.OutcomeCanceled, q.end.Outcome)
+}
+
+// TestTasksThatGaveWayGoOnAfterCanceledOnes: tasks that gave back what they had, because the run
+// is full, are offered again, however many of those before them were canceled meanwhile.
+func TestTasksThatGaveWayGoOnAfterCanceledOnes(t *testing.T) {
+	t.Parallel()
+	text := "version: 1\nname: way\nconcurrency: 1\ntasks:\n  - {id: first, command: [x]}\n"
+	var canceled []string
+	for i := range 12 {
+		text += fmt.Sprintf("  - {id: t%02d, command: [x], exclusive: [volume/%d]}\n", i, i)
+		canceled = append(canceled, fmt.Sprintf("t%02d", i))
+	}
+	p := start(t, text, dagrun.Config{})
+	p.workers(worker("w", 9))
+	for k := 0; k < len(p.asks); k++ {
+		p.do(p.g.Next(p.now, run.Waits{Item: p.asks[k].Item, Ask: p.asks[k].Ask}))
+	}
+	require.Len(t, p.asks, 12, "those that wait for others take no place")
+	for range 12 {
+		p.grant(0)
+	}
+	require.Len(t, p.held, 1, "one has what the next place needs")
+	p.operate(dagrun.Request{Kind: dagrun.CancelTask, Tasks: canceled[1:11]})
+	p.ended("first", run.Ending{})
+	p.ended("t00", run.Ending{})
+	require.Equal(t, []string{"t11"}, p.asking())
+	p.grant(0)
+	p.ended("t11", run.Ending{})
+	require.NotNil(t, p.end)
 }
 
 // TestNothingStartsThatTheHistoryHasNoRoomFor: what attempts carry counts before it

@@ -133,10 +133,10 @@ func (c *commands) status(ctx *cli.Context, client *starter.Client) error {
 // statusOf asks for everything at the same time; a question without an answer is
 // noted and keeps no other from being answered.
 func statusOf(ctx context.Context, client *starter.Client, now time.Time) status {
-	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}}
+	found := status{Running: []runningRun{}, Due: []dueRun{}, Failed: []starter.Run{}, Stopped: []jobtypes.JobType{}, Workers: []contract.WorkerDetail{}, Needs: []explain.Need{}}
 	var asking errgroup.Group
 	var ahead calendar.Forecast
-	faults := make([]error, 8)
+	faults := make([]error, 9)
 	asking.Go(func() error {
 		found.Running, faults[0] = openRuns(ctx, client)
 		return nil
@@ -178,6 +178,10 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 	})
 	asking.Go(func() error {
 		found.Skipped, faults[7] = skippedSince(ctx, client, now.Add(-failedWithin))
+		return nil
+	})
+	asking.Go(func() error {
+		found.Needs, faults[8] = explainer.NeedsPerson(ctx, client)
 		return nil
 	})
 	_ = asking.Wait() // Faults are noted.

@@ -22,6 +22,9 @@ func (v WorkersChanged) apply(e *Engine, now time.Time) {
 func (e *Engine) updateFleet(v WorkersChanged, now time.Time) map[string]bool {
 	f, gone := &e.fleet, map[string]bool{}
 	f.view++
+	if f.incomplete && !v.Incomplete {
+		e.touchLacking()
+	}
 	f.incomplete = v.Incomplete
 	seenNow := 0
 	for i := range v.Workers {

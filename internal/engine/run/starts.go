@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -167,6 +168,22 @@ func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
 func (e *Engine) endProbe(it *item, w *worker) {
 	if w.starts.Probing && w.starts.Probe == it.ID {
 		w.starts.Probing, w.starts.ProofAt = false, time.Time{}
+	}
+}
+
+// touchLacking looks again at the classes whose program workers lack.
+func (e *Engine) touchLacking() {
+	for _, c := range e.open {
+		if len(c.lacks) > 0 {
+			e.touch(c)
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(e.pinned)) {
+		for _, c := range e.pinned[node] {
+			if len(c.lacks) > 0 {
+				e.touch(c)
+			}
+		}
 	}
 }
 

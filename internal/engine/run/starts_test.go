@@ -122,6 +122,19 @@ func TestAMissingProgram(t *testing.T) {
 	assert.Equal(t, "1 failed NOT_INSTALLED: no worker that may run it has the program (a, b): no such program", s.ended())
 }
 
+// A view that may lack workers decides nothing; the complete view after it does.
+func TestAMissingProgramWaitsForACompleteView(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{ExecutionTimeout: seconds(60)}, node("a", 2))
+	s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 2)}, Incomplete: true})
+	s.plain(1)
+	s.endOn(1, contract.FailureNotInstalled)
+	require.Empty(t, s.ended())
+	s.reload()
+	s.step(WorkersChanged{Workers: []contract.WorkerView{node("a", 2)}})
+	assert.Contains(t, s.ended(), "1 failed NOT_INSTALLED")
+}
+
 // Many jobs without a program fail at once, and no worker is blamed. A worker that lacks
 // what another one has is reported.
 func TestMissingProgramsOfManyJobs(t *testing.T) {

@@ -47,7 +47,7 @@ func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 		return nil, nil, err
 	}
 	for _, variable := range fromFiles {
-		if key, value, _ := strings.Cut(variable, "="); commandlint.Secret(key, value) {
+		if key, value, _ := strings.Cut(variable, "="); commandlint.Verbatim(key, value) {
 			secrets = append(secrets, value)
 		}
 	}

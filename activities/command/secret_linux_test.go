@@ -78,11 +78,11 @@ func TestASecretIsInNoProposal(t *testing.T) {
 // secret with several.
 func TestLinesAndFilesAreMasked(t *testing.T) {
 	t.Parallel()
-	file := secretFile(t, "PGPASSWORD=from-a-file\nPGHOST=localhost\n")
+	file := secretFile(t, "PGPASSWORD=from-a-file\nAPI_TOKEN='pa$$w/rd'\nPGHOST=localhost\n")
 	pem := secretFile(t, "-----BEGIN KEY-----\nAAAABBBBCCCC\nDDDDEEEEFFFF\n-----END KEY-----\n")
-	got := execute(t, shell(`echo "$PGPASSWORD $PGHOST"; echo "$K" | sed -n 3p`).with(block{"env_file": file, "env": block{"K": block{"file": pem}}}), jobtype.Job{})
+	got := execute(t, shell(`echo "$PGPASSWORD $API_TOKEN $PGHOST"; echo "$K" | sed -n 3p`).with(block{"env_file": file, "env": block{"K": block{"file": pem}}}), jobtype.Job{})
 	require.NoError(t, got.Err)
-	assert.Equal(t, "*** localhost\n***\n", got.Result.Output)
+	assert.Equal(t, "*** *** localhost\n***\n", got.Result.Output)
 }
 
 func TestSecretsOfSystemd(t *testing.T) {

@@ -73,7 +73,7 @@ func TestEnvFilesAndInput(t *testing.T) {
 	for want, keys := range map[string]block{
 		"ENV_FILE: /no/such/file: no such file or directory":     {"env_file": "/no/such/file"},
 		"ENV_FILE: env: the path is not absolute":                {"env_file": "env"},
-		"ENV_FILE: " + file + ".input: line 1: \"the input\" is": {"env_file": file + ".input"},
+		"ENV_FILE: " + file + ".input: line 1 is no NAME=VALUE": {"env_file": file + ".input"},
 		"stdin: open /no/such/file: no such file":                {"stdin": "file:/no/such/file"},
 		`execute.umask: "0888" is not octal`:                     {"umask": "0888"},
 		"execute.nice: 20 is out of range":                       {"nice": 20},

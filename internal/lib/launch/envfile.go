@@ -14,7 +14,7 @@ func ParseEnvFile(text string) ([]string, error) {
 		line := p.line
 		name, found := p.name()
 		if !found {
-			return nil, fmt.Errorf("line %d: %.40q is no NAME=VALUE", line, name)
+			return nil, fmt.Errorf("line %d is no NAME=VALUE", line) // The text may be a part of a secret.
 		}
 		value, err := p.value()
 		if err != nil {
@@ -55,8 +55,7 @@ func (p *envParser) skip() bool {
 func (p *envParser) name() (string, bool) {
 	end := strings.IndexAny(p.rest, "=\n")
 	if end <= 0 || p.rest[end] == '\n' {
-		before, _, _ := strings.Cut(p.rest, "\n")
-		return before, false
+		return "", false
 	}
 	name := strings.TrimRight(p.rest[:end], " \t")
 	p.rest = p.rest[end+1:]

@@ -46,8 +46,8 @@ func TestEnvFile(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"A=1\nnothing\n": `line 2: "nothing" is no NAME=VALUE`, "=x": "is no NAME=VALUE", "\nA=\"x": `line 2: the quote " is not closed`,
-		"export A=1": `line 1: "export A" is no NAME=VALUE`, "A=\x00": "NUL",
+		"A=1\nnothing\n": `line 2 is no NAME=VALUE`, "=x": "is no NAME=VALUE", "\nA=\"x": `line 2: the quote " is not closed`,
+		"export A=1": `line 1 is no NAME=VALUE`, "A=\x00": "NUL",
 	} {
 		_, err := launch.ParseEnvFile(text)
 		assert.ErrorContains(t, err, want, text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/user"
@@ -82,7 +83,7 @@ func lookUp(ctx context.Context, spec launch.Spec) (*account, error) {
 // lookUpUser fills in the user. A number without a name needs a group in the
 // configuration.
 func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) error {
-	number, numeric := strconv.Atoi(name)
+	number, numeric := idOf(name)
 	found, err := user.Lookup(name)
 	if err != nil && numeric == nil {
 		found, err = user.LookupId(name)
@@ -94,7 +95,7 @@ func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) err
 	case ctx.Err() != nil:
 		return fmt.Errorf("look up user %s: %w", name, context.Cause(ctx))
 	case found != nil:
-	case numeric == nil && number >= 0 && grouped:
+	case numeric == nil && grouped:
 		a.UID, a.Home = number, "/"
 		return nil
 	case numeric == nil:
@@ -102,8 +103,8 @@ func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) err
 	default:
 		return fmt.Errorf("%w: this node has no user %s: create it, or restrict the job type by labels", errNoUser, name)
 	}
-	uid, uidErr := strconv.Atoi(found.Uid)
-	gid, gidErr := strconv.Atoi(found.Gid)
+	uid, uidErr := idOf(found.Uid)
+	gid, gidErr := idOf(found.Gid)
 	if err := errors.Join(uidErr, gidErr); err != nil {
 		return fmt.Errorf("%w: user %s has no number on this system: %w", errNoUser, name, err)
 	}
@@ -123,7 +124,7 @@ func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
 	}
 	groups := make([]int, 0, len(words))
 	for _, word := range words {
-		gid, err := strconv.Atoi(word)
+		gid, err := idOf(word)
 		if err != nil {
 			return nil, fmt.Errorf("groups of user %s: %w", of.Username, err)
 		}
@@ -132,21 +133,35 @@ func groupsOf(ctx context.Context, of *user.User) ([]int, error) {
 	return groups, nil
 }
 
+// idOf parses the number of a user or group. The largest one of 32 bits leaves the number as it
+// is, and the kernel drops further bits: both would be the worker's own, or root.
+func idOf(text string) (int, error) {
+	number, err := strconv.ParseUint(text, 10, 32)
+	if err == nil && number == math.MaxUint32 {
+		err = strconv.ErrRange
+	}
+	return int(number), err //nolint:gosec // at most 32 bits
+}
+
 func lookUpGroup(ctx context.Context, name string) (int, error) {
-	if number, err := strconv.Atoi(name); err == nil && number >= 0 {
+	if number, err := idOf(name); err == nil {
 		return number, nil
 	}
 	if found, err := user.LookupGroup(name); err == nil {
-		return strconv.Atoi(found.Gid)
+		return idOf(found.Gid)
 	}
 	if fields := nss(ctx, "group", name); len(fields) > 2 {
-		return strconv.Atoi(fields[2])
+		return idOf(fields[2])
 	}
 	return 0, fmt.Errorf("%w: this node has no group %s: create it, or restrict the job type by labels", errNoUser, name)
 }
 
-// nss returns the entry of a database of the name service, nil if there is none.
+// nss returns the entry of a database of the name service, nil if there is none. getent itself
+// drops the bits of a number that has too many, and would find root.
 func nss(ctx context.Context, database, name string) []string {
+	if _, err := idOf(name); err != nil && strings.Trim(name, " +-0123456789") == "" {
+		return nil
+	}
 	output, err := exec.CommandContext(ctx, "getent", "--", database, name).Output() //nolint:gosec // the name of a user or group
 	if err != nil {
 		return nil

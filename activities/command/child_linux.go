@@ -124,13 +124,27 @@ func (p program) openShim(pipes *pipes) (*shimChild, error) {
 // startFailure sorts the error as if the worker had started the program.
 func (r report) startFailure(name string) error {
 	if r.Setup {
-		return &startError{err: errors.New(r.Error), permanent: !passing(syscall.Errno(r.Errno))} //nolint:gosec // it was one
+		errno := syscall.Errno(r.Errno) //nolint:gosec // it was one
+		failed := &startError{err: errors.New(r.Error), permanent: !passing(errno)}
+		if r.Folder || !failed.permanent {
+			failed.err = &setupError{r.Error, errno} // Another node may have the directory, or the resources.
+		}
+		return failed
 	}
 	if r.Errno != 0 {
 		return startFailure(name, syscall.Errno(r.Errno)) //nolint:gosec // it was one
 	}
 	return &startError{err: errors.New(r.Error)}
 }
+
+// setupError is an error of a stage, with that of the system.
+type setupError struct {
+	text  string
+	errno syscall.Errno
+}
+
+func (e *setupError) Error() string { return e.text }
+func (e *setupError) Unwrap() error { return e.errno }
 
 // passing reports whether an error of the system passes by itself.
 func passing(errno syscall.Errno) bool {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/roundsman/roundsman/internal/lib/launch"
 )
@@ -39,7 +40,7 @@ func readBounded(path string, limit int64) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		return "", errors.New("the path is not absolute")
 	}
-	file, err := os.Open(path)
+	file, err := openReady(path)
 	if err != nil {
 		return "", withoutPath(err)
 	}
@@ -52,6 +53,24 @@ func readBounded(path string, limit int64) (string, error) {
 		return "", fmt.Errorf("the file has more than %d bytes", limit)
 	}
 	return string(data), nil
+}
+
+// openReady opens what can be read at once. A named pipe without a writer would block the job, and a
+// program of another user would become its owner.
+func openReady(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode()&(os.ModeNamedPipe|os.ModeSocket|os.ModeDir) != 0 {
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("it is no file")}
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // withoutPath drops the path of an error, which the caller names.
@@ -74,7 +93,7 @@ func (p program) input(pipes *pipes) ([]byte, error) {
 	case launch.StdinData:
 		return []byte(value), nil
 	case launch.StdinFile:
-		file, err := os.Open(value)
+		file, err := openReady(value)
 		if err != nil {
 			return nil, &startError{err: fmt.Errorf("stdin: %w", err)}
 		}

@@ -101,10 +101,10 @@ func (p program) run(ctx context.Context) (ended, error) {
 	defer stop(nil)
 	var err error
 	if p.account, err = accountOf(ctx, p.launch); err != nil {
-		return ended{}, err
+		return ended{}, cmp.Or(context.Cause(ctx), err)
 	}
 	if p.configured, p.mask, err = p.resolveEnv(ctx); err != nil {
-		return ended{}, err
+		return ended{}, cmp.Or(context.Cause(ctx), err)
 	}
 	pipes, err := openPipes(p.outputGrace)
 	if err != nil {

@@ -1,17 +1,21 @@
 package command_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 )
 
 const topSecret = `s3cr3t/"to p"+&`
@@ -115,4 +119,21 @@ func TestSecretsThatCannotBeFound(t *testing.T) {
 		require.ErrorContains(t, got.Err, want)
 		assert.Empty(t, got.Result.Output)
 	}
+}
+
+// A cancel ends the search for a secret, too, and is no failed start.
+func TestACancelDuringTheSearchForASecret(t *testing.T) {
+	t.Parallel()
+	mark := filepath.Join(t.TempDir(), "mark")
+	settings := shell("true").with(block{"env": block{"S": block{"command": []string{"sh", "-c", "touch $0; sleep 1000", mark}}}})
+	errCanceled := errors.New("an operator has canceled it")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	done := make(chan error, 1)
+	go func() {
+		done <- jobtypetest.Execute(ctx, newHandler(0), jobtype.Job{Settings: raw(t, settings)}).Err
+	}()
+	assert.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute, time.Millisecond)
+	cancel(errCanceled)
+	assert.ErrorIs(t, <-done, errCanceled)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -71,15 +72,32 @@ func TestEnvFilesAndInput(t *testing.T) {
 		assert.Equal(t, want, got.Result.Output)
 	}
 	for want, keys := range map[string]block{
-		"ENV_FILE: /no/such/file: no such file or directory":     {"env_file": "/no/such/file"},
-		"ENV_FILE: env: the path is not absolute":                {"env_file": "env"},
+		"ENV_FILE: /no/such/file: no such file or directory":    {"env_file": "/no/such/file"},
+		"ENV_FILE: env: the path is not absolute":               {"env_file": "env"},
 		"ENV_FILE: " + file + ".input: line 1 is no NAME=VALUE": {"env_file": file + ".input"},
-		"stdin: open /no/such/file: no such file":                {"stdin": "file:/no/such/file"},
-		`execute.umask: "0888" is not octal`:                     {"umask": "0888"},
-		"execute.nice: 20 is out of range":                       {"nice": 20},
-		`execute.ionice: "idle:3" is none of`:                    {"ionice": "idle:3"},
-		`execute.stdin: "nothing" is none of`:                    {"stdin": "nothing"},
+		"stdin: open /no/such/file: no such file":               {"stdin": "file:/no/such/file"},
+		`execute.umask: "0888" is not octal`:                    {"umask": "0888"},
+		"execute.nice: 20 is out of range":                      {"nice": 20},
+		`execute.ionice: "idle:3" is none of`:                   {"ionice": "idle:3"},
+		`execute.stdin: "nothing" is none of`:                   {"stdin": "nothing"},
 	} {
 		assert.ErrorContains(t, execute(t, shell("true").with(keys), jobtype.Job{}).Err, want)
 	}
+}
+
+// A named pipe that nobody writes to would block the job for good.
+func TestANamedPipeIsNoFile(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, unix.Mkfifo(pipe, 0o600))
+	for want, keys := range map[string]block{
+		"ENV_FILE: " + pipe + ": it is no file":      {"env_file": pipe},
+		"SECRET: env.S: " + pipe + ": it is no file": {"env": block{"S": block{"file": pipe}}},
+		"stdin: open " + pipe + ": it is no file":    {"stdin": "file:" + pipe},
+	} {
+		assert.ErrorContains(t, execute(t, shell("true").with(keys), jobtype.Job{}).Err, want)
+	}
+	got := execute(t, shell("wc -c").with(block{"stdin": "file:/dev/null"}), jobtype.Job{})
+	require.NoError(t, got.Err)
+	assert.Equal(t, "0\n", got.Result.Output)
 }

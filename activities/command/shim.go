@@ -71,6 +71,8 @@ type report struct {
 	Error string
 	// Setup is set if the process could not be changed as configured.
 	Setup bool
+	// Folder is set if the program could not enter its working directory.
+	Folder bool
 	// Ended is set if the program itself has ended; Code and Signal are its status.
 	Ended  bool
 	Code   int

@@ -71,10 +71,13 @@ func stage() int {
 		err = syscall.Exec(o.Path, o.Argv, o.Env) //nolint:gosec // the configuration names the program
 	}
 	message := notStarted(err)
-	message.Setup = setup
+	message.Setup, message.Folder = setup, errors.Is(err, errFolder)
 	_ = gob.NewEncoder(os.NewFile(stageReport, "report")).Encode(message)
 	return 1
 }
+
+// errFolder is wrapped by the error of a working directory that cannot be entered.
+var errFolder = errors.New("working directory")
 
 // prepare changes the process.
 func (o order) prepare() error {
@@ -91,7 +94,7 @@ func (o order) prepare() error {
 	}
 	if o.Dir != "" {
 		if err := os.Chdir(o.Dir); err != nil {
-			return fmt.Errorf("working directory: %w", err)
+			return fmt.Errorf("%w: %w", errFolder, err)
 		}
 	}
 	return nil

@@ -120,10 +120,27 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 		delete(data, "Item")
 	}
 	out.Spec = s.Map(put)
+	if err == nil {
+		err = s.unnamed(block, out.Spec)
+	}
 	if err == nil && out.argv[0] == "" {
 		err = fmt.Errorf("%s.command[0]: the template rendered to nothing, so there is no program to start", block)
 	}
 	return out, err
+}
+
+// unnamed refuses a user or group whose template has rendered to nothing: the program would
+// run as the worker.
+func (s settings) unnamed(block string, ready launch.Spec) error {
+	switch {
+	case s.User != "" && ready.User == "":
+		return fmt.Errorf("%s.user: the template rendered to nothing", block)
+	case s.Group != "" && ready.Group == "":
+		return fmt.Errorf("%s.group: the template rendered to nothing", block)
+	case slices.Contains(ready.Groups, ""):
+		return fmt.Errorf("%s.groups: a template rendered to nothing", block)
+	}
+	return nil
 }
 
 // passable refuses what no program can be given.

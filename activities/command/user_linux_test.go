@@ -3,6 +3,7 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -99,13 +100,21 @@ func TestUsersThatCannotBe(t *testing.T) {
 		"NO_USER: this node has no user no-such-user":             {"user": "no-such-user"},
 		"NO_USER: this node has no user number 4242: name its":    {"user": "4242"},
 		"NO_USER: this node has no group no-such-group":           {"group": "no-such-group"},
+		"NO_USER: this node has no user 4294967295":               {"user": "4294967295", "group": "daemon"},
+		"NO_USER: this node has no user 4294967296":               {"user": "4294967296", "group": "daemon"},
+		"NO_USER: this node has no group 4294967296":              {"user": "nobody", "group": "4294967296"},
+		"execute.user: the template rendered to nothing":          {"user": "{{.Params.nobody}}"},
+		"execute.groups: a template rendered to nothing":          {"user": "nobody", "groups": []string{"{{.Params.nobody}}"}},
 		"working directory: chdir /root: permission denied":       {"user": "nobody", "dir": "/root"},
+		"working directory: chdir /no/such: no such file":         {"user": "nobody", "dir": "/no/such"},
 		`command "/root/no" cannot be started on this worker: pe`: {"user": "nobody", "command": []string{"/root/no"}},
 	} {
-		got := execute(t, shell("true").with(keys), jobtype.Job{})
+		got := execute(t, shell("true").with(keys), jobtype.Job{Params: json.RawMessage(`{"nobody":""}`)})
 		require.ErrorContains(t, got.Err, want)
 		_, program := keys["command"] // One that is missing on this node may be on another.
-		assert.Equal(t, !program, jobtype.IsPermanent(got.Err), want)
+		_, folder := keys["dir"]
+		assert.Equal(t, !program && !folder, jobtype.IsPermanent(got.Err), want)
+		assert.Equal(t, program || folder, errors.Is(got.Err, jobtype.ErrNotInstalled), want)
 	}
 }
 

@@ -74,14 +74,14 @@ func (l *loader) defaultsOf(jobType *yamlread.Field, defaults *yamlread.Node) {
 	}
 	for _, b := range l.handlers[written.Literal].blocks {
 		if own := jobType.Value.Get(b.key); own != nil && own.Kind == yamlread.Object && b.key != "params" && b.schema != nil {
-			jobType.Value = jobType.Value.With(b.key, below(own, defaults, b.schema))
+			jobType.Value = jobType.Value.With(b.key, below(own, defaults, b.schema, true))
 		}
 	}
 }
 
-// below returns an object with the keys of defaults that it lacks and its schema has. Objects in it are
-// put together likewise.
-func below(own, defaults *yamlread.Node, schema *jsonschema.Schema) *yamlread.Node {
+// below returns an object with the keys of defaults that it lacks and its schema has. With inner, objects
+// in it are put together likewise; those in them, such as the reference to a secret, are not.
+func below(own, defaults *yamlread.Node, schema *jsonschema.Schema, inner bool) *yamlread.Node {
 	merged := own.Without()
 	for _, f := range defaults.Fields {
 		property := schema.Properties[f.Key]
@@ -94,12 +94,12 @@ func below(own, defaults *yamlread.Node, schema *jsonschema.Schema) *yamlread.No
 		written := own.Field(f.Key)
 		switch object := f.Value.Kind == yamlread.Object; {
 		case written == nil && object:
-			f.Value = below(f.Value.Empty(), f.Value, property)
+			f.Value = below(f.Value.Empty(), f.Value, property, false)
 			merged.Add(f)
 		case written == nil:
 			merged.Add(f)
-		case object && written.Value.Kind == yamlread.Object:
-			merged = merged.With(f.Key, below(written.Value, f.Value, property))
+		case object && written.Value.Kind == yamlread.Object && inner:
+			merged = merged.With(f.Key, below(written.Value, f.Value, property, false))
 		}
 	}
 	return merged

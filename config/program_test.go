@@ -48,6 +48,20 @@ func TestDefaultsOfAFile(t *testing.T) {
 	assert.JSONEq(t, `{"command":["rm"]}`, string(b.Execute), "defaults are those of their own file")
 }
 
+// Two references to one secret would be a fault: the job type's own replaces that of defaults.
+func TestAReferenceReplacesThatOfDefaults(t *testing.T) {
+	t.Parallel()
+	text := `version: 1
+defaults: {env: {A: {file: /a}, B: {file: /b}}}
+job_types: {a: {handler: command, schedule: {every: 1m}, each_worker: true, execute: {command: [rm], env: {A: {command: [pass, a]}}}}}
+`
+	loaded, err := config.Load(config.Options{
+		Sources: []config.Source{{Name: "a.yaml", Data: []byte(text)}}, Handlers: handlersOf(withCommand).Handlers, Validators: handlersOf(withCommand).Validators,
+	})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"command":["rm"],"env":{"A":{"command":["pass","a"]},"B":{"file":"/b"}}}`, string(loaded.JobTypes["a"].Execute))
+}
+
 func handlersOf(change func(*config.Options)) config.Options {
 	var o config.Options
 	change(&o)

@@ -61,7 +61,7 @@ func (h *Handler) program(ready rendered, own []string, params []byte, workerID 
 		params = []byte("{}")
 	}
 	return program{
-		argv: ready.argv, launch: ready.Spec, inherited: h.inherited(), own: own, stdin: params,
+		argv: ready.argv, launch: ready.Spec, inherited: h.options.inherited(), own: own, stdin: params,
 		killGrace: ready.Grace(), outputGrace: h.options.OutputGrace, ledger: h.ledger(workerID), shim: h.options.Shim, cgroups: &h.cgroups,
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // inherited returns the worker's own environment without the worker's credentials and
 // identity.
-func (h *Handler) inherited() []string {
+func (o Options) inherited() []string {
 	var env []string
-	for _, variable := range h.options.Environ() {
+	for _, variable := range o.Environ() {
 		if !strings.HasPrefix(variable, "TEMPORAL_") && !strings.HasPrefix(variable, "ROUNDSMAN_") {
 			env = append(env, variable)
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -26,7 +27,8 @@ type Call struct {
 	Argv []string
 	// Keys are without templates.
 	Keys launch.Spec
-	// Environ has the variables that are inherited, Own further ones.
+	// Environ has the variables that are inherited; nil: the worker's own without its
+	// credentials. Own has further ones.
 	Environ, Own []string
 	Input        []byte
 	// Output gets stdout and stderr. It must be safe for concurrent use.
@@ -49,11 +51,14 @@ func (e Exit) String() string {
 }
 
 // Run runs a program and returns when nothing of it is left. The error is the reason for
-// which it did not start, or the cause of ctx.
+// which it did not start, as a handler returns it, or the cause of ctx.
 func (r *Runner) Run(ctx context.Context, call Call) (Exit, error) {
 	to := func(from io.Reader) error {
 		_, err := io.Copy(call.Output, from)
 		return err
+	}
+	if call.Environ == nil {
+		call.Environ = r.options.inherited()
 	}
 	p := program{
 		argv: call.Argv, launch: call.Keys, inherited: call.Environ, own: call.Own, stdin: call.Input,
@@ -61,5 +66,8 @@ func (r *Runner) Run(ctx context.Context, call Call) (Exit, error) {
 		stdout: to, stderr: to,
 	}
 	outcome, err := p.run(ctx)
+	if start, ok := errors.AsType[*startError](err); ok {
+		err = whyNotStarted(call.Argv[0], start)
+	}
 	return Exit{Code: outcome.code, Signal: outcome.signal}, err
 }

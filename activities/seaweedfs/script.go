@@ -178,7 +178,7 @@ func (s *script) Execute(ctx context.Context, job jobtype.Job, progress jobtype.
 	}
 	program, err := exec.LookPath(settings.Weed)
 	if err != nil {
-		return jobtype.Result{}, jobtype.Permanent(fmt.Errorf("NO_WEED: admin_script needs the program %s on this worker: install it, or set params.weed: %w", settings.Weed, err))
+		return jobtype.Result{}, fmt.Errorf("NO_WEED: admin_script needs %s: %w: install it, or set params.weed: %w", settings.Weed, jobtype.ErrNotInstalled, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, settings.Timeout.Std(), fmt.Errorf("the script took longer than %s", settings.Timeout))
 	defer cancel()

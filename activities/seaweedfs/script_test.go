@@ -83,8 +83,6 @@ func runs(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// TestScriptHasTheLeaseToItself: jobs of the process give the lease back before the
-// shell asks for it, and wait until it has ended.
 // A shell in a session of its own ends with the script, too.
 func TestScriptEndsSessions(t *testing.T) {
 	t.Parallel()
@@ -98,6 +96,8 @@ func TestScriptEndsSessions(t *testing.T) {
 	assert.NoFileExists(t, "/proc/"+strings.TrimSpace(string(text))+"/stat")
 }
 
+// TestScriptHasTheLeaseToItself: jobs of the process give the lease back before the
+// shell asks for it, and wait until it has ended.
 func TestScriptHasTheLeaseToItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{Linger: 3 * time.Second})
@@ -128,7 +128,24 @@ func TestScriptSaysThatWeedIsMissing(t *testing.T) {
 	params := scriptParams(t, "volume.list", "no-such-weed", "1s")
 	done := f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
 	require.ErrorContains(t, done.Err, "NO_WEED")
-	assert.True(t, jobtype.IsPermanent(done.Err))
+	require.ErrorIs(t, done.Err, jobtype.ErrNotInstalled, "another worker may have it")
+	broken := filepath.Join(t.TempDir(), "weed")
+	require.NoError(t, os.WriteFile(broken, []byte("\x7fELF"), 0o700)) //nolint:gosec // a program
+	params = scriptParams(t, "volume.list", broken, "1s")
+	done = f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
+	require.ErrorIs(t, done.Err, jobtype.ErrNotInstalled)
+}
+
+// The shell has the variables of the worker, but not its credentials.
+func TestScriptHasNoCredentials(t *testing.T) {
+	t.Setenv("TEMPORAL_API_KEY", "a secret")
+	t.Setenv("WEED_JWT_FILER_SIGNING_KEY", "for weed")
+	f := newFixture(t, 1, weed.KeeperOptions{})
+	params := scriptParams(t, "volume.list", shellOf(t, "env\n"), "5s")
+	done := f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
+	require.NoError(t, done.Err)
+	assert.NotContains(t, done.Result.Output, "TEMPORAL_API_KEY")
+	assert.Contains(t, done.Result.Output, "for weed")
 }
 
 func TestScriptWaitsForItsInterval(t *testing.T) {

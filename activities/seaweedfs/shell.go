@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func (r *shellRun) run(ctx context.Context, runner *command.Runner, program stri
 		r.read(reader)
 	}()
 	exit, err := runner.Run(ctx, command.Call{
-		Argv: append([]string{program}, args...), Keys: launch.Spec{KillGrace: new(killGrace)}, Environ: os.Environ(), Output: writer,
+		Argv: append([]string{program}, args...), Keys: launch.Spec{KillGrace: new(killGrace)}, Output: writer,
 		Input: []byte("lock\n" + strings.Join(r.commands, "\n") + "\nunlock\nexit\n"),
 	})
 	_ = writer.Close()
@@ -50,7 +49,7 @@ func (r *shellRun) run(ctx context.Context, runner *command.Runner, program stri
 	case ctx.Err() != nil:
 		return fmt.Errorf("the script was stopped: %w; its lease ends within 10s; last output: %s", context.Cause(ctx), r.last())
 	case err != nil:
-		return fmt.Errorf("%s cannot be started: %w", program, err)
+		return err
 	case exit != command.Exit{}:
 		return fmt.Errorf("weed shell failed: %s; last output: %s", exit, r.last())
 	}

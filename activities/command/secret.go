@@ -103,7 +103,7 @@ func (p program) printed(ctx context.Context, argv []string) (string, error) {
 	errorOutput := newTail(stderrKept)
 	reading := program{
 		argv: argv, inherited: p.inherited, own: p.own, killGrace: time.Second, outputGrace: p.outputGrace,
-		ledger: p.ledger, owner: p.owner, shim: p.shim, cgroups: p.cgroups,
+		watcher: p.watcher, ledger: p.ledger, owner: p.owner, shim: p.shim, cgroups: p.cgroups,
 	}.with(func(stdout io.Reader) (err error) {
 		if output, err = io.ReadAll(io.LimitReader(stdout, maxSecretBytes+1)); err == nil && len(output) > maxSecretBytes {
 			err = fmt.Errorf("the secret has more than %d bytes", maxSecretBytes)

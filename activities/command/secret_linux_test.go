@@ -105,6 +105,7 @@ func TestSecretsThatCannotBeFound(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
 		"SECRET: env.S: /no/such/file: no such file or directory":                      block{"file": "/no/such/file"},
+		"execute.env.S: the template rendered to nothing":                              block{"file": "{{.Params.none}}"},
 		"SECRET: env.S: the secret is empty":                                           block{"command": []string{"true"}},
 		"SECRET: env.S: sh exited with status 4: no token for ***":                     block{"command": []string{"sh", "-c", "echo halfsecret; echo no token for halfsecret >&2; exit 4"}},
 		`SECRET: env.S: command "no-such-program" cannot be started`:                   block{"command": []string{"no-such-program"}},
@@ -115,7 +116,7 @@ func TestSecretsThatCannotBeFound(t *testing.T) {
 		`execute.env.S: credential: "a/b" is no name`:                                  block{"credential": "a/b"},
 		"a value is text, {file: PATH}, {credential: NAME} or {command: [PROGRAM, …]}": block{"fil": "x"},
 	} {
-		got := execute(t, shell("echo started").with(block{"env": block{"S": value}}), jobtype.Job{})
+		got := execute(t, shell("echo started").with(block{"env": block{"S": value}}), jobtype.Job{Params: json.RawMessage(`{"none":""}`)})
 		require.ErrorContains(t, got.Err, want)
 		assert.Empty(t, got.Result.Output)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -129,8 +130,8 @@ func (s settings) render(block string, data map[string]any) (rendered, error) {
 	return out, err
 }
 
-// unnamed refuses a user or group whose template has rendered to nothing: the program would
-// run as the worker.
+// unnamed refuses a user, group or secret whose template has rendered to nothing: the program
+// would run as the worker, or without its secret.
 func (s settings) unnamed(block string, ready launch.Spec) error {
 	switch {
 	case s.User != "" && ready.User == "":
@@ -139,6 +140,11 @@ func (s settings) unnamed(block string, ready launch.Spec) error {
 		return fmt.Errorf("%s.group: the template rendered to nothing", block)
 	case slices.Contains(ready.Groups, ""):
 		return fmt.Errorf("%s.groups: a template rendered to nothing", block)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Env)) {
+		if s.Env[key].Secret() && !ready.Env[key].Secret() {
+			return fmt.Errorf("%s.env.%s: the template rendered to nothing", block, key)
+		}
 	}
 	return nil
 }

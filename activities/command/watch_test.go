@@ -43,6 +43,15 @@ func TestSignsOfLife(t *testing.T) {
 	}
 }
 
+// The program that prints a secret shows signs of life, too: a slow one is no hang.
+func TestSignsOfLifeOfASecret(t *testing.T) {
+	t.Parallel()
+	slow := []string{"sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; sleep .15; done"}
+	got := execute(t, shell("true").with(block{"env": block{"S": block{"command": slow}}}), jobtype.Job{Liveness: jobtype.LivenessActivity, StallTimeout: jobtype.Duration(time.Second)})
+	require.NoError(t, got.Err)
+	assert.Greater(t, got.Alive, 4)
+}
+
 // aliveSink counts signs of life.
 type aliveSink struct {
 	jobtype.ProposalSink

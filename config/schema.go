@@ -222,6 +222,7 @@ func policySchema() object {
 		"liveness":       {string(jobtype.LivenessProgress), string(jobtype.LivenessProcess), string(jobtype.LivenessActivity)},
 		"on_disconnect":  {string(jobtype.DisconnectContinue), string(jobtype.DisconnectStop)},
 		"on_worker_loss": {string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)},
+		"recovery":       {string(jobtype.RecoveryResume), string(jobtype.RecoveryFail)},
 		"on_deadline":    {string(jobtype.DeadlineCancel), string(jobtype.DeadlineDrain)},
 		"on_window_end":  {string(jobtype.WindowEndDrain), string(jobtype.WindowEndCheckpoint)},
 		"routing":        {string(jobtype.RoutingWorker), string(jobtype.RoutingShared)},

@@ -27,6 +27,8 @@ type DAGInput struct {
 	Params json.RawMessage `json:"params,omitempty"`
 	// Deadline bounds the run besides the deadline of the spec; the shorter one applies.
 	Deadline jobtype.Duration `json:"deadline,omitempty"`
+	// Recovery is that of the run above; fail applies here, too.
+	Recovery jobtype.Recovery `json:"recovery,omitempty"`
 	// Resources are the pool sizes declared by the configuration; nil changes no size.
 	Resources map[string]int `json:"resources,omitempty"`
 	// DeclaredAt is the time at which that configuration was read; zero means the start of the run. A
@@ -75,6 +77,8 @@ type DAGResult struct {
 	Outcome    Outcome `json:"outcome"`
 	// Reason explains an outcome that the tasks do not: a deadline, an operator.
 	Reason string `json:"reason,omitempty"`
+	// WorkerLost: the run ended because a worker was lost, under recovery fail.
+	WorkerLost bool `json:"worker_lost,omitempty"`
 	// Counts holds the number of tasks per state.
 	Counts     map[string]int `json:"counts"`
 	StartedAt  time.Time      `json:"started_at"`

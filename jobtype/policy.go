@@ -45,6 +45,17 @@ const (
 	WorkerLossHold    OnWorkerLoss = "hold"
 )
 
+// Recovery selects the action for a whole run that lost a worker with one of its items.
+type Recovery string
+
+// The recoveries.
+const (
+	// RecoveryResume lets the run continue; OnWorkerLoss decides about the item.
+	RecoveryResume Recovery = "resume"
+	// RecoveryFail fails the run with all its open items. The next tick starts a new one.
+	RecoveryFail Recovery = "fail"
+)
+
 // OnDeadline selects the action for running jobs at max_runtime.
 type OnDeadline string
 
@@ -135,6 +146,8 @@ type Policy struct {
 	WorkerLossLimit int `json:"worker_loss_limit,omitempty"`
 	// OnWorkerLoss is replace, fail or hold. Default replace.
 	OnWorkerLoss OnWorkerLoss `json:"on_worker_loss,omitempty"`
+	// Recovery is resume or fail. Default resume.
+	Recovery Recovery `json:"recovery,omitempty"`
 	// OnDisconnect is continue or stop. Default continue.
 	OnDisconnect OnDisconnect `json:"on_disconnect,omitempty"`
 	// StopAfter is the time without a heartbeat accepted by the server after which the worker ends the
@@ -174,6 +187,7 @@ func DefaultPolicy() Policy {
 		ProgressTimeout:               Duration(24 * time.Hour),
 		WorkerLossLimit:               3,
 		OnWorkerLoss:                  WorkerLossReplace,
+		Recovery:                      RecoveryResume,
 		OnDisconnect:                  DisconnectContinue,
 		OnDeadline:                    DeadlineCancel,
 		DrainGrace:                    Duration(30 * time.Minute),

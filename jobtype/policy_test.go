@@ -24,7 +24,7 @@ func TestDefaultPolicyIsWhatIsDocumented(t *testing.T) {
 		"detection_retries": 2.0, "detection_timeout":"45s", "execution_timeout":"30m", "max_runtime":"30m", "max_jobs_per_detection":1000,
 		"global_execution_concurrency":1, "per_worker_execution_concurrency":1, "retry_backoff":"5s",
 		"heartbeat_timeout":"30s", "liveness":"progress", "stall_timeout":"30s", "progress_timeout":"24h",
-		"worker_loss_limit":3, "on_worker_loss":"replace", "on_disconnect":"continue", "on_deadline":"cancel", "drain_grace":"30m", "on_window_end":"drain",
+		"worker_loss_limit":3, "on_worker_loss":"replace", "recovery":"resume", "on_disconnect":"continue", "on_deadline":"cancel", "drain_grace":"30m", "on_window_end":"drain",
 		"overlap":"skip", "routing":"worker"}`, string(encoded))
 }
 
@@ -106,6 +106,7 @@ func TestPolicyFaultsNameTheSetting(t *testing.T) {
 		"worker_loss_limit":                func(p *jobtype.Policy) { p.WorkerLossLimit = -1 },
 		"liveness":                         func(p *jobtype.Policy) { p.Liveness = "pulse" },
 		"on_worker_loss":                   func(p *jobtype.Policy) { p.OnWorkerLoss = "weep" },
+		"recovery":                         func(p *jobtype.Policy) { p.Recovery = "pray" },
 		"on_deadline":                      func(p *jobtype.Policy) { p.OnDeadline = "extend" },
 		"on_window_end":                    func(p *jobtype.Policy) { p.OnWindowEnd = "slam" },
 		"overlap":                          func(p *jobtype.Policy) { p.Overlap = "allow_all" },

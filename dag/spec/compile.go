@@ -93,7 +93,7 @@ func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
-		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, FanOuts: u.limits, Defaults: s.Defaults,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.limits, Defaults: s.Defaults,
 	}}
 	if u.count() > 0 {
 		u.circles()

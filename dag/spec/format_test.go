@@ -24,6 +24,7 @@ func Marshal(s *Spec) ([]byte, error) {
 	b.put("deadline", s.Deadline.String(), s.Deadline > 0)
 	b.put("on_failure", s.OnFailure.String(), s.OnFailure != dag.Continue)
 	b.put("hold_on_failure", s.HoldOnFailure.String(), s.HoldOnFailure > 0)
+	b.text("recovery", string(s.Recovery))
 	if len(s.Params) > 0 {
 		b.node("params", b.any(s.Params))
 	}

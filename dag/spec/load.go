@@ -82,6 +82,7 @@ func (r reader) spec(root *yamlread.Node, tasks func(*yamlread.Node) []Task) *Sp
 		{"hold_on_failure", func(n *yamlread.Node) {
 			s.HoldOnFailure = r.duration(n, "hold_on_failure", jobtype.Duration(time.Second))
 		}},
+		{"recovery", func(n *yamlread.Node) { s.Recovery = r.recovery(n) }},
 		{"params", func(n *yamlread.Node) { s.Params, s.written = r.object(n, "params"), n }},
 		{"defaults", func(n *yamlread.Node) {
 			s.defaults = n
@@ -230,12 +231,19 @@ func (r reader) placeFields(t *Task) []field {
 }
 
 func (r reader) workerLoss(n *yamlread.Node) jobtype.OnWorkerLoss {
-	text := r.text(n, "on_worker_loss")
-	names := []string{string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)}
+	return jobtype.OnWorkerLoss(r.oneOf(n, "on_worker_loss", string(jobtype.WorkerLossReplace), string(jobtype.WorkerLossFail), string(jobtype.WorkerLossHold)))
+}
+
+func (r reader) recovery(n *yamlread.Node) jobtype.Recovery {
+	return jobtype.Recovery(r.oneOf(n, "recovery", string(jobtype.RecoveryResume), string(jobtype.RecoveryFail)))
+}
+
+func (r reader) oneOf(n *yamlread.Node, key string, names ...string) string {
+	text := r.text(n, key)
 	if isScalar(n) && !slices.Contains(names, text) {
 		r.at(n, "%q is not possible here; %s", text, suggestion(text, names))
 	}
-	return jobtype.OnWorkerLoss(text)
+	return text
 }
 
 // actionFields returns the keys for a task's work.

@@ -42,6 +42,7 @@ type Spec struct {
 	Deadline      jobtype.Duration // 0: none
 	OnFailure     dag.FailurePolicy
 	HoldOnFailure jobtype.Duration // 0: off
+	Recovery      jobtype.Recovery // empty: resume
 	Params        map[string]any   // for templates, below a task's own
 	// Defaults are keys of launch.Spec for every command task that does not set them.
 	Defaults map[string]any
@@ -173,6 +174,7 @@ type Header struct {
 	Deadline      jobtype.Duration  `json:"deadline,omitempty"`
 	OnFailure     dag.FailurePolicy `json:"on_failure"`
 	HoldOnFailure jobtype.Duration  `json:"hold_on_failure,omitempty"`
+	Recovery      jobtype.Recovery  `json:"recovery,omitempty"`
 	// FanOuts are the own limits of fan-outs.
 	FanOuts map[string]int `json:"fan_outs,omitempty"`
 	// Params are the params from the sub-DAG task, which replace the file's.

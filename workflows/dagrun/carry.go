@@ -47,7 +47,7 @@ func (r *dagRun) carryOut(d *dagrun.Decision) {
 	case dagrun.StartDAG:
 		id := r.id(d.Item)
 		r.runner.ExecuteDAG(d.Decision, id, "task "+id+" of "+r.in.Name, contract.DAGInput{
-			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources,
+			Depth: r.in.Depth + 1, By: r.in.By, RollEvents: r.in.RollEvents, Resources: r.in.Resources, Recovery: r.core.Recovery(),
 		}, d.Graph)
 	case dagrun.Insist:
 		r.runner.RepeatCancel(r.id(d.Item), d.Reason)

@@ -155,7 +155,7 @@ func (r *dagRun) open(encoded, state []byte) error {
 
 func (r *dagRun) config() dagrun.Config {
 	config := dagrun.Config{
-		RollEvents: r.in.RollEvents, Deadline: r.in.Deadline.Std(), Node: r.in.Node, Labels: r.in.Labels, JobTypes: map[string]dagrun.JobType{},
+		RollEvents: r.in.RollEvents, Deadline: r.in.Deadline.Std(), Recovery: r.in.Recovery, Node: r.in.Node, Labels: r.in.Labels, JobTypes: map[string]dagrun.JobType{},
 	}
 	//workflowcheck:ignore each goes to a place of its own
 	for _, spec := range r.jobTypes {
@@ -293,7 +293,7 @@ func (r *dagRun) result() (contract.DAGResult, error) {
 	now, info := r.runner.Now(), workflow.GetInfo(r.ctx).WorkflowExecution
 	result := contract.DAGResult{
 		DAG: r.in.Name, WorkflowID: info.ID, RunID: info.RunID,
-		Outcome: contract.Outcome(r.end.Outcome.String()), Reason: r.end.Reason, Counts: r.core.Counts(),
+		Outcome: contract.Outcome(r.end.Outcome.String()), Reason: r.end.Reason, WorkerLost: r.core.LostWorker(), Counts: r.core.Counts(),
 		StartedAt: r.core.StartedAt(), EndedAt: now, DurationMS: now.Sub(r.core.StartedAt()).Milliseconds(),
 	}
 	final, err := r.core.Snapshot()

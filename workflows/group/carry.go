@@ -150,7 +150,7 @@ func (r *groupRun) startJob(c group.StartJob) {
 	spec, p, id := r.in.Spec, c.Proposal, contract.JobID(c.Item)
 	in := contract.DAGInput{
 		Source: p.DAG, SourceName: "dag of " + id, Deadline: jobtype.Duration(c.Timeout), By: spec.Name,
-		Resources: spec.Resources, Node: p.Node, Labels: p.Labels,
+		Resources: spec.Resources, Node: p.Node, Labels: p.Labels, Recovery: r.core.Policy().Recovery,
 	}
 	if own := spec.DAG; own != nil {
 		in.Source, in.SourceName, in.Files = own.Text, own.File, own.Files

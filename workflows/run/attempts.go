@@ -14,9 +14,11 @@ type attempt struct {
 	// activity is the id of its activity, child that of its workflow, if it is one.
 	activity, child string
 	noop            bool
-	worker          string
-	future          workflow.Future
-	cancel          workflow.CancelFunc // nil for what ends by itself at once
+	// recovery is that of a child's run, by which it ends for a lost worker.
+	recovery jobtype.Recovery
+	worker   string
+	future   workflow.Future
+	cancel   workflow.CancelFunc // nil for what ends by itself at once
 }
 
 // Execute starts an attempt of an item on the worker that the engine has chosen, or
@@ -88,7 +90,7 @@ func (r *Runner) ExecuteDAG(d engine.Decision, name, summary string, in contract
 	ctx, cancel := workflow.WithCancel(r.ctx)
 	in.DeclaredAt = r.Admission.base.DeclaredAt
 	id := r.ChildID(name)
-	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, child: id, future: callDAG(ctx, id, summary, in, graph), cancel: cancel})
+	r.attempts = append(r.attempts, attempt{item: d.Item, n: d.Attempt, child: id, recovery: in.Recovery, future: callDAG(ctx, id, summary, in, graph), cancel: cancel})
 }
 
 // ChildID is the workflow id of an item's DAG.
@@ -165,7 +167,7 @@ func (r *Runner) endingOf(a *attempt) engine.Ending {
 		case a.noop:
 			return EndingOfError(err, "")
 		default:
-			return endingOfDAG(err, a.child)
+			return endingOfDAG(err, a.child, a.recovery)
 		}
 	}
 	var state contract.ExecuteState

@@ -13,6 +13,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // EndingOf reads what a worker reports about an attempt. The result of a success is
@@ -154,7 +155,7 @@ func readApplicationError(application *temporal.ApplicationError, ending *engine
 
 // endingOfDAG describes the end of a DAG's child workflow in words of ours: the
 // SDK's are about its own things.
-func endingOfDAG(err error, id string) engine.Ending {
+func endingOfDAG(err error, id string, recovery jobtype.Recovery) engine.Ending {
 	var (
 		canceled    *temporal.CanceledError
 		terminated  *temporal.TerminatedError
@@ -182,6 +183,10 @@ func endingOfDAG(err error, id string) engine.Ending {
 		// Another attempt would read the same text.
 		return engine.Ending{Failure: contract.FailurePermanent, Message: application.Message()}
 	case errors.As(err, &application):
+		var result contract.DAGResult
+		if recovery == jobtype.RecoveryFail && contract.ResultOfFailure(err, &result) && result.WorkerLost {
+			return engine.Ending{Failure: contract.FailureWorkerLost, Message: application.Message(), Gone: true}
+		}
 		return engine.Ending{Failure: contract.FailureFailed, Message: application.Message()}
 	}
 	return engine.Ending{Failure: contract.FailureFailed, Message: err.Error()}

@@ -224,7 +224,8 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	}
 	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, progress %s", policy.DetectionTimeout,
 		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
-	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit))
+	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times; recovery %s", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit,
+		cmp.Or(policy.Recovery, jobtype.RecoveryResume)))
 	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
 	shown.Add("by its handler", ui.Text(handlerDefaults(spec)))
 	if known.HeldBack != nil {

@@ -43,6 +43,18 @@ func TextCuts(reason string, cuts int) string {
 	return fmt.Sprintf("%s; it was stopped so %d times without a new checkpoint: give it more time (drain_grace, a longer window) or let its handler make checkpoints", reason, cuts)
 }
 
+// TextRecoveryFails follows the message of an item that lost its worker.
+const TextRecoveryFails = " (recovery is fail)"
+
+// TextLost names the item and the worker with which a run ends under recovery: fail. A DAG
+// as an item has no worker; its message names one.
+func TextLost(item, worker, message string) string {
+	if worker == "" {
+		return item + ": " + message
+	}
+	return item + " was lost with worker " + worker + ": " + message
+}
+
 // TextLostTooOften extends a message by the losses.
 func TextLostTooOften(message string, losses, limit int) string {
 	return fmt.Sprintf("%s (lost %d times, worker_loss_limit is %d)", message, losses, limit)

@@ -87,7 +87,9 @@ type Engine struct {
 	// while they can.
 	stopped    State
 	stopReason string
-	closing    Closing
+	// fatal: an item was lost under recovery: fail. Nothing starts until the source knows.
+	fatal   bool
+	closing Closing
 
 	// fence is the last one given, fenceEnd the last that may be; 0: no end.
 	fence, fenceEnd int64
@@ -146,6 +148,7 @@ func (e *Engine) Take(now time.Time) ([]Decision, []Report) {
 	e.begin()
 	e.fireTimers(now)
 	e.advance(now)
+	e.fatal = false // The source learns it now, and ends the run.
 	decisions, reports := e.decisions, e.reports
 	e.decisions, e.reports = e.takenDecisions[:0], e.takenReports[:0]
 	e.takenDecisions, e.takenReports = decisions, reports

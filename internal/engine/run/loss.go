@@ -82,7 +82,8 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit
 	failsAtOnce := e.onWorkerLoss(it) == jobtype.WorkerLossFail
-	fails := failsAtOnce || it.Losses > limit
+	fatal := policy.Recovery == jobtype.RecoveryFail
+	fails := fatal || failsAtOnce || it.Losses > limit
 	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
 	verdict := Replaced
 	switch {
@@ -95,6 +96,9 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	switch {
 	case fails && it.Canceling != "":
 		e.endCanceled(it, "", now)
+	case fatal:
+		e.fatal = true
+		e.settleWith(it, Failed, message+explain.TextRecoveryFails, Ending{Failure: contract.FailureWorkerLost})
 	case failsAtOnce:
 		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
 	case fails:

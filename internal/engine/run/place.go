@@ -66,7 +66,7 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 
 // mayStart reports whether anything may start at all.
 func (e *Engine) mayStart() bool {
-	return !e.paused && !e.suspended && !e.roll.hold && e.stopped == Open
+	return !e.paused && !e.suspended && !e.roll.hold && !e.fatal && e.stopped == Open
 }
 
 // advance starts what may start, in order.

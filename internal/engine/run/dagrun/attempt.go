@@ -6,6 +6,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/engine/run"
 )
 
@@ -113,11 +114,27 @@ func (g *Graph) take(r *run.Report, now time.Time) {
 			g.admit(t, now)
 		}
 	case run.Settled:
+		if r.Ending.Failure == contract.FailureWorkerLost {
+			g.lostWorker(t, r, now)
+		}
 		g.settle(t, r, now)
 	case run.Crowded:
 		g.must(dag.Event{Kind: dag.EventCrowded, Task: t.i}, now)
 	case run.AttemptFailed:
 	}
+}
+
+// lostWorker fails the whole run, because one of its tasks lost its worker under
+// recovery: fail. Only tasks with the rule always still run.
+func (g *Graph) lostWorker(t *task, r *run.Report, now time.Time) {
+	if g.run.Ending() {
+		return
+	}
+	detail := explain.TextLost("task "+g.run.ID(t.i), r.Worker, r.Message)
+	g.lost, g.reason = true, clip(string(contract.CodeWorkerLost)+": "+detail)
+	g.engine.Note(run.Note{Verdict: run.Terminated, Code: contract.CodeWorkerLost, Item: run.WholeRun, Detail: detail})
+	g.must(dag.Event{Kind: dag.EventDeadline}, now)
+	g.ending()
 }
 
 func (g *Graph) settle(t *task, r *run.Report, now time.Time) {

@@ -1,6 +1,7 @@
 package dagrun
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -32,6 +33,8 @@ type Config struct {
 	RollEvents int
 	// Deadline bounds the run besides the spec's own; 0: none.
 	Deadline time.Duration
+	// Recovery is that of the run that this one is an item of; its fail holds here, too.
+	Recovery jobtype.Recovery
 	// Node and Labels say where tasks run that name neither.
 	Node   string
 	Labels map[string]string
@@ -75,6 +78,7 @@ type Graph struct {
 	// fanSince is when the concurrency of a fan-out was used up.
 	fanSince map[string]time.Time
 	reason   string // why the run was canceled or is over
+	lost     bool   // it ends because a task lost its worker
 	outcome  dag.Outcome
 
 	// now is the time of the last step, for looking at the run.
@@ -140,21 +144,34 @@ const (
 
 func (g *Graph) engineConfig() run.Config {
 	work := map[string]run.Work{
-		workNone: {},
+		workNone: {Policy: jobtype.Policy{Recovery: g.Recovery()}},
 		// A command reports nothing unless it prints ::progress; only its end and its
 		// timeout show that it lives.
 		workCommand: {Handler: CommandHandler, Policy: jobtype.Policy{
-			Liveness: jobtype.LivenessProcess, ExecutionTimeout: spec.DefaultTimeout,
+			Liveness: jobtype.LivenessProcess, ExecutionTimeout: spec.DefaultTimeout, Recovery: g.Recovery(),
 		}.WithDefaults()},
 	}
 	//workflowcheck:ignore each goes to a place of its own
 	for name, found := range g.cfg.JobTypes {
-		work[name] = workOf(name, found)
+		work[name] = g.workOf(name, found)
 	}
 	return run.Config{Work: work, Claims: true, Admit: true, Adopt: true, RollEvents: g.cfg.RollEvents}
 }
 
-func workOf(name string, found JobType) run.Work {
+// Recovery is what becomes of the run when it loses a worker with one of its tasks.
+func (g *Graph) Recovery() jobtype.Recovery {
+	if g.cfg.Recovery == jobtype.RecoveryFail {
+		return g.cfg.Recovery
+	}
+	return cmp.Or(g.program.Header.Recovery, jobtype.RecoveryResume)
+}
+
+// LostWorker reports whether the run ends because a task lost its worker.
+func (g *Graph) LostWorker() bool { return g.lost }
+
+// workOf is the work of tasks of a job type. Its recovery is for its own groups.
+func (g *Graph) workOf(name string, found JobType) run.Work {
+	found.Policy.Recovery = g.Recovery()
 	return run.Work{Handler: found.Handler, JobType: name, Policy: found.Policy.WithDefaults(), Bytes: found.Bytes}
 }
 

@@ -28,6 +28,7 @@ type saved struct {
 	GateSince time.Time                     `json:"gate_since,omitzero"`
 	FanSince  map[string]time.Time          `json:"fan_since,omitempty"`
 	Reason    string                        `json:"reason,omitempty"`
+	Lost      bool                          `json:"lost,omitempty"`
 	Seq       int64                         `json:"seq,omitempty"`
 	Tasks     []savedTask                   `json:"tasks,omitempty"`
 	Starts    []dag.Index                   `json:"starts,omitempty"`
@@ -77,7 +78,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 
 func (g *Graph) save() saved {
 	s := saved{
-		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason,
+		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
 		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()),
 	}
 	if g.engine != nil && g.run.Started() {
@@ -168,7 +169,7 @@ func read(compiled *dag.Graph, data []byte, cfg Config) (*Graph, saved, error) {
 		return nil, s, err
 	}
 	g.outcome = restored.Outcome()
-	g.startedAt, g.heldUntil, g.reason, g.pause = s.StartedAt, s.HeldUntil, s.Reason, s.Pause
+	g.startedAt, g.heldUntil, g.reason, g.lost, g.pause = s.StartedAt, s.HeldUntil, s.Reason, s.Lost, s.Pause
 	g.fullSince, g.gateSince, g.fanSince, g.seq, g.starts = s.FullSince, s.GateSince, s.FanSince, s.Seq, s.Starts
 	return g, s, g.restoreBook(s, workers)
 }

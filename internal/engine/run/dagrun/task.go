@@ -239,7 +239,7 @@ func (g *Graph) SetJobType(now time.Time, name string, found JobType, problem st
 	delete(g.lookups, name)
 	if problem == "" {
 		g.cfg.JobTypes[name] = found
-		g.engine.SetWork(now, name, workOf(name, found))
+		g.engine.SetWork(now, name, g.workOf(name, found))
 	}
 	for _, t := range waiting {
 		switch {

@@ -99,7 +99,7 @@ func (g *Group) carryOver(j *job, r *run.Report, now time.Time) {
 		}
 		c.List = slices.Delete(c.List, unspent, unspent+1)
 	}
-	if len(j.Checkpoint) == 0 || !g.cfg.Windows && unspent < 0 || !continues(r) {
+	if len(j.Checkpoint) == 0 || !g.cfg.Windows && unspent < 0 || g.stopping == stopLost || !continues(r) {
 		return
 	}
 	if key == "" {

@@ -55,6 +55,16 @@ func (v GroupCanceled) apply(g *Group, now time.Time) {
 	g.stop(stopCanceled, why, now)
 }
 
+// lostWorker fails the whole group, because one of its jobs lost its worker under
+// recovery: fail. Nothing of it continues in the next group.
+func (g *Group) lostWorker(j *job, r *run.Report, now time.Time) {
+	if g.stopping == stopCanceled || g.stopping == stopLost {
+		return
+	}
+	g.stopping = stopNone
+	g.stop(stopLost, lostWith(j.N, r), now)
+}
+
 // stop keeps everything from starting. A job that does not run ends here; one that runs is
 // canceled, or left to drain after a deadline under on_deadline drain.
 func (g *Group) stop(cause stopCause, why reason, now time.Time) {
@@ -75,6 +85,8 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 		g.note(run.Terminated, contract.CodeDeadline, why.String(), 0)
 	case stopWindow:
 		g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
+	case stopLost:
+		g.note(run.Terminated, contract.CodeWorkerLost, why.Detail, 0)
 	case stopNone, stopCanceled, stopBudget:
 	}
 	if g.phase == PhaseDetecting {
@@ -91,8 +103,11 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 // stopJobs ends what does not run, and cancels what does where the cause wants it.
 func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 	state := run.NotStarted
-	if cause == stopCanceled {
+	switch cause { //nolint:exhaustive // the others only keep jobs from starting
+	case stopCanceled:
 		state = run.Canceled
+	case stopLost:
+		state = run.Failed
 	}
 	for _, j := range g.jobs.sorted() {
 		view, known := g.engine.View(j.N)
@@ -100,12 +115,12 @@ func (g *Group) stopJobs(cause stopCause, reason string, now time.Time) {
 		case !known:
 		case cause == stopBudget && view.Retries > 0:
 			g.engine.End(now, j.N, run.Failed, reason)
-		case view.Phase == run.PhaseLate:
+		case view.Phase == run.PhaseLate && cause != stopLost:
 			g.engine.End(now, j.N, state, string(contract.CodeWindowFit)+": "+g.textLate(j))
 		}
 	}
 	g.engine.Stop(now, state, reason)
-	if cause == stopCanceled || cause == stopDeadline && !g.drains() {
+	if cause == stopCanceled || cause == stopLost || cause == stopDeadline && !g.drains() {
 		g.engine.CancelRunning(now, reason)
 	}
 }

@@ -75,6 +75,7 @@ const (
 	stopWindow   stopCause = "window"
 	stopCanceled stopCause = "canceled"
 	stopBudget   stopCause = "budget"
+	stopLost     stopCause = "lost" // a worker, under recovery: fail
 )
 
 // New returns a group that was created at now. Its first event is [Submitted] or
@@ -190,6 +191,9 @@ func (g *Group) take(r *run.Report, now time.Time) {
 		g.noteFailure(j, r, now)
 	case run.Settled:
 		g.finish(j, r, now)
+		if r.Ending.Failure == contract.FailureWorkerLost {
+			g.lostWorker(j, r, now)
+		}
 	case run.Admitted, run.Crowded:
 	}
 }

@@ -24,6 +24,8 @@ func (g *Group) judge() (Outcome, reason) {
 	switch {
 	case g.stopping == stopCanceled:
 		return contract.OutcomeCanceled, g.why
+	case g.stopping == stopLost:
+		return contract.OutcomeFailed, g.why
 	case g.detect.Failed != "":
 		return contract.OutcomeFailed, reason{Detail: g.detect.Failed}
 	case g.stopping == stopWindow && c.Completed > 0 && undone > 0:

@@ -2,11 +2,13 @@ package group
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -18,8 +20,6 @@ type reason struct {
 	Detail string    `json:"detail,omitempty"`
 }
 
-// String is the reason as the record, the audit log and the terminal show it: the code
-// first.
 // textDetections is the number of attempts of a failed detection.
 func textDetections(attempts int) string {
 	if attempts < 2 {
@@ -34,12 +34,19 @@ func (g *Group) textDetectsAgain() string {
 	return fmt.Sprintf("attempt %d of %d failed, the next begins at %s; %s", d.Retries, g.cfg.Policy.DetectionRetries+1, at(d.RetryAt), d.Failing)
 }
 
+// String is the reason as the record, the audit log and the terminal show it: the code
+// first.
 func (r reason) String() string {
 	code := string(r.Code)
 	if !r.Until.IsZero() {
 		code += " " + at(r.Until)
 	}
 	return joined(": ", code, r.Detail)
+}
+
+// lostWith names the worker and the job with which a group ends under recovery: fail.
+func lostWith(job int, r *run.Report) reason {
+	return reason{Code: contract.CodeWorkerLost, Detail: explain.TextLost("job "+strconv.Itoa(job), r.Worker, r.Message)}
 }
 
 const textClaimsRefused = "the claims were refused: "

@@ -56,7 +56,7 @@ func TestOnEveryWorker(t *testing.T) {
 	h.run("jobtypes", "run", "refresh", "--wait").OK().Says("refresh: completed in", "3 completed (node-a 1, node-b 1, node-c 1)")
 
 	h.run("jobtypes", "run", "fails", "--wait").Exits(ui.ExitFailed).Says("fails: partial in", "2 completed", "1 of 3 workers missed: node-b: DETECTION_FAILED")
-	h.run("runs", "show", "fails").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(1 detection tried)")
+	h.run("runs", "show", "fails").OK().Says("partial", "missed", "node-b: DETECTION_FAILED", "(3 detections tried)")
 
 	h.run("workers", "cordon", "node-a").OK()
 	h.run("jobtypes", "run", "check", "--wait").Exits(ui.ExitFailed).Says("check: partial in", "2 completed, 1 workers missed (node-b 2)", "1 of 2 workers missed: node-a: WORKER_CORDONED")

@@ -80,7 +80,7 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 	t.Parallel()
 	h := alone(t)
 	now := time.Now()
-	h.run("apply", "-c", h.write("version: 1\njob_types:\n  nightly:\n    handler: command\n    schedule: {every: 30m}\n"+
+	h.run("apply", "-c", h.write("version: 1\njob_types:\n  nightly:\n    handler: command\n    schedule: {every: 30m, first_run: scheduled}\n"+
 		fmt.Sprintf("    blackouts: [{from: %s, to: %s}]\n", now.Add(-time.Minute).Format(time.RFC3339), now.Add(25*time.Minute).Format(time.RFC3339))+
 		"    detect: {command: [printf, 'a\\n'], format: lines}\n    execute: {command: [echo, done]}\n")).OK()
 	h.background("worker", "--id", "node-a", "--data-dir", t.TempDir(), "--log-level", "error", "--drain-timeout", "0s")

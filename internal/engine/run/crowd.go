@@ -80,8 +80,27 @@ func (e *Engine) await(it *item) {
 	it.Waits = true
 	e.waits++
 	k := e.crowd(it.Needs.key())
+	full := k.full(e)
 	k.waiting++
 	e.touchCrowd(k)
+	if e.admit && !full && k.full(e) {
+		e.reportCrowd(k)
+	}
+}
+
+// reportCrowd reports the items of a crowd that has just become full: they do not request
+// their needs now.
+func (e *Engine) reportCrowd(k *crowd) {
+	var ids []int
+	for _, c := range k.classes {
+		for _, it := range c.items {
+			ids = append(ids, it.ID)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		e.reports = append(e.reports, Report{Kind: Crowded, Item: id})
+	}
 }
 
 // unwait is the inverse of await.

@@ -41,6 +41,9 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 func (e *Engine) push(it *item, now time.Time) {
 	it.Aside = e.crowdOf(it) != nil
 	e.pushBack(it, now)
+	if e.admit && it.class.full(e) {
+		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
+	}
 }
 
 // pushBack puts an item into the class in which it was before.
@@ -57,9 +60,6 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 		e.gate.Add(it.ID, it)
 	} else {
 		e.gate.Remove(it.ID)
-	}
-	if e.admit && c.full(e) {
-		e.reports = append(e.reports, Report{Kind: Crowded, Item: it.ID})
 	}
 	e.touch(c)
 }

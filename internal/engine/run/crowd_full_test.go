@@ -1,0 +1,42 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// crowded answers an item's request as admission does that has nothing left, and lists the
+// items that the source is told of.
+func (s *script) crowded(id int) (told []int) {
+	s.e.Apply(s.now, Waits{Item: id, Ask: s.e.items[id].Ask})
+	_, reports := s.e.Take(s.now)
+	for _, r := range reports {
+		if r.Kind == Crowded {
+			told = append(told, r.Item)
+		}
+	}
+	return told
+}
+
+// TestAnItemIsReportedWhenItsCrowdBecomesFull: it waited for a worker before. A restored
+// engine does not report it again.
+func TestAnItemIsReportedWhenItsCrowdBecomesFull(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{Claims: true, Admit: true}, jobtype.Policy{}, node("a", 50))
+	db := Needs{Pools: map[string]int{"db": 1}}
+	s.offer(Item{ID: 1, Needs: db})
+	assert.Equal(t, []int{1}, s.crowded(1))
+	s.offer(Item{ID: 100, Needs: db, Want: Want{Node: "b"}})
+	for id := 2; id < maxAlike; id++ {
+		s.offer(Item{ID: id, Needs: db})
+		assert.Equal(t, []int{id}, s.crowded(id))
+	}
+	s.offer(Item{ID: maxAlike, Needs: db})
+	assert.Equal(t, []int{100, maxAlike}, s.crowded(maxAlike))
+	s.reload()
+	_, reports := s.e.Take(s.now)
+	assert.Empty(t, reports)
+}

@@ -47,7 +47,6 @@ func (s startRecord) failing() bool { return s.Failed >= maxCannotStart }
 // cannotStart counts a start that failed.
 func (e *Engine) cannotStart(it *item, end Ending, now time.Time) {
 	instance := cmp.Or(it.Instance, end.Instance)
-	it.Ran = true
 	it.Direct = it.Direct || it.Instance == "" // The same worker may draw it from the shared queue again.
 	if at, known := slices.BinarySearch(it.Lacks, instance); end.Failure == contract.FailureNotInstalled && instance != "" && !known {
 		it.Lacks = slices.Insert(slices.Clone(it.Lacks), at, instance)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -199,4 +200,19 @@ func TestASharedQueueWithASickWorker(t *testing.T) {
 	require.Equal(t, "1@", starts(s.plain(1)))
 	got := s.step(Ended{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureCannotStart, Message: "no files", Worker: "a", Instance: "i1"}})
 	assert.Equal(t, "1@b", starts(got))
+}
+
+// A program that has never started keeps its expires_at.
+func TestAnItemWhoseProgramNeverStartsExpires(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{}, jobtype.Policy{}, node("a", 1))
+	s.offer(Item{ID: 1, ExpiresAt: epoch.Add(30 * time.Second)})
+	for range 20 {
+		if it := s.e.items[1]; it != nil && it.inFlight() {
+			s.endOn(1, contract.FailureCannotStart)
+			continue
+		}
+		s.wait(4 * time.Second)
+	}
+	assert.Equal(t, "1 expired "+explain.TextExpired, s.ended())
 }

@@ -40,3 +40,25 @@ func TestAnItemIsReportedWhenItsCrowdBecomesFull(t *testing.T) {
 	_, reports := s.e.Take(s.now)
 	assert.Empty(t, reports)
 }
+
+// TestAFullCrowdDoesNotTryWorkers: its items do not start anyway, and the run would wake at
+// once again and again.
+func TestAFullCrowdDoesNotTryWorkers(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{Claims: true, Limit: 2}, jobtype.Policy{}, node("a", 1))
+	db := Needs{Pools: map[string]int{"db": 1}}
+	s.offer(Item{ID: 1, Needs: db}, Item{ID: 2, Needs: db})
+	s.crowded(1)
+	s.crowded(2)
+	assert.Equal(t, "10@a", starts(s.offer(Item{ID: 3, Needs: db}, Item{ID: 10})))
+	s.endSaying(10, "", s.said(1, 0))
+	for range 100 {
+		wake := s.e.NextWake()
+		if wake.IsZero() {
+			return
+		}
+		s.now = wake
+		s.step(Tick{})
+		assert.NotEqual(t, wake, s.e.NextWake(), "it wakes at once again")
+	}
+}

@@ -142,9 +142,9 @@ func (e *Engine) assess(c *class, now time.Time) {
 }
 
 // wakeToTry has a class that is not able to start an item looked at when a worker
-// that looks full may be tried.
+// that looks full may be tried. One that waits for its crowd is looked at with that.
 func (e *Engine) wakeToTry(c *class, able bool) {
-	if able || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
+	if able || c.full(e) || len(c.workers) == 0 || c.workers[0].tier != tierTrial {
 		c.tryAt = time.Time{}
 		return
 	}

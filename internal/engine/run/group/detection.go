@@ -37,8 +37,9 @@ type detection struct {
 	Retries int       `json:"retries,omitempty"`
 	RetryAt time.Time `json:"retry_at,omitzero"`
 	Failing string    `json:"failing,omitempty"`
-	// Failed is why the detection as a whole failed.
-	Failed string `json:"failed,omitempty"`
+	// Failed is why the detection as a whole failed, FailedCode its code, if it has one.
+	Failed     string        `json:"failed,omitempty"`
+	FailedCode contract.Code `json:"failed_code,omitempty"`
 	// Targets are the workers of a group that is for every worker, by id. Since is when
 	// one of them detected last.
 	Targets map[string]*target `json:"targets,omitempty"`
@@ -137,6 +138,7 @@ func (g *Group) advanceDetection(now time.Time) {
 	w, ok := g.detector(now)
 	if why := g.detectorsLack(); !ok && why != "" {
 		g.failDetection(why)
+		g.detect.FailedCode = contract.CodeNotInstalled
 		return
 	}
 	if !ok {
@@ -202,8 +204,14 @@ func (g *Group) detector(now time.Time) (run.Detector, bool) {
 }
 
 // detectorsLack is the error if all workers that detect lack the program; "" if one
-// may have it, or there is none.
+// may have it, which may be away for a moment, or there is none.
 func (g *Group) detectorsLack() (why string) {
+	away := func(w run.Candidate) bool {
+		return w.Online && !w.Usable && w.Code != contract.CodeUnsupported && g.detect.Lacks[process(w.ID, w.Instance)] == ""
+	}
+	if g.engine.Incomplete() || slices.ContainsFunc(g.engine.Candidates(theWork, true, nil), away) {
+		return ""
+	}
 	able := g.engine.Detectors(g.cfg.Handler, g.cfg.JobType)
 	for _, w := range able {
 		if why = g.detect.Lacks[process(w.ID, w.Instance)]; why == "" {
@@ -399,7 +407,7 @@ func (g *Group) detectionNotStarted(s *session, v DetectionEnded, now time.Time)
 
 func (g *Group) failDetection(why string) {
 	g.resetProposals()
-	g.detect.Failed = why
+	g.detect.Failed, g.detect.FailedCode = why, ""
 	g.phase = PhaseRunning
 }
 

@@ -27,7 +27,7 @@ func (g *Group) judge() (Outcome, reason) {
 	case g.stopping == stopLost:
 		return contract.OutcomeFailed, g.why
 	case g.detect.Failed != "":
-		return contract.OutcomeFailed, reason{Detail: g.detect.Failed}
+		return contract.OutcomeFailed, reason{Code: g.detect.FailedCode, Detail: g.detect.Failed}
 	case g.stopping == stopWindow && c.Completed > 0 && undone > 0:
 		return contract.OutcomePartial, g.why
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():

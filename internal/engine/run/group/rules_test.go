@@ -257,6 +257,27 @@ func TestDetectionThatFailsEndsTheGroup(t *testing.T) {
 	assert.Equal(t, "detection on a: the disk is gone", reason)
 }
 
+// A worker that is suspect for a moment may have the program that another one lacks.
+func TestADetectionWaitsForAWorkerThatMayHaveItsProgram(t *testing.T) {
+	t.Parallel()
+	s := play(t, jobtype.Policy{}, []Worker{node("a", 1), node("b", 1)})
+	first, ok := find[StartDetection](s.last)
+	require.True(t, ok)
+	s.step(DetectionEnded{Attempt: 1, Failure: FailureWorkerLost})
+	s.step(DetectionEnded{Attempt: 2, Failure: contract.FailureNotInstalled, Message: "no such program"})
+	require.Equal(t, PhaseDetecting, s.g.Phase())
+	back := node(first.ID, 1)
+	back.Beat++
+	again, ok := find[StartDetection](s.ran(run.WorkersChanged{Workers: []Worker{back}, Partial: true}))
+	require.True(t, ok)
+	assert.Equal(t, first.ID, again.ID)
+	s.step(DetectionEnded{Attempt: 3, Failure: contract.FailureNotInstalled, Message: "no such program"})
+	outcome, reason := s.outcome()
+	assert.Equal(t, OutcomeFailed, outcome, "both lack it")
+	assert.Equal(t, "NOT_INSTALLED: none of 2 workers that detect has the program: no such program", reason)
+	assert.Equal(t, contract.CodeNotInstalled, s.g.Result(s.now).Code)
+}
+
 // The only worker detects for others for minutes: the group asks now and then, says
 // what it waits for, and gives up nothing.
 func TestDetectionWaitsForADetectSlot(t *testing.T) {

@@ -107,7 +107,7 @@ func textDetectionFailed(worker, message string) string {
 }
 
 func textDetectorsLack(workers int, message string) string {
-	return fmt.Sprintf("%s: none of %d workers that detect has the program: %s", contract.CodeNotInstalled, workers, message)
+	return fmt.Sprintf("none of %d workers that detect has the program: %s", workers, message)
 }
 
 func activeIn(a Active) reason {

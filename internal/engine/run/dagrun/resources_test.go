@@ -54,6 +54,21 @@ func TestResourcesAreHeldWhileTheTaskCanUseThem(t *testing.T) {
 	assert.Equal(t, dag.OutcomeCompleted, p.end.Outcome)
 }
 
+// TestTheBeginOfTheLastAttemptContinuesAsNew: a task that ends without another attempt has run.
+func TestTheBeginOfTheLastAttemptContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	p := start(t, one+"{id: a, command: [x], retries: {limit: 1, backoff: 2m}}\n", dagrun.Config{RollEvents: 1})
+	p.workers(worker("w", 1))
+	began := p.now
+	p.pass(time.Minute)
+	p.ended("a", run.Ending{Failure: contract.FailureFailed, Message: "no"})
+	p.roll(dagrun.Config{})
+	p.operate(dagrun.Request{Kind: dagrun.CancelTask, Tasks: []string{"a"}})
+	assert.Equal(t, "canceled", p.state("a"))
+	assert.Equal(t, began, p.view("a").StartedAt)
+	assert.Equal(t, p.now, p.view("a").EndedAt)
+}
+
 // A task that asks again holds its place, and another may hold what it asks for and
 // wait for that place.
 func TestATaskThatAsksAgainIsGivenWay(t *testing.T) {

@@ -56,6 +56,7 @@ type savedTask struct {
 	Placed    bool           `json:"pl,omitempty"`
 	Asking    bool           `json:"as,omitempty"`
 	StartedAt time.Time      `json:"sa,omitzero"`
+	BeganAt   time.Time      `json:"ba,omitzero"`
 	Until     time.Time      `json:"u,omitzero"`
 	Rendered  *savedRendered `json:"d,omitempty"`
 }
@@ -91,7 +92,7 @@ func (g *Graph) save() saved {
 			continue
 		}
 		s.Tasks = append(s.Tasks, savedTask{
-			Task: t.i, Phase: t.phase, Seq: t.seq, Placed: t.placed, Asking: t.asking, StartedAt: t.startedAt, Until: t.until, Rendered: g.changedSince(t),
+			Task: t.i, Phase: t.phase, Seq: t.seq, Placed: t.placed, Asking: t.asking, StartedAt: t.startedAt, BeganAt: t.beganAt, Until: t.until, Rendered: g.changedSince(t),
 		})
 	}
 	if len(g.results.of) > 0 {
@@ -241,7 +242,7 @@ func (g *Graph) restoreTask(s savedTask) error {
 	}
 	t := &task{
 		i: s.Task, definition: definition, phase: s.Phase, seq: s.Seq, placed: s.Placed, asking: s.Asking, admitted: g.run.Admitted(s.Task),
-		startedAt: s.StartedAt, until: s.Until,
+		startedAt: s.StartedAt, beganAt: s.BeganAt, until: s.Until,
 	}
 	g.live[t.i] = t
 	g.gate.count(t)

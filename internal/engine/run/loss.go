@@ -81,8 +81,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 	policy := e.work[it.Work].Policy
 	message := clip(lost.Message)
 	limit := policy.WorkerLossLimit
-	failsAtOnce := e.onWorkerLoss(it) == jobtype.WorkerLossFail
-	fatal := policy.Recovery == jobtype.RecoveryFail
+	fatal, failsAtOnce := policy.Recovery == jobtype.RecoveryFail, e.onWorkerLoss(it) == jobtype.WorkerLossFail
 	fails := fatal || failsAtOnce || it.Losses > limit
 	holds := !fails && e.holds(it) && it.Worker != "" && e.stopped == Open && it.Canceling == ""
 	verdict := Replaced

@@ -146,7 +146,8 @@ func completeAndFail(t *testing.T, h *harness) {
 	h.run("jobtypes", "pause", "quick", "--note", strings.Repeat("long ", 400)).Exits(ui.ExitUsage).Complains("bytes too long: a Schedule keeps 1000, with who paused it and when")
 	h.run("jobtypes", "pause", "quick").OK()
 	// Lists of runs and of Schedules come from visibility, which follows a moment later.
-	h.eventually("STOPPED", "status").Says("group/broken-", "FAILED", "paused", "tester")
+	told := h.eventually("PAUSED", "status").Says("NEEDS A PERSON", "roundsman jobtypes resume quick", "paused by tester", "group/broken-", "FAILED")
+	assert.NotContains(t, told.Stdout, "STOPPED", "it is listed once")
 	h.run("explain", "quick").OK().Says("job type quick: idle", "PAUSED(quick) since", "its schedule is paused by tester", "→ `roundsman jobtypes resume quick`")
 	h.run("explain", "broken").OK().Says("its last run, "+last.WorkflowID+",", "as partial", "no such disk", "`roundsman runs show "+last.WorkflowID+"`",
 		"NOT_DUE_UNTIL(broken)", "`roundsman jobtypes run broken`")

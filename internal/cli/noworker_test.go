@@ -64,7 +64,7 @@ func TestJobTypeWithoutAWorker(t *testing.T) {
 	assert.Equal(t, map[string]bool{"served": false, "unserved": true, "labelled": true}, listed)
 	h.run("jobtypes", "show", "unserved").OK().Says("NO_WORKER")
 	h.run("doctor").OK().Says(label, "(labelled), and no worker for unserved", "roundsman explain labelled")
-	h.run("status").OK().Says("STOPPED", label, jobType)
+	h.run("status").OK().Says("NEEDS A PERSON", strings.TrimPrefix(label, "NO_WORKER: "), strings.TrimPrefix(jobType, "NO_WORKER: "))
 	explained := h.run("explain", "labelled").OK().Says("no online worker has label role=storage", "--labels role=storage")
 	assert.NotContains(t, explained.Stdout, "uncordon")
 	watched := make(chan clitest.Outcome, 1)

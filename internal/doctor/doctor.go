@@ -25,7 +25,7 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 		return checks // Without a control plane the rest has no answer.
 	}
 	var asking errgroup.Group
-	var types, holds, receivers Check
+	var types, holds, receivers, needs Check
 	asking.Go(func() error {
 		types = checkServed(ctx, client)
 		return nil
@@ -38,8 +38,12 @@ func Examine(ctx context.Context, client *starter.Client) []Check {
 		receivers = checkReceivers(ctx, client, time.Now())
 		return nil
 	})
+	asking.Go(func() error {
+		needs = checkNeeds(ctx, client)
+		return nil
+	})
 	_ = asking.Wait() // A check without an answer says so.
-	return append(checks, types, holds, receivers)
+	return append(checks, types, holds, receivers, needs)
 }
 
 // maxNamed is how many job types a check names.

@@ -39,15 +39,15 @@ type Explanation struct {
 
 // The kinds of things that can be explained.
 const (
-	kindJobType = "job type"
-	kindRun     = "run"
-	kindJob     = "job"
-	kindWorker  = "worker"
-	kindDAGRun  = "dag run"
-	kindDAGTask = "dag task"
-
+	KindJobType = "job type"
+	KindWorker  = "worker"
 	// KindReceiver is a receiver of notifications.
 	KindReceiver = "receiver"
+
+	kindRun     = "run"
+	kindJob     = "job"
+	kindDAGRun  = "dag run"
+	kindDAGTask = "dag task"
 )
 
 // Explain answers for a job type, a worker, a run, a job (RUN/JOB), a run of a
@@ -129,10 +129,10 @@ func (e *explainer) audited(ctx context.Context, found *Explanation, facts *expl
 	switch named := jobtype.ValidateName(name) == nil; {
 	case named && kind == "worker":
 		known, err = e.worker(ctx, name, facts)
-		kind = kindWorker
+		kind = KindWorker
 	case named && kind == "jobtype":
 		known, err = e.jobType(ctx, name, facts)
-		kind = kindJobType
+		kind = KindJobType
 	}
 	if known {
 		found.Name, found.Kind = name, kind
@@ -148,11 +148,11 @@ func (e *explainer) named(ctx context.Context, found *Explanation, facts *explai
 	}
 	known, err := e.jobType(ctx, name, facts)
 	if err != nil || known {
-		found.Kind = kindJobType
+		found.Kind = KindJobType
 		return err
 	}
 	if known, err = e.worker(ctx, name, facts); err != nil || known {
-		found.Kind = kindWorker
+		found.Kind = KindWorker
 		return err
 	}
 	ref := starter.RunRef{WorkflowID: groupPrefix + name}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ const (
 	needRuns, needHolds = 200, 1000
 	// needsAtOnce bounds the queries at the same time.
 	needsAtOnce = 8
+	// kindPlane is the kind of what all control planes share.
+	kindPlane = "control plane"
 )
 
 // NeedsPerson lists the states of the whole installation that wait for a person. Missing facts are the error; the
@@ -40,7 +43,7 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	note(err)
 	if down.Down != "" {
 		down.Now, down.DownSince = now, e.lastPoll(ctx)
-		return explain.NeedsPerson([]explain.Thing{{Kind: "control plane", Name: client.Namespace(), Facts: down}}), errors.Join(faults...)
+		return explain.NeedsPerson([]explain.Thing{{Kind: kindPlane, Name: client.Namespace(), Facts: down}}), errors.Join(faults...)
 	}
 	held, err := client.Admission().Holds(ctx, contract.HoldsInput{Limit: needHolds})
 	note(err)
@@ -48,11 +51,11 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 		found := typeFacts(known)
 		facts := explain.Facts{Now: now, Type: &found, Workers: workers}
 		facts.Holds = slices.DeleteFunc(slices.Clone(held.Holds), func(h contract.AdmissionHold) bool { return h.JobType != known.Name })
-		things = append(things, explain.Thing{Kind: kindJobType, Name: known.Name, JobType: known.Name, Facts: facts})
+		things = append(things, explain.Thing{Kind: KindJobType, Name: known.Name, JobType: known.Name, Facts: facts})
 	}
 	for _, worker := range workers {
 		if worker.State != contract.WorkerDeleted {
-			things = append(things, explain.Thing{Kind: kindWorker, Name: worker.Registration.ID, Facts: explain.Facts{Now: now, Worker: &explain.WorkerFacts{WorkerDetail: worker}}})
+			things = append(things, explain.Thing{Kind: KindWorker, Name: worker.Registration.ID, Facts: explain.Facts{Now: now, Worker: &explain.WorkerFacts{WorkerDetail: worker}}})
 		}
 	}
 	view, err := client.Notifications().View(ctx)
@@ -63,6 +66,13 @@ func NeedsPerson(ctx context.Context, client *starter.Client) ([]explain.Need, e
 	}
 	runs, err := client.Runs().List(ctx, starter.RunFilter{Running: true, SubDAGs: true, Limit: needRuns})
 	note(err)
+	if len(runs) == needRuns {
+		faults = append(faults, fmt.Errorf("of the open runs only the newest %d were asked", needRuns))
+	}
+	if len(down.Stuck)+len(down.Frozen) > 0 {
+		down.Now = now
+		things = append(things, explain.Thing{Kind: kindPlane, Name: client.Namespace(), Facts: down})
+	}
 	return explain.NeedsPerson(append(things, openThings(ctx, client, now, runs)...)), errors.Join(faults...)
 }
 

@@ -13,11 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/roundsman/roundsman/contract"
-	list "github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
-	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/calendar"
@@ -76,10 +74,11 @@ type dueRun struct {
 
 func (c *commands) statusCommand() *cli.Command {
 	return &cli.Command{
-		Name: "status", Usage: "what runs, what is due, what failed, what is stopped, which workers are not well",
-		Description: `It shows open runs with their progress, what is due in the next hour and what of it will be skipped, the
-runs of the last 24 hours that did not complete, those that were skipped, with codes, job types that are paused, disabled, held back or
-without a worker, workers that take no work, and receivers of notifications that fail. Checks that could not be made are named; the rest is shown.
+		Name: "status", Usage: "what needs a person, what runs, what is due, what failed, which workers are not well",
+		Description: `It begins with what needs a person, with the commands that help. Then it shows open runs with their
+progress, what is due in the next hour and what of it will be skipped, the runs of the last 24 hours that did
+not complete, those that were skipped, with codes, and the other job types that are stopped, workers that take
+no work, and receivers that fail. Checks that could not be made are named; the rest is shown.
 
 Examples:
   roundsman status
@@ -185,8 +184,8 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		return nil
 	})
 	_ = asking.Wait() // Faults are noted.
-	for _, err := range faults {
-		if err != nil && !slices.Contains(found.Unknown, err.Error()) {
+	for _, err := range single(faults) {
+		if !slices.Contains(found.Unknown, err.Error()) {
 			found.Unknown, found.faults = append(found.Unknown, err.Error()), append(found.faults, err)
 		}
 	}
@@ -198,6 +197,18 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 	found.Due = dueOf(ahead.Ticks, found.jobTypes)
 	addPools(ctx, client, found.Due, found.jobTypes)
 	return found
+}
+
+// single lists errors that may be joined, each by itself.
+func single(faults []error) (all []error) {
+	for _, err := range faults {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			all = append(all, single(joined.Unwrap())...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
 }
 
 // failingReceivers are those that did not take the last notification; none in a
@@ -303,14 +314,7 @@ func dueOf(ticks []calendar.ForecastTick, types []jobtypes.JobType) []dueRun {
 }
 
 func (c *commands) printStatus(found status, now time.Time) {
-	if len(found.Needs) > 0 {
-		needs := ui.NewTable("NEEDS A PERSON", "CODE", "SINCE", "REMEDY")
-		for _, need := range found.Needs {
-			needs.Add(ui.Text(cmp.Or(need.Of, need.Name)), ui.Cell{Text: string(need.Code), Paint: ui.Odd}, ui.Text(ui.Ago(need.Since, now)), ui.Text(need.Remedy))
-		}
-		c.PrintTable(needs, "")
-		c.Print("")
-	}
+	c.printNeeds(found.Needs, now)
 	running := ui.NewTable("RUNNING", "SINCE", "PACE", "PROGRESS")
 	for _, run := range found.Running {
 		running.Add(ui.Text(run.WorkflowID), ui.Text(ui.Ago(run.Started, now)), runs.PaceCell(run.Pace), ui.Text(run.Progress))
@@ -333,32 +337,5 @@ func (c *commands) printStatus(found status, now time.Time) {
 	}
 	c.PrintTable(failed, nothing)
 	c.printSkipped(found, now)
-	if len(found.Stopped) > 0 {
-		c.Print("")
-		stopped := ui.NewTable("STOPPED", "STATE", "BY")
-		for _, known := range found.Stopped {
-			stopped.Add(ui.Text(known.Name), list.State(known), ui.Text(known.PausedBy))
-		}
-		c.PrintTable(stopped, "")
-	}
-	if len(found.Workers) > 0 {
-		c.Print("")
-		unwell := ui.NewTable("WORKER", "STATE", "SINCE", "REASON")
-		for _, worker := range found.Workers {
-			since, why := worker.Since, worker.Cause.Reason
-			if worker.Trouble != nil {
-				since, why = worker.Trouble.Since, worker.Trouble.Reason
-			}
-			unwell.Add(ui.Text(worker.Registration.ID), workers.State(worker), ui.Text(ui.Ago(since, now)), ui.Cell{Text: why, Cause: true})
-		}
-		c.PrintTable(unwell, "")
-	}
-	if len(found.Untold) > 0 {
-		c.Print("")
-		untold := ui.NewTable("NOT TOLD", "FAILING SINCE", "WAITING", "ERROR")
-		for _, r := range found.Untold {
-			untold.Add(ui.Text(r.Name), ui.Text(ui.Ago(r.FailingSince, now)), ui.Textf("%d", r.Waiting), ui.Cell{Text: r.Error, Paint: ui.Bad, Cause: true})
-		}
-		c.PrintTable(untold, "")
-	}
+	c.printUnwell(found.notNeeded(), now)
 }

@@ -132,26 +132,43 @@ func (a *API) explain(ctx context.Context, call *Call, in *explainInput) (explai
 	if !call.Sees(access.Scope{}) {
 		explanation.Receiver = nil // Its queue is of all job types.
 		for i := range explanation.Reasons {
-			reason := &explanation.Reasons[i]
-			reason.Object, reason.Detail, reason.Remedy, reason.Actions = "", "", "", []action.Action{}
+			blank(&explanation.Reasons[i])
 		}
 	}
 	return explanation, nil
 }
 
+// blank leaves the code of a reason and its times.
+func blank(reason *explain.Reason) {
+	reason.Object, reason.Detail, reason.Remedy, reason.Actions = "", "", "", []action.Action{}
+}
+
 // Needs are the states that wait for a person.
 type Needs struct {
 	Needs []explain.Need `json:"needs"`
+	// Total counts the states that the limit leaves out, too.
+	Total int `json:"total"`
 	// Unknown names facts that could not be read.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// listNeeds leaves out what the caller may not view; a holder that a remedy names may be of another job type.
-func (a *API) listNeeds(ctx context.Context, call *Call, _ *struct{}) (Needs, error) {
+type needsInput struct {
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"1000" doc:"At most so many, the gravest first"`
+}
+
+// listNeeds leaves out what the caller may not view. The workers that NO_WORKER names are for those who view all.
+func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs, error) {
 	all, err := explainer.NeedsPerson(ctx, call.Client)
 	found := Needs{Needs: access.Filter(call.Rights, call.operation.May, all, func(n explain.Need) access.Scope {
 		return access.Scope{JobType: n.JobType, DAG: n.DAG}
 	})}
+	found.Total = len(found.Needs)
+	found.Needs = found.Needs[:min(found.Total, in.Limit)]
+	for i := range found.Needs {
+		if reason := &found.Needs[i].Reason; reason.Code == explain.NoWorker && !call.Sees(access.Scope{}) {
+			blank(reason)
+		}
+	}
 	if err != nil {
 		found.Unknown = err.Error()
 	}

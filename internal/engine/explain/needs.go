@@ -31,8 +31,7 @@ func NeedsPerson(things []Thing) []Need {
 	}
 	for _, thing := range things {
 		for _, reason := range Why(thing.Facts) {
-			ofWorker := reason.Code == WorkerUnreachable || reason.Code == WorkerCordoned
-			if forPerson(reason.Code) && ofWorker == (thing.Facts.Worker != nil) {
+			if forPerson(reason.Code) && ofWorker(reason.Code) == (thing.Facts.Worker != nil) {
 				needs = append(needs, Need{thing.Kind, thing.Name, thing.JobType, thing.DAG, reason})
 			}
 		}
@@ -46,12 +45,25 @@ func NeedsPerson(things []Thing) []Need {
 		}
 		return cmp.Or(a.Until.Compare(b.Until), a.Since.Compare(b.Since), cmp.Compare(a.Name, b.Name))
 	})
-	return needs
+	return slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return repeated(n, needs) })
+}
+
+// repeated reports whether the job type of a run has the same state: that is listed once.
+func repeated(n Need, needs []Need) bool {
+	return n.Code == NoWorker && n.JobType != n.Name && slices.ContainsFunc(needs, func(o Need) bool {
+		return o.Code == n.Code && o.Object == n.Object && o.Name == n.JobType && o.JobType == n.JobType
+	})
+}
+
+// ofWorker reports whether a code is listed with the worker, not with what waits for it.
+func ofWorker(code Code) bool {
+	return slices.Contains([]Code{WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled}, code)
 }
 
 // forPerson reports whether a code stays until a person acts. A disabled job type is meant to be so.
 func forPerson(code Code) bool {
 	return slices.Contains([]Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled,
+		NoReceiver, ReceiverFailing,
 	}, code)
 }

@@ -20,7 +20,8 @@ func TestNeedsOfAPerson(t *testing.T) {
 		listed = append(listed, need.Code)
 	}
 	assert.Equal(t, []Code{
-		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, NoReceiver, ReceiverFailing,
+		ControlPlaneDown, WorkflowStuck, Paused, RetryBudget, Held, AwaitingApproval, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled,
+		NoReceiver, ReceiverFailing,
 	}, listed)
 	soon, late, never := task("a", AwaitingApproval, "a"), task("b", AwaitingApproval, "b"), task("c", AwaitingApproval, "c")
 	soon.Item.Waits[0].Until, never.Item.Waits[0].Until = now, now.AddDate(0, 0, 1)
@@ -29,4 +30,20 @@ func TestNeedsOfAPerson(t *testing.T) {
 		order = append(order, need.Name)
 	}
 	assert.Equal(t, []string{"soon", "late", "never"}, order, "by deadline")
+}
+
+// TestNeedsAreListedOnce: a worker's state is listed with the worker and not with a run that waits for it. The
+// state of a job type is not listed with its run, too.
+func TestNeedsAreListedOnce(t *testing.T) {
+	t.Parallel()
+	waiting := task("a", CannotStart, "node-a")
+	assert.Empty(t, NeedsPerson([]Thing{{Kind: "run", Name: "r", Facts: waiting}}))
+	lacking := fixtures()[NoWorker]
+	ofType := Thing{Kind: "job type", Name: "scrub", JobType: "scrub", Facts: lacking}
+	run := Thing{Kind: "run", Name: "group/scrub-1", JobType: "scrub", Facts: lacking}
+	assert.Len(t, NeedsPerson([]Thing{run}), 1)
+	both := NeedsPerson([]Thing{run, ofType})
+	if assert.Len(t, both, 1) {
+		assert.Equal(t, "scrub", both[0].Name)
+	}
 }

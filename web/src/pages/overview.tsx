@@ -18,7 +18,7 @@ export function Overview() {
   const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
   const open = useGet<RunList>('/runs?running=true&counts=true&limit=50');
   const ended = useGet<RunList>('/runs?outcome=failed%2Ctimeout%2Cpartial&limit=5');
-  const wrong = (doctor.data?.checks ?? []).filter((check) => check.verdict !== 'ok');
+  const wrong = (doctor.data?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
   const away = (workers.data?.workers ?? []).filter((worker) => worker.state !== 'ONLINE');
   const stopped = (types.data?.job_types ?? []).filter((type) => type.paused || type.held_back || type.fault);
   const running = open.data?.runs ?? [];
@@ -55,7 +55,7 @@ export function Overview() {
         />
       </div>
       {(needs.data?.needs ?? []).length > 0 && (
-        <Section title="Needs a person" note={plural(needs.data?.needs.length ?? 0, 'thing')}>
+        <Section title="Needs a person" note={plural(needs.data?.total ?? 0, 'thing')}>
           <ul class="reasons">
             {needs.data?.needs.map((need) => (
               <li key={`${need.code}${need.name}${need.of}${need.object}`}>

@@ -1,0 +1,36 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/explainer"
+)
+
+// checkNeeds names the first states that need a person.
+func checkNeeds(ctx context.Context, client *starter.Client) Check {
+	needs, err := explainer.NeedsPerson(ctx, client)
+	return needsCheck(needs, err)
+}
+
+func needsCheck(needs []explain.Need, err error) Check {
+	check := Check{Name: "needs a person", Verdict: VerdictOK, Found: "nothing"}
+	if len(needs) > 0 {
+		var named []string
+		for _, need := range needs[:min(len(needs), maxNamed)] {
+			named = append(named, fmt.Sprintf("%s %s", need.Code, cmp.Or(need.Of, need.Name)))
+		}
+		if more := len(needs) - maxNamed; more > 0 {
+			named = append(named, fmt.Sprintf("%d more", more))
+		}
+		check.Verdict, check.Found, check.Fix = VerdictWarn, strings.Join(named, ", "), "roundsman status lists the commands that help"
+	}
+	if err != nil {
+		check.Verdict, check.Found = VerdictWarn, check.Found+"; unknown: "+err.Error()
+	}
+	return check
+}

@@ -222,8 +222,8 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	for _, pool := range slices.Sorted(maps.Keys(spec.JobResources)) {
 		shown.Add("each job takes", ui.Textf("%d of pool %s", spec.JobResources[pool], pool))
 	}
-	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, progress %s", policy.DetectionTimeout,
-		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, policy.ProgressTimeout))
+	shown.Add("timeouts", ui.Textf("detection %s, job %s, group %s (then %s), heartbeat %s, stall %s, progress %s", policy.DetectionTimeout,
+		policy.ExecutionTimeout, policy.MaxRuntime, policy.OnDeadline, policy.HeartbeatTimeout, stallText(policy), policy.ProgressTimeout))
 	shown.Add("retries", ui.Textf("%d after %s; worker lost: %s, at most %d times; recovery %s", policy.RetryLimit, backoffText(policy), policy.OnWorkerLoss, policy.WorkerLossLimit,
 		cmp.Or(policy.Recovery, jobtype.RecoveryResume)))
 	shown.Add("retry budget", ui.Text(budgetText(spec.RetryBudget)))
@@ -247,6 +247,14 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 	}
 	fmt.Fprintln(c.Env.Stdout)
 	c.PrintTable(listed, "")
+}
+
+// stallText is the silence after which a job is stale; a job type may have none.
+func stallText(policy jobtype.Policy) string {
+	if policy.Liveness == jobtype.LivenessProcess {
+		return "never"
+	}
+	return policy.StallTimeout.String()
 }
 
 // everyFrom says that the interval is a default of the handler.

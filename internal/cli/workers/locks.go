@@ -101,7 +101,7 @@ func (c *commands) locksPast() *cli.Command {
 and objects. Jobs without a lane, a pool or an object are not in it.
 
 Examples:
-  roundsman locks past --lane default
+  roundsman locks past --lane disks
   roundsman locks past --object volume/17
   roundsman locks past --pool db --limit 200 --output json | jq '.grants[] | {workflow_id, granted_at, released_at}'`,
 		Flags: ui.ListFlags(

@@ -1,6 +1,7 @@
 package command_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,23 +13,32 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
+// ownNice is the priority of the tests, which is not 0 under the program nice.
+func ownNice(t *testing.T) int {
+	t.Helper()
+	priority, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	require.NoError(t, err)
+	return 20 - priority
+}
+
 func TestUmaskNiceAndIONice(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
+	own := ownNice(t)
 	const show = `umask; nice; ionice -p $$; id -un; (umask; nice; ionice -p $$)`
 	for want, keys := range map[string]block{
-		"0077\n-5\nidle\nnobody\n0077\n-5\nidle\n":                             {"umask": "0077", "nice": -5, "ionice": "idle", "user": "nobody"},
-		"0002\n10\nbest-effort: prio 7\nroot\n0002\n10\nbest-effort: prio 7\n": {"umask": "2", "nice": 10, "ionice": "best-effort:7"},
-		"0022\n0\nrealtime: prio 4\nroot\n0022\n0\nrealtime: prio 4\n":         {"umask": "022", "ionice": "realtime"},
-		"0750\n0\nbest-effort: prio 0\nnobody\n0750\n0\nbest-effort: prio 0\n": {"umask": "0750", "ionice": "best-effort:0", "user": "nobody"},
+		"0077\n-5\nidle\nnobody\n0077\n-5\nidle\n":                                                       {"umask": "0077", "nice": -5, "ionice": "idle", "user": "nobody"},
+		"0002\n10\nbest-effort: prio 7\nroot\n0002\n10\nbest-effort: prio 7\n":                           {"umask": "2", "nice": 10, "ionice": "best-effort:7"},
+		fmt.Sprintf("0022\n%[1]d\nrealtime: prio 4\nroot\n0022\n%[1]d\nrealtime: prio 4\n", own):         {"umask": "022", "ionice": "realtime"},
+		fmt.Sprintf("0750\n%[1]d\nbest-effort: prio 0\nnobody\n0750\n%[1]d\nbest-effort: prio 0\n", own): {"umask": "0750", "ionice": "best-effort:0", "user": "nobody"},
 	} {
 		got := execute(t, shell(show).with(keys), jobtype.Job{})
 		require.NoError(t, got.Err)
 		assert.Equal(t, want, got.Result.Output)
 	}
-	ordinaryOutput, err := ordinary(t, part{Script: "nice >&2; umask >&2; exit 7", Keys: block{"nice": 3, "umask": "0027"}})
+	ordinaryOutput, err := ordinary(t, part{Script: "nice >&2; umask >&2; exit 7", Keys: block{"nice": own + 3, "umask": "0027"}})
 	require.Error(t, err)
-	assert.Contains(t, ordinaryOutput, "3\n0027")
+	assert.Contains(t, ordinaryOutput, fmt.Sprintf("%d\n0027", own+3))
 	refused, err := ordinary(t, part{Script: "true", Keys: block{"nice": -3}})
 	require.Error(t, err)
 	assert.Contains(t, refused, "nice -3: permission denied")
@@ -42,7 +52,7 @@ func TestAWorkerKnowsItsRightsAtItsStart(t *testing.T) {
 		"execute: NOT_ALLOWED: this worker may not set ionice realtime: add CAP_SYS_NICE": {"ionice": "realtime"},
 		"execute: NOT_ALLOWED: this worker may not switch to user daemon":                 {"user": "daemon"},
 		"execute: NO_USER: this node has no user no-such-user":                            {"user": "no-such-user"},
-		"": {"nice": 3, "ionice": "idle", "umask": "0027", "user": "{{.Params.user}}"},
+		"": {"nice": ownNice(t) + 3, "ionice": "idle", "umask": "0027", "user": "{{.Params.user}}"},
 	} {
 		output, err := ordinary(t, part{Check: true, Keys: keys})
 		assert.Equal(t, want == "", err == nil, output)

@@ -89,11 +89,13 @@ func (a *account) lookUpUser(ctx context.Context, name string, grouped bool) err
 		found, err = user.LookupId(name)
 	}
 	if err != nil {
-		found = nssUser(ctx, name)
+		found, err = nssUser(ctx, name)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("look up user %s: %w", name, context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("look up user %s: %w", name, err)
 	case found != nil:
 	case numeric == nil && grouped:
 		a.UID, a.Home = number, "/"
@@ -150,39 +152,47 @@ func lookUpGroup(ctx context.Context, name string) (int, error) {
 	if found, err := user.LookupGroup(name); err == nil {
 		return idOf(found.Gid)
 	}
-	if fields := nss(ctx, "group", name); len(fields) > 2 {
+	fields, err := nss(ctx, "group", name)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("look up group %s: %w", name, err)
+	case len(fields) > 2:
 		return idOf(fields[2])
 	}
 	return 0, fmt.Errorf("%w: this node has no group %s: create it, or restrict the job type by labels", errNoUser, name)
 }
 
 // nss returns the entry of a database of the name service, nil if there is none. getent itself
-// drops the bits of a number that has too many, and would find root.
-func nss(ctx context.Context, database, name string) []string {
+// drops the bits of a number that has too many, and would find root. An error means that nobody
+// could be asked: the node may lack the resources to start getent.
+func nss(ctx context.Context, database, name string) ([]string, error) {
 	if _, err := idOf(name); err != nil && strings.Trim(name, " +-0123456789") == "" {
-		return nil
+		return nil, nil
 	}
 	output, err := exec.CommandContext(ctx, "getent", "--", database, name).Output() //nolint:gosec // the name of a user or group
+	if isAny(err, exhausted()) {
+		return nil, err
+	}
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	line, _, _ := strings.Cut(string(output), "\n")
-	return strings.Split(line, ":")
+	return strings.Split(line, ":"), nil
 }
 
 // passwdFields is the number of fields of an entry of passwd.
 const passwdFields = 7
 
-func nssUser(ctx context.Context, name string) *user.User {
-	fields := nss(ctx, "passwd", name)
+func nssUser(ctx context.Context, name string) (*user.User, error) {
+	fields, err := nss(ctx, "passwd", name)
 	if len(fields) < passwdFields {
-		return nil
+		return nil, err
 	}
-	return &user.User{Username: fields[0], Uid: fields[2], Gid: fields[3], HomeDir: fields[5]}
+	return &user.User{Username: fields[0], Uid: fields[2], Gid: fields[3], HomeDir: fields[5]}, nil
 }
 
 func shellOf(ctx context.Context, name string) string {
-	if fields := nss(ctx, "passwd", name); len(fields) >= passwdFields {
+	if fields, _ := nss(ctx, "passwd", name); len(fields) >= passwdFields {
 		return fields[passwdFields-1]
 	}
 	return ""

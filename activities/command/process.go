@@ -313,7 +313,8 @@ func (r *pipeReader) finish() {
 type startError struct {
 	err       error
 	permanent bool
-	// shim: the process between the worker and the program did not start.
+	// shim: the process between the worker and the program did not start, or another one that
+	// the start needs.
 	shim bool
 }
 

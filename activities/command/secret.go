@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/lib/commandlint"
 	"github.com/roundsman/roundsman/internal/lib/launch"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -36,7 +37,10 @@ func (p program) resolveEnv(ctx context.Context) ([]string, *masker, error) {
 		if value.Secret() {
 			var err error
 			if text, err = p.secret(ctx, value); err != nil {
-				return nil, nil, &startError{err: fmt.Errorf("SECRET: env.%s: %s", key, newMasker(secrets).text(err.Error()))}
+				return nil, nil, &startError{
+					err:  fmt.Errorf("SECRET: env.%s: %s", key, newMasker(secrets).text(err.Error())), // Its cause is not masked.
+					shim: isAny(err, exhausted()) || errors.Is(err, jobtype.ErrCannotStart),
+				}
 			}
 			secrets = append(secrets, text)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
 
-// sickTypes are 60 jobs that may not be retried, a program that only node-b has, and one
+// sickTypes are 60 jobs that may not be retried, of a user and with a secret, a program that only node-b has, and one
 // that nobody has. A detection of the last ones needs no program of its own.
 const sickTypes = `
 lanes: {free: {exclusive: false}}
@@ -30,7 +31,7 @@ job_types:
     schedule: {every: 365d, first_run: scheduled}
     policy: {retry_limit: 0, global_execution_concurrency: 8}
     detect: {command: [sh, -c, 'for i in $(seq 60); do echo "{\"dedupe_key\": \"$i\"}"; done']}
-    execute: {command: [sh, -c, 'echo $ROUNDSMAN_WORKER_ID >> %[1]s/ran; sleep 0.02']}
+    execute: {command: [sh, -c, 'echo $ROUNDSMAN_WORKER_ID >> %[1]s/ran; sleep 0.02'], user: "%[2]s", env: {S: {command: [echo, secret]}}}
   only-b:
     <<: *sixty
     execute: {command: [program-of-b]}
@@ -57,10 +58,12 @@ func openFiles(t *testing.T, p *sites.Process, n uint64) {
 // the lists give the reason, and it is used again once it can start a program.
 func TestASickNodeFailsNothing(t *testing.T) {
 	t.Parallel()
+	self, err := user.Current()
+	require.NoError(t, err)
 	s := newSite(t, "node-b")
 	sick := s.worker("node-a")
 	s.AwaitFresh("node-a")
-	s.Apply(sites.Scaled + fmt.Sprintf(sickTypes, s.Dir))
+	s.Apply(sites.Scaled + fmt.Sprintf(sickTypes, s.Dir, self.Username))
 	openFiles(t, sick, 3)
 
 	result := s.Result(s.Begin("sixty"))
@@ -104,6 +107,8 @@ func TestASickNodeFailsNothing(t *testing.T) {
 // node has fails each with a reason, and nothing goes round for ever.
 func TestAProgramThatOneNodeLacks(t *testing.T) {
 	t.Parallel()
+	self, err := user.Current()
+	require.NoError(t, err)
 	s := newSite(t, "node-a")
 	bin := filepath.Join(s.Dir, "bin")
 	require.NoError(t, os.Mkdir(bin, 0o700))
@@ -111,7 +116,7 @@ func TestAProgramThatOneNodeLacks(t *testing.T) {
 	s.Program([]string{"PATH=" + bin + ":" + os.Getenv("PATH")}, sites.Self(t), "worker", "--id", "node-b",
 		"--data-dir", filepath.Join(s.Dir, "node-b"), "--address", s.Server.Address(), "--config", s.File())
 	s.AwaitFresh("node-b")
-	s.Apply(sites.Scaled + fmt.Sprintf(sickTypes, s.Dir))
+	s.Apply(sites.Scaled + fmt.Sprintf(sickTypes, s.Dir, self.Username))
 
 	onlyB := s.Result(s.Begin("only-b"))
 	assert.Equal(t, contract.OutcomeCompleted, onlyB.Outcome, "%+v", onlyB.Errors)

@@ -5,36 +5,39 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog } from './action';
 import { useConnection, useLogIn } from './connection';
 import { Access } from './pages/access';
-import { Audit } from './pages/audit';
-import { CalendarPage } from './pages/calendar';
 import { Doctor } from './pages/doctor';
 import { LogIn } from './pages/login';
-import { PlanPage } from './pages/plan';
-import { SubmitPage } from './pages/submit';
 import { JobTypePage } from './pages/jobtype';
 import { JobTypes } from './pages/jobtypes';
-import { Locks } from './pages/locks';
 import { Overview } from './pages/overview';
 import { ItemPage } from './pages/item';
 import { RunPage } from './pages/run';
 import { Runs } from './pages/runs';
 import { WorkerPage } from './pages/worker';
 import { Workers } from './pages/workers';
+import { later } from './later';
 import { type Route, useRoute } from './route';
 import { setZone, span, useNow, useZone, zones } from './time';
 import { stream } from './stream';
 import { Empty, Page } from './ui';
 
-const menu: [string, string][] = [
-  ['', 'Overview'],
-  ['job-types', 'Job types'],
-  ['runs', 'Runs'],
-  ['workers', 'Workers'],
-  ['locks', 'Locks and pools'],
-  ['calendar', 'Calendar'],
-  ['audit', 'Audit'],
-  ['access', 'Access'],
-  ['doctor', 'Doctor'],
+const Audit = later(() => import('./pages/audit').then((m) => m.Audit));
+const CalendarPage = later(() => import('./pages/calendar').then((m) => m.CalendarPage));
+const Components = later(() => import('./design/components').then((m) => m.Components));
+const Locks = later(() => import('./pages/locks').then((m) => m.Locks));
+const PlanPage = later(() => import('./pages/plan').then((m) => m.PlanPage));
+const SubmitPage = later(() => import('./pages/submit').then((m) => m.SubmitPage));
+
+const menu: [string, string, string][] = [
+  ['', 'Overview', 'list'],
+  ['job-types', 'Job types', 'repeat'],
+  ['runs', 'Runs', 'runs'],
+  ['workers', 'Workers', 'server'],
+  ['locks', 'Locks and pools', 'lock'],
+  ['calendar', 'Calendar', 'cal'],
+  ['audit', 'Audit', 'scroll'],
+  ['access', 'Access', 'key'],
+  ['doctor', 'Doctor', 'pulse'],
 ];
 
 function pageOf({ parts, params }: Route): ComponentChildren {
@@ -64,6 +67,8 @@ function pageOf({ parts, params }: Route): ComponentChildren {
       return <Access />;
     case 'doctor':
       return <Doctor />;
+    case 'design':
+      return <Components />;
   }
   return (
     <Page title="No such page">
@@ -92,7 +97,7 @@ export function App() {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the page
       </button>
-      <header>
+      <header class="nav">
         <a class="brand" href="#/">
           Roundsman
         </a>
@@ -116,8 +121,8 @@ function Menu({ current }: { current: string }) {
   }, [current]);
   return (
     <nav class="menu" aria-label="Pages" ref={menuOf}>
-      {menu.map(([path, name]) => (
-        <a key={path} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+      {menu.map(([path, name, sign]) => (
+        <a key={path} class={`i-${sign}`} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
           {name}
         </a>
       ))}

@@ -6,7 +6,7 @@ import { Remedies } from './remedies';
 import { href, runHref } from './route';
 import { Time } from './time';
 import type { Explanation, Reason } from './types';
-import { Empty, Loaded, State } from './ui';
+import { Empty, Loaded } from './ui';
 
 export function Explain({ thing }: { thing: string }) {
   const found = useGet<Explanation>(`/explain?thing=${segment(thing)}`);
@@ -40,7 +40,7 @@ export function Explain({ thing }: { thing: string }) {
 export function ReasonLine({ reason, thing, named = false }: { reason: Reason; thing: Pick<Explanation, 'name'>; named?: boolean }) {
   return (
     <>
-      <State word={reason.code} tone="odd" />{' '}
+      <span class="state code">{reason.code}</span>{' '}
       {named && (
         <>
           <strong>{thing.name}</strong>

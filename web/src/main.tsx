@@ -3,7 +3,10 @@ import { render } from 'preact';
 import { App } from './app';
 import { client } from './data';
 import { back } from './pages/login';
+import './design/tokens.css';
+import './design/signs.css';
 import './style.css';
+import './design/kit.css';
 
 back();
 

@@ -4,83 +4,37 @@ import type { ComponentChildren } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from './api';
+import { icon, Pill, type Role, roleOf, State } from './design/state';
 
-export type Tone = 'good' | 'bad' | 'odd' | 'busy' | 'plain';
+export { State };
 
-const tones: Record<string, Tone> = {
-  completed: 'good',
-  ran: 'good',
-  ONLINE: 'good',
-  ok: 'good',
-  ready: 'good',
-  active: 'good',
-  runs: 'good',
-  approved: 'good',
-  open: 'busy',
-  running: 'busy',
-  Running: 'busy',
-  executing: 'busy',
-  detecting: 'busy',
-  PREPARING: 'busy',
-  failed: 'bad',
-  timeout: 'bad',
-  terminated: 'bad',
-  upstream_failed: 'bad',
-  worker_lost: 'bad',
-  worker_suspect: 'bad',
-  missed: 'bad',
-  OFFLINE: 'bad',
-  fail: 'bad',
-  Failed: 'bad',
-  Terminated: 'bad',
-  TimedOut: 'bad',
-  refused: 'bad',
-  stale: 'bad',
-  rejected: 'bad',
-  disabled: 'bad',
-  fault: 'bad',
-  partial: 'odd',
-  canceled: 'odd',
-  skipped: 'odd',
-  SUSPECT: 'odd',
-  CORDONED: 'odd',
-  DRAINING: 'odd',
-  UNREACHABLE: 'odd',
-  warn: 'odd',
-  warning: 'odd',
-  paused: 'odd',
-  waiting: 'odd',
-  delayed: 'odd',
-  held: 'odd',
-  expired: 'odd',
-  not_started: 'odd',
-  recalling: 'odd',
-};
-
-export const toneOf = (word: string): Tone => tones[word] ?? 'plain';
-
-export function State({ word, tone, title }: { word: string; tone?: Tone; title?: string | undefined }) {
-  return (
-    <span class={`state ${tone ?? toneOf(word)}`} title={title}>
-      {word}
-    </span>
-  );
+// Head is what the header of a page says besides its name.
+export interface Head {
+  state?: { word: string; role?: Role | undefined } | undefined;
+  age?: ComponentChildren;
+  cause?: ComponentChildren;
 }
 
+// Page has the header of every page: name, state, age, cause, and its actions, of which
+// the first is the primary one.
 export function Page({
   title,
   crumbs = [],
+  head = {},
   actions,
   children,
 }: {
   title: string;
   crumbs?: [string, string][];
+  head?: Head;
   actions?: ComponentChildren;
   children?: ComponentChildren;
 }) {
+  const role = head.state && (head.state.role ?? roleOf(head.state.word));
   useEffect(() => {
     document.title = `${title} · Roundsman`;
   }, [title]);
+  useEffect(() => icon(role), [role]);
   return (
     <>
       {crumbs.length > 0 && (
@@ -93,7 +47,12 @@ export function Page({
         </nav>
       )}
       <div class="title">
-        <h1 tabIndex={-1}>{title}</h1>
+        <div class="named">
+          <h1 tabIndex={-1}>{title}</h1>
+          {head.state && <Pill word={head.state.word} role={role} />}
+          {head.age !== undefined && <small>{head.age}</small>}
+        </div>
+        {head.cause && <p class="says">{head.cause}</p>}
         {actions !== undefined && <div class="actions">{actions}</div>}
       </div>
       {children}
@@ -101,17 +60,21 @@ export function Page({
   );
 }
 
+// Section is a card. One that says only that there is nothing folds into one line.
 export function Section({
   title,
   note,
+  look,
   children,
 }: {
   title: string;
   note?: ComponentChildren;
+  // look: it shows what failed, or what needs a person.
+  look?: 'alarm' | 'ask' | undefined;
   children?: ComponentChildren;
 }) {
   return (
-    <section>
+    <section class={look}>
       <h2>
         {title} {note !== undefined && <small>{note}</small>}
       </h2>
@@ -292,7 +255,7 @@ export function Rows<T>({
   const least = columns.map((c) => (c.wide ? (small ? '6rem' : '12rem') : (c.width ?? '8rem')));
   const grid = {
     gridTemplateColumns: columns.map((c, i) => (c.wide ? `minmax(${least[i]}, 1fr)` : least[i])).join(' '),
-    minWidth: `calc(${least.join(' + ')} + ${(columns.length + 1) * 0.75}rem)`,
+    minWidth: `calc(${least.join(' + ')} + ${(columns.length - 1) * 0.75 + 2}rem)`,
   };
   return (
     <div

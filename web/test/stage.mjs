@@ -231,4 +231,4 @@ export async function tabTo(page, name) {
 // key is a run in an address.
 export const key = (run) => run.replace(/^group\//, '').replaceAll('/', '~');
 
-export const routes = ['', 'job-types', 'job-types/compact', 'job-types/nightly', 'plan', 'submit', 'submit/compact', 'runs', 'runs?kind=dag&name=none', 'runs/dag~steps~pages', 'runs/dag~steps~pages?state=failed', 'runs/dag~steps~pages/items/go-ahead', 'runs/dag~steps~pages/items/broken', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'workers', 'workers/node-a', 'locks', 'locks?lane=disk', 'calendar', 'calendar?view=past', 'audit', 'access', 'doctor', 'runs/none', 'nowhere'];
+export const routes = ['', 'job-types', 'job-types/compact', 'job-types/nightly', 'plan', 'submit', 'submit/compact', 'runs', 'runs?kind=dag&name=none', 'runs/dag~steps~pages', 'runs/dag~steps~pages?state=failed', 'runs/dag~steps~pages/items/go-ahead', 'runs/dag~steps~pages/items/broken', 'runs/SLOW', 'runs/SLOW/items/job-00001', 'workers', 'workers/node-a', 'locks', 'locks?lane=disk', 'calendar', 'calendar?view=past', 'audit', 'access', 'doctor', 'design', 'runs/none', 'nowhere'];

@@ -18,7 +18,7 @@ import (
 var assets embed.FS
 
 // policy lets the page load its own files and call its own server, and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 const (
@@ -93,7 +93,10 @@ func newPage(from fs.FS, name string) (page, error) {
 		return page{}, err //nolint:wrapcheck // a buffer takes everything
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
-	if kind == "" {
+	switch {
+	case path.Ext(name) == ".woff2":
+		kind = "font/woff2" // Not every machine knows it.
+	case kind == "":
 		kind = "application/octet-stream"
 	}
 	return page{plain: plain, zipped: zipped.Bytes(), kind: kind, forever: path.Dir(name) == app+"/assets"}, nil

@@ -44,12 +44,15 @@ func TestServing(t *testing.T) {
 	text := strings.Repeat("console ", 1000)
 	h := served(t, fstest.MapFS{
 		"assets/app/index.html": {Data: []byte("<html>")}, "assets/app/assets/index-abc.js": {Data: []byte(text)},
+		"assets/app/assets/inter-abc.woff2": {Data: []byte("font")},
 	})
 	answer := get(h, "/", "")
 	assert.Equal(t, "text/html; charset=utf-8", answer.Header().Get("Content-Type"))
 	assert.Equal(t, "no-cache", answer.Header().Get("Cache-Control"), "a new binary has a new index")
 	assert.Contains(t, answer.Header().Get("Content-Security-Policy"), "default-src 'none'")
 	assert.NotContains(t, answer.Header().Get("Content-Security-Policy"), "unsafe")
+	assert.Contains(t, answer.Header().Get("Content-Security-Policy"), "font-src 'self'")
+	assert.Equal(t, "font/woff2", get(h, "/assets/inter-abc.woff2", "").Header().Get("Content-Type"))
 	answer = get(h, "/assets/index-abc.js", "gzip, br")
 	assert.Contains(t, answer.Header().Get("Cache-Control"), "immutable")
 	assert.Equal(t, "gzip", answer.Header().Get("Content-Encoding"))

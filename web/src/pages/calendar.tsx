@@ -80,7 +80,7 @@ function Coming({ type, dropped }: { type: string; dropped: boolean }) {
                   {
                     name: 'Will',
                     show: (tick) => (
-                      <State word={tick.state === 'runs' ? 'run' : tick.state} tone={tick.state === 'runs' ? 'good' : 'odd'} />
+                      <State word={tick.state === 'runs' ? 'run' : tick.state} role={tick.state === 'runs' ? 'plan' : 'skipped'} />
                     ),
                     width: '6rem',
                   },

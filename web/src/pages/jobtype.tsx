@@ -143,7 +143,7 @@ function Windows({ type }: { type: JobType }) {
     <Section title="Windows" note={w.open ? 'open' : 'closed'}>
       <Facts
         of={[
-          ['State', <State key="state" word={w.open ? 'open' : 'closed'} tone={w.open ? 'good' : 'odd'} />],
+          ['State', <State key="state" word={w.open ? 'open' : 'closed'} role={w.open ? 'done' : 'plan'} />],
           ['Because', w.closed],
           [
             w.open ? 'Closes' : 'Opens',

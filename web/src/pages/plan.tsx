@@ -1,5 +1,6 @@
 // Plan and apply: a configuration, its faults at their lines, what it would change and
 // who changed something since, what changed job types would do, and exactly that applied.
+import type { Role } from '../design/state';
 import { useRef, useState } from 'preact/hooks';
 import { Action } from '../action';
 import { apply, detectPlanned } from '../acts/plan';
@@ -109,7 +110,7 @@ function Source({ text, set, faults }: { text: string; set: (text: string) => vo
 }
 
 const changing = new Set(['create', 'update', 'drift', 'delete', 'conflict']);
-const tone = { create: 'good', update: 'busy', drift: 'odd', delete: 'bad', conflict: 'bad' } as const;
+const roles: Record<string, Role> = { create: 'done', update: 'running', drift: 'person', delete: 'canceled', conflict: 'failed' };
 
 function Found({ plan, text, stale, again }: { plan: Plan; text: string; stale: boolean; again: () => void }) {
   const changes = (plan.changes ?? []).filter((change) => changing.has(change.action));
@@ -153,7 +154,7 @@ function OneChange({ change }: { change: PlannedChange }) {
   return (
     <div class="change">
       <h3>
-        <State word={change.action} tone={tone[change.action as keyof typeof tone] ?? 'plain'} />{' '}
+        <State word={change.action} role={roles[change.action] ?? 'unknown'} />{' '}
         <a href={href('job-types', change.job_type)}>{change.job_type}</a>
       </h3>
       {change.note && <p>{change.note}</p>}
@@ -167,7 +168,7 @@ function OneChange({ change }: { change: PlannedChange }) {
             { name: 'Setting', show: (field) => <code>{field.path}</code> },
             { name: 'Is now', show: (field) => <code class="before">{field.before || '–'}</code>, wide: true },
             { name: 'Will be', show: (field) => <code class="after">{field.after || '–'}</code>, wide: true },
-            { name: '', show: (field) => field.drift && <State word="drifted" tone="odd" title="somebody changed it since the last apply" /> },
+            { name: '', show: (field) => field.drift && <State word="drifted" role="person" title="somebody changed it since the last apply" /> },
           ]}
         />
       )}

@@ -135,7 +135,9 @@ function Counts({ of }: { of: Record<string, number> }) {
   return (
     <p class="counts">
       {shown.map(([name, n]) => (
-        <State key={name} word={`${n.toLocaleString('en')} ${name.replaceAll('_', ' ')}`} tone="plain" />
+        <span key={name} class="chip">
+          {n.toLocaleString('en')} {name.replaceAll('_', ' ')}
+        </span>
       ))}
     </p>
   );

@@ -1,0 +1,130 @@
+// Every component in each of its states, light beside dark: the page for whoever changes one.
+import { Cause, Empty, Facts, Failure, Meter, Page, Section, Table } from '../ui';
+import { Pill, type Role, State } from './state';
+import { Strip } from './strip';
+import { Work } from './work';
+
+const states: [string, Role][] = [
+  ['failed', 'failed'],
+  ['timeout', 'timeout'],
+  ['partial', 'partial'],
+  ['held', 'person'],
+  ['paused', 'paused'],
+  ['waits for disk-io', 'waiting'],
+  ['running', 'running'],
+  ['completed', 'done'],
+  ['skipped', 'skipped'],
+  ['upstream failed', 'upstream'],
+  ['canceled', 'canceled'],
+  ['due', 'plan'],
+  ['not known', 'unknown'],
+];
+
+const runs = Array.from({ length: 12 }, (_, i) => ({
+  word: ['completed', 'completed', 'failed', 'partial'][i % 4] ?? 'completed',
+  took: 1000 * (5 + ((i * 7) % 11)),
+}));
+
+export function Components() {
+  return (
+    <Page
+      title="Components"
+      head={{ state: { word: 'completed' }, age: '4 min ago', cause: 'The header says state, age and cause, and has one primary action.' }}
+      actions={
+        <>
+          <button type="button">Retry 37 failed</button>
+          <button type="button">Pause</button>
+        </>
+      }
+    >
+      <div class="themes">
+        {(['light', 'dark'] as const).map((theme) => (
+          <div key={theme} class="stack" data-theme={theme}>
+            <Every theme={theme} />
+          </div>
+        ))}
+      </div>
+    </Page>
+  );
+}
+
+function Every({ theme }: { theme: string }) {
+  return (
+    <>
+      <Section title="States" note={theme}>
+        <ul class="states">
+          {states.map(([word, role]) => (
+            <li key={word}>
+              <State word={word} role={role} /> <Pill word={word} role={role} />
+            </li>
+          ))}
+        </ul>
+      </Section>
+      <Section title="Needs a person" note="2" look="ask">
+        <Work
+          rows={[
+            { id: 'one', role: 'person', what: 'nightly: approve release', code: 'AWAITING_APPROVAL', why: 'Times out in 78 min.', acts: <button type="button">Approve</button> },
+            { id: 'two', role: 'failed', what: 'nightly is held: offsite-copy failed', why: 's3: 503 SlowDown, 5 attempts.' },
+          ]}
+        />
+      </Section>
+      <Section title="What failed" note="3 jobs" look="alarm">
+        <Table
+          label={`Jobs, ${theme}`}
+          rows={['volume-1', 'volume-2']}
+          id={(name) => name}
+          empty=""
+          columns={[
+            { name: 'Job', show: (name) => <a href="#/design">{name}</a> },
+            { name: 'Error', show: () => <Cause of="exited with status 3: no such disk" />, wide: true },
+            { name: 'Attempt', show: () => 3, number: true },
+          ]}
+        />
+      </Section>
+      <Section title="Held back">
+        <Empty>Nothing is held back.</Empty>
+      </Section>
+      <Section title="Controls">
+        <p class="actions">
+          <button type="button" class="primary">
+            Approve
+          </button>
+          <button type="button">Pause</button>
+          <button type="button" class="danger">
+            Cancel 2 jobs
+          </button>
+          <button type="button" disabled>
+            Working…
+          </button>
+          <button type="button" class="small">
+            Copy
+          </button>
+          <span class="chip">37 failed</span> <span class="code">NO_WORKER</span>
+        </p>
+        <p>
+          <input aria-label={`A field, ${theme}`} value="volume-1" />
+        </p>
+        <p>
+          Prose has <a href="#/design">links</a> and <code>code</code>.
+        </p>
+      </Section>
+      <Section title="Facts">
+        <Facts
+          of={[
+            ['Lane', 'disk'],
+            ['Slots', <Meter key="meter" used={3} of={8} label={`slots, ${theme}`} />],
+            ['Last runs', <Strip key="strip" runs={runs} label={`Last runs, ${theme}`} />],
+          ]}
+        />
+      </Section>
+      <Failure error="the server does not answer" what="Runs cannot be shown" />
+      {(['good', 'odd', 'bad', 'unknown'] as const).map((look) => (
+        <div key={look} class={`verdict ${look}`}>
+          <p>
+            <strong>{{ good: 'Yes.', odd: 'Drain it first.', bad: 'Only if work may wait.', unknown: 'Not known.' }[look]}</strong> Why it is so.
+          </p>
+        </div>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+// A state is a glyph, a word and a color, never one alone. The word is the API's.
+
+export type Role =
+  | 'failed'
+  | 'timeout'
+  | 'partial'
+  | 'person'
+  | 'paused'
+  | 'waiting'
+  | 'running'
+  | 'done'
+  | 'skipped'
+  | 'upstream'
+  | 'canceled'
+  | 'plan'
+  | 'unknown';
+
+const words: Record<Role, string[]> = {
+  failed: ['failed', 'terminated', 'missed', 'OFFLINE', 'fail', 'Failed', 'Terminated', 'refused', 'stale', 'rejected', 'fault', 'worker_lost'],
+  timeout: ['timeout', 'TimedOut', 'expired'],
+  partial: ['partial'],
+  person: ['held', 'disabled', 'warn', 'warning', 'worker_suspect'],
+  paused: ['paused', 'CORDONED', 'DRAINING'],
+  waiting: ['waiting', 'delayed', 'recalling'],
+  running: ['open', 'running', 'Running', 'executing', 'detecting', 'PREPARING'],
+  done: ['completed', 'ran', 'ONLINE', 'ok', 'ready', 'active', 'runs', 'approved'],
+  skipped: ['skipped'],
+  upstream: ['upstream_failed'],
+  canceled: ['canceled'],
+  plan: ['pending', 'due', 'assigned'],
+  unknown: ['SUSPECT', 'UNREACHABLE', 'unknown', 'not_started'],
+};
+
+const roles = new Map(Object.entries(words).flatMap(([role, all]) => all.map((word) => [word, role as Role])));
+
+export const roleOf = (word: string): Role | undefined => roles.get(word);
+
+// looks are the classes of a role: its color and its glyph.
+export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : 'plain');
+
+export function State({ word, role, title }: { word: string; role?: Role; title?: string | undefined }) {
+  return (
+    <span class={`state ${looks(role ?? roleOf(word))}`} title={title}>
+      {word}
+    </span>
+  );
+}
+
+// Pill is the state of a page, in its header.
+export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{word}</span>;
+
+// icon shows in the tab of the browser whether the page has a failure, or something that
+// needs a person.
+export function icon(role: Role | undefined) {
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]');
+  const name = role === 'failed' || role === 'timeout' || role === 'partial' ? 'favicon-failed' : role === 'person' ? 'favicon-person' : 'favicon';
+  const address = `./${name}.svg`;
+  if (link && link.getAttribute('href') !== address) link.href = address;
+}

@@ -122,7 +122,7 @@ function Menu({ current }: { current: string }) {
   return (
     <nav class="menu" aria-label="Pages" ref={menuOf}>
       {menu.map(([path, name, sign]) => (
-        <a key={path} class={`i-${sign}`} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
+        <a key={path} class={`i-${sign}`} title={name} href={`#/${path}`} aria-current={path === current ? 'page' : undefined}>
           {name}
         </a>
       ))}

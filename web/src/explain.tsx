@@ -36,17 +36,11 @@ export function Explain({ thing }: { thing: string }) {
   );
 }
 
-// ReasonLine is a reason with its buttons. named puts the name of the thing first.
-export function ReasonLine({ reason, thing, named = false }: { reason: Reason; thing: Pick<Explanation, 'name'>; named?: boolean }) {
+// ReasonLine is a reason with its buttons.
+function ReasonLine({ reason, thing }: { reason: Reason; thing: Pick<Explanation, 'name'> }) {
   return (
     <>
       <span class="state code">{reason.code}</span>{' '}
-      {named && (
-        <>
-          <strong>{thing.name}</strong>
-          {': '}
-        </>
-      )}
       {reason.of && (
         <>
           <ObjectLink code="" object={reason.of} />
@@ -97,6 +91,13 @@ function linkOf(code: string, object: string): string | undefined {
   if (code.startsWith('WORKER') || code === 'PER_WORKER_LIMIT') return href('workers', object);
   if (code === 'LANE_BUSY' || code === 'RESOURCES_PENDING' || code === 'POOL_FULL' || code === 'CLAIM_HELD') return href('locks');
   return undefined;
+}
+
+// linkOfThing is the page of what an explanation is about.
+export function linkOfThing(kind: string, name: string): string | undefined {
+  if (kind === 'job type') return href('job-types', name);
+  if (kind === 'worker') return href('workers', name);
+  return linkOf('', name);
 }
 
 // ObjectLink links what a code is about.

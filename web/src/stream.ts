@@ -39,7 +39,7 @@ const lists: Record<string, string> = {
 
 // requests are those that are topics themselves: x-roundsman-live in the API's document.
 const requests =
-  /^\/(runs(\/[^/?]+(\/(graph|items(\/[^/?]+(\/output)?)?))?)?|explain|forecast|ledger|audit|past-grants|workers\/[^/?]+(\/usage)?|job-types\/[^/?]+(\/keys)?)(\?|$)/;
+  /^\/(runs(\/[^/?]+(\/(graph|items(\/[^/?]+(\/output)?)?))?)?|explain|forecast|ledger|audit|past-grants|needs|workers\/[^/?]+(\/usage)?|job-types\/[^/?]+(\/keys)?)(\?|$)/;
 
 // topicOf names the topic that a request can be watched by.
 export const topicOf = (path: string | undefined): string | undefined =>

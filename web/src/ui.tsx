@@ -305,10 +305,11 @@ const causeLength = 40;
 // Cause is an error in one line. The cause of an error is its end, so the middle is cut.
 export function Cause({ of }: { of: string }) {
   const line = [...of.replace(/\s+/g, ' ').trim()];
+  const start = line.length > causeLength + 4 ? line.length - causeLength : 0; // Four letters are no start of their own.
   return (
     <span class="cause" title={of}>
-      <span>{line.slice(0, -causeLength).join('')}</span>
-      <span class="end">{line.slice(-causeLength).join('')}</span>
+      <span>{line.slice(0, start).join('')}</span>
+      <span class="end">{line.slice(start).join('')}</span>
     </span>
   );
 }

@@ -302,6 +302,17 @@ test('approve, reject, retry and skip a task', { skip, timeout: 120_000 }, async
   await sameInShell(rejected.lines[0], rejected.entry, [fourth, fifth]);
 });
 
+test('approve from the first page', { skip, timeout: 90_000 }, async () => {
+  const run = await stage.runDAG('first-page');
+  const rows = () => page.$$eval('section.ask .work li', (all) => all.map((row) => row.textContent));
+  await stage.open(page, '');
+  await until('its row', async () => (await rows()).some((row) => row.includes(run)));
+  const approved = await act('', 'Approve', { Why: 'agreed' });
+  const [, of] = /^(dag\/steps\/[^/]+)\/go-ahead$/.exec(approved.entry.object);
+  await until('the approval', async () => (await stage.get(`/runs/${key(of)}/items/go-ahead`)).state === 'completed');
+  await until('the row is gone', async () => !(await rows()).some((row) => row.includes(`${of} `) || row.startsWith(`${of}AWAITING_APPROVAL`)));
+});
+
 test('approve a task of a sub-DAG from the page of its parent', { skip, timeout: 120_000 }, async () => {
   const file = join(stage.dir, 'outer.yaml');
   writeFileSync(file, 'version: 1\nname: outer\ntasks:\n  - {id: one, dag: steps.yaml}\n  - {id: two, dag: steps.yaml}\n');

@@ -87,8 +87,8 @@ export function actsOnRun(run: Snapshot, preview: ComponentChildren): Act[] {
   if (!isOpen(run)) return run.kind === 'dag' && run.outcome !== 'completed' ? [retryRun(id, preview)] : [];
   return [
     ...(run.phase === 'held' ? [releaseRun(id)] : []),
-    ...(run.kind === 'dag' ? [addTasks(id)] : []),
     run.paused ? resumeRun(id) : pauseRun(id),
+    ...(run.kind === 'dag' ? [addTasks(id)] : []),
     cancelRun(id, run.kind),
   ];
 }

@@ -41,13 +41,16 @@ export const looks = (role: Role | undefined) => (role ? `${role} g-${role}` : '
 export function State({ word, role, title }: { word: string; role?: Role; title?: string | undefined }) {
   return (
     <span class={`state ${looks(role ?? roleOf(word))}`} title={title}>
-      {word}
+      {spoken(word)}
     </span>
   );
 }
 
+// spoken writes upstream_failed as words; a code in capitals stays a code.
+const spoken = (word: string) => (word === word.toLowerCase() ? word.replaceAll('_', ' ') : word);
+
 // Pill is the state of a page, in its header.
-export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{word}</span>;
+export const Pill = ({ word, role }: { word: string; role?: Role | undefined }) => <span class={`pill ${looks(role ?? roleOf(word))}`}>{spoken(word)}</span>;
 
 // icon shows in the tab of the browser whether the page has a failure, or something that
 // needs a person.

@@ -24,7 +24,7 @@ export function Strip({ runs, label }: { runs: Past[]; label: string }) {
     const height = Math.round(3 + (high - 3) * (took / longest));
     const x = i * (bar + gap);
     bars.set(role, `${bars.get(role) ?? ''}M${x} ${high}v-${height}h${bar}v${height}z`);
-    if (role !== 'done') marks.set(role, `${marks.get(role) ?? ''}M${x} ${high + 2}h${bar}v2h-${bar}z`);
+    if (role !== 'done' && role !== 'unknown') marks.set(role, `${marks.get(role) ?? ''}M${x} ${high + 2}h${bar}v2h-${bar}z`);
   }
   const counts = new Map<string, number>();
   for (const { word } of runs) counts.set(word, (counts.get(word) ?? 0) + 1);

@@ -8,19 +8,20 @@ import { SchemaForm } from '../form';
 import { href, runHref } from '../route';
 import { span, Time, Took } from '../time';
 import type { Backfilled, Calendar, HandlerList, Holds, JobType, RunRef, Schema, ShownJobType } from '../types';
-import { Empty, Facts, Loaded, Page, Section, State, Table } from '../ui';
-import { jobTypeState } from './jobtypes';
+import { Strip } from '../design/strip';
+import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
+import { jobTypeState, jobTypeWord, strip } from './jobtypes';
 
 const path = (name: string) => `/job-types/${segment(name)}`;
 
 export function JobTypePage({ name }: { name: string }) {
   const found = useGet<ShownJobType>(path(name));
   return (
-    <Page title={name} crumbs={[['Job types', href('job-types')]]} actions={found.data && <Actions type={found.data} />}>
+    <Page title={name} crumbs={[['Job types', href('job-types')]]} head={found.data && headOf(found.data)} actions={found.data && <Actions type={found.data} />}>
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
           <>
-            {type.spec.description && <p class="lead">{type.spec.description}</p>}
+            {type.spec.description && jobTypeWord(type).why && <p class="lead">{type.spec.description}</p>}
             <Section title="Now">
               <Facts
                 of={[
@@ -75,6 +76,19 @@ function learned({ p95, of }: { p95?: string; of: number }): string {
   return of > 0 ? `${of} of 20 jobs known that a learned run time needs` : 'no job has completed yet';
 }
 
+function headOf(type: JobType): Head {
+  const state = jobTypeWord(type);
+  return {
+    state,
+    age: type.paused ? type.paused_at && <Time at={type.paused_at} /> : type.next?.[0] && (
+      <>
+        due <Time at={type.next[0]} />
+      </>
+    ),
+    cause: state.why || type.spec.description,
+  };
+}
+
 function Actions({ type }: { type: JobType }) {
   const name = type.name;
   return (
@@ -104,6 +118,7 @@ function started(answer: unknown) {
 function Recent({ type }: { type: JobType }) {
   return (
     <Section title="Last runs" note={<a href={`${href('calendar')}?type=${segment(type.name)}&view=past`}>each scheduled instant</a>}>
+      {(type.recent ?? []).length > 0 && <Strip runs={strip(type)} label={`The last ${(type.recent ?? []).length} runs of ${type.name}`} />}
       <Table
         label={`Last runs of ${type.name}`}
         rows={type.recent ?? []}

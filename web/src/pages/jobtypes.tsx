@@ -2,17 +2,25 @@ import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { exact, Time } from '../time';
 import type { JobType, JobTypeList } from '../types';
+import type { Role } from '../design/state';
+import { type Past, Strip } from '../design/strip';
 import { Choice, Loaded, Page, Rows, State } from '../ui';
 
-// jobTypeState is one word for what a job type does.
+// jobTypeWord is one word for what a job type does, and why. A window that is closed is no
+// alarm: the job type waits by plan.
+export function jobTypeWord(type: JobType): { word: string; role?: Role; why?: string | undefined } {
+  if (type.fault) return { word: 'fault', why: type.fault };
+  if (type.held_back) return { word: 'disabled', why: `by its retry budget until ${exact(type.held_back.until)}` };
+  if (type.disabled_by_config) return { word: 'paused', why: 'enabled: false in the configuration' };
+  if (type.paused) return { word: 'paused', why: [type.paused_by && `by ${type.paused_by}`, type.pause_note].filter(Boolean).join(': ') };
+  if ((type.running ?? []).length > 0) return { word: 'running' };
+  if (type.window && !type.window.open) return { word: 'waiting', role: 'plan', why: type.window.closed };
+  return { word: 'ready' };
+}
+
 export function jobTypeState(type: JobType) {
-  if (type.fault) return <State word="fault" title={type.fault} />;
-  if (type.held_back) return <State word="disabled" title={`by its retry budget until ${exact(type.held_back.until)}`} />;
-  if (type.disabled_by_config) return <State word="paused" title="enabled: false in the configuration" />;
-  if (type.paused) return <State word="paused" title={type.pause_note} />;
-  if ((type.running ?? []).length > 0) return <State word="running" />;
-  if (type.window && !type.window.open) return <State word="waiting" title={type.window.closed} />;
-  return <State word="ready" />;
+  const { word, role, why } = jobTypeWord(type);
+  return <State word={word} {...(role ? { role } : {})} title={why} />;
 }
 
 function matches(type: JobType, text: string, state: string): boolean {
@@ -81,7 +89,7 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
               { name: 'State', show: jobTypeState, width: '5.5rem' },
               { name: 'When', show: (type) => <span title={type.times}>{type.times}</span>, width: '15rem', optional: true },
               { name: 'Next', show: (type) => <Time at={type.next?.[0]} />, width: '7.75rem' },
-              { name: 'Last run', show: lastRun, width: '8rem', optional: true },
+              { name: 'Last runs', show: lastRuns, width: '15rem', optional: true },
               { name: 'Handler', show: (type) => type.spec.handler, optional: true },
               { name: 'Lane', show: (type) => type.spec.lane, optional: true, width: '6rem' },
             ]}
@@ -92,13 +100,22 @@ export function JobTypes({ params }: { params: URLSearchParams }) {
   );
 }
 
-function lastRun(type: JobType) {
+// strip are the runs of a job type that the API has, the newest last.
+export const strip = (type: JobType): Past[] =>
+  (type.recent ?? [])
+    .slice(0, 30)
+    .reverse()
+    .map((run) => ({
+      word: (run.outcome || run.status || 'started').toLowerCase(),
+      took: run.ended_at ? Date.parse(run.ended_at) - Date.parse(run.started_at) : 0,
+    }));
+
+function lastRuns(type: JobType) {
   const last = type.recent?.[0];
   if (!last) return <span class="faint">none yet</span>;
-  const word = last.outcome || (last.status === 'Running' ? 'running' : last.status || 'started');
   return (
     <a href={runHref(last.workflow_id)} title={exact(last.started_at)}>
-      <State word={word.toLowerCase()} />
+      <Strip runs={strip(type)} label={`Last runs of ${type.name}`} />
     </a>
   );
 }

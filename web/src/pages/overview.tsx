@@ -1,194 +1,295 @@
-// What an operator wants to know at 3 a.m.: is everything there, what is wrong, what
-// comes next.
+// The overview is a work list: what needs a person, what waits, what failed since
+// yesterday, what comes tonight. Counts come last.
 import { useGet } from '../data';
-import { Prose, ReasonLine } from '../explain';
+import type { Role } from '../design/state';
+import { looks, roleOf, State } from '../design/state';
+import { type Task, Work } from '../design/work';
+import { linkOfThing, Prose } from '../explain';
+import { Remedies } from '../remedies';
 import { href, runHref } from '../route';
-import { stateOfRun } from '../runs';
+import { isOpen, stateOfRun } from '../runs';
 import { Time } from '../time';
-import type { Doctor as DoctorReport, Forecast, JobTypeList, Needs, RunList, WorkerList } from '../types';
-import { Empty, Loaded, Page, Section, State, Table } from '../ui';
+import type { Doctor as DoctorReport, Forecast, JobType, JobTypeList, Lane, LaneList, Needs, Pool, PoolList, Run, RunList, Use, WorkerList } from '../types';
+import { Empty, Loaded, Meter, Page, Section, Table } from '../ui';
 import { plural } from '../words';
-import { jobTypeState } from './jobtypes';
+
+// most is how many rows a section has; the others are behind its link.
+const most = 10;
+const hour = 3_600_000;
+
+// yesterday is the same address for an hour, so that one picture serves it.
+const yesterday = () => new Date(Math.floor(Date.now() / hour) * hour - 24 * hour).toISOString().replace(/\.\d+Z$/, 'Z');
 
 export function Overview() {
-  const types = useGet<JobTypeList>('/job-types?limit=1000');
-  const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
   const needs = useGet<Needs>('/needs');
   const doctor = useGet<DoctorReport>('/doctor');
-  const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
-  const open = useGet<RunList>('/runs?running=true&counts=true&limit=50');
-  const ended = useGet<RunList>('/runs?outcome=failed%2Ctimeout%2Cpartial&limit=5');
-  const wrong = (doctor.data?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
-  const away = (workers.data?.workers ?? []).filter((worker) => worker.state !== 'ONLINE');
-  const stopped = (types.data?.job_types ?? []).filter((type) => type.paused || type.held_back || type.fault);
-  const running = open.data?.runs ?? [];
+  const failed = useGet<RunList>(`/runs?outcome=failed%2Ctimeout%2Cpartial&counts=true&limit=50&since=${encodeURIComponent(yesterday())}`);
+  const waiting = needs.data?.total;
+  const list = failed.data?.runs ?? [];
+  const says = [
+    failed.data && (list.length === 0 ? 'No run failed since yesterday.' : `${list.length}${failed.data.next ? ' or more' : ''} ${list.length === 1 ? 'run' : 'runs'} failed since yesterday.`),
+    needs.data?.unknown && `Not everything could be read: ${needs.data.unknown}`,
+  ];
   return (
-    <Page title="Overview">
-      <div class="tiles">
-        <Tile
-          label="Job types"
-          value={types.data?.total}
-          address={href('job-types')}
-          note={stopped.length > 0 ? `${stopped.length} stopped` : 'none stopped'}
-          tone={stopped.length > 0 ? 'odd' : 'good'}
-        />
-        <Tile
-          label="Runs now"
-          value={open.data && (open.data.next ? `${running.length}+` : running.length)}
-          address={`${href('runs')}?state=running`}
-          note={`${running.filter((run) => run.kind === 'dag').length} of DAGs`}
-          tone="plain"
-        />
-        <Tile
-          label="Workers"
-          value={workers.data?.total}
-          address={href('workers')}
-          note={away.length > 0 ? `${away.length} not online` : 'all online'}
-          tone={away.length > 0 ? 'odd' : 'good'}
-        />
-        <Tile
-          label="Checks"
-          value={doctor.data?.checks.length}
-          address={href('doctor')}
-          note={wrong.length > 0 ? `${wrong.length} to look at` : 'all well'}
-          tone={wrong.some((check) => check.verdict === 'fail') ? 'bad' : wrong.length > 0 ? 'odd' : 'good'}
-        />
+    <Page title="Overview" head={{ state: stateOfAll(waiting, list), cause: says.filter(Boolean).join(' ') }}>
+      <div class="cols">
+        <div class="stack">
+          <Loaded of={needs} what="What needs a person">
+            {({ needs: rows }) => <NeedsPerson rows={rows} />}
+          </Loaded>
+          <Checks of={doctor.data} />
+          <Failed of={failed} />
+          <Tonight />
+        </div>
+        <div class="stack">
+          <Waits told={new Set((needs.data?.needs ?? []).map((need) => need.name))} />
+          <Running />
+        </div>
       </div>
-      {(needs.data?.needs ?? []).length > 0 && (
-        <Section title="Needs a person" note={plural(needs.data?.total ?? 0, 'thing')}>
-          <ul class="reasons">
-            {needs.data?.needs.map((need) => (
-              <li key={`${need.code}${need.name}${need.of}${need.object}`}>
-                <ReasonLine reason={need} thing={{ name: need.name }} named />
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      {wrong.length > 0 && (
-        <Section title="To look at">
-          <ul class="reasons">
-            {wrong.map((check) => (
-              <li key={check.name}>
-                <State word={check.verdict} /> <strong>{check.name}</strong>: {check.found}
-                {check.fix && (
-                  <p class="remedy">
-                    <Prose text={check.fix} />
-                  </p>
-                )}
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      <Section title="Running now">
-        <Loaded of={open} what="Runs">
-          {() => (
-            <Table
-              label="Runs that are open"
-              rows={running.slice(0, 10)}
-              id={(run) => run.workflow_id}
-              empty={
-                <>
-                  Nothing runs. A job type can be started from <a href={href('job-types')}>its page</a>.
-                </>
-              }
-              columns={[
-                { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
-                { name: 'Ended', show: (run) => run.progress && `${run.progress.ended} of ${run.progress.total}`, number: true },
-                { name: 'Failed', show: (run) => run.progress?.failed || <span class="faint">–</span>, number: true },
-                { name: 'Started', show: (run) => <Time at={run.started_at} />, optional: true },
-              ]}
-            />
-          )}
-        </Loaded>
-        {(running.length > 10 || open.data?.next) && (
-          <p class="note">
-            The newest ten. <a href={`${href('runs')}?state=running`}>All of them</a>
-          </p>
-        )}
-      </Section>
-      {(ended.data?.runs ?? []).length > 0 && (
-        <Section title="Failed last" note={<a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>}>
-          <Table
-            label="Runs that failed last"
-            rows={ended.data?.runs ?? []}
-            id={(run) => `${run.workflow_id} ${run.run_id}`}
-            empty=""
-            columns={[
-              { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
-              { name: 'Outcome', show: (run) => <State word={stateOfRun(run)} /> },
-              { name: 'Ended', show: (run) => <Time at={run.ended_at} /> },
-            ]}
-          />
-        </Section>
-      )}
-      {stopped.length > 0 && (
-        <Section title="Stopped job types" note={plural(stopped.length, 'job type')}>
-          <Table
-            label="Job types that are stopped"
-            rows={stopped}
-            id={(type) => type.name}
-            empty=""
-            columns={[
-              { name: 'Job type', show: (type) => <a href={href('job-types', type.name)}>{type.name}</a> },
-              { name: 'State', show: (type) => jobTypeState(type) },
-              { name: 'Why', show: (type) => type.fault ?? type.pause_note ?? type.held_back?.last_error, wide: true },
-            ]}
-          />
-        </Section>
-      )}
-      <Section title="Next" note={<a href={href('calendar')}>calendar</a>}>
-        <Loaded of={forecast} what="The forecast">
-          {(found) => (
-            <Table
-              label="What is due next"
-              rows={found.ticks}
-              id={(tick) => `${tick.job_type}${tick.at}`}
-              empty={<Empty>Nothing is due within a day.</Empty>}
-              columns={[
-                { name: 'Due', show: (tick) => <Time at={tick.at} /> },
-                { name: 'Job type', show: (tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a> },
-                {
-                  name: 'Will',
-                  show: (tick) =>
-                    tick.state === 'runs' ? (
-                      <>
-                        run at <Time at={tick.begins_at} relative={false} />
-                      </>
-                    ) : (
-                      <State word="skipped" />
-                    ),
-                  wide: true,
-                },
-                { name: 'Because', show: (tick) => tick.code && <code>{tick.code}</code>, wide: true, optional: true },
-              ]}
-            />
-          )}
-        </Loaded>
-      </Section>
+      <Counts doctor={doctor.data} />
     </Page>
   );
 }
 
-function Tile({
-  label,
-  value,
-  note,
-  address,
-  tone,
-}: {
-  label: string;
-  value: number | string | undefined;
-  note: string;
-  address: string;
-  tone: string;
-}) {
+function stateOfAll(waiting: number | undefined, failed: Run[]) {
+  if (waiting === undefined) return undefined;
+  const role: Role = waiting > 0 ? 'person' : failed.length > 0 ? 'partial' : 'done';
+  return { word: waiting === 0 ? 'Nobody is needed' : `${waiting} need${waiting === 1 ? 's' : ''} you`, role };
+}
+
+function NeedsPerson({ rows }: { rows: Needs['needs'] }) {
+  if (rows.length === 0) {
+    return (
+      <Section title="Needs a person">
+        <Empty>Nothing: no approval, no hold, nothing without a worker.</Empty>
+      </Section>
+    );
+  }
+  const tasks = rows.map((need): Task => {
+    const link = linkOfThing(need.kind, need.name);
+    return {
+      id: `${need.code}${need.name}${need.of}${need.object}`,
+      role: 'person',
+      what: link ? <a href={link}>{need.name}</a> : need.name,
+      code: need.code,
+      why: (
+        <>
+          {need.detail}
+          {need.until && (
+            <>
+              {' '}
+              Until <Time at={need.until} relative={false} />.
+            </>
+          )}
+        </>
+      ),
+      age: need.since && <Time at={need.since} />,
+      acts: <Remedies of={need.actions} />,
+    };
+  });
   return (
-    <a class={`tile ${tone}`} href={address}>
-      <span class="label">{label}</span>
-      <span class="value">{value ?? '…'}</span>
-      <span class="note">{value === undefined ? ' ' : note}</span>
-    </a>
+    <Section title="Needs a person" note={rows.length} look="ask">
+      <Work rows={tasks} />
+    </Section>
   );
 }
+
+function Checks({ of }: { of: DoctorReport | undefined }) {
+  const wrong = (of?.checks ?? []).filter((check) => check.verdict !== 'ok' && check.name !== 'needs a person');
+  if (wrong.length === 0) return null;
+  return (
+    <Section title="To look at" note={<a href={href('doctor')}>doctor</a>}>
+      <Work
+        rows={wrong.map((check): Task => ({
+          id: check.name,
+          role: roleOf(check.verdict) ?? 'unknown',
+          what: check.name,
+          why: (
+            <>
+              {check.found} {check.fix && <Prose text={check.fix} />}
+            </>
+          ),
+        }))}
+      />
+    </Section>
+  );
+}
+
+function Failed({ of }: { of: { data: RunList | undefined; error: unknown; isPending: boolean } }) {
+  return (
+    <Section title="Failed since yesterday" note={<a href={`${href('runs')}?state=failed,timeout,partial`}>all that are kept</a>}>
+      <Loaded of={of} what="What failed">
+        {({ runs }) => (
+          <Table
+            label="Runs that failed since yesterday"
+            rows={(runs ?? []).slice(0, most)}
+            id={(run) => `${run.workflow_id} ${run.run_id}`}
+            empty="No run failed since yesterday."
+            columns={[
+              { name: 'Run', show: (run) => <a href={runHref(run.workflow_id)}>{run.workflow_id}</a>, wide: true },
+              { name: 'Outcome', show: (run) => <State word={stateOfRun(run)} /> },
+              {
+                name: 'Failed',
+                show: (run) => run.progress && `${run.progress.failed.toLocaleString('en')} of ${run.progress.total.toLocaleString('en')}`,
+                number: true,
+              },
+              { name: 'Ended', show: (run) => <Time at={run.ended_at} />, number: true, optional: true },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Tonight() {
+  const forecast = useGet<Forecast>('/forecast?days=1&limit=8');
+  return (
+    <Section title="Tonight" note={<a href={href('calendar')}>calendar</a>}>
+      <Loaded of={forecast} what="The forecast">
+        {(found) => (
+          <Table
+            label="What is due next"
+            rows={found.ticks}
+            id={(tick) => `${tick.job_type}${tick.at}`}
+            empty="Nothing is due within a day."
+            columns={[
+              { name: 'Due', show: (tick) => <Time at={tick.at} /> },
+              { name: 'Job type', show: (tick) => <a href={href('job-types', tick.job_type)}>{tick.job_type}</a> },
+              {
+                name: 'Will',
+                show: (tick) =>
+                  tick.state === 'runs' ? (
+                    <>
+                      run at <Time at={tick.begins_at} relative={false} />
+                    </>
+                  ) : (
+                    <State word="skipped" />
+                  ),
+                wide: true,
+              },
+              { name: 'Because', show: (tick) => tick.code && <span class="code">{tick.code}</span>, optional: true },
+            ]}
+          />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+// Waits is what waits for something that another run has, with who has it, and the job
+// types that are stopped and that no row before has told of.
+function Waits({ told }: { told: Set<string> }) {
+  const lanes = useGet<LaneList>('/lanes?limit=1000');
+  const pools = useGet<PoolList>('/pools?limit=1000');
+  const types = useGet<JobTypeList>('/job-types?limit=1000');
+  const rows = [
+    ...(lanes.data?.lanes ?? []).filter((lane) => waitersOf(lane) > 0).map((lane) => waits('lane', lane, lane.holder ? [lane.holder] : [])),
+    ...(pools.data?.pools ?? []).filter((pool) => waitersOf(pool) > 0).map((pool) => waits('pool', pool, pool.holders ?? [])),
+    ...(types.data?.job_types ?? []).filter((type) => stopped(type) && !told.has(type.name)).map(stoppedRow),
+  ];
+  if (rows.length === 0) {
+    return (
+      <Section title="Waits">
+        <Empty>Nothing waits for a lane or a pool.</Empty>
+      </Section>
+    );
+  }
+  return (
+    <Section title="Waits" note={rows.length}>
+      <Work rows={rows.slice(0, most)} fold={rows.length > most && `${rows.length - most} more`} />
+    </Section>
+  );
+}
+
+const waitersOf = (of: Lane | Pool) => Math.max(of.waiting_count ?? 0, (of.waiting ?? []).length);
+
+function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
+  const first = holders[0];
+  return {
+    id: `${kind} ${of.name}`,
+    role: 'waiting',
+    what: (
+      <a href={`${href('locks')}?${kind}=${encodeURIComponent(of.name)}`}>
+        {waitersOf(of).toLocaleString('en')} for {kind} {of.name}
+      </a>
+    ),
+    why: first && (
+      <>
+        <a href={runHref(first.workflow_id)}>{first.for || first.workflow_id}</a> has it{holders.length > 1 && `, with ${holders.length - 1} more`}
+      </>
+    ),
+    age: of.waiting?.[0] && <Time at={of.waiting[0].since} />,
+  };
+}
+
+const stopped = (type: JobType) => type.paused || type.held_back !== undefined || type.fault !== undefined;
+
+const stoppedRow = (type: JobType): Task => ({
+  id: `type ${type.name}`,
+  role: type.fault ? 'failed' : type.held_back ? 'person' : 'paused',
+  what: <a href={href('job-types', type.name)}>{type.name}</a>,
+  why: type.fault ?? type.held_back?.last_error ?? ([type.pause_note, type.paused_by && `by ${type.paused_by}`].filter(Boolean).join(', ') || 'paused'),
+  age: type.paused && type.paused_at && <Time at={type.paused_at} />,
+});
+
+function Running() {
+  const open = useGet<RunList>('/runs?running=true&counts=true&limit=50');
+  return (
+    <Section title="Runs" note={<a href={`${href('runs')}?state=running`}>all</a>}>
+      <Loaded of={open} what="Runs">
+        {({ runs, next }) => {
+          const all = (runs ?? []).filter(isOpen);
+          if (all.length === 0) return <Empty>Nothing runs.</Empty>;
+          return (
+            <ul class="work running">
+              {all.slice(0, most).map((run) => (
+                <li key={run.workflow_id}>
+                  <span class={`state ${looks(roleOf(stateOfRun(run)))}`} />
+                  <div>
+                    <a class="what" href={runHref(run.workflow_id)}>
+                      {run.workflow_id}
+                    </a>
+                    {run.progress && run.progress.total > 0 && (
+                      <p class="why">
+                        <Meter used={run.progress.ended} of={run.progress.total} label={`ended of ${run.workflow_id}`} />
+                        {run.progress.failed > 0 && <State word={`${run.progress.failed.toLocaleString('en')} failed`} role="failed" />}
+                      </p>
+                    )}
+                  </div>
+                  <span class="age">
+                    <Time at={run.started_at} />
+                  </span>
+                </li>
+              ))}
+              {(all.length > most || next) && <li class="fold">The newest {most} are shown.</li>}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </Section>
+  );
+}
+
+function Counts({ doctor }: { doctor: DoctorReport | undefined }) {
+  const types = useGet<JobTypeList>('/job-types?limit=1000');
+  const workers = useGet<WorkerList>('/workers?limit=1000&loads=false');
+  const halted = (types.data?.job_types ?? []).filter(stopped).length;
+  const online = (workers.data?.workers ?? []).filter((worker) => worker.state === 'ONLINE').length;
+  const passed = (doctor?.checks ?? []).filter((check) => check.verdict === 'ok').length;
+  return (
+    <div class="stats">
+      <Tile value={types.data && types.data.total.toLocaleString('en')} note={halted > 0 ? `job types, ${halted} stopped` : 'job types'} address={href('job-types')} />
+      <Tile value={workers.data && `${online.toLocaleString('en')} of ${workers.data.total.toLocaleString('en')}`} note="workers online" address={href('workers')} />
+      <Tile value={doctor && `${passed} of ${doctor.checks.length}`} note="checks pass" address={href('doctor')} />
+      <Tile value={types.data && plural((types.data.job_types ?? []).filter((type) => (type.running ?? []).length > 0).length, 'job type')} note="with an open run" address={`${href('job-types')}?state=running`} />
+    </div>
+  );
+}
+
+const Tile = ({ value, note, address }: { value: string | undefined; note: string; address: string }) => (
+  <a class="tile" href={address}>
+    <span class="value">{value ?? '…'}</span>
+    <span class="note">{note}</span>
+  </a>
+);

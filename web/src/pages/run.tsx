@@ -10,7 +10,8 @@ import { href, runHref, setParams } from '../route';
 import { isOpen, itemHref, runPath, stateOfRun } from '../runs';
 import { exact, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
-import { Cause, Choice, Facts, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
+import { roleOf } from '../design/state';
+import { Cause, Choice, Facts, type Head, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
@@ -20,18 +21,26 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
     <Page
       title={run?.workflow_id ?? id}
       crumbs={[['Runs', href('runs')]]}
+      head={run && headOf(run)}
       actions={run && actsOnRun(run, <Preview id={run.workflow_id} />).map((act) => <Action key={act.label} {...act} />)}
     >
       <Loaded of={found} what={`Run ${id}`}>
         {(snapshot) => (
           <>
-            <Now run={snapshot} />
-            {isOpen(snapshot) && (
-              <Section title="What it waits for">
-                <Explain thing={snapshot.workflow_id} />
-              </Section>
-            )}
-            {snapshot.kind === 'dag' && <Graph run={snapshot} chosen={params.get('task') ?? ''} />}
+            <div class="cols">
+              <div class="stack">
+                <Wrong run={snapshot} />
+                {isOpen(snapshot) && (
+                  <Section title="What it waits for">
+                    <Explain thing={snapshot.workflow_id} />
+                  </Section>
+                )}
+                {snapshot.kind === 'dag' && <Graph run={snapshot} chosen={params.get('task') ?? ''} />}
+              </div>
+              <div class="stack">
+                <Now run={snapshot} />
+              </div>
+            </div>
             <Items run={snapshot} state={params.get('state') ?? ''} of={params.get('id') ?? ''} />
             <Phases run={snapshot} />
             <Workers run={snapshot} />
@@ -41,6 +50,56 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
     </Page>
   );
 }
+
+// headOf is the header of a run: its state, its cause and its age.
+function headOf(run: Snapshot): Head {
+  const failed = run.progress?.failed ?? 0;
+  const word = run.paused ? 'paused' : run.phase === 'held' ? 'held' : stateOfRun(run);
+  const shown = isOpen(run) && failed > 0 && word === 'running' ? `running, ${failed.toLocaleString('en')} failed` : word;
+  return {
+    state: { word: shown, role: shown === word ? roleOf(word) : 'partial' },
+    age: isOpen(run) ? <Took from={run.started_at} /> : run.ended_at && <Time at={run.ended_at} />,
+    cause: run.paused ? [run.paused_by && `Paused by ${run.paused_by}`, run.pause_note].filter(Boolean).join(': ') : run.reason || (isOpen(run) ? run.waiting : ''),
+  };
+}
+
+// Wrong is the first block of a run in which something failed.
+function Wrong({ run }: { run: Snapshot }) {
+  const failed = run.progress?.failed ?? 0;
+  if (!run.failure && failed === 0) return null;
+  const word = run.kind === 'dag' ? 'task' : 'job';
+  return (
+    <Section title={failed > 0 ? `${plural(failed, word)} failed` : 'It failed'} look="alarm">
+      {run.failure && <p class="why">{run.failure}</p>}
+      {failed > 0 && <FailedFirst run={run} />}
+    </Section>
+  );
+}
+
+// FailedFirst are the first jobs that failed, with their errors.
+function FailedFirst({ run }: { run: Snapshot }) {
+  const found = useGet<{ items: Item[] | null }>(`${runPath(run.workflow_id)}/items?state=failed&limit=${firstFailed}`, isOpen(run));
+  return (
+    <Loaded of={found} what="What failed">
+      {({ items }) => (
+        <Table
+          label="What failed first"
+          rows={items ?? []}
+          id={(item) => item.id}
+          empty="It has no items any more."
+          columns={[
+            { name: run.kind === 'dag' ? 'Task' : 'Job', show: (item) => <a href={itemHref(run.workflow_id, item.id)}>{item.dedupe_key ?? item.id}</a> },
+            { name: 'Error', show: (item) => item.error, wide: true },
+            { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
+            { name: 'Ended', show: (item) => <Time at={item.ended_at} />, number: true, optional: true },
+          ]}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+const firstFailed = 5;
 
 function Now({ run }: { run: Snapshot }) {
   const open = isOpen(run);
@@ -189,7 +248,7 @@ function List({ run, items, show, label, filtered }: { run: Snapshot; items: (It
         run.kind === 'dag'
           ? { name: 'Kind', show: (item) => item.kind, width: '6rem', optional: true }
           : { name: 'Key', show: keyOf, wide: true },
-        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '9rem' : '7rem' },
+        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '10rem' : '7.5rem' },
         { name: 'Detail', show: (item) => (item.error ? <Cause of={item.error} /> : <span title={saying(item)}>{saying(item)}</span>), wide: true, optional: true },
         {
           name: 'Worker',

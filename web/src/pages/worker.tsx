@@ -7,7 +7,7 @@ import { href, runHref } from '../route';
 import { itemHref } from '../runs';
 import { Time, Took } from '../time';
 import type { MayReboot, Worker } from '../types';
-import { Facts, Loaded, Page, Section, State, Table } from '../ui';
+import { Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 import { SlotsOverTime } from './usage';
 import { Slots } from './workers';
@@ -17,71 +17,90 @@ const path = (id: string) => `/workers/${segment(id)}`;
 export function WorkerPage({ id }: { id: string }) {
   const found = useGet<Worker>(path(id));
   return (
-    <Page title={id} crumbs={[['Workers', href('workers')]]} actions={found.data && <Actions worker={found.data} />}>
+    <Page title={id} crumbs={[['Workers', href('workers')]]} head={found.data && headOf(found.data)} actions={found.data && <Actions worker={found.data} />}>
       <Loaded of={found} what={`Worker ${id}`}>
         {(worker) => (
-          <>
-            <Section title="Now">
-              <Facts
-                of={[
-                  ['State', <State key="state" word={worker.state} />],
-                  ['Since', <Time key="since" at={worker.since} />],
-                  ['Because', worker.kept?.reason || worker.cause?.reason],
-                  ['By', worker.kept?.by],
-                  ['Jobs', <Slots key="slots" worker={worker} />],
-                  ['Detections', worker.report && `${worker.report.detecting} of ${worker.report.caps.max_detect}`],
-                  ['Host', `${worker.registration.host}, process ${worker.registration.pid}`],
-                  [
-                    'Labels',
-                    Object.entries(worker.registration.labels ?? {})
-                      .map(([name, value]) => `${name}=${value}`)
-                      .join(', '),
-                  ],
-                  ['Version', worker.registration.version],
-                  ['Only for', (worker.registration.job_types ?? []).join(', ')],
-                  ['Clock', worker.skew && `${worker.skew} ahead`],
-                  ['No answer', worker.silent],
-                  ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
-                ]}
-              />
-              <Explain thing={id} />
-            </Section>
-            <Reboot worker={worker} />
-            <Jobs worker={worker} />
-            <SlotsOverTime id={id} silent={worker.silent} />
-            <Section title="What it can do">
-              <Table
-                label="Handlers"
-                rows={worker.registration.capabilities ?? []}
-                id={(c) => c.handler}
-                empty="It has no handler: it does nothing."
-                columns={[
-                  { name: 'Handler', show: (c) => c.handler, wide: true },
-                  { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', ') },
-                  { name: 'At most', show: (c) => (c.max_execute ? `${c.max_execute} at once` : 'as its slots'), optional: true },
-                ]}
-              />
-            </Section>
-            <Section title="History">
-              <Table
-                label={`Transitions of ${id}`}
-                rows={[...(worker.transitions ?? [])].reverse()}
-                id={(t) => `${t.at}${t.to}${t.code}`}
-                empty="Nothing has changed since it registered."
-                columns={[
-                  { name: 'When', show: (t) => <Time at={t.at} /> },
-                  { name: 'From', show: (t) => t.from && <State word={t.from} />, optional: true },
-                  { name: 'To', show: (t) => <State word={t.to} /> },
-                  { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true },
-                  { name: 'Why', show: (t) => t.reason, wide: true },
-                  { name: 'By', show: (t) => t.by },
-                ]}
-              />
-            </Section>
-          </>
+          <div class="cols">
+            <div class="stack">
+              <Reboot worker={worker} />
+              <Jobs worker={worker} />
+              <SlotsOverTime id={id} silent={worker.silent} />
+              <History worker={worker} />
+            </div>
+            <div class="stack">
+              <Section title="Now">
+                <Facts
+                  of={[
+                    ['State', <State key="state" word={worker.state} />],
+                    ['Since', <Time key="since" at={worker.since} />],
+                    ['Because', worker.kept?.reason || worker.cause?.reason],
+                    ['By', worker.kept?.by],
+                    ['Jobs', <Slots key="slots" worker={worker} />],
+                    ['Detections', worker.report && `${worker.report.detecting} of ${worker.report.caps.max_detect}`],
+                    ['Host', `${worker.registration.host}, process ${worker.registration.pid}`],
+                    [
+                      'Labels',
+                      Object.entries(worker.registration.labels ?? {})
+                        .map(([name, value]) => `${name}=${value}`)
+                        .join(', '),
+                    ],
+                    ['Version', worker.registration.version],
+                    ['Only for', (worker.registration.job_types ?? []).join(', ')],
+                    ['Clock', worker.skew && `${worker.skew} ahead`],
+                    ['No answer', worker.silent],
+                    ['Undelivered', worker.report?.undelivered ? `${worker.report.undelivered} outcomes` : ''],
+                  ]}
+                />
+                <Explain thing={id} />
+              </Section>
+              <Section title="What it can do">
+                <Table
+                  label="Handlers"
+                  rows={worker.registration.capabilities ?? []}
+                  id={(c) => c.handler}
+                  empty="It has no handler: it does nothing."
+                  columns={[
+                    { name: 'Handler', show: (c) => c.handler, wide: true },
+                    { name: 'Does', show: (c) => [c.detect && 'detects', c.execute && 'executes'].filter(Boolean).join(', ') },
+                    { name: 'At most', show: (c) => (c.max_execute ? `${c.max_execute} at once` : 'as its slots'), optional: true },
+                  ]}
+                />
+              </Section>
+            </div>
+          </div>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function headOf(worker: Worker): Head {
+  const cause = worker.kept ?? worker.cause;
+  return {
+    state: { word: worker.state },
+    age: <Time at={worker.since} />,
+    cause: [cause?.reason, cause?.by && `by ${cause.by}`].filter(Boolean).join(', '),
+  };
+}
+
+function History({ worker }: { worker: Worker }) {
+  return (
+    <Section title="History">
+      <Table
+        label={`Transitions of ${worker.registration.id}`}
+        rows={[...(worker.transitions ?? [])].reverse()}
+        id={(t) => `${t.at}${t.to}${t.code}`}
+        empty="Nothing has changed since it registered."
+        columns={[
+          { name: 'When', show: (t) => <Time at={t.at} /> },
+          { name: 'From', show: (t) => t.from && <State word={t.from} />, optional: true },
+          { name: 'To', show: (t) => <State word={t.to} /> },
+          { name: 'Code', show: (t) => <code>{t.code}</code>, optional: true },
+          { name: 'Why', show: (t) => t.reason, wide: true },
+          { name: 'By', show: (t) => t.by },
+        ]}
+      />
+    </Section>
   );
 }
 
@@ -113,11 +132,11 @@ const answers: Record<string, [string, string]> = {
   FREE: ['Yes.', 'good'],
   DRAIN_FIRST: ['Drain it first.', 'odd'],
   WORK_WAITS: ['Only if work may wait.', 'bad'],
-  NOT_KNOWN: ['Not known.', 'bad'],
+  NOT_KNOWN: ['Not known.', 'unknown'],
 };
 
 function Answer({ verdict, worker }: { verdict: MayReboot; worker: Worker }) {
-  const [text, tone] = answers[verdict.code] ?? [verdict.code, 'bad'];
+  const [text, tone] = answers[verdict.code] ?? [verdict.code, 'unknown'];
   const drained = worker.if_drained;
   return (
     <div class={`verdict ${tone}`}>

@@ -12,7 +12,7 @@ import (
 
 const (
 	// beginWait bounds the wait for the first steps of a run that was just started.
-	beginWait = 3 * time.Second
+	beginWait = 10 * time.Second
 	beginPoll = 100 * time.Millisecond
 )
 
@@ -27,7 +27,7 @@ type Begun struct {
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Begin waits until a run that was just started works, waits for its lane or has ended, 3s at most. An
+// Begin waits until a run that was just started works, waits for its lane or has ended, 10s at most. An
 // unknown state is empty.
 func (c Client) Begin(ctx context.Context, spec contract.JobTypeSpec, ref starter.RunRef) Begun {
 	limited, cancel := context.WithTimeout(ctx, beginWait)

@@ -216,8 +216,12 @@ func TestChains(t *testing.T) {
 	t.Run("result", func(t *testing.T) {
 		t.Parallel()
 		k := start(t, found[1], "check web-2")
-		release := k.hold("check web-1")
+		release, fail := k.hold("check web-1"), k.hold("check web-2")
 		run := k.Start("dag", "run", filepath.Join(k.Dir, "rolling.yaml"))
+		testsuite.WaitFor(t, time.Minute, "both are checked", func() bool {
+			return k.happened("check web-1 begins@") && k.happened("check web-2 begins@")
+		})
+		fail()
 		testsuite.WaitFor(t, time.Minute, "web-2 fails while web-1 is checked", func() bool {
 			return k.happened("check web-2 fails@") && k.shown("rolling-restart").Counts[dag.Failed.String()] == 1
 		})

@@ -37,6 +37,8 @@ var elsewhere = map[explain.Code]string{
 	explain.ControlPlaneDown: "TestExplainWithoutControlPlane",
 	explain.WorkflowStuck:    "starter's TestStuckWorkflow",
 	explain.Recovering:       "TestExplainAdmission",
+	explain.CannotStart:      "TestASickNodeFailsNothing",
+	explain.NotInstalled:     "TestAProgramThatOneNodeLacks",
 	explain.ReceiverFailing:  "TestNotificationsArriveAtLeastOnce",
 	explain.NoReceiver:       "TestNotificationsArriveAtLeastOnce",
 	explain.ClaimsPending:    "TestExplainAdmission",
@@ -179,7 +181,7 @@ func fixturesOfGroups() []fixture {
 			spec.Lane = s.name
 			holder := s.group("1", spec)
 			s.works("x")
-			return situation{thing: s.group("2", spec), object: s.name, says: "held by " + holder, until: true, remedy: func() {
+			return situation{thing: s.group("2", spec), object: s.name, says: "held by " + holder, remedy: func() {
 				require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), starter.RunRef{WorkflowID: holder}, "test"))
 			}}
 		}},

@@ -71,7 +71,8 @@ func TestExplainFindsThings(t *testing.T) {
 		if thing != "things/r" && thing != "dag/things" && thing != "dag/things/ok/" && thing != id {
 			assert.Empty(t, found.Reasons, thing)
 		}
-		found.Reasons, found.Pace = nil, nil
+		assert.Equal(t, len(found.Reasons) == 0, found.Nothing != "", thing)
+		found.Reasons, found.Pace, found.Nothing = nil, nil, ""
 		assert.Equal(t, want, found, thing)
 	}
 	for _, missing := range []string{"thing", "things/r/c", "nothing/r", "things-9", "group/things-9", "things-1/job-00009"} {

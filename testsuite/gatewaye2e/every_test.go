@@ -419,7 +419,7 @@ func (e every) workers() {
 }
 
 func (e every) system() {
-	for _, path := range []string{"/version", "/me", "/doctor", "/audit", "/forecast", "/ledger", "/keys"} {
+	for _, path := range []string{"/version", "/me", "/doctor", "/needs", "/audit", "/forecast", "/ledger", "/keys"} {
 		e.ask("GET", path, nil, 200)
 	}
 	create := object{"name": "ci", "role": "viewer"}

@@ -194,7 +194,7 @@ func (e *Engine) keyOf(it *item) []byte {
 		key = append(key, "\x00-"+instance...)
 	}
 	if it.Aside && it.requests() {
-		key = append(append(key, 0, 1), it.Needs.key()...)
+		key = append(append(key, 0, 1), it.Needs.Key()...)
 	}
 	e.key = key
 	return key

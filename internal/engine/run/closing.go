@@ -92,5 +92,5 @@ func (e *Engine) watchClosing(it *item) {
 	if e.closing.At.IsZero() || it.inFlight() {
 		return
 	}
-	e.timers.push(timer{at: e.closing.At.Add(time.Millisecond - e.estimate(it)), kind: timerFit, item: it.ID})
+	e.timers.Push(timer{at: e.closing.At.Add(time.Millisecond - e.estimate(it)), kind: timerFit, item: it.ID})
 }

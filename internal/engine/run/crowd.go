@@ -1,10 +1,7 @@
 package run
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -40,24 +37,12 @@ func (k *crowd) full(e *Engine) bool {
 
 func (c *class) full(e *Engine) bool { return c != nil && c.crowd.full(e) }
 
-// key names the needs.
-func (n Needs) key() string {
-	var key strings.Builder
-	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
-		key.WriteString(fmt.Sprintf("p%q%d", pool, n.Pools[pool]))
-	}
-	for _, list := range [][]string{n.Exclusive, n.Shared} {
-		key.WriteString(fmt.Sprintf("%q", slices.Sorted(slices.Values(list))))
-	}
-	return key.String()
-}
-
 // crowdOf returns the crowd of an item that must still request its needs; nil: there is none.
 func (e *Engine) crowdOf(it *item) *crowd {
 	if len(e.crowds) == 0 || !it.requests() {
 		return nil
 	}
-	return e.crowds[it.Needs.key()]
+	return e.crowds[it.Needs.Key()]
 }
 
 // atGate is how many items request resources, or have them and do not run: each is about to
@@ -79,7 +64,7 @@ func (v Waits) apply(e *Engine, _ time.Time) {
 func (e *Engine) await(it *item) {
 	it.Waits = true
 	e.waits++
-	k := e.crowd(it.Needs.key())
+	k := e.crowd(it.Needs.Key())
 	full := k.full(e)
 	k.waiting++
 	e.touchCrowd(k)
@@ -110,7 +95,7 @@ func (e *Engine) unwait(it *item) {
 	}
 	it.Waits = false
 	e.waits--
-	k := e.crowds[it.Needs.key()]
+	k := e.crowds[it.Needs.Key()]
 	k.waiting--
 	e.touchCrowd(k)
 	e.forgetCrowd(k)
@@ -133,13 +118,13 @@ func (e *Engine) setAside(it *item, now time.Time) {
 	e.dequeue(it)
 	e.push(it, now)
 	if e.moved++; e.moved == maxMoves {
-		e.timers.push(timer{at: now.Add(time.Millisecond), kind: timerWake})
+		e.timers.Push(timer{at: now.Add(time.Millisecond), kind: timerWake})
 	}
 }
 
 func (e *Engine) joinCrowd(c *class, it *item) {
 	if it.Aside && it.requests() {
-		c.crowd = e.crowd(it.Needs.key())
+		c.crowd = e.crowd(it.Needs.Key())
 		c.crowd.classes = append(c.crowd.classes, c)
 	}
 }

@@ -294,7 +294,7 @@ func (e *Engine) cancel(it *item, reason string, now time.Time) {
 		return // A child workflow always ends by itself, with its items that clean up.
 	}
 	it.CancelBy = now.Add(e.heartbeat(it) + CancelWait)
-	e.timers.push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
+	e.timers.Push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
 }
 
 // forget continues without the end of a canceled attempt.

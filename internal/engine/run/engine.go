@@ -77,7 +77,7 @@ type Engine struct {
 	// noWorker is since when classes have had no worker whose items are not here yet.
 	noWorker map[string]savedClass
 	fleet    fleet
-	timers   timerHeap
+	timers   ranked.Queue[timer]
 	// swept is how many timers mattered when they were looked through last.
 	swept int
 	roll  rollover

@@ -216,7 +216,7 @@ func (e *Engine) Cool(now time.Time, id, instance string, pause time.Duration) {
 func (e *Engine) cool(id, instance string, pause time.Duration, now time.Time) {
 	if w := e.fleet.instance(id, instance); w != nil {
 		w.coolUntil = now.Add(pause)
-		e.timers.push(timer{at: w.coolUntil, kind: timerCool, class: id})
+		e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: id})
 		e.rerank(w, now)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/roundsman/roundsman/internal/engine/needs"
+
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -56,15 +58,7 @@ type Want struct {
 }
 
 // Needs are resources that an item holds from before its attempt until its end.
-type Needs struct {
-	// Pools are quantities by resource pool.
-	Pools map[string]int `json:"p,omitempty"`
-	// Exclusive and Shared are objects.
-	Exclusive []string `json:"e,omitempty"`
-	Shared    []string `json:"s,omitempty"`
-}
-
-func (n Needs) some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 }
+type Needs = needs.Needs
 
 // Work is what the items of one kind have in common. A source may replace it
 // while its items wait.
@@ -205,7 +199,7 @@ func (it *item) Before(o *item) bool { return rankOf(it).before(rankOf(o)) }
 func (it *item) Seat() *int { return &it.at }
 
 // requests reports whether the item must still ask for resources.
-func (it *item) requests() bool { return !it.Granted && it.Needs.some() }
+func (it *item) requests() bool { return !it.Granted && it.Needs.Some() }
 
 // node is the worker that the item must run on; empty: any.
 func (it *item) node() string { return cmp.Or(it.Pin, it.Want.Node) }

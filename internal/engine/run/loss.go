@@ -30,7 +30,7 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 		return
 	}
 	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
-	e.timers.push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
+	e.timers.Push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 }
 
 // adopts has the attempt taken over by another activity, if its process may still run

@@ -96,11 +96,11 @@ func compareBool(a, b bool) int {
 
 func (m *model) able(it *item) bool {
 	e := m.e
-	if m.cfg.Claims && it.Needs.some() && !it.Granted {
+	if m.cfg.Claims && it.Needs.Some() && !it.Granted {
 		coming, alike := 0, 0
 		for _, o := range e.items {
 			switch {
-			case o.Waits && o.Needs.key() == it.Needs.key():
+			case o.Waits && o.Needs.Key() == it.Needs.Key():
 				alike++
 			case o.Waits:
 			case o.Phase == PhaseAsking || o.Granted && !o.inFlight():
@@ -270,7 +270,7 @@ func (m *model) check() {
 	waits := map[string]int{}
 	for id := range m.asked {
 		if it := e.items[id]; it.Waits {
-			waits[it.Needs.key()]++
+			waits[it.Needs.Key()]++
 			waits[""]++
 		}
 	}

@@ -177,7 +177,7 @@ func (m *model) do(op func(*Engine, time.Time)) {
 		twin.fleet.reprobe, twin.roll = m.e.fleet.reprobe, m.e.roll
 		for _, t := range m.e.timers {
 			if t.kind == timerWake { // Of the history, which starts again with each workflow run.
-				twin.timers.push(t)
+				twin.timers.Push(t)
 			}
 		}
 	}
@@ -300,7 +300,7 @@ func (m *model) started(d Decision) {
 	require.False(t, in.NotBefore.After(m.now), "not_before")
 	require.Greater(t, d.Fence, m.fences[d.Item], "fences increase")
 	require.False(t, m.used[d.Fence], "fence %d is given twice", d.Fence)
-	if m.cfg.Claims && in.Needs.some() {
+	if m.cfg.Claims && in.Needs.Some() {
 		require.Contains(t, m.granted, d.Item, "it starts without its resources")
 	}
 	if d.Worker != "" {

@@ -21,7 +21,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 		e.release(it)
 	}
 	if at := it.ExpiresAt; !at.IsZero() && !it.Ran {
-		e.timers.push(timer{at: at, kind: timerExpire, item: it.ID})
+		e.timers.Push(timer{at: at, kind: timerExpire, item: it.ID})
 	}
 	if !e.fits(it, latest(readyAt, now)) {
 		e.park(it, now)
@@ -30,7 +30,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 	e.watchClosing(it)
 	if readyAt.After(now) {
 		it.Phase, it.WaitsAt = PhaseWaiting, now
-		e.timers.push(timer{at: readyAt, kind: timerReady, item: it.ID})
+		e.timers.Push(timer{at: readyAt, kind: timerReady, item: it.ID})
 		return
 	}
 	it.QueuedAt = now
@@ -150,7 +150,7 @@ func (e *Engine) wakeToTry(c *class, able bool) {
 	}
 	if at := c.workers[0].waits; !c.tryAt.Equal(at) {
 		c.tryAt = at
-		e.timers.push(timer{at: at, kind: timerTry, class: c.key})
+		e.timers.Push(timer{at: at, kind: timerTry, class: c.key})
 	}
 }
 
@@ -318,7 +318,7 @@ func (e *Engine) failInTime(c *class, items []*item) {
 	}
 	if !first.Equal(c.failAt) {
 		c.failAt = first
-		e.timers.push(timer{at: first, kind: timerNoWorker, class: c.key})
+		e.timers.Push(timer{at: first, kind: timerNoWorker, class: c.key})
 	}
 }
 
@@ -331,7 +331,7 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	}
 	if e.fleet.incomplete {
 		c.failAt = now.Add(RebuildPause)
-		e.timers.push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
+		e.timers.Push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
 		return
 	}
 	var next time.Time
@@ -356,6 +356,6 @@ func (e *Engine) failUnplaceable(c *class, now time.Time) {
 	}
 	if !next.IsZero() {
 		c.failAt = latest(next, now.Add(noWorkerGrid))
-		e.timers.push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
+		e.timers.Push(timer{at: c.failAt, kind: timerNoWorker, class: c.key})
 	}
 }

@@ -75,7 +75,7 @@ func (e *Engine) Observe(now time.Time, events, bytes, ordered int) {
 	case !r.hold && (busy == 0 || r.mean <= rollDrain && e.allYoung(now)):
 		r.hold, r.since = true, now
 		if busy > 0 {
-			e.timers.push(timer{at: now.Add(rollDrain + time.Millisecond), kind: timerWake})
+			e.timers.Push(timer{at: now.Add(rollDrain + time.Millisecond), kind: timerWake})
 		}
 	}
 }

@@ -127,10 +127,10 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 		}
 		f.byID[w.ID] = w
 		if !w.coolUntil.IsZero() {
-			e.timers.push(timer{at: w.coolUntil, kind: timerCool, class: w.ID})
+			e.timers.Push(timer{at: w.coolUntil, kind: timerCool, class: w.ID})
 		}
 		if w.starts.Probing {
-			e.timers.push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
+			e.timers.Push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
 		}
 	}
 	for _, a := range s.Absent {
@@ -182,17 +182,17 @@ func (it *item) fault() string {
 
 func (e *Engine) restoreMissing(c *class, saved savedClass) {
 	c.noWorkerSince, c.failAt = saved.Since, saved.Fail
-	e.timers.push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
+	e.timers.Push(timer{at: saved.Fail, kind: timerNoWorker, class: c.key})
 }
 
 // readmit puts a restored item where its phase says.
 func (e *Engine) readmit(it *item, now time.Time) {
 	if !it.ExpiresAt.IsZero() && !it.Ran && !it.inFlight() {
-		e.timers.push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})
+		e.timers.Push(timer{at: it.ExpiresAt, kind: timerExpire, item: it.ID})
 	}
 	switch it.Phase {
 	case PhaseWaiting:
-		e.timers.push(timer{at: it.ReadyAt, kind: timerReady, item: it.ID})
+		e.timers.Push(timer{at: it.ReadyAt, kind: timerReady, item: it.ID})
 	case PhaseQueued:
 		e.pushBack(it, now)
 	case PhaseAsking, PhaseGranted:
@@ -219,9 +219,9 @@ func (e *Engine) readmitRunning(it *item) {
 		e.fleet.occupy(it.Worker, it.Instance, e.work[it.Work].Handler)
 	}
 	if it.Phase == PhaseGrace {
-		e.timers.push(timer{at: it.WaitsAt.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
+		e.timers.Push(timer{at: it.WaitsAt.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 	}
 	if it.Canceling != "" && !it.CancelBy.IsZero() {
-		e.timers.push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
+		e.timers.Push(timer{at: it.CancelBy, kind: timerForget, item: it.ID, attempt: it.Attempt})
 	}
 }

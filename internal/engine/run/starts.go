@@ -159,7 +159,7 @@ func (w *worker) seeTrouble(before contract.Code, now time.Time) {
 func (e *Engine) probeStart(it *item, w *worker, now time.Time) {
 	if w.starts.failing() {
 		w.starts.Probing, w.starts.Probe, w.starts.ProofAt = true, it.ID, now.Add(startProof)
-		e.timers.push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
+		e.timers.Push(timer{at: w.starts.ProofAt, kind: timerProof, class: w.ID})
 	}
 }
 

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,19 +44,4 @@ func (e *Engine) Shortage(wanted explain.Wanted) string {
 		servers = append(servers, one)
 	}
 	return wanted.Shortage(servers).Text()
-}
-
-// String names resources for people.
-func (n Needs) String() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(n.Pools)) {
-		parts = append(parts, fmt.Sprintf("%d of pool %s", n.Pools[name], name))
-	}
-	for _, object := range n.Exclusive {
-		parts = append(parts, "object "+object)
-	}
-	for _, object := range n.Shared {
-		parts = append(parts, "object "+object+" (shared)")
-	}
-	return strings.Join(parts, ", ")
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -35,43 +34,20 @@ type timer struct {
 	class string
 }
 
-//nolint:recvcheck // as container/heap wants it: methods that change the length need the pointer
-type timerHeap []timer
-
-func (h timerHeap) Len() int           { return len(h) }
-func (h timerHeap) Less(i, j int) bool { return h[i].compare(h[j]) < 0 }
-func (h timerHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// compare orders timers completely, so that those of one moment fire in the same
+// Compare orders timers completely, so that those of one moment fire in the same
 // order after Restore.
-func (t timer) compare(o timer) int {
+func (t timer) Compare(o timer) int {
 	return cmp.Or(
 		t.at.Compare(o.at), cmp.Compare(t.kind, o.kind), cmp.Compare(t.item, o.item),
 		cmp.Compare(t.attempt, o.attempt), cmp.Compare(t.class, o.class),
 	)
 }
 
-// Push implements heap.Interface.
-func (h *timerHeap) Push(x any) {
-	if t, ok := x.(timer); ok {
-		*h = append(*h, t)
-	}
-}
-
-// Pop implements heap.Interface.
-func (h *timerHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-func (h *timerHeap) push(t timer) { heap.Push(h, t) }
-
 // NextWake is when Tick must be applied at the latest even if nothing happens; zero
 // if nothing is waited for.
 func (e *Engine) NextWake() time.Time {
 	for len(e.timers) > 0 && !e.matters(e.timers[0]) {
-		heap.Pop(&e.timers)
+		e.timers.Pop()
 	}
 	if len(e.timers) == 0 {
 		return time.Time{}
@@ -128,16 +104,15 @@ func (e *Engine) sweepTimers() {
 		return
 	}
 	e.timers = slices.DeleteFunc(e.timers, func(t timer) bool { return !e.matters(t) })
-	slices.SortFunc(e.timers, timer.compare)
-	e.timers = slices.CompactFunc(e.timers, func(a, b timer) bool { return a.compare(b) == 0 })
+	slices.SortFunc(e.timers, timer.Compare)
+	e.timers = slices.CompactFunc(e.timers, func(a, b timer) bool { return a.Compare(b) == 0 })
 	e.swept = len(e.timers)
 }
 
 func (e *Engine) fireTimers(now time.Time) {
 	e.sweepTimers()
 	for len(e.timers) > 0 && !e.timers[0].at.After(now) {
-		t, ok := heap.Pop(&e.timers).(timer)
-		if ok && e.matters(t) {
+		if t := e.timers.Pop(); e.matters(t) {
 			e.roll.progress = true
 			e.fire(t, now)
 		}

@@ -1,0 +1,48 @@
+// Package needs has the resources that items of a run hold.
+package needs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Needs are resources that an item holds from before its attempt until its end.
+type Needs struct {
+	// Pools are quantities by resource pool.
+	Pools map[string]int `json:"p,omitempty"`
+	// Exclusive and Shared are objects.
+	Exclusive []string `json:"e,omitempty"`
+	Shared    []string `json:"s,omitempty"`
+}
+
+// Some reports whether there are any.
+func (n Needs) Some() bool { return len(n.Pools)+len(n.Exclusive)+len(n.Shared) > 0 }
+
+// Key names the needs.
+func (n Needs) Key() string {
+	var key strings.Builder
+	for _, pool := range slices.Sorted(maps.Keys(n.Pools)) {
+		key.WriteString(fmt.Sprintf("p%q%d", pool, n.Pools[pool]))
+	}
+	for _, list := range [][]string{n.Exclusive, n.Shared} {
+		key.WriteString(fmt.Sprintf("%q", slices.Sorted(slices.Values(list))))
+	}
+	return key.String()
+}
+
+// String names resources for people.
+func (n Needs) String() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(n.Pools)) {
+		parts = append(parts, fmt.Sprintf("%d of pool %s", n.Pools[name], name))
+	}
+	for _, object := range n.Exclusive {
+		parts = append(parts, "object "+object)
+	}
+	for _, object := range n.Shared {
+		parts = append(parts, "object "+object+" (shared)")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -174,7 +174,7 @@ func nss(ctx context.Context, database, name string) ([]string, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // there is no such entry
 	}
 	line, _, _ := strings.Cut(string(output), "\n")
 	return strings.Split(line, ":"), nil

@@ -131,8 +131,9 @@ func TestACancelDuringTheSearchForASecret(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	done := make(chan error, 1)
+	job := jobtype.Job{Settings: raw(t, settings)}
 	go func() {
-		done <- jobtypetest.Execute(ctx, newHandler(0), jobtype.Job{Settings: raw(t, settings)}).Err
+		done <- jobtypetest.Execute(ctx, newHandler(0), job).Err
 	}()
 	assert.Eventually(t, func() bool { _, err := os.Stat(mark); return err == nil }, time.Minute, time.Millisecond)
 	cancel(errCanceled)

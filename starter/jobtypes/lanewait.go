@@ -51,7 +51,7 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 		}
 		return begun, true
 	case spec.Lane == "" || spec.LaneShared:
-		return begun, snapshot.Group != nil && snapshot.Group.Phase != "preparing"
+		return begun, begins(snapshot.Group)
 	}
 	view, err := c.client.Admission().View(ctx, contract.AdmissionFilter{WorkflowID: ref.WorkflowID})
 	if err != nil {
@@ -66,4 +66,10 @@ func (c Client) begun(ctx context.Context, spec contract.JobTypeSpec, ref starte
 		return begun, true
 	}
 	return Begun{Lane: lane.Name, Behind: lane.Holder.WorkflowID, Ahead: max(lane.WaitingCount-1, 0)}, true
+}
+
+// begins reports whether the group works or waits for something; before that, and at its end, its
+// state is about to change.
+func begins(group *contract.GroupStatus) bool {
+	return group != nil && group.Phase != "preparing" && group.Phase != "ended" && (group.Phase != "waiting" || group.Wait != nil)
 }

@@ -141,14 +141,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		return nil
 	})
 	asking.Go(func() error {
-		var failed []starter.Run
-		failed, faults[1] = client.Runs().List(ctx, starter.RunFilter{
-			Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomePartial},
-			Since:    now.Add(-failedWithin), Limit: statusRuns,
-		})
-		if faults[1] == nil {
-			found.Failed, found.Recovered, faults[1] = stillFailed(ctx, client, failed)
-		}
+		found.Failed, found.Recovered, faults[1] = failedSince(ctx, client, now.Add(-failedWithin))
 		return nil
 	})
 	asking.Go(func() error {
@@ -197,6 +190,17 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 	found.Due = dueOf(ahead.Ticks, found.jobTypes)
 	addPools(ctx, client, found.Due, found.jobTypes)
 	return found
+}
+
+// failedSince lists the runs that have failed, without those of what completed later.
+func failedSince(ctx context.Context, client *starter.Client, since time.Time) (failed []starter.Run, recovered int, err error) {
+	failed, err = client.Runs().List(ctx, starter.RunFilter{
+		Outcomes: []contract.Outcome{contract.OutcomeFailed, contract.OutcomeTimeout, contract.OutcomePartial}, Since: since, Limit: statusRuns,
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return stillFailed(ctx, client, failed)
 }
 
 // single lists errors that may be joined, each by itself.

@@ -19,7 +19,7 @@ func (q *Queue[T]) Pop() (first T) {
 }
 
 // queue is a Queue as container/heap wants it.
-type queue[T Ordered[T]] []T //nolint:recvcheck // methods that change the length need the pointer
+type queue[T Ordered[T]] []T
 
 func (q queue[T]) Len() int           { return len(q) }
 func (q queue[T]) Less(i, j int) bool { return q[i].Compare(q[j]) < 0 }

@@ -78,6 +78,8 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 	}
 }
 
+// TestWithoutAServer: commands fail at once. `server` and `worker` wait for the server, see
+// TestASlowServerIsWaitedFor.
 func TestWithoutAServer(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
@@ -88,8 +90,6 @@ func TestWithoutAServer(t *testing.T) {
 		{"jobs", "list", "scrub"},
 		{"workers", "list"},
 		{"jobtypes", "list"},
-		{"server"},
-		{"worker", "--id", "node-a", "--data-dir", t.TempDir()},
 		{"plan", "--config", config},
 		{"apply", "--config", config},
 		{"dev", "--address", "127.0.0.1:1", "--config", config, "--data-dir", t.TempDir()},

@@ -149,15 +149,21 @@ func (e *Engine) leaveCrowd(c *class) {
 // it again once a worker is there. It reports whether it has.
 func (e *Engine) returnGrants(c *class, now time.Time) bool {
 	it := c.head()
-	if it == nil || !it.Granted || c.nowhere || c.possible > 0 {
+	if it == nil || !it.returnable() || c.nowhere || c.possible > 0 {
 		return false
 	}
-	for ; it != nil && it.Granted; it = c.head() {
+	for ; it != nil && it.returnable(); it = c.head() {
 		e.dequeue(it)
 		e.release(it)
 		e.push(it, now)
 	}
 	return true
+}
+
+// returnable reports whether the item holds what others may have meanwhile. An item whose
+// attempt was lost keeps its objects: they may be half done.
+func (it *item) returnable() bool {
+	return it.Granted && !(it.Ran && len(it.Needs.Exclusive) > 0)
 }
 
 // readmitWaits counts the restored items that wait, before any is put into a class.

@@ -108,7 +108,8 @@ func (e *Engine) itemsToTravel() []*item {
 // pristine reports whether nothing has happened to the item since it was offered.
 func (it *item) pristine() bool {
 	waits := it.Phase == PhaseQueued || it.Phase == PhaseWaiting || it.Phase == PhaseLate
-	return waits && it.Sent == 0 && it.Ask == 0 && !it.Aside && !it.Ran && it.Retries+it.Losses+it.Requeues == 0 && it.Barred == "" && it.Error == ""
+	again := it.Ran || it.Retrying || it.Replacing || it.Direct || len(it.Lacks) > 0 || it.Retries+it.Losses+it.Requeues > 0
+	return waits && !again && it.Sent == 0 && it.Ask == 0 && !it.Aside && it.Barred == "" && it.Error == ""
 }
 
 // Restore is the inverse of [Engine.Snapshot]. cfg has the work, the limit and what

@@ -205,7 +205,6 @@ func (e *Engine) failLacking(c *class, now time.Time) bool {
 		it := c.items[0]
 		message := explain.TextNotInstalled(lacking, it.Error)
 		e.note(Note{Verdict: Rejected, Code: contract.CodeNotInstalled, Item: it.ID, Detail: message})
-		e.reportFailure(it, Ending{Message: message})
 		e.settle(it, Failed, message, now)
 	}
 	return true

@@ -110,12 +110,19 @@ func (m *model) step(event Event) {
 	if restored != nil && m.end == nil {
 		restored.Observe(m.now, m.events, 0, 0)
 		restored.Next(m.now, event)
-		require.Equal(m.t, m.g.Counts(), restored.Counts())
+		require.Equal(m.t, withoutStarts(m.g.Counts()), withoutStarts(restored.Counts()))
 		require.Equal(m.t, m.g.Phase(), restored.Phase())
 		require.Equal(m.t, m.g.turn.Step, restored.turn.Step)
 		require.Equal(m.t, [3]any{m.g.Carried(), m.g.Dropped(), m.g.Took()}, [3]any{restored.Carried(), restored.Dropped(), restored.Took()})
 	}
 	m.check()
+}
+
+// withoutStarts are counts without those that come with the start of an attempt: a restored
+// group, which has no trials of workers on its way, may start it in a later step.
+func withoutStarts(c contract.GroupCounts) contract.GroupCounts {
+	c.Retries, c.Replacements = 0, 0
+	return c
 }
 
 func (m *model) carryOut(c Command) {

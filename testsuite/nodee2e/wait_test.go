@@ -23,13 +23,20 @@ type slowDoor struct {
 }
 
 func (d *slowDoor) serve() {
+	var silent []net.Conn // The runtime closes one that nobody holds.
+	defer func() {
+		for _, taken := range silent {
+			_ = taken.Close()
+		}
+	}()
 	for {
 		taken, err := d.listener.Accept()
 		if err != nil {
 			return
 		}
 		if !d.open.Load() {
-			continue // It stays open and silent.
+			silent = append(silent, taken)
+			continue
 		}
 		go func() {
 			defer taken.Close()

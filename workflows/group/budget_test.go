@@ -125,6 +125,11 @@ func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 	b.found = proposals(5)
 	stopped := make(chan struct{})
 	once := sync.OnceFunc(func() { close(stopped) })
+	b.signaled = func(answer contract.AdmissionAnswer) {
+		if len(answer.Stopped) > 0 {
+			once()
+		}
+	}
 	b.execute = func(context.Context, contract.ExecuteInput) (contract.ExecuteState, error) {
 		if b.executed.Load() == 1 {
 			return contract.ExecuteState{}, failure(contract.FailureFailed)
@@ -138,7 +143,6 @@ func TestGroupStopsWhenItsTypeIsDisabled(t *testing.T) {
 		answer := grantAll(in)
 		if len(in.Endings) > 0 && !in.ReleaseAll {
 			answer.Stopped = []contract.AdmissionStop{{AdmissionHold: hold("")}}
-			once()
 		}
 		return answer
 	}

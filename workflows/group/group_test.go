@@ -49,6 +49,8 @@ type bench struct {
 	ensured atomic.Int64
 	audit   *envtest.Audit
 	answer  func(in contract.AdmissionRequest) *contract.AdmissionAnswer
+	// signaled is called once an answer is on its way to the group, before whatever comes later.
+	signaled func(answer contract.AdmissionAnswer)
 }
 
 func worker(id string, slots int) contract.WorkerView {
@@ -103,6 +105,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) runAdmission(in contract.AdmissionRequest) {
 	if answer := b.askAdmission(in); answer != nil {
 		b.SignalWorkflow(contract.SignalAdmissionAnswer, *answer)
+		if b.signaled != nil {
+			b.signaled(*answer)
+		}
 	}
 }
 

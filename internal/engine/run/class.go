@@ -190,6 +190,9 @@ func (e *Engine) keyOf(it *item) []byte {
 	if it.Direct {
 		key = append(key, "\x00direct"...)
 	}
+	if it.kept() {
+		key = append(key, "\x00kept"...)
+	}
 	for _, instance := range it.Lacks {
 		key = append(key, "\x00-"+instance...)
 	}

@@ -149,10 +149,10 @@ func (e *Engine) leaveCrowd(c *class) {
 // it again once a worker is there. It reports whether it has.
 func (e *Engine) returnGrants(c *class, now time.Time) bool {
 	it := c.head()
-	if it == nil || !it.returnable() || c.nowhere || c.possible > 0 {
+	if it == nil || !it.Granted || it.kept() || c.nowhere || c.possible > 0 {
 		return false
 	}
-	for ; it != nil && it.returnable(); it = c.head() {
+	for ; it != nil && it.Granted; it = c.head() {
 		e.dequeue(it)
 		e.release(it)
 		e.push(it, now)
@@ -160,11 +160,9 @@ func (e *Engine) returnGrants(c *class, now time.Time) bool {
 	return true
 }
 
-// returnable reports whether the item holds what others may have meanwhile. An item whose
-// attempt was lost keeps its objects: they may be half done.
-func (it *item) returnable() bool {
-	return it.Granted && !(it.Ran && len(it.Needs.Exclusive) > 0)
-}
+// kept reports whether the item holds objects of a lost attempt. They may be half done, so that
+// no other item gets them before the attempt is repeated.
+func (it *item) kept() bool { return it.Granted && it.Ran && len(it.Needs.Exclusive) > 0 }
 
 // readmitWaits counts the restored items that wait, before any is put into a class.
 func (e *Engine) readmitWaits(items []*item) {

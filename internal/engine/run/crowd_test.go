@@ -130,3 +130,28 @@ func TestADeadWorkerReturnsGrants(t *testing.T) {
 		assert.Equal(t, "1@a", s.grant(1))
 	})
 }
+
+// TestALostAttemptKeepsItsObject: its work may be half done, so that no other item gets the
+// object before it is repeated. A pool is given back.
+func TestALostAttemptKeepsItsObject(t *testing.T) {
+	t.Parallel()
+	bothSources(t, func(t *testing.T, start begin) {
+		s := newStage(t, start, jobtype.Policy{}, []work{{node: "a", exclusive: "volume/1"}, {node: "a", db: 1}}, online("a", 2), online("b", 2))
+		require.Equal(t, "1@a", s.grant(1))
+		require.Equal(t, "2@a", s.grant(2))
+		away := online("a", 2)
+		away.State, away.Fresh = contract.WorkerUnreachable, false
+		s.step(run.WorkersChanged{Workers: []contract.WorkerView{away, online("b", 2)}})
+		for item := range 2 {
+			s.endWith(item+1, run.Ending{Failure: contract.FailureWorkerLost, Message: "the stream ended", Gone: true})
+		}
+		s.wait(time.Second)
+		assert.True(t, s.requests(1), "its object stays locked")
+		assert.False(t, s.requests(2), "its pool is given back")
+		back := online("a", 2)
+		back.Instance = "again"
+		assert.Equal(t, "1@a", s.step(run.WorkersChanged{Workers: []contract.WorkerView{back, online("b", 2)}}))
+		require.True(t, s.requests(2))
+		assert.Equal(t, "2@a", s.grant(2))
+	})
+}

@@ -36,6 +36,12 @@ func (r *dagRun) carryOutAll(decisions []dagrun.Decision) {
 // id is the name of a task.
 func (r *dagRun) id(item int) string { return r.core.Run().ID(dag.Index(item)) }
 
+// item is the number of the task of that name.
+func (r *dagRun) item(name string) (int, bool) {
+	i, known := r.core.Run().Lookup(name)
+	return int(i), known
+}
+
 func (r *dagRun) carryOut(d *dagrun.Decision) {
 	switch d.Kind { //nolint:exhaustive // the engine's others need nothing of the graph
 	case engine.Start:
@@ -113,9 +119,7 @@ func (r *dagRun) ready() bool {
 }
 
 // collect gives the core everything that is ready. Messages come first: a
-// cancellation that came with results must hold for what they set off. An outcome
-// that a worker delivered by itself comes after the results, because it only
-// counts once the run knows that the attempt timed out.
+// cancellation that came with results must hold for what they set off.
 func (r *dagRun) collect() {
 	tick := r.runner.Collect()
 	r.observe()
@@ -132,14 +136,8 @@ func (r *dagRun) collect() {
 		r.carryOutAll(r.core.CancelRun(now, "the workflow was canceled"))
 	}
 	r.collectMessages()
-	for _, ended := range r.runner.Ended() {
+	for _, ended := range r.runner.Endings(r.item) {
 		r.carryOutAll(r.core.Next(now, ended))
-	}
-	for _, outcome := range r.runner.Outcomes() {
-		if i, ok := r.core.Run().Lookup(outcome.Name); ok {
-			outcome.Item = int(i)
-			r.carryOutAll(r.core.Next(now, outcome.Delivered))
-		}
 	}
 	for _, room := range r.runner.Rooms() {
 		r.carryOutAll(r.core.Next(now, room))

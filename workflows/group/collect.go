@@ -22,8 +22,6 @@ func (r *groupRun) ready() bool {
 
 // collect gives the core everything that is ready. Messages come first: a policy
 // or a cancellation that came with the results must hold for what they set off.
-// An outcome that a worker delivered by itself comes after the results, because
-// it only counts once the group knows that the attempt timed out.
 func (r *groupRun) collect() {
 	tick := r.runner.Collect()
 	for {
@@ -40,14 +38,8 @@ func (r *groupRun) collect() {
 	r.collectMessages()
 	r.collectAnswers()
 	r.collectAdmission()
-	for _, ended := range r.runner.Ended() {
+	for _, ended := range r.runner.Endings(contract.JobNumber) {
 		r.step(group.Ran{Event: ended})
-	}
-	for _, outcome := range r.runner.Outcomes() {
-		if n, ok := contract.JobNumber(outcome.Name); ok {
-			outcome.Item = n
-			r.step(group.Ran{Event: outcome.Delivered})
-		}
 	}
 	for _, room := range r.runner.Rooms() {
 		r.step(group.Ran{Event: room})

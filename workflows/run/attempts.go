@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
@@ -141,22 +143,28 @@ func (r *Runner) abandonAttempt(d engine.Decision) {
 	})
 }
 
-// Ended returns the attempts that have ended. The list is valid until the next
-// call.
-func (r *Runner) Ended() []engine.Ended {
-	r.ended = r.ended[:0]
+// Endings returns how attempts have ended: what workers reported, then the outcomes that they
+// delivered by themselves, then the endings that the server made in their place. One workflow
+// task may have a delivered outcome and a failed adoption of the same attempt: the outcome
+// counts. item returns the number of the item of that name.
+func (r *Runner) Endings(item func(name string) (int, bool)) []engine.Event {
+	var reported, unreported []engine.Event
 	running := r.attempts[:0]
 	for i := range r.attempts {
 		a := &r.attempts[i]
-		if a.future.IsReady() {
-			r.ended = append(r.ended, engine.Ended{Item: a.item, Attempt: a.n, Ending: r.endingOf(a)})
-		} else {
+		if !a.future.IsReady() {
 			running = append(running, *a)
+			continue
+		}
+		if ended := (engine.Ended{Item: a.item, Attempt: a.n, Ending: r.endingOf(a)}); ended.Ending.Reported() {
+			reported = append(reported, ended)
+		} else {
+			unreported = append(unreported, ended)
 		}
 	}
 	clear(r.attempts[len(running):])
 	r.attempts = running
-	return r.ended
+	return slices.Concat(reported, r.delivered(item), unreported)
 }
 
 func (r *Runner) endingOf(a *attempt) engine.Ending {
@@ -177,23 +185,16 @@ func (r *Runner) endingOf(a *attempt) engine.Ending {
 	return EndingOf(state, r.options.Results)
 }
 
-// Outcome is an ending that a worker delivered by itself, for the item of that name.
-type Outcome struct {
-	Name string
-	engine.Delivered
-}
-
-// Outcomes returns what workers delivered. It comes after Ended, because it only
-// counts once the run knows that the attempt has timed out.
-func (r *Runner) Outcomes() []Outcome {
-	var list []Outcome
+// delivered returns the outcomes that workers sent because the server had ended their attempts.
+func (r *Runner) delivered(item func(name string) (int, bool)) []engine.Event {
+	var list []engine.Event
 	for {
 		var in contract.JobOutcomeInput
 		if !r.inbox.outcome.ReceiveAsync(&in) {
 			return list
 		}
-		list = append(list, Outcome{contract.JobOfAttempt(in.JobID), engine.Delivered{
-			Attempt: in.Attempt, Fence: in.Fence, Ending: EndingOf(in.Outcome, r.options.Results),
-		}})
+		if n, known := item(contract.JobOfAttempt(in.JobID)); known {
+			list = append(list, engine.Delivered{Item: n, Attempt: in.Attempt, Fence: in.Fence, Ending: EndingOf(in.Outcome, r.options.Results)})
+		}
 	}
 }

@@ -7,7 +7,7 @@
 //		continueAsNew()
 //		runner.Wait(wake, ordered, ready)           // sends; ready is runner.Ready(), or a message of the workflow's own
 //		runner.Collect()
-//		for _, event := range runner.Ended() { step(event) }  // and the other collect methods
+//		for _, event := range runner.Endings(item) { step(event) }  // and the other collect methods
 //	}
 //
 // The Runner keeps attempts, probes, the subscription to the fleet, requests to

@@ -47,7 +47,6 @@ type Runner struct {
 	// given are the processes that were sent what the items have in common; a run that
 	// continues as new sends it again.
 	given  map[string]bool
-	ended  []engine.Ended // scratch of Ended
 	probes []probe
 	fleet  subscription
 	timers entity.Timers

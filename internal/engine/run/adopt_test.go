@@ -67,6 +67,20 @@ func TestAnAttemptThatCannotBeAdopted(t *testing.T) {
 	}
 }
 
+// TestAnOutcomeComesBeforeAFailedAdoption: the process has ended the attempt, and knows nothing of
+// it any more. The attempt is not repeated.
+func TestAnOutcomeComesBeforeAFailedAdoption(t *testing.T) {
+	t.Parallel()
+	s := play(t, Config{Adopt: true}, jobtype.Policy{ExecutionTimeout: seconds(3600)}, node("a", 1), node("b", 1))
+	s.plain(1)
+	adopted := adoptions(s.step(Ended{Item: 1, Attempt: 1, Ending: silence()}))
+	require.Len(t, adopted, 1)
+	s.step(Delivered{Item: 1, Attempt: 1, Fence: adopted[0].Fence, Ending: Ending{Worker: "a"}})
+	assert.Equal(t, "1 completed", s.ended())
+	assert.Empty(t, starts(s.step(Ended{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureNotRunning}})))
+	assert.Equal(t, "1 completed", s.ended())
+}
+
 func TestWhatIsNotAdopted(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(s *script, end *Ending){

@@ -31,7 +31,7 @@ func (v Ended) apply(e *Engine, now time.Time) {
 	if it == nil || it.Phase != PhaseRunning || it.Attempt != v.Attempt {
 		return
 	}
-	if v.Ending.reported() {
+	if v.Ending.Reported() {
 		it.Reported = it.Attempt
 	}
 	e.endAttempt(it, v.Ending, now)

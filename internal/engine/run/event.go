@@ -125,7 +125,7 @@ type Ending struct {
 	Result json.RawMessage `json:"-"`
 }
 
-// reported: the worker said so, not the server in its place.
-func (e Ending) reported() bool {
+// Reported: the ending is the worker's report, not made by the server.
+func (e Ending) Reported() bool {
 	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
 }

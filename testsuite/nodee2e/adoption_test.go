@@ -1,0 +1,88 @@
+package nodee2e
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
+)
+
+// manyJobs is more than a worker keeps outcomes for adoptions.
+const manyJobs = 150
+
+// TestManyJobsEndWhileTheServerIsAway: their runs adopt them at the server's return, before the
+// outcomes arrive. A worker keeps 16 outcomes for that. Each job and each task has run once.
+func TestManyJobsEndWhileTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.hold("many")
+	s.apply(group{"many", "steps", fmt.Sprintf("heartbeat_timeout: 2s, global_execution_concurrency: %[1]d, per_worker_execution_concurrency: %[1]d", manyJobs), manyJobs, 1, 50})
+	node := s.worker("node-a", "--max-execute", "400")
+	s.AwaitFresh("node-a")
+	ref, tasks := s.Begin("many"), s.runManyTasks()
+	s.awaitBook("all jobs run", func(b book) bool { return len(b.of("start")) == manyJobs })
+	testsuite.WaitFor(t, time.Minute, "all tasks run", func() bool { return len(s.lines("starts")) == manyJobs })
+
+	s.Server.Kill()
+	s.letGo()
+	s.awaitBook("all jobs end", func(b book) bool { return len(b.of("end")) == manyJobs })
+	testsuite.WaitFor(t, time.Minute, "all tasks end", func() bool { return len(s.lines("ends")) == manyJobs })
+	node.Signal(t, syscall.SIGSTOP)
+	s.Server.Restart(t)
+	for _, run := range []starter.RunRef{ref, tasks} {
+		testsuite.WaitFor(t, time.Minute, run.WorkflowID+" adopts", func() bool { return s.adoptions(run) > 0 })
+	}
+	s.control.Signal(t, syscall.SIGSTOP)
+	node.Signal(t, syscall.SIGCONT)
+	for _, run := range []starter.RunRef{ref, tasks} {
+		testsuite.WaitFor(t, time.Minute, run.WorkflowID+" has all answers", func() bool { return s.adoptions(run) == 0 })
+	}
+	s.control.Signal(t, syscall.SIGCONT)
+
+	result := s.Result(ref)
+	assert.Equal(t, contract.OutcomeCompleted, result.Outcome, "%+v", result)
+	assert.Equal(t, contract.OutcomeCompleted, s.dagResult(tasks).Outcome)
+	assert.Len(t, s.book().of("start"), manyJobs)
+	assert.Len(t, s.lines("starts"), manyJobs)
+}
+
+// adoptions counts the adoptions of a run that have not ended.
+func (s *site) adoptions(run starter.RunRef) (n int) {
+	described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), run.WorkflowID, "")
+	if err != nil {
+		return -1
+	}
+	for _, activity := range described.GetPendingActivities() {
+		if strings.Contains(activity.GetActivityId(), "+") {
+			n++
+		}
+	}
+	return n
+}
+
+// runManyTasks starts tasks that end once the file "go" is there.
+func (s *site) runManyTasks() starter.RunRef {
+	s.T.Helper()
+	var text strings.Builder
+	text.WriteString("version: 1\nname: many\ntasks:\n")
+	script := fmt.Sprintf(`echo $0 >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.1; done; echo $0 >> %[1]s/ends`, s.Dir)
+	for i := range manyJobs {
+		fmt.Fprintf(&text, "  - {id: task-%d, heartbeat_timeout: 2s, command: [sh, -c, %q, task-%d]}\n", i, script, i)
+	}
+	loaded, err := spec.Load("many.yaml", []byte(text.String()))
+	require.NoError(s.T, err)
+	compiled, err := spec.Compile(loaded, nil)
+	require.NoError(s.T, err)
+	ref, err := s.Client.DAGs().Run(s.T.Context(), compiled, starter.DAGOptions{})
+	require.NoError(s.T, err)
+	return ref
+}

@@ -57,7 +57,7 @@ func preparePostgres(ctx context.Context, text string, logger log.Logger) (store
 	}
 	err = refuseLiveCluster(ctx, guard.conn, dsn)
 	if err == nil {
-		err = ensurePostgresSchema(dsn, logger)
+		err = ensurePostgresSchema(ctx, dsn, logger)
 	}
 	if err != nil {
 		return store{}, errors.Join(err, guard.release())

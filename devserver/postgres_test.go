@@ -1,8 +1,10 @@
 package devserver_test
 
 import (
+	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +41,9 @@ func TestPostgres(t *testing.T) {
 		"running cluster":      postgresRunningCluster,
 		"upgrade":              postgresUpgrade,
 		"interrupted setup":    postgresInterruptedSetup,
+		"killed in setup":      postgresKilledInSetup,
+		"renamed":              postgresRenamed,
+		"version unreadable":   postgresVersionUnreadable,
 		"default database":     postgresDefaultDatabase,
 		"key=value connection": postgresKeyValue,
 	} {
@@ -166,9 +171,89 @@ func postgresInterruptedSetup(t *testing.T, c *cluster) {
 		queue_type INT NOT NULL, queue_name VARCHAR(255) NOT NULL,
 		metadata_payload BYTEA NOT NULL, metadata_encoding VARCHAR(16) NOT NULL,
 		PRIMARY KEY (queue_type, queue_name))`)
+	// All of step 1.1: its indexes are dropped, but that is not recorded.
+	c.exec(t, "postgres", "CREATE DATABASE halfway_visibility")
+	setUpSchema(t, c, "halfway_visibility", "postgresql/v12/visibility", "1.1")
+	c.exec(t, "halfway_visibility", "UPDATE schema_version SET curr_version = '1.0'")
 	p, _ := start(t, "--headless", "--postgres", c.admin("halfway"))
 	p.stop()
 	assert.Equal(t, currentExecutions, one[string](t, c.connect(t, "halfway"), executionsVersion))
+	assert.Equal(t, currentVisibility, one[string](t, c.connect(t, "halfway_visibility"), executionsVersion))
+
+	// All of step 1.0, with its row of namespace_metadata.
+	c.exec(t, "postgres", "CREATE DATABASE begun")
+	setUpSchema(t, c, "begun", "postgresql/v12/temporal", "1.0")
+	c.exec(t, "begun", "UPDATE schema_version SET curr_version = '0.0'")
+	p, _ = start(t, "--headless", "--postgres", c.admin("begun"))
+	p.stop()
+	assert.Equal(t, currentExecutions, one[string](t, c.connect(t, "begun"), executionsVersion))
+}
+
+// gateKey is the key of the advisory lock at which a setup is held.
+const gateKey = 4242
+
+// postgresKilledInSetup kills the server with SIGKILL at the n-th statement of its
+// setup, in either database. Nothing half-made stays, and the next start works.
+func postgresKilledInSetup(t *testing.T, c *cluster) {
+	t.Helper()
+	for _, kill := range []struct {
+		suffix string
+		n      int
+	}{{"", 1}, {"", 2}, {"", 3}, {"", 20}, {"", 45}, {"_visibility", 1}, {"_visibility", 4}, {"_visibility", 30}, {"_visibility", 80}} {
+		name := fmt.Sprintf("killed%d%s", kill.n, strings.ReplaceAll(kill.suffix, "_", ""))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, database := range []string{name, name + "_visibility"} {
+				c.exec(t, "postgres", "CREATE DATABASE "+database)
+			}
+			database := name + kill.suffix
+			gate := c.connect(t, database)
+			for _, statement := range []string{
+				"CREATE SCHEMA gate", "CREATE SEQUENCE gate.n",
+				fmt.Sprintf(`CREATE FUNCTION gate.hold() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+					IF nextval('gate.n') = %d THEN PERFORM pg_advisory_xact_lock_shared(%d); END IF; END $$`, kill.n, gateKey),
+				"CREATE EVENT TRIGGER hold ON ddl_command_start EXECUTE FUNCTION gate.hold()",
+				fmt.Sprintf("SELECT pg_advisory_lock(%d)", gateKey),
+			} {
+				_, err := gate.Exec(t.Context(), statement)
+				require.NoError(t, err, statement)
+			}
+			p := launch(t, "--port", "0", "--headless", "--postgres", c.admin(name))
+			const held = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+			require.Eventually(t, func() bool { return one[int](t, gate, held) == 1 }, patience, 20*time.Millisecond)
+			p.kill()
+			c.exec(t, database, "DROP EVENT TRIGGER hold")
+			require.NoError(t, gate.Close(t.Context())) // Its session gives way to the statement that was held.
+
+			p, _ = start(t, "--headless", "--postgres", c.admin(name))
+			p.stop()
+			assert.Equal(t, currentExecutions, one[string](t, c.connect(t, name), executionsVersion))
+			assert.Equal(t, currentVisibility, one[string](t, c.connect(t, name+"_visibility"), executionsVersion))
+		})
+	}
+}
+
+// A restored copy is told from another application's database.
+func postgresRenamed(t *testing.T, c *cluster) {
+	t.Helper()
+	c.exec(t, "postgres", "CREATE DATABASE original")
+	setUpSchema(t, c, "original", "postgresql/v12/temporal", currentExecutions)
+	c.exec(t, "postgres", "CREATE DATABASE copied TEMPLATE original")
+	message := launch(t, "--port", "0", "--headless", "--postgres", c.admin("copied")).fails(1)
+	assert.Contains(t, message, "it was set up under the name original and was left as it is")
+}
+
+// A database that cannot be read now is not taken for another application's.
+func postgresVersionUnreadable(t *testing.T, c *cluster) {
+	t.Helper()
+	c.exec(t, "postgres", "CREATE ROLE reader LOGIN PASSWORD 'x'",
+		"CREATE DATABASE unreadable", "CREATE DATABASE unreadable_visibility OWNER reader")
+	setUpSchema(t, c, "unreadable", "postgresql/v12/temporal", currentExecutions)
+	c.exec(t, "unreadable", "GRANT SELECT ON cluster_membership TO reader")
+	message := launch(t, "--port", "0", "--headless", "--postgres", c.dsn("reader", "x", "unreadable")).fails(1)
+	assert.Contains(t, message, "read its version: ERROR: permission denied for table schema_version")
+	assert.NotContains(t, message, "another application")
 }
 
 func postgresDefaultDatabase(t *testing.T, c *cluster) {

@@ -1,60 +1,79 @@
 package devserver
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"go.temporal.io/server/common/log"
 	schematool "go.temporal.io/server/tools/common/schema"
-	sqltool "go.temporal.io/server/tools/sql"
 )
 
-// schemaDir is where the server's embedded PostgreSQL schemas are.
-const schemaDir = "postgresql/v12/"
+const (
+	// schemaDir is where the server's embedded PostgreSQL schemas are.
+	schemaDir = "postgresql/v12/"
+	// codeNoTable is SQLSTATE undefined_table.
+	codeNoTable = "42P01"
+)
 
-// ensurePostgresSchema sets up or upgrades both databases. Every step records
-// itself, so an interrupted run is continued by the next start.
-func ensurePostgresSchema(d dsn, logger log.Logger) error {
+// ensurePostgresSchema sets up or upgrades both databases, each in one transaction:
+// a start that is killed leaves nothing half-made.
+func ensurePostgresSchema(ctx context.Context, d dsn, logger log.Logger) error {
 	for database, part := range map[string]string{
 		d.database:                    "temporal",
 		d.database + visibilitySuffix: "visibility",
 	} {
-		if err := migrate(d, database, schemaDir+part, logger); err != nil {
+		if err := migrate(ctx, d, database, schemaDir+part, logger); err != nil {
 			return fmt.Errorf("schema of database %s: %w", d.redacted(database), err)
 		}
 	}
 	return nil
 }
 
-func migrate(d dsn, database, schemaName string, logger log.Logger) error {
-	db, err := sqltool.NewConnection(postgresConfig(d, database), logger)
+func migrate(ctx context.Context, d dsn, database, schemaName string, logger log.Logger) error {
+	conn, err := connect(ctx, d, database)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	tables, err := db.ListTables()
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if err := setupVersioning(db, tables, logger); err != nil {
+	db := &schemaTx{ctx: ctx, tx: tx, database: database}
+	if err := setupVersioning(db, logger); err != nil {
 		return err
 	}
 	task := schematool.NewUpdateSchemaTask(db, &schematool.UpdateConfig{DBName: database, SchemaName: schemaName}, logger)
-	return task.Run()
+	if err := task.Run(); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
 }
 
 // setupVersioning starts a new database at version 0.0. It refuses one that
 // holds anything else.
-func setupVersioning(db *sqltool.Connection, tables []string, logger log.Logger) error {
-	if _, err := db.ReadSchemaVersion(); err == nil {
+func setupVersioning(db *schemaTx, logger log.Logger) error {
+	_, err := db.ReadSchemaVersion()
+	if err == nil {
 		return nil
 	}
-	versioning := []string{"schema_version", "schema_update_history"}
-	foreign := slices.DeleteFunc(slices.Clone(tables), func(table string) bool {
-		return slices.Contains(versioning, table)
-	})
-	if len(foreign) > 0 {
+	if !hasCode(err, codeNoTable) && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("read its version: %w", err)
+	}
+	foreign, err := db.tables()
+	if err != nil {
+		return fmt.Errorf("list its tables: %w", err)
+	}
+	switch recorded, err := db.recordedAs(); {
+	case err != nil:
+		return fmt.Errorf("read its version: %w", err)
+	case recorded != "":
+		return fmt.Errorf("it was set up under the name %s and was left as it is: give the database that name again", recorded)
+	case len(foreign) > 0:
 		return fmt.Errorf("it holds tables of another application (%s) and was left as it is: choose an empty or a new database",
 			strings.Join(shorten(foreign), ", "))
 	}

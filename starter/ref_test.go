@@ -12,24 +12,8 @@ import (
 
 func TestItemRef(t *testing.T) {
 	t.Parallel()
-	for _, written := range []string{"group/scrub-2026-11-20T09:00:00Z/job-00012", "scrub-2026-11-20T09:00:00Z/job-00012"} {
-		ref, err := ParseItemRef(written)
-		require.NoError(t, err)
-		assert.Equal(t, "group/scrub-2026-11-20T09:00:00Z", ref.Run.WorkflowID)
-		assert.Equal(t, "job-00012", ref.ID)
-		assert.Equal(t, "group/scrub-2026-11-20T09:00:00Z/job-00012", ref.String())
-	}
-	task, err := ParseItemRef("dag/nightly/x/load.7")
-	require.NoError(t, err)
-	assert.Equal(t, ItemRef{Run: RunRef{WorkflowID: "dag/nightly/x"}, ID: "load.7"}, task)
-	inner, err := ParseItemRef("group/scrub-1/job-00001/ok")
-	require.NoError(t, err)
-	assert.Equal(t, ItemRef{Run: RunRef{WorkflowID: "group/scrub-1/job-00001"}, ID: "ok"}, inner)
-	assert.Equal(t, []Kind{KindDAG, KindGroup}, []Kind{inner.Run.Kind(), RunRef{WorkflowID: "group/scrub-1"}.Kind()}, "the DAG of a job is a run of its own")
-	for _, wrong := range []string{"", "job-00012", "/job-00012", "group/job-00012", "group/scrub", "group/scrub/job-", "group/scrub/12", "dag/nightly/x", "nightly/x"} {
-		_, err := ParseItemRef(wrong)
-		require.Error(t, err, wrong)
-	}
+	assert.Equal(t, "group/scrub-1/job-00012", ItemRef{Run: RunRef{WorkflowID: "group/scrub-1"}, ID: "job-00012"}.String())
+	assert.Equal(t, []Kind{KindDAG, KindGroup}, []Kind{RunRef{WorkflowID: "group/scrub-1/job-00001"}.Kind(), RunRef{WorkflowID: "group/scrub-1"}.Kind()}, "the DAG of a job is a run of its own")
 }
 
 func TestJobTypeOfRun(t *testing.T) {

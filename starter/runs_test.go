@@ -14,6 +14,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -173,15 +174,15 @@ func TestResolveRun(t *testing.T) {
 	serve(t, c)
 	ref := start(t, c, "resolved")
 	for _, written := range []string{ref.WorkflowID, "resolved-2026-11-20T09:00:00Z"} {
-		found, err := c.Runs().Resolve(t.Context(), written)
+		found, err := refs.Of(c).Run(t.Context(), written)
 		require.NoError(t, err)
 		assert.Equal(t, ref.WorkflowID, found.WorkflowID)
 	}
 	testsuite.WaitFor(t, 20*time.Second, "a run is found whose Schedule is gone", func() bool {
-		found, err := c.Runs().Resolve(t.Context(), "resolved")
+		found, err := refs.Of(c).Run(t.Context(), "resolved")
 		return err == nil && found.WorkflowID == ref.WorkflowID
 	})
-	_, err := c.Runs().Resolve(t.Context(), "no-such-thing")
+	_, err := refs.Of(c).Run(t.Context(), "no-such-thing")
 	require.ErrorIs(t, err, starter.ErrNotFound)
 	assert.ErrorContains(t, err, "job type no-such-thing does not exist")
 }
@@ -200,7 +201,7 @@ func TestANameFindsSubmittedJobs(t *testing.T) {
 	means := func(want string) {
 		t.Helper()
 		testsuite.WaitFor(t, time.Minute, name+" means "+want, func() bool {
-			found, err := c.Runs().Resolve(t.Context(), name)
+			found, err := refs.Of(c).Run(t.Context(), name)
 			return err == nil && found.WorkflowID == want
 		})
 	}

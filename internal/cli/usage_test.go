@@ -52,7 +52,7 @@ func TestWrongUsageExitsWithThree(t *testing.T) {
 		{[]string{"runs", "watch", "x", "--interval", "1ms"}, "at least 100ms"},
 		{[]string{"jobs", "list"}, "RUN is missing"},
 		{[]string{"jobs", "list", "x", "--state", "finished"}, "must be one of pending"},
-		{[]string{"jobs", "show", "scrub"}, "write it as RUN/JOB"},
+		{[]string{"jobs", "show", "scrub"}, "is no job or task: write RUN/ITEM"},
 		{[]string{"jobs", "cancel", "a/12", "--run", "scrub"}, "give the job's id alone"},
 		{[]string{"jobs", "cancel"}, "RUN/JOB is missing"},
 		{[]string{"jobs", "cancel", "scrub", "--key", ""}, "--key is empty"},

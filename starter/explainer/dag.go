@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // dag is about a run of a DAG or a task of it: dag/NAME/RUN, NAME/RUN, with /TASK
@@ -56,11 +57,11 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef,
 	}
 	if front != "dag" && last != "" {
 		// NAME/RUN is a run before it is a task of the newest one.
-		whole, wholeErr := e.client.Runs().ResolveDAG(ctx, name)
+		whole, wholeErr := refs.Of(e.client).DAG(ctx, name)
 		if wholeErr == nil && !isSubDAG(whole.WorkflowID) {
 			return whole, "", nil
 		}
-		parent, parentErr := e.client.Runs().ResolveDAG(ctx, strings.TrimPrefix(front, "dag/"))
+		parent, parentErr := refs.Of(e.client).DAG(ctx, strings.TrimPrefix(front, "dag/"))
 		switch {
 		case parentErr == nil:
 			return parent, last, nil
@@ -69,7 +70,7 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef,
 		case !errors.Is(wholeErr, starter.ErrNotFound):
 			return starter.RunRef{}, "", wholeErr
 		}
-	} else if run, err := e.client.Runs().ResolveDAG(ctx, last); err == nil {
+	} else if run, err := refs.Of(e.client).DAG(ctx, last); err == nil {
 		return run, "", nil
 	}
 	return starter.RunRef{}, "", &starter.NotFoundError{

@@ -11,9 +11,11 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // Explanation says why something is not running, or what it waits for.
@@ -103,16 +105,16 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 	if name == "" {
 		return facts, starter.Invalidf("name what to explain: a job type, a run, a job, a worker, a run of a DAG, a task of it or a receiver")
 	}
-	if ref, err := starter.ParseItemRef(name); err == nil && ref.Run.Kind() == starter.KindGroup {
-		return facts, e.job(ctx, found, &facts)
-	}
+	parsed, err := ref.Parse(name)
 	switch {
-	case strings.HasPrefix(name, groupPrefix) && !strings.Contains(name[len(groupPrefix):], "/"):
-		ref, err := e.client.Runs().Resolve(ctx, name)
-		if err != nil {
-			return facts, err
-		}
-		return facts, e.run(ctx, found, ref, &facts)
+	case err != nil:
+		return facts, e.unknown(ctx, name, &facts)
+	case parsed.HasKey:
+		return facts, e.job(ctx, found, &facts)
+	case parsed.AtRun && parsed.Item == "" || parsed.Group() && parsed.Item == "":
+		return facts, e.wholeRun(ctx, found, &facts)
+	case parsed.Item != "" && (parsed.AtRun || ref.IsJob(parsed.Item)):
+		return facts, e.item(ctx, found, &facts)
 	case strings.Contains(name, "/"):
 		if known, err := e.audited(ctx, found, &facts); known || err != nil {
 			return facts, err
@@ -120,6 +122,32 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 		return facts, e.dag(ctx, found, &facts)
 	}
 	return facts, e.named(ctx, found, &facts)
+}
+
+// wholeRun is about a run of either kind.
+func (e *explainer) wholeRun(ctx context.Context, found *Explanation, facts *explain.Facts) error {
+	run, err := refs.Of(e.client).Run(ctx, found.Name)
+	if err != nil {
+		return err
+	}
+	if run.Kind() == starter.KindDAG {
+		found.Name = run.WorkflowID
+		return e.dag(ctx, found, facts)
+	}
+	return e.run(ctx, found, run, facts)
+}
+
+// item is about a job, or about a task of a DAG.
+func (e *explainer) item(ctx context.Context, found *Explanation, facts *explain.Facts) error {
+	item, err := refs.Of(e.client).Item(ctx, found.Name)
+	if err != nil {
+		return err
+	}
+	found.Name = item.String()
+	if item.Run.Kind() == starter.KindDAG {
+		return e.dag(ctx, found, facts)
+	}
+	return e.job(ctx, found, facts)
 }
 
 // audited is about worker/ID and jobtype/NAME, as the audit log writes them. A run of a
@@ -133,6 +161,8 @@ func (e *explainer) audited(ctx context.Context, found *Explanation, facts *expl
 	case named && kind == "jobtype":
 		known, err = e.jobType(ctx, name, facts)
 		kind = KindJobType
+	case named && kind == KindReceiver:
+		known, err = e.ofReceiver(ctx, name, facts)
 	}
 	if known {
 		found.Name, found.Kind = name, kind
@@ -143,9 +173,6 @@ func (e *explainer) audited(ctx context.Context, found *Explanation, facts *expl
 // named is about a name without a slash.
 func (e *explainer) named(ctx context.Context, found *Explanation, facts *explain.Facts) error {
 	name := found.Name
-	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return e.unknown(ctx, name, facts) // No id has these, and the server takes none that does.
-	}
 	known, err := e.jobType(ctx, name, facts)
 	if err != nil || known {
 		found.Kind = KindJobType

@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // explainPending is how many pending jobs of a run are looked at, explainRuns how
@@ -158,7 +159,7 @@ func answerOf(status contract.GroupStatus) *explain.RunAnswer {
 }
 
 func (e *explainer) job(ctx context.Context, found *Explanation, facts *explain.Facts) error {
-	ref, err := e.client.Runs().ResolveItem(ctx, found.Name)
+	ref, err := refs.Of(e.client).Item(ctx, found.Name)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 	"github.com/roundsman/roundsman/testsuite"
 )
 
@@ -49,7 +50,7 @@ func TestSubmit(t *testing.T) {
 		require.NoError(t, err)
 		return len(runs) == 1 && runs[0].AdHoc == "ticket-1" && !runs[0].DryRun
 	})
-	ref, err := c.Runs().Resolve(t.Context(), "tidy-adhoc-ticket-1")
+	ref, err := refs.Of(c).Run(t.Context(), "tidy-adhoc-ticket-1")
 	require.NoError(t, err)
 	assert.Equal(t, first.WorkflowID, ref.WorkflowID)
 	ended := "still ended: a closed one is not started again"

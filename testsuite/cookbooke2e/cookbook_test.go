@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 	"github.com/roundsman/roundsman/testsuite"
 	"github.com/roundsman/roundsman/testsuite/sites"
 )
@@ -181,7 +182,7 @@ func moveDataCentre(t *testing.T, r recipe) {
 // shown is the newest run of a DAG.
 func (k *kitchen) shown(name string) starter.Snapshot {
 	k.T.Helper()
-	ref, err := k.Client.Runs().ResolveDAG(k.T.Context(), name)
+	ref, err := refs.Of(k.Client).DAG(k.T.Context(), name)
 	require.NoError(k.T, err)
 	shown, err := k.Client.Runs().Show(k.T.Context(), ref)
 	require.NoError(k.T, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 const dagRunArgument = "RUN is a workflow id as `roundsman runs list` shows it (the dag/ may be left out), or the name of\n" +
@@ -25,7 +26,7 @@ func (c *commands) dagCommand() *cli.Command {
 // onRun is an action about one run, which is the command's first argument.
 func (c *commands) onRun(action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := client.Runs().ResolveDAG(ctx.Context, ctx.Args().First())
+		ref, err := refs.Of(client).DAG(ctx.Context, ctx.Args().First())
 		if err != nil {
 			return err
 		}

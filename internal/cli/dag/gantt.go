@@ -10,6 +10,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 const flagGantt = "gantt"
@@ -21,7 +22,7 @@ func (c *commands) gantt(ctx *cli.Context) error {
 		return err
 	}
 	defer client.Close()
-	ref, err := client.Runs().ResolveDAG(ctx.Context, ctx.String(ui.FlagRun))
+	ref, err := refs.Of(client).DAG(ctx.Context, ctx.String(ui.FlagRun))
 	if err != nil {
 		return err
 	}

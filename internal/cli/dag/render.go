@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/draw"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 func (c *commands) dagRender() *cli.Command {
@@ -180,7 +181,7 @@ func (c *commands) picture(ctx *cli.Context) (*draw.Picture, error) {
 		return nil, err
 	}
 	defer client.Close()
-	ref, err := client.Runs().ResolveDAG(ctx.Context, ctx.String(ui.FlagRun))
+	ref, err := refs.Of(client).DAG(ctx.Context, ctx.String(ui.FlagRun))
 	if err != nil {
 		return nil, err
 	}

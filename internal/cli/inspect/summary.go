@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
 	"github.com/roundsman/roundsman/starter/jobtypes"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 const (
@@ -79,13 +80,15 @@ func activityOf(ctx context.Context, client *starter.Client, e explainer.Explana
 
 // runOf is the run that an explanation is about, and the job if it is about one.
 func runOf(ctx context.Context, client *starter.Client, e explainer.Explanation) (ref starter.RunRef, job string) {
-	if parsed, err := starter.ParseItemRef(e.Name); err == nil && e.Kind == "job" {
-		return parsed.Run, parsed.ID
+	if e.Kind == "job" {
+		if item, err := refs.Of(client).Item(ctx, e.Name); err == nil {
+			return item.Run, item.ID
+		}
 	}
 	if e.Kind != "run" && e.Kind != "job type" {
 		return starter.RunRef{}, ""
 	}
-	ref, err := client.Runs().Resolve(ctx, e.Name)
+	ref, err := refs.Of(client).Run(ctx, e.Name)
 	if err != nil || ref.Kind() == starter.KindDAG {
 		return starter.RunRef{}, ""
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // DAGAliases are former names of the commands for runs: below `dag` they are hidden
@@ -18,9 +19,9 @@ import (
 func DAGAliases(p *ui.Program) []*cli.Command {
 	c := &commands{p}
 	show := c.runsShow()
-	show.Before, show.Action = checkItems(starter.TaskStates()), c.onRun(starter.Runs.ResolveDAG, c.showRun)
+	show.Before, show.Action = checkItems(starter.TaskStates()), c.onRun(refs.Resolver.DAG, c.showRun)
 	cancel := c.runsCancel()
-	cancel.Action = c.onRun(starter.Runs.ResolveDAG, c.cancelRun)
+	cancel.Action = c.onRun(refs.Resolver.DAG, c.cancelRun)
 	aliases := []*cli.Command{c.listDAGs(), show, c.runsWatch(), cancel, c.runsPause(), c.runsResume(), c.setConcurrency()}
 	for _, alias := range aliases {
 		alias.Hidden = true
@@ -65,7 +66,7 @@ func (c *commands) setConcurrency() *cli.Command {
 			}
 			return nil
 		},
-		Action: c.onRun(starter.Runs.ResolveDAG, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(refs.Resolver.DAG, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			n := strconv.Itoa(ctx.Int(flagConcurrency))
 			changed, err := client.Runs().Set(ctx.Context, ref, override.Change{override.Concurrency: json.RawMessage(n)})
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 func (c *commands) jobsCommand() *cli.Command {
@@ -92,7 +93,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 		run   = cmp.Or(ctx.String(ui.FlagRun), ctx.Args().First())
 	)
 	if run != "" {
-		ref, err := client.Runs().Resolve(ctx.Context, run)
+		ref, err := refs.Of(client).Run(ctx.Context, run)
 		if err != nil {
 			return err
 		}
@@ -283,7 +284,7 @@ func checkJobRef(ctx *cli.Context) error {
 	case arg == "":
 		return ui.Usagef("RUN/JOB is missing: see %s --help", ctx.Command.HelpName)
 	case run == "" && !strings.Contains(strings.Trim(arg, "/"), "/"):
-		_, err := starter.ParseItemRef(arg)
+		_, err := refs.ParseItem(arg)
 		return ui.Faulty(err)
 	case run != "" && strings.Contains(arg, "/"):
 		return ui.Usagef("job %q: with --run, give the job's id alone, for instance job-00012", arg)
@@ -295,7 +296,7 @@ func checkJobRef(ctx *cli.Context) error {
 func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
 	arg, run := ctx.Args().First(), ctx.String(ui.FlagRun)
 	if key := ctx.String(FlagKey); key != "" {
-		ref, err := client.Runs().Resolve(ctx.Context, cmp.Or(run, arg))
+		ref, err := refs.Of(client).Run(ctx.Context, cmp.Or(run, arg))
 		if err != nil {
 			return starter.ItemRef{}, err
 		}
@@ -303,9 +304,9 @@ func jobOf(ctx *cli.Context, client *starter.Client) (starter.ItemRef, error) {
 		return job.Ref(), err
 	}
 	if run == "" {
-		return client.Runs().ResolveItem(ctx.Context, arg)
+		return refs.Of(client).Item(ctx.Context, arg)
 	}
-	ref, err := client.Runs().Resolve(ctx.Context, run)
+	ref, err := refs.Of(client).Run(ctx.Context, run)
 	return starter.ItemRef{Run: ref, ID: arg}, err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 func (c *commands) runsShow() *cli.Command {
@@ -40,7 +41,7 @@ Examples:
 			&cli.BoolFlag{Name: flagTree, Usage: "list the tasks of a DAG as a tree: each below the need with the longest way to it"},
 		),
 		Before: checkItems(starter.ItemStates()),
-		Action: c.onRun(starter.Runs.Resolve, c.showRun),
+		Action: c.onRun(refs.Resolver.Run, c.showRun),
 	}
 }
 

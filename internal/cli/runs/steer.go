@@ -12,6 +12,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 func (c *commands) runsPause() *cli.Command {
@@ -26,7 +27,7 @@ Examples:
   roundsman runs pause scrub --note "backup is running"
   roundsman runs pause rolling-maintenance`,
 		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
-		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
@@ -43,7 +44,7 @@ func (c *commands) runsResume() *cli.Command {
 Examples:
   roundsman runs resume scrub`,
 		Flags: ui.With(),
-		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Resume(ctx.Context, ref); err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ Examples:
   roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
 		Flags:  ui.With(),
 		Before: CheckSettings,
-		Action: c.onRun(starter.Runs.Resolve, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
+		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			change, err := override.Parse(ctx.Args().Tail())
 			if err != nil {
 				return ui.Faulty(err)
@@ -129,7 +130,7 @@ Examples:
 			}
 			return nil
 		},
-		Action: c.onRun(starter.Runs.Resolve, c.cancelRun),
+		Action: c.onRun(refs.Resolver.Run, c.cancelRun),
 	}
 }
 
@@ -166,9 +167,9 @@ func (c *commands) cancelItems(ctx *cli.Context, client *starter.Client, ref sta
 }
 
 // onRun carries out an action on the run that the first argument names.
-func (c *commands) onRun(resolve func(starter.Runs, context.Context, string) (starter.RunRef, error), action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
+func (c *commands) onRun(resolve func(refs.Resolver, context.Context, string) (starter.RunRef, error), action func(*cli.Context, *starter.Client, starter.RunRef) error) cli.ActionFunc {
 	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-		ref, err := resolve(client.Runs(), ctx.Context, ctx.Args().First())
+		ref, err := resolve(refs.Of(client), ctx.Context, ctx.Args().First())
 		if err != nil {
 			return err
 		}

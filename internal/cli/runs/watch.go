@@ -11,6 +11,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/progress"
 	"github.com/roundsman/roundsman/internal/cli/ui"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // maxWatched bounds how many runs are followed at once: each costs the server a
@@ -35,37 +36,37 @@ Examples:
 		Flags:  ui.With(ui.IntervalFlag()),
 		Before: ui.CheckInterval,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
-			refs, err := watchedRuns(ctx, client)
+			chosen, err := watchedRuns(ctx, client)
 			if err != nil {
 				return err
 			}
-			if len(refs) == 0 {
+			if len(chosen) == 0 {
 				c.Complain("nothing is running")
 				return nil
 			}
-			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), refs...)
+			return Watch(c.Program, ctx, client, ctx.Duration(ui.FlagInterval), chosen...)
 		}),
 	}
 }
 
 // watchedRuns are those that were named, or else all that are going on.
 func watchedRuns(ctx *cli.Context, client *starter.Client) ([]starter.RunRef, error) {
-	var refs []starter.RunRef
+	var chosen []starter.RunRef
 	for _, arg := range ctx.Args().Slice() {
-		ref, err := client.Runs().Resolve(ctx.Context, arg)
+		ref, err := refs.Of(client).Run(ctx.Context, arg)
 		if err != nil {
 			return nil, err
 		}
-		refs = append(refs, ref)
+		chosen = append(chosen, ref)
 	}
-	if len(refs) > 0 {
-		return refs, nil
+	if len(chosen) > 0 {
+		return chosen, nil
 	}
 	runs, err := client.Runs().List(ctx.Context, starter.RunFilter{Running: true, Limit: maxWatched})
 	for _, run := range runs {
-		refs = append(refs, starter.RunRef{WorkflowID: run.WorkflowID})
+		chosen = append(chosen, starter.RunRef{WorkflowID: run.WorkflowID})
 	}
-	return refs, err
+	return chosen, err
 }
 
 // WaitJSON waits for a run and prints its result as one object.
@@ -93,7 +94,7 @@ func exitOf(outcome contract.Outcome) error {
 
 // Watch follows runs until all have ended. The exit code tells whether every
 // one completed.
-func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, refs ...starter.RunRef) error {
+func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, chosen ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
 	if ui.WantsData(ctx) {
 		var mu sync.Mutex
@@ -105,7 +106,7 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	} else {
 		display := progress.New(c.Env.Stdout, progress.Options{
 			Terminal: c.Env.Terminal, Width: c.Env.Width, Now: c.Env.Now,
-			Items: len(refs) == 1 && refs[0].Kind() == starter.KindDAG,
+			Items: len(chosen) == 1 && chosen[0].Kind() == starter.KindDAG,
 		})
 		defer display.Close()
 		show = func(snapshot starter.Snapshot) error {
@@ -113,9 +114,9 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 			return nil
 		}
 	}
-	last := make([]starter.Snapshot, len(refs))
+	last := make([]starter.Snapshot, len(chosen))
 	group, groupCtx := errgroup.WithContext(ctx.Context)
-	for i, ref := range refs {
+	for i, ref := range chosen {
 		group.Go(func() error {
 			for snapshot, err := range client.Runs().Watch(groupCtx, ref, interval) {
 				if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -16,9 +15,11 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/internal/engine/action"
 	"github.com/roundsman/roundsman/internal/engine/explain"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/explainer"
+	"github.com/roundsman/roundsman/starter/refs"
 )
 
 // Version is the program's.
@@ -178,15 +179,31 @@ func (a *API) listNeeds(ctx context.Context, call *Call, in *needsInput) (Needs,
 // scopeOf is the scope of a thing. Parts of some ids are written by callers, and could
 // look like another job type: the job type of such a run is its search attribute.
 func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) {
-	scope := scopeOfThing(thing)
-	id, _, _ := strings.Cut(strings.TrimPrefix(thing, groupPrefix), "/")
-	id = groupPrefix + id
-	if !strings.HasPrefix(thing, groupPrefix) || starter.Scheduled(id) || c.Client == nil || c.Sees(access.Scope{}) {
-		return scope, nil
+	parsed, err := ref.Parse(thing)
+	switch {
+	case c.Client == nil || c.Sees(access.Scope{}):
+		return scopeOfThing(thing), nil
+	case err != nil || parsed.HasKey && parsed.Name == "":
+		return access.Scope{}, nil // Somebody who sees everything may ask.
+	case parsed.Name != "" && parsed.Kind == "" && !parsed.HasKey && (parsed.AtRun || parsed.Item != ""):
+		// NAME/RUN is a run of a DAG before it is an item of the newest run.
+		run, err := refs.Of(c.Client).Run(ctx, thing)
+		if errors.Is(err, starter.ErrNotFound) {
+			run, err = refs.Of(c.Client).Run(ctx, parsed.Whole())
+		}
+		if err != nil && !errors.Is(err, starter.ErrNotFound) {
+			return access.Scope{}, err
+		}
+		if err != nil {
+			return scopeOfThing(thing), nil
+		}
+		return c.scopeOf(ctx, run.WorkflowID)
+	case !parsed.Group() || starter.Scheduled(parsed.Workflow):
+		return scopeOfThing(thing), nil
 	}
-	found, err := c.Client.Runs().Describe(ctx, starter.RunRef{WorkflowID: id})
+	found, err := c.Client.Runs().Describe(ctx, starter.RunRef{WorkflowID: parsed.Workflow})
 	if errors.Is(err, starter.ErrNotFound) {
-		return scope, nil
+		return scopeOfThing(thing), nil
 	}
 	if err != nil {
 		return access.Scope{}, err
@@ -194,19 +211,20 @@ func (c *Call) scopeOf(ctx context.Context, thing string) (access.Scope, error) 
 	return access.Scope{JobType: found.JobType}, nil
 }
 
-// groupPrefix begins the ids of runs of job types.
-const groupPrefix = "group/"
-
-// scopeOfThing is what a name is about, without asking anybody: a run's id tells its
-// job type or DAG, and a name without a slash may be either, or a worker.
+// scopeOfThing is what a reference is about, without asking anybody: a run's id tells its
+// job type or DAG, and a name may be that of either, or of a worker.
 func scopeOfThing(thing string) access.Scope {
-	if rest, is := strings.CutPrefix(thing, "dag/"); is {
-		name, _, _ := strings.Cut(rest, "/")
+	parsed, err := ref.Parse(thing)
+	name, _, standalone := contract.DAGOfWorkflow(parsed.Workflow)
+	switch {
+	case standalone:
 		return access.Scope{DAG: name}
-	}
-	run, _, _ := strings.Cut(strings.TrimPrefix(thing, "group/"), "/")
-	if strings.HasPrefix(thing, "group/") || run != thing {
-		return access.Scope{JobType: starter.JobTypeOfRun(run)}
+	case parsed.Kind == ref.DAG:
+		return access.Scope{DAG: parsed.Name}
+	case parsed.Group():
+		return access.Scope{JobType: starter.JobTypeOfRun(parsed.Workflow)}
+	case parsed.Kind == ref.JobType || err == nil && parsed.Kind == "":
+		return access.Scope{JobType: parsed.Name}
 	}
 	return access.Scope{JobType: thing}
 }

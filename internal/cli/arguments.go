@@ -57,6 +57,9 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 			}
 		case arg == "help" && len(found.args) == 0 && found.command.Subcommands != nil:
 			found.help = true
+		case len(found.command.Subcommands) == 0 && strings.HasPrefix(found.command.ArgsUsage, "PROGRAM"):
+			found.args = append(found.args, args[i:]...)
+			return found.checked()
 		default:
 			found.take(arg)
 		}

@@ -20,8 +20,17 @@ const (
 // would split values at commas.
 type ParamFlag struct{ Given [][2]string }
 
+// sameValue stands for the value itself: the parser copies an alias to the name, and both share it.
+const sameValue = "\x00"
+
+// Serialize implements [cli.Serializer].
+func (p *ParamFlag) Serialize() string { return sameValue }
+
 // Set implements flag.Value.
 func (p *ParamFlag) Set(text string) error {
+	if text == sameValue {
+		return nil
+	}
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" {
 		return fmt.Errorf("write KEY=VALUE, not %q", text)

@@ -38,6 +38,8 @@ func textOf(id string, v reboot.Verdict) Reboot {
 
 // MayReboot reads the facts about the worker's node and returns the verdict.
 func MayReboot(ctx context.Context, client *starter.Client, shown ShownWorker) (Reboot, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookWithin, errSlow)
+	defer cancel()
 	facts := reboot.Facts{Worker: shown.WorkerDetail, Unsearched: shown.Unanswered != ""}
 	var asking errgroup.Group
 	asking.Go(func() error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -44,6 +45,12 @@ type ShownWorker struct {
 	IfDrained *Drain `json:"if_drained,omitempty"`
 }
 
+// lookWithin bounds what is read besides the registry: a server that stalls may take as long for
+// each of many requests.
+const lookWithin = 10 * time.Second
+
+var errSlow = fmt.Errorf("the server did not answer all requests within %s", lookWithin)
+
 // Shown reads a worker from the registry and queries its process. A silent process is no error: the
 // open runs are queried for their items there.
 func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker, error) {
@@ -51,6 +58,8 @@ func Shown(ctx context.Context, client *starter.Client, id string) (ShownWorker,
 	if err != nil {
 		return shown, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lookWithin, errSlow)
+	defer cancel()
 	if shown.Report == nil {
 		shown.Items, err = itemsOn(ctx, client, id)
 		if err != nil {

@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// stacksWithin is how long a process may take to write its stacks.
+const stacksWithin = 5 * time.Second
+
 // Process is a started process. It is killed when its test ends.
 type Process struct {
 	*exec.Cmd
@@ -71,14 +74,20 @@ func (p *Process) Stop(t testing.TB) {
 	require.Equal(t, 0, p.Code(t, time.Minute), p.Stderr.Last())
 }
 
-// Code waits for the end of the process and returns its exit code.
+// Code waits for the end of the process and returns its exit code. A process that does not end
+// in time writes its stacks first.
 func (p *Process) Code(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	select {
 	case <-p.done:
 		return p.ProcessState.ExitCode()
 	case <-time.After(limit):
-		t.Fatalf("%v has not ended after %s:\n%s%s", p.Args[1:], limit, p.Stdout.Last(), p.Stderr.Last())
+		_ = p.Process.Signal(syscall.SIGQUIT) // It may have ended just now.
+		select {
+		case <-p.done:
+		case <-time.After(stacksWithin):
+		}
+		t.Fatalf("%v has not ended after %s:\n%s%s", p.Args[1:], limit, p.Stdout.Last(), p.Stderr.String())
 		return -1
 	}
 }

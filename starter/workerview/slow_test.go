@@ -1,0 +1,75 @@
+package workerview_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/workerview"
+)
+
+// stalled is a server that answers nothing but the registry. It records the latest deadline of
+// a request.
+type stalled struct {
+	client.Client
+
+	latest *time.Time
+}
+
+// stalledService is the service of a stalled server.
+type stalledService struct {
+	workflowservice.WorkflowServiceClient
+
+	of stalled
+}
+
+func (s stalled) WorkflowService() workflowservice.WorkflowServiceClient {
+	return stalledService{of: s}
+}
+
+func (s stalled) wait(ctx context.Context) error {
+	<-ctx.Done()
+	if at := time.Now(); at.After(*s.latest) {
+		*s.latest = at
+	}
+	return context.Cause(ctx)
+}
+
+func (s stalled) ListWorkflow(ctx context.Context, _ *workflowservice.ListWorkflowExecutionsRequest) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stalled) QueryWorkflowWithOptions(ctx context.Context, _ *client.QueryWorkflowWithOptionsRequest) (*client.QueryWorkflowWithOptionsResponse, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stalled) DescribeWorkflowExecution(ctx context.Context, _, _ string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return nil, s.wait(ctx)
+}
+
+func (s stalledService) ListSchedules(ctx context.Context, _ *workflowservice.ListSchedulesRequest, _ ...grpc.CallOption) (*workflowservice.ListSchedulesResponse, error) {
+	return nil, s.of.wait(ctx)
+}
+
+// TestAStalledServerIsNotWaitedForLong: the verdict asks for many things. All of them together
+// are given up after 10 s.
+func TestAStalledServerIsNotWaitedForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		latest := began
+		shown := workerview.ShownWorker{WorkerDetail: contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: "node-a"}}}
+		_, err := workerview.MayReboot(t.Context(), starter.New(stalled{latest: &latest}, "", nil), shown)
+		require.ErrorContains(t, err, "within 10s")
+		assert.Equal(t, began.Add(10*time.Second), latest)
+	})
+}

@@ -152,5 +152,16 @@ func JobOfAttempt(activityID string) string {
 	return job
 }
 
+// ParseAttemptID is the inverse of [AttemptID] and [AdoptionID].
+func ParseAttemptID(activityID string) (job string, attempt int, adoption bool) {
+	job, number, later := strings.Cut(activityID, attemptMark)
+	number, _, adoption = strings.Cut(number, "+")
+	attempt, err := strconv.Atoi(number)
+	if !later || err != nil {
+		attempt = 1
+	}
+	return job, attempt, adoption
+}
+
 // DetectID returns the activity id of the n-th detection of a group, counted from 1.
 func DetectID(n int) string { return fmt.Sprintf("detect-%d", n) }

@@ -19,6 +19,10 @@ func TestAttemptIDs(t *testing.T) {
 			assert.False(t, seen[id], id)
 			seen[id] = true
 			assert.Equal(t, job, contract.JobOfAttempt(id))
+			for of, adopts := range map[string]bool{id: false, contract.AdoptionID(job, n, 3): true} {
+				parsed, attempt, adoption := contract.ParseAttemptID(of)
+				assert.Equal(t, []any{job, n, adopts}, []any{parsed, attempt, adoption}, of)
+			}
 		}
 	}
 	number, ok := contract.JobNumber(contract.AttemptID(contract.JobID(12), 3))

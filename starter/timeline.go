@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
@@ -56,7 +55,7 @@ func (i Item) with(history ItemHistory) Item {
 			i.Decision = &history.Requests[k]
 		}
 	}
-	history.times(&i)
+	history.Times(&i.StartedAt, &i.EndedAt, i.Ended())
 	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() && i.EndedAt.IsZero() {
 		i.EndedAt = i.Decision.At
 	}
@@ -87,16 +86,4 @@ func readyAt(task Item, started time.Time, tasks []Item, at map[string]int) time
 		}
 	}
 	return ready
-}
-
-// String is the decision as people read it.
-func (r ItemRequest) String() string {
-	said := map[string]string{contract.UpdateApprove: "approved", contract.UpdateReject: "rejected", contract.UpdateSkipTask: "skipped"}[r.Action]
-	if said == "" {
-		said = r.Action
-	}
-	if r.By != "" {
-		said += " by " + r.By
-	}
-	return strings.TrimSuffix(said+": "+r.Note, ": ")
 }

@@ -1,6 +1,7 @@
 package nodee2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"syscall"
@@ -28,7 +29,7 @@ func TestManyJobsEndWhileTheServerIsAway(t *testing.T) {
 	s.apply(group{"many", "steps", fmt.Sprintf("heartbeat_timeout: 2s, global_execution_concurrency: %[1]d, per_worker_execution_concurrency: %[1]d", manyJobs), manyJobs, 1, 50})
 	node := s.worker("node-a", "--max-execute", "400")
 	s.AwaitFresh("node-a")
-	ref, tasks := s.Begin("many"), s.runManyTasks()
+	ref, tasks := s.Begin("many"), s.runShellTasks(manyJobs)
 	s.awaitBook("all jobs run", func(b book) bool { return len(b.of("start")) == manyJobs })
 	testsuite.WaitFor(t, time.Minute, "all tasks run", func() bool { return len(s.lines("starts")) == manyJobs })
 
@@ -55,6 +56,60 @@ func TestManyJobsEndWhileTheServerIsAway(t *testing.T) {
 	assert.Len(t, s.lines("starts"), manyJobs)
 }
 
+// TestAttemptsAfterAnAdoptionAndALoss: an attempt that is adopted stays one attempt. One whose
+// worker is killed is worker_lost, and the next one is the second, elsewhere.
+func TestAttemptsAfterAnAdoptionAndALoss(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.hold("work")
+	s.apply(group{"work", "steps", "heartbeat_timeout: 3s", 1, 2, 50})
+	node := s.worker("node-a")
+	s.AwaitFresh("node-a")
+	ref, tasks := s.Begin("work"), s.runShellTasks(1)
+	s.awaitBook("the job runs", func(b book) bool { return len(b.of("step")) == 1 })
+	testsuite.WaitFor(t, time.Minute, "the task runs", func() bool { return len(s.lines("starts")) == 1 })
+	items := []starter.ItemRef{{Run: ref, ID: "job-00001"}, {Run: tasks, ID: "task-0"}}
+	begun := map[string]time.Time{}
+	for _, item := range items {
+		begun[item.ID] = s.attempts(item)[0].StartedAt
+	}
+
+	s.Server.Kill()
+	killed := time.Now()
+	testsuite.WaitFor(t, time.Minute, "the heartbeat timeout has passed", func() bool { return time.Since(killed) > 4*time.Second })
+	s.Server.Restart(t)
+	for _, item := range items {
+		testsuite.WaitFor(t, time.Minute, item.ID+" is adopted", func() bool { return s.adoptions(item.Run) > 0 })
+		adopted := s.attempts(item)
+		require.Len(t, adopted, 1, "%s: %+v", item.ID, adopted)
+		assert.Empty(t, adopted[0].EndedAs, item.ID)
+		assert.Equal(t, "node-a", adopted[0].Worker)
+		assert.WithinDuration(t, begun[item.ID], adopted[0].StartedAt, time.Second, "it has run since then")
+	}
+
+	s.worker("node-b")
+	s.AwaitFresh("node-b")
+	node.Kill()
+	s.letGo()
+	assert.Equal(t, contract.OutcomeCompleted, s.Result(ref).Outcome)
+	assert.Equal(t, contract.OutcomeCompleted, s.dagResult(tasks).Outcome)
+	for _, item := range items {
+		var rows []string
+		for _, one := range s.attempts(item) {
+			rows = append(rows, fmt.Sprintf("%d %s %s", one.Number, one.Worker, one.EndedAs))
+		}
+		assert.Equal(t, []string{"1 node-a worker_lost", "2 node-b completed"}, rows, item.ID)
+	}
+}
+
+// attempts are those of `jobs show`.
+func (s *site) attempts(item starter.ItemRef) []starter.Attempt {
+	s.T.Helper()
+	var shown starter.ItemHistory
+	require.NoError(s.T, json.Unmarshal([]byte(s.Command("jobs", "show", item.String(), "--output", "json")), &shown))
+	return shown.Attempts
+}
+
 // adoptions counts the adoptions of a run that have not ended.
 func (s *site) adoptions(run starter.RunRef) (n int) {
 	described, err := s.Client.Temporal().DescribeWorkflowExecution(s.T.Context(), run.WorkflowID, "")
@@ -69,13 +124,13 @@ func (s *site) adoptions(run starter.RunRef) (n int) {
 	return n
 }
 
-// runManyTasks starts tasks that end once the file "go" is there.
-func (s *site) runManyTasks() starter.RunRef {
+// runShellTasks starts a DAG of tasks that end once the file "go" is there.
+func (s *site) runShellTasks(n int) starter.RunRef {
 	s.T.Helper()
 	var text strings.Builder
 	text.WriteString("version: 1\nname: many\ntasks:\n")
 	script := fmt.Sprintf(`echo $0 >> %[1]s/starts; while [ ! -e %[1]s/go ]; do sleep 0.1; done; echo $0 >> %[1]s/ends`, s.Dir)
-	for i := range manyJobs {
+	for i := range n {
 		fmt.Fprintf(&text, "  - {id: task-%d, heartbeat_timeout: 2s, command: [sh, -c, %q, task-%d]}\n", i, script, i)
 	}
 	loaded, err := spec.Load("many.yaml", []byte(text.String()))

@@ -1,0 +1,127 @@
+// Package attempts reads the attempts at items from the histories of their runs.
+package attempts
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// ItemHistory has the attempts at an item, from the history of its run's workflow. Runs keep
+// none of it, so that they stay small.
+type ItemHistory struct {
+	Attempts []Attempt `json:"attempts,omitempty"`
+	// Requests of operators about this item, oldest first; a cancellation of the run is one, too.
+	Requests []ItemRequest `json:"requests,omitempty"`
+	// Command is the command line of the last attempt, with its templates filled in; nil
+	// if the handler runs none. Params are those of the handler.
+	Command []string        `json:"command,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	// Result of the handler, or the output of the last attempt if it failed; nil without a report.
+	Result *jobtype.Result `json:"result,omitempty"`
+}
+
+// Render returns the command line of an attempt on a worker, nil if the handler runs none, and
+// its params.
+type Render func(contract.ExecuteInput) (command []string, params json.RawMessage)
+
+// Attempt is one attempt at an item.
+type Attempt struct {
+	Number int    `json:"number"`
+	Worker string `json:"worker,omitempty"`
+	// SentAt is the time of the placement; StartedAt is zero for an attempt that its worker did
+	// not take, EndedAt for an open one.
+	SentAt    time.Time `json:"sent_at,omitzero"`
+	StartedAt time.Time `json:"started_at,omitzero"`
+	EndedAt   time.Time `json:"ended_at,omitzero"`
+	// EndedAs is completed, or the kind of the failure.
+	EndedAs string `json:"ended_as,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// ItemRequest is one request of an operator.
+type ItemRequest struct {
+	At time.Time `json:"at"`
+	// Action is the name of the message: cancel-job, approve, skip.
+	Action string `json:"action"`
+	By     string `json:"by,omitempty"`
+	Note   string `json:"note,omitempty"`
+}
+
+// Prepend adds the item's history of the workflow run before this one.
+func (i *ItemHistory) Prepend(before ItemHistory) {
+	i.Attempts, i.Requests = append(before.Attempts, i.Attempts...), append(before.Requests, i.Requests...)
+	i.Result = cmp.Or(i.Result, before.Result)
+	if i.Params == nil && i.Command == nil {
+		i.Command, i.Params = before.Command, before.Params
+	}
+}
+
+// Enumerate numbers the attempts whose activities have no number: runs of DAGs.
+func (i *ItemHistory) Enumerate() {
+	last := 0
+	for k := range i.Attempts {
+		attempt := &i.Attempts[k]
+		if attempt.Number <= last {
+			attempt.Number = last + 1
+		}
+		last = attempt.Number
+	}
+}
+
+// find returns the index of the attempt with a number; -1: there is none.
+func (i *ItemHistory) find(number int) int {
+	return slices.IndexFunc(i.Attempts, func(a Attempt) bool { return a.Number == number })
+}
+
+// Times fills in the start of the last attempt that a worker took, and the end of the last one.
+func (i *ItemHistory) Times(startedAt, endedAt *time.Time, ended bool) {
+	n := len(i.Attempts)
+	if n == 0 {
+		return
+	}
+	for k := n - 1; k >= 0 && startedAt.IsZero(); k-- {
+		*startedAt = i.Attempts[k].StartedAt
+	}
+	if endedAt.IsZero() && ended {
+		*endedAt = i.Attempts[n-1].EndedAt
+	}
+}
+
+// InFlight adds worker and start of the open attempt: a history has the start of an activity
+// only after its end.
+func (i *ItemHistory) InFlight(worker string, startedAt time.Time) {
+	n := len(i.Attempts)
+	if n == 0 {
+		return
+	}
+	if last := &i.Attempts[n-1]; last.EndedAt.IsZero() && last.StartedAt.IsZero() {
+		last.StartedAt, last.Worker = startedAt, cmp.Or(last.Worker, worker)
+	}
+}
+
+func (i *ItemHistory) outcome(attempt *Attempt, state contract.ExecuteState) {
+	attempt.Worker = cmp.Or(attempt.Worker, state.Worker)
+	attempt.EndedAs, attempt.Error = cmp.Or(string(state.Failure), contract.JobCompleted), cmp.Or(state.Message, attempt.Error)
+	if !state.StartedAt.IsZero() {
+		attempt.StartedAt = state.StartedAt
+	}
+	i.Result = &state.Result
+}
+
+// String returns the decision in words.
+func (r ItemRequest) String() string {
+	said := map[string]string{contract.UpdateApprove: "approved", contract.UpdateReject: "rejected", contract.UpdateSkipTask: "skipped"}[r.Action]
+	if said == "" {
+		said = r.Action
+	}
+	if r.By != "" {
+		said += " by " + r.By
+	}
+	return strings.TrimSuffix(said+": "+r.Note, ": ")
+}

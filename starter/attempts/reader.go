@@ -1,0 +1,277 @@
+package attempts
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/codec"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
+)
+
+// Item names an item of the run that is read.
+type Item struct{ ID, DedupeKey string }
+
+// Reader collects the attempts at items from the history of one workflow run.
+type Reader struct {
+	// Found has the items by ID.
+	Found map[string]*ItemHistory
+	// Before is the ID of the previous workflow run; empty for the first one.
+	Before string
+
+	render Render
+	logger *slog.Logger
+	// workflow is the ID of the run.
+	workflow string
+	// keys are IDs by dedupe key, inner by the workflow ID of the item's own DAG.
+	keys, inner map[string]string
+	// attempts are places of attempts by their scheduling event.
+	attempts map[int64]place
+	// of is the input of the run's group.
+	of contract.JobGroupInput
+}
+
+// place is the position of an attempt. lost is a copy of an adopted attempt, with its loss.
+type place struct {
+	of   *ItemHistory
+	n    int
+	lost *Attempt
+}
+
+// NewReader makes a reader of the history of a workflow. A nil render finds no command lines.
+func NewReader(workflowID string, items []Item, render Render, logger *slog.Logger) *Reader {
+	h := &Reader{workflow: workflowID, render: render, logger: logger, Found: map[string]*ItemHistory{}, keys: map[string]string{}, inner: map[string]string{}, attempts: map[int64]place{}}
+	for _, item := range items {
+		h.Found[item.ID] = &ItemHistory{}
+		h.inner[contract.SubDAGWorkflowID(workflowID, item.ID)] = item.ID
+		if item.DedupeKey != "" {
+			h.keys[item.DedupeKey] = item.ID
+		}
+	}
+	return h
+}
+
+// sent adds an attempt at its scheduling event; n is its number, 0: unknown.
+func (h *Reader) sent(event *historypb.HistoryEvent, id, worker string, n int) {
+	if of := h.Found[id]; of != nil {
+		h.attempts[event.GetEventId()] = place{of: of, n: len(of.Attempts)}
+		of.Attempts = append(of.Attempts, Attempt{Number: n, Worker: worker, SentAt: rpc.Time(event.GetEventTime())})
+	}
+}
+
+// scheduled adds an attempt. The activity of an adoption continues an attempt instead.
+func (h *Reader) scheduled(event *historypb.HistoryEvent, activity *historypb.ActivityTaskScheduledEventAttributes) {
+	worker, _, _, _ := contract.WorkerOfQueue(activity.GetTaskQueue().GetName())
+	id, n, adoption := contract.ParseAttemptID(activity.GetActivityId())
+	of := h.Found[id]
+	if of == nil {
+		return
+	}
+	if k := of.find(n); adoption && k >= 0 {
+		lost := of.Attempts[k]
+		h.attempts[event.GetEventId()] = place{of: of, n: k, lost: &lost}
+		of.Attempts[k].EndedAt, of.Attempts[k].EndedAs, of.Attempts[k].Error = time.Time{}, "", ""
+		return
+	}
+	h.sent(event, id, worker, n)
+	h.given(of, worker, activity.GetInput())
+}
+
+// Read takes the next event of the history.
+func (h *Reader) Read(event *historypb.HistoryEvent) {
+	h.read(event)
+	h.child(event)
+}
+
+func (h *Reader) read(event *historypb.HistoryEvent) {
+	at := rpc.Time(event.GetEventTime())
+	switch event.GetEventType() {
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
+		started := event.GetWorkflowExecutionStartedEventAttributes()
+		h.Before = started.GetContinuedExecutionRunId()
+		_ = h.decode(started.GetInput(), &h.of) // A run of a DAG has another input; its jobs have all settings.
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		scheduled := event.GetActivityTaskScheduledEventAttributes()
+		if scheduled.GetActivityType().GetName() == contract.ExecuteActivity {
+			h.scheduled(event, scheduled)
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		if attempt := h.attempt(event.GetActivityTaskStartedEventAttributes().GetScheduledEventId()); attempt != nil && attempt.StartedAt.IsZero() {
+			attempt.StartedAt = at
+		}
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		done := event.GetActivityTaskCompletedEventAttributes()
+		h.ended(at, done.GetScheduledEventId(), contract.JobCompleted, "", done.GetResult())
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		failed := event.GetActivityTaskFailedEventAttributes()
+		h.ended(at, failed.GetScheduledEventId(), contract.JobFailed, failed.GetFailure().GetMessage(), failed.GetFailure().GetApplicationFailureInfo().GetDetails())
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		canceled := event.GetActivityTaskCanceledEventAttributes()
+		h.ended(at, canceled.GetScheduledEventId(), contract.JobCanceled, "", canceled.GetDetails())
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		timedOut := event.GetActivityTaskTimedOutEventAttributes()
+		h.ended(at, timedOut.GetScheduledEventId(), timeoutText(timedOut.GetFailure().GetTimeoutFailureInfo().GetTimeoutType()), "", nil)
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		h.signal(at, event.GetWorkflowExecutionSignaledEventAttributes())
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+		h.requestAll(at, "cancel", event.GetWorkflowExecutionCancelRequestedEventAttributes().GetIdentity(), "")
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+		h.update(at, event.GetWorkflowExecutionUpdateAcceptedEventAttributes())
+	}
+}
+
+// given renders the command line of an attempt.
+func (h *Reader) given(of *ItemHistory, worker string, input *commonpb.Payloads) {
+	var in contract.ExecuteInput
+	if h.render == nil || !h.decode(input, &in) || in.Adopt {
+		return
+	}
+	in.Job.GroupID, in.Job.WorkerID = h.workflow, worker
+	if len(in.Job.Settings) == 0 && len(in.Job.Argv) == 0 {
+		// Common settings of all jobs are only in the input of the run.
+		in.Job.Params, in.Job.Settings, in.Job.Cluster = h.of.Spec.Params, h.of.Spec.Execute, h.of.Spec.Cluster
+	}
+	of.Command, of.Params = h.render(in)
+}
+
+// timeoutText returns the failure kind of a timeout.
+func timeoutText(kind enumspb.TimeoutType) string {
+	switch kind {
+	case enumspb.TIMEOUT_TYPE_HEARTBEAT:
+		return string(contract.FailureWorkerLost)
+	case enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START:
+		return string(contract.FailureNotTaken)
+	}
+	return string(contract.FailureTimeout)
+}
+
+func (h *Reader) attempt(scheduled int64) *Attempt {
+	at, known := h.attempts[scheduled]
+	if !known {
+		return nil
+	}
+	return &at.of.Attempts[at.n]
+}
+
+// ended sets the end of an attempt, from the report of its worker if there is one.
+func (h *Reader) ended(at time.Time, scheduled int64, as, message string, reported *commonpb.Payloads) {
+	attempt := h.attempt(scheduled)
+	if attempt == nil {
+		return
+	}
+	var state contract.ExecuteState
+	known := h.decode(reported, &state)
+	if lost := h.attempts[scheduled].lost; lost != nil {
+		failed := cmp.Or(string(state.Failure), as)
+		switch {
+		case attempt.EndedAs != "":
+			return // Its worker has delivered the outcome.
+		case failed == string(contract.FailureNotRunning), failed == string(contract.FailureNotTaken):
+			*attempt = *lost
+			return
+		}
+	}
+	attempt.EndedAt, attempt.EndedAs, attempt.Error = at, as, message
+	if known {
+		h.attempts[scheduled].of.outcome(attempt, state)
+	}
+}
+
+// child adds runs of DAGs inside the run: each is an attempt at an item.
+func (h *Reader) child(event *historypb.HistoryEvent) {
+	at := rpc.Time(event.GetEventTime())
+	switch event.GetEventType() {
+	case enumspb.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED:
+		h.sent(event, h.inner[event.GetStartChildWorkflowExecutionInitiatedEventAttributes().GetWorkflowId()], "", 0)
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED:
+		if attempt := h.attempt(event.GetChildWorkflowExecutionStartedEventAttributes().GetInitiatedEventId()); attempt != nil {
+			attempt.StartedAt = at
+		}
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED:
+		h.ended(at, event.GetChildWorkflowExecutionCompletedEventAttributes().GetInitiatedEventId(), contract.JobCompleted, "", nil)
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED:
+		failed := event.GetChildWorkflowExecutionFailedEventAttributes()
+		h.ended(at, failed.GetInitiatedEventId(), contract.JobFailed, failed.GetFailure().GetMessage(), nil)
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED:
+		h.ended(at, event.GetChildWorkflowExecutionCanceledEventAttributes().GetInitiatedEventId(), contract.JobCanceled, "", nil)
+	case enumspb.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TERMINATED:
+		h.ended(at, event.GetChildWorkflowExecutionTerminatedEventAttributes().GetInitiatedEventId(), contract.JobFailed, "its run was terminated", nil)
+	}
+}
+
+func (h *Reader) signal(at time.Time, signal *historypb.WorkflowExecutionSignaledEventAttributes) {
+	switch name := signal.GetSignalName(); name {
+	case contract.SignalJobOutcome:
+		var late contract.JobOutcomeInput
+		if !h.decode(signal.GetInput(), &late) {
+			return
+		}
+		// An outcome counts until another attempt starts.
+		of := h.Found[contract.JobOfAttempt(late.JobID)]
+		if of != nil && len(of.Attempts) > 0 && (late.Attempt == 0 || of.find(late.Attempt) == len(of.Attempts)-1) {
+			last := &of.Attempts[len(of.Attempts)-1]
+			last.EndedAt = at
+			of.outcome(last, late.Outcome)
+		}
+	case contract.SignalCancelJob, contract.SignalExpireJob:
+		var in contract.CancelJobInput
+		if h.decode(signal.GetInput(), &in) {
+			h.request(at, cmp.Or(in.JobID, h.keys[in.DedupeKey]), name, cmp.Or(in.By, signal.GetIdentity()), in.Reason)
+		}
+	case contract.SignalCancelGroup, contract.SignalCancelDAG:
+		var in contract.CancelGroupInput // That of a DAG has the same fields.
+		_ = h.decode(signal.GetInput(), &in)
+		h.requestAll(at, name, cmp.Or(in.By, signal.GetIdentity()), in.Reason)
+	}
+}
+
+func (h *Reader) update(at time.Time, accepted *historypb.WorkflowExecutionUpdateAcceptedEventAttributes) {
+	request := accepted.GetAcceptedRequest()
+	// All updates about tasks have these fields, each some of them.
+	var in struct {
+		Task, By, Reason, Note string
+		Tasks                  []string
+	}
+	if !h.decode(request.GetInput().GetArgs(), &in) {
+		return
+	}
+	if in.Task != "" {
+		in.Tasks = append(in.Tasks, in.Task)
+	}
+	slices.Sort(in.Tasks)
+	for _, id := range slices.Compact(in.Tasks) {
+		h.request(at, id, request.GetInput().GetName(), cmp.Or(in.By, request.GetMeta().GetIdentity()), cmp.Or(in.Note, in.Reason))
+	}
+}
+
+// request adds a request about one item.
+func (h *Reader) request(at time.Time, id, action, by, note string) {
+	if of := h.Found[id]; of != nil {
+		of.Requests = append(of.Requests, ItemRequest{At: at, Action: action, By: by, Note: note})
+	}
+}
+
+// requestAll adds a request about the whole run.
+func (h *Reader) requestAll(at time.Time, action, by, note string) {
+	for id := range h.Found {
+		h.request(at, id, action, by, note)
+	}
+}
+
+// decode reads the first payload; false without a readable one.
+func (h *Reader) decode(payloads *commonpb.Payloads, into any) bool {
+	if len(payloads.GetPayloads()) == 0 {
+		return false
+	}
+	if err := codec.DataConverter().FromPayload(payloads.GetPayloads()[0], into); err != nil {
+		h.logger.Debug("unreadable message in a history", "error", err)
+		return false
+	}
+	return true
+}

@@ -45,6 +45,15 @@
 // revived and may still fail. always: like all_done, and also when the run is canceled, past its
 // deadline, or stopping after a failure. It is for cleanup.
 //
+// # Chains
+//
+// A [Chain] bounds the items in flight of fan-outs over the same items. An item begins with its first
+// started task and stays in flight until all its tasks are terminal. If nothing runs and every item in
+// flight waits for one that has not begun, one more item begins. With OnFailure [Stop] a task of the
+// chain that is failed or upstream_failed cancels all tasks of the items that have not begun, whatever
+// their rule. Items in flight run to their ends. When no such task is left, after a retry, a rerun or a
+// skip, the canceled items are revived.
+//
 // # Ends
 //
 // A run ends when every task is terminal. It is canceled if it was canceled. It is failed if its
@@ -76,4 +85,5 @@
 //	I17 A deferred task starts again when all tasks that it added have ended as its rule requires, and not before.
 //	I16 At most Options.FanOuts tasks of a fan-out are running. A ready task of a fan-out waits only for that limit or as in I2.
 //	I18 A redefined task waits for its new dependencies and for tasks added before it. A started task is never redefined, and a repeated request has no effect.
+//	I19 At most Chain.InFlight items are in flight, except as above. A ready task of an item that has not begun waits only for that limit or as in I2 and I16.
 package dag

@@ -30,6 +30,8 @@ type Growth struct {
 	Tasks []Addition
 	// FanOuts are limits of fan-outs among the tasks, as in Options.
 	FanOuts map[string]int
+	// Chains are chains among them, as in Options.
+	Chains map[string]Chain
 }
 
 // growth is the part of a run beyond its graph.
@@ -124,7 +126,7 @@ func (r *Run) deferTask(ev Event) error {
 	case r.Rule(i) == OneFailed:
 		return r.refuse(ev, RefusedInvalid, "its rule one_failed does not wait for the tasks it returns; use all_success or all_done")
 	}
-	g := &Growth{Tasks: slices.Clone(ev.Growth.Tasks), FanOuts: ev.Growth.FanOuts}
+	g := &Growth{Tasks: slices.Clone(ev.Growth.Tasks), FanOuts: ev.Growth.FanOuts, Chains: ev.Growth.Chains}
 	for k := range g.Tasks {
 		g.Tasks[k].Before = []string{r.ID(i)}
 	}
@@ -136,6 +138,7 @@ func (r *Run) deferTask(ev Event) error {
 	r.nodes[i].flag = 0
 	if len(p.tasks) > 0 {
 		r.limitFanOuts(g.FanOuts)
+		r.limitChains(g.Chains)
 		r.insert(p.tasks, p.batch)
 		r.swept = false
 	}
@@ -167,6 +170,7 @@ func (r *Run) grow(g *Growth, parent Index) (changed bool, err error) {
 	}
 	from := Index(len(r.nodes))
 	r.limitFanOuts(g.FanOuts)
+	r.limitChains(g.Chains)
 	r.carryOut(p)
 	r.swept = false
 	for i := from; int(i) < len(r.nodes); i++ {
@@ -215,6 +219,7 @@ func (r *Run) insert(tasks []addedTask, b batch) {
 		g.byID[tasks[k].id] = i
 		r.nodes = append(r.nodes, node{attr: tasks[k].attr})
 		r.counts[Pending]++
+		r.joinChain(i)
 	}
 	r.origins.extend(len(tasks))
 	for k := range tasks {

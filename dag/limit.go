@@ -153,9 +153,6 @@ func (r *Run) follow(i Index, from, to State) {
 	}
 	f.count(from, -1)
 	f.count(to, +1)
-	if from == Ready {
-		r.nodes[i].flag &^= flagParked
-	}
 	if to != Running && (from == Ready || from == Running) {
 		r.unpark(f)
 	}
@@ -172,9 +169,13 @@ func (f *fanOut) count(s State, n int) {
 
 // unpark makes the first parked task available again; false if there is none.
 func (r *Run) unpark(f *fanOut) bool {
-	k, ok := f.parked.peek(r.nodes, isParked)
+	return r.unparkFirst(&f.parked)
+}
+
+func (r *Run) unparkFirst(parked *startHeap) bool {
+	k, ok := parked.peek(r.nodes, isParked)
 	if ok {
-		f.parked.pop()
+		parked.pop()
 		r.nodes[k.task].flag &^= flagParked
 		r.enqueue(k.task, r.nodes[k.task].attr)
 	}
@@ -183,19 +184,36 @@ func (r *Run) unpark(f *fanOut) bool {
 
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
-// park parks a ready task if its fan-out has reached its limit. The caller removes the task from its
-// set.
+// park parks a ready task if its fan-out or its chain has reached its limit. The caller removes the task from
+// its set. If only one of the two is full, the next task that waits for the other may start instead.
 func (r *Run) park(k startKey) bool {
 	f := r.fanOutOf(k.task)
-	if f == nil || f.running < f.limit {
+	free := f == nil || f.running < f.limit
+	if r.parkItem(k) {
+		if f != nil && free {
+			r.unpark(f)
+		}
+		return true
+	}
+	if free {
 		return false
 	}
-	if n := &r.nodes[k.task]; n.flag&flagParked == 0 {
-		n.flag |= flagParked
-		f.parked.push(k)
+	r.parkIn(&f.parked, k)
+	if it := r.chains.of[k.task]; it != nil && it.of.busy < it.of.InFlight {
+		r.unparkItem(it.of)
 	}
 	return true
 }
+
+func (r *Run) parkIn(parked *startHeap, k startKey) {
+	if n := &r.nodes[k.task]; n.flag&flagParked == 0 {
+		n.flag |= flagParked
+		parked.push(k)
+	}
+}
+
+// limited reports whether ready tasks may have to wait for a limit other than the run's.
+func (r *Run) limited() bool { return r.fanOuts != nil || r.chains.byName != nil }
 
 // parkFirst parks the first tasks of a set until one may start.
 func (r *Run) parkFirst(set *readySet) {

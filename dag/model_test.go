@@ -42,9 +42,12 @@ func drawTask(t *rapid.T, id string, earlier []string) dag.Task {
 	return task
 }
 
-// drawID names a task: some are of a fan-out.
+// drawID names a task: some are of a fan-out. Two fan-outs share each item.
 func drawID(t *rapid.T, prefix string, n int) string {
-	return rapid.SampledFrom([]string{"", "", "f.", "g."}).Draw(t, "fanOut") + fmt.Sprintf("%s%d", prefix, n)
+	if rapid.IntRange(0, 2).Draw(t, "fanOut") == 0 {
+		return fmt.Sprintf("%s%d", prefix, n)
+	}
+	return fmt.Sprintf("%s.%s%d", []string{"f", "g"}[n%2], prefix, n/2)
 }
 
 // drawInput draws an acyclic declaration in any order.
@@ -70,6 +73,13 @@ func drawOptions(t *rapid.T) dag.Options {
 		OnFailure:   rapid.SampledFrom([]dag.FailurePolicy{dag.Continue, dag.Stop}).Draw(t, "onFailure"),
 		Hold:        rapid.IntRange(0, 3).Draw(t, "hold") == 0,
 		FanOuts:     rapid.SampledFrom([]map[string]int{nil, nil, {"f": 1}, {"f": 2, "g": 1}}).Draw(t, "fanOuts"),
+		Chains: rapid.SampledFrom([]map[string]dag.Chain{
+			nil,
+			nil,
+			{"f": {Entries: []string{"f", "g"}, InFlight: 1, OnFailure: dag.Stop}},
+			{"f": {Entries: []string{"f", "g", "h"}, InFlight: 2}},
+			{"f": {Entries: []string{"f", "h"}, InFlight: 2, OnFailure: dag.Stop}, "g": {Entries: []string{"g"}, InFlight: 1}},
+		}).Draw(t, "chains"),
 	}
 }
 
@@ -186,6 +196,7 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 		require.LessOrEqual(p.t, f.Running, max(f.Limit, ran), "I16: too many tasks of %s run", f.Name)
 	}
 	require.Len(p.t, p.run.FanOuts(), len(p.ref.limits))
+	p.compareChains()
 	require.Equal(p.t, flight, p.run.InFlight())
 	require.Equal(p.t, gates, p.run.AtGate())
 	require.Equal(p.t, p.ref.finished, p.run.Finished())
@@ -203,6 +214,27 @@ func (p *pair) compare(before map[string]dag.State, accepted bool) {
 	p.invariants(counts, flight, gates)
 }
 
+func (p *pair) compareChains() {
+	require.Len(p.t, p.run.Chains(), len(p.ref.chains))
+	p.ref.endItems()
+	for _, c := range p.run.Chains() {
+		waiting, ready := map[string]bool{}, 0
+		for id, t := range p.ref.tasks {
+			item, of := p.ref.item(id)
+			if of != c.Name || p.ref.begun[item] || t.state >= dag.Completed {
+				continue
+			}
+			waiting[item] = true
+			if t.state == dag.Ready {
+				ready++
+			}
+		}
+		require.Equal(p.t, dag.ChainUse{
+			Name: c.Name, Limit: p.ref.chains[c.Name].InFlight, InFlight: p.ref.inFlight(c.Name), Waiting: len(waiting), Ready: ready,
+		}, c, "I19")
+	}
+}
+
 // invariants checks the invariants of every state, without the reference.
 func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 	o := p.run.Options()
@@ -213,6 +245,11 @@ func (p *pair) invariants(counts map[dag.State]int, flight, gates int) {
 			f, limited := p.run.FanOut(p.index(id))
 			switch {
 			case t.state == dag.Ready && limited && f.Full():
+			case t.state == dag.Ready && p.ref.barred(id):
+				_, waits := p.run.WaitsForItem(p.index(id))
+				require.True(p.t, waits, "I19: the chain does not say that %s waits", id)
+				_, of := p.ref.item(id)
+				require.Len(p.t, p.run.OpenItems(of, 100), p.ref.inFlight(of))
 			case t.state == dag.Ready && t.gated:
 				require.True(p.t, full(gates), "I2: a gated task waits without need")
 			case t.state == dag.Ready:
@@ -237,7 +274,7 @@ func (p *pair) growth(splitter string) *dag.Growth {
 	for range rapid.IntRange(1, 3).Draw(p.t, "additions") {
 		id := drawID(p.t, "n", p.added)
 		if rapid.IntRange(0, 2).Draw(p.t, "limited") == 0 {
-			id = fmt.Sprintf("h.%d", p.added)
+			id = fmt.Sprintf("h.n%d", p.added)
 		}
 		p.added++
 		choice := fresh

@@ -130,8 +130,12 @@ func (r *Run) move(i Index, to State) {
 	if to == Ready {
 		r.enqueue(i, n.attr)
 	}
-	if r.fanOuts != nil {
+	if r.limited() {
+		if from == Ready {
+			n.flag &^= flagParked
+		}
 		r.follow(i, from, to)
+		r.followItem(i, from, to)
 	}
 }
 
@@ -213,11 +217,11 @@ func (r *Run) decide(buf []Decision) []Decision {
 	if r.phase != phaseActive {
 		return buf
 	}
+	r.stopItems()
 	if !r.paused {
-		buf = r.startFree(buf)
-		buf = r.fillPlaces(buf)
-		if r.gating {
-			buf = r.startGated(buf) // A task with a new place has just left its gate.
+		buf = r.startAll(buf)
+		for r.forceItem() {
+			buf = r.startAll(buf)
 		}
 	}
 	if r.counts[Pending]+r.counts[Ready]+r.counts[Running] > 0 {
@@ -228,6 +232,15 @@ func (r *Run) decide(buf []Decision) []Decision {
 		return append(buf, Decision{Kind: DecisionHold, Task: None})
 	}
 	return r.finish(buf)
+}
+
+func (r *Run) startAll(buf []Decision) []Decision {
+	buf = r.startFree(buf)
+	buf = r.fillPlaces(buf)
+	if r.gating {
+		buf = r.startGated(buf) // A task with a new place has just left its gate.
+	}
+	return buf
 }
 
 func (r *Run) finish(buf []Decision) []Decision {

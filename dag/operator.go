@@ -100,6 +100,7 @@ func (r *Run) retry(ev Event) error {
 		seeds = append(seeds, r.stopped()...)
 	}
 	r.revive(seeds, nil)
+	r.resumeItems()
 	return nil
 }
 
@@ -216,6 +217,7 @@ func (r *Run) skip(ev Event) error {
 		}
 	}
 	r.revive(seeds, nil)
+	r.resumeItems()
 	return nil
 }
 
@@ -245,6 +247,7 @@ func (r *Run) rerun(ev Event) error {
 		seeds = r.stopped()
 	}
 	r.revive(seeds, all)
+	r.resumeItems()
 	return nil
 }
 

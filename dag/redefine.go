@@ -171,6 +171,9 @@ func (r *Run) requeue() {
 	for _, f := range r.fanOuts {
 		f.parked = startHeap{}
 	}
+	for _, c := range r.chains.list {
+		c.parked = [waitKinds]startHeap{}
+	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		r.gating = r.gating || n.attr.Gated() && n.state == Running

@@ -15,6 +15,8 @@ type reference struct {
 	tasks    map[string]*refTask
 	limit    int
 	limits   map[string]int // of fan-outs
+	chains   map[string]dag.Chain
+	begun    map[string]bool // items in flight, as "<chain>/<item>"
 	stop     bool
 	hold     bool
 	started  bool
@@ -26,6 +28,7 @@ type reference struct {
 }
 
 type refTask struct {
+	id        string
 	needs     []string
 	fanOut    string
 	rule      dag.Rule
@@ -53,7 +56,7 @@ type out struct {
 }
 
 func newReference(in dag.Input, o dag.Options) *reference {
-	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold, limits: maps.Clone(o.FanOuts)}
+	r := &reference{tasks: map[string]*refTask{}, limit: o.Concurrency, stop: o.OnFailure == dag.Stop, hold: o.Hold, limits: maps.Clone(o.FanOuts), chains: o.Chains, begun: map[string]bool{}}
 	for _, t := range in.Tasks {
 		r.declare(t, "", "")
 	}
@@ -64,6 +67,7 @@ func (r *reference) declare(t dag.Task, parent, under string) {
 	r.order = append(r.order, t.ID)
 	fanOut, _, _ := strings.Cut(t.ID, ".")
 	r.tasks[t.ID] = &refTask{
+		id:     t.ID,
 		fanOut: fanOut,
 		needs:  slices.Clone(t.Needs), rule: t.Rule, priority: t.Priority, free: t.Unmetered || t.FanOut, gated: t.Gated && !t.Unmetered && !t.FanOut, parent: parent, fan: t.FanOut, under: under,
 	}
@@ -77,6 +81,97 @@ func (r *reference) inFanOut(name string, s dag.State) int {
 func (r *reference) full(name string) bool {
 	limit, limited := r.limits[name]
 	return limited && r.inFanOut(name, dag.Running) >= limit
+}
+
+// item returns the item of a task and its chain; empty without one.
+func (r *reference) item(id string) (item, of string) {
+	entry, suffix, fanned := strings.Cut(id, ".")
+	for name, c := range r.chains {
+		if fanned && slices.Contains(c.Entries, entry) {
+			return name + "/" + suffix, name
+		}
+	}
+	return "", ""
+}
+
+// ofItem returns the tasks of an item.
+func (r *reference) ofItem(item string) []string {
+	var ids []string
+	for _, id := range r.order {
+		if its, _ := r.item(id); its == item {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// inFlight counts the items in flight of a chain.
+func (r *reference) inFlight(chain string) int {
+	n := 0
+	for item := range r.begun {
+		if strings.HasPrefix(item, chain+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+// barred reports whether the item of a task may not begin.
+func (r *reference) barred(id string) bool {
+	item, of := r.item(id)
+	return item != "" && !r.begun[item] && r.inFlight(of) >= r.chains[of].InFlight
+}
+
+// endItems ends items without an open task.
+func (r *reference) endItems() {
+	for item := range r.begun {
+		open := false
+		for _, id := range r.ofItem(item) {
+			open = open || r.tasks[id].state < dag.Completed
+		}
+		if !open {
+			delete(r.begun, item)
+		}
+	}
+}
+
+// chainFailed reports whether an item of a chain has failed, and the chain stops then.
+func (r *reference) chainFailed(name string) (failed, stops bool) {
+	for id, t := range r.tasks {
+		if _, of := r.item(id); of == name && (t.state == dag.Failed || t.state == dag.UpstreamFailed) {
+			failed = true
+		}
+	}
+	return failed, r.chains[name].OnFailure == dag.Stop && !r.stop
+}
+
+// stopItems cancels the items that have not begun, after a failed one.
+func (r *reference) stopItems() {
+	for name := range r.chains {
+		if failed, stops := r.chainFailed(name); !failed || !stops || r.cancel > 0 {
+			continue
+		}
+		for id, t := range r.tasks {
+			if item, of := r.item(id); of == name && !r.begun[item] && t.state < dag.Completed {
+				t.state, t.swept = dag.Canceled, true
+			}
+		}
+	}
+	r.propagate()
+}
+
+// resumeItems brings the items back that no failed one stops any more.
+func (r *reference) resumeItems() {
+	var ids []string
+	for _, id := range r.order {
+		_, of := r.item(id)
+		if failed, stops := r.chainFailed(of); of != "" && r.tasks[id].swept && stops && !failed {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		r.back(ids)
+	}
 }
 
 func bad(s dag.State) bool {
@@ -126,8 +221,16 @@ func (r *reference) decide() []out {
 	if !r.started || r.finished || r.held {
 		return nil
 	}
+	for range 1 + len(r.chains) {
+		r.endItems()
+		r.stopItems()
+	}
+	r.endItems()
 	var outs []out
 	start := func(id string) {
+		if item, of := r.item(id); of != "" {
+			r.begun[item] = true
+		}
 		r.tasks[id].state = dag.Running
 		outs = append(outs, out{kind: dag.DecisionStart, task: id})
 	}
@@ -144,29 +247,31 @@ func (r *reference) decide() []out {
 			return best
 		}
 		ready := func(is func(*refTask) bool) string {
-			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) && !r.full(t.fanOut) })
+			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) && !r.full(t.fanOut) && !r.barred(t.id) })
 		}
-		for id := "-"; id != ""; {
-			if id = ready(func(t *refTask) bool { return t.free }); id != "" {
-				start(id)
+		for again := true; again; again = r.force(best) {
+			for id := "-"; id != ""; {
+				if id = ready(func(t *refTask) bool { return t.free }); id != "" {
+					start(id)
+				}
 			}
-		}
-		for id := "-"; id != "" && room(func(t *refTask) bool { return !t.free && !t.gate }); {
-			id = ready(func(t *refTask) bool { return !t.free && !t.gated })
-			admitted := best(func(t *refTask) bool { return t.admitted })
-			switch {
-			case admitted != "" && (id == "" || r.tasks[admitted].priority >= r.tasks[id].priority):
-				id = admitted
-				r.tasks[id].gate, r.tasks[id].admitted = false, false
-				outs = append(outs, out{kind: dag.DecisionProceed, task: id})
-			case id != "":
-				start(id)
+			for id := "-"; id != "" && room(func(t *refTask) bool { return !t.free && !t.gate }); {
+				id = ready(func(t *refTask) bool { return !t.free && !t.gated })
+				admitted := best(func(t *refTask) bool { return t.admitted })
+				switch {
+				case admitted != "" && (id == "" || r.tasks[admitted].priority >= r.tasks[id].priority):
+					id = admitted
+					r.tasks[id].gate, r.tasks[id].admitted = false, false
+					outs = append(outs, out{kind: dag.DecisionProceed, task: id})
+				case id != "":
+					start(id)
+				}
 			}
-		}
-		for id := "-"; id != "" && room(func(t *refTask) bool { return t.gate && !t.crowded }); {
-			if id = ready(func(t *refTask) bool { return t.gated }); id != "" {
-				start(id)
-				r.tasks[id].gate = true
+			for id := "-"; id != "" && room(func(t *refTask) bool { return t.gate && !t.crowded }); {
+				if id = ready(func(t *refTask) bool { return t.gated }); id != "" {
+					start(id)
+					r.tasks[id].gate = true
+				}
 			}
 		}
 	}
@@ -190,6 +295,19 @@ func (r *reference) decide() []out {
 	}
 	r.finished = true
 	return append(outs, out{kind: dag.DecisionFinish, end: end})
+}
+
+// force begins the best waiting item if nothing runs.
+func (r *reference) force(best func(func(*refTask) bool) string) bool {
+	if len(r.where(func(t *refTask) bool { return t.state == dag.Running })) > 0 {
+		return false
+	}
+	id := best(func(t *refTask) bool { return t.state == dag.Ready && r.barred(t.id) })
+	if id != "" {
+		item, _ := r.item(id)
+		r.begun[item] = true
+	}
+	return id != ""
 }
 
 // step applies an event; ok is false if it must be refused. It takes valid growth by name.
@@ -500,6 +618,7 @@ func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) (
 			seeds = append(seeds, r.sweptIfLast(id)...)
 		}
 		r.back(seeds)
+		r.resumeItems()
 	case dag.EventSkip:
 		if t.state == dag.Running || t.state == dag.Completed || t.state == dag.Skipped {
 			return nil, false
@@ -516,6 +635,8 @@ func (r *reference) request(kind dag.EventKind, id string, growth *dag.Growth) (
 		}
 		t.state, t.swept, t.idle = dag.Skipped, false, false
 		r.back(slices.DeleteFunc(seeds, func(s string) bool { return s == id }))
+		r.endItems()
+		r.resumeItems()
 	case dag.EventRerun:
 		if !r.rerun(t, id) {
 			return nil, false
@@ -552,6 +673,7 @@ func (r *reference) rerun(t *refTask, id string) bool {
 		seeds = r.where(func(t *refTask) bool { return t.swept })
 	}
 	r.back(seeds)
+	r.resumeItems()
 	return true
 }
 

@@ -6,6 +6,7 @@ import "slices"
 func (s *resumption) build() {
 	s.run = NewRun(s.next, s.opts)
 	s.run.inheritFanOuts(s.prior)
+	s.run.inheritChains(s.prior)
 	s.batch, s.lost = map[int]int{}, nil
 	if s.prior.growth == nil {
 		return

@@ -26,7 +26,7 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 		return nil, ErrOtherGraph
 	}
 	opts := Options{Concurrency: in.Count(math.MaxInt32, "places"), OnFailure: FailurePolicy(in.Byte(uint8(policyCount), "failure policy"))}
-	switches := in.Byte(8, "set of truth values")
+	switches := in.Byte(16, "set of truth values")
 	opts.Hold = switches&1 != 0
 	r := NewRun(g, opts)
 	r.phase = phase(in.Byte(uint8(phaseFinished)+1, "phase"))
@@ -36,6 +36,9 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 		r.limitFanOuts(readFanOuts(in))
 	}
 	r.readGrowth(in, switches&4 != 0)
+	if switches&8 != 0 {
+		r.readChains(in)
+	}
 	r.readStates(in)
 	r.readOrigins(in)
 	if err := in.End(); err != nil {
@@ -238,6 +241,7 @@ func (r *Run) recount() {
 	for _, f := range r.fanOuts {
 		f.running, f.ready = 0, 0
 	}
+	r.chains.reset()
 	for i := range r.nodes {
 		r.nodes[i].wait = 0
 	}
@@ -262,6 +266,9 @@ func (r *Run) recount() {
 		if f := r.fanOutOf(Index(i)); f != nil {
 			f.count(n.state, +1)
 		}
+		if it := r.chains.of[Index(i)]; it != nil {
+			r.countItem(it, Index(i))
+		}
 		if n.state.Terminal() {
 			continue
 		}
@@ -281,7 +288,8 @@ func (r *Run) consistent() error {
 	switch {
 	case r.phase == phaseNew && r.counts[Ready]+r.counts[Running] > 0,
 		r.phase == phaseActive && live == 0,
-		r.phase >= phaseHeld && live > 0:
+		r.phase >= phaseHeld && live > 0,
+		r.chains.idle():
 		return fmt.Errorf("%w: the states do not fit the phase of the run", ErrCorrupt)
 	}
 	if r.phase != phaseActive {

@@ -12,6 +12,8 @@ type Options struct {
 	// FanOuts are limits for the tasks named "<name>.…": the maximum running at a time, including
 	// those at their gates. Such tasks share their priority and their gated and unmetered attributes.
 	FanOuts map[string]int
+	// Chains are limits for the items of fan-outs, by the name of the first fan-out.
+	Chains map[string]Chain
 	// Hold keeps a run that would fail until an operator acts or EventRelease ends it.
 	Hold bool
 }
@@ -42,7 +44,8 @@ type Run struct {
 	free     startHeap          // ready unmetered tasks
 	growth   *growth            // nil until tasks are added
 	fanOuts  map[string]*fanOut // those with their own limit; nil without any
-	order    order              // nil until a growth needs it
+	chains   chains
+	order    order // nil until a growth needs it
 	families families
 	origins  origins
 
@@ -65,7 +68,7 @@ type flag uint8
 const (
 	// flagCanceling: running, and DecisionCancel was returned.
 	flagCanceling flag = 1 << iota
-	// flagSwept: canceled by the policy Stop, not by an operator. It is revived when the failure is
+	// flagSwept: canceled by the policy Stop of the run or of a chain, not by an operator. It is revived when the failure is
 	// removed.
 	flagSwept
 	// flagGate: running, gated, without a place. With flagAdmitted in addition it waits only for a
@@ -77,7 +80,7 @@ const (
 	// flagUntriggered: skipped by the rule one_failed without a failed dependency. It is revived with
 	// any dependency.
 	flagUntriggered
-	// flagParked: ready, and parked because its fan-out has reached its limit.
+	// flagParked: ready, and parked because its fan-out or the chain of its item has reached its limit.
 	flagParked
 )
 
@@ -116,6 +119,7 @@ func NewRun(g *Graph, opts Options) *Run {
 	}
 	r.counts[Pending] = len(r.nodes)
 	r.limitFanOuts(opts.FanOuts)
+	r.limitChains(opts.Chains)
 	return r
 }
 

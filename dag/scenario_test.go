@@ -75,6 +75,15 @@ func (s *stage) options(args []string) {
 			s.opts.Concurrency, _ = strconv.Atoi(value)
 		case "stop":
 			s.opts.OnFailure = dag.Stop
+		case "chain": // chain=drain,check:1:stop
+			parts := strings.Split(value, ":")
+			entries := strings.Split(parts[0], ",")
+			limit, _ := strconv.Atoi(parts[1])
+			c := dag.Chain{Entries: entries, InFlight: limit}
+			if len(parts) > 2 {
+				c.OnFailure = dag.Stop
+			}
+			s.opts.Chains = map[string]dag.Chain{entries[0]: c}
 		case "hold":
 			s.opts.Hold = true
 		default:

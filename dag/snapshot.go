@@ -34,6 +34,7 @@ const (
 //	limits of fan-outs, if the options announce any
 //	redefinitions, if the options announce any
 //	batches of added tasks
+//	chains with their items in flight, if the options announce any
 //	states, two per byte
 //	origins: ids of runs | number per task in runs of equal differences
 //	CRC-32C
@@ -43,9 +44,10 @@ func (r *Run) Snapshot() []byte {
 	buf = append(buf, snapshotMagic...)
 	buf = append(buf, hash[:]...)
 	buf = binary.AppendUvarint(buf, uint64(max(r.opts.Concurrency, 0)))
-	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold)|truth(len(r.fanOuts) > 0)<<1|truth(r.growth.redefined())<<2, byte(r.phase), truth(r.paused), byte(r.ending))
+	buf = append(buf, byte(r.opts.OnFailure), truth(r.opts.Hold)|truth(len(r.fanOuts) > 0)<<1|truth(r.growth.redefined())<<2|truth(len(r.chains.byName) > 0)<<3, byte(r.phase), truth(r.paused), byte(r.ending))
 	buf = r.appendFanOuts(buf)
 	buf = r.growth.appendTo(buf)
+	buf = r.appendChains(buf)
 	for i := 0; i < len(r.nodes); i += 2 {
 		b := r.nodes[i].code()
 		if i+1 < len(r.nodes) {

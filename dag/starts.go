@@ -123,7 +123,7 @@ func (r *Run) nextAdmitted() Index {
 	if !ok {
 		return None
 	}
-	if r.fanOuts != nil {
+	if r.limited() {
 		r.parkFirst(&r.ready)
 	}
 	if rival, ok := r.first(&r.ready); ok && rival.priority > k.priority {
@@ -157,7 +157,7 @@ func (r *Run) firstOwn(set *readySet) Index {
 // pop takes the first task of the set; None if it is empty. The caller moves the task to Running,
 // which removes a task of the graph from the set.
 func (r *Run) pop(set *readySet) Index {
-	if r.fanOuts != nil {
+	if r.limited() {
 		r.parkFirst(set)
 	}
 	if len(set.added.keys) > 0 {

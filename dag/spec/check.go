@@ -33,6 +33,7 @@ func (r reader) checkTask(t *Task) {
 	if t.Concurrency > 0 && !t.fans() {
 		r.at(child(t.node, "concurrency"), "task %q has concurrency but no for_each or matrix; it bounds the tasks of a fan-out", t.ID)
 	}
+	r.checkItems(t)
 	if size := t.fanOut(); size > MaxFanOut {
 		r.at(t.node, "task %q fans out into more than %d tasks; split it into sub-DAGs", t.ID, MaxFanOut)
 	}
@@ -53,6 +54,15 @@ func (r reader) checkTask(t *Task) {
 	}
 	if !t.kind.metered() {
 		r.checkUnmetered(t)
+	}
+}
+
+func (r reader) checkItems(t *Task) {
+	if t.ItemsInFlight > 0 && !t.fans() {
+		r.at(child(t.node, "items_in_flight"), "task %q has items_in_flight but no for_each or matrix; it bounds the items of a fan-out", t.ID)
+	}
+	if t.OnItemFailure != nil && t.ItemsInFlight == 0 {
+		r.at(child(t.node, "on_item_failure"), "task %q has on_item_failure but no items_in_flight, so all its items begin at once; add items_in_flight: 1", t.ID)
 	}
 }
 

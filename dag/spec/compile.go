@@ -60,6 +60,9 @@ type unit struct {
 	// structural marks the params that decide which tasks exist.
 	structural map[string]bool
 	limits     map[string]int
+	chains     map[string]dag.Chain
+	// stops: a failure stops the run.
+	stops bool
 	// known resolves names of existing tasks when tasks are added to a run.
 	known       func(string) ([]string, bool)
 	run         *dag.Run
@@ -89,11 +92,12 @@ func (c compiler) compile(s *Spec, chain []string) (*Compiled, error) {
 func (c compiler) attempt(s *Spec, chain []string) (*Compiled, error) {
 	u := &unit{
 		compiler: c, reader: newReader(s.file), params: s.Params, defaults: s.Defaults, chain: chain,
+		stops: s.OnFailure == dag.Stop,
 	}
 	u.expand(s.Tasks)
 	out := &Compiled{Spec: s, structural: u.structural, subs: u.subs, Header: Header{
 		Name: s.Name, Concurrency: s.Concurrency, Deadline: s.Deadline,
-		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.limits, Defaults: s.Defaults,
+		OnFailure: s.OnFailure, HoldOnFailure: s.HoldOnFailure, Recovery: s.Recovery, FanOuts: u.limits, Chains: u.chains, Defaults: s.Defaults,
 	}}
 	if u.count() > 0 {
 		u.circles()

@@ -39,6 +39,9 @@ func (u *unit) expand(entries []Task) {
 		u.limit(t)
 		u.addTasks(t, instances, needs, before)
 	}
+	if slices.ContainsFunc(entries, func(t Task) bool { return t.ItemsInFlight > 0 }) {
+		u.chainItems(entries)
+	}
 }
 
 func (u *unit) addTasks(t *Task, instances []instance, needs, before []string) {

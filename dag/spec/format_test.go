@@ -80,6 +80,10 @@ func taskNode(t *Task) (*yaml.Node, error) {
 	}
 	b.words("per_item", t.PerItem)
 	b.put("concurrency", strconv.Itoa(t.Concurrency), t.Concurrency > 0)
+	b.put("items_in_flight", strconv.Itoa(t.ItemsInFlight), t.ItemsInFlight > 0)
+	if t.OnItemFailure != nil {
+		b.text("on_item_failure", t.OnItemFailure.String())
+	}
 	b.text("for_each", t.ForEachFrom)
 	if len(t.ForEach) > 0 {
 		b.node("for_each", b.any(t.ForEach))

@@ -50,7 +50,7 @@ func loadWhole(file string, data []byte) (*Spec, error) {
 // whole adds the graph faults of a faulty document: names, templates and cycles. It omits possible
 // consequences of other faults.
 func (r reader) whole(s *Spec) {
-	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful}
+	u := &unit{reader: r, params: s.Params, partial: true, doubtful: s.doubtful, stops: s.OnFailure == dag.Stop}
 	for k := range s.Tasks {
 		u.nameless = u.nameless || s.Tasks[k].ID == ""
 	}
@@ -189,6 +189,11 @@ func (r reader) orderFields(t *Task) []field {
 		{"matrix", func(n *yamlread.Node) { t.Matrix = r.matrix(n) }},
 		{"per_item", func(n *yamlread.Node) { t.PerItem = r.texts(n, "per_item", true) }},
 		{"concurrency", func(n *yamlread.Node) { t.Concurrency = r.number(n, "concurrency", 1, MaxConcurrency) }},
+		{"items_in_flight", func(n *yamlread.Node) { t.ItemsInFlight = r.number(n, "items_in_flight", 1, MaxConcurrency) }},
+		{"on_item_failure", func(n *yamlread.Node) {
+			t.OnItemFailure = new(dag.FailurePolicy)
+			r.enum(n, t.OnItemFailure)
+		}},
 	}
 }
 

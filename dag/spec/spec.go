@@ -104,7 +104,10 @@ type Settings struct {
 	Matrix           []Axis   // in the order written
 	PerItem          []string // fan-outs over the same items: each task needs the one of its item
 	Concurrency      int      // maximum number of running tasks of a fan-out; 0: no own limit
-	Before           []string // add-tasks only: existing tasks that must wait for this one
+	ItemsInFlight    int      // maximum number of items of which the chain has begun and not ended; 0: no limit
+	// OnItemFailure is the effect of a failed item on items that have not begun; nil means continue.
+	OnItemFailure *dag.FailurePolicy
+	Before        []string // add-tasks only: existing tasks that must wait for this one
 
 	// Exactly one of these, or Command, is set.
 	JobType  string
@@ -177,6 +180,8 @@ type Header struct {
 	Recovery      jobtype.Recovery  `json:"recovery,omitempty"`
 	// FanOuts are the own limits of fan-outs.
 	FanOuts map[string]int `json:"fan_outs,omitempty"`
+	// Chains are the limits of items in flight, by the first fan-out.
+	Chains map[string]dag.Chain `json:"chains,omitempty"`
 	// Params are the params from the sub-DAG task, which replace the file's.
 	Params map[string]any `json:"params,omitempty"`
 	// Defaults are for the programs of tasks that are added during a run.
@@ -185,7 +190,7 @@ type Header struct {
 
 // Options returns the header's settings for a run.
 func (h Header) Options() dag.Options {
-	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0, FanOuts: h.FanOuts}
+	return dag.Options{Concurrency: h.Concurrency, OnFailure: h.OnFailure, Hold: h.HoldOnFailure > 0, FanOuts: h.FanOuts, Chains: h.Chains}
 }
 
 // Definition is the payload of a task: all its data except id, dependencies, priority and rule, which

@@ -1,0 +1,358 @@
+package dag
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Chain bounds the items in flight of fan-outs over the same items. The tasks "<entry>.<item>" of its entries
+// are the chain of that item.
+type Chain struct {
+	// Entries are the names of the fan-outs, the first one included.
+	Entries []string `json:"entries"`
+	// InFlight is the maximum number of items in flight.
+	InFlight int `json:"in_flight"`
+	// OnFailure is the effect of a failed item on items that have not begun. Options.OnFailure Stop
+	// overrides it.
+	OnFailure FailurePolicy `json:"on_failure"`
+}
+
+// ChainUse is the use of a chain's limit.
+type ChainUse struct {
+	Name string
+	// Limit is the maximum number of items in flight.
+	Limit int
+	// InFlight counts the items whose chain has begun and not ended.
+	InFlight int
+	// Waiting counts the items that have not begun, Ready their ready tasks.
+	Waiting, Ready int
+}
+
+// Full reports whether no further item may begin.
+func (u ChainUse) Full() bool { return u.InFlight >= u.Limit }
+
+// chain is a Chain with its counts.
+type chain struct {
+	Chain
+	name                 string
+	busy, waiting, ready int
+	failed               int // tasks that are failed or upstream_failed
+	parked               [waitKinds]startHeap
+	items                []*chainItem
+	byItem               map[string]*chainItem
+}
+
+// waitKind separates parked tasks by the set that they return to, so that each set continues with its first task.
+type waitKind uint8
+
+const (
+	waitFree waitKind = iota
+	waitMetered
+	waitGated
+
+	waitKinds
+)
+
+func kindOf(a attr) waitKind {
+	switch {
+	case a.Unmetered():
+		return waitFree
+	case a.Gated():
+		return waitGated
+	}
+	return waitMetered
+}
+
+// chainItem is one item of a chain.
+type chainItem struct {
+	of    *chain
+	tasks []Index
+	live  int // tasks that are not terminal
+	ready int
+	begun bool // in flight
+}
+
+// chains holds the chains of a run; its zero value has none.
+type chains struct {
+	list    []*chain // in the order of their names
+	byName  map[string]*chain
+	byEntry map[string]*chain
+	of      map[Index]*chainItem
+}
+
+// Chains returns the chains in the order of their names.
+func (r *Run) Chains() []ChainUse {
+	list := make([]ChainUse, 0, len(r.chains.byName))
+	for _, c := range r.chains.list {
+		list = append(list, c.use())
+	}
+	return list
+}
+
+func (c *chain) use() ChainUse {
+	return ChainUse{Name: c.name, Limit: c.InFlight, InFlight: c.busy, Waiting: c.waiting, Ready: c.ready}
+}
+
+// WaitsForItem returns the chain whose limit keeps the ready task i from its start.
+func (r *Run) WaitsForItem(i Index) (use ChainUse, waits bool) {
+	it := r.chains.of[i]
+	if it == nil || r.nodes[i].state != Ready || it.begun || it.of.busy < it.of.InFlight {
+		return use, false
+	}
+	return it.of.use(), true
+}
+
+// StoppedBy returns the first failed task of the chain because of which the item of i never began; None for
+// other tasks.
+func (r *Run) StoppedBy(i Index) Index {
+	it := r.chains.of[i]
+	if it == nil || r.nodes[i].flag&flagSwept == 0 || !r.stops(it.of) {
+		return None
+	}
+	blocked := None
+	for _, other := range it.of.items {
+		for _, k := range other.tasks {
+			switch s := r.nodes[k].state; {
+			case s == Failed:
+				return k
+			case s == UpstreamFailed && blocked == None:
+				blocked = k
+			}
+		}
+	}
+	return blocked
+}
+
+// stops reports whether a failed item of the chain keeps others from beginning.
+func (r *Run) stops(c *chain) bool { return c.OnFailure == Stop && r.opts.OnFailure != Stop }
+
+// limitChains declares chains. An entry stays in its first chain.
+func (r *Run) limitChains(declared map[string]Chain) {
+	for _, name := range slices.Sorted(maps.Keys(declared)) {
+		d := declared[name]
+		if d.InFlight <= 0 || name == "" {
+			continue
+		}
+		r.limitChain(name, d)
+	}
+}
+
+func (r *Run) limitChain(name string, d Chain) {
+	all := &r.chains
+	if all.byName == nil {
+		all.byName, all.byEntry, all.of = map[string]*chain{}, map[string]*chain{}, map[Index]*chainItem{}
+	}
+	c := all.byName[name]
+	if c == nil {
+		c = &chain{name: name, byItem: map[string]*chainItem{}}
+		all.byName[name] = c
+		at, _ := slices.BinarySearchFunc(all.list, name, func(c *chain, name string) int { return strings.Compare(c.name, name) })
+		all.list = slices.Insert(all.list, at, c)
+	}
+	entries := c.Entries
+	c.Chain = Chain{Entries: entries, InFlight: d.InFlight, OnFailure: d.OnFailure}
+	for _, entry := range d.Entries {
+		if entry == "" || all.byEntry[entry] != nil {
+			continue
+		}
+		all.byEntry[entry] = c
+		c.Entries = append(c.Entries, entry)
+		for _, i := range r.Family(entry) {
+			r.joinChain(i)
+		}
+	}
+	for c.busy < c.InFlight && r.unparkItem(c) {
+	}
+}
+
+// joinChain adds a task to the item that its id names, if its entry has a chain.
+func (r *Run) joinChain(i Index) {
+	if r.chains.byName == nil {
+		return
+	}
+	entry, item, fanned := strings.Cut(r.ID(i), ".")
+	c := r.chains.byEntry[entry]
+	if !fanned || c == nil {
+		return
+	}
+	it := c.byItem[item]
+	if it == nil {
+		it = &chainItem{of: c}
+		c.byItem[item] = it
+		c.items = append(c.items, it)
+	}
+	it.tasks = append(it.tasks, i)
+	r.chains.of[i] = it
+	r.countItem(it, i)
+}
+
+// countItem counts the state of a task that is new in its item.
+func (r *Run) countItem(it *chainItem, i Index) {
+	s := r.nodes[i].state
+	it.of.failed += one(s.failure())
+	if s.Terminal() {
+		return
+	}
+	if it.live++; it.live == 1 && !it.begun {
+		it.of.waiting++
+	}
+	if s == Ready {
+		it.ready++
+		it.of.ready += one(!it.begun)
+	}
+	if s == Running {
+		r.beginItem(it)
+	}
+}
+
+func one(b bool) int { return int(truth(b)) }
+
+// followItem counts a task's change of state in its item. An item ends with its last task, and then the next
+// one may begin.
+func (r *Run) followItem(i Index, from, to State) {
+	it := r.chains.of[i]
+	if it == nil {
+		return
+	}
+	c := it.of
+	c.failed += one(to.failure()) - one(from.failure())
+	ready := one(to == Ready) - one(from == Ready)
+	it.ready += ready
+	if !it.begun {
+		c.ready += ready
+	}
+	switch {
+	case from.Terminal() && !to.Terminal():
+		if it.live++; it.live == 1 && !it.begun {
+			c.waiting++
+		}
+	case !from.Terminal() && to.Terminal():
+		it.live--
+	}
+	switch {
+	case to == Running:
+		r.beginItem(it)
+	case it.live > 0 || from.Terminal():
+	case it.begun:
+		it.begun = false
+		c.busy--
+	default:
+		c.waiting--
+	}
+	if c.busy < c.InFlight {
+		r.unparkItem(c)
+	}
+}
+
+// beginItem puts an item in flight. Its other ready tasks then wait for the chain no longer.
+func (r *Run) beginItem(it *chainItem) {
+	if it.begun {
+		return
+	}
+	it.begun = true
+	it.of.busy++
+	it.of.waiting--
+	it.of.ready -= it.ready
+	for _, k := range it.tasks {
+		if isParked(r.nodes[k]) {
+			r.nodes[k].flag &^= flagParked
+			r.enqueue(k, r.nodes[k].attr)
+		}
+	}
+}
+
+// unparkItem makes the first parked task of each kind available again; false if there is none.
+func (r *Run) unparkItem(c *chain) bool {
+	found := false
+	for k := range c.parked {
+		found = r.unparkFirst(&c.parked[k]) || found
+	}
+	return found
+}
+
+// parkItem parks a ready task if its item may not begin.
+func (r *Run) parkItem(k startKey) bool {
+	it := r.chains.of[k.task]
+	if it == nil || it.begun || it.of.busy < it.of.InFlight {
+		return false
+	}
+	r.parkIn(&it.of.parked[kindOf(r.nodes[k.task].attr)], k)
+	return true
+}
+
+// forceItem begins the first waiting item although as many are in flight as may be: nothing runs, so those in
+// flight wait for it. It reports whether there was one.
+func (r *Run) forceItem() bool {
+	if r.counts[Running] > 0 || r.counts[Ready] == 0 {
+		return false
+	}
+	var best *startKey
+	for _, c := range r.chains.list {
+		for kind := range c.parked {
+			if k, ok := c.parked[kind].peek(r.nodes, isParked); ok && (best == nil || k.before(*best)) {
+				best = &k
+			}
+		}
+	}
+	if best == nil {
+		return false
+	}
+	r.beginItem(r.chains.of[best.task])
+	return true
+}
+
+// stopItems cancels the items that have not begun, in chains with a failed item that stop. That may block the
+// items of another chain.
+func (r *Run) stopItems() {
+	if r.ending != endingNone {
+		return
+	}
+	for k := 0; k < len(r.chains.list); k++ {
+		if c := r.chains.list[k]; r.stops(c) && c.failed > 0 && c.waiting > 0 {
+			r.sweepItems(c)
+			k = -1
+		}
+	}
+}
+
+func (r *Run) sweepItems(c *chain) {
+	for _, it := range c.items {
+		for _, i := range it.tasks {
+			if !it.begun && !r.nodes[i].state.Terminal() {
+				r.end(i, Canceled)
+				r.nodes[i].flag = flagSwept
+			}
+		}
+	}
+	r.settle()
+}
+
+// resumeItems revives the items of chains that no failed item stops any more. It scans the items, so only
+// operators' requests may call it.
+func (r *Run) resumeItems() {
+	var seeds []Index
+	for _, c := range r.chains.list {
+		if !r.stops(c) || c.failed > 0 {
+			continue
+		}
+		for _, it := range c.items {
+			for _, i := range it.tasks {
+				if r.nodes[i].flag&flagSwept != 0 {
+					seeds = append(seeds, i)
+				}
+			}
+		}
+	}
+	if len(seeds) > 0 {
+		r.revive(seeds, nil)
+	}
+}
+
+func (r *Run) inheritChains(prior *Run) {
+	for _, c := range prior.chains.list {
+		if _, declared := r.Lookup(c.name); !declared && r.chains.byName[c.name] == nil && len(r.Family(c.name)) == 0 {
+			r.limitChain(c.name, c.Chain)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package dag
+
+// OpenItems returns one task of each item in flight of a chain, at most most: one that runs, else the first that
+// has not ended.
+func (r *Run) OpenItems(name string, most int) []Index {
+	var open []Index
+	c := r.chains.byName[name]
+	if c == nil {
+		return nil
+	}
+	for _, it := range c.items {
+		if it.begun && len(open) < most {
+			open = append(open, r.openTask(it))
+		}
+	}
+	return open
+}
+
+func (r *Run) openTask(it *chainItem) Index {
+	first := None
+	for _, i := range it.tasks {
+		switch s := r.nodes[i].state; {
+		case s == Running:
+			return i
+		case !s.Terminal() && first == None:
+			first = i
+		}
+	}
+	return first
+}

@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/roundsman/roundsman/dag"
+)
+
+// chainItems declares the chains of the entries with items_in_flight: the entry and all entries that follow it
+// per item.
+func (u *unit) chainItems(entries []Task) {
+	member := map[string]string{} // entry → first entry of its chain
+	for k := range entries {
+		t := &entries[k]
+		if t.Settings == nil || t.ItemsInFlight == 0 || u.names[t.ID] != k {
+			continue
+		}
+		if len(t.PerItem) > 0 {
+			u.at(child(t.node, "items_in_flight"), "task %q continues a chain per item; write items_in_flight at the entry where the chain begins, before %q", t.ID, t.PerItem[0])
+			continue
+		}
+		if u.stops && t.OnItemFailure != nil {
+			u.at(child(t.node, "on_item_failure"), "on_failure: stop ends the whole run at the first failure, in the middle of other items, too; keep on_failure or on_item_failure of task %q", t.ID)
+		}
+		chain := dag.Chain{Entries: u.following(entries, t.ID), InFlight: t.ItemsInFlight}
+		if t.OnItemFailure != nil {
+			chain.OnFailure = *t.OnItemFailure
+		}
+		for _, id := range chain.Entries {
+			if other, twice := member[id]; twice {
+				u.at(child(u.entry(id).node, "per_item"), "task %q continues the chains of %q and of %q, which both have items_in_flight; keep one", id, other, t.ID)
+			}
+			member[id] = t.ID
+			u.checkMember(u.entry(id), chain.Entries)
+		}
+		if u.chains == nil {
+			u.chains = map[string]dag.Chain{}
+		}
+		u.chains[t.ID] = chain
+	}
+}
+
+// following returns an entry with all entries that follow it per item, in declaration order.
+func (u *unit) following(entries []Task, first string) []string {
+	in := map[string]bool{first: true}
+	for changed := true; changed; {
+		changed = false
+		for k := range entries {
+			t := &entries[k]
+			if !in[t.ID] && u.fans[t.ID] && slices.ContainsFunc(t.PerItem, func(id string) bool { return in[id] }) {
+				in[t.ID], changed = true, true
+			}
+		}
+	}
+	chain := []string{first}
+	for k := range entries {
+		if id := entries[k].ID; in[id] && id != first && u.names[id] == k {
+			chain = append(chain, id)
+		}
+	}
+	return chain
+}
+
+// checkMember refuses an entry of a chain that needs all items of another one: no item could end before the last
+// has begun. Its tasks must be named after the same items.
+func (u *unit) checkMember(t *Task, chain []string) {
+	seen := map[string]bool{}
+	queue := slices.Clone(t.Needs)
+	for _, id := range t.PerItem {
+		if !slices.Contains(chain, id) {
+			queue = append(queue, id)
+		}
+	}
+	for head := 0; head < len(queue); head++ {
+		id := queue[head]
+		if slices.Contains(chain, id) {
+			u.at(nodeOr(child(t.node, "needs"), t.node), "task %q needs all items of %q before one of its own can go on, but %s has items_in_flight; name %q in per_item", t.ID, id, chain[0], id)
+			return
+		}
+		if other := u.entry(id); other != nil && !seen[id] {
+			seen[id] = true
+			queue = append(queue, other.Needs...)
+			queue = append(queue, other.PerItem...)
+		}
+	}
+	if t.late() || u.partial {
+		return
+	}
+	//workflowcheck:ignore one fault is reported, whichever item shows it
+	for args, id := range u.items[t.ID] {
+		if first, ok := u.items[chain[0]][args]; ok && itemOf(first) != itemOf(id) {
+			u.at(nodeOr(child(t.node, "for_each"), t.node), "task %q has not the list of %q: with items_in_flight both need the same items in the same order", t.ID, chain[0])
+			return
+		}
+	}
+}
+
+// itemOf returns the part of a task's id that names its item.
+func itemOf(id string) string {
+	_, item, _ := strings.Cut(id, ".")
+	return item
+}

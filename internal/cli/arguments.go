@@ -48,7 +48,7 @@ func arrange(root *cli.Command, args []string) (*arranged, error) {
 		case len(arg) > 1 && arg[0] == '-':
 			found.flags = append(found.flags, arg)
 			name, _, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-			if takesValue := known[name]; takesValue && !hasValue {
+			if takesValue(found.command, known, name) && !hasValue {
 				if i+1 == len(args) {
 					return found, ui.Usagef("flag %s needs a value: see roundsman %s", arg, strings.Join(append(found.path, "--help"), " "))
 				}
@@ -83,16 +83,19 @@ func (a *arranged) take(word string) {
 
 func (a *arranged) checked() (*arranged, error) {
 	here := strings.TrimSpace("roundsman " + strings.Join(a.path, " "))
-	if len(a.command.Subcommands) > 0 && len(a.args) > 0 {
+	if holdsOthers(a.command) && len(a.args) > 0 {
+		if hint := foreign(here, a.args); hint != "" {
+			return a, ui.Usagef("%s", hint)
+		}
 		return a, unknown("command", a.args[0], here, commandNames(a.command))
 	}
 	names := flagNames(a.command)
 	for i := 0; i < len(a.flags); i++ {
 		name, _, hasValue := strings.Cut(strings.TrimLeft(a.flags[i], "-"), "=")
-		if !slices.Contains(names, name) && !(a.help && len(a.command.Subcommands) > 0) {
+		if !slices.Contains(names, name) && !(a.help && holdsOthers(a.command)) {
 			return a, unknownFlag(name, here, names)
 		}
-		if !hasValue && valueFlags(a.command)[name] {
+		if !hasValue && takesValue(a.command, valueFlags(a.command), name) {
 			i++
 		}
 	}
@@ -103,8 +106,6 @@ func (a *arranged) checked() (*arranged, error) {
 var elsewhere = map[string]string{ //nolint:gochecknoglobals // constant table
 	"roundsman apply --dry-run": "`roundsman plan` shows the changes",
 	"roundsman plan --prune":    "`roundsman plan` shows deletions always; `roundsman apply --prune` makes them",
-	"roundsman jobtypes delete": "remove it from the configuration, then `roundsman apply --prune`",
-	"roundsman jobtypes remove": "remove it from the configuration, then `roundsman apply --prune`",
 }
 
 func unknown(what, word, here string, candidates []string) error {
@@ -129,10 +130,15 @@ func unknownFlag(name, here string, candidates []string) error {
 	return ui.Usagef("unknown flag --%s: see %s --help", name, here)
 }
 
+// holdsOthers reports whether a command does nothing by itself.
+func holdsOthers(command *cli.Command) bool {
+	return command.Action == nil && len(command.Subcommands) > 0
+}
+
 func commandNames(command *cli.Command) []string {
 	var names []string
 	for _, sub := range command.Subcommands {
-		if !sub.Hidden {
+		if !sub.Hidden || command.Hidden {
 			names = append(names, sub.Names()...)
 		}
 	}
@@ -145,6 +151,18 @@ func flagNames(command *cli.Command) []string {
 		names = append(names, flag.Names()...)
 	}
 	return names
+}
+
+// takesValue reports whether a flag takes a value: as the command has it, else as any other has it. One
+// letter, -f, stands for two flags.
+func takesValue(command *cli.Command, known map[string]bool, name string) bool {
+	for _, flag := range command.Flags {
+		if slices.Contains(flag.Names(), name) {
+			_, isBool := flag.(*cli.BoolFlag)
+			return !isBool
+		}
+	}
+	return known[name]
 }
 
 // valueFlags says of every flag of a command tree whether it takes a value. A

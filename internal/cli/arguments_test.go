@@ -49,7 +49,6 @@ func TestCommandsOfOtherPrograms(t *testing.T) {
 	h := offline(t)
 	h.run("apply", "--dry-run").Exits(ui.ExitUsage).Complains("unknown flag --dry-run: `roundsman plan` shows the changes")
 	h.run("plan", "--prune").Exits(ui.ExitUsage).Complains("`roundsman apply --prune` makes them")
-	h.run("jobtypes", "delete", "scrub").Exits(ui.ExitUsage).Complains("remove it from the configuration, then `roundsman apply --prune`")
 }
 
 func TestArrangeSuggests(t *testing.T) {

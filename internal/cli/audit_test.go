@@ -19,7 +19,7 @@ func TestAuditUsage(t *testing.T) {
 	t.Parallel()
 	h := offline(t)
 	h.run("audit", "list", "--kind", "people").Exits(ui.ExitUsage).Complains("--kind people: must be operator or scheduler")
-	h.run("audit", "list", "--since", "yesterday").Exits(ui.ExitUsage).Complains(`--since "yesterday"`, "like 48h")
+	h.run("audit", "list", "--since", "someday").Exits(ui.ExitUsage).Complains(`--since "someday"`, "like 48h")
 	h.run("audit", "list", "--limit", "-1").Exits(ui.ExitUsage).Complains("--limit -1")
 	h.run("audit", "list", "--since", "1h", "--until", "2h").Exits(ui.ExitUsage).Complains("--until is before --since")
 	h.run("audit", "list", "scrub").Exits(ui.ExitUsage).Complains(`unexpected argument "scrub"`)

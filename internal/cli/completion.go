@@ -37,7 +37,7 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 	for i := 0; i < len(words); i++ {
 		word := words[i]
 		if name, _, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "="); word != name {
-			if known[name] && !hasValue {
+			if takesValue(command, known, name) && !hasValue {
 				i++
 			}
 			continue
@@ -61,7 +61,7 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 			return matching(values, last)
 		}
 		if kind := liveFlags[flag]; kind != "" {
-			return matching(c.liveNames(ctx, kind, typed), last)
+			return matching(c.liveNames(ctx, kind, last, typed), last)
 		}
 	}
 	if strings.HasPrefix(last, "-") {
@@ -73,8 +73,9 @@ func (c *commands) complete(ctx context.Context, root *cli.Command, words []stri
 		}
 		return matching(flags, last)
 	}
-	if len(command.Subcommands) == 0 {
-		return matching(c.liveNames(ctx, liveArguments[group(command)], typed), last)
+	if command.Action != nil {
+		names := c.liveNames(ctx, liveArguments[group(command)], last, typed)
+		return matching(append(names, commandNames(command)...), last)
 	}
 	return matching(commandNames(command), last)
 }
@@ -120,11 +121,20 @@ func matching(candidates []string, prefix string) []string {
 }
 
 const bashCompletion = `_roundsman() {
+    # A reference has @ : and =, at which bash splits words: the words are those between blanks.
+    local line="${COMP_LINE:0:COMP_POINT}" words last head i
+    read -r -a words <<<"$line"
+    last="${line##*[[:space:]]}"
+    [ -n "$last" ] && unset "words[${#words[@]}-1]"
+    head="${last%"${last##*[@:=]}"}"
     local IFS=$'\n'
-    COMPREPLY=($("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    COMPREPLY=($("${COMP_WORDS[0]}" __complete "${words[@]:1}" "$last" 2>/dev/null))
     if [ ${#COMPREPLY[@]} -eq 0 ]; then
-        COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+        COMPREPLY=($(compgen -f -- "$last"))
     fi
+    for i in "${!COMPREPLY[@]}"; do
+        COMPREPLY[i]="${COMPREPLY[i]#"$head"}"
+    done
 }
 complete -F _roundsman roundsman
 `

@@ -10,6 +10,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
@@ -35,6 +36,9 @@ const (
 var liveArguments = map[string]string{ //nolint:gochecknoglobals // constant table
 	"jobtypes": liveTypes, "workers": liveWorkers, "runs": liveRunIDs, "jobs": liveRunIDs, "dag": liveDAGs, "explain": liveAll,
 	"notifications": liveTold,
+	"start":         liveTypes, "submit": liveTypes, "holds": liveTypes, "schedule": liveTypes, "drain": liveWorkers, "show": liveAll, "pause": liveAll,
+	"resume": liveAll, "set": liveAll, "audit": liveAll, "delete": liveWorkers, "logs": liveRunIDs, "watch": liveRunIDs, "retry": liveRunIDs,
+	"cancel": liveRunIDs, "approve": liveRunIDs, "reject": liveRunIDs, "skip": liveRunIDs,
 }
 
 // liveFlags are the kinds of the values of flags.
@@ -50,7 +54,7 @@ func group(command *cli.Command) string {
 
 // liveNames asks the server that the words typed so far, the environment and the
 // configuration name. Without an answer in time there are none.
-func (c *commands) liveNames(ctx context.Context, kind string, typed []string) []string {
+func (c *commands) liveNames(ctx context.Context, kind, last string, typed []string) []string {
 	if kind == "" {
 		return nil
 	}
@@ -65,7 +69,22 @@ func (c *commands) liveNames(ctx context.Context, kind string, typed []string) [
 		return nil
 	}
 	defer client.Close()
+	if name, _, atRun := strings.Cut(last, "@"); atRun {
+		return runsOf(limited, client, name)
+	}
 	return namesOf(limited, client, kind)
+}
+
+// runsOf are the references of the runs of a name, and the selectors.
+func runsOf(ctx context.Context, client *starter.Client, name string) []string {
+	names := []string{name + "@" + ref.Open, name + "@" + ref.Last, name + "@" + ref.Bad}
+	for _, filter := range []starter.RunFilter{{JobType: name, Limit: liveRuns}, {DAG: name, Limit: liveRuns}} {
+		runs, _ := client.Runs().List(ctx, filter)
+		for _, run := range runs {
+			names = append(names, ref.OfRun(run.WorkflowID))
+		}
+	}
+	return names
 }
 
 // typedContext has the flags of typed that say where the server is.

@@ -26,49 +26,60 @@ func printHelp(w io.Writer, path string, command *cli.Command) {
 	printFlags(w, ui.CategoryCommon, common)
 }
 
-// helpGroups are the groups of the root's help, in order. Others are listed last.
+// helpGroups are the groups of the root's help, in order.
 func helpGroups() [][]string {
 	return [][]string{
-		{"Set up", "dev", "init", "validate", "plan", "apply"},
-		{"Look", "status", "explain", "doctor", "forecast", "ledger", "audit", "notifications"},
-		{"Operate", "jobtypes", "runs", "jobs", "dag", "workers", "pools", "keys"},
-		{"Processes", "server", "worker", "gateway"},
+		{"Look", "status", "runs", "jobs", "show", "explain", "logs", "watch", "schedule"},
+		{"Act", "start", "submit", "exec", "retry", "cancel", "pause", "resume", "approve", "reject", "skip", "set"},
+		{"Fleet", "workers", "drain", "resources", "holds", "delete"},
+		{"Configure", "init", "validate", "plan", "apply", "jobtypes", "import"},
+		{"Administer", "doctor", "audit", "receivers", "keys"},
+		{"Processes", "dev", "server", "worker", "gateway"},
+		{"Other", "completion"},
 	}
+}
+
+// commandDoc is a command as a list shows it.
+type commandDoc struct{ name, about string }
+
+// listedIn lists a command and the visible ones below it. A command that only holds others has no line.
+func listedIn(prefix string, command *cli.Command) []commandDoc {
+	var docs []commandDoc
+	if command.Action != nil {
+		docs = append(docs, commandDoc{prefix + command.Name, command.Usage})
+	}
+	for _, sub := range visible(command.Subcommands) {
+		docs = append(docs, listedIn(prefix+command.Name+" ", sub)...)
+	}
+	return docs
 }
 
 // printCommands lists commands; those of the root in groups.
 func printCommands(w io.Writer, subs []*cli.Command) {
-	width := 0
-	for _, sub := range subs {
-		width = max(width, len(strings.Join(sub.Names(), ", ")))
-	}
-	section := func(title string, belongs func(*cli.Command) bool) {
-		for _, sub := range subs {
-			if !belongs(sub) {
-				continue
+	const width = 19
+	print := func(commands []*cli.Command) {
+		for _, command := range commands {
+			for _, doc := range listedIn("", command) {
+				fmt.Fprintf(w, "  %-*s  %s\n", width, doc.name, doc.about)
 			}
-			if title != "" {
-				fmt.Fprintf(w, "\n%s:\n", title)
-				title = ""
-			}
-			fmt.Fprintf(w, "  %-*s  %s\n", width, strings.Join(sub.Names(), ", "), sub.Usage)
 		}
 	}
 	if !slices.ContainsFunc(subs, func(sub *cli.Command) bool { return sub.Name == "dev" }) {
-		section("Commands", func(*cli.Command) bool { return true })
+		fmt.Fprintln(w, "\nCommands:")
+		print(subs)
 		return
 	}
-	grouped := []string{}
 	for _, group := range helpGroups() {
-		section(group[0], func(sub *cli.Command) bool { return slices.Contains(group[1:], sub.Name) })
-		grouped = append(grouped, group[1:]...)
+		fmt.Fprintf(w, "\n%s:\n", group[0])
+		for _, name := range group[1:] {
+			print(slices.DeleteFunc(slices.Clone(subs), func(sub *cli.Command) bool { return sub.Name != name }))
+		}
 	}
-	section("Others", func(sub *cli.Command) bool { return !slices.Contains(grouped, sub.Name) })
 }
 
 func usageLine(path string, command *cli.Command) string {
 	line := path
-	if len(command.Subcommands) > 0 {
+	if holdsOthers(command) {
 		return line + " COMMAND"
 	}
 	if command.ArgsUsage != "" {
@@ -92,7 +103,8 @@ type flagDoc struct{ names, about string }
 func documentedFlags(command *cli.Command) (own, common []flagDoc) {
 	for _, flag := range command.Flags {
 		documented, ok := flag.(cli.DocGenerationFlag)
-		if !ok {
+		hidden, _ := flag.(cli.VisibleFlag)
+		if !ok || hidden != nil && !hidden.IsVisible() {
 			continue
 		}
 		placeholder, usage := unquoteUsage(documented.GetUsage())

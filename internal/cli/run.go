@@ -23,6 +23,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/jobtypes"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/cli/verbs"
 	"github.com/roundsman/roundsman/internal/cli/workers"
 	"github.com/roundsman/roundsman/internal/lib/buildinfo"
 	"github.com/roundsman/roundsman/jobtype"
@@ -39,6 +40,7 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	env.Stdout = answer
 	c := &commands{&ui.Program{Env: env, Handlers: handlers}}
 	root := c.root()
+	c.Forward, c.Has = c.forward, func(path string) bool { return found(root, strings.Fields(path)) != nil }
 	if words, ok := completionRequest(args); ok {
 		for _, word := range c.complete(ctx, root, words) {
 			fmt.Fprintln(env.Stdout, word)
@@ -49,7 +51,7 @@ func Run(ctx context.Context, env ui.Env, args []string, handlers ...jobtype.Han
 	if err != nil {
 		return env.Finish(ctx, err)
 	}
-	if arranged.help || len(arranged.command.Subcommands) > 0 && len(arranged.flags) == 0 {
+	if arranged.help || holdsOthers(arranged.command) && len(arranged.flags) == 0 {
 		printHelp(env.Stdout, strings.Join(append([]string{ui.ProgramName}, arranged.path...), " "), arranged.command)
 		return ui.ExitOK
 	}
@@ -85,11 +87,11 @@ func (c *commands) root() *cli.Command {
 		Usage: "maintenance jobs on Temporal: detect what needs doing, run it on the right node, under limits",
 		Description: "Start with `roundsman dev`: it runs a Temporal server, its Web UI, the control plane and two\n" +
 			"workers on this machine.",
-		Subcommands: slices.Concat(
+		Subcommands: tree(verbs.Commands(c.Program), slices.Concat(
 			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program),
 			dag.Commands(c.Program), exec.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
-			[]*cli.Command{c.completionCommand(), c.manCommand()},
-		),
+			[]*cli.Command{c.completionCommand(), c.manCommand(), c.refsHelp()},
+		)),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version"}},
 	}
 	c.prepare(root.Subcommands, ui.ProgramName)

@@ -119,6 +119,9 @@ func (e *explainer) factsOf(ctx context.Context, found *Explanation) (explain.Fa
 		if known, err := e.audited(ctx, found, &facts); known || err != nil {
 			return facts, err
 		}
+		if parsed.Kind != "" && parsed.Kind != ref.DAG {
+			return facts, &starter.NotFoundError{What: "a thing named", Name: name, Hint: "see `roundsman status`"}
+		}
 		return facts, e.dag(ctx, found, &facts)
 	}
 	return facts, e.named(ctx, found, &facts)

@@ -8,12 +8,16 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 )
 
 // DAG finds the run of a DAG. A run of a job type, or its name, means the DAG of its one job.
 func (r Resolver) DAG(ctx context.Context, text string) (starter.RunRef, error) {
 	found, err := r.Run(ctx, text)
+	if errors.Is(err, starter.ErrNotFound) && jobtype.ValidateName(text) == nil {
+		return found, &starter.NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a new run is listed after a second"}
+	}
 	if err != nil || found.Kind() == starter.KindDAG {
 		return found, err
 	}

@@ -16,14 +16,17 @@ import (
 
 // Resolver finds runs and items.
 type Resolver struct {
-	runs starter.Runs
+	client *starter.Client
+	runs   starter.Runs
 	// Strict refuses NAME and NAME@ while several runs of the name are open: a change must not guess.
 	Strict bool
 	now    func() time.Time
 }
 
 // Of returns the resolver of a server.
-func Of(client *starter.Client) Resolver { return Resolver{runs: client.Runs(), now: time.Now} }
+func Of(client *starter.Client) Resolver {
+	return Resolver{client: client, runs: client.Runs(), now: time.Now}
+}
 
 // listed is how many of the newest runs of a name are compared with its ID.
 const listed = 200

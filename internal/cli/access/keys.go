@@ -19,7 +19,7 @@ func (c *commands) keysCommand() *cli.Command {
 
 func (c *commands) keysCreate() *cli.Command {
 	return &cli.Command{
-		Name: "create", ArgsUsage: "NAME", Usage: "create an API key and print it, once",
+		Name: "create", ArgsUsage: "NAME", Usage: "create an API key and print it once",
 		Description: `NAME says what the key is for, and is the actor in the audit log. Only the SHA-256 of the key is kept.
 A control plane takes keys if access.keys is true in its configuration.
 

@@ -24,7 +24,7 @@ type commands struct{ *ui.Program }
 // Commands are the commands of this package, in the order of the help.
 func Commands(p *ui.Program) []*cli.Command {
 	c := &commands{p}
-	return []*cli.Command{c.forecast(), c.ledger()}
+	return []*cli.Command{c.schedule(), c.forecast(), c.ledger()}
 }
 
 func (c *commands) forecast() *cli.Command {

@@ -3,6 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,12 +18,13 @@ import (
 
 func (c *commands) validateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "validate", Usage: "check a configuration: all faults at once, with file and line",
+		Name: "validate", ArgsUsage: "[FILE...]", Usage: "check configurations and DAG files",
 		Description: `Without --online no server is asked: handlers of other binaries are then unknown.
 The exit code is 3 if there is a fault.
 
 Examples:
   roundsman validate
+  roundsman validate roundsman.yaml rollout.yaml
   roundsman validate --config roundsman.yaml --print
   roundsman validate --config roundsman.yaml --online`,
 		Flags: ui.With(
@@ -34,6 +38,9 @@ Examples:
 }
 
 func (c *commands) validate(ctx *cli.Context) error {
+	if ctx.Args().Len() > 0 {
+		return c.validateFiles(ctx)
+	}
 	if ctx.Bool("schema") {
 		return c.printSchema()
 	}
@@ -68,6 +75,25 @@ func (c *commands) validate(ctx *cli.Context) error {
 	return nil
 }
 
+// validateFiles checks each file: one with tasks is a DAG, any other a configuration.
+func (c *commands) validateFiles(ctx *cli.Context) error {
+	var faults []error
+	for _, file := range ctx.Args().Slice() {
+		words := []string{"validate", "--" + ui.FlagConfig + "=" + file}
+		if text, err := os.ReadFile(file); file == ui.StdinName || err == nil && isDAG.Match(text) {
+			words = []string{"dag", "validate", file}
+		}
+		if ctx.IsSet(ui.FlagOutput) {
+			words = append(words, "--"+ui.FlagOutput+"="+ctx.String(ui.FlagOutput))
+		}
+		faults = append(faults, c.Forward(ctx.Context, ui.HelpName(ctx), words))
+	}
+	return errors.Join(faults...)
+}
+
+// isDAG finds the section that only a DAG has.
+var isDAG = regexp.MustCompile(`(?m)^\s*["']?tasks["']?\s*:`)
+
 func (c *commands) printSchema() error {
 	options, err := c.LoadOptions()
 	if err != nil {
@@ -97,12 +123,12 @@ func (c *commands) printConfig(ctx *cli.Context, loaded *config.Config) error {
 
 func (c *commands) planCommand() *cli.Command {
 	return &cli.Command{
-		Name: "plan", Usage: "show what apply would change; exit code 2 if anything",
+		Name: "plan", ArgsUsage: "[NAME...]", Usage: "show the changes of apply (exit code 2 if any)",
 		Description: `It also shows what somebody changed by hand in the Web UI (drift).
 
 Examples:
   roundsman plan --config roundsman.yaml
-  roundsman plan --only scrub
+  roundsman plan scrub
   roundsman plan --output json | jq '.changes[] | select(.action != "unchanged")'`,
 		Flags: ui.With(onlyFlag(), ui.AllowUnregisteredFlag()),
 		Action: func(ctx *cli.Context) error {
@@ -158,7 +184,7 @@ func onlyFlag() cli.Flag {
 
 func (c *commands) applyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "apply", Usage: "make the Schedules what the configuration says",
+		Name: "apply", ArgsUsage: "[NAME...]", Usage: "make the server match the configuration",
 		Description: `Creates and updates the Schedules that Roundsman owns; groups that run continue. Applying twice changes
 nothing the second time. A job type that a person paused stays paused.
 
@@ -169,7 +195,7 @@ its owner: NAME, so that none deletes the job types of another.
 Examples:
   roundsman apply --config roundsman.yaml
   roundsman apply --prune
-  roundsman apply --only scrub
+  roundsman apply scrub
   roundsman plan || test $? -ne 2 || roundsman apply`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: "prune", Usage: "delete the job types that the configuration lacks, without a question"},
@@ -283,7 +309,7 @@ func (c *commands) planOf(ctx *cli.Context, client *starter.Client, loaded *conf
 		return jobtypes.Plan{}, err
 	}
 	plan, err := jobtypes.Of(client).PlanAs(ctx.Context, loaded.Owner, specs, loaded.Enabled())
-	if names := ctx.StringSlice("only"); err == nil && len(names) > 0 {
+	if names := slices.Concat(ctx.StringSlice("only"), ctx.Args().Slice()); err == nil && len(names) > 0 {
 		if plan, err = plan.Only(names...); err != nil {
 			return plan, ui.Usagef("--only: %w", err)
 		}

@@ -21,7 +21,7 @@ var dagTemplate string
 
 func (c *commands) initCommand() *cli.Command {
 	return &cli.Command{
-		Name: "init", ArgsUsage: "[FILE]", Usage: "write a commented configuration, or a DAG, to begin with",
+		Name: "init", ArgsUsage: "[FILE]", Usage: "write a commented configuration or DAG",
 		Description: `FILE is roundsman.yaml unless another name is given. A file that exists is never overwritten.
 
 Examples:

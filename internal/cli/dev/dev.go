@@ -24,7 +24,7 @@ import (
 
 func (c *commands) devCommand() *cli.Command {
 	return &cli.Command{
-		Name: "dev", Usage: "run everything on this machine: Temporal, its Web UI, control plane, workers",
+		Name: "dev", Usage: "run everything on this machine",
 		Description: `State is kept in the data dir and survives kill -9: a group that was running continues. On the
 first start every enabled job type runs once; after that the schedules decide. Without --config a
 quickstart is run. Ctrl-C drains the workers; a second one ends at once. The server is its own,

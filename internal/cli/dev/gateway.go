@@ -36,7 +36,7 @@ const (
 
 func (c *commands) gatewaySeaweedFS() *cli.Command {
 	return &cli.Command{
-		Name: "seaweedfs", Usage: "serve unmodified `weed worker` processes in place of `weed admin`",
+		Name: "seaweedfs", Usage: "serve unmodified weed workers",
 		Description: `Workers connect without a change: weed worker -admin=HOST:PORT. Their gRPC stream is served 10000
 ports above, or at --grpc-listen; they find it by themselves. Each becomes a worker of the fleet, with
 a handler weed-NAME for each of its job types: roundsman jobtypes import writes their configuration.

@@ -63,7 +63,7 @@ func serve(ctx context.Context, logger *slog.Logger, running process) error {
 
 func (c *commands) serverCommand() *cli.Command {
 	return &cli.Command{
-		Name: "server", Usage: "run the control plane: the workflows that detect, place and record",
+		Name: "server", Usage: "run the control plane",
 		Description: `It keeps nothing on disk; several may run at once. It needs a Temporal server and refuses one
 that lacks what Roundsman needs, with the remedy.
 
@@ -93,9 +93,17 @@ Examples:
 	}
 }
 
+// checkWorker refuses `worker` typed for `workers`: on a terminal a worker needs its id.
+func (c *commands) checkWorker(ctx *cli.Context) error {
+	if c.Env.Interactive && !ctx.IsSet("id") {
+		return ui.Usagef("worker starts a process on this machine and needs --id on a terminal; to list workers: `roundsman workers`")
+	}
+	return ui.CheckCaps(ctx)
+}
+
 func (c *commands) workerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "worker", Usage: "run a node worker: it detects and executes on this machine",
+		Name: "worker", Usage: "run a worker process on this machine",
 		Description: `The id names the node, not the process: it stays the same over restarts. A second live worker of
 the same id is refused.
 
@@ -116,7 +124,7 @@ Examples:
 			&cli.BoolFlag{Name: "take-over", Usage: "replace a live worker of the same id, which is fenced"},
 			healthFlag(),
 		}, ui.LogFlags()...)...),
-		Before: ui.CheckCaps,
+		Before: c.checkWorker,
 		Action: c.runWorker,
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 func (c *commands) explainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "why a job type, run, job, DAG run, task, worker or receiver does nothing, or what it waits for",
+		Name: "explain", ArgsUsage: "THING [JOB|TASK]", Usage: "cause, since when, until when, and the remedy",
 		Description: `THING is a job type (with all its open runs), a worker, a run, a job (RUN/JOB), a run of a DAG
 (dag/NAME/RUN; NAME alone is the newest one) or a task of it (RUN/TASK). JOB and TASK may also
 follow their run as a word of their own. The dedupe key of a job in an open run is found as well, and

@@ -74,7 +74,7 @@ type dueRun struct {
 
 func (c *commands) statusCommand() *cli.Command {
 	return &cli.Command{
-		Name: "status", Usage: "what needs a person, what runs, what is due, what failed, which workers are not well",
+		Name: "status", Usage: "problems with their remedies, open runs, next starts",
 		Description: `It begins with what needs a person, with the commands that help. Then it shows open runs with their
 progress, what is due in the next hour and what of it will be skipped, the runs of the last 24 hours that did
 not complete, those that were skipped, with codes, and the other job types that are stopped, workers that take

@@ -23,10 +23,32 @@ const (
 // Formats are the values that --output takes in a command. Only what lists or shows
 // has more columns and names.
 func Formats(command *cli.Command) []string {
+	for _, flag := range command.Flags {
+		if more, ok := flag.(*FormatsFlag); ok {
+			return append([]string{OutputTable, OutputWide, OutputJSON, OutputYAML, OutputName}, more.More...)
+		}
+	}
 	if slices.ContainsFunc(command.Flags, func(flag cli.Flag) bool { return slices.Contains(flag.Names(), FlagNoHeaders) }) {
 		return []string{OutputTable, OutputWide, OutputJSON, OutputYAML, OutputName}
 	}
 	return []string{OutputTable, OutputJSON, OutputYAML}
+}
+
+// FormatsFlag is an --output with more formats.
+type FormatsFlag struct {
+	*cli.StringFlag
+	More []string
+}
+
+// WithFormats are the flags of a command that lists, whose --output has more formats.
+func WithFormats(flags []cli.Flag, more ...string) []cli.Flag {
+	for i, flag := range flags {
+		if output, ok := flag.(*cli.StringFlag); ok && output.Name == FlagOutput {
+			output.Usage = strings.Replace(output.Usage, "json,", strings.Join(more, ", ")+", json,", 1)
+			flags[i] = &FormatsFlag{StringFlag: output, More: more}
+		}
+	}
+	return flags
 }
 
 // format is the value of --output; --json is short for one of them.

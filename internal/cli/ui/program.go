@@ -114,6 +114,10 @@ func (c *Program) Operator() string {
 type Program struct {
 	Env      Env
 	Handlers []jobtype.Handler
+	// Forward runs the words of another command under the name of the one that was typed. Has reports
+	// whether the tree has a command.
+	Forward func(ctx context.Context, name string, words []string) error
+	Has     func(path string) bool
 	// Wide and NoHeaders say how tables look; see [Program.PrintTable].
 	Wide, NoHeaders bool
 	// noted are the notes that were written, partial says that one was about an absent

@@ -12,6 +12,16 @@ func ParseTime(flag, written string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, written); err == nil {
 		return at, nil
 	}
+	switch written {
+	case "now":
+		return now, nil
+	case "yesterday":
+		y, m, d := now.Local().Date()
+		return time.Date(y, m, d-1, 0, 0, 0, 0, time.Local), nil
+	}
+	if at, err := time.ParseInLocation(time.DateOnly, written, time.Local); err == nil {
+		return at, nil
+	}
 	if before, err := ParseDuration(written); err == nil && before >= 0 {
 		return now.Add(-before), nil
 	}

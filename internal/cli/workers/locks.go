@@ -2,6 +2,7 @@ package workers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 )
 
 // defaultPast is how many releases a table shows.
-const defaultPast = 50
+const (
+	defaultPast = 50
+	flagOnly    = "only"
+)
 
 func (c *commands) locksCommand() *cli.Command {
 	return &cli.Command{
@@ -32,19 +36,24 @@ Examples:
   roundsman locks list
   roundsman locks list --sort -waiting,since --limit 10
   roundsman locks list --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
-		Flags: ui.ListFlags(lockSorting().Flags()...),
+		Flags: ui.ListFlags(lockSorting().Flags(&cli.StringFlag{Name: flagOnly, Usage: "only `KIND/NAME`, like pool/db"})...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
 			if err != nil {
 				return err
 			}
+			if only := ctx.String(flagOnly); only != "" {
+				view.Lanes = slices.DeleteFunc(view.Lanes, func(l contract.AdmissionLane) bool { return "lane/"+l.Name != only })
+				view.Pools = slices.DeleteFunc(view.Pools, func(p contract.AdmissionPool) bool { return "pool/"+p.Name != only })
+				view.Objects = slices.DeleteFunc(view.Objects, func(o contract.AdmissionThing) bool { return "object/"+o.Name != only })
+			}
 			if ui.WantsData(ctx) {
 				return c.Answer(ctx, map[string]any{"lanes": ui.OrEmpty(view.Lanes), "pools": ui.OrEmpty(view.Pools), "objects": ui.OrEmpty(view.Objects)})
 			}
 			all := locksOf(view)
-			shown, listed := lockSorting().Arrange(ctx, all), ui.NewTable("KIND", "NAME", "WAITING", "SINCE", "HELD BY")
+			shown, listed := lockSorting().Arrange(ctx, all), ui.NewTable("KIND", "NAME", "IN USE", "WAITING", "SINCE", "HELD BY")
 			for _, l := range shown {
-				listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), c.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
+				listed.Add(ui.Text(l.kind), ui.Textf("%s", l.name), l.inUse, ui.Textf("%d", l.waiting), ui.Text(ui.Ago(l.since(), c.Env.Now())), ui.Textf("%s", usedBy(l.holders)))
 			}
 			c.PrintTable(listed, "nobody holds or waits for a lane, a pool or an object")
 			c.More(len(shown), len(all))
@@ -58,6 +67,8 @@ type lock struct {
 	kind, name string
 	waiting    int
 	holders    []contract.AdmissionUse
+	// inUse is the used part of a pool.
+	inUse ui.Cell
 }
 
 // since is when the first of its holders got it; zero if nobody holds it.
@@ -74,13 +85,13 @@ func locksOf(view contract.AdmissionView) (all []lock) {
 		if lane.Holder != nil {
 			holders = append(holders, *lane.Holder)
 		}
-		all = append(all, lock{"lane", lane.Name, lane.WaitingCount, holders})
+		all = append(all, lock{"lane", lane.Name, lane.WaitingCount, holders, ui.Text("")})
 	}
 	for _, pool := range view.Pools {
-		all = append(all, lock{"pool", pool.Name, pool.WaitingCount, pool.Holders})
+		all = append(all, lock{"pool", pool.Name, pool.WaitingCount, pool.Holders, poolUse(pool)})
 	}
 	for _, object := range view.Objects {
-		all = append(all, lock{"object", object.Name, object.WaitingCount, object.Holders})
+		all = append(all, lock{"object", object.Name, object.WaitingCount, object.Holders, ui.Text("")})
 	}
 	return all
 }

@@ -66,6 +66,13 @@ func poolSize(pool contract.AdmissionPool) ui.Cell {
 	return ui.Textf("%d", pool.Size)
 }
 
+// poolUse is how much of a pool is in use.
+func poolUse(pool contract.AdmissionPool) ui.Cell {
+	use := poolSize(pool)
+	use.Text = strconv.Itoa(pool.Used) + " of " + use.Text
+	return use
+}
+
 func usedBy(holders []contract.AdmissionUse) string {
 	var names []string
 	for _, use := range holders {

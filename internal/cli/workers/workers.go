@@ -2,6 +2,7 @@ package workers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ worker said with its last heartbeat.`,
 		Flags: ui.ListFlags(workerSorting().Flags(
 			&cli.BoolFlag{Name: "online", Usage: "only workers that are ONLINE"},
 			&cli.BoolFlag{Name: "deleted", Usage: "also deleted ones"},
+			&cli.StringSliceFlag{Name: flagOnlyState, Usage: "only workers in `STATE`; may be given several times"},
 		)...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			registry, err := client.Workers().Registry(ctx.Context, contract.WorkersQueryInput{Online: ctx.Bool("online"), Deleted: ctx.Bool("deleted")})
@@ -48,6 +50,9 @@ worker said with its last heartbeat.`,
 			}
 			if registry.Incomplete {
 				fmt.Fprintln(c.Env.Stderr, "roundsman: the worker registry is new: living workers may not have registered yet; try again in a moment")
+			}
+			if only := ctx.StringSlice(flagOnlyState); len(only) > 0 {
+				registry.Workers = slices.DeleteFunc(registry.Workers, func(w contract.WorkerDetail) bool { return !slices.Contains(only, string(w.State)) })
 			}
 			loads, err := client.Workers().Loads(ctx.Context, registry.Workers)
 			if err != nil {
@@ -63,6 +68,9 @@ worker said with its last heartbeat.`,
 		}),
 	}
 }
+
+// flagOnlyState is carried by the verb for its --state.
+const flagOnlyState = "only-state"
 
 func idOf(worker workerview.ListedWorker) string { return worker.Registration.ID }
 

@@ -1,0 +1,159 @@
+package calendar
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/calendar"
+)
+
+const (
+	// around is how far the time line reaches, each way.
+	around = 24 * time.Hour
+	// folded is how many coming starts of one job type are listed one by one.
+	folded = 24
+)
+
+func (c *commands) schedule() *cli.Command {
+	return &cli.Command{
+		Name: "schedule", ArgsUsage: "[NAME...]", Usage: "past and coming starts: ran, skipped, missed",
+		Description: `The time line reaches 24 hours back and ahead. Coming starts follow schedules, windows, lanes and the usual durations. A job
+type that is due more than hourly has one line. STATE is ran, open, waiting, skipped, missed or due.
+
+Examples:
+  roundsman schedule
+  roundsman schedule scrub --since 7d --until now
+  roundsman schedule -s skipped,missed
+  roundsman schedule --since now --output json | jq '.next[] | {job_type, at, code}'`,
+		Flags: ui.ListFlags(append([]cli.Flag{
+			&cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: ran, skipped, missed, due and others"},
+			&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows each way; 0: all", Value: defaultLimit},
+		}, ui.PeriodFlags()...)...),
+		Before: func(ctx *cli.Context) error {
+			_, _, err := c.reach(ctx)
+			return err
+		},
+		Action: c.Connected(c.showSchedule),
+	}
+}
+
+// reach is how far the time line reaches back and ahead, at most a week each way.
+func (c *commands) reach(ctx *cli.Context) (back, ahead time.Duration, err error) {
+	now := c.Env.Now()
+	since, until, err := c.Period(ctx)
+	if err != nil {
+		return 0, 0, ui.Faulty(err)
+	}
+	back, ahead = around, around
+	if !since.IsZero() {
+		back = max(now.Sub(since), 0)
+	}
+	if !until.IsZero() {
+		ahead = max(until.Sub(now), 0)
+	}
+	if most := 7 * 24 * time.Hour; back > most+time.Minute || ahead > most+time.Minute {
+		return 0, 0, ui.Usagef("--since and --until reach 7 days back and ahead at most")
+	}
+	return back, ahead, nil
+}
+
+func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error {
+	back, ahead, err := c.reach(ctx)
+	if err != nil {
+		return err
+	}
+	names := ctx.Args().Slice()
+	for i, name := range names {
+		parsed, err := ref.Parse(name)
+		if err != nil || !parsed.Bare() && parsed.Kind != ref.JobType {
+			return ui.Usagef("%s is no job type: see `roundsman jobtypes list`", name)
+		}
+		names[i] = parsed.Name
+	}
+	now := c.Env.Now()
+	past, next := []calendar.LedgerTick{}, []calendar.ForecastTick{}
+	if back > 0 {
+		found, err := calendar.LedgerOf(ctx.Context, client, now, now.Add(-back), names...)
+		if err != nil {
+			return err
+		}
+		past = keep(found.Ticks, func(t calendar.LedgerTick) bool { return chosen(ctx, string(t.State)) })
+	}
+	if ahead > 0 {
+		found, err := calendar.ForecastOf(ctx.Context, client, now, ahead, names...)
+		if err != nil {
+			return err
+		}
+		next = keep(found.Ticks, func(t calendar.ForecastTick) bool { return chosen(ctx, stateOf(t)) })
+	}
+	if ui.WantsData(ctx) {
+		return c.Answer(ctx, map[string]any{"past": ui.OrEmpty(past), "next": ui.OrEmpty(next)}, runsOf(past)...)
+	}
+	c.printSchedule(ctx, past, next)
+	return nil
+}
+
+// due is the state of a coming start that is not skipped.
+const due = "due"
+
+func stateOf(tick calendar.ForecastTick) string {
+	if tick.State == contract.TickSkipped {
+		return string(tick.State)
+	}
+	return due
+}
+
+func chosen(ctx *cli.Context, state string) bool {
+	wanted := ctx.StringSlice(ui.FlagState)
+	return len(wanted) == 0 || slices.Contains(wanted, state)
+}
+
+func (c *commands) printSchedule(ctx *cli.Context, past []calendar.LedgerTick, next []calendar.ForecastTick) {
+	limit := ctx.Int(ui.FlagLimit)
+	listed := ui.NewTable("DUE", "JOB TYPE", "STATE", "CODE", "TOOK", "RUN OR OBJECT")
+	shown := first(past, limit)
+	slices.Reverse(shown)
+	for _, tick := range shown {
+		took := ""
+		if !tick.Ended.IsZero() {
+			took = ui.Span(tick.Ended.Sub(tick.Started))
+		}
+		run := ""
+		if tick.Run != "" {
+			run = ref.OfRun(tick.Run)
+		}
+		listed.Add(ui.Text(stamp(tick.At)), ui.Text(tick.JobType), statePaint(tick.State), ui.Text(string(tick.Code)), ui.Text(took), ui.Text(run))
+	}
+	counts, seen := map[string]int{}, map[string]bool{}
+	for _, tick := range next {
+		counts[tick.JobType]++
+	}
+	var rows []calendar.ForecastTick
+	for _, tick := range next {
+		if counts[tick.JobType] > folded && seen[tick.JobType] {
+			continue
+		}
+		seen[tick.JobType] = true
+		rows = append(rows, tick)
+	}
+	for _, tick := range first(rows, limit) {
+		state, object := ui.Text(due), tick.Object
+		if tick.State == contract.TickSkipped {
+			state = ui.Cell{Text: string(tick.State), Paint: ui.Odd}
+		}
+		if n := counts[tick.JobType]; n > folded {
+			object = fmt.Sprintf("and %d more until %s", n-1, stamp(c.Env.Now().Add(around)))
+		}
+		listed.Add(ui.Text(stamp(tick.At)), ui.Text(tick.JobType), state, ui.Text(string(tick.Code)), ui.Text(""), ui.Text(object))
+	}
+	c.PrintTable(listed, "nothing was or is due")
+	c.more(len(past), limit)
+	c.more(len(rows), limit)
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+)
+
+// kept are the older commands that people still see: each has one name for one act.
+func kept() []string {
+	return []string{
+		"dev", "server", "worker", "gateway", "init", "validate", "plan", "apply", "status", "explain", "schedule", "doctor", "completion", "exec",
+		"import", "keys create", "gateway seaweedfs",
+	}
+}
+
+// tree joins the verbs and the older commands. An older command keeps its name and its flags, and is hidden
+// if a verb does the same. Those below the name of a verb stay below it.
+func tree(verbs, older []*cli.Command) []*cli.Command {
+	all := slices.Clone(verbs)
+	for _, command := range older {
+		hide(command.Name, command)
+		command.Hidden = command.Hidden || !slices.Contains(kept(), command.Name)
+		for _, sub := range command.Subcommands {
+			sub.Hidden = sub.Hidden || !slices.Contains(kept(), command.Name+" "+sub.Name)
+		}
+		at := slices.IndexFunc(all, func(verb *cli.Command) bool { return verb.Name == command.Name })
+		if at < 0 {
+			all = append(all, command)
+			continue
+		}
+		all[at].Subcommands = append(all[at].Subcommands, command.Subcommands...)
+	}
+	return all
+}
+
+// hiddenFlags are flags that are accepted and not shown: few people need them.
+func hiddenFlags() map[string][]string {
+	return map[string][]string{
+		"dev": {"ui-port", "temporal-cli", "log-level", "log-format", "allow-unregistered", "json"}, "worker": {"shared", "exit-when-idle"},
+		"gateway seaweedfs": {"grpc-listen", "max-workers", "drain-timeout"}, "status": {"watch", "interval"},
+		"validate": {"allow-unregistered"}, "plan": {"allow-unregistered", "only"}, "apply": {"allow-unregistered", "only"},
+	}
+}
+
+// hide hides the flags of a command.
+func hide(path string, command *cli.Command) {
+	for _, flag := range command.Flags {
+		if !slices.Contains(hiddenFlags()[path], flag.Names()[0]) {
+			continue
+		}
+		switch flag := flag.(type) {
+		case *cli.BoolFlag:
+			flag.Hidden = true
+		case *cli.StringFlag:
+			flag.Hidden = true
+		case *cli.StringSliceFlag:
+			flag.Hidden = true
+		case *cli.IntFlag:
+			flag.Hidden = true
+		case *cli.DurationFlag:
+			flag.Hidden = true
+		}
+	}
+	for _, sub := range command.Subcommands {
+		hide(path+" "+sub.Name, sub)
+	}
+}
+
+// found returns the command of a path; nil: there is none.
+func found(root *cli.Command, path []string) *cli.Command {
+	command := root
+	for _, name := range path {
+		at := slices.IndexFunc(command.Subcommands, func(sub *cli.Command) bool { return sub.HasName(name) })
+		if at < 0 {
+			return nil
+		}
+		command = command.Subcommands[at]
+	}
+	return command
+}
+
+// forward runs the words of another command under the name of the one that was typed.
+func (c *commands) forward(ctx context.Context, name string, words []string) error {
+	root := c.root()
+	line, err := arrange(root, words)
+	if err != nil {
+		return err
+	}
+	line.command.HelpName = name
+	return c.app(root).RunContext(ctx, line.line(ui.ProgramName)) //nolint:wrapcheck // the error is the command's own
+}

@@ -1,0 +1,233 @@
+package verbs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
+)
+
+// act are the verbs that start, repeat and stop work.
+func (c *commands) act() []*cli.Command {
+	return []*cli.Command{c.start(), c.submit(), c.retry(), c.cancel()}
+}
+
+func (c *commands) start() *cli.Command {
+	return &cli.Command{
+		Name: "start", ArgsUsage: "NAME|FILE", Usage: "start a job type now, or a DAG from a file",
+		Description: `The run is printed and continues by itself; -w waits, with exit code 0 only if it completed. A paused job type starts,
+too. --dry-run detects and starts nothing; of a FILE it checks the DAG. --backfill starts the runs that were due.
+
+Examples:
+  roundsman start scrub
+  roundsman start scrub --dry-run
+  roundsman start nightly -p release=2026.12 -w
+  roundsman start report --backfill 2026-11-01T00:00:00Z..2026-11-08T00:00:00Z
+  roundsman start rollout.yaml --as december
+  generate-dag | roundsman start -`,
+		Flags: flags(some(
+			paramFlag(),
+			&cli.StringFlag{Name: flagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
+			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
+			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			waitFlag(), ui.DryRunFlag(),
+		)),
+		Action: func(ctx *cli.Context) error {
+			if text := ctx.Args().First(); ref.File(text) {
+				return c.startFile(ctx, text)
+			}
+			return c.on(accepts{named: []ref.Kind{ref.JobType, ref.DAG}}, c.startLine)(ctx)
+		},
+	}
+}
+
+func (c *commands) startFile(ctx *cli.Context, file string) error {
+	if ctx.Bool(ui.FlagDryRun) {
+		return c.forward(ctx, to("dag validate", file).with(ctx, flagParam).uses(ui.FlagDryRun))
+	}
+	line := to("dag run", file).with(ctx, flagParam, flagAs).uses(ui.FlagWait)
+	if ctx.Bool(ui.FlagWait) {
+		return c.forward(ctx, line.and("--watch"))
+	}
+	return c.forward(ctx, line.and("--detach"))
+}
+
+func (c *commands) startLine(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+	backfill := ctx.String("backfill")
+	switch {
+	case t.kind == ref.DAG:
+		return old{}, starter.Invalidf("%s is a DAG and no job type: start it from its file, `roundsman start %s.yaml`", t.name, t.name)
+	case backfill != "":
+		from, until, _ := strings.Cut(backfill, "..")
+		line := to("jobtypes backfill", t.name).with(ctx, ui.FlagDryRun).uses("backfill").and("--from=" + from)
+		if until != "" {
+			line = line.and("--to=" + until)
+		}
+		return line, nil
+	case ctx.Bool(ui.FlagDryRun):
+		return to("jobtypes detect", t.name).uses(ui.FlagDryRun), nil
+	}
+	return to("jobtypes run", t.name).with(ctx, flagParam, ui.FlagIgnoreWindow, ui.FlagWait), nil
+}
+
+func (c *commands) submit() *cli.Command {
+	return &cli.Command{
+		Name: "submit", ArgsUsage: "TYPE[:KEY]", Usage: "run given jobs of a job type, without detection",
+		Description: `The jobs run in a group of their own, with the applied settings of the job type. -p are the params of the one job; a
+VALUE that is JSON is read as JSON. -f reads one proposal as JSON on each line, or a list in JSON or YAML; its fields are
+those of docs/handlers.md. The same --as again starts nothing.
+
+Examples:
+  roundsman submit compress_logs:/var/log/big.log -p item=/var/log/big.log -w
+  roundsman submit scrub -p path=/srv/a.bin -l worker=node-a
+  find /data -size +1G | jq -Rc '{dedupe_key: ., params: {item: .}}' | roundsman submit compress_logs -f - --as ticket-4711`,
+		Flags: flags(some(
+			fileFlag("read the proposals from `FILE`; - is standard input"), paramFlag(),
+			&cli.StringFlag{Name: flagAs, Usage: "call the run `NAME`, which makes repeating it harmless"},
+			&cli.GenericFlag{Name: "label", Aliases: []string{"l"}, Value: &ui.ParamFlag{}, Usage: "only on a worker with label `K=V`; worker=ID is one worker"},
+			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			waitFlag(),
+		)),
+		Action: func(ctx *cli.Context) error {
+			parsed, err := ref.Parse(ctx.Args().First())
+			if err != nil || parsed.Name == "" || parsed.AtRun || parsed.Item != "" || parsed.Kind != "" && parsed.Kind != ref.JobType {
+				return ui.Usagef("%s is no job type or key: write TYPE or TYPE:KEY, see %s --help", ctx.Args().First(), ui.HelpName(ctx))
+			}
+			line := to("jobs submit").with(ctx, flagFile, flagAs+"=id", ui.FlagIgnoreWindow, ui.FlagWait).uses(flagParam, "label").and("--type=" + parsed.Name)
+			if parsed.HasKey {
+				line = line.and("--key=" + parsed.Key)
+			}
+			for _, label := range values(ctx, "label") {
+				if id, worker := strings.CutPrefix(label, "worker="); worker {
+					line = line.and("--node=" + id)
+				} else {
+					line = line.and("--label=" + label)
+				}
+			}
+			if params := values(ctx, flagParam); len(params) > 0 {
+				text, err := paramsJSON(params)
+				if err != nil {
+					return err
+				}
+				line = line.and("--params=" + text)
+			}
+			return c.forward(ctx, line)
+		},
+	}
+}
+
+// paramsJSON writes KEY=VALUE as an object. A value that is JSON is taken as it is, any other is a text.
+func paramsJSON(pairs []string) (string, error) {
+	params := map[string]json.RawMessage{}
+	for _, pair := range pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		if !json.Valid([]byte(value)) {
+			quoted, err := json.Marshal(value)
+			if err != nil {
+				return "", ui.Usagef("--param %s: %w", pair, err)
+			}
+			value = string(quoted)
+		}
+		params[key] = json.RawMessage(value)
+	}
+	text, err := json.Marshal(params)
+	if err != nil {
+		return "", ui.Usagef("--param: %w", err)
+	}
+	return string(text), nil
+}
+
+func (c *commands) retry() *cli.Command {
+	return &cli.Command{
+		Name: "retry", ArgsUsage: "REF...", Usage: "run again the failed, missed and blocked items",
+		Description: `Of a DAG run that has ended a new run starts: it takes over what succeeded and executes the rest. In an open run the
+tasks are tried again. RUN/TASK executes that task and everything after it again. -f replaces the DAG.
+
+Examples:
+  roundsman retry nightly
+  roundsman retry nightly@bad -w
+  roundsman retry nightly/load
+  roundsman retry nightly@last --from load -f nightly.yaml
+  roundsman runs -s bad --since 12h -o name | roundsman retry -`,
+		Flags: flags(some(
+			&cli.StringSliceFlag{Name: flagFrom, Usage: "execute `TASK` and everything after it again"},
+			fileFlag("go on with the DAG in `FILE`"), waitFlag(),
+		)),
+		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+			run, line := t.run, to("dag retry").with(ctx, flagFrom).uses(flagFile, ui.FlagWait)
+			if t.isItem() {
+				run, line = t.item.Run, line.and("--from="+t.item.ID)
+			}
+			if run.Kind() != starter.KindDAG {
+				if inner, err := refs.Of(client).DAG(ctx.Context, run.WorkflowID); err == nil {
+					run = inner
+				} else if c.Has("runs retry") {
+					line.path = "runs retry"
+				} else {
+					name := starter.JobTypeOfRun(run.WorkflowID)
+					return old{}, fmt.Errorf("%s is a run of a job type without a DAG: `roundsman start %s` detects and runs again", ref.OfRun(run.WorkflowID), name)
+				}
+			}
+			line.args = []string{run.WorkflowID}
+			if file := ctx.String(flagFile); file != "" {
+				line.args = append(line.args, file)
+				line = line.and("--accept-diff")
+			}
+			if ctx.Bool(ui.FlagWait) {
+				return line.and("--watch"), nil
+			}
+			return line.and("--detach"), nil
+		}),
+	}
+}
+
+func (c *commands) cancel() *cli.Command {
+	return &cli.Command{
+		Name: "cancel", ArgsUsage: "REF...", Usage: "stop runs, jobs or tasks",
+		Description: `What runs is stopped, the rest never starts. Of a DAG, tasks with trigger_rule always still run; a second cancel stops
+those, too. --force gives a job up at once, whatever its handler does; its program may still run.
+
+Examples:
+  roundsman cancel scrub -r "disk is being replaced" -w
+  roundsman cancel scrub/12
+  roundsman cancel scrub:/srv/a.bin
+  roundsman cancel --force -y scrub@last/12 -r "node-7 burned down"`,
+		Flags: flags(some(
+			&cli.BoolFlag{Name: flagForce, Usage: "give a job up without waiting for its handler"},
+			reasonFlag(), waitFlag(), yesFlag(),
+		)),
+		Action: c.on(accepts{runs: true, items: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			switch {
+			case t.isItem() && ctx.Bool(flagForce):
+				if err := c.sure(ctx, "give up "+t.item.String()+" although its program may still run?"); err != nil {
+					return old{}, err
+				}
+				return to("jobs expire", t.item.String()).with(ctx, ui.FlagReason).uses(flagForce, flagYes), nil
+			case t.isItem():
+				return to("jobs cancel", t.item.String()).with(ctx, ui.FlagReason).uses(flagYes), nil
+			}
+			return to("runs cancel", t.run.WorkflowID).with(ctx, ui.FlagReason, ui.FlagWait).uses(flagYes), nil
+		}),
+	}
+}
+
+// sure waits for a yes on a terminal; in a pipe --yes is needed.
+func (c *commands) sure(ctx *cli.Context, question string) error {
+	if ctx.Bool(flagYes) {
+		return nil
+	}
+	if !c.Env.Interactive {
+		return ui.Usagef("%s Add --yes", question)
+	}
+	yes, err := c.Confirm(ctx.Context, question)
+	if err == nil && !yes {
+		err = ui.Usagef("nothing was done")
+	}
+	return err
+}

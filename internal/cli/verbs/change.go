@@ -1,0 +1,253 @@
+package verbs
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/jobtypes"
+)
+
+// change are the verbs that hold, release and set.
+func (c *commands) change() []*cli.Command {
+	return []*cli.Command{
+		c.pause(), c.resume(),
+		c.decide("approve", "let a task continue that waits for a person", "window agreed with the owners"),
+		c.decide("reject", "fail a task that waits for a person", "not before the backup"),
+		c.skip(), c.set(),
+	}
+}
+
+func holdable() accepts {
+	return accepts{named: []ref.Kind{ref.JobType, ref.Worker}, runs: true, changes: true}
+}
+
+func (c *commands) pause() *cli.Command {
+	return &cli.Command{
+		Name: "pause", ArgsUsage: "REF...", Usage: "start nothing new: job type, run or worker",
+		Description: `What runs continues. A name is the job type or the worker; NAME@ is the open run of a job type.
+
+Examples:
+  roundsman pause scrub -r "disk swap"
+  roundsman pause scrub@
+  roundsman pause node-a -r "slow disk"`,
+		Flags: flags(some(reasonFlag())),
+		Action: c.on(holdable(), func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+			switch {
+			case t.kind == ref.Worker:
+				return to("workers cordon", t.name).with(ctx, ui.FlagReason), nil
+			case t.isRun():
+				return to("runs pause", t.run.WorkflowID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+			}
+			if known, err := jobtypes.Of(client).Get(ctx.Context, t.name); err == nil {
+				for _, run := range known.Running {
+					open := ref.OfRun(run.WorkflowID)
+					c.Complain("note: %s continues; to pause it: roundsman pause %s", open, open)
+				}
+			}
+			return to("jobtypes pause", t.name).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+		}),
+	}
+}
+
+// The kinds of holds.
+const (
+	holdPause   = "pause"
+	holdBudget  = "budget"
+	holdFailure = "failure"
+)
+
+func (c *commands) resume() *cli.Command {
+	a := holdable()
+	a.keys = true
+	return &cli.Command{
+		Name: "resume", ArgsUsage: "REF...", Usage: "lift a pause or another hold",
+		Description: `A job type can be paused, or disabled by its retry budget. A run can be paused, or held after a failure. A worker can be
+paused. TYPE:KEY forgets the failures of a dedupe key, and a mark as done. If several holds are on one REF, --kind says
+which: pause, budget or failure.
+
+Examples:
+  roundsman resume scrub
+  roundsman resume scrub --kind budget
+  roundsman resume scrub@
+  roundsman resume node-a
+  roundsman resume scrub:/srv/a.bin`,
+		Flags: flags(some(&cli.StringFlag{Name: flagKind, Usage: "only the hold of `KIND`: pause, budget or failure"}, reasonFlag())),
+		Before: func(ctx *cli.Context) error {
+			switch kind := ctx.String(flagKind); kind {
+			case "", holdPause, holdBudget, holdFailure:
+				return nil
+			default:
+				return ui.Usagef("--kind %s: must be pause, budget or failure", kind)
+			}
+		},
+		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+			switch {
+			case t.isKey():
+				return to("jobs forgive", t.parsed.Name, t.parsed.Key), nil
+			case t.kind == ref.Worker:
+				return to("workers uncordon", t.name).with(ctx, ui.FlagReason), nil
+			case t.isRun():
+				return c.resumeRun(ctx, client, t.run)
+			}
+			return c.resumeType(ctx, client, t.name)
+		}),
+	}
+}
+
+// resumeRun lifts the pause of a run, or lets one end that is held after a failure.
+func (c *commands) resumeRun(ctx *cli.Context, client *starter.Client, run starter.RunRef) (old, error) {
+	kind := ctx.String(flagKind)
+	if kind == "" && run.Kind() == starter.KindDAG {
+		shown, err := client.Runs().Show(ctx.Context, run)
+		if err != nil {
+			return old{}, err
+		}
+		if shown.Phase == "held" && !shown.Paused {
+			kind = holdFailure
+		}
+	}
+	if kind == holdFailure {
+		return to("dag release", run.WorkflowID).uses(flagKind), nil
+	}
+	return to("runs resume", run.WorkflowID).uses(flagKind), nil
+}
+
+// resumeType lifts the one hold of a job type.
+func (c *commands) resumeType(ctx *cli.Context, client *starter.Client, name string) (old, error) {
+	kind := ctx.String(flagKind)
+	if kind == "" {
+		known, err := jobtypes.Of(client).Get(ctx.Context, name)
+		if err != nil {
+			return old{}, err
+		}
+		types := []jobtypes.JobType{known}
+		c.Note(jobtypes.Of(client).AddHolds(ctx.Context, types))
+		switch known = types[0]; {
+		case known.Paused && known.HeldBack != nil:
+			return old{}, starter.Invalidf("%s has two holds, write one of:\n  roundsman resume %s --kind pause\n  roundsman resume %s --kind budget", name, name, name)
+		case known.HeldBack != nil:
+			kind = holdBudget
+		}
+	}
+	if kind == holdBudget {
+		return to("jobtypes re-enable", name).uses(flagKind), nil
+	}
+	return to("jobtypes resume", name).uses(flagKind), nil
+}
+
+// decide makes a verb that answers approvals.
+func (c *commands) decide(name, usage, reason string) *cli.Command {
+	return &cli.Command{
+		Name: name, ArgsUsage: "RUN/TASK...", Usage: usage,
+		Description: `Examples:
+  roundsman ` + name + ` nightly/gate
+  roundsman ` + name + ` nightly@december/sub/gate -r "` + reason + `"`,
+		Flags: flags(some(reasonFlag())),
+		Action: c.on(accepts{items: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			return to("dag "+name, t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason+"="+ui.FlagNote), nil
+		}),
+	}
+}
+
+func (c *commands) skip() *cli.Command {
+	return &cli.Command{
+		Name: "skip", ArgsUsage: "REF...", Usage: "count a task or a key as done without running it",
+		Description: `RUN/TASK that has not started, failed or was blocked counts as done; what it blocked continues. Detections leave
+TYPE:KEY out for a time; a job of it that waits ends as canceled.
+
+Examples:
+  roundsman skip nightly/report -r "not needed today"
+  roundsman skip scrub:/srv/a.bin --for 7d`,
+		Flags: flags(some(
+			&cli.StringFlag{Name: flagFor, Usage: "leave a key out for `DURATION`, 1s to 365d", Value: "24h"}, reasonFlag(),
+		)),
+		Action: c.on(accepts{items: true, keys: true, changes: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			if t.isKey() {
+				return to("jobs mark-done", t.parsed.Name, t.parsed.Key).with(ctx, flagFor), nil
+			}
+			return to("dag skip", t.item.Run.WorkflowID, t.item.ID).with(ctx, ui.FlagReason), nil
+		}),
+	}
+}
+
+func (c *commands) set() *cli.Command {
+	return &cli.Command{
+		Name: "set", ArgsUsage: "REF [KEY=VALUE...]", Usage: "change settings: job type, run, worker, pool",
+		Description: `A job type keeps a setting until the next apply, a run until it ends. --restore puts back the settings that a job type
+had before the entry SEQ of the audit log, or before its last change. -f adds the tasks in FILE to an open run of a DAG.
+
+Examples:
+  roundsman set scrub every=30m retry_limit=3
+  roundsman set scrub --restore last
+  roundsman set scrub@ global_execution_concurrency=8
+  roundsman set nightly@ -f extra.yaml
+  roundsman set node-a max_execute=8
+  roundsman set node-a max_execute=
+  roundsman set pool/db size=10`,
+		Flags: flags(some(
+			fileFlag("add the tasks in `FILE` to a run of a DAG"),
+			&cli.StringFlag{Name: "restore", Usage: "put back what was before `SEQ`, or last"}, reasonFlag(),
+		)),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			t, err := c.target(ctx.Context, client, ctx.Args().First(), accepts{named: []ref.Kind{ref.JobType, ref.Worker, ref.Pool}, runs: true, changes: true})
+			if err != nil {
+				return err
+			}
+			line, err := setLine(ctx, t)
+			if err != nil {
+				return err
+			}
+			return c.forward(ctx, line)
+		}),
+	}
+}
+
+func setLine(ctx *cli.Context, t target) (old, error) {
+	given, restore := ctx.Args().Tail(), ctx.String("restore")
+	switch {
+	case t.isRun() && ctx.IsSet(flagFile):
+		return to("dag add-tasks", t.run.WorkflowID, ctx.String(flagFile)).uses(flagFile), nil
+	case t.kind == ref.JobType && restore != "":
+		line := to("jobtypes restore", t.name).uses("restore")
+		if restore != "last" {
+			line = line.and("--entry=" + restore)
+		}
+		return line, nil
+	case len(given) == 0:
+		return old{}, ui.Usagef("KEY=VALUE is missing: see %s --help", ui.HelpName(ctx))
+	case t.isRun():
+		return to("runs set", append([]string{t.run.WorkflowID}, given...)...), nil
+	case t.kind == ref.JobType:
+		return to("jobtypes set", append([]string{t.name}, given...)...), nil
+	case t.kind == ref.Pool:
+		return poolLine(ctx, t, given)
+	}
+	line := to("workers resize", t.name).with(ctx, ui.FlagReason)
+	for _, pair := range given {
+		key, value, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || key != "max_execute" && key != "max_detect":
+			return old{}, ui.Usagef("%s: a worker has max_execute=N and max_detect=N", pair)
+		case value == "":
+			line = line.and("--reset")
+		default:
+			line = line.and("--" + strings.ReplaceAll(key, "_", "-") + "=" + value)
+		}
+	}
+	return line, nil
+}
+
+func poolLine(_ *cli.Context, t target, given []string) (old, error) {
+	size, ok := strings.CutPrefix(given[0], "size=")
+	if !ok || len(given) > 1 {
+		return old{}, ui.Usagef("%s: a pool has size=N; size= goes back to the declared size", strings.Join(given, " "))
+	}
+	if size == "" {
+		size = "0"
+	}
+	return to("pools resize", t.name).and("--size=" + size), nil
+}

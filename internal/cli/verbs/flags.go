@@ -1,0 +1,105 @@
+package verbs
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+)
+
+// The flags that several verbs have. One name has one meaning.
+func stateFlag(states string) cli.Flag {
+	return &cli.StringSliceFlag{Name: ui.FlagState, Aliases: []string{"s"}, Usage: "only `STATE`: " + states}
+}
+
+func reasonFlag() cli.Flag {
+	return &cli.StringFlag{Name: ui.FlagReason, Aliases: []string{"r", ui.FlagNote}, Usage: "`TEXT` for others: why"}
+}
+
+func waitFlag() cli.Flag {
+	return &cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{"w", ui.FlagWatch}, Usage: "wait until it has ended"}
+}
+
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: flagYes, Aliases: []string{"y"}, Usage: "do not ask"}
+}
+
+func limitFlag() cli.Flag {
+	return &cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows; 0: all", Value: defaultLimit}
+}
+
+func paramFlag() cli.Flag {
+	return &cli.GenericFlag{Name: flagParam, Aliases: []string{"p"}, Value: &ui.ParamFlag{}, Usage: "`KEY=VALUE` of the params, for this run alone"}
+}
+
+func fileFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: flagFile, Aliases: []string{"f"}, Usage: usage}
+}
+
+func sortFlag() cli.Flag {
+	return &cli.StringFlag{Name: ui.FlagSort, Usage: "sort by `FIELD,...`; -FIELD turns the order around"}
+}
+
+func period() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: flagSince, Usage: "from `TIME` on, like 12h"},
+		&cli.StringFlag{Name: flagUntil, Usage: "until `TIME`"},
+	}
+}
+
+const (
+	flagYes    = "yes"
+	flagParam  = "param"
+	flagFile   = "file"
+	flagSince  = "since"
+	flagUntil  = "until"
+	flagForce  = "force"
+	flagKind   = "kind"
+	flagFrom   = "from"
+	flagAs     = "as"
+	flagFor    = "for"
+	flagFollow = "follow"
+
+	defaultLimit = 50
+	// everything is the limit of a list without one.
+	everything = 1_000_000
+)
+
+// limited carries --limit over; 0 is everything.
+func (o old) limited(ctx *cli.Context) old {
+	limit := ctx.Int(ui.FlagLimit)
+	if limit == 0 {
+		limit = everything
+	}
+	return o.uses(ui.FlagLimit).and("--" + ui.FlagLimit + "=" + strconv.Itoa(limit))
+}
+
+// The groups of states that people type.
+const (
+	stateOpen = "open"
+	stateBad  = "bad"
+)
+
+// states are those of -s, with the groups written out.
+func states(ctx *cli.Context, bad ...string) (all []string, open bool) {
+	for _, state := range ctx.StringSlice(ui.FlagState) {
+		switch state {
+		case stateBad:
+			all = append(all, bad...)
+		case stateOpen:
+			open = true
+		default:
+			all = append(all, state)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), open
+}
+
+func flags(own ...[]cli.Flag) []cli.Flag { return ui.With(slices.Concat(own...)...) }
+
+func lists(own ...[]cli.Flag) []cli.Flag { return ui.ListFlags(slices.Concat(own...)...) }
+
+func some(own ...cli.Flag) []cli.Flag { return own }

@@ -1,0 +1,150 @@
+package verbs
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// fleet are the verbs about workers and resources.
+func (c *commands) fleet() []*cli.Command {
+	return []*cli.Command{c.workers(), c.drain(), c.resources(), c.holds(), c.remove(), c.jobtypes()}
+}
+
+func (c *commands) workers() *cli.Command {
+	return &cli.Command{
+		Name: "workers", Usage: "list workers, their state and free slots",
+		Description: `Examples:
+  roundsman workers
+  roundsman workers -s OFFLINE -o name
+  roundsman workers --output json | jq -r '.workers[].registration.host'`,
+		Flags: lists(some(stateFlag("ONLINE, UNREACHABLE, OFFLINE, DRAINING, CORDONED, DELETED"))),
+		Action: func(ctx *cli.Context) error {
+			line := to("workers list").uses(ui.FlagState)
+			for _, state := range ctx.StringSlice(ui.FlagState) {
+				if state == string(contract.WorkerDeleted) {
+					line = line.and("--deleted")
+				}
+				line = line.and("--only-state=" + state)
+			}
+			return c.forward(ctx, line)
+		},
+	}
+}
+
+func (c *commands) drain() *cli.Command {
+	return &cli.Command{
+		Name: "drain", ArgsUsage: "WORKER", Usage: "pause a worker and wait until it is idle",
+		Description: `It takes no new work; what runs may finish. Ctrl-C ends the waiting, the worker stays paused. --dry-run answers whether
+and when its node may be rebooted.
+
+Examples:
+  roundsman drain node-a --dry-run
+  roundsman drain node-a -r kernel --timeout 1h
+  roundsman resume node-a`,
+		Flags: flags(some(&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "stop waiting after `DURATION`, with exit code 1"}, reasonFlag(), ui.DryRunFlag())),
+		Action: c.on(accepts{named: []ref.Kind{ref.Worker}}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			return to("workers drain", t.name).with(ctx, ui.FlagTimeout, ui.FlagReason, ui.FlagDryRun), nil
+		}),
+	}
+}
+
+func (c *commands) resources() *cli.Command {
+	return &cli.Command{
+		Name: "resources", ArgsUsage: "[REF]", Usage: "list lanes, pools, objects: holders and waiters",
+		Description: `A resource that nothing holds or waits for is not listed. --past lists who held it before, and how long that was waited for.
+
+Examples:
+  roundsman resources
+  roundsman resources pool/db
+  roundsman resources lane/disks --past`,
+		Flags: lists(some(&cli.BoolFlag{Name: "past", Usage: "list the holders before"})),
+		Action: func(ctx *cli.Context) error {
+			line, text := to("locks list").uses("past"), ctx.Args().First()
+			if ctx.Bool("past") {
+				line.path = "locks past"
+			}
+			if text == "" {
+				return c.forward(ctx, line)
+			}
+			parsed, err := ref.Parse(text)
+			switch {
+			case err != nil || parsed.Kind != ref.Lane && parsed.Kind != ref.Pool && parsed.Kind != ref.Object:
+				return ui.Usagef("%s is no resource: write lane/NAME, pool/NAME or object/NAME", text)
+			case ctx.Bool("past"):
+				return c.forward(ctx, line.and("--"+string(parsed.Kind)+"="+parsed.Name))
+			}
+			return c.forward(ctx, line.and("--only="+text))
+		},
+	}
+}
+
+func (c *commands) holds() *cli.Command {
+	return &cli.Command{
+		Name: "holds", ArgsUsage: "[TYPE]", Usage: "list stopped work: by whom, why, until when",
+		Description: `Work is stopped by the retry budget, or left out because it was marked as done. A row without a KEY is the job type as a
+whole. ` + "`roundsman resume`" + ` lifts a hold; each passes by time, too. ` + "`roundsman jobtypes`" + ` lists pauses.
+
+Examples:
+  roundsman holds
+  roundsman holds scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'
+  roundsman holds scrub -o name`,
+		Flags: lists(),
+		Action: func(ctx *cli.Context) error {
+			return c.forward(ctx, to("jobs disabled", ctx.Args().Slice()...))
+		},
+	}
+}
+
+func (c *commands) remove() *cli.Command {
+	return &cli.Command{
+		Name: "delete", ArgsUsage: "REF...", Usage: "remove a worker, an API key or a job type",
+		Description: `A worker that lives registers again. apikey/ID revokes a key. A job type goes with the configuration: remove it there, then
+` + "`roundsman apply --prune`" + `.
+
+Examples:
+  roundsman delete node-a -r "sold"
+  roundsman delete apikey/k-1f2e3d
+  roundsman workers -s OFFLINE -o name | roundsman delete -y -`,
+		Flags: flags(some(reasonFlag(), yesFlag())),
+		Action: c.on(accepts{named: []ref.Kind{ref.Worker, ref.JobType, ref.APIKey}}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			if t.kind == ref.JobType {
+				return old{}, ui.Faulty(errors.New(t.name + " is a job type: remove it from the configuration, then `roundsman apply --prune`"))
+			}
+			if err := c.sure(ctx, "delete "+string(t.kind)+" "+t.name+"?"); err != nil {
+				return old{}, err
+			}
+			if t.kind == ref.APIKey {
+				return to("keys revoke", t.name).uses(flagYes), nil
+			}
+			return to("workers remove", t.name).with(ctx, ui.FlagReason).uses(flagYes), nil
+		}),
+	}
+}
+
+func (c *commands) jobtypes() *cli.Command {
+	return &cli.Command{
+		Name: "jobtypes", Usage: "list job types: state, last run, next run",
+		Description: `STATE is an outcome of the last run, or bad: failed, partial or timeout.
+
+Examples:
+  roundsman jobtypes
+  roundsman jobtypes -s bad
+  roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'`,
+		Flags: lists(some(stateFlag("bad or the outcome of the last run"))),
+		Action: func(ctx *cli.Context) error {
+			line := to("jobtypes list").uses(ui.FlagState)
+			outcomes, _ := states(ctx, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
+			if len(outcomes) > 0 {
+				line = line.and("--outcome=" + strings.Join(outcomes, ","))
+			}
+			return c.forward(ctx, line)
+		},
+	}
+}

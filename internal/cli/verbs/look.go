@@ -1,0 +1,236 @@
+package verbs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+)
+
+// look are the verbs that change nothing.
+func (c *commands) look() []*cli.Command {
+	return []*cli.Command{c.runs(), c.jobs(), c.show(), c.logs(), c.watch()}
+}
+
+func (c *commands) runs() *cli.Command {
+	return &cli.Command{
+		Name: "runs", ArgsUsage: "[REF]", Usage: "list runs, newest first",
+		Description: `REF is a job type or a DAG. STATE is open, an outcome, or bad: failed, partial or timeout.
+
+Examples:
+  roundsman runs
+  roundsman runs scrub --limit 5
+  roundsman runs -s bad --since 12h
+  roundsman runs -s bad --since 12h -o name | roundsman retry -
+  roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
+		Flags: lists(some(stateFlag("open, bad or an outcome"), sortFlag(), limitFlag()), period()),
+		Action: func(ctx *cli.Context) error {
+			outcomes, open := states(ctx, string(contract.OutcomeFailed), string(contract.OutcomePartial), string(contract.OutcomeTimeout))
+			line := to("runs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
+			if len(outcomes) > 0 {
+				line = line.and("--outcome=" + strings.Join(outcomes, ","))
+			}
+			if open {
+				line = line.and("--running")
+			}
+			if ctx.Args().Len() == 0 {
+				return c.forward(ctx, line)
+			}
+			return c.on(accepts{named: []ref.Kind{ref.JobType, ref.DAG}}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
+				if t.kind == ref.DAG {
+					return line.and("--dag=" + t.name), nil
+				}
+				return line.and("--job-type=" + t.name), nil
+			})(ctx)
+		},
+	}
+}
+
+func (c *commands) jobs() *cli.Command {
+	return &cli.Command{
+		Name: "jobs", ArgsUsage: "[REF]", Usage: "list or search jobs and tasks",
+		Description: `REF is a run, a worker or a dedupe key. Without REF the newest runs are searched. STATE is a state of a job, or
+bad: failed, stale or expired.
+
+Examples:
+  roundsman jobs scrub
+  roundsman jobs scrub@last -s bad
+  roundsman jobs node-a -s running
+  roundsman jobs :/srv/a.bin
+  roundsman jobs -s failed --since 12h
+  roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
+		Flags: lists(some(stateFlag("bad or the state of a job"), sortFlag(), limitFlag()), period()),
+		Action: func(ctx *cli.Context) error {
+			wanted, _ := states(ctx, contract.JobFailed, contract.JobStale, contract.JobExpired)
+			line := to("jobs list").with(ctx, flagSince, flagUntil, ui.FlagSort).uses(ui.FlagState).limited(ctx)
+			for _, state := range wanted {
+				line = line.and("--state=" + state)
+			}
+			if ctx.Args().Len() == 0 {
+				if len(wanted) == 0 && !ctx.IsSet(flagSince) {
+					line = line.and("--since=24h")
+				}
+				return c.forward(ctx, line)
+			}
+			parsed, err := ref.Parse(ctx.Args().First())
+			if err == nil && parsed.HasKey && !parsed.AtRun {
+				if parsed.Name != "" {
+					line = line.and("--job-type=" + parsed.Name)
+				}
+				return c.forward(ctx, line.and("--key="+parsed.Key))
+			}
+			return c.on(accepts{named: []ref.Kind{ref.Worker}, runs: true}, func(_ *cli.Context, _ *starter.Client, t target) (old, error) {
+				if t.kind == ref.Worker {
+					return line.and("--node=" + t.name), nil
+				}
+				line.args = []string{t.run.WorkflowID}
+				return line, nil
+			})(ctx)
+		},
+	}
+}
+
+// pictures are the formats of --output that draw a DAG.
+func pictures() []string { return []string{"svg", "dot", "mermaid", "gantt"} }
+
+func (c *commands) show() *cli.Command {
+	return &cli.Command{
+		Name: "show", ArgsUsage: "REF...", Usage: "show one thing: run, job, job type, worker, pool",
+		Description: `REF is any reference: see ` + "`roundsman help refs`" + `. A bare name is the job type, DAG or worker; NAME@ is its run.
+FILE is a DAG. A DAG and a run of it are drawn with -o svg, dot, mermaid or gantt.
+
+Examples:
+  roundsman show scrub
+  roundsman show scrub@bad
+  roundsman show scrub/12
+  roundsman show nightly@last/load.n7
+  roundsman show node-a
+  roundsman show nightly@ -o svg
+  roundsman show rollout.yaml -o dot`,
+		Flags: ui.WithFormats(lists(some(&cli.BoolFlag{Name: "tree", Usage: "list the tasks of a DAG as a tree"})), pictures()...),
+		Action: func(ctx *cli.Context) error {
+			if ref.File(ctx.Args().First()) {
+				return c.showFile(ctx, ctx.Args().First())
+			}
+			return c.on(accepts{
+				named: []ref.Kind{ref.JobType, ref.Worker, ref.DAG, ref.Pool, ref.Lane, ref.Object, ref.Receiver}, runs: true, items: true,
+			}, c.showLine)(ctx)
+		},
+	}
+}
+
+func (c *commands) showFile(ctx *cli.Context, file string) error {
+	format := ctx.String(ui.FlagOutput)
+	if !isPicture(format) {
+		return c.forward(ctx, to("dag validate", file))
+	}
+	return c.draw(ctx, to("dag render", file))
+}
+
+func isPicture(format string) bool { return slices.Contains(pictures(), format) }
+
+// draw forwards a line whose output is a picture.
+func (c *commands) draw(ctx *cli.Context, line old) error {
+	format := ctx.String(ui.FlagOutput)
+	if format == "gantt" {
+		line = line.and("--gantt")
+	} else {
+		line = line.and("--format=" + format)
+	}
+	return c.forward(ctx, line.without(ui.FlagOutput))
+}
+
+func (c *commands) showLine(ctx *cli.Context, client *starter.Client, t target) (old, error) {
+	if isPicture(ctx.String(ui.FlagOutput)) {
+		return c.picture(ctx, client, t)
+	}
+	switch {
+	case t.isItem():
+		return to("jobs show", t.item.String()), nil
+	case t.isRun():
+		return to("runs show", t.run.WorkflowID).with(ctx, "tree"), nil
+	}
+	switch t.kind {
+	case ref.Worker:
+		return to("workers show", t.name), nil
+	case ref.DAG:
+		return to("runs show", "dag/"+t.name).with(ctx, "tree"), nil
+	case ref.Pool, ref.Lane, ref.Object:
+		return to("locks list").and("--only=" + string(t.kind) + "/" + t.name), nil
+	case ref.Receiver:
+		return to("explain", "receiver/"+t.name), nil
+	case ref.JobType, ref.APIKey:
+	}
+	return to("jobtypes show", t.name), nil
+}
+
+// picture draws a run, or the surroundings of an item.
+func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+	line, format := to("dag render"), ctx.String(ui.FlagOutput)
+	switch {
+	case t.isItem():
+		line = line.and("--run=" + t.item.Run.WorkflowID).and("--around=" + t.item.ID)
+	case t.isRun():
+		line = line.and("--run=" + t.run.WorkflowID)
+	case t.kind == ref.DAG || t.kind == ref.JobType:
+		line = line.and("--run=" + t.name)
+	default:
+		return line, starter.Invalidf("%s is a %s: a DAG or a run of one can be drawn", t.text, t.kind)
+	}
+	if format == "gantt" {
+		return line.and("--gantt").without(ui.FlagOutput), nil
+	}
+	return line.and("--format=" + format).without(ui.FlagOutput), nil
+}
+
+func (c *commands) logs() *cli.Command {
+	return &cli.Command{
+		Name: "logs", ArgsUsage: "REF", Usage: "print the output of a job or task",
+		Description: `REF is RUN/ITEM or a dedupe key, TYPE:KEY. The worker's process answers: with the last 1 MiB of a job that runs, with the
+last 16 KiB of one that has ended.
+
+Examples:
+  roundsman logs scrub/12
+  roundsman logs compress_logs:/var/log/big.log -f
+  roundsman logs nightly@last/load --attempt 1`,
+		Flags: flags(some(
+			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
+			&cli.IntFlag{Name: "attempt", Usage: "of attempt `N`; 0: of the last one"},
+		)),
+		Action: c.on(accepts{items: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
+			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt"), nil
+		}),
+	}
+}
+
+func (c *commands) watch() *cli.Command {
+	return &cli.Command{
+		Name: "watch", ArgsUsage: "[REF...]", Usage: "follow runs until they end; without REF, all open ones",
+		Description: `On a terminal there is a live bar per run, in a pipe a line now and then; with --output json a line each. The
+exit code is 0 only if all completed. Ctrl-C ends the watching, not the run.
+
+Examples:
+  roundsman watch
+  roundsman watch scrub
+  roundsman watch scrub nightly@december
+  roundsman watch scrub --output json | jq -c .counts`,
+		Flags: flags(),
+		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+			line := to("runs watch")
+			err := c.each(ctx, func(text string) error {
+				t, err := c.target(ctx.Context, client, text, accepts{runs: true})
+				line.args = append(line.args, t.run.WorkflowID)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return c.forward(ctx, line)
+		}),
+	}
+}

@@ -1,0 +1,276 @@
+package verbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/ref"
+	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/refs"
+)
+
+// commands shares the program among the verbs.
+type commands struct{ *ui.Program }
+
+// Commands are the verbs, in the order of the help.
+func Commands(p *ui.Program) []*cli.Command {
+	c := &commands{p}
+	return slices.Concat(c.look(), c.act(), c.change(), c.fleet(), c.admin())
+}
+
+// old is the command line of a hidden command.
+type old struct {
+	path  string
+	flags []string
+	args  []string
+	// used are the flags of the verb that the line carries.
+	used []string
+	// drop is a common flag that the line does not have.
+	drop string
+}
+
+func to(path string, args ...string) old { return old{path: path, args: args} }
+
+// with carries flags of the verb over. A flag with another name there is written as NEW=OLD.
+func (o old) with(ctx *cli.Context, flags ...string) old {
+	for _, flag := range flags {
+		name, there, renamed := strings.Cut(flag, "=")
+		if !renamed {
+			there = name
+		}
+		o.used = append(o.used, name)
+		if !ctx.IsSet(name) {
+			continue
+		}
+		for _, value := range values(ctx, name) {
+			o.flags = append(o.flags, "--"+there+"="+value)
+		}
+	}
+	return o
+}
+
+// uses marks flags of the verb as carried by other means.
+func (o old) uses(flags ...string) old {
+	o.used = append(slices.Clone(o.used), flags...)
+	return o
+}
+
+// and adds a flag as it is written.
+func (o old) and(flag string) old {
+	o.flags = append(slices.Clone(o.flags), flag)
+	return o
+}
+
+// values are the values of a flag as they are written.
+func values(ctx *cli.Context, name string) []string {
+	if params, ok := ctx.Generic(name).(*ui.ParamFlag); ok && params != nil {
+		var all []string
+		for _, pair := range params.Given {
+			all = append(all, pair[0]+"="+pair[1])
+		}
+		return all
+	}
+	for _, flag := range ctx.Command.Flags {
+		if _, list := flag.(*cli.StringSliceFlag); list && slices.Contains(flag.Names(), name) {
+			return ctx.StringSlice(name)
+		}
+	}
+	return []string{fmt.Sprint(ctx.Value(name))}
+}
+
+// forward runs a hidden command with the connection and the output of this one. A flag that has no effect
+// on it is refused.
+func (c *commands) forward(ctx *cli.Context, line old) error {
+	common := []string{}
+	for _, flag := range ctx.Command.Flags {
+		name := flag.Names()[0]
+		if !ctx.IsSet(name) || name == line.drop {
+			continue
+		}
+		if category, ok := flag.(cli.CategorizableFlag); ok && category.GetCategory() == ui.CategoryCommon {
+			for _, value := range values(ctx, name) {
+				common = append(common, "--"+name+"="+value)
+			}
+			continue
+		}
+		if !slices.Contains(line.used, name) {
+			return ui.Usagef("--%s has no effect on %s: see %s --help", name, strings.Join(ctx.Args().Slice(), " "), ui.HelpName(ctx))
+		}
+	}
+	words := slices.Concat(strings.Fields(line.path), line.flags, common)
+	if len(line.args) > 0 {
+		words = append(append(words, "--"), line.args...)
+	}
+	return c.Forward(ctx.Context, ui.HelpName(ctx), words)
+}
+
+// each runs one action for every reference of the command line, or of standard input for -. All are tried.
+func (c *commands) each(ctx *cli.Context, act func(text string) error) error {
+	texts := ctx.Args().Slice()
+	if len(texts) == 1 && texts[0] == ui.StdinName {
+		read, err := c.ReadSpec(ui.StdinName)
+		if err != nil {
+			return err
+		}
+		texts = strings.Fields(string(read))
+	}
+	var faults []error
+	for _, text := range texts {
+		if err := act(text); err != nil {
+			if len(texts) > 1 {
+				err = fmt.Errorf("%s: %w", text, err)
+			}
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// target is the resolved reference of a verb.
+type target struct {
+	text   string
+	parsed ref.Ref
+	// kind is that of a job type, worker, lane, pool, object, receiver or key; empty for runs and items.
+	kind ref.Kind
+	name string
+	run  starter.RunRef
+	item starter.ItemRef
+}
+
+// isRun, isItem and isKey distinguish the forms without a kind.
+func (t target) isRun() bool  { return t.kind == "" && t.run.WorkflowID != "" }
+func (t target) isItem() bool { return t.kind == "" && t.item.ID != "" }
+func (t target) isKey() bool  { return t.parsed.HasKey }
+
+// accepts lists the references of a verb.
+type accepts struct {
+	// named are the kinds that a bare name can have; runs: a bare name without one of these means its run.
+	named []ref.Kind
+	runs  bool
+	items bool
+	// keys: TYPE:KEY is the key itself, not its newest job.
+	keys bool
+	// changes: a name that several open runs have is refused.
+	changes bool
+}
+
+// target resolves a reference for a verb that accepts these kinds.
+func (c *commands) target(ctx context.Context, client *starter.Client, text string, a accepts) (target, error) {
+	parsed, err := ref.Parse(text)
+	if err != nil {
+		return target{}, starter.Invalidf("%w", err)
+	}
+	t, resolver := target{text: text, parsed: parsed}, refs.Of(client)
+	resolver.Strict = a.changes
+	switch {
+	case parsed.Kind != "" && parsed.Kind != ref.DAG:
+		if !slices.Contains(a.named, parsed.Kind) {
+			return t, starter.Invalidf("%s is a %s: this command takes %s", text, parsed.Kind, a)
+		}
+		t.kind, t.name = parsed.Kind, parsed.Name
+		return t, nil
+	case parsed.HasKey && a.keys && !parsed.AtRun && parsed.Name != "":
+		return t, nil
+	case parsed.HasKey || parsed.Item != "":
+		return c.itemTarget(ctx, resolver, t, a)
+	case parsed.Bare() && len(a.named) > 0:
+		return c.namedTarget(ctx, client, t, a)
+	}
+	if !a.runs {
+		return t, starter.Invalidf("%s is a run: this command takes %s", text, a)
+	}
+	t.run, err = resolver.Run(ctx, text)
+	return t, err
+}
+
+// itemTarget finds an item, or the run that the path means.
+func (c *commands) itemTarget(ctx context.Context, resolver refs.Resolver, t target, a accepts) (target, error) {
+	if a.runs && !t.parsed.HasKey {
+		// The run of a DAG without its dag/, or of a sub-DAG.
+		run, err := resolver.Run(ctx, t.text)
+		if err == nil && run.Kind() == starter.KindDAG {
+			t.run = run
+			return t, nil
+		}
+	}
+	if !a.items {
+		return t, starter.Invalidf("%s is a job or task: this command takes %s", t.text, a)
+	}
+	item, err := resolver.Item(ctx, t.text)
+	t.item = item
+	return t, err
+}
+
+// namedTarget finds the thing with a name.
+func (c *commands) namedTarget(ctx context.Context, client *starter.Client, t target, a accepts) (target, error) {
+	kinds, err := refs.Of(client).Kinds(ctx, t.parsed.Name, a.named)
+	if err != nil {
+		return t, err
+	}
+	switch {
+	case len(kinds) > 1:
+		var forms strings.Builder
+		for _, kind := range kinds {
+			forms.WriteString("\n  " + string(kind) + "/" + t.parsed.Name)
+		}
+		return t, starter.Invalidf("%s is ambiguous, write one of:%s", t.text, forms.String())
+	case len(kinds) == 1:
+		t.kind, t.name = kinds[0], t.parsed.Name
+		return t, nil
+	case a.runs:
+		resolver := refs.Of(client)
+		resolver.Strict = a.changes
+		if run, err := resolver.Run(ctx, t.text); err == nil || !errors.Is(err, starter.ErrNotFound) {
+			t.run = run
+			return t, err
+		}
+	}
+	return t, refs.Of(client).Unknown(ctx, t.parsed.Name, a.named)
+}
+
+// String lists the accepted forms.
+func (a accepts) String() string {
+	var all []string
+	for _, kind := range a.named {
+		all = append(all, strings.ToUpper(string(kind)))
+	}
+	if a.runs {
+		all = append(all, "RUN")
+	}
+	if a.items {
+		all = append(all, "RUN/ITEM")
+	}
+	if a.keys {
+		all = append(all, "TYPE:KEY")
+	}
+	return strings.Join(all, ", ")
+}
+
+// on resolves each reference and forwards to the command for its kind.
+func (c *commands) on(a accepts, line func(*cli.Context, *starter.Client, target) (old, error)) cli.ActionFunc {
+	return c.Connected(func(ctx *cli.Context, client *starter.Client) error {
+		return c.each(ctx, func(text string) error {
+			t, err := c.target(ctx.Context, client, text, a)
+			if err != nil {
+				return err
+			}
+			forwarded, err := line(ctx, client, t)
+			if err != nil {
+				return err
+			}
+			return c.forward(ctx, forwarded)
+		})
+	})
+}
+
+// without leaves a common flag out.
+func (o old) without(flag string) old {
+	o.drop = flag
+	return o
+}

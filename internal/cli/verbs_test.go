@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/cli/ui"
+)
+
+const gatedDAG = `version: 1
+name: rollout
+tasks:
+  - {id: first, command: [echo, hi]}
+  - {id: gate, needs: [first], approval: {}}
+  - {id: second, needs: [gate], command: [echo, done]}
+`
+
+// TestVerbsOnACluster types each verb with each form of a reference, against a server, a control plane and
+// a worker.
+func TestVerbsOnACluster(t *testing.T) {
+	t.Parallel()
+	h, gate, _ := startCluster(t)
+	h.run("start", "broken", "--dry-run").OK().Says("2 found")
+	h.run("start", "broken", "-w").Exits(ui.ExitFailed).Says("partial")
+	h.eventually("broken", "runs", "broken", "-s", "bad")
+	last := strings.TrimSpace(h.run("runs", "broken", "-s", "bad", "-o", "name").OK().Stdout)
+	for _, ref := range []string{"broken@", "broken@last", "broken@bad", last, strings.TrimPrefix(last, "group/")} {
+		h.run("show", ref).OK().Says("run       "+last, "1 failed")
+	}
+	for _, ref := range []string{"broken/2", "broken@bad/job-00002", last + "/2"} {
+		h.run("show", ref).OK().Says("/job-00002", "no such disk")
+	}
+	h.run("show", "broken").OK().Says("job type", "broken")
+	h.run("show", "node-a").OK().Says("worker", "ONLINE")
+	h.run("show", "worker/node-a").OK().Says("worker", "ONLINE")
+	h.run("jobs", "broken", "-s", "bad").OK().Says("job-00002")
+	h.run("jobs", "node-a").OK().Says("job-00002")
+	h.run("logs", "broken/2").OK().Says("no such disk")
+	h.run("explain", "broken/2").OK().Says("/job-00002: failed")
+	h.run("show", "brokn").Exits(ui.ExitFailed).Complains("brokn is no job type or worker or DAG", "did you mean broken?")
+
+	h.run("pause", "quick", "-r", "disk swap").OK().Says("quick is paused")
+	h.run("resume", "quick").OK().Says("quick is resumed")
+	h.run("pause", "node-a", "--note", "slow disk").OK().Says("CORDONED")
+	h.run("resume", "node-a").OK().Says("ONLINE")
+	h.run("set", "quick", "retry_limit=2").OK().Says("policy.retry_limit")
+	h.run("set", "quick", "--restore", "last").OK()
+	h.run("set", "node-a", "max_execute=2").OK().Says("2 execute")
+	h.run("set", "node-a", "max_execute=").OK().Says("4 execute")
+	h.run("set", "pool/db", "size=3").OK().Says("size 3")
+	h.run("resources", "pool/db").OK().Says("0 of 3")
+	h.run("skip", "quick:a", "--for", "1h").OK().Says("left out until")
+	h.run("holds").OK().Says("marked as done")
+	h.run("resume", "quick:a").OK().Says("forgiven")
+	h.run("drain", "node-a", "--dry-run").OK().Says("reboot")
+	h.run("schedule").OK()
+	h.run("audit", "worker/node-a").OK().Says("worker.cordon")
+	h.run("delete", "apikey/nothing").Exits(ui.ExitUsage).Complains("--yes")
+
+	h.run("submit", "slow:mine", "-p", "item=mine", "--as", "ticket-1").OK().Says("slow-adhoc-ticket-1")
+	h.run("submit", "slow:other", "-p", "item=other", "--as", "ticket-2").OK()
+	h.eventually("ticket-2", "runs", "slow", "-s", "open")
+	h.run("cancel", "slow").Exits(ui.ExitUsage).Complains("slow is ambiguous", "\n  group/slow-adhoc-ticket-1", "\n  group/slow-adhoc-ticket-2")
+	h.run("cancel", "slow@ticket-2", "-r", "not today").OK().Says("slow-adhoc-ticket-2")
+	require.NoError(t, os.WriteFile(gate, nil, 0o600))
+	h.run("watch", "slow@ticket-1").OK()
+	h.run("show", "slow:mine").OK().Says("slow-adhoc-ticket-1/job-00001", "completed")
+	gatedRollout(t, h)
+}
+
+func gatedRollout(t *testing.T, h *harness) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rollout.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(gatedDAG), 0o600))
+	h.run("validate", file).OK().Says("DAG rollout is valid")
+	h.run("start", file, "--as", "december").OK().Says("dag/rollout/december")
+	h.eventually("an approval", "show", "rollout@december/gate")
+	h.eventually("dag/rollout/december", "show", "rollout@", "-o", "dot")
+	h.run("approve", "rollout/gate", "-r", "ok").OK().Says("approved gate")
+	h.run("watch", "rollout@dec").OK()
+	h.run("retry", "rollout/second", "-w").OK()
+	assert.Contains(t, h.run("show", file, "-o", "mermaid").OK().Stdout, "flowchart")
+}
+
+// TestOldNamesAreUnderstood: each command of the former tree is there, and hidden if a verb replaced it.
+func TestOldNamesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	root := (&commands{&ui.Program{}}).root()
+	for group, names := range map[string]string{
+		"jobtypes": "list show set restore pause resume re-enable run detect backfill import", "runs": "list show watch pause resume set cancel",
+		"jobs": "list show logs submit cancel expire disabled forgive mark-done", "workers": "list show drain cordon uncordon remove resize cleanup",
+		"dag":   "validate render run retry skip approve reject add-tasks release list show watch cancel pause resume set",
+		"pools": "list resize", "locks": "list past", "audit": "list", "notifications": "list test", "keys": "list revoke end-sessions",
+		"api": "openapi", "gateway": "http",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			command := found(root, []string{group, name})
+			if assert.NotNil(t, command, group+" "+name) {
+				assert.True(t, command.Hidden, group+" "+name)
+			}
+		}
+	}
+	for _, name := range []string{"forecast", "ledger", "version"} {
+		assert.True(t, found(root, []string{name}).Hidden, name)
+	}
+}

@@ -16,6 +16,7 @@ import { Runs } from './pages/runs';
 import { WorkerPage } from './pages/worker';
 import { Workers } from './pages/workers';
 import { later } from './later';
+import { arrived, keepPage, toPlace } from './place';
 import { type Route, useRoute } from './route';
 import { setZone, span, useNow, useZone, zones } from './time';
 import { stream } from './stream';
@@ -89,9 +90,11 @@ export function App() {
   useEffect(() => stream.watch('server', () => {}), []); // The banner follows from it.
   useEffect(() => {
     if (first.current) first.current = false;
-    else main.current?.querySelector('h1')?.focus(); // So that a screen reader reads the new page.
-    scrollTo(0, 0);
+    else main.current?.querySelector('h1')?.focus({ preventScroll: true }); // So that a screen reader reads the new page.
+    toPlace();
   }, [path]);
+  useEffect(arrived, [route]);
+  useEffect(keepPage, []);
   return (
     <>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>

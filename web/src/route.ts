@@ -50,7 +50,7 @@ export function setParams(changes: Record<string, string>) {
   }
   const search = params.toString();
   const next = `#/${parts.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`;
-  history.replaceState(null, '', next);
+  history.replaceState(history.state, '', next);
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 

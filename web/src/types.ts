@@ -48,6 +48,7 @@ export type Run = Schemas['Run'];
 export type RunList = Schemas['RunList'];
 export type Snapshot = Schemas['Snapshot'];
 export type Item = Schemas['Item'];
+export type FoundItems = Filled<Schemas['FoundItems'], 'items'>;
 export type ItemDetail = Schemas['ItemDetail'];
 export type Printed = Schemas['Part'];
 export type Drawing = Filled<Omit<Schemas['Drawing'], 'boxes'>, 'edges'> & { boxes: Filled<Schemas['Box'], 'lines'>[] };

@@ -2,8 +2,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ComponentChildren } from 'preact';
 import { useSyncExternalStore } from 'preact/compat';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from './api';
+import { keepPlace, placeOf } from './place';
 import { icon, Pill, type Role, roleOf, State } from './design/state';
 
 export { State };
@@ -143,6 +144,14 @@ export interface Column<T> {
   wide?: boolean;
   // width counts for Rows; the default is 8rem.
   width?: string;
+  // sort is the name of the order by this column, for Rows that are sorted.
+  sort?: string;
+}
+
+// Sorting is the order of rows, as the API writes it, and what changes it.
+export interface Sorting {
+  by: string;
+  set: (by: string) => void;
 }
 
 // Table is an ordinary table; for thousands of rows there is Rows.
@@ -216,6 +225,7 @@ export function Rows<T>({
   total,
   onEnd,
   onShown,
+  sorting,
 }: {
   // Rows that are not there yet are undefined.
   rows: (T | undefined)[];
@@ -227,15 +237,18 @@ export function Rows<T>({
   onEnd?: () => void;
   // onShown tells which rows are on screen.
   onShown?: (first: number, last: number) => void;
+  sorting?: Sorting;
 }) {
   const small = useNarrow();
   const columns = small ? all.filter((c) => !c.optional) : all;
   const scroll = useRef<HTMLDivElement>(null);
+  const [begin] = useState(() => placeOf(label));
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroll.current,
     estimateSize: () => rowHeight,
     overscan: 3,
+    initialOffset: begin,
   });
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -262,6 +275,7 @@ export function Rows<T>({
       class="rows"
       ref={scroll}
       onKeyDown={jump}
+      onScroll={(event) => keepPlace(label, event.currentTarget.scrollTop)}
       role="table"
       aria-label={label}
       aria-rowcount={(total ?? rows.length) + 1}
@@ -270,9 +284,7 @@ export function Rows<T>({
     >
       <div class="rows-head" role="row" aria-rowindex={1} style={grid}>
         {columns.map((c) => (
-          <span key={c.name} role="columnheader" class={classOf(c)}>
-            {c.name}
-          </span>
+          <Heading key={c.name} of={c} sorting={sorting} />
         ))}
       </div>
       <div class="rows-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
@@ -296,6 +308,28 @@ export function Rows<T>({
         })}
       </div>
     </div>
+  );
+}
+
+// Heading is the name of a column. A click sorts by it, one more the other way, and a
+// third is the order of before.
+function Heading<T>({ of, sorting }: { of: Column<T>; sorting?: Sorting | undefined }) {
+  if (!sorting || !of.sort) {
+    return (
+      <span role="columnheader" class={classOf(of)}>
+        {of.name}
+      </span>
+    );
+  }
+  const by = of.sort;
+  const order = sorting.by === by ? 'ascending' : sorting.by === `-${by}` ? 'descending' : 'none';
+  const next = { none: by, ascending: `-${by}`, descending: '' }[order];
+  return (
+    <span role="columnheader" aria-sort={order} class={classOf(of)}>
+      <button type="button" class="sort" onClick={() => sorting.set(next)}>
+        {of.name}
+      </button>
+    </span>
   );
 }
 
@@ -353,6 +387,32 @@ export function Choice({ label, value, of, set }: { label: string; value: string
           </option>
         ))}
       </select>
+    </label>
+  );
+}
+
+// typing is how long somebody types on before a search begins.
+const typing = 250;
+
+// Find is a search whose text is in the address. It begins when nobody types any more.
+export function Find({ label, value, set }: { label: string; value: string; set: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => () => clearTimeout(soon.current), []);
+  return (
+    <label class="choice">
+      {label}
+      <input
+        type="search"
+        value={text}
+        onInput={(event) => {
+          const typed = event.currentTarget.value;
+          setText(typed);
+          clearTimeout(soon.current);
+          soon.current = setTimeout(() => set(typed.trim()), typing);
+        }}
+      />
     </label>
   );
 }

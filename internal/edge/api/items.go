@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/itemlist"
 	"github.com/roundsman/roundsman/starter/joblogs"
 )
 
@@ -39,6 +42,8 @@ type itemsInput struct {
 	State []string `query:"state" doc:"Only items in one of these states"`
 	Key   string   `query:"key" maxLength:"1024" doc:"Only the job with this dedupe key"`
 	ID    string   `query:"id" maxLength:"1000" doc:"Only this item, or all tasks of an entry that fans out"`
+	Find  string   `query:"find" maxLength:"1024" doc:"Only the jobs with this number, id or dedupe key; only the tasks with this id"`
+	Sort  string   `query:"sort" enum:"key,-key,state,-state,worker,-worker,attempt,-attempt,took,-took,ended,-ended" doc:"Another order than the run's own; - for descending. Of at most 20,000 items"`
 	From  int      `query:"from" minimum:"0" doc:"Leave out so many, instead of a cursor"`
 	Times bool     `query:"times" doc:"Of a DAG: when tasks were ready, began and ended, who decided, in that order; read from the history of the run, for at most 2,000 tasks"`
 	Listing
@@ -51,6 +56,11 @@ var (
 
 func (a *API) items() {
 	const tag, all = "items", "/runs/{run}/items"
+	Add(a, Operation{
+		ID: "search-items", Method: http.MethodGet, Path: "/items", Tag: tag, Summary: "Find jobs by their key over all runs, those of the newest run first",
+		Description: "The 200 newest runs that match are searched. missed names those that did not answer.",
+		May:         viewItems, Reach: Some,
+	}, searchItems)
 	Add(a, Operation{
 		ID: "list-items", Method: http.MethodGet, Path: all, Tag: tag, Summary: "List the jobs or tasks of a run",
 		May: viewItems, Reach: Named,
@@ -88,7 +98,7 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 	if err := checkStates(in.State); err != nil {
 		return itemList{}, err
 	}
-	name := "items " + in.Ref().WorkflowID
+	name := "items " + in.Ref().WorkflowID + in.Sort
 	offset, err := a.offsetOf(name, in.Cursor)
 	if err != nil {
 		return itemList{}, err
@@ -97,7 +107,12 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		offset = in.From
 	}
 	page := Page{AsOf: time.Now().UTC()}
-	found, total, err := call.Client.Runs().Items(ctx, in.Ref(), starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit})
+	found, total, err := itemlist.List(ctx, call.Client.Runs(), in.Ref(), itemlist.Filter{
+		ItemFilter: starter.ItemFilter{States: in.State, ID: in.ID, DedupeKey: in.Key, Offset: offset, Limit: in.Limit}, Find: in.Find, Sort: in.Sort,
+	}, page.AsOf)
+	if many, is := errors.AsType[*itemlist.TooManyError](err); is {
+		return itemList{}, problem.New(http.StatusUnprocessableEntity, "TOO_MANY", many.Error()).With("choose a state, or leave out sort")
+	}
 	page.Total = total
 	if end := offset + len(found); len(found) > 0 && end < total {
 		page.Next = a.cursor(name, strconv.Itoa(end))
@@ -106,6 +121,50 @@ func (a *API) listItems(ctx context.Context, call *Call, in *itemsInput) (itemLi
 		found, err = call.withTimes(ctx, in.Ref(), found)
 	}
 	return itemList{orEmpty(starter.Listed(found)), page}, err
+}
+
+// mostSearched is how many of the newest runs a search looks at.
+const mostSearched = 200
+
+type searchInput struct {
+	Key     string    `query:"key" required:"true" minLength:"1" maxLength:"1024" doc:"Only jobs with this dedupe key"`
+	State   []string  `query:"state" doc:"Only items in one of these states"`
+	JobType string    `query:"job_type" maxLength:"63" doc:"Only in runs of this job type"`
+	Since   time.Time `query:"since" doc:"Only in runs that started from this time on"`
+	Limit   int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most so many"`
+}
+
+type foundItems struct {
+	Items []starter.Item `json:"items"`
+	// Missed says which runs were not searched, and why; empty: none.
+	Missed string    `json:"missed,omitempty"`
+	AsOf   time.Time `json:"as_of"`
+}
+
+func searchItems(ctx context.Context, call *Call, in *searchInput) (foundItems, error) {
+	if err := checkStates(in.State); err != nil {
+		return foundItems{}, err
+	}
+	if err := jobtype.ValidateName(in.JobType); in.JobType != "" && err != nil {
+		return foundItems{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+	}
+	answer := foundItems{AsOf: time.Now().UTC()}
+	found, err := call.Client.Runs().Search(ctx, starter.ItemSearch{
+		Runs:   starter.RunFilter{JobType: in.JobType, Kind: starter.KindGroup, Since: in.Since, Limit: mostSearched},
+		States: in.State, DedupeKey: in.Key, Limit: starter.All,
+	})
+	if err != nil && !call.Sees(access.Scope{}) { // It names runs.
+		err = errors.New("not all runs were searched")
+	}
+	if len(found) == 0 && err != nil {
+		return answer, err
+	}
+	seen := access.Filter(call.Rights, call.operation.May, found, func(item starter.Item) access.Scope { return scopeOfThing(item.Run.WorkflowID) })
+	answer.Items = orEmpty(starter.Listed(seen[:min(len(seen), in.Limit)]))
+	if err != nil {
+		answer.Missed = err.Error()
+	}
+	return answer, nil
 }
 
 // withTimes adds what only the history of a run of a DAG knows. Times that cannot be read

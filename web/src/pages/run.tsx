@@ -1,4 +1,5 @@
 // A run: what it does or what came of it, its items, and why it does not continue.
+import type { ComponentChildren } from 'preact';
 import { Action } from '../action';
 import { actsOnRun } from '../acts/runs';
 import { Graph } from './graph';
@@ -11,7 +12,7 @@ import { isOpen, itemHref, runPath, stateOfRun } from '../runs';
 import { exact, span, Time, Took, useNow } from '../time';
 import type { Item, Snapshot } from '../types';
 import { roleOf } from '../design/state';
-import { Cause, Choice, Facts, type Head, Loaded, Meter, Page, Rows, Section, State, Table } from '../ui';
+import { Cause, Choice, Facts, Find, type Head, Loaded, Meter, Page, Rows, Section, type Sorting, State, Table } from '../ui';
 import { plural } from '../words';
 
 export function RunPage({ id, params }: { id: string; params: URLSearchParams }) {
@@ -41,7 +42,7 @@ export function RunPage({ id, params }: { id: string; params: URLSearchParams })
                 <Now run={snapshot} />
               </div>
             </div>
-            <Items run={snapshot} state={params.get('state') ?? ''} of={params.get('id') ?? ''} />
+            <Items run={snapshot} params={params} />
             <Phases run={snapshot} />
             <Workers run={snapshot} />
           </>
@@ -210,12 +211,17 @@ const states = {
 // pageOf is how many items a request asks for.
 const pageOf = 100;
 
-function Items({ run, state, of }: { run: Snapshot; state: string; of: string }) {
-  const found = useWindow<Item>(`${runPath(run.workflow_id)}/items${query({ state, id: of })}`, pageOf, run.kind === 'group', isOpen(run)); // The last task may need 100,000.
+function Items({ run, params }: { run: Snapshot; params: URLSearchParams }) {
+  const [state, of, find, sort] = ['state', 'id', 'find', 'sort'].map((key) => params.get(key) ?? '') as [string, string, string, string];
+  const path = `${runPath(run.workflow_id)}/items${query({ state, id: of, find, sort })}`;
+  // The last task may need 100,000. All that is sorted is read for each page: it is read once.
+  const found = useWindow<Item>(path, pageOf, run.kind === 'group' && sort === '', isOpen(run) && sort === '');
   const what = run.kind === 'dag' ? 'Tasks' : 'Jobs';
+  const filtered = state !== '' || of !== '' || find !== '';
   return (
-    <Section title={what} note={found.total !== undefined && plural(found.total, what.toLowerCase().slice(0, -1))}>
+    <Section title={what} note={found.total !== undefined && `${plural(found.total, what.toLowerCase().slice(0, -1))}${isOpen(run) && sort !== '' ? ', as they were when they were sorted' : ''}`}>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Find label={run.kind === 'dag' ? 'Task' : 'Key or number'} value={find} set={(value) => setParams({ find: value, id: '' })} />
         <Choice
           label="State"
           value={state}
@@ -229,36 +235,71 @@ function Items({ run, state, of }: { run: Snapshot; state: string; of: string })
         )}
       </form>
       <Loaded of={found} what={what}>
-        {(items) => <List key={`${state} ${of}`} run={run} items={items} show={found.show} label={what} filtered={state !== '' || of !== ''} />}
+        {(items) => (
+          <List
+            key={`${state} ${of} ${find} ${sort}`}
+            run={run}
+            items={items}
+            show={found.show}
+            label={what}
+            none={filtered ? noneOf(run, what, find || of, state) : emptyOf(run)}
+            sorting={{ by: sort, set: (by) => setParams({ sort: by }) }}
+          />
+        )}
       </Loaded>
     </Section>
   );
 }
 
-function List({ run, items, show, label, filtered }: { run: Snapshot; items: (Item | undefined)[]; show: (first: number, last: number) => void; label: string; filtered: boolean }) {
+// noneOf names the filters that leave nothing, and how much they were applied to.
+function noneOf(run: Snapshot, what: string, find: string, state: string) {
+  const total = run.progress?.total;
+  return (
+    <>
+      None of {total === undefined ? 'its' : total.toLocaleString('en')} {what.toLowerCase()} is {find !== '' && <code>{find}</code>} {find !== '' && state !== '' && 'and '}
+      {state !== '' && `in the state ${state.replaceAll('_', ' ')}`}.{' '}
+      <button type="button" onClick={() => setParams({ find: '', id: '', state: '' })}>
+        Show all
+      </button>
+    </>
+  );
+}
+
+interface Listed {
+  run: Snapshot;
+  items: (Item | undefined)[];
+  show: (first: number, last: number) => void;
+  label: string;
+  none: ComponentChildren;
+  sorting: Sorting;
+}
+
+function List({ run, items, show, label, none, sorting }: Listed) {
   return (
     <Rows
       label={label}
       rows={items}
       id={(item) => item.id}
       onShown={show}
-      empty={filtered ? 'None is in that state: choose another one.' : emptyOf(run)}
+      empty={none}
+      sorting={sorting}
       columns={[
         { name: label.slice(0, -1), show: (item) => <a href={itemHref(run.workflow_id, item.id)}>{item.id}</a>, width: '8rem' },
         run.kind === 'dag'
           ? { name: 'Kind', show: (item) => item.kind, width: '6rem', optional: true }
-          : { name: 'Key', show: keyOf, wide: true },
-        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '10rem' : '7.5rem' },
+          : { name: 'Key', show: keyOf, wide: true, sort: 'key' },
+        { name: 'State', show: (item) => <State word={item.state} />, width: run.kind === 'dag' ? '10rem' : '7.5rem', sort: 'state' },
         { name: 'Detail', show: (item) => (item.error ? <Cause of={item.error} /> : <span title={saying(item)}>{saying(item)}</span>), wide: true, optional: true },
         {
           name: 'Worker',
           show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>,
           width: '8rem',
           optional: true,
+          sort: 'worker',
         },
-        { name: 'Attempt', show: (item) => item.attempt || <span class="faint">–</span>, number: true, width: '4.5rem', optional: true },
-        { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : <span class="faint">–</span>), number: true, width: '6rem', optional: true },
-        { name: 'Ended', show: (item) => <Time at={item.ended_at} />, width: '7rem', optional: true },
+        { name: 'Attempt', show: (item) => item.attempt || <span class="faint">–</span>, number: true, width: '4.5rem', optional: true, sort: 'attempt' },
+        { name: 'Took', show: (item) => (item.started_at && (item.ended_at || item.state === 'running') ? <Took from={item.started_at} to={item.ended_at} /> : <span class="faint">–</span>), number: true, width: '6rem', optional: true, sort: 'took' },
+        { name: 'Ended', show: (item) => <Time at={item.ended_at} />, width: '7rem', optional: true, sort: 'ended' },
         { name: 'When', show: (item) => <Bar item={item} run={run} />, width: '10rem', optional: true },
       ]}
     />
@@ -278,7 +319,6 @@ function Bar({ item, run }: { item: Item; run: Snapshot }) {
   return (
     <svg class="bar" width="100%" height="12" viewBox="0 0 100 12" preserveAspectRatio="none" role="img" aria-label={text}>
       <title>{text}</title>
-      <rect class="whole" width="100" height="12" />
       <rect class={`bar-${item.state}`} x={left} width={width} height="12" />
     </svg>
   );

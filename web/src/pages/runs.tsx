@@ -1,12 +1,13 @@
 // Runs of job types and of DAGs, newest first.
 import { query } from '../api';
 import { clock } from '../clock';
-import { useList } from '../data';
+import { useGet, useList } from '../data';
 import { href, runHref, setParams } from '../route';
-import { isOpen, stateOfRun } from '../runs';
+import { isOpen, itemHref, stateOfRun } from '../runs';
 import { Time, Took } from '../time';
-import type { Run, RunList } from '../types';
-import { Choice, Loaded, Page, Rows, State } from '../ui';
+import type { FoundItems, Run, RunList } from '../types';
+import { Choice, Find, Loaded, Page, Rows, Section, State, Table } from '../ui';
+import { plural } from '../words';
 
 const outcomes = ['completed', 'partial', 'failed', 'timeout', 'canceled', 'skipped'];
 
@@ -31,10 +32,12 @@ export function Runs({ params }: { params: URLSearchParams }) {
     counts: true,
     limit: 100,
   })}`;
+  const key = params.get('key') ?? '';
   const found = useList<RunList>(path);
   return (
     <Page title="Runs">
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Find label="Job by its key" value={key} set={(value) => setParams({ key: value })} />
         <Choice
           label="Kind"
           value={kind}
@@ -76,10 +79,49 @@ export function Runs({ params }: { params: URLSearchParams }) {
           set={(value) => setParams({ dry_runs: value })}
         />
       </form>
+      {key !== '' && <Jobs of={key} jobType={kind === 'dag' ? '' : name} since={startedWithin(since)} />}
       <Loaded of={found} what="Runs">
         {({ pages }) => <List runs={pages.flatMap((page) => page.runs ?? [])} more={found.more} filtered={[...params.keys()].length > 0} />}
       </Loaded>
     </Page>
+  );
+}
+
+// Jobs are those with a key, of all runs.
+function Jobs({ of, jobType, since }: { of: string; jobType: string; since: string }) {
+  const found = useGet<FoundItems>(`/items${query({ key: of, job_type: jobType, since })}`);
+  return (
+    <Section title={`Jobs with the key ${of}`} note={found.data && plural(found.data.items.length, 'job')}>
+      <Loaded of={found} what="Jobs">
+        {({ items, missed }) => (
+          <>
+            {missed && <p class="note">{missed}</p>}
+            <Table
+              label="Jobs by key"
+              rows={items}
+              id={(item) => `${item.run.workflow_id} ${item.id}`}
+              empty={
+                <>
+                  None of the 200 newest runs{jobType && ` of ${jobType}`} has a job with this key.{' '}
+                  <button type="button" onClick={() => setParams({ key: '' })}>
+                    Show runs only
+                  </button>
+                </>
+              }
+              columns={[
+                { name: 'Job', show: (item) => <a href={itemHref(item.run.workflow_id, item.id)}>{item.id}</a> },
+                { name: 'State', show: (item) => <State word={item.state} /> },
+                { name: 'Run', show: (item) => <a href={runHref(item.run.workflow_id)}>{item.run.workflow_id.replace(/^group\//, '')}</a> },
+                { name: 'Detail', show: (item) => item.error || item.waiting || item.summary, wide: true, optional: true },
+                { name: 'Worker', show: (item) => item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>, optional: true },
+                { name: 'Took', show: (item) => item.started_at && <Took from={item.started_at} to={item.ended_at} />, number: true, optional: true },
+                { name: 'Ended', show: (item) => <Time at={item.ended_at} />, number: true },
+              ]}
+            />
+          </>
+        )}
+      </Loaded>
+    </Section>
   );
 }
 

@@ -28,6 +28,16 @@ func (l *loader) object(n *yamlread.Node, path string, allowed ...string) bool {
 	return true
 }
 
+// noDAG refuses a DAG file with one fault, in place of one for each of its keys.
+func (l *loader) noDAG(root *yamlread.Node) bool {
+	tasks := root.Field("tasks")
+	if tasks == nil || root.Get("job_types") != nil {
+		return true
+	}
+	l.fault(tasks.At, "tasks", "this is a DAG file: name it with `dag:` in a job type, check it with `roundsman dag validate`")
+	return false
+}
+
 // named checks that n is an object whose keys are names of things.
 func (l *loader) named(n *yamlread.Node, path, things string) []yamlread.Field {
 	return l.namedBy(n, path, things, jobtype.ValidateName)

@@ -23,7 +23,8 @@ type Source struct {
 
 // Options select the files and the handlers to check against.
 type Options struct {
-	// Files are read in order, then Sources, and merged. A key set by two of them is a fault.
+	// Files are read in order, then Sources, and merged. A key set by two of them is a fault. A directory
+	// stands for its files *.yaml and *.yml in the order of their names.
 	Files   []string
 	Sources []Source
 	// Environ is the process environment as from os.Environ. TEMPORAL_* variables override the files.
@@ -83,7 +84,7 @@ func newLoader(options Options) *loader {
 
 func (l *loader) read() *yamlread.Node {
 	sources := make([]Source, 0, len(l.options.Files)+len(l.options.Sources))
-	for _, file := range l.options.Files {
+	for _, file := range l.expand(l.options.Files) {
 		l.rank[file] = len(l.rank)
 		data, err := readFile(file)
 		if err != nil {
@@ -104,6 +105,9 @@ func (l *loader) read() *yamlread.Node {
 		}
 		tree, faults := parse(source.Name, source.Data)
 		l.faults = append(l.faults, faults...)
+		if tree != nil && !l.noDAG(tree) {
+			continue
+		}
 		root = l.merge(root, l.withDefaults(tree))
 	}
 	return root

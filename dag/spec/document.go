@@ -17,7 +17,7 @@ func parseDocument(c *collector, data []byte, lists bool) *yamlread.Node {
 
 func documentOptions(lists bool) yamlread.Options {
 	return yamlread.Options{
-		Bytes: MaxFileSize, JSON: true, Lists: lists,
+		Bytes: MaxFileSize, JSON: true, Lists: lists, MergeKeys: true,
 		TooLarge: "split it into sub-DAGs or use for_each", Empty: "a spec needs at least version, name and tasks",
 	}
 }

@@ -69,7 +69,7 @@ func CommonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{
 			Name: FlagConfig, Aliases: []string{"c"}, Category: CategoryCommon,
-			Usage: "read the configuration from `FILE`; may be given several times (environment: ROUNDSMAN_CONFIG)",
+			Usage: "read the configuration from `FILE`, or all of a directory; may be given several times (environment: ROUNDSMAN_CONFIG)",
 		},
 		&cli.StringFlag{
 			Name: FlagAddress, Category: CategoryCommon,

@@ -1,0 +1,40 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// expand replaces each directory among the files by its files *.yaml and *.yml, in the order of
+// their names. Hidden files and folders below it do not count, so DAG files can lie in one.
+func (l *loader) expand(files []string) []string {
+	var expanded []string
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || !info.IsDir() {
+			expanded = append(expanded, file)
+			continue
+		}
+		l.rank[file] = len(l.rank)
+		entries, err := os.ReadDir(file)
+		if err != nil {
+			l.faults = append(l.faults, Fault{File: file, Message: "cannot be read: " + err.Error()})
+			continue
+		}
+		before := len(expanded)
+		for _, entry := range entries {
+			if name := entry.Name(); !entry.IsDir() && isConfigurationName(name) {
+				expanded = append(expanded, filepath.Join(file, name))
+			}
+		}
+		if len(expanded) == before {
+			l.faults = append(l.faults, Fault{File: file, Message: "the directory has no file *.yaml or *.yml: add one, or name another directory with --config"})
+		}
+	}
+	return expanded
+}
+
+func isConfigurationName(name string) bool {
+	return !strings.HasPrefix(name, ".") && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name))
+}

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/jobtype/jobtypetest"
 	"github.com/roundsman/roundsman/testsuite/fakecluster"
 )
@@ -114,6 +115,7 @@ func TestMutualTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	ca.member("worker")
 	other.member("worker")
+	ca.leaf("old", &x509.Certificate{SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "worker"}, NotAfter: time.Now().Add(-time.Hour)})
 	f := secured(t, ca, ca.member("master", net.IPv4(127, 0, 0, 1)))
 
 	found := f.detect("vacuum", `{}`)
@@ -130,19 +132,48 @@ func TestMutualTLS(t *testing.T) {
 	}{
 		"the CA is another one":           {weed.TLS{CA: other.file("ca.crt"), Cert: good.TLS.Cert, Key: good.TLS.Key}, "certificate signed by unknown authority"},
 		"any name, and another CA":        {weed.TLS{CA: other.file("ca.crt"), Cert: good.TLS.Cert, Key: good.TLS.Key, AnyName: true}, "certificate signed by unknown authority"},
-		"the certificate is another CA's": {weed.TLS{CA: good.TLS.CA, Cert: other.file("worker.crt"), Key: other.file("worker.key")}, "master 127.0.0.1"},
-		"no certificate":                  {weed.TLS{CA: good.TLS.CA}, "master 127.0.0.1"},
+		"the certificate is another CA's": {weed.TLS{CA: good.TLS.CA, Cert: other.file("worker.crt"), Key: other.file("worker.key")}, "CERTIFICATE_OF_ANOTHER_CA"},
+		"the certificate has expired":     {weed.TLS{CA: good.TLS.CA, Cert: ca.file("old.crt"), Key: ca.file("old.key")}, "CERTIFICATE_EXPIRED"},
+		"no certificate":                  {weed.TLS{CA: good.TLS.CA}, "CERTIFICATE_MISSING"},
 		"no such file":                    {weed.TLS{CA: "/no/ca.crt"}, "cluster.tls.ca: open /no/ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.use(good.Masters[0], bad.files)
 			refused := jobtypetest.Detect(t.Context(), f.handlers["vacuum"], f.input(`{}`))
-			require.ErrorContains(t, refused.Err, bad.want)
-			probes := probe(t.Context(), f.block)
-			require.Len(t, probes, 1)
-			assert.Contains(t, probes[0].Found, bad.want)
-			assert.Contains(t, probes[0].Fix, "cluster.tls")
+			require.Error(t, refused.Err)
+			for _, probed := range f.probeBoth() {
+				assert.Contains(t, probed.Found, bad.want, probed.Name)
+				assert.Contains(t, probed.Fix, "cluster.tls", probed.Name)
+			}
 		})
+	}
+}
+
+// probeBoth contacts the master, and its address as that of a filer.
+func (f *fixture) probeBoth() []jobtype.ClusterProbe {
+	f.t.Helper()
+	spec := f.spec()
+	spec.Filers = spec.Masters
+	block, err := json.Marshal(spec)
+	require.NoError(f.t, err)
+	probes := probe(f.t.Context(), block)
+	require.Len(f.t, probes, 2)
+	return probes
+}
+
+// TestOneSideHasNoTLS: the probe names the side.
+func TestOneSideHasNoTLS(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	ca.member("worker")
+	f := secured(t, ca, ca.member("master", net.IPv4(127, 0, 0, 1)))
+	block, err := json.Marshal(weed.Spec{Masters: f.spec().Masters})
+	require.NoError(t, err)
+	assert.Contains(t, probe(t.Context(), block)[0].Found, "TLS_REQUIRED")
+	plain := newFixture(t, 1, weed.KeeperOptions{})
+	plain.use(plain.spec().Masters[0], *f.spec().TLS)
+	for _, probed := range plain.probeBoth() {
+		assert.Contains(t, probed.Found, "TLS_NOT_OFFERED", probed.Name)
 	}
 }
 

@@ -102,6 +102,14 @@ func transport(spec *TLS) (credentials.TransportCredentials, error) {
 	if spec == nil {
 		return insecure.NewCredentials(), nil
 	}
+	config, err := tlsConfig(*spec)
+	if err != nil {
+		return nil, err
+	}
+	return credentials.NewTLS(config), nil
+}
+
+func tlsConfig(spec TLS) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: spec.ServerName}
 	if spec.CA != "" {
 		pem, err := os.ReadFile(spec.CA)
@@ -124,7 +132,7 @@ func transport(spec *TLS) (credentials.TransportCredentials, error) {
 		config.InsecureSkipVerify = true //nolint:gosec // of the name only: anyName verifies the chain
 		config.VerifyConnection = anyName(config.RootCAs)
 	}
-	return credentials.NewTLS(config), nil
+	return config, nil
 }
 
 // anyName verifies that a certificate is one of roots, whatever name it has.

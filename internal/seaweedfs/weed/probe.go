@@ -17,10 +17,10 @@ func ProbeAll(ctx context.Context, spec Spec) []Probe {
 		probes = append(probes, probeMaster(ctx, Spec{Masters: []string{master}, TLS: spec.TLS}))
 	}
 	for _, filer := range spec.Filers {
-		probes = append(probes, probeListener(ctx, "filer "+filer, filer, "start it, or correct cluster.filers"))
+		probes = append(probes, probeListener(ctx, spec.TLS, "filer "+filer, filer, "start it, or correct cluster.filers"))
 	}
 	for _, s3 := range spec.S3 {
-		probes = append(probes, probeListener(ctx, "S3 server "+s3, s3, "start it, or correct cluster.s3"))
+		probes = append(probes, probeListener(ctx, spec.TLS, "S3 server "+s3, s3, "start it, or correct cluster.s3"))
 	}
 	return probes
 }
@@ -36,17 +36,28 @@ func probeMaster(ctx context.Context, spec Spec) Probe {
 			return made
 		}
 	}
+	if target, bad := ParseAddress(spec.Masters[0]); bad == nil {
+		if fault := tlsFault(ctx, spec.TLS, target); fault != nil {
+			err = fault
+		}
+	}
 	made.Found, made.Fix = "gives no topology: "+err.Error(), "start it, or correct cluster.masters and cluster.tls; gRPC is expected at the port + 10000"
 	return made
 }
 
-func probeListener(ctx context.Context, name, address, fix string) Probe {
+// probeListener connects to a server. With TLS the certificates are checked, too.
+func probeListener(ctx context.Context, spec *TLS, name, address, fix string) Probe {
 	made := Probe{Name: name, Found: "accepts connections"}
 	target, err := ParseAddress(address)
 	if err == nil {
 		var conn net.Conn
 		if conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", target); err == nil {
 			err = conn.Close()
+		}
+	}
+	if err == nil && spec != nil {
+		if err = tlsFault(ctx, spec, target); err != nil {
+			fix = "correct cluster.tls"
 		}
 	}
 	if err != nil {

@@ -25,13 +25,13 @@ func TestRealKillsInEveryStep(t *testing.T) {
 	} {
 		t.Run(c.handler, func(t *testing.T) {
 			s := newSite(t)
-			s.grow(len(c.stages)+1, "000", s.servers()[0])
-			s.write(40*(len(c.stages)+1), 60_000, "000")
-			s.heartbeat()
+			s.Grow(len(c.stages)+1, "000", s.Servers()[0])
+			s.Write(40*(len(c.stages)+1), 60_000, "000")
+			s.Heartbeat()
 			if c.handler == "ec_balance" {
-				s.run("erasure_coding", fmt.Sprintf(`{"collection_filter":"^%s$","quiet_for_seconds":0,"fullness_ratio":0,"min_size_mb":1}`, s.collection))
+				s.run("erasure_coding", fmt.Sprintf(`{"collection_filter":"^%s$","quiet_for_seconds":0,"fullness_ratio":0,"min_size_mb":1}`, s.Collection))
 			}
-			params := fmt.Sprintf(`{"collection_filter":"^%s$",%s}`, s.collection, c.settings)
+			params := fmt.Sprintf(`{"collection_filter":"^%s$",%s}`, s.Collection, c.settings)
 			for _, stage := range c.stages {
 				found := jobtypetest.Detect(t.Context(), s.handlers[c.handler], s.input(params))
 				require.NoError(t, found.Err)
@@ -48,40 +48,10 @@ func TestRealKillsInEveryStep(t *testing.T) {
 				t.Logf("%s: %s: %v; then %s", found.Proposals[0].Summary, stage, killed.Err, done.Result.Summary)
 				assert.NoError(t, done.Err, stage)
 				assert.NotContains(t, done.Result.Summary, "left behind", stage)
-				s.heartbeat()
-				s.verify()
+				s.Heartbeat()
+				s.Verify()
 			}
-			s.writableAndOnce()
+			s.Whole()
 		})
-	}
-}
-
-// writableAndOnce sees that no volume of the collection is read-only, has a surplus copy, or a shard
-// twice.
-func (s *site) writableAndOnce() {
-	s.t.Helper()
-	copies, shards := map[uint32]int{}, map[uint32]uint32{}
-	for _, server := range s.servers() {
-		for _, disk := range server.Disks {
-			for _, v := range disk.Volumes {
-				if v.Collection == s.collection {
-					assert.False(s.t, v.ReadOnly, "volume %d on %s", v.ID, server.Address)
-					copies[v.ID]++
-				}
-			}
-			for _, e := range disk.Shards {
-				if e.Collection == s.collection {
-					assert.Zero(s.t, shards[e.ID]&e.Bits, "a shard of volume %d is there twice", e.ID)
-					shards[e.ID] |= e.Bits
-				}
-			}
-		}
-	}
-	for id, n := range copies {
-		assert.Equal(s.t, 1, n, "copies of volume %d", id)
-		assert.Zero(s.t, shards[id], "volume %d and its shards", id)
-	}
-	for id, bits := range shards {
-		assert.EqualValues(s.t, 1<<14-1, bits, "shards of volume %d", id)
 	}
 }

@@ -74,7 +74,7 @@ func (s *site) holders(id uint32) []string {
 	return on
 }
 
-// holder asks for the shell lease as an operator's shell does, and returns who has it:
+// holder requests the shell lease as an operator's shell does, and returns its holder:
 // the operator is refused, or gives it back at once.
 func (s *site) holder() string {
 	s.T.Helper()

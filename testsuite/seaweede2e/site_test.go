@@ -68,7 +68,7 @@ func newSite(t *testing.T, workers ...string) *site {
 	return s
 }
 
-// apply applies one job type, which is due only when a test says so.
+// apply applies one job type. It is due only when a test starts it.
 func (s *site) apply(name string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("%scluster: {masters: [%q]}\njob_types:\n  %s:\n    handler: %s\n    schedule: {every: 365d, first_run: scheduled}\n", sites.Scaled, s.master, name, name))

@@ -1,0 +1,181 @@
+package realcluster
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/roundsman/roundsman/internal/seaweedfs/plan"
+	"github.com/roundsman/roundsman/internal/seaweedfs/steps"
+	"github.com/roundsman/roundsman/internal/seaweedfs/weed"
+)
+
+// Environment names the environment variable with the HTTP address of a master whose cluster the
+// tests may change. The cluster needs four volume servers or more.
+const Environment = "ROUNDSMAN_TEST_SEAWEEDFS"
+
+// Cluster is a real cluster with objects of one collection.
+type Cluster struct {
+	T          *testing.T
+	Master     string
+	Collection string
+	Objects    map[string][sha256.Size]byte
+}
+
+// New returns the cluster, with a collection of its own. Without a cluster the test is skipped.
+func New(t *testing.T) *Cluster {
+	t.Helper()
+	master := os.Getenv(Environment)
+	if master == "" {
+		t.Skipf("%s names no real cluster", Environment)
+	}
+	return &Cluster{T: t, Master: master, Collection: fmt.Sprintf("rt%d", time.Now().UnixNano()), Objects: map[string][sha256.Size]byte{}}
+}
+
+func (c *Cluster) get(url string, into any) {
+	c.T.Helper()
+	body, err := Fetch(c.T.Context(), http.MethodGet, url, nil)
+	require.NoError(c.T, err)
+	require.NoError(c.T, json.Unmarshal(body, into), "%s", body)
+}
+
+// Fetch sends one HTTP request. A status that is no success is an error.
+func Fetch(ctx context.Context, method, url string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/octet-stream")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode >= 300 {
+		err = fmt.Errorf("%s: %s: %s", url, response.Status, content)
+	}
+	return content, err
+}
+
+// Grow makes volumes on one server. The master chooses the places of their replicas.
+func (c *Cluster) Grow(count int, placement string, on plan.Server) {
+	c.T.Helper()
+	var made struct {
+		Count int    `json:"count"`
+		Error string `json:"error"`
+	}
+	c.get(fmt.Sprintf("http://%s/vol/grow?collection=%s&count=%d&replication=%s&dataCenter=%s&rack=%s&dataNode=%s",
+		c.Master, c.Collection, count, placement, on.DataCenter, on.Rack, on.Address), &made)
+	require.Empty(c.T, made.Error)
+}
+
+type assigned struct {
+	Fid   string `json:"fid"`
+	URL   string `json:"url"`
+	Error string `json:"error"`
+}
+
+// Write stores objects of random sizes up to 2*size, and deletes every tenth.
+func (c *Cluster) Write(count, size int, placement string) {
+	c.T.Helper()
+	for i := range count {
+		var place assigned
+		c.get(fmt.Sprintf("http://%s/dir/assign?collection=%s&replication=%s", c.Master, c.Collection, placement), &place)
+		require.Empty(c.T, place.Error)
+		content := make([]byte, 1+(i*7919)%(2*size))
+		_, err := rand.Read(content)
+		require.NoError(c.T, err)
+		url := "http://" + place.URL + "/" + place.Fid
+		_, err = Fetch(c.T.Context(), http.MethodPost, url, content)
+		require.NoError(c.T, err)
+		if i%10 == 9 {
+			_, err = Fetch(c.T.Context(), http.MethodDelete, url, nil)
+			require.NoError(c.T, err)
+			continue
+		}
+		c.Objects[place.Fid] = sha256.Sum256(content)
+	}
+}
+
+// Verify reads every object from every server that the master names for its volume.
+func (c *Cluster) Verify() {
+	c.T.Helper()
+	servers := map[string][]string{}
+	for fid, sum := range c.Objects {
+		volume, _, _ := strings.Cut(fid, ",")
+		if servers[volume] == nil {
+			var found struct {
+				Locations []struct {
+					URL string `json:"url"`
+				} `json:"locations"`
+			}
+			c.get(fmt.Sprintf("http://%s/dir/lookup?volumeId=%s", c.Master, volume), &found)
+			for _, location := range found.Locations {
+				servers[volume] = append(servers[volume], location.URL)
+			}
+			require.NotEmpty(c.T, servers[volume], "volume %s", volume)
+		}
+		for _, server := range servers[volume] {
+			content, err := Fetch(c.T.Context(), http.MethodGet, "http://"+server+"/"+fid, nil)
+			require.NoError(c.T, err)
+			require.Equal(c.T, sum, sha256.Sum256(content), "%s on %s", fid, server)
+		}
+	}
+	c.onDisk(slices.Collect(maps.Keys(servers)))
+	c.T.Logf("%d objects of %d volumes are what was written", len(c.Objects), len(servers))
+}
+
+// Dial returns a client of the cluster.
+func (c *Cluster) Dial() *weed.Cluster {
+	c.T.Helper()
+	cluster, err := weed.Dial(weed.Spec{Masters: []string{c.Master}})
+	require.NoError(c.T, err)
+	c.T.Cleanup(func() { _ = cluster.Close() })
+	return cluster
+}
+
+// onDisk fails the test if a server only holds the deleted files of a volume open.
+func (c *Cluster) onDisk(volumes []string) {
+	c.T.Helper()
+	cluster := c.Dial()
+	for _, server := range c.Servers() {
+		for _, volume := range volumes {
+			id, err := strconv.ParseUint(volume, 10, 32)
+			require.NoError(c.T, err)
+			replica := cluster.Replica(c.T.Context(), server.Address, uint32(id))
+			require.NotEqual(c.T, steps.Unknown, replica.Presence, "volume %s on %s: %s", volume, server.Address, replica.Why)
+		}
+	}
+}
+
+// Heartbeat waits until the master knows of every change.
+func (c *Cluster) Heartbeat() {
+	timer := time.NewTimer(6 * time.Second)
+	defer timer.Stop()
+	<-timer.C
+}
+
+// Servers lists the volume servers, at least four.
+func (c *Cluster) Servers() []plan.Server {
+	c.T.Helper()
+	topology, err := c.Dial().Topology(c.T.Context())
+	require.NoError(c.T, err)
+	require.GreaterOrEqual(c.T, len(topology.Servers), 4)
+	return topology.Servers
+}

@@ -76,7 +76,7 @@ func New(options Options) (*Gateway, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: pingAtLeast, PermitWithoutStream: true}),
 	}
 	if options.TLS != nil {
-		settings = append(settings, grpc.Creds(credentials.NewTLS(options.TLS)))
+		settings = append(settings, grpc.Creds(newRefusals(credentials.NewTLS(options.TLS), options.Logger)))
 	}
 	g.grpc = grpc.NewServer(settings...)
 	pb.RegisterPluginControlServiceServer(g.grpc, g)

@@ -8,8 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"log/slog"
 	"math/big"
 	"net"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,12 +70,34 @@ func (a *authority) leaf(t *testing.T, name string) tls.Certificate {
 	})
 }
 
+// lines is a log that several goroutines write.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements [io.Writer].
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns the lines so far.
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // TestTheStreamIsSecured: of the workers only one with a certificate of the CA joins, as
 // with the sections grpc.admin and grpc.worker of weed's security.toml.
 func TestTheStreamIsSecured(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)
+	log := &lines{}
 	gateway, all := serve(t, func(o *gateway.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
 		o.TLS = &tls.Config{
 			Certificates: []tls.Certificate{ca.leaf(t, "admin")}, MinVersion: tls.VersionTLS12,
 			ClientCAs: ca.pool, ClientAuth: tls.RequireAndVerifyClientCert,
@@ -95,6 +120,7 @@ func TestTheStreamIsSecured(t *testing.T) {
 		cancel()
 	}
 	assert.Zero(t, all.count())
+	assert.Equal(t, 1, strings.Count(log.String(), "TLS_REFUSED"), "one line a minute for a host: %s", log.String())
 	m, _ := connect(t, gateway, all, fakeworker.Options{ID: "w", Detect: oneVolume, Credentials: credentials.NewTLS(&tls.Config{
 		RootCAs: ca.pool, MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{ca.leaf(t, "worker")},
 	})})

@@ -234,7 +234,7 @@ func (e *Engine) classOf(it *item, now time.Time) *class {
 	return c
 }
 
-// adopt takes what the work of the class says.
+// adopt takes the settings of the work of the class.
 func (c *class) adopt(work Work) {
 	c.handler, c.jobType, c.perWorker = work.Handler, work.JobType, work.PerWorker
 	c.shared = sharedRouting(work) && !c.nowhere && c.node == "" && len(c.labels) == 0 && !c.direct

@@ -72,7 +72,7 @@ type Decision struct {
 	Reason  string
 }
 
-// ReportKind says what a [Report] tells the source.
+// ReportKind is the kind of a [Report].
 type ReportKind uint8
 
 // The kinds of report.
@@ -87,7 +87,7 @@ const (
 	Crowded
 )
 
-// Report tells the source what has become of an item.
+// Report is an event of an item for the source.
 type Report struct {
 	Kind  ReportKind
 	Item  int

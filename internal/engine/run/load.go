@@ -5,24 +5,6 @@ import (
 	"time"
 )
 
-// Figures of trials, see [load].
-const (
-	// trialPause is how long a worker that had no room for a trial is left alone at
-	// first, trialPauseMost at most. It reports by itself when it has room again, so
-	// trials are for reports that were lost, and for a worker that others keep full
-	// with short work: there a trial gets the next slot.
-	trialPause     = 5 * time.Second
-	trialPauseMost = time.Minute
-	// trialSpacing bounds trials to two a second over all workers of a fleet that
-	// others fill.
-	trialSpacing = 500 * time.Millisecond
-	// trialWait is after which time a trial counts as taken: the five seconds for
-	// which work may wait for its worker, and two for the report.
-	trialWait = 7 * time.Second
-	// trialGrid aligns trials, so that one look at the fleet serves several workers.
-	trialGrid = time.Second
-)
-
 // Short work ends before the run has learned of it and has sent the next item: a
 // slot is empty for as long as that takes. So a worker on which work ends quickly
 // is sent a little more than it has slots for; that waits at the worker's gate.
@@ -47,76 +29,6 @@ type LoadReport struct {
 	OfHandler int `json:"of_handler,omitempty"`
 }
 
-// load is what the run knows of the slots that others use on a worker.
-//
-// It is as old as the last report. A worker that returned work reports when it has
-// room again; that report may be lost, and does not come while others take every
-// slot that becomes free. So a worker that looks full is tried: with one item, and
-// if that is taken with two, four and so on; one that has no room for a trial is
-// left alone for trialPause, then for longer.
-type load struct {
-	At       time.Time      `json:"at,omitzero"`
-	Others   int            `json:"others,omitempty"`
-	Handlers map[string]int `json:"handlers,omitempty"`
-	// TryAt is when the worker may be tried although it looks full.
-	TryAt time.Time `json:"try_at,omitzero"`
-	// Size is how large the next trial is, 0 meaning one; Left what is not used of
-	// this one.
-	Size int `json:"size,omitempty"`
-	Left int `json:"left,omitempty"`
-	// Pause is how long the worker was left alone last.
-	Pause time.Duration `json:"pause,omitempty"`
-}
-
-// take counts one attempt that found no room as far as is known.
-func (l *load) take(now time.Time) {
-	if l.Left == 0 {
-		l.Left = max(l.Size, 1)
-		if l.Size > 0 {
-			l.Pause = 0 // The trial before was taken.
-		}
-	}
-	if l.Left--; l.Left == 0 {
-		l.Size = 2 * max(l.Size, 1)
-		l.TryAt = onGrid(now.Add(trialWait))
-	}
-}
-
-// refuse begins the pause after work that found no room, in a fleet of n workers.
-func (l *load) refuse(n int, now time.Time) {
-	if l.Pause > 0 && l.Size == 0 && l.Left == 0 && l.TryAt.After(now) {
-		return // One pause for all that is returned together.
-	}
-	l.Pause = min(max(2*l.Pause, trialPause), trialPauseMost)
-	l.Size, l.Left = 0, 0
-	l.TryAt = onGrid(now.Add(max(l.Pause, time.Duration(n)*trialSpacing)))
-}
-
-func onGrid(at time.Time) time.Time {
-	if whole := at.Truncate(trialGrid); !whole.Equal(at) {
-		return whole.Add(trialGrid)
-	}
-	return at
-}
-
-// set changes how many slots others use; no handler uses more than that. A worker
-// that has just become fuller is not tried at once.
-func (l *load) set(at time.Time, others int, now time.Time) {
-	if others > l.Others && !l.TryAt.After(now) {
-		l.TryAt = onGrid(now.Add(trialPause))
-	}
-	l.At, l.Others = at, others
-	//workflowcheck:ignore each entry is bounded by itself
-	for name, n := range l.Handlers {
-		if l.Handlers[name] = min(n, others); l.Handlers[name] == 0 {
-			delete(l.Handlers, name)
-		}
-	}
-	if len(l.Handlers) == 0 {
-		l.Handlers = nil // As a restored state has it.
-	}
-}
-
 // observe takes a worker's report about itself. An older one changes nothing.
 func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 	if said.At.IsZero() || said.At.Before(w.load.At) {
@@ -130,7 +42,7 @@ func (w *worker) observe(handler string, said LoadReport, now time.Time) {
 		l.Handlers = map[string]int{}
 	}
 	l.Handlers[handler] = ofHandler
-	l.set(said.At, others, now)
+	l.Set(said.At, others, now)
 	if freed {
 		l.Pause = 0
 	}
@@ -143,7 +55,7 @@ func (w *worker) observeUsed(at time.Time, used int, now time.Time) {
 	if at.IsZero() || at.Before(w.load.At) {
 		return
 	}
-	w.load.set(at, max(used-w.inFlight, 0), now)
+	w.load.Set(at, max(used-w.inFlight, 0), now)
 }
 
 // refused begins the pause after work of a class found no room there. A worker
@@ -154,7 +66,7 @@ func (w *worker) refused(c *class, silent bool, fleet int, now time.Time) (looks
 	if silent {
 		w.load.Others = max(w.load.Others, w.MaxExecute-max(w.inFlight-1, 0))
 	}
-	w.load.refuse(fleet, now)
+	w.load.Refuse(fleet, now)
 	delete(w.pace, c.handler)
 	alone := *c
 	alone.perWorker = 0

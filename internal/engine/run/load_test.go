@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/trial"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -96,10 +97,10 @@ func TestItemsKeepAwayFromAWorkerThatOthersFill(t *testing.T) {
 	wait := s.e.WaitOf(4, s.now)
 	assert.Equal(t, []any{contract.CodeSlots, "all fitting workers are busy; others use 2 slots of a"}, []any{wait.Code, wait.Detail})
 	assert.Equal(t, "1@b", starts(s.end(2, "")), "what came back goes first")
-	assert.Equal(t, "3@a", starts(s.wait(trialPause)), "one item to try it")
+	assert.Equal(t, "3@a", starts(s.wait(trial.Pause)), "one item to try it")
 	assert.Empty(t, starts(s.wait(time.Second)), "one")
 	s.endSaying(3, contract.FailureAtCapacity, s.said(2, 0))
-	assert.Empty(t, starts(s.wait(2*trialPause-time.Second)), "twice as long")
+	assert.Empty(t, starts(s.wait(2*trial.Pause-time.Second)), "twice as long")
 	require.Equal(t, "3@a", starts(s.wait(2*time.Second)))
 	s.reload()
 	assert.Equal(t, "4@a 5@a", starts(s.endSaying(3, "", s.said(0, 0))), "the neighbour has gone")
@@ -113,7 +114,7 @@ func TestTrialsGrowWhileTheyAreTaken(t *testing.T) {
 	var sizes []int
 	for range 4 {
 		at := s.e.NextWake()
-		assert.LessOrEqual(t, at.Sub(s.now), trialWait+time.Second)
+		assert.LessOrEqual(t, at.Sub(s.now), trial.Wait+time.Second)
 		s.now = at
 		sizes = append(sizes, count(t, s.step(Tick{})))
 	}
@@ -135,7 +136,7 @@ func TestRefusedTrialsBecomeRare(t *testing.T) {
 			s.step(Tick{})
 		}
 	}
-	assert.Equal(t, []time.Duration{trialPause, 2 * trialPause, 4 * trialPause, 8 * trialPause, trialPauseMost, trialPauseMost}, pauses)
+	assert.Equal(t, []time.Duration{trial.Pause, 2 * trial.Pause, 4 * trial.Pause, 8 * trial.Pause, trial.PauseMost, trial.PauseMost}, pauses)
 }
 
 // One that refuses and looks free, because it reported the moment before, must cool
@@ -266,7 +267,7 @@ func TestAPrefetchIsTheSecondChoice(t *testing.T) {
 		s.step(Ended{Item: 100 + i, Attempt: 1, Ending: Ending{Duration: pace[id]}})
 	}
 	s.step(WorkerHasRoom{ID: "c", Instance: "i1", Handler: "h", Load: s.said(2, 0)})
-	s.now = s.now.Add(trialPause)
+	s.now = s.now.Add(trial.Pause)
 	assert.Equal(t, "1@a 2@b 3@a 4@b 5@a 6@b 7@a 8@c", starts(s.plain(50)), "free slots, then those that end soon, then a trial")
 }
 

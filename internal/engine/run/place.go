@@ -219,7 +219,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	if w != nil {
 		it.Worker, it.Instance = w.ID, w.Instance
 		if known, ahead, _ := w.room(c); known <= 0 && ahead <= 0 {
-			w.load.take(now)
+			w.load.Take(now)
 		}
 		w.occupy(work.Handler)
 		e.probeStart(it, w, now)

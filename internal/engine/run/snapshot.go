@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
 // Snapshot is the state of an engine as it travels. Attempts in flight are part of
@@ -38,7 +39,7 @@ type savedWorker struct {
 	Suspect     bool                     `json:"suspect,omitempty"`
 	SuspectBeat int64                    `json:"suspect_beat,omitempty"`
 	Unsupported []string                 `json:"unsupported,omitempty"`
-	Load        load                     `json:"load,omitzero"`
+	Load        trial.Load               `json:"load,omitzero"`
 	Pace        map[string]time.Duration `json:"pace,omitempty"`
 	Used        int64                    `json:"used,omitempty"`
 	Starts      startRecord              `json:"starts,omitzero"`

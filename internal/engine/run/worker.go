@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
 // Bounds that hold wherever items are placed.
@@ -43,7 +44,7 @@ type worker struct {
 	inFlight int
 	own      map[string]int
 	// load is what others run there, as last reported.
-	load      load
+	load      trial.Load
 	coolUntil time.Time
 	// pace is a moving average of how long the run's work takes there, by handler.
 	pace map[string]time.Duration

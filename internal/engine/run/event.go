@@ -125,7 +125,7 @@ type Ending struct {
 	Result json.RawMessage `json:"-"`
 }
 
-// Reported: the ending is the worker's report, not made by the server.
+// Reported is true for an ending by the worker, false for one by the server.
 func (e Ending) Reported() bool {
 	return !e.Unreported && e.Failure != contract.FailureWorkerLost && e.Failure != contract.FailureNotRunning && e.Failure != contract.FailureNotTaken
 }

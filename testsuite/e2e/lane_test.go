@@ -8,6 +8,7 @@ import (
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/testsuite"
 )
 
 // meets is a job that ends only if a job of the other job type runs at the same time.
@@ -29,4 +30,32 @@ func TestWithoutALaneJobTypesRunSideBySide(t *testing.T) {
 	for _, ref := range []starter.RunRef{c.run("left"), c.run("right")} {
 		assert.Equal(t, contract.OutcomeCompleted, c.result(ref, time.Minute).Outcome)
 	}
+}
+
+// TestARunWithoutAPlaceGivesItsLaneBack: no worker has the label of its job. The next job type has its
+// turn, and when such a worker comes the job is done.
+func TestARunWithoutAPlaceGivesItsLaneBack(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "node-1")
+	c.apply(`  archive:
+    handler: command
+    lane: default
+    schedule: {every: 300d, first_run: scheduled}
+    detect: {command: [echo, '{"dedupe_key":"x","labels":{"role":"tape"},"params":{"item":"x"}}'], format: json}
+    execute: {command: [sh, -c, "echo archive >> ran"]}
+` + noting("other", "lane: default\n    schedule: {every: 300d, first_run: scheduled}"))
+	archive := c.run("archive")
+	testsuite.WaitFor(t, time.Minute, "archive to have the lane", func() bool {
+		view, err := c.client.Admission().View(t.Context(), contract.AdmissionFilter{WorkflowID: archive.WorkflowID})
+		return err == nil && len(view.Lanes) == 1 && view.Lanes[0].Holder != nil
+	})
+	assert.Equal(t, contract.OutcomeCompleted, c.result(c.run("other"), time.Minute).Outcome)
+	assert.Equal(t, []string{"other"}, c.lines("ran"))
+	said, _ := c.says("explain", archive.WorkflowID)
+	assert.Contains(t, said, "NO_WORKER")
+	assert.Contains(t, said, "role=tape")
+	c.worker("tape-1", "--labels", "role=tape")
+	assert.Equal(t, contract.OutcomeCompleted, c.result(archive, time.Minute).Outcome)
+	assert.Equal(t, []string{"other", "archive"}, c.lines("ran"))
+	t.Log(said)
 }

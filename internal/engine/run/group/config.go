@@ -20,6 +20,9 @@ const (
 	// maxDetectAttempts bounds detections lost to workers; an error of the handler
 	// itself is not retried within the group.
 	maxDetectAttempts = 5
+	// leaveAfter is how long a group holds its lane while it can place none of its jobs.
+	// A worker that is started again is back before.
+	leaveAfter = 10 * time.Second
 	// freshFor is how long a view of the workers that was looked up is used.
 	freshFor = 3 * time.Second
 	// defaultMaxWait is for a group whose interval is unknown.

@@ -76,7 +76,7 @@ func (g *Group) stop(cause stopCause, why reason, now time.Time) {
 		return
 	}
 	if g.away || g.leaving {
-		g.away, g.leaving, g.turn.Step = false, false, stepNone
+		g.away, g.unplaced, g.leaving, g.turn.Step = false, false, false, stepNone
 		g.phase = PhaseRunning
 	}
 	g.stopping, g.why = cause, why
@@ -195,6 +195,7 @@ func (g *Group) ownWake() time.Time {
 			next = g.hardStop
 		}
 	}
+	next = earliestSet(next, g.unplacedUntil())
 	switch closes := g.closes(); {
 	case closes.IsZero():
 	case g.stopping == stopNone:

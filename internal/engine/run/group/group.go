@@ -32,8 +32,10 @@ type Group struct {
 	// stopping is why nothing new starts; empty while jobs may start.
 	stopping stopCause
 	why      reason
-	// away: the window has closed, and the group waits for the next one.
+	// away: the group has given its turn back and waits for another: its window has closed.
 	away bool
+	// unplaced: it is away because no worker exists for any of its jobs.
+	unplaced bool
 	// leaving: the same, but attempts still run.
 	leaving bool
 	// begun: what was found has become jobs whose numbers are known outside.
@@ -135,6 +137,7 @@ func (g *Group) advance(now time.Time) {
 	if g.phase == PhaseRunning {
 		g.endIfNothingFits(now)
 		g.leave(now)
+		g.leaveUnplaced(now)
 		g.settle(now)
 	}
 	if g.phase == PhaseRunning || g.begun && (g.away || g.phase == PhaseClaiming) {

@@ -34,6 +34,7 @@ type snapshot struct {
 	Stopping  stopCause     `json:"stopping,omitempty"`
 	Why       reason        `json:"why,omitzero"`
 	Away      bool          `json:"away,omitempty"`
+	Unplaced  bool          `json:"unplaced,omitempty"`
 	Leaving   bool          `json:"leaving,omitempty"`
 	Begun     bool          `json:"begun,omitempty"`
 	Elsewhere int           `json:"elsewhere,omitempty"`
@@ -66,7 +67,7 @@ func (g *Group) Snapshot() ([]byte, error) {
 	s := snapshot{
 		Version: snapshotVersion, Config: g.cfg, Engine: g.engine.Snapshot(), Phase: g.phase, Turn: g.turn, Window: g.window, Closing: g.closing,
 		CreatedAt: g.createdAt, StartedAt: g.startedAt, TurnAt: g.turnAt, PausedFor: g.pausedFor, Stopping: g.stopping, Why: g.why,
-		Away: g.away, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
+		Away: g.away, Unplaced: g.unplaced, Leaving: g.leaving, Begun: g.begun, Elsewhere: g.elsewhere, DrainOver: g.drainOver, LastTick: g.lastTick,
 		Paused: g.paused, PausedAt: g.pausedAt, PausedBy: g.pausedBy, PauseNote: g.pauseNote, Detect: g.detect,
 		Open: g.jobs.sorted(), Last: g.jobs.last, Bytes: g.jobs.bytes, Failures: g.jobs.failures, Pages: g.jobs.record.Pages(),
 		Counts: g.counts, ByWorker: g.byWorker, Deduped: g.deduped, HeldBack: g.heldBack, Endings: g.endings, Carried: g.carried, Took: g.took, Phases: g.phases,
@@ -113,7 +114,7 @@ func (s *snapshot) restore(packed []byte, now time.Time) (*Group, error) {
 	g := &Group{
 		cfg: s.Config, engine: engine, phase: s.Phase, turn: s.Turn, window: s.Window, closing: s.Closing,
 		createdAt: s.CreatedAt, startedAt: s.StartedAt, turnAt: s.TurnAt, pausedFor: s.PausedFor, stopping: s.Stopping, why: s.Why,
-		away: s.Away, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
+		away: s.Away, unplaced: s.Unplaced, leaving: s.Leaving, begun: s.Begun, elsewhere: s.Elsewhere, drainOver: s.DrainOver, lastTick: s.LastTick,
 		paused: s.Paused, pausedAt: s.PausedAt, pausedBy: s.PausedBy, pauseNote: s.PauseNote, detect: s.Detect,
 		counts: s.Counts, byWorker: s.ByWorker, deduped: s.Deduped, heldBack: s.HeldBack, endings: s.Endings, carried: s.Carried, took: s.Took, phases: s.Phases,
 		jobs: newJobs(),

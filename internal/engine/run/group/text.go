@@ -72,6 +72,9 @@ func (g *Group) wanted() string {
 
 // missing names the handler, label or state without which no worker can serve the group.
 func (g *Group) missing() string {
+	if g.unplaced {
+		return g.engine.Lacks()
+	}
 	missing := g.engine.Shortage(explain.Wanted{JobType: g.cfg.JobType, Handler: g.cfg.Handler, Labels: g.cfg.Labels})
 	if missing == "" { // The registry is incomplete, or those that match do not detect.
 		return "no online worker could serve " + g.wanted()

@@ -157,6 +157,9 @@ func (g *Group) awaitWorker(now time.Time) {
 // served reports whether a worker can serve the group: detect for it, or execute
 // what was submitted.
 func (g *Group) served() bool {
+	if g.unplaced {
+		return g.engine.Placeable()
+	}
 	if g.spreads() && !g.cfg.Submitted {
 		return g.reachable()
 	}

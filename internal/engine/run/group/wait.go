@@ -44,7 +44,7 @@ func (g *Group) laneDeadline() time.Time {
 // windowDeadline is the same for the window.
 func (g *Group) windowDeadline() time.Time {
 	switch {
-	case g.away:
+	case g.away && g.cfg.Submitted:
 		return g.createdAt.Add(MaxAway)
 	case g.cfg.Submitted:
 		return g.lastStart()

@@ -189,18 +189,48 @@ func (g *Group) leave(now time.Time) {
 	}
 	g.leaving, g.away = false, true
 	g.stopping, g.why = stopNone, reason{}
+	g.giveBack(now, g.closing.Next)
+}
+
+// giveBack gives back what belongs to the turn. The next turn comes after holdUntil.
+func (g *Group) giveBack(now, holdUntil time.Time) {
 	g.engine.Forget()
 	g.do(Unwatch{})
 	g.leaveTurn()
-	g.turn.HoldUntil = g.closing.Next
+	g.turn.HoldUntil = holdUntil
 	g.enter(stepWindow, now)
 	g.advanceTurn(now)
+}
+
+// unplacedUntil returns when a group that holds its lane for nothing leaves it; zero: it works,
+// or holds none.
+func (g *Group) unplacedUntil() time.Time {
+	if !g.cfg.Turn || g.cfg.Lane == "" || g.phase != PhaseRunning || g.paused || g.leaving || g.away || g.stopping != stopNone {
+		return time.Time{}
+	}
+	since, all := g.engine.Unplaced()
+	if !all {
+		return time.Time{}
+	}
+	return since.Add(leaveAfter)
+}
+
+// leaveUnplaced gives the lane to others while no worker exists for any job of the group.
+func (g *Group) leaveUnplaced(now time.Time) {
+	until := g.unplacedUntil()
+	if until.IsZero() || now.Before(until) {
+		return
+	}
+	g.away, g.unplaced = true, true
+	g.note(run.Delayed, contract.CodeNoWorker, g.missing(), 0)
+	g.engine.Suspend(now)
+	g.giveBack(now, time.Time{})
 }
 
 // comeBack continues with what is left: the window is open, and it is the group's
 // turn again.
 func (g *Group) comeBack(now time.Time) {
-	g.away = false
+	g.away, g.unplaced = false, false
 	g.setClosing(now)
 	if g.jobs.open.len() > 0 && g.claims() {
 		g.phase = PhaseClaiming
@@ -223,9 +253,13 @@ func (g *Group) resume(now time.Time) {
 
 // stayAway ends what was to continue with the next window.
 func (g *Group) stayAway(why reason, now time.Time) {
-	g.leaving, g.away, g.turn.Step = false, false, stepNone
+	code := contract.CodeWindowEnd
+	if g.unplaced {
+		code = contract.CodeNoWorker
+	}
+	g.leaving, g.away, g.unplaced, g.turn.Step = false, false, false, stepNone
 	g.stopping, g.why, g.phase = stopWindow, why, PhaseRunning
-	g.note(run.Terminated, contract.CodeWindowEnd, why.String(), 0)
+	g.note(run.Terminated, code, why.String(), 0)
 	g.engine.Stop(now, run.NotStarted, why.String())
 	if !g.begun {
 		g.beginRunning(now)

@@ -1,0 +1,46 @@
+package run
+
+import "time"
+
+// Unplaced reports whether no item can be placed, and since when: nothing is in flight, and every item
+// waits for a worker that does not exist. It costs the classes only while nothing is in flight.
+func (e *Engine) Unplaced() (since time.Time, all bool) {
+	if len(e.flight) > 0 || len(e.items) == 0 || e.fleet.incomplete {
+		return time.Time{}, false
+	}
+	waiting := 0
+	//workflowcheck:ignore the latest and a sum do not depend on the order
+	for _, c := range e.classes {
+		switch {
+		case len(c.items) == 0:
+		case c.nowhere, c.possible > 0, c.noWorkerSince.IsZero():
+			return time.Time{}, false
+		default:
+			waiting += len(c.items)
+			since = latest(since, c.noWorkerSince)
+		}
+	}
+	return since, waiting == len(e.items)
+}
+
+// Placeable reports whether a worker exists for one of the items, busy or not.
+func (e *Engine) Placeable() bool {
+	waiting := 0
+	//workflowcheck:ignore a disjunction does not depend on the order
+	for _, c := range e.classes {
+		if len(c.items) > 0 && (c.nowhere || c.possible > 0) {
+			return true
+		}
+		waiting += len(c.items)
+	}
+	return waiting < len(e.items)
+}
+
+// Lacks names what the largest class of items lacks to be placed; "" if there is none.
+func (e *Engine) Lacks() string {
+	it := e.items[e.MainWait()]
+	if it == nil || it.class == nil {
+		return ""
+	}
+	return e.missing(it.class)
+}

@@ -26,7 +26,11 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 		e.lose(it, true, now)
 		return
 	}
-	if it.Phase != PhaseRunning || e.adopts(it, end, now) {
+	if it.Phase != PhaseRunning {
+		e.refit(it, now) // The report may have a later checkpoint.
+		return
+	}
+	if e.adopts(it, end, now) {
 		return
 	}
 	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now

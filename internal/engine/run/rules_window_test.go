@@ -77,6 +77,21 @@ func TestTheClosingHoldsForWhatWaits(t *testing.T) {
 	}()))
 }
 
+// TestALateCheckpointMakesALostItemFit: the worker reports after the item was given up how far it
+// came, and that it is lost.
+func TestALateCheckpointMakesALostItemFit(t *testing.T) {
+	t.Parallel()
+	s := closing(t, jobtype.Policy{WorkerLossLimit: 3}, time.Hour, 4)
+	require.Equal(t, "1@a", starts(s.offer(takes(1, 40*time.Minute))))
+	s.wait(30 * time.Minute)
+	s.step(Ended{Item: 1, Attempt: 1, Ending: Ending{Failure: contract.FailureWorkerLost, Unreported: true}})
+	s.wait(Grace)
+	require.Equal(t, 1, s.e.Late())
+	s.step(WorkerProbed{ID: "a", Instance: "i1", Alive: true})
+	s.step(Delivered{Item: 1, Attempt: 1, Fence: s.e.items[1].Sent, Ending: Ending{Failure: contract.FailureWorkerLost, Checkpoint: json.RawMessage(`1`), Done: 90}})
+	assert.Zero(t, s.e.Late(), "four minutes are left of it")
+}
+
 // An item that continues from a checkpoint needs what is left of it, if its handler
 // said how much it had done; else it may need all of it.
 func TestWhatIsLeftOfAnItemHasToFit(t *testing.T) {

@@ -31,7 +31,7 @@ func beChild(ctx context.Context, o options) error {
 	defer dialed.Close()
 	node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
 		ID: o.childID, MaxExecute: o.slots, DrainTimeout: -1,
-		Handlers: []jobtype.Handler{noop{}, sleeper{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
+		Handlers: []jobtype.Handler{noop{}, sleeper{}, graphs{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
 	})
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func beRemoteChild(ctx context.Context, o options) error {
 	}
 	defer dialed.Close()
 	if o.child == childNatives {
-		return beNatives(ctx, dialed)
+		return beNatives(ctx, dialed, o.childID)
 	}
 	served, err := app.NewHTTP(o.childID, "bench", config.Access{})
 	if err != nil {
@@ -139,11 +139,12 @@ func beRemoteChild(ctx context.Context, o options) error {
 	return gateway.Stop(context.WithoutCancel(ctx))
 }
 
-func beNatives(ctx context.Context, dialed *starter.Client) error {
+// beNatives runs the workers. A data directory lets their successors have their ids.
+func beNatives(ctx context.Context, dialed *starter.Client, dir string) error {
 	var all sync.WaitGroup
 	for i := range remoteWorkers {
 		node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
-			ID: fmt.Sprintf("node-%03d", i), MaxExecute: 1, DrainTimeout: -1, Handlers: []jobtype.Handler{noop{}},
+			ID: fmt.Sprintf("node-%03d", i), MaxExecute: 1, DrainTimeout: -1, Handlers: []jobtype.Handler{noop{}}, DataDir: dir,
 		})
 		if err != nil {
 			return err

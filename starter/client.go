@@ -185,7 +185,7 @@ func (o Options) ClientOptions() client.Options {
 			GetSystemInfoTimeout: o.DialTimeout,
 			DialOptions: []grpc.DialOption{
 				grpc.WithConnectParams(connectParams()),
-				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady),
+				grpc.WithChainUnaryInterceptor(rpc.PollWhenReady, rpc.RepeatLimited),
 			},
 		},
 	}

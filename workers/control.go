@@ -28,6 +28,12 @@ const DefaultEager = 40
 // repeated under the same load.
 const deadlockTimeout = 5 * time.Second
 
+// Bounds of the pollers for workflow tasks, for each of the two queues that they poll.
+const (
+	minWorkflowPollers = 4
+	maxWorkflowPollers = 16
+)
+
 // ControlOptions describe one process of the control plane.
 type ControlOptions struct {
 	// Register registers workflows and control activities; each function is
@@ -114,6 +120,7 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 		MaxConcurrentWorkflowTaskExecutionSize: options.MaxWorkflowTasks,
 		WorkerStopTimeout:                      options.StopTimeout,
 		DeadlockDetectionTimeout:               deadlockTimeout,
+		WorkflowTaskPollerBehavior:             workflowPollers(),
 		OnFatalError: func(err error) {
 			select {
 			case control.failed <- err:
@@ -125,6 +132,14 @@ func NewControl(c client.Client, options ControlOptions) (*Control, error) {
 		register(control.worker)
 	}
 	return control, nil
+}
+
+// workflowPollers take the workflow tasks and queries of all workflows. The SDK's two
+// let tasks of the registry wait for more than the 5 s that the server allows.
+func workflowPollers() worker.PollerBehavior {
+	return worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+		InitialNumberOfPollers: minWorkflowPollers, MinimumNumberOfPollers: minWorkflowPollers, MaximumNumberOfPollers: maxWorkflowPollers,
+	})
 }
 
 // eager is nil where the SDK's own, which must be positive, does not matter.

@@ -1,0 +1,123 @@
+// Package surge measures a fleet of which all workers start or die at once, and a
+// registry beside many groups that begin at once.
+package surge
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/temporal/rpc"
+)
+
+// limit is how long a measurement waits for the registry.
+const limit = 3 * time.Minute
+
+// Fleet is many workers in one process of their own.
+type Fleet struct {
+	Temporal client.Client
+	Size     int
+	// Spawn starts the process.
+	Spawn func() (*exec.Cmd, error)
+}
+
+// Times are figures of one fleet in seconds, each from the start or the kill of the
+// process.
+type Times struct {
+	// Online: all are registered. Started: all beat, too, so that they get work.
+	// Noticed: the registry shows none of the killed as beating. Restarted: all beat
+	// again, with their ids.
+	Online, Started, Noticed, Restarted float64
+}
+
+// Measure starts the fleet, kills its process with SIGKILL and starts it again.
+func (f Fleet) Measure(ctx context.Context) (Times, error) {
+	var times Times
+	process, err := f.start(ctx, &times.Online, &times.Started)
+	if err != nil {
+		return times, err
+	}
+	killed := time.Now()
+	if err := process.Process.Kill(); err != nil {
+		return times, err
+	}
+	_ = process.Wait() // killed, as it says
+	if err := f.await(ctx, func(_, fresh int) bool { return fresh == 0 }); err != nil {
+		return times, err
+	}
+	times.Noticed = time.Since(killed).Seconds()
+	_, err = f.start(ctx, new(float64), &times.Restarted)
+	return times, err
+}
+
+func (f Fleet) start(ctx context.Context, online, fresh *float64) (*exec.Cmd, error) {
+	began := time.Now()
+	process, err := f.Spawn()
+	if err != nil {
+		return nil, err
+	}
+	if err := f.await(ctx, func(online, _ int) bool { return online >= f.Size }); err != nil {
+		return nil, err
+	}
+	*online = time.Since(began).Seconds()
+	err = f.await(ctx, func(_, fresh int) bool { return fresh >= f.Size })
+	*fresh = time.Since(began).Seconds()
+	return process, err
+}
+
+// await waits until the numbers of ONLINE workers, and of those of them that beat, are
+// right.
+func (f Fleet) await(ctx context.Context, right func(online, fresh int) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for online, fresh := -1, -1; ; {
+		if view, err := look(ctx, f.Temporal); err == nil {
+			online, fresh = 0, 0
+			for _, w := range view.Workers {
+				if w.State != contract.WorkerOnline {
+					continue
+				}
+				if online++; w.Fresh {
+					fresh++
+				}
+			}
+			if right(online, fresh) {
+				return nil
+			}
+		}
+		if err := rpc.Wait(ctx, 100*time.Millisecond); err != nil {
+			return fmt.Errorf("of %d workers %d are online and %d beat: %w", f.Size, online, fresh, err)
+		}
+	}
+}
+
+func look(ctx context.Context, temporal client.Client) (contract.FleetView, error) {
+	var view contract.FleetView
+	answer, err := temporal.QueryWorkflow(ctx, contract.FleetWorkflowID, "", contract.QueryFleet)
+	if err != nil {
+		return view, err
+	}
+	return view, answer.Get(&view)
+}
+
+// Longest asks the registry again and again until done is closed, and returns how
+// long the longest answer took in seconds.
+func Longest(ctx context.Context, temporal client.Client, done <-chan struct{}) (float64, error) {
+	var longest float64
+	for {
+		began := time.Now()
+		if _, err := look(ctx, temporal); err != nil {
+			return longest, err
+		}
+		longest = max(longest, time.Since(began).Seconds())
+		select {
+		case <-done:
+			return longest, nil
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

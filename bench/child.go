@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/roundsman/roundsman/bench/bare"
+	"github.com/roundsman/roundsman/bench/surge"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/workers"
@@ -31,7 +32,7 @@ func beChild(ctx context.Context, o options) error {
 	defer dialed.Close()
 	node, err := workers.NewNode(dialed.Temporal(), workers.NodeOptions{
 		ID: o.childID, MaxExecute: o.slots, DrainTimeout: -1,
-		Handlers: []jobtype.Handler{noop{}, sleeper{}, graphs{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
+		Handlers: []jobtype.Handler{noop{}, sleeper{}, surge.Graphs{}}, Shared: strings.FieldsFunc(o.shared, func(r rune) bool { return r == ',' }),
 	})
 	if err != nil {
 		return err

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"time"
 
+	"github.com/roundsman/roundsman/bench/far"
 	"github.com/roundsman/roundsman/config"
 	"github.com/roundsman/roundsman/internal/app"
 	"github.com/roundsman/roundsman/jobtype"
@@ -163,89 +161,9 @@ func beRemotes(ctx context.Context, api string) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 3 * remoteWorkers}}
 	var all sync.WaitGroup
 	for i := range remoteWorkers {
-		far := &farWorker{api: api, id: fmt.Sprintf("far-%03d", i), client: client}
-		all.Go(func() { far.run(ctx) })
+		worker := &far.Worker{API: api, ID: fmt.Sprintf("far-%03d", i), Client: client}
+		all.Go(func() { worker.Run(ctx) })
 	}
 	all.Wait()
 	return nil
-}
-
-// farWorker speaks the protocol of remote workers.
-type farWorker struct {
-	api, id, token string
-	client         *http.Client
-}
-
-// call repeats a request until a gateway answers it; nil: there was nothing.
-func (w *farWorker) call(ctx context.Context, path string, body any) map[string]any {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return nil
-	}
-	for ctx.Err() == nil {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.api+path, bytes.NewReader(encoded))
-		if err != nil {
-			return nil
-		}
-		request.Header.Set("Content-Type", "application/json")
-		if w.token != "" {
-			request.Header.Set("Authorization", "Bearer "+w.token)
-		}
-		response, err := w.client.Do(request)
-		if err == nil {
-			var answer map[string]any
-			err = json.NewDecoder(response.Body).Decode(&answer)
-			_ = response.Body.Close()
-			switch {
-			case response.StatusCode == http.StatusNoContent:
-				return nil
-			case err == nil && response.StatusCode == http.StatusOK:
-				return answer
-			}
-		}
-		_ = pause(ctx, 100*time.Millisecond)
-	}
-	return nil
-}
-
-func (w *farWorker) run(ctx context.Context) {
-	registered := w.call(ctx, "/workers/register", map[string]any{
-		"id": w.id, "max_execute": 1, "capabilities": []map[string]any{{"handler": "noop", "detect": true, "execute": true}},
-	})
-	w.token, _ = registered["token"].(string)
-	var loops sync.WaitGroup
-	loops.Go(func() {
-		for ctx.Err() == nil {
-			w.call(ctx, "/workers/"+w.id+"/ping", map[string]any{"executing": 0, "detecting": 0})
-			_ = pause(ctx, 5*time.Second)
-		}
-	})
-	loops.Go(func() {
-		for ctx.Err() == nil {
-			if found := w.call(ctx, "/workers/"+w.id+"/detections:poll", map[string]any{"wait": "30s"}); found != nil {
-				w.detect(ctx, found)
-			}
-		}
-	})
-	for ctx.Err() == nil {
-		if job := w.call(ctx, "/workers/"+w.id+"/jobs:poll", map[string]any{"wait": "30s"}); job != nil {
-			w.call(ctx, fmt.Sprintf("/leases/%s/complete", job["lease"]), map[string]any{})
-		}
-	}
-	loops.Wait()
-}
-
-func (w *farWorker) detect(ctx context.Context, found map[string]any) {
-	params, _ := found["params"].(map[string]any)
-	n, _ := params["n"].(float64)
-	cursor, lease := found["cursor"], fmt.Sprintf("/leases/%s", found["lease"])
-	for first := 0; first < int(n); first += 1000 {
-		var page []map[string]any
-		for i := first; i < min(first+1000, int(n)); i++ {
-			page = append(page, map[string]any{"dedupe_key": fmt.Sprintf("object/%06d", i), "summary": fmt.Sprintf("no-op %d", i)})
-		}
-		answer := w.call(ctx, lease+"/proposals", map[string]any{"cursor": cursor, "proposals": page})
-		cursor = answer["cursor"]
-	}
-	w.call(ctx, lease+"/detected", map[string]any{"cursor": cursor})
 }

@@ -44,7 +44,7 @@ func measurements() []measurement {
 		{"worker_kill", "from kill -9 of a worker to the start of its job elsewhere, heartbeat timeout 5 s, 20 times", workerKill},
 		{"join", "from the start of a worker's process to the first job of a running group on it", join},
 		{"fleet_surge", "200 workers in one process that start, are killed with SIGKILL and start again at once", fleetSurge},
-		{"dag_surge", "the longest answer of the registry while 40 jobs that are DAGs of 700 bytes begin at once", dagSurge},
+		{"dag_surge", "the slowest query of the registry while 40 jobs that are DAGs of 700 bytes begin at once", dagSurge},
 		{"registry_1000", "history events per hour and CPU with 1,000 simulated workers that beat every 5 s", registry1000},
 		{"placement", "1,000 jobs of 50 ms over 4 worker processes with 4 slots each, against the bare SDK", placement},
 		{"placement_shared_fleet", "a group next to another that fills half of the fleet with long jobs, against the same group pinned to the free half", placementSharedFleet},

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
-	"strings"
-	"time"
 
 	"github.com/roundsman/roundsman/bench/surge"
 	"github.com/roundsman/roundsman/contract"
@@ -54,35 +51,7 @@ func (b *bench) surgeOnce(ctx context.Context) (surge.Times, error) {
 	return fleet.Measure(ctx)
 }
 
-const (
-	// dagProposals carry a graph of dagProposalBytes each.
-	dagProposals     = 40
-	dagProposalBytes = 700
-)
-
-// graphs is a handler of which each proposal carries a DAG.
-type graphs struct{}
-
-func (graphs) Descriptor() jobtype.Descriptor {
-	return jobtype.Descriptor{Name: "graphs", Help: "Proposes DAGs of tasks that do nothing."}
-}
-
-func (graphs) Detect(ctx context.Context, _ jobtype.DetectInput, out jobtype.ProposalSink) error {
-	for i := range dagProposals {
-		dag := fmt.Sprintf("version: 1\nname: graph-%d\ntasks:\n  - {id: a, noop: true}\n  - {id: b, needs: [a], noop: true}\n", i)
-		dag += "# " + strings.Repeat("x", dagProposalBytes-len(dag)-3) + "\n"
-		if err := out.Emit(ctx, jobtype.Proposal{DedupeKey: fmt.Sprint(i), DAG: dag}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (graphs) Execute(context.Context, jobtype.Job, jobtype.Progress) (jobtype.Result, error) {
-	return jobtype.Result{}, nil
-}
-
-// dagSurge measures the longest answer of the registry while 40 jobs that are DAGs begin
+// dagSurge measures the slowest query of the registry while 40 jobs that are DAGs begin
 // at once.
 func dagSurge(ctx context.Context, b *bench) error {
 	c, err := startCluster(ctx, b, 1, 4)
@@ -93,31 +62,17 @@ func dagSurge(ctx context.Context, b *bench) error {
 	var longest, took []float64
 	for range b.reps {
 		run, err := c.begin(ctx, contract.JobTypeSpec{Name: "graphs", Handler: "graphs", Params: json.RawMessage("{}"), Policy: jobtype.Policy{
-			GlobalExecutionConcurrency: dagProposals, PerWorkerExecutionConcurrency: dagProposals,
+			GlobalExecutionConcurrency: surge.Proposals, PerWorkerExecutionConcurrency: surge.Proposals,
 		}.WithDefaults()})
 		if err != nil {
 			return err
 		}
-		began, done := time.Now(), make(chan struct{})
-		var result contract.JobGroupResult
-		var failed error
-		go func() {
-			defer close(done)
-			failed = run.Get(ctx, &result)
-			took = append(took, time.Since(began).Seconds())
-		}()
-		seconds, err := surge.Longest(ctx, c.temporal, done)
-		if <-done; err == nil {
-			err = failed
-		}
+		slowest, all, err := surge.Slowest(ctx, c.temporal, run)
 		if err != nil {
 			return err
 		}
-		if result.Counts.Completed != dagProposals {
-			return fmt.Errorf("%d of %d DAGs completed", result.Counts.Completed, dagProposals)
-		}
-		b.logf("dag_surge: longest answer %.2f s, all in %.2f s", seconds, took[len(took)-1])
-		longest = append(longest, seconds)
+		b.logf("dag_surge: slowest query %.2f s, all in %.2f s", slowest, all)
+		longest, took = append(longest, slowest), append(took, all)
 	}
-	return b.values("dag_surge", dagProposals, "s", longest, map[string]float64{"all_s": round(median(took))})
+	return b.values("dag_surge", surge.Proposals, "s", longest, map[string]float64{"all_s": round(median(took))})
 }

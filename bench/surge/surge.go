@@ -1,5 +1,5 @@
-// Package surge measures a fleet of which all workers start or die at once, and a
-// registry beside many groups that begin at once.
+// Package surge measures a fleet whose workers all start or die at once, and the
+// registry next to many DAGs that begin at once.
 package surge
 
 import (
@@ -104,19 +104,24 @@ func look(ctx context.Context, temporal client.Client) (contract.FleetView, erro
 	return view, answer.Get(&view)
 }
 
-// Longest asks the registry again and again until done is closed, and returns how
-// long the longest answer took in seconds.
-func Longest(ctx context.Context, temporal client.Client, done <-chan struct{}) (float64, error) {
-	var longest float64
+// Slowest queries the registry again and again while a group of [Graphs] runs. It returns
+// the seconds of the slowest query and of the group.
+func Slowest(ctx context.Context, temporal client.Client, run client.WorkflowRun) (slowest, all float64, err error) {
+	began, done := time.Now(), make(chan error, 1)
+	var result contract.JobGroupResult
+	go func() { done <- run.Get(ctx, &result) }()
 	for {
-		began := time.Now()
+		asked := time.Now()
 		if _, err := look(ctx, temporal); err != nil {
-			return longest, err
+			return 0, 0, err
 		}
-		longest = max(longest, time.Since(began).Seconds())
+		slowest = max(slowest, time.Since(asked).Seconds())
 		select {
-		case <-done:
-			return longest, nil
+		case err = <-done:
+			if err == nil && result.Counts.Completed != Proposals {
+				err = fmt.Errorf("%d of %d DAGs completed", result.Counts.Completed, Proposals)
+			}
+			return slowest, time.Since(began).Seconds(), err
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -25,7 +25,7 @@ func refusal(cause enumspb.ResourceExhaustedCause) error {
 	return serviceerror.ToStatus(&serviceerror.ResourceExhausted{Cause: cause, Message: "no"}).Err()
 }
 
-// inFlight is the refusal of an update beside ten others, alone and with a start.
+// inFlight is the refusal of an update next to ten others, alone and with a start.
 func inFlight(method string) error {
 	if method != starting {
 		return refusal(enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT)

@@ -56,7 +56,7 @@ func (l *loader) receiver(f yamlread.Field, path string) receiver.Receiver {
 	}
 	if c := n.Get("command"); c != nil {
 		read.Command = &receiver.Command{}
-		if l.object(c, path+".command", append([]string{"argv", "timeout"}, launch.Keys()...)...) {
+		if l.object(c, path+".command", append([]string{"argv", "timeout"}, launch.KeysOfAll()...)...) {
 			read.Command.Argv = l.words(c.Get("argv"), path+".command.argv", anyText)
 			l.found(commandlint.Command(c.Get("argv"), path+".command.argv"))
 			l.duration(c.Get("timeout"), path+".command.timeout", &read.Command.Timeout)

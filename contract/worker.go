@@ -66,6 +66,10 @@ type LogQueryResult struct {
 	Text      string    `json:"text"`
 	Running   bool      `json:"running,omitempty"`
 	StartedAt time.Time `json:"started_at,omitzero"`
+	// Since is the start of the process. Files is set if outputs also lie on its disk, where the next
+	// process finds them.
+	Since time.Time `json:"since,omitzero"`
+	Files bool      `json:"files,omitempty"`
 }
 
 // AttemptQueryInput identifies one attempt of a job or task. GroupID is the workflow id of the run.

@@ -13,6 +13,18 @@ import (
 // [NodeOptions.ExitWhenIdle]. It is no failure.
 var ErrIdle = errors.New("nothing to do")
 
+// pruneEvery is how often outputs on the disk are pruned, besides when they grow.
+const pruneEvery = 15 * time.Minute
+
+func (n *Node) pruneLogs(ctx context.Context) {
+	for {
+		n.jobs.PruneLogs(time.Now())
+		if rpc.Wait(ctx, pruneEvery) != nil {
+			return
+		}
+	}
+}
+
 // watchIdle ends the node when it has run nothing for limit since begun, and has
 // nothing left to deliver.
 func (n *Node) watchIdle(ctx context.Context, limit time.Duration, begun time.Time) {

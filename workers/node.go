@@ -15,6 +15,7 @@ import (
 
 	"github.com/roundsman/roundsman/activities/jobs"
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/internal/temporal/registry"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
@@ -86,7 +87,7 @@ func NewNode(c client.Client, options NodeOptions) (*Node, error) {
 }
 
 func (n *Node) assemble(c client.Client) error {
-	outbox, err := n.openData()
+	outbox, outputs, err := n.openData()
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (n *Node) assemble(c client.Client) error {
 	server := jobs.NewServer(c)
 	n.jobs, err = jobs.New(jobs.Options{
 		Handlers: handlers, WorkerID: n.options.ID, Instance: n.instance, Server: server, Pages: server, Runs: server,
-		Outbox: outbox, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,
+		Outbox: outbox, Outputs: outputs, CancelGrace: n.options.CancelGrace, Logger: n.options.Logger,
 	})
 	if err != nil {
 		return err
@@ -134,21 +135,26 @@ func (n *Node) assemble(c client.Client) error {
 	return n.buildWorkers(c)
 }
 
-// openData claims the id and opens the outbox, if there is a data directory.
-func (n *Node) openData() (*jobs.Outbox, error) {
+// openData claims the id and opens the outbox and the outputs, if there is a data directory.
+func (n *Node) openData() (*jobs.Outbox, *joblog.Archive, error) {
 	if n.options.DataDir == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	dir := filepath.Join(n.options.DataDir, "workers")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, nil, fmt.Errorf("data directory: %w", err)
 	}
 	held, err := takeClaim(dir, n.options.ID, n.instance)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	n.claim = held
-	return jobs.OpenOutbox(filepath.Join(dir, n.options.ID+".outbox"), n.options.Logger)
+	outputs, err := joblog.OpenArchive(filepath.Join(dir, n.options.ID+".outputs"))
+	if err != nil {
+		return nil, nil, err
+	}
+	outbox, err := jobs.OpenOutbox(filepath.Join(dir, n.options.ID+".outbox"), n.options.Logger)
+	return outbox, outputs, err
 }
 
 func (n *Node) buildWorkers(c client.Client) error {

@@ -9,8 +9,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-// stderrKept is how much of stderr an error quotes. The details of a failed
-// activity are cut at 4 KiB, and the message must not be what is cut.
+// stderrKept is how much of stderr an error quotes: a list of errors has many of them.
 const stderrKept = 2 << 10
 
 // Detect implements [jobtype.Handler]: it runs the detection program and emits

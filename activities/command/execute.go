@@ -28,6 +28,7 @@ func (h *Handler) Execute(ctx context.Context, job jobtype.Job, progress jobtype
 		return jobtype.Result{}, err
 	}
 	program := h.program(ready, jobEnvironment(job), input, job.WorkerID)
+	jobtype.KeepOutput(progress, ready.Output.Policy())
 	log := jobtype.Log(progress)
 	program.watcher, program.owner = newWatcher(job.Liveness, job.StallTimeout, progress.Alive), owner
 	if settings.Progress == progressNone {

@@ -36,6 +36,8 @@ type Options struct {
 	// Outbox keeps outcomes that the server did not take at once. Nil: an
 	// outcome that cannot be delivered before the process ends is lost.
 	Outbox *Outbox
+	// Outputs keeps what jobs print on the disk. Nil: only in memory, until the process ends.
+	Outputs *joblog.Archive
 	// CancelGrace defaults to DefaultCancelGrace.
 	CancelGrace time.Duration
 	// Logger defaults to none.
@@ -89,6 +91,8 @@ type Activities struct {
 	running map[*attempt]struct{}
 	// logs are what jobs print.
 	logs *joblog.Store
+	// began is the start of the process.
+	began time.Time
 	// ended is when the last attempt ended.
 	ended time.Time
 	// sent are the last outcomes that went by signal, oldest first.
@@ -107,7 +111,8 @@ func New(options Options) (*Activities, error) {
 		options:     options,
 		descriptors: make(map[string]jobtype.Descriptor, len(options.Handlers)),
 		running:     make(map[*attempt]struct{}),
-		logs:        joblog.New(),
+		logs:        joblog.New(options.Outputs),
+		began:       time.Now(),
 		commons:     NewCommons(options.Runs),
 	}
 	for name, handler := range options.Handlers {

@@ -17,9 +17,13 @@ func (a *Activities) Log(in contract.LogQueryInput) contract.LogQueryResult {
 	chunk, known := a.logs.Read(joblog.Key{Group: in.GroupID, Job: in.JobID, Attempt: in.Attempt}, in.Offset, in.Limit)
 	return contract.LogQueryResult{
 		ID: a.options.WorkerID, Instance: a.options.Instance, Known: known, Attempt: chunk.Attempt,
+		Since: a.began.UTC(), Files: a.options.Outputs != nil,
 		Offset: chunk.Offset, Next: chunk.Next, Text: chunk.Text, Running: chunk.Running, StartedAt: chunk.Started.UTC(),
 	}
 }
+
+// PruneLogs deletes outputs on the disk that are too old or too many.
+func (a *Activities) PruneLogs(now time.Time) { a.logs.Prune(now) }
 
 // logEnd writes one line for each attempt of a job that ends in this process.
 func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract.ExecuteState) {

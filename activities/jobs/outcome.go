@@ -17,7 +17,7 @@ import (
 // failed activity and in the group's state, for every failed attempt.
 const (
 	maxFailureMessage = 1 << 10
-	maxFailureOutput  = 2 << 10
+	maxFailureOutput  = jobtype.MaxOutputBytes
 )
 
 // conclude says how the attempt ended. report is false when nobody must hear

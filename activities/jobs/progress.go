@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // Bounds of what a beat shows to operators.
@@ -29,11 +31,23 @@ type progress struct {
 	reported, changed time.Time
 
 	// log takes what the handler prints; nil for a detection.
-	log io.Writer
+	log *joblog.Log
 }
 
 // Log implements [jobtype.Logger].
-func (p *progress) Log() io.Writer { return p.log }
+func (p *progress) Log() io.Writer {
+	if p.log == nil {
+		return io.Discard
+	}
+	return p.log
+}
+
+// KeepOutput implements [jobtype.OutputKeeper].
+func (p *progress) KeepOutput(policy jobtype.OutputPolicy) {
+	if p.log != nil {
+		p.log.Keep(policy)
+	}
+}
 
 func newProgress(worker string, checkpoint json.RawMessage, now time.Time) *progress {
 	return &progress{

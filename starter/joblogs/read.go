@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/starter"
@@ -17,6 +18,16 @@ const (
 	FromResult = "result"
 	// FromNowhere: nothing was printed, or nothing of it is kept.
 	FromNowhere = "nowhere"
+)
+
+// Why the worker has no output of an attempt.
+const (
+	// GoneSilent: the worker does not answer. GoneProcess: the process that ran the attempt has ended and
+	// kept no files. GoneKept: the files were pruned, or there was no output. GoneNothing: there was none.
+	GoneSilent  = "worker_silent"
+	GoneProcess = "process_ended"
+	GoneKept    = "not_kept"
+	GoneNothing = "nothing_printed"
 )
 
 // Part is what an attempt at a job or task has printed from an offset on.
@@ -38,6 +49,9 @@ type Part struct {
 	From    string `json:"from"`
 	// Silent is why the worker's process could not be asked.
 	Silent string `json:"silent,omitempty"`
+	// Gone is the code of the reason for which the worker has none of it, Note says so in words.
+	Gone string `json:"gone,omitempty"`
+	Note string `json:"note,omitempty"`
 }
 
 // Read returns what an attempt has printed from offset on, at most 256 KiB; a negative
@@ -54,24 +68,26 @@ func Read(ctx context.Context, client *starter.Client, ref starter.ItemRef, atte
 		}
 		part.Attempt = attempt
 	}
-	if part.Worker != "" {
-		answer, err := client.Workers().Log(ctx, part.Worker, contract.LogQueryInput{
-			GroupID: item.Run.WorkflowID, JobID: ref.ID, Attempt: part.Attempt, Offset: offset,
-		})
-		if silent, isSilent := errors.AsType[*starter.SilentWorkerError](err); isSilent {
-			part.Silent = silent.Error()
-		} else if err != nil {
-			return Part{}, err
-		}
-		if answer.Known {
-			part.Offset, part.Next, part.Text, part.Running, part.From = answer.Offset, answer.Next, answer.Text, answer.Running, FromWorker
-			return part, nil
-		}
+	if part.Worker == "" {
+		return part.noted(false), nil
 	}
-	if part.Ended && part.Attempt == item.Attempt {
-		err = kept(ctx, client, item, offset, &part)
+	answer, err := client.Workers().Log(ctx, part.Worker, contract.LogQueryInput{
+		GroupID: item.Run.WorkflowID, JobID: ref.ID, Attempt: part.Attempt, Offset: offset,
+	})
+	silent, isSilent := errors.AsType[*starter.SilentWorkerError](err)
+	switch {
+	case isSilent:
+		part.Silent, part.Gone = silent.Error(), GoneSilent
+	case err != nil:
+		return Part{}, err
+	case answer.Known:
+		part.Offset, part.Next, part.Text, part.Running, part.From = answer.Offset, answer.Next, answer.Text, answer.Running, FromWorker
+		return part, nil
 	}
-	return part, err
+	if err := part.withoutWorker(ctx, client, item, offset, answer); err != nil {
+		return Part{}, err
+	}
+	return part.noted(answer.Files), nil
 }
 
 // workerOf is the worker of an earlier attempt.
@@ -88,18 +104,46 @@ func workerOf(ctx context.Context, client *starter.Client, item starter.Item, nu
 	return "", &starter.NotFoundError{What: "attempt", Name: strconv.Itoa(number) + " of " + item.ID, Hint: "see `roundsman jobs show " + item.Ref().String() + "`"}
 }
 
-// kept reads the end of the output from the result.
-func kept(ctx context.Context, client *starter.Client, item starter.Item, offset int64, part *Part) error {
+// withoutWorker reads the end of the output from the result and finds out why the worker has none.
+func (p *Part) withoutWorker(ctx context.Context, client *starter.Client, item starter.Item, offset int64, answer contract.LogQueryResult) error {
 	history, err := client.Runs().History(ctx, item)
-	if err != nil || history.Result == nil || history.Result.Output == "" {
+	if err != nil {
 		return err
 	}
-	output := history.Result.Output
+	last := p.Attempt == item.Attempt
+	if p.Ended && last && history.Result != nil && history.Result.Output != "" {
+		p.fromResult(history.Result.Output, offset)
+	}
+	var started time.Time
+	for _, attempt := range history.Attempts {
+		if attempt.Number == p.Attempt {
+			started = attempt.StartedAt
+		}
+	}
+	p.Gone = p.gone(answer, started, last)
+	return nil
+}
+
+// gone returns the reason for which the worker has no output of the attempt that started then.
+func (p *Part) gone(answer contract.LogQueryResult, started time.Time, last bool) string {
+	switch {
+	case p.Gone != "":
+		return p.Gone
+	case !started.IsZero() && started.Before(answer.Since) && (!answer.Files || p.From == FromNowhere && !p.Ended):
+		return GoneProcess
+	case p.From == FromResult, !last:
+		return GoneKept
+	case p.Ended:
+		return GoneNothing
+	}
+	return ""
+}
+
+func (p *Part) fromResult(output string, offset int64) {
 	size := int64(len(output))
 	if offset < 0 {
 		offset = max(0, size+offset)
 	}
 	offset = min(offset, size)
-	part.Offset, part.Next, part.Text, part.From = offset, size, output[offset:], FromResult
-	return nil
+	p.Offset, p.Next, p.Text, p.From = offset, size, output[offset:], FromResult
 }

@@ -1,13 +1,15 @@
 package runs
 
 import (
-	"fmt"
+	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/lib/joblog"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/joblogs"
@@ -19,6 +21,7 @@ const followEvery = 500 * time.Millisecond
 const (
 	flagFollow  = "follow"
 	flagAttempt = "attempt"
+	flagTail    = "tail"
 )
 
 func (c *commands) jobsLogs() *cli.Command {
@@ -26,23 +29,28 @@ func (c *commands) jobsLogs() *cli.Command {
 		Name: "logs", ArgsUsage: "[RUN/JOB]", Usage: "print what a job or task prints, while it runs and after",
 		Description: jobArgument + `
 
-The worker's own process answers: with the last 1 MiB of a running job, with the last 16 KiB of one that has ended. When
-that process is gone, the end of the output is read from the result.
+The worker of the attempt answers, from the files in its data directory: with all of the output up to output.max, else
+with its beginning and its end, for output.keep after the end. Without such a worker, the last 16 KiB come from the result.
 
 Examples:
   roundsman jobs logs group/scrub-2026-11-20T09:00:00Z/job-00012
   roundsman jobs logs dag/nightly/x/load --follow
-  roundsman jobs logs job-00012 --run scrub --attempt 1
+  roundsman jobs logs job-00012 --run scrub --attempt 1 > attempt-1.log
+  roundsman jobs logs job-00012 --run scrub --tail 20
   roundsman jobs logs job-00012 --run scrub --output json | jq -r .text`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print what comes, until the job has ended"},
 			&cli.IntFlag{Name: flagAttempt, Usage: "of attempt `N`; 0: of the last one"},
+			&cli.IntFlag{Name: flagTail, Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
 			runFlag(), jobKeyFlag(),
 		),
 		Before: checkJobRef,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			if ctx.Int(flagAttempt) < 0 {
 				return ui.Usagef("--attempt %d: must not be negative", ctx.Int(flagAttempt))
+			}
+			if ctx.Int(flagTail) < 0 {
+				return ui.Usagef("--tail %d: must not be negative", ctx.Int(flagTail))
 			}
 			ref, err := jobOf(ctx, client)
 			if err != nil {
@@ -53,44 +61,76 @@ Examples:
 	}
 }
 
+// log prints the parts of an output.
+type log struct {
+	*commands
+	ref     starter.ItemRef
+	attempt int
+	follow  bool
+	// shown is the attempt of the last part, offset its end.
+	shown  int
+	offset int64
+	// tail is the number of lines to begin with, 0 after they are printed.
+	tail    int
+	printed bool
+}
+
+// next reads the next part; the first one has the last lines if a tail is wanted.
+func (l *log) next(ctx context.Context, client *starter.Client) (joblogs.Part, error) {
+	if l.tail == 0 {
+		return joblogs.Read(ctx, client, l.ref, l.attempt, l.offset)
+	}
+	part, err := joblogs.Read(ctx, client, l.ref, l.attempt, -joblog.MaxChunk)
+	for err == nil && part.Text != "" && part.From == joblogs.FromWorker {
+		var more joblogs.Part
+		if more, err = joblogs.Read(ctx, client, l.ref, part.Attempt, part.Next); err != nil || more.Text == "" {
+			break
+		}
+		if more.Offset == part.Next {
+			more.Text = part.Text + more.Text
+		}
+		more.Text = lastLines(more.Text, l.tail)
+		part = more
+	}
+	part.Text, l.tail = lastLines(part.Text, l.tail), 0
+	part.Offset = max(0, part.Next-int64(len(part.Text)))
+	l.offset = part.Offset
+	return part, err
+}
+
 // printLog prints part after part; as JSON, each is a line where the log is followed.
 func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starter.ItemRef) error {
-	attempt, follow, asJSON := ctx.Int(flagAttempt), ctx.Bool(flagFollow), ui.WantsData(ctx)
-	shown, offset, printed := 0, int64(0), false
-	var last joblogs.Part
+	l := &log{commands: c, ref: ref, attempt: ctx.Int(flagAttempt), follow: ctx.Bool(flagFollow), tail: ctx.Int(flagTail)}
+	asJSON := ui.WantsData(ctx)
 	for {
-		part, err := joblogs.Read(ctx.Context, client, ref, attempt, offset)
+		part, err := l.next(ctx.Context, client)
 		if err != nil {
 			return err
 		}
-		if part.Attempt != shown && offset > 0 {
+		if part.Attempt != l.shown && l.shown > 0 && l.offset > 0 {
 			// The next attempt has begun: its log has a beginning of its own.
-			shown, offset = part.Attempt, 0
+			l.shown, l.offset = part.Attempt, 0
 			continue
 		}
-		shown, last = part.Attempt, part
 		switch {
-		case asJSON && follow && part.Text != "":
-			err = c.AnswerPart(ctx, part)
-		case asJSON && !follow:
+		case asJSON && !l.follow:
 			return c.Answer(ctx, part)
+		case asJSON && part.Text != "":
+			err = c.AnswerPart(ctx, part)
 		case part.Text != "":
-			if part.Offset > offset {
-				c.Complain("note: %d bytes before this are not kept", part.Offset-offset)
-			}
-			_, err = io.WriteString(c.Env.Stdout, ui.Lines(part.Text))
+			err = l.print(part)
 		}
 		if err != nil {
 			return err
 		}
-		printed = printed || part.Text != ""
-		offset = max(offset, part.Next)
+		l.printed = l.printed || part.Text != ""
+		l.shown, l.offset = part.Attempt, max(l.offset, part.Next)
 		switch {
 		case part.Text != "" && part.From == joblogs.FromWorker:
 			continue // There may be more.
-		case !follow, part.Ended && !part.Running, attempt != 0 && !part.Running:
-			if !printed {
-				c.Complain("note: %s", nothing(last))
+		case !l.follow, part.Ended && !part.Running, l.attempt != 0 && !part.Running:
+			if !l.printed {
+				c.Complain("note: %s", part.Note)
 			}
 			return nil
 		}
@@ -100,15 +140,26 @@ func (c *commands) printLog(ctx *cli.Context, client *starter.Client, ref starte
 	}
 }
 
-// nothing says why a log is empty.
-func nothing(part joblogs.Part) string {
-	switch {
-	case part.Silent != "":
-		return part.Silent
-	case part.Worker == "":
-		return fmt.Sprintf("it is %s and has not run on a worker", part.State)
-	case part.Running || !part.Ended:
-		return "it has printed nothing yet on " + part.Worker
+// print prints a part, and says what is missing before it.
+func (l *log) print(part joblogs.Part) error {
+	if part.From == joblogs.FromResult && !l.printed {
+		l.Complain("note: only the end, from the result; %s", part.Note)
 	}
-	return "it printed nothing, or worker " + part.Worker + " keeps it no more"
+	if part.Offset > l.offset {
+		l.Complain("note: %d bytes before this are not kept (output.max)", part.Offset-l.offset)
+	}
+	_, err := io.WriteString(l.Env.Stdout, ui.Lines(part.Text))
+	return err
+}
+
+// lastLines returns the last lines of a text, all of them for 0.
+func lastLines(text string, lines int) string {
+	if lines <= 0 {
+		return text
+	}
+	at := len(strings.TrimSuffix(text, "\n"))
+	for ; lines > 0 && at >= 0; lines-- {
+		at = strings.LastIndexByte(text[:at], '\n')
+	}
+	return text[at+1:]
 }

@@ -90,6 +90,7 @@ func (a *API) items() {
 	) (joblogs.Part, error) {
 		return joblogs.Read(ctx, call.Client, in.item(), in.Attempt, in.Offset)
 	})
+	a.download(tag, all+"/{item}")
 	a.itemActions(tag, all+"/{item}")
 	a.taskActions(tag, all+"/{item}")
 }

@@ -1,5 +1,5 @@
-// Package joblog keeps what the jobs of one worker process print: all of a running
-// job up to a bound, and the end of it for a while after the job has ended.
+// Package joblog keeps what the jobs of one worker print: in memory the end of it, for a while after the
+// job has ended, and in an [Archive] all of it up to a bound, also for the next process.
 package joblog
 
 import (
@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 const (
@@ -46,20 +48,26 @@ type Chunk struct {
 
 // Store is safe for concurrent use.
 type Store struct {
+	// archive is nil if the worker has no data directory.
+	archive *Archive
+
 	mu   sync.Mutex
 	logs map[Key]*Log
 	// ended are the keys of ended logs, oldest first.
 	ended []Key
 }
 
-// New returns an empty store.
-func New() *Store { return &Store{logs: map[Key]*Log{}} }
+// New returns an empty store. archive may be nil.
+func New(archive *Archive) *Store { return &Store{archive: archive, logs: map[Key]*Log{}} }
 
 // Begin opens the log of an attempt; one of the same attempt is replaced.
 func (s *Store) Begin(key Key, now time.Time) *Log {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	log := &Log{running: true, started: now}
+	if s.archive != nil {
+		log.file = s.archive.begin(key, now)
+	}
 	s.logs[key] = log
 	return log
 }
@@ -68,6 +76,9 @@ func (s *Store) Begin(key Key, now time.Time) *Log {
 // that nothing was printed to is forgotten at once.
 func (s *Store) End(key Key, log *Log) {
 	empty := log.end()
+	if s.archive != nil && s.archive.grew() {
+		s.archive.Prune(time.Now())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.logs[key] != log {
@@ -91,6 +102,13 @@ func (s *Store) End(key Key, log *Log) {
 	}
 }
 
+// Prune deletes outputs on the disk that are too old or too many.
+func (s *Store) Prune(now time.Time) {
+	if s.archive != nil {
+		s.archive.Prune(now)
+	}
+}
+
 // Read returns what an attempt has printed from an offset on, at most limit bytes (0:
 // [MaxChunk]); a negative offset counts from the end. Attempt 0 is the newest one
 // that is known.
@@ -105,11 +123,18 @@ func (s *Store) Read(key Key, offset int64, limit int) (Chunk, bool) {
 		}
 	}
 	s.mu.Unlock()
-	if log == nil {
-		return Chunk{}, false
-	}
 	if limit <= 0 || limit > MaxChunk {
 		limit = MaxChunk
+	}
+	if s.archive != nil {
+		chunk, known := s.archive.Read(key, offset, limit, log != nil && log.open())
+		lost := log.lost()
+		if known && (lost == nil || offset >= 0 && chunk.Text != "") {
+			return chunk, true
+		}
+	}
+	if log == nil {
+		return Chunk{}, false
 	}
 	chunk := log.read(offset, limit)
 	chunk.Attempt = key.Attempt
@@ -123,6 +148,32 @@ type Log struct {
 	total   int64
 	running bool
 	started time.Time
+	// file is the output on the disk; nil: there is no archive.
+	file *file
+}
+
+// Keep sets how much of the output lies on the disk, and how long. It must be called before the first
+// write.
+func (l *Log) Keep(policy jobtype.OutputPolicy) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil && l.total == 0 {
+		policy = policy.WithDefaults()
+		l.file.max, l.file.about.Keep = policy.Max, policy.Keep
+	}
+}
+
+// lost returns the error after which nothing more was written to the disk.
+func (l *Log) lost() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	return l.file.err
 }
 
 var _ io.Writer = (*Log)(nil)
@@ -135,6 +186,9 @@ func (l *Log) Write(data []byte) (int, error) {
 	l.kept = append(l.kept, data[max(0, len(data)-MaxRunning):]...)
 	if len(l.kept) > MaxRunning+slack {
 		l.trim(MaxRunning)
+	}
+	if l.file != nil {
+		l.file.write(data)
 	}
 	return len(data), nil
 }
@@ -150,6 +204,9 @@ func (l *Log) end() (empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running = false
+	if l.file != nil {
+		l.file.end()
+	}
 	return l.total == 0
 }
 

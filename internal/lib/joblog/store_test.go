@@ -21,7 +21,7 @@ func write(t *testing.T, log *joblog.Log, text string) {
 
 func TestReadFollowsARunningJob(t *testing.T) {
 	t.Parallel()
-	store, key := joblog.New(), joblog.Key{Group: "g", Job: "job-1", Attempt: 2}
+	store, key := joblog.New(nil), joblog.Key{Group: "g", Job: "job-1", Attempt: 2}
 	_, known := store.Read(key, 0, 0)
 	assert.False(t, known)
 	log := store.Begin(key, time.Unix(100, 0))
@@ -43,7 +43,7 @@ func TestReadFollowsARunningJob(t *testing.T) {
 
 func TestBoundsWhileItRunsAndAfter(t *testing.T) {
 	t.Parallel()
-	store, key := joblog.New(), joblog.Key{Group: "g", Job: "j", Attempt: 1}
+	store, key := joblog.New(nil), joblog.Key{Group: "g", Job: "j", Attempt: 1}
 	log := store.Begin(key, time.Time{})
 	line := strings.Repeat("x", 1023) + "\n"
 	for range 5 * 1024 {
@@ -78,7 +78,7 @@ func TestBoundsWhileItRunsAndAfter(t *testing.T) {
 
 func TestOldLogsAreForgotten(t *testing.T) {
 	t.Parallel()
-	store := joblog.New()
+	store := joblog.New(nil)
 	silent := joblog.Key{Group: "g", Job: "silent", Attempt: 1}
 	store.End(silent, store.Begin(silent, time.Time{}))
 	_, known := store.Read(silent, 0, 0)

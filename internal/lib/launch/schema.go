@@ -33,7 +33,7 @@ func read() map[string]json.RawMessage {
 // Keys returns the names of the keys, sorted.
 func Keys() []string { return keys }
 
-// AddTo returns a JSON Schema with all keys added to its properties, except for some below a key, such as
+// AddTo returns a JSON Schema with all keys added to its properties, except for some, such as "output" or
 // "exit_codes.permanent".
 func AddTo(into []byte, without ...string) json.RawMessage {
 	var document map[string]any
@@ -42,6 +42,9 @@ func AddTo(into []byte, without ...string) json.RawMessage {
 	}
 	properties, _ := document["properties"].(map[string]any)
 	for key, own := range Schema() {
+		if slices.Contains(without, key) {
+			continue
+		}
 		properties[key] = own
 		for _, path := range without {
 			if below, found := strings.CutPrefix(path, key+"."); found {

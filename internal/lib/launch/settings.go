@@ -110,5 +110,5 @@ func (s Spec) settingFaults() []error {
 			faults = append(faults, err)
 		}
 	}
-	return faults
+	return append(faults, s.Output.faults()...)
 }

@@ -43,7 +43,8 @@ type Spec struct {
 	Nice   *int   `json:"nice,omitempty"`
 	IONice string `json:"ionice,omitempty"`
 	// Stdin is the standard input: empty or "params", "none", "file:PATH" or "data:TEXT".
-	Stdin string `json:"stdin,omitempty"`
+	Stdin  string `json:"stdin,omitempty"`
+	Output Output `json:"output,omitzero"`
 	// KillGrace is the time between SIGTERM and SIGKILL; nil: [DefaultKillGrace].
 	KillGrace *jobtype.Duration `json:"kill_grace,omitempty"`
 	ExitCodes ExitCodes         `json:"exit_codes,omitzero"`

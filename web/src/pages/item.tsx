@@ -1,7 +1,7 @@
 // A job or a task: what it does or what came of it, its attempts, and what it printed.
 import { Action } from '../action';
 import { actsOnItem } from '../acts/items';
-import { quote } from '../api';
+import { base, quote } from '../api';
 import { useGet } from '../data';
 import { Explain } from '../explain';
 import { href, runHref } from '../route';
@@ -170,11 +170,18 @@ function Output({ item }: { item: ItemDetail }) {
   return (
     <>
       <Section title="Output" note={(printed.data?.offset ?? 0) > 0 ? 'its end' : undefined}>
-        {printed.data?.silent && <p class="note">{printed.data.silent}</p>}
+        {printed.data?.note && <p class="note">{printed.data.note}</p>}
+        {printed.data?.from === 'worker' && (
+          <p>
+            <a href={`${base}${itemPath(item.run.workflow_id, item.id)}/output/text?attempt=${printed.data.attempt ?? 0}`} download>
+              Download all of attempt {printed.data.attempt}
+            </a>
+          </p>
+        )}
         {text ? (
           <pre tabIndex={0}>{text}</pre>
         ) : (
-          <Empty>{ended.has(item.state) ? 'It printed nothing, or what it printed is not kept any more.' : 'It has printed nothing yet.'}</Empty>
+          !printed.data?.note && <Empty>It has printed nothing yet.</Empty>
         )}
       </Section>
       <Section title="Result">

@@ -1,0 +1,203 @@
+package joblog_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/roundsman/roundsman/internal/lib/joblog"
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+// endlessIn makes the test binary a process that prints lines into an archive until it is killed.
+const endlessIn = "ROUNDSMAN_TEST_ENDLESS_OUTPUT_IN"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(endlessIn)
+	if dir == "" {
+		os.Exit(m.Run()) //nolint:forbidigo // what TestMain is for
+	}
+	archive, err := joblog.OpenArchive(dir)
+	if err != nil {
+		panic(err)
+	}
+	log := joblog.New(archive).Begin(endless, time.Now())
+	for n := 0; ; n++ {
+		_, _ = fmt.Fprintf(log, "line %d of an output that is to be killed\n", n)
+		_, _ = fmt.Fprintln(os.Stdout, n)
+	}
+}
+
+var endless = joblog.Key{Group: "g", Job: "endless", Attempt: 1}
+
+func open(t require.TestingT, dir string) (*joblog.Archive, *joblog.Store) {
+	archive, err := joblog.OpenArchive(dir)
+	require.NoError(t, err)
+	return archive, joblog.New(archive)
+}
+
+// all reads an output part by part.
+func all(store *joblog.Store, key joblog.Key) (parts []joblog.Chunk) {
+	for offset := int64(0); ; {
+		chunk, known := store.Read(key, offset, 0)
+		if !known || chunk.Text == "" {
+			return parts
+		}
+		parts, offset = append(parts, chunk), chunk.Next
+	}
+}
+
+// TestAKilledProcessLeavesItsOutput: each line that a process had written before SIGKILL is read by the
+// next one, in order, across compressed segments and the plain one.
+func TestAKilledProcessLeavesItsOutput(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	child := exec.CommandContext(t.Context(), os.Args[0])
+	child.Env = append(os.Environ(), endlessIn+"="+dir)
+	acknowledged, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines, written := bufio.NewScanner(acknowledged), 0
+	for lines.Scan() {
+		if written++; written == 40_000 {
+			require.NoError(t, child.Process.Kill())
+		}
+	}
+	require.Error(t, child.Wait())
+	require.GreaterOrEqual(t, written, 40_000)
+
+	archive, store := open(t, dir)
+	archive.Prune(time.Now())
+	var text strings.Builder
+	for _, part := range all(store, endless) {
+		require.Equal(t, int64(text.Len()), part.Offset)
+		text.WriteString(part.Text)
+		assert.False(t, part.Running)
+	}
+	printed := strings.Split(text.String(), "\n")
+	require.GreaterOrEqual(t, len(printed), written)
+	for n := range written {
+		require.Equal(t, fmt.Sprintf("line %d of an output that is to be killed", n), printed[n])
+	}
+	large, err := filepath.Glob(filepath.Join(dir, "*", "1", "*.log"))
+	require.NoError(t, err)
+	assert.Empty(t, large, "the segment in which the process was killed is compressed, too")
+}
+
+// TestOutputsAreReadBack: whatever is printed, in whatever pieces, the beginning and the end are kept,
+// each part has the right offset, and the next process reads the same.
+func TestOutputsAreReadBack(t *testing.T) {
+	t.Parallel()
+	dir, run := t.TempDir(), 0
+	rapid.Check(t, func(r *rapid.T) {
+		run++
+		key := joblog.Key{Group: "g", Job: fmt.Sprint("j", run), Attempt: 1}
+		limit := rapid.Int64Range(jobtype.MinOutputFile, 200_000).Draw(r, "max")
+		_, store := open(r, dir)
+		log := store.Begin(key, time.Unix(100, 0))
+		log.Keep(jobtype.OutputPolicy{Max: limit})
+		var printed strings.Builder
+		for _, size := range rapid.SliceOfN(rapid.IntRange(1, 60_000), 1, 12).Draw(r, "writes") {
+			piece := strings.Repeat(fmt.Sprintf("%07d\n", printed.Len()), size/8+1)[:size]
+			printed.WriteString(piece)
+			_, _ = log.Write([]byte(piece))
+		}
+		if rapid.Bool().Draw(r, "ended") {
+			store.End(key, log)
+		}
+		_, store = open(r, dir)
+		text, total, end := printed.String(), int64(printed.Len()), int64(0)
+		kept := int64(0)
+		for _, part := range all(store, key) {
+			require.Equal(r, text[part.Offset:part.Next], part.Text)
+			require.True(r, part.Offset == end || end >= limit/2-16 && part.Offset > end, "a gap at %d", end)
+			end, kept = part.Next, kept+int64(len(part.Text))
+		}
+		require.Equal(r, total, end, "the end is kept")
+		require.LessOrEqual(r, kept, limit+limit/16)
+		require.GreaterOrEqual(r, kept, min(total, limit*7/8), "of %d", total)
+		from := rapid.Int64Range(0, total).Draw(r, "from")
+		chunk, _ := store.Read(key, from, 100)
+		require.Equal(r, text[chunk.Offset:chunk.Next], chunk.Text)
+		require.GreaterOrEqual(r, chunk.Offset, from)
+		last, _ := store.Read(key, -10, 0)
+		require.Equal(r, text[max(0, total-10):], last.Text)
+	})
+}
+
+func TestOutputsArePruned(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	archive, store := open(t, dir)
+	now := time.Now()
+	keys := make([]joblog.Key, 4)
+	for i := range keys {
+		keys[i] = joblog.Key{Group: "g", Job: "j", Attempt: i + 1}
+		log := store.Begin(keys[i], now)
+		log.Keep(jobtype.OutputPolicy{Keep: jobtype.Duration(time.Hour)})
+		_, err := fmt.Fprintf(log, "attempt %d", i+1)
+		require.NoError(t, err)
+		if i < 3 {
+			store.End(keys[i], log)
+		}
+		old := now.Add(time.Duration(i-10) * time.Minute)
+		require.NoError(t, os.Chtimes(segmentOf(t, dir, i+1), old, old))
+	}
+	_, fresh := open(t, dir)
+	newest, known := fresh.Read(joblog.Key{Group: "g", Job: "j"}, 0, 0)
+	require.True(t, known)
+	assert.Equal(t, "attempt 4", newest.Text)
+
+	archive.Prune(now.Add(51 * time.Minute))
+	assert.Len(t, attempts(t, dir), 4)
+	archive.Max = 2 * 12 << 10
+	archive.Prune(now)
+	assert.Equal(t, []string{"2", "3", "4"}, attempts(t, dir), "the oldest goes first, the running one does not count")
+	archive.Prune(now.Add(61 * time.Minute))
+	assert.Equal(t, []string{"4"}, attempts(t, dir), "what runs stays")
+}
+
+// TestAFullDiskLosesNoMemory: an output that cannot be written is read from memory.
+func TestAFullDiskLosesNoMemory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "outputs")
+	_, store := open(t, dir)
+	require.NoError(t, os.Remove(dir))
+	require.NoError(t, os.WriteFile(dir, nil, 0o600))
+	key := joblog.Key{Group: "g", Job: "j", Attempt: 1}
+	log := store.Begin(key, time.Now())
+	write(t, log, "one\ntwo\n")
+	chunk, known := store.Read(key, 0, 0)
+	require.True(t, known)
+	assert.Equal(t, "one\ntwo\n", chunk.Text)
+	store.End(key, log)
+	chunk, _ = store.Read(key, -4, 0)
+	assert.Equal(t, "two\n", chunk.Text)
+}
+
+func segmentOf(t *testing.T, dir string, attempt int) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*", fmt.Sprint(attempt), "*.log"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+func attempts(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	require.NoError(t, err)
+	for i := range found {
+		found[i] = filepath.Base(found[i])
+	}
+	return found
+}

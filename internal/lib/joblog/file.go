@@ -1,0 +1,166 @@
+package joblog
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
+)
+
+const (
+	// segments is the number of segments of a full output: one half holds its beginning, the other its
+	// end.
+	segments   = 16
+	maxSegment = 1 << 20
+)
+
+// file is the output of a running attempt on the disk. [Log] serializes its calls.
+type file struct {
+	archive *Archive
+	dir     string
+	about   about
+	max     int64
+	current *os.File
+	// from is the start of the current segment, total the end of the output.
+	from, total int64
+	// ends are the starts of the full segments that are not of the beginning.
+	ends []int64
+	err  error
+}
+
+// begin replaces the output of the same attempt. Nothing is made before the first write.
+func (a *Archive) begin(key Key, started time.Time) *file {
+	policy := jobtype.OutputPolicy{}.WithDefaults()
+	f := &file{archive: a, dir: a.attemptDir(key), max: policy.Max, about: about{
+		Group: key.Group, Job: key.Job, Attempt: key.Attempt, Started: started.UTC(), Keep: policy.Keep,
+	}}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open[f.dir] = true
+	_ = os.RemoveAll(f.dir)
+	return f
+}
+
+func (f *file) size() int64 { return min(f.max/segments, maxSegment) }
+
+// write stops for good at the first error: the rest is kept in memory only.
+func (f *file) write(data []byte) {
+	for len(data) > 0 && f.err == nil {
+		if f.current == nil {
+			if f.err = f.next(); f.err != nil {
+				return
+			}
+		}
+		n := min(int64(len(data)), f.size()-(f.total-f.from))
+		written, err := f.current.Write(data[:n])
+		f.total += int64(written)
+		f.archive.grown.Add(int64(written))
+		if f.err = err; err != nil {
+			return
+		}
+		data = data[n:]
+		if f.total-f.from == f.size() {
+			f.err = f.full()
+		}
+	}
+}
+
+// next begins a segment.
+func (f *file) next() error {
+	if f.total == 0 {
+		if err := f.create(); err != nil {
+			return err
+		}
+	}
+	f.from = f.total
+	var err error
+	f.current, err = os.OpenFile(filepath.Join(f.dir, segment{start: f.from}.name()), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	return err
+}
+
+func (f *file) create() error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	text, err := json.Marshal(f.about)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(f.dir, aboutFile), text, 0o600)
+}
+
+// full compresses the current segment and drops the oldest one between the beginning and the end.
+func (f *file) full() error {
+	err := f.close()
+	if f.from < f.size()*(f.max/f.size()/2) {
+		return err
+	}
+	f.ends = append(f.ends, f.from)
+	if int64(len(f.ends)) <= f.max/f.size()/2 {
+		return err
+	}
+	oldest := f.ends[0]
+	f.ends = f.ends[1:]
+	for _, compressed := range []bool{true, false} {
+		if gone := os.Remove(filepath.Join(f.dir, segment{oldest, compressed}.name())); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+func (f *file) close() error {
+	if f.current == nil {
+		return nil
+	}
+	err := f.current.Close()
+	f.current = nil
+	return errors.Join(err, f.archive.compress(f.dir, segment{start: f.from}))
+}
+
+// end is the end of the attempt.
+func (f *file) end() {
+	f.err = errors.Join(f.err, f.close())
+	f.archive.mu.Lock()
+	delete(f.archive.open, f.dir)
+	f.archive.mu.Unlock()
+}
+
+// compress replaces a plain segment. One that fits a block of the disk stays plain.
+func (a *Archive) compress(dir string, s segment) error {
+	path := filepath.Join(dir, s.name())
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) <= block {
+		return err
+	}
+	s.compressed = true
+	final := filepath.Join(dir, s.name())
+	if err := writeSynced(final+temporarySuffix, a.encoder.EncodeAll(data, nil)); err != nil {
+		return errors.Join(err, os.Remove(final+temporarySuffix))
+	}
+	if err := os.Rename(final+temporarySuffix, final); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// writeSynced returns when the data is on the disk: a loss of power must not leave an empty file in the
+// place of a plain one.
+func writeSynced(path string, data []byte) error {
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := to.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		err = to.Sync()
+	}
+	return errors.Join(err, to.Close())
+}

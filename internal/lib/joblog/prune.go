@@ -1,0 +1,102 @@
+package joblog
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pruneShare is the part of the bound whose growth causes a prune.
+const pruneShare = 16
+
+// kept is an ended attempt on the disk.
+type kept struct {
+	dir string
+	// ended is the time of the last write.
+	ended, until time.Time
+	size         int64
+}
+
+// Prune deletes what is older than its policy, then the oldest outputs over the bound. It also
+// compresses what a killed process left as plain text. Outputs of running attempts stay.
+func (a *Archive) Prune(now time.Time) {
+	if !a.pruning.TryLock() {
+		return
+	}
+	defer a.pruning.Unlock()
+	a.grown.Store(0)
+	var all []kept
+	total := int64(0)
+	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "*"))
+	for _, dir := range dirs {
+		if a.isOpen(dir) {
+			continue
+		}
+		found := a.tidy(dir)
+		if now.After(found.until) {
+			a.remove(dir)
+			continue
+		}
+		all = append(all, found)
+		total += found.size
+	}
+	slices.SortFunc(all, func(x, y kept) int { return cmp.Or(x.ended.Compare(y.ended), cmp.Compare(x.dir, y.dir)) })
+	for _, oldest := range all {
+		if total <= a.Max {
+			return
+		}
+		a.remove(oldest.dir)
+		total -= oldest.size
+	}
+}
+
+// grew reports whether enough was written for another prune.
+func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
+
+func (a *Archive) isOpen(dir string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.open[dir]
+}
+
+// remove deletes an attempt, and its job's directory after the last one. An attempt that begins
+// meanwhile is left alone.
+func (a *Archive) remove(dir string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.open[dir] {
+		_ = os.RemoveAll(dir)
+		_ = os.Remove(filepath.Dir(dir))
+	}
+}
+
+// tidy completes the files of an ended attempt and measures them.
+func (a *Archive) tidy(dir string) kept {
+	read, _ := describe(dir)
+	found := kept{dir: dir, ended: read.Started, size: block}
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			continue
+		}
+		found.size += (info.Size() + block - 1) / block * block
+		name, isPlain := strings.CutSuffix(entry.Name(), plainSuffix)
+		if !isPlain && !strings.HasSuffix(entry.Name(), compressedSuffix) {
+			continue
+		}
+		if info.ModTime().After(found.ended) {
+			found.ended = info.ModTime()
+		}
+		if start, err := strconv.ParseInt(name, 10, 64); isPlain && err == nil && info.Size() > block {
+			// A killed process may have left both forms: the new one replaces the other.
+			_ = a.compress(dir, segment{start: start})
+		}
+	}
+	found.until = found.ended.Add(read.Keep.Std())
+	return found
+}

@@ -206,7 +206,7 @@ func notifySchema() object {
 				"server": text("host:port"), "from": text("address"), "to": texts, "username": text("of the mail server"), "password": secret,
 				"tls": object{"enum": []string{receiver.TLSStart, receiver.TLSImplicit, receiver.TLSNone}}, "timeout": timeout,
 			}),
-			"command": closed(withProgram(object{"argv": texts, "timeout": timeout})),
+			"command": closed(withProgram(object{"argv": texts, "timeout": timeout}, launch.KeysOfAll())),
 		})),
 	})
 }

@@ -38,11 +38,11 @@ func (l *loader) program(n *yamlread.Node, path string) launch.Spec {
 	return read
 }
 
-// withProgram adds the schema of the keys for the start of a program.
-func withProgram(properties object) object {
+// withProgram adds the schema of some keys for the start of a program.
+func withProgram(properties object, keys []string) object {
 	all := maps.Clone(properties)
-	for key, schema := range launch.Schema() {
-		all[key] = schema
+	for _, key := range keys {
+		all[key] = launch.Schema()[key]
 	}
 	return all
 }

@@ -125,3 +125,24 @@ job_types:
 `, withCommand))
 	}
 }
+
+// A task and the block execute keep outputs, a detection and a receiver do not.
+func TestOutputIsForJobs(t *testing.T) {
+	t.Parallel()
+	job := "job_types: {a: {handler: command, schedule: {every: 1m}, detect: {command: [ls]%s}, execute: {command: [rm], output: {keep: 7d, max: 1MiB}}}}\n"
+	loaded, err := config.Load(config.Options{
+		Sources:  []config.Source{{Name: "a.yaml", Data: []byte("version: 1\ndefaults: {output: {max: 64KiB, keep: 1d}}\n" + strings.Replace(strings.Replace(job, "%s", "", 1), ", max: 1MiB", "", 1))}},
+		Handlers: handlersOf(withCommand).Handlers, Validators: handlersOf(withCommand).Validators,
+	})
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"command":["rm"],"output":{"keep":"7d","max":"64KiB"}}`, string(loaded.JobTypes["a"].Execute))
+	assert.JSONEq(t, `{"command":["ls"]}`, string(loaded.JobTypes["a"].Detect))
+	found := strings.Join(faults(t, "version: 1\n"+strings.Replace(job, "%s", ", output: {keep: 1d}", 1), withCommand), "\n")
+	assert.Contains(t, found, "detect.output")
+	found = strings.Join(faults(t, `version: 1
+notify: {receivers: {ops: {command: {argv: [mail], output: {keep: 1d}}}}}
+`, withCommand), "\n")
+	assert.Contains(t, found, "command.output")
+	found = strings.Join(faults(t, "version: 1\n"+strings.Replace(strings.Replace(job, "%s", "", 1), "1MiB", "10MB", 1), withCommand), "\n")
+	assert.Contains(t, found, "write it like 512KiB, 10MiB or 2GiB")
+}

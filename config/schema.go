@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/lib/launch"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -39,7 +40,7 @@ func Schema(handlers []jobtype.Descriptor) ([]byte, error) {
 			}),
 			"access":    accessSchema(),
 			"notify":    notifySchema(),
-			"defaults":  closed(withProgram(object{})),
+			"defaults":  closed(withProgram(object{}, launch.Keys())),
 			"job_types": named(object{"$ref": "#/$defs/job_type"}),
 		},
 		"$defs": object{

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/roundsman/roundsman/jobtype"
 )
 
 // pruneShare is the part of the bound whose growth causes a prune.
@@ -33,10 +35,10 @@ func (a *Archive) Prune(now time.Time) {
 	total := int64(0)
 	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "*"))
 	for _, dir := range dirs {
-		if a.isOpen(dir) {
+		found, ended := a.tidy(dir)
+		if !ended {
 			continue
 		}
-		found := a.tidy(dir)
 		if now.After(found.until) {
 			a.remove(dir)
 			continue
@@ -57,12 +59,6 @@ func (a *Archive) Prune(now time.Time) {
 // grew reports whether enough was written for another prune.
 func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
 
-func (a *Archive) isOpen(dir string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.open[dir]
-}
-
 // remove deletes an attempt, and its job's directory after the last one. An attempt that begins
 // meanwhile is left alone.
 func (a *Archive) remove(dir string) {
@@ -74,10 +70,16 @@ func (a *Archive) remove(dir string) {
 	}
 }
 
-// tidy completes the files of an ended attempt and measures them.
-func (a *Archive) tidy(dir string) kept {
+// tidy completes the files of an ended attempt and measures them. ended is false for a running one; the
+// same attempt does not begin meanwhile.
+func (a *Archive) tidy(dir string) (found kept, ended bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open[dir] {
+		return kept{}, false
+	}
 	read, _ := describe(dir)
-	found := kept{dir: dir, ended: read.Started, size: block}
+	found = kept{dir: dir, ended: read.Started, size: block}
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -97,6 +99,6 @@ func (a *Archive) tidy(dir string) kept {
 			_ = a.compress(dir, segment{start: start})
 		}
 	}
-	found.until = found.ended.Add(read.Keep.Std())
-	return found
+	found.until = found.ended.Add(jobtype.OutputPolicy{Keep: read.Keep}.WithDefaults().Keep.Std())
+	return found, true
 }

@@ -191,19 +191,21 @@ func (c *commands) picture(ctx *cli.Context, _ *starter.Client, t target) (old, 
 func (c *commands) logs() *cli.Command {
 	return &cli.Command{
 		Name: "logs", ArgsUsage: "REF", Usage: "print the output of a job or task",
-		Description: `REF is RUN/ITEM or a dedupe key, TYPE:KEY. The worker's process answers: with the last 1 MiB of a job that runs, with the
-last 16 KiB of one that has ended.
+		Description: `REF is RUN/ITEM or a dedupe key, TYPE:KEY. The worker of the attempt answers, from the files of its data directory:
+docs/programs.md#output. Without such a worker, the last 16 KiB come from the result.
 
 Examples:
   roundsman logs scrub/12
   roundsman logs compress_logs:/var/log/big.log -f
-  roundsman logs nightly@last/load --attempt 1`,
+  roundsman logs nightly@last/load --attempt 1 > attempt-1.log
+  roundsman logs scrub/12 --tail 20`,
 		Flags: flags(some(
 			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print until it has ended"},
 			&cli.IntFlag{Name: "attempt", Usage: "of attempt `N`; 0: of the last one"},
+			&cli.IntFlag{Name: "tail", Usage: "begin with the last `N` lines, at most 256 KiB; 0: print all"},
 		)),
 		Action: c.on(accepts{items: true}, func(ctx *cli.Context, _ *starter.Client, t target) (old, error) {
-			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt"), nil
+			return to("jobs logs", t.item.String()).with(ctx, flagFollow, "attempt", "tail"), nil
 		}),
 	}
 }

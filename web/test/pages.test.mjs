@@ -1,7 +1,8 @@
 // Every page: no fault, no violation of the policy or of accessibility, in both themes
 // and down to 360 px.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { missing, routes, Stage, until } from './stage.mjs';
@@ -119,5 +120,31 @@ test('times follow the chosen zone', { skip, timeout: 60_000 }, async () => {
   await until('all zones', () => page.$$eval('.settings select option', (all) => all.length > 100));
   await page.select('.settings select', 'Europe/Berlin');
   await until('02:00 in Berlin', () => page.evaluate(() => /02:00 (CET|GMT\+1)/.test(document.body.innerText)));
+  await page.close();
+});
+
+test('a job type is in the state that the API names, with its cause', { skip, timeout: 90_000 }, async () => {
+  const file = join(stage.dir, 'lonely.yaml');
+  writeFileSync(file, `version: 1
+owner: lonely
+job_types:
+  lonely:
+    handler: command
+    schedule: {every: 24h, first_run: scheduled}
+    detect_on: every
+    labels: {disk: tape}
+    detect: {command: [printf, ''], format: lines}
+    execute: {command: ["true"]}
+`);
+  await stage.shell(`roundsman apply --config ${file}`);
+  const page = await stage.page();
+  await stage.open(page, 'job-types/lonely');
+  const head = () => page.$eval('.title', (e) => [e.querySelector('.pill').textContent, e.querySelector('.says')?.textContent ?? '']);
+  await until('that no worker has the label', async () => (await head())[0] === 'no worker' && /^NO_WORKER.*disk.*tape/.test((await head())[1]));
+  await stage.open(page, 'job-types');
+  await until('the same in the list', () => page.$$eval('.row', (all) => all.some((row) => /^lonelyno worker/.test(row.textContent))));
+  await stage.shell('roundsman jobtypes pause lonely --note "new drives"');
+  await stage.open(page, 'job-types/lonely');
+  await until('who paused it, and why', async () => (await head()).join(' ') === 'paused by ann: new drives');
   await page.close();
 });

@@ -183,7 +183,7 @@ func statusOf(ctx context.Context, client *starter.Client, now time.Time) status
 		}
 	}
 	for _, known := range found.jobTypes {
-		if known.Paused || known.DisabledByConfig || known.HeldBack != nil || known.HeldKeys > 0 || known.Missing != "" || known.Fault != "" {
+		if standing := known.Standing(); standing.Stopped || standing.State == explain.TypeNoWorker || known.HeldKeys > 0 {
 			found.Stopped = append(found.Stopped, known)
 		}
 	}

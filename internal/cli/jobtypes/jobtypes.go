@@ -13,6 +13,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/cli/runs"
 	"github.com/roundsman/roundsman/internal/cli/ui"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -120,20 +121,19 @@ func nextRun(known jobtypes.JobType, now time.Time) string {
 
 // State is what a job type does, or why it does nothing.
 func State(known jobtypes.JobType) ui.Cell {
-	switch {
-	case known.Fault != "":
-		return ui.Cell{Text: "FAULT: " + known.Fault, Paint: ui.Bad}
-	case known.DisabledByConfig:
-		return ui.Cell{Text: "disabled", Paint: ui.Faint}
-	case known.Paused:
-		return ui.Cell{Text: strings.TrimSuffix("paused: "+known.PauseNote, ": "), Paint: ui.Odd}
-	case known.HeldBack != nil:
-		return ui.Cell{Text: "disabled until " + ui.Stamp(known.HeldBack.Until) + " by its retry budget", Paint: ui.Bad}
-	case known.Missing != "":
-		return ui.Cell{Text: known.Missing, Paint: ui.Bad, Cause: true}
-	}
 	state := ui.Cell{Text: "ready", Paint: ui.Good}
-	if len(known.Running) > 0 {
+	switch standing := known.Standing(); standing.State {
+	case explain.TypeFault:
+		return ui.Cell{Text: "FAULT: " + standing.Detail, Paint: ui.Bad}
+	case explain.TypeOff:
+		return ui.Cell{Text: "disabled", Paint: ui.Faint}
+	case explain.TypePaused:
+		return ui.Cell{Text: strings.TrimSuffix("paused: "+known.PauseNote, ": "), Paint: ui.Odd}
+	case explain.TypeDisabled:
+		return ui.Cell{Text: "disabled until " + ui.Stamp(standing.Until) + " by its retry budget", Paint: ui.Bad}
+	case explain.TypeNoWorker:
+		return ui.Cell{Text: standing.Detail, Paint: ui.Bad, Cause: true}
+	case explain.TypeRunning:
 		state = ui.Cell{Text: "running", Paint: ui.Bold}
 	}
 	if known.HeldKeys > 0 {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	"github.com/roundsman/roundsman/internal/lib/override"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -27,13 +27,19 @@ type JobTypePath struct {
 func (p JobTypePath) Scope() access.Scope { return access.Scope{JobType: p.Name} }
 
 type jobTypeList struct {
-	JobTypes []jobtypes.JobType `json:"job_types"`
+	JobTypes []ListedJobType `json:"job_types"`
 	Page
+}
+
+// ListedJobType is a job type with its state.
+type ListedJobType struct {
+	jobtypes.JobType
+	Standing explain.Standing `json:"standing"`
 }
 
 // ShownJobType is a job type with what it has learned.
 type ShownJobType struct {
-	jobtypes.JobType
+	ListedJobType
 	Learned jobtypes.Learned `json:"learned"`
 	// Changed is the last change of its settings, as far as the audit log has it.
 	Changed *jobtypes.Changed `json:"changed,omitempty"`
@@ -221,12 +227,12 @@ func (a *API) listJobTypes(ctx context.Context, call *Call, in *struct{ Listing 
 	}
 	all := access.Filter(call.Rights, call.operation.May, known, func(t jobtypes.JobType) access.Scope { return access.Scope{JobType: t.Name} })
 	kept, page, err := Cut(call, "job-types", in.Listing, all, func(t jobtypes.JobType) string { return t.Name })
-	kept = slices.Clone(kept) // Other callers have the same list.
+	listed := make([]ListedJobType, len(kept)) // Other callers have the same list of job types.
 	for i := range kept {
-		kept[i] = withoutSecrets(call, kept[i])
+		listed[i] = ListedJobType{withoutSecrets(call, kept[i]), kept[i].Standing()}
 	}
 	page.AsOf = at
-	return jobTypeList{kept, page}, err
+	return jobTypeList{listed, page}, err
 }
 
 // withoutSecrets hides the secrets of a job type from callers who may not view its
@@ -261,7 +267,7 @@ func getJobType(ctx context.Context, call *Call, in *JobTypePath) (ShownJobType,
 	if changed != nil && !call.Rights.Allows(viewConfiguration, access.Scope{JobType: in.Name}) {
 		changed.Before, changed.After = "", ""
 	}
-	return ShownJobType{JobType: withoutSecrets(call, one[0]), Learned: learned, Changed: changed}, err
+	return ShownJobType{ListedJobType: ListedJobType{withoutSecrets(call, one[0]), one[0].Standing()}, Learned: learned, Changed: changed}, err
 }
 
 func setJobType(ctx context.Context, call *Call, in *struct {

@@ -19,15 +19,15 @@ const words: Record<Role, string[]> = {
   failed: ['failed', 'terminated', 'missed', 'OFFLINE', 'fail', 'Failed', 'Terminated', 'refused', 'stale', 'rejected', 'fault', 'worker_lost'],
   timeout: ['timeout', 'TimedOut', 'expired'],
   partial: ['partial'],
-  person: ['held', 'disabled', 'warn', 'warning', 'worker_suspect'],
-  paused: ['paused', 'CORDONED', 'DRAINING'],
+  person: ['held', 'disabled', 'no_worker', 'warn', 'warning', 'worker_suspect'],
+  paused: ['paused', 'off', 'CORDONED', 'DRAINING'],
   waiting: ['waiting', 'delayed', 'recalling'],
   running: ['open', 'running', 'Running', 'executing', 'detecting', 'PREPARING'],
   done: ['completed', 'ran', 'ONLINE', 'ok', 'ready', 'active', 'runs', 'approved'],
   skipped: ['skipped'],
   upstream: ['upstream_failed'],
   canceled: ['canceled'],
-  plan: ['pending', 'due', 'assigned'],
+  plan: ['pending', 'due', 'assigned', 'window_closed'],
   unknown: ['SUSPECT', 'UNREACHABLE', 'unknown', 'not_started'],
 };
 

@@ -10,7 +10,7 @@ import { span, Time, Took } from '../time';
 import type { Backfilled, Calendar, HandlerList, Holds, JobType, RunRef, Schema, ShownJobType } from '../types';
 import { Strip } from '../design/strip';
 import { Empty, Facts, type Head, Loaded, Page, Section, State, Table } from '../ui';
-import { jobTypeState, jobTypeWord, strip } from './jobtypes';
+import { jobTypeState, strip } from './jobtypes';
 
 const path = (name: string) => `/job-types/${segment(name)}`;
 
@@ -21,7 +21,7 @@ export function JobTypePage({ name }: { name: string }) {
       <Loaded of={found} what={`Job type ${name}`}>
         {(type) => (
           <>
-            {type.spec.description && jobTypeWord(type).why && <p class="lead">{type.spec.description}</p>}
+            {type.spec.description && type.standing.detail && <p class="lead">{type.spec.description}</p>}
             <Section title="Now">
               <Facts
                 of={[
@@ -77,15 +77,32 @@ function learned({ p95, of }: { p95?: string; of: number }): string {
 }
 
 function headOf(type: JobType): Head {
-  const state = jobTypeWord(type);
+  const { state, detail, since, until } = type.standing;
+  const next = type.next?.[0];
   return {
-    state,
-    age: type.paused ? type.paused_at && <Time at={type.paused_at} /> : type.next?.[0] && (
-      <>
-        due <Time at={type.next[0]} />
-      </>
+    state: { word: state },
+    age: since ? (
+      <Time at={since} />
+    ) : (
+      next && (
+        <>
+          due <Time at={next} />
+        </>
+      )
     ),
-    cause: state.why || type.spec.description,
+    cause: detail ? (
+      <>
+        {detail}
+        {until && (
+          <>
+            {' '}
+            Until <Time at={until} relative={false} />.
+          </>
+        )}
+      </>
+    ) : (
+      type.spec.description
+    ),
   };
 }
 

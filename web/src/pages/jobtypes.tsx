@@ -2,32 +2,18 @@ import { useGet } from '../data';
 import { href, runHref, setParams } from '../route';
 import { exact, Time } from '../time';
 import type { JobType, JobTypeList } from '../types';
-import type { Role } from '../design/state';
 import { type Past, Strip } from '../design/strip';
 import { Choice, Loaded, Page, Rows, State } from '../ui';
 
-// jobTypeWord is one word for what a job type does, and why. A window that is closed is no
-// alarm: the job type waits by plan.
-export function jobTypeWord(type: JobType): { word: string; role?: Role; why?: string | undefined } {
-  if (type.fault) return { word: 'fault', why: type.fault };
-  if (type.held_back) return { word: 'disabled', why: `by its retry budget until ${exact(type.held_back.until)}` };
-  if (type.disabled_by_config) return { word: 'paused', why: 'enabled: false in the configuration' };
-  if (type.paused) return { word: 'paused', why: [type.paused_by && `by ${type.paused_by}`, type.pause_note].filter(Boolean).join(': ') };
-  if ((type.running ?? []).length > 0) return { word: 'running' };
-  if (type.window && !type.window.open) return { word: 'waiting', role: 'plan', why: type.window.closed };
-  return { word: 'ready' };
-}
-
-export function jobTypeState(type: JobType) {
-  const { word, role, why } = jobTypeWord(type);
-  return <State word={word} {...(role ? { role } : {})} title={why} />;
+export function jobTypeState({ standing }: JobType) {
+  return <State word={standing.state} title={standing.detail} />;
 }
 
 function matches(type: JobType, text: string, state: string): boolean {
   if (text !== '' && !`${type.name} ${type.spec.handler ?? ''} ${type.spec.lane ?? ''}`.toLowerCase().includes(text.toLowerCase())) return false;
   switch (state) {
     case 'stopped':
-      return type.paused || type.held_back !== undefined || type.fault !== undefined;
+      return type.standing.stopped === true;
     case 'running':
       return (type.running ?? []).length > 0;
   }

@@ -223,14 +223,14 @@ function waits(kind: 'lane' | 'pool', of: Lane | Pool, holders: Use[]): Task {
   };
 }
 
-const stopped = (type: JobType) => type.paused || type.held_back !== undefined || type.fault !== undefined;
+const stopped = (type: JobType) => type.standing.stopped === true;
 
 const stoppedRow = (type: JobType): Task => ({
   id: `type ${type.name}`,
-  role: type.fault ? 'failed' : type.held_back ? 'person' : 'paused',
+  role: roleOf(type.standing.state) ?? 'unknown',
   what: <a href={href('job-types', type.name)}>{type.name}</a>,
-  why: type.fault ?? type.held_back?.last_error ?? ([type.pause_note, type.paused_by && `by ${type.paused_by}`].filter(Boolean).join(', ') || 'paused'),
-  age: type.paused && type.paused_at && <Time at={type.paused_at} />,
+  why: type.standing.detail || type.standing.state,
+  age: type.standing.since && <Time at={type.standing.since} />,
 });
 
 function Running() {

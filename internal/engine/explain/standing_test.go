@@ -1,0 +1,49 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
+)
+
+// The facts pile up: each line adds one that is graver than those before.
+func TestTheGravestStateOfAJobTypeCounts(t *testing.T) {
+	t.Parallel()
+	since, until := time.Date(2026, 11, 24, 2, 0, 0, 0, time.UTC), time.Date(2026, 11, 24, 4, 0, 0, 0, time.UTC)
+	facts := explain.StandingFacts{}
+	for _, row := range []struct {
+		add    func()
+		wanted explain.Standing
+	}{
+		{func() {}, explain.Standing{State: "ready"}},
+		{
+			func() { facts.Closed, facts.ClosedSince, facts.ClosedUntil = "it opens at 04:00", since, until },
+			explain.Standing{State: "window_closed", Detail: "it opens at 04:00", Since: since, Until: until},
+		},
+		{func() { facts.Running = 1 }, explain.Standing{State: "running"}},
+		{func() { facts.Missing = "NO_WORKER: no label" }, explain.Standing{State: "no_worker", Detail: "NO_WORKER: no label"}},
+		{
+			func() { facts.Hold = &contract.AdmissionHold{Since: since, Until: until} },
+			explain.Standing{State: "disabled", Stopped: true, Detail: "its retry budget is used up", Since: since, Until: until},
+		},
+		{
+			func() { facts.Hold.LastError = "no such disk" },
+			explain.Standing{State: "disabled", Stopped: true, Detail: "its retry budget is used up: no such disk", Since: since, Until: until},
+		},
+		{
+			func() { facts.Paused, facts.PauseNote, facts.PausedAt = true, "new disks", since },
+			explain.Standing{State: "paused", Stopped: true, Detail: "new disks", Since: since},
+		},
+		{func() { facts.PausedBy = "ann" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann: new disks", Since: since}},
+		{func() { facts.PauseNote = "" }, explain.Standing{State: "paused", Stopped: true, Detail: "by ann", Since: since}},
+		{func() { facts.Off = true }, explain.Standing{State: "off", Stopped: true, Detail: "enabled: false in the configuration"}},
+		{func() { facts.Fault = "no such zone" }, explain.Standing{State: "fault", Stopped: true, Detail: "no such zone"}},
+	} {
+		row.add()
+		assert.Equal(t, row.wanted, explain.StandingOf(facts))
+	}
+}

@@ -1,0 +1,16 @@
+package jobtypes
+
+import "github.com/roundsman/roundsman/internal/engine/explain"
+
+// Standing is the state of the job type with its cause. It covers holds and workers after
+// AddHolds and AddServed.
+func (t JobType) Standing() explain.Standing {
+	facts := explain.StandingFacts{
+		Fault: t.Fault, Off: t.DisabledByConfig, Paused: t.Paused, PauseNote: t.PauseNote, PausedBy: t.PausedBy, PausedAt: t.PausedAt,
+		Hold: t.HeldBack, Missing: t.Missing, Running: len(t.Running),
+	}
+	if t.Window != nil && !t.Window.Open {
+		facts.Closed, facts.ClosedSince, facts.ClosedUntil = t.Window.Closed, t.Window.Since, t.Window.Until
+	}
+	return explain.StandingOf(facts)
+}

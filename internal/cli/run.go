@@ -18,6 +18,7 @@ import (
 	"github.com/roundsman/roundsman/internal/cli/config"
 	"github.com/roundsman/roundsman/internal/cli/dag"
 	"github.com/roundsman/roundsman/internal/cli/dev"
+	"github.com/roundsman/roundsman/internal/cli/draft"
 	"github.com/roundsman/roundsman/internal/cli/exec"
 	"github.com/roundsman/roundsman/internal/cli/inspect"
 	"github.com/roundsman/roundsman/internal/cli/jobtypes"
@@ -89,7 +90,7 @@ func (c *commands) root() *cli.Command {
 			"workers on this machine.",
 		Subcommands: tree(verbs.Commands(c.Program), slices.Concat(
 			dev.Commands(c.Program), config.Commands(c.Program), jobtypes.Commands(c.Program), runs.Commands(c.Program),
-			dag.Commands(c.Program), exec.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
+			dag.Commands(c.Program), exec.Commands(c.Program), draft.Commands(c.Program), workers.Commands(c.Program), calendar.Commands(c.Program), inspect.Commands(c.Program), access.Commands(c.Program),
 			[]*cli.Command{c.completionCommand(), c.manCommand(), c.refsHelp()},
 		)),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "print the version"}},

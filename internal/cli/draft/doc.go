@@ -1,0 +1,2 @@
+// Package draft translates crontabs and systemd timers into configurations.
+package draft

@@ -1,0 +1,143 @@
+package draft
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// translated are the keys of a service that have a translation or no meaning for a job.
+var translated = []string{ //nolint:gochecknoglobals // constant table
+	"Type", "ExecStart", "User", "Group", "WorkingDirectory", "Environment", "EnvironmentFile", "UMask", "Nice", "IOSchedulingClass",
+	"IOSchedulingPriority", "TimeoutStartSec", "TimeoutSec", "RuntimeMaxSec", "StandardOutput", "StandardError", "SyslogIdentifier", "RemainAfterExit",
+}
+
+// service translates the section Service. It returns the reason if there is no program.
+func (e *entry) service(service unit) (problem string) {
+	if err := e.program(service["Service.ExecStart"]); err != nil {
+		return err.Error()
+	}
+	e.user, e.group, e.umask, e.nice = service.last("Service.User"), service.last("Service.Group"), service.last("Service.UMask"), service.last("Service.Nice")
+	e.dir = strings.TrimPrefix(service.last("Service.WorkingDirectory"), "-")
+	e.envFiles = service["Service.EnvironmentFile"]
+	for _, line := range service["Service.Environment"] {
+		words, err := split(line)
+		if err != nil {
+			e.note("not translated: Environment=%s: %v", line, err)
+		}
+		for _, word := range words {
+			if name, value, ok := strings.Cut(word, "="); ok {
+				e.env = append(e.env, [2]string{name, value})
+			}
+		}
+	}
+	if class := service.last("Service.IOSchedulingClass"); class != "" {
+		e.ionice = map[string]string{"1": "realtime", "2": "best-effort", "3": "idle"}[class]
+		if e.ionice == "" {
+			e.ionice = class
+		}
+		if level := service.last("Service.IOSchedulingPriority"); level != "" && e.ionice != "idle" {
+			e.ionice += ":" + level
+		} else if e.ionice != "idle" {
+			e.ionice += ":4"
+		}
+	}
+	for _, key := range []string{"TimeoutStartSec", "TimeoutSec", "RuntimeMaxSec"} {
+		if limit, ok := span(service.last("Service." + key)); ok {
+			e.timeout = limit
+		}
+	}
+	e.rest(service)
+	return ""
+}
+
+// rest notes every key without a translation.
+func (e *entry) rest(service unit) {
+	var keys []string
+	for key := range service {
+		section, name, _ := strings.Cut(key, ".")
+		if section == "Service" && !slices.Contains(translated, name) || section == "Unit" && slices.Contains([]string{"Requires", "Wants", "After", "Before", "OnFailure"}, name) ||
+			section == "Unit" && strings.HasPrefix(name, "Condition") {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		_, name, _ := strings.Cut(key, ".")
+		e.note("not translated: %s=%s", name, strings.Join(service[key], " "))
+	}
+}
+
+// program translates ExecStart=.
+func (e *entry) program(lines []string) error {
+	if len(lines) == 0 {
+		return errors.New("it has no ExecStart=")
+	}
+	var steps []string
+	for _, line := range lines {
+		signs := line[:len(line)-len(strings.TrimLeft(line, "@-:+!|"))]
+		line = line[len(signs):]
+		if signs != "" {
+			e.note("not translated: the signs %s before ExecStart=%s", signs, line)
+		}
+		if strings.Contains(strings.ReplaceAll(line, "%%", ""), "%") {
+			e.note("specifiers such as %%i are not replaced: write the value into the command")
+		}
+		steps = append(steps, strings.ReplaceAll(line, "%%", "%"))
+	}
+	if len(steps) > 1 {
+		e.note("%d lines of ExecStart= are joined by &&", len(steps))
+		e.command = []string{"/bin/sh", "-c", strings.Join(steps, " && ")}
+		return nil
+	}
+	words, err := split(steps[0])
+	if err != nil {
+		return fmt.Errorf("ExecStart=%s: %w", steps[0], err)
+	}
+	e.command = words
+	if strings.Contains(strings.ReplaceAll(steps[0], "$$", ""), "$") {
+		e.note("systemd replaced variables ($) in this line, so a shell does it now")
+		e.command = []string{"/bin/sh", "-c", "exec " + steps[0]}
+	}
+	for i := range e.command {
+		e.command[i] = strings.ReplaceAll(e.command[i], "$$", "$")
+	}
+	return nil
+}
+
+// split divides a line into words as systemd does: quotes group, a backslash takes the next sign.
+func split(line string) (words []string, err error) {
+	var word strings.Builder
+	quote, begun := rune(0), false
+	escaped := false
+	for _, r := range line {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\':
+			escaped, begun = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && (r == ' ' || r == '\t'):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote is not closed")
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

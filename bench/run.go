@@ -55,7 +55,7 @@ func measurements() []measurement {
 		{"seaweedfs", "SeaweedFS against fakes: detection of 100,000 volumes, 33 vacuums with limit 4, kill -9 in the middle of a move", seaweedfsBench},
 		{"remote", "10,000 no-op jobs on 200 remote workers behind one gateway, against 200 node workers in one process", remote},
 		{"startup", "roundsman dev until ready, warm", startup},
-		{"dag_dev", "roundsman dag run --dev of 100 tasks, from exec to exit", dagDev},
+		{"dag_dev", "roundsman start of 100 tasks --dev, from exec to exit", dagDev},
 		{"viewers", "calls and memory of 500 idle viewers of 100 job types against ten, and how long a change takes to all of them", viewers},
 		{"ticks_1000", "whether all ticks of 1,000 job types at one a minute run, in the open lane and in the exclusive one; 9 minutes", ticks1000},
 		{"idle", "history events and server CPU per hour of 20 job types that find nothing", idle},

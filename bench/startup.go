@@ -21,7 +21,7 @@ func builtBinary() (binary, root string, err error) {
 	return filepath.Join(root, "bin", "roundsman"), root, err
 }
 
-// dagDev measures `roundsman dag run --dev` of 100 tasks, 10 at a time, from exec to exit.
+// dagDev measures `roundsman start --dev` of 100 tasks, 10 at a time, from exec to exit.
 func dagDev(ctx context.Context, b *bench) error {
 	binary, _, err := builtBinary()
 	if err != nil {

@@ -234,7 +234,7 @@ func (r AdmissionRefusal) String() string {
 	case RefusedCoalesced:
 		return fmt.Sprintf("%s already waits for lane %s and will do the same", r.By, r.Object)
 	case RefusedTooLarge:
-		return fmt.Sprintf("it needs %d of pool %s, whose size is %d: `roundsman pools resize %s --size %d`", r.N, r.Object, r.Limit, r.Object, r.N)
+		return fmt.Sprintf("it needs %d of pool %s, whose size is %d: `roundsman set pool/%s size=%d`", r.N, r.Object, r.Limit, r.Object, r.N)
 	case RefusedFull:
 		return fmt.Sprintf("admission carries %d of %d %s, %d more do not fit: lower max_jobs_per_detection or wait for runs to end", r.Used, r.Limit, r.Object, r.N)
 	case RefusedInvalid:

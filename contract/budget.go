@@ -137,9 +137,9 @@ func (f *HoldFault) Error() string {
 	case f.Code == NothingHeld:
 		return fmt.Sprintf("nothing is held against key %q of job type %s: it has no failures that count, is not disabled and not marked as done", f.DedupeKey, f.JobType)
 	case f.Hold != nil:
-		return fmt.Sprintf("%s is not disabled but %s: `roundsman jobs forgive` lifts that", what, f.Hold)
+		return fmt.Sprintf("%s is not disabled but %s: `roundsman resume` lifts that", what, f.Hold)
 	}
-	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman jobs disabled` lists disabled keys and job types", what)
+	return fmt.Sprintf("%s is not disabled by its retry budget: `roundsman holds` lists disabled keys and job types", what)
 }
 
 // Codes of an [AdmissionHold].

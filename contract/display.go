@@ -7,6 +7,6 @@ const (
 	FleetSummary = "the registry of all workers"
 	// FleetDetails lists the commands that show and operate it, as Markdown.
 	FleetDetails = "Workers register here, and it judges by their heartbeats who gets jobs\n\n" +
-		"`roundsman workers list`, `roundsman workers show ID`, `roundsman workers drain ID`\n\n" +
+		"`roundsman workers`, `roundsman show ID`, `roundsman drain ID`\n\n" +
 		"Leave it running: terminated, it is built up again by the workers within a minute, but forgets who was cordoned"
 )

@@ -242,7 +242,7 @@ func (s *resumption) find(id string) (Index, error) {
 	if i, ok := s.prior.Lookup(id); ok && int(i) >= s.prior.graph.Len() {
 		return None, nil
 	}
-	return None, &Refusal{Event: EventRerun, Reason: RefusedUnknownTask, Task: None, ID: id, Detail: "the run has no such task; `roundsman dag show` lists them"}
+	return None, &Refusal{Event: EventRerun, Reason: RefusedUnknownTask, Task: None, ID: id, Detail: "the run has no such task; `roundsman show` lists them"}
 }
 
 func (s *resumption) withDescendants(queue []Index) {

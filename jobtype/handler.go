@@ -70,7 +70,7 @@ const (
 // Logger is implemented by the progress of [Handler.Execute]; see [Log].
 type Logger interface{ Log() io.Writer }
 
-// Log returns the writer for the output shown by `roundsman jobs logs`, also while the job runs. The
+// Log returns the writer for the output shown by `roundsman logs`, also while the job runs. The
 // worker's process keeps it; no history does. Writes are discarded if progress does not support logs.
 func Log(progress Progress) io.Writer {
 	if logger, ok := progress.(Logger); ok {

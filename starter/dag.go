@@ -151,8 +151,8 @@ func detailsOfDAG(id string, input contract.DAGInput) string {
 	if input.Resumes != "" {
 		text += fmt.Sprintf("\n\nGoes on where `%s` ended", input.Resumes)
 	}
-	return text + fmt.Sprintf("\n\n`roundsman runs show %s` lists its tasks, `roundsman explain %s` says why it does not continue, "+
-		"`roundsman dag --help` what can be done about it", id, id)
+	return text + fmt.Sprintf("\n\n`roundsman show %s` lists its tasks, `roundsman explain %s` says why it does not continue, "+
+		"`roundsman --help` what can be done about it", id, id)
 }
 
 // checkTravels measures the arguments as the server will see them.
@@ -198,7 +198,7 @@ type DAGExistsError struct{ WorkflowID string }
 
 // Error implements error.
 func (e *DAGExistsError) Error() string {
-	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman runs show %s`", e.WorkflowID, e.WorkflowID)
+	return fmt.Sprintf("DAG run %s exists already: give the new one another name, or see `roundsman show %s`", e.WorkflowID, e.WorkflowID)
 }
 
 // Await waits for a run to end and returns its result with all tasks. A

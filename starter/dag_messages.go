@@ -68,7 +68,7 @@ func (d DAGs) change(ctx context.Context, ref RunRef, name string, argument any)
 	if ref.Kind() != KindDAG {
 		return contract.DAGChanged{}, fmt.Errorf("run %s is not one of a DAG", ref.WorkflowID)
 	}
-	if _, err := d.client.Runs().opened(ctx, ref, ": resume it with `roundsman dag retry "+ref.WorkflowID+"`"); err != nil {
+	if _, err := d.client.Runs().opened(ctx, ref, ": resume it with `roundsman retry "+ref.WorkflowID+"`"); err != nil {
 		return contract.DAGChanged{}, err
 	}
 	// Without the run id, so that the message follows a continue-as-new.

@@ -132,7 +132,7 @@ func runError(ref RunRef, err error) error {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return &NotFoundError{
 			What: "run", Name: ref.WorkflowID,
-			Hint: "see `roundsman runs list`; runs older than the namespace's retention are gone",
+			Hint: "see `roundsman runs`; runs older than the namespace's retention are gone",
 		}
 	}
 	return fmt.Errorf("run %s: %w", ref.WorkflowID, err)

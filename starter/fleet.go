@@ -63,7 +63,7 @@ func (w Workers) Get(ctx context.Context, id string) (contract.WorkerDetail, err
 			return worker, nil
 		}
 	}
-	return contract.WorkerDetail{}, &NotFoundError{What: "worker", Name: id, Hint: "see `roundsman workers list`"}
+	return contract.WorkerDetail{}, &NotFoundError{What: "worker", Name: id, Hint: "see `roundsman workers`"}
 }
 
 // Operate carries out an operator's action and returns the worker after

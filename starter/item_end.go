@@ -31,7 +31,7 @@ func (r Runs) CancelItem(ctx context.Context, ref ItemRef, reason string) error 
 // ends as stale, another as expired. For the rest it is like CancelItem.
 func (r Runs) ExpireItem(ctx context.Context, ref ItemRef, reason string) error {
 	if ref.Run.Kind() == KindDAG {
-		return fmt.Errorf("%s is a task of a DAG, which cannot expire: cancel it with `roundsman jobs cancel %s`", ref, ref)
+		return fmt.Errorf("%s is a task of a DAG, which cannot expire: cancel it with `roundsman cancel %s`", ref, ref)
 	}
 	return r.endJob(ctx, ref, "expire", contract.SignalExpireJob, reason)
 }

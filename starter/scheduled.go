@@ -15,7 +15,7 @@ import (
 
 // NotApplied says that no job type of that name was applied.
 func NotApplied(name string) *NotFoundError {
-	return &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes list`, or apply a configuration that has it"}
+	return &NotFoundError{What: "job type", Name: name, Hint: "see `roundsman jobtypes`, or apply a configuration that has it"}
 }
 
 // DescribeSchedule reads the Schedule of a job type, exactly and whoever made it;
@@ -75,6 +75,6 @@ func (r Runs) Latest(ctx context.Context, jobType string) (RunRef, error) {
 	}
 	return RunRef{}, &NotFoundError{
 		What: "run of job type", Name: jobType,
-		Hint: "it has not run yet; start it with `roundsman jobtypes run " + jobType + "`",
+		Hint: "it has not run yet; start it with `roundsman start " + jobType + "`",
 	}
 }

@@ -18,9 +18,9 @@ func (r Runs) Set(ctx context.Context, ref RunRef, change override.Change) ([]co
 		return r.setDAG(ctx, ref, change)
 	}
 	if change[override.Every] != nil || change.HasParams() {
-		return nil, Invalidf("every and params are settings of the job type: `roundsman jobtypes set %s every=…`", JobTypeOfRun(ref.WorkflowID))
+		return nil, Invalidf("every and params are settings of the job type: `roundsman set %s every=…`", JobTypeOfRun(ref.WorkflowID))
 	}
-	if _, err := r.opened(ctx, ref, ": change the job type with `roundsman jobtypes set`"); err != nil {
+	if _, err := r.opened(ctx, ref, ": change the job type with `roundsman set`"); err != nil {
 		return nil, err
 	}
 	encoded, err := json.Marshal(change)

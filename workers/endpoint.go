@@ -108,7 +108,7 @@ func (d *endpoint) open(ctx context.Context) error {
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
 		StaticSummary:            fmt.Sprintf("answers for %s", d.node.Identity()),
 		StaticDetails: fmt.Sprintf("It ends at once; its query `report` is answered by the process as long as that lives\n\n"+
-			"`roundsman workers show %s`", d.node.options.ID),
+			"`roundsman show %s`", d.node.options.ID),
 	}, contract.WorkerWorkflow)
 	return err
 }

@@ -19,7 +19,7 @@ func admissionOptions() client.StartWorkflowOptions {
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "who may do what when: lanes, claims, pools",
 		StaticDetails: "Job groups and runs of DAGs ask it for their turn in a lane, for dedupe keys, objects and pools\n\n" +
-			"`roundsman pools list`, `roundsman jobs disabled`, and `roundsman explain` for whoever waits\n\n" +
+			"`roundsman resources`, `roundsman holds`, and `roundsman explain` for whoever waits\n\n" +
 			"Leave it running: terminated, it asks all running groups what they hold before it grants anything",
 	}
 }

@@ -93,7 +93,7 @@ func TestWebhookIsSigned(t *testing.T) {
 	var body contract.Notification
 	require.NoError(t, json.Unmarshal([]byte(h.bodies[0]), &body))
 	assert.Equal(t, "scrub: failed, 2 failed, 0 completed", body.Title)
-	assert.Equal(t, "roundsman runs show group/scrub-1", body.Command)
+	assert.Equal(t, "roundsman show group/scrub-1", body.Command)
 	assert.Equal(t, "ns", body.Namespace)
 }
 
@@ -112,7 +112,7 @@ func TestWebhookFormats(t *testing.T) {
 	own := receiver.Receiver{Webhook: &receiver.Webhook{URL: h.URL, AllowPrivate: true}, Template: `{"summary": {{json .Title}}, "n": {{index .Counts "failed"}}}`}
 	assert.Empty(t, deliver(t, own).Error)
 	require.Len(t, h.bodies, 2)
-	assert.JSONEq(t, `{"text": "scrub: failed, 2 failed, 0 completed\ndisk \"sda\" is gone\n`+"`roundsman runs show group/scrub-1`"+`"}`, h.bodies[0])
+	assert.JSONEq(t, `{"text": "scrub: failed, 2 failed, 0 completed\ndisk \"sda\" is gone\n`+"`roundsman show group/scrub-1`"+`"}`, h.bodies[0])
 	assert.JSONEq(t, `{"summary": "scrub: failed, 2 failed, 0 completed", "n": 2}`, h.bodies[1])
 	own.Template = `{"summary": {{.Title}}}`
 	assert.True(t, deliver(t, own).Permanent, "it makes no JSON")
@@ -279,7 +279,7 @@ func TestMail(t *testing.T) {
 	got := <-mail
 	assert.Contains(t, got, "Subject: [roundsman] scrub: failed, 2 failed, 0 completed")
 	assert.Contains(t, got, "X-Roundsman-Notification: failed/group/scrub-1/r")
-	assert.Contains(t, got, "roundsman runs show group/scrub-1")
+	assert.Contains(t, got, "roundsman show group/scrub-1")
 }
 
 func TestMailWantsTLS(t *testing.T) {

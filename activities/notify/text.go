@@ -28,22 +28,22 @@ func title(n *contract.Notification) {
 		n.Title = fmt.Sprintf("%s: completed again, %s after it failed", name, span(n.At.Sub(n.Since)))
 	case contract.NotifyApproval:
 		n.Title = fmt.Sprintf("%s: task %s waits for an approval", name, n.Task)
-		n.Command = fmt.Sprintf("roundsman dag approve %s %s", n.Run, n.Task)
+		n.Command = fmt.Sprintf("roundsman approve %s/%s", n.Run, n.Task)
 	case contract.NotifyWorkerLost:
 		n.Title = fmt.Sprintf("worker %s is lost: no sign of it since %s", n.Worker, n.Since.UTC().Format(time.RFC3339))
 		n.Command = "roundsman explain " + n.Worker
 	case contract.NotifyWorkerSuspect:
 		n.Title = fmt.Sprintf("worker %s is suspect: programs do not start there since %s", n.Worker, n.Since.UTC().Format(time.RFC3339))
-		n.Command = "roundsman workers show " + n.Worker
+		n.Command = "roundsman show " + n.Worker
 	case contract.NotifyNotSucceeded:
 		n.Title = fmt.Sprintf("%s: has not completed since %s", name, n.Since.UTC().Format(time.RFC3339))
 		n.Command = "roundsman explain " + name
 	case contract.NotifyTest:
 		n.Title = "a test of this receiver"
-		n.Command = "roundsman notifications list"
+		n.Command = "roundsman receivers"
 	}
 	if n.Command == "" {
-		n.Command = "roundsman runs show " + n.Run
+		n.Command = "roundsman show " + n.Run
 	}
 	n.Title = jobtype.OneLine(n.Title, contract.MaxNotificationText)
 	n.Detail = jobtype.ClipCause(strings.TrimSpace(n.Detail), contract.MaxNotificationText)

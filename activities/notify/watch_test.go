@@ -80,7 +80,7 @@ func TestTheWatcherReturnsWithNews(t *testing.T) {
 	second, _ := watchOnce(t, &source{faults: 3, ended: []notify.Ended{failed}}, in, state)
 	require.Len(t, second.Notices, 1)
 	notice := second.Notices[0]
-	assert.Equal(t, []string{"failed/group/scrub-1/r", "scrub: failed", "two\nlines", "ns", "roundsman runs show group/scrub-1"},
+	assert.Equal(t, []string{"failed/group/scrub-1/r", "scrub: failed", "two\nlines", "ns", "roundsman show group/scrub-1"},
 		[]string{notice.ID, notice.Title, notice.Detail, notice.Namespace, notice.Command})
 	assert.Equal(t, []string{"ops"}, notice.To)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Detect proposes one job per directory that holds old temporary files. It
-// changes nothing, so that `jobtypes detect` can show what would be done.
+// changes nothing, so that `start --dry-run` can show what would be done.
 func (h *handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtype.ProposalSink) error {
 	p, err := readParams(in.Params)
 	if err != nil {

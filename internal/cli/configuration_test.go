@@ -78,7 +78,7 @@ func TestPlanApplyPlan(t *testing.T) {
 	h.run("apply", "-c", changed).OK()
 	h.run("jobtypes", "show", "pap-0").Exits(ui.ExitFailed).Says("paused: new disks")
 	h.run("jobtypes", "resume", "pap-0").OK().Says("pap-0 is resumed; next run in")
-	h.run("jobtypes", "show", "no-such").Exits(ui.ExitFailed).Complains("job type no-such does not exist", "jobtypes list")
+	h.run("jobtypes", "show", "no-such").Exits(ui.ExitFailed).Complains("job type no-such does not exist", "roundsman jobtypes")
 }
 
 func TestFaultyConfigurationAppliesNothing(t *testing.T) {

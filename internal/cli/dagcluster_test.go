@@ -75,10 +75,10 @@ func runAndResume(t *testing.T, h *harness) {
 	h.run("dag", "run", nine, "--as", "good").Exits(ui.ExitFailed).Complains("dag/nine/good exists already")
 
 	h.run("dag", "run", nine, "--as", "bad", "--param", "four=false").Exits(ui.ExitFailed).
-		Says("nine: started dag/nine/bad", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman dag retry dag/nine/bad")
+		Says("nine: started dag/nine/bad", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman retry dag/nine/bad")
 	h.run("dag", "show", "dag/nine/bad").OK().Says("failed", "false exited with status 1", "upstream_failed")
-	h.run("explain", "nine/bad").OK().Says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
-	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman dag retry dag/nine/bad` runs what is left")
+	h.run("explain", "nine/bad").OK().Says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman retry dag/nine/bad` runs what is left")
+	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman retry dag/nine/bad` runs what is left")
 	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "completed", `data  {"exit_code":0}`)
 	left := clitest.Decode[struct {
 		Item starter.ItemDetail `json:"item"`
@@ -134,10 +134,10 @@ func runAndResume(t *testing.T, h *harness) {
 	h.run("runs", "list", "--kind", "group").OK().Says("no runs match")
 	h.run("runs", "list", "--job-type", "x", "--dag", "nine").Exits(ui.ExitUsage)
 	h.run("dag", "list", "nothing").OK().Says("no runs match")
-	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs list")
+	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs")
 	h.run("dag", "show", "nine/nothing").Exits(ui.ExitFailed).Complains("nine/nothing")
 	h.run("dag", "cancel", "nine/bad").Exits(ui.ExitFailed).Complains("already ended")
-	h.run("dag", "skip", "nine/bad", "4").Exits(ui.ExitFailed).Complains("roundsman dag retry dag/nine/bad")
+	h.run("dag", "skip", "nine/bad", "4").Exits(ui.ExitFailed).Complains("roundsman retry dag/nine/bad")
 	h.run("dag", "watch", "nine/bad").Exits(ui.ExitFailed).Says("nine: failed in")
 }
 
@@ -177,7 +177,7 @@ func operateDAG(t *testing.T, h *harness) {
 	becomes("flaky", "failed")
 
 	touch(t, fixed)
-	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("is open", "add-tasks")
+	h.run("dag", "retry", run, spec).Exits(ui.ExitUsage).Complains("is open", "roundsman set RUN -f FILE")
 	h.run("dag", "retry", run, "--as", "other").Exits(ui.ExitUsage).Complains("is open", "--as names the new run")
 	retried := h.run("dag", "retry", run, "--output", "json").OK()
 	assert.Contains(t, clitest.Decode[contract.DAGChanged](retried).Tasks, "flaky")
@@ -206,7 +206,7 @@ func operateDAG(t *testing.T, h *harness) {
 	h.run("dag", "show", run).OK().Says("concurrency  7")
 
 	h.run("runs", "cancel", run, "--task", "long", "--reason", "too slow").OK().Says("cancel requested for long: " + run)
-	h.eventually("held", "dag", "show", run).Says("roundsman dag release " + run)
+	h.eventually("held", "dag", "show", run).Says("roundsman resume " + run)
 	h.run("dag", "release", run).OK().Says("released: " + run)
 	o := <-watching
 	// What passed between two of its looks it may not have seen; the end it has.
@@ -233,7 +233,7 @@ func rollingMaintenance(t *testing.T, h *harness) {
 	assert.Equal(t, "skipped", report.Tasks["undo"].State)
 	h.eventually("dag/rolling-maintenance/x/rebalance", "dag", "list", "--sub-dags", "-o", "json")
 
-	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman runs watch")
+	h.run("dag", "run", rolling, "--as", "y", "--detach").OK().Says("rolling-maintenance: started dag/rolling-maintenance/y", "roundsman watch")
 	h.run("dag", "cancel", "rolling-maintenance/y", "--reason", "not today", "--wait").OK().Says("cancel requested: dag/rolling-maintenance/y has ended as canceled with")
 	h.run("dag", "show", "rolling-maintenance/y").OK().Says("canceled", "not today")
 	list := clitest.Decode[dagList](h.eventually("canceled", "dag", "list", "rolling-maintenance", "-o", "json"))
@@ -256,7 +256,7 @@ func TestDAGDev(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	o = h.run("dag", "run", "--dev", example(t, "nine.yaml"), "--data-dir", data, "--workers", "one", "--watch", "--param", "four=false").Exits(ui.ExitFailed)
 	o.Says("nine: failed in", "4 failed (on one)")
-	assert.NotContains(t, o.Stdout, "roundsman runs show", "whom could one ask?")
+	assert.NotContains(t, o.Stdout, "roundsman show", "whom could one ask?")
 	assert.FileExists(t, filepath.Join(data, "roundsman.log"))
 }
 

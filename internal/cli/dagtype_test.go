@@ -92,7 +92,7 @@ func (h *harness) waitsInside(file string) {
 	h.run("apply", "-c", file).OK()
 	h.run("jobtypes", "run", "nightly").OK()
 	h.eventually("AWAITING_APPROVAL(ask)", "explain", "nightly")
-	h.run("explain", "nightly").OK().Says("job type nightly: running", "task ask: Close?", "roundsman dag approve group/nightly-")
+	h.run("explain", "nightly").OK().Says("job type nightly: running", "task ask: Close?", "roundsman approve group/nightly-")
 	h.run("status").OK().Says("1 running; AWAITING_APPROVAL(ask) of group/nightly-")
 	h.answersByName()
 }

@@ -32,7 +32,7 @@ job_types:
 		found := clitest.Decode[explainer.Explanation](h.run("explain", thing, "-o", "json").OK())
 		assert.Contains(t, []string{"running", "pending"}, found.State)
 		assert.Equal(t, []any{explain.PoolFull, "tape"}, []any{found.Reasons[0].Code, found.Reasons[0].Object})
-		assert.Contains(t, found.Reasons[0].Remedy, "roundsman pools resize tape --size N")
+		assert.Contains(t, found.Reasons[0].Remedy, "roundsman set pool/tape size=N")
 	}
 	h.run("explain", "copy").OK().Says("POOL_FULL(tape)", "(and 1 more wait for it)")
 	h.run("status").OK().Says("1 running; POOL_FULL(tape) of group/copy-")

@@ -57,7 +57,7 @@ func listedIn(prefix string, command *cli.Command) []commandDoc {
 // printCommands lists commands; those of the root in groups.
 func printCommands(w io.Writer, subs []*cli.Command) {
 	const width = 19
-	print := func(commands []*cli.Command) {
+	list := func(commands []*cli.Command) {
 		for _, command := range commands {
 			for _, doc := range listedIn("", command) {
 				fmt.Fprintf(w, "  %-*s  %s\n", width, doc.name, doc.about)
@@ -66,13 +66,13 @@ func printCommands(w io.Writer, subs []*cli.Command) {
 	}
 	if !slices.ContainsFunc(subs, func(sub *cli.Command) bool { return sub.Name == "dev" }) {
 		fmt.Fprintln(w, "\nCommands:")
-		print(subs)
+		list(subs)
 		return
 	}
 	for _, group := range helpGroups() {
 		fmt.Fprintf(w, "\n%s:\n", group[0])
 		for _, name := range group[1:] {
-			print(slices.DeleteFunc(slices.Clone(subs), func(sub *cli.Command) bool { return sub.Name != name }))
+			list(slices.DeleteFunc(slices.Clone(subs), func(sub *cli.Command) bool { return sub.Name != name }))
 		}
 	}
 }

@@ -112,15 +112,15 @@ func disableKey(t *testing.T, h *harness, plain client.Client) {
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), third.HeldBack[0].Until, time.Minute)
 	h.run("runs", "show", "verify").OK().Says("1 held back", "LEFT OUT", "bad", "after 2 failures within 10m")
 	h.run("jobs", "disabled").OK().Says("verify", "bad", "retry budget", "sh exited with status 3")
-	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman jobs disabled verify`")
+	h.run("jobtypes", "show", "verify").OK().Says("a key is disabled for 2h after 2 failures within 10m", "1 key, see `roundsman holds verify`")
 	h.run("jobtypes", "list").OK().Says("1 key held back")
-	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman jobtypes re-enable verify")
+	h.run("doctor").OK().Says("RETRY_BUDGET: failures hold back verify (keys: 1)", "roundsman resume verify --kind budget")
 
 	r := h.reason("verify")
 	assert.Equal(t, explain.RetryBudget, r.Code)
 	assert.Equal(t, "bad", r.Object)
 	assert.WithinDuration(t, time.Now().Add(2*time.Hour), r.Until, time.Minute)
-	assert.Contains(t, r.Remedy, "roundsman jobtypes re-enable verify --key bad")
+	assert.Contains(t, r.Remedy, "roundsman resume --kind budget verify:bad")
 	var runs []starter.Run
 	testsuite.WaitFor(t, 20*time.Second, "all three runs are listed", func() bool {
 		runs = clitest.Decode[struct {

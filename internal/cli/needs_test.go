@@ -51,7 +51,7 @@ job_types:
 			return found != nil && found.Object == object
 		})
 	}
-	h.run("status").OK().Says("NEEDS A PERSON", "AWAITING_APPROVAL", "roundsman dag approve dag/outer/one/sub ok")
+	h.run("status").OK().Says("NEEDS A PERSON", "AWAITING_APPROVAL", "roundsman approve dag/outer/one/sub/ok")
 	for _, code := range []explain.Code{explain.AwaitingApproval, explain.Paused} {
 		found := find(code)
 		require.NotNil(t, found, code)

@@ -48,7 +48,9 @@ func TestTutorial(t *testing.T) {
 	left, err := filepath.Glob("scratch/*.tmp")
 	require.NoError(t, err)
 	assert.Empty(t, left, "the job type did its work")
-	assert.FileExists(t, "release.svg")
+	picture, err := os.ReadFile("release.svg")
+	require.NoError(t, err)
+	assert.Contains(t, string(picture), "<svg")
 }
 
 // typed runs one line of the tutorial.
@@ -69,6 +71,9 @@ func (h *harness) typed(line string) {
 		last = h.run(args...)
 		return last.Code == ui.ExitOK
 	})
+	if _, file, redirected := strings.Cut(line, " > "); redirected {
+		require.NoError(h.t, os.WriteFile(file, []byte(last.Stdout), 0o600))
+	}
 }
 
 // inBackground is the reader's second terminal, until the test ends.

@@ -87,7 +87,7 @@ func TestARunIsReleasedFromItsWindow(t *testing.T) {
 	h.background("server", "--log-level", "error")
 	h.eventually("node-a", "workers", "list", "--online")
 	h.run("jobtypes", "run", "nightly").OK().Says("started group/nightly-")
-	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman jobtypes run nightly --ignore-window")
+	h.eventually("WINDOW_CLOSED_UNTIL(nightly)", "explain", "nightly").Says("roundsman start nightly --ignore-window")
 	h.run("jobtypes", "run", "nightly", "--ignore-window", "--wait").OK().Says("nightly: completed in", "1 completed")
 	h.run("runs", "show", "nightly").OK().Says("ignored, as an operator asked")
 	h.run("audit", "list", "--output", "json").OK().Says("it waited for its window, which is closed")

@@ -112,7 +112,7 @@ func checkHolds(ctx context.Context, client *starter.Client) Check {
 	}
 	check.Verdict = VerdictWarn
 	check.Found = fmt.Sprintf("%s: failures hold back %s", contract.HoldRetryBudget, firstOf(texts))
-	check.Fix = "see roundsman jobs disabled " + types[0] + "; then roundsman jobtypes re-enable " + types[0]
+	check.Fix = "see roundsman holds " + types[0] + "; then roundsman resume " + types[0] + " --kind budget"
 	return check
 }
 

@@ -52,14 +52,14 @@ func judgeLoss(check Check, entries []contract.AuditEntry, fault string) Check {
 		return Check{
 			Name: check.Name, Verdict: VerdictWarn,
 			Found: fmt.Sprintf("NOTIFIER_ENDED: ended at %s by %s: what waited is lost: %s", e.At.UTC().Format(time.RFC3339), cmp.Or(e.Actor, "a bug"), fault),
-			Fix:   "look yourself: roundsman runs list --outcome failed,timeout,partial --since 24h; roundsman audit list --object notifications",
+			Fix:   "look yourself: roundsman runs -s failed,timeout,partial --since 24h; roundsman audit notifications",
 		}
 	}
 	return check
 }
 
 func judgeReceivers(view contract.NotificationsView, types []jobtypes.JobType, now time.Time) Check {
-	check := Check{Name: "notifications", Verdict: VerdictWarn, Fix: "see roundsman notifications list; then roundsman notifications test NAME"}
+	check := Check{Name: "notifications", Verdict: VerdictWarn, Fix: "see roundsman receivers; then roundsman receivers --test NAME"}
 	var known, failing, unknown []string
 	for _, r := range view.Receivers {
 		if r.Kind != "" {

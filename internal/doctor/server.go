@@ -217,17 +217,17 @@ func checkWorkers(workers []contract.WorkerDetail) Check {
 			others = append(others, worker.Registration.ID+" "+stateOf(worker))
 		}
 		if worker.State == contract.WorkerDraining || worker.State == contract.WorkerCordoned {
-			kept = append(kept, "roundsman workers uncordon "+worker.Registration.ID)
+			kept = append(kept, "roundsman resume "+worker.Registration.ID)
 		}
 	}
 	check := Check{Name: "workers", Verdict: VerdictOK, Found: fmt.Sprintf("%d online with %d slots", online, slots)}
 	if len(others) > 0 {
 		check.Verdict = VerdictWarn
 		check.Found += "; " + strings.Join(others, ", ")
-		check.Fix = "see roundsman workers list"
+		check.Fix = "see roundsman workers"
 	}
 	if len(suspect) > 0 {
-		check.Fix = "repair the node; see roundsman workers show " + suspect[0]
+		check.Fix = "repair the node; see roundsman show " + suspect[0]
 	}
 	if online == 0 {
 		check.Verdict = VerdictFail

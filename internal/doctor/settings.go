@@ -33,7 +33,7 @@ func settingsOf(found contract.ThresholdsResult, polling []string) []Check {
 				return []Check{{
 					Name: "settings", Verdict: VerdictWarn,
 					Found: fmt.Sprintf("%s and %s differ in %s", plane.Identity, other.Identity, strings.Join(differing, "; ")),
-					Fix: "start all control planes with the same --config; the last start decided the thresholds: roundsman audit list --object fleet" +
+					Fix: "start all control planes with the same --config; the last start decided the thresholds: roundsman audit fleet" +
 						" (a process that has ended is listed for a minute more)",
 				}}
 			}

@@ -21,9 +21,9 @@ func TestDoctorOnWorkers(t *testing.T) {
 	none := checkWorkers([]contract.WorkerDetail{worker("b", contract.WorkerOnline, false), worker("c", contract.WorkerDraining, true)})
 	assert.Equal(t, VerdictFail, none.Verdict)
 	assert.Equal(t, "0 online with 0 slots; b ONLINE, but not fresh (no heartbeat for three intervals), c DRAINING", none.Found)
-	assert.Equal(t, "nothing can be detected or executed: roundsman workers uncordon c, or start a worker with roundsman worker --id NAME", none.Fix)
+	assert.Equal(t, "nothing can be detected or executed: roundsman resume c, or start a worker with roundsman worker --id NAME", none.Fix)
 
 	some := checkWorkers([]contract.WorkerDetail{well, worker("d", contract.WorkerOffline, false)})
 	assert.Equal(t, VerdictWarn, some.Verdict)
-	assert.Equal(t, "see roundsman workers list", some.Fix)
+	assert.Equal(t, "see roundsman workers", some.Fix)
 }

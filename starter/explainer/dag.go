@@ -42,7 +42,7 @@ func (e *explainer) dag(ctx context.Context, found *Explanation, facts *explain.
 }
 
 func unknownTask(run, task, similar string) error {
-	hint := "see `roundsman runs show " + run + "`"
+	hint := "see `roundsman show " + run + "`"
 	if similar != "" {
 		hint = "did you mean " + similar + "? " + hint
 	}
@@ -75,8 +75,8 @@ func (e *explainer) dagOf(ctx context.Context, name string) (run starter.RunRef,
 	}
 	return starter.RunRef{}, "", &starter.NotFoundError{
 		What: "a job, DAG run or task named", Name: name,
-		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman runs list` and `roundsman runs show RUN`), " +
-			"or RUN/job-00012 for a job (see `roundsman jobs list RUN`)",
+		Hint: "write dag/NAME/RUN or dag/NAME/RUN/TASK (see `roundsman runs` and `roundsman show RUN`), " +
+			"or RUN/job-00012 for a job (see `roundsman jobs RUN`)",
 	}
 }
 

@@ -64,7 +64,7 @@ func (e *explainer) lastRun(ctx context.Context, known jobtypes.JobType) *Ended 
 // endedRun tells the end of a closed run.
 func endedRun(run starter.Snapshot) *Ended {
 	ended := &Ended{Of: run.WorkflowID, Outcome: run.EndedAs(), At: run.Ended}
-	show := "`roundsman runs show " + run.WorkflowID + "`"
+	show := "`roundsman show " + run.WorkflowID + "`"
 	switch {
 	case run.Failure != "" || run.Progress == nil:
 		ended.Detail, ended.Remedy = cmp.Or(run.Failure, "it left no result"), show
@@ -80,13 +80,13 @@ func endedRun(run starter.Snapshot) *Ended {
 	case run.Outcome == contract.OutcomeSkipped:
 		ended.Remedy = show
 	case run.Outcome == contract.OutcomeCanceled && run.Kind == starter.KindGroup:
-		ended.Remedy = show + "; `roundsman audit list --object " + run.WorkflowID + "` says who did that"
+		ended.Remedy = show + "; `roundsman audit " + run.WorkflowID + "` says who did that"
 	case run.Kind == starter.KindDAG:
 		ended.Remedy = show + "; repair it, then " + againDAG(run.WorkflowID)
 	case run.Progress != nil && run.AdHoc != "":
 		ended.Remedy = show + " lists what went wrong; repair it, then submit it again"
 	case run.Progress != nil:
-		ended.Remedy = show + " lists what went wrong; repair it, then `roundsman jobtypes run " + run.JobType + "`"
+		ended.Remedy = show + " lists what went wrong; repair it, then `roundsman start " + run.JobType + "`"
 	}
 	return ended
 }
@@ -125,14 +125,14 @@ func againDAG(id string) string {
 	if _, _, standalone := contract.DAGOfWorkflow(id); !standalone || isSubDAG(id) {
 		return "run the task or job again that it belongs to"
 	}
-	return "`roundsman dag retry " + id + "` runs what is left"
+	return "`roundsman retry " + id + "` runs what is left"
 }
 
 // endedItem tells the end of a job, or of a task that failed or was canceled; nil for
 // an item that has not ended.
 func endedItem(item starter.Item, jobType string) *Ended {
 	ended := &Ended{Of: item.Ref().String(), Outcome: item.State, At: item.EndedAt, Detail: item.Error}
-	show := "`roundsman jobs show " + item.Ref().String() + "`"
+	show := "`roundsman show " + item.Ref().String() + "`"
 	_, _, adHoc := contract.AdHocOf(item.Run.WorkflowID)
 	isTask := item.Run.Kind() == starter.KindDAG
 	switch item.State {
@@ -151,11 +151,11 @@ func endedItem(item starter.Item, jobType string) *Ended {
 	}
 	switch {
 	case item.State == contract.JobCanceled:
-		ended.Remedy = "`roundsman audit list --object " + item.Run.WorkflowID + "` says who canceled it, or its run"
+		ended.Remedy = "`roundsman audit " + item.Run.WorkflowID + "` says who canceled it, or its run"
 	case adHoc:
 		ended.Remedy = show + "; submit it again when it can be done"
 	default:
-		ended.Remedy = show + "; what is still to be done the next detection proposes again: `roundsman jobtypes run " + jobType + "`"
+		ended.Remedy = show + "; what is still to be done the next detection proposes again: `roundsman start " + jobType + "`"
 	}
 	return ended
 }

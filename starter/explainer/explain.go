@@ -236,7 +236,7 @@ type UnknownThingError struct {
 
 // Error implements error.
 func (e *UnknownThingError) Error() string {
-	text := fmt.Sprintf("%s is no job type, worker, run, job, DAG or receiver: see `roundsman jobtypes list`, `workers list`, `runs list`, `jobs list RUN` and `notifications list`", e.Name)
+	text := fmt.Sprintf("%s is no job type, worker, run, job, DAG or receiver: see `roundsman jobtypes`, `workers`, `runs`, `jobs RUN` and `receivers`", e.Name)
 	if e.Down != "" {
 		text += "; workers could not be asked for: " + e.Down
 	}

@@ -101,7 +101,7 @@ func workerOf(ctx context.Context, client *starter.Client, item starter.Item, nu
 			return attempt.Worker, nil
 		}
 	}
-	return "", &starter.NotFoundError{What: "attempt", Name: strconv.Itoa(number) + " of " + item.ID, Hint: "see `roundsman jobs show " + item.Ref().String() + "`"}
+	return "", &starter.NotFoundError{What: "attempt", Name: strconv.Itoa(number) + " of " + item.ID, Hint: "see `roundsman show " + item.Ref().String() + "`"}
 }
 
 // withoutWorker reads the end of the output from the result and finds out why the worker has none.

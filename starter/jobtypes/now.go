@@ -53,7 +53,7 @@ func (c Client) RunNow(ctx context.Context, name string) (Started, error) {
 			return Started{}, err
 		}
 	}
-	return Started{}, fmt.Errorf("start job type %s: other groups of it come and go too fast; try again, or see `roundsman runs list --job-type %s`", name, name)
+	return Started{}, fmt.Errorf("start job type %s: other groups of it come and go too fast; try again, or see `roundsman runs %s`", name, name)
 }
 
 // awaitExists waits for a buffered group to be started.

@@ -126,7 +126,7 @@ func detailsOf(spec contract.JobTypeSpec) string {
 	for _, line := range calendarLines(spec) {
 		text.WriteString("\n- " + jobtype.Clip(line, 2000))
 	}
-	fmt.Fprintf(&text, "\n\nManaged by `roundsman apply`: `roundsman jobtypes show %s`", spec.Name)
+	fmt.Fprintf(&text, "\n\nManaged by `roundsman apply`: `roundsman show %s`", spec.Name)
 	return text.String()
 }
 

@@ -51,7 +51,7 @@ func (c Client) Set(ctx context.Context, name string, change override.Change) ([
 			return nil, err
 		}
 	}
-	return nil, fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman jobtypes show %s` and try again", name, name)
+	return nil, fmt.Errorf("the Schedule of job type %s kept changing while it was written: see `roundsman show %s` and try again", name, name)
 }
 
 // checkParams validates params by the schema that online workers registered for the handler.
@@ -62,7 +62,7 @@ func (c Client) checkParams(ctx context.Context, spec contract.JobTypeSpec) erro
 	}
 	i := slices.IndexFunc(known, func(d jobtype.Descriptor) bool { return d.Name == spec.Handler })
 	if i < 0 {
-		return fmt.Errorf("no worker with handler %s is online to check params: see roundsman workers list", spec.Handler)
+		return fmt.Errorf("no worker with handler %s is online to check params: see roundsman workers", spec.Handler)
 	}
 	check, err := config.NewParamsCheck(known[i])
 	if err != nil {

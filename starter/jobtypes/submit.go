@@ -69,7 +69,7 @@ func (c Client) Submit(ctx context.Context, known JobType, submission contract.S
 		WorkflowIDReusePolicy:                    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		StaticSummary:                            summaryOfSubmission(known.Name, submission),
-		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman runs show %s` tells how far they are",
+		StaticDetails: fmt.Sprintf("Jobs that were submitted by hand, with the settings of job type `%s`\n\n`roundsman show %s` tells how far they are",
 			known.Name, submitted.WorkflowID),
 		Memo: map[string]any{submissionKey: digest},
 		TypedSearchAttributes: temporal.NewSearchAttributes(
@@ -128,7 +128,7 @@ func (c Client) sameSubmission(ctx context.Context, name string, submitted Submi
 	}
 	if other != digest || rpc.Keyword(info.GetSearchAttributes(), contract.SearchAttributeJobType) != name {
 		return &SubmissionError{JobType: name, Faults: []error{fmt.Errorf(
-			"id %s: something else was submitted under it (see `roundsman runs show %s`): choose another id", submitted.ID, submitted.WorkflowID)}}
+			"id %s: something else was submitted under it (see `roundsman show %s`): choose another id", submitted.ID, submitted.WorkflowID)}}
 	}
 	return nil
 }

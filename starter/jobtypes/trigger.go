@@ -58,8 +58,8 @@ func (e *AlreadyRunningError) Error() string {
 	if e.Waits {
 		why = "and the next one waits for its end already, policy.overlap: buffer_one"
 	}
-	return fmt.Sprintf("job type %s was not started: %s still runs (%s); watch it with `roundsman runs watch %s`, "+
-		"cancel it with `roundsman runs cancel %s`, or set another overlap", e.JobType, what, why, what, what)
+	return fmt.Sprintf("job type %s was not started: %s still runs (%s); watch it with `roundsman watch %s`, "+
+		"cancel it with `roundsman cancel %s`, or set another overlap", e.JobType, what, why, what, what)
 }
 
 // Trigger starts a group now, as the Schedule would, and waits until it is
@@ -159,7 +159,7 @@ func (s schedules) awaitTriggered(ctx context.Context, name, workflowID string, 
 		}
 		wait = min(wait*3/2, 500*time.Millisecond)
 	}
-	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman jobtypes show %s`; the server may be overloaded", name, triggerWait, name)
+	return Triggered{}, fmt.Errorf("job type %s was triggered, but no group started within %s: see `roundsman show %s`; the server may be overloaded", name, triggerWait, name)
 }
 
 // firstNew is the oldest action that was not there before.

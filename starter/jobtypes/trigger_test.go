@@ -35,7 +35,7 @@ func TestTrigger(t *testing.T) {
 	_, err = jobtypes.Of(c).Trigger(t.Context(), "skips")
 	var running *jobtypes.AlreadyRunningError
 	require.ErrorAs(t, err, &running)
-	assert.Contains(t, err.Error(), "cancel it with `roundsman runs cancel "+first.WorkflowID)
+	assert.Contains(t, err.Error(), "cancel it with `roundsman cancel "+first.WorkflowID)
 
 	// At once after the last one, within the same second.
 	require.NoError(t, c.Temporal().TerminateWorkflow(t.Context(), first.WorkflowID, "", "test"))

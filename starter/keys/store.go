@@ -100,7 +100,7 @@ func (s *Store) Revoke(ctx context.Context, id, by string) (Key, error) {
 	err := s.change(ctx, func(held *record) error {
 		key := revokedIn(*held)
 		if key == nil {
-			return &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys list`"}
+			return &starter.NotFoundError{What: "key", Name: id, Hint: "see `roundsman keys`"}
 		}
 		if key.RevokedAt.IsZero() {
 			key.RevokedAt, key.RevokedBy = time.Now().UTC(), by
@@ -212,7 +212,7 @@ func (s *Store) write(ctx context.Context, held record, token []byte) error {
 func holder(input *commonpb.Payloads) *schedulepb.Schedule {
 	return &schedulepb.Schedule{
 		Spec:  &schedulepb.ScheduleSpec{},
-		State: &schedulepb.ScheduleState{Paused: true, Notes: "holds the API keys (sums only); see `roundsman keys list`"},
+		State: &schedulepb.ScheduleState{Paused: true, Notes: "holds the API keys (sums only); see `roundsman keys`"},
 		Action: &schedulepb.ScheduleAction{Action: &schedulepb.ScheduleAction_StartWorkflow{StartWorkflow: &workflowpb.NewWorkflowExecutionInfo{
 			WorkflowId: ScheduleID, WorkflowType: &commonpb.WorkflowType{Name: holderType},
 			TaskQueue: &taskqueuepb.TaskQueue{Name: holderQueue, Kind: enums.TASK_QUEUE_KIND_NORMAL}, Input: input,

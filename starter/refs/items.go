@@ -16,7 +16,7 @@ import (
 func (r Resolver) DAG(ctx context.Context, text string) (starter.RunRef, error) {
 	found, err := r.Run(ctx, text)
 	if errors.Is(err, starter.ErrNotFound) && jobtype.ValidateName(text) == nil {
-		return found, &starter.NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs list`; a new run is listed after a second"}
+		return found, &starter.NotFoundError{What: "run of DAG", Name: text, Hint: "see `roundsman runs`; a new run is listed after a second"}
 	}
 	if err != nil || found.Kind() == starter.KindDAG {
 		return found, err
@@ -39,7 +39,7 @@ func (r Resolver) dagOf(ctx context.Context, group starter.RunRef) (starter.RunR
 			return inner, err
 		}
 	}
-	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: see `roundsman runs show %s`", group, group.WorkflowID)
+	return starter.RunRef{}, fmt.Errorf("%s is a run of a job type, in which no DAG has begun: see `roundsman show %s`", group, group.WorkflowID)
 }
 
 // searchedRuns is how many of the newest runs are searched for a dedupe key.
@@ -77,7 +77,7 @@ func ParseItem(text string) (ref.Ref, error) {
 		return parsed, starter.Invalidf("%w", err)
 	}
 	if parsed.Item == "" && !parsed.HasKey {
-		return parsed, starter.Invalidf("%s is no job or task: write RUN/ITEM, for instance scrub/12 or nightly@last/load, or TYPE:KEY (see `roundsman jobs list RUN`)", text)
+		return parsed, starter.Invalidf("%s is no job or task: write RUN/ITEM, for instance scrub/12 or nightly@last/load, or TYPE:KEY (see `roundsman jobs RUN`)", text)
 	}
 	return parsed, nil
 }
@@ -116,6 +116,6 @@ func (r Resolver) ofKey(ctx context.Context, parsed ref.Ref) (starter.ItemRef, e
 		return starter.ItemRef{}, err
 	}
 	return starter.ItemRef{}, &starter.NotFoundError{
-		What: "job with key", Name: parsed.Key, Hint: fmt.Sprintf("the newest %d runs were searched, see `roundsman runs list`", searchedRuns),
+		What: "job with key", Name: parsed.Key, Hint: fmt.Sprintf("the newest %d runs were searched, see `roundsman runs`", searchedRuns),
 	}
 }

@@ -35,7 +35,7 @@ const listed = 200
 func (r Resolver) Run(ctx context.Context, text string) (starter.RunRef, error) {
 	parsed, err := ref.Parse(text)
 	if err != nil {
-		return starter.RunRef{}, starter.Invalidf("%w (see `roundsman runs list`)", err)
+		return starter.RunRef{}, starter.Invalidf("%w (see `roundsman runs`)", err)
 	}
 	return r.run(ctx, parsed)
 }
@@ -43,13 +43,13 @@ func (r Resolver) Run(ctx context.Context, text string) (starter.RunRef, error) 
 func (r Resolver) run(ctx context.Context, parsed ref.Ref) (starter.RunRef, error) {
 	switch {
 	case parsed.HasKey:
-		return starter.RunRef{}, starter.Invalidf("%s is a dedupe key, not a run: see `roundsman runs list`", parsed.Text)
+		return starter.RunRef{}, starter.Invalidf("%s is a dedupe key, not a run: see `roundsman runs`", parsed.Text)
 	case parsed.Workflow != "" && parsed.Item != "":
 		return r.described(ctx, contract.SubDAGWorkflowID(parsed.Workflow, ref.ItemID(parsed.Item, parsed.Group())))
 	case parsed.Workflow != "":
 		return r.described(ctx, parsed.Workflow)
 	case parsed.Kind != "" && parsed.Kind != ref.DAG && parsed.Kind != ref.JobType:
-		return starter.RunRef{}, starter.Invalidf("%s is a %s, not a run: see `roundsman runs list`", parsed.Text, parsed.Kind)
+		return starter.RunRef{}, starter.Invalidf("%s is a %s, not a run: see `roundsman runs`", parsed.Text, parsed.Kind)
 	case parsed.Item != "" && !parsed.AtRun:
 		return r.below(ctx, parsed)
 	}
@@ -85,7 +85,7 @@ func (r Resolver) inner(ctx context.Context, parent starter.RunRef, parsed ref.R
 	case item.ID == "":
 		return item.Run, nil
 	}
-	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman runs show " + parent.WorkflowID + "`"}
+	return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman show " + parent.WorkflowID + "`"}
 }
 
 func (r Resolver) described(ctx context.Context, workflowID string) (starter.RunRef, error) {
@@ -168,7 +168,7 @@ func (r Resolver) started(ctx context.Context, parsed ref.Ref) (starter.RunRef, 
 func one(parsed ref.Ref, found []starter.RunRef) (starter.RunRef, error) {
 	switch len(found) {
 	case 0:
-		return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman runs list --job-type " + parsed.Name + "`"}
+		return starter.RunRef{}, &starter.NotFoundError{What: "run", Name: parsed.Text, Hint: "see `roundsman runs " + parsed.Name + "`"}
 	case 1:
 		return found[0], nil
 	}
@@ -214,7 +214,7 @@ func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef,
 		return starter.RunRef{}, r.nothing(ctx, parsed)
 	}
 	return starter.RunRef{}, &starter.NotFoundError{
-		What: "run", Name: parsed.Text, Hint: "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", see `roundsman runs list --job-type " + parsed.Name + "`",
+		What: "run", Name: parsed.Text, Hint: "the newest run is " + ref.OfRun(runs[0].WorkflowID) + ", see `roundsman runs " + parsed.Name + "`",
 	}
 }
 
@@ -231,7 +231,7 @@ func bad(run starter.Run) bool {
 // nothing is the error of a name without runs.
 func (r Resolver) nothing(ctx context.Context, parsed ref.Ref) error {
 	if parsed.Kind == ref.DAG {
-		return &starter.NotFoundError{What: "run of DAG", Name: parsed.Name, Hint: "see `roundsman runs list`; a new run is listed after a second"}
+		return &starter.NotFoundError{What: "run of DAG", Name: parsed.Name, Hint: "see `roundsman runs`; a new run is listed after a second"}
 	}
 	_, err := r.runs.Latest(ctx, parsed.Name)
 	return err

@@ -23,7 +23,7 @@ type UncordonedError struct{ ID string }
 
 // Error implements error.
 func (e *UncordonedError) Error() string {
-	return fmt.Sprintf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman workers show %s`)", e.ID, e.ID)
+	return fmt.Sprintf("%s is ONLINE again and may get jobs: somebody uncordoned it while it was drained (see `roundsman show %s`)", e.ID, e.ID)
 }
 
 // Drained checks once a worker that drains since then. The process of a node worker reports its

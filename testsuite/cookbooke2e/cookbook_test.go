@@ -74,7 +74,7 @@ func rollingRestart(t *testing.T, r recipe) {
 
 	k.fail("check-node web-1", 2) // A node needs a moment: its check is repeated.
 	k.fail("check-node web-2", 6) // As often as the recipe tries.
-	require.Equal(t, ui.ExitFailed, k.runs(r, "dag run rolling-restart.yaml --watch"))
+	require.Equal(t, ui.ExitFailed, k.runs(r, "start rolling-restart.yaml -w"))
 	first := []string{
 		"drain-node web-1", "systemctl restart web", "check-node web-1", "check-node web-1", "check-node web-1",
 		"drain-node web-2", "systemctl restart web", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2", "check-node web-2",
@@ -82,10 +82,10 @@ func rollingRestart(t *testing.T, r recipe) {
 	require.Equal(t, first, k.begun(), "web-3 is not touched")
 	assert.Equal(t, []string{"web-1", "web-2"}, k.restarted(), "each restart is on its node")
 
-	require.Equal(t, ui.ExitOK, k.runs(r, "dag retry rolling-restart"))
+	require.Equal(t, ui.ExitOK, k.runs(r, "retry rolling-restart"))
 	require.Equal(t, []string{"check-node web-2", "drain-node web-3", "systemctl restart web", "check-node web-3"}, k.begun()[len(first):])
 	before := len(k.begun())
-	require.Equal(t, ui.ExitOK, k.runs(r, `dag run rolling-restart.yaml --param 'hosts=["web-3"]'`))
+	require.Equal(t, ui.ExitOK, k.runs(r, `start rolling-restart.yaml -p 'hosts=["web-3"]'`))
 	assert.Equal(t, []string{"drain-node web-3", "systemctl restart web", "check-node web-3"}, k.begun()[before:])
 }
 
@@ -127,7 +127,7 @@ func alertMe(t *testing.T, r recipe) {
 		}
 	}
 	testsuite.WaitFor(t, time.Minute, "the control plane has named its receivers", func() bool {
-		return k.runs(r, "notifications test ops") == ui.ExitOK
+		return k.runs(r, "receivers --test ops") == ui.ExitOK
 	})
 	expect(`"text"`)
 	k.fail("backup", 1)
@@ -149,13 +149,13 @@ func moveDataCentre(t *testing.T, r recipe) {
 		releases = append(releases, k.hold("copy-rack "+rack+" fra-2"))
 	}
 	k.fail("verify-rack r2 fra-2", 1)
-	require.Equal(t, ui.ExitOK, k.runs(r, "dag run move-dc.yaml --detach"))
+	require.Equal(t, ui.ExitOK, k.runs(r, "start move-dc.yaml"))
 	testsuite.WaitFor(t, time.Minute, "the run waits for a person", func() bool {
 		p := k.line(r, "explain move-dc")
 		return p.Code(t, time.Minute) == ui.ExitOK && strings.Contains(p.Stdout.String(), "Move to fra-2?")
 	})
 	require.Equal(t, []string{"set-maintenance on"}, k.begun())
-	require.Equal(t, ui.ExitOK, k.runs(r, "dag approve move-dc go"))
+	require.Equal(t, ui.ExitOK, k.runs(r, "approve move-dc/go"))
 	testsuite.WaitFor(t, time.Minute, "two racks are copied, and two wait", func() bool {
 		status := k.shown("move-dc").DAGStatus
 		return status != nil && status.Counts["running"] == 2 && status.Counts["ready"] == 2 && len(k.begun()) == 3
@@ -174,7 +174,7 @@ func moveDataCentre(t *testing.T, r recipe) {
 		assert.Positive(t, copied, rack)
 	}
 	require.Equal(t, "set-maintenance off", before[len(before)-1], "it is thawed last, also after a failure")
-	require.Equal(t, ui.ExitOK, k.runs(r, "dag retry move-dc"))
+	require.Equal(t, ui.ExitOK, k.runs(r, "retry move-dc"))
 	testsuite.WaitFor(t, time.Minute, "the run ends", func() bool { return !k.shown("move-dc").Open() })
 	assert.Equal(t, []string{"verify-rack r2 fra-2"}, k.begun()[len(before):], "that rack alone is repeated")
 }

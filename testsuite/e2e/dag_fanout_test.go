@@ -82,7 +82,7 @@ func TestDAGFanOutOverAResultSurvivesKills(t *testing.T) {
 	assert.Equal(t, explain.ConcurrencyLimit, why.Reasons[0].Code)
 	assert.Equal(t, "drain", why.Reasons[0].Object)
 	assert.Equal(t, "the concurrency of 3 of the fan-out drain is used up", why.Reasons[0].Detail)
-	assert.Equal(t, "wait, or `roundsman runs set "+ref.WorkflowID+" concurrency.drain=N`", why.Reasons[0].Remedy)
+	assert.Equal(t, "wait, or `roundsman set "+ref.WorkflowID+" concurrency.drain=N`", why.Reasons[0].Remedy)
 	assert.Equal(t, 3, begun(), "no fourth drain begins while three run")
 
 	victim.Kill()

@@ -130,7 +130,7 @@ func TestExplainCoversAllRunsOfAType(t *testing.T) {
 		return err == nil && len(inside.Reasons) == 1 && inside.Reasons[0].Code == explain.AwaitingApproval && inside.Reasons[0].Of == run+"/job-00001"
 	})
 	remedy := s.explanation(run + "/job-00001").Reasons[0].Remedy
-	assert.Contains(t, remedy, "`roundsman dag approve "+run+"/job-00001 ok`")
+	assert.Contains(t, remedy, "`roundsman approve "+run+"/job-00001/ok`")
 	assert.Equal(t, "waiting", s.explanation(run+"/job-00001/ok").State)
 	_, err = s.client.DAGs().ApproveTask(t.Context(), starter.RunRef{WorkflowID: run + "/job-00001"}, "ok", "ann", "")
 	require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestExplainFollowsSubDAGs(t *testing.T) {
 	waits := s.explanation(root.WorkflowID).Reasons
 	require.Len(t, waits, 1)
 	assert.Equal(t, deepest, waits[0].Of)
-	assert.Equal(t, "`roundsman dag approve "+deepest+" ok`, or `roundsman dag reject "+deepest+" ok`", waits[0].Remedy)
+	assert.Equal(t, "`roundsman approve "+deepest+"/ok`, or `roundsman reject "+deepest+"/ok`", waits[0].Remedy)
 	last := s.explanation("outer/last").Reasons
 	require.Len(t, last, 1)
 	assert.Equal(t, explain.Upstream, last[0].Code)

@@ -46,7 +46,7 @@ func details(core *fleet.Registry, fault string) string {
 		text += "\n- " + awayText(w)
 	}
 	if more := all - len(away); more > 0 {
-		text += fmt.Sprintf("\n- … and %d more: `roundsman workers list`", more)
+		text += fmt.Sprintf("\n- … and %d more: `roundsman workers`", more)
 	}
 	return text
 }

@@ -41,5 +41,5 @@ func TestFleetDetails(t *testing.T) {
 	text := details(core, "set frontend.WorkerHeartbeatsEnabled")
 	assert.Contains(t, text, "**1 online** · 12 cordoned\n\nThe workers are not observed: set frontend")
 	assert.Equal(t, detailedWorkers+1, strings.Count(text, "\n- "))
-	assert.Contains(t, text, "\n- … and 2 more: `roundsman workers list`")
+	assert.Contains(t, text, "\n- … and 2 more: `roundsman workers`")
 }

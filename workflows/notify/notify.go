@@ -118,7 +118,7 @@ func (r *run) listen() error {
 // test queues a test; the query tells how it ended.
 func (r *run) test(ctx workflow.Context, in contract.TestNotificationInput) (contract.TestNotificationResult, error) {
 	if !r.knows(in.Receiver) {
-		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman notifications list` (a control plane that has just started tells of new ones within seconds)", "NoReceiver", nil)
+		return contract.TestNotificationResult{}, temporal.NewNonRetryableApplicationError("there is no receiver "+in.Receiver+": see `roundsman receivers` (a control plane that has just started tells of new ones within seconds)", "NoReceiver", nil)
 	}
 	now := workflow.Now(ctx)
 	notice := contract.Notice{To: []string{in.Receiver}, Notification: contract.Notification{

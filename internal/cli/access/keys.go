@@ -69,7 +69,7 @@ func (c *commands) createKey(ctx *cli.Context, client *starter.Client, name stri
 func (c *commands) keysList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the API keys, without their secrets",
-		Description: "Examples:\n  roundsman keys list\n  roundsman keys list --output json | jq -r '.keys[] | select(.revoked_at == null) | .name'",
+		Description: "Examples:\n  roundsman keys\n  roundsman keys --output json | jq -r '.keys[] | select(.revoked_at == null) | .name'",
 		Flags:       ui.ListFlags(keySorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			all, err := keys.New(client).List(ctx.Context)
@@ -122,7 +122,7 @@ func stateOf(key keys.Key, now time.Time) ui.Cell {
 func (c *commands) keysRevoke() *cli.Command {
 	return &cli.Command{
 		Name: "revoke", ArgsUsage: "ID", Usage: "refuse an API key from now on",
-		Description: "Every control plane refuses it within 5 seconds.\n\nExamples:\n  roundsman keys revoke 4mzq7bx2ka",
+		Description: "Every control plane refuses it within 5 seconds.\n\nExamples:\n  roundsman delete apikey/4mzq7bx2ka",
 		Flags:       ui.With(),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, id string) error {
 			key, err := keys.New(client).Revoke(ctx.Context, id, c.Operator())

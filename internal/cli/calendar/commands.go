@@ -34,9 +34,9 @@ func (c *commands) forecast() *cli.Command {
 as the median of the last ones. It does not know what people will do, nor which workers will be away.
 
 Examples:
-  roundsman forecast
-  roundsman forecast --job-type scrub --days 2
-  roundsman forecast --skipped --output json | jq '.ticks[] | {job_type, at, code}'`,
+  roundsman schedule --since now
+  roundsman schedule --job-type scrub --days 2 --since now
+  roundsman schedule --skipped --output json --since now | jq '.ticks[] | {job_type, at, code}'`,
 		Flags: ui.ListFlags(
 			&cli.StringSliceFlag{Name: ui.FlagJobType, Usage: "only job type `NAME`; may be repeated"},
 			&cli.IntFlag{Name: "days", Usage: "look `N` days ahead, at most 7", Value: 7},
@@ -55,9 +55,9 @@ func (c *commands) ledger() *cli.Command {
 back by its Schedule (policy.overlap) until the run that is named ends.
 
 Examples:
-  roundsman ledger
-  roundsman ledger --job-type scrub --days 1
-  roundsman ledger --dropped --output json | jq '.ticks[] | {job_type, at, state, code}'`,
+  roundsman schedule --until now
+  roundsman schedule --job-type scrub --days 1 --until now
+  roundsman schedule --dropped --output json --until now | jq '.ticks[] | {job_type, at, state, code}'`,
 		Flags: ui.ListFlags(
 			&cli.StringSliceFlag{Name: ui.FlagJobType, Usage: "only job type `NAME`; may be repeated"},
 			&cli.IntFlag{Name: "days", Usage: "look `N` days back, at most 7", Value: 7},

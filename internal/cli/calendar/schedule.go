@@ -73,7 +73,7 @@ func (c *commands) showSchedule(ctx *cli.Context, client *starter.Client) error 
 	for i, name := range names {
 		parsed, err := ref.Parse(name)
 		if err != nil || !parsed.Bare() && parsed.Kind != ref.JobType {
-			return ui.Usagef("%s is no job type: see `roundsman jobtypes list`", name)
+			return ui.Usagef("%s is no job type: see `roundsman jobtypes`", name)
 		}
 		names[i] = parsed.Name
 	}

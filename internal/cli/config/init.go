@@ -34,7 +34,7 @@ Examples:
 			}
 			path, text, next := cmp.Or(ctx.Args().First(), "roundsman.yaml"), configurationTemplate, "roundsman validate --config %s; roundsman dev --config %[1]s"
 			if graph := ctx.String("dag"); graph != "" {
-				path, text, next = graph, dagTemplate, "roundsman dag validate %s; roundsman dag run --dev %[1]s"
+				path, text, next = graph, dagTemplate, "roundsman validate %s; roundsman start %[1]s --dev"
 			}
 			if err := writeNew(path, text); err != nil {
 				return err

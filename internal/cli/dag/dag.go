@@ -8,7 +8,7 @@ import (
 	"github.com/roundsman/roundsman/starter/refs"
 )
 
-const dagRunArgument = "RUN is a workflow id as `roundsman runs list` shows it (the dag/ may be left out), or the name of\n" +
+const dagRunArgument = "RUN is a workflow id as `roundsman runs` shows it (the dag/ may be left out), or the name of\n" +
 	"a DAG, which means its newest run, or of a job type whose job is a DAG. SUB/TASK is a task of a sub-DAG."
 
 const specArgument = "FILE is a spec in YAML or JSON (docs/spec/001-dag.md); - reads standard input."

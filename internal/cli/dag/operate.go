@@ -71,8 +71,8 @@ func (c *commands) dagSkip() *cli.Command {
 Tasks that have not started, failed or were blocked can be skipped.
 
 Examples:
-  roundsman dag skip nightly report --reason "not needed today"
-  roundsman dag skip dag/nightly/20261120T090000-1f2e3d load.7 load.9`,
+  roundsman skip nightly/report --reason "not needed today"
+  roundsman skip dag/nightly/20261120T090000-1f2e3d/load.7 load.9`,
 		Flags: ui.With(ui.ReasonFlag()),
 	}, "skipped", func(ctx *cli.Context, client *starter.Client, ref starter.RunRef, task string) (contract.DAGChanged, error) {
 		return client.DAGs().SkipTask(ctx.Context, ref, task, c.Operator(), ctx.String(ui.FlagReason))
@@ -114,8 +114,8 @@ may have before: existing tasks, not yet started, that shall wait for them. A ta
 has not started gets the new definition; one that is defined like that already is left alone.
 
 Examples:
-  roundsman dag add-tasks rolling-maintenance extra.yaml
-  echo '[{"id": "snapshot", "before": ["rack-b"], "command": ["snapshot"]}]' | roundsman dag add-tasks rolling-maintenance -`,
+  roundsman set rolling-maintenance -f extra.yaml
+  echo '[{"id": "snapshot", "before": ["rack-b"], "command": ["snapshot"]}]' | roundsman set rolling-maintenance -f -`,
 		Flags: ui.With(),
 		Action: func(ctx *cli.Context) error {
 			name := ctx.Args().Get(1)
@@ -160,7 +160,7 @@ func (c *commands) dagRelease() *cli.Command {
 		Description: dagRunArgument + `
 
 Examples:
-  roundsman dag release nightly`,
+  roundsman resume nightly`,
 		Flags: ui.With(),
 		Action: c.onRun(func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			changed, err := client.DAGs().Release(ctx.Context, ref, c.Operator())

@@ -124,7 +124,7 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 		run := &fakeRun{looks: []starter.Snapshot{fakeEnded(outcome, nil)}, tasks: fakeViews()}
 		o := command(t, started(run)).Exits(code)
 		assert.Empty(t, o.Stderr)
-		assert.Equal(t, code != ui.ExitOK, strings.Contains(o.Stdout, "roundsman dag retry dag/nine/x"), o.Stdout)
+		assert.Equal(t, code != ui.ExitOK, strings.Contains(o.Stdout, "roundsman retry dag/nine/x"), o.Stdout)
 		command(t, started(run), "--watch").Exits(code)
 	}
 	lost := fakeEnded("", nil)
@@ -139,7 +139,7 @@ func TestTheExitCodeIsTheOutcome(t *testing.T) {
 func TestWaitingEndsWithoutTheRun(t *testing.T) {
 	t.Parallel()
 	run := &fakeRun{looks: []starter.Snapshot{fakeOpen()}, fails: context.Canceled}
-	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x continues", "roundsman runs watch dag/nine/x", "roundsman runs cancel dag/nine/x")
+	command(t, started(run)).Exits(ui.ExitFailed).Complains("dag/nine/x continues", "roundsman watch dag/nine/x", "roundsman cancel dag/nine/x")
 	run.fails = errGone
 	command(t, started(run)).Exits(ui.ExitFailed).Complains("the server is gone")
 }

@@ -32,12 +32,12 @@ Graphs of more than 100 tasks show each fan-out as one box with its counts (--co
 that stays too large to be looked at is refused; --around draws a part of it.
 
 Examples:
-  roundsman dag render maintenance.yaml -o maintenance.svg
-  roundsman dag render maintenance.yaml --run rolling-maintenance -o now.svg
-  roundsman dag render --run dag/nightly/20261120T090000-1f2e3d -o nightly.svg
-  roundsman dag render --run nightly --gantt -o nightly.svg
-  roundsman dag render maintenance.yaml --format mermaid >> README.md
-  roundsman dag render maintenance.yaml --format dot | dot -Tpdf -o maintenance.pdf
+  roundsman show maintenance.yaml -o svg > maintenance.svg
+  roundsman show rolling-maintenance@ -o svg > now.svg
+  roundsman show dag/nightly/20261120T090000-1f2e3d -o svg > nightly.svg
+  roundsman show nightly@ -o gantt > nightly.svg
+  roundsman show maintenance.yaml -o mermaid
+  roundsman show maintenance.yaml -o dot | dot -Tpdf -o maintenance.pdf
   roundsman dag render huge.yaml --around load-17 -o load-17.svg`,
 		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: "write `FORMAT`: svg, dot or mermaid (default: by the name of --out, else svg)"},

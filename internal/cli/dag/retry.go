@@ -29,10 +29,10 @@ changed, and everything after it, is executed too. In an open run its own tasks 
 --from executes TASK, and everything that depends on it, again although it succeeded.
 
 Examples:
-  roundsman dag retry nightly
-  roundsman dag retry nightly --from load --watch
-  roundsman dag retry nightly nightly.yaml --accept-diff
-  roundsman dag retry dag/nightly/20261120T090000-1f2e3d --detach --output json`,
+  roundsman retry nightly
+  roundsman retry nightly --from load --watch
+  roundsman retry nightly nightly.yaml --accept-diff
+  roundsman retry dag/nightly/20261120T090000-1f2e3d --detach --output json`,
 		Flags: ui.With(append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "from", Usage: "execute `TASK` and everything after it again; may be given several times"},
 			&cli.BoolFlag{Name: "accept-diff", Usage: "continue although FILE differs from what the run had"},
@@ -106,7 +106,7 @@ func (c *commands) retryDAG(ctx *cli.Context, client *starter.Client, ref starte
 // retryOpen lets an open run try again.
 func (c *commands) retryOpen(ctx *cli.Context, client *starter.Client, ref starter.RunRef, compiled *spec.Compiled) error {
 	if compiled != nil {
-		return ui.Usagef("%s is open: its tasks cannot be replaced; use `roundsman dag add-tasks`, or cancel it first", ref.WorkflowID)
+		return ui.Usagef("%s is open: its tasks cannot be replaced; use `roundsman set RUN -f FILE`, or cancel it first", ref.WorkflowID)
 	}
 	if ctx.IsSet(ui.FlagDeadline) {
 		return ui.Usagef("%s is open, so its tasks are tried again in it: --deadline is for the new run of one that has ended", ref.WorkflowID)

@@ -30,11 +30,11 @@ a person, and the end, are told. With --output json one object is printed at the
 "tasks": {ID: {"state", "attempts", "worker", "error", "from_run"}}}.
 
 Examples:
-  roundsman dag run maintenance.yaml --watch
-  roundsman dag run maintenance.yaml --param release=2026.12 --as december
-  roundsman dag run maintenance.yaml --detach
-  roundsman dag run --dev nine.yaml --output json | jq .counts
-  roundsman dag run --dev nine.yaml --watch --workers node-a,node-b,node-c`,
+  roundsman start maintenance.yaml -w
+  roundsman start maintenance.yaml -p release=2026.12 --as december -w
+  roundsman start maintenance.yaml
+  roundsman start nine.yaml --output json --dev | jq .counts
+  roundsman start nine.yaml --workers node-a,node-b,node-c --dev`,
 		Flags: ui.With(append([]cli.Flag{
 			newParamFlag(),
 			&cli.StringFlag{Name: "as", Usage: "call the run dag/<name of the DAG>/`NAME` (default: the time)"},
@@ -153,7 +153,7 @@ func tooLargeIsFaulty(err error) error {
 // follows it to its end.
 func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, ref starter.RunRef) error {
 	if !ctx.Bool(ui.FlagDetach) {
-		return ui.GoesOn("runs", ref, c.follow(ctx.Context, ctx, client, name, ref))
+		return ui.GoesOn(ref, c.follow(ctx.Context, ctx, client, name, ref))
 	}
 	if ui.WantsData(ctx) {
 		return c.Answer(ctx, Report{
@@ -161,7 +161,7 @@ func (c *commands) started(ctx *cli.Context, client dagFollowed, name string, re
 			Counts: map[string]int{}, Tasks: map[string]TaskReport{},
 		})
 	}
-	c.Print("%s: started %s (follow it with `roundsman runs watch %s`)", name, ref.WorkflowID, ref.WorkflowID)
+	c.Print("%s: started %s (follow it with `roundsman watch %s`)", name, ref.WorkflowID, ref.WorkflowID)
 	return nil
 }
 

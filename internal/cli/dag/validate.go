@@ -36,9 +36,9 @@ No server is asked. The exit code is 3 if there is a fault. A DAG that is too la
 a server is one.
 
 Examples:
-  roundsman dag validate maintenance.yaml
-  roundsman dag validate dags/rolling.yaml dags/nightly.yaml
-  generate-dag | roundsman dag validate - --output json | jq -r '.files[].faults[].message'`,
+  roundsman validate maintenance.yaml
+  roundsman validate dags/rolling.yaml dags/nightly.yaml
+  generate-dag | roundsman validate - --output json | jq -r '.files[].faults[].message'`,
 		Flags: []cli.Flag{newParamFlag(), ui.OutputFlag()},
 		Action: func(ctx *cli.Context) error {
 			reports, valid := []SpecReport{}, true

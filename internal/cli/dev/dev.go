@@ -205,10 +205,10 @@ func tryNext(address string, options app.DevOptions) []string {
 		lines = append(lines, "export TEMPORAL_ADDRESS="+address)
 	}
 	for _, name := range enabledNames(options.Config) {
-		lines = append(lines, "roundsman runs show "+name, "roundsman explain "+name)
+		lines = append(lines, "roundsman show "+name, "roundsman explain "+name)
 		break
 	}
-	return append(lines, "roundsman runs list", "roundsman workers list")
+	return append(lines, "roundsman runs", "roundsman workers")
 }
 
 // when tells a schedule as it was written.

@@ -120,7 +120,7 @@ func (c *commands) exec(ctx *cli.Context, client *starter.Client) error {
 	if err != nil {
 		return err
 	}
-	return ui.GoesOn("runs", ref, c.follow(ctx, client, ref, chosen))
+	return ui.GoesOn(ref, c.follow(ctx, client, ref, chosen))
 }
 
 // tooLong removes the position from a fault, because the file is generated.

@@ -36,11 +36,11 @@ configuration); how many older ones it has dropped is said on standard error.
 --output json prints an array; with --follow one object a line.
 
 Examples:
-  roundsman audit list --since 2h
-  roundsman audit list --job-type scrub --kind scheduler
-  roundsman audit list --actor ann --since 2026-11-20T09:00:00Z --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'
-  roundsman audit list --object worker/node-a --limit 20
-  roundsman audit list --limit 10 --follow`,
+  roundsman audit --since 2h
+  roundsman audit scrub --kind scheduler
+  roundsman audit --actor ann --since 2026-11-20T09:00:00Z --output json | jq -r '.[] | "\(.at) \(.action) \(.object)"'
+  roundsman audit worker/node-a --limit 20
+  roundsman audit --limit 10 --follow`,
 		Flags: ui.ListFlags(append(ui.PeriodFlags(),
 			&cli.StringFlag{Name: ui.FlagJobType, Usage: "only entries about job type `NAME`"},
 			&cli.StringFlag{Name: "actor", Usage: "only what `ACTOR` did"},

@@ -28,7 +28,7 @@ func TestExplanationsFitTheTerminal(t *testing.T) {
 	e := explainer.Explanation{Kind: "run", Name: "group/scrub-1", State: "waiting", Reasons: []explain.Reason{{
 		Code: explain.LaneBusy, Object: "default", Of: "group/scrub-1", Since: explainedAt.Add(-3 * time.Minute),
 		Detail: "held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z;\n 3 others wait, and this sentence continues for a while",
-		Remedy: "wait for the holder, cancel it with `roundsman runs cancel`, or give the job type another lane",
+		Remedy: "wait for the holder, cancel it with `roundsman cancel`, or give the job type another lane",
 	}}}
 	assert.Equal(t, `run group/scrub-1: waiting
 
@@ -36,8 +36,8 @@ LANE_BUSY(default) since 3m ago
   of group/scrub-1
   held by group/vacuum-2026-03-01T11:00:00Z since 2026-03-01T11:00:02Z; 3 others
   wait, and this sentence continues for a while
-  → wait for the holder, cancel it with `+"`roundsman runs cancel`"+`, or give the job
-    type another lane
+  → wait for the holder, cancel it with `+"`roundsman cancel`"+`, or give the job type
+    another lane
 `, printed(80, e))
 	assert.Contains(t, printed(0, e), "T11:00:02Z; 3 others wait, and this sentence continues for a while\n  → wait for", "in a pipe nothing is broken")
 	for _, width := range []int{40, 60, 120} {
@@ -50,8 +50,8 @@ LANE_BUSY(default) since 3m ago
 
 func TestCommandsInRemediesStayInOnePiece(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, []string{"first", "(`roundsman dag approve RUN TASK`),", "then", "`x y`"},
-		unbroken("first (`roundsman dag approve RUN TASK`), then `x y`"))
+	assert.Equal(t, []string{"first", "(`roundsman approve RUN/TASK`),", "then", "`x y`"},
+		unbroken("first (`roundsman approve RUN/TASK`), then `x y`"))
 }
 
 func TestNothingToWaitFor(t *testing.T) {

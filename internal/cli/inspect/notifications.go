@@ -35,8 +35,8 @@ func (c *commands) notificationsList() *cli.Command {
 notification is tried again with growing pauses for three days; meanwhile others reach their receivers.
 
 Examples:
-  roundsman notifications list
-  roundsman notifications list --output json | jq '.receivers[] | select(.failing_since)'`,
+  roundsman receivers
+  roundsman receivers --output json | jq '.receivers[] | select(.failing_since)'`,
 		Flags: ui.ListFlags(receiverSorting().Flag()),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Notifications().View(ctx.Context)
@@ -111,7 +111,7 @@ func (c *commands) notificationsTest() *cli.Command {
 		Description: `It goes before what waits, and is tried once. The exit code is 1 if the receiver did not take it.
 
 Examples:
-  roundsman notifications test ops-chat`,
+  roundsman receivers --test ops-chat`,
 		Flags:  ui.With(),
 		Action: c.Named(c.testReceiver),
 	}
@@ -137,7 +137,7 @@ func (c *commands) testReceiver(ctx *cli.Context, client *starter.Client, name s
 
 // deliveryOf waits until a delivery has ended.
 func deliveryOf(ctx context.Context, client *starter.Client, id string) (contract.DeliveryView, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, testWithin, fmt.Errorf("the test has no answer after %s: see `roundsman notifications list`", testWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, testWithin, fmt.Errorf("the test has no answer after %s: see `roundsman receivers`", testWithin))
 	defer cancel()
 	for {
 		view, err := client.Notifications().View(ctx)

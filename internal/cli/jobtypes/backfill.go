@@ -16,8 +16,8 @@ func (c *commands) jobTypesBackfill() *cli.Command {
 	return &cli.Command{
 		Name: "backfill", ArgsUsage: "NAME", Usage: "start the runs that were due in a span of time, one after the other",
 		Description: `Examples:
-  roundsman jobtypes backfill report --from 2026-11-01T00:00:00Z --to 2026-11-08T00:00:00Z
-  roundsman jobtypes backfill report --from 48h --dry-run`,
+  roundsman start report --backfill 2026-11-01T00:00:00Z..2026-11-08T00:00:00Z
+  roundsman start report --backfill 48h.. --dry-run`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: "from", Usage: "from `TIME` on (RFC 3339, or a duration before now)", Required: true},
 			&cli.StringFlag{Name: "to", Usage: "until `TIME` (RFC 3339, or a duration before now; default: now)"},

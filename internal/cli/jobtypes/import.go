@@ -104,7 +104,7 @@ func choose(known []jobtype.Descriptor, names []string) ([]jobtype.Descriptor, e
 	}
 	for _, name := range names {
 		if !ui.Describes(chosen, name) {
-			return nil, ui.Usagef("no worker has the handler %s: see roundsman workers list", name)
+			return nil, ui.Usagef("no worker has the handler %s: see roundsman workers", name)
 		}
 	}
 	if len(chosen) == 0 {

@@ -34,11 +34,11 @@ func (c *commands) jobTypesList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list the applied job types and when they are due",
 		Description: `Examples:
-  roundsman jobtypes list
-  roundsman jobtypes list --sort next --limit 10
-  roundsman jobtypes list --outcome failed,timeout --sort -last
-  roundsman jobtypes list --output json | jq -r '.job_types[] | select(.paused) | .name'
-  roundsman jobtypes list --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
+  roundsman jobtypes
+  roundsman jobtypes --sort next --limit 10
+  roundsman jobtypes -s failed,timeout --sort -last
+  roundsman jobtypes --output json | jq -r '.job_types[] | select(.paused) | .name'
+  roundsman jobtypes --output json | jq -r '.job_types[] | select(.recent[0].outcome == "failed") | .name'`,
 		Flags: ui.ListFlags(typeSorting().Flags(runs.OutcomeFlag("only job types whose last run of the Schedule ended"))...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			types, err := jobtypes.Of(client).List(ctx.Context)
@@ -155,8 +155,8 @@ func (c *commands) jobTypesShow() *cli.Command {
 	return &cli.Command{
 		Name: "show", ArgsUsage: "NAME", Usage: "show one job type: its policy, schedule and runs",
 		Description: `Examples:
-  roundsman jobtypes show scrub
-  roundsman jobtypes show scrub --output json | jq .spec.policy`,
+  roundsman show scrub
+  roundsman show scrub --output json | jq .spec.policy`,
 		Flags: ui.ListFlags(),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			known, err := jobtypes.Of(client).Get(ctx.Context, name)
@@ -232,7 +232,7 @@ func (c *commands) showJobType(known jobtypes.JobType, learned jobtypes.Learned,
 		shown.Add("disabled", ui.Cell{Text: known.HeldBack.String(), Paint: ui.Bad})
 	}
 	if known.HeldKeys > 0 {
-		shown.Add("held back", ui.Textf("%s, see `roundsman jobs disabled %s`", ui.Plural(known.HeldKeys, "key"), known.Name))
+		shown.Add("held back", ui.Textf("%s, see `roundsman holds %s`", ui.Plural(known.HeldKeys, "key"), known.Name))
 	}
 	shown.Add("params", ui.Text(jobtypes.ValueText(spec.Params)))
 	shown.Add("detect", ui.Text(jobtypes.ValueText(spec.Detect)))
@@ -283,7 +283,7 @@ func (c *commands) jobTypesPause() *cli.Command {
 		Description: `The pause survives apply and restarts. ` + "`jobtypes run`" + ` still works.
 
 Examples:
-  roundsman jobtypes pause scrub --note "until the new disks are in"`,
+  roundsman pause scrub --reason "until the new disks are in"`,
 		Flags: ui.With(&cli.StringFlag{Name: "note", Usage: "`TEXT` that tells others why"}),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if err := jobtypes.Of(client).Pause(ctx.Context, name, ctx.String("note")); err != nil {
@@ -297,7 +297,7 @@ Examples:
 func (c *commands) jobTypesResume() *cli.Command {
 	return &cli.Command{
 		Name: "resume", ArgsUsage: "NAME", Usage: "end a pause",
-		Description: "Examples:\n  roundsman jobtypes resume scrub",
+		Description: "Examples:\n  roundsman resume scrub",
 		Flags:       ui.With(),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if err := jobtypes.Of(client).Resume(ctx.Context, name); err != nil {

@@ -15,12 +15,12 @@ import (
 func (c *commands) jobTypesReEnable() *cli.Command {
 	return &cli.Command{
 		Name: "re-enable", ArgsUsage: "NAME", Usage: "lift what the retry budget has disabled: the job type, or one of its keys",
-		Description: `The failures that led to it are forgotten: the count starts again. ` + "`roundsman jobs disabled`" + ` lists what is
+		Description: `The failures that led to it are forgotten: the count starts again. ` + "`roundsman holds`" + ` lists what is
 disabled, ` + "`roundsman explain NAME`" + ` says why. A job type with enabled: false is another thing: see apply.
 
 Examples:
-  roundsman jobtypes re-enable scrub
-  roundsman jobtypes re-enable scrub --key /srv/a.bin`,
+  roundsman resume scrub --kind budget
+  roundsman resume scrub:/srv/a.bin`,
 		Flags: ui.With(&cli.StringFlag{Name: runs.FlagKey, Usage: "only the dedupe key `KEY`, not the job type"}),
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {
 			if ctx.IsSet(runs.FlagKey) && ctx.String(runs.FlagKey) == "" {

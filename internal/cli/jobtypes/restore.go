@@ -16,9 +16,9 @@ audit list --output json the entries that have "restorable": true. A deleted job
 The next run has the settings. The next apply sets what the configuration says: to keep them, write them there.
 
 Examples:
-  roundsman jobtypes restore scrub
-  roundsman audit list --object jobtype/scrub --output json | jq '.[] | select(.restorable) | .seq'
-  roundsman jobtypes restore scrub --entry 4711`,
+  roundsman set scrub --restore last
+  roundsman audit jobtype/scrub --output json | jq '.[] | select(.restorable) | .seq'
+  roundsman set scrub --restore 4711`,
 		Flags: ui.With(&cli.Int64Flag{Name: "entry", Usage: "what was before the entry `SEQ` of the audit log; default: the last one that has it"}),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			name, err := ui.OneName(ctx)

@@ -28,11 +28,11 @@ If its maintenance window is closed, the run ends as skipped, unless the opening
 With --wait the exit code is 0 only if the run completed.
 
 Examples:
-  roundsman jobtypes run scrub
-  roundsman jobtypes run scrub --ignore-window
-  roundsman jobtypes run nightly --param release=2026.12
-  roundsman jobtypes run scrub --wait
-  roundsman jobtypes run scrub --wait --output json | jq .counts`,
+  roundsman start scrub
+  roundsman start scrub --ignore-window
+  roundsman start nightly -p release=2026.12
+  roundsman start scrub --wait
+  roundsman start scrub --wait --output json | jq .counts`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: ui.FlagWait, Aliases: []string{ui.FlagWatch}, Usage: "show the run and wait until it has ended"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
@@ -113,9 +113,9 @@ func (c *commands) ran(ctx *cli.Context, client *starter.Client, known jobtypes.
 	}
 	ref := starter.RunRef{WorkflowID: triggered.WorkflowID}
 	if !ui.WantsData(ctx) {
-		return ui.GoesOn("runs", ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
+		return ui.GoesOn(ref, runs.Watch(c.Program, ctx, client, starter.DefaultWatchInterval, ref))
 	}
-	return ui.GoesOn("runs", ref, runs.WaitJSON(c.Program, ctx, client, ref))
+	return ui.GoesOn(ref, runs.WaitJSON(c.Program, ctx, client, ref))
 }
 
 // began prints what a run does that was just started: it works, waits or was skipped.
@@ -130,7 +130,7 @@ func (c *commands) began(ctx *cli.Context, client *starter.Client, known jobtype
 		begun = jobtypes.Of(client).Begin(ctx.Context, known.Spec, triggered.RunRef)
 	}
 	answer := map[string]any{"job_type": known.Name, "workflow_id": triggered.WorkflowID, "run_id": triggered.RunID, "buffered": triggered.Buffered, "released": triggered.Released, "begun": begun}
-	if err := c.Done(ctx, answer, "%s %s%s (follow it with `roundsman runs watch %s`)", how, triggered.WorkflowID, laneText(begun), triggered.WorkflowID); err != nil {
+	if err := c.Done(ctx, answer, "%s %s%s (follow it with `roundsman watch %s`)", how, triggered.WorkflowID, laneText(begun), triggered.WorkflowID); err != nil {
 		return err
 	}
 	if begun.Skipped != "" {
@@ -161,9 +161,9 @@ which need not be applied.
 A dry run returns the first 200 proposals; --output json has all of them.
 
 Examples:
-  roundsman jobtypes detect scrub
-  roundsman jobtypes detect scrub --limit 200
-  roundsman jobtypes detect compress_logs --config roundsman.yaml --output json | jq -r '.proposals[].dedupe_key'`,
+  roundsman start scrub --dry-run
+  roundsman start scrub --limit 200 --dry-run
+  roundsman start compress_logs --config roundsman.yaml --output json --dry-run | jq -r '.proposals[].dedupe_key'`,
 		Flags: ui.With(
 			&cli.DurationFlag{Name: ui.FlagTimeout, Usage: "give up after `DURATION`", Value: 10 * time.Minute},
 			&cli.IntFlag{Name: ui.FlagLimit, Usage: "show at most `N` proposals in the table", Value: 20},
@@ -253,7 +253,7 @@ func (c *commands) awaitDryRun(ctx *cli.Context, client *starter.Client, ref sta
 	if ctx.Err() != nil {
 		return result, ctx.Err()
 	}
-	why := "nobody detected: is a worker with the handler online? see `roundsman workers list`"
+	why := "nobody detected: is a worker with the handler online? see `roundsman workers`"
 	if showErr == nil && snapshot.Group != nil && snapshot.Group.Waiting != "" {
 		why = snapshot.Group.Waiting
 	} else if snapshot.Unanswered != "" {

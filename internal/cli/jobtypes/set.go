@@ -16,15 +16,15 @@ func (c *commands) jobTypesSet() *cli.Command {
 		Description: runs.SettingsArgument + `
 every=DURATION changes how often it is due. params.NAME=VALUE changes a setting of the handler, checked by
 the schema that its workers registered; params.NAME=null removes it. Quote a text that reads as JSON: '"8080"'.
-They hold for the runs that start from now on; a running group keeps what it has, see roundsman runs set.
+They hold for the runs that start from now on; a running group keeps what it has, see roundsman set.
 plan shows them as changed by hand, and apply puts back what the configuration says: to keep them, write
 them there.
 
 Examples:
-  roundsman jobtypes set scrub max_runtime=4h
-  roundsman jobtypes set scrub every=30m
-  roundsman jobtypes set vacuum params.worker.garbage_threshold=0.4
-  roundsman jobtypes set scrub global_execution_concurrency=8 && roundsman runs set scrub global_execution_concurrency=8`,
+  roundsman set scrub max_runtime=4h
+  roundsman set scrub every=30m
+  roundsman set vacuum params.worker.garbage_threshold=0.4
+  roundsman set scrub global_execution_concurrency=8 && roundsman set scrub@ global_execution_concurrency=8`,
 		Flags:  ui.With(),
 		Before: runs.CheckSettings,
 		Action: c.Named(func(ctx *cli.Context, client *starter.Client, name string) error {

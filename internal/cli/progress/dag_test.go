@@ -82,12 +82,12 @@ func TestDAGSummary(t *testing.T) {
 	}
 	lines := Summary(dagEnded(contract.OutcomeFailed, many))
 	require.Len(t, lines, maxErrors+2)
-	assert.Contains(t, lines[len(lines)-1], "and 3 more failed: roundsman runs show dag/nightly/x")
+	assert.Contains(t, lines[len(lines)-1], "and 3 more failed: roundsman show dag/nightly/x")
 
 	lost := dagEnded("", nil)
 	lost.DAGResult, lost.Failure = nil, "terminated"
 	assert.Equal(t, []string{"nightly: no result: terminated (dag/nightly/x)"}, Summary(lost))
-	assert.Contains(t, Advice(lost), "roundsman dag retry dag/nightly/x")
+	assert.Contains(t, Advice(lost), "roundsman retry dag/nightly/x")
 	assert.Empty(t, Advice(dagEnded(contract.OutcomeCompleted, nil)))
 }
 
@@ -112,7 +112,7 @@ func TestDAGLines(t *testing.T) {
 	assert.Equal(t, []string{
 		"nightly: started dag/nightly/x",
 		"nightly: task load failed (on node-a): no such disk",
-		"nightly: task release waits for an approval: Ship it? (roundsman dag approve dag/nightly/x release)",
+		"nightly: task release waits for an approval: Ship it? (roundsman approve dag/nightly/x/release)",
 		"nightly: 50 of 100 done, 2 running, 1 waiting for approval",
 		"nightly: task load failed (on node-a, attempt 2): again",
 		"nightly: 1 of 1 done, 1 failed",
@@ -140,8 +140,8 @@ func TestDAGNotesTellWhatNeedsAPerson(t *testing.T) {
 	display.Update(dagOpen(map[string]int{"running": 1}, held, paused))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
-	assert.Contains(t, lines[0], "roundsman runs resume dag/nightly/x")
-	assert.Contains(t, lines[1], "roundsman dag release dag/nightly/x")
+	assert.Contains(t, lines[0], "roundsman resume dag/nightly/x")
+	assert.Contains(t, lines[1], "roundsman resume dag/nightly/x")
 }
 
 func TestDAGBarsOnATerminal(t *testing.T) {
@@ -162,7 +162,7 @@ func TestDAGBarsOnATerminal(t *testing.T) {
 	assert.NotContains(t, out.String(), "not-taken")
 	assert.NotContains(t, out.String(), "load.8", "only the first tasks have a row")
 	display.Update(dagOpen(map[string]int{"completed": 15, "pending": 5}, withApproval))
-	eventually(t, out, "15/20", "1 waiting for approval", "roundsman dag approve dag/nightly/x release")
+	eventually(t, out, "15/20", "1 waiting for approval", "roundsman approve dag/nightly/x/release")
 	display.Update(dagEnded(contract.OutcomeCompleted, map[string]contract.DAGTask{"a": {State: "completed"}}))
 	eventually(t, out, "nightly: completed in 4.21s: 1 completed")
 	display.Note("bye")

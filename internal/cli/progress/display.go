@@ -80,15 +80,15 @@ func (n *news) lines(snapshot starter.Snapshot) []string {
 	if state := snapshot.DAGStatus; state != nil {
 		for _, task := range state.Approvals {
 			if asked[task.ID] = true; !n.asked[task.ID] {
-				lines = append(lines, fmt.Sprintf("task %s waits for %s (roundsman dag approve %s %s)",
+				lines = append(lines, fmt.Sprintf("task %s waits for %s (roundsman approve %s/%s)",
 					task.ID, shorten(cmp.Or(task.Waiting, "an approval"), maxMessage), snapshot.WorkflowID, task.ID))
 			}
 		}
 		if snapshot.Paused && !n.paused {
-			lines = append(lines, "paused; resume it with `roundsman runs resume "+snapshot.WorkflowID+"`")
+			lines = append(lines, "paused; resume it with `roundsman resume "+snapshot.WorkflowID+"`")
 		}
 		if held = !state.HeldUntil.IsZero(); held && !n.held {
-			lines = append(lines, fmt.Sprintf("held until %s after a failure: `roundsman dag retry %s` tries again, `roundsman dag release %s` ends it",
+			lines = append(lines, fmt.Sprintf("held until %s after a failure: `roundsman retry %s` tries again, `roundsman resume %s` ends it",
 				state.HeldUntil.Local().Format(time.TimeOnly), snapshot.WorkflowID, snapshot.WorkflowID))
 		}
 	}

@@ -74,7 +74,7 @@ func TestSummary(t *testing.T) {
 	assert.Equal(t, []string{
 		"  49 × disk of KEY is gone (such as /srv/vol-00)",
 		"  /srv/vol-07: out of memory",
-		"  … and 685 more failed: roundsman runs show group/x",
+		"  … and 685 more failed: roundsman show group/x",
 	}, Summary(ended("group/x", many))[1:])
 }
 

@@ -46,7 +46,7 @@ func Summary(snapshot starter.Snapshot) []string {
 		}
 	}
 	if more > 0 {
-		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman runs show %s", more, snapshot.WorkflowID))
+		lines = append(lines, fmt.Sprintf("  … and %d more failed: roundsman show %s", more, snapshot.WorkflowID))
 	}
 	return lines
 }
@@ -95,7 +95,7 @@ func Advice(snapshot starter.Snapshot) string {
 	if snapshot.Outcome == contract.OutcomeCompleted || snapshot.Kind != starter.KindDAG {
 		return ""
 	}
-	return fmt.Sprintf("  see `roundsman runs show %s`; run what is left with `roundsman dag retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
+	return fmt.Sprintf("  see `roundsman show %s`; run what is left with `roundsman retry %s`", snapshot.WorkflowID, snapshot.WorkflowID)
 }
 
 // Counts is the short form of a run's counts: what is zero is left out.

@@ -19,7 +19,7 @@ func typeAndKey(ctx *cli.Context) (jobType, key string, err error) {
 		return "", "", err
 	}
 	if key = ctx.Args().Get(1); key == "" || len(key) > jobtype.MaxDedupeKeyBytes {
-		return "", "", ui.Usagef("KEY %q: a dedupe key has 1 to %d bytes; `roundsman jobs list RUN` shows them", ui.Shorten(key, 40), jobtype.MaxDedupeKeyBytes)
+		return "", "", ui.Usagef("KEY %q: a dedupe key has 1 to %d bytes; `roundsman jobs RUN` shows them", ui.Shorten(key, 40), jobtype.MaxDedupeKeyBytes)
 	}
 	return jobType, key, nil
 }
@@ -38,8 +38,8 @@ func (c *commands) jobsForgive() *cli.Command {
 		Description: `The next detection that proposes the key gets it, and the count of the retry budget starts again.
 
 Examples:
-  roundsman jobs forgive scrub /srv/a.bin
-  roundsman jobs disabled scrub --output json | jq -r '.holds[].dedupe_key // empty' | xargs -d '\n' -n1 roundsman jobs forgive scrub`,
+  roundsman resume scrub:/srv/a.bin
+  roundsman holds scrub --output json | jq -r '.holds[].dedupe_key // empty' | xargs -d '\n' -n1 roundsman jobs forgive scrub`,
 		Flags: ui.With(),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			jobType, key, err := typeAndKey(ctx)
@@ -67,8 +67,8 @@ forgotten. A job of it that waits in a running group ends as canceled; one that 
 for every applied job type, with or without a retry budget. Marking again replaces the time.
 
 Examples:
-  roundsman jobs mark-done scrub /srv/a.bin
-  roundsman jobs mark-done rebalance volume-42 --for 7d`,
+  roundsman skip scrub:/srv/a.bin
+  roundsman skip rebalance:volume-42 --for 7d`,
 		Flags: ui.With(&cli.StringFlag{Name: "for", Usage: "leave it out for `DURATION`, 1s to 365d", Value: "24h"}),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			jobType, key, err := typeAndKey(ctx)
@@ -99,8 +99,8 @@ func (c *commands) jobsDisabled() *cli.Command {
 are left out. Both pass by time, or with jobtypes re-enable and jobs forgive.
 
 Examples:
-  roundsman jobs disabled
-  roundsman jobs disabled scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
+  roundsman holds
+  roundsman holds scrub --output json | jq -r '.holds[] | [.dedupe_key, .until, .last_error] | @tsv'`,
 		Flags: ui.ListFlags(&cli.IntFlag{Name: ui.FlagLimit, Usage: "at most `N` rows", Value: 200}, holdSorting().Flag()),
 		Before: func(ctx *cli.Context) error {
 			if limit := ctx.Int(ui.FlagLimit); limit < 1 {

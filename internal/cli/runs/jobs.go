@@ -30,12 +30,12 @@ func (c *commands) jobsList() *cli.Command {
 Without RUN the newest runs are searched: of one job type, since a time, for a node, a state or a key.
 
 Examples:
-  roundsman jobs list scrub
-  roundsman jobs list group/scrub-2026-11-20T09:00:00Z --state failed --state stale
-  roundsman jobs list rolling-maintenance --state failed
-  roundsman jobs list --node node-7 --state running
-  roundsman jobs list -t scrub --state failed --since 12h
-  roundsman jobs list scrub --output json | jq '.items[] | select(.attempt > 1)'`,
+  roundsman jobs scrub
+  roundsman jobs group/scrub-2026-11-20T09:00:00Z -s failed -s stale
+  roundsman jobs rolling-maintenance -s failed
+  roundsman jobs node-7 -s running
+  roundsman jobs scrub -s failed --since 12h
+  roundsman jobs scrub --output json | jq '.items[] | select(.attempt > 1)'`,
 		Flags: ui.ListFlags(append([]cli.Flag{
 			stateFlag(starter.ItemStates()),
 			&cli.StringFlag{Name: FlagKey, Usage: "only the job with dedupe key `KEY`, alone or in its batch"},
@@ -104,7 +104,7 @@ func (c *commands) listJobs(ctx *cli.Context, client *starter.Client) error {
 			return err
 		}
 		if len(ctx.StringSlice(ui.FlagState)) == 0 && ctx.String(FlagKey) == "" {
-			none = fmt.Sprintf("%s has no jobs (`roundsman runs show %s` says why; other runs: `roundsman runs list`)", ref.WorkflowID, ref.WorkflowID)
+			none = fmt.Sprintf("%s has no jobs (`roundsman show %s` says why; other runs: `roundsman runs`)", ref.WorkflowID, ref.WorkflowID)
 		}
 	} else {
 		search, err := c.search(ctx)
@@ -318,9 +318,9 @@ func (c *commands) jobsCancel() *cli.Command {
 A running job hears of it with its next heartbeat. A batch is one job: all of its items are canceled.
 
 Examples:
-  roundsman jobs cancel group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman jobs cancel job-00012 --run scrub --reason "file is being written"
-  roundsman jobs cancel compress_logs --key /var/log/app/big.log`,
+  roundsman cancel group/scrub-2026-11-20T09:00:00Z/job-00012
+  roundsman cancel job-00012 --run scrub --reason "file is being written"
+  roundsman cancel compress_logs --key /var/log/app/big.log`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
 		Action: c.endJob("cancel", starter.Runs.CancelItem),
@@ -338,8 +338,8 @@ A job that had begun ends as stale, another as expired. Its resources and its de
 others; a handler that writes with its fence cannot disturb them.
 
 Examples:
-  roundsman jobs expire group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman jobs expire job-00012 --run scrub --reason "node-7 burned down"`,
+  roundsman cancel --force group/scrub-2026-11-20T09:00:00Z/job-00012
+  roundsman cancel --force job-00012 --run scrub --reason "node-7 burned down"`,
 		Flags:  ui.With(runFlag(), jobKeyFlag(), jobReasonFlag()),
 		Before: checkJobRef,
 		Action: c.endJob("expire", starter.Runs.ExpireItem),
@@ -359,7 +359,7 @@ func (c *commands) endJob(verb string, ask func(starter.Runs, context.Context, s
 		}
 		err = ask(client.Runs(), ctx.Context, ref, ctx.String(ui.FlagReason))
 		if errors.Is(err, starter.ErrAlreadyEnded) {
-			return fmt.Errorf("%w (see `roundsman jobs show %s`)", err, ref)
+			return fmt.Errorf("%w (see `roundsman show %s`)", err, ref)
 		}
 		if err != nil {
 			return err

@@ -19,9 +19,9 @@ func (c *commands) jobsShow() *cli.Command {
 		Description: jobArgument + `
 
 Examples:
-  roundsman jobs show group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman jobs show job-00012 --run scrub
-  roundsman jobs show compress_logs --key /var/log/app/big.log`,
+  roundsman show group/scrub-2026-11-20T09:00:00Z/job-00012
+  roundsman show job-00012 --run scrub
+  roundsman show compress_logs --key /var/log/app/big.log`,
 		Flags:  ui.ListFlags(runFlag(), jobKeyFlag()),
 		Before: checkJobRef,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {

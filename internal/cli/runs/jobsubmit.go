@@ -102,7 +102,7 @@ func singleFlags() []string {
 
 func checkSubmit(ctx *cli.Context) error {
 	if !ctx.IsSet("type") {
-		return ui.Usagef("--type NAME is missing: name the job type (see `roundsman jobtypes list`)")
+		return ui.Usagef("--type NAME is missing: name the job type (see `roundsman jobtypes`)")
 	}
 	if err := jobtype.ValidateName(ctx.String("type")); err != nil {
 		return ui.Faulty(fmt.Errorf("--type: %w", err))
@@ -177,7 +177,7 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 		return c.Done(ctx, struct {
 			JobType string `json:"job_type"`
 			jobtypes.Submitted
-		}{known.Name, submitted}, "%s %s (follow it with `roundsman runs watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
+		}{known.Name, submitted}, "%s %s (follow it with `roundsman watch %s`)", how, submitted.WorkflowID, submitted.WorkflowID)
 	}
 	// On standard error, so that it is known before the end and after a Ctrl-C.
 	if submitted.Already {
@@ -185,7 +185,7 @@ func (c *commands) reportSubmitted(ctx *cli.Context, client *starter.Client, kno
 	} else {
 		c.Complain("submitted %s: %s", ui.Plural(submitted.Jobs, "job"), submitted.WorkflowID)
 	}
-	return ui.GoesOn("runs", ref, c.awaitSubmitted(ctx, client, ref))
+	return ui.GoesOn(ref, c.awaitSubmitted(ctx, client, ref))
 }
 
 func (c *commands) awaitSubmitted(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {

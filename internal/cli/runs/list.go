@@ -13,7 +13,7 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
-const runArgument = "RUN is a workflow id as `roundsman runs list` shows it (the group/ or dag/ may be left out), the\n" +
+const runArgument = "RUN is a workflow id as `roundsman runs` shows it (the group/ or dag/ may be left out), the\n" +
 	"name of a job type, which means its running group or else its last one, or the name of a DAG, which\n" +
 	"means its newest run."
 
@@ -28,14 +28,14 @@ func (c *commands) runsList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list runs of job types and of DAGs, newest first",
 		Description: `Examples:
-  roundsman runs list
-  roundsman runs list --job-type scrub --limit 5
-  roundsman runs list --dag rolling-maintenance
-  roundsman runs list --running
-  roundsman runs list --outcome failed,timeout,partial --since 12h
-  roundsman runs list --job-type scrub --outcome failed --output name
-  roundsman runs list --since 24h --limit 1000 --sort -took
-  roundsman runs list --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
+  roundsman runs
+  roundsman runs scrub --limit 5
+  roundsman runs rolling-maintenance
+  roundsman runs -s open
+  roundsman runs -s failed,timeout,partial --since 12h
+  roundsman runs scrub -s failed --output name
+  roundsman runs --since 24h --limit 1000 --sort -took
+  roundsman runs --output json | jq -r '.runs[] | [.workflow_id, .progress.failed] | @tsv'`,
 		Flags: ui.ListFlags(append([]cli.Flag{
 			jobTypeFlag(),
 			&cli.StringFlag{Name: "dag", Usage: "only runs of the DAG `NAME`"},
@@ -114,7 +114,7 @@ func (c *commands) printRuns(ctx *cli.Context, client *starter.Client, filter st
 		}
 		listed.Add(ui.Text(run.WorkflowID), of, RunOutcome(run), ProgressCell(run.Progress), ui.Text(ui.Ago(run.Started, now)), ui.Text(took(run, now)), PaceCell(run.Pace), ui.Text(ui.Stamp(run.Ended)), ui.Text(run.RunID), ui.Text(run.AdHoc))
 	}
-	empty := "no runs yet: start one with `roundsman jobtypes run NAME` or `roundsman dag run FILE`"
+	empty := "no runs yet: start one with `roundsman start NAME` or `roundsman start FILE -w`"
 	if filter.JobType+filter.DAG+string(filter.Kind) != "" || filter.Running || len(filter.Outcomes) > 0 || !filter.Since.IsZero() || !filter.Until.IsZero() {
 		empty = "no runs match"
 	}

@@ -33,11 +33,11 @@ The worker of the attempt answers, from the files in its data directory: with al
 with its beginning and its end, for output.keep after the end. Without such a worker, the last 16 KiB come from the result.
 
 Examples:
-  roundsman jobs logs group/scrub-2026-11-20T09:00:00Z/job-00012
-  roundsman jobs logs dag/nightly/x/load --follow
-  roundsman jobs logs job-00012 --run scrub --attempt 1 > attempt-1.log
-  roundsman jobs logs job-00012 --run scrub --tail 20
-  roundsman jobs logs job-00012 --run scrub --output json | jq -r .text`,
+  roundsman logs group/scrub-2026-11-20T09:00:00Z/job-00012
+  roundsman logs dag/nightly/x/load --follow
+  roundsman logs scrub/12 --attempt 1 > attempt-1.log
+  roundsman logs scrub/12 --tail 20
+  roundsman logs scrub/12 --output json | jq -r .text`,
 		Flags: ui.With(
 			&cli.BoolFlag{Name: flagFollow, Aliases: []string{"f"}, Usage: "print what comes, until the job has ended"},
 			&cli.IntFlag{Name: flagAttempt, Usage: "of attempt `N`; 0: of the last one"},

@@ -29,11 +29,11 @@ and what was returned; --output wide adds when they were ready and began. With -
 returned and printed.
 
 Examples:
-  roundsman runs show scrub
-  roundsman runs show rolling-maintenance --state failed
-  roundsman runs show nightly --task load
-  roundsman runs show nightly --tree
-  roundsman runs show group/scrub-2026-11-20T09:00:00Z --output json`,
+  roundsman show scrub@
+  roundsman show rolling-maintenance@ -s failed
+  roundsman show nightly@ --task load
+  roundsman show nightly@ --tree
+  roundsman show group/scrub-2026-11-20T09:00:00Z --output json`,
 		Flags: ui.ListFlags(
 			stateFlag(starter.ItemStates()),
 			&cli.StringFlag{Name: ui.FlagTask, Usage: "only `TASK`, or all tasks of a fan-out, or one job; one that has ended shows its result and output"},
@@ -157,7 +157,7 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	shown.Add("phase", ui.Text(snapshot.Phase))
 	if snapshot.Paused {
 		why := cmp.Or(snapshot.PauseNote, "yes"+ui.ByWhom(snapshot.PausedBy))
-		shown.Add("paused", ui.Cell{Text: why + " (roundsman runs resume " + snapshot.WorkflowID + ")", Paint: ui.Odd})
+		shown.Add("paused", ui.Cell{Text: why + " (roundsman resume " + snapshot.WorkflowID + ")", Paint: ui.Odd})
 	}
 	shown.Add("waiting", ui.Cell{Text: snapshot.Waiting, Paint: ui.Odd})
 	if snapshot.Progress != nil {
@@ -263,10 +263,10 @@ func addDAG(shown *ui.Fields, snapshot starter.Snapshot) {
 	shown.Add("resumes", ui.Text(state.Resumes))
 	shown.Add("concurrency", ui.Text(strconv.Itoa(state.Concurrency)))
 	if !state.HeldUntil.IsZero() {
-		shown.Add("held", ui.Cell{Text: fmt.Sprintf("until %s: `roundsman dag retry %s` tries again, `roundsman dag release %s` ends it", ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})
+		shown.Add("held", ui.Cell{Text: fmt.Sprintf("until %s: `roundsman retry %s` tries again, `roundsman resume %s` ends it", ui.Stamp(state.HeldUntil), id, id), Paint: ui.Odd})
 	}
 	for _, task := range state.Approvals {
-		shown.Add("approval", ui.Cell{Text: fmt.Sprintf("%s waits for %s (roundsman dag approve %s %s)", task.ID, cmp.Or(task.Waiting, "an approval"), id, task.ID), Paint: ui.Odd})
+		shown.Add("approval", ui.Cell{Text: fmt.Sprintf("%s waits for %s (roundsman approve %s/%s)", task.ID, cmp.Or(task.Waiting, "an approval"), id, task.ID), Paint: ui.Odd})
 	}
 }
 
@@ -297,7 +297,7 @@ func (c *commands) showErrors(failures []explain.Failure) {
 	c.Print("")
 	c.PrintTable(listed, "")
 	if more := len(failures) - maxFailures; more > 0 {
-		c.Print("and %d other messages: roundsman jobs list RUN --state failed", more)
+		c.Print("and %d other messages: roundsman jobs RUN -s failed", more)
 	}
 }
 

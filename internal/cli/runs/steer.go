@@ -21,17 +21,17 @@ func (c *commands) runsPause() *cli.Command {
 		Description: runArgument + `
 
 Paused time does not count against max_runtime, but against the deadline of a DAG. Pausing what is paused replaces the note. To keep a job
-type from being due at all: roundsman jobtypes pause.
+type from being due at all: roundsman pause.
 
 Examples:
-  roundsman runs pause scrub --note "backup is running"
-  roundsman runs pause rolling-maintenance`,
+  roundsman pause scrub@ --reason "backup is running"
+  roundsman pause rolling-maintenance@`,
 		Flags: ui.With(&cli.StringFlag{Name: ui.FlagNote, Usage: "`TEXT` that tells others why"}),
 		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Pause(ctx.Context, ref, ctx.String(ui.FlagNote)); err != nil {
 				return err
 			}
-			return c.requested(ctx, ref, "pause", "(resume it with `roundsman runs resume %s`)")
+			return c.requested(ctx, ref, "pause", "(resume it with `roundsman resume %s`)")
 		}),
 	}
 }
@@ -42,7 +42,7 @@ func (c *commands) runsResume() *cli.Command {
 		Description: runArgument + `
 
 Examples:
-  roundsman runs resume scrub`,
+  roundsman resume scrub@`,
 		Flags: ui.With(),
 		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
 			if err := client.Runs().Resume(ctx.Context, ref); err != nil {
@@ -74,14 +74,14 @@ func (c *commands) runsSet() *cli.Command {
 A run of a DAG has concurrency, and concurrency.FANOUT for each of its fan-outs.
 They are in force at once: more jobs start, fewer follow those that run, a deadline moves. The run refuses
 what is out of range, and nothing is changed then. Later runs are as configured: for those, and the next
-ones, use roundsman jobtypes set, or the configuration and apply.
+ones, use roundsman set, or the configuration and apply.
 
 Examples:
-  roundsman runs set scrub global_execution_concurrency=8 per_worker_execution_concurrency=4
-  roundsman runs set scrub max_runtime=4h on_deadline=drain
-  roundsman runs set rolling-maintenance concurrency=4
-  roundsman runs set rolling-maintenance concurrency.restart=2
-  roundsman runs set scrub retry_limit=5 --output json | jq .changed`,
+  roundsman set scrub@ global_execution_concurrency=8 per_worker_execution_concurrency=4
+  roundsman set scrub@ max_runtime=4h on_deadline=drain
+  roundsman set rolling-maintenance@ concurrency=4
+  roundsman set rolling-maintenance@ concurrency.restart=2
+  roundsman set scrub@ retry_limit=5 --output json | jq .changed`,
 		Flags:  ui.With(),
 		Before: CheckSettings,
 		Action: c.onRun(refs.Resolver.Run, func(ctx *cli.Context, client *starter.Client, ref starter.RunRef) error {
@@ -116,8 +116,8 @@ Of a DAG, tasks with trigger_rule always still run, to clean up; a second cancel
 only those are canceled; what depends on them is blocked.
 
 Examples:
-  roundsman runs cancel scrub
-  roundsman runs cancel scrub --reason "disk is being replaced" --wait
+  roundsman cancel scrub
+  roundsman cancel scrub --reason "disk is being replaced" --wait
   roundsman runs cancel rolling-maintenance --task load.7 --task load.9`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the run's result"},
@@ -142,7 +142,7 @@ func (c *commands) cancelRun(ctx *cli.Context, client *starter.Client, ref start
 		return err
 	}
 	if !ctx.Bool(ui.FlagWait) {
-		return c.requested(ctx, ref, "cancel", "(follow it with `roundsman runs watch %s`)")
+		return c.requested(ctx, ref, "cancel", "(follow it with `roundsman watch %s`)")
 	}
 	ended, err := client.Runs().Await(ctx.Context, ref)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *commands) onRun(resolve func(refs.Resolver, context.Context, string) (s
 		}
 		err = action(ctx, client, ref)
 		if errors.Is(err, starter.ErrAlreadyEnded) {
-			return fmt.Errorf("%w (see `roundsman runs show %s`)", err, ref.WorkflowID)
+			return fmt.Errorf("%w (see `roundsman show %s`)", err, ref.WorkflowID)
 		}
 		return err
 	})

@@ -28,11 +28,11 @@ On a terminal there is a live bar per run, in a pipe a line now and then; with -
 line of JSON per look. The exit code is 0 only if every run completed.
 
 Examples:
-  roundsman runs watch
-  roundsman runs watch scrub
-  roundsman runs watch rolling-maintenance
-  roundsman runs watch group/scrub-2026-11-20T09:00:00Z | tee scrub.log
-  roundsman runs watch scrub --output json | jq -c .counts`,
+  roundsman watch
+  roundsman watch scrub
+  roundsman watch rolling-maintenance
+  roundsman watch group/scrub-2026-11-20T09:00:00Z | tee scrub.log
+  roundsman watch scrub --output json | jq -c .counts`,
 		Flags:  ui.With(ui.IntervalFlag()),
 		Before: ui.CheckInterval,
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {

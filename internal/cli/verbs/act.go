@@ -36,6 +36,7 @@ Examples:
 			&cli.StringFlag{Name: flagAs, Usage: "call the run of a DAG `NAME`, for NAME@ID"},
 			&cli.StringFlag{Name: "backfill", Usage: "start the runs that were due in `FROM..TO`"},
 			&cli.BoolFlag{Name: ui.FlagIgnoreWindow, Usage: "run although the maintenance window is closed"},
+			&cli.BoolFlag{Name: "dev", Usage: "run FILE on a server and workers of its own"},
 			waitFlag(), ui.DryRunFlag(),
 		)),
 		Action: func(ctx *cli.Context) error {
@@ -51,8 +52,8 @@ func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
 		return c.forward(ctx, to("dag validate", file).with(ctx, flagParam).uses(ui.FlagDryRun))
 	}
-	line := to("dag run", file).with(ctx, flagParam, flagAs).uses(ui.FlagWait)
-	if ctx.Bool(ui.FlagWait) {
+	line := to("dag run", file).with(ctx, flagParam, flagAs, "dev").uses(ui.FlagWait)
+	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {
 		return c.forward(ctx, line.and("--watch"))
 	}
 	return c.forward(ctx, line.and("--detach"))

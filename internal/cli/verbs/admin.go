@@ -1,6 +1,8 @@
 package verbs
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/roundsman/roundsman/internal/cli/ui"
@@ -35,6 +37,8 @@ Examples:
 			}
 			parsed, err := ref.Parse(ctx.Args().First())
 			switch {
+			case err == nil && parsed.Bare() && slices.Contains([]string{"admission", "audit", "fleet", "notifications"}, parsed.Name):
+				return c.forward(ctx, line.and("--object="+parsed.Name))
 			case err == nil && parsed.Kind == ref.JobType || err == nil && parsed.Bare():
 				return c.forward(ctx, line.and("--job-type="+parsed.Name))
 			case err == nil && parsed.Kind != "":

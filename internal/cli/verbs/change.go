@@ -86,6 +86,8 @@ Examples:
 		},
 		Action: c.on(a, func(ctx *cli.Context, client *starter.Client, t target) (old, error) {
 			switch {
+			case t.isKey() && ctx.String(flagKind) == holdBudget:
+				return to("jobtypes re-enable", t.parsed.Name).and("--key=" + t.parsed.Key).uses(flagKind), nil
 			case t.isKey():
 				return to("jobs forgive", t.parsed.Name, t.parsed.Key), nil
 			case t.kind == ref.Worker:

@@ -25,10 +25,10 @@ worker would be free, by the progress of what runs there, the estimates of its p
 past jobs of its type took, and of what nobody knows that.
 
 Examples:
-  roundsman workers drain node-a
-  roundsman workers drain node-a --dry-run
-  roundsman workers drain node-a --reason "new disks" --timeout 30m && ssh node-a systemctl stop roundsman-worker
-  roundsman workers drain node-a --no-wait`,
+  roundsman drain node-a
+  roundsman drain node-a --dry-run
+  roundsman drain node-a --reason "new disks" --timeout 30m && ssh node-a systemctl stop roundsman-worker
+  roundsman drain node-a --no-wait`,
 		Flags: ui.With(
 			&cli.StringFlag{Name: ui.FlagReason, Usage: "`TEXT` to keep in the worker's history"},
 			&cli.BoolFlag{Name: ui.FlagDryRun, Usage: "drain nothing: say when the worker would be free"},
@@ -67,13 +67,13 @@ func (c *commands) awaitDrained(ctx *cli.Context, client *starter.Client, worker
 		drain, err := workerview.Drained(limited, client, id, began)
 		switch {
 		case ctx.Context.Err() != nil:
-			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman workers uncordon %s`", id, id)
+			return fmt.Errorf("interrupted; %s stays DRAINING until `roundsman resume %s`", id, id)
 		case limited.Err() != nil:
 			return fmt.Errorf("%s is still busy after %s (%s); it stays DRAINING", id, ctx.Duration(ui.FlagTimeout), said)
 		case err != nil:
 			return err
 		case drain.Over:
-			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman workers uncordon %s`", id, drain.Text, id)
+			return c.Done(ctx, map[string]any{"worker": id, "drained": true}, "%s is drained: %s; stop its process, or `roundsman resume %s`", id, drain.Text, id)
 		case drain.Text != said && !ui.WantsData(ctx):
 			c.Print("%s: %s", id, drain.Text)
 		}
@@ -92,8 +92,8 @@ func (c *commands) workersResize() *cli.Command {
 a smaller cap continues.
 
 Examples:
-  roundsman workers resize node-a --max-execute 8
-  roundsman workers resize node-a --max-execute 1 --max-detect 1 --reason "rebuilding the array"
+  roundsman set node-a max_execute=8
+  roundsman set node-a max_execute=1 --max-detect 1 --reason "rebuilding the array"
   roundsman workers resize node-a --reset`,
 		Flags: ui.With(
 			&cli.IntFlag{Name: ui.FlagMaxDetect, Usage: "at most `N` detections at once (default: as it is)"},

@@ -33,9 +33,9 @@ func (c *commands) locksList() *cli.Command {
 themselves, all of them and in their own order.
 
 Examples:
-  roundsman locks list
-  roundsman locks list --sort -waiting,since --limit 10
-  roundsman locks list --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
+  roundsman resources
+  roundsman resources --sort -waiting,since --limit 10
+  roundsman resources --output json | jq '.lanes[] | {name, held_by: .holder.workflow_id}'`,
 		Flags: ui.ListFlags(lockSorting().Flags(&cli.StringFlag{Name: flagOnly, Usage: "only `KIND/NAME`, like pool/db"})...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
@@ -112,9 +112,9 @@ func (c *commands) locksPast() *cli.Command {
 and objects. Jobs without a lane, a pool or an object are not in it.
 
 Examples:
-  roundsman locks past --lane disks
-  roundsman locks past --object volume/17
-  roundsman locks past --pool db --limit 200 --output json | jq '.grants[] | {workflow_id, granted_at, released_at}'`,
+  roundsman resources --past --lane disks
+  roundsman resources --past --object volume/17
+  roundsman resources --past --pool db --limit 200 --output json | jq '.grants[] | {workflow_id, granted_at, released_at}'`,
 		Flags: ui.ListFlags(
 			&cli.StringFlag{Name: "lane", Usage: "only turns in lane `NAME`"},
 			&cli.StringFlag{Name: "pool", Usage: "only with pool `NAME`"},

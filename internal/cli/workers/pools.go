@@ -24,8 +24,8 @@ func (c *commands) poolsList() *cli.Command {
 		Description: `A pool that nobody uses and nobody has resized is not listed: its size is in the configuration.
 
 Examples:
-  roundsman pools list
-  roundsman pools list --output json | jq '.pools[] | {name, used, size}'`,
+  roundsman resources
+  roundsman resources --output json | jq '.pools[] | {name, used, size}'`,
 		Flags: ui.ListFlags(poolSorting().Flags()...),
 		Action: c.Connected(func(ctx *cli.Context, client *starter.Client) error {
 			view, err := client.Admission().View(ctx.Context, contract.AdmissionFilter{Limit: 500})
@@ -88,8 +88,8 @@ func (c *commands) poolsResize() *cli.Command {
 those jobs fail with the reason.
 
 Examples:
-  roundsman pools resize db --size 10
-  roundsman pools resize db --size 0`,
+  roundsman set pool/db size=10
+  roundsman set pool/db size=0`,
 		Flags: ui.With(&cli.IntFlag{Name: "size", Usage: "the new size, `N`", Value: -1}),
 		Before: func(ctx *cli.Context) error {
 			if ctx.Int("size") < 0 {

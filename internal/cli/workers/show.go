@@ -25,9 +25,9 @@ open runs say what they have there. The states of a job in the process are: runn
 that it was asked to end).
 
 Examples:
-  roundsman workers show node-a
-  roundsman workers show node-a --state zombie
-  roundsman workers show node-a --output json | jq .report.jobs`,
+  roundsman show node-a
+  roundsman show node-a -s zombie
+  roundsman show node-a --output json | jq .report.jobs`,
 		Flags: ui.ListFlags(&cli.StringSliceFlag{
 			Name: "state", Aliases: []string{"s"},
 			Usage: "only jobs in `STATE`: running, ending, reporting, zombie; may be given several times",

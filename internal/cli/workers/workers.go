@@ -32,9 +32,9 @@ func (c *commands) workersList() *cli.Command {
 	return &cli.Command{
 		Name: "list", Aliases: []string{"ls"}, Usage: "list workers, their state and slots",
 		Description: `Examples:
-  roundsman workers list
-  roundsman workers list --sort -executing --limit 10
-  roundsman workers list --online --output json | jq -r '.workers[].registration.host'
+  roundsman workers
+  roundsman workers --sort -executing --limit 10
+  roundsman workers -s ONLINE --output json | jq -r '.workers[].registration.host'
 
 AGE is for how long it has been in its state; DETECT and EXECUTE are slots in use and in all, as the
 worker said with its last heartbeat.`,

@@ -277,7 +277,7 @@ func setJobType(ctx context.Context, call *Call, in *struct {
 ) (SettingsChanged, error) {
 	change := override.Change(in.Body)
 	if change.HasParams() {
-		return SettingsChanged{}, problem.New(http.StatusUnprocessableEntity, "", "params are no setting of the policy: change them in the configuration").With("roundsman jobtypes set NAME params.KEY=VALUE")
+		return SettingsChanged{}, problem.New(http.StatusUnprocessableEntity, "", "params are no setting of the policy: change them in the configuration").With("roundsman set NAME params.KEY=VALUE")
 	}
 	changed, err := jobtypes.Of(call.Client).Set(ctx, in.Name, change)
 	return SettingsChanged{JobType: in.Name, Changed: orEmpty(changed)}, err

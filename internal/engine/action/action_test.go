@@ -10,19 +10,19 @@ import (
 func TestOneDefinitionForAllDoors(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[string]Action{
-		"roundsman jobtypes resume scrub POST /job-types/scrub/resume":                         New(ResumeJobType, Args{"name": "scrub", "other": "x"}),
-		"roundsman jobtypes run scrub --ignore-window POST /job-types/scrub/run":               New(RunJobType, Args{"name": "scrub", "ignore_window": "true"}),
-		`roundsman jobs forgive scrub 'it'\''s' POST /job-types/scrub/keys/forgive`:            New(ForgiveKey, Args{"name": "scrub", "key": "it's"}),
-		"roundsman runs set dag/n/r concurrency.load=N PATCH /runs/n~r":                        New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency.load"}),
-		"roundsman dag skip dag/n/r TASK POST /runs/n~r/items/{item}/skip":                     New(SkipItem, Args{"run": "dag/n/r"}),
-		"roundsman jobs cancel group/a-1/job-00001 POST /runs/a-1/items/job-00001/cancel":      New(CancelItem, Args{"run": "group/a-1", "item": "job-00001"}),
-		"roundsman jobs cancel RUN/ITEM POST /runs/{run}/items/{item}/cancel":                  New(CancelItem, nil),
-		"roundsman pools resize 'a b/c' --size N PUT /pools/a%20b%2Fc/size":                    New(SetPoolSize, Args{"pool": "a b/c"}),
-		"roundsman workers resize WORKER --max-execute N POST /workers/{id}/resize":            New(ResizeWorker, nil),
-		"roundsman explain group/a-1 GET /explain?thing=group%2Fa-1":                           New(Explain, Args{"thing": "group/a-1"}),
-		"roundsman dag approve dag/n/r/sub ok --note fine POST /runs/n~r~sub/items/ok/approve": New(ApproveItem, Args{"run": "dag/n/r/sub", "item": "ok", "note": "fine"}),
-		"roundsman worker --id NAME --labels role=storage  ":                                   New(StartWorker, Args{"labels": "role=storage"}),
-		"temporal workflow terminate --workflow-id group/a-1  ":                                New(TerminateWorkflow, Args{"workflow": "group/a-1"}),
+		"roundsman resume scrub POST /job-types/scrub/resume":                                New(ResumeJobType, Args{"name": "scrub", "other": "x"}),
+		"roundsman start scrub --ignore-window POST /job-types/scrub/run":                    New(RunJobType, Args{"name": "scrub", "ignore_window": "true"}),
+		`roundsman resume scrub:'it'\''s' POST /job-types/scrub/keys/forgive`:                New(ForgiveKey, Args{"name": "scrub", "key": "it's"}),
+		"roundsman set dag/n/r concurrency.load=N PATCH /runs/n~r":                           New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency.load"}),
+		"roundsman skip dag/n/r/ITEM POST /runs/n~r/items/{item}/skip":                       New(SkipItem, Args{"run": "dag/n/r"}),
+		"roundsman cancel group/a-1/job-00001 POST /runs/a-1/items/job-00001/cancel":         New(CancelItem, Args{"run": "group/a-1", "item": "job-00001"}),
+		"roundsman cancel RUN/ITEM POST /runs/{run}/items/{item}/cancel":                     New(CancelItem, nil),
+		"roundsman set pool/'a b/c' size=N PUT /pools/a%20b%2Fc/size":                        New(SetPoolSize, Args{"pool": "a b/c"}),
+		"roundsman set WORKER max_execute=N POST /workers/{id}/resize":                       New(ResizeWorker, nil),
+		"roundsman explain group/a-1 GET /explain?thing=group%2Fa-1":                         New(Explain, Args{"thing": "group/a-1"}),
+		"roundsman approve dag/n/r/sub/ok --reason fine POST /runs/n~r~sub/items/ok/approve": New(ApproveItem, Args{"run": "dag/n/r/sub", "item": "ok", "note": "fine"}),
+		"roundsman worker --id NAME --labels role=storage  ":                                 New(StartWorker, Args{"labels": "role=storage"}),
+		"temporal workflow terminate --workflow-id group/a-1  ":                              New(TerminateWorkflow, Args{"workflow": "group/a-1"}),
 	} {
 		r := Request{}
 		if a.Request != nil {
@@ -34,7 +34,7 @@ func TestOneDefinitionForAllDoors(t *testing.T) {
 	assert.Equal(t, map[string]any{"size": 3}, New(SetPoolSize, Args{"pool": "a", "size": "3"}).Request.Body)
 	assert.Equal(t, map[string]any{"concurrency": 3}, New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency", "value": "3"}).Request.Body)
 	assert.Equal(t, []Input{{Name: "value", Kind: Number, Label: "New value", Required: true, Body: "concurrency", Word: "N"}}, New(SetRun, Args{"run": "dag/n/r", "setting": "concurrency"}).Inputs)
-	assert.Equal(t, []Input{{Name: "note", Kind: Text, Label: "Why", Body: "note", Flag: "--note"}}, New(ApproveItem, Args{"run": "dag/n/r", "item": "ok"}).Inputs)
+	assert.Equal(t, []Input{{Name: "note", Kind: Text, Label: "Why", Body: "note", Flag: "--reason"}}, New(ApproveItem, Args{"run": "dag/n/r", "item": "ok"}).Inputs)
 	assert.Equal(t, "operate items", New(ApproveItem, nil).Permission)
 	assert.Panics(t, func() { New("dance", nil) })
 }

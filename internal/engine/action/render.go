@@ -2,6 +2,7 @@ package action
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +15,7 @@ func (d definition) line(args Args) string {
 	for _, p := range d.params {
 		value, given := args[p.name]
 		switch {
-		case p.silent || p.word == "":
+		case p.silent || p.word == "" || d.joined(p, args):
 			continue
 		case given:
 			value = d.spelled(p, quoted(value), args)
@@ -35,10 +36,15 @@ func (d definition) line(args Args) string {
 	return strings.Join(words, " ")
 }
 
+// joined reports whether a given optional argument has this one in its word.
+func (d definition) joined(p param, args Args) bool {
+	return slices.ContainsFunc(d.params, func(q param) bool { return q.optional && q.after == p.name && args[q.name] != "" })
+}
+
 // spelled returns the word of an argument: a setting has its name before the value, an item its run.
 func (d definition) spelled(p param, value string, args Args) string {
 	if p.after == "" {
-		return value
+		return p.lead + value
 	}
 	before := args[p.after]
 	if before == "" {

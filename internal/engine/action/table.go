@@ -64,6 +64,8 @@ type param struct {
 	// word stands for a missing argument in the command line; empty: the command does not have it.
 	// flag is its option; empty: it is positional.
 	word, flag string
+	// lead stands before the value in the same word.
+	lead string
 	// after is an argument that stands before this one in the same word, joint what joins them.
 	after, joint string
 	// body is the field of the request's body. A setting has the name of its own argument as the field.
@@ -96,8 +98,15 @@ func why(field, flag string) param {
 	return param{name: field, label: "Why", kind: Text, word: "TEXT", flag: flag, body: field, optional: true}
 }
 
-func keyParam(flag string, optional bool) param {
-	return param{name: "key", label: "Key", kind: Text, word: "KEY", flag: flag, body: "dedupe_key", optional: optional, hidden: optional}
+func keyParam(optional bool) param {
+	return param{name: "key", label: "Key", kind: Text, word: "KEY", after: "name", joint: ":", body: "dedupe_key", optional: optional, hidden: optional}
+}
+
+// keyOf is TYPE:KEY as one word of the command line.
+func keyOf(word string) []param {
+	name, key := named(word, "Job type"), keyParam(false)
+	name.silent = true
+	return []param{name, key}
 }
 
 // inRun is RUN/ITEM as one word of the command line.
@@ -122,12 +131,12 @@ func ofJobTypes() map[Operation]definition {
 	return map[Operation]definition{
 		ResumeJobType: {
 			label: "Resume", effect: "It starts when it is due again.",
-			command: "roundsman jobtypes resume", method: "POST", path: "/job-types/{name}/resume", may: operate,
+			command: "roundsman resume", method: "POST", path: "/job-types/{name}/resume", may: operate,
 			params: []param{named("NAME", "Job type")},
 		},
 		RunJobType: {
 			label: "Run now", effect: "A run starts at once, in addition to the schedule.",
-			command: "roundsman jobtypes run", method: "POST", path: "/job-types/{name}/run", may: operate,
+			command: "roundsman start", method: "POST", path: "/job-types/{name}/run", may: operate,
 			params: []param{
 				named("NAME", "Job type"),
 				{name: "ignore_window", label: "Run although the window is closed", kind: Checkbox, word: "true", flag: "--ignore-window", body: "ignore_window", optional: true, hidden: true},
@@ -135,13 +144,13 @@ func ofJobTypes() map[Operation]definition {
 		},
 		ReEnableJobType: {
 			label: "Re-enable", effect: "Its failures count from zero; the next run takes it again.",
-			command: "roundsman jobtypes re-enable", method: "POST", path: "/job-types/{name}/re-enable", may: operate,
-			params: []param{named("NAME", "Job type"), keyParam("--key", true)},
+			command: "roundsman resume --kind budget", method: "POST", path: "/job-types/{name}/re-enable", may: operate,
+			params: []param{named("NAME", "Job type"), keyParam(true)},
 		},
 		ForgiveKey: {
 			label: "Forgive", effect: "Everything that is held against the key is forgotten; the next run takes it again.",
-			command: "roundsman jobs forgive", method: "POST", path: "/job-types/{name}/keys/forgive", may: operate,
-			params: []param{named("JOBTYPE", "Job type"), keyParam("", false)},
+			command: "roundsman resume", method: "POST", path: "/job-types/{name}/keys/forgive", may: operate,
+			params: keyOf("JOBTYPE"),
 		},
 	}
 }
@@ -150,19 +159,19 @@ func ofRuns() map[Operation]definition {
 	view, operate := may(access.View, access.Runs), may(access.Operate, access.Runs)
 	return map[Operation]definition{
 		GetRun: {
-			label: "Open", command: "roundsman runs show", method: "GET", path: "/runs/{run}", may: view, params: []param{runParam()},
+			label: "Open", command: "roundsman show", method: "GET", path: "/runs/{run}", may: view, params: []param{runParam()},
 		},
 		ResumeRun: {
 			label: "Resume", effect: "Jobs start again at once.",
-			command: "roundsman runs resume", method: "POST", path: "/runs/{run}/resume", may: operate, params: []param{runParam()},
+			command: "roundsman resume", method: "POST", path: "/runs/{run}/resume", may: operate, params: []param{runParam()},
 		},
 		CancelRun: {
 			label: "Cancel", effect: "What runs is stopped, the rest never starts.", danger: true,
-			command: "roundsman runs cancel", method: "POST", path: "/runs/{run}/cancel", may: operate, params: []param{runParam(), why("reason", "--reason")},
+			command: "roundsman cancel", method: "POST", path: "/runs/{run}/cancel", may: operate, params: []param{runParam(), why("reason", "--reason")},
 		},
 		SetRun: {
 			label: "Raise the limit", effect: "It holds at once, for this run alone.",
-			command: "roundsman runs set", method: "PATCH", path: "/runs/{run}", may: operate,
+			command: "roundsman set", method: "PATCH", path: "/runs/{run}", may: operate,
 			params: []param{
 				runParam(),
 				{name: "setting", label: "Setting", kind: Text, word: "SETTING", silent: true},
@@ -171,11 +180,11 @@ func ofRuns() map[Operation]definition {
 		},
 		RetryRun: {
 			label: "Retry", effect: "What failed, was canceled or did not run is executed again.",
-			command: "roundsman dag retry", method: "POST", path: "/runs/{run}/retry", may: operate, params: []param{runParam()},
+			command: "roundsman retry", method: "POST", path: "/runs/{run}/retry", may: operate, params: []param{runParam()},
 		},
 		ReleaseRun: {
 			label: "Release", effect: "It is held because something failed. It ends as it is now.",
-			command: "roundsman dag release", method: "POST", path: "/runs/{run}/release", may: operate, params: []param{runParam()},
+			command: "roundsman resume", method: "POST", path: "/runs/{run}/release", may: operate, params: []param{runParam()},
 		},
 	}
 }
@@ -185,23 +194,23 @@ func ofItems() map[Operation]definition {
 	one := "/runs/{run}/items/{item}"
 	return map[Operation]definition{
 		GetItem: {
-			label: "Open", command: "roundsman jobs show", method: "GET", path: one, may: view, params: inRun(),
+			label: "Open", command: "roundsman show", method: "GET", path: one, may: view, params: inRun(),
 		},
 		ApproveItem: {
 			label: "Approve", effect: "The task succeeds, and what needs it continues.",
-			command: "roundsman dag approve", method: "POST", path: one + "/approve", may: operate, params: []param{runParam(), itemParam(), why("note", "--note")},
+			command: "roundsman approve", method: "POST", path: one + "/approve", may: operate, params: append(inRun(), why("note", "--reason")),
 		},
 		RejectItem: {
 			label: "Reject", effect: "The task fails.", danger: true,
-			command: "roundsman dag reject", method: "POST", path: one + "/reject", may: operate, params: []param{runParam(), itemParam(), why("note", "--note")},
+			command: "roundsman reject", method: "POST", path: one + "/reject", may: operate, params: append(inRun(), why("note", "--reason")),
 		},
 		SkipItem: {
 			label: "Skip", effect: "The task counts as done, and what needs it continues.",
-			command: "roundsman dag skip", method: "POST", path: one + "/skip", may: operate, params: []param{runParam(), itemParam(), why("reason", "--reason")},
+			command: "roundsman skip", method: "POST", path: one + "/skip", may: operate, params: append(inRun(), why("reason", "--reason")),
 		},
 		CancelItem: {
 			label: "Cancel", effect: "It is stopped, or never starts.", danger: true,
-			command: "roundsman jobs cancel", method: "POST", path: one + "/cancel", may: operate, params: append(inRun(), why("reason", "--reason")),
+			command: "roundsman cancel", method: "POST", path: one + "/cancel", may: operate, params: append(inRun(), why("reason", "--reason")),
 		},
 	}
 }
@@ -210,25 +219,25 @@ func ofFleet() map[Operation]definition {
 	view, operate := may(access.View, access.Workers), may(access.Operate, access.Workers)
 	id := param{name: "id", label: "Worker", kind: Text, word: "WORKER"}
 	return map[Operation]definition{
-		ListWorkers: {label: "Workers", command: "roundsman workers list", method: "GET", path: "/workers", may: view},
-		GetWorker:   {label: "Open", command: "roundsman workers show", method: "GET", path: "/workers/{id}", may: view, params: []param{id}},
+		ListWorkers: {label: "Workers", command: "roundsman workers", method: "GET", path: "/workers", may: view},
+		GetWorker:   {label: "Open", command: "roundsman show", method: "GET", path: "/workers/{id}", may: view, params: []param{id}},
 		UncordonWorker: {
 			label: "Uncordon", effect: "It takes work again at once.",
-			command: "roundsman workers uncordon", method: "POST", path: "/workers/{id}/uncordon", may: operate, params: []param{id},
+			command: "roundsman resume", method: "POST", path: "/workers/{id}/uncordon", may: operate, params: []param{id},
 		},
 		DrainWorker: {
 			label: "Drain", effect: "It takes no new work; what runs may finish.",
-			command: "roundsman workers drain", method: "POST", path: "/workers/{id}/drain", may: operate, params: []param{id, why("reason", "--reason")},
+			command: "roundsman drain", method: "POST", path: "/workers/{id}/drain", may: operate, params: []param{id, why("reason", "--reason")},
 		},
 		ResizeWorker: {
 			label: "Resize", effect: "It holds at once and over restarts. What runs above a smaller cap continues.",
-			command: "roundsman workers resize", method: "POST", path: "/workers/{id}/resize", may: operate,
-			params: []param{id, {name: "max_execute", label: "Jobs at once", kind: Number, word: "N", flag: "--max-execute", body: "max_execute"}, why("reason", "--reason")},
+			command: "roundsman set", method: "POST", path: "/workers/{id}/resize", may: operate,
+			params: []param{id, {name: "max_execute", label: "Jobs at once", kind: Number, word: "N", lead: "max_execute=", body: "max_execute"}, why("reason", "--reason")},
 		},
 		SetPoolSize: {
 			label: "Resize", effect: "It holds at once, until it is resized again. 0 is the declared size.",
-			command: "roundsman pools resize", method: "PUT", path: "/pools/{pool}/size", may: may(access.Operate, access.Admission),
-			params: []param{{name: "pool", label: "Pool", kind: Text, word: "POOL"}, {name: "size", label: "Size", kind: Number, word: "N", flag: "--size", body: "size"}},
+			command: "roundsman set", method: "PUT", path: "/pools/{pool}/size", may: may(access.Operate, access.Admission),
+			params: []param{{name: "pool", label: "Pool", kind: Text, word: "POOL", lead: "pool/"}, {name: "size", label: "Size", kind: Number, word: "N", lead: "size=", body: "size"}},
 		},
 	}
 }
@@ -246,8 +255,8 @@ func ofSystem() map[Operation]definition {
 			},
 		},
 		ListAudit: {
-			label: "Who did that", command: "roundsman audit list", method: "GET", path: "/audit", may: may(access.View, access.Audit),
-			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", flag: "--object", query: true}},
+			label: "Who did that", command: "roundsman audit", method: "GET", path: "/audit", may: may(access.View, access.Audit),
+			params: []param{{name: "object", label: "Object", kind: Text, word: "OBJECT", query: true}},
 		},
 		ApplyConfiguration: {
 			label: "Plan and apply", effect: "The Schedules become what the configuration says.",
@@ -269,7 +278,7 @@ func ofShells() map[Operation]definition {
 			},
 		},
 		TestReceiver: {
-			label: "Test", command: "roundsman notifications test", shell: "the API does not have it yet",
+			label: "Test", command: "roundsman receivers --test", shell: "the API does not have it yet",
 			params: []param{{name: "name", label: "Receiver", kind: Text, word: "NAME"}},
 		},
 		TerminateWorkflow: {

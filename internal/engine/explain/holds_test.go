@@ -59,5 +59,5 @@ func TestTheRemedyCanBeTyped(t *testing.T) {
 	t.Parallel()
 	reasons := Why(Facts{Now: now, Run: &RunFacts{}, Item: &ItemFacts{State: "failed", Key: "it's a"}, Holds: []contract.AdmissionHold{keyHold("RETRY_BUDGET", "it's a")}})
 	require.Len(t, reasons, 1)
-	assert.Contains(t, reasons[0].Remedy, `roundsman jobtypes re-enable scrub --key 'it'\''s a'`)
+	assert.Contains(t, reasons[0].Remedy, `roundsman resume --kind budget scrub:'it'\''s a'`)
 }

@@ -88,7 +88,7 @@ func registered(t contract.WorkerTransition) string {
 func Rejection(r contract.WorkerRejection) string {
 	switch r.Code {
 	case contract.WorkerUnknown:
-		return fmt.Sprintf("worker %q is not registered; `roundsman workers list` shows those that are", r.ID)
+		return fmt.Sprintf("worker %q is not registered; `roundsman workers` shows those that are", r.ID)
 	case contract.WorkerActionUnknown:
 		return fmt.Sprintf("action %q is unknown; use drain, cordon, uncordon or remove", r.Action)
 	case contract.WorkerAlive:

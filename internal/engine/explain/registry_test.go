@@ -63,7 +63,7 @@ func TestAWorkerTellsAllItsTransitions(t *testing.T) {
 func TestRejections(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[contract.WorkerFault]string{
-		contract.WorkerUnknown:       "worker \"a\" is not registered; `roundsman workers list` shows those that are",
+		contract.WorkerUnknown:       "worker \"a\" is not registered; `roundsman workers` shows those that are",
 		contract.WorkerActionUnknown: `action "stop" is unknown; use drain, cordon, uncordon or remove`,
 		contract.WorkerAlive:         `worker "a" is alive and would register again within a minute; stop its process (7 on host-1) first, or cordon it`,
 		contract.WorkerDeparted:      "process 7 on host-1 has unregistered: a new process can register",

@@ -25,8 +25,8 @@ func TestTheMissingThingIsNamed(t *testing.T) {
 		says    string
 	}{
 		"served":             {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "", storage)}, LackNone, ""},
-		"no workers":         {Wanted{Handler: "command", Labels: storage}, nil, LackHandler, "NO_WORKER: no online worker has handler command; start a worker that has it; see `roundsman workers list`"},
-		"handler":            {Wanted{Handler: "scrub"}, []Server{plain}, LackHandler, "NO_WORKER: no online worker has handler scrub; start a worker that has it; see `roundsman workers list`"},
+		"no workers":         {Wanted{Handler: "command", Labels: storage}, nil, LackHandler, "NO_WORKER: no online worker has handler command; start a worker that has it; see `roundsman workers`"},
+		"handler":            {Wanted{Handler: "scrub"}, []Server{plain}, LackHandler, "NO_WORKER: no online worker has handler scrub; start a worker that has it; see `roundsman workers`"},
 		"label":              {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "CORDONED", nil)}, LackLabel, "NO_WORKER: no online worker has label role=storage; `roundsman worker --id NAME --labels role=storage`"},
 		"label elsewhere":    {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "scrub", "", storage)}, LackLabel, "NO_WORKER: no online worker with handler command has label role=storage"},
 		"one of two labels":  {Wanted{Handler: "command", Labels: map[string]string{"role": "storage", "disk": "ssd"}}, []Server{server("b", "command", "", storage)}, LackLabel, "NO_WORKER: no online worker has label disk=ssd; `roundsman worker --id NAME --labels disk=ssd`"},
@@ -35,12 +35,12 @@ func TestTheMissingThingIsNamed(t *testing.T) {
 		"any handler":        {Wanted{Labels: storage}, []Server{plain}, LackLabel, "NO_WORKER: no online worker has label role=storage; `roundsman worker --id NAME --labels role=storage`"},
 		"job type":           {Wanted{Handler: "command", JobType: "copy"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: no online worker with handler command takes job type copy"},
 		"command task":       {Wanted{Handler: "command"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: no online worker with handler command takes work outside its job types"},
-		"state":              {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "OFFLINE", storage)}, LackState, "NO_WORKER: no worker that could serve gets work: b is OFFLINE; `roundsman worker --id b`; see `roundsman workers show b`"},
+		"state":              {Wanted{Handler: "command", Labels: storage}, []Server{plain, server("b", "command", "OFFLINE", storage)}, LackState, "NO_WORKER: no worker that could serve gets work: b is OFFLINE; `roundsman worker --id b`; see `roundsman show b`"},
 		"node":               {Wanted{Handler: "command", Node: "zz"}, []Server{plain}, LackNode, "NO_WORKER: worker zz is not registered; `roundsman worker --id zz`"},
-		"node's handler":     {Wanted{Handler: "scrub", Node: "a"}, []Server{plain, server("b", "scrub", "", nil)}, LackHandler, "NO_WORKER: worker a does not have handler scrub; start a worker that has it; see `roundsman workers list`"},
+		"node's handler":     {Wanted{Handler: "scrub", Node: "a"}, []Server{plain, server("b", "scrub", "", nil)}, LackHandler, "NO_WORKER: worker a does not have handler scrub; start a worker that has it; see `roundsman workers`"},
 		"node's label":       {Wanted{Handler: "command", Node: "a", Labels: storage}, []Server{plain, server("b", "command", "", storage)}, LackLabel, "NO_WORKER: worker a does not have label role=storage; `roundsman worker --id a --labels role=storage`"},
-		"node's state":       {Wanted{Handler: "command", Node: "b"}, []Server{plain, server("b", "command", "DRAINING", nil)}, LackState, "NO_WORKER: worker b is DRAINING; `roundsman workers uncordon b`; see `roundsman workers show b`"},
-		"node takes another": {Wanted{Handler: "command", Node: "b", JobType: "copy"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: worker b does not take job type copy; start a worker without --job-types; see `roundsman workers list`"},
+		"node's state":       {Wanted{Handler: "command", Node: "b"}, []Server{plain, server("b", "command", "DRAINING", nil)}, LackState, "NO_WORKER: worker b is DRAINING; `roundsman resume b`; see `roundsman show b`"},
+		"node takes another": {Wanted{Handler: "command", Node: "b", JobType: "copy"}, []Server{server("b", "command", "", nil, "other")}, LackJobType, "NO_WORKER: worker b does not take job type copy; start a worker without --job-types; see `roundsman workers`"},
 	} {
 		found := c.wanted.Shortage(c.workers)
 		assert.Equal(t, c.lack, found.Lack, name)

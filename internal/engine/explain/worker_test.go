@@ -120,19 +120,19 @@ func TestTheLimitOfAFanOutIsSetInItsRun(t *testing.T) {
 	reasons := Why(task("load.a", ConcurrencyLimit, "load"))
 	require.Len(t, reasons, 1)
 	assert.Equal(t, "load", reasons[0].Object)
-	assert.Equal(t, "wait, or `roundsman runs set dag/nightly/r concurrency.load=N`", reasons[0].Remedy)
+	assert.Equal(t, "wait, or `roundsman set dag/nightly/r concurrency.load=N`", reasons[0].Remedy)
 }
 
 func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	t.Parallel()
 	object := map[Code]string{AwaitingApproval: "x", Upstream: "x", Held: "x"}
 	for code, remedy := range map[Code]string{
-		AwaitingApproval: "`roundsman dag approve dag/nightly/r x`, or `roundsman dag reject dag/nightly/r x`",
+		AwaitingApproval: "`roundsman approve dag/nightly/r/x`, or `roundsman reject dag/nightly/r/x`",
 		Upstream:         "see `roundsman explain dag/nightly/r/x`",
-		Paused:           "`roundsman runs resume dag/nightly/r`",
-		Held:             "`roundsman dag retry dag/nightly/r`, or `roundsman dag skip dag/nightly/r x`, or `roundsman dag release dag/nightly/r`",
-		ConcurrencyLimit: "wait, or `roundsman runs set dag/nightly/r concurrency=N`",
-		Sleeping:         "wait, or `roundsman jobs cancel dag/nightly/r/x`",
+		Paused:           "`roundsman resume dag/nightly/r`",
+		Held:             "`roundsman retry dag/nightly/r`, or `roundsman skip dag/nightly/r/x`, or `roundsman resume dag/nightly/r`",
+		ConcurrencyLimit: "wait, or `roundsman set dag/nightly/r concurrency=N`",
+		Sleeping:         "wait, or `roundsman cancel dag/nightly/r/x`",
 	} {
 		reasons := Why(task("x", code, object[code]))
 		require.Len(t, reasons, 1)
@@ -140,7 +140,7 @@ func TestARunOfADAGNamesTheCommandsThatHelp(t *testing.T) {
 	}
 	blocked := task("x", Upstream, "load, trim")
 	blocked.Item.State = "upstream_failed"
-	assert.Equal(t, "`roundsman dag retry dag/nightly/r`; see `roundsman explain dag/nightly/r/load`", Why(blocked)[0].Remedy)
+	assert.Equal(t, "`roundsman retry dag/nightly/r`; see `roundsman explain dag/nightly/r/load`", Why(blocked)[0].Remedy)
 
 	ended := task("", Held, "x")
 	assert.Equal(t, "waiting", State(ended))

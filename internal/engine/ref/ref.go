@@ -168,7 +168,7 @@ func (r *Ref) key(key string) error {
 }
 
 // Bare reports whether the reference is a name and nothing else.
-func (r Ref) Bare() bool {
+func (r *Ref) Bare() bool {
 	return r.Kind == "" && r.Name != "" && !r.AtRun && r.Item == "" && !r.HasKey
 }
 
@@ -204,10 +204,10 @@ func IsJob(path string) bool {
 var digits = regexp.MustCompile(`^[0-9]{1,9}$`)
 
 // Group reports whether the workflow is a run of a job type.
-func (r Ref) Group() bool { return strings.HasPrefix(r.Workflow, groupPrefix) }
+func (r *Ref) Group() bool { return strings.HasPrefix(r.Workflow, groupPrefix) }
 
 // Whole is the reference of the run alone, without an item or a key.
-func (r Ref) Whole() string {
+func (r *Ref) Whole() string {
 	switch {
 	case r.Workflow != "":
 		return r.Workflow

@@ -162,7 +162,7 @@ func TestParamsOfAJobType(t *testing.T) {
 	_, err = Change{"params.old.x": json.RawMessage("1")}.OverSpec(spec)
 	require.ErrorContains(t, err, "params.old.x: old is a value, not a section")
 	_, err = Change{"params.a": json.RawMessage("1")}.OverSpec(contract.JobTypeSpec{DAG: &contract.DAGSource{}})
-	require.ErrorContains(t, err, "jobtypes run --param")
+	require.ErrorContains(t, err, "start -p")
 	_, err = Parse([]string{"params.=1"})
 	require.ErrorContains(t, err, "params.NAME=VALUE")
 	_, err = change.Over(spec.Policy)

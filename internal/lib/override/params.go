@@ -37,7 +37,7 @@ func (change Change) HasParams() bool {
 }
 
 // errDAGParams refuses params of a job type with a DAG, which its spec declares.
-var errDAGParams = errors.New("params of a job type with a DAG are set in the configuration, or by roundsman jobtypes run --param")
+var errDAGParams = errors.New("params of a job type with a DAG are set in the configuration, or by roundsman start -p")
 
 // overParams moves the params of the change into the spec. A null removes a param.
 func (change Change) overParams(spec *contract.JobTypeSpec) error {

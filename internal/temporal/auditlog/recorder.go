@@ -67,7 +67,7 @@ func options() client.StartWorkflowOptions {
 		ID: contract.AuditWorkflowID, TaskQueue: contract.ControlQueue,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            "what operators did, and what was refused or delayed",
-		StaticDetails:            "`roundsman audit list` reads it; terminated, the next one takes its entries over",
+		StaticDetails:            "`roundsman audit` reads it; terminated, the next one takes its entries over",
 	}
 }
 

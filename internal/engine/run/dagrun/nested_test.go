@@ -83,5 +83,5 @@ func TestWhatNameOfATaskWasMeant(t *testing.T) {
 	}
 	assert.Equal(t, `there is no task "upgrade" in this run: it fans out to 4; name those: upgrade.a, upgrade.b, upgrade.c, …`, refused("upgrade"))
 	assert.Contains(t, refused("upgrad.b"), `did you mean "upgrade.b"?`)
-	assert.Equal(t, "there is no task \"entirely-else\" in this run; `roundsman dag show` lists them", refused("entirely-else"))
+	assert.Equal(t, "there is no task \"entirely-else\" in this run; `roundsman show` lists them", refused("entirely-else"))
 }

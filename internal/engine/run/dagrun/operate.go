@@ -223,9 +223,9 @@ func (g *Graph) meant(id string) string {
 		}
 		return fmt.Sprintf(": it fans out to %d; name those: %s", total, strings.Join(names, ", "))
 	case similar != "":
-		return fmt.Sprintf(": did you mean %q? `roundsman dag show` lists them", similar)
+		return fmt.Sprintf(": did you mean %q? `roundsman show` lists them", similar)
 	}
-	return "; `roundsman dag show` lists them"
+	return "; `roundsman show` lists them"
 }
 
 // awaiting finds the task of an approval.

@@ -126,7 +126,7 @@ func TestAGroupThatCannotClaimIsRefusedAtOnce(t *testing.T) {
 	s.begin()
 	outcome, why := s.outcome()
 	assert.Equal(t, contract.OutcomeFailed, outcome)
-	assert.Equal(t, "INVALID: max_jobs_per_detection is 100001, a group claims at most 100000: `roundsman jobtypes set jt max_jobs_per_detection=100000`", why)
+	assert.Equal(t, "INVALID: max_jobs_per_detection is 100001, a group claims at most 100000: `roundsman set jt max_jobs_per_detection=100000`", why)
 	require.Len(t, s.all, 1, "it requests nothing: %v", s.all)
 	assert.Equal(t, contract.CodeInvalid, s.g.Result(s.now).Code)
 

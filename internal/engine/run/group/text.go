@@ -53,7 +53,7 @@ const textClaimsRefused = "the claims were refused: "
 
 // tooLarge refuses a group that could not claim what it may find.
 func (g *Group) tooLarge(most int) reason {
-	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group claims at most %d: `roundsman jobtypes set %s max_jobs_per_detection=%d`",
+	return reason{Code: contract.CodeInvalid, Detail: fmt.Sprintf("max_jobs_per_detection is %d, a group claims at most %d: `roundsman set %s max_jobs_per_detection=%d`",
 		most, jobtype.MaxJobsLimit, g.cfg.JobType, jobtype.MaxJobsLimit)}
 }
 
@@ -174,7 +174,7 @@ func (g *Group) failing() reason {
 	text := fmt.Sprintf("%d held back after failures", g.counts.HeldBack)
 	for _, h := range g.heldBack {
 		if h.Code == contract.HoldRetryBudget {
-			text += fmt.Sprintf(", such as %q; see: roundsman jobs disabled %s", h.Key, g.cfg.JobType)
+			text += fmt.Sprintf(", such as %q; see: roundsman holds %s", h.Key, g.cfg.JobType)
 			break
 		}
 	}

@@ -68,7 +68,7 @@ func (p *Packer) Pack(proposal *pb.JobProposal) (json.RawMessage, error) {
 }
 
 // errNoProposal is the error of a job that no worker has proposed.
-var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman jobtypes run`")
+var errNoProposal = errors.New("the job has no parameters of a weed worker: only what its own detection found can be executed, run `roundsman start`")
 
 // Unpack returns the proposal that the params of a job carry.
 func (p *Packer) Unpack(params json.RawMessage) (*pb.JobProposal, error) {

@@ -191,7 +191,7 @@ func TestWhatDoesNotFitIsRefusedWithItsReason(t *testing.T) {
 	proposal := packer(t).Proposal(&pb.JobProposal{DedupeKey: "k", Parameters: map[string]*pb.ConfigValue{"x": {Kind: &pb.ConfigValue_BytesValue{BytesValue: noise}}}})
 	require.ErrorContains(t, proposal.Validate(), "limit")
 	_, err := packer(t).Unpack(json.RawMessage(`{}`))
-	require.ErrorContains(t, err, "jobtypes run")
+	require.ErrorContains(t, err, "roundsman start")
 	for _, bad := range []string{`{"weed":"eA=="}`, `{"weed":"%%"}`, `{"weed":7}`, `[]`} {
 		_, err := packer(t).Unpack(json.RawMessage(bad))
 		require.Error(t, err, bad)

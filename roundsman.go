@@ -16,7 +16,7 @@ import (
 
 // Main runs the command line of the process with the built-in handlers and
 // those given, and returns the exit code: 0 done, 1 failed, 2 a difference,
-// 3 wrong usage or a faulty file. SIGINT and SIGTERM end it in order, a second one at once.
+// 3 wrong usage or a faulty file, 4 completed with warnings. SIGINT and SIGTERM end it in order, a second one at once.
 //
 // Two handlers of one name, or one with the name of a built-in handler, are an
 // error of every command that needs handlers.

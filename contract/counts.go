@@ -26,6 +26,7 @@ func (c GroupCounts) List() []Count {
 		{Code: "surplus", Name: "over the limit", N: c.Surplus},
 		{Code: "invalid", Name: "invalid", N: c.Invalid},
 		{Code: "completed", Name: "completed", N: c.Completed, Final: true},
+		{Code: JobWarning, Name: "with a warning", N: c.Warning, Final: true},
 		{Code: "failed", Name: "failed", N: c.Failed, Final: true},
 		{Code: "stale", Name: "stale", N: c.Stale, Final: true},
 		{Code: "canceled", Name: "canceled", N: c.Canceled, Final: true},
@@ -36,6 +37,9 @@ func (c GroupCounts) List() []Count {
 		{Code: "missed_workers", Name: "workers missed", N: c.MissedWorkers},
 	}
 }
+
+// Done counts the jobs that were done, with a warning or without.
+func (c GroupCounts) Done() int { return c.Completed + c.Warning }
 
 // Ended counts the jobs in a final state.
 func (c GroupCounts) Ended() int {

@@ -194,7 +194,7 @@ func Outcomes() []Outcome {
 }
 
 // GroupCounts are exact in spite of killed processes. After the group's end, Accepted = Completed +
-// Failed + Canceled + Stale + Expired + NotStarted.
+// Warning + Failed + Canceled + Stale + Expired + NotStarted.
 type GroupCounts struct {
 	// Detected counts all proposals of the detection: Accepted + Batched + Duplicates + AlreadyActive
 	// + Disabled + Surplus + Invalid.
@@ -218,9 +218,11 @@ type GroupCounts struct {
 	// Invalid counts proposals that broke a rule.
 	Invalid   int `json:"invalid"`
 	Completed int `json:"completed"`
-	Failed    int `json:"failed"`
-	Canceled  int `json:"canceled"`
-	Stale     int `json:"stale"`
+	// Warning counts jobs that were done and whose handler warns of something.
+	Warning  int `json:"warning"`
+	Failed   int `json:"failed"`
+	Canceled int `json:"canceled"`
+	Stale    int `json:"stale"`
 	// Expired counts jobs whose expires_at passed before they started.
 	Expired int `json:"expired"`
 	// NotStarted counts jobs not started before the end of max_runtime.

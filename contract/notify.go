@@ -43,6 +43,8 @@ const (
 	NotifyFailed NotifyEvent = "failed"
 	// NotifyPartial: a run ended as partial.
 	NotifyPartial NotifyEvent = "partial"
+	// NotifyWarning: a run completed, and some of its items with a warning.
+	NotifyWarning NotifyEvent = "warning"
 	// NotifyRecovered: the first completed run after a failed or partial one, or after
 	// NotifyNotSucceeded.
 	NotifyRecovered NotifyEvent = "recovered"
@@ -61,7 +63,7 @@ const (
 
 // NotifyEvents lists the events that a rule may name.
 func NotifyEvents() []NotifyEvent {
-	return []NotifyEvent{NotifyFailed, NotifyPartial, NotifyRecovered, NotifyApproval, NotifyWorkerLost, NotifyWorkerSuspect}
+	return []NotifyEvent{NotifyFailed, NotifyPartial, NotifyWarning, NotifyRecovered, NotifyApproval, NotifyWorkerLost, NotifyWorkerSuspect}
 }
 
 // Bounds of the rules.

@@ -10,6 +10,8 @@ const (
 	JobRecalling = "recalling"
 	JobHeld      = "held"
 	JobCompleted = "completed"
+	// JobWarning is also a state of a task: it completed, and its handler warns of something.
+	JobWarning = "warning"
 	// JobFailed and JobCanceled are also states of a task.
 	JobFailed     = "failed"
 	JobCanceled   = "canceled"
@@ -20,5 +22,5 @@ const (
 
 // JobStates lists the states of a job.
 func JobStates() []string {
-	return []string{JobPending, JobAssigned, JobRunning, JobRecalling, JobHeld, JobCompleted, JobFailed, JobCanceled, JobStale, JobExpired, JobNotStarted}
+	return []string{JobPending, JobAssigned, JobRunning, JobRecalling, JobHeld, JobCompleted, JobWarning, JobFailed, JobCanceled, JobStale, JobExpired, JobNotStarted}
 }

@@ -85,6 +85,9 @@ type Job struct {
 type Result struct {
 	// Summary is one line for operators.
 	Summary string `json:"summary,omitempty"`
+	// Warning is the reason why the job ends as a warning: it was done, and a person should look. Empty:
+	// it is completed.
+	Warning string `json:"warning,omitempty"`
 	// Output is the tail of the job's output, if any.
 	Output string `json:"output,omitempty"`
 	// Data holds values for later tasks and clients.

@@ -68,7 +68,7 @@ func (d DAGs) newest(ctx context.Context, snapshot Snapshot) ([]byte, error) {
 func (p DAGPicture) Len() int { return p.state.Run().Len() }
 
 // State is that of the task with an index, in declaration order.
-func (p DAGPicture) State(i int) dag.State { return p.state.Run().State(dag.Index(i)) }
+func (p DAGPicture) State(i int) string { return p.state.StateName(dag.Index(i)) }
 
 // ID names the task with an index.
 func (p DAGPicture) ID(i int) string { return p.state.Run().ID(dag.Index(i)) }
@@ -96,5 +96,5 @@ func ints(of []dag.Index) []int {
 // Task is one task, without what only its run knows: times and what it waits for.
 func (p DAGPicture) Task(i int) Item {
 	v := p.state.View(dag.Index(i))
-	return Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}
+	return Item{Run: p.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker, Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined}
 }

@@ -100,7 +100,7 @@ func (i Item) Ended() bool {
 		}
 	}
 	switch i.State {
-	case contract.JobStale, contract.JobExpired, contract.JobNotStarted:
+	case contract.JobWarning, contract.JobStale, contract.JobExpired, contract.JobNotStarted:
 		return true
 	}
 	return false
@@ -129,13 +129,7 @@ const (
 )
 
 // TaskStates lists the states a task can be in.
-func TaskStates() []string {
-	var names []string
-	for _, state := range dag.States() {
-		names = append(names, state.String())
-	}
-	return names
-}
+func TaskStates() []string { return dagrun.StateNames() }
 
 // ItemStates lists the states of both kinds of items, each once.
 func ItemStates() []string {
@@ -253,7 +247,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	items := make([]Item, len(views))
 	for i, v := range views {
 		items[i] = Item{
-			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.State.String(), Needs: v.Needs, Worker: v.Worker,
+			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker,
 			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
 		}
 	}

@@ -42,7 +42,7 @@ func TestOnlyOneOfAssignedAndRunningIsToldApart(t *testing.T) {
 		assert.Equal(t, c.apart, ItemFilter{States: c.states}.selectsAssigned(), c.states)
 	}
 	for _, state := range ItemStates() {
-		ended := map[string]bool{contract.JobCompleted: true, contract.JobFailed: true, contract.JobCanceled: true, contract.JobStale: true, contract.JobExpired: true, contract.JobNotStarted: true, "upstream_failed": true, "skipped": true}
+		ended := map[string]bool{contract.JobCompleted: true, contract.JobWarning: true, contract.JobFailed: true, contract.JobCanceled: true, contract.JobStale: true, contract.JobExpired: true, contract.JobNotStarted: true, "upstream_failed": true, "skipped": true}
 		assert.Equal(t, ended[state], Item{State: state}.Ended(), state)
 	}
 }

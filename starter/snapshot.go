@@ -176,6 +176,8 @@ func countsOfDAG(counts map[string]int) (Counts, *Progress) {
 			p.Ended += n
 		}
 	}
+	done := counts[contract.JobWarning]
+	p.Total, p.Ended = p.Total+done, p.Ended+done
 	return counts, p
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
-	"github.com/roundsman/roundsman/dag"
 )
 
 // MaxTimed is up to how many tasks a run may have for [Runs.Timeline] to be worth
@@ -59,7 +58,7 @@ func (i Item) with(history ItemHistory) Item {
 	if len(history.Attempts) == 0 && i.Decision != nil && i.Ended() && i.EndedAt.IsZero() {
 		i.EndedAt = i.Decision.At
 	}
-	if history.Result != nil && i.State == dag.Completed.String() {
+	if history.Result != nil && (i.State == contract.JobCompleted || i.State == contract.JobWarning) {
 		if i.Summary == "" {
 			i.Summary = history.Result.Summary
 		}

@@ -49,6 +49,8 @@ func (h *Handler) Detect(ctx context.Context, in jobtype.DetectInput, out jobtyp
 		return jobtype.ErrSinkFull
 	case err != nil:
 		return failure(ready.argv[0], err)
+	case outcome.signal == "" && settings.ExitCodes.Warned(outcome.code):
+		jobtype.Explain(out, jobtype.ClipCause(describe(ready.argv[0], outcome, errorOutput.text(), "").Error(), jobtype.MaxExplanationBytes))
 	case !settings.ExitCodes.Succeeded(outcome.code):
 		return describe(ready.argv[0], outcome, errorOutput.text(), "")
 	}

@@ -78,6 +78,10 @@ func (s executeSettings) result(name string, outcome ended, err error, output, e
 		return result, nil
 	}
 	err = describe(name, outcome, errorOutput, output)
+	if outcome.signal == "" && s.ExitCodes.Warned(outcome.code) {
+		result.Warning = err.Error()
+		return result, nil
+	}
 	if outcome.signal == "" && slices.Contains(s.ExitCodes.Permanent, outcome.code) {
 		err = jobtype.Permanent(err)
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -32,12 +33,16 @@ func (a *Activities) logEnd(r *attempt, in contract.ExecuteInput, state contract
 		outcome = string(state.Failure)
 		level = slog.LevelWarn
 	}
+	warning := state.Result.Warning
+	if warning != "" {
+		level, outcome = slog.LevelWarn, contract.JobWarning
+	}
 	fields := []any{
 		"job", r.key.job, "run", r.key.group, "job_type", in.Job.JobType, "key", in.Job.DedupeKey, "attempt", r.key.attempt,
 		"outcome", outcome, "took", time.Since(r.what.StartedAt).Round(time.Millisecond).String(),
 	}
-	if state.Message != "" {
-		fields = append(fields, "error", jobtype.OneLine(jobtype.ClipCause(state.Message, jobtype.MaxSummaryBytes), jobtype.MaxSummaryBytes))
+	if message := cmp.Or(state.Message, warning); message != "" {
+		fields = append(fields, "error", jobtype.OneLine(jobtype.ClipCause(message, jobtype.MaxSummaryBytes), jobtype.MaxSummaryBytes))
 	}
 	a.options.Logger.Log(r.ctx, level, "job ended", fields...)
 }

@@ -108,6 +108,7 @@ func (r *attempt) state() contract.ExecuteState {
 func succeed(state contract.ExecuteState, result jobtype.Result) contract.ExecuteState {
 	state.Checkpoint, state.Done = nil, 0
 	result.Output = tail(result.Output, jobtype.MaxOutputBytes)
+	result.Warning = jobtype.ClipCause(result.Warning, maxFailureMessage)
 	if err := checkResult(result); err != nil {
 		state.Failure, state.Message = contract.FailurePermanent, head("the job was done, but "+err.Error(), maxFailureMessage)
 		return state

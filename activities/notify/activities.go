@@ -205,7 +205,7 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 		w.successes(ctx)
 	}
 	facts := notify.Facts{Now: now, Rules: w.rules}
-	if w.rules.Wants(contract.NotifyFailed, contract.NotifyPartial, contract.NotifyRecovered) || len(w.rules.Overdue()) > 0 {
+	if w.rules.Wants(contract.NotifyFailed, contract.NotifyPartial, contract.NotifyWarning, contract.NotifyRecovered) || len(w.rules.Overdue()) > 0 {
 		var err error
 		if facts.Ended, facts.Until, err = w.options.Source.Ended(ctx, w.state.From()); w.failed(ctx, "runs that ended", err) {
 			return nil
@@ -229,7 +229,9 @@ func (w *watcher) look(ctx context.Context) []contract.Notice {
 		notices[i].Namespace = w.options.Namespace
 		title(&notices[i].Notification)
 	}
-	return notices
+	return slices.DeleteFunc(notices, func(n contract.Notice) bool {
+		return n.Event == contract.NotifyWarning && n.Counts != nil && n.Counts[contract.JobWarning] == 0
+	})
 }
 
 // successes looks up when the job types last completed that must do so now and then.

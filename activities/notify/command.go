@@ -35,7 +35,7 @@ func (a *Activities) run(ctx context.Context, to receiver.Command, n contract.No
 		Argv: to.Argv, Keys: keys, Environ: environ, Input: body, Output: output,
 		Own: []string{"ROUNDSMAN_NOTIFICATION_ID=" + n.ID, "ROUNDSMAN_NOTIFICATION_EVENT=" + string(n.Event)},
 	})
-	if err == nil && exit.Signal == "" && to.ExitCodes.Succeeded(exit.Code) {
+	if err == nil && exit.Signal == "" && (to.ExitCodes.Succeeded(exit.Code) || to.ExitCodes.Warned(exit.Code)) {
 		return nil
 	}
 	a.options.Log.Warn("The command of a receiver failed.", "command", to.Argv[0], "notification", n.ID, "error", err, "exit", exit.String(), "output", jobtype.OneLine(output.text(), maxOutput))

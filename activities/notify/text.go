@@ -24,6 +24,11 @@ func title(n *contract.Notification) {
 		n.Title = fmt.Sprintf("%s: %s%s", name, how, tally(n.Counts))
 	case contract.NotifyPartial:
 		n.Title = fmt.Sprintf("%s: partial%s", name, tally(n.Counts))
+	case contract.NotifyWarning:
+		n.Title = fmt.Sprintf("%s: completed, %d with a warning", name, n.Counts[contract.JobWarning])
+		if n.Counts == nil {
+			n.Title = name + ": completed; whether with a warning could not be read"
+		}
 	case contract.NotifyRecovered:
 		n.Title = fmt.Sprintf("%s: completed again, %s after it failed", name, span(n.At.Sub(n.Since)))
 	case contract.NotifyApproval:

@@ -21,13 +21,15 @@ import (
 type source struct {
 	faults int
 	ended  []notify.Ended
+	// counts are those of a run, by its run id.
+	counts map[string]map[string]int
 }
 
 func (s *source) TypeRules(context.Context) ([]notify.TypeRules, error) {
 	if s.faults--; s.faults >= 0 {
 		return nil, errors.New("the server is away")
 	}
-	return []notify.TypeRules{{Name: "scrub", Rules: []contract.NotifyRule{{On: []contract.NotifyEvent{contract.NotifyFailed}, To: []string{"ops"}}}}}, nil
+	return []notify.TypeRules{{Name: "scrub", Rules: []contract.NotifyRule{{On: []contract.NotifyEvent{contract.NotifyFailed, contract.NotifyWarning}, To: []string{"ops"}}}}}, nil
 }
 
 func (s *source) Ended(context.Context, time.Time) ([]notify.Ended, time.Time, error) {
@@ -36,7 +38,9 @@ func (s *source) Ended(context.Context, time.Time) ([]notify.Ended, time.Time, e
 
 func (s *source) LastSuccess(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 
-func (s *source) Describe(_ context.Context, of *contract.Notification) { of.Detail = "two\nlines" }
+func (s *source) Describe(_ context.Context, of *contract.Notification) {
+	of.Detail, of.Counts = "two\nlines", s.counts[of.RunID]
+}
 
 func (s *source) Approvals(context.Context) (notify.Approvals, error) {
 	return notify.Approvals{}, errors.New("nobody wants to know")
@@ -83,4 +87,20 @@ func TestTheWatcherReturnsWithNews(t *testing.T) {
 	assert.Equal(t, []string{"failed/group/scrub-1/r", "scrub: failed", "two\nlines", "ns", "roundsman show group/scrub-1"},
 		[]string{notice.ID, notice.Title, notice.Detail, notice.Namespace, notice.Command})
 	assert.Equal(t, []string{"ops"}, notice.To)
+}
+
+func TestOnlyRunsWithWarningsAreReported(t *testing.T) {
+	t.Parallel()
+	known := []contract.ReceiverInfo{{Name: "ops", Kind: receiver.KindCommand}}
+	first, state := watchOnce(t, &source{}, contract.WatchEventsInput{}, nil)
+	from := &source{counts: map[string]map[string]int{"clean": {"completed": 3}, "odd": {"completed": 1, contract.JobWarning: 2}}}
+	for _, id := range []string{"clean", "odd", "unread"} {
+		from.ended = append(from.ended, notify.Ended{JobType: "scrub", Run: "group/scrub-" + id, RunID: id, Outcome: contract.OutcomeCompleted, End: time.Now().UTC()})
+	}
+	second, _ := watchOnce(t, from, contract.WatchEventsInput{State: first.State, Receivers: known}, state)
+	var titles []string
+	for _, notice := range second.Notices {
+		titles = append(titles, notice.Title)
+	}
+	assert.Equal(t, []string{"scrub: completed, 2 with a warning", "scrub: completed; whether with a warning could not be read"}, titles)
 }

@@ -141,6 +141,12 @@ func (s notifySource) Describe(ctx context.Context, of *contract.Notification) {
 		return
 	}
 	of.Counts, of.Detail = shown.Counts, cmp.Or(shown.Reason, shown.Failure)
+	if of.Event == contract.NotifyWarning && of.Counts[contract.JobWarning] > 0 {
+		ref := starter.RunRef{WorkflowID: of.Run, RunID: of.RunID}
+		if items, _, err := s.client.Runs().Items(ctx, ref, starter.ItemFilter{States: []string{contract.JobWarning}, Limit: 1}); err == nil && len(items) > 0 {
+			of.Detail = cmp.Or(items[0].DedupeKey, items[0].ID) + ": " + items[0].Error
+		}
+	}
 	if len(shown.Failed) > 0 {
 		of.Detail = strings.TrimPrefix(cmp.Or(shown.Failed[0].DedupeKey, shown.Failed[0].JobID)+": "+shown.Failed[0].Message, ": ")
 	}

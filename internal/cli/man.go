@@ -92,7 +92,7 @@ func manPage(w io.Writer, path string, command *cli.Command) {
 			fmt.Fprintf(w, ".TP\n.B %s\n%s\n", manText(flag.names), manText(flag.about))
 		}
 	}
-	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, 2 a difference, 3 wrong usage or a faulty file.\n")
+	fmt.Fprint(w, ".SH EXIT STATUS\n0 done, 1 failed, 2 a difference, 3 wrong usage or a faulty file, 4 a run completed with warnings.\n")
 }
 
 // manText escapes what the macros would read as their own.

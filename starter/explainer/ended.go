@@ -139,6 +139,9 @@ func endedItem(item starter.Item, jobType string) *Ended {
 	case contract.JobCompleted:
 		ended.Detail = ""
 		return ended
+	case contract.JobWarning:
+		ended.Remedy = show + " has its output; the work was done"
+		return ended
 	case contract.JobFailed, contract.JobCanceled:
 		if isTask {
 			ended.Detail = itemErrorText(contract.JobError{JobID: item.ID, Worker: item.Worker, Message: item.Error})

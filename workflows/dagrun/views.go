@@ -25,7 +25,7 @@ const (
 const detailsEvery = 100
 
 func taskOf(v dagrun.TaskView) contract.DAGTask {
-	return contract.DAGTask{State: v.State.String(), Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From, FromTask: v.FromTask}
+	return contract.DAGTask{State: v.Name, Attempts: v.Attempts, Worker: v.Worker, Error: v.Error, FromRun: v.From, FromTask: v.FromTask}
 }
 
 func taskViews(views []dagrun.TaskView) []contract.TaskView {
@@ -122,7 +122,7 @@ func (r *dagRun) explainTask(id string) contract.ExplainQueryResult {
 	}
 	view := r.core.View(i)
 	result := contract.ExplainQueryResult{
-		Kind: string(view.Kind), State: view.State.String(), Worker: view.Worker, StartedAt: view.StartedAt, Waits: r.waitReasons(r.core.Waits(i)),
+		Kind: string(view.Kind), State: view.Name, Worker: view.Worker, StartedAt: view.StartedAt, Waits: r.waitReasons(r.core.Waits(i)),
 	}
 	if view.State == dag.Running && len(result.Waits) > 0 {
 		result.State = "waiting"

@@ -86,7 +86,7 @@ func withRun(record contract.RunRecord, detector string, due time.Time, run cont
 	switch run.Outcome {
 	case contract.OutcomeCompleted:
 		record.LastSuccess = run.EndedAt
-		if run.Counts.Completed > 0 {
+		if run.Counts.Done() > 0 {
 			record.LastWithJobs = due
 		}
 		record.Good = newest(record.Good, run)

@@ -6,6 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/explain"
 	engine "github.com/roundsman/roundsman/internal/engine/run"
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -170,8 +171,12 @@ func (r *Runner) Endings(item func(name string) (int, bool)) []engine.Event {
 func (r *Runner) endingOf(a *attempt) engine.Ending {
 	if a.noop || a.child != "" {
 		switch err := a.future.Get(r.ctx, nil); {
-		case err == nil:
+		case err == nil && a.noop:
 			return engine.Ending{}
+		case err == nil:
+			var result contract.DAGResult
+			_ = a.future.Get(r.ctx, &result) // Without a result there are no counts.
+			return engine.Ending{Warning: explain.TextWarnings(result.Counts[contract.JobWarning])}
 		case a.noop:
 			return EndingOfError(err, "")
 		default:

@@ -22,7 +22,7 @@ func EndingOf(state contract.ExecuteState, withResult bool) engine.Ending {
 	end := engine.Ending{
 		Failure: state.Failure, Message: state.Message, Checkpoint: state.Checkpoint, Done: state.Done,
 		Worker: state.Worker, Instance: state.Instance, Duration: time.Duration(state.DurationMS) * time.Millisecond,
-		Load: loadOf(state),
+		Load: loadOf(state), Warning: state.Result.Warning,
 	}
 	if withResult && state.Failure == "" {
 		end.Result = resultOf(state)

@@ -218,8 +218,5 @@ func (c *commands) judge(ctx *cli.Context, client itemLister, last starter.Snaps
 			return err
 		}
 	}
-	if last.Outcome != contract.OutcomeCompleted {
-		return ui.Silent(ui.ExitFailed)
-	}
-	return nil
+	return ui.Silent(ui.ExitOf(last.Outcome, last.Counts[contract.JobWarning]))
 }

@@ -113,8 +113,8 @@ func Counts(snapshot starter.Snapshot) string {
 // people read them.
 func States(counts map[string]int) string {
 	var parts []string
-	for _, state := range dag.States() {
-		if n := counts[state.String()]; n > 0 {
+	for _, state := range starter.TaskStates() {
+		if n := counts[state]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state))
 		}
 	}

@@ -203,7 +203,7 @@ func statePaint(state string) ui.Paint {
 		return ui.Good
 	case "failed", "stale", "upstream_failed":
 		return ui.Bad
-	case "canceled", "skipped":
+	case "canceled", "skipped", "warning":
 		return ui.Odd
 	case "running":
 		return ui.Bold

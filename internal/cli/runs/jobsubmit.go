@@ -207,7 +207,7 @@ func (c *commands) waitSummary(ctx *cli.Context, client *starter.Client, ref sta
 	for _, line := range progress.Summary(ended) {
 		fmt.Fprintln(c.Env.Stdout, line)
 	}
-	return exitOf(ended.Outcome)
+	return ui.Silent(ui.ExitOf(ended.Outcome, ended.Counts[contract.JobWarning]))
 }
 
 // checkJobParams checks what the handlers will be given: with this binary's

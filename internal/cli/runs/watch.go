@@ -81,19 +81,11 @@ func WaitJSON(c *ui.Program, ctx *cli.Context, client *starter.Client, ref start
 	}{ref, result}); err != nil {
 		return err
 	}
-	return exitOf(result.Outcome)
-}
-
-// exitOf turns the outcome of a run into the exit code.
-func exitOf(outcome contract.Outcome) error {
-	if outcome != contract.OutcomeCompleted {
-		return ui.Silent(ui.ExitFailed)
-	}
-	return nil
+	return ui.Silent(ui.ExitOf(result.Outcome, result.Counts.Warning))
 }
 
 // Watch follows runs until all have ended. The exit code tells whether every
-// one completed.
+// one completed: that of a failure goes before that of a warning.
 func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval time.Duration, chosen ...starter.RunRef) error {
 	var show func(starter.Snapshot) error
 	if ui.WantsData(ctx) {
@@ -133,10 +125,11 @@ func Watch(c *ui.Program, ctx *cli.Context, client *starter.Client, interval tim
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	code := ui.ExitOK
 	for _, snapshot := range last {
-		if err := exitOf(snapshot.Outcome); err != nil {
-			return err
+		if own := ui.ExitOf(snapshot.Outcome, snapshot.Counts[contract.JobWarning]); own == ui.ExitFailed || code == ui.ExitOK {
+			code = own
 		}
 	}
-	return nil
+	return ui.Silent(code)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/starter"
 )
@@ -20,7 +21,21 @@ const (
 	ExitDifference = 2
 	// ExitUsage: wrong usage, or a faulty file.
 	ExitUsage = 3
+	// ExitWarning: a run completed, and some of its items with a warning.
+	ExitWarning = 4
 )
+
+// ExitOf returns the exit code of a run that was waited for. warnings counts its items with a
+// warning.
+func ExitOf(outcome contract.Outcome, warnings int) int {
+	switch {
+	case outcome != contract.OutcomeCompleted:
+		return ExitFailed
+	case warnings > 0:
+		return ExitWarning
+	}
+	return ExitOK
+}
 
 // ExitError carries an exit code, and a message unless everything was said.
 type ExitError struct {

@@ -113,8 +113,8 @@ func (g *RunGraph) drawn(picture starter.DAGPicture, in graphInput) error {
 	states := make([]byte, picture.Len())
 	for i := range states {
 		state := picture.State(i)
-		states[i] = byte(slices.Index(g.States, state.String())) //nolint:gosec // there are eight
-		g.Counts[state.String()]++
+		states[i] = byte(slices.Index(g.States, state)) //nolint:gosec // there are nine
+		g.Counts[state]++
 	}
 	if in.At > 0 || in.Task != "" {
 		return g.around(picture, in)

@@ -28,7 +28,7 @@ func (f Facts) concerns(hold contract.AdmissionHold) bool {
 	case f.Item != nil && ofType:
 		return f.Item.State == contract.JobNotStarted
 	case f.Item != nil:
-		return hold.DedupeKey == f.Item.Key && f.Item.State != contract.JobCompleted && f.Item.State != contract.JobRunning
+		return hold.DedupeKey == f.Item.Key && f.Item.State != contract.JobCompleted && f.Item.State != contract.JobWarning && f.Item.State != contract.JobRunning
 	case f.Run != nil && f.Run.Open && ofType:
 		return f.Run.Answer != nil && f.Run.Answer.Running == 0
 	case f.Run != nil && f.Run.Open:

@@ -107,3 +107,11 @@ func NameSome(ids []string) string {
 	}
 	return strings.Join(ids, ", ")
 }
+
+// TextWarnings is the warning of an item whose tasks had n warnings; empty for none.
+func TextWarnings(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of its tasks completed with a warning", n)
+}

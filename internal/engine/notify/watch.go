@@ -189,7 +189,7 @@ func appendNew(list []string, names ...string) []string {
 }
 
 // Watch judges one look and returns what is to be told. A notice has no title and no
-// details: its caller adds them.
+// details: its caller adds them, and drops a warning of a run whose counts have none.
 func (s *State) Watch(f Facts) []contract.Notice {
 	s.Begin(f.Now)
 	notices := s.watchRuns(f)
@@ -240,6 +240,9 @@ func (s *State) watchRuns(f Facts) []contract.Notice {
 			if to := receivers(rules, event); len(to) > 0 {
 				notices = append(notices, noticeOf(event, run, since, to))
 			}
+		}
+		if to := receivers(rules, contract.NotifyWarning); len(to) > 0 && run.Outcome == contract.OutcomeCompleted {
+			notices = append(notices, noticeOf(contract.NotifyWarning, run, time.Time{}, to))
 		}
 	}
 	s.Skip(f.Until)

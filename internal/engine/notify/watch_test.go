@@ -60,6 +60,14 @@ func run(name, id string, outcome contract.Outcome, end time.Duration) notify.En
 	return notify.Ended{JobType: name, Run: "group/" + name + "-" + id, RunID: id, Outcome: outcome, End: after(end)}
 }
 
+// The counts of a run decide later whether it has warnings.
+func TestACompletedRunMayHaveWarnings(t *testing.T) {
+	t.Parallel()
+	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyWarning)})
+	assert.Equal(t, []string{"warning/group/scrub-1/1 [ops]"}, w.ended(2*time.Second, run("scrub", "1", contract.OutcomeCompleted, time.Second), run("scrub", "2", contract.OutcomeFailed, time.Second)))
+	assert.Empty(t, watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed)}).ended(2*time.Second, run("scrub", "1", contract.OutcomeCompleted, time.Second)))
+}
+
 func TestEachEventIsToldOnceToEachReceiver(t *testing.T) {
 	t.Parallel()
 	w := watching(t, []contract.NotifyRule{on("ops", contract.NotifyFailed), on("chat", contract.NotifyFailed, contract.NotifyRecovered)},

@@ -92,7 +92,7 @@ type Report struct {
 	Kind  ReportKind
 	Item  int
 	State State
-	// Message is why the item did not complete.
+	// Message is why the item did not complete, or what it warns of.
 	Message string
 	// Ending is that of the last attempt, where it settled the item.
 	Ending  Ending

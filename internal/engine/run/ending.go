@@ -79,7 +79,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
 			w.learnPace(handler, end.Duration)
 		}
-		e.settleWith(it, Completed, "", end)
+		e.settleWith(it, Completed, end.Warning, end)
 	case contract.FailureCanceled:
 		e.endCanceled(it, end.Message, now)
 	case contract.FailurePermanent:

@@ -102,6 +102,8 @@ type Failure = contract.FailureKind
 type Ending struct {
 	Failure Failure `json:"f,omitempty"`
 	Message string  `json:"m,omitempty"`
+	// Warning is what the handler of a success warns of.
+	Warning string `json:"wn,omitempty"`
 	// Unreported: the server ended the attempt by itself, and its worker may still
 	// report how it really ended.
 	Unreported bool `json:"u,omitempty"`

@@ -38,6 +38,7 @@ func stateLooks() []look {
 		{name: "ready", mark: "◔", fill: "#e0f2fe", stroke: "#0369a1"},
 		{name: "pending", mark: "…", fill: "#f4f4f5", stroke: "#71717a"},
 		{name: "skipped", mark: "↷", fill: "#fef9c3", stroke: "#a16207", dashed: true},
+		{name: "warning", mark: "⚠", fill: "#fef3c7", stroke: "#b45309"},
 		{name: "completed", mark: "✓", fill: "#bbf7d0", stroke: "#15803d"},
 		{fill: paper, stroke: "#a1a1aa", dashed: true},
 	}

@@ -79,3 +79,17 @@ func TestOver(t *testing.T) {
 	assert.Equal(t, map[string]any{"user": "a", "env": map[string]any{"A": "1", "B": "3"}, "groups": []any{"y"}}, launch.Over(defaults, own))
 	assert.Equal(t, map[string]any{"A": "1", "B": "2"}, defaults["env"], "the defaults stay")
 }
+
+func TestAnExitCodeHasOneMeaning(t *testing.T) {
+	t.Parallel()
+	faults := func(codes launch.ExitCodes) (texts []string) {
+		for _, err := range (launch.Spec{ExitCodes: codes}).Faults() {
+			texts = append(texts, err.Error())
+		}
+		return texts
+	}
+	assert.Empty(t, faults(launch.ExitCodes{Success: []int{0, 2}, Warning: []int{1}, Permanent: []int{3}}))
+	assert.Equal(t, []string{"exit_codes: 0 cannot be both success and warning"}, faults(launch.ExitCodes{Warning: []int{0}}), "0 is a success unless success says otherwise")
+	assert.Equal(t, []string{"exit_codes: 3 cannot be both warning and permanent"}, faults(launch.ExitCodes{Warning: []int{3}, Permanent: []int{3}}))
+	assert.Equal(t, []string{"exit_codes: 256 is no exit code: use 0 to 255"}, faults(launch.ExitCodes{Warning: []int{256}}))
+}

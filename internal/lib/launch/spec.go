@@ -21,6 +21,8 @@ const (
 	DefaultKillGrace = jobtype.Duration(10 * time.Second)
 	// MaxKillGrace bounds it.
 	MaxKillGrace = jobtype.Duration(time.Hour)
+
+	maxExitCode = 255
 )
 
 // Spec is how a program is started and how its exit code is read. An empty field keeps the worker's own
@@ -54,6 +56,8 @@ type Spec struct {
 type ExitCodes struct {
 	// Success lists the codes of success; empty: 0.
 	Success []int `json:"success,omitempty"`
+	// Warning lists the codes of work that was done and that a person should look at.
+	Warning []int `json:"warning,omitempty"`
 	// Permanent lists the failures that no retry repairs.
 	Permanent []int `json:"permanent,omitempty"`
 }
@@ -65,6 +69,9 @@ func (e ExitCodes) Succeeded(code int) bool {
 	}
 	return slices.Contains(e.Success, code)
 }
+
+// Warned reports whether a code is one of a warning.
+func (e ExitCodes) Warned(code int) bool { return slices.Contains(e.Warning, code) }
 
 // Grace returns the time between SIGTERM and SIGKILL.
 func (s Spec) Grace() time.Duration {
@@ -159,16 +166,25 @@ func (s Spec) Faults() []error {
 
 func (e ExitCodes) faults() []error {
 	var faults []error
-	for _, code := range slices.Concat(e.Success, e.Permanent) {
-		if code < 0 || code > 255 {
-			faults = append(faults, fmt.Errorf("exit_codes: %d is no exit code: use 0 to 255", code))
+	meaning := map[int]string{}
+	list := func(name string, codes []int) {
+		for _, code := range codes {
+			if code < 0 || code > maxExitCode {
+				faults = append(faults, fmt.Errorf("exit_codes: %d is no exit code: use 0 to %d", code, maxExitCode))
+			}
+			if other := meaning[code]; other != "" && other != name {
+				faults = append(faults, fmt.Errorf("exit_codes: %d cannot be both %s and %s", code, other, name))
+			}
+			meaning[code] = name
 		}
 	}
-	for _, code := range e.Permanent {
-		if e.Succeeded(code) {
-			faults = append(faults, fmt.Errorf("exit_codes: %d cannot be both success and permanent", code))
-		}
+	success := e.Success
+	if len(success) == 0 {
+		success = []int{0}
 	}
+	list("success", success)
+	list("warning", e.Warning)
+	list("permanent", e.Permanent)
 	return faults
 }
 

@@ -78,6 +78,12 @@ func read(payloads *common.Payloads, reader converter.DataConverter) (ending, er
 	return end, nil
 }
 
+// warnings is the number of items with a warning, which is at least 0.
+func (e ending) warnings() float64 {
+	n, _ := e.Counts[contract.JobWarning].(float64)
+	return max(n, 0)
+}
+
 // sub reports whether the run is part of another: a sub-DAG, or the DAG of a job.
 func (e ending) sub() bool {
 	if e.DAG == "" {

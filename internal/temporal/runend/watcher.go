@@ -34,8 +34,8 @@ type Watcher struct {
 	reader converter.DataConverter
 	log    *slog.Logger
 
-	groups, dags *prometheus.CounterVec
-	success      *prometheus.GaugeVec
+	groups, dags, warnings *prometheus.CounterVec
+	success                *prometheus.GaugeVec
 
 	mu    sync.Mutex
 	names map[string]bool
@@ -87,6 +87,7 @@ func (w *Watcher) addApplied() {
 		for _, outcome := range contract.Outcomes() {
 			w.groups.WithLabelValues(w.name("type/"+name, name), string(outcome))
 		}
+		w.warnings.WithLabelValues(w.name("type/"+name, name), "")
 		w.succeeded(w.name("type/"+name, name), applied.Completed[name])
 	}
 }
@@ -101,6 +102,9 @@ func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
 		dags: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "roundsman_dag_runs_total", Help: "Runs of DAGs that this control plane brought to their end, by outcome; sub-DAGs are left out.",
 		}, []string{"dag", "outcome"}),
+		warnings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "roundsman_warnings_total", Help: "Jobs and tasks that completed with a warning, in runs that this control plane brought to their end.",
+		}, []string{"job_type", "dag"}),
 		success: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "roundsman_last_success_timestamp_seconds", Help: "When a run of the job type last ended completed.",
 		}, []string{"job_type"}),
@@ -111,6 +115,7 @@ func New(reader converter.DataConverter, log *slog.Logger) *Watcher {
 func (w *Watcher) Describe(out chan<- *prometheus.Desc) {
 	w.groups.Describe(out)
 	w.dags.Describe(out)
+	w.warnings.Describe(out)
 	w.success.Describe(out)
 }
 
@@ -119,6 +124,7 @@ func (w *Watcher) Collect(out chan<- prometheus.Metric) {
 	w.addApplied()
 	w.groups.Collect(out)
 	w.dags.Collect(out)
+	w.warnings.Collect(out)
 	w.success.Collect(out)
 }
 
@@ -142,10 +148,13 @@ func (w *Watcher) count(end ending) {
 	switch {
 	case end.DryRun || end.sub():
 	case end.DAG != "":
-		w.dags.WithLabelValues(w.name("dag/"+end.DAG, end.DAG), string(end.Outcome)).Inc()
+		name := w.name("dag/"+end.DAG, end.DAG)
+		w.dags.WithLabelValues(name, string(end.Outcome)).Inc()
+		w.warnings.WithLabelValues("", name).Add(end.warnings())
 	default:
 		name := w.name("type/"+end.JobType, end.JobType)
 		w.groups.WithLabelValues(name, string(end.Outcome)).Inc()
+		w.warnings.WithLabelValues(name, "").Add(end.warnings())
 		w.succeeded(name, end.Record.LastSuccess)
 	}
 }

@@ -177,3 +177,15 @@ func (p *play) forget() {
 	defer p.applied.Unlock()
 	p.applied.at = time.Time{}
 }
+
+func TestWarningsAreCounted(t *testing.T) {
+	t.Parallel()
+	p := newPlay(t)
+	p.answer("group/scrub-1", nil, completed(t, contract.JobGroupResult{JobType: "scrub", Outcome: contract.OutcomeCompleted, Counts: contract.GroupCounts{Completed: 5, Warning: 2}}))
+	p.answer("dag/nightly/1", nil, completed(t, contract.DAGResult{DAG: "nightly", Outcome: contract.OutcomeCompleted, Counts: map[string]int{contract.JobWarning: 1}}))
+	var total float64
+	for _, n := range p.values("roundsman_warnings_total") {
+		total += n
+	}
+	assert.InDelta(t, 3, total, 0, "%v", p.values("roundsman_warnings_total"))
+}

@@ -102,7 +102,7 @@ export const expireJob = (item: Of): Act =>
   );
 
 const failed = new Set(['failed', 'upstream_failed', 'canceled']);
-const again = new Set(['failed', 'canceled', 'completed']);
+const again = new Set(['failed', 'canceled', 'completed', 'warning']);
 const waits = new Set(['pending', 'ready']);
 const goesOn = new Set(['pending', 'assigned', 'running', 'recalling', 'held', 'ready']);
 

@@ -11,7 +11,7 @@ import type { ItemDetail, Printed, Snapshot } from '../types';
 import { Empty, Facts, Json, Loaded, Page, Section, State, Table } from '../ui';
 import { plural } from '../words';
 
-const ended = new Set(['completed', 'failed', 'upstream_failed', 'skipped', 'canceled', 'stale', 'expired', 'not_started']);
+const ended = new Set(['completed', 'warning', 'failed', 'upstream_failed', 'skipped', 'canceled', 'stale', 'expired', 'not_started']);
 // idle are the kinds of tasks that run on no worker.
 const idle = new Set(['approval', 'sleep', 'noop', 'fan_out']);
 

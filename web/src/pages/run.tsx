@@ -204,8 +204,8 @@ function Counts({ of }: { of: Record<string, number> }) {
 }
 
 const states = {
-  group: ['pending', 'assigned', 'running', 'recalling', 'held', 'completed', 'failed', 'canceled', 'stale', 'expired', 'not_started'],
-  dag: ['pending', 'ready', 'running', 'completed', 'failed', 'upstream_failed', 'skipped', 'canceled'],
+  group: ['pending', 'assigned', 'running', 'recalling', 'held', 'completed', 'warning', 'failed', 'canceled', 'stale', 'expired', 'not_started'],
+  dag: ['pending', 'ready', 'running', 'completed', 'warning', 'failed', 'upstream_failed', 'skipped', 'canceled'],
 };
 
 // pageOf is how many items a request asks for.

@@ -142,7 +142,7 @@ func (g *Graph) settle(t *task, r *run.Report, now time.Time) {
 	switch r.State {
 	case run.Completed:
 		g.book.execute(t.i)
-		g.succeed(t, r.Attempt, r.Ending.Result, now)
+		g.succeed(t, r.Attempt, r.Ending.Result, r.Message, now)
 	case run.Canceled:
 		g.canceled(t, r.Attempt, g.whyCanceled(t, r), now)
 	case run.Open, run.Failed, run.Stale, run.Expired, run.NotStarted:

@@ -24,6 +24,8 @@ type book struct {
 	known   map[string]uint16
 	errors  map[dag.Index]string
 	bytes   int
+	// warned are tasks whose last success had a warning, which is in errors.
+	warned map[dag.Index]bool
 	// taken has the tasks whose results were taken over, by who took them.
 	taken      map[dag.Index]string
 	takenBytes int
@@ -108,6 +110,7 @@ func (b *book) fail(i dag.Index, message string) {
 func (b *book) clear(i dag.Index) {
 	b.bytes -= len(b.errors[i])
 	delete(b.errors, i)
+	delete(b.warned, i)
 }
 
 // reopen keeps the number of attempts of tasks that an operator brings back, or

@@ -63,7 +63,7 @@ func (g *Graph) takeOver(t *task, known *contract.KeyResult, now time.Time) bool
 	g.engine.Withdraw(int(t.i))
 	g.released(t, now)
 	g.book.takeOver(t.i, known.By+"/"+known.Task)
-	g.succeed(t, g.book.attempts[t.i], known.Result, now)
+	g.succeed(t, g.book.attempts[t.i], known.Result, "", now)
 	return true
 }
 

@@ -1,8 +1,10 @@
 package dagrun
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 )
@@ -75,6 +77,9 @@ func (g *Graph) inherit(prior *Graph, plan *dag.ResumePlan) {
 		}
 		if from := prior.book.taken[in.Prior]; from != "" {
 			g.book.takeOver(in.Task, from)
+		}
+		if prior.warns(in.Prior) {
+			g.book.warn(in.Task, cmp.Or(prior.book.errors[in.Prior], contract.JobWarning))
 		}
 		g.book.setWorker(in.Task, prior.book.worker(in.Prior), g.run.Len())
 		if k := prior.results.of[in.Prior]; k != nil {

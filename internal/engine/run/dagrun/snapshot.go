@@ -35,6 +35,7 @@ type saved struct {
 	Attempts  map[dag.Index]int             `json:"attempts,omitempty"`
 	Names     []string                      `json:"names,omitempty"`
 	Errors    map[dag.Index]string          `json:"errors,omitempty"`
+	Warned    map[dag.Index]bool            `json:"warned,omitempty"`
 	Taken     map[dag.Index]string          `json:"taken,omitempty"`
 	Rerun     map[dag.Index]bool            `json:"rerun,omitempty"`
 	Results   map[dag.Index]keptData        `json:"results,omitempty"`
@@ -80,7 +81,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 func (g *Graph) save() saved {
 	s := saved{
 		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
-		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()),
+		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()),
 	}
 	if g.engine != nil && g.run.Started() {
 		engine := g.engine.Snapshot()
@@ -186,7 +187,7 @@ func section(data []byte) (part, rest []byte, ok bool) {
 
 func (g *Graph) restoreBook(s saved, workers []byte) error {
 	valid := func(i dag.Index) bool { return i >= 0 && int(i) < g.run.Len() }
-	g.book.attempts, g.book.errors = s.Attempts, s.Errors
+	g.book.attempts, g.book.errors, g.book.warned = s.Attempts, s.Errors, s.Warned
 	g.book.decodeTimes(s.Times, g.run.Len())
 	//workflowcheck:ignore a sum does not depend on the order
 	for i, message := range s.Errors {

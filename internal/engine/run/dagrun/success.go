@@ -20,7 +20,7 @@ type gain struct {
 
 // succeed ends a task well, unless its result is more than can be kept or
 // describes tasks that cannot be added: then it fails with that reason.
-func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
+func (g *Graph) succeed(t *task, attempts int, result []byte, warning string, now time.Time) {
 	if g.deferTask(t, attempts, result, now) {
 		return
 	}
@@ -34,7 +34,7 @@ func (g *Graph) succeed(t *task, attempts int, result []byte, now time.Time) {
 		g.fail(t, attempts, textCannotAdd+err.Error(), now)
 		return
 	}
-	g.book.clear(t.i)
+	g.book.warn(t.i, warning)
 	g.keep(t.i, gain.rest)
 	if !gain.splits {
 		g.hand(t, result, now)

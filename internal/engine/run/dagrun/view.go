@@ -9,6 +9,7 @@ import (
 
 	"github.com/roundsman/roundsman/internal/engine/explain"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/run"
@@ -16,10 +17,12 @@ import (
 
 // TaskView is one task as people see it.
 type TaskView struct {
-	ID       string
-	Kind     spec.Kind
-	Needs    []string
-	State    dag.State
+	ID    string
+	Kind  spec.Kind
+	Needs []string
+	State dag.State
+	// Name is the state as people see it, see [Graph.StateName].
+	Name     string
 	Attempts int
 	Worker   string
 	Error    string
@@ -50,7 +53,7 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 	var views []TaskView
 	total := 0
 	for i := range dag.Index(g.run.Len()) {
-		if len(filter.States) > 0 && !slices.Contains(filter.States, g.run.State(i).String()) {
+		if len(filter.States) > 0 && !slices.Contains(filter.States, g.StateName(i)) {
 			continue
 		}
 		if id := g.run.ID(i); filter.Task != "" && id != filter.Task && !strings.HasPrefix(id, filter.Task+".") {
@@ -67,7 +70,7 @@ func (g *Graph) Tasks(filter Filter) ([]TaskView, int) {
 // View describes one task.
 func (g *Graph) View(i dag.Index) TaskView {
 	v := TaskView{
-		ID: g.run.ID(i), State: g.run.State(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
+		ID: g.run.ID(i), State: g.run.State(i), Name: g.StateName(i), Attempts: g.attempts(i), Worker: g.book.worker(i),
 		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
 	}
 	v.StartedAt, v.EndedAt = g.times(i)
@@ -159,6 +162,12 @@ func (g *Graph) Counts() map[string]int {
 	for _, s := range dag.States() {
 		if n := g.run.Count(s); n > 0 {
 			counts[s.String()] = n
+		}
+	}
+	if n := g.warnings(); n > 0 {
+		counts[contract.JobWarning] = n
+		if counts[dag.Completed.String()] -= n; counts[dag.Completed.String()] == 0 {
+			delete(counts, dag.Completed.String())
 		}
 	}
 	return counts

@@ -72,13 +72,13 @@ func (g *Group) noteEnding(j *job, now time.Time) {
 		return
 	}
 	r, keys := &g.endings, j.keys()
-	if j.State == StateCompleted {
+	if j.State.done() {
 		r.Endings.SuccessAt = now
 	}
 	switch {
 	case len(keys) == 0:
 		return
-	case j.State == StateCompleted:
+	case j.State.done():
 		r.Endings.Done = append(r.Endings.Done, keys...)
 	default:
 		r.Endings.Settled = append(r.Endings.Settled, keys...)

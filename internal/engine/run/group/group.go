@@ -210,12 +210,16 @@ func (g *Group) finish(j *job, r *run.Report, now time.Time) {
 	if !r.StartedAt.IsZero() {
 		j.StartedAt = r.StartedAt
 	}
-	j.State = stateOf(r.State)
+	j.State = stateOf(r.State, r.Ending.Warning != "")
 	j.Checkpoint, j.Done = r.Checkpoint, r.Done
 	g.carryOver(j, r, now)
 	switch r.State {
 	case run.Completed:
-		g.counts.Completed++
+		if j.State == StateWarning {
+			g.counts.Warning++
+		} else {
+			g.counts.Completed++
+		}
 		if j.Worker != "" { // A DAG has none.
 			g.byWorker[j.Worker]++
 		}

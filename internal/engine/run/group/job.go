@@ -22,6 +22,7 @@ const (
 	StateRecalling  State = contract.JobRecalling
 	StateHeld       State = contract.JobHeld
 	StateCompleted  State = contract.JobCompleted
+	StateWarning    State = contract.JobWarning
 	StateFailed     State = contract.JobFailed
 	StateCanceled   State = contract.JobCanceled
 	StateStale      State = contract.JobStale
@@ -29,9 +30,17 @@ const (
 	StateNotStarted State = contract.JobNotStarted
 )
 
-func stateOf(s run.State) State {
+// done reports whether the work was done.
+func (s State) done() bool { return s == StateCompleted || s == StateWarning }
+
+// stateOf is the state of a job that has settled. A success that warns of something has a
+// state of its own.
+func stateOf(s run.State, warns bool) State {
 	switch s {
 	case run.Completed:
+		if warns {
+			return StateWarning
+		}
 		return StateCompleted
 	case run.Failed:
 		return StateFailed
@@ -131,7 +140,7 @@ func (js *jobs) close(j *job) {
 				JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Message: j.Error, Worker: j.Worker,
 			}})
 		}
-	case StatePending, StateRunning, StateRecalling, StateHeld, StateCompleted, StateCanceled, StateNotStarted:
+	case StatePending, StateRunning, StateRecalling, StateHeld, StateCompleted, StateWarning, StateCanceled, StateNotStarted:
 	}
 }
 

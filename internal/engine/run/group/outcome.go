@@ -28,7 +28,7 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeFailed, g.why
 	case g.detect.Failed != "":
 		return contract.OutcomeFailed, reason{Code: g.detect.FailedCode, Detail: g.detect.Failed}
-	case g.stopping == stopWindow && c.Completed > 0 && undone > 0:
+	case g.stopping == stopWindow && c.Done() > 0 && undone > 0:
 		return contract.OutcomePartial, g.why
 	case g.outOfTime() && g.detect.Attempt == 0 && g.detects():
 		why := g.why
@@ -38,7 +38,7 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomeTimeout, g.why
 	case g.stopping == stopBudget && c.Accepted == 0:
 		return contract.OutcomeSkipped, g.why
-	case g.stopping == stopBudget && undone > 0 && c.Completed > 0:
+	case g.stopping == stopBudget && undone > 0 && c.Done() > 0:
 		return contract.OutcomePartial, g.why
 	case g.stopping == stopBudget && undone > 0:
 		return contract.OutcomeFailed, g.why
@@ -50,7 +50,7 @@ func (g *Group) judge() (Outcome, reason) {
 		return contract.OutcomePartial, g.failing()
 	case undone == 0:
 		return contract.OutcomeCompleted, reason{}
-	case c.Completed > 0:
+	case c.Done() > 0:
 		return contract.OutcomePartial, g.undone()
 	case g.elsewhere > 0 && c.AlreadyActive+c.Disabled+g.elsewhere == undone && len(g.deduped) > 0:
 		return contract.OutcomeSkipped, g.allDeduped()

@@ -34,7 +34,7 @@ func (l *loader) noDAG(root *yamlread.Node) bool {
 	if tasks == nil || root.Get("job_types") != nil {
 		return true
 	}
-	l.fault(tasks.At, "tasks", "this is a DAG file: name it with `dag:` in a job type, check it with `roundsman dag validate`")
+	l.fault(tasks.At, "tasks", "this is a DAG file: name it with `dag:` in a job type, check it with `roundsman validate FILE`")
 	return false
 }
 

@@ -54,5 +54,5 @@ func TestADirectoryWithoutAConfiguration(t *testing.T) {
 
 	dir = writeFiles(t, map[string]string{"night.yaml": "version: 1\nname: night\ntasks: [{id: a, noop: true}]\n"})
 	_, err = config.Load(config.Options{Files: []string{dir}})
-	require.EqualError(t, err, filepath.Join(dir, "night.yaml")+":3:1: tasks: this is a DAG file: name it with `dag:` in a job type, check it with `roundsman dag validate`")
+	require.EqualError(t, err, filepath.Join(dir, "night.yaml")+":3:1: tasks: this is a DAG file: name it with `dag:` in a job type, check it with `roundsman validate FILE`")
 }

@@ -50,7 +50,7 @@ func (r *Report) text() string {
 	if r.Failed == 0 {
 		return fmt.Sprintf("completed on %d", r.Completed)
 	}
-	return fmt.Sprintf("completed on %d, not on %d; see `roundsman runs show %s`", r.Completed, r.Failed, r.Run)
+	return fmt.Sprintf("completed on %d, not on %d; see `roundsman show %s`", r.Completed, r.Failed, r.Run)
 }
 
 // resultOf reads the output of an ended task.

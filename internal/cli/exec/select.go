@@ -71,7 +71,7 @@ func missing(workers []contract.WorkerDetail, labels map[string]string) error {
 			text += fmt.Sprintf(" and %d more", len(names)-shown)
 		}
 	}
-	return fmt.Errorf("no worker has %s: %s (see `roundsman workers list -o wide`)", inWords(labels), text)
+	return fmt.Errorf("no worker has %s: %s (see `roundsman workers -o wide`)", inWords(labels), text)
 }
 
 func inWords(labels map[string]string) string {

@@ -86,7 +86,7 @@ var proseBudgets = map[string]proseCount{ //nolint:gochecknoglobals // constant 
 	"testsuite/fakeworker":                 {12, 12},
 	"testsuite/fleete2e":                   {6, 15},
 	"testsuite/gatewaye2e":                 {20, 11},
-	"testsuite/nodee2e":                    {8, 11},
+	"testsuite/nodee2e":                    {11, 8},
 	"testsuite/replay":                     {9, 12},
 	"testsuite/sites":                      {10, 2},
 	"testsuite/weede2e":                    {22, 19},

@@ -15,7 +15,7 @@ import (
 	"github.com/roundsman/roundsman/jobtype"
 )
 
-var update = flag.Bool("update", false, "write the expected drafts") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the expected drafts")
 
 func golden(t *testing.T, name string, entries []entry, notes []string) {
 	t.Helper()

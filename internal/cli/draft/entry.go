@@ -59,10 +59,17 @@ func (e *entry) line(shell, text string) {
 var (
 	notOfName  = regexp.MustCompile(`[^a-z0-9_-]+`)
 	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
-	// preparations are commands before the program that counts, wrappers start it as their argument.
-	preparations = []string{"cd", "test", "[", "umask", "export", "."}
-	wrappers     = []string{"sh", "bash", "dash", "env", "sudo", "nice", "ionice", "chronic", "exec", "flock", "timeout", "command"}
 )
+
+// isPreparation reports whether a command comes before the program that counts.
+func isPreparation(word string) bool {
+	return slices.Contains([]string{"cd", "test", "[", "umask", "export", "."}, word)
+}
+
+// isWrapper reports whether a command starts the program that counts as its argument.
+func isWrapper(word string) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "env", "sudo", "nice", "ionice", "chronic", "exec", "flock", "timeout", "command"}, word)
+}
 
 // nameOf returns the name of the first program of a command line that is neither of them.
 func nameOf(text string) string {
@@ -70,10 +77,10 @@ func nameOf(text string) string {
 		argument := false
 		for i, word := range strings.Fields(step) {
 			base := path.Base(strings.Trim(word, `"'()`))
-			if i == 0 && slices.Contains(preparations, base) {
+			if i == 0 && isPreparation(base) {
 				break
 			}
-			if strings.HasPrefix(word, "-") || assignment.MatchString(word) || argument || slices.Contains(wrappers, base) {
+			if strings.HasPrefix(word, "-") || assignment.MatchString(word) || argument || isWrapper(base) {
 				// The file of flock and the time of timeout come before the program.
 				argument = base == "flock" || base == "timeout" || argument && strings.HasPrefix(word, "-")
 				continue

@@ -11,7 +11,8 @@ import (
 // write returns the configuration of all entries, with a comment for each note.
 func write(entries []entry, notes []string, label [2]string, origin string) ([]byte, error) {
 	jobs := &yaml.Node{Kind: yaml.MappingNode}
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
 		key := text(e.name)
 		key.HeadComment = e.from
 		for _, note := range e.notes {
@@ -35,7 +36,7 @@ func write(entries []entry, notes []string, label [2]string, origin string) ([]b
 	return out.Bytes(), nil
 }
 
-func (e entry) node(label [2]string) *yaml.Node {
+func (e *entry) node(label [2]string) *yaml.Node {
 	schedule, program := flow(yaml.MappingNode), &yaml.Node{Kind: yaml.MappingNode}
 	if e.every != "" {
 		add(schedule, "every", text(e.every))

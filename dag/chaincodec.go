@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/ready"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -44,7 +46,7 @@ func (r *Run) readChains(in *wire.Reader) {
 	n, last := in.Count(in.Left(), "chains"), ""
 	for range n {
 		name := string(in.Bytes("name"))
-		c := Chain{InFlight: in.Count(math.MaxInt32, "items"), OnFailure: FailurePolicy(in.Byte(uint8(policyCount), "failure policy"))}
+		c := Chain{InFlight: in.Count(math.MaxInt32, "items"), OnFailure: FailurePolicy(in.Byte(uint8(graph.PolicyCount), "failure policy"))}
 		for range in.Count(in.Left(), "entries") {
 			entry := string(in.Bytes("entry"))
 			if entry == "" || len(entry) > MaxIDLength || r.chains.byEntry[entry] != nil || slices.Contains(c.Entries, entry) {
@@ -80,10 +82,10 @@ func (r *Run) readBegun(in *wire.Reader, c *chain) {
 // reset clears the counts, except which items are in flight, for a new count of all tasks.
 func (all *chains) reset() {
 	for _, c := range all.list {
-		c.busy, c.waiting, c.ready, c.failed = 0, 0, 0, 0
-		c.parked = [waitKinds]startHeap{}
+		c.busy, c.waiting, c.ready, c.resumed, c.failed = 0, 0, 0, 0, 0
+		c.parked = [waitKinds]ready.Heap{}
 		for _, it := range c.items {
-			it.live, it.ready = 0, 0
+			it.live, it.ready, it.done = 0, 0, 0
 			c.busy += one(it.begun)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/roundsman/roundsman/dag/internal/ready"
 )
 
 // Chain bounds the items in flight of fan-outs over the same items. The tasks "<entry>.<item>" of its entries
@@ -35,33 +37,35 @@ func (u ChainUse) Full() bool { return u.InFlight >= u.Limit }
 // chain is a Chain with its counts.
 type chain struct {
 	Chain
-	name                 string
-	busy, waiting, ready int
-	failed               int // tasks that are failed or upstream_failed
-	parked               [waitKinds]startHeap
-	items                []*chainItem
-	byItem               map[string]*chainItem
+	name  string
+	items []*chainItem
+	// busy counts the items in flight, waiting the others with open tasks.
+	busy, waiting int
+	// ready counts the ready tasks of waiting items, resumed those of waiting items with a completed task.
+	ready, resumed int
+	failed         int // tasks that are failed or upstream_failed
+	parked         [waitKinds]ready.Heap
+	byItem         map[string]*chainItem
 }
 
-// waitKind separates parked tasks by the set that they return to, so that each set continues with its first task.
+// waitKind separates parked tasks by the set that they return to, and resumed items from fresh ones, so that each
+// set continues with its first task.
 type waitKind uint8
 
-const (
-	waitFree waitKind = iota
-	waitMetered
-	waitGated
+const waitKinds = 6
 
-	waitKinds
-)
-
-func kindOf(a attr) waitKind {
-	switch {
+func (r *Run) waitKind(i Index, it *chainItem) waitKind {
+	kind := waitKind(0)
+	switch a := r.nodes[i].attr; {
 	case a.Unmetered():
-		return waitFree
+		kind = 1
 	case a.Gated():
-		return waitGated
+		kind = 2
 	}
-	return waitMetered
+	if it.done > 0 {
+		kind += 3
+	}
+	return kind
 }
 
 // chainItem is one item of a chain.
@@ -70,7 +74,28 @@ type chainItem struct {
 	tasks []Index
 	live  int // tasks that are not terminal
 	ready int
+	done  int  // completed tasks
 	begun bool // in flight
+}
+
+// count adds an item to the counts of its chain n times.
+func (c *chain) count(it *chainItem, n int) {
+	switch {
+	case it.begun:
+		c.busy += n
+	case it.live > 0:
+		c.waiting += n
+		c.ready += n * it.ready
+		if it.done > 0 {
+			c.resumed += n * it.ready
+		}
+	}
+}
+
+// bars reports whether an item may not begin. Items with a completed task go before fresh ones: a retry ends what
+// it left half done.
+func (c *chain) bars(it *chainItem) bool {
+	return !it.begun && (c.busy >= c.InFlight || it.done == 0 && c.resumed > 0)
 }
 
 // chains holds the chains of a run; its zero value has none.
@@ -97,7 +122,7 @@ func (c *chain) use() ChainUse {
 // WaitsForItem returns the chain whose limit keeps the ready task i from its start.
 func (r *Run) WaitsForItem(i Index) (use ChainUse, waits bool) {
 	it := r.chains.of[i]
-	if it == nil || r.nodes[i].state != Ready || it.begun || it.of.busy < it.of.InFlight {
+	if it == nil || r.nodes[i].state != Ready || !it.of.bars(it) {
 		return use, false
 	}
 	return it.of.use(), true
@@ -110,18 +135,16 @@ func (r *Run) StoppedBy(i Index) Index {
 	if it == nil || r.nodes[i].flag&flagSwept == 0 || !r.stops(it.of) {
 		return None
 	}
-	blocked := None
-	for _, other := range it.of.items {
-		for _, k := range other.tasks {
-			switch s := r.nodes[k].state; {
-			case s == Failed:
-				return k
-			case s == UpstreamFailed && blocked == None:
-				blocked = k
+	for _, state := range []State{Failed, UpstreamFailed} {
+		for _, other := range it.of.items {
+			for _, k := range other.tasks {
+				if r.nodes[k].state == state {
+					return k
+				}
 			}
 		}
 	}
-	return blocked
+	return None
 }
 
 // stops reports whether a failed item of the chain keeps others from beginning.
@@ -190,70 +213,43 @@ func (r *Run) joinChain(i Index) {
 // countItem counts the state of a task that is new in its item.
 func (r *Run) countItem(it *chainItem, i Index) {
 	s := r.nodes[i].state
+	it.of.count(it, -1)
 	it.of.failed += one(s.failure())
-	if s.Terminal() {
-		return
-	}
-	if it.live++; it.live == 1 && !it.begun {
-		it.of.waiting++
-	}
-	if s == Ready {
-		it.ready++
-		it.of.ready += one(!it.begun)
-	}
-	if s == Running {
-		r.beginItem(it)
-	}
+	it.live += one(!s.Terminal())
+	it.ready += one(s == Ready)
+	it.done += one(s == Completed)
+	it.begun = it.begun || s == Running
+	it.of.count(it, +1)
 }
 
 func one(b bool) int { return int(truth(b)) }
 
-// followItem counts a task's change of state in its item. An item ends with its last task, and then the next
-// one may begin.
+// followItem counts a task's change of state in its item. An item begins with its first started task and ends with
+// its last one. Then the next one may begin.
 func (r *Run) followItem(i Index, from, to State) {
 	it := r.chains.of[i]
 	if it == nil {
 		return
 	}
 	c := it.of
+	c.count(it, -1)
 	c.failed += one(to.failure()) - one(from.failure())
-	ready := one(to == Ready) - one(from == Ready)
-	it.ready += ready
-	if !it.begun {
-		c.ready += ready
-	}
-	switch {
-	case from.Terminal() && !to.Terminal():
-		if it.live++; it.live == 1 && !it.begun {
-			c.waiting++
-		}
-	case !from.Terminal() && to.Terminal():
-		it.live--
-	}
-	switch {
-	case to == Running:
-		r.beginItem(it)
-	case it.live > 0 || from.Terminal():
-	case it.begun:
-		it.begun = false
-		c.busy--
-	default:
-		c.waiting--
+	it.live += one(from.Terminal()) - one(to.Terminal())
+	it.ready += one(to == Ready) - one(from == Ready)
+	it.done += one(to == Completed) - one(from == Completed)
+	begins := to == Running && !it.begun
+	it.begun = (it.begun || begins) && it.live > 0
+	c.count(it, +1)
+	if begins {
+		r.unparkTasks(it)
 	}
 	if c.busy < c.InFlight {
 		r.unparkItem(c)
 	}
 }
 
-// beginItem puts an item in flight. Its other ready tasks then wait for the chain no longer.
-func (r *Run) beginItem(it *chainItem) {
-	if it.begun {
-		return
-	}
-	it.begun = true
-	it.of.busy++
-	it.of.waiting--
-	it.of.ready -= it.ready
+// unparkTasks makes the parked tasks of an item in flight available again.
+func (r *Run) unparkTasks(it *chainItem) {
 	for _, k := range it.tasks {
 		if isParked(r.nodes[k]) {
 			r.nodes[k].flag &^= flagParked
@@ -271,26 +267,16 @@ func (r *Run) unparkItem(c *chain) bool {
 	return found
 }
 
-// parkItem parks a ready task if its item may not begin.
-func (r *Run) parkItem(k startKey) bool {
-	it := r.chains.of[k.task]
-	if it == nil || it.begun || it.of.busy < it.of.InFlight {
-		return false
-	}
-	r.parkIn(&it.of.parked[kindOf(r.nodes[k.task].attr)], k)
-	return true
-}
-
 // forceItem begins the first waiting item although as many are in flight as may be: nothing runs, so those in
 // flight wait for it. It reports whether there was one.
 func (r *Run) forceItem() bool {
 	if r.counts[Running] > 0 || r.counts[Ready] == 0 {
 		return false
 	}
-	var best *startKey
+	var best *ready.Key
 	for _, c := range r.chains.list {
 		for kind := range c.parked {
-			if k, ok := c.parked[kind].peek(r.nodes, isParked); ok && (best == nil || k.before(*best)) {
+			if k, ok := ready.Peek(&c.parked[kind], r.nodes, isParked); ok && (best == nil || k.Before(*best)) {
 				best = &k
 			}
 		}
@@ -298,7 +284,11 @@ func (r *Run) forceItem() bool {
 	if best == nil {
 		return false
 	}
-	r.beginItem(r.chains.of[best.task])
+	it := r.chains.of[best.Task]
+	it.of.count(it, -1)
+	it.begun = true
+	it.of.count(it, +1)
+	r.unparkTasks(it)
 	return true
 }
 

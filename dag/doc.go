@@ -48,7 +48,8 @@
 // # Chains
 //
 // A [Chain] bounds the items in flight of fan-outs over the same items. An item begins with its first
-// started task and stays in flight until all its tasks are terminal. If nothing runs and every item in
+// started task and stays in flight until all its tasks are terminal. Items with a completed task, which a
+// retry resumes, begin before others. If nothing runs and every item in
 // flight waits for one that has not begun, one more item begins. With OnFailure [Stop] a task of the
 // chain that is failed or upstream_failed cancels all tasks of the items that have not begun, whatever
 // their rule. Items in flight run to their ends. When no such task is left, after a retry, a rerun or a

@@ -22,7 +22,27 @@ type (
 	// FaultsError holds every fault of a declaration, in declaration order.
 	FaultsError = graph.FaultsError
 
+	// FailurePolicy is the effect of a failed task on independent tasks. The zero value is Continue.
+	FailurePolicy = graph.FailurePolicy
+	// Outcome is the outcome of a run. The zero value, NoOutcome, is a run that has not ended.
+	Outcome = graph.Outcome
+
 	attr = graph.Attr
+)
+
+// The failure policies. Continue runs independent branches to their end. Stop cancels at the first failure every
+// task that has not started, except those with the rule always or one_failed.
+const (
+	Continue = graph.Continue
+	Stop     = graph.Stop
+)
+
+// The outcomes of a run.
+const (
+	NoOutcome        = graph.NoOutcome
+	OutcomeCompleted = graph.OutcomeCompleted
+	OutcomeFailed    = graph.OutcomeFailed
+	OutcomeCanceled  = graph.OutcomeCanceled
 )
 
 // None is the Index of no task.

@@ -5,8 +5,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/ready"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -15,7 +16,7 @@ type fanOut struct {
 	limit, running, ready int
 	// parked holds ready tasks passed over because of the limit. They have flagParked; stale entries
 	// are dropped when encountered.
-	parked startHeap
+	parked ready.Heap
 }
 
 // FanOut is the use of a fan-out's own limit.
@@ -34,7 +35,7 @@ func (r *Run) FanOut(i Index) (f FanOut, ok bool) {
 	if own == nil {
 		return f, false
 	}
-	return own.view(entryOf(r.ID(i))), true
+	return own.view(graph.EntryOf(r.ID(i))), true
 }
 
 // FanOuts returns the limited fan-outs in the order of their names.
@@ -50,21 +51,16 @@ func (f *fanOut) view(name string) FanOut {
 	return FanOut{Name: name, Limit: f.limit, Running: f.running, Ready: f.ready}
 }
 
-// entryOf returns the part of an id before its first dot; empty without a dot.
-func entryOf(id string) string {
-	entry, _, fanned := strings.Cut(id, ".")
-	if !fanned {
-		return ""
-	}
-	return entry
-}
+// Family returns the tasks of a fan-out, ascending: those with an id of name, a dot and more. Do not
+// modify the slice.
+func (r *Run) Family(name string) []Index { return r.families.Of(name, len(r.nodes), r.ID) }
 
 // fanOutOf returns the limited fan-out of a task, or nil. Runs without limits have no cost.
 func (r *Run) fanOutOf(i Index) *fanOut {
 	if r.fanOuts == nil {
 		return nil
 	}
-	return r.fanOuts[entryOf(r.ID(i))]
+	return r.fanOuts[graph.EntryOf(r.ID(i))]
 }
 
 func (r *Run) limitFanOuts(limits map[string]int) {
@@ -172,43 +168,45 @@ func (r *Run) unpark(f *fanOut) bool {
 	return r.unparkFirst(&f.parked)
 }
 
-func (r *Run) unparkFirst(parked *startHeap) bool {
-	k, ok := parked.peek(r.nodes, isParked)
+func (r *Run) unparkFirst(parked *ready.Heap) bool {
+	k, ok := ready.Peek(parked, r.nodes, isParked)
 	if ok {
-		parked.pop()
-		r.nodes[k.task].flag &^= flagParked
-		r.enqueue(k.task, r.nodes[k.task].attr)
+		parked.Pop()
+		r.nodes[k.Task].flag &^= flagParked
+		r.enqueue(k.Task, r.nodes[k.Task].attr)
 	}
 	return ok
 }
 
 func isParked(n node) bool { return n.state == Ready && n.flag&flagParked != 0 }
 
-// park parks a ready task if its fan-out or its chain has reached its limit. The caller removes the task from
-// its set. If only one of the two is full, the next task that waits for the other may start instead.
-func (r *Run) park(k startKey) bool {
-	f := r.fanOutOf(k.task)
-	free := f == nil || f.running < f.limit
-	if r.parkItem(k) {
-		if f != nil && free {
-			r.unpark(f)
-		}
-		return true
-	}
-	if free {
-		return false
-	}
-	r.parkIn(&f.parked, k)
-	if it := r.chains.of[k.task]; it != nil && it.of.busy < it.of.InFlight {
-		r.unparkItem(it.of)
-	}
-	return true
+// barred reports whether a ready task may not start, because its fan-out or its chain has reached its limit.
+func (r *Run) barred(i Index) bool {
+	it, f := r.chains.of[i], r.fanOutOf(i)
+	return it != nil && it.of.bars(it) || f != nil && f.running >= f.limit
 }
 
-func (r *Run) parkIn(parked *startHeap, k startKey) {
-	if n := &r.nodes[k.task]; n.flag&flagParked == 0 {
+// park parks a barred task, which the caller has removed from its set. If only one of the two limits is reached,
+// the next task that waits for the other may start instead.
+func (r *Run) park(k ready.Key) {
+	it, f := r.chains.of[k.Task], r.fanOutOf(k.Task)
+	if it != nil && it.of.bars(it) {
+		r.parkIn(&it.of.parked[r.waitKind(k.Task, it)], k)
+		if f != nil && f.running < f.limit {
+			r.unpark(f)
+		}
+		return
+	}
+	r.parkIn(&f.parked, k)
+	if it != nil && it.of.busy < it.of.InFlight {
+		r.unparkItem(it.of)
+	}
+}
+
+func (r *Run) parkIn(parked *ready.Heap, k ready.Key) {
+	if n := &r.nodes[k.Task]; n.flag&flagParked == 0 {
 		n.flag |= flagParked
-		parked.push(k)
+		parked.Push(k)
 	}
 }
 
@@ -219,13 +217,14 @@ func (r *Run) limited() bool { return r.fanOuts != nil || r.chains.byName != nil
 func (r *Run) parkFirst(set *readySet) {
 	for {
 		k, ok := r.first(set)
-		if !ok || !r.park(k) {
+		if !ok || !r.barred(k.Task) {
 			return
 		}
-		if r.ranked(k.task) {
-			set.own.remove(r.rankOf(k.task))
+		if r.ranked(k.Task) {
+			set.own.Remove(r.rankOf(k.Task))
 		} else {
-			set.added.pop()
+			set.added.Pop()
 		}
+		r.park(k)
 	}
 }

@@ -121,7 +121,7 @@ func (r *Run) move(i Index, to State) {
 		}
 	}
 	if from == Ready && !n.attr.Unmetered() && r.ranked(i) {
-		r.setOf(n.attr).own.remove(r.rankOf(i))
+		r.setOf(n.attr).own.Remove(r.rankOf(i))
 	}
 	n.state = to
 	r.counts[from]--
@@ -219,8 +219,9 @@ func (r *Run) decide(buf []Decision) []Decision {
 	}
 	r.stopItems()
 	if !r.paused {
-		buf = r.startAll(buf)
-		for r.forceItem() {
+		// A started item may let tasks begin that startAll has passed.
+		for from := -1; from < len(buf) && (from < 0 || r.chains.byName != nil) || r.forceItem(); {
+			from = len(buf)
 			buf = r.startAll(buf)
 		}
 	}

@@ -3,6 +3,8 @@ package dag
 import (
 	"bytes"
 	"slices"
+
+	"github.com/roundsman/roundsman/dag/internal/ready"
 )
 
 // redefinition is a task added again with another definition before its start. Its dependants keep
@@ -165,14 +167,14 @@ func (r *Run) rejudgeRedefined(list []redefinition) {
 // requeue rebuilds the sets of ready tasks, because redefined tasks may take their place differently.
 // It scans all tasks, so only a redefinition may call it.
 func (r *Run) requeue() {
-	r.ready, r.gated, r.free = readySet{own: newRankSet(r.graph.Len())}, readySet{}, startHeap{}
+	r.ready, r.gated, r.free = readySet{own: ready.NewRankSet(r.graph.Len())}, readySet{}, ready.Heap{}
 	r.gating = false
 	//workflowcheck:ignore each is reset by itself
 	for _, f := range r.fanOuts {
-		f.parked = startHeap{}
+		f.parked = ready.Heap{}
 	}
 	for _, c := range r.chains.list {
-		c.parked = [waitKinds]startHeap{}
+		c.parked = [waitKinds]ready.Heap{}
 	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
@@ -182,7 +184,7 @@ func (r *Run) requeue() {
 		}
 	}
 	if r.gating {
-		r.gated.own = newRankSet(r.graph.Len())
+		r.gated.own = ready.NewRankSet(r.graph.Len())
 	}
 	for i := range r.nodes {
 		if r.nodes[i].state == Ready {

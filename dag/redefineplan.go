@@ -81,7 +81,7 @@ func (p *growthPlan) checkFamilies(g *Growth) {
 	seen := map[string]bool{}
 	for k := range p.redefined {
 		d := &p.redefined[k]
-		name := entryOf(p.run.ID(d.task))
+		name := graph.EntryOf(p.run.ID(d.task))
 		if p.run.fanOuts[name] == nil && g.FanOuts[name] <= 0 || seen[name] {
 			continue
 		}

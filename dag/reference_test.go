@@ -119,7 +119,23 @@ func (r *reference) inFlight(chain string) int {
 // barred reports whether the item of a task may not begin.
 func (r *reference) barred(id string) bool {
 	item, of := r.item(id)
-	return item != "" && !r.begun[item] && r.inFlight(of) >= r.chains[of].InFlight
+	if item == "" || r.begun[item] {
+		return false
+	}
+	return r.inFlight(of) >= r.chains[of].InFlight || !r.halfDone(item) && r.resumes(of)
+}
+
+// halfDone reports whether an item has a completed task.
+func (r *reference) halfDone(item string) bool {
+	return slices.ContainsFunc(r.ofItem(item), func(id string) bool { return r.tasks[id].state == dag.Completed })
+}
+
+// resumes reports whether an item of the chain with a completed task is to begin again.
+func (r *reference) resumes(chain string) bool {
+	return slices.ContainsFunc(r.order, func(id string) bool {
+		item, of := r.item(id)
+		return of == chain && !r.begun[item] && r.tasks[id].state == dag.Ready && r.halfDone(item)
+	})
 }
 
 // endItems ends items without an open task.
@@ -249,7 +265,8 @@ func (r *reference) decide() []out {
 		ready := func(is func(*refTask) bool) string {
 			return best(func(t *refTask) bool { return t.state == dag.Ready && is(t) && !r.full(t.fanOut) && !r.barred(t.id) })
 		}
-		for again := true; again; again = r.force(best) {
+		for from := -1; from < len(outs) || r.force(best); {
+			from = len(outs)
 			for id := "-"; id != ""; {
 				if id = ready(func(t *refTask) bool { return t.free }); id != "" {
 					start(id)

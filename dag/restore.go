@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/ready"
 	"github.com/roundsman/roundsman/dag/internal/wire"
 )
 
@@ -25,7 +26,7 @@ func Restore(g *Graph, snapshot []byte) (*Run, error) {
 	if of := in.Take(len(hash)); in.Err() == nil && !bytes.Equal(of, hash[:]) {
 		return nil, ErrOtherGraph
 	}
-	opts := Options{Concurrency: in.Count(math.MaxInt32, "places"), OnFailure: FailurePolicy(in.Byte(uint8(policyCount), "failure policy"))}
+	opts := Options{Concurrency: in.Count(math.MaxInt32, "places"), OnFailure: FailurePolicy(in.Byte(uint8(graph.PolicyCount), "failure policy"))}
 	switches := in.Byte(16, "set of truth values")
 	opts.Hold = switches&1 != 0
 	r := NewRun(g, opts)
@@ -258,7 +259,7 @@ func (r *Run) recount() {
 			r.flight++
 		}
 		if isAdmitted(*n) {
-			r.admitted.push(startKey{r.Priority(Index(i)), Index(i)})
+			r.admitted.Push(ready.Key{Priority: r.Priority(Index(i)), Task: Index(i)})
 		}
 		if n.state == Ready {
 			r.enqueue(Index(i), n.attr)

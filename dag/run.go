@@ -1,6 +1,11 @@
 package dag
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/roundsman/roundsman/dag/internal/graph"
+	"github.com/roundsman/roundsman/dag/internal/ready"
+)
 
 // Options configure one run. The zero value is usable: no limit, Continue, no hold.
 type Options struct {
@@ -40,13 +45,13 @@ type Run struct {
 	gated   readySet
 	gating  bool // there has been a gated task
 	// admitted holds the gated tasks that wait only for a place.
-	admitted startHeap
-	free     startHeap          // ready unmetered tasks
+	admitted ready.Heap
+	free     ready.Heap         // ready unmetered tasks
 	growth   *growth            // nil until tasks are added
 	fanOuts  map[string]*fanOut // those with their own limit; nil without any
 	chains   chains
 	order    order // nil until a growth needs it
-	families families
+	families graph.Families
 	origins  origins
 
 	stack     []Index // work list of settle: tasks just become terminal
@@ -110,7 +115,7 @@ func (e ending) hard() bool { return e == endingCanceledHard || e == endingDeadl
 
 // NewRun prepares a run of g; nothing happens before EventStart.
 func NewRun(g *Graph, opts Options) *Run {
-	r := &Run{graph: g, opts: opts, nodes: make([]node, g.Len()), ready: readySet{own: newRankSet(g.Len())}}
+	r := &Run{graph: g, opts: opts, nodes: make([]node, g.Len()), ready: readySet{own: ready.NewRankSet(g.Len())}}
 	for i := range r.nodes {
 		r.nodes[i] = node{
 			wait: int32(len(g.Needs(Index(i)))),

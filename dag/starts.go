@@ -1,9 +1,11 @@
 package dag
 
+import "github.com/roundsman/roundsman/dag/internal/ready"
+
 // readySet holds the ready tasks of one kind, ordered by priority, then by declaration.
 type readySet struct {
-	own   rankSet   // tasks of the graph, by rank
-	added startHeap // tasks of the growth
+	own   ready.RankSet // tasks of the graph, by rank
+	added ready.Heap    // tasks of the growth
 }
 
 // setOf returns the set for ready metered tasks with these attributes.
@@ -17,32 +19,33 @@ func (r *Run) setOf(a attr) *readySet {
 // enqueue makes a newly ready task available to decide.
 func (r *Run) enqueue(i Index, a attr) {
 	if a.Unmetered() {
-		r.free.push(startKey{r.Priority(i), i})
+		r.free.Push(ready.Key{Priority: r.Priority(i), Task: i})
 		return
 	}
 	if a.Gated() && !r.gating { // Most runs have no gated task.
-		r.gating, r.gated.own = true, newRankSet(r.graph.Len())
+		r.gating, r.gated.own = true, ready.NewRankSet(r.graph.Len())
 	}
 	set := r.setOf(a)
 	if r.ranked(i) {
-		set.own.add(r.rankOf(i))
+		set.own.Add(r.rankOf(i))
 		return
 	}
-	set.added.push(startKey{r.Priority(i), i})
+	set.added.Push(ready.Key{Priority: r.Priority(i), Task: i})
 }
 
 func (r *Run) startFree(buf []Decision) []Decision {
-	for len(r.free.keys) > 0 {
-		k, ok := r.free.peek(r.nodes, isReady)
+	for r.free.Len() > 0 {
+		k, ok := ready.Peek(&r.free, r.nodes, isReady)
 		if !ok {
 			break
 		}
-		r.free.pop()
-		if r.park(k) {
+		r.free.Pop()
+		if r.limited() && r.barred(k.Task) {
+			r.park(k)
 			continue
 		}
-		r.move(k.task, Running)
-		buf = append(buf, Decision{Kind: DecisionStart, Task: k.task})
+		r.move(k.Task, Running)
+		buf = append(buf, Decision{Kind: DecisionStart, Task: k.Task})
 	}
 	return buf
 }
@@ -69,7 +72,7 @@ func (r *Run) startGated(buf []Decision) []Decision {
 // fillPlaces gives the free places to admitted and to ready tasks.
 func (r *Run) fillPlaces(buf []Decision) []Decision {
 	for limit := r.opts.Concurrency; limit <= 0 || r.flight < limit; {
-		if len(r.admitted.keys) > 0 {
+		if r.admitted.Len() > 0 {
 			if i := r.nextAdmitted(); i != None {
 				r.flight++
 				buf = append(buf, Decision{Kind: DecisionProceed, Task: i})
@@ -103,7 +106,7 @@ func (r *Run) admit(i Index, kind EventKind) {
 		n.flag &^= flagAdmitted
 	case n.flag == flagGate:
 		n.flag |= flagAdmitted
-		r.admitted.push(startKey{r.Priority(i), i})
+		r.admitted.Push(ready.Key{Priority: r.Priority(i), Task: i})
 	default: // It has its place, already waits for it or is being canceled.
 	}
 }
@@ -119,31 +122,31 @@ func (r *Run) uncrowd(n *node) {
 // nextAdmitted takes the admitted task for the next place. It returns None if a ready task has a
 // higher priority.
 func (r *Run) nextAdmitted() Index {
-	k, ok := r.admitted.peek(r.nodes, isAdmitted)
+	k, ok := ready.Peek(&r.admitted, r.nodes, isAdmitted)
 	if !ok {
 		return None
 	}
 	if r.limited() {
 		r.parkFirst(&r.ready)
 	}
-	if rival, ok := r.first(&r.ready); ok && rival.priority > k.priority {
+	if rival, ok := r.first(&r.ready); ok && rival.Priority > k.Priority {
 		return None
 	}
-	r.admitted.pop()
-	r.nodes[k.task].flag = 0
+	r.admitted.Pop()
+	r.nodes[k.Task].flag = 0
 	r.gates--
-	return k.task
+	return k.Task
 }
 
 // first returns the first task of the set. The graph's own tasks precede added ones of the same
 // priority, because they were declared first.
-func (r *Run) first(set *readySet) (startKey, bool) {
-	best, ok := startKey{}, false
+func (r *Run) first(set *readySet) (ready.Key, bool) {
+	best, ok := ready.Key{}, false
 	if i := r.firstOwn(set); i != None {
-		best, ok = startKey{r.graph.Priority(i), i}, true
+		best, ok = ready.Key{Priority: r.graph.Priority(i), Task: i}, true
 	}
-	if len(set.added.keys) > 0 {
-		if k, found := set.added.peek(r.nodes, isReady); found && (!ok || k.before(best)) {
+	if set.added.Len() > 0 {
+		if k, found := ready.Peek(&set.added, r.nodes, isReady); found && (!ok || k.Before(best)) {
 			return k, true
 		}
 	}
@@ -151,7 +154,7 @@ func (r *Run) first(set *readySet) (startKey, bool) {
 }
 
 func (r *Run) firstOwn(set *readySet) Index {
-	return r.graph.AtRank(set.own.least())
+	return r.graph.AtRank(set.own.Least())
 }
 
 // pop takes the first task of the set; None if it is empty. The caller moves the task to Running,
@@ -160,11 +163,11 @@ func (r *Run) pop(set *readySet) Index {
 	if r.limited() {
 		r.parkFirst(set)
 	}
-	if len(set.added.keys) > 0 {
+	if set.added.Len() > 0 {
 		return r.popEither(set)
 	}
 	// Like firstOwn; inlined because it runs for every task of every run.
-	return r.graph.AtRank(set.own.least())
+	return r.graph.AtRank(set.own.Least())
 }
 
 // popEither is pop for a set that may hold added tasks.
@@ -173,10 +176,10 @@ func (r *Run) popEither(set *readySet) Index {
 	if !ok {
 		return None
 	}
-	if !r.ranked(k.task) {
-		set.added.pop()
+	if !r.ranked(k.Task) {
+		set.added.Pop()
 	}
-	return k.task
+	return k.Task
 }
 
 func isReady(n node) bool    { return n.state == Ready }

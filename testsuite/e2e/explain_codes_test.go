@@ -416,6 +416,23 @@ func fixturesOfDAGs() []fixture {
 				require.ErrorContains(s.t, err, "there is no fan-out")
 			}}
 		}},
+		{code: explain.ItemsInFlight, arrange: func(s *stage) situation {
+			ref := s.dag("", "  - {id: ok, for_each: [x, y], items_in_flight: 1, approval: {}}\n  - {id: nap, for_each: [x, y], per_item: ok, sleep: 1s}\n")
+			return situation{thing: ref.WorkflowID + "/ok.y", object: "ok.x", says: "1 of 1 items of ok are in flight: ok.x waits: AWAITING_APPROVAL", remedy: func() {
+				_, err := s.client.DAGs().ApproveTask(s.t.Context(), ref, "ok.x", "ann", "")
+				require.NoError(s.t, err)
+			}}
+		}},
+		{code: explain.ItemFailed, arrange: func(s *stage) situation {
+			ref := s.dag("hold_on_failure: 1h\n", "  - {id: ok, for_each: [x, y], items_in_flight: 1, on_item_failure: stop, approval: {}}\n")
+			s.awaitDAGTask(ref, "ok.x")
+			_, err := s.client.DAGs().RejectTask(s.t.Context(), ref, "ok.x", "ann", "no")
+			require.NoError(s.t, err)
+			return situation{thing: ref.WorkflowID + "/ok.y", object: "ok.x", says: "item x failed", remedy: func() {
+				_, err := s.client.DAGs().RetryTasks(s.t.Context(), ref, nil, "ann")
+				require.NoError(s.t, err)
+			}}
+		}},
 		{code: explain.ConcurrencyLimit, of: "granted", arrange: func(s *stage) situation {
 			s.worker(2, "-ssd")
 			ref := s.dag("concurrency: 1\n", "  - {id: a, WORK}\n  - {id: b, resources: {"+s.name+": 1}, WORK}\n")

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,13 @@ func dagScenes() []dagScene {
   - {id: clean, needs: [long], trigger_rule: always, noop: true}`, act: func(s *studio, ref starter.RunRef) {
 			s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Counts["running"] == 2 })
 			require.NoError(s.t, s.client.Runs().Cancel(s.t.Context(), ref, "recording"))
+		}},
+		{name: "items-in-flight", options: starter.DAGOptions{RollEvents: 1}, settings: "hold_on_failure: 1m\n", tasks: `
+  - {id: drain, for_each: [a, b, c], items_in_flight: 1, on_item_failure: stop, command: ["true"]}
+  - {id: check, for_each: [a, b, c], per_item: drain, command: [sh, -c, '[ "$0" != b ] || [ "$ROUNDSMAN_ATTEMPT" -gt 1 ]', "{{.Item}}"]}`, act: func(s *studio, ref starter.RunRef) {
+			s.awaitDAG(ref, func(status contract.DAGStatus) bool { return status.Phase == "held" && status.Counts["canceled"] == 2 })
+			_, err := s.client.DAGs().RetryTasks(s.t.Context(), ref, nil, "recorder")
+			require.NoError(s.t, err)
 		}},
 		{name: "operated", settings: "hold_on_failure: 1m\n", tasks: `
   - {id: bad, command: ["false"]}
@@ -142,9 +150,14 @@ func TestRecordDAGs(t *testing.T) {
 	if !*record {
 		t.Skip("only with -record: `make history`")
 	}
-	require.NoError(t, os.RemoveAll(testdata+"/dag"))
+	if *only == "" {
+		require.NoError(t, os.RemoveAll(testdata+"/dag"))
+	}
 	s := newStudio(t)
 	for _, each := range dagScenes() {
+		if *only != "" && !slices.Contains(strings.Split(*only, ","), each.name) {
+			continue
+		}
 		ref, err := s.client.DAGs().Run(t.Context(), compileScene(t, each), each.options)
 		require.NoError(t, err)
 		if each.act != nil {
@@ -162,7 +175,9 @@ func TestRecordDAGs(t *testing.T) {
 			s.keepDAG("resumed", retried.RunRef)
 		}
 	}
-	s.recordSource()
+	if *only == "" {
+		s.recordSource()
+	}
 }
 
 // recordSource records a run that is given the text of a spec, as a job's is.

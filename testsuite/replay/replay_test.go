@@ -22,7 +22,7 @@ const testdata = "testdata"
 
 var (
 	record  = flag.Bool("record", false, "record the histories again, against the real server")
-	only    = flag.String("only", "", "record only the job groups of these names, separated by commas")
+	only    = flag.String("only", "", "record only the job groups, or DAGs, of these names, separated by commas")
 	noCache = flag.Bool("no-cache", false, "replay without a workflow cache")
 )
 

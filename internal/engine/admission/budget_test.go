@@ -205,7 +205,7 @@ func TestTheHolderOfAKeyIsToldThatItIsHeldBack(t *testing.T) {
 	assert.Equal(t, []string{"g key stopped"}, told(anew), "it may not have heard")
 	p.release("g")
 	assert.Equal(t, []string{"b MARKED_DONE"}, p.claims(t, "h", nil, "b"), "a mark needs no budget")
-	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub", DedupeKey: "b"}, p.now), "jobs forgive")
+	require.ErrorContains(t, p.d.CheckReEnable(ReEnabled{JobType: "scrub", DedupeKey: "b"}, p.now), "roundsman resume")
 	forgive := Forgiven{JobType: "scrub", DedupeKey: "b"}
 	require.NoError(t, p.d.CheckForgive(forgive, p.now))
 	p.step(forgive)

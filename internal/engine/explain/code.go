@@ -38,6 +38,8 @@ const (
 	AwaitingApproval  = contract.CodeApproval
 	Upstream          = contract.CodeUpstream
 	ConcurrencyLimit  = contract.CodeConcurrency
+	ItemsInFlight     = contract.CodeItemsInFlight
+	ItemFailed        = contract.CodeItemFailed
 	Sleeping          = contract.CodeSleeping
 	ReceiverFailing   = contract.CodeReceiverFailing
 	NoReceiver        = contract.CodeNoReceiver
@@ -74,7 +76,7 @@ type Reason struct {
 func Codes() []Code {
 	return []Code{
 		ControlPlaneDown, WorkflowStuck, Disabled, Paused, RetryBudget, Held, AwaitingApproval, Recovering, WindowClosed, DoesNotFit, LaneBusy, NoWorker, WorkerUnreachable, WorkerCordoned, CannotStart, NotInstalled, NoReceiver, ReceiverFailing,
-		ClaimHeld, PoolFull, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, NotBefore, Sleeping,
-		Upstream, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
+		ClaimHeld, PoolFull, ConcurrencyLimit, ItemsInFlight, GlobalLimit, PerWorkerLimit, AllSlotsFull, RetryBackoff, NotBefore, Sleeping,
+		Upstream, ItemFailed, Deduped, MarkedDone, OutcomePending, ResourcesPending, ClaimsPending, Detecting, Starting, NotDueUntil, Idle,
 	}
 }

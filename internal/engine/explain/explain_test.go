@@ -127,6 +127,8 @@ func fixtures() map[Code]Facts {
 		AwaitingApproval: task("ok", AwaitingApproval, "ok"),
 		Upstream:         task("report", Upstream, "load, ok"),
 		ConcurrencyLimit: task("load", ConcurrencyLimit, ""),
+		ItemsInFlight:    task("drain.b", ItemsInFlight, "check.a"),
+		ItemFailed:       task("drain.c", ItemFailed, "check.b"),
 		Sleeping:         task("nap", Sleeping, ""),
 		NoReceiver:       {Now: now, Receiver: receiver("", "nobody took it")},
 		ReceiverFailing:  {Now: now, Receiver: receiver("webhook", "connection refused")},
@@ -148,7 +150,7 @@ func TestEveryCodeHasAFixture(t *testing.T) {
 		ClaimHeld: "volume/42", PoolFull: "db", Deduped: "k", Starting: "group/scrub-1", WorkerUnreachable: "node-a", WorkerCordoned: "node-a",
 		CannotStart: "node-a", NotInstalled: "node-a",
 		AllSlotsFull: "node-a", GlobalLimit: "scrub", PerWorkerLimit: "node-a", ResourcesPending: "job-00001.1", OutcomePending: "node-a",
-		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", Idle: "node-a",
+		Held: "load", AwaitingApproval: "ok", Upstream: "load, ok", ConcurrencyLimit: "dag/nightly/r", ItemsInFlight: "check.a", ItemFailed: "check.b", Idle: "node-a",
 		NoReceiver: "chat", ReceiverFailing: "chat",
 		RetryBudget: "scrub", MarkedDone: "b", WorkflowStuck: "group/scrub-1",
 	}

@@ -91,6 +91,8 @@ func OnlyWaiting(code Code) string {
 		return "its machine, its network or its process is to be repaired"
 	case Upstream:
 		return "the task that it needs has the cause"
+	case ItemsInFlight:
+		return "an item in flight is to end first, and its task has the cause"
 	}
 	return ""
 }
@@ -125,7 +127,7 @@ func remedy(code Code, object string) Remedy {
 		return Remedy{Hint: "write `notify.receivers." + object + "` into the configuration of the control plane", Actions: []action.Action{action.New(action.StartServer, nil)}}
 	case ReceiverFailing:
 		return Remedy{Hint: "repair it: the next try delivers", Actions: []action.Action{about(action.TestReceiver, "name", object)}}
-	case Held, AwaitingApproval, Upstream, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore:
+	case Held, AwaitingApproval, Upstream, ItemsInFlight, ItemFailed, ConcurrencyLimit, GlobalLimit, PerWorkerLimit, Sleeping, NotBefore:
 		return Remedy{} // The run and the item are part of it: see remedyIn.
 	}
 	return passing(code, object)
@@ -201,6 +203,12 @@ func remedyIn(r Reason, run RunFacts, item ItemFacts) (found Remedy, ok bool) {
 			found.Actions = append(found.Actions, about(action.RetryRun, "run", run.ID))
 		}
 		return found, true
+	case ItemsInFlight:
+		found = act(lookAt(run.ID, first))
+		found.Wait = true
+		return found, true
+	case ItemFailed:
+		return act(lookAt(run.ID, first), about(action.RetryRun, "run", run.ID)), true
 	case Sleeping, NotBefore:
 		return or(on(action.CancelItem, item.ID)), true
 	case RetryBackoff:

@@ -94,6 +94,56 @@ func TestFanOutSurvivesContinueAsNew(t *testing.T) {
 	assert.Equal(t, []string{"drain.b", "drain.c", "restart.a"}, p.runs())
 }
 
+const rollingItems = `
+version: 1
+name: rolling
+tasks:
+  - {id: drain, for_each: [a, b, c], items_in_flight: 1, on_item_failure: stop, command: [drain, "{{.Item}}"]}
+  - {id: check, for_each: [a, b, c], per_item: drain, command: [check, "{{.Item}}"]}
+  - {id: undrain, for_each: [a, b, c], per_item: check, trigger_rule: always, command: [undrain, "{{.Item}}"]}
+`
+
+// TestItemsInFlight: an item waits for the chain of the one before, also after a continue-as-new between two of its
+// tasks. After a failed item no other begins, and its tasks say why. A retry begins them.
+func TestItemsInFlight(t *testing.T) {
+	t.Parallel()
+	p := start(t, rollingItems, dagrun.Config{})
+	p.workers(worker("w", 10))
+	since := p.now
+	require.Equal(t, []string{"drain.a"}, p.runs())
+	p.pass(time.Second)
+	p.do(p.g.Pause(p.now, "ann", "between two steps"))
+	p.ended("drain.a", run.Ending{})
+	p.roll(dagrun.Config{})
+	p.workers(worker("w", 10))
+	p.do(p.g.Resume(p.now))
+	require.Equal(t, []string{"check.a"}, p.runs(), "its item is still in flight")
+	waits := p.wait("drain.b")
+	assert.Equal(t, contract.CodeItemsInFlight, waits.Code)
+	assert.Equal(t, "check.a", waits.Object)
+	assert.Equal(t, since, waits.Since)
+	assert.Equal(t, "1 of 1 items of drain are in flight: check.a is running", waits.Detail)
+	of, _ := p.g.RunWaits(9)
+	require.Len(t, of, 1)
+	assert.Equal(t, "2 items wait: 1 of 1 items of drain are in flight: check.a is running", of[0].Detail)
+	p.ended("check.a", run.Ending{})
+	p.ended("undrain.a", run.Ending{})
+	require.Equal(t, []string{"drain.b"}, p.runs())
+	p.ended("drain.b", run.Ending{})
+	p.pass(time.Second)
+	failed := p.now
+	p.ended("check.b", run.Ending{Failure: contract.FailurePermanent, Message: "down"})
+	require.Equal(t, []string{"undrain.b"}, p.runs(), "the failed item is cleaned up, and nothing more is drained")
+	p.pass(time.Second)
+	for _, id := range []string{"drain.c", "check.c", "undrain.c"} {
+		assert.Equal(t, "canceled", p.state(id))
+		assert.Equal(t, run.Wait{
+			Code: contract.CodeItemFailed, Object: "check.b", Since: failed,
+			Detail: "its item did not begin (on_item_failure: stop): item b failed, check.b is failed",
+		}, p.wait(id).Wait)
+	}
+}
+
 // TestListsThatAreNone: what is wrong with the items fails the task that returns
 // them, with what to return instead; its retry may do better.
 func TestListsThatAreNone(t *testing.T) {

@@ -30,6 +30,15 @@ func (g *Graph) RunWaits(limit int) (waits []Wait, more int) {
 	tasks, running := g.waitsOfTasks()
 	list = append(list, tasks...)
 	ready := g.run.Count(dag.Ready)
+	for _, c := range g.run.Chains() {
+		if g.run.Paused() || !c.Full() || c.Ready == 0 {
+			continue
+		}
+		w := g.itemWait(c, dag.None)
+		w.Tasks, w.Detail = c.Ready, fmt.Sprintf("%d items wait: %s", c.Waiting, w.Detail)
+		list = append(list, w)
+		ready -= c.Ready
+	}
 	for _, f := range g.run.FanOuts() {
 		if g.run.Paused() || !f.Full() || f.Ready == 0 {
 			continue

@@ -28,8 +28,8 @@ type Wait struct {
 const maxNamed = 10
 
 // Waits says why a task does not run, what stops everything first. It is empty
-// exactly for a task that runs or has ended, but for one that is upstream_failed:
-// that one names what it needed. It costs the task's dependencies, never all tasks.
+// exactly for a task that runs or has ended. An upstream_failed task names what it needed, and
+// a task whose item never began names the failed item. It costs the task's dependencies, never all tasks.
 func (g *Graph) Waits(i dag.Index) []Wait {
 	var list []Wait
 	switch state := g.run.State(i); {
@@ -37,6 +37,10 @@ func (g *Graph) Waits(i dag.Index) []Wait {
 		return []Wait{g.notBegun(i)}
 	case state == dag.Pending || state == dag.UpstreamFailed:
 		list = append(list, g.upstream(i))
+	case state == dag.Canceled:
+		if w, stopped := g.stoppedWait(i); stopped {
+			list = append(list, w)
+		}
 	case state == dag.Ready && !g.run.Paused():
 		list = append(list, g.crowded(i))
 	case state == dag.Running && g.live[i] == nil:
@@ -143,6 +147,9 @@ func (g *Graph) doing(i dag.Index) string {
 // others have asked ahead of it.
 func (g *Graph) crowded(i dag.Index) Wait {
 	if i != dag.None {
+		if use, waits := g.run.WaitsForItem(i); waits {
+			return g.itemWait(use, i)
+		}
 		if f, limited := g.run.FanOut(i); limited && f.Full() {
 			return g.fanOutWait(f, i)
 		}
@@ -196,16 +203,9 @@ func (g *Graph) noteFull(now time.Time) {
 	note(&g.fullSince, g.run.InFlight())
 	note(&g.gateSince, g.run.AtGate())
 	for _, f := range g.run.FanOuts() {
-		switch since := g.fanSince[f.Name]; {
-		case !f.Full():
-			delete(g.fanSince, f.Name)
-		case since.IsZero():
-			if g.fanSince == nil {
-				g.fanSince = map[string]time.Time{}
-			}
-			g.fanSince[f.Name] = now
-		}
+		g.noteSince(f.Name, f.Full(), now)
 	}
+	g.noteItems(now)
 }
 
 // waitsOfBegun is about a task that dag.Run has started.

@@ -1,0 +1,69 @@
+package dagrun
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/dag"
+	"github.com/roundsman/roundsman/internal/engine/run"
+)
+
+// itemWait returns the reason of ready tasks of a chain whose item has not begun, because as many items as may be
+// are in flight.
+func (g *Graph) itemWait(use dag.ChainUse, i dag.Index) Wait {
+	var ids, states []string
+	for _, open := range g.run.OpenItems(use.Name, maxNamed) {
+		ids = append(ids, g.run.ID(open))
+		states = append(states, g.run.ID(open)+" "+g.doing(open))
+	}
+	detail := fmt.Sprintf("%d of %d items of %s are in flight: %s", use.InFlight, use.Limit, use.Name, strings.Join(states, ", "))
+	if more := use.InFlight - len(ids); more > 0 {
+		detail += fmt.Sprintf(" and %d more", more)
+	}
+	since := g.fanSince[itemsKey(use.Name)]
+	if !use.Full() {
+		detail, since = "an item of "+use.Name+" that an earlier attempt left half done begins first", g.startedAt
+	}
+	return Wait{Wait: run.Wait{Code: contract.CodeItemsInFlight, Object: strings.Join(ids, ", "), Since: since, Detail: detail}, Task: i}
+}
+
+// stoppedWait returns why the item of a canceled task never began; ok is false for other tasks.
+func (g *Graph) stoppedWait(i dag.Index) (w Wait, ok bool) {
+	by := g.run.StoppedBy(i)
+	if by == dag.None {
+		return w, false
+	}
+	_, item, _ := strings.Cut(g.run.ID(by), ".")
+	_, since := g.times(by)
+	if since.IsZero() {
+		since = g.startedAt
+	}
+	return Wait{Wait: run.Wait{
+		Code: contract.CodeItemFailed, Object: g.run.ID(by), Since: since,
+		Detail: fmt.Sprintf("its item did not begin (on_item_failure: stop): item %s failed, %s %s", item, g.run.ID(by), g.doing(by)),
+	}, Task: i}, true
+}
+
+// itemsKey is the key of a chain among the times of fan-outs. No fan-out has a dot in its name.
+func itemsKey(name string) string { return name + ".items" }
+
+// noteItems remembers since when as many items of each chain as may be are in flight.
+func (g *Graph) noteItems(now time.Time) {
+	for _, c := range g.run.Chains() {
+		g.noteSince(itemsKey(c.Name), c.Full(), now)
+	}
+}
+
+func (g *Graph) noteSince(key string, full bool, now time.Time) {
+	switch since := g.fanSince[key]; {
+	case !full:
+		delete(g.fanSince, key)
+	case since.IsZero():
+		if g.fanSince == nil {
+			g.fanSince = map[string]time.Time{}
+		}
+		g.fanSince[key] = now
+	}
+}

@@ -98,6 +98,7 @@ func assertRoundsman(t *testing.T, root *cli.Command, action shown) {
 		line, err := arrange(root, words[1:])
 		if assert.NoError(t, err, action.Roundsman) {
 			assertArguments(t, line, action.Roundsman, true)
+			assertVisible(t, line, action.Name)
 		}
 	}
 }

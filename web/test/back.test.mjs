@@ -12,26 +12,26 @@ const line = (...entries) => {
 };
 
 test('each thing goes back to what it was', () => {
-  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 3', after: 'size: 7 (resized)' })), 'roundsman pools resize db --size 0');
-  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 5 (resized)', after: 'size: 3' })), 'roundsman pools resize db --size 5');
-  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 1; execute: 4', after: 'detect: 1; execute: 7 (resized)' })), 'roundsman workers resize n --reset');
-  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 2; execute: 4 (resized)', after: '' })), 'roundsman workers resize n --max-execute 4 --max-detect 2');
-  assert.equal(line(entry(1, 'worker.uncordon', 'worker/n', { before: 'CORDONED', after: 'ONLINE' })), 'roundsman workers cordon n');
-  assert.equal(line(entry(1, 'run.pause', 'group/a')), 'roundsman runs resume group/a');
+  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 3', after: 'size: 7 (resized)' })), 'roundsman set pool/db size=');
+  assert.equal(line(entry(1, 'pool.resize', 'pool/db', { before: 'size: 5 (resized)', after: 'size: 3' })), 'roundsman set pool/db size=5');
+  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 1; execute: 4', after: 'detect: 1; execute: 7 (resized)' })), 'roundsman set n max_execute=');
+  assert.equal(line(entry(1, 'worker.resize', 'worker/n', { before: 'detect: 2; execute: 4 (resized)', after: '' })), 'roundsman set n max_execute=4 max_detect=2');
+  assert.equal(line(entry(1, 'worker.uncordon', 'worker/n', { before: 'CORDONED', after: 'ONLINE' })), 'roundsman pause n');
+  assert.equal(line(entry(1, 'run.pause', 'group/a')), 'roundsman resume group/a');
   const set = { job_type: 'scrub', before: 'policy.retry_limit: 2; policy.max_runtime: 2h; schedule: every 8h offset 10m', after: 'policy.retry_limit: 0; policy.max_runtime: 1h; schedule: every 4h' };
   for (const action of ['jobtype.set', 'apply.update', 'apply.drift', 'apply.restore']) {
-    assert.equal(line(entry(1, action, 'jobtype/scrub', set)), 'roundsman jobtypes set scrub retry_limit=2 max_runtime=2h every=8h');
+    assert.equal(line(entry(1, action, 'jobtype/scrub', set)), 'roundsman set scrub retry_limit=2 max_runtime=2h every=8h');
   }
   const kept = { job_type: 'scrub', before: 'handler: command', after: 'handler: scrub', restorable: true };
   for (const action of ['apply.update', 'apply.drift', 'apply.delete', 'apply.restore']) {
-    assert.equal(line(entry(7, action, 'jobtype/scrub', kept)), 'roundsman jobtypes restore scrub --entry 7');
+    assert.equal(line(entry(7, action, 'jobtype/scrub', kept)), 'roundsman set scrub --restore 7');
   }
 });
 
 test('what cannot be put back says why', () => {
   const was = { before: 'size: 3', after: 'size: 7 (resized)' };
   assert.equal(line(entry(1, 'pool.resize', 'pool/db', was), entry(2, 'pool.resize', 'pool/db', was)), 'changed again since');
-  assert.equal(line(entry(1, 'worker.cordon', 'worker/n'), entry(2, 'worker.resize', 'worker/n')), 'roundsman workers uncordon n');
+  assert.equal(line(entry(1, 'worker.cordon', 'worker/n'), entry(2, 'worker.resize', 'worker/n')), 'roundsman resume n');
   assert.equal(line(entry(1, 'run.cancel', 'group/a')), 'what ended has ended');
   assert.equal(line(entry(1, 'dag.approve', 'dag/a/b')), 'what follows has begun');
   assert.equal(putBack(entry(1, 'pool.resize', 'pool/db', was), [entry(9, 'run.pause', 'group/a')]).none, 'look without filters');

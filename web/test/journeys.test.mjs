@@ -199,7 +199,7 @@ test('put back what was applied, all of it', { skip, timeout: 120_000 }, async (
     await until(`the entry ${action}`, () => page.evaluate((action) => document.querySelector('[aria-label="Audit log"]')?.textContent.includes(action), action));
     const back = await act(route, 'Put back', {}, `jobtype/${name}`);
     assert.equal(back.entry.action, 'apply.restore');
-    assert.match(back.lines[0], new RegExp(`^roundsman jobtypes restore ${name} --entry [0-9]+$`));
+    assert.match(back.lines[0], new RegExp(`^roundsman set ${name} --restore [0-9]+$`));
     assert.deepEqual(await specOf(name), before[name]);
     assert.match(await stage.shell(back.lines[0]), /it is so already/);
   }
@@ -322,7 +322,7 @@ test('approve a task of a sub-DAG from the page of its parent', { skip, timeout:
   await stage.open(page, 'runs/dag~outer~nested');
   await until('a button for each of the two', () => page.evaluate(() => [...document.querySelectorAll('main button')].filter((b) => b.textContent === 'Approve').length === 2));
   const approved = await act('runs/dag~outer~nested', 'Approve', { Why: 'agreed' });
-  assert.equal(approved.lines[0], 'roundsman dag approve dag/outer/nested/one go-ahead --note agreed');
+  assert.equal(approved.lines[0], 'roundsman approve dag/outer/nested/one/go-ahead --reason agreed');
   assert.match(approved.entry.object, /^dag\/outer\/nested\/one\/go-ahead$/);
   await until('the approval', async () => (await gate('one')) !== 'running');
   assert.equal(await gate('two'), 'running');

@@ -1,7 +1,7 @@
 // What can be done to pools and to what is held back.
 import type { Act } from '../action';
 import { quote, segment } from '../api';
-import { flag, update } from './shell';
+import { update } from './shell';
 
 export const resizePool = (pool: string, size: number, declared = 0): Act => ({
   label: 'Resize',
@@ -23,7 +23,7 @@ const sized = (pool: string, fixed?: number): Pick<Act, 'request' | 'roundsman' 
   const of = (text: string | undefined) => fixed ?? Number(text);
   return {
     request: ({ size }) => ({ method: 'PUT', path: `/pools/${segment(pool)}/size`, body: { size: of(size) } }),
-    roundsman: ({ size }) => `roundsman pools resize ${quote(pool)} --size ${of(size)}`,
+    roundsman: ({ size }) => `roundsman set ${quote(`pool/${pool}`)} size=${of(size) || ''}`,
     temporal: ({ size }) => update('admission', 'resize-pool', { pool, size: of(size) }),
   };
 };
@@ -33,7 +33,7 @@ export const reEnable = (name: string, key: string): Act => ({
   title: `Re-enable ${key === '' ? name : `key ${key} of ${name}`}?`,
   effect: 'Its failures count from zero; the next run takes it again.',
   request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/re-enable`, body: key === '' ? {} : { dedupe_key: key } }),
-  roundsman: () => `roundsman jobtypes re-enable ${quote(name)}${flag('key', key)}`,
+  roundsman: () => `roundsman resume ${quote(key === '' ? name : `${name}:${key}`)} --kind budget`,
   temporal: () => update('admission', 're-enable', { job_type: name, key }),
 });
 
@@ -42,6 +42,6 @@ export const forgive = (name: string, key: string): Act => ({
   title: `Forgive ${key}?`,
   effect: 'Everything that is held against the key is forgotten; the next run takes it again.',
   request: () => ({ method: 'POST', path: `/job-types/${segment(name)}/keys/forgive`, body: { dedupe_key: key } }),
-  roundsman: () => `roundsman jobs forgive ${quote(name)} ${quote(key)}`,
+  roundsman: () => `roundsman resume ${quote(`${name}:${key}`)}`,
   temporal: () => update('admission', 'forgive', { job_type: name, key }),
 });

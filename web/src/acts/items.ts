@@ -24,20 +24,19 @@ function onItem(item: Of, action: string, act: Pick<Act, 'label' | 'effect' | 'd
       path: `${itemPath(item.run.workflow_id, item.id)}/${action}`,
       body: field === '' ? {} : filled({ [field]: values[field] }),
     }),
-    roundsman: (values) => `${lines.roundsman}${field === '' ? '' : flag(field, values[field])}`,
+    roundsman: (values) => `${lines.roundsman}${field === '' ? '' : flag('reason', values[field])}`,
     temporal: (values) => lines.temporal(item.run.workflow_id, field === '' ? undefined : values[field]),
   };
 }
 
-const both = (item: Of) => `${quote(item.run.workflow_id)} ${quote(item.id)}`;
-const job = (item: Of) => quote(`${item.run.workflow_id}/${item.id}`);
+const ref = (item: Of) => quote(`${item.run.workflow_id}/${item.id}`);
 
 export const approve = (item: Of): Act =>
   onItem(
     item,
     'approve',
     { label: 'Approve', effect: 'The task succeeds, and what needs it continues.' },
-    { roundsman: `roundsman dag approve ${both(item)}`, temporal: (run, note) => update(run, 'approve', { task: item.id, note }) },
+    { roundsman: `roundsman approve ${ref(item)}`, temporal: (run, note) => update(run, 'approve', { task: item.id, note }) },
   );
 
 export const reject = (item: Of): Act =>
@@ -45,7 +44,7 @@ export const reject = (item: Of): Act =>
     item,
     'reject',
     { label: 'Reject', effect: 'The task fails.', danger: true },
-    { roundsman: `roundsman dag reject ${both(item)}`, temporal: (run, note) => update(run, 'reject', { task: item.id, note }) },
+    { roundsman: `roundsman reject ${ref(item)}`, temporal: (run, note) => update(run, 'reject', { task: item.id, note }) },
   );
 
 export const rerun = (item: Of): Act =>
@@ -54,7 +53,7 @@ export const rerun = (item: Of): Act =>
     'rerun',
     { label: 'Retry', effect: 'It runs again, and everything after it.' },
     {
-      roundsman: `roundsman dag retry ${quote(item.run.workflow_id)} --from ${quote(item.id)}`,
+      roundsman: `roundsman retry ${ref(item)}`,
       temporal: (run) => update(run, 'rerun', { task: item.id }),
     },
     '',
@@ -65,7 +64,7 @@ export const skip = (item: Of): Act =>
     item,
     'skip',
     { label: 'Skip', effect: 'It counts as done without running; what it blocked continues.' },
-    { roundsman: `roundsman dag skip ${both(item)}`, temporal: (run, reason) => update(run, 'skip', { task: item.id, reason }) },
+    { roundsman: `roundsman skip ${ref(item)}`, temporal: (run, reason) => update(run, 'skip', { task: item.id, reason }) },
     'reason',
   );
 
@@ -77,7 +76,7 @@ export const cancelTask = (item: Of): Act =>
     'cancel',
     stop,
     {
-      roundsman: `roundsman runs cancel ${quote(item.run.workflow_id)} --task ${quote(item.id)}`,
+      roundsman: `roundsman cancel ${ref(item)}`,
       temporal: (run, reason) => update(run, 'cancel-task', { task: item.id, reason }),
     },
     'reason',
@@ -88,7 +87,7 @@ export const cancelJob = (item: Of): Act =>
     item,
     'cancel',
     stop,
-    { roundsman: `roundsman jobs cancel ${job(item)}`, temporal: (run, reason) => signal(run, 'cancel-job', { job_id: item.id, reason }) },
+    { roundsman: `roundsman cancel ${ref(item)}`, temporal: (run, reason) => signal(run, 'cancel-job', { job_id: item.id, reason }) },
     'reason',
   );
 
@@ -97,7 +96,7 @@ export const expireJob = (item: Of): Act =>
     item,
     'expire',
     { label: 'Give up', effect: 'It ends at once, whatever its handler does: for one that does not hear of a cancellation.', danger: true },
-    { roundsman: `roundsman jobs expire ${job(item)}`, temporal: (run, reason) => signal(run, 'expire-job', { job_id: item.id, reason }) },
+    { roundsman: `roundsman cancel --force ${ref(item)}`, temporal: (run, reason) => signal(run, 'expire-job', { job_id: item.id, reason }) },
     'reason',
   );
 

@@ -11,7 +11,7 @@ export const pauseJobType = (name: string): Act => ({
   effect: 'It is not due until somebody resumes it. A running group continues.',
   fields: [{ name: 'note', label: 'Why', hint: 'Everybody sees it here and in the audit log.' }],
   request: ({ note }) => ({ method: 'POST', path: `${path(name)}/pause`, body: filled({ note }) }),
-  roundsman: ({ note }) => `roundsman jobtypes pause ${quote(name)}${flag('note', note)}`,
+  roundsman: ({ note }) => `roundsman pause ${quote(name)}${flag('reason', note)}`,
   temporal: ({ note }) => schedule('toggle', name, ` --pause --reason ${quote(note || 'paused')}`),
 });
 
@@ -20,7 +20,7 @@ export const resumeJobType = (name: string): Act => ({
   title: `Resume ${name}?`,
   effect: 'It is due again at its next scheduled time.',
   request: () => ({ method: 'POST', path: `${path(name)}/resume` }),
-  roundsman: () => `roundsman jobtypes resume ${quote(name)}`,
+  roundsman: () => `roundsman resume ${quote(name)}`,
   temporal: () => schedule('toggle', name, ' --unpause --reason resumed'),
 });
 
@@ -30,7 +30,7 @@ export const runJobType = (name: string, paused: boolean, closed: boolean): Act 
   effect: paused ? 'It is paused; this run is an exception.' : 'A run starts as if it were due. If one is open, policy.overlap decides.',
   fields: closed ? [{ name: 'ignore', label: 'Although its window is closed', kind: 'checkbox' }] : [],
   request: ({ ignore }) => ({ method: 'POST', path: `${path(name)}/run`, body: filled({ ignore_window: ignore === 'true' }) }),
-  roundsman: ({ ignore }) => `roundsman jobtypes run ${quote(name)}${ignore === 'true' ? ' --ignore-window' : ''}`,
+  roundsman: ({ ignore }) => `roundsman start ${quote(name)}${ignore === 'true' ? ' --ignore-window' : ''}`,
   temporal: ({ ignore }) => (ignore === 'true' ? { none: 'a trigger cannot say that the window does not matter' } : schedule('trigger', name)),
 });
 
@@ -39,7 +39,7 @@ export const detect = (name: string): Act => ({
   title: `What would ${name} do now?`,
   effect: 'It detects and executes nothing. The run lists what it found.',
   request: () => ({ method: 'POST', path: `${path(name)}/detect` }),
-  roundsman: () => `roundsman jobtypes detect ${quote(name)}`,
+  roundsman: () => `roundsman start ${quote(name)} --dry-run`,
   temporal: () => ({ none: 'a dry run is started with settings that a Schedule cannot give it' }),
 });
 
@@ -54,7 +54,7 @@ export const backfill = (name: string): Act => ({
     { name: 'to', label: 'To', kind: 'datetime-local', required: true },
   ],
   request: ({ from, to }) => ({ method: 'POST', path: `${path(name)}/backfill`, body: { from: iso(from), to: iso(to) } }),
-  roundsman: ({ from, to }) => `roundsman jobtypes backfill ${quote(name)} --from ${iso(from)} --to ${iso(to)}`,
+  roundsman: ({ from, to }) => `roundsman start ${quote(name)} --backfill ${iso(from)}..${iso(to)}`,
   temporal: ({ from, to }) => schedule('backfill', name, ` --start-time ${iso(from)} --end-time ${iso(to)} --overlap-policy BufferAll`),
 });
 
@@ -64,7 +64,7 @@ export const setJobType = (name: string, settings: Record<string, unknown>): Act
   title: `Give ${name} its former settings?`,
   effect: 'The next run has them. They hold until the next apply, which sets what the configuration says.',
   request: () => ({ method: 'PATCH', path: `${path(name)}/policy`, body: settings }),
-  roundsman: () => `roundsman jobtypes set ${quote(name)} ${Object.entries(settings).map(([key, value]) => quote(`${key}=${value}`)).join(' ')}`,
+  roundsman: () => `roundsman set ${quote(name)} ${Object.entries(settings).map(([key, value]) => quote(`${key}=${value}`)).join(' ')}`,
   temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
 });
 
@@ -75,7 +75,7 @@ export const restoreJobType = (name: string, entry: number): Act => ({
   title: `Give ${name} its former settings?`,
   effect: 'The next run has all settings that it had before this entry; a deleted job type is made again. They hold until the next apply, which sets what the configuration says.',
   request: () => ({ method: 'POST', path: `${path(name)}/restore`, body: { entry } }),
-  roundsman: () => `roundsman jobtypes restore ${quote(name)} --entry ${entry}`,
+  roundsman: () => `roundsman set ${quote(name)} --restore ${entry}`,
   temporal: () => ({ none: 'a Schedule that is edited by hand loses what the control plane keeps in it' }),
 });
 
@@ -92,20 +92,12 @@ export function submit(name: string, form: Submission): Act {
   const params = Object.fromEntries(Object.entries(form.params).filter(([, value]) => value !== undefined && value !== ''));
   const some = Object.keys(params).length > 0;
   const proposal = filled({ dedupe_key: form.key, summary: form.summary, priority: form.priority, node: form.node, params: some ? params : undefined });
-  const flags = [
-    flag('params', some ? JSON.stringify(params) : ''),
-    flag('key', form.key),
-    flag('summary', form.summary),
-    flag('priority', form.priority),
-    flag('node', form.node),
-    form.ignore ? ' --ignore-window' : '',
-  ];
   return {
     label: 'Submit',
     title: `Run a job of ${name} now?`,
     effect: 'It runs in a run of its own, through everything that detected jobs go through.',
     request: () => ({ method: 'POST', path: `${path(name)}/submissions`, body: { proposals: [proposal], ...filled({ ignore_window: form.ignore }) } }),
-    roundsman: () => `roundsman jobs submit --type ${quote(name)}${flags.join('')}`,
+    roundsman: () => `roundsman submit ${quote(name)} -f -${form.ignore ? ' --ignore-window' : ''} <<'END'\n${JSON.stringify(proposal)}\nEND`,
     temporal: () => ({ none: 'the control plane puts the job together with the settings of its type' }),
   };
 }

@@ -11,7 +11,7 @@ export const detectPlanned = (text: string, names: string[]): Act => ({
   title: `What would ${names.length === 1 ? names[0] : `${names.length} job types`} find?`,
   effect: 'Each created or changed job type detects once with its new settings. Nothing is executed, and nothing is applied.',
   request: () => ({ method: 'POST', path: '/plan/detect', body: { document: text } }),
-  roundsman: () => names.map((name) => `roundsman jobtypes detect ${name} --config roundsman.yaml`).join('; '),
+  roundsman: () => names.map((name) => `roundsman start ${name} --dry-run --config roundsman.yaml`).join('; '),
   temporal: none,
 });
 

@@ -16,7 +16,7 @@ export const cancelRun = (id: string, kind: Run['kind']): Act => ({
   danger: true,
   fields: [{ ...why, name: 'reason' }],
   request: ({ reason }) => ({ method: 'POST', path: `${runPath(id)}/cancel`, body: filled({ reason }) }),
-  roundsman: ({ reason }) => `roundsman runs cancel ${quote(id)}${flag('reason', reason)}`,
+  roundsman: ({ reason }) => `roundsman cancel ${quote(id)}${flag('reason', reason)}`,
   temporal: ({ reason }) =>
     reason ? signal(id, kind === 'dag' ? 'cancel' : 'cancel-group', { reason }) : `temporal workflow cancel --workflow-id ${quote(id)}`,
 });
@@ -27,7 +27,7 @@ export const pauseRun = (id: string): Act => ({
   effect: 'No more jobs start until it is resumed. What runs continues.',
   fields: [why],
   request: ({ note }) => ({ method: 'POST', path: `${runPath(id)}/pause`, body: filled({ note }) }),
-  roundsman: ({ note }) => `roundsman runs pause ${quote(id)}${flag('note', note)}`,
+  roundsman: ({ note }) => `roundsman pause ${quote(id)}${flag('reason', note)}`,
   temporal: ({ note }) => signal(id, 'pause', { note }),
 });
 
@@ -36,7 +36,7 @@ export const resumeRun = (id: string): Act => ({
   title: `Resume ${id}?`,
   effect: 'Jobs start again at once.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/resume` }),
-  roundsman: () => `roundsman runs resume ${quote(id)}`,
+  roundsman: () => `roundsman resume ${quote(id)}`,
   temporal: () => signal(id, 'resume'),
 });
 
@@ -45,7 +45,7 @@ export const retryRun = (id: string, preview: ComponentChildren): Act => ({
   title: `Retry ${id}?`,
   effect: preview,
   request: () => ({ method: 'POST', path: `${runPath(id)}/retry` }),
-  roundsman: () => `roundsman dag retry ${quote(id)} --detach`,
+  roundsman: () => `roundsman retry ${quote(id)}`,
   temporal: () => ({ none: 'the control plane puts the new run together with the results of this one' }),
   done: (answer) => {
     const { workflow_id: next } = answer as RunRef;
@@ -58,7 +58,7 @@ export const releaseRun = (id: string): Act => ({
   title: `Let ${id} end?`,
   effect: 'It is held because something failed. It ends as it is now.',
   request: () => ({ method: 'POST', path: `${runPath(id)}/release` }),
-  roundsman: () => `roundsman dag release ${quote(id)}`,
+  roundsman: () => `roundsman resume ${quote(id)} --kind failure`,
   temporal: () => update(id, 'release', {}),
 });
 
@@ -76,7 +76,7 @@ export const addTasks = (id: string): Act => ({
     },
   ],
   request: ({ text }) => ({ method: 'POST', path: `${runPath(id)}/tasks`, body: { text } }),
-  roundsman: ({ text }) => `roundsman dag add-tasks ${quote(id)} - <<'END'\n${text ?? ''}\nEND`,
+  roundsman: ({ text }) => `roundsman set ${quote(id)} -f - <<'END'\n${text ?? ''}\nEND`,
   temporal: ({ text }) => update(id, 'add-tasks', { text }),
 });
 

@@ -7,27 +7,27 @@ const path = (id: string) => `/workers/${segment(id)}`;
 const why = { name: 'reason', label: 'Why', hint: "Kept in the worker's history and in the audit log." };
 
 // operate is a request that names the worker and may say why.
-const operate = (id: string, action: string, act: Pick<Act, 'label' | 'title' | 'effect' | 'danger'>, flags = ''): Act => ({
+const operate = (id: string, action: string, verb: string, act: Pick<Act, 'label' | 'title' | 'effect' | 'danger'>): Act => ({
   ...act,
   fields: [why],
   request: ({ reason }) => ({ method: 'POST', path: `${path(id)}/${action}`, body: filled({ reason }) }),
-  roundsman: ({ reason }) => `roundsman workers ${action} ${quote(id)}${flags}${flag('reason', reason)}`,
+  roundsman: ({ reason }) => `roundsman ${verb} ${quote(id)}${flag('reason', reason)}`,
   temporal: ({ reason }) => update('fleet', 'operate-worker', { id, action, reason }),
 });
 
 export const drain = (id: string) =>
-  operate(id, 'drain', { label: 'Drain', title: `Drain ${id}?`, effect: 'It takes no new work; what runs may finish. Then its process can end.' }, ' --no-wait');
+  operate(id, 'drain', 'drain', { label: 'Drain', title: `Drain ${id}?`, effect: 'It takes no new work; what runs may finish. Then its process can end.' });
 
 export const cordon = (id: string) =>
-  operate(id, 'cordon', { label: 'Cordon', title: `Cordon ${id}?`, effect: 'It takes no new work until somebody uncordons it; what runs may finish.' });
+  operate(id, 'cordon', 'pause', { label: 'Cordon', title: `Cordon ${id}?`, effect: 'It takes no new work until somebody uncordons it; what runs may finish.' });
 
 export const uncordon = (id: string): Act => ({
-  ...operate(id, 'uncordon', { label: 'Uncordon', title: `Uncordon ${id}?`, effect: 'It takes work again at once.' }),
+  ...operate(id, 'uncordon', 'resume', { label: 'Uncordon', title: `Uncordon ${id}?`, effect: 'It takes work again at once.' }),
   fields: [],
 });
 
 export const removeWorker = (id: string) =>
-  operate(id, 'remove', {
+  operate(id, 'remove', 'delete', {
     label: 'Remove',
     title: `Remove ${id} from the registry?`,
     effect: 'A living worker registers again. Jobs that still run there are placed elsewhere.',
@@ -49,7 +49,7 @@ export const resizeWorker = (id: string, caps: Caps): Act => ({
     why,
   ],
   request: (v) => ({ method: 'POST', path: `${path(id)}/resize`, body: filled({ max_execute: Number(v.execute), max_detect: Number(v.detect), reason: v.reason }) }),
-  roundsman: (v) => `roundsman workers resize ${quote(id)} --max-execute ${v.execute} --max-detect ${v.detect}${flag('reason', v.reason)}`,
+  roundsman: (v) => `roundsman set ${quote(id)} max_execute=${v.execute} max_detect=${v.detect}${flag('reason', v.reason)}`,
   temporal: (v) => update('fleet', 'resize-worker', { id, max_execute: Number(v.execute), max_detect: Number(v.detect), reason: v.reason }),
 });
 
@@ -59,7 +59,7 @@ export const capsBack = (id: string, caps: Caps): Act => ({
   title: `Give ${id} its former size?`,
   effect: `It runs at most ${caps.max_execute} jobs and ${caps.max_detect} detections again, at once. What runs above a smaller cap continues.`,
   request: () => ({ method: 'POST', path: `${path(id)}/resize`, body: caps }),
-  roundsman: () => `roundsman workers resize ${quote(id)} --max-execute ${caps.max_execute} --max-detect ${caps.max_detect}`,
+  roundsman: () => `roundsman set ${quote(id)} max_execute=${caps.max_execute} max_detect=${caps.max_detect}`,
   temporal: () => update('fleet', 'resize-worker', { id, ...caps }),
 });
 
@@ -69,7 +69,7 @@ export const ownSize = (id: string): Act => ({
   title: `Let ${id} run what it was started with?`,
   effect: 'The caps that it was started with hold again, at once. What runs above a smaller cap continues.',
   request: () => ({ method: 'POST', path: `${path(id)}/resize`, body: { reset: true } }),
-  roundsman: () => `roundsman workers resize ${quote(id)} --reset`,
+  roundsman: () => `roundsman set ${quote(id)} max_execute=`,
   temporal: () => update('fleet', 'resize-worker', { id, reset: true }),
 });
 

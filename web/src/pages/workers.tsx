@@ -48,7 +48,7 @@ export function Workers({ params }: { params: URLSearchParams }) {
           <>
             {next && (
               <p class="note">
-                The first {workers.length.toLocaleString('en')} of {total.toLocaleString('en')} workers. <code>roundsman workers list</code> shows all.
+                The first {workers.length.toLocaleString('en')} of {total.toLocaleString('en')} workers. <code>roundsman workers</code> shows all.
               </p>
             )}
             {incomplete && <p class="note">The registry has just been started: living workers may not have registered yet.</p>}

@@ -154,6 +154,33 @@ func TestDAGParams(t *testing.T) {
 	}
 }
 
+func TestADryRunPrintsTheCommandLinesOfADAG(t *testing.T) {
+	t.Parallel()
+	h := offline(t)
+	path := h.writeSpec(`version: 1
+name: x
+params: {host: web-1, hosts: [a, b]}
+tasks:
+  - {id: plan, command: [echo, "{{.Params.host}}"]}
+  - {id: move, needs: plan, for_each: "{{.Params.hosts}}", node: "{{.Item}}", user: backup, command: [sh, -c, "it's {{.Item}} {{.Needs.plan.Result.disk.name}}"]}
+  - {id: late, needs: plan, for_each: "{{.Needs.plan.Result.nodes}}", command: [echo, "{{.Item}}"]}
+  - {id: sum, needs: move, command: [echo, "{{range .Needs.move}}{{.Result.bytes}} {{end}}"]}
+  - {id: never, when: "{{eq .Params.host \"other\"}}", command: ["true"]}
+  - {id: gate, needs: sum, approval: {prompt: "go {{.Params.host}}?"}}
+`)
+	o := h.run("start", path, "--dry-run", "--param", "host=web-9").OK()
+	for _, line := range []string{
+		`plan +echo web-9`, `move\.a +a +backup +sh -c 'it'\\''s a <plan\.disk\.name>'`, `move\.b +b +backup +sh -c 'it'\\''s b <plan\.disk\.name>'`,
+		`late +fan_out`, `sum +echo '<move\.a\.bytes> <move\.b\.bytes> '`, `never +command skipped unless`, `gate +approval go web-9\?`,
+	} {
+		assert.Regexp(t, line, o.Stdout)
+	}
+	report := clitest.Decode[struct{ Files []dag.SpecReport }](h.run("start", path, "--dry-run", "-o", "json").OK())
+	require.Len(t, report.Files[0].Commands, 7)
+	assert.Equal(t, []string{"echo", "web-1"}, report.Files[0].Commands[0].Command)
+	assert.NotContains(t, h.run("validate", path).OK().Stdout, "COMMAND")
+}
+
 func TestDAGRender(t *testing.T) {
 	t.Parallel()
 	h := offline(t)

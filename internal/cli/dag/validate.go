@@ -13,6 +13,8 @@ import (
 	"github.com/roundsman/roundsman/starter"
 )
 
+const flagCommands = "commands"
+
 // SpecReport is one file in the output of `dag validate`.
 type SpecReport struct {
 	File   string      `json:"file"`
@@ -25,6 +27,8 @@ type SpecReport struct {
 	Faults spec.Faults `json:"faults"`
 	// Warnings are likely mistakes of a valid file.
 	Warnings spec.Faults `json:"warnings"`
+	// Commands are the tasks as they would run, if they are asked for.
+	Commands []TaskLine `json:"commands,omitempty"`
 }
 
 func (c *commands) dagValidate() *cli.Command {
@@ -39,11 +43,11 @@ Examples:
   roundsman validate maintenance.yaml
   roundsman validate dags/rolling.yaml dags/nightly.yaml
   generate-dag | roundsman validate - --output json | jq -r '.files[].faults[].message'`,
-		Flags: []cli.Flag{newParamFlag(), ui.OutputFlag()},
+		Flags: []cli.Flag{newParamFlag(), ui.OutputFlag(), &cli.BoolFlag{Name: flagCommands, Usage: "print each task as it would run"}},
 		Action: func(ctx *cli.Context) error {
 			reports, valid := []SpecReport{}, true
 			for _, name := range ctx.Args().Slice() {
-				report, err := c.checkSpec(name, paramsOf(ctx))
+				report, err := c.checkSpec(name, paramsOf(ctx), ctx.Bool(flagCommands))
 				if err != nil {
 					return err
 				}
@@ -57,7 +61,7 @@ Examples:
 
 // checkSpec judges one file. The error is for what is no fault of the spec's
 // text: a file that cannot be read, a param that does not exist.
-func (c *commands) checkSpec(name string, params [][2]string) (SpecReport, error) {
+func (c *commands) checkSpec(name string, params [][2]string, commands bool) (SpecReport, error) {
 	report := SpecReport{File: name, Faults: spec.Faults{}, Warnings: spec.Faults{}}
 	compiled, err := c.compileSpec(name, params)
 	if faults, ok := errors.AsType[spec.Faults](err); ok {
@@ -74,7 +78,13 @@ func (c *commands) checkSpec(name string, params [][2]string) (SpecReport, error
 		report.Faults = spec.Faults{{File: name, Message: tooLarge.Error()}}
 		return report, nil
 	}
-	report.Valid, report.Warnings = err == nil, ui.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
+	if err != nil {
+		return report, err
+	}
+	report.Valid, report.Warnings = true, ui.OrEmpty(filesIn(filepath.Dir(name), compiled.Warnings()))
+	if commands {
+		report.Commands, err = taskLines(compiled)
+	}
 	return report, err
 }
 
@@ -127,6 +137,9 @@ func (c *commands) printSpecReport(report SpecReport) {
 		// Enough to see that the file says what was meant.
 		c.Print("%s: DAG %s is valid: %s, %s, %s deep, %.1f KB to send", report.File, report.DAG,
 			ui.Plural(report.Tasks, "task"), dependencies(report.Edges), ui.Plural(report.Depth, "task"), float64(report.Bytes)/1000)
+		if len(report.Commands) > 0 {
+			c.printTaskLines(report.Commands)
+		}
 		return
 	}
 	for _, fault := range report.Faults {

@@ -22,7 +22,7 @@ func (c *commands) start() *cli.Command {
 	return &cli.Command{
 		Name: "start", ArgsUsage: "NAME|FILE", Usage: "start a job type now, or a DAG from a file",
 		Description: `The run is printed and continues by itself; -w waits, with exit code 0 only if it completed. A paused job type starts,
-too. --dry-run detects and starts nothing; of a FILE it checks the DAG. --backfill starts the runs that were due.
+too. --dry-run detects and starts nothing; of a FILE it prints the command line of each task. --backfill starts the runs that were due.
 
 Examples:
   roundsman start scrub
@@ -50,7 +50,7 @@ Examples:
 
 func (c *commands) startFile(ctx *cli.Context, file string) error {
 	if ctx.Bool(ui.FlagDryRun) {
-		return c.forward(ctx, to("dag validate", file).with(ctx, flagParam).uses(ui.FlagDryRun))
+		return c.forward(ctx, to("dag validate", file).and("--commands").with(ctx, flagParam).uses(ui.FlagDryRun))
 	}
 	line := to("dag run", file).with(ctx, flagParam, flagAs, "dev").uses(ui.FlagWait)
 	if ctx.Bool(ui.FlagWait) || ctx.Bool("dev") {

@@ -148,6 +148,15 @@ func segment(text string) string {
 	return b.String()
 }
 
+// Line returns a command line that a shell divides into these words.
+func Line(words []string) string {
+	parts := make([]string, len(words))
+	for i, word := range words {
+		parts[i] = quoted(word)
+	}
+	return strings.Join(parts, " ")
+}
+
 // quoted writes a word so that a shell reads it as one.
 func quoted(word string) string {
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {

@@ -21,14 +21,15 @@ type OutputPolicy struct {
 	Max int64
 }
 
-// WithDefaults fills what is zero.
+// WithDefaults fills what is zero or negative, and bounds the rest.
 func (p OutputPolicy) WithDefaults() OutputPolicy {
-	if p.Keep == 0 {
+	if p.Keep <= 0 {
 		p.Keep = DefaultOutputKeep
 	}
-	if p.Max == 0 {
+	if p.Max <= 0 {
 		p.Max = DefaultOutputMax
 	}
+	p.Keep, p.Max = min(p.Keep, MaxOutputKeep), min(max(p.Max, MinOutputFile), MaxOutputFile)
 	return p
 }
 

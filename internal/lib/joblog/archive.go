@@ -44,8 +44,8 @@ type Archive struct {
 	decoder *zstd.Decoder
 
 	mu sync.Mutex
-	// open are the directories of running attempts.
-	open map[string]bool
+	// open has the outputs of running attempts, by directory.
+	open map[string]*file
 	// pruning is held by the one prune that runs. grown counts the bytes since the last one.
 	pruning sync.Mutex
 	grown   atomic.Int64
@@ -70,7 +70,7 @@ func OpenArchive(dir string) (*Archive, error) {
 	if err := errors.Join(encoderErr, decoderErr); err != nil {
 		return nil, err
 	}
-	return &Archive{dir: dir, Max: MaxArchive, encoder: encoder, decoder: decoder, open: map[string]bool{}}, nil
+	return &Archive{dir: dir, Max: MaxArchive, encoder: encoder, decoder: decoder, open: map[string]*file{}}, nil
 }
 
 // jobDir returns the directory of a job. Names of runs and jobs may be longer than those of files.
@@ -153,6 +153,9 @@ func (a *Archive) read(dir string, offset int64, limit int, running bool) (Chunk
 			continue
 		}
 		piece = append(piece, text[next-segments[at].start:]...)
+	}
+	if running && at == len(segments) && len(piece) <= limit && len(piece) == cut(piece) {
+		return Chunk{Offset: from, Next: from}, nil // The rest of the character comes.
 	}
 	more := running || len(piece) > limit
 	return chunkOf(from, piece[:min(limit, len(piece))], more || at < len(segments)), nil

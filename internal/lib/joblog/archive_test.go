@@ -201,3 +201,77 @@ func attempts(t *testing.T, dir string) []string {
 	}
 	return found
 }
+
+// TestARepeatedAttemptOwnsItsFiles: the first try of an attempt, which has not ended, neither writes into the
+// files of the second nor opens them to a prune.
+func TestARepeatedAttemptOwnsItsFiles(t *testing.T) {
+	t.Parallel()
+	dir, key := t.TempDir(), joblog.Key{Group: "g", Job: "j", Attempt: 1}
+	archive, store := open(t, dir)
+	first := store.Begin(key, time.Unix(1, 0))
+	first.Keep(jobtype.OutputPolicy{Max: jobtype.MinOutputFile})
+	_, _ = first.Write([]byte(strings.Repeat("a", 5000)))
+	second := store.Begin(key, time.Unix(2, 0))
+	_, _ = second.Write([]byte(strings.Repeat("b", 5000)))
+	_, _ = first.Write([]byte(strings.Repeat("a", 5000)))
+	store.End(key, first)
+	archive.Prune(time.Now())
+	_, _ = second.Write([]byte(strings.Repeat("b", 5000)))
+	store.End(key, second)
+	_, store = open(t, dir)
+	parts := all(store, key)
+	require.Len(t, parts, 1)
+	assert.Equal(t, strings.Repeat("b", 10_000), parts[0].Text)
+}
+
+func TestThePathOfAnArchiveIsNoPattern(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "[a]*")
+	archive, store := open(t, dir)
+	log := store.Begin(endless, time.Now())
+	_, _ = log.Write([]byte("x"))
+	store.End(endless, log)
+	archive.Prune(time.Now().Add(2 * jobtype.DefaultOutputKeep.Std()))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// TestACharacterIsNotReadInHalves: a reader that is faster than the writer waits for the rest of a character.
+func TestACharacterIsNotReadInHalves(t *testing.T) {
+	t.Parallel()
+	_, store := open(t, t.TempDir())
+	log := store.Begin(endless, time.Now())
+	text := ""
+	for _, piece := range []string{"a\xe2", "\x82", "\xac", "b\xe2"} {
+		_, _ = log.Write([]byte(piece))
+		chunk, known := store.Read(endless, int64(len(text)), 0)
+		require.True(t, known)
+		require.Equal(t, int64(len(text)), chunk.Offset)
+		text += chunk.Text
+	}
+	assert.Equal(t, "a€b", text)
+	store.End(endless, log)
+	chunk, _ := store.Read(endless, int64(len(text)), 0)
+	assert.Equal(t, "\ufffd", chunk.Text, "no more comes")
+}
+
+// TestAnyPolicyIsBounded: a handler in Go may ask for anything.
+func TestAnyPolicyIsBounded(t *testing.T) {
+	t.Parallel()
+	for at, policy := range []jobtype.OutputPolicy{{Max: 1, Keep: -1}, {Max: -5, Keep: 1 << 62}, {Max: 1 << 50}} {
+		dir := t.TempDir()
+		archive, store := open(t, dir)
+		log := store.Begin(endless, time.Now())
+		log.Keep(policy)
+		_, _ = log.Write([]byte("text"))
+		store.End(endless, log)
+		archive.Prune(time.Now())
+		_, store = open(t, dir)
+		chunk, _ := store.Read(endless, 0, 0)
+		assert.Equal(t, "text", chunk.Text, at)
+		archive.Prune(time.Now().Add(2 * jobtype.MaxOutputKeep.Std()))
+		_, known := store.Read(endless, 0, 0)
+		assert.False(t, known, at)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
@@ -18,8 +19,14 @@ const (
 	maxSegment = 1 << 20
 )
 
+var errReplaced = errors.New("the same attempt has begun again")
+
 // file is the output of a running attempt on the disk. [Log] serializes its calls.
 type file struct {
+	// mu guards replaced: the same attempt has begun again, and the directory is the new one's.
+	mu       sync.Mutex
+	replaced bool
+
 	archive *Archive
 	dir     string
 	about   about
@@ -39,8 +46,14 @@ func (a *Archive) begin(key Key, started time.Time) *file {
 		Group: key.Group, Job: key.Job, Attempt: key.Attempt, Started: started.UTC(), Keep: policy.Keep,
 	}}
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.open[f.dir] = true
+	earlier := a.open[f.dir]
+	a.open[f.dir] = f
+	a.mu.Unlock()
+	if earlier != nil {
+		earlier.mu.Lock()
+		earlier.replaced = true
+		earlier.mu.Unlock()
+	}
 	_ = os.RemoveAll(f.dir)
 	return f
 }
@@ -49,6 +62,11 @@ func (f *file) size() int64 { return min(f.max/segments, maxSegment) }
 
 // write stops for good at the first error: the rest is kept in memory only.
 func (f *file) write(data []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.replaced {
+		f.err = errReplaced
+	}
 	for len(data) > 0 && f.err == nil {
 		if f.current == nil {
 			if f.err = f.next(); f.err != nil {
@@ -83,7 +101,11 @@ func (f *file) next() error {
 }
 
 func (f *file) create() error {
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+	// A prune removes the directory of a job that has none.
+	f.archive.mu.Lock()
+	err := os.MkdirAll(f.dir, 0o700)
+	f.archive.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	text, err := json.Marshal(f.about)
@@ -119,15 +141,22 @@ func (f *file) close() error {
 	}
 	err := f.current.Close()
 	f.current = nil
+	if f.replaced {
+		return errors.Join(err, errReplaced)
+	}
 	return errors.Join(err, f.archive.compress(f.dir, segment{start: f.from}))
 }
 
 // end is the end of the attempt.
 func (f *file) end() {
+	f.mu.Lock()
 	f.err = errors.Join(f.err, f.close())
+	f.mu.Unlock()
 	f.archive.mu.Lock()
-	delete(f.archive.open, f.dir)
-	f.archive.mu.Unlock()
+	defer f.archive.mu.Unlock()
+	if f.archive.open[f.dir] == f {
+		delete(f.archive.open, f.dir)
+	}
 }
 
 // compress replaces a plain segment. One that fits a block of the disk stays plain.

@@ -33,8 +33,7 @@ func (a *Archive) Prune(now time.Time) {
 	a.grown.Store(0)
 	var all []kept
 	total := int64(0)
-	dirs, _ := filepath.Glob(filepath.Join(a.dir, "*", "*"))
-	for _, dir := range dirs {
+	for _, dir := range a.attempts() {
 		found, ended := a.tidy(dir)
 		if !ended {
 			continue
@@ -56,6 +55,19 @@ func (a *Archive) Prune(now time.Time) {
 	}
 }
 
+// attempts returns the directories of all attempts. The name of the archive is no pattern.
+func (a *Archive) attempts() []string {
+	var dirs []string
+	jobs, _ := os.ReadDir(a.dir)
+	for _, job := range jobs {
+		entries, _ := os.ReadDir(filepath.Join(a.dir, job.Name()))
+		for _, entry := range entries {
+			dirs = append(dirs, filepath.Join(a.dir, job.Name(), entry.Name()))
+		}
+	}
+	return dirs
+}
+
 // grew reports whether enough was written for another prune.
 func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
 
@@ -64,7 +76,7 @@ func (a *Archive) grew() bool { return a.grown.Load() > a.Max/pruneShare }
 func (a *Archive) remove(dir string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.open[dir] {
+	if a.open[dir] == nil {
 		_ = os.RemoveAll(dir)
 		_ = os.Remove(filepath.Dir(dir))
 	}
@@ -75,7 +87,7 @@ func (a *Archive) remove(dir string) {
 func (a *Archive) tidy(dir string) (found kept, ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.open[dir] {
+	if a.open[dir] != nil {
 		return kept{}, false
 	}
 	read, _ := describe(dir)

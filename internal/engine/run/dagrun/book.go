@@ -93,10 +93,12 @@ func (b *book) worker(i dag.Index) string {
 }
 
 // fail keeps why a task failed, as long as there is room.
-func (b *book) fail(i dag.Index, message string) {
+func (b *book) fail(i dag.Index, message string) { b.note(i, message, maxErrorBytes) }
+
+func (b *book) note(i dag.Index, message string, most int) {
 	b.clear(i)
 	message = clip(message)
-	if b.bytes+len(message) > maxErrorBytes {
+	if b.bytes+len(message) > most {
 		return
 	}
 	if b.errors == nil {

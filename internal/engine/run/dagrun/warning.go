@@ -5,6 +5,9 @@ import (
 	"github.com/roundsman/roundsman/dag"
 )
 
+// maxWarningBytes leaves room for the messages of failures that come after warnings.
+const maxWarningBytes = maxErrorBytes / 2
+
 // warn keeps the warning of a task that completed. Package dag has no such state: for other
 // tasks the task is completed.
 func (b *book) warn(i dag.Index, message string) {
@@ -12,7 +15,7 @@ func (b *book) warn(i dag.Index, message string) {
 	if message == "" {
 		return
 	}
-	b.fail(i, message)
+	b.note(i, message, maxWarningBytes)
 	if b.warned == nil {
 		b.warned = map[dag.Index]bool{}
 	}

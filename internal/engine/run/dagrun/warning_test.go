@@ -1,6 +1,8 @@
 package dagrun_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,4 +38,25 @@ func TestATaskWithAWarningIsCompletedForOthers(t *testing.T) {
 	assert.Equal(t, "restic exited with status 3", tasks[0].Error)
 	_, total = left.Tasks(dagrun.Filter{States: []string{"completed"}, Limit: 10})
 	assert.Equal(t, 1, total)
+}
+
+// TestWarningsLeaveRoomForFailures: the messages that a run keeps are bounded; a failure after many warnings
+// still has its own.
+func TestWarningsLeaveRoomForFailures(t *testing.T) {
+	t.Parallel()
+	const tasks = 400
+	text := "version: 1\nname: many\nconcurrency: 500\ntasks:\n  - {id: bad, command: [x]}\n  - {id: a, command: [x], for_each: ["
+	for i := range tasks {
+		text += fmt.Sprintf("%d,", i)
+	}
+	p := start(t, strings.TrimSuffix(text, ",")+"]}\n", dagrun.Config{})
+	p.workers(worker("w", tasks+1))
+	for i := range tasks {
+		p.ended(fmt.Sprintf("a.%d", i), run.Ending{Warning: strings.Repeat("some files vanished ", 30)})
+	}
+	p.ended("bad", run.Ending{Failure: contract.FailurePermanent, Message: "no space left"})
+	assert.Equal(t, map[string]int{"failed": 1, contract.JobWarning: tasks}, p.g.Counts())
+	failed, _ := p.g.Tasks(dagrun.Filter{States: []string{"failed"}, Limit: 1})
+	require.Len(t, failed, 1)
+	assert.Equal(t, "no space left", failed[0].Error)
 }

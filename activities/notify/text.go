@@ -58,7 +58,7 @@ func tally(counts map[string]int) string {
 	if counts["failed"] == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d failed, %d completed", counts["failed"], counts["completed"])
+	return fmt.Sprintf(", %d failed, %d completed", counts["failed"], counts["completed"]+counts[contract.JobWarning])
 }
 
 func span(d time.Duration) string { return d.Round(time.Second).String() }

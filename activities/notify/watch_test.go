@@ -104,3 +104,13 @@ func TestOnlyRunsWithWarningsAreReported(t *testing.T) {
 	}
 	assert.Equal(t, []string{"scrub: completed, 2 with a warning", "scrub: completed; whether with a warning could not be read"}, titles)
 }
+
+func TestAJobWithAWarningIsCountedAsDone(t *testing.T) {
+	t.Parallel()
+	from := &source{counts: map[string]map[string]int{"1": {"completed": 1, "failed": 1, contract.JobWarning: 2}}}
+	first, state := watchOnce(t, from, contract.WatchEventsInput{}, nil)
+	from.ended = []notify.Ended{{JobType: "scrub", Run: "group/scrub-1", RunID: "1", Outcome: contract.OutcomeFailed, End: time.Now().UTC()}}
+	second, _ := watchOnce(t, from, contract.WatchEventsInput{State: first.State, Receivers: []contract.ReceiverInfo{{Name: "ops", Kind: receiver.KindCommand}}}, state)
+	require.Len(t, second.Notices, 1)
+	assert.Equal(t, "scrub: failed, 1 failed, 3 completed", second.Notices[0].Title)
+}

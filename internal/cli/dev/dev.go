@@ -240,12 +240,18 @@ func (c *commands) devOnce(running context.Context, ctx *cli.Context, shown *fol
 	} else if len(reports) == 0 {
 		fmt.Fprintln(c.Env.Stdout, "nothing to do: no job type is enabled")
 	}
+	return ui.Silent(exitOf(reports))
+}
+
+// exitOf returns the exit code of all runs: a failure goes before a warning.
+func exitOf(reports []GroupReport) int {
+	code := ui.ExitOK
 	for _, report := range reports {
-		if report.Outcome != string(contract.OutcomeCompleted) {
-			return ui.Silent(ui.ExitFailed)
+		if own := ui.ExitOf(contract.Outcome(report.Outcome), report.Warning); own == ui.ExitFailed || code == ui.ExitOK {
+			code = own
 		}
 	}
-	return nil
+	return code
 }
 
 // devForever shows every run until it is interrupted. Job types that never ran

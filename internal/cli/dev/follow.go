@@ -40,6 +40,7 @@ type GroupReport struct {
 	Disabled      int           `json:"disabled"`
 	Batched       int           `json:"batched"`
 	Completed     int           `json:"completed"`
+	Warning       int           `json:"warning"`
 	Failed        int           `json:"failed"`
 	Canceled      int           `json:"canceled"`
 	Stale         int           `json:"stale"`
@@ -68,7 +69,7 @@ func reportOf(snapshot starter.Snapshot) GroupReport {
 	result := snapshot.Result
 	report.Outcome, report.DurationMS = string(result.Outcome), result.DurationMS
 	report.Detected, report.Duplicates, report.AlreadyActive = result.Counts.Detected, result.Counts.Duplicates, result.Counts.AlreadyActive
-	report.Disabled = result.Counts.Disabled
+	report.Disabled, report.Warning = result.Counts.Disabled, result.Counts.Warning
 	report.Completed, report.Failed, report.Canceled = result.Counts.Completed, result.Counts.Failed, result.Counts.Canceled
 	report.Batched = result.Counts.Batched
 	report.Stale, report.Retries = result.Counts.Stale, result.Counts.Retries

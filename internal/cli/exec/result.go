@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/starter"
 	"github.com/roundsman/roundsman/starter/joblogs"
@@ -18,7 +19,7 @@ var stateCompleted = dag.Completed.String() //nolint:gochecknoglobals // constan
 // Result is the end of the program on one worker.
 type Result struct {
 	Worker string `json:"worker"`
-	// State is that of the task, or not_run for a worker that was not ONLINE.
+	// State is that of the task (a warning counts as completed), or not_run for a worker that was not ONLINE.
 	State string `json:"state"`
 	// Output is the end of its output, at most 256 KiB.
 	Output string `json:"output"`
@@ -30,15 +31,18 @@ type Result struct {
 // Report is the answer of the command as data.
 type Report struct {
 	Run string `json:"run"`
-	// Completed and Failed count workers. Each state but completed counts as failed.
+	// Completed and Failed count workers. Each state but completed and warning counts as failed.
 	Completed int      `json:"completed"`
 	Failed    int      `json:"failed"`
 	Workers   []Result `json:"workers"`
 }
 
+// done reports whether the work was done, with a warning or without.
+func (r Result) done() bool { return r.State == stateCompleted || r.State == contract.JobWarning }
+
 func (r *Report) count() {
 	for _, result := range r.Workers {
-		if result.State == stateCompleted {
+		if result.done() {
 			r.Completed++
 		} else {
 			r.Failed++
@@ -56,7 +60,7 @@ func (r *Report) text() string {
 // resultOf reads the output of an ended task.
 func resultOf(ctx context.Context, client *starter.Client, item starter.Item) (Result, error) {
 	result := Result{Worker: workerOf(item.ID), State: item.State, Error: item.Error}
-	if result.Error == "" && item.State != stateCompleted {
+	if result.Error == "" && !result.done() {
 		result.Error = "it did not start"
 	}
 	if !item.StartedAt.IsZero() && item.EndedAt.After(item.StartedAt) {

@@ -135,7 +135,10 @@ func (r Resolver) called(ctx context.Context, parsed ref.Ref) (starter.RunRef, e
 	}
 	for _, run := range runs {
 		_, id, _ := strings.Cut(ref.OfRun(run.WorkflowID), "@")
-		whole := starter.TickOf(run.WorkflowID).Format(time.RFC3339)
+		whole := "" // Only a tick has a time. The zero time would be that of every submission.
+		if tick := starter.TickOf(run.WorkflowID); !tick.IsZero() {
+			whole = tick.Format(time.RFC3339)
+		}
 		if _, unique, ok := contract.DAGOfWorkflow(run.WorkflowID); ok {
 			id, whole = unique, unique
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	"github.com/roundsman/roundsman/dag"
 	"github.com/roundsman/roundsman/dag/spec"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -189,6 +190,9 @@ func CheckRunName(run string) error {
 	}
 	if run == "" || len(run) > maxRunName || strings.ContainsFunc(run, odd) {
 		return fmt.Errorf("run name %.120q: use 1 to %d letters, digits, dots, dashes and underscores", run, maxRunName)
+	}
+	if ref.Reserved(run) {
+		return fmt.Errorf("run name %s: NAME@%s means another run, choose a name that is no time and not open, last or bad", run, run)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/roundsman/roundsman/contract"
 	dagspec "github.com/roundsman/roundsman/dag/spec"
 	"github.com/roundsman/roundsman/internal/engine/batch"
+	"github.com/roundsman/roundsman/internal/engine/ref"
 	"github.com/roundsman/roundsman/internal/temporal/rpc"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
@@ -163,6 +164,8 @@ func checkSubmission(spec contract.JobTypeSpec, submission contract.Submission, 
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if !submissionID.MatchString(submission.ID) {
 		fault("id %q: it must match %s", submission.ID, submissionID)
+	} else if ref.Reserved(submission.ID) {
+		fault("id %q: NAME@%s means another run, choose an id that is no time and not open, last or bad", submission.ID, submission.ID)
 	}
 	switch n, limit := len(submission.Proposals), spec.Policy.MaxJobsPerDetection; {
 	case n == 0:

@@ -26,6 +26,10 @@ func TestSubmit(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, known.Paused)
 
+	for _, id := range []string{"open", "last", "bad", "1120T0900Z"} {
+		reserved := contract.Submission{ID: id, By: "tester", Proposals: []jobtype.Proposal{{Summary: "one"}}}
+		require.ErrorContains(t, jobtypes.CheckSubmission(known, reserved), "means another run", id)
+	}
 	work := contract.Submission{ID: "ticket-1", By: "tester", Proposals: []jobtype.Proposal{{Summary: "one"}, {DedupeKey: "k", NotBefore: time.Now().Add(time.Minute)}}}
 	first, err := jobtypes.Of(c).Submit(t.Context(), known, work)
 	require.NoError(t, err, "a paused job type takes jobs")

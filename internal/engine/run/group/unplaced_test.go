@@ -73,3 +73,70 @@ func TestABusyWorkerKeepsTheLane(t *testing.T) {
 	_, left := find[LeaveTurn](s.wait(5 * time.Minute))
 	assert.False(t, left, "one of its jobs runs")
 }
+
+// leftLane is inLane after the lane is given back.
+func leftLane(t *testing.T) *script {
+	t.Helper()
+	s := inLane(t)
+	s.wait(leaveAfter)
+	s.step(Prepared{Workers: s.workers})
+	return s
+}
+
+// What an operator asks of a group that has left its lane has its effect at once, or in its next turn.
+func TestAGroupThatLeftItsLaneObeys(t *testing.T) {
+	t.Parallel()
+	t.Run("its last job is canceled", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.step(JobCanceled{Job: 1})
+		s.outcome()
+		assert.Equal(t, 1, s.g.Counts().Canceled)
+	})
+	t.Run("its last job expires", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.step(JobExpired{Job: 1})
+		s.outcome()
+		assert.Empty(t, s.g.jobs.sorted())
+	})
+	t.Run("it is canceled", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.step(GroupCanceled{})
+		outcome, _ := s.outcome()
+		assert.Equal(t, contract.OutcomeCanceled, outcome)
+	})
+	t.Run("it is canceled while it waits for its lane again", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
+		s.step(GroupCanceled{})
+		outcome, _ := s.outcome()
+		assert.Equal(t, contract.OutcomeCanceled, outcome)
+	})
+	t.Run("it is paused, and its worker comes meanwhile", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.step(Paused{})
+		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
+		s.step(TurnGranted{})
+		s.workers = append(s.workers, node("b", 1))
+		s.prepared()
+		s.roll()
+		_, starts := find[StartJob](s.step(Resumed{}))
+		assert.True(t, starts)
+	})
+	t.Run("its worker comes and goes", func(t *testing.T) {
+		t.Parallel()
+		s := leftLane(t)
+		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
+		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1))})
+		_, gone := find[LeaveTurn](s.step(TurnGranted{}))
+		assert.True(t, gone, "it does not keep the lane for a worker that has gone again")
+		s.ran(run.WorkersChanged{Workers: nodes(node("a", 1), node("b", 1))})
+		turn, asks := find[TakeTurn](s.last)
+		assert.True(t, asks)
+		assert.Equal(t, 2, turn.Turn)
+	})
+}

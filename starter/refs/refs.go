@@ -214,6 +214,10 @@ func (r Resolver) selected(ctx context.Context, parsed ref.Ref) (starter.RunRef,
 	case parsed.ID == "" && len(runs) > 0:
 		return starter.RunRef{WorkflowID: runs[0].WorkflowID}, nil
 	case len(runs) == 0:
+		// The name may be the workflow id of a run, with the group/ left out.
+		if run, err := r.described(ctx, contract.GroupWorkflowID(parsed.Name)); err == nil && parsed.ID == "" {
+			return run, nil
+		}
 		return starter.RunRef{}, r.nothing(ctx, parsed)
 	}
 	return starter.RunRef{}, &starter.NotFoundError{

@@ -69,7 +69,7 @@ func TestAStalledServerIsNotWaitedForLong(t *testing.T) {
 		latest := began
 		shown := workerview.ShownWorker{WorkerDetail: contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: "node-a"}}}
 		_, err := workerview.MayReboot(t.Context(), starter.New(stalled{latest: &latest}, "", nil), shown)
-		require.ErrorContains(t, err, "within 10s")
+		require.Error(t, err)
 		assert.Equal(t, began.Add(10*time.Second), latest)
 	})
 }

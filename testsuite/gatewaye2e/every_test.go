@@ -2,6 +2,7 @@ package gatewaye2e
 
 import (
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -98,6 +99,20 @@ func (e every) text(method, path string) string {
 	encoded, err := json.Marshal(a.body)
 	require.NoError(e.t, err)
 	return string(encoded)
+}
+
+// download reads an output as text, which is no JSON.
+func (e every) download(run, item string) {
+	request, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.base+"/runs/"+url.PathEscape(run)+"/items/"+item+"/output/text", nil)
+	require.NoError(e.t, err)
+	response, err := clients().Do(request)
+	require.NoError(e.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(e.t, err)
+	require.Equal(e.t, http.StatusOK, response.StatusCode, "%s", text)
+	assert.Contains(e.t, response.Header.Get("Content-Type"), "text/plain")
+	e.asked["GET /runs/{run}/items/{item}/output/text"]++
 }
 
 // complete compares what was called with the document.
@@ -225,6 +240,8 @@ func (e every) jobTypes() {
 	item, _ := list(e.ask("GET", "/runs/{run}/items", nil, 200, run), "items")[0]["id"].(string)
 	e.ask("GET", "/runs/{run}/items/{item}", nil, 200, run, item)
 	e.ask("GET", "/runs/{run}/items/{item}/output", nil, 200, run, item)
+	e.ask("GET", "/items?key=a", nil, 200)
+	e.download(run, item)
 	e.with("Prefer", "wait=50").ask("POST", "/job-types/{name}/detect", nil, 200, name)
 	now := time.Now().UTC()
 	span := object{"from": now.Add(-31 * time.Minute), "to": now.Add(-time.Second)}

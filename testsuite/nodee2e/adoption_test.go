@@ -18,7 +18,7 @@ import (
 )
 
 // manyJobs is more than a worker keeps outcomes for adoptions.
-const manyJobs = 150
+const manyJobs = 24
 
 // TestManyJobsEndWhileTheServerIsAway: their runs adopt them at the server's return, before the
 // outcomes arrive. A worker keeps 16 outcomes for that. Each job and each task has run once.

@@ -71,7 +71,7 @@ async function quiet(route) {
   const context = await stage.browser.createBrowserContext(); // A browser has six connections to a server.
   const page = await stage.page({ context });
   page.asked = [];
-  page.on('request', (request) => page.asked.push(request.url().replace(stage.base, '')));
+  page.on('request', (request) => request.url().startsWith('data:') || page.asked.push(request.url().replace(stage.base, '')));
   await page.evaluateOnNewDocument(() => {
     Object.defineProperty(document, 'hidden', { get: () => false }); // Others are in front of it.
     const plain = window.fetch;

@@ -74,11 +74,11 @@ func runAndResume(t *testing.T, h *harness) {
 	assert.Equal(t, dag.TaskReport{State: "completed", Attempts: 1, Worker: "node-a"}, good.Tasks["7"])
 	h.run("dag", "run", nine, "--as", "good").Exits(ui.ExitFailed).Complains("dag/nine/good exists already")
 
-	h.run("dag", "run", nine, "--as", "bad", "--param", "four=false").Exits(ui.ExitFailed).
-		Says("nine: started dag/nine/bad", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman retry dag/nine/bad")
-	h.run("dag", "show", "dag/nine/bad").OK().Says("failed", "false exited with status 1", "upstream_failed")
-	h.run("explain", "nine/bad").OK().Says("dag run dag/nine/bad: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman retry dag/nine/bad` runs what is left")
-	h.run("explain", "nine/bad", "4").OK().Says("dag/nine/bad/4: failed", "4 on node-", "exited with status 1", "`roundsman retry dag/nine/bad` runs what is left")
+	h.run("dag", "run", nine, "--as", "broken", "--param", "four=false").Exits(ui.ExitFailed).
+		Says("nine: started dag/nine/broken", "nine: failed in", "6 completed, 1 failed, 2 upstream_failed", "4 failed (on node-a)", "roundsman retry dag/nine/broken")
+	h.run("dag", "show", "dag/nine/broken").OK().Says("failed", "false exited with status 1", "upstream_failed")
+	h.run("explain", "nine/broken").OK().Says("dag run dag/nine/broken: failed", "it ended", "1 failed; the first: 4 on", "false exited with status 1", "`roundsman retry dag/nine/broken` runs what is left")
+	h.run("explain", "nine/broken", "4").OK().Says("dag/nine/broken/4: failed", "4 on node-", "exited with status 1", "`roundsman retry dag/nine/broken` runs what is left")
 	h.run("dag", "show", "nine/good", "--task", "4").OK().Says("4 ", "completed", `data  {"exit_code":0}`)
 	left := clitest.Decode[struct {
 		Item starter.ItemDetail `json:"item"`
@@ -89,56 +89,56 @@ func runAndResume(t *testing.T, h *harness) {
 	for _, item := range clitest.Decode[itemList](h.run("jobs", "list", "nine/good", "-o", "json").OK()).Items {
 		assert.False(t, item.StartedAt.IsZero() || item.EndedAt.Before(item.StartedAt), "%s has the times of its attempt in lists", item.ID)
 	}
-	h.run("jobs", "list", "nine/bad", "--state", "failed").OK().Says("4 ", "false exited with status 1")
+	h.run("jobs", "list", "nine/broken", "--state", "failed").OK().Says("4 ", "false exited with status 1")
 	found := clitest.Decode[itemList](h.run("jobs", "list", "--node", "node-a", "--state", "failed", "--since", "1h", "-o", "json").OK())
 	require.NotEmpty(t, found.Items)
-	assert.Equal(t, "dag/nine/bad/4", found.Items[0].Ref().String())
-	h.run("explain", "nine/bad", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/bad/4`")
-	o := h.run("dag", "show", "nine/bad", "--state", "failed").OK().Says("4 ")
+	assert.Equal(t, "dag/nine/broken/4", found.Items[0].Ref().String())
+	h.run("explain", "nine/broken", "9").OK().Says("UPSTREAM(", "`roundsman explain dag/nine/broken/4`")
+	o := h.run("dag", "show", "nine/broken", "--state", "failed").OK().Says("4 ")
 	assert.NotContains(t, o.Stdout, "upstream_failed  ")
-	bad := clitest.Decode[itemList](h.run("dag", "show", "nine/bad", "-o", "json").OK())
+	bad := clitest.Decode[itemList](h.run("dag", "show", "nine/broken", "-o", "json").OK())
 	states := map[string]string{}
 	for _, item := range bad.Items {
 		states[item.ID] = item.State
 	}
 	assert.Equal(t, []string{"failed", "upstream_failed", "completed", "upstream_failed"}, []string{states["4"], states["7"], states["8"], states["9"]})
 
-	h.run("dag", "retry", "nine/bad", nine).Exits(ui.ExitUsage).Complains("changed: 4", "--accept-diff")
-	resumed := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/bad", nine, "--accept-diff", "--as", "again", "-o", "json").OK().
-		Complains("dag/nine/again takes over 6 tasks of dag/nine/bad and executes 3"))
+	h.run("dag", "retry", "nine/broken", nine).Exits(ui.ExitUsage).Complains("changed: 4", "--accept-diff")
+	resumed := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/broken", nine, "--accept-diff", "--as", "again", "-o", "json").OK().
+		Complains("dag/nine/again takes over 6 tasks of dag/nine/broken and executes 3"))
 	assert.Equal(t, "completed", resumed.Outcome)
-	for id, from := range map[string]string{"1": "dag/nine/bad", "8": "dag/nine/bad", "4": "", "7": "", "9": ""} {
+	for id, from := range map[string]string{"1": "dag/nine/broken", "8": "dag/nine/broken", "4": "", "7": "", "9": ""} {
 		assert.Equal(t, from, resumed.Tasks[id].FromRun, id)
 	}
-	h.run("dag", "show", "nine/again").OK().Says("FROM", "dag/nine/bad")
+	h.run("dag", "show", "nine/again").OK().Says("FROM", "dag/nine/broken")
 	h.run("dag", "retry", "nine/again").Exits(ui.ExitFailed).Complains("nothing to execute again", "--from")
 	from := clitest.Decode[dag.Report](h.run("dag", "retry", "nine/again", "--from", "6", "--as", "six", "-o", "json").OK())
 	assert.Empty(t, from.Tasks["6"].FromRun)
 	assert.Empty(t, from.Tasks["9"].FromRun)
 	assert.Equal(t, "dag/nine/again", from.Tasks["4"].FromRun)
-	assert.Equal(t, "dag/nine/bad", from.Tasks["1"].FromRun, "the run that produced it, not the one that handed it on")
-	h.run("dag", "retry", "nine/bad", "--from", "10").Exits(ui.ExitFailed).Complains("10")
+	assert.Equal(t, "dag/nine/broken", from.Tasks["1"].FromRun, "the run that produced it, not the one that handed it on")
+	h.run("dag", "retry", "nine/broken", "--from", "10").Exits(ui.ExitFailed).Complains("10")
 
-	picture := h.run("dag", "render", "--run", "nine/bad").OK()
-	picture.Says("✗ failed", "⊘ upstream failed", "dag/nine/bad (failed)")
-	h.run("dag", "render", nine, "--run", "nine/bad", "--format", "dot").OK().Says("✗ failed", "n0 -> n3")
+	picture := h.run("dag", "render", "--run", "nine/broken").OK()
+	picture.Says("✗ failed", "⊘ upstream failed", "dag/nine/broken (failed)")
+	h.run("dag", "render", nine, "--run", "nine/broken", "--format", "dot").OK().Says("✗ failed", "n0 -> n3")
 
 	list := clitest.Decode[dagList](h.eventually("dag/nine/six", "dag", "list", "nine", "-o", "json"))
 	assert.Len(t, list.Runs, 4)
 	assert.Equal(t, &starter.Progress{Total: 9, Ended: 9}, list.Runs[0].Progress)
 	h.run("runs", "list", "--dag", "nine").OK().Says("ITEMS", "9/9, 1 failed")
-	h.run("dag", "list").OK().Says("dag/nine/bad", "failed", "dag/nine/again", "completed")
-	h.run("runs", "list").OK().Says("dag nine", "dag/nine/bad", "failed", "dag/nine/again", "completed")
-	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/bad")
+	h.run("dag", "list").OK().Says("dag/nine/broken", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list").OK().Says("dag nine", "dag/nine/broken", "failed", "dag/nine/again", "completed")
+	h.run("runs", "list", "--outcome", "failed,timeout", "--since", "1h").OK().Says("dag/nine/broken")
 	h.run("runs", "list", "--until", "1h").OK().Says("no runs match")
 	h.run("runs", "list", "--kind", "group").OK().Says("no runs match")
 	h.run("runs", "list", "--job-type", "x", "--dag", "nine").Exits(ui.ExitUsage)
 	h.run("dag", "list", "nothing").OK().Says("no runs match")
 	h.run("dag", "show", "nothing").Exits(ui.ExitFailed).Complains("nothing", "roundsman runs")
 	h.run("dag", "show", "nine/nothing").Exits(ui.ExitFailed).Complains("nine/nothing")
-	h.run("dag", "cancel", "nine/bad").Exits(ui.ExitFailed).Complains("already ended")
-	h.run("dag", "skip", "nine/bad", "4").Exits(ui.ExitFailed).Complains("roundsman retry dag/nine/bad")
-	h.run("dag", "watch", "nine/bad").Exits(ui.ExitFailed).Says("nine: failed in")
+	h.run("dag", "cancel", "nine/broken").Exits(ui.ExitFailed).Complains("already ended")
+	h.run("dag", "skip", "nine/broken", "4").Exits(ui.ExitFailed).Complains("roundsman retry dag/nine/broken")
+	h.run("dag", "watch", "nine/broken").Exits(ui.ExitFailed).Says("nine: failed in")
 }
 
 func operateDAG(t *testing.T, h *harness) {

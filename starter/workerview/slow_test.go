@@ -2,6 +2,7 @@ package workerview_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,7 +23,21 @@ import (
 type stalled struct {
 	client.Client
 
-	latest *time.Time
+	latest *latest
+}
+
+// latest is the latest time of several goroutines.
+type latest struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (l *latest) record(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if at.After(l.at) {
+		l.at = at
+	}
 }
 
 // stalledService is the service of a stalled server.
@@ -38,9 +53,7 @@ func (s stalled) WorkflowService() workflowservice.WorkflowServiceClient {
 
 func (s stalled) wait(ctx context.Context) error {
 	<-ctx.Done()
-	if at := time.Now(); at.After(*s.latest) {
-		*s.latest = at
-	}
+	s.latest.record(time.Now())
 	return context.Cause(ctx)
 }
 
@@ -66,10 +79,10 @@ func TestAStalledServerIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		latest := began
+		var given latest
 		shown := workerview.ShownWorker{WorkerDetail: contract.WorkerDetail{Registration: contract.WorkerRegistration{ID: "node-a"}}}
-		_, err := workerview.MayReboot(t.Context(), starter.New(stalled{latest: &latest}, "", nil), shown)
+		_, err := workerview.MayReboot(t.Context(), starter.New(stalled{latest: &given}, "", nil), shown)
 		require.Error(t, err)
-		assert.Equal(t, began.Add(10*time.Second), latest)
+		assert.Equal(t, began.Add(10*time.Second), given.at)
 	})
 }

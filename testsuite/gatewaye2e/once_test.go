@@ -40,9 +40,9 @@ func TestOneKeyOneEffect(t *testing.T) {
 	s.serve(address, "server", "--http", address)
 	s.apply(jobType("tidy", "tidy", "") + jobType("mop", "mop", ""))
 	plain := &remote{t: t, base: "http://" + address + "/api/v1"}
-	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", object{"document": "version: 1\nname: gate\ntasks:\n- {id: ask, approval: {prompt: continue}}\n- {id: next, needs: [ask], approval: {prompt: and on}}\n", "as": "open"}).status)
+	require.Equal(t, http.StatusAccepted, plain.post("/dag-runs", object{"document": "version: 1\nname: gate\ntasks:\n- {id: ask, approval: {prompt: continue}}\n- {id: next, needs: [ask], approval: {prompt: and on}}\n", "as": "first"}).status)
 	testsuite.WaitFor(t, time.Minute, "the task waits for its approval", func() bool {
-		a, err := plain.send(t.Context(), http.MethodGet, "/runs/gate~open/items/ask", nil)
+		a, err := plain.send(t.Context(), http.MethodGet, "/runs/gate~first/items/ask", nil)
 		return err == nil && a.text("state") == "running"
 	})
 	requests := []struct {
@@ -54,7 +54,7 @@ func TestOneKeyOneEffect(t *testing.T) {
 		{"/job-types/tidy/run", object{}, http.StatusAccepted, "workflow_id"},
 		{"/job-types/mop/submissions?allow_unregistered=true", object{"proposals": []object{{"dedupe_key": "a"}}}, http.StatusAccepted, "workflow_id"},
 		{"/dag-runs", object{"document": "version: 1\nname: once\ntasks: [{id: a, approval: {prompt: x}}]\n"}, http.StatusAccepted, "workflow_id"},
-		{"/runs/gate~open/items/ask/approve", object{"note": "fine"}, http.StatusOK, "tasks"},
+		{"/runs/gate~first/items/ask/approve", object{"note": "fine"}, http.StatusOK, "tasks"},
 	}
 	answers := make([][]answer, len(requests))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -109,6 +109,6 @@ func TestOneKeyOneEffect(t *testing.T) {
 	for _, action := range []string{"jobtype.run", "jobs.submit", "dag.approve"} {
 		assert.LessOrEqual(t, entries[action], 1, action)
 	}
-	assert.Equal(t, http.StatusConflict, plain.post("/runs/gate~open/items/ask/approve", object{}).status, "without the key it is another request")
+	assert.Equal(t, http.StatusConflict, plain.post("/runs/gate~first/items/ask/approve", object{}).status, "without the key it is another request")
 	t.Logf("of %d requests %d were answered before the kills", 20*len(requests), before)
 }

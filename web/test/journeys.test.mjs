@@ -350,7 +350,7 @@ test('add tasks to a run, release it and retry it with a preview', { skip, timeo
   await until('a button Retry', () => page.evaluate(() => [...document.querySelectorAll('main button')].some((b) => b.textContent === 'Retry')));
   await tabTo('Retry');
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? ''));
+  await page.waitForFunction(() => /Executed again/.test(document.querySelector('dialog')?.textContent ?? '')).catch(async (cause) => { throw new Error(await page.evaluate(() => document.activeElement?.outerHTML + document.body.innerText), { cause }); });
   const [again, kept] = await page.$$eval('dialog .names', (all) => all.map((one) => one.textContent));
   for (const task of ['broken', 'go-ahead', 'after']) assert.match(again, new RegExp(`\\b${task}\\b`));
   assert.match(kept, /^Taken over from dag\/steps\/added: .*check/);

@@ -55,9 +55,9 @@ func TestScript(t *testing.T) {
 func TestScriptIsBounded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{})
-	params := scriptParams(t, "volume.list", shellOf(t, "echo waiting for lock held by operator\nexec sleep 60\n"), "1s")
+	params := scriptParams(t, "volume.list", shellOf(t, "echo waiting for lock held by operator\nexec sleep 60\n"), "5s")
 	done := f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
-	require.ErrorContains(t, done.Err, "took longer than 1s")
+	require.ErrorContains(t, done.Err, "took longer than 5s")
 	require.ErrorContains(t, done.Err, "waiting for lock held by operator")
 }
 
@@ -125,13 +125,13 @@ func TestScriptHasTheLeaseToItself(t *testing.T) {
 func TestScriptSaysThatWeedIsMissing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 1, weed.KeeperOptions{})
-	params := scriptParams(t, "volume.list", "no-such-weed", "1s")
+	params := scriptParams(t, "volume.list", "no-such-weed", "1m")
 	done := f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
 	require.ErrorContains(t, done.Err, "NO_WEED")
 	require.ErrorIs(t, done.Err, jobtype.ErrNotInstalled, "another worker may have it")
 	broken := filepath.Join(t.TempDir(), "weed")
 	require.NoError(t, os.WriteFile(broken, []byte("\x7fELF"), 0o700)) //nolint:gosec // a program
-	params = scriptParams(t, "volume.list", broken, "1s")
+	params = scriptParams(t, "volume.list", broken, "1m")
 	done = f.execute(t.Context(), "admin_script", params, f.detect("admin_script", params)[0])
 	require.ErrorIs(t, done.Err, jobtype.ErrNotInstalled)
 }

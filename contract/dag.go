@@ -241,9 +241,13 @@ type TaskView struct {
 	// approval with its prompt.
 	Waiting string `json:"waiting,omitempty"`
 	// Until is the due time of a retry, a sleep or an approval's timeout.
-	Until     time.Time `json:"until,omitzero"`
-	StartedAt time.Time `json:"started_at,omitzero"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
+	Until time.Time `json:"until,omitzero"`
+	// CreatedAt is the addition of the task to the run, ModifiedAt the last change of its state. A
+	// run with more than 20,000 tasks keeps no ModifiedAt of ended tasks.
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
 	// Result is kept while an unfinished task refers to it.
 	Result json.RawMessage `json:"result,omitempty"`
 }
@@ -260,6 +264,8 @@ type DAGStatus struct {
 	PausedBy  string    `json:"paused_by,omitempty"`
 	StartedAt time.Time `json:"started_at"`
 	Deadline  time.Time `json:"deadline,omitzero"`
+	// ModifiedAt is the last change of the phase or of a task.
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	// HeldUntil is the time at which a held run ends unless an operator acts.
 	HeldUntil   time.Time      `json:"held_until,omitzero"`
 	Total       int            `json:"total"`

@@ -203,8 +203,11 @@ type JobView struct {
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// EstimatedRuntime comes from the proposal.
 	EstimatedRuntime jobtype.Duration `json:"estimated_runtime,omitempty"`
-	StartedAt        time.Time        `json:"started_at,omitzero"`
-	EndedAt          time.Time        `json:"ended_at,omitzero"`
+	// CreatedAt is the proposal's acceptance, ModifiedAt the last change of the state.
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
+	StartedAt  time.Time `json:"started_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
 }
 
 // WaitReason is one reason to wait.
@@ -247,11 +250,13 @@ type GroupStatus struct {
 	Paused    bool   `json:"paused,omitempty"`
 	PauseNote string `json:"pause_note,omitempty"`
 	// StartedAt is the start after the waits for the window and the lane.
-	StartedAt time.Time   `json:"started_at"`
-	Deadline  time.Time   `json:"deadline,omitzero"`
-	Counts    GroupCounts `json:"counts"`
-	Pending   int         `json:"pending"`
-	Running   int         `json:"running"`
+	StartedAt time.Time `json:"started_at"`
+	Deadline  time.Time `json:"deadline,omitzero"`
+	// ModifiedAt is the last change of the phase or of a job.
+	ModifiedAt time.Time   `json:"modified_at,omitzero"`
+	Counts     GroupCounts `json:"counts"`
+	Pending    int         `json:"pending"`
+	Running    int         `json:"running"`
 	// Detector is the worker of the detection.
 	Detector string `json:"detector,omitempty"`
 	// Explanations are the detector's lines about the detection.

@@ -62,7 +62,10 @@ type Item struct {
 	ReadyAt   time.Time    `json:"ready_at,omitzero"`
 	Decision  *ItemRequest `json:"decision,omitempty"`
 	StartedAt time.Time    `json:"started_at,omitzero"`
-	EndedAt   time.Time    `json:"ended_at,omitzero"`
+	// CreatedAt is when it became part of the run, ModifiedAt when its state changed last.
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
+	EndedAt    time.Time `json:"ended_at,omitzero"`
 	// Value is what a task returned, while another one refers to it.
 	Value  json.RawMessage `json:"value,omitempty"`
 	Active *ActiveItem     `json:"active,omitempty"`
@@ -226,7 +229,7 @@ func (r Runs) tasks(ctx context.Context, described Snapshot, filter ItemFilter) 
 		for i, task := range page.Tasks {
 			items[i] = Item{
 				ID: task.ID, Kind: task.Kind, State: task.State, Needs: task.Needs, Waiting: task.Waiting, Until: task.Until, Worker: task.Worker,
-				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, StartedAt: task.StartedAt, EndedAt: task.EndedAt, Value: task.Result,
+				Attempt: task.Attempts, Error: task.Error, FromRun: task.FromRun, FromTask: task.FromTask, Redefined: task.Redefined, CreatedAt: task.CreatedAt, ModifiedAt: task.ModifiedAt, StartedAt: task.StartedAt, EndedAt: task.EndedAt, Value: task.Result,
 			}
 		}
 		return items, page.Total, err
@@ -248,7 +251,7 @@ func (r Runs) endedTasks(ctx context.Context, ended Snapshot, filter ItemFilter)
 	for i, v := range views {
 		items[i] = Item{
 			Run: ended.RunRef, ID: v.ID, Kind: string(v.Kind), State: v.Name, Needs: v.Needs, Worker: v.Worker,
-			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
+			Attempt: v.Attempts, Error: v.Error, FromRun: v.From, FromTask: v.FromTask, Redefined: v.Redefined, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Value: v.Result,
 		}
 	}
 	return items, total, nil
@@ -276,7 +279,7 @@ func itemsOfJobs(jobs []contract.JobView) []Item {
 		items[i] = Item{
 			ID: job.JobID, Kind: KindJob, State: job.State, DedupeKey: job.DedupeKey, Items: job.Items, Batch: job.Batch, Summary: job.Summary,
 			Priority: job.Priority, Waiting: job.Waiting, Wait: job.Wait, Worker: job.Worker, Attempt: job.Attempt, Error: job.Error,
-			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, StartedAt: job.StartedAt, EndedAt: job.EndedAt,
+			NotBefore: job.NotBefore, EstimatedRuntime: job.EstimatedRuntime, CreatedAt: job.CreatedAt, ModifiedAt: job.ModifiedAt, StartedAt: job.StartedAt, EndedAt: job.EndedAt,
 		}
 	}
 	return items

@@ -30,6 +30,10 @@ type Snapshot struct {
 
 	// HistoryLength counts the events of the workflow run.
 	HistoryLength int64 `json:"history_length"`
+	// CreatedAt is the start of the first workflow run, ModifiedAt the last change of the phase or
+	// of an item.
+	CreatedAt  time.Time `json:"created_at,omitzero"`
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
 	// Phase and the next ones are what an open run reports. All are empty when nobody
 	// answered, which Unanswered then explains.
 	Phase     string                 `json:"phase,omitempty"`
@@ -136,7 +140,7 @@ func answered[S any](ctx context.Context, c *Client, snapshot *Snapshot, with fu
 
 func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
 	s.Group, s.Phase, s.Paused, s.PauseNote = &status, status.Phase, status.Paused, status.PauseNote
-	s.Waiting, s.Wait, s.Deadline, s.Workers = status.Waiting, status.Wait, status.Deadline, status.Workers
+	s.Waiting, s.Wait, s.Deadline, s.Workers, s.ModifiedAt = status.Waiting, status.Wait, status.Deadline, status.Workers, status.ModifiedAt
 	s.Counts, s.Progress = countsOfGroup(status.Counts, status.Pending, status.Running)
 	if status.Usual != nil && !status.StartedAt.IsZero() {
 		judged := duration.Of(max(time.Since(status.StartedAt), 0), true, status.Counts.Accepted, *status.Usual)
@@ -147,7 +151,7 @@ func (s Snapshot) withGroup(status contract.GroupStatus) Snapshot {
 
 func (s Snapshot) withDAG(status contract.DAGStatus) Snapshot {
 	s.DAGStatus, s.DAG, s.Phase, s.Paused, s.PauseNote, s.PausedBy = &status, status.DAG, status.Phase, status.Paused, status.PauseNote, status.PausedBy
-	s.Waiting, s.Deadline, s.Workers = status.Waiting, status.Deadline, status.Workers
+	s.Waiting, s.Deadline, s.Workers, s.ModifiedAt = status.Waiting, status.Deadline, status.Workers, status.ModifiedAt
 	for _, task := range status.Failed {
 		s.Failed = append(s.Failed, failedTask(task.ID, task.DAGTask))
 	}
@@ -199,8 +203,8 @@ func (r Runs) Describe(ctx context.Context, ref RunRef) (Snapshot, error) {
 	run.Started = r.chainStart(ctx, run, info.GetFirstRunId())
 	return Snapshot{
 		Run:           run,
-		HistoryLength: info.GetHistoryLength(),
-		Active:        r.client.activeItems(response.GetPendingActivities()),
+		HistoryLength: info.GetHistoryLength(), CreatedAt: run.Started, ModifiedAt: run.Ended,
+		Active: r.client.activeItems(response.GetPendingActivities()),
 	}, nil
 }
 

@@ -130,7 +130,7 @@ func read(data []byte) ([]record.Job, error) {
 func viewOf(j *record.Job, whole bool) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.Key, Items: len(j.Items), Summary: j.Summary, Priority: j.Priority,
-		State: j.State, Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		State: j.State, Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, CreatedAt: j.CreatedAt, ModifiedAt: j.EndedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
 	}
 	if len(j.Items) > 0 {
 		view.DedupeKey = cmp.Or(view.DedupeKey, j.Items[0].DedupeKey)

@@ -33,7 +33,7 @@ func taskViews(views []dagrun.TaskView) []contract.TaskView {
 	for _, v := range views {
 		list = append(list, contract.TaskView{
 			ID: v.ID, Kind: string(v.Kind), Needs: v.Needs, DAGTask: taskOf(v), Redefined: v.Redefined, Waiting: v.Waiting,
-			Until: v.Until, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Result: v.Result,
+			Until: v.Until, CreatedAt: v.CreatedAt, ModifiedAt: v.ModifiedAt, StartedAt: v.StartedAt, EndedAt: v.EndedAt, Result: v.Result,
 		})
 	}
 	return slices.Clip(list)
@@ -59,7 +59,7 @@ func (r *dagRun) status() (contract.DAGStatus, error) {
 	run, s := r.core.Run(), r.core.Status(r.runner.Now())
 	status := contract.DAGStatus{
 		DAG: r.in.Name, Hash: r.in.Hash, Resumes: r.in.Resumes, Phase: r.phase(), Paused: run.Paused(), PauseNote: s.PauseNote, PausedBy: s.PausedBy,
-		StartedAt: s.StartedAt, Deadline: s.Deadline, HeldUntil: s.HeldUntil, Total: run.Len(), Counts: r.core.Counts(),
+		StartedAt: s.StartedAt, ModifiedAt: s.ModifiedAt, Deadline: s.Deadline, HeldUntil: s.HeldUntil, Total: run.Len(), Counts: r.core.Counts(),
 		Concurrency: run.Options().Concurrency, Waiting: s.Waiting, Runs: r.runs,
 		Approvals: taskViews(r.core.Approvals(maxApprovals)),
 	}

@@ -56,8 +56,8 @@ func (r *groupRun) checkPage(_ workflow.Context, in contract.DetectPageInput) er
 	return r.core.CheckPage(pageOf(in))
 }
 
-func (r *groupRun) takePage(_ workflow.Context, in contract.DetectPageInput) (contract.DetectPageResult, error) {
-	return contract.DetectPageResult(r.core.TakePage(pageOf(in))), nil
+func (r *groupRun) takePage(ctx workflow.Context, in contract.DetectPageInput) (contract.DetectPageResult, error) {
+	return contract.DetectPageResult(r.core.TakePage(workflow.Now(ctx), pageOf(in))), nil
 }
 
 // collectMessages gives the core all signals that have come, in the order of their

@@ -72,7 +72,10 @@ func (c *commands) showJob(detail starter.ItemDetail) {
 	for _, at := range []struct {
 		name string
 		time time.Time
-	}{{"not before", job.NotBefore}, {"until", job.Until}, {"started", job.StartedAt}, {"ended", job.EndedAt}} {
+	}{
+		{"created", job.CreatedAt}, {"modified", job.ModifiedAt}, {"not before", job.NotBefore},
+		{"until", job.Until}, {"started", job.StartedAt}, {"ended", job.EndedAt},
+	} {
 		if !at.time.IsZero() {
 			shown.Add(at.name, ui.Textf("%s (%s)", ui.Stamp(at.time), ui.Ago(at.time, now)))
 		}

@@ -149,6 +149,9 @@ func (c *commands) printRun(snapshot starter.Snapshot) {
 	if !snapshot.Ended.IsZero() {
 		shown.Add("ended", ui.Textf("%s (%s)", ui.Stamp(snapshot.Ended), ui.Ago(snapshot.Ended, now)))
 	}
+	if modified := snapshot.ModifiedAt; snapshot.Open() && !modified.IsZero() {
+		shown.Add("modified", ui.Textf("%s (%s)", ui.Stamp(modified), ui.Ago(modified, now)))
+	}
 	shown.Add("took", ui.Text(took(snapshot.Run, now)))
 	shown.Add("pace", ui.Cell{Text: PaceText(snapshot.Pace), Paint: PaceCell(snapshot.Pace).Paint})
 	shown.Add("failure", ui.Cell{Text: snapshot.Failure, Paint: ui.Bad})

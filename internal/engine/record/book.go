@@ -183,6 +183,6 @@ func resume(data []byte) (segment, error) {
 	for i, name := range r.names {
 		s.writer.names[name] = uint64(i)
 	}
-	s.writer.out, s.writer.n, s.writer.at = append([]byte(nil), data...), r.n, r.at
+	s.writer.out, s.writer.n, s.writer.at, s.writer.created = append([]byte(nil), data...), r.n, r.at, r.created
 	return s, nil
 }

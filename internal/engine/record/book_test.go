@@ -30,6 +30,7 @@ func jobs() *rapid.Generator[record.Job] {
 			Worker: rapid.SampledFrom([]string{"", "node-a", "node-b"}).Draw(t, "worker"), Error: rapid.String().Draw(t, "error"),
 			Key: rapid.String().Draw(t, "key"), Summary: rapid.String().Draw(t, "summary"),
 			Priority:  rapid.SampledFrom([]jobtype.Priority{"", jobtype.PriorityHigh}).Draw(t, "priority"),
+			CreatedAt: rapid.SampledFrom([]time.Time{{}, time.Unix(7, 7).UTC(), time.Unix(9, 0).UTC()}).Draw(t, "created"),
 			StartedAt: moments.Draw(t, "started"), EndedAt: moments.Draw(t, "ended"),
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "items") {

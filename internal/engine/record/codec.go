@@ -14,6 +14,7 @@ type Job struct {
 	State, Worker, Error string
 	Key, Summary         string
 	Priority             jobtype.Priority
+	CreatedAt            time.Time
 	StartedAt, EndedAt   time.Time
 	// Items are the proposals of a batch, with their keys and summaries.
 	Items []jobtype.BatchItem
@@ -31,6 +32,8 @@ type writer struct {
 	// n and at are the number and the end of the job before.
 	n  int
 	at time.Time
+	// created is when the job before was created.
+	created time.Time
 }
 
 func (w *writer) job(j *Job) {
@@ -45,6 +48,7 @@ func (w *writer) job(j *Job) {
 	w.text(j.Summary)
 	w.time(j.EndedAt)
 	w.time(j.StartedAt)
+	w.creation(j.CreatedAt)
 	w.at = j.EndedAt
 	w.out = binary.AppendUvarint(w.out, uint64(len(j.Items)))
 	for _, item := range j.Items {
@@ -82,6 +86,16 @@ func (w *writer) time(at time.Time) {
 	w.out = binary.AppendUvarint(w.out, uint64(at.Nanosecond()))
 }
 
+// creation writes 2 for the time of the job before: those of a page were created together.
+func (w *writer) creation(at time.Time) {
+	if !at.IsZero() && at.Equal(w.created) {
+		w.out = binary.AppendUvarint(w.out, 2)
+		return
+	}
+	w.time(at)
+	w.created = at
+}
+
 // reader is the inverse of writer. It remembers that something was missing.
 type reader struct {
 	in    []byte
@@ -89,6 +103,8 @@ type reader struct {
 	names []string
 	n     int
 	at    time.Time
+	// created is when the job before was created.
+	created time.Time
 }
 
 // Read returns the jobs of a segment in the order of their ends; an empty one has none.
@@ -115,7 +131,8 @@ func (r *reader) job() Job {
 	j.State, j.Attempt, j.Worker = r.name(), int(r.int()), r.name()
 	j.Priority = jobtype.Priority(r.name())
 	j.Error, j.Key, j.Summary = r.text(), r.text(), r.text()
-	j.EndedAt, j.StartedAt = r.time(), r.time()
+	j.EndedAt, j.StartedAt, j.CreatedAt = r.time(), r.time(), r.time()
+	r.created = j.CreatedAt
 	r.at = j.EndedAt
 	for left := r.uint(); left > 0 && !r.bad; left-- {
 		j.Items = append(j.Items, jobtype.BatchItem{DedupeKey: r.text(), Summary: r.text()})
@@ -167,8 +184,11 @@ func (r *reader) name() string {
 }
 
 func (r *reader) time() time.Time {
-	if r.uint() == 0 {
+	switch r.uint() {
+	case 0:
 		return time.Time{}
+	case 2:
+		return r.created
 	}
 	seconds := r.at.Unix() + r.int()
 	return time.Unix(seconds, int64(r.uint()%1e9)).UTC()

@@ -79,7 +79,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 		if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
 			w.learnPace(handler, end.Duration)
 		}
-		e.settleWith(it, Completed, end.Warning, end)
+		e.settleWith(it, Completed, end.Warning, end, now)
 	case contract.FailureCanceled:
 		e.endCanceled(it, end.Message, now)
 	case contract.FailurePermanent:
@@ -90,7 +90,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 			e.endCanceled(it, "", now)
 			return
 		}
-		e.settleWith(it, Failed, end.Message, end)
+		e.settleWith(it, Failed, end.Message, end, now)
 	case contract.FailureStale:
 		e.reportFailure(it, end)
 		e.retryOr(it, Stale, end, now)
@@ -149,13 +149,13 @@ func (e *Engine) retryOr(it *item, state State, end Ending, now time.Time) {
 	case it.Canceling != "":
 		e.endCanceled(it, "", now)
 	case it.Barred != "":
-		e.settleWith(it, state, clip(end.Message)+explain.TextBarred+it.Barred, end)
+		e.settleWith(it, state, clip(end.Message)+explain.TextBarred+it.Barred, end, now)
 	case it.Retries >= retry.Limit:
 		it.Cut = false
-		e.settleWith(it, state, end.Message, end)
+		e.settleWith(it, state, end.Message, end, now)
 	case e.stopped != Open:
 		it.Cut = true
-		e.settleWith(it, state, end.Message, end)
+		e.settleWith(it, state, end.Message, end, now)
 	default:
 		wait := retry.wait(it.Retries)
 		it.Retries++

@@ -90,6 +90,8 @@ type Engine struct {
 	// fatal: an item was lost under recovery: fail. Nothing starts until the source knows.
 	fatal   bool
 	closing Closing
+	// changedAt is when an item changed last.
+	changedAt time.Time
 
 	// fence is the last one given, fenceEnd the last that may be; 0: no end.
 	fence, fenceEnd int64
@@ -122,7 +124,7 @@ func New(cfg Config, now time.Time) *Engine {
 		limit: cfg.Limit, claims: cfg.Claims, admit: cfg.Admit, reoffer: cfg.Reoffer, adopt: cfg.Adopt, work: map[string]Work{},
 		items: map[int]*item{}, flight: map[int]*item{}, gate: ranked.NewSet[*item](), lost: ranked.NewSet[*item](),
 		classes: map[string]*class{}, pinned: map[string][]*class{}, crowds: map[string]*crowd{},
-		fence: now.UnixMilli() << 20,
+		fence: now.UnixMilli() << 20, changedAt: now,
 	}
 	maps.Copy(e.work, cfg.Work)
 	if cfg.Fences > 0 {

@@ -204,5 +204,8 @@ func (it *item) requests() bool { return !it.Granted && it.Needs.Some() }
 // node is the worker that the item must run on; empty: any.
 func (it *item) node() string { return cmp.Or(it.Pin, it.Want.Node) }
 
+// changedAt is when the item entered its phase.
+func (it *item) changedAt() time.Time { return latest(latest(it.QueuedAt, it.WaitsAt), it.StartedAt) }
+
 // inFlight reports whether an attempt runs or may still run.
 func (it *item) inFlight() bool { return it.Phase == PhaseRunning || it.Phase == PhaseGrace }

@@ -34,6 +34,7 @@ func (e *Engine) workerLost(it *item, end Ending, now time.Time) {
 		return
 	}
 	it.Phase, it.Lost, it.WaitsAt = PhaseGrace, end, now
+	e.Changed(now)
 	e.timers.Push(timer{at: now.Add(Grace), kind: timerGrace, item: it.ID, attempt: it.Attempt})
 }
 
@@ -101,7 +102,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 		e.endCanceled(it, "", now)
 	case fatal:
 		e.fatal = true
-		e.settleWith(it, Failed, message+explain.TextRecoveryFails, Ending{Failure: contract.FailureWorkerLost})
+		e.settleWith(it, Failed, message+explain.TextRecoveryFails, Ending{Failure: contract.FailureWorkerLost}, now)
 	case failsAtOnce:
 		e.settle(it, Failed, message+" (on_worker_loss is fail)", now)
 	case fails:
@@ -110,6 +111,7 @@ func (e *Engine) lose(it *item, counted bool, now time.Time) {
 		e.release(it)
 		e.leave(it)
 		it.Phase, it.Error, it.WaitsAt = PhaseLost, message, now
+		e.Changed(now)
 		e.lost.Add(it.ID, it)
 		if e.returned(it) {
 			e.bringBack(it, now)

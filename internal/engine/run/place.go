@@ -17,6 +17,7 @@ func (e *Engine) enqueue(it *item, readyAt, now time.Time) {
 		e.leave(it)
 	}
 	it.Canceling, it.CancelBy, it.ReadyAt = "", time.Time{}, readyAt
+	e.Changed(now)
 	if readyAt.After(now) || it.Fence >= it.FenceEnd || e.paused || e.suspended {
 		e.release(it)
 	}
@@ -212,6 +213,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 	e.dequeue(it)
 	e.gate.Remove(it.ID)
 	it.Phase, it.StartedAt, it.Error, it.Pin, it.Adoptions = PhaseRunning, now, "", "", 0
+	e.Changed(now)
 	it.Attempt++
 	e.countAgain(it)
 	it.Resumed = len(it.Checkpoint) > 0

@@ -119,5 +119,11 @@ func (r *rollover) learn(took time.Duration) {
 	r.mean += (took - r.mean) / 8
 }
 
+// ChangedAt is when an item changed last, or the source did.
+func (e *Engine) ChangedAt() time.Time { return e.changedAt }
+
+// Changed notes a change of the source's own.
+func (e *Engine) Changed(now time.Time) { e.changedAt = latest(e.changedAt, now) }
+
 // Progressed marks that something of the source's own has happened.
 func (e *Engine) Progressed() { e.roll.progress = true }

@@ -28,11 +28,12 @@ func (e *Engine) CancelRunning(now time.Time, reason string) {
 }
 
 // settle ends an item for good.
-func (e *Engine) settle(it *item, state State, message string, _ time.Time) {
-	e.settleWith(it, state, message, Ending{})
+func (e *Engine) settle(it *item, state State, message string, now time.Time) {
+	e.settleWith(it, state, message, Ending{}, now)
 }
 
-func (e *Engine) settleWith(it *item, state State, message string, end Ending) {
+func (e *Engine) settleWith(it *item, state State, message string, end Ending, now time.Time) {
+	e.Changed(now)
 	late := it.Phase == PhaseLate
 	e.noteSettled(it, state, message, late)
 	e.leave(it)

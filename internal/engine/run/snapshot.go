@@ -30,6 +30,7 @@ type Snapshot struct {
 	Fenced     bool          `json:"fenced,omitempty"`
 	Asks       int           `json:"asks,omitempty"`
 	Mean       time.Duration `json:"mean,omitempty"`
+	ChangedAt  time.Time     `json:"changed_at,omitzero"`
 }
 
 type savedWorker struct {
@@ -63,7 +64,7 @@ func (e *Engine) Snapshot() Snapshot {
 	s := Snapshot{
 		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
 		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Fenced: e.fenced, Asks: e.asks,
-		Mean: e.roll.mean,
+		Mean: e.roll.mean, ChangedAt: e.changedAt,
 	}
 	for _, w := range f.sorted() {
 		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used, w.starts})
@@ -163,6 +164,9 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 			e.noWorker = map[string]savedClass{}
 		}
 		e.noWorker[saved.Class] = saved // Its items are offered again.
+	}
+	if !s.ChangedAt.IsZero() {
+		e.changedAt = s.ChangedAt
 	}
 	return e, nil
 }

@@ -34,7 +34,7 @@ type View struct {
 	Attempt, Retries          int
 	Worker, Error, Canceling  string
 	ReadyAt, QueuedAt         time.Time
-	StartedAt                 time.Time
+	StartedAt, ChangedAt      time.Time
 	Granted, Idle, Checkpoint bool
 }
 
@@ -46,7 +46,7 @@ func (e *Engine) View(id int) (View, bool) {
 	}
 	return View{
 		Phase: it.Phase, Attempt: it.Attempt, Retries: it.Retries, Worker: it.Worker, Error: it.Error, Canceling: it.Canceling,
-		ReadyAt: it.ReadyAt, QueuedAt: it.QueuedAt, StartedAt: it.StartedAt, Granted: it.Granted, Idle: it.Want.Idle, Checkpoint: len(it.Checkpoint) > 0,
+		ReadyAt: it.ReadyAt, QueuedAt: it.QueuedAt, StartedAt: it.StartedAt, ChangedAt: it.changedAt(), Granted: it.Granted, Idle: it.Want.Idle, Checkpoint: len(it.Checkpoint) > 0,
 	}, true
 }
 

@@ -72,6 +72,8 @@ function Now({ item }: { item: ItemDetail }) {
           ['Silent', item.active?.quiet && `no report, output, CPU or I/O for ${item.active.quiet}`],
           ['Last beat', item.active?.beat_at && <Time key="beat" at={item.active.beat_at} />],
           ['Worker', item.worker && <a href={href('workers', item.worker)}>{item.worker}</a>],
+          ['Created', item.created_at && <Time key="created" at={item.created_at} />],
+          ['Modified', item.modified_at && <Time key="modified" at={item.modified_at} />],
           ['Started', item.started_at && <Time key="started" at={item.started_at} />],
           [ended.has(item.state) ? 'Took' : 'For', item.started_at && <Took key="took" from={item.started_at} to={item.ended_at} />],
           [

@@ -128,6 +128,7 @@ function Now({ run }: { run: Snapshot }) {
             run.progress && <Meter used={run.progress.ended} of={run.progress.total} label="ended" />,
           ],
           ['Started', <Time key="started" at={run.started_at} />],
+          ['Modified', open && run.modified_at && <Time key="modified" at={run.modified_at} />],
           [open ? 'For' : 'Took', <Took key="took" from={run.started_at} to={run.ended_at} />],
           ['Ends by', run.deadline && <Time key="deadline" at={run.deadline} relative={false} />],
           ['Held until', run.dag_status?.held_until && <Time key="held" at={run.dag_status.held_until} relative={false} />],

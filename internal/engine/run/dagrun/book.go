@@ -34,6 +34,8 @@ type book struct {
 	rerun map[dag.Index]bool
 	// times are those of ended tasks.
 	times map[dag.Index]span
+	// created has the tasks that were added, in the order of their indexes.
+	created []creation
 }
 
 // implied is how many attempts a task in that state has had, usually.

@@ -264,7 +264,10 @@ func (g *Graph) feed(ev dag.Event, now time.Time) error {
 	if g.refers {
 		g.followResults()
 	}
+	g.engine.Changed(now)
+	g.noteMoves(g.run.Transitions(), now)
 	if g.run.Len() > g.known {
+		g.noteCreation(dag.Index(g.known), now) //nolint:gosec // a number of tasks
 		g.grown()
 	}
 	if len(g.run.Redefined()) > 0 {

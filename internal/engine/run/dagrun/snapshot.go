@@ -41,6 +41,7 @@ type saved struct {
 	Results   map[dag.Index]keptData        `json:"results,omitempty"`
 	Continues map[dag.Index]json.RawMessage `json:"continues,omitempty"`
 	Times     []byte                        `json:"times,omitempty"`
+	Created   []creation                    `json:"created,omitempty"`
 	// Engine is nil in the state of a run that has not begun.
 	Engine *run.Snapshot `json:"engine,omitempty"`
 }
@@ -81,7 +82,7 @@ func (g *Graph) Snapshot() ([]byte, error) {
 func (g *Graph) save() saved {
 	s := saved{
 		StartedAt: g.startedAt, HeldUntil: g.heldUntil, Pause: g.pause, FullSince: g.fullSince, GateSince: g.gateSince, FanSince: g.fanSince, Reason: g.reason, Lost: g.lost,
-		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()),
+		Seq: g.seq, Starts: g.starts[g.next:], Attempts: g.book.attempts, Names: g.book.names, Errors: g.book.errors, Warned: g.book.warned, Taken: g.book.taken, Rerun: g.book.rerun, Continues: g.continues.of, Times: g.book.encodeTimes(g.run.Len()), Created: g.book.created,
 	}
 	if g.engine != nil && g.run.Started() {
 		engine := g.engine.Snapshot()
@@ -188,6 +189,7 @@ func section(data []byte) (part, rest []byte, ok bool) {
 func (g *Graph) restoreBook(s saved, workers []byte) error {
 	valid := func(i dag.Index) bool { return i >= 0 && int(i) < g.run.Len() }
 	g.book.attempts, g.book.errors, g.book.warned = s.Attempts, s.Errors, s.Warned
+	g.book.created = s.Created
 	g.book.decodeTimes(s.Times, g.run.Len())
 	//workflowcheck:ignore a sum does not depend on the order
 	for i, message := range s.Errors {

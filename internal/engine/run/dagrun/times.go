@@ -1,7 +1,9 @@
 package dagrun
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/roundsman/roundsman/dag"
@@ -12,39 +14,100 @@ import (
 const MaxTimed = 20_000
 
 // span is an ended task's last attempt, in milliseconds since the start of the run.
-// Begin is -1 for a task that never began.
+// Begin is [unbegun] or [moved] where there was none.
 type span struct{ begin, end int64 }
+
+// unbegun is the begin of a task that never began, moved that of one that was not under
+// way when its state changed.
+const (
+	unbegun = -1
+	moved   = -2
+)
+
+// creation is when the tasks from one on were added, in milliseconds since the start of
+// the run.
+type creation struct {
+	From dag.Index `json:"f"`
+	At   int64     `json:"a"`
+}
+
+// noteCreation records that tasks were added.
+func (g *Graph) noteCreation(from dag.Index, now time.Time) {
+	g.book.created = append(g.book.created, creation{from, now.Sub(g.startedAt).Milliseconds()})
+}
+
+// createdAt is when a task became part of the run.
+func (g *Graph) createdAt(i dag.Index) time.Time {
+	later, _ := slices.BinarySearchFunc(g.book.created, i+1, func(c creation, i dag.Index) int { return cmp.Compare(c.From, i) })
+	if later == 0 {
+		return g.startedAt
+	}
+	return g.at(g.book.created[later-1].At)
+}
+
+// modifiedAt is when the state of a task changed last that is not under way.
+func (g *Graph) modifiedAt(i dag.Index) time.Time {
+	if s, ok := g.book.times[i]; ok {
+		return g.at(s.end)
+	}
+	if g.run.Len() > MaxTimed && g.run.State(i).Terminal() {
+		return time.Time{}
+	}
+	return g.createdAt(i)
+}
+
+func (g *Graph) at(ms int64) time.Time { return g.startedAt.Add(time.Duration(ms) * time.Millisecond) }
+
+// noteMoves records the changes of tasks that are not under way.
+func (g *Graph) noteMoves(moves []dag.Transition, now time.Time) {
+	for _, m := range moves {
+		if m.To != dag.Running && (m.From != dag.Running || !m.To.Terminal()) {
+			g.noteSpan(m.Task, span{begin: moved, end: now.Sub(g.startedAt).Milliseconds()})
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
 
 // times returns the begin and end of an ended task; zero if unknown.
 func (g *Graph) times(i dag.Index) (begin, end time.Time) {
 	s, ok := g.book.times[i]
-	if !ok || !g.run.State(i).Terminal() {
+	if !ok || s.begin == moved || !g.run.State(i).Terminal() {
 		return begin, end
 	}
 	if s.begin >= 0 {
-		begin = g.startedAt.Add(time.Duration(s.begin) * time.Millisecond)
+		begin = g.at(s.begin)
 	}
-	return begin, g.startedAt.Add(time.Duration(s.end) * time.Millisecond)
+	return begin, g.at(s.end)
 }
 
 // noteTimes records the last attempt of a task that ends now.
 func (g *Graph) noteTimes(t *task) {
-	if g.run.Len() > MaxTimed {
-		g.book.times = nil
-		return
-	}
 	begin := t.beganAt
 	if t.phase == phaseSleeping || t.phase == phaseApproval {
 		begin = t.startedAt
 	}
-	s := span{begin: -1, end: g.now.Sub(g.startedAt).Milliseconds()}
+	s := span{begin: unbegun, end: g.now.Sub(g.startedAt).Milliseconds()}
 	if !begin.IsZero() {
 		s.begin = begin.Sub(g.startedAt).Milliseconds()
+	}
+	g.noteSpan(t.i, s)
+}
+
+func (g *Graph) noteSpan(i dag.Index, s span) {
+	if g.run.Len() > MaxTimed {
+		g.book.times = nil
+		return
 	}
 	if g.book.times == nil {
 		g.book.times = map[dag.Index]span{}
 	}
-	g.book.times[t.i] = s
+	g.book.times[i] = s
 }
 
 // encodeTimes writes the times in the order of the tasks: the distance to the one before,

@@ -16,7 +16,7 @@ func TestTimesSurviveTheState(t *testing.T) {
 		var b, back book
 		for i := range dag.Index(tasks) { //nolint:gosec // a small number
 			if rapid.Bool().Draw(t, "ended") {
-				begin := rapid.Int64Range(-1, 1<<40).Draw(t, "begin")
+				begin := rapid.Int64Range(moved, 1<<40).Draw(t, "begin")
 				if b.times == nil {
 					b.times = map[dag.Index]span{}
 				}

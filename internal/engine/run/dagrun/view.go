@@ -36,7 +36,10 @@ type TaskView struct {
 	Until     time.Time
 	StartedAt time.Time
 	EndedAt   time.Time
-	Result    json.RawMessage
+	// CreatedAt is when it became part of the run, ModifiedAt when its state changed last;
+	// zero: unknown.
+	CreatedAt, ModifiedAt time.Time
+	Result                json.RawMessage
 }
 
 // Filter chooses tasks; a zero field chooses all.
@@ -74,6 +77,7 @@ func (g *Graph) View(i dag.Index) TaskView {
 		Error: g.book.errors[i], From: g.run.From(i), Redefined: g.run.IsRedefined(i), Result: g.results.get(i),
 	}
 	v.StartedAt, v.EndedAt = g.times(i)
+	v.CreatedAt, v.ModifiedAt = g.createdAt(i), g.modifiedAt(i)
 	if from, ok := g.book.taken[i]; ok {
 		at := strings.LastIndexByte(from, '/')
 		v.From, v.FromTask = from[:at], from[at+1:]
@@ -93,11 +97,13 @@ func (g *Graph) View(i dag.Index) TaskView {
 // viewBegun adds what the engine knows of a task that has begun.
 func (g *Graph) viewBegun(t *task, v *TaskView) {
 	v.StartedAt, v.Until, v.Waiting = t.startedAt, t.until, g.waiting(t)
+	v.ModifiedAt = later(t.startedAt, t.beganAt)
 	item, ok := g.engine.View(int(t.i))
 	if !ok {
 		return
 	}
 	v.Attempts, v.Worker = item.Attempt, item.Worker
+	v.ModifiedAt = later(v.ModifiedAt, item.ChangedAt)
 	if v.Error == "" {
 		v.Error = item.Error
 	}
@@ -176,6 +182,7 @@ func (g *Graph) Counts() map[string]int {
 // Status is the run as a whole.
 type Status struct {
 	StartedAt, Deadline, HeldUntil time.Time
+	ModifiedAt                     time.Time
 	PausedBy, PauseNote            string
 	Reason, Waiting                string
 	Workers                        []run.WorkerUse
@@ -185,7 +192,7 @@ type Status struct {
 func (g *Graph) Status(now time.Time) Status {
 	s := Status{
 		StartedAt: g.startedAt, Deadline: g.deadline, PausedBy: g.pause.By, PauseNote: g.pause.Note, Reason: g.reason,
-		Workers: g.engine.Workers(workNone, now),
+		Workers: g.engine.Workers(workNone, now), ModifiedAt: g.engine.ChangedAt(),
 	}
 	switch {
 	case g.run.Finished():

@@ -129,6 +129,7 @@ func (v Paused) apply(g *Group, now time.Time) {
 	g.pausedBy, g.pauseNote = clip(v.By), clip(v.Note) // They travel.
 	if !g.paused {
 		g.paused, g.pausedAt = true, now
+		g.engine.Changed(now)
 		g.engine.Pause(now)
 	}
 }

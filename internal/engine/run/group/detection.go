@@ -108,9 +108,9 @@ func clip(message string) string { return jobtype.ClipCause(message, maxErrorByt
 func (g *Group) detects() bool { return !g.cfg.Submitted && g.cfg.DAG == "" && !g.cfg.EachWorker }
 
 // proposeWhole proposes the one job of a group that detects nothing.
-func (g *Group) proposeWhole() {
+func (g *Group) proposeWhole(now time.Time) {
 	var answer PageAnswer
-	g.takeProposal(nil, jobtype.Proposal{DedupeKey: g.cfg.DAG, Summary: "DAG " + g.cfg.DAG}, "", &answer)
+	g.takeProposal(nil, jobtype.Proposal{DedupeKey: g.cfg.DAG, Summary: "DAG " + g.cfg.DAG}, "", &answer, now)
 	g.counts.Detected = 1
 }
 
@@ -270,7 +270,7 @@ func (v DetectionEnded) apply(g *Group, now time.Time) {
 		return
 	}
 	if v.Failure == failureNone && v.Pages == 0 && len(v.Proposals) > 0 && g.stopping == stopNone {
-		g.takePage(s, Page{Attempt: v.Attempt, Proposals: v.Proposals, BatchKeys: v.BatchKeys})
+		g.takePage(s, Page{Attempt: v.Attempt, Proposals: v.Proposals, BatchKeys: v.BatchKeys}, now)
 		v.Pages = 1
 	}
 	d.Open = slices.DeleteFunc(d.Open, func(open *session) bool { return open == s })

@@ -76,7 +76,7 @@ func (g *Group) reachable() bool {
 }
 
 // proposeEach proposes one job for each worker that is ONLINE.
-func (g *Group) proposeEach() {
+func (g *Group) proposeEach(now time.Time) {
 	for _, w := range g.candidates() {
 		t := g.target(w.ID)
 		if !w.Online {
@@ -84,7 +84,7 @@ func (g *Group) proposeEach() {
 			continue
 		}
 		var answer PageAnswer
-		g.takeProposal(nil, jobtype.Proposal{DedupeKey: w.ID, Summary: g.cfg.JobType + " on " + w.ID, Node: w.ID}, "", &answer)
+		g.takeProposal(nil, jobtype.Proposal{DedupeKey: w.ID, Summary: g.cfg.JobType + " on " + w.ID, Node: w.ID}, "", &answer, now)
 		g.counts.Detected++
 		if t.Done = answer.Accepted == 1; !t.Done {
 			t.miss(contract.CodeSurplus, g.textFull())

@@ -56,7 +56,7 @@ func TestDetectionOnEveryWorker(t *testing.T) {
 	require.Equal(t, map[int]string{4: "e"}, detections(s.last), "it joined meanwhile")
 	page := Page{Attempt: 3, Proposals: []jobtype.Proposal{{DedupeKey: "half"}}}
 	require.NoError(t, s.g.CheckPage(page))
-	s.g.TakePage(page)
+	s.g.TakePage(s.now, page)
 	s.step(DetectionEnded{Attempt: 3, Failure: contract.FailurePermanent, Message: "no disk"})
 	s.roll()
 	s.step(DetectionEnded{Attempt: 4, Emitted: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
@@ -234,7 +234,7 @@ func TestManyPagesContinueAsNew(t *testing.T) {
 	s := everywhere(t, jobtype.Policy{MaxJobsPerDetection: 5000}, fleetOf(60)...)
 	for seq := range maxRunPages {
 		require.NoError(t, s.g.CheckPage(Page{Attempt: 1, Seq: seq}))
-		s.g.TakePage(Page{Attempt: 1, Seq: seq, Proposals: []jobtype.Proposal{{DedupeKey: fmt.Sprint(seq)}}})
+		s.g.TakePage(s.now, Page{Attempt: 1, Seq: seq, Proposals: []jobtype.Proposal{{DedupeKey: fmt.Sprint(seq)}}})
 	}
 	s.step(DetectionEnded{Attempt: 1, Pages: maxRunPages, Emitted: maxRunPages})
 	require.Empty(t, detections(s.last))
@@ -276,8 +276,8 @@ func TestEveryWorkerModel(t *testing.T) {
 				}
 				if end.Emitted = len(end.Proposals); end.Emitted > 0 && rapid.Bool().Draw(rt, "page") && s.g.CheckPage(Page{Attempt: attempt}) == nil {
 					page := Page{Attempt: attempt, Proposals: end.Proposals}
-					first := s.g.TakePage(page)
-					require.Equal(rt, first, s.g.TakePage(page), "a page may come twice")
+					first := s.g.TakePage(s.now, page)
+					require.Equal(rt, first, s.g.TakePage(s.now, page), "a page may come twice")
 					end.Pages, end.Proposals = 1, nil
 				}
 				s.step(end)

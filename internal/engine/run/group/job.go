@@ -78,6 +78,7 @@ type job struct {
 	Attempt   int       `json:"a,omitempty"`
 	Worker    string    `json:"w,omitempty"`
 	Error     string    `json:"e,omitempty"`
+	CreatedAt time.Time `json:"ca,omitzero"`
 	StartedAt time.Time `json:"sa,omitzero"`
 	EndedAt   time.Time `json:"ea,omitzero"`
 
@@ -106,9 +107,9 @@ type failure struct {
 func newJobs() jobs { return jobs{keys: map[string]struct{}{}, record: record.NewBook()} }
 
 // add makes a job of a proposal.
-func (js *jobs) add(p jobtype.Proposal, batchKey string) *job {
+func (js *jobs) add(p jobtype.Proposal, batchKey string, now time.Time) *job {
 	js.last++
-	j := &job{N: js.last, Proposal: p, BatchKey: batchKey}
+	j := &job{N: js.last, Proposal: p, BatchKey: batchKey, CreatedAt: now}
 	js.open.put(j)
 	return j
 }
@@ -131,7 +132,7 @@ func (js *jobs) close(j *job) {
 	j.counted = true
 	js.record.Add(record.Job{
 		N: j.N, Attempt: j.Attempt, State: string(j.State), Worker: j.Worker, Error: j.Error, Key: j.Proposal.DedupeKey, Summary: j.Proposal.Summary,
-		Priority: j.Proposal.Priority, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(),
+		Priority: j.Proposal.Priority, CreatedAt: j.CreatedAt, StartedAt: j.StartedAt, EndedAt: j.EndedAt, Items: j.shortItems(),
 	})
 	switch j.State {
 	case StateFailed, StateStale, StateExpired:
@@ -161,7 +162,7 @@ func (js *jobs) known() ([]*job, error) {
 
 func jobOf(r *record.Job) *job {
 	return &job{
-		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Items: r.Items,
+		N: r.N, Attempt: r.Attempt, State: State(r.State), Worker: r.Worker, Error: r.Error, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt, Items: r.Items,
 		Proposal: jobtype.Proposal{DedupeKey: r.Key, Summary: r.Summary, Priority: r.Priority}, counted: true,
 	}
 }

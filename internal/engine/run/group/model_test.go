@@ -393,8 +393,8 @@ func (m *model) detection(fair bool) {
 		if m.g.CheckPage(page) != nil {
 			return
 		}
-		answer := m.g.TakePage(page)
-		require.Equal(m.t, answer, m.g.TakePage(page))
+		answer := m.g.TakePage(m.now, page)
+		require.Equal(m.t, answer, m.g.TakePage(m.now, page))
 		pages++
 	}
 	m.step(DetectionEnded{Attempt: attempt, Pages: pages, Emitted: len(m.jobs), Failure: failure, Message: string(failure)})

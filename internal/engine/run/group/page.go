@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -42,12 +43,12 @@ func (g *Group) CheckPage(page Page) error {
 
 // TakePage takes a page that CheckPage let pass. A page that comes again is
 // answered as it was the first time and changes nothing.
-func (g *Group) TakePage(page Page) PageAnswer {
+func (g *Group) TakePage(now time.Time, page Page) PageAnswer {
 	g.detect.pages++
-	return g.takePage(g.detect.session(page.Attempt), page)
+	return g.takePage(g.detect.session(page.Attempt), page, now)
 }
 
-func (g *Group) takePage(s *session, page Page) PageAnswer {
+func (g *Group) takePage(s *session, page Page, now time.Time) PageAnswer {
 	if page.Seq < len(s.Answers) {
 		return s.Answers[page.Seq]
 	}
@@ -57,7 +58,7 @@ func (g *Group) takePage(s *session, page Page) PageAnswer {
 		if g.cfg.DetectEvery {
 			p = pinned(p, s.Worker)
 		}
-		g.takeProposal(s, p, keyAt(page.BatchKeys, i), &answer)
+		g.takeProposal(s, p, keyAt(page.BatchKeys, i), &answer, now)
 	}
 	answer.Full = g.full()
 	s.Answers = append(s.Answers, answer)
@@ -78,7 +79,7 @@ func keyAt(keys []string, i int) string {
 
 // takeProposal makes a job of a proposal, if the group takes it. s found it; nil: it
 // was not detected.
-func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, answer *PageAnswer) {
+func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, answer *PageAnswer, now time.Time) {
 	if s == nil {
 		s = &session{}
 	}
@@ -109,7 +110,8 @@ func (g *Group) takeProposal(s *session, p jobtype.Proposal, batchKey string, an
 	s.Tally.Accepted++
 	g.counts.Accepted++
 	js.bytes += size
-	js.add(p, batchKey).From = s.Attempt
+	g.engine.Changed(now)
+	js.add(p, batchKey, now).From = s.Attempt
 	if p.DedupeKey != "" {
 		js.keys[p.DedupeKey] = struct{}{}
 	}

@@ -23,5 +23,6 @@ func (g *Group) enterPhase(now time.Time) {
 	if len(g.phases) == maxPhases {
 		g.phases = slices.Delete(g.phases, maxPhases/2, maxPhases/2+1)
 	}
+	g.engine.Changed(now)
 	g.phases = append(g.phases, entered)
 }

@@ -238,7 +238,7 @@ func TestDetectionIsTriedElsewhereAndStartsOver(t *testing.T) {
 	s := play(t, jobtype.Policy{}, []Worker{node("a", 1), node("b", 1)})
 	first, ok := s.last[0].(StartDetection)
 	require.True(t, ok)
-	s.g.TakePage(Page{Attempt: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
+	s.g.TakePage(s.now, Page{Attempt: 1, Proposals: []jobtype.Proposal{{DedupeKey: "x"}}})
 	decisions := s.step(DetectionEnded{Attempt: 1, Failure: FailureWorkerLost})
 	second, ok := decisions[len(decisions)-1].(StartDetection)
 	require.True(t, ok)
@@ -310,9 +310,9 @@ func TestLimitsOfADetection(t *testing.T) {
 	s := play(t, jobtype.Policy{MaxJobsPerDetection: 2}, []Worker{node("a", 1)})
 	big := jobtype.Proposal{DedupeKey: "big", Detail: string(make([]byte, jobtype.MaxProposalBytes))}
 	page := Page{Attempt: 1, Proposals: []jobtype.Proposal{{DedupeKey: "1"}, {DedupeKey: "1"}, big, {}, {}, {DedupeKey: "9"}}}
-	answer := s.g.TakePage(page)
+	answer := s.g.TakePage(s.now, page)
 	assert.Equal(t, PageAnswer{Accepted: 2, Duplicates: 1, Surplus: 2, Full: true}, answer)
-	assert.Equal(t, answer, s.g.TakePage(page), "the same page again changes nothing")
+	assert.Equal(t, answer, s.g.TakePage(s.now, page), "the same page again changes nothing")
 	s.step(DetectionEnded{Attempt: 1, Pages: 1, Emitted: 10, Surplus: 4})
 	assert.Equal(t, contract.GroupCounts{Detected: 10, Accepted: 2, Duplicates: 1, Surplus: 6, Invalid: 1}, s.g.Counts())
 }

@@ -94,7 +94,7 @@ func (s *script) detected(found ...jobtype.Proposal) {
 	attempt := s.g.detect.Attempt
 	page := Page{Attempt: attempt, Proposals: found}
 	require.NoError(s.t, s.g.CheckPage(page))
-	s.g.TakePage(page)
+	s.g.TakePage(s.now, page)
 	s.step(DetectionEnded{Attempt: attempt, Pages: 1, Emitted: len(found)})
 }
 

@@ -331,7 +331,7 @@ func TestADryRunFitsIntoAPayload(t *testing.T) {
 	s := playWith(t, Config{DryRun: true, Policy: jobtype.Policy{MaxJobsPerDetection: len(found)}}, []Worker{node("a", 1)})
 	pages := 0
 	for page := range slices.Chunk(found, 50) {
-		s.g.TakePage(Page{Attempt: 1, Seq: pages, Proposals: page})
+		s.g.TakePage(s.now, Page{Attempt: 1, Seq: pages, Proposals: page})
 		pages++
 	}
 	s.step(DetectionEnded{Attempt: 1, Pages: pages, Emitted: len(found)})

@@ -272,9 +272,9 @@ func (g *Group) begin(now time.Time) {
 	switch {
 	case g.cfg.Submitted:
 	case g.cfg.EachWorker:
-		g.proposeEach()
+		g.proposeEach(now)
 	default:
-		g.proposeWhole()
+		g.proposeWhole(now)
 	}
 	g.detected(now)
 }
@@ -321,7 +321,7 @@ func (v Submitted) apply(g *Group, now time.Time) {
 	}
 	var answer PageAnswer
 	for i := range v.Proposals {
-		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer)
+		g.takeProposal(nil, v.Proposals[i], keyAt(v.BatchKeys, i), &answer, now)
 	}
 	g.counts.Detected = len(v.Proposals)
 	g.engine.Apply(now, run.Tick{})

@@ -74,13 +74,14 @@ func (g *Group) viewOf(j *job, now time.Time) contract.JobView {
 	view := contract.JobView{
 		JobID: contract.JobID(j.N), DedupeKey: j.firstKey(), Items: len(j.Items), Summary: j.Proposal.Summary, Priority: j.Proposal.Priority,
 		State: string(g.stateOf(j)), Worker: j.Worker, Attempt: j.Attempt, Error: j.Error, NotBefore: j.Proposal.NotBefore,
-		EstimatedRuntime: j.Proposal.EstimatedRuntime, StartedAt: j.StartedAt, EndedAt: j.EndedAt,
+		EstimatedRuntime: j.Proposal.EstimatedRuntime, CreatedAt: j.CreatedAt, ModifiedAt: latestOf(j.CreatedAt, j.EndedAt), StartedAt: j.StartedAt, EndedAt: j.EndedAt,
 	}
 	if j.counted {
 		return view
 	}
 	if item, ok := g.engine.View(j.N); ok {
 		view.Worker, view.Attempt, view.Error, view.NotBefore, view.StartedAt = item.Worker, item.Attempt, item.Error, item.ReadyAt, item.StartedAt
+		view.ModifiedAt = latestOf(j.CreatedAt, item.ChangedAt)
 		if item.Phase == run.PhaseRunning && item.Canceling != "" {
 			view.Error = "it is being canceled: " + item.Canceling
 		}
@@ -277,7 +278,7 @@ func (g *Group) Status(now time.Time) contract.GroupStatus {
 	s := g.Summary(now)
 	s.Waits, s.Missed = g.Waits(now), g.missedWorkers(contract.MaxJobErrors)
 	s.Targets, s.Detecting, s.Phases = len(g.detect.Targets), len(g.detect.Open), g.phases
-	s.Explanations = g.detect.Explained
+	s.Explanations, s.ModifiedAt = g.detect.Explained, g.engine.ChangedAt()
 	for _, w := range g.engine.Workers(theWork, now) {
 		s.Workers = append(s.Workers, contract.GroupWorker{
 			ID: w.ID, State: w.State, Usable: w.Reason == "", Reason: w.Reason, Running: w.InFlight, Slots: w.Slots, Others: w.Others,

@@ -71,8 +71,10 @@ type unit struct {
 	payloads    map[string][]byte
 	source      []*Task // per element of tasks
 	attachments [][]byte
-	subs        []*Compiled
-	implied     string // the splitter that tasks without needs depend on
+	// searches counts the names compared with those of all tasks.
+	searches int
+	subs     []*Compiled
+	implied  string // the splitter that tasks without needs depend on
 	// partial: the document is faulty, so the unit produces no graph. doubtful and nameless: params or
 	// ids may be missing because of a fault.
 	partial, doubtful, nameless bool
@@ -168,6 +170,9 @@ func (u *unit) limit(t *Task) {
 }
 
 func (u *unit) similar(name string) string {
+	if u.searches++; u.searches > maxSearches {
+		return "check its spelling"
+	}
 	known := make([]string, 0, len(u.names))
 	//workflowcheck:ignore sorted right below
 	for name := range u.names {
@@ -181,6 +186,10 @@ func (u *unit) similar(name string) string {
 	slices.Sort(known)
 	return suggestion(name, slices.Compact(known))
 }
+
+// maxSearches bounds the faulty names for which a similar one is searched: each costs the number of
+// tasks.
+const maxSearches = 20
 
 // maxSimilar bounds the tasks of a run searched for a similar name.
 const maxSimilar = 10_000

@@ -191,7 +191,7 @@ func (l *loader) bindings(n *yamlread.Node) []access.Binding {
 	var bindings []access.Binding
 	for _, item := range n.Items {
 		const path = "access.bindings"
-		if !l.object(item, path, "subject", "group", "key", "certificate", "role", "job_types", "dags") {
+		if !l.object(item, path, "subject", "group", "key", "certificate", "role", "job_types", "dags", "handlers") {
 			continue
 		}
 		var read access.Binding
@@ -202,6 +202,7 @@ func (l *loader) bindings(n *yamlread.Node) []access.Binding {
 		l.text(item.Get("role"), path+".role", &read.Role)
 		read.JobTypes = l.words(item.Get("job_types"), path+".job_types", func(string) error { return nil })
 		read.DAGs = l.words(item.Get("dags"), path+".dags", func(string) error { return nil })
+		read.Handlers = l.words(item.Get("handlers"), path+".handlers", func(string) error { return nil })
 		bindings = append(bindings, read)
 	}
 	return bindings
@@ -223,7 +224,7 @@ func accessSchema() object {
 		"bindings": object{"type": "array", "items": object{"type": "object", "additionalProperties": false, "required": []string{"role"}, "properties": object{
 			"subject": described("string", "a person"), "group": described("string", "of the identity provider"), "key": described("string", "the id of an API key"),
 			"certificate": described("string", "the common name of a client's certificate"), "role": described("string", "viewer, operator, admin, worker or one of roles"),
-			"job_types": texts("globs; default: all"), "dags": texts("globs; default: all"),
+			"job_types": texts("globs; default: all"), "dags": texts("globs; default: all"), "handlers": texts("globs of the handlers that it may have executed; default: all"),
 		}}},
 		"oidc": closed(object{
 			"issuer": described("string", "the address of the identity provider"), "client_id": described("string", "of this application there"),

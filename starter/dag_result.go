@@ -18,6 +18,12 @@ type dagArguments struct {
 	graph *dag.Graph
 }
 
+// Graph reads the graph that a run was started with.
+func (d DAGs) Graph(ctx context.Context, ref RunRef) (*dag.Graph, error) {
+	read, err := d.arguments(ctx, ref)
+	return read.graph, err
+}
+
 // arguments reads them from the first event of the history.
 func (d DAGs) arguments(ctx context.Context, ref RunRef) (dagArguments, error) {
 	var read dagArguments

@@ -31,10 +31,11 @@ type Key struct {
 	ID string `json:"id"`
 	// Name says whose or what for it is.
 	Name string `json:"name"`
-	// Role of package access, within globs of job types and DAGs.
+	// Role of package access, within globs of job types, DAGs and handlers.
 	Role     string   `json:"role"`
 	JobTypes []string `json:"job_types,omitempty"`
 	DAGs     []string `json:"dags,omitempty"`
+	Handlers []string `json:"handlers,omitempty"`
 	// Worker is the only worker id that the key may act for; empty: it is none of a
 	// worker.
 	Worker    string    `json:"worker,omitempty"`
@@ -66,7 +67,7 @@ func (k Key) Validate() error {
 	if k.Role == "" {
 		faults = append(faults, errors.New("role is missing"))
 	}
-	for _, glob := range slices.Concat(k.JobTypes, k.DAGs) {
+	for _, glob := range slices.Concat(k.JobTypes, k.DAGs, k.Handlers) {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
 			faults = append(faults, fmt.Errorf("%q is no pattern", glob))
 		}

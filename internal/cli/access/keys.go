@@ -31,6 +31,7 @@ Examples:
 			&cli.StringFlag{Name: "role", Usage: "`ROLE`: viewer, operator, admin, worker, or one of the configuration", Value: "viewer"},
 			&cli.StringFlag{Name: "job-types", Usage: "only for these job types, `GLOB,...`"},
 			&cli.StringFlag{Name: "dags", Usage: "only for these DAGs, `GLOB,...`"},
+			&cli.StringFlag{Name: "handlers", Usage: "only for what executes these handlers, `GLOB,...`"},
 			&cli.StringFlag{Name: "worker", Usage: "only for the remote worker `ID`"},
 			&cli.StringFlag{Name: "expires", Usage: "refuse the key after `DURATION`, like 90d (default: never)"},
 		),
@@ -41,7 +42,7 @@ Examples:
 func (c *commands) createKey(ctx *cli.Context, client *starter.Client, name string) error {
 	wanted := keys.Key{
 		Name: name, Role: ctx.String("role"), Worker: ctx.String("worker"),
-		JobTypes: ui.SplitList(ctx.String("job-types")), DAGs: ui.SplitList(ctx.String("dags")),
+		JobTypes: ui.SplitList(ctx.String("job-types")), DAGs: ui.SplitList(ctx.String("dags")), Handlers: ui.SplitList(ctx.String("handlers")),
 	}
 	if written := ctx.String("expires"); written != "" {
 		lasts, err := ui.ParseDuration(written)

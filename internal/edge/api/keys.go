@@ -84,13 +84,14 @@ func (a *API) createKey(ctx context.Context, call *Call, in *struct {
 		Role      string    `json:"role" doc:"viewer, operator, admin, worker or a role of the configuration"`
 		JobTypes  []string  `json:"job_types,omitempty" doc:"Globs; none: all"`
 		DAGs      []string  `json:"dags,omitempty" doc:"Globs; none: all"`
+		Handlers  []string  `json:"handlers,omitempty" doc:"Globs of what it may have executed; none: all"`
 		Worker    string    `json:"worker,omitempty" doc:"The only worker id that the key may act for"`
 		ExpiresAt time.Time `json:"expires_at,omitzero"`
 	}
 },
 ) (CreatedKey, error) {
 	body := in.Body
-	wanted := keys.Key{Name: body.Name, Role: body.Role, JobTypes: body.JobTypes, DAGs: body.DAGs, Worker: body.Worker, ExpiresAt: body.ExpiresAt}
+	wanted := keys.Key{Name: body.Name, Role: body.Role, JobTypes: body.JobTypes, DAGs: body.DAGs, Handlers: body.Handlers, Worker: body.Worker, ExpiresAt: body.ExpiresAt}
 	if !slices.ContainsFunc(append(access.BuiltIn(), a.options.Roles...), func(r access.Role) bool { return r.Name == wanted.Role }) {
 		return CreatedKey{}, problem.Newf(http.StatusUnprocessableEntity, "", "there is no role %q", wanted.Role)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/feed"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/handled"
 )
 
 // PermissionExtension is where the document says what an operation needs.
@@ -57,6 +58,8 @@ type Operation struct {
 	Document bool
 	// Once: it cannot answer a repeated request as it answered the first.
 	Once bool
+	// AnyHandler: it may bring in any handler, so that it needs rights without handlers.
+	AnyHandler bool
 	// Bulk: it is made of requests that each have a permission of their own.
 	Bulk bool
 	// Live says how the operation is viewed as a topic of the events; nil: it is not. Its
@@ -90,6 +93,31 @@ type Call struct {
 
 // Sees reports whether the caller may do to a thing in scope what the operation does.
 func (c *Call) Sees(scope access.Scope) bool { return c.Rights.Allows(c.operation.May, scope) }
+
+// byHandler reports whether handlers matter to what the caller does.
+func (c *Call) byHandler() bool {
+	return c.operation.Writes() && c.operation.May.Verb != access.Work && c.Rights.ByHandler()
+}
+
+// NeedHandlers is [Call.Need] for a thing whose handlers find lists; it is called only for
+// callers to whom they matter.
+func (c *Call) NeedHandlers(scope access.Scope, find func() ([]string, error)) error {
+	if c.Rights.ByHandler() {
+		var err error
+		if scope.Handlers, err = find(); err != nil {
+			return err
+		}
+	}
+	return c.Need(scope)
+}
+
+// handlersOf lists the handlers of what an input names.
+func handlersOf(ctx context.Context, client *starter.Client, in any, scope access.Scope) ([]string, error) {
+	if run, ok := in.(aboutRun); ok && (starter.RunRef{WorkflowID: run.workflowID()}).Kind() == starter.KindDAG {
+		return handled.OfRun(ctx, client, starter.RunRef{WorkflowID: run.workflowID()})
+	}
+	return handled.OfJobType(ctx, client, scope.JobType)
+}
 
 // Need fails unless [Call.Sees]. For the caller, objects that they may not view do not exist.
 func (c *Call) Need(scope access.Scope) error {
@@ -260,6 +288,12 @@ func (a *API) begin(ctx context.Context, o Operation, in any) (context.Context, 
 	if run, ok := in.(aboutRun); ok {
 		var err error
 		if scope, err = call.scopeOf(ctx, run.workflowID()); err != nil {
+			return ctx, nil, nil, err
+		}
+	}
+	if call.byHandler() && (scope.JobType != "" || scope.DAG != "") && !o.AnyHandler {
+		var err error
+		if scope.Handlers, err = handlersOf(ctx, call.Client, in, scope); err != nil {
 			return ctx, nil, nil, err
 		}
 	}

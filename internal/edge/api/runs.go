@@ -152,7 +152,7 @@ func (a *API) dagRunActions(tag, one string) {
 	Add(a, Operation{
 		ID: "add-tasks", Method: http.MethodPost, Path: one + "/tasks", Tag: tag, Summary: "Insert tasks into an open run of a DAG, or redefine some that have not started",
 		Description: "What the tasks are is the caller's to write, so it needs the permission to change the configuration.",
-		May:         access.Permission{Verb: access.Change, Kind: access.Configuration}, Reach: Named,
+		May:         access.Permission{Verb: access.Change, Kind: access.Configuration}, Reach: Named, AnyHandler: true,
 	}, func(ctx context.Context, call *Call, in *struct {
 		RunPath
 		Body struct {

@@ -84,6 +84,8 @@ func (p Permission) covers(wanted Permission) bool {
 type Scope struct {
 	JobType string `json:"job_type,omitempty"`
 	DAG     string `json:"dag,omitempty"`
+	// Handlers are those that it executes; none: they are not known.
+	Handlers []string `json:"handlers,omitempty"`
 }
 
 // Role is a named set of permissions.

@@ -30,6 +30,9 @@ type Binding struct {
 	// holds for everything.
 	JobTypes []string `json:"job_types,omitempty"`
 	DAGs     []string `json:"dags,omitempty"`
+	// Handlers are globs, too. With some the role changes and operates only things that
+	// execute no other handler, and a worker declares no other one.
+	Handlers []string `json:"handlers,omitempty"`
 }
 
 // Policy is the custom roles and all bindings.
@@ -70,7 +73,7 @@ func (b Binding) validate(roles map[string]bool) error {
 	if !roles[b.Role] {
 		faults = append(faults, fmt.Errorf("there is no role %q", b.Role))
 	}
-	for _, glob := range slices.Concat(b.JobTypes, b.DAGs) {
+	for _, glob := range slices.Concat(b.JobTypes, b.DAGs, b.Handlers) {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {
 			faults = append(faults, fmt.Errorf("%q is no pattern", glob))
 		}
@@ -96,6 +99,7 @@ type grant struct {
 	role           string
 	permissions    []Permission
 	jobTypes, dags []string
+	handlers       []string
 }
 
 // All are the rights of an administrator.
@@ -109,17 +113,17 @@ func (p Policy) Rights(s Subject) Rights {
 	var rights Rights
 	for _, binding := range p.Bindings {
 		if binding.binds(s) {
-			rights = rights.And(p.Grant(binding.Role, binding.JobTypes, binding.DAGs))
+			rights = rights.And(p.Grant(binding.Role, binding.JobTypes, binding.DAGs, binding.Handlers...))
 		}
 	}
 	return rights
 }
 
-// Grant is one role within a scope, as a key has it.
-func (p Policy) Grant(name string, jobTypes, dags []string) Rights {
+// Grant is one role within a scope, as a key has it; no handlers: all.
+func (p Policy) Grant(name string, jobTypes, dags []string, handlers ...string) Rights {
 	for _, role := range append(BuiltIn(), p.Roles...) {
 		if role.Name == name {
-			return Rights{grants: []grant{{role: name, permissions: role.Permissions, jobTypes: slices.Clone(jobTypes), dags: slices.Clone(dags)}}}
+			return Rights{grants: []grant{{role: name, permissions: role.Permissions, jobTypes: slices.Clone(jobTypes), dags: slices.Clone(dags), handlers: slices.Clone(handlers)}}}
 		}
 	}
 	return Rights{}
@@ -137,7 +141,7 @@ func (r Rights) None() bool { return len(r.grants) == 0 }
 // includes its holder.
 func (r Rights) Allows(wanted Permission, scope Scope) bool {
 	return slices.ContainsFunc(r.grants, func(g grant) bool {
-		return g.covers(wanted) && (wanted.Kind == Self || g.within(scope))
+		return g.covers(wanted) && (wanted.Kind == Self || g.within(scope) && g.handles(wanted, scope))
 	})
 }
 
@@ -151,8 +155,26 @@ func (g grant) covers(wanted Permission) bool {
 	return wanted == Permission{View, Self} || slices.ContainsFunc(g.permissions, func(p Permission) bool { return p.covers(wanted) })
 }
 
+// ByHandler reports whether some grant is limited to handlers: the handlers of a thing must
+// then be known before a change.
+func (r Rights) ByHandler() bool {
+	return slices.ContainsFunc(r.grants, func(g grant) bool { return len(g.handlers) > 0 })
+}
+
 // scoped reports whether the grant holds within globs only.
 func (g grant) scoped() bool { return len(g.jobTypes)+len(g.dags) > 0 }
+
+// handles reports whether the grant is for all handlers of the scope. Without known
+// handlers it allows no change: a new key, for example, could have any handler.
+func (g grant) handles(wanted Permission, scope Scope) bool {
+	switch {
+	case len(g.handlers) == 0 || wanted.Verb == View:
+		return true
+	case wanted.Verb != Work && len(scope.Handlers) == 0:
+		return false
+	}
+	return !slices.ContainsFunc(scope.Handlers, func(handler string) bool { return !matches(g.handlers, handler) })
+}
 
 func (g grant) within(scope Scope) bool {
 	return !g.scoped() || matches(g.jobTypes, scope.JobType) || matches(g.dags, scope.DAG)
@@ -174,7 +196,7 @@ func (r Rights) Fingerprint() string {
 		for j, p := range g.permissions {
 			permissions[j] = p.String()
 		}
-		parts[i] = fmt.Sprintf("%q %q %q", sorted(permissions), sorted(g.jobTypes), sorted(g.dags))
+		parts[i] = fmt.Sprintf("%q %q %q %q", sorted(permissions), sorted(g.jobTypes), sorted(g.dags), sorted(g.handlers))
 	}
 	return strings.Join(slices.Compact(sorted(parts)), "\n")
 }
@@ -191,13 +213,14 @@ type Granted struct {
 	Permissions []string `json:"permissions"`
 	JobTypes    []string `json:"job_types,omitempty"`
 	DAGs        []string `json:"dags,omitempty"`
+	Handlers    []string `json:"handlers,omitempty"`
 }
 
 // Granted lists what r consists of.
 func (r Rights) Granted() []Granted {
 	list := make([]Granted, len(r.grants))
 	for i, g := range r.grants {
-		list[i] = Granted{Role: g.role, JobTypes: g.jobTypes, DAGs: g.dags}
+		list[i] = Granted{Role: g.role, JobTypes: g.jobTypes, DAGs: g.dags, Handlers: g.handlers}
 		for _, p := range g.permissions {
 			list[i].Permissions = append(list[i].Permissions, p.String())
 		}

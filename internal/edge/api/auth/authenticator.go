@@ -98,7 +98,7 @@ func (a *Authenticator) bearer(ctx context.Context, token string) (api.Caller, e
 		if err != nil {
 			return api.Caller{}, unreadable(err)
 		}
-		rights := a.options.Policy.Grant(key.Role, key.JobTypes, key.DAGs).And(a.options.Policy.Rights(access.Subject{Key: key.ID}))
+		rights := a.options.Policy.Grant(key.Role, key.JobTypes, key.DAGs, key.Handlers...).And(a.options.Policy.Rights(access.Subject{Key: key.ID}))
 		return api.Caller{Name: key.Name, Auth: ByKey, Key: key.ID, Worker: key.Worker, Rights: rights}, nil
 	case strings.HasPrefix(token, WorkerPrefix) && a.options.Workers != nil:
 		return a.worker(ctx, token)

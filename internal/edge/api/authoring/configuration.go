@@ -3,6 +3,7 @@ package authoring
 import (
 	"context"
 	"net/http"
+	"runtime"
 	"slices"
 
 	"github.com/roundsman/roundsman/config"
@@ -41,7 +42,7 @@ const tag = "configuration"
 
 // Operations adds all of them.
 func Operations(a *api.API) {
-	s := &service{a}
+	s := &service{api: a, places: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	api.Add(a, api.Operation{
 		ID: "validate-configuration", Method: http.MethodPost, Path: "/validate", Tag: tag, Summary: "Check a configuration: all faults at once, with line and column",
 		May: viewConfiguration, Reach: api.Some, Safe: true, Document: true,
@@ -52,7 +53,11 @@ func Operations(a *api.API) {
 	s.restores()
 }
 
-type service struct{ api *api.API }
+type service struct {
+	api *api.API
+	// places bounds the documents that are read at once to half of the processors.
+	places chan struct{}
+}
 
 func (s *service) validate(ctx context.Context, call *api.Call, in *ConfigurationInput) (Validated, error) {
 	loaded, err := s.load(ctx, call, in)
@@ -70,6 +75,11 @@ func (s *service) validate(ctx context.Context, call *api.Call, in *Configuratio
 // load reads the document with the handlers of this binary and, where it names
 // others, with those of the fleet. Its connection settings are not used.
 func (s *service) load(ctx context.Context, call *api.Call, in *ConfigurationInput) (*config.Config, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	handlers, validators := s.api.Handlers()
 	options := config.Options{
 		Sources:  []config.Source{{Name: fileName, Data: []byte(in.Body.Document)}},

@@ -15,6 +15,7 @@ import (
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/jobtype"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/handled"
 )
 
 // Spec is the spec of a DAG with what belongs to it.
@@ -71,8 +72,8 @@ func (s *service) dags() {
 	api.Add(s.api, api.Operation{
 		ID: "validate-dag", Method: http.MethodPost, Path: "/dag-runs/validate", Tag: "runs", Summary: "Check the spec of a DAG: all faults at once, with line and column",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Some, Safe: true, Document: true,
-	}, func(_ context.Context, call *api.Call, in *struct{ Body Spec }) (ValidatedDAG, error) {
-		compiled, err := compile(in.Body)
+	}, func(ctx context.Context, call *api.Call, in *struct{ Body Spec }) (ValidatedDAG, error) {
+		compiled, err := s.compile(ctx, in.Body)
 		if err != nil {
 			return ValidatedDAG{}, err
 		}
@@ -86,18 +87,18 @@ func (s *service) dags() {
 		ID: "run-dag", Method: http.MethodPost, Path: "/dag-runs", Tag: "runs", Summary: "Start a run of a DAG",
 		Description: "What a spec's tasks are is the caller's to write, so it needs the permission to change the configuration.",
 		May:         changeConfiguration, Reach: api.Some, Document: true, Status: http.StatusAccepted,
-	}, runDAG)
+	}, s.runDAG)
 	api.Add(s.api, api.Operation{
 		ID: "retry-run", Method: http.MethodPost, Path: "/runs/{run}/retry", Tag: "runs", Summary: "Start a run of a DAG that continues one that has ended",
 		Description: "It takes over what succeeded and executes what failed or was blocked. An open run is told to try its failed tasks again, or those of from. " +
 			"A document needs the permission to change the configuration.",
 		May: operateRuns, Reach: api.Named, Status: http.StatusAccepted,
-	}, retryRun)
+	}, s.retryRun)
 	api.Add(s.api, api.Operation{
 		ID: "preview-retry", Method: http.MethodPost, Path: "/runs/{run}/retry-preview", Tag: "runs", Summary: "Tell what a retry would take over, from which runs, and execute",
 		May: access.Permission{Verb: access.View, Kind: access.Runs}, Reach: api.Named, Safe: true,
 	}, func(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetryPreview, error) {
-		retry, err := in.retry(call)
+		retry, err := s.retry(ctx, call, in)
 		if err != nil {
 			return starter.DAGRetryPreview{}, err
 		}
@@ -105,13 +106,13 @@ func (s *service) dags() {
 	})
 }
 
-func runDAG(ctx context.Context, call *api.Call, in *dagInput) (StartedDAG, error) {
-	compiled, err := compile(in.Body.Spec)
+func (s *service) runDAG(ctx context.Context, call *api.Call, in *dagInput) (StartedDAG, error) {
+	compiled, err := s.compile(ctx, in.Body.Spec)
 	if err != nil {
 		return StartedDAG{}, err
 	}
 	started := StartedDAG{DAG: compiled.Header.Name, Tasks: compiled.Graph.Len(), DryRun: in.DryRun}
-	if err := call.Need(access.Scope{DAG: started.DAG}); err != nil {
+	if err := needGraph(ctx, call, compiled); err != nil {
 		return started, err
 	}
 	options := starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std(), Resources: in.Body.Resources}
@@ -120,6 +121,11 @@ func runDAG(ctx context.Context, call *api.Call, in *dagInput) (StartedDAG, erro
 	}
 	started.RunRef, err = call.Client.DAGs().Run(ctx, compiled, options)
 	return started, err
+}
+
+// needGraph fails unless the caller may have the tasks of a DAG executed.
+func needGraph(ctx context.Context, call *api.Call, compiled *spec.Compiled) error {
+	return call.NeedHandlers(access.Scope{DAG: compiled.Header.Name}, func() ([]string, error) { return handled.OfGraph(ctx, call.Client, compiled.Graph) })
 }
 
 func checkOptions(options starter.DAGOptions) error {
@@ -135,7 +141,7 @@ func checkOptions(options starter.DAGOptions) error {
 }
 
 // retry is what the body asks for.
-func (in *retryInput) retry(call *api.Call) (starter.DAGRetry, error) {
+func (s *service) retry(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetry, error) {
 	retry := starter.DAGRetry{From: in.Body.From, AcceptDiff: in.Body.AcceptDiff, Options: starter.DAGOptions{Run: in.Body.As, By: call.Name, Deadline: in.Body.Deadline.Std()}}
 	if in.Ref().Kind() != starter.KindDAG {
 		return retry, problem.Newf(http.StatusConflict, "REFUSED", "%s is a run of a job type; this is for runs of DAGs", in.Ref())
@@ -149,19 +155,25 @@ func (in *retryInput) retry(call *api.Call) (starter.DAGRetry, error) {
 		}
 		return retry, nil
 	}
-	compiled, err := compile(Spec{Document: in.Body.Document, Files: in.Body.Files, Params: in.Body.Params})
+	compiled, err := s.compile(ctx, Spec{Document: in.Body.Document, Files: in.Body.Files, Params: in.Body.Params})
 	if err != nil {
 		return retry, err
 	}
-	if scope := (access.Scope{DAG: compiled.Header.Name}); !call.Rights.Allows(changeConfiguration, scope) {
+	scope := access.Scope{DAG: compiled.Header.Name}
+	if call.Rights.ByHandler() {
+		if scope.Handlers, err = handled.OfGraph(ctx, call.Client, compiled.Graph); err != nil {
+			return retry, err
+		}
+	}
+	if !call.Rights.Allows(changeConfiguration, scope) {
 		return retry, problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here, which a document needs", call.Name, changeConfiguration)
 	}
 	retry.Compiled = compiled
 	return retry, nil
 }
 
-func retryRun(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetried, error) {
-	retry, err := in.retry(call)
+func (s *service) retryRun(ctx context.Context, call *api.Call, in *retryInput) (starter.DAGRetried, error) {
+	retry, err := s.retry(ctx, call, in)
 	if err != nil {
 		return starter.DAGRetried{}, err
 	}
@@ -201,7 +213,12 @@ func retryOpen(ctx context.Context, call *api.Call, in *retryInput, retry starte
 }
 
 // compile reads and checks a spec. Its sub-DAGs are among its files.
-func compile(written Spec) (*spec.Compiled, error) {
+func (s *service) compile(ctx context.Context, written Spec) (*spec.Compiled, error) {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	loaded, err := spec.Load(fileName, []byte(written.Document))
 	if err != nil {
 		return nil, err

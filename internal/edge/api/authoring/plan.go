@@ -17,6 +17,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/starter"
+	"github.com/roundsman/roundsman/starter/handled"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -135,6 +136,19 @@ func (s *service) make(ctx context.Context, call *api.Call, in *PlanInput) (plan
 	return p, nil
 }
 
+// need fails unless the caller may change a job type: as it is, and into what the plan
+// makes of it.
+func (p planned) need(ctx context.Context, call *api.Call, name string) error {
+	scope := access.Scope{JobType: name}
+	if at := slices.IndexFunc(p.specs, func(spec contract.JobTypeSpec) bool { return spec.Name == name }); at >= 0 {
+		err := call.NeedHandlers(scope, func() ([]string, error) { return handled.OfSpec(ctx, call.Client, p.specs[at], p.specs) })
+		if err != nil {
+			return err
+		}
+	}
+	return call.NeedHandlers(scope, func() ([]string, error) { return handled.OfAppliedOr(ctx, call.Client, name, p.specs) })
+}
+
 // hash names what the plan would change and into what. Notes are left out: a run that
 // begins changes them.
 func (p planned) hash() (string, error) {
@@ -219,7 +233,7 @@ func (s *service) apply(ctx context.Context, call *api.Call, in *applyInput) (Ap
 	}
 	for _, change := range made.plan.Pending() {
 		if change.Action != jobtypes.ActionDelete || in.Prune {
-			if err := call.Need(access.Scope{JobType: change.JobType}); err != nil {
+			if err := made.need(ctx, call, change.JobType); err != nil {
 				return Applied{}, err
 			}
 		}
@@ -255,7 +269,7 @@ func (s *service) detect(ctx context.Context, call *api.Call, in *detectInput) (
 		if at < 0 || !changes && len(in.Only) == 0 {
 			continue
 		}
-		if err := call.Need(access.Scope{JobType: change.JobType}); err != nil {
+		if err := made.need(ctx, call, change.JobType); err != nil {
 			return Detecting{}, err
 		}
 		wanted = append(wanted, made.specs[at])

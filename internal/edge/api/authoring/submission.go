@@ -14,6 +14,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/jobtype"
+	"github.com/roundsman/roundsman/starter/handled"
 	"github.com/roundsman/roundsman/starter/jobtypes"
 )
 
@@ -49,7 +50,18 @@ func (s *service) submit(ctx context.Context, call *api.Call, in *submissionInpu
 		return SubmittedJobs{}, err
 	}
 	writesDAG := slices.ContainsFunc(in.Body.Proposals, func(p jobtype.Proposal) bool { return p.DAG != "" })
-	if writesDAG && !call.Rights.Allows(changeConfiguration, in.Scope()) {
+	scope := in.Scope()
+	for _, p := range in.Body.Proposals {
+		if p.DAG == "" || !call.Rights.ByHandler() {
+			continue
+		}
+		handlers, err := handled.OfText(ctx, call.Client, p.DAG)
+		if err != nil {
+			return SubmittedJobs{}, problem.New(http.StatusUnprocessableEntity, "", err.Error())
+		}
+		scope.Handlers = append(scope.Handlers, handlers...)
+	}
+	if writesDAG && !call.Rights.Allows(changeConfiguration, scope) {
 		return SubmittedJobs{}, problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not %s here, which a proposal with a DAG needs", call.Name, changeConfiguration)
 	}
 	if err := s.checkJobs(ctx, call, in, known.Spec); err != nil {

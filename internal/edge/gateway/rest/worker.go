@@ -9,6 +9,7 @@ import (
 	"github.com/roundsman/roundsman/internal/edge/api"
 	"github.com/roundsman/roundsman/internal/edge/api/problem"
 	"github.com/roundsman/roundsman/internal/edge/gateway"
+	"github.com/roundsman/roundsman/internal/engine/access"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -53,6 +54,12 @@ func (s *service) register(ctx context.Context, call *api.Call, in *registerInpu
 	}
 	if call.Worker != "" && in.Body.ID != call.Worker {
 		return gateway.Registered{}, problem.Newf(http.StatusForbidden, string(gateway.CodeNotYours), "this key is that of worker %s", call.Worker)
+	}
+	for _, capability := range in.Body.Capabilities {
+		if !call.Sees(access.Scope{Handlers: []string{capability.Handler}}) {
+			return gateway.Registered{}, problem.Newf(http.StatusForbidden, problem.CodeAccessDenied, "%s may not register handler %s", call.Name, capability.Handler).
+				With("give its key or binding this handler, or leave it out")
+		}
 	}
 	in.Body.Key = call.Key
 	registered, err := s.gateway.Register(ctx, in.Body)

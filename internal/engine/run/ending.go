@@ -58,7 +58,7 @@ func (v Delivered) apply(e *Engine, now time.Time) {
 }
 
 func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
-	e.roll.progress = true
+	e.roll.Progress()
 	if len(end.Checkpoint) > 0 && !bytes.Equal(it.Checkpoint, end.Checkpoint) {
 		// Whatever stops it now, this attempt was not for nothing.
 		it.Checkpoint, it.Done, it.Cuts = end.Checkpoint, end.Done, -1
@@ -75,7 +75,7 @@ func (e *Engine) endAttempt(it *item, end Ending, now time.Time) {
 	}
 	switch end.Failure {
 	case contract.FailureNone:
-		e.roll.learn(cmp.Or(max(end.Duration, 0), now.Sub(it.StartedAt)))
+		e.roll.Learn(cmp.Or(max(end.Duration, 0), now.Sub(it.StartedAt)))
 		if w := e.fleet.instance(it.Worker, it.Instance); w != nil {
 			w.learnPace(handler, end.Duration)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/internal/engine/ranked"
+	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 
 	"github.com/roundsman/roundsman/jobtype"
 )
@@ -80,7 +81,7 @@ type Engine struct {
 	timers   ranked.Queue[timer]
 	// swept is how many timers mattered when they were looked through last.
 	swept int
-	roll  rollover
+	roll  rollover.Rollover
 
 	paused, suspended bool
 	// stopped is the state in which items settle that can no longer start; Open
@@ -131,8 +132,7 @@ func New(cfg Config, now time.Time) *Engine {
 		e.fence, e.fenceEnd = cfg.Fence-1, cfg.Fence+cfg.Fences-1
 	}
 	e.fleet.byID = map[string]*worker{}
-	e.roll.given = -1
-	e.roll.soft = cmp.Or(cfg.RollEvents, rollSoftEvents)
+	e.roll = rollover.New(cfg.RollEvents, 0)
 	return e
 }
 

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -70,7 +71,7 @@ func (q quiet) FailNow()                          { q.t.FailNow() }
 type logged struct {
 	at      time.Time
 	op      func(*Engine, time.Time)
-	roll    rollover
+	roll    rollover.Rollover
 	results string
 }
 

@@ -67,7 +67,7 @@ func (e *Engine) pushBack(it *item, now time.Time) {
 
 // mayStart reports whether anything may start at all.
 func (e *Engine) mayStart() bool {
-	return !e.paused && !e.suspended && !e.roll.hold && !e.fatal && e.stopped == Open
+	return !e.paused && !e.suspended && !e.roll.Holds() && !e.fatal && e.stopped == Open
 }
 
 // advance starts what may start, in order.
@@ -240,7 +240,7 @@ func (e *Engine) start(it *item, w *worker, now time.Time) {
 		Checkpoint: it.Checkpoint, Labels: it.Want.Labels, At: now,
 	}
 	if !it.Want.Idle {
-		e.roll.started(d.Bytes)
+		e.roll.Started(d.Bytes)
 	}
 	e.decide(d)
 }

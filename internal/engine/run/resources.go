@@ -44,7 +44,7 @@ func (v Granted) apply(e *Engine, now time.Time) {
 	if it == nil {
 		return
 	}
-	e.roll.progress = true
+	e.roll.Progress()
 	e.unwait(it)
 	e.noteWait(contract.CodeResources, it.ID, it.Needs.String(), it.WaitsAt, now)
 	it.Granted, it.Asking, it.Fence, it.FenceEnd, it.QueuedAt = true, false, v.Fence-1, v.Fence+v.Fences-1, now

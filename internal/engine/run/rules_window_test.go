@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 	"github.com/roundsman/roundsman/jobtype"
 )
 
@@ -197,11 +198,11 @@ func TestContinueAsNew(t *testing.T) {
 	s.offer(Item{ID: 5})
 	assert.Empty(t, starts(s.end(2, "")), "items are short, so the run drains")
 	assert.False(t, s.e.ShouldContinueAsNew())
-	s.now = s.now.Add(rollDrain + time.Second)
+	s.now = s.now.Add(rollover.Drain + time.Second)
 	s.e.Observe(s.now, 110, 0, 0)
 	assert.Equal(t, "5@a", starts(s.step(Tick{})), "item 3 continues, so others start again")
 	s.end(5, "")
-	s.e.Observe(s.now, rollHardEvents, 0, 0)
+	s.e.Observe(s.now, rollover.HardEvents, 0, 0)
 	s.end(3, "")
 	require.True(t, s.e.ShouldContinueAsNew(), "what is idle travels")
 	s.reload()

@@ -47,7 +47,7 @@ func (e *Engine) settleWith(it *item, state State, message string, end Ending, n
 	if len(e.settled) < maxSettled {
 		e.settled = append(e.settled, it)
 	}
-	e.roll.progress = true
+	e.roll.Progress()
 }
 
 // leave takes an item out of whatever phase it is in.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/roundsman/roundsman/contract"
+	"github.com/roundsman/roundsman/internal/engine/run/rollover"
 	"github.com/roundsman/roundsman/internal/engine/run/trial"
 )
 
@@ -64,7 +65,7 @@ func (e *Engine) Snapshot() Snapshot {
 	s := Snapshot{
 		Items: e.itemsToTravel(), Stamp: f.stamp, Watching: f.watching, Paused: e.paused, Suspended: e.suspended,
 		Stopped: e.stopped, StopReason: e.stopReason, Closing: e.closing, Fence: e.fence, FenceEnd: e.fenceEnd, Wants: e.wantsFences, Fenced: e.fenced, Asks: e.asks,
-		Mean: e.roll.mean, ChangedAt: e.changedAt,
+		Mean: e.roll.Mean(), ChangedAt: e.changedAt,
 	}
 	for _, w := range f.sorted() {
 		s.Workers = append(s.Workers, savedWorker{w.WorkerView, w.coolUntil, w.suspect, w.suspectBeat, w.unsupported, w.load, w.pace, w.used, w.starts})
@@ -120,7 +121,8 @@ func Restore(cfg Config, s Snapshot, now time.Time) (*Engine, error) {
 	cfg.Fence, cfg.Fences = 0, 0
 	e := New(cfg, now)
 	e.paused, e.suspended, e.stopped, e.stopReason, e.closing = s.Paused, s.Suspended, s.Stopped, s.StopReason, s.Closing
-	e.fence, e.fenceEnd, e.wantsFences, e.fenced, e.asks, e.roll.mean = s.Fence, s.FenceEnd, s.Wants, s.Fenced, s.Asks, s.Mean
+	e.fence, e.fenceEnd, e.wantsFences, e.fenced, e.asks = s.Fence, s.FenceEnd, s.Wants, s.Fenced, s.Asks
+	e.roll = rollover.New(cfg.RollEvents, s.Mean)
 	f := &e.fleet
 	f.stamp, f.watching, f.reprobe = s.Stamp, s.Watching, true
 	for _, saved := range s.Workers {

@@ -113,7 +113,7 @@ func (e *Engine) fireTimers(now time.Time) {
 	e.sweepTimers()
 	for len(e.timers) > 0 && !e.timers[0].at.After(now) {
 		if t := e.timers.Pop(); e.matters(t) {
-			e.roll.progress = true
+			e.roll.Progress()
 			e.fire(t, now)
 		}
 	}

@@ -35,6 +35,7 @@
 // reverts) it gets the next place that no ready task of a higher priority needs (DecisionProceed). At
 // most Concurrency tasks are at their gates at once, so tasks without a place hold few resources.
 // After EventCrowded a task waits for others: it holds nothing, and does not count until EventAdmit.
+// EventYield sends any metered task back to its gate in that way.
 //
 // # Trigger rules
 //

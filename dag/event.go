@@ -39,6 +39,9 @@ const (
 	// EventWithdraw reverts EventAdmit, because the task returned its resources. It has no effect for
 	// a task that does not wait for its place.
 	EventWithdraw
+	// EventYield takes the place of a running metered task. It waits at its gate until EventAdmit, like
+	// a crowded one. It has no effect for a task without a place, or one that is being canceled.
+	EventYield
 
 	// EventRetry revives failed tasks. With Task: that task (failed or canceled) and the tasks blocked
 	// by it. With None: all failed or canceled tasks and the tasks blocked by them. Under the policy
@@ -75,7 +78,7 @@ const (
 )
 
 var eventNames = [eventCount]string{ //nolint:gochecknoglobals // constant table
-	"start", "started", "completed", "deferred", "failed", "canceled", "skipped", "admit", "crowded", "withdraw",
+	"start", "started", "completed", "deferred", "failed", "canceled", "skipped", "admit", "crowded", "withdraw", "yield",
 	"retry", "skip", "rerun", "cancel-task", "cancel-run", "deadline", "pause", "resume",
 	"add-tasks", "set-concurrency", "release",
 }

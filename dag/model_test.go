@@ -376,7 +376,7 @@ func (p *pair) event() {
 		id := rapid.SampledFrom(running).Draw(p.t, "running")
 		kind := rapid.SampledFrom([]dag.EventKind{
 			dag.EventCompleted, dag.EventCompleted, dag.EventCompleted, dag.EventFailed,
-			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded,
+			dag.EventSkipped, dag.EventCanceled, dag.EventStarted, dag.EventAdmit, dag.EventAdmit, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded, dag.EventYield,
 		}).Draw(p.t, "end")
 		if rapid.IntRange(0, 9).Draw(p.t, "defers") == 0 {
 			p.deferTo(id)

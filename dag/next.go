@@ -23,7 +23,7 @@ func (r *Run) Next(ev Event, buf []Decision) ([]Decision, error) {
 	case EventStarted:
 		_, err := r.checkReport(ev)
 		return buf, err
-	case EventAdmit, EventWithdraw, EventCrowded:
+	case EventAdmit, EventWithdraw, EventCrowded, EventYield:
 		if late, err := r.checkReport(ev); late || err != nil {
 			return buf, err
 		}

@@ -14,7 +14,7 @@ func (r *Run) refuse(ev Event, why Reason, format string, args ...any) error {
 func (k EventKind) aboutTask() bool {
 	switch k {
 	case EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw,
-		EventCrowded, EventRetry, EventSkip, EventRerun, EventCancelTask:
+		EventCrowded, EventYield, EventRetry, EventSkip, EventRerun, EventCancelTask:
 		return true
 	case EventStart, EventCancelRun, EventDeadline, EventPause, EventResume, EventAddTasks,
 		EventSetConcurrency, EventRelease:
@@ -46,7 +46,7 @@ func (r *Run) operate(ev Event, buf []Decision) ([]Decision, error) {
 		return buf, r.addTasks(ev)
 	case EventRelease:
 		return r.release(ev, buf)
-	case EventStart, EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw, EventCrowded:
+	case EventStart, EventStarted, EventCompleted, EventDeferred, EventFailed, EventCanceled, EventSkipped, EventAdmit, EventWithdraw, EventCrowded, EventYield:
 		// Next handles the reports.
 	default:
 		return buf, r.refuse(ev, RefusedInvalid, "there is no such event")

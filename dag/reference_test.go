@@ -337,7 +337,7 @@ func (r *reference) step(kind dag.EventKind, id string, limit int, growth *dag.G
 		r.started = true
 		r.propagate()
 		return r.decide(), true
-	case dag.EventStarted, dag.EventCompleted, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded:
+	case dag.EventStarted, dag.EventCompleted, dag.EventDeferred, dag.EventFailed, dag.EventCanceled, dag.EventSkipped, dag.EventAdmit, dag.EventWithdraw, dag.EventCrowded, dag.EventYield:
 		return r.report(kind, id, growth)
 	}
 	if r.finished {
@@ -394,6 +394,11 @@ func (r *reference) report(kind dag.EventKind, id string, growth *dag.Growth) ([
 	}
 	if kind == dag.EventCrowded {
 		t.crowded = t.crowded || t.gate && !t.canceling && !t.admitted
+		return r.decide(), true
+	}
+	if kind == dag.EventYield {
+		yields := !t.free && !t.gate && !t.canceling
+		t.gate, t.crowded = t.gate || yields, t.crowded || yields
 		return r.decide(), true
 	}
 	if kind == dag.EventDeferred {

@@ -190,7 +190,7 @@ func (r *Run) readStates(in *wire.Reader) {
 			n.state, n.flag = Canceled, flagSwept
 		case code == codeCanceling:
 			n.state, n.flag = Running, flagCanceling
-		case (code >= codeGate && code <= codeAdmitted || code == codeCrowded) && !n.attr.Gated():
+		case (code >= codeGate && code <= codeAdmitted || code == codeCrowded) && n.attr.Unmetered():
 			in.Fail("task %d cannot be at a gate", i)
 			return
 		case code == codeUntriggered && n.attr.Rule() != OneFailed:

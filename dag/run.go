@@ -76,11 +76,11 @@ const (
 	// flagSwept: canceled by the policy Stop of the run or of a chain, not by an operator. It is revived when the failure is
 	// removed.
 	flagSwept
-	// flagGate: running, gated, without a place. With flagAdmitted in addition it waits only for a
+	// flagGate: running, without a place, because it is gated or has yielded it. With flagAdmitted in addition it waits only for a
 	// place.
 	flagGate
 	flagAdmitted
-	// flagCrowded: with flagGate; it waits for resources of others.
+	// flagCrowded: with flagGate; it waits for resources of others, or has yielded its place.
 	flagCrowded
 	// flagUntriggered: skipped by the rule one_failed without a failed dependency. It is revived with
 	// any dependency.
@@ -153,7 +153,7 @@ func (r *Run) InFlight() int { return r.flight }
 // AtGate returns the number of started gated tasks without a place, except crowded ones.
 func (r *Run) AtGate() int { return r.gates }
 
-// Crowded returns the number of started gated tasks that wait for resources of others.
+// Crowded returns the number of started tasks that wait for resources of others, or have yielded.
 func (r *Run) Crowded() int { return r.crowded }
 
 // Gated reports whether i takes its place only after EventAdmit.

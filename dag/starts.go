@@ -101,7 +101,11 @@ func (r *Run) admit(i Index, kind EventKind) {
 		n.flag |= flagCrowded
 		r.gates--
 		r.crowded++
-	case kind == EventCrowded:
+	case kind == EventYield && n.flag == 0 && !n.attr.Unmetered():
+		n.flag = flagGate | flagCrowded
+		r.flight--
+		r.crowded++
+	case kind == EventCrowded, kind == EventYield:
 	case kind == EventWithdraw:
 		n.flag &^= flagAdmitted
 	case n.flag == flagGate:
